@@ -1,0 +1,11 @@
+/** Time and chance, passed in so that a test can hold them still. */
+export interface Env {
+  /** Milliseconds since the epoch. */
+  now(): number;
+  randomBytes(length: number): Uint8Array<ArrayBuffer>;
+}
+
+export const systemEnv: Env = {
+  now: () => Date.now(),
+  randomBytes: (length) => crypto.getRandomValues(new Uint8Array(length)),
+};

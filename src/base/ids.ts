@@ -1,0 +1,33 @@
+import type { Env } from './env.ts';
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+
+export function isUuid(text: string): boolean {
+  return UUID.test(text);
+}
+
+export function uuid(env: Env): string {
+  return uuidFrom(env.randomBytes(16));
+}
+
+/** A version 4 UUID from 16 bytes, random or derived. */
+export function uuidFrom(bytes: Uint8Array): string {
+  const b = bytes.slice(0, 16);
+  b[6] = (b[6]! & 0x0f) | 0x40;
+  b[8] = (b[8]! & 0x3f) | 0x80;
+  const hex = toHex(b);
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
+}
+
+const HEX = Array.from({ length: 256 }, (_, i) => i.toString(16).padStart(2, '0'));
+
+export function toHex(bytes: Uint8Array): string {
+  let hex = '';
+  for (const byte of bytes) hex += HEX[byte];
+  return hex;
+}
+
+/** 26 lowercase hex characters that sort by time: 12 of milliseconds, 14 of chance. */
+export function timeOrderedId(env: Env): string {
+  return env.now().toString(16).padStart(12, '0') + toHex(env.randomBytes(7));
+}

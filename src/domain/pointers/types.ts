@@ -1,0 +1,99 @@
+import type { JsonObject } from '../../base/json.ts';
+import type { TokenCount } from '../../base/tokens.ts';
+import type { BlobBody } from '../../kernel/blobs.ts';
+
+/** Field names are those on the wire, so that local and remote are one type. */
+
+export type Visibility = 'link' | 'tenant';
+
+export interface PushInput {
+  readonly body: BlobBody;
+  /** Bytes of the body, where known ahead. */
+  readonly size?: number;
+  readonly content_type?: string;
+  readonly channel?: string;
+  readonly metadata?: JsonObject;
+  /** Seconds. */
+  readonly ttl?: number;
+  readonly max_pulls?: number;
+  readonly visibility?: Visibility;
+  readonly idempotency_key?: string;
+  /** Count the tokens and answer them. */
+  readonly count?: boolean;
+  /** The payload key, sealed to the channel's key, for subscribers that share it. Opaque to the relay. */
+  readonly sealed_key?: string;
+}
+
+export interface Pushed {
+  readonly url: string;
+  readonly id: string;
+  readonly channel: string | null;
+  /** ISO 8601, UTC. */
+  readonly expires_at: string;
+  readonly size: number;
+  readonly tokens?: TokenCount;
+}
+
+/** What a peek tells: never the payload. */
+export interface Peeked {
+  readonly id: string;
+  readonly metadata: JsonObject;
+  readonly size: number;
+  readonly sha256: string;
+  /** False for bytes that are not valid UTF-8. */
+  readonly text: boolean;
+  readonly content_type: string | null;
+  readonly channel: string | null;
+  readonly created_at: string;
+  readonly expires_at: string;
+  readonly max_pulls: number | null;
+  readonly visibility: Visibility;
+  readonly from: string;
+  /** Only where they have been counted already. */
+  readonly tokens?: TokenCount;
+}
+
+export interface Pulled extends Peeked {
+  readonly body: BlobBody;
+  /** The bytes of `body` within the payload; `end` is exclusive. */
+  readonly range?: { readonly start: number; readonly end: number };
+}
+
+/** A part of a text payload. Exactly one of the four. */
+export type PartRequest =
+  | { readonly lines: string }
+  | { readonly grep: string; readonly context?: number; readonly ignore_case?: boolean }
+  | { readonly json: string }
+  | { readonly outline: true };
+
+export interface Part {
+  readonly text: string;
+  /** What it is a part of, in words: `lines 10-40 of 1200`. */
+  readonly about: string;
+  /** Something was left out to stay within a limit; `about` says what. */
+  readonly truncated: boolean;
+}
+
+export interface Cost {
+  readonly tokens: number;
+  readonly tokenizer: string;
+  readonly estimated: boolean;
+  readonly bytes: number;
+}
+
+export interface PullOptions {
+  readonly range?: { readonly start: number; readonly end: number };
+  /** Repeating a pull with the same key within five minutes does not count again. */
+  readonly idempotency_key?: string;
+}
+
+export interface PointersApi {
+  push(input: PushInput): Promise<Pushed>;
+  pull(id: string, o?: PullOptions): Promise<Pulled>;
+  part(id: string, part: PartRequest, o?: PullOptions): Promise<Part>;
+  /** What pulling it, or a part of it, would cost a model; consumes nothing. */
+  cost(id: string, part?: PartRequest): Promise<Cost>;
+  peek(id: string): Promise<Peeked>;
+  /** Revokes it at once. Only its owner can. */
+  delete(id: string): Promise<void>;
+}

@@ -1,0 +1,9 @@
+import type { PointersApi } from './pointers/types.ts';
+
+/**
+ * The whole API as one interface, seen by one caller. The embedded relay implements it over an engine, the SDK over
+ * HTTP, and nothing above can tell which it has.
+ */
+export interface Relay extends AsyncDisposable {
+  readonly pointers: PointersApi;
+}

@@ -1,0 +1,37 @@
+/** Small bodies come and go whole, large ones as a stream; whoever takes one must take both. */
+export type BlobBody = Uint8Array | ReadableStream<Uint8Array>;
+
+export interface BlobInfo {
+  readonly size: number;
+  /** Lowercase hex. */
+  readonly sha256: string;
+}
+
+export interface BlobItem {
+  readonly key: string;
+  readonly size: number;
+  /** When it was written, in ms. */
+  readonly at: number;
+}
+
+export interface BlobPage {
+  readonly items: BlobItem[];
+  /** Pass as `after` to go on; absent at the end. */
+  readonly next?: string;
+}
+
+/** Bytes, written once under a key the caller chose. */
+export interface Blobs {
+  /**
+   * Stores the whole body or nothing: a stream that fails leaves no trace. Resolves when the bytes survive what
+   * `limits.durability` says. A second put under the same key replaces the first as a whole.
+   * `size` is a promise by the caller (some engines need it ahead); a body of another length is refused.
+   */
+  put(key: string, body: BlobBody, o?: { size?: number; expiresAt?: number }): Promise<BlobInfo>;
+  /** `end` is exclusive. `size` is that of the whole blob. A reader that began goes on even if the blob is deleted. */
+  get(key: string, range?: { start: number; end: number }): Promise<{ body: BlobBody; size: number } | null>;
+  /** Deleting what is not there is fine. */
+  delete(key: string): Promise<void>;
+  /** In key order. For sweeping orphans by age. */
+  list(prefix: string, o?: { after?: string; limit?: number }): Promise<BlobPage>;
+}

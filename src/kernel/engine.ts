@@ -1,0 +1,45 @@
+import type { Blobs } from './blobs.ts';
+import type { Logs } from './logs.ts';
+import type { Records } from './records.ts';
+import type { SearchIndex } from './search-index.ts';
+
+export interface EngineLimits {
+  /** JSON bytes of one record; what exceeds it goes into a blob. */
+  readonly recordBytes: number;
+  /** JSON bytes of one log entry. */
+  readonly entryBytes: number;
+  readonly blobBytes: number;
+  /** The shortest time to live it can honour, in ms. */
+  readonly minTtl: number;
+  /** What an acknowledged write survives: the end of the process, a power cut, the loss of a minority of nodes. */
+  readonly durability: 'none' | 'process' | 'power' | 'quorum';
+}
+
+export interface Usage {
+  readonly blobs: { readonly count: number; readonly bytes: number };
+  readonly records: number;
+  readonly entries: number;
+  /** What it takes on disk, all in all; 0 where there is no disk. */
+  readonly diskBytes: number;
+}
+
+export interface Swept {
+  readonly blobs: number;
+  readonly records: number;
+  readonly bytes: number;
+}
+
+/**
+ * Where everything is kept. The ports speak storage only; an engine refuses what it cannot honour (`too_large`,
+ * `bad_request`) and never clamps or drops silently. What has expired is invisible at once.
+ */
+export interface Engine extends AsyncDisposable {
+  readonly blobs: Blobs;
+  readonly records: Records;
+  readonly logs: Logs;
+  readonly index: SearchIndex;
+  readonly limits: EngineLimits;
+  /** Reclaims what has expired and what was left half-written. Safe at any time, from any process. */
+  sweep(): Promise<Swept>;
+  usage(): Promise<Usage>;
+}

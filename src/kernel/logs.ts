@@ -1,0 +1,33 @@
+import type { Json } from '../base/json.ts';
+
+export interface Entry {
+  /** Grows along the stream, also across a drop; need not be gapless. The first is at least 1. */
+  readonly seq: number;
+  /** When it was appended, in ms. */
+  readonly at: number;
+  readonly data: Json;
+  /** On the first entry after entries that the reader asked for had been trimmed away. */
+  readonly gap?: true;
+}
+
+/** Append-only streams. */
+export interface Logs {
+  /**
+   * The entry's sequence, or null when the stream's last was not `expectSeq` (0: the stream is empty).
+   * The same `id` again gives the sequence of the first and appends nothing, whatever `expectSeq` says.
+   */
+  append(stream: string, data: Json, o?: { expectSeq?: number; id?: string }): Promise<number | null>;
+  /** Oldest first, from behind `after` (default 0, the beginning). `gap`: entries behind `after` were trimmed away. */
+  read(stream: string, o?: { after?: number; limit?: number }): Promise<{ entries: Entry[]; gap?: true }>;
+  /**
+   * Replays from behind `after` (default 0), then goes live: no entry lost, none twice, in order, also those of
+   * other processes. Holds a bounded number of entries however slowly it is read. Ends when the signal fires.
+   */
+  subscribe(stream: string, o: { after?: number; signal: AbortSignal }): AsyncIterable<Entry>;
+  /** All zero for a stream that does not exist. */
+  info(stream: string): Promise<{ first: number; last: number; count: number }>;
+  /** Drops entries with a sequence below `before`, but never the last one. */
+  trim(stream: string, o: { before: number }): Promise<void>;
+  /** Forgets the stream. Sequences of a later one under the same name are larger still. */
+  drop(stream: string): Promise<void>;
+}

@@ -1,0 +1,37 @@
+import type { Json } from '../base/json.ts';
+
+export interface Stored<T extends Json = Json> {
+  readonly value: T;
+  /** Grows with every write of the key, also across a delete; need not be gapless. */
+  readonly revision: number;
+}
+
+export interface RecordItem extends Stored {
+  readonly key: string;
+}
+
+export interface RecordPage {
+  readonly items: RecordItem[];
+  /** Pass as `after` to go on; absent at the end. */
+  readonly next?: string;
+}
+
+/** Small JSON documents with a revision. Every write is linearizable per key: of N racing writers one wins. */
+export interface Records {
+  get(key: string): Promise<Stored | null>;
+  /** The new revision, or null when `expect` did not hold. An expired record counts as absent. */
+  put(
+    key: string,
+    value: Json,
+    o?: { expect?: 'absent' | number; expiresAt?: number },
+  ): Promise<number | null>;
+  /**
+   * Adds to a counter (absent is 0) and gives its new value, or null when that would pass `max`, and then nothing
+   * changed. A negative delta gives back; the counter may not fall below 0. `expiresAt` counts where the counter is made.
+   */
+  add(key: string, delta: number, o?: { max?: number; expiresAt?: number }): Promise<number | null>;
+  /** Whether something was deleted; false when it was not there or `expect` did not hold. */
+  delete(key: string, o?: { expect?: number }): Promise<boolean>;
+  /** In key order. The prefix holds the whole first segment, with its slash: `ten.acme/…`. */
+  list(prefix: string, o?: { after?: string; limit?: number }): Promise<RecordPage>;
+}

@@ -1,0 +1,19 @@
+import type { JsonObject } from '../base/json.ts';
+
+export interface Hit {
+  readonly key: string;
+  /** Larger is better; comparable within one answer only. */
+  readonly score: number;
+  /** The best passage, plain text, matches between U+0002 and U+0003. */
+  readonly snippet: string;
+  readonly fields: JsonObject;
+}
+
+/** Full-text search. Derived: it can be thrown away and built again from what the other ports hold. */
+export interface SearchIndex {
+  /** Replaces what was there under the key. */
+  put(key: string, text: string, fields: JsonObject): Promise<void>;
+  remove(key: string): Promise<void>;
+  /** `scope` is a key prefix that holds the whole first segment. All words must occur; the last may be a prefix. */
+  search(scope: string, query: string, o?: { limit?: number }): Promise<Hit[]>;
+}
