@@ -1,0 +1,94 @@
+import type { Host } from './host.ts';
+import type { Io } from './io.ts';
+
+export interface Flag {
+  readonly type: 'string' | 'boolean';
+  /** One line for --help. */
+  readonly help: string;
+  /** What stands behind the flag in --help: `--ttl SECONDS`. */
+  readonly value?: string;
+  readonly short?: string;
+  /** May be given several times; the value is then a list. */
+  readonly multiple?: boolean;
+}
+
+export type Flags = { readonly [name: string]: Flag };
+
+type FlagValue<F extends Flag> = F['type'] extends 'boolean'
+  ? boolean
+  : F['multiple'] extends true
+    ? string[]
+    : string;
+
+export type FlagValues<F extends Flags> = { readonly [K in keyof F]?: FlagValue<F[K]> };
+
+export interface Invocation<F extends Flags = Flags> {
+  readonly io: Io;
+  readonly host: Host;
+  readonly flags: FlagValues<F>;
+  readonly args: readonly string[];
+  /** What stood behind `--`, untouched. */
+  readonly rest: readonly string[];
+}
+
+export interface CommandSpec<F extends Flags = Flags> {
+  readonly summary: string;
+  /** What stands behind the name in --help: `[file|-]`. */
+  readonly usage?: string;
+  /** Paragraphs below the summary in --help. */
+  readonly details?: string;
+  readonly flags?: F;
+  /** How many positional arguments it takes; none unless told. */
+  readonly takes?: { readonly min?: number; readonly max?: number };
+  /** Whether it takes what stands behind `--`. */
+  readonly takesRest?: boolean;
+  /** A command line and what it does; shown in --help. */
+  readonly examples: readonly (readonly [string, string])[];
+  /** The exit code; nothing means 0. */
+  run(call: Invocation<F>): Promise<number | void>;
+}
+
+export type Command = CommandSpec<Flags>;
+
+/** Gives `run` the types of its flags. */
+export function defineCommand<const F extends Flags>(spec: CommandSpec<F>): Command {
+  return spec as unknown as Command;
+}
+
+/** A command that is loaded when it is called, or a group of such. */
+export type Node = Leaf | Group;
+
+export interface Leaf {
+  readonly summary: string;
+  /** Left out of the list in --help. */
+  readonly hidden?: boolean;
+  load(): Promise<{ default: Command }>;
+}
+
+export interface Group {
+  readonly summary: string;
+  readonly hidden?: boolean;
+  readonly commands: { readonly [name: string]: Node };
+}
+
+export function isGroup(node: Node): node is Group {
+  return 'commands' in node;
+}
+
+/** Understood by every command, before or behind its name. */
+export const GLOBAL_FLAGS = {
+  home: { type: 'string', value: 'DIR', help: 'where the local store is (RELAY_HOME; ~/.relay)' },
+  url: {
+    type: 'string',
+    value: 'URL',
+    help: 'talk to this relay instead of the local store (CONTEXTRELAY_URL)',
+  },
+  json: { type: 'boolean', help: 'answer in JSON' },
+  output: {
+    type: 'string',
+    value: 'json|text',
+    help: 'the same as --json, for commands that take JSON in --json',
+  },
+  'no-color': { type: 'boolean', help: 'no colours (NO_COLOR)' },
+  help: { type: 'boolean', short: 'h', help: 'show this help' },
+} as const satisfies Flags;

@@ -1,0 +1,59 @@
+import { type Command, type Flags, GLOBAL_FLAGS, type Group, isGroup } from './command.ts';
+import type { Style } from './style.ts';
+
+export interface Section {
+  readonly title: string;
+  readonly names: readonly string[];
+}
+
+/** `relay --help`, or the help of a group such as `relay thread --help`. */
+export function groupHelp(
+  path: readonly string[],
+  group: Group,
+  style: Style,
+  sections: readonly Section[] = [],
+): string {
+  const name = path.join(' ');
+  const lines = [group.summary, '', `${style.bold('Usage')}  ${name} <command> [options]`, ''];
+  const shown = Object.entries(group.commands).filter(([, node]) => !node.hidden);
+  const width = Math.max(...shown.map(([key]) => key.length)) + 2;
+  const row = (key: string) => `  ${style.cyan(key.padEnd(width))}${group.commands[key]!.summary}`;
+  const listed = new Set(sections.flatMap((section) => section.names));
+  const others = shown.map(([key]) => key).filter((key) => !listed.has(key));
+  for (const section of sections) {
+    const keys = section.names.filter((key) => group.commands[key] && !group.commands[key].hidden);
+    if (keys.length > 0) lines.push(style.bold(section.title), ...keys.map(row), '');
+  }
+  if (others.length > 0) {
+    lines.push(style.bold(sections.length > 0 ? 'More' : 'Commands'), ...others.map(row), '');
+  }
+  lines.push(style.bold('Options everywhere'), ...flagRows(GLOBAL_FLAGS, style), '');
+  const anyGroup = shown.some(([, node]) => isGroup(node));
+  lines.push(style.dim(`${name} <command> --help shows ${anyGroup ? 'more, with examples' : 'examples'}.`));
+  return lines.join('\n');
+}
+
+export function commandHelp(path: readonly string[], command: Command, style: Style): string {
+  const name = path.join(' ');
+  const flags = command.flags ?? {};
+  const usage = [name, command.usage, Object.keys(flags).length > 0 ? '[options]' : '']
+    .filter(Boolean)
+    .join(' ');
+  const lines = [command.summary, '', `${style.bold('Usage')}  ${usage}`];
+  if (command.details) lines.push('', command.details.trim());
+  if (Object.keys(flags).length > 0) lines.push('', style.bold('Options'), ...flagRows(flags, style));
+  lines.push('', style.bold('Examples'));
+  for (const [line, what] of command.examples)
+    lines.push(`  ${style.cyan(line)}`, `      ${style.dim(what)}`);
+  lines.push('', style.dim('--json, --home DIR and --url URL work everywhere; see relay --help.'));
+  return lines.join('\n');
+}
+
+function flagRows(flags: Flags, style: Style): string[] {
+  const names = Object.entries(flags).map(([key, flag]) => {
+    const value = flag.type === 'string' ? ` ${flag.value ?? 'VALUE'}` : '';
+    return `${flag.short ? `-${flag.short}, ` : ''}--${key}${value}`;
+  });
+  const width = Math.max(...names.map((name) => name.length)) + 2;
+  return Object.values(flags).map((flag, i) => `  ${style.cyan(names[i]!.padEnd(width))}${flag.help}`);
+}

@@ -1,0 +1,173 @@
+import { parseArgs } from 'node:util';
+import { EXIT, isRelayError, RelayError } from '../../base/errors.ts';
+import { type Command, type Flags, GLOBAL_FLAGS, type Group, isGroup, type Node } from './command.ts';
+import { ROOT, SECTIONS } from './commands.ts';
+import { commandHelp, groupHelp } from './help.ts';
+import type { Host } from './host.ts';
+import { type Io, makeIo, type Terminal } from './io.ts';
+import { suggest } from './suggest.ts';
+
+/** What the command line says before any command has seen it. */
+export interface Globals {
+  readonly home?: string;
+  readonly url?: string;
+}
+
+/** Runs one command line and gives the exit code. `makeHost` is called once the global flags are known. */
+export async function runCli(
+  argv: readonly string[],
+  terminal: Terminal,
+  makeHost: (globals: Globals) => Host,
+): Promise<number> {
+  let io = makeIo(terminal, { json: argv.includes('--json'), noColor: argv.includes('--no-color') });
+  try {
+    const { words, node, tail } = await route(argv);
+    const path = ['relay', ...words];
+    if (isGroup(node)) return groupCalled(path, node, tail, io, makeHost({}).version);
+    const command = (await node.load()).default;
+    const parsed = parse(path, command, tail);
+    io = makeIo(terminal, { json: parsed.json, noColor: parsed.values['no-color'] === true });
+    if (parsed.values.help) {
+      io.print(commandHelp(path, command, io.style));
+      return EXIT.ok;
+    }
+    const host = makeHost({ home: text(parsed.values.home), url: text(parsed.values.url) });
+    checkArguments(path, command, parsed.args, parsed.rest);
+    const { args, rest } = parsed;
+    const code = await command.run({ io, host, flags: parsed.values as never, args, rest });
+    return code ?? EXIT.ok;
+  } catch (error) {
+    return fail(error, io);
+  }
+}
+
+/** Finds the command: words up to the first that is no command, global flags in between set aside. */
+async function route(argv: readonly string[]): Promise<{ words: string[]; node: Node; tail: string[] }> {
+  let node: Node = ROOT;
+  const words: string[] = [];
+  const before: string[] = [];
+  let at = 0;
+  while (isGroup(node) && at < argv.length) {
+    const word: string = argv[at]!;
+    if (word.startsWith('-') && word !== '-') {
+      before.push(word);
+      const flag = Object.entries(GLOBAL_FLAGS).find(([name]) => word === `--${name}`)?.[1];
+      if (flag?.type === 'string' && at + 1 < argv.length) before.push(argv[++at]!);
+      at++;
+      continue;
+    }
+    const next: Node | undefined = Object.hasOwn(node.commands, word) ? node.commands[word] : undefined;
+    if (!next) throw unknownCommand(words, word, node);
+    node = next;
+    words.push(word);
+    at++;
+  }
+  return { words, node, tail: [...before, ...argv.slice(at)] };
+}
+
+function unknownCommand(words: string[], word: string, group: Group): RelayError {
+  const near = suggest(word, Object.keys(group.commands));
+  const name = [...words, word].join(' ');
+  return new RelayError('bad_usage', {
+    what: `There is no command "relay ${name}".`,
+    hint: near
+      ? `Did you mean: relay ${[...words, near].join(' ')}?`
+      : `See ${['relay', ...words].join(' ')} --help.`,
+  });
+}
+
+function groupCalled(path: string[], group: Group, tail: string[], io: Io, version: string): number {
+  if (path.length === 1 && (tail.includes('--version') || tail.includes('-v'))) {
+    io.print(version);
+    return EXIT.ok;
+  }
+  const help = groupHelp(path, group, io.style, path.length === 1 ? SECTIONS : []);
+  const unknown = tail.find(
+    (word) => word.startsWith('-') && !['-h', '--help', '--json', '--no-color'].includes(word),
+  );
+  if (unknown)
+    throw new RelayError('bad_usage', { what: `${unknown} needs a command.`, hint: 'See relay --help.' });
+  if (tail.includes('--help') || tail.includes('-h') || path.length === 1) {
+    io.print(help);
+    return EXIT.ok;
+  }
+  io.stderr.write(`${help}\n`);
+  return EXIT.usage;
+}
+
+interface Parsed {
+  values: { [name: string]: string | boolean | (string | boolean)[] | undefined };
+  args: string[];
+  rest: string[];
+  json: boolean;
+}
+
+function parse(path: string[], command: Command, tail: string[]): Parsed {
+  const flags: Flags = { ...GLOBAL_FLAGS, ...command.flags };
+  const end = tail.indexOf('--');
+  const head = end < 0 ? tail : tail.slice(0, end);
+  const rest = end < 0 ? [] : tail.slice(end + 1);
+  const options = Object.fromEntries(
+    Object.entries(flags).map(([name, flag]) => [
+      name,
+      { type: flag.type, multiple: flag.multiple ?? false, ...(flag.short ? { short: flag.short } : {}) },
+    ]),
+  );
+  try {
+    const { values, positionals } = parseArgs({ args: head, options, allowPositionals: true, strict: true });
+    const json = values.output === 'json' || (values.json === true && flags.json?.type === 'boolean');
+    return { values, args: positionals, rest, json };
+  } catch (error) {
+    throw usageError(path, flags, error as Error);
+  }
+}
+
+function usageError(path: string[], flags: Flags, error: Error & { code?: string }): RelayError {
+  const named = /'(-{1,2}[^' ]+)/.exec(error.message)?.[1] ?? '';
+  const what =
+    error.code === 'ERR_PARSE_ARGS_UNKNOWN_OPTION'
+      ? `${path.join(' ')} has no option ${named}.`
+      : `${error.message.split('\n')[0]!.replace(/\.?$/, '.')}`;
+  const near =
+    error.code === 'ERR_PARSE_ARGS_UNKNOWN_OPTION'
+      ? suggest(named.replace(/^-+/, ''), Object.keys(flags))
+      : null;
+  return new RelayError('bad_usage', {
+    what,
+    hint: near ? `Did you mean: --${near}?` : `See ${path.join(' ')} --help.`,
+  });
+}
+
+function checkArguments(path: string[], command: Command, args: string[], rest: string[]): void {
+  const { min = 0, max = min } = command.takes ?? {};
+  const name = path.join(' ');
+  const usage = [name, command.usage].filter(Boolean).join(' ');
+  if (args.length < min) {
+    throw new RelayError('bad_usage', { what: `${name} needs more: ${usage}`, hint: `See ${name} --help.` });
+  }
+  if (args.length > max || (rest.length > 0 && !command.takesRest)) {
+    const extra = args.length > max ? args[max] : rest[0];
+    throw new RelayError('bad_usage', {
+      what: `${name} does not take "${extra}".`,
+      hint: `Use it as: ${usage}`,
+    });
+  }
+}
+
+function text(value: unknown): string | undefined {
+  return typeof value === 'string' ? value : undefined;
+}
+
+/** Errors go to stderr: what was wrong, then what to do next. */
+function fail(error: unknown, io: Io): number {
+  if (!isRelayError(error)) {
+    io.stderr.write(`${io.errorStyle.red('error')} ${(error as Error)?.stack ?? String(error)}\n`);
+    return EXIT.failed;
+  }
+  if (io.json) io.stderr.write(`${JSON.stringify(error.toJSON())}\n`);
+  else
+    io.stderr.write(
+      `${io.errorStyle.red('error')} ${error.message}\n${io.errorStyle.dim(`  → ${error.hint}`)}\n`,
+    );
+  return error.exit;
+}
