@@ -1,0 +1,96 @@
+import { RelayError } from '../base/errors.ts';
+import type { Json } from '../base/json.ts';
+import { PAGE_ITEMS, PAGE_ITEMS_MAX, STORE_KEY_BYTES } from '../base/limits.ts';
+
+/** What every engine refuses alike, so that code which works on one works on all. */
+
+/** A key, a stream's name or an entry's id: not empty, at most 2 KiB of UTF-8, no unpaired surrogate. */
+export function checkKey(what: string, key: string): void {
+  if (key === '') throw new RelayError('bad_request', { what: `${what} must not be empty` });
+  checkText(what, key);
+}
+
+/** The prefix of a listing or the scope of a search: what shards by the first segment can answer. */
+export function checkScope(what: string, prefix: string): void {
+  checkText(what, prefix);
+  if (!prefix.includes('/')) {
+    throw new RelayError('bad_request', {
+      what: `${what} must hold the whole first segment, with its slash`,
+    });
+  }
+}
+
+/** A prefix that may also be empty. */
+export function checkText(what: string, text: string): void {
+  if (!text.isWellFormed())
+    throw new RelayError('bad_request', { what: `${what} has an unpaired surrogate` });
+  if (utf8Exceeds(text, STORE_KEY_BYTES)) throw new RelayError('too_large', { what, limit: STORE_KEY_BYTES });
+}
+
+/** How many to give at most; more than a page holds is refused, not cut. */
+export function checkLimit(limit: number | undefined): number {
+  if (limit === undefined) return PAGE_ITEMS;
+  if (Number.isInteger(limit) && limit >= 1 && limit <= PAGE_ITEMS_MAX) return limit;
+  throw new RelayError('bad_request', { what: `a limit is a whole number from 1 to ${PAGE_ITEMS_MAX}` });
+}
+
+/** An expiry is a moment in ms; NaN and Infinity would never come or always have been. */
+export function checkExpiry(expiresAt: number | undefined): void {
+  if (expiresAt !== undefined && !Number.isFinite(expiresAt)) {
+    throw new RelayError('bad_request', { what: 'expiresAt is not a moment in time' });
+  }
+}
+
+export function checkDelta(delta: number): void {
+  if (!Number.isSafeInteger(delta)) {
+    throw new RelayError('bad_request', { what: 'a counter takes whole numbers only' });
+  }
+}
+
+/** `end` is exclusive; a range that reaches beyond the blob is refused, not cut. */
+export function checkRange(range: { start: number; end: number }, size: number): void {
+  const { start, end } = range;
+  if (Number.isInteger(start) && Number.isInteger(end) && start >= 0 && start <= end && end <= size) return;
+  throw new RelayError('range_not_satisfiable', { size });
+}
+
+/** The JSON text of a value that takes at most `limit` bytes. */
+export function encodeJson(what: string, value: Json, limit: number): string {
+  const text: string | undefined = JSON.stringify(value);
+  if (text === undefined) throw new RelayError('bad_request', { what: `${what} is not JSON` });
+  if (utf8Exceeds(text, limit)) throw new RelayError('too_large', { what, limit });
+  return text;
+}
+
+/** Key order is that of the UTF-8 bytes; JavaScript's own puts emoji before U+E000 to U+FFFF. */
+export function compareKeys(a: string, b: string): number {
+  const length = Math.min(a.length, b.length);
+  for (let i = 0; i < length; i++) {
+    const x = a.charCodeAt(i);
+    const y = b.charCodeAt(i);
+    if (x !== y) return rank(x) - rank(y);
+  }
+  return a.length - b.length;
+}
+
+/** Moves surrogates, which stand for code points above U+FFFF, behind every other unit. */
+function rank(unit: number): number {
+  return unit >= 0xd800 && unit <= 0xdfff ? unit + 0x10000 : unit;
+}
+
+function utf8Exceeds(text: string, limit: number): boolean {
+  if (text.length > limit) return true;
+  if (text.length * 3 <= limit) return false;
+  return utf8Length(text) > limit;
+}
+
+function utf8Length(text: string): number {
+  let bytes = text.length;
+  for (let i = 0; i < text.length; i++) {
+    const unit = text.charCodeAt(i);
+    if (unit < 0x80) continue;
+    // A surrogate pair is two units and four bytes, so each half adds one; JSON text has no others.
+    bytes += unit < 0x800 || (unit >= 0xd800 && unit <= 0xdfff) ? 1 : 2;
+  }
+  return bytes;
+}

@@ -1,0 +1,72 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import type { Env } from '../../src/base/env.ts';
+import type { Engine } from '../../src/kernel/engine.ts';
+import { type Case, manualClock } from './case.ts';
+import { suite } from './suite.ts';
+
+export interface Opened {
+  readonly engine: Engine;
+  close(): Promise<void>;
+}
+
+/** A case an engine cannot pass, and why. */
+export interface Skip {
+  readonly name: string;
+  readonly reason: string;
+}
+
+/** A hung case fails rather than holds up the run; far more than the slowest takes. */
+const HANG_MS = 120_000;
+
+/**
+ * Runs every case against an engine of its own, opened with a clock that the case moves. A skipped case is run
+ * all the same: once it passes, the skip is stale and fails; so does a skip that names no case.
+ */
+export function runConformance(
+  name: string,
+  open: (env: Env) => Promise<Opened>,
+  skip: readonly Skip[] = [],
+  cases: readonly Case[] = suite,
+): void {
+  describe(`conformance of ${name}`, { timeout: HANG_MS * 10 }, () => {
+    test('every skip names a case and gives a reason', () => {
+      for (const each of skip) {
+        assert.ok(
+          cases.some((c) => c.name === each.name),
+          `no case is called "${each.name}"`,
+        );
+        assert.ok(each.reason.trim() !== '', `"${each.name}" is skipped without a reason`);
+      }
+    });
+    test('no two cases share a name', () => {
+      const names = cases.map((c) => c.name);
+      assert.deepEqual(
+        names.filter((n, i) => names.indexOf(n) !== i),
+        [],
+      );
+    });
+    for (const each of cases) {
+      const skipped = skip.find((s) => s.name === each.name);
+      test(each.name, { timeout: HANG_MS }, async (t) => {
+        if (!skipped) return runCase(each, open);
+        const passed = await runCase(each, open).then(
+          () => true,
+          () => false,
+        );
+        assert.ok(!passed, `"${each.name}" passes, so its skip is stale (${skipped.reason})`);
+        t.skip(skipped.reason);
+      });
+    }
+  });
+}
+
+async function runCase(each: Case, open: (env: Env) => Promise<Opened>): Promise<void> {
+  const clock = manualClock();
+  const { engine, close } = await open(clock.env);
+  try {
+    await each.run(engine, clock);
+  } finally {
+    await close();
+  }
+}
