@@ -31,6 +31,12 @@ export const ERRORS = {
     message: '{what}',
     hint: 'See relay {command} --help.',
   },
+  bad_config: {
+    status: 500,
+    exit: 2,
+    message: '{where}: {what}',
+    hint: 'Correct it there, or remove it to get the default.',
+  },
   empty_payload: {
     status: 400,
     exit: 2,
@@ -157,11 +163,29 @@ export const ERRORS = {
     message: 'Failed to decrypt: the payload is encrypted and the URL has no key.',
     hint: 'Ask the sender for the whole URL, with #key=… at its end.',
   },
+  bad_key: {
+    status: 400,
+    exit: 4,
+    message: 'Failed to decrypt: the key in the URL is damaged ({what}).',
+    hint: 'Use the whole URL as it was given to you; a line break or a missing end is the usual cause.',
+  },
   aborted: {
     status: 499,
     exit: 1,
     message: 'Stopped before it was done: {what}.',
     hint: 'Nothing was stored. Try again.',
+  },
+  failed: {
+    status: 500,
+    exit: 1,
+    message: '{what}',
+    hint: 'Put that right and try again.',
+  },
+  port_taken: {
+    status: 500,
+    exit: 1,
+    message: 'Port {port} on {host} is taken{by}.',
+    hint: 'Choose another: relay up --port 0',
   },
   internal: {
     status: 500,
