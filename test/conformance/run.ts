@@ -7,7 +7,7 @@ import { suite } from './suite.ts';
 
 export interface Opened {
   readonly engine: Engine;
-  close(): Promise<void>;
+  close(): PromiseLike<void>;
 }
 
 /** A case an engine cannot pass, and why. */

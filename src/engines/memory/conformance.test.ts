@@ -1,0 +1,9 @@
+import { runConformance } from '../../../test/conformance/run.ts';
+import { openMemory } from './engine.ts';
+
+for (const gaps of [true, false]) {
+  runConformance(`memory ${gaps ? 'with' : 'without'} gaps`, async (env) => {
+    const engine = openMemory({ env, gaps });
+    return { engine, close: () => engine[Symbol.asyncDispose]() };
+  });
+}

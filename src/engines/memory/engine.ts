@@ -1,0 +1,48 @@
+import { type Env, systemEnv } from '../../base/env.ts';
+import type { Engine, EngineLimits } from '../../kernel/engine.ts';
+import { MemoryBlobs } from './blobs.ts';
+import { createHazard } from './hazard.ts';
+import { MemoryLogs } from './logs.ts';
+import { MemoryRecords } from './records.ts';
+import { MemorySearchIndex } from './search-index.ts';
+
+/** Small on purpose: what relies on more than the smallest engine takes shows here first. */
+const LIMITS: EngineLimits = {
+  recordBytes: 64 * 1024,
+  entryBytes: 64 * 1024,
+  blobBytes: 64 * 1024 * 1024,
+  minTtl: 0,
+  durability: 'none',
+};
+
+/**
+ * Keeps everything in memory, for tests, and keeps the ports' promises as badly as they allow: sequences and
+ * revisions have gaps (unless `gaps` is false), every call lets others run before and after it acts, bodies come
+ * whole or in pieces of any length, and nothing it gives or takes is shared.
+ */
+export function openMemory(o: { env?: Env; gaps?: boolean } = {}): Engine {
+  const env = o.env ?? systemEnv;
+  const hazard = createHazard(env, o.gaps ?? true);
+  const blobs = new MemoryBlobs(env, hazard, LIMITS.blobBytes);
+  const records = new MemoryRecords(env, hazard, LIMITS.recordBytes);
+  const logs = new MemoryLogs(env, hazard, LIMITS.entryBytes);
+  const index = new MemorySearchIndex(hazard);
+  return {
+    blobs,
+    records,
+    logs,
+    index,
+    limits: LIMITS,
+    async sweep() {
+      await hazard.pause();
+      return { ...blobs.sweep(), records: records.sweep() };
+    },
+    async usage() {
+      await hazard.pause();
+      return { blobs: blobs.usage, records: records.count, entries: logs.count, diskBytes: 0 };
+    },
+    async [Symbol.asyncDispose]() {
+      logs.close();
+    },
+  };
+}

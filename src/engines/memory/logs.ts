@@ -1,0 +1,175 @@
+import type { Env } from '../../base/env.ts';
+import type { Json } from '../../base/json.ts';
+import { checkKey, checkLimit, encodeJson } from '../../kernel/admission.ts';
+import type { Entry, Logs } from '../../kernel/logs.ts';
+import type { Hazard } from './hazard.ts';
+
+/** What a subscriber holds at most, however far behind it is. */
+const BATCH = 16;
+
+interface Row {
+  readonly seq: number;
+  readonly at: number;
+  readonly json: string;
+  readonly id: string | undefined;
+}
+
+interface Stream {
+  rows: Row[];
+  /** Sequences by id; an id is forgotten with its entry. */
+  ids: Map<string, number>;
+  /** The highest sequence ever given, also before a drop. */
+  last: number;
+  /** The highest sequence ever trimmed away. */
+  trimmed: number;
+  readonly waiting: Set<() => void>;
+}
+
+export class MemoryLogs implements Logs {
+  readonly #streams = new Map<string, Stream>();
+  readonly #env: Env;
+  readonly #hazard: Hazard;
+  readonly #maxBytes: number;
+  readonly #closed = new AbortController();
+
+  constructor(env: Env, hazard: Hazard, maxBytes: number) {
+    this.#env = env;
+    this.#hazard = hazard;
+    this.#maxBytes = maxBytes;
+  }
+
+  async append(
+    stream: string,
+    data: Json,
+    o: { expectSeq?: number; id?: string } = {},
+  ): Promise<number | null> {
+    checkKey("a stream's name", stream);
+    if (o.id !== undefined) checkKey("an entry's id", o.id);
+    const json = encodeJson('a log entry', data, this.#maxBytes);
+    await this.#hazard.pause();
+    const log = this.#stream(stream);
+    const first = o.id === undefined ? undefined : log.ids.get(o.id);
+    if (first !== undefined) return first;
+    if (o.expectSeq !== undefined && o.expectSeq !== (log.rows.at(-1)?.seq ?? 0)) return null;
+    const seq = this.#hazard.after(log.last);
+    log.last = seq;
+    log.rows.push({ seq, at: this.#env.now(), json, id: o.id });
+    if (o.id !== undefined) log.ids.set(o.id, seq);
+    for (const wake of log.waiting) wake();
+    await this.#hazard.pause();
+    return seq;
+  }
+
+  async read(
+    stream: string,
+    o: { after?: number; limit?: number } = {},
+  ): Promise<{ entries: Entry[]; gap?: true }> {
+    checkKey("a stream's name", stream);
+    const limit = checkLimit(o.limit);
+    await this.#hazard.pause();
+    const entries = this.#page(stream, o.after ?? 0, limit);
+    return entries[0]?.gap ? { entries, gap: true } : { entries };
+  }
+
+  async *subscribe(stream: string, o: { after?: number; signal: AbortSignal }): AsyncGenerator<Entry> {
+    checkKey("a stream's name", stream);
+    const ended = AbortSignal.any([o.signal, this.#closed.signal]);
+    let after = o.after ?? 0;
+    while (!ended.aborted) {
+      await this.#hazard.pause();
+      const batch = this.#page(stream, after, BATCH);
+      if (batch.length === 0) await this.#woken(stream, ended);
+      for (const entry of batch) {
+        if (ended.aborted) return;
+        after = entry.seq;
+        yield entry;
+      }
+    }
+  }
+
+  async info(stream: string): Promise<{ first: number; last: number; count: number }> {
+    checkKey("a stream's name", stream);
+    await this.#hazard.pause();
+    const rows = this.#streams.get(stream)?.rows ?? [];
+    return { first: rows[0]?.seq ?? 0, last: rows.at(-1)?.seq ?? 0, count: rows.length };
+  }
+
+  async trim(stream: string, o: { before: number }): Promise<void> {
+    checkKey("a stream's name", stream);
+    await this.#hazard.pause();
+    const log = this.#streams.get(stream);
+    if (!log) return;
+    const keep = Math.min(firstAtLeast(log.rows, o.before), log.rows.length - 1);
+    if (keep <= 0) return;
+    for (const row of log.rows.splice(0, keep)) {
+      log.trimmed = row.seq;
+      if (row.id !== undefined) log.ids.delete(row.id);
+    }
+  }
+
+  async drop(stream: string): Promise<void> {
+    checkKey("a stream's name", stream);
+    await this.#hazard.pause();
+    const log = this.#streams.get(stream);
+    if (!log) return;
+    log.rows = [];
+    log.ids = new Map();
+    log.trimmed = 0;
+  }
+
+  get count(): number {
+    let entries = 0;
+    for (const log of this.#streams.values()) entries += log.rows.length;
+    return entries;
+  }
+
+  close(): void {
+    this.#closed.abort();
+  }
+
+  #stream(name: string): Stream {
+    let log = this.#streams.get(name);
+    if (!log) {
+      log = { rows: [], ids: new Map(), last: 0, trimmed: 0, waiting: new Set() };
+      this.#streams.set(name, log);
+    }
+    return log;
+  }
+
+  #page(stream: string, after: number, limit: number): Entry[] {
+    const log = this.#streams.get(stream);
+    if (!log) return [];
+    const start = firstAtLeast(log.rows, after + 1);
+    return log.rows.slice(start, start + limit).map((row, i): Entry => {
+      const entry = { seq: row.seq, at: row.at, data: JSON.parse(row.json) };
+      return i === 0 && after < log.trimmed ? { ...entry, gap: true } : entry;
+    });
+  }
+
+  /** Until the stream has grown or the signal has fired. */
+  #woken(stream: string, signal: AbortSignal): Promise<void> {
+    const { waiting } = this.#stream(stream);
+    return new Promise((resolve) => {
+      const wake = () => {
+        waiting.delete(wake);
+        signal.removeEventListener('abort', wake);
+        resolve();
+      };
+      waiting.add(wake);
+      signal.addEventListener('abort', wake);
+      if (signal.aborted) wake();
+    });
+  }
+}
+
+/** The index of the first row with a sequence of at least `seq`; rows are in order. */
+function firstAtLeast(rows: readonly Row[], seq: number): number {
+  let low = 0;
+  let high = rows.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (rows[middle]!.seq < seq) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}

@@ -1,0 +1,132 @@
+import type { Env } from '../../base/env.ts';
+import { RelayError } from '../../base/errors.ts';
+import type { Json } from '../../base/json.ts';
+import {
+  checkDelta,
+  checkExpiry,
+  checkKey,
+  checkLimit,
+  checkScope,
+  compareKeys,
+  encodeJson,
+} from '../../kernel/admission.ts';
+import type { RecordItem, RecordPage, Records, Stored } from '../../kernel/records.ts';
+import type { Hazard } from './hazard.ts';
+
+interface Row {
+  /** Kept as text, so that nobody holds a reference to what is stored. */
+  readonly json: string;
+  readonly revision: number;
+  readonly expiresAt: number | undefined;
+}
+
+export class MemoryRecords implements Records {
+  readonly #rows = new Map<string, Row>();
+  readonly #env: Env;
+  readonly #hazard: Hazard;
+  readonly #maxBytes: number;
+  #lastRevision = 0;
+
+  constructor(env: Env, hazard: Hazard, maxBytes: number) {
+    this.#env = env;
+    this.#hazard = hazard;
+    this.#maxBytes = maxBytes;
+  }
+
+  async get(key: string): Promise<Stored | null> {
+    checkKey('a key', key);
+    await this.#hazard.pause();
+    const row = this.#live(key);
+    return row ? stored(row) : null;
+  }
+
+  async put(
+    key: string,
+    value: Json,
+    o: { expect?: 'absent' | number; expiresAt?: number } = {},
+  ): Promise<number | null> {
+    checkKey('a key', key);
+    checkExpiry(o.expiresAt);
+    const json = encodeJson('a record', value, this.#maxBytes);
+    await this.#hazard.pause();
+    const current = this.#live(key);
+    if (o.expect !== undefined && o.expect !== (current?.revision ?? 'absent')) return null;
+    return this.#acknowledged(this.#write(key, json, o.expiresAt));
+  }
+
+  async add(
+    key: string,
+    delta: number,
+    o: { max?: number; expiresAt?: number } = {},
+  ): Promise<number | null> {
+    checkKey('a key', key);
+    checkDelta(delta);
+    checkExpiry(o.expiresAt);
+    await this.#hazard.pause();
+    const row = this.#live(key);
+    const current: Json = row ? JSON.parse(row.json) : 0;
+    if (!Number.isSafeInteger(current)) throw new RelayError('bad_request', { what: 'that is no counter' });
+    const sum = (current as number) + delta;
+    checkDelta(sum);
+    if (sum < 0 || (o.max !== undefined && sum > o.max)) return null;
+    this.#write(key, String(sum), row ? row.expiresAt : o.expiresAt);
+    return this.#acknowledged(sum);
+  }
+
+  async delete(key: string, o: { expect?: number } = {}): Promise<boolean> {
+    checkKey('a key', key);
+    await this.#hazard.pause();
+    const row = this.#live(key);
+    if (!row || (o.expect !== undefined && o.expect !== row.revision)) return false;
+    return this.#acknowledged(this.#rows.delete(key));
+  }
+
+  async list(prefix: string, o: { after?: string; limit?: number } = {}): Promise<RecordPage> {
+    checkScope('the prefix of a listing', prefix);
+    const limit = checkLimit(o.limit);
+    await this.#hazard.pause();
+    const keys = keysBehind(this.#rows.keys(), prefix, o.after).filter((key) => this.#live(key));
+    const items = keys.slice(0, limit).map((key): RecordItem => ({ key, ...stored(this.#rows.get(key)!) }));
+    return keys.length > limit ? { items, next: items.at(-1)!.key } : { items };
+  }
+
+  get count(): number {
+    return this.#rows.size;
+  }
+
+  sweep(): number {
+    const expired = [...this.#rows.keys()].filter((key) => !this.#live(key));
+    for (const key of expired) this.#rows.delete(key);
+    return expired.length;
+  }
+
+  #live(key: string): Row | undefined {
+    const row = this.#rows.get(key);
+    return row && (row.expiresAt === undefined || row.expiresAt > this.#env.now()) ? row : undefined;
+  }
+
+  #write(key: string, json: string, expiresAt: number | undefined): number {
+    this.#lastRevision = this.#hazard.after(this.#lastRevision);
+    this.#rows.set(key, { json, revision: this.#lastRevision, expiresAt });
+    return this.#lastRevision;
+  }
+
+  /** The answer to a write comes late too: others may act on it before its writer knows. */
+  async #acknowledged<T>(result: T): Promise<T> {
+    await this.#hazard.pause();
+    return result;
+  }
+}
+
+/** The keys with the prefix that come after `after`, in order. */
+export function keysBehind(keys: Iterable<string>, prefix: string, after: string | undefined): string[] {
+  const found: string[] = [];
+  for (const key of keys) {
+    if (key.startsWith(prefix) && (after === undefined || compareKeys(key, after) > 0)) found.push(key);
+  }
+  return found.sort(compareKeys);
+}
+
+function stored(row: Row): Stored {
+  return { value: JSON.parse(row.json), revision: row.revision };
+}
