@@ -5,3 +5,22 @@ export type JsonObject = { [key: string]: Json };
 export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
+
+/** How deep a value is nested; stops looking once it is deeper than `enough`. Never recurses. */
+export function jsonDepth(value: Json, enough: number): number {
+  let depth = 0;
+  let level: Json[] = [value];
+  while (level.length > 0 && depth <= enough) {
+    const next: Json[] = [];
+    for (const item of level) {
+      if (typeof item !== 'object' || item === null) continue;
+      for (const child of Array.isArray(item) ? item : Object.values(item)) {
+        if (typeof child === 'object' && child !== null) next.push(child);
+      }
+    }
+    if (next.length === 0) break;
+    depth++;
+    level = next;
+  }
+  return depth + 1;
+}

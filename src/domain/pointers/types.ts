@@ -6,10 +6,7 @@ import type { BlobBody } from '../../kernel/blobs.ts';
 
 export type Visibility = 'link' | 'tenant';
 
-export interface PushInput {
-  readonly body: BlobBody;
-  /** Bytes of the body, where known ahead. */
-  readonly size?: number;
+export interface PushOptions {
   readonly content_type?: string;
   readonly channel?: string;
   readonly metadata?: JsonObject;
@@ -17,11 +14,19 @@ export interface PushInput {
   readonly ttl?: number;
   readonly max_pulls?: number;
   readonly visibility?: Visibility;
+  /** The payload key, sealed to the channel's key, for subscribers that share it. Opaque to the relay. */
+  readonly sealed_key?: string;
+}
+
+export interface PushInput extends PushOptions {
+  readonly body: BlobBody;
+  /** Bytes of the body, where known ahead. */
+  readonly size?: number;
   readonly idempotency_key?: string;
   /** Count the tokens and answer them. */
   readonly count?: boolean;
-  /** The payload key, sealed to the channel's key, for subscribers that share it. Opaque to the relay. */
-  readonly sealed_key?: string;
+  /** Options that become known only once the body has been read: a JSON envelope may put them behind the data. */
+  readonly late?: () => PushOptions;
 }
 
 export interface Pushed {

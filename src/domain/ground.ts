@@ -1,0 +1,10 @@
+import type { Env } from '../base/env.ts';
+import type { TokenCounter } from '../base/tokens.ts';
+import type { Engine } from '../kernel/engine.ts';
+
+/** What every part of the domain is built on. */
+export interface Ground {
+  readonly engine: Engine;
+  readonly env: Env;
+  readonly tokens: TokenCounter;
+}

@@ -1,0 +1,245 @@
+import { RelayError } from '../../base/errors.ts';
+import { sha256Hex } from '../../base/hash.ts';
+import { toHex, uuid } from '../../base/ids.ts';
+import type { Json } from '../../base/json.ts';
+import {
+  DEFAULT_TTL_MS,
+  IDEMPOTENCY_KEY_CHARS,
+  ORPHAN_AGE_MS,
+  PULL_RETRY_WINDOW_MS,
+} from '../../base/limits.ts';
+import { takePart } from '../../base/parts/take-part.ts';
+import { readText } from '../../base/read-text.ts';
+import type { TokenCount } from '../../base/tokens.ts';
+import type { BlobBody } from '../../kernel/blobs.ts';
+import type { Caller } from '../caller.ts';
+import { announce } from '../channels/announce.ts';
+import type { Ground } from '../ground.ts';
+import { StoreSecret } from '../store-secret.ts';
+import { takeIn } from './intake.ts';
+import { type CheckedOptions, checkOptions } from './push-options.ts';
+import {
+  blobKey,
+  describe,
+  type Loaded,
+  loadForReading,
+  loadOwn,
+  notFound,
+  type PointerRecord,
+  pullsKey,
+  recordKey,
+  retryKey,
+} from './record.ts';
+import { derivedId, requestFingerprint } from './repeat.ts';
+import type { Cost, Part, PartRequest, Peeked, Pulled, PullOptions, Pushed, PushInput } from './types.ts';
+
+/** Payloads behind short ids. */
+export class Pointers {
+  readonly #ground: Ground;
+  readonly #secret: StoreSecret;
+
+  constructor(ground: Ground) {
+    this.#ground = ground;
+    this.#secret = new StoreSecret(ground);
+  }
+
+  /**
+   * The record is the commit point. A body without one is an orphan that a sweep takes; the announcement behind it
+   * carries the pointer's id, so a retry with the same key makes up for one that a crash swallowed, and never doubles it.
+   */
+  async push(caller: Caller, input: PushInput): Promise<Omit<Pushed, 'url'>> {
+    const { engine, env } = this.#ground;
+    const early = input.late ? null : checkOptions(input);
+    const repeatable = checkedKey(input.idempotency_key);
+    const id = repeatable ? await derivedId(this.#secret, caller, repeatable) : uuid(env);
+    const intake = takeIn(input.body, input.size);
+    let blob = blobKey(id, toHex(env.randomBytes(8)));
+    const keptUntil = env.now() + (early?.ttlMs ?? DEFAULT_TTL_MS) + ORPHAN_AGE_MS;
+    const { size, sha256 } = await engine.blobs.put(blob, intake.body, {
+      size: input.size,
+      expiresAt: keptUntil,
+    });
+    try {
+      const options = early ?? checkOptions({ ...input, ...input.late?.() });
+      const created = env.now();
+      if (created + options.ttlMs > keptUntil) blob = await this.#rewrite(id, blob, created + options.ttlMs);
+      const record: PointerRecord = {
+        tenant: caller.tenant,
+        by: caller.keyId,
+        from: caller.name,
+        blob,
+        size,
+        sha256,
+        text: intake.isText(),
+        type: options.content_type,
+        metadata: options.metadata,
+        channel: options.channel,
+        created,
+        expires: created + options.ttlMs,
+        max_pulls: options.max_pulls,
+        visibility: options.visibility,
+        tokens: input.count ? await this.#countBlob(blob, intake.isText()) : null,
+        fingerprint: repeatable ? await requestFingerprint(sha256, options) : null,
+        sealed_key: options.sealed_key,
+      };
+      const kept = await this.#commit(id, record);
+      if (kept.blob !== blob) await engine.blobs.delete(blob);
+      await this.#announce(caller, id, kept, options);
+      return answer(id, kept);
+    } catch (error) {
+      // Only what was never committed: a lost blob behind a live record would be worse than an orphan.
+      if (!(await this.#refersTo(id, blob))) await engine.blobs.delete(blob).catch(() => {});
+      throw error;
+    }
+  }
+
+  async pull(caller: Caller, id: string, o: PullOptions = {}): Promise<Pulled> {
+    const loaded = await loadForReading(this.#ground.engine.records, caller, id);
+    const { record } = loaded;
+    const range = o.range && checkRange(o.range, record.size);
+    const body = await this.#open(record, range);
+    await this.#countPull(loaded, o.idempotency_key, body);
+    return { ...describe(loaded.id, record), body, ...(range ? { range } : {}) };
+  }
+
+  async part(caller: Caller, id: string, part: PartRequest, o: PullOptions = {}): Promise<Part> {
+    const loaded = await loadForReading(this.#ground.engine.records, caller, id);
+    const taken = await this.#take(loaded.record, part);
+    await this.#countPull(loaded, o.idempotency_key);
+    return taken;
+  }
+
+  async cost(caller: Caller, id: string, part?: PartRequest): Promise<Cost> {
+    const loaded = await loadForReading(this.#ground.engine.records, caller, id);
+    const { record } = loaded;
+    if (part) {
+      const { text } = await this.#take(record, part);
+      const count = await this.#ground.tokens.count(text);
+      return { ...count, bytes: new TextEncoder().encode(text).byteLength };
+    }
+    if (record.tokens) return { ...record.tokens, bytes: record.size };
+    const count = await this.#countBlob(record.blob, record.text);
+    if (!count) throw new RelayError('not_text', { what: 'tokens to count' });
+    await this.#remember(loaded, count);
+    return { ...count, bytes: record.size };
+  }
+
+  async peek(caller: Caller, id: string): Promise<Peeked> {
+    const loaded = await loadForReading(this.#ground.engine.records, caller, id);
+    return describe(loaded.id, loaded.record);
+  }
+
+  async delete(caller: Caller, rawId: string): Promise<void> {
+    const { engine } = this.#ground;
+    const { id, record } = await loadOwn(engine.records, caller, rawId);
+    if (!(await engine.records.delete(recordKey(id)))) throw notFound();
+    await engine.blobs.delete(record.blob);
+    await engine.records.delete(pullsKey(id));
+  }
+
+  /** The record that stands in the end: ours, or that of the first try with the same key. */
+  async #commit(id: string, record: PointerRecord): Promise<PointerRecord> {
+    const { records } = this.#ground.engine;
+    const value = record as unknown as Json;
+    const won = await records.put(recordKey(id), value, { expect: 'absent', expiresAt: record.expires });
+    if (won !== null) return record;
+    const first = (await records.get(recordKey(id)))?.value as unknown as PointerRecord | undefined;
+    if (!first || first.fingerprint !== record.fingerprint) throw new RelayError('idempotency_conflict');
+    return first;
+  }
+
+  async #announce(caller: Caller, id: string, record: PointerRecord, options: CheckedOptions): Promise<void> {
+    if (record.channel === null) return;
+    const { metadata } = record;
+    const sealed = options.sealed_key ?? undefined;
+    await announce(this.#ground.engine, caller, record.channel, { id, metadata, sealed_key: sealed });
+  }
+
+  /** A body whose time to live turned out longer than was thought when it began to arrive. */
+  async #rewrite(id: string, blob: string, expires: number): Promise<string> {
+    const { engine, env } = this.#ground;
+    const longer = blobKey(id, toHex(env.randomBytes(8)));
+    const found = await engine.blobs.get(blob);
+    if (!found) throw notFound();
+    await engine.blobs.put(longer, found.body, { size: found.size, expiresAt: expires + ORPHAN_AGE_MS });
+    await engine.blobs.delete(blob);
+    return longer;
+  }
+
+  async #refersTo(id: string, blob: string): Promise<boolean> {
+    const stored = await this.#ground.engine.records.get(recordKey(id)).catch(() => undefined);
+    if (stored === undefined) return true;
+    return (stored?.value as unknown as PointerRecord | undefined)?.blob === blob;
+  }
+
+  async #open(record: PointerRecord, range?: { start: number; end: number }): Promise<BlobBody> {
+    const found = await this.#ground.engine.blobs.get(record.blob, range);
+    if (!found) throw notFound();
+    return found.body;
+  }
+
+  async #take(record: PointerRecord, part: PartRequest): Promise<Part> {
+    if (!record.text) throw new RelayError('not_text', { what: 'lines, matches or outline' });
+    const { re2Matcher } = await import('../../base/parts/re2-matcher.ts');
+    return takePart(await this.#open(record), part, re2Matcher);
+  }
+
+  async #countBlob(blob: string, text: boolean): Promise<TokenCount | null> {
+    if (!text) return null;
+    const found = await this.#ground.engine.blobs.get(blob);
+    if (!found) throw notFound();
+    return this.#ground.tokens.count(await readText(found.body));
+  }
+
+  /** So that the next peek can tell. Losing the race to another change of the record loses nothing. */
+  async #remember({ id, record, revision }: Loaded, tokens: TokenCount): Promise<void> {
+    const value = { ...record, tokens } as unknown as Json;
+    await this.#ground.engine.records.put(recordKey(id), value, {
+      expect: revision,
+      expiresAt: record.expires,
+    });
+  }
+
+  /** Counts a pull against `max_pulls`, at the first byte and not before; a repeated key is free for a while. */
+  async #countPull({ id, record }: Loaded, rawKey: string | undefined, body?: BlobBody): Promise<void> {
+    if (record.max_pulls === null) return;
+    const { engine, env } = this.#ground;
+    const key = checkedKey(rawKey);
+    if (key) {
+      const expiresAt = Math.min(record.expires, env.now() + PULL_RETRY_WINDOW_MS);
+      const seen = retryKey(id, await sha256Hex(key));
+      if ((await engine.records.put(seen, 1, { expect: 'absent', expiresAt })) === null) return;
+    }
+    const max = record.max_pulls;
+    if ((await engine.records.add(pullsKey(id), 1, { max, expiresAt: record.expires })) !== null) return;
+    if (body && !(body instanceof Uint8Array)) await body.cancel().catch(() => {});
+    throw notFound();
+  }
+}
+
+function answer(id: string, record: PointerRecord): Omit<Pushed, 'url'> {
+  return {
+    id,
+    channel: record.channel,
+    expires_at: new Date(record.expires).toISOString(),
+    size: record.size,
+    ...(record.tokens ? { tokens: record.tokens } : {}),
+  };
+}
+
+function checkedKey(key: string | undefined): string | undefined {
+  if (key === undefined || key === '') return undefined;
+  if (key.length > IDEMPOTENCY_KEY_CHARS) {
+    throw new RelayError('bad_request', {
+      what: `The Idempotency-Key is longer than ${IDEMPOTENCY_KEY_CHARS} characters.`,
+    });
+  }
+  return key;
+}
+
+function checkRange(range: { start: number; end: number }, size: number): { start: number; end: number } {
+  if (range.start < 0 || range.start >= size || range.end <= range.start) {
+    throw new RelayError('range_not_satisfiable', { size });
+  }
+  return { start: range.start, end: Math.min(range.end, size) };
+}

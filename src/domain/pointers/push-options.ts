@@ -1,0 +1,99 @@
+import { RelayError } from '../../base/errors.ts';
+import { isJsonObject, type Json, type JsonObject, jsonDepth } from '../../base/json.ts';
+import {
+  CHANNEL_NAME_CHARS,
+  DEFAULT_TTL_MS,
+  JSON_DEPTH,
+  MAX_PULLS,
+  MAX_TTL_MS,
+  METADATA_BYTES,
+  MIN_TTL_MS,
+} from '../../base/limits.ts';
+import type { PushOptions, Visibility } from './types.ts';
+
+/** Options of a push after checking, with their defaults in place. */
+export interface CheckedOptions {
+  readonly channel: string | null;
+  readonly metadata: JsonObject;
+  readonly ttlMs: number;
+  readonly max_pulls: number | null;
+  readonly visibility: Visibility;
+  readonly content_type: string | null;
+  readonly sealed_key: string | null;
+}
+
+/** Takes nothing on trust: a caller may be a program in any language. `null` is taken for "not given". */
+export function checkOptions(o: PushOptions): CheckedOptions {
+  return {
+    channel: checkChannel(o.channel),
+    metadata: checkMetadata(o.metadata),
+    ttlMs: checkTtl(o.ttl),
+    max_pulls: checkMaxPulls(o.max_pulls),
+    visibility: checkVisibility(o.visibility),
+    content_type: shortText('content_type', o.content_type, 256),
+    sealed_key: shortText('sealed_key', o.sealed_key, 1024),
+  };
+}
+
+export function checkChannel(channel: unknown): string | null {
+  if (channel === undefined || channel === null || channel === '') return null;
+  if (typeof channel !== 'string') throw wrong('channel', 'a string', channel);
+  if (!channel.isWellFormed()) throw bad('"channel" holds half of a surrogate pair.');
+  if (channel.length > CHANNEL_NAME_CHARS && [...channel].length > CHANNEL_NAME_CHARS) {
+    throw bad(`"channel" is longer than ${CHANNEL_NAME_CHARS} characters.`);
+  }
+  if (channel.includes('\u0000')) throw bad('"channel" holds a NUL character.');
+  return channel;
+}
+
+function checkMetadata(metadata: unknown): JsonObject {
+  if (metadata === undefined || metadata === null) return {};
+  if (!isJsonObject(metadata)) throw wrong('metadata', 'an object', metadata);
+  if (jsonDepth(metadata as Json, JSON_DEPTH) > JSON_DEPTH) {
+    throw bad(`"metadata" is nested more than ${JSON_DEPTH} levels deep.`);
+  }
+  const bytes = new TextEncoder().encode(JSON.stringify(metadata)).byteLength;
+  if (bytes > METADATA_BYTES) throw new RelayError('too_large', { what: 'metadata', limit: METADATA_BYTES });
+  return metadata;
+}
+
+function checkTtl(ttl: unknown): number {
+  if (ttl === undefined || ttl === null) return DEFAULT_TTL_MS;
+  if (typeof ttl !== 'number' || !Number.isFinite(ttl)) throw wrong('ttl', 'a number of seconds', ttl);
+  const ms = Math.round(ttl * 1000);
+  if (ms < MIN_TTL_MS || ms > MAX_TTL_MS) {
+    throw bad(`"ttl" is ${ttl} seconds; it goes from ${MIN_TTL_MS / 1000} to ${MAX_TTL_MS / 1000}.`);
+  }
+  return ms;
+}
+
+function checkMaxPulls(max: unknown): number | null {
+  if (max === undefined || max === null) return null;
+  if (typeof max !== 'number' || !Number.isSafeInteger(max)) throw wrong('max_pulls', 'a whole number', max);
+  if (max < 1 || max > MAX_PULLS) throw bad(`"max_pulls" is ${max}; it goes from 1 to ${MAX_PULLS}.`);
+  return max;
+}
+
+function checkVisibility(visibility: unknown): Visibility {
+  if (visibility === undefined || visibility === null) return 'link';
+  if (visibility !== 'link' && visibility !== 'tenant')
+    throw wrong('visibility', '"link" or "tenant"', visibility);
+  return visibility;
+}
+
+function shortText(name: string, value: unknown, max: number): string | null {
+  if (value === undefined || value === null) return null;
+  if (typeof value !== 'string') throw wrong(name, 'a string', value);
+  if (value.length > max) throw bad(`"${name}" is longer than ${max} characters.`);
+  if (/[\u0000-\u001f\u007f]/.test(value)) throw bad(`"${name}" holds a control character.`);
+  return value;
+}
+
+function wrong(name: string, wanted: string, got: unknown): RelayError {
+  const kind = got === null ? 'null' : Array.isArray(got) ? 'an array' : `a ${typeof got}`;
+  return bad(`"${name}" must be ${wanted}, not ${kind}.`);
+}
+
+function bad(what: string): RelayError {
+  return new RelayError('bad_request', { what });
+}

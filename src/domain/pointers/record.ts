@@ -1,0 +1,84 @@
+import { RelayError } from '../../base/errors.ts';
+import { isUuid } from '../../base/ids.ts';
+import type { JsonObject } from '../../base/json.ts';
+import type { TokenCount } from '../../base/tokens.ts';
+import type { Records } from '../../kernel/records.ts';
+import type { Caller } from '../caller.ts';
+import type { Peeked, Visibility } from './types.ts';
+
+/** What is stored beside a payload. Short names: it is read on every pull and peek. */
+export interface PointerRecord {
+  readonly tenant: string;
+  readonly by: string;
+  readonly from: string;
+  /** The blob's key. It differs from try to try, so that two racing pushes never share one. */
+  readonly blob: string;
+  readonly size: number;
+  readonly sha256: string;
+  readonly text: boolean;
+  readonly type: string | null;
+  readonly metadata: JsonObject;
+  readonly channel: string | null;
+  readonly created: number;
+  readonly expires: number;
+  readonly max_pulls: number | null;
+  readonly visibility: Visibility;
+  readonly tokens: TokenCount | null;
+  /** Of the request, where it came with an Idempotency-Key. */
+  readonly fingerprint: string | null;
+  readonly sealed_key: string | null;
+}
+
+export const recordKey = (id: string) => `ptr.${id}/meta`;
+export const pullsKey = (id: string) => `ptr.${id}/pulls`;
+export const retryKey = (id: string, hash: string) => `ptr.${id}/retry/${hash}`;
+export const blobKey = (id: string, attempt: string) => `ptr.${id}/${attempt}`;
+
+export function notFound(): RelayError {
+  return new RelayError('not_found', { what: 'this pointer' });
+}
+
+export interface Loaded {
+  readonly id: string;
+  readonly record: PointerRecord;
+  readonly revision: number;
+}
+
+/** Missing, expired, malformed and foreign are one answer, so that nobody can tell them apart. */
+export async function loadForReading(records: Records, caller: Caller, rawId: string): Promise<Loaded> {
+  const loaded = await load(records, rawId);
+  if (loaded.record.visibility === 'tenant' && loaded.record.tenant !== caller.tenant) throw notFound();
+  return loaded;
+}
+
+export async function loadOwn(records: Records, caller: Caller, rawId: string): Promise<Loaded> {
+  const loaded = await load(records, rawId);
+  if (loaded.record.tenant !== caller.tenant) throw notFound();
+  return loaded;
+}
+
+async function load(records: Records, rawId: string): Promise<Loaded> {
+  if (!isUuid(rawId)) throw notFound();
+  const id = rawId.toLowerCase();
+  const stored = await records.get(recordKey(id));
+  if (!stored) throw notFound();
+  return { id, record: stored.value as unknown as PointerRecord, revision: stored.revision };
+}
+
+export function describe(id: string, r: PointerRecord): Peeked {
+  return {
+    id,
+    metadata: r.metadata,
+    size: r.size,
+    sha256: r.sha256,
+    text: r.text,
+    content_type: r.type,
+    channel: r.channel,
+    created_at: new Date(r.created).toISOString(),
+    expires_at: new Date(r.expires).toISOString(),
+    max_pulls: r.max_pulls,
+    visibility: r.visibility,
+    from: r.from,
+    ...(r.tokens ? { tokens: r.tokens } : {}),
+  };
+}

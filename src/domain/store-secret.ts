@@ -1,0 +1,36 @@
+import { compareAndSet } from '../kernel/compare-and-set.ts';
+import type { Ground } from './ground.ts';
+
+const KEY = 'sys/secret';
+const BYTES = 32;
+
+/** A secret that the store makes for itself once, for deriving ids nobody else can guess. */
+export class StoreSecret {
+  readonly #ground: Ground;
+  #known: Promise<Uint8Array<ArrayBuffer>> | null = null;
+
+  constructor(ground: Ground) {
+    this.#ground = ground;
+  }
+
+  bytes(): Promise<Uint8Array<ArrayBuffer>> {
+    this.#known ??= this.#load().catch((error) => {
+      this.#known = null;
+      throw error;
+    });
+    return this.#known;
+  }
+
+  async #load(): Promise<Uint8Array<ArrayBuffer>> {
+    const { records } = this.#ground.engine;
+    const hex = await compareAndSet('the secret of the store', async () => {
+      const stored = await records.get(KEY);
+      if (typeof stored?.value === 'string') return stored.value;
+      const fresh = Array.from(this.#ground.env.randomBytes(BYTES), (b) =>
+        b.toString(16).padStart(2, '0'),
+      ).join('');
+      return (await records.put(KEY, fresh, { expect: 'absent' })) === null ? null : fresh;
+    });
+    return Uint8Array.from({ length: BYTES }, (_, i) => Number.parseInt(hex.slice(i * 2, i * 2 + 2), 16));
+  }
+}

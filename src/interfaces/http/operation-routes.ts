@@ -1,0 +1,89 @@
+import type { Context, Hono } from 'hono';
+import type { z } from 'zod';
+import { RelayError } from '../../base/errors.ts';
+import { isJsonObject, type Json, jsonDepth } from '../../base/json.ts';
+import { JSON_BODY_BYTES, JSON_DEPTH } from '../../base/limits.ts';
+import type { Relay } from '../../domain/relay.ts';
+import type { Operation } from '../../operations/operation.ts';
+import { emptyResponse, jsonResponse } from './responses.ts';
+
+/** Serves every row of the operation table that does not carry bytes. */
+export function operationRoutes(
+  api: Hono,
+  operations: readonly Operation[],
+  relayOf: (c: Context, operation: Operation) => Promise<Relay> | Relay,
+): void {
+  for (const operation of operations) {
+    if (operation.http.custom) continue;
+    api.on(operation.http.method, operation.http.path, async (c) => {
+      const relay = await relayOf(c, operation);
+      const input = check(operation.input, await gather(c, operation));
+      const answer = await operation.run(relay, input);
+      const { status = 200 } = operation.http;
+      return status === 204 ? emptyResponse(status) : jsonResponse(answer, { status });
+    });
+  }
+}
+
+/** Path, then query or body, then headers; a later source never overrides the path. */
+async function gather(c: Context, { http }: Operation): Promise<Record<string, unknown>> {
+  const fromHeaders: Record<string, unknown> = {};
+  for (const [field, header] of Object.entries(http.headers ?? {})) {
+    const value = c.req.header(header);
+    if (value !== undefined) fromHeaders[field] = value;
+  }
+  const inBody = http.method !== 'GET' && http.method !== 'DELETE';
+  const body = inBody ? await readJson(c) : undefined;
+  let fields: Record<string, unknown> = {};
+  if (http.body) fields = body === undefined ? {} : { [http.body]: body };
+  else if (body !== undefined) {
+    if (!isJsonObject(body))
+      throw new RelayError('bad_request', { what: 'The JSON body must be an object.' });
+    fields = body;
+  }
+  return { ...c.req.query(), ...fields, ...fromHeaders, ...c.req.param() };
+}
+
+/** The JSON body, cut off while being read; undefined where there is none. */
+export async function readJson(c: Context): Promise<Json | undefined> {
+  const { body } = c.req.raw;
+  if (!body) return undefined;
+  const tooLarge = () => new RelayError('too_large', { what: 'a JSON body', limit: JSON_BODY_BYTES });
+  if (Number(c.req.header('content-length') ?? 0) > JSON_BODY_BYTES) throw tooLarge();
+  const decoder = new TextDecoder('utf-8', { fatal: true });
+  let text = '';
+  let size = 0;
+  try {
+    for await (const chunk of body) {
+      size += chunk.byteLength;
+      if (size > JSON_BODY_BYTES) throw tooLarge();
+      text += decoder.decode(chunk, { stream: true });
+    }
+    text += decoder.decode();
+  } catch (error) {
+    if (error instanceof RelayError) throw error;
+    if (error instanceof TypeError) throw new RelayError('bad_json', { what: 'it is not UTF-8' }, error);
+    throw new RelayError('aborted', { what: 'the body did not arrive whole' }, error);
+  }
+  if (text.trim() === '') return undefined;
+  let parsed: Json;
+  try {
+    parsed = JSON.parse(text);
+  } catch (error) {
+    throw new RelayError('bad_json', { what: (error as Error).message }, error);
+  }
+  if (jsonDepth(parsed, JSON_DEPTH) > JSON_DEPTH) {
+    throw new RelayError('bad_request', {
+      what: `The JSON body is nested more than ${JSON_DEPTH} levels deep.`,
+    });
+  }
+  return parsed;
+}
+
+function check<T>(schema: z.ZodType<T>, value: unknown): T {
+  const result = schema.safeParse(value);
+  if (result.success) return result.data;
+  const issue = result.error.issues[0]!;
+  const where = issue.path.length > 0 ? `"${issue.path.join('/')}": ` : '';
+  throw new RelayError('bad_request', { what: `${where}${issue.message}.` });
+}

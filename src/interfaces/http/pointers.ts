@@ -1,0 +1,108 @@
+import type { Context, Hono } from 'hono';
+import type { Relay } from '../../domain/relay.ts';
+import { envelope } from './envelope.ts';
+import { isOn, partOf } from './part-query.ts';
+import { pushInput } from './push-request.ts';
+import { parseRange } from './range.ts';
+import { metadataHeader, relayHeaders } from './relay-headers.ts';
+import { bytesResponse, jsonResponse, TEXT_TYPE, textResponse } from './responses.ts';
+
+/** Payloads in and out: the routes that existing clients rely on, and what came on top. */
+export function pointerRoutes(api: Hono, relayOf: (c: Context) => Promise<Relay> | Relay): void {
+  api.post('/push', async (c) => {
+    const relay = await relayOf(c);
+    return jsonResponse(await relay.pointers.push(await pushInput(c.req.raw, queryOf(c))));
+  });
+
+  api.get('/peek/:id', async (c) => {
+    const peeked = await (await relayOf(c)).pointers.peek(c.req.param('id'));
+    return jsonResponse(peeked.metadata, { headers: relayHeaders(peeked) });
+  });
+
+  api.on(['GET', 'HEAD'], '/pull/:id', async (c) => {
+    const relay = await relayOf(c);
+    const id = c.req.param('id')!;
+    if (c.req.method === 'HEAD') return headOf(relay, id);
+    const query = queryOf(c);
+    const part = partOf(query);
+    if (isOn(query.get('cost'))) return jsonResponse(await relay.pointers.cost(id, part));
+    const options = { idempotency_key: c.req.header('idempotency-key') };
+    if (part) {
+      const taken = await relay.pointers.part(id, part, options);
+      return textResponse(taken.text, {
+        'Relay-Part': encodeURIComponent(taken.about),
+        ...(taken.truncated ? { 'Relay-Truncated': '1' } : {}),
+      });
+    }
+    if (isOn(query.get('raw')) || wantsBytes(c.req.header('accept'))) return rawOf(c, relay, id, options);
+    const pulled = await relay.pointers.pull(id, options);
+    return textResponse(envelope(pulled), { Vary: 'Accept', ...relayHeaders(pulled) });
+  });
+}
+
+/** Never touches the payload and never counts as a pull. */
+async function headOf(relay: Relay, id: string): Promise<Response> {
+  const peeked = await relay.pointers.peek(id);
+  return bytesResponse(null, 200, {
+    ...rawHeaders(peeked.sha256, peeked.text),
+    'Content-Length': String(peeked.size),
+    ...relayHeaders(peeked),
+    ...metadataHeader(peeked),
+  });
+}
+
+async function rawOf(
+  c: Context,
+  relay: Relay,
+  id: string,
+  o: { idempotency_key?: string },
+): Promise<Response> {
+  const wantsRange = c.req.header('range');
+  const knows = c.req.header('if-none-match');
+  let range: { start: number; end: number } | null = null;
+  if (wantsRange || knows) {
+    const peeked = await relay.pointers.peek(id);
+    if (knows && matches(knows, peeked.sha256)) {
+      return bytesResponse(null, 304, rawHeaders(peeked.sha256, peeked.text));
+    }
+    const condition = c.req.header('if-range');
+    if (!condition || condition === etag(peeked.sha256)) range = parseRange(wantsRange, peeked.size);
+  }
+  const pulled = await relay.pointers.pull(id, range ? { ...o, range } : o);
+  const { start, end } = pulled.range ?? { start: 0, end: pulled.size };
+  return bytesResponse(pulled.body, pulled.range ? 206 : 200, {
+    ...rawHeaders(pulled.sha256, pulled.text),
+    'Content-Length': String(end - start),
+    ...(pulled.range ? { 'Content-Range': `bytes ${start}-${end - 1}/${pulled.size}` } : {}),
+    ...relayHeaders(pulled),
+    ...metadataHeader(pulled),
+  });
+}
+
+/** Whatever the sender called it, a browser must never run it: text is shown as text, all else is a download. */
+function rawHeaders(sha256: string, text: boolean): Record<string, string> {
+  return {
+    'Content-Type': text ? TEXT_TYPE : 'application/octet-stream',
+    ...(text ? {} : { 'Content-Disposition': 'attachment' }),
+    ETag: etag(sha256),
+    'Accept-Ranges': 'bytes',
+    'Cache-Control': 'private, no-cache',
+    Vary: 'Accept',
+  };
+}
+
+const etag = (sha256: string) => `"${sha256}"`;
+
+function matches(header: string, sha256: string): boolean {
+  return header.split(',').some((tag) => ['*', etag(sha256)].includes(tag.trim().replace(/^W\//, '')));
+}
+
+function wantsBytes(accept: string | undefined): boolean {
+  return accept?.includes('application/octet-stream') ?? false;
+}
+
+function queryOf(c: Context): URLSearchParams {
+  const url = c.req.url;
+  const at = url.indexOf('?');
+  return new URLSearchParams(at < 0 ? '' : url.slice(at + 1));
+}

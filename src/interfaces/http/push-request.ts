@@ -1,0 +1,131 @@
+import { RelayError } from '../../base/errors.ts';
+import { isJsonObject, type JsonObject } from '../../base/json.ts';
+import { PAYLOAD_BYTES, PUSH_WIRE_BYTES, STORED_BYTES } from '../../base/limits.ts';
+import type { PushInput, PushOptions } from '../../domain/pointers/types.ts';
+import { noData, readJsonPush } from './json-push-stream.ts';
+import { halfPair } from './json-string-decoder.ts';
+import { isOn } from './part-query.ts';
+
+/** A body up to this size is read whole: faster than a stream, and still bounded. */
+const WHOLE_BODY_BYTES = 1024 * 1024;
+
+const encoder = new TextEncoder();
+
+/** `POST /push`: a JSON envelope when the content type says so, the payload itself otherwise. */
+export async function pushInput(request: Request, query: URLSearchParams): Promise<PushInput> {
+  const length = contentLength(request);
+  const common = {
+    idempotency_key: request.headers.get('idempotency-key') ?? undefined,
+    count: isOn(query.get('count')),
+  };
+  const type = request.headers.get('content-type') ?? '';
+  if (/^application\/json\b/i.test(type.trim())) {
+    if (length !== null && length > PUSH_WIRE_BYTES) throw tooLarge();
+    return { ...(await jsonInput(request, length)), ...common };
+  }
+  if (length !== null && length > STORED_BYTES) throw tooLarge();
+  const { body, size } = await rawBody(request, length);
+  return { body, size, ...rawOptions(request, query, type), ...common };
+}
+
+async function jsonInput(request: Request, length: number | null): Promise<PushInput> {
+  if (length !== null && length <= WHOLE_BODY_BYTES) {
+    const { data, ...fields } = parseObject(await readWhole(request));
+    if (typeof data !== 'string') throw noData();
+    if (!data.isWellFormed()) throw halfPair();
+    return { body: encoder.encode(data), ...options(fields) };
+  }
+  if (!request.body) throw new RelayError('empty_payload');
+  const { data, fields } = readJsonPush(request.body);
+  return { body: data, late: () => options(fields()) };
+}
+
+async function rawBody(
+  request: Request,
+  length: number | null,
+): Promise<{ body: PushInput['body']; size?: number }> {
+  if (length !== null && length <= WHOLE_BODY_BYTES) return { body: await readWhole(request), size: length };
+  if (!request.body) throw new RelayError('empty_payload');
+  return { body: request.body, size: length ?? undefined };
+}
+
+async function readWhole(request: Request): Promise<Uint8Array<ArrayBuffer>> {
+  try {
+    return new Uint8Array(await request.arrayBuffer());
+  } catch (error) {
+    throw new RelayError('aborted', { what: 'the body did not arrive whole' }, error);
+  }
+}
+
+function parseObject(bytes: Uint8Array): JsonObject {
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
+  } catch (error) {
+    throw new RelayError('bad_json', { what: (error as Error).message }, error);
+  }
+  if (!isJsonObject(parsed)) throw noData();
+  return parsed;
+}
+
+/** Fields of the envelope that we know; others are for someone else. Types are the domain's to check. */
+function options(fields: JsonObject): PushOptions {
+  const { channel, metadata, ttl, max_pulls, visibility, content_type, sealed_key } = fields as PushOptions;
+  return { channel, metadata, ttl, max_pulls, visibility, content_type, sealed_key };
+}
+
+/** With a raw body the options are in the query and in headers. */
+function rawOptions(request: Request, query: URLSearchParams, type: string): PushOptions {
+  const metadata = request.headers.get('relay-metadata');
+  const declared = request.headers.get('relay-content-type');
+  return {
+    channel: query.get('channel') ?? undefined,
+    ttl: number(query, 'ttl'),
+    max_pulls: number(query, 'max_pulls'),
+    visibility: (query.get('visibility') as PushOptions['visibility']) ?? undefined,
+    metadata: metadata === null ? undefined : decodeMetadata(metadata),
+    sealed_key: request.headers.get('relay-sealed-key') ?? undefined,
+    content_type: (declared === null ? type : decodeText(declared)) || undefined,
+  };
+}
+
+function number(query: URLSearchParams, name: string): number | undefined {
+  const value = query.get(name);
+  if (value === null || value === '') return undefined;
+  if (!/^-?\d+(\.\d+)?$/.test(value)) {
+    throw new RelayError('bad_request', {
+      what: `"${name}" must be a number, not ${JSON.stringify(value.slice(0, 40))}.`,
+    });
+  }
+  return Number(value);
+}
+
+function decodeMetadata(header: string): JsonObject {
+  try {
+    const bytes = Uint8Array.from(atob(header.replaceAll('-', '+').replaceAll('_', '/')), (c) =>
+      c.charCodeAt(0),
+    );
+    const parsed: unknown = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
+    if (isJsonObject(parsed)) return parsed;
+  } catch {
+    // Told below, in one way for every kind of damage.
+  }
+  throw new RelayError('bad_request', { what: 'Relay-Metadata must be a JSON object in base64url.' });
+}
+
+function decodeText(value: string): string {
+  try {
+    return decodeURIComponent(value);
+  } catch {
+    throw new RelayError('bad_request', { what: 'Relay-Content-Type must be percent-encoded.' });
+  }
+}
+
+function contentLength(request: Request): number | null {
+  const header = request.headers.get('content-length');
+  return header === null ? null : Number(header);
+}
+
+function tooLarge(): RelayError {
+  return new RelayError('too_large', { what: 'a payload', limit: PAYLOAD_BYTES });
+}

@@ -1,0 +1,36 @@
+const JSON_TYPE = 'application/json; charset=utf-8';
+export const TEXT_TYPE = 'text/plain; charset=utf-8';
+
+type Fields = Record<string, string>;
+
+/** On every answer: a browser must not guess a type of its own. */
+const ALWAYS: Fields = { 'X-Content-Type-Options': 'nosniff' };
+/** On every answer that is not worth keeping. */
+const FRESH: Fields = { ...ALWAYS, 'Cache-Control': 'no-store' };
+
+/*
+ * Headers are given to the constructor and never touched later: the server's adapter then writes them out as they
+ * are, without building a Headers object.
+ */
+
+export function jsonResponse(value: unknown, o: { status?: number; headers?: Fields } = {}): Response {
+  const headers = { 'Content-Type': JSON_TYPE, ...FRESH, ...o.headers };
+  return new Response(JSON.stringify(value), { status: o.status ?? 200, headers });
+}
+
+export function textResponse(body: string | ReadableStream<Uint8Array>, headers: Fields = {}): Response {
+  return new Response(body, { headers: { 'Content-Type': TEXT_TYPE, ...FRESH, ...headers } });
+}
+
+/** Bytes that a client may keep, with the headers that say how. */
+export function bytesResponse(
+  body: Uint8Array | ReadableStream<Uint8Array> | null,
+  status: number,
+  headers: Fields,
+): Response {
+  return new Response(body as BodyInit | null, { status, headers: { ...ALWAYS, ...headers } });
+}
+
+export function emptyResponse(status: number): Response {
+  return new Response(null, { status, headers: ALWAYS });
+}
