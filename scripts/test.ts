@@ -1,0 +1,212 @@
+/**
+ * Runs the checks and the tests, and ends with one plain line: `N passed, M failed`. The type-check and the lint and
+ * format check count as a test each.
+ */
+import { spawn } from 'node:child_process';
+import { globSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
+import { join, relative, resolve, sep } from 'node:path';
+import { parseArgs, stripVTControlCharacters, styleText } from 'node:util';
+import { endGroup, type Failure, type FileResult, runTestFile, type Skip } from './test-file.ts';
+
+const HELP = `node scripts/test.ts [--quick | --slow] [--jobs N] [--timeout S] [path…]
+
+  (nothing)   type-check, lint and format check, then every *.test.ts
+  --quick     the same checks, but only the unit and the architecture tests
+  --slow      only *.slow.test.ts
+  --jobs N    so many files at once (default: one per core)
+  --timeout S seconds a file may take before it is killed (default: 120, slow ones 420)
+  path…       only the test files whose path begins with or contains one of these; no checks`;
+
+const FOLDERS = ['src', 'test', 'bench', 'scripts', 'examples'];
+const QUICK_FOLDERS = ['src', 'test/architecture'];
+/** Far beyond what a file takes, so that only a hang meets it; all of .ci/run must end within 20 minutes. */
+const FILE_TIMEOUT_MS = 120_000;
+const SLOW_FILE_TIMEOUT_MS = 420_000;
+
+interface Check {
+  readonly name: string;
+  readonly command: string;
+  readonly args: readonly string[];
+}
+
+const CHECKS: readonly Check[] = [
+  { name: 'types', command: 'tsc', args: ['-p', '.'] },
+  {
+    name: 'lint and format',
+    command: 'biome',
+    args: ['check', '--error-on-warnings', '--max-diagnostics=50', '.'],
+  },
+];
+
+const running = new Set<number>();
+process.exitCode = await main();
+
+async function main(): Promise<number> {
+  const { values, positionals } = parseArgs({
+    allowPositionals: true,
+    options: {
+      quick: { type: 'boolean' },
+      slow: { type: 'boolean' },
+      jobs: { type: 'string' },
+      timeout: { type: 'string' },
+      help: { type: 'boolean', short: 'h' },
+    },
+  });
+  if (values.help) {
+    console.log(HELP);
+    return 0;
+  }
+  const files = testFiles({ quick: values.quick, slow: values.slow, filters: positionals });
+  if (files.length === 0) {
+    console.error(
+      positionals.length > 0 ? `No test file matches ${positionals.join(', ')}.` : 'There are no tests.',
+    );
+    return 1;
+  }
+  endChildrenOnSignal();
+  const began = performance.now();
+  const results: FileResult[] = [];
+  if (!values.slow && positionals.length === 0) {
+    results.push(...(await Promise.all(CHECKS.map(runCheck))));
+  }
+  const jobs = Math.max(1, Number(values.jobs) || availableParallelism());
+  await inPool(files, jobs, async (file) => {
+    const usual = file.endsWith('.slow.test.ts') ? SLOW_FILE_TIMEOUT_MS : FILE_TIMEOUT_MS;
+    const result = await runTestFile(file, Number(values.timeout) * 1000 || usual, running);
+    results.push(result);
+    printFile(result);
+  });
+  return printSummary(results, performance.now() - began);
+}
+
+function testFiles(o: { quick?: boolean; slow?: boolean; filters: readonly string[] }): string[] {
+  const folders = o.quick ? QUICK_FOLDERS : FOLDERS;
+  const all = globSync(
+    folders.map((folder) => `${folder}/**/*.test.ts`),
+    { exclude: ['**/node_modules/**'] },
+  )
+    .map((path) => path.split(sep).join('/'))
+    .sort();
+  const filters = o.filters.map((filter) => relative('.', resolve(filter)).split(sep).join('/'));
+  return all.filter((path) => {
+    const slow = path.endsWith('.slow.test.ts');
+    if (filters.length === 0) return slow === Boolean(o.slow);
+    // A slow file runs where it is asked for by name.
+    if (slow && !o.slow) return filters.includes(path);
+    return filters.some((filter) => path.includes(filter));
+  });
+}
+
+async function runCheck(check: Check): Promise<FileResult> {
+  const began = performance.now();
+  const { code, output } = await capture(check);
+  const failures = code === 0 ? [] : [{ name: check.name, error: output.trim() || `exit code ${code}` }];
+  const passed = code === 0 ? 1 : 0;
+  const result = { file: check.name, passed, failures, skips: [], ms: performance.now() - began, output: '' };
+  printFile(result);
+  return result;
+}
+
+/** Both are native programs behind a small JavaScript file, which Node runs on every platform alike. */
+function capture(check: Check): Promise<{ code: number | null; output: string }> {
+  const package_ = check.command === 'biome' ? '@biomejs/biome' : 'typescript';
+  const script = join('node_modules', package_, 'bin', check.command);
+  return new Promise((done) => {
+    const colour = styled('red', 'x') === 'x' ? { NO_COLOR: '1' } : { FORCE_COLOR: '1' };
+    const child = spawn(process.execPath, [script, ...check.args], {
+      env: { ...process.env, ...colour },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    let output = '';
+    for (const stream of [child.stdout, child.stderr]) {
+      stream.setEncoding('utf8').on('data', (text) => {
+        output += text;
+      });
+    }
+    child.once('error', (error) => done({ code: 1, output: String(error) }));
+    child.once('close', (code) => done({ code, output }));
+  });
+}
+
+async function inPool<T>(
+  items: readonly T[],
+  width: number,
+  work: (item: T) => Promise<void>,
+): Promise<void> {
+  const queue = [...items];
+  const worker = async () => {
+    for (let item = queue.shift(); item !== undefined; item = queue.shift()) await work(item);
+  };
+  await Promise.all(Array.from({ length: width }, worker));
+}
+
+function printFile(result: FileResult): void {
+  const { passed, failures, skips, ms } = result;
+  const mark = failures.length > 0 ? styled('red', 'FAIL') : styled('green', 'ok  ');
+  const parts = [`${passed} passed`];
+  if (failures.length > 0) parts.push(`${failures.length} failed`);
+  if (skips.length > 0) parts.push(`${skips.length} skipped`);
+  console.log(`${mark} ${result.file}  ${styled('dim', `${parts.join(', ')}, ${seconds(ms)}`)}`);
+  for (const failure of failures) console.log(`       ${styled('red', '✗')} ${failure.name}`);
+}
+
+function printSummary(results: readonly FileResult[], ms: number): number {
+  const skips = results.flatMap((result) => result.skips.map((skip) => ({ ...skip, file: result.file })));
+  const failed = results.filter((result) => result.failures.length > 0);
+  if (skips.length > 0) printSkips(skips);
+  for (const result of failed) printFailures(result);
+  const count = (of: (result: FileResult) => number) => results.reduce((sum, result) => sum + of(result), 0);
+  const failures = count((result) => result.failures.length);
+  const tail = skips.length > 0 ? `, ${skips.length} skipped` : '';
+  console.log(`\n${results.length} files in ${seconds(ms)}`);
+  console.log(`${count((result) => result.passed)} passed, ${failures} failed${tail}`);
+  return failures > 0 ? 1 : 0;
+}
+
+function printSkips(skips: readonly (Skip & { file: string })[]): void {
+  console.log(`\n${styled('yellow', 'Skipped')}`);
+  for (const { file, name, reason } of skips) console.log(`  ${file}: ${name}\n    ${reason}`);
+}
+
+function printFailures(result: FileResult): void {
+  for (const failure of result.failures) {
+    console.log(
+      `\n${styled('red', 'FAIL')} ${result.file}${result.file === failure.name ? '' : ` › ${failure.name}`}`,
+    );
+    if (failure.at) console.log(styled('dim', `  at ${failurePlace(failure)}`));
+    console.log(indent(failure.error));
+  }
+  if (result.output.trim() !== '') {
+    console.log(`\n${styled('dim', `  output of ${result.file}:`)}\n${indent(result.output.trimEnd())}`);
+  }
+}
+
+function failurePlace(failure: Failure): string {
+  return relative('.', failure.at ?? '');
+}
+
+function indent(text: string): string {
+  const plain = styled('red', 'x') === 'x' ? stripVTControlCharacters(text) : text;
+  return plain.replace(/^/gm, '  ');
+}
+
+function seconds(ms: number): string {
+  return ms < 1000 ? `${Math.round(ms)} ms` : `${(ms / 1000).toFixed(1)} s`;
+}
+
+/** Colour where stdout is a terminal that wants it; NO_COLOR and FORCE_COLOR are honoured. */
+function styled(format: 'red' | 'green' | 'yellow' | 'dim', text: string): string {
+  return styleText(format, text, { stream: process.stdout });
+}
+
+/** The test files run in groups of their own, which a Ctrl-C at the terminal does not reach. */
+function endChildrenOnSignal(): void {
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+    process.once(signal, () => {
+      for (const group of running) endGroup(group);
+      console.log(`\nStopped by ${signal}.`);
+      process.exit(1);
+    });
+  }
+}
