@@ -7,11 +7,14 @@ export function ok(value: unknown, message: string): asserts value {
   if (!value) throw new Error(message);
 }
 
-/** Compares as JSON, so the order of an object's keys counts, and `undefined` is as good as absent. */
+/** Compares as JSON: `undefined` is as good as absent, and the order of an object's keys does not count. */
 export function same(actual: unknown, expected: unknown, message = 'not the same'): void {
-  const a = show(actual);
-  const b = show(expected);
-  if (a !== b) throw new Error(`${message}: got ${brief(a)}, expected ${brief(b)}`);
+  equal(show(actual), show(expected), message);
+}
+
+/** Compares as JSON text: the order of keys counts too. */
+export function sameText(actual: unknown, expected: unknown, message = 'not the same'): void {
+  equal(String(JSON.stringify(actual)), String(JSON.stringify(expected)), message);
 }
 
 export async function refuses(work: Promise<unknown>, ...codes: ErrorCode[]): Promise<void> {
@@ -38,8 +41,18 @@ export async function fails(work: Promise<unknown>): Promise<void> {
   throw new Error(`should have failed, gave ${brief(show(result))}`);
 }
 
+function equal(a: string, b: string, message: string): void {
+  if (a !== b) throw new Error(`${message}: got ${brief(a)}, expected ${brief(b)}`);
+}
+
 function show(value: unknown): string {
-  return JSON.stringify(value) ?? 'undefined';
+  if (Array.isArray(value)) return `[${value.map(show).join(',')}]`;
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'undefined';
+  const members = Object.entries(value).filter(([, member]) => member !== undefined);
+  return `{${members
+    .map(([key, member]) => `${JSON.stringify(key)}:${show(member)}`)
+    .sort()
+    .join(',')}}`;
 }
 
 function brief(text: string): string {

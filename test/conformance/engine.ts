@@ -1,3 +1,118 @@
+import { ok, same } from './assert.ts';
+import { patterned, streamOf } from './bodies.ts';
 import type { Case } from './case.ts';
+import { range } from './keys.ts';
+import { appendAll } from './streams.ts';
 
-export const engineCases: readonly Case[] = [];
+export const engineCases: readonly Case[] = [
+  {
+    name: 'engine: its limits leave room for what the relay keeps',
+    async run({ limits }) {
+      ok(limits.recordBytes >= 64 * 1024, 'a record holds metadata of 16 KiB, escaped');
+      ok(limits.entryBytes >= 64 * 1024, 'an entry holds an envelope of 16 KiB, escaped');
+      ok(limits.blobBytes >= 50 * 1024 * 1024, 'a blob holds an artifact');
+      ok(limits.minTtl >= 0 && limits.minTtl <= 60_000, 'a minute can be honoured');
+      ok(['none', 'process', 'power', 'quorum'].includes(limits.durability), 'durability is a known word');
+    },
+  },
+  {
+    name: 'engine: usage counts what is there, and goes down with it',
+    async run(engine) {
+      const { blobs, records, logs } = engine;
+      const before = await engine.usage();
+      await blobs.put('eng.use/small', patterned(1000));
+      await blobs.put('eng.use/large', streamOf(patterned(200_000)));
+      for (const i of range(5)) await records.put(`eng.use/${i}`, i);
+      await records.add('eng.use/counter', 1);
+      const sequences = await appendAll(logs, 'eng.use', range(7));
+      const filled = await engine.usage();
+      same(filled.blobs.count - before.blobs.count, 2);
+      same(filled.blobs.bytes - before.blobs.bytes, 201_000);
+      same(filled.records - before.records, 6);
+      same(filled.entries - before.entries, 7);
+      ok(filled.diskBytes >= 0, 'disk is not negative');
+      await blobs.put('eng.use/large', patterned(10));
+      await blobs.delete('eng.use/small');
+      await records.put('eng.use/0', 'again');
+      await records.delete('eng.use/1');
+      await logs.trim('eng.use', { before: sequences[3]! });
+      const less = await engine.usage();
+      same(less.blobs.count - before.blobs.count, 1);
+      same(less.blobs.bytes - before.blobs.bytes, 10);
+      same(less.records - before.records, 5);
+      same(less.entries - before.entries, 4);
+      await logs.drop('eng.use');
+      same((await engine.usage()).entries - before.entries, 0);
+    },
+  },
+  {
+    name: 'engine: a sweep reclaims what has expired, tells how much, and leaves the rest',
+    async run(engine, clock) {
+      const { blobs, records } = engine;
+      await engine.sweep();
+      const before = await engine.usage();
+      const expiresAt = clock.now() + 60_000;
+      await blobs.put('eng.sweep/small', patterned(1000), { expiresAt });
+      await blobs.put('eng.sweep/large', streamOf(patterned(300_000)), { expiresAt });
+      await blobs.put('eng.sweep/kept', patterned(400_000), { expiresAt: expiresAt + 1 });
+      await records.put('eng.sweep/1', 1, { expiresAt });
+      await records.add('eng.sweep/2', 1, { expiresAt });
+      await records.put('eng.sweep/kept', 1);
+      same(await engine.sweep(), { blobs: 0, records: 0, bytes: 0 }, 'nothing has expired yet');
+      clock.advance(60_000);
+      const swept = await engine.sweep();
+      same([swept.blobs, swept.records], [2, 2]);
+      ok(swept.bytes >= 301_000, `at least the bodies: ${swept.bytes}`);
+      const after = await engine.usage();
+      same(after.blobs.count - before.blobs.count, 1);
+      same(after.blobs.bytes - before.blobs.bytes, 400_000);
+      same(after.records - before.records, 1);
+      same(await engine.sweep(), { blobs: 0, records: 0, bytes: 0 }, 'a second time');
+      same((await blobs.get('eng.sweep/kept'))?.size, 400_000);
+      same((await records.get('eng.sweep/kept'))?.value, 1);
+    },
+  },
+  {
+    name: 'engine: a sweep may run at any time, beside writers and another sweep',
+    async run(engine, clock) {
+      const { blobs, records, logs } = engine;
+      for (const i of range(20)) {
+        await records.put(`eng.any/${i}`, 'old', { expiresAt: clock.now() + 60_000 });
+        await blobs.put(`eng.any/${i}`, patterned(100), { expiresAt: clock.now() + 60_000 });
+      }
+      clock.advance(60_000);
+      await Promise.all([
+        engine.sweep(),
+        ...range(20).map((i) => records.put(`eng.any/${i}`, 'new', { expect: 'absent' })),
+        engine.sweep(),
+        ...range(20).map((i) => blobs.put(`eng.any/${i}`, streamOf(patterned(200_000, i + 1)))),
+        ...range(20).map((i) => logs.append('eng.any', i)),
+        engine.sweep(),
+      ]);
+      await engine.sweep();
+      const values = (await records.list('eng.any/')).items.map((i) => i.value);
+      same(values, Array(20).fill('new'));
+      same(
+        (await blobs.list('eng.any/')).items.map((i) => i.size),
+        Array(20).fill(200_000),
+      );
+      same((await logs.info('eng.any')).count, 20);
+    },
+  },
+  {
+    name: 'engine: the same name in each port is something of its own',
+    async run({ blobs, records, logs, index }) {
+      const name = 'eng.own/x';
+      await records.put(name, 'record');
+      await blobs.put(name, patterned(10));
+      await logs.append(name, 'entry');
+      await index.put(name, 'word', {});
+      await records.delete(name);
+      same((await blobs.get(name))?.size, 10);
+      await blobs.delete(name);
+      same((await logs.info(name)).count, 1);
+      await logs.drop(name);
+      same((await index.search('eng.own/', 'word')).length, 1);
+    },
+  },
+];

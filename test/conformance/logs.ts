@@ -1,3 +1,266 @@
+import type { Logs } from '../../src/kernel/logs.ts';
+import { ok, refuses, same, sameText } from './assert.ts';
 import type { Case } from './case.ts';
+import { jsonOfBytes, TRICKY_JSON } from './json-values.ts';
+import { longestKey, ODD_NAMES, range } from './keys.ts';
+import { logTrimmingCases } from './log-trimming.ts';
+import { appendAll, ascending, readAll } from './streams.ts';
+import { subscriptionCases } from './subscriptions.ts';
 
-export const logCases: readonly Case[] = [];
+const reading: readonly Case[] = [
+  {
+    name: 'logs: entries are read oldest first, with sequence and time',
+    async run({ logs }, clock) {
+      same(await logs.read('log.a'), { entries: [] });
+      const start = clock.now();
+      const sequences: number[] = [];
+      for (const i of range(5)) {
+        sequences.push((await logs.append('log.a', { i }))!);
+        clock.advance(1000);
+      }
+      ok(sequences[0]! >= 1 && sequences.every(Number.isSafeInteger), 'whole numbers from 1');
+      ascending(sequences.map((seq) => ({ seq })));
+      same(await logs.read('log.a'), {
+        entries: sequences.map((seq, i) => ({ seq, at: start + i * 1000, data: { i } })),
+      });
+    },
+  },
+  {
+    name: 'logs: every JSON value comes back exactly',
+    async run({ logs }) {
+      await appendAll(logs, 'log.json', TRICKY_JSON);
+      const { entries } = await logs.read('log.json');
+      for (const [i, value] of TRICKY_JSON.entries()) sameText(entries[i]?.data, value, `value ${i}`);
+    },
+  },
+  {
+    name: 'logs: data is taken when it is appended',
+    async run({ logs }) {
+      const data = { list: [1] };
+      const writing = logs.append('log.copy', data);
+      data.list.push(2);
+      await writing;
+      same((await logs.read('log.copy')).entries[0]?.data, { list: [1] });
+    },
+  },
+  {
+    name: 'logs: reading goes on from behind a sequence, so many at a time',
+    async run({ logs }) {
+      const sequences = await appendAll(logs, 'log.page', range(25));
+      for (const limit of [1, 7, 25, 26]) {
+        const seen: unknown[] = [];
+        let after = 0;
+        for (;;) {
+          const { entries, gap } = await logs.read('log.page', { after, limit });
+          same(gap, undefined);
+          ok(entries.length <= limit, 'no more than asked for');
+          if (entries.length === 0) break;
+          seen.push(...entries.map((e) => e.data));
+          after = entries.at(-1)!.seq;
+        }
+        same(seen, range(25), `${limit} at a time`);
+      }
+      same((await logs.read('log.page', { after: sequences[9]! })).entries[0]?.data, 10);
+      same((await logs.read('log.page', { after: sequences[9]! - 1 })).entries[0]?.data, 9);
+      same(await logs.read('log.page', { after: sequences[24]! }), { entries: [] });
+      same(await logs.read('log.page', { after: sequences[24]! + 1000 }), { entries: [] });
+    },
+  },
+  {
+    name: 'logs: a read gives 100 unless told, and at most 1000',
+    async run({ logs }) {
+      await Promise.all(range(101).map((i) => logs.append('log.many', i)));
+      same((await logs.read('log.many')).entries.length, 100);
+      same((await logs.read('log.many', { limit: 1000 })).entries.length, 101);
+      for (const limit of [0, -1, 1001, 1.5]) await refuses(logs.read('log.many', { limit }), 'bad_request');
+    },
+  },
+  {
+    name: 'logs: info knows first, last and count, and is all zero where there is nothing',
+    async run({ logs }) {
+      same(await logs.info('log.info'), { first: 0, last: 0, count: 0 });
+      const sequences = await appendAll(logs, 'log.info', range(4));
+      same(await logs.info('log.info'), { first: sequences[0], last: sequences[3], count: 4 });
+    },
+  },
+  {
+    name: 'logs: streams with odd or similar names do not mix',
+    async run({ logs }) {
+      const names = [...ODD_NAMES, 'log', 'log.', 'log.x', 'log.x.y', 'log.x%', 'LOG.X', longestKey('log.')];
+      for (const [i, name] of names.entries()) await appendAll(logs, name, [i, `${i}`]);
+      for (const [i, name] of names.entries()) {
+        same(
+          (await logs.read(name)).entries.map((e) => e.data),
+          [i, `${i}`],
+          name,
+        );
+      }
+      await logs.drop('log.x');
+      await logs.trim('log.x%', { before: Number.MAX_SAFE_INTEGER });
+      for (const [i, name] of names.entries()) {
+        const count = name === 'log.x' ? 0 : name === 'log.x%' ? 1 : 2;
+        same((await logs.info(name)).count, count, `entries of ${name}, number ${i}`);
+      }
+    },
+  },
+  {
+    name: 'logs: an empty, ill-formed or overlong name or id is refused',
+    async run({ logs }) {
+      for (const call of named(logs)) {
+        await refuses(call(''), 'bad_request');
+        await refuses(call('log.bad\ud800'), 'bad_request');
+        await refuses(call(`${longestKey('log.bad')}x`), 'too_large');
+      }
+      await refuses(logs.append('log.bad', 1, { id: '' }), 'bad_request');
+      await refuses(logs.append('log.bad', 1, { id: '\udfff' }), 'bad_request');
+      await refuses(logs.append('log.bad', 1, { id: `${longestKey('')}x` }), 'too_large');
+      same(await logs.info('log.bad'), { first: 0, last: 0, count: 0 });
+    },
+  },
+  {
+    name: 'logs: an entry up to the limit is kept, one byte more is refused and appends nothing',
+    async run({ logs, limits }) {
+      const full = jsonOfBytes(limits.entryBytes);
+      await appendAll(logs, 'log.big', [full]);
+      await refuses(logs.append('log.big', jsonOfBytes(limits.entryBytes + 1)), 'too_large');
+      await refuses(logs.append('log.big', jsonOfBytes(limits.entryBytes + 1), { id: 'one' }), 'too_large');
+      const second = await logs.append('log.big', 'small', { id: 'one' });
+      const { entries } = await logs.read('log.big');
+      same(
+        entries.map((e) => e.data),
+        [full, 'small'],
+      );
+      same(entries[1]?.seq, second, 'the refused one did not use up its id');
+    },
+  },
+];
+
+const racing: readonly Case[] = [
+  {
+    name: 'logs: appends at once are all there, each with its own sequence',
+    async run({ logs }) {
+      const given = await Promise.all(range(100).map((i) => logs.append('log.race', i)));
+      const entries = await readAll(logs, 'log.race');
+      ascending(entries);
+      same(entries.length, 100);
+      for (const { seq, data } of entries) same(given[data as number], seq);
+    },
+  },
+  {
+    name: 'logs: of many that expect the same last sequence one wins',
+    async run({ logs }) {
+      let last = 0;
+      for (let round = 0; round < 5; round++) {
+        const given = await Promise.all(
+          range(25).map((i) => logs.append('log.expect', { round, i }, { expectSeq: last })),
+        );
+        const winners = range(25).filter((i) => given[i] !== null);
+        same(winners.length, 1, 'winners');
+        const seq = given[winners[0]!]!;
+        ok(seq > last, 'sequences grow');
+        same(
+          (await logs.read('log.expect', { after: last })).entries.map((e) => [e.seq, e.data]),
+          [[seq, { round, i: winners[0] }]],
+        );
+        last = seq;
+      }
+      same((await logs.info('log.expect')).count, 5);
+    },
+  },
+  {
+    name: 'logs: an append that expects the wrong last sequence changes nothing',
+    async run({ logs }) {
+      same(await logs.append('log.wrong', 1, { expectSeq: 1 }), null, 'the stream is empty');
+      const first = (await logs.append('log.wrong', 1, { expectSeq: 0 }))!;
+      same(await logs.append('log.wrong', 2, { expectSeq: 0 }), null);
+      same(await logs.append('log.wrong', 2, { expectSeq: first + 1 }), null);
+      same(await logs.append('log.wrong', 2, { expectSeq: first - 1, id: 'a' }), null);
+      same((await logs.info('log.wrong')).count, 1);
+      const second = await logs.append('log.wrong', 2, { expectSeq: first, id: 'a' });
+      ok(second !== null && second > first, 'the one that lost did not use up its id');
+    },
+  },
+  {
+    name: 'logs: the same id again gives the first sequence and appends nothing, whatever else it says',
+    async run({ logs }) {
+      const first = await logs.append('log.id', 'first', { id: 'a', expectSeq: 0 });
+      const other = await logs.append('log.id', 'other', { id: 'b' });
+      ok(first !== null && other !== null && other > first, 'two ids, two entries');
+      for (const o of [
+        {},
+        { expectSeq: 0 },
+        { expectSeq: first },
+        { expectSeq: other },
+        { expectSeq: 9_999_999 },
+      ]) {
+        same(await logs.append('log.id', 'again', { id: 'a', ...o }), first, JSON.stringify(o));
+      }
+      same(
+        (await logs.read('log.id')).entries.map((e) => e.data),
+        ['first', 'other'],
+      );
+      ok((await logs.append('log.id/other', 'x', { id: 'a' })) !== null, 'an id belongs to its stream');
+      same((await logs.info('log.id/other')).count, 1);
+      for (const [i, id] of ODD_NAMES.entries()) await logs.append('log.id/odd', i, { id });
+      same((await logs.info('log.id/odd')).count, ODD_NAMES.length);
+    },
+  },
+  {
+    name: 'logs: of many with the same id at once one is appended, and all get its sequence',
+    async run({ logs }) {
+      const given = await Promise.all(
+        range(30).map((i) =>
+          logs.append('log.ids', i, { id: `same ${i % 3}`, expectSeq: i < 15 ? undefined : 7 }),
+        ),
+      );
+      const { entries } = await logs.read('log.ids');
+      same(entries.length, 3);
+      for (const kind of range(3)) {
+        const sequences = new Set(
+          range(30)
+            .filter((i) => i < 15 && i % 3 === kind)
+            .map((i) => given[i]),
+        );
+        same(sequences.size, 1, 'one sequence for all');
+        ok(
+          entries.some((e) => sequences.has(e.seq)),
+          'and it is that of the entry',
+        );
+      }
+    },
+  },
+  {
+    name: 'logs: read, fold, append with expectSeq, again when lost: nothing is lost',
+    async run({ logs }) {
+      await Promise.all(
+        range(10).map(async () => {
+          for (;;) {
+            const last = (await readAll(logs, 'log.fold')).at(-1);
+            const next = ((last?.data as number | undefined) ?? 0) + 1;
+            if ((await logs.append('log.fold', next, { expectSeq: last?.seq ?? 0 })) !== null) return;
+          }
+        }),
+      );
+      same(
+        (await readAll(logs, 'log.fold')).map((e) => e.data),
+        range(10).map((i) => i + 1),
+      );
+    },
+  },
+];
+
+export const logCases: readonly Case[] = [...reading, ...racing, ...logTrimmingCases, ...subscriptionCases];
+
+function named(logs: Logs): ((stream: string) => Promise<unknown>)[] {
+  return [
+    (stream) => logs.append(stream, 1),
+    (stream) => logs.read(stream),
+    (stream) => logs.info(stream),
+    (stream) => logs.trim(stream, { before: 1 }),
+    (stream) => logs.drop(stream),
+    async (stream) => {
+      const signal = new AbortController().signal;
+      return logs.subscribe(stream, { signal })[Symbol.asyncIterator]().next();
+    },
+  ];
+}

@@ -1,6 +1,6 @@
 import type { Json } from '../../src/base/json.ts';
 import type { Records } from '../../src/kernel/records.ts';
-import { ok, refuses, same } from './assert.ts';
+import { ok, refuses, same, sameText } from './assert.ts';
 import type { Case } from './case.ts';
 import { counterCases } from './counters.ts';
 import { jsonOfBytes, TRICKY_JSON } from './json-values.ts';
@@ -22,11 +22,12 @@ const readingAndWriting: readonly Case[] = [
     async run({ records }) {
       for (const [i, value] of TRICKY_JSON.entries()) {
         await records.put(`rec.json/${i}`, value);
-        same((await records.get(`rec.json/${i}`))?.value, value, `value ${i}`);
+        sameText((await records.get(`rec.json/${i}`))?.value, value, `value ${i}`);
       }
       const { items } = await records.list('rec.json/', { limit: 1000 });
       const found = new Map(items.map((item) => [item.key, item.value]));
-      for (const [i, value] of TRICKY_JSON.entries()) same(found.get(`rec.json/${i}`), value, `listed ${i}`);
+      for (const [i, value] of TRICKY_JSON.entries())
+        sameText(found.get(`rec.json/${i}`), value, `listed ${i}`);
     },
   },
   {

@@ -1,0 +1,71 @@
+import type { Json } from '../../src/base/json.ts';
+import type { Entry, Logs } from '../../src/kernel/logs.ts';
+import { ok, same } from './assert.ts';
+
+/** A subscription that is read step by step. */
+export interface Follower {
+  /** The next so many entries; fails when the subscription ends before. */
+  take(count: number): Promise<Entry[]>;
+  /** Fires the signal, and gives what still comes until the subscription ends. */
+  stop(): Promise<Entry[]>;
+}
+
+export function follow(logs: Logs, stream: string, after?: number): Follower {
+  const abort = new AbortController();
+  const iterator = logs.subscribe(stream, { after, signal: abort.signal })[Symbol.asyncIterator]();
+  return {
+    async take(count) {
+      const entries: Entry[] = [];
+      while (entries.length < count) {
+        const next = await iterator.next();
+        ok(!next.done, `the subscription ended after ${entries.length} of ${count} entries`);
+        entries.push(next.value);
+      }
+      return entries;
+    },
+    async stop() {
+      abort.abort();
+      const entries: Entry[] = [];
+      for (let next = await iterator.next(); !next.done; next = await iterator.next())
+        entries.push(next.value);
+      return entries;
+    },
+  };
+}
+
+/** Every entry of a stream, page by page. */
+export async function readAll(logs: Logs, stream: string): Promise<Entry[]> {
+  const all: Entry[] = [];
+  for (;;) {
+    const { entries } = await logs.read(stream, { after: all.at(-1)?.seq ?? 0, limit: 1000 });
+    if (entries.length === 0) return all;
+    all.push(...entries);
+  }
+}
+
+/** Appends one after the other, and gives the sequences. */
+export async function appendAll(logs: Logs, stream: string, items: readonly Json[]): Promise<number[]> {
+  const sequences: number[] = [];
+  for (const item of items) {
+    const seq = await logs.append(stream, item);
+    ok(seq !== null, 'nothing was expected, so nothing can be refused');
+    sequences.push(seq);
+  }
+  return sequences;
+}
+
+export function ascending(entries: readonly { seq: number }[]): void {
+  for (let i = 1; i < entries.length; i++) {
+    ok(entries[i]!.seq > entries[i - 1]!.seq, `${entries[i]!.seq} follows ${entries[i - 1]!.seq}`);
+  }
+}
+
+/** Whether just the first entry behind each hole is marked; `all` are the sequences there ever were. */
+export function gapsMarked(all: readonly number[], entries: readonly Entry[], after: number): void {
+  let before = after;
+  for (const { seq, gap } of entries) {
+    const missed = all.filter((each) => each > before && each < seq).length;
+    same(gap ?? false, missed > 0, `${missed} are missing before ${seq}, so its gap`);
+    before = seq;
+  }
+}
