@@ -1,0 +1,52 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { test } from 'node:test';
+
+interface LockEntry {
+  version?: string;
+  integrity?: string;
+  resolved?: string;
+  optional?: boolean;
+  optionalDependencies?: Record<string, string>;
+}
+
+const root = new URL('../../', import.meta.url);
+const manifest = JSON.parse(readFileSync(new URL('package.json', root), 'utf8'));
+const lock = JSON.parse(readFileSync(new URL('package-lock.json', root), 'utf8')) as {
+  packages: Record<string, LockEntry>;
+};
+const installed = Object.entries(lock.packages).filter(([path]) => path !== '');
+
+test('the lockfile brings Node 26 to every platform we name', () => {
+  const nodes = ['linux-x64', 'linux-arm64', 'bin-darwin-arm64', 'darwin-x64', 'win-x64'];
+  for (const name of nodes.map((platform) => `node-${platform}`)) {
+    assert.ok(manifest.optionalDependencies[name], `${name} is an optional dependency`);
+    assert.match(lock.packages[`node_modules/${name}`]?.version ?? 'absent', /^26\./, name);
+  }
+});
+
+test('the native tools are locked for Linux, macOS and Windows, on Intel and ARM', () => {
+  // A platform missing here gets nothing from npm ci, and no word about it.
+  const tools = {
+    '@biomejs/cli-': ['linux-x64', 'linux-arm64', 'darwin-x64', 'darwin-arm64', 'win32-x64', 'win32-arm64'],
+    '@esbuild/': ['linux-x64', 'linux-arm64', 'darwin-x64', 'darwin-arm64', 'win32-x64', 'win32-arm64'],
+    '@typescript/typescript-': ['linux-x64', 'linux-arm64', 'darwin-x64', 'darwin-arm64', 'win32-x64'],
+  };
+  for (const [prefix, platforms] of Object.entries(tools)) {
+    for (const platform of platforms) {
+      assert.ok(lock.packages[`node_modules/${prefix}${platform}`], `${prefix}${platform} is locked`);
+    }
+  }
+});
+
+test('the lockfile pins contents and leaves the choice of registry to the reader', () => {
+  for (const [path, entry] of installed) {
+    assert.match(entry.integrity ?? 'absent', /^sha512-/, path);
+    assert.equal(entry.resolved, undefined, path);
+  }
+});
+
+test('the package installs nothing at run time but a Node that can run it', () => {
+  assert.equal(manifest.dependencies, undefined);
+  for (const name of Object.keys(manifest.optionalDependencies)) assert.match(name, /^node-/);
+});
