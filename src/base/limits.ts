@@ -46,14 +46,24 @@ export const MAX_PULLS = 1_000_000;
 export const GREP_MATCHES = 1_000;
 export const GREP_CONTEXT_LINES = 50;
 export const GREP_PATTERN_CHARS = 1_000;
+/** Linear time has a constant too: each step of a compiled pattern may be taken at every character. */
+export const GREP_PATTERN_STEPS = 1_000;
+/** A search that takes longer is a mistake or a weapon; every honest one is done in a fraction of it. */
+export const GREP_TIME_MS = 5 * SECOND;
 /** A line longer than this is cut in a part (and marked), so that one minified line is not a flood. */
 export const PART_LINE_CHARS = 16 * KiB;
+/** A part is held whole and meant for a prompt; what is larger is pulled, or asked for in several parts. */
+export const PART_CHARS = MiB;
 export const OUTLINE_ENTRIES = 500;
+/** Enough of a line to know it again. */
+export const OUTLINE_LINE_CHARS = 120;
+/** Deeper levels of a JSON payload are asked for by pointer. */
+export const OUTLINE_DEPTH = 4;
 
 /** Text counted for tokens in one go; beyond it the figure is an estimate and says so. */
 export const TOKEN_COUNT_CHARS = 4 * MiB;
-/** A run without a break longer than this makes the tokenizer quadratic: it is cut, and the figure is an estimate. */
-export const TOKEN_RUN_CHARS = 1_000;
+/** Text is counted in slices, cut where no token can span; where there is no such place, the figure is an estimate. */
+export const TOKEN_SLICE_CHARS = 32 * KiB;
 
 /** Bodies up to this live inside the database: one write less, and 0.15 ms of a blocked loop at most. */
 export const INLINE_BLOB_BYTES = 128 * KiB;
@@ -67,3 +77,78 @@ export const STORE_KEY_BYTES = 2 * KiB;
 /** What one page of a listing holds unless told otherwise, and at most. */
 export const PAGE_ITEMS = 100;
 export const PAGE_ITEMS_MAX = 1_000;
+
+/** The whole memory of a thread. Beyond it nobody reads it, and every copy of it costs. */
+export const STATE_BYTES = MiB;
+/** A patch with more operations is a rewrite; several patches do it in steps that can be compared. */
+export const PATCH_OPS = 5_000;
+/** A header rides in every prompt, so it is bounded twice: on the wire and as a model counts it. */
+export const HEADER_BYTES = 2 * KiB;
+export const HEADER_TOKENS = 500;
+/** A snapshot of the state is taken after so much log, or as much as the state itself takes where that is more. */
+export const SNAPSHOT_LOG_BYTES = 256 * KiB;
+/** The record that names the snapshots stays small: beyond this every second one goes. */
+export const SNAPSHOTS = 256;
+/** States kept folded in memory, all in all. */
+export const STATE_CACHE_BYTES = 64 * MiB;
+/** Idempotency keys a thread remembers; a retry comes within minutes, not a thousand changes later. */
+export const THREAD_KEYS = 1_000;
+export const THREAD_NAME_CHARS = 200;
+
+/** Compaction keeps the newest of these, and whatever is still referred to. */
+export const COMPACT_ACTIONS = 50;
+export const COMPACT_REFS = 200;
+/** A state is compacted by itself once it holds so many, so that a long session stays bounded. */
+export const AUTO_COMPACT_ACTIONS = 500;
+export const AUTO_COMPACT_REFS = 1_000;
+
+export const ARTIFACT_BYTES = 50 * MiB;
+export const ARTIFACT_NAME_CHARS = 256;
+export const ARTIFACT_SOURCES = 100;
+/** What travels to a model in place of the content. */
+export const PREVIEW_BYTES = 2 * KiB;
+/** A preview by shape or by its text looks at this much of the content, never at all 50 MiB. */
+export const PREVIEW_LOOK_BYTES = MiB;
+/** What a search looks through of one artifact. */
+export const INDEX_TEXT_CHARS = MiB;
+
+/** An envelope is a message, not a parcel: larger parts travel as pointers. */
+export const ENVELOPE_PAYLOAD_BYTES = 16 * KiB;
+export const ENVELOPE_NOTE_CHARS = 280;
+/** Two agents that only talk to each other are stopped here. */
+export const THREAD_HOPS = 50;
+export const ENVELOPE_TTL_MAX_S = 7 * 24 * 3600;
+
+/** Arguments travel in the event log and are the cache's key. */
+export const CAPABILITY_ARGS_BYTES = 16 * KiB;
+export const CAPABILITY_TIME_MS = 60 * SECOND;
+export const CAPABILITY_TTL_MAX_S = 7 * 24 * 3600;
+/** What `http.fetch` takes from one page, and how long it waits for it. */
+export const FETCH_BYTES = 5 * MiB;
+export const FETCH_TIME_MS = 20 * SECOND;
+export const FETCH_REDIRECTS = 5;
+
+/** A bundle of a thread: no ZIP64, and nothing that unpacks to more than it could have been packed from. */
+export const BUNDLE_BYTES = 2 * 1024 * MiB;
+export const BUNDLE_ENTRIES = 100_000;
+/** Deflate's own ceiling is 1032:1; honest text stays far below this. */
+export const BUNDLE_RATIO = 200;
+
+/** What a cold start may cost a model: one page, read at the start of every session. */
+export const BRIEF_TOKENS = 1_000;
+/** One line of a brief; the file it came from has the rest. */
+export const BRIEF_LINE_CHARS = 240;
+/** Todos that nobody looked at for a day are suspect. */
+export const REVIEW_AGE_MS = DAY;
+/** Project files are written by hand and read at every start; more than this is something else by the same name. */
+export const PROJECT_FILE_BYTES = 4 * MiB;
+/** Finished hand-offs that stay in state.json, so that it does not grow for ever. */
+export const HANDOFFS_KEPT = 20;
+/** How long a command waits for another to finish writing the project files. */
+export const PROJECT_LOCK_WAIT_MS = 10 * SECOND;
+/** A write takes milliseconds: whoever holds the lock this long has died or sleeps, and checks again before it writes. */
+export const PROJECT_LOCK_STALE_MS = 30 * SECOND;
+/** An agent waits for its hook: a relay far away gets this long, and then the hook goes on without it. */
+export const HOOK_REMOTE_MS = 300;
+/** Once per session and this long: a reminder at every turn is noise. */
+export const REMINDER_GAP_MS = 30 * 60 * SECOND;
