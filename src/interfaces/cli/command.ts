@@ -45,7 +45,7 @@ export interface CommandSpec<F extends Flags = Flags> {
   /** A command line and what it does; shown in --help. */
   readonly examples: readonly (readonly [string, string])[];
   /** The exit code; nothing means 0. */
-  run(call: Invocation<F>): Promise<number | void>;
+  run(call: Invocation<F>): Promise<number | undefined>;
 }
 
 export type Command = CommandSpec<Flags>;

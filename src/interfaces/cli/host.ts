@@ -1,16 +1,27 @@
+import type { TokenCount } from '../../base/tokens.ts';
 import type { Swept, Usage } from '../../kernel/engine.ts';
 import type { ContextRelay } from '../../sdk/context-relay.ts';
 
-/** What the program offers to its commands; the app puts it together. */
+/** What the program offers to its commands; the app puts it together, and loads each part when it is called. */
 export interface Host {
   readonly version: string;
   /** Where the local store is, whether or not it exists yet. */
   readonly home: string;
-  /** The relay that commands work on: the local store, or a server named by --url or CONTEXTRELAY_URL. */
+  /** The server named by --url or CONTEXTRELAY_URL; null for the local store. */
+  readonly remote: string | null;
+  /** The relay that commands work on: the local store, or that server. */
   openClient(): Promise<OpenClient>;
+  /** A store of its own in a temporary folder, gone when disposed. */
+  openScratch(): Promise<OpenClient>;
   /** Housekeeping of the local store. */
   openStore(): Promise<LocalStore>;
-  serve(o: ServeOptions): Promise<Serving>;
+  /** Counts here, in this process. */
+  countTokens(text: string): Promise<TokenCount>;
+  backup(target: string): Promise<void>;
+  restore(source: string, o: { force: boolean }): Promise<void>;
+  readonly server: ServerControl;
+  /** Looks at everything that could be wrong, one thing after another. */
+  diagnose(): AsyncIterable<Check>;
 }
 
 export interface OpenClient extends AsyncDisposable {
@@ -24,6 +35,26 @@ export interface LocalStore extends AsyncDisposable {
   usage(): Promise<Usage>;
 }
 
+/** The server that serves the local store. */
+export interface ServerControl {
+  /** Where `up` listens unless told. */
+  readonly defaults: ServeOptions;
+  /** The one that runs on this home, if any. */
+  running(): RunningServer | null;
+  /** The last one left its file behind without stopping properly. */
+  leftBehind(): RunningServer | null;
+  /** Serves in this process. Rejects with `port_taken`, and with `failed` when another server has this home. */
+  serve(o: ServeOptions): Promise<Serving>;
+  /** Starts one in the background and waits until it answers. */
+  detach(o: ServeOptions): Promise<RunningServer>;
+  /** Tells it to stop and waits for its end; false when it did not within the time. */
+  stop(server: RunningServer, o: { force: boolean }): Promise<boolean>;
+  /** What a server says about itself; null when nothing answers there in the manner of a relay. */
+  health(url: string): Promise<Health | null>;
+  /** Who holds a port, and which one is free instead. */
+  portTaken(o: ServeOptions): Promise<PortTaken | null>;
+}
+
 export interface ServeOptions {
   readonly host: string;
   readonly port: number;
@@ -35,4 +66,34 @@ export interface Serving {
   /** Resolves once it has been told to stop and every accepted request is answered. */
   readonly stopped: Promise<void>;
   stop(): void;
+}
+
+export interface RunningServer {
+  readonly pid: number;
+  readonly url: string;
+  readonly version: string;
+  readonly started_at: string;
+  readonly log: string | null;
+}
+
+export interface Health {
+  readonly status: string;
+  readonly version?: string;
+}
+
+export interface PortTaken {
+  /** In words: `by node server.js (pid 4711)`; empty when nobody knows. */
+  readonly by: string;
+  /** It is a relay, this one's or another's. */
+  readonly relay: boolean;
+  readonly free: number | null;
+}
+
+export interface Check {
+  readonly name: string;
+  readonly state: 'ok' | 'warning' | 'wrong';
+  /** What was found. */
+  readonly found: string;
+  /** What to type, where something is to be done. */
+  readonly fix?: string;
 }

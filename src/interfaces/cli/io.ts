@@ -1,11 +1,29 @@
 import type { Readable, Writable } from 'node:stream';
 import { makeStyle, type Style } from './style.ts';
 
-/** The terminal, or what stands in for it in a test. */
+/** One end of the terminal, or of the pipe or file that stands in for it. */
+export interface Output {
+  readonly isTTY: boolean;
+  /** 80 where nobody knows. */
+  readonly columns: number;
+  /** Takes it at once. A reader that went away is no error: nobody is left to tell. */
+  write(data: string | Uint8Array): void;
+  /** For long bodies: waits for a slow reader, and rejects with EPIPE once it went away. */
+  send(data: Uint8Array): Promise<void>;
+  /** Made when first asked for: a Node stream costs milliseconds that a short answer does not need. */
+  readonly stream: Writable;
+}
+
+export interface Input {
+  readonly isTTY: boolean;
+  /** Made when first asked for. */
+  readonly stream: Readable;
+}
+
 export interface Terminal {
-  readonly stdin: Readable & { isTTY?: boolean };
-  readonly stdout: Writable & { isTTY?: boolean; columns?: number };
-  readonly stderr: Writable & { isTTY?: boolean; columns?: number };
+  readonly stdin: Input;
+  readonly stdout: Output;
+  readonly stderr: Output;
   readonly env: { readonly [name: string]: string | undefined };
   readonly cwd: string;
 }
@@ -27,24 +45,30 @@ export interface Io extends Terminal {
   /** For people, on stderr; nothing that a program would want. */
   note(line: string): void;
   warn(line: string): void;
+  /** Asks the person at the terminal; null when there is nobody to ask. */
+  ask(question: string): Promise<string | null>;
 }
 
 export function makeIo(terminal: Terminal, o: { json: boolean; noColor: boolean }): Io {
-  const { stdout, stderr, env } = terminal;
-  const colors = (stream: { isTTY?: boolean }) => {
+  const { stdin, stdout, stderr, env, cwd } = terminal;
+  const colors = (output: Output) => {
     if (o.noColor || env.NO_COLOR) return false;
     if (env.FORCE_COLOR && env.FORCE_COLOR !== '0') return true;
-    return stream.isTTY === true && env.TERM !== 'dumb';
+    return output.isTTY && env.TERM !== 'dumb';
   };
   const style = makeStyle(colors(stdout));
   const errorStyle = makeStyle(colors(stderr));
   return {
-    ...terminal,
+    stdin,
+    stdout,
+    stderr,
+    env,
+    cwd,
     json: o.json,
-    interactive: stdout.isTTY === true,
+    interactive: stdout.isTTY,
     style,
     errorStyle,
-    width: Math.max(40, Math.min(stdout.columns ?? 80, 120)),
+    width: Math.max(40, Math.min(stdout.columns, 120)),
     result(json, text) {
       if (o.json) stdout.write(`${JSON.stringify(json, null, stdout.isTTY ? 2 : undefined)}\n`);
       else {
@@ -52,8 +76,21 @@ export function makeIo(terminal: Terminal, o: { json: boolean; noColor: boolean 
         if (words !== '') stdout.write(words.endsWith('\n') ? words : `${words}\n`);
       }
     },
-    print: (line = '') => void stdout.write(`${line}\n`),
-    note: (line) => void stderr.write(`${errorStyle.dim(line)}\n`),
-    warn: (line) => void stderr.write(`${errorStyle.yellow('warning')} ${line}\n`),
+    print: (line = '') => stdout.write(`${line}\n`),
+    note: (line) => stderr.write(`${errorStyle.dim(line)}\n`),
+    warn: (line) => stderr.write(`${errorStyle.yellow('warning')} ${line}\n`),
+    ask: (question) => (stdin.isTTY && stderr.isTTY ? askAt(terminal, question) : Promise.resolve(null)),
   };
+}
+
+async function askAt({ stdin, stderr }: Terminal, question: string): Promise<string | null> {
+  const { createInterface } = await import('node:readline');
+  const lines = createInterface({ input: stdin.stream, output: stderr.stream });
+  return new Promise((resolve) => {
+    lines.once('close', () => resolve(null));
+    lines.question(question, (answer) => {
+      resolve(answer.trim());
+      lines.close();
+    });
+  });
 }

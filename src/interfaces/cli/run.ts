@@ -21,7 +21,7 @@ export async function runCli(
 ): Promise<number> {
   let io = makeIo(terminal, { json: argv.includes('--json'), noColor: argv.includes('--no-color') });
   try {
-    const { words, node, tail } = await route(argv);
+    const { words, node, tail } = route(argv);
     const path = ['relay', ...words];
     if (isGroup(node)) return groupCalled(path, node, tail, io, makeHost({}).version);
     const command = (await node.load()).default;
@@ -42,7 +42,8 @@ export async function runCli(
 }
 
 /** Finds the command: words up to the first that is no command, global flags in between set aside. */
-async function route(argv: readonly string[]): Promise<{ words: string[]; node: Node; tail: string[] }> {
+function route(argv: readonly string[]): { words: string[]; node: Node; tail: string[] } {
+  if (argv[0] === 'help') return route([...argv.slice(1), '--help']);
   let node: Node = ROOT;
   const words: string[] = [];
   const before: string[] = [];
@@ -105,7 +106,7 @@ interface Parsed {
 function parse(path: string[], command: Command, tail: string[]): Parsed {
   const flags: Flags = { ...GLOBAL_FLAGS, ...command.flags };
   const end = tail.indexOf('--');
-  const head = end < 0 ? tail : tail.slice(0, end);
+  const head = joinDashValues(flags, end < 0 ? tail : tail.slice(0, end));
   const rest = end < 0 ? [] : tail.slice(end + 1);
   const options = Object.fromEntries(
     Object.entries(flags).map(([name, flag]) => [
@@ -122,20 +123,36 @@ function parse(path: string[], command: Command, tail: string[]): Parsed {
   }
 }
 
+/** `--lines -20` means what it says, though a value that begins with a dash usually is a slip. */
+function joinDashValues(flags: Flags, words: readonly string[]): string[] {
+  const joined: string[] = [];
+  for (let at = 0; at < words.length; at++) {
+    const [word, next] = [words[at]!, words[at + 1]];
+    const takesValue = word.startsWith('--') && flags[word.slice(2)]?.type === 'string';
+    if (takesValue && next !== undefined && /^-\d/.test(next)) joined.push(`${word}=${words[++at]}`);
+    else joined.push(word);
+  }
+  return joined;
+}
+
 function usageError(path: string[], flags: Flags, error: Error & { code?: string }): RelayError {
-  const named = /'(-{1,2}[^' ]+)/.exec(error.message)?.[1] ?? '';
-  const what =
-    error.code === 'ERR_PARSE_ARGS_UNKNOWN_OPTION'
-      ? `${path.join(' ')} has no option ${named}.`
-      : `${error.message.split('\n')[0]!.replace(/\.?$/, '.')}`;
-  const near =
-    error.code === 'ERR_PARSE_ARGS_UNKNOWN_OPTION'
-      ? suggest(named.replace(/^-+/, ''), Object.keys(flags))
-      : null;
-  return new RelayError('bad_usage', {
-    what,
-    hint: near ? `Did you mean: --${near}?` : `See ${path.join(' ')} --help.`,
-  });
+  const named = /'(?:-\w, )?(-{1,2}[^' ]+)/.exec(error.message)?.[1] ?? '';
+  const name = named.replace(/^-+/, '');
+  const see = `See ${path.join(' ')} --help.`;
+  if (error.code === 'ERR_PARSE_ARGS_UNKNOWN_OPTION') {
+    const near = suggest(name, Object.keys(flags));
+    return new RelayError('bad_usage', {
+      what: `${path.join(' ')} has no option ${named}.`,
+      hint: near ? `Did you mean: --${near}?` : see,
+    });
+  }
+  const flag = flags[name];
+  if (flag?.type === 'string') {
+    const hint = `Use --${name} ${flag.value ?? 'VALUE'}; a value that begins with a dash goes behind an equals sign.`;
+    return new RelayError('bad_usage', { what: `--${name} needs a value.`, hint });
+  }
+  const what = flag ? `--${name} takes no value.` : error.message.split('\n')[0]!.replace(/\.?$/, '.');
+  return new RelayError('bad_usage', { what, hint: see });
 }
 
 function checkArguments(path: string[], command: Command, args: string[], rest: string[]): void {
@@ -159,15 +176,24 @@ function text(value: unknown): string | undefined {
 }
 
 /** Errors go to stderr: what was wrong, then what to do next. */
-function fail(error: unknown, io: Io): number {
-  if (!isRelayError(error)) {
-    io.stderr.write(`${io.errorStyle.red('error')} ${(error as Error)?.stack ?? String(error)}\n`);
-    return EXIT.failed;
-  }
+function fail(thrown: unknown, io: Io): number {
+  // `relay pull … | head` took what it wanted.
+  if ((thrown as NodeJS.ErrnoException | null)?.code === 'EPIPE') return EXIT.ok;
+  const error = isRelayError(thrown) ? thrown : unexpected(thrown, io);
   if (io.json) io.stderr.write(`${JSON.stringify(error.toJSON())}\n`);
   else
     io.stderr.write(
       `${io.errorStyle.red('error')} ${error.message}\n${io.errorStyle.dim(`  → ${error.hint}`)}\n`,
     );
   return error.exit;
+}
+
+/** Not one of ours: the reason in brief, the whole of it for who asks. */
+function unexpected(thrown: unknown, io: Io): RelayError {
+  if (io.env.RELAY_DEBUG) io.stderr.write(`${(thrown as Error)?.stack ?? String(thrown)}\n`);
+  const what = thrown instanceof Error ? thrown.message : String(thrown);
+  return new RelayError('failed', {
+    what: `That failed unexpectedly: ${what.replace(/\.?$/, '.')}`,
+    hint: 'relay doctor looks for the cause; RELAY_DEBUG=1 shows where it happened.',
+  });
 }

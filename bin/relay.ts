@@ -1,0 +1,4 @@
+#!/usr/bin/env node
+import { runMain } from '../src/app/main.ts';
+
+await runMain();

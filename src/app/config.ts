@@ -1,0 +1,190 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { RelayError } from '../base/errors.ts';
+import { isJsonObject } from '../base/json.ts';
+import { findHome } from './home.ts';
+
+export type Environment = { readonly [name: string]: string | undefined };
+
+/**
+ * Every option there is, in one table. `<home>/config.json` holds them by name; where `env` is named, that variable
+ * wins over the file.
+ */
+export const OPTIONS = {
+  host: {
+    env: 'RELAY_HOST',
+    default: '127.0.0.1',
+    read: text,
+    help: 'the address `relay up` listens on; anything but loopback opens it to the network',
+  },
+  port: {
+    env: 'RELAY_PORT',
+    default: 7474,
+    read: port,
+    help: 'the port `relay up` listens on; 0 takes a free one',
+  },
+  public_url: {
+    env: 'RELAY_PUBLIC_URL',
+    default: null,
+    read: url,
+    help: 'what pointers begin with; unless set, http://127.0.0.1:7474 with the port above',
+  },
+  durability: {
+    env: 'RELAY_DURABILITY',
+    default: 'power',
+    read: oneOf('power', 'process'),
+    help: 'what an acknowledged write survives: "power" (fsync before the answer) or "process" (faster)',
+  },
+  allowed_hosts: {
+    env: null,
+    default: [],
+    read: list,
+    help: 'further Host names the server answers to, such as the name of a proxy in front of it',
+  },
+} as const satisfies { [key: string]: Option };
+
+interface Option {
+  readonly env: string | null;
+  readonly default: unknown;
+  /** The value, or throws a sentence that says what it must be. */
+  read(value: unknown): unknown;
+  readonly help: string;
+}
+
+export interface Config {
+  readonly home: string;
+  readonly host: string;
+  readonly port: number;
+  /** What pointers begin with, without a slash at its end. */
+  readonly publicUrl: string;
+  /** Somebody chose `publicUrl`; otherwise a running server knows better. */
+  readonly publicUrlChosen: boolean;
+  readonly durability: 'power' | 'process';
+  readonly allowedHosts: readonly string[];
+  /** The server to talk to instead of the local store. */
+  readonly remote: string | null;
+  readonly apiKey: string | null;
+  /** Where a detached server's output goes; its parent tells it in RELAY_LOG_FILE. */
+  readonly logFile: string | null;
+}
+
+/** What a server in the background is started with. */
+export function detachedEnvironment(env: Environment, logFile: string): NodeJS.ProcessEnv {
+  return { ...env, RELAY_LOG_FILE: logFile, NO_COLOR: '1' };
+}
+
+/** Reads the environment and `<home>/config.json`. What it does not know or cannot use is an error that names the place. */
+export function loadConfig(env: Environment, flags: { home?: string; url?: string } = {}): Config {
+  const home = findHome(flags.home, env);
+  const file = join(home, 'config.json');
+  const written = readConfigFile(file);
+  const option = <K extends keyof typeof OPTIONS>(key: K): ReturnType<(typeof OPTIONS)[K]['read']> => {
+    const { env: variable, default: fallback, read } = OPTIONS[key];
+    const fromEnv = variable === null ? undefined : env[variable] || undefined;
+    const value = fromEnv ?? written[key];
+    if (value === undefined || value === null) return fallback as never;
+    try {
+      return read(value) as never;
+    } catch (error) {
+      const where = fromEnv === undefined ? `${file}, "${key}"` : variable;
+      throw new RelayError('bad_config', { where, what: (error as Error).message });
+    }
+  };
+  for (const key of Object.keys(written)) {
+    if (Object.hasOwn(OPTIONS, key)) continue;
+    throw new RelayError('bad_config', {
+      where: `${file}, "${key}"`,
+      what: 'there is no such option.',
+      hint: `The options are: ${Object.keys(OPTIONS).join(', ')}.`,
+    });
+  }
+  const publicUrl = option('public_url') as string | null;
+  const [host, portNumber] = [option('host'), option('port')];
+  return {
+    home,
+    host,
+    port: portNumber,
+    publicUrl: publicUrl ?? `http://127.0.0.1:${portNumber || OPTIONS.port.default}`,
+    publicUrlChosen: publicUrl !== null,
+    durability: option('durability'),
+    allowedHosts: option('allowed_hosts'),
+    remote: remoteUrl(flags.url, env.CONTEXTRELAY_URL),
+    apiKey: env.CONTEXTRELAY_API_KEY || null,
+    logFile: env.RELAY_LOG_FILE || null,
+  };
+}
+
+function readConfigFile(file: string): { [key: string]: unknown } {
+  let raw: string;
+  try {
+    raw = readFileSync(file, 'utf8');
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'ENOENT' || code === 'ENOTDIR') return {};
+    throw new RelayError('bad_config', { where: file, what: `it cannot be read (${code}).` });
+  }
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(raw);
+  } catch (error) {
+    throw new RelayError('bad_config', {
+      where: file,
+      what: `it is not valid JSON: ${(error as Error).message}`,
+    });
+  }
+  if (!isJsonObject(parsed))
+    throw new RelayError('bad_config', { where: file, what: 'it must hold a JSON object.' });
+  return parsed;
+}
+
+function remoteUrl(flag: string | undefined, variable: string | undefined): string | null {
+  const given = flag ?? (variable || undefined);
+  if (given === undefined) return null;
+  try {
+    return url(given);
+  } catch (error) {
+    const where = flag === undefined ? 'CONTEXTRELAY_URL' : '--url';
+    throw new RelayError('bad_config', {
+      where,
+      what: (error as Error).message,
+      hint: 'For example: http://127.0.0.1:7474',
+    });
+  }
+}
+
+function text(value: unknown): string {
+  if (typeof value === 'string' && value !== '') return value;
+  throw new Error(`it must be a text, not ${JSON.stringify(value)}.`);
+}
+
+function port(value: unknown): number {
+  const number = typeof value === 'string' && /^\d+$/.test(value) ? Number(value) : value;
+  if (typeof number === 'number' && Number.isInteger(number) && number >= 0 && number <= 65_535)
+    return number;
+  throw new Error(`it must be a number from 0 to 65535, not ${JSON.stringify(value)}.`);
+}
+
+function url(value: unknown): string {
+  const parsed = typeof value === 'string' && URL.canParse(value) ? new URL(value) : null;
+  if (parsed === null || !/^https?:$/.test(parsed.protocol)) {
+    throw new Error(`it must be an http:// or https:// address, not ${JSON.stringify(value)}.`);
+  }
+  if (parsed.search || parsed.hash || parsed.username) {
+    throw new Error('it must be the address alone, without ?, # or a user name.');
+  }
+  return parsed.origin + parsed.pathname.replace(/\/+$/, '');
+}
+
+function oneOf<const T extends string>(...words: T[]): (value: unknown) => T {
+  return (value) => {
+    if (words.includes(value as T)) return value as T;
+    throw new Error(
+      `it must be ${words.map((word) => `"${word}"`).join(' or ')}, not ${JSON.stringify(value)}.`,
+    );
+  };
+}
+
+function list(value: unknown): readonly string[] {
+  if (Array.isArray(value) && value.every((item) => typeof item === 'string' && item !== '')) return value;
+  throw new Error(`it must be a list of texts, not ${JSON.stringify(value)}.`);
+}

@@ -1,0 +1,42 @@
+import type { Host } from '../interfaces/cli/host.ts';
+import type { Globals } from '../interfaces/cli/run.ts';
+import { type Config, type Environment, loadConfig } from './config.ts';
+import { findHome } from './home.ts';
+import { serverControl } from './server-control.ts';
+import { packageVersion } from './version.ts';
+
+/**
+ * What commands are given. Nothing is read or loaded before it is asked for, so that a short command stays short, and
+ * that `version` and `doctor` answer where the configuration is broken.
+ */
+export function makeHost(globals: Globals, env: Environment): Host {
+  let known: Config | null = null;
+  const config = (): Config => {
+    known ??= loadConfig(env, globals);
+    return known;
+  };
+  const host: Host = {
+    get version() {
+      return packageVersion();
+    },
+    get home() {
+      return findHome(globals.home, env);
+    },
+    get remote() {
+      return config().remote;
+    },
+    get server() {
+      return serverControl(config(), env);
+    },
+    openClient: async () => (await import('./open-relay.ts')).openClient(config()),
+    openScratch: async () => (await import('./scratch.ts')).openScratch(config()),
+    openStore: async () => (await import('./open-engine.ts')).openEngine(config(), 'cli'),
+    countTokens: async (text) => (await import('./token-counter.ts')).ownTokenCounter.count(text),
+    backup: async (target) => (await import('./keep-safe.ts')).backup(config(), target),
+    restore: async (source, o) => (await import('./keep-safe.ts')).restore(config(), source, o),
+    async *diagnose() {
+      yield* (await import('./doctor.ts')).diagnose(host, config);
+    },
+  };
+  return host;
+}

@@ -1,0 +1,20 @@
+import { runCli } from '../interfaces/cli/run.ts';
+import { makeHost } from './host.ts';
+import { processTerminal } from './terminal.ts';
+
+/** The program. It ends by running out of things to do, never by an exit that would cut output short. */
+export async function runMain(argv: readonly string[] = process.argv.slice(2)): Promise<void> {
+  hushExperiments();
+  const terminal = processTerminal();
+  const code = await runCli(argv, terminal, (globals) => makeHost(globals, terminal.env));
+  process.exitCode = code || process.exitCode || 0;
+}
+
+/** Older versions of node:sqlite announce themselves as an experiment on every start; that is no news to a user. */
+function hushExperiments(): void {
+  const emit = process.emitWarning;
+  process.emitWarning = ((warning: string | Error, ...rest: never[]) => {
+    if (/SQLite is an experimental/.test(String(warning))) return;
+    emit.call(process, warning, ...rest);
+  }) as typeof process.emitWarning;
+}

@@ -1,0 +1,24 @@
+import { systemEnv } from '../base/env.ts';
+import type { TokenCounter } from '../base/tokens.ts';
+import { House } from '../domain/house.ts';
+import type { Config } from './config.ts';
+import { openEngine } from './open-engine.ts';
+import { ownTokenCounter, ThreadTokenCounter } from './token-counter.ts';
+
+export interface OpenHouse extends AsyncDisposable {
+  readonly house: House;
+}
+
+/** The domain on the store of a home, with everything it needs; closes all of it when disposed. */
+export async function openHouse(config: Config, role: 'server' | 'cli'): Promise<OpenHouse> {
+  const engine = await openEngine(config, role);
+  const thread = role === 'server' ? new ThreadTokenCounter() : null;
+  const tokens: TokenCounter = thread ?? ownTokenCounter;
+  return {
+    house: new House({ engine, env: systemEnv, tokens }),
+    [Symbol.asyncDispose]: async () => {
+      await thread?.[Symbol.asyncDispose]();
+      await engine[Symbol.asyncDispose]();
+    },
+  };
+}

@@ -1,0 +1,125 @@
+import { RelayError } from '../../base/errors.ts';
+
+/** Figures and times as people read and write them. Without Intl: loading it costs more than a peek. */
+
+const UNITS = ['KiB', 'MiB', 'GiB', 'TiB'];
+
+export function bytes(n: number): string {
+  if (n < 1024) return `${n} ${n === 1 ? 'byte' : 'bytes'}`;
+  let value = n;
+  let unit = -1;
+  do {
+    value /= 1024;
+    unit++;
+  } while (Math.round(value * 10) / 10 >= 1024 && unit < UNITS.length - 1);
+  return `${value.toFixed(1).replace(/\.0$/, '')} ${UNITS[unit]}`;
+}
+
+/** `11,532` */
+export function count(n: number): string {
+  return String(n).replace(/\B(?=(\d{3})+$)/g, ',');
+}
+
+/** `1 pointer`, `3 pointers` */
+export function plural(n: number, one: string, many = `${one}s`): string {
+  return `${count(n)} ${n === 1 ? one : many}`;
+}
+
+const SPANS: readonly (readonly [name: string, ms: number])[] = [
+  ['day', 86_400_000],
+  ['hour', 3_600_000],
+  ['minute', 60_000],
+  ['second', 1000],
+];
+
+/** `24 hours`, `1 hour 30 minutes`, `7 days`: at most two units, and one day still in hours. */
+export function span(ms: number): string {
+  let seconds = Math.max(0, Math.round(ms / 1000)) * 1000;
+  const parts: string[] = [];
+  for (const [name, length] of SPANS) {
+    if (name === 'day' && seconds < 2 * length) continue;
+    const n = Math.floor(seconds / length);
+    if (n === 0) {
+      if (parts.length > 0) break;
+      continue;
+    }
+    parts.push(plural(n, name));
+    seconds -= n * length;
+    if (parts.length === 2) break;
+  }
+  return parts.join(' ') || '0 seconds';
+}
+
+const DAYS = ['Sun', 'Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat'];
+const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
+
+/** `today at 14:02`, `tomorrow at 09:30`, `Thu 12 Nov at 09:30`, in local time. */
+export function moment(at: number, now: number): string {
+  const date = new Date(at);
+  const time = `${String(date.getHours()).padStart(2, '0')}:${String(date.getMinutes()).padStart(2, '0')}`;
+  const days = Math.round((midnight(at) - midnight(now)) / 86_400_000);
+  if (days === 0) return `today at ${time}`;
+  if (days === 1) return `tomorrow at ${time}`;
+  if (days === -1) return `yesterday at ${time}`;
+  const year = date.getFullYear() === new Date(now).getFullYear() ? '' : ` ${date.getFullYear()}`;
+  return `${DAYS[date.getDay()]} ${date.getDate()} ${MONTHS[date.getMonth()]}${year} at ${time}`;
+}
+
+function midnight(at: number): number {
+  return new Date(at).setHours(0, 0, 0, 0);
+}
+
+/** `in 24 hours, tomorrow at 14:02` */
+export function expiry(iso: string, now: number): string {
+  const at = Date.parse(iso);
+  const left = at - now;
+  // What was asked for a moment ago shall not read "23 hours 59 minutes".
+  const grain = left > 3_600_000 ? 60_000 : 1000;
+  return `in ${span(Math.round(left / grain) * grain)}, ${moment(at, now)}`;
+}
+
+const SECONDS: { readonly [unit: string]: number } = { s: 1, m: 60, h: 3600, d: 86_400, w: 604_800 };
+
+/** Seconds from `90s`, `15m`, `2h`, `7d`, `1w`, `1h30m` or a plain number of seconds. */
+export function parseSpan(text: string, flag: string): number {
+  const plain = text.trim().toLowerCase();
+  if (/^\d+(\.\d+)?$/.test(plain)) return Number(plain);
+  if (/^(\d+(\.\d+)?[smhdw])+$/.test(plain)) {
+    let seconds = 0;
+    for (const [, n, unit] of plain.matchAll(/(\d+(?:\.\d+)?)([smhdw])/g))
+      seconds += Number(n) * SECONDS[unit!]!;
+    return seconds;
+  }
+  throw new RelayError('bad_usage', {
+    what: `${flag} does not understand "${text}".`,
+    hint: 'Say it as 90s, 15m, 2h, 7d or a number of seconds.',
+  });
+}
+
+export function parseCount(text: string, flag: string, o: { min?: number; max?: number } = {}): number {
+  const { min = 0, max = Number.MAX_SAFE_INTEGER } = o;
+  const n = Number(text);
+  if (/^\d+$/.test(text) && n >= min && n <= max) return n;
+  const range = max === Number.MAX_SAFE_INTEGER ? `from ${min} up` : `from ${min} to ${max}`;
+  throw new RelayError('bad_usage', {
+    what: `${flag} takes a whole number, not "${text}".`,
+    hint: `Give it a number ${range}.`,
+  });
+}
+
+/** Somebody else's words at a terminal: control and direction characters are shown, not obeyed. */
+export function printable(text: string): string {
+  return text.replace(
+    /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g,
+    (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
+}
+
+/** `label  value` rows, aligned. */
+export function rows(
+  entries: readonly (readonly [string, string])[],
+  paint = (label: string) => label,
+): string {
+  const width = Math.max(...entries.map(([label]) => label.length)) + 2;
+  return entries.map(([label, value]) => `${paint(label.padEnd(width))}${value}`).join('\n');
+}
