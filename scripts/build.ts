@@ -1,0 +1,58 @@
+/**
+ * Makes dist, which is what is published: the SDK as JavaScript with types (dist/src), the command line in a bundle
+ * that starts fast (dist/cli), and the licences of what went into it. A build that fails leaves the old dist alone.
+ */
+import { spawn } from 'node:child_process';
+import { chmodSync, copyFileSync, mkdirSync, renameSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { bundleCli } from './build/bundle.ts';
+import { thirdPartyNotices } from './build/notices.ts';
+
+const root = join(import.meta.dirname, '..');
+process.chdir(root);
+const began = new Date();
+const cache = join('node_modules', '.cache');
+const fresh = join(cache, `build-${process.pid}`);
+const old = join(cache, `old-${process.pid}`);
+
+try {
+  mkdirSync(fresh, { recursive: true });
+  await Promise.all([emitLibrary(join(fresh)), emitCli(join(fresh, 'cli'))]);
+  swap();
+} catch (error) {
+  console.error(error instanceof Error ? error.message : error);
+  process.exitCode = 1;
+} finally {
+  for (const folder of [fresh, old]) rmSync(folder, { recursive: true, force: true });
+}
+
+async function emitLibrary(outDir: string): Promise<void> {
+  const tsc = join('node_modules', 'typescript', 'bin', 'tsc');
+  const args = [tsc, '-p', 'tsconfig.build.json', '--outDir', outDir];
+  const code = await new Promise((done, fail) => {
+    const child = spawn(process.execPath, args, { stdio: ['ignore', 'inherit', 'inherit'] });
+    child.once('error', fail);
+    child.once('exit', done);
+  });
+  if (code !== 0) throw new Error('The SDK does not compile.');
+}
+
+async function emitCli(outdir: string): Promise<void> {
+  const metafile = await bundleCli(outdir);
+  writeFileSync(join(fresh, 'THIRD-PARTY-NOTICES'), thirdPartyNotices(metafile));
+  copyFileSync(join('scripts', 'build', 'older-node.js'), join(outdir, 'older-node.js'));
+  const launcher = join(outdir, 'relay.js');
+  copyFileSync(join('scripts', 'build', 'launcher.js'), launcher);
+  chmodSync(launcher, 0o755);
+  // setup.mjs takes this file's time for the time of the sources it was made from.
+  utimesSync(launcher, began, began);
+}
+
+function swap(): void {
+  try {
+    renameSync('dist', old);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+  }
+  renameSync(fresh, 'dist');
+}

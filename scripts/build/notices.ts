@@ -1,0 +1,32 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Metafile } from 'esbuild';
+
+/** The licences of the packages that went into the bundle, as their terms ask. A package without one stops the build. */
+export function thirdPartyNotices(metafile: Metafile): string {
+  const sections = bundledPackages(metafile).map(notice);
+  return ['The command line in this package contains parts of the following packages.\n', ...sections].join(
+    `\n${'-'.repeat(80)}\n\n`,
+  );
+}
+
+function bundledPackages(metafile: Metafile): string[] {
+  const folders = new Set<string>();
+  for (const output of Object.values(metafile.outputs)) {
+    for (const [path, { bytesInOutput }] of Object.entries(output.inputs)) {
+      const folder = /^.*node_modules\/(@[^/]+\/)?[^/]+/.exec(path)?.[0];
+      if (folder && bytesInOutput > 0) folders.add(folder);
+    }
+  }
+  return [...folders].sort();
+}
+
+function notice(folder: string): string {
+  const { name, version, license } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
+  const files = existsSync(folder)
+    ? readdirSync(folder).filter((file) => /^(licen[cs]e|notice)/i.test(file))
+    : [];
+  if (!license && files.length === 0) throw new Error(`${name} says nothing about its licence`);
+  const texts = files.sort().map((file) => readFileSync(join(folder, file), 'utf8').trim());
+  return [`${name} ${version} (${license})`, ...texts].join('\n\n').concat('\n');
+}
