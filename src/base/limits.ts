@@ -63,7 +63,7 @@ export const OUTLINE_DEPTH = 4;
 /** Text counted for tokens in one go; beyond it the figure is an estimate and says so. */
 export const TOKEN_COUNT_CHARS = 4 * MiB;
 /** Text is counted in slices, cut where no token can span; where there is no such place, the figure is an estimate. */
-export const TOKEN_SLICE_CHARS = 32 * KiB;
+export const TOKEN_SLICE_CHARS = 8 * KiB;
 
 /** Bodies up to this live inside the database: one write less, and 0.15 ms of a blocked loop at most. */
 export const INLINE_BLOB_BYTES = 128 * KiB;

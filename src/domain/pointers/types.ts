@@ -1,6 +1,9 @@
 import type { JsonObject } from '../../base/json.ts';
+import type { Part, PartRequest } from '../../base/parts/part-request.ts';
 import type { TokenCount } from '../../base/tokens.ts';
 import type { BlobBody } from '../../kernel/blobs.ts';
+
+export type { Part, PartRequest };
 
 /** Field names are those on the wire, so that local and remote are one type. */
 
@@ -62,21 +65,6 @@ export interface Pulled extends Peeked {
   readonly body: BlobBody;
   /** The bytes of `body` within the payload; `end` is exclusive. */
   readonly range?: { readonly start: number; readonly end: number };
-}
-
-/** A part of a text payload. Exactly one of the four. */
-export type PartRequest =
-  | { readonly lines: string }
-  | { readonly grep: string; readonly context?: number; readonly ignore_case?: boolean }
-  | { readonly json: string }
-  | { readonly outline: true };
-
-export interface Part {
-  readonly text: string;
-  /** What it is a part of, in words: `lines 10-40 of 1200`. */
-  readonly about: string;
-  /** Something was left out to stay within a limit; `about` says what. */
-  readonly truncated: boolean;
 }
 
 export interface Cost {

@@ -1,0 +1,55 @@
+import { RelayError } from './errors.ts';
+
+const encoder = new TextEncoder();
+
+/**
+ * A lone surrogate has no UTF-8 form: an encoder would put U+FFFD in its place and the text would come back changed,
+ * so it is refused.
+ */
+export function encodeUtf8(text: string): Uint8Array<ArrayBuffer> {
+  if (!isWellFormed(text)) {
+    throw new RelayError('bad_request', {
+      what: 'The text has half of a surrogate pair in it, which UTF-8 cannot carry.',
+      hint: 'Cut text between whole characters, or push the bytes themselves.',
+    });
+  }
+  return encoder.encode(text);
+}
+
+/** Null where the bytes are not UTF-8. A byte order mark is part of the text and stays. */
+export function decodeUtf8(bytes: Uint8Array): string | null {
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch {
+    return null;
+  }
+}
+
+/** Tells of bytes that arrive in chunks whether they are UTF-8, without keeping them. */
+export class Utf8Check {
+  #decoder: TextDecoder | null = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+
+  push(chunk: Uint8Array): void {
+    this.#decode(chunk);
+  }
+
+  /** Call once, after the last chunk. */
+  end(): boolean {
+    this.#decode();
+    return this.#decoder !== null;
+  }
+
+  #decode(chunk?: Uint8Array): void {
+    try {
+      if (chunk) this.#decoder?.decode(chunk, { stream: true });
+      else this.#decoder?.decode();
+    } catch {
+      this.#decoder = null;
+    }
+  }
+}
+
+function isWellFormed(text: string): boolean {
+  const native = text as { isWellFormed?: () => boolean };
+  return native.isWellFormed ? native.isWellFormed() : !/\p{Surrogate}/u.test(text);
+}
