@@ -1,5 +1,12 @@
 import type { Json } from './json.ts';
-import { type JsonEntry, type JsonNode, jsonValue, parseJsonText, placeOf } from './json-syntax.ts';
+import {
+  type JsonEntry,
+  type JsonNode,
+  jsonValue,
+  lineStarts,
+  parseJsonText,
+  placeOf,
+} from './json-syntax.ts';
 
 export type JsonPath = readonly (string | number)[];
 
@@ -10,6 +17,7 @@ export type JsonPath = readonly (string | number)[];
 export class JsonDocument {
   #text: string;
   #root: JsonNode;
+  #lines: number[] | null = null;
   readonly #comments: boolean;
 
   /** Throws a `JsonSyntaxError` that names line and column. */
@@ -43,7 +51,8 @@ export class JsonDocument {
 
   /** Where a value stands, for a message to a person. */
   place(path: JsonPath): { line: number; column: number } {
-    return placeOf(this.#text, this.find(path)?.start ?? 0);
+    this.#lines ??= lineStarts(this.#text);
+    return placeOf(this.#text, this.find(path)?.start ?? 0, this.#lines);
   }
 
   /** Sets the value, with the objects above it where they are missing. Setting what is there already changes nothing. */
@@ -189,6 +198,7 @@ export class JsonDocument {
   }
 
   #reread(): void {
+    this.#lines = null;
     this.#root = parseJsonText(this.#text, { comments: this.#comments });
   }
 }

@@ -56,10 +56,20 @@ export class JsonSyntaxError extends Error {
 }
 
 /** Both counted from 1, as editors do; CRLF, LF and CR each end one line. */
-export function placeOf(text: string, at: number): { line: number; column: number } {
-  const before = text.slice(0, at);
-  const lines = before.split(/\r\n|\n|\r/);
-  return { line: lines.length, column: lines.at(-1)!.replace(/^\uFEFF/, '').length + 1 };
+export function placeOf(
+  text: string,
+  at: number,
+  starts: readonly number[] = lineStarts(text.slice(0, at)),
+): { line: number; column: number } {
+  const line = starts.findLastIndex((start) => start <= at);
+  const mark = line === 0 && text.startsWith('\uFEFF') ? 1 : 0;
+  return { line: line + 1, column: Math.max(0, at - starts[line]! - mark) + 1 };
+}
+
+export function lineStarts(text: string): number[] {
+  const starts = [0];
+  for (const end of text.matchAll(/\r\n|\n|\r/g)) starts.push(end.index + end[0].length);
+  return starts;
 }
 
 export function jsonValue(node: JsonNode): Json {

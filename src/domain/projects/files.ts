@@ -1,0 +1,55 @@
+/** The four files a project is made of, in the order in which a cold start reads them. */
+export const PROJECT_MD = 'PROJECT.md';
+export const STATE_JSON = 'state.json';
+export const TODOS_JSON = 'todos.json';
+export const DECISIONS_MD = 'decisions.md';
+export const PROJECT_FILES = [PROJECT_MD, STATE_JSON, TODOS_JSON, DECISIONS_MD] as const;
+
+/** What belongs to this machine and not to the project: the lock, the seal of the decisions, when a reminder was given. */
+export const LOCAL_FOLDER = '.relay';
+
+export interface FileText {
+  /** As it is on disk, with a byte order mark and whatever line ends it has. */
+  readonly text: string;
+  /** Milliseconds since the epoch. */
+  readonly modifiedAt: number;
+}
+
+/** A project's folder. Names are relative to it, with forward slashes. */
+export interface ProjectFiles {
+  /** For messages to people. */
+  readonly folder: string;
+  /** Null where there is no such file. What is not UTF-8 or too large is refused. */
+  read(name: string): Promise<FileText | null>;
+  /** In one step: a reader sees the old text or the new one, whole. Only inside `locked`. */
+  write(name: string, text: string): Promise<void>;
+  /** The names directly in the folder, sorted. */
+  list(): Promise<readonly { readonly name: string; readonly folder: boolean }[]>;
+  /** Runs `work` while nobody else, in this process or another, is inside `locked` of the same folder. */
+  locked<T>(work: () => Promise<T>): Promise<T>;
+}
+
+export interface Commit {
+  readonly hash: string;
+  /** Milliseconds since the epoch. */
+  readonly at: number;
+  readonly subject: string;
+}
+
+/** The version control around the folder, as far as a project wants to know. */
+export interface ProjectGit {
+  /** Newest first. */
+  commits(o: { readonly since?: number; readonly limit: number }): Promise<readonly Commit[]>;
+  head(): Promise<{ readonly branch: string | null; readonly commit: string } | null>;
+  /** What differs from the last commit, as `git status` abbreviates it. Project files themselves are left out. */
+  inFlight(): Promise<readonly { readonly path: string; readonly state: string }[]>;
+  /** A file as it was in the commits that changed it, newest first. */
+  versions(
+    name: string,
+    limit: number,
+  ): Promise<readonly { readonly commit: string; readonly text: string }[]>;
+  /** Where it is shared, without a password that may be in the address. */
+  remote(): Promise<string | null>;
+  /** Commits these files and nothing else; null where there was nothing to commit. */
+  commit(names: readonly string[], message: string): Promise<string | null>;
+}
