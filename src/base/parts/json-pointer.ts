@@ -25,6 +25,7 @@ export function parseJson(text: string): Json {
   try {
     return LONG_NUMBER.test(text) && rawJson ? JSON.parse(text, keepDigits) : JSON.parse(text);
   } catch (cause) {
+    if (cause instanceof RangeError) throw tooDeep(cause);
     // The platform's message quotes the payload, which has no place in an error.
     const at = /line (\d+) column (\d+)/.exec(String(cause));
     throw new RelayError('not_json', {
@@ -77,8 +78,12 @@ function print(value: Json): string {
     const indented = JSON.stringify(value, null, 2);
     return indented.length > PART_CHARS ? compact : indented;
   } catch (cause) {
-    throw new RelayError('not_json', { what: 'it is nested too deeply to be shown' }, cause);
+    throw tooDeep(cause);
   }
+}
+
+function tooDeep(cause: unknown): RelayError {
+  return new RelayError('not_json', { what: 'it is nested too deeply to be read' }, cause);
 }
 
 /** Only a number like this can lose digits; a match inside a string costs time and nothing else. */

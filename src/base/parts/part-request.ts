@@ -59,7 +59,7 @@ export function checkPartRequest(part: PartRequest): PartRequest {
 export type LineRange = { readonly from: number; readonly to: number } | { readonly last: number };
 
 export function parseLineRange(text: unknown): LineRange {
-  const match = typeof text === 'string' && /^\s*(\d{0,12})\s*(-?)\s*(\d{0,12})\s*$/.exec(text);
+  const match = typeof text === 'string' && /^\s*(\d{1,12})?\s*(?:(-)\s*(\d{1,12})?)?\s*$/.exec(text);
   if (!match || (!match[1] && !match[3])) {
     throw badPart(`lines=${shown(text)} is not a range such as 10-40, 10-, -20 or 7`);
   }
