@@ -12,7 +12,6 @@ export async function bundleCli(outdir: string): Promise<Metafile> {
     outdir,
     entryNames: '[name]',
     chunkNames: '[name]-[hash]',
-    assetNames: '[name]-[hash]',
     bundle: true,
     splitting: true,
     format: 'esm',
@@ -33,7 +32,7 @@ export async function bundleCli(outdir: string): Promise<Metafile> {
 const builtinsForCommonJs: Plugin = {
   name: 'builtins-for-commonjs',
   setup(building) {
-    building.onResolve({ filter: /^[a-z:_/]+$/ }, ({ kind, path }) =>
+    building.onResolve({ filter: /^[a-z0-9:_/]+$/ }, ({ kind, path }) =>
       kind === 'require-call' && process.getBuiltinModule(path) ? { path, namespace: 'builtin' } : undefined,
     );
     building.onLoad({ filter: /.*/, namespace: 'builtin' }, ({ path }) => ({

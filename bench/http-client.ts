@@ -1,0 +1,98 @@
+/**
+ * The one client that both sides are asked by: node:http over kept-alive connections, in a process of its own so that
+ * it shares an event loop with neither server. It takes one job from its parent and answers with the rounds.
+ */
+import { Agent, request } from 'node:http';
+import type { Job, Side } from './compare-requests.ts';
+import { median, type Round } from './statistics.ts';
+
+process.once('message', async (job: Job) => {
+  try {
+    process.send?.({ rounds: await measure(job) });
+  } catch (error) {
+    process.send?.({ error: error instanceof Error ? error.message : String(error) });
+  }
+  process.disconnect?.();
+});
+
+async function measure(job: Job): Promise<Round[]> {
+  const { ours, baseline, atOnce } = job;
+  const block = atOnce === 1 ? latency : rate;
+  const [oursAgent, baselineAgent] = [agentFor(atOnce), agentFor(atOnce)];
+  const askOurs = () => block(ours, oursAgent, job);
+  const askBaseline = () => block(baseline, baselineAgent, job);
+  // Compilers and caches settle first; what these give is thrown away.
+  for (let i = 0; i < job.warmups; i++) {
+    await askOurs();
+    await askBaseline();
+  }
+  const rounds: Round[] = [];
+  for (let i = 0; i < job.rounds; i++) {
+    if (i % 2 === 0) {
+      const first = await askOurs();
+      rounds.push({ ours: first, baseline: await askBaseline() });
+    } else {
+      const first = await askBaseline();
+      rounds.push({ ours: await askOurs(), baseline: first });
+    }
+  }
+  oursAgent.destroy();
+  baselineAgent.destroy();
+  return rounds;
+}
+
+function agentFor(atOnce: number): Agent {
+  return new Agent({ keepAlive: true, maxSockets: atOnce });
+}
+
+/** The median of so many requests, one after the other, in milliseconds. */
+async function latency(side: Side, agent: Agent, job: Job): Promise<number> {
+  const body = bodyOf(side);
+  const times: number[] = [];
+  for (let i = 0; i < job.requests; i++) {
+    const began = performance.now();
+    await ask(side, agent, body);
+    times.push(performance.now() - began);
+  }
+  return median(times);
+}
+
+/** Requests a second with `atOnce` of them always under way. */
+async function rate(side: Side, agent: Agent, job: Job): Promise<number> {
+  const body = bodyOf(side);
+  let left = job.requests;
+  const began = performance.now();
+  const worker = async () => {
+    while (left-- > 0) await ask(side, agent, body);
+  };
+  await Promise.all(Array.from({ length: job.atOnce }, worker));
+  return job.requests / ((performance.now() - began) / 1000);
+}
+
+function bodyOf(side: Side): Buffer | undefined {
+  if (side.bodyBytes === undefined) return undefined;
+  const line = 'The quick brown fox jumps over the lazy dog, and the dog does not mind.\n';
+  return Buffer.alloc(side.bodyBytes, line);
+}
+
+function ask(side: Side, agent: Agent, body: Buffer | undefined): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const headers = body ? { 'content-type': 'text/plain', 'content-length': body.length } : {};
+    const sent = request(side.url, { agent, method: body ? 'POST' : 'GET', headers }, (response) => {
+      let bytes = 0;
+      response.on('data', (chunk: Buffer) => {
+        bytes += chunk.length;
+      });
+      response.once('error', reject);
+      response.once('end', () => {
+        const status = response.statusCode ?? 0;
+        if (status < 200 || status > 299) reject(new Error(`${side.url} answered ${status}`));
+        else if (side.answerBytes !== undefined && bytes !== side.answerBytes) {
+          reject(new Error(`${side.url} answered ${bytes} bytes instead of ${side.answerBytes}`));
+        } else resolve();
+      });
+    });
+    sent.once('error', reject);
+    sent.end(body);
+  });
+}

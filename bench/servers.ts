@@ -1,0 +1,65 @@
+import { spawn } from 'node:child_process';
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+
+export const ROOT = join(import.meta.dirname, '..');
+/** The command line as it is published. */
+export const RELAY = join(ROOT, 'dist', 'cli', 'relay.js');
+
+/** A server in a process of its own, with a folder of its own that goes when it goes. */
+export interface Server extends AsyncDisposable {
+  readonly url: string;
+  readonly folder: string;
+}
+
+export function startRelay(): Promise<Server> {
+  return start((home) => [RELAY, 'up', '--port', '0', '--home', home]);
+}
+
+export function startBare(): Promise<Server> {
+  return start((folder) => [join(import.meta.dirname, 'bare-server.ts'), folder]);
+}
+
+/** In the clone and not in /tmp, which is memory on many machines, where a sync costs nothing. */
+export function benchFolder(): string {
+  const parent = join(ROOT, 'node_modules', '.cache');
+  mkdirSync(parent, { recursive: true });
+  return mkdtempSync(join(parent, 'bench-'));
+}
+
+/** Nothing from the outside may steer what is measured. */
+export function plainEnv(): NodeJS.ProcessEnv {
+  const { CONTEXTRELAY_URL: _url, CONTEXTRELAY_API_KEY: _key, RELAY_HOME: _home, ...env } = process.env;
+  return env;
+}
+
+async function start(args: (folder: string) => string[]): Promise<Server> {
+  const folder = benchFolder();
+  const child = spawn(process.execPath, args(folder), { env: plainEnv(), stdio: ['ignore', 'pipe', 'pipe'] });
+  const ended = new Promise<void>((resolve) => {
+    child.once('exit', () => resolve());
+  });
+  const close = async () => {
+    child.kill('SIGTERM');
+    await ended;
+    rmSync(folder, { recursive: true, force: true });
+  };
+  try {
+    let output = '';
+    const url = await new Promise<string>((resolve, reject) => {
+      const read = (text: string) => {
+        output += text;
+        const found = /listening on (http:\S+)/.exec(output)?.[1];
+        if (found) resolve(found);
+      };
+      child.stdout.setEncoding('utf8').on('data', read);
+      child.stderr.setEncoding('utf8').on('data', read);
+      child.once('error', reject);
+      void ended.then(() => reject(new Error(`The server did not start:\n${output}`)));
+    });
+    return { url, folder, [Symbol.asyncDispose]: close };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}

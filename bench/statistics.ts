@@ -1,0 +1,27 @@
+import type { Measured } from './bench.ts';
+
+/** One round: ours and the baseline measured right after each other, so that both met the same weather. */
+export interface Round {
+  readonly ours: number;
+  readonly baseline: number;
+}
+
+export function median(values: readonly number[]): number {
+  if (values.length === 0) throw new Error('There is no median of nothing.');
+  const sorted = values.toSorted((a, b) => a - b);
+  const middle = sorted.length >> 1;
+  const upper = sorted[middle]!;
+  return sorted.length % 2 === 1 ? upper : (sorted[middle - 1]! + upper) / 2;
+}
+
+/** A rate is better when higher, a duration when lower; the ratio says "so many times slower" for both. */
+export function summarise(rounds: readonly Round[], unit: Measured['unit'], detail: string): Measured {
+  const slower = ({ ours, baseline }: Round) => (unit === 'ms' ? ours / baseline : baseline / ours);
+  return {
+    measured: median(rounds.map((round) => round.ours)),
+    baseline: median(rounds.map((round) => round.baseline)),
+    unit,
+    ratio: median(rounds.map(slower)),
+    detail,
+  };
+}

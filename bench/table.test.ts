@@ -1,0 +1,28 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { isOver, type Line, table } from './table.ts';
+
+function line(ratio: number, limit: number | null): Line {
+  return {
+    bench: { name: 'pull', claim: limit === null ? null : `at most ${limit}×`, limit },
+    result: { measured: 0.25, baseline: 0.2, unit: 'ms', ratio, detail: 'a pull' },
+  };
+}
+
+test('a claim is broken above its limit and not at it, and a figure for information never is', () => {
+  assert.equal(isOver(line(1.6, 1.6)), false);
+  assert.equal(isOver(line(1.61, 1.6)), true);
+  assert.equal(isOver(line(99, null)), false);
+});
+
+test('the table says what was measured, against what, and whether the claim holds', () => {
+  assert.equal(
+    table([line(1.25, 1.6), line(2, 1.5), line(3, null)]),
+    [
+      'bench  measured  baseline  ratio  limit',
+      'pull   0.250 ms  0.200 ms  1.25×   1.6×  ok    a pull',
+      'pull   0.250 ms  0.200 ms  2.00×   1.5×  OVER  a pull',
+      'pull   0.250 ms  0.200 ms  3.00×      –        a pull',
+    ].join('\n'),
+  );
+});
