@@ -30,7 +30,7 @@ const DEFINITIONS = [
   "INDENT(?:pub(?:\\([^)]*\\))? +)?(?:unsafe +)?(?:struct|enum|trait|union|mod|impl)\\b(?: *<[^>]*>)? +[A-Za-z_][\\w:<>', &]*(?:[{(;]| for |$)",
   '^macro_rules! +\\w+',
   // Java, C#
-  'INDENT(?:(?:public|private|protected|internal|static|final|abstract|override|virtual|async|synchronized|native) +)+[\\w<>\\[\\],.? ]+[({]',
+  'INDENT(?:public|private|protected|internal|static|final|abstract|override|virtual|async|synchronized|native) [\\w<>\\[\\],.? ]+[({]',
   // C, C++
   '^(?:typedef +)?(?:struct|union|enum)(?: +\\w+)? *\\{?$',
   '^# *define +\\w+\\(',

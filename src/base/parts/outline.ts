@@ -58,6 +58,10 @@ function outlineText(text: string): Outline {
   let number = 0;
   for (const line of shortLines(text)) {
     number++;
+    if (line === '') {
+      previous = '';
+      continue;
+    }
     const mark = /^ {0,3}(```|~~~)/.exec(line)?.[1];
     if (number === 1 && line === '---') inFrontMatter = true;
     else if (inFrontMatter) inFrontMatter = line !== '---';
@@ -70,7 +74,7 @@ function outlineText(text: string): Outline {
         headings.add(number - 1, previous);
       if (isDefinition(line)) definitions.add(number, line);
     }
-    if (line !== '' && previous === '') paragraphs.add(number, line);
+    if (previous === '') paragraphs.add(number, line);
     previous = line;
   }
   // A comment in Python or a shell looks like a heading: where there are definitions, a few of them do not make a document.
