@@ -152,3 +152,52 @@ export const PROJECT_LOCK_STALE_MS = 30 * SECOND;
 export const HOOK_REMOTE_MS = 300;
 /** Once per session and this long: a reminder at every turn is noise. */
 export const REMINDER_GAP_MS = 30 * 60 * SECOND;
+
+/** How long and how many messages a channel keeps, unless configured: a day of agents' traffic. */
+export const CHANNEL_RETENTION_MS = DAY;
+export const CHANNEL_MESSAGES = 10_000;
+/** A signal is a nudge; what is larger is a push. */
+export const SIGNAL_BYTES = 16 * KiB;
+export const GROUP_NAME_CHARS = 64;
+/** Names of agents: the owner of an inbox, the member of a group. */
+export const AGENT_NAME_CHARS = 128;
+
+/** Work that nobody acknowledged goes to another member after this long; a member at work extends it. */
+export const LEASE_MS = 30 * SECOND;
+/** So often work is handed out before it goes among the dead letters. */
+export const GROUP_ATTEMPTS = 5;
+/** What a group has handed out or was handed back: its state is one small record. */
+export const GROUP_IN_FLIGHT = 500;
+/** Messages one member may hold at once, where it asks for more than one. */
+export const PREFETCH_MAX = 100;
+/** Acknowledgements a group remembers, so that a repeated one is told "yes" again. */
+export const GROUP_ACKS_KEPT = 256;
+/** A group that nobody has worked in for this long is forgotten. */
+export const GROUP_IDLE_MS = 7 * DAY;
+/** A member is counted as there for so long after it was last heard of. */
+export const MEMBER_TTL_MS = 60 * SECOND;
+
+/** One answer of an inbox; the rest comes with the next. */
+export const INBOX_MESSAGES = 100;
+export const INBOX_CHANNELS = 1_000;
+
+/** Sockets are pinged this often; one that has not answered by the next time is gone. */
+export const PING_EVERY_MS = 30 * SECOND;
+/** What may wait for a reader that does not keep up. Beyond it the reader is cut off and resumes. */
+export const SLOW_READER_BYTES = MiB;
+/** Acknowledgements are short, and nothing else is sent to a channel's socket. */
+export const INBOUND_FRAME_BYTES = 4 * KiB;
+/** Acknowledgements of one socket that may be under way at once. */
+export const INBOUND_FRAMES_OPEN = 256;
+/** A browser connects at once after it asked. */
+export const TICKET_TTL_MS = 30 * SECOND;
+/** Proxies close a silent connection after a minute or so. */
+export const SSE_HEARTBEAT_MS = 15 * SECOND;
+
+/** Receipts are written behind: this long after the first pull, and less and less often while pulls go on. */
+export const RECEIPT_DELAY_MS = 100;
+export const RECEIPT_DELAY_MAX_MS = 30 * SECOND;
+/** Pointers whose receipts wait to be written; beyond it, receipts are left out rather than memory used up. */
+export const RECEIPTS_WAITING = 10_000;
+/** Different readers that are told apart in one receipt. */
+export const RECEIPT_READERS = 100;
