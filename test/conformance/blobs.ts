@@ -85,9 +85,11 @@ const readingAndWriting: readonly Case[] = [
       same((await writing).sha256, await sha256(patterned(1000)));
       const first = await collect((await blobs.get('blb.copy/1'))!.body);
       sameBytes(first, patterned(1000), 'changed after the call');
-      const { body } = (await blobs.get('blb.copy/1'))!;
-      if (body instanceof Uint8Array) body.fill(0);
-      else for await (const piece of body) piece.fill(0);
+      for (let i = 0; i < 20; i++) {
+        const { body } = (await blobs.get('blb.copy/1'))!;
+        if (body instanceof Uint8Array) body.fill(0);
+        else for await (const piece of body) piece.fill(0);
+      }
       sameBytes(await collect((await blobs.get('blb.copy/1'))!.body), patterned(1000), 'changed by a reader');
     },
   },

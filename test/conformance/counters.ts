@@ -100,9 +100,11 @@ export const counterCases: readonly Case[] = [
   {
     name: 'counters: what is not a whole number is refused and changes nothing',
     async run({ records }) {
-      await records.put('cnt.bad/text', 'seven');
-      await refuses(records.add('cnt.bad/text', 1), 'bad_request');
-      same((await records.get('cnt.bad/text'))?.value, 'seven');
+      for (const value of ['seven', '7', null, true, 1.5, [1], {}]) {
+        await records.put('cnt.bad/other', value);
+        await refuses(records.add('cnt.bad/other', 1), 'bad_request');
+        same((await records.get('cnt.bad/other'))?.value, value);
+      }
       for (const delta of [0.5, Number.NaN, Number.POSITIVE_INFINITY, 2 ** 53]) {
         await refuses(records.add('cnt.bad/1', delta), 'bad_request');
       }
