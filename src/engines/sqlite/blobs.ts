@@ -1,0 +1,213 @@
+import { join } from 'node:path';
+import type { Env } from '../../base/env.ts';
+import { RelayError } from '../../base/errors.ts';
+import { checkExpiry, checkLimit, checkRange } from '../../kernel/admission.ts';
+import type { BlobBody, BlobInfo, BlobItem, BlobPage, Blobs } from '../../kernel/blobs.ts';
+import { type BodyFiles, checkedPlace, type Draft, isPlaced } from './body-files.ts';
+import { BodyFile } from './body-stream.ts';
+import type { CommitQueue } from './commit-queue.ts';
+import type { Database } from './database.ts';
+import { translated } from './failure.ts';
+import { type Admission, checkSize, intake } from './intake.ts';
+import { checkName, checkPrefix, keyRange } from './names.ts';
+
+export interface BlobOptions {
+  /** A body up to this lives in its row. */
+  readonly inlineBytes: number;
+  readonly maxBytes: number;
+  /** A fixed path for the body of a key, relative to the home. */
+  readonly place?: (key: string) => string | undefined;
+}
+
+interface Row {
+  readonly size: number;
+  readonly file: string | null;
+  readonly body: Uint8Array | null;
+}
+
+/** What a row says about its body, and where that is. */
+interface Content extends BlobInfo {
+  readonly file: string | null;
+  readonly body: Uint8Array | null;
+}
+
+export class SqliteBlobs implements Blobs {
+  readonly #db: Database;
+  readonly #queue: CommitQueue;
+  readonly #files: BodyFiles;
+  readonly #env: Env;
+  readonly #options: BlobOptions;
+
+  constructor(db: Database, queue: CommitQueue, files: BodyFiles, env: Env, options: BlobOptions) {
+    this.#db = db;
+    this.#queue = queue;
+    this.#files = files;
+    this.#env = env;
+    this.#options = options;
+  }
+
+  async put(key: string, body: BlobBody, o: { size?: number; expiresAt?: number } = {}): Promise<BlobInfo> {
+    const admission: Admission = { size: o.size, max: this.#options.maxBytes };
+    let place: string | undefined;
+    try {
+      checkName('a key', key);
+      checkExpiry(o.expiresAt);
+      checkSize(body, admission);
+      place = this.#options.place?.(key);
+      if (place !== undefined) place = checkedPlace(place);
+    } catch (error) {
+      if (!(body instanceof Uint8Array)) await body.cancel(error).catch(() => {});
+      throw error;
+    }
+    if (body instanceof Uint8Array && place === undefined && body.length <= this.#options.inlineBytes) {
+      return this.#putInline(key, new Uint8Array(body), o.expiresAt);
+    }
+    const pieces = intake(body, admission);
+    const head: Uint8Array[] = [];
+    if (place === undefined) {
+      for (let length = 0; length <= this.#options.inlineBytes; ) {
+        const { done, value } = await pieces.next();
+        if (done) return this.#putInline(key, Buffer.concat(head), o.expiresAt);
+        head.push(value);
+        length += value.length;
+      }
+    }
+    const draft = await this.#draft(head, pieces);
+    try {
+      return place === undefined
+        ? await this.#putFile(key, draft, o.expiresAt)
+        : await this.#putPlaced(key, draft, place, o.expiresAt);
+    } catch (error) {
+      throw translated(error, this.#db.path);
+    } finally {
+      this.#files.discard(draft);
+    }
+  }
+
+  async get(
+    key: string,
+    range?: { start: number; end: number },
+  ): Promise<{ body: BlobBody; size: number } | null> {
+    checkName('a key', key);
+    for (let round = 0; ; round++) {
+      const row = await this.#row(key);
+      if (!row) return null;
+      if (row.file === null) return inlined(row, range);
+      const open = BodyFile.open(join(this.#files.home, row.file));
+      if (open) return streamed(open, row, range);
+      // Replaced or deleted between the two looks; if it is still the same, the file is really gone.
+      if (round > 0 && (await this.#row(key))?.file === row.file) {
+        throw new RelayError('store_damaged', {
+          path: this.#db.path,
+          what: `the body ${row.file} is missing`,
+        });
+      }
+    }
+  }
+
+  async delete(key: string): Promise<void> {
+    checkName('a key', key);
+    const found = await this.#db.patiently(() => this.#db.sql('SELECT 1 FROM blobs WHERE key = ?').get(key));
+    if (!found) return;
+    const file = await this.#queue.run(() => {
+      const gone = this.#db.sql('DELETE FROM blobs WHERE key = ? RETURNING file').get(key);
+      return (gone as { file: string | null } | undefined)?.file;
+    });
+    if (file) await this.removeBody(file);
+  }
+
+  async list(prefix: string, o: { after?: string; limit?: number } = {}): Promise<BlobPage> {
+    checkPrefix('the prefix of a listing', prefix);
+    const limit = checkLimit(o.limit);
+    const { where, from, to } = keyRange(prefix, o.after);
+    const sql = `SELECT key, size, at FROM blobs WHERE ${where}
+      AND (expires IS NULL OR expires > ?) ORDER BY key LIMIT ?`;
+    const rows = await this.#db.patiently(() => this.#db.sql(sql).all(from, to, this.#env.now(), limit + 1));
+    const items = rows.slice(0, limit).map((row) => ({ ...row }) as unknown as BlobItem);
+    return rows.length > limit ? { items, next: items.at(-1)!.key } : { items };
+  }
+
+  /**
+   * Removes a body that no row refers to any more. Another process may be putting a new one at the same chosen
+   * place, so there it is done under the lock, and only if no row has come to refer to it.
+   */
+  async removeBody(file: string): Promise<void> {
+    if (!isPlaced(file)) return this.#files.remove(file);
+    await this.#queue.run(() => {
+      const used = this.#db.sql('SELECT 1 FROM blobs WHERE file = ?').get(file);
+      if (!used) this.#files.remove(file);
+    });
+  }
+
+  async #draft(head: readonly Uint8Array[], pieces: AsyncGenerator<Uint8Array>): Promise<Draft> {
+    try {
+      return await this.#files.write(head, pieces);
+    } catch (error) {
+      await pieces.return(undefined);
+      throw translated(error, this.#db.path);
+    }
+  }
+
+  async #putInline(key: string, body: Uint8Array, expiresAt: number | undefined): Promise<BlobInfo> {
+    const sha256 = process.getBuiltinModule('node:crypto').hash('sha256', body, 'hex');
+    const content = { size: body.length, sha256, file: null, body };
+    return this.#commit(key, content, expiresAt, undefined, body.length);
+  }
+
+  async #putFile(key: string, draft: Draft, expiresAt: number | undefined): Promise<BlobInfo> {
+    const file = await this.#files.settle(draft);
+    try {
+      return await this.#commit(key, { ...draft, file, body: null }, expiresAt);
+    } catch (error) {
+      this.#files.remove(file);
+      throw error;
+    }
+  }
+
+  #putPlaced(key: string, draft: Draft, file: string, expiresAt: number | undefined): Promise<BlobInfo> {
+    return this.#commit(key, { ...draft, file, body: null }, expiresAt, draft);
+  }
+
+  async #commit(
+    key: string,
+    { size, sha256, file, body }: Content,
+    expiresAt: number | undefined,
+    place?: Draft,
+    bytes = 0,
+  ): Promise<BlobInfo> {
+    const sql = `INSERT INTO blobs (key, size, sha256, at, expires, file, body) VALUES (?, ?, ?, ?, ?, ?, ?)
+      ON CONFLICT (key) DO UPDATE SET size = excluded.size, sha256 = excluded.sha256, at = excluded.at,
+      expires = excluded.expires, file = excluded.file, body = excluded.body`;
+    const before = await this.#queue.run((tx) => {
+      const old = this.#db.sql('SELECT file FROM blobs WHERE key = ?').get(key);
+      this.#db.sql(sql).run(key, size, sha256, this.#env.now(), expiresAt ?? null, file, body);
+      if (place) this.#files.placeNow(place, file!, tx);
+      return (old as { file: string | null } | undefined)?.file;
+    }, bytes);
+    if (before && before !== file) await this.removeBody(before);
+    return { size, sha256 };
+  }
+
+  #row(key: string): Promise<Row | undefined> {
+    const sql = 'SELECT size, file, body FROM blobs WHERE key = ? AND (expires IS NULL OR expires > ?)';
+    return this.#db.patiently(() => this.#db.sql(sql).get(key, this.#env.now()) as Row | undefined);
+  }
+}
+
+function inlined({ body, size }: Row, range: { start: number; end: number } | undefined) {
+  if (!range) return { body: body!, size };
+  checkRange(range, size);
+  return { body: body!.subarray(range.start, range.end), size };
+}
+
+/** At a chosen place the file itself is the truth: it may have been replaced a moment before its row. */
+function streamed(open: BodyFile, row: Row, range: { start: number; end: number } | undefined) {
+  const size = isPlaced(row.file!) ? open.size : row.size;
+  try {
+    if (range) checkRange(range, size);
+  } catch (error) {
+    open.close();
+    throw error;
+  }
+  return { body: open.stream(range?.start ?? 0, range?.end ?? size), size };
+}

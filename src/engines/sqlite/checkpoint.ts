@@ -1,0 +1,102 @@
+import type { Worker } from 'node:worker_threads';
+import type { Database } from './database.ts';
+import { PAGE_BYTES } from './schema.ts';
+
+/** How long the WAL gets before it is copied into the database: rare enough to be cheap, short enough to read fast. */
+const WAL_PAGES = (16 * 1024 * 1024) / PAGE_BYTES;
+
+/** As source, so that it also runs from a bundle, where there is no file to load. */
+const WORKER = `
+const { parentPort, workerData } = require('node:worker_threads');
+const { DatabaseSync } = require('node:sqlite');
+parentPort.on('message', () => {
+  try {
+    const db = new DatabaseSync(workerData);
+    try {
+      db.exec('PRAGMA busy_timeout = 5; PRAGMA wal_checkpoint(PASSIVE)');
+    } finally {
+      db.close();
+    }
+  } catch {}
+  parentPort.postMessage('done');
+});
+`;
+
+/**
+ * Keeps the WAL short without holding up commits: a thread copies most of it, then a short checkpoint here does what
+ * has come since. Done here alone it would block the loop; in the thread alone the WAL would never start anew.
+ * Where SQLite cannot say how long the WAL is, and in short-lived processes, SQLite's own way is kept.
+ */
+export class Checkpoints {
+  readonly #db: Database;
+  readonly #active: boolean;
+  #worker: Worker | undefined;
+  #running: Promise<void> | undefined;
+
+  constructor(db: Database, role: 'server' | 'cli') {
+    this.#db = db;
+    this.#active = role === 'server' && knowsNoop();
+    if (this.#active) db.exec('PRAGMA wal_autocheckpoint = 0');
+  }
+
+  /** After each COMMIT. */
+  committed(): void {
+    if (!this.#active || this.#running) return;
+    const { log, checkpointed } = this.#run('NOOP');
+    if (log - checkpointed >= WAL_PAGES)
+      this.#running = this.#both().finally(() => (this.#running = undefined));
+  }
+
+  /** Brings everything into the database and cuts the WAL, so that space that was freed goes back to the disk. */
+  async settle(): Promise<void> {
+    await this.#running;
+    if (this.#active) await this.#inThread();
+    await this.#db.patiently(() => this.#run('TRUNCATE'));
+  }
+
+  async close(): Promise<void> {
+    await this.#running;
+    await this.#worker?.terminate();
+  }
+
+  async #both(): Promise<void> {
+    await this.#inThread();
+    if (this.#db.isOpen) this.#run('PASSIVE');
+  }
+
+  async #inThread(): Promise<void> {
+    const { Worker } = process.getBuiltinModule('node:worker_threads');
+    this.#worker ??= new Worker(WORKER, { eval: true, workerData: this.#db.path });
+    const worker = this.#worker;
+    await new Promise<void>((resolve) => {
+      const over = () => {
+        worker.off('message', over).off('error', gone).off('exit', gone);
+        worker.unref();
+        resolve();
+      };
+      const gone = () => {
+        this.#worker = undefined;
+        over();
+      };
+      worker.on('message', over).on('error', gone).on('exit', gone);
+      worker.ref();
+      worker.postMessage('checkpoint');
+    });
+  }
+
+  /** Being in somebody's way is fine: the rest is done next time. */
+  #run(mode: 'NOOP' | 'PASSIVE' | 'TRUNCATE'): { log: number; checkpointed: number } {
+    try {
+      const row = this.#db.sql(`PRAGMA wal_checkpoint(${mode})`).get();
+      return row as { log: number; checkpointed: number };
+    } catch {
+      return { log: 0, checkpointed: 0 };
+    }
+  }
+}
+
+/** SQLite 3.51 came to know it; before, the word is taken for a checkpoint. */
+function knowsNoop(): boolean {
+  const [major, minor] = (process.versions.sqlite ?? '0').split('.').map(Number);
+  return major! > 3 || (major === 3 && minor! >= 51);
+}

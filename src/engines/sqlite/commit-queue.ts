@@ -1,0 +1,183 @@
+import { closed, type Database } from './database.ts';
+import { endsTransaction, translated } from './failure.ts';
+
+/** What goes into one transaction at most, so that the event loop and other processes get their turn. */
+const BATCH_OPERATIONS = 512;
+const BATCH_BYTES = 4 * 1024 * 1024;
+
+/** What an operation may do besides SQL. */
+export interface Transaction {
+  /** The next number of the store: every revision and sequence comes from here, so none is ever given twice. */
+  next(): number;
+  /** Subscribers of the stream are told once this is committed. */
+  touch(stream: string): void;
+  /** Runs if what this operation did is taken back after all. */
+  undo(step: () => void): void;
+}
+
+/** Repeatable, and synchronous: between BEGIN and COMMIT nothing else of this process runs. */
+export type Operation<T> = (tx: Transaction) => T;
+
+interface Waiting {
+  readonly operation: Operation<unknown>;
+  readonly bytes: number;
+  readonly resolve: (value: unknown) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/**
+ * Group commit: what waits in one turn of the event loop becomes one transaction, each operation under its own
+ * savepoint, and is answered when the transaction is committed. One fsync then serves all of them.
+ */
+export class CommitQueue {
+  readonly #db: Database;
+  readonly #committed: (streams: ReadonlySet<string>) => void;
+  #waiting: Waiting[] = [];
+  #flushing: Promise<void> | undefined;
+  #closed = false;
+
+  /** `committed` runs after each COMMIT with the streams it touched, before anyone is answered. */
+  constructor(db: Database, committed: (streams: ReadonlySet<string>) => void) {
+    this.#db = db;
+    this.#committed = committed;
+  }
+
+  /** `bytes`: about how much it writes. */
+  run<T>(operation: Operation<T>, bytes = 0): Promise<T> {
+    if (this.#closed) return Promise.reject(closed());
+    return new Promise<T>((resolve, reject) => {
+      this.#waiting.push({ operation, bytes, resolve: resolve as (value: unknown) => void, reject });
+      this.#flushing ??= this.#flush();
+    });
+  }
+
+  /** Commits what waits, and takes no more. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    await this.#flushing;
+  }
+
+  async #flush(): Promise<void> {
+    while (this.#waiting.length > 0) {
+      await new Promise(setImmediate);
+      await this.#commit(this.#batch());
+    }
+    this.#flushing = undefined;
+  }
+
+  #batch(): Waiting[] {
+    let count = 0;
+    for (let bytes = 0; count < this.#waiting.length && count < BATCH_OPERATIONS; count++) {
+      bytes += this.#waiting[count]!.bytes;
+      if (count > 0 && bytes > BATCH_BYTES) break;
+    }
+    if (count === this.#waiting.length) {
+      const all = this.#waiting;
+      this.#waiting = [];
+      return all;
+    }
+    return this.#waiting.splice(0, count);
+  }
+
+  async #commit(batch: readonly Waiting[]): Promise<void> {
+    try {
+      await this.#db.patiently(() => this.#db.sql('BEGIN IMMEDIATE').run());
+    } catch (error) {
+      for (const each of batch) each.reject(error);
+      return;
+    }
+    const changes = new Changes(this.#db);
+    let answers: (() => void)[];
+    try {
+      answers = batch.map((each) => (batch.length === 1 ? alone(each, changes) : this.#saved(each, changes)));
+      changes.finish();
+      this.#db.sql('COMMIT').run();
+    } catch (error) {
+      this.#rollback();
+      changes.takeBack(0);
+      return this.#failed(batch, error);
+    }
+    this.#committed(changes.streams);
+    for (const answer of answers) answer();
+  }
+
+  /** What failed together is tried one by one, so that only those fail that have to: a full disk may take the small. */
+  async #failed(batch: readonly Waiting[], error: unknown): Promise<void> {
+    if (batch.length > 1) {
+      for (const each of batch) await this.#commit([each]);
+    } else {
+      batch[0]!.reject(translated(error, this.#db.path));
+    }
+  }
+
+  #saved(each: Waiting, changes: Changes): () => void {
+    const mark = changes.mark();
+    this.#db.sql('SAVEPOINT operation').run();
+    try {
+      const answer = alone(each, changes);
+      this.#db.sql('RELEASE operation').run();
+      return answer;
+    } catch (error) {
+      if (endsTransaction(error)) throw error;
+      this.#db.sql('ROLLBACK TO operation').run();
+      this.#db.sql('RELEASE operation').run();
+      changes.takeBack(mark);
+      return () => each.reject(translated(error, this.#db.path));
+    }
+  }
+
+  #rollback(): void {
+    try {
+      this.#db.sql('ROLLBACK').run();
+    } catch {
+      // SQLite rolls back by itself where it cannot go on.
+    }
+  }
+}
+
+/** What one transaction does besides its rows. */
+class Changes implements Transaction {
+  readonly streams = new Set<string>();
+  readonly #undo: (() => void)[] = [];
+  readonly #db: Database;
+  #first = 0;
+  #last = 0;
+
+  constructor(db: Database) {
+    this.#db = db;
+  }
+
+  next(): number {
+    if (this.#last === 0) {
+      const row = this.#db.sql('SELECT value FROM counter').get() as { value: number };
+      this.#first = this.#last = row.value;
+    }
+    return ++this.#last;
+  }
+
+  touch(stream: string): void {
+    this.streams.add(stream);
+  }
+
+  undo(step: () => void): void {
+    this.#undo.push(step);
+  }
+
+  mark(): number {
+    return this.#undo.length;
+  }
+
+  takeBack(mark: number): void {
+    for (const step of this.#undo.splice(mark).reverse()) step();
+  }
+
+  /** Numbers that an operation took and gave up are lost; nobody has seen them. */
+  finish(): void {
+    if (this.#last > this.#first) this.#db.sql('UPDATE counter SET value = ?').run(this.#last);
+  }
+}
+
+function alone(each: Waiting, changes: Changes): () => void {
+  const value = each.operation(changes);
+  return () => each.resolve(value);
+}

@@ -1,0 +1,74 @@
+import { DatabaseSync, type StatementSync } from 'node:sqlite';
+import { RelayError } from '../../base/errors.ts';
+import { isBusy, translated } from './failure.ts';
+
+/**
+ * How long SQLite itself waits for a lock, blocking the event loop: just long enough for a commit of another
+ * process to end. Longer waits are ours, asynchronous and jittered, so that nobody starves.
+ */
+const BUSY_TIMEOUT_MS = 5;
+
+/** Far longer than any fair wait; whoever holds the lock as long is stuck. */
+const PATIENCE_MS = 30_000;
+
+/** The one connection of this process, its statements prepared when first used. */
+export class Database {
+  readonly path: string;
+  readonly #connection: DatabaseSync;
+  readonly #statements = new Map<string, StatementSync>();
+  #open = true;
+
+  constructor(path: string) {
+    this.path = path;
+    this.#connection = new DatabaseSync(path);
+    this.#connection.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
+  }
+
+  get isOpen(): boolean {
+    return this.#open;
+  }
+
+  sql(text: string): StatementSync {
+    if (!this.#open) throw closed();
+    let statement = this.#statements.get(text);
+    if (!statement) {
+      statement = this.#connection.prepare(text);
+      this.#statements.set(text, statement);
+    }
+    return statement;
+  }
+
+  /** Several statements, or one that is not worth keeping. */
+  exec(text: string): void {
+    if (!this.#open) throw closed();
+    this.#connection.exec(text);
+  }
+
+  /** Runs `work`, again while others are in the way. It must be repeatable: it reads, or it begins a transaction. */
+  async patiently<T>(work: () => T): Promise<T> {
+    const start = performance.now();
+    for (let round = 0; ; round++) {
+      try {
+        return work();
+      } catch (error) {
+        if (!isBusy(error) || performance.now() - start > PATIENCE_MS) throw translated(error, this.path);
+      }
+      await pause(Math.random() * Math.min(20, 2 + round));
+    }
+  }
+
+  close(): void {
+    if (!this.#open) return;
+    this.#open = false;
+    this.#statements.clear();
+    this.#connection.close();
+  }
+}
+
+export function closed(): RelayError {
+  return new RelayError('aborted', { what: 'the store was closed' });
+}
+
+function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}

@@ -1,0 +1,83 @@
+import { resolve } from 'node:path';
+import { type Env, systemEnv } from '../../base/env.ts';
+import { INLINE_BLOB_BYTES } from '../../base/limits.ts';
+import type { Engine, EngineLimits } from '../../kernel/engine.ts';
+import { SqliteBlobs } from './blobs.ts';
+import { BodyFiles } from './body-files.ts';
+import { Checkpoints } from './checkpoint.ts';
+import { CommitQueue } from './commit-queue.ts';
+import { SqliteLogs } from './logs.ts';
+import { openDatabase } from './opening.ts';
+import { SqliteRecords } from './records.ts';
+import { SqliteSearchIndex } from './search-index.ts';
+import { Subscriptions } from './subscriptions.ts';
+import { Sweeper } from './sweep.ts';
+import { usageOf } from './usage.ts';
+import { WakeFile } from './wake.ts';
+
+const MiB = 1024 * 1024;
+
+export interface SqliteOptions {
+  /** The folder of the store; made, for nobody else to read, where it is missing. */
+  readonly home: string;
+  readonly env?: Env;
+  /** What an acknowledged write survives. Unless told: a power cut. */
+  readonly durability?: 'power' | 'process';
+  /** A server lives long and checkpoints aside; a command is over before that would pay. */
+  readonly role?: 'server' | 'cli';
+  /** A body up to this lives inside the database. */
+  readonly inlineBytes?: number;
+  /** A path under the home for the body of a key: then it is always that very file, for people to read. */
+  readonly place?: (key: string) => string | undefined;
+}
+
+/** One machine, any number of processes, no daemon: everything in one SQLite database, large bodies in files beside it. */
+export async function openSqlite(o: SqliteOptions): Promise<Engine> {
+  const env = o.env ?? systemEnv;
+  const home = resolve(o.home);
+  const role = o.role ?? 'cli';
+  const limits: EngineLimits = {
+    recordBytes: MiB,
+    entryBytes: MiB,
+    blobBytes: 64 * MiB,
+    minTtl: 0,
+    durability: o.durability ?? 'power',
+  };
+  const db = await openDatabase(home, limits.durability, role);
+  const wake = new WakeFile(home);
+  const checkpoints = new Checkpoints(db, role);
+  const subscriptions = new Subscriptions(db, wake);
+  const queue = new CommitQueue(db, (streams) => {
+    subscriptions.committed(streams);
+    if (streams.size > 0) wake.touch();
+    checkpoints.committed();
+  });
+  const files = new BodyFiles(home, env, limits.durability === 'power');
+  const blobs = new SqliteBlobs(db, queue, files, env, {
+    inlineBytes: o.inlineBytes ?? INLINE_BLOB_BYTES,
+    maxBytes: limits.blobBytes,
+    place: o.place,
+  });
+  const sweeper = new Sweeper(db, queue, blobs, checkpoints, home, env);
+  let closing: Promise<void> | undefined;
+  const close = async () => {
+    subscriptions.close();
+    await queue.close();
+    await checkpoints.close();
+    wake.close();
+    db.close();
+  };
+  return {
+    blobs,
+    records: new SqliteRecords(db, queue, env, limits.recordBytes),
+    logs: new SqliteLogs(db, queue, subscriptions, env, limits.entryBytes),
+    index: new SqliteSearchIndex(db, queue, limits.recordBytes),
+    limits,
+    sweep: () => sweeper.sweep(),
+    usage: () => usageOf(db, home, env),
+    [Symbol.asyncDispose]() {
+      closing ??= close();
+      return closing;
+    },
+  };
+}

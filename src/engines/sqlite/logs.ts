@@ -1,0 +1,186 @@
+import type { Env } from '../../base/env.ts';
+import { RelayError } from '../../base/errors.ts';
+import type { Json } from '../../base/json.ts';
+import { checkLimit, encodeJson } from '../../kernel/admission.ts';
+import type { Entry, Logs } from '../../kernel/logs.ts';
+import type { CommitQueue, Transaction } from './commit-queue.ts';
+import type { Database } from './database.ts';
+import { checkName } from './names.ts';
+import type { Subscriptions } from './subscriptions.ts';
+
+/** Entries that one transaction deletes at most: some milliseconds of the lock. */
+export const DELETE_ENTRIES = 1000;
+
+interface Stream {
+  readonly id: number;
+  readonly first: number;
+  readonly last: number;
+  readonly count: number;
+}
+
+/**
+ * Sequences come from the one counter of the store. An entry's id is forgotten with the entry: a retry that comes
+ * after a trim or a drop is a new entry.
+ */
+export class SqliteLogs implements Logs {
+  readonly #db: Database;
+  readonly #queue: CommitQueue;
+  readonly #subscriptions: Subscriptions;
+  readonly #env: Env;
+  readonly #maxBytes: number;
+
+  constructor(db: Database, queue: CommitQueue, subscriptions: Subscriptions, env: Env, maxBytes: number) {
+    this.#db = db;
+    this.#queue = queue;
+    this.#subscriptions = subscriptions;
+    this.#env = env;
+    this.#maxBytes = maxBytes;
+  }
+
+  async append(
+    stream: string,
+    data: Json,
+    o: { expectSeq?: number; id?: string } = {},
+  ): Promise<number | null> {
+    checkName("a stream's name", stream);
+    if (o.id !== undefined) checkName("an entry's id", o.id);
+    const json = encodeJson('a log entry', data, this.#maxBytes);
+    return this.#queue.run((tx) => {
+      const found = this.#stream(stream);
+      const first = found && o.id !== undefined ? this.#sequenceOf(found.id, o.id) : undefined;
+      if (first !== undefined) return first;
+      if (o.expectSeq !== undefined && o.expectSeq !== (found?.last ?? 0)) return null;
+      return this.#append(tx, stream, found?.id, json, o.id);
+    }, json.length);
+  }
+
+  async read(
+    stream: string,
+    o: { after?: number; limit?: number } = {},
+  ): Promise<{ entries: Entry[]; gap?: true }> {
+    checkName("a stream's name", stream);
+    const after = checkAfter(o.after);
+    const limit = checkLimit(o.limit);
+    const entries = await this.#db.patiently(() => readEntries(this.#db, stream, after, limit));
+    return entries[0]?.gap ? { entries, gap: true } : { entries };
+  }
+
+  subscribe(stream: string, o: { after?: number; signal: AbortSignal }): AsyncIterable<Entry> {
+    checkName("a stream's name", stream);
+    return this.#subscriptions.follow(stream, checkAfter(o.after), o.signal);
+  }
+
+  async info(stream: string): Promise<{ first: number; last: number; count: number }> {
+    checkName("a stream's name", stream);
+    const found = await this.#db.patiently(() => this.#stream(stream));
+    return { first: found?.first ?? 0, last: found?.last ?? 0, count: found?.count ?? 0 };
+  }
+
+  async trim(stream: string, o: { before: number }): Promise<void> {
+    checkName("a stream's name", stream);
+    const found = await this.#db.patiently(() => this.#stream(stream));
+    if (!found || found.first >= Math.min(o.before, found.last)) return;
+    while (await this.#queue.run((tx) => this.#trimSome(tx, stream, o.before)));
+  }
+
+  async drop(stream: string): Promise<void> {
+    checkName("a stream's name", stream);
+    await this.#queue.run((tx) => {
+      const found = this.#stream(stream);
+      if (!found) return;
+      tx.touch(stream);
+      if (found.count > DELETE_ENTRIES) {
+        this.#db.sql('UPDATE streams SET name = NULL WHERE id = ?').run(found.id);
+        return;
+      }
+      this.#db.sql('DELETE FROM entries WHERE stream = ?').run(found.id);
+      this.#db.sql('DELETE FROM streams WHERE id = ?').run(found.id);
+    });
+  }
+
+  #append(
+    tx: Transaction,
+    stream: string,
+    known: number | undefined,
+    json: string,
+    id: string | undefined,
+  ): number {
+    const owner = known ?? tx.next();
+    const seq = tx.next();
+    if (known === undefined) {
+      const sql = 'INSERT INTO streams (id, name, first, last, count, trimmed) VALUES (?, ?, ?, ?, 1, 0)';
+      this.#db.sql(sql).run(owner, stream, seq, seq);
+    } else {
+      this.#db.sql('UPDATE streams SET last = ?, count = count + 1 WHERE id = ?').run(seq, owner);
+    }
+    const sql = 'INSERT INTO entries (stream, seq, at, id, data) VALUES (?, ?, ?, ?, ?)';
+    this.#db.sql(sql).run(owner, seq, this.#env.now(), id ?? null, json);
+    tx.touch(stream);
+    return seq;
+  }
+
+  /** Whether there is more to trim. */
+  #trimSome(tx: Transaction, stream: string, before: number): boolean {
+    const found = this.#stream(stream);
+    if (!found) return false;
+    const below = Math.min(before, found.last);
+    const last = this.#db
+      .sql(
+        `SELECT max(seq) AS seq, count(*) AS count FROM
+        (SELECT seq FROM entries WHERE stream = ? AND seq < ? ORDER BY seq LIMIT ${DELETE_ENTRIES})`,
+      )
+      .get(found.id, below) as { seq: number | null; count: number };
+    if (last.seq === null) return false;
+    this.#db.sql('DELETE FROM entries WHERE stream = ? AND seq <= ?').run(found.id, last.seq);
+    this.#db
+      .sql(
+        `UPDATE streams SET trimmed = ?, count = count - ?,
+        first = (SELECT min(seq) FROM entries WHERE stream = streams.id) WHERE id = ?`,
+      )
+      .run(last.seq, last.count, found.id);
+    tx.touch(stream);
+    return last.count === DELETE_ENTRIES;
+  }
+
+  #stream(name: string): Stream | undefined {
+    const sql = 'SELECT id, first, last, count FROM streams WHERE name = ?';
+    return this.#db.sql(sql).get(name) as Stream | undefined;
+  }
+
+  #sequenceOf(stream: number, id: string): number | undefined {
+    const sql = 'SELECT seq FROM entries WHERE stream = ? AND id = ?';
+    return (this.#db.sql(sql).get(stream, id) as { seq: number } | undefined)?.seq;
+  }
+}
+
+/** One statement, so that the entries and what was trimmed before them are of the same moment. */
+export function readEntries(
+  db: Database,
+  stream: string,
+  after: number,
+  limit: number,
+  maxChars = Number.POSITIVE_INFINITY,
+): Entry[] {
+  const sql = `SELECT e.seq, e.at, e.data, s.trimmed FROM streams s JOIN entries e ON e.stream = s.id
+    WHERE s.name = ? AND e.seq > ? ORDER BY e.seq LIMIT ?`;
+  const entries: Entry[] = [];
+  let chars = 0;
+  for (const each of db.sql(sql).iterate(stream, after, limit)) {
+    const { seq, at, data, trimmed } = each as unknown as {
+      seq: number;
+      at: number;
+      data: string;
+      trimmed: number;
+    };
+    const entry: Entry = { seq, at, data: JSON.parse(data) };
+    entries.push(entries.length === 0 && after < trimmed ? { ...entry, gap: true } : entry);
+    chars += data.length;
+    if (chars > maxChars) break;
+  }
+  return entries;
+}
+
+function checkAfter(after = 0): number {
+  if (Number.isSafeInteger(after)) return after;
+  throw new RelayError('bad_request', { what: 'a sequence is a whole number' });
+}

@@ -1,0 +1,127 @@
+import type { Env } from '../../base/env.ts';
+import { RelayError } from '../../base/errors.ts';
+import type { Json } from '../../base/json.ts';
+import { checkDelta, checkExpiry, checkLimit, encodeJson } from '../../kernel/admission.ts';
+import type { RecordItem, RecordPage, Records, Stored } from '../../kernel/records.ts';
+import type { CommitQueue, Transaction } from './commit-queue.ts';
+import type { Database } from './database.ts';
+import { checkName, checkSegment, type KeyRange, keyRange } from './names.ts';
+
+/** A page of a listing ends early rather than hold more JSON than this; it says so by its `next`. */
+const PAGE_CHARS = 4 * 1024 * 1024;
+
+interface Row {
+  readonly key: string;
+  readonly revision: number;
+  readonly value: string;
+}
+
+export class SqliteRecords implements Records {
+  readonly #db: Database;
+  readonly #queue: CommitQueue;
+  readonly #env: Env;
+  readonly #maxBytes: number;
+
+  constructor(db: Database, queue: CommitQueue, env: Env, maxBytes: number) {
+    this.#db = db;
+    this.#queue = queue;
+    this.#env = env;
+    this.#maxBytes = maxBytes;
+  }
+
+  async get(key: string): Promise<Stored | null> {
+    checkName('a key', key);
+    const row = await this.#db.patiently(() => this.#live(key));
+    return row ? stored(row) : null;
+  }
+
+  async put(
+    key: string,
+    value: Json,
+    o: { expect?: 'absent' | number; expiresAt?: number } = {},
+  ): Promise<number | null> {
+    checkName('a key', key);
+    checkExpiry(o.expiresAt);
+    const json = encodeJson('a record', value, this.#maxBytes);
+    return this.#queue.run((tx) => {
+      if (o.expect !== undefined && o.expect !== (this.#revision(key) ?? 'absent')) return null;
+      return this.#write(tx, key, json, o.expiresAt);
+    }, json.length);
+  }
+
+  async add(
+    key: string,
+    delta: number,
+    o: { max?: number; expiresAt?: number } = {},
+  ): Promise<number | null> {
+    checkName('a key', key);
+    checkDelta(delta);
+    checkExpiry(o.expiresAt);
+    return this.#queue.run((tx) => {
+      const row = this.#live(key);
+      const current: Json = row ? JSON.parse(row.value) : 0;
+      if (!Number.isSafeInteger(current)) throw new RelayError('bad_request', { what: 'that is no counter' });
+      const sum = (current as number) + delta;
+      checkDelta(sum);
+      if (sum < 0 || (o.max !== undefined && sum > o.max)) return null;
+      if (!row) this.#write(tx, key, String(sum), o.expiresAt);
+      else
+        this.#db
+          .sql('UPDATE records SET value = ?, revision = ? WHERE key = ?')
+          .run(String(sum), tx.next(), key);
+      return sum;
+    });
+  }
+
+  async delete(key: string, o: { expect?: number } = {}): Promise<boolean> {
+    checkName('a key', key);
+    return this.#queue.run(() => {
+      const revision = this.#revision(key);
+      if (revision === undefined || (o.expect !== undefined && o.expect !== revision)) return false;
+      this.#db.sql('DELETE FROM records WHERE key = ?').run(key);
+      return true;
+    });
+  }
+
+  async list(prefix: string, o: { after?: string; limit?: number } = {}): Promise<RecordPage> {
+    checkSegment('the prefix of a listing', prefix);
+    const limit = checkLimit(o.limit);
+    return this.#db.patiently(() => this.#page(keyRange(prefix, o.after), limit));
+  }
+
+  #page({ where, from, to }: KeyRange, limit: number): RecordPage {
+    const sql = `SELECT key, revision, value FROM records WHERE ${where}
+      AND (expires IS NULL OR expires > ?) ORDER BY key`;
+    const items: RecordItem[] = [];
+    let chars = 0;
+    for (const each of this.#db.sql(sql).iterate(from, to, this.#env.now())) {
+      if (items.length === limit || chars > PAGE_CHARS) return { items, next: items.at(-1)!.key };
+      const row = each as unknown as Row;
+      items.push({ key: row.key, ...stored(row) });
+      chars += row.value.length;
+    }
+    return { items };
+  }
+
+  #live(key: string): Row | undefined {
+    const sql = 'SELECT revision, value FROM records WHERE key = ? AND (expires IS NULL OR expires > ?)';
+    return this.#db.sql(sql).get(key, this.#env.now()) as Row | undefined;
+  }
+
+  #revision(key: string): number | undefined {
+    const sql = 'SELECT revision FROM records WHERE key = ? AND (expires IS NULL OR expires > ?)';
+    return (this.#db.sql(sql).get(key, this.#env.now()) as Row | undefined)?.revision;
+  }
+
+  #write(tx: Transaction, key: string, json: string, expiresAt: number | undefined): number {
+    const sql = `INSERT INTO records (key, revision, expires, value) VALUES (?, ?, ?, ?)
+      ON CONFLICT (key) DO UPDATE SET revision = excluded.revision, expires = excluded.expires, value = excluded.value`;
+    const revision = tx.next();
+    this.#db.sql(sql).run(key, revision, expiresAt ?? null, json);
+    return revision;
+  }
+}
+
+function stored(row: Row): Stored {
+  return { value: JSON.parse(row.value), revision: row.revision };
+}

@@ -1,0 +1,75 @@
+/** Marks the file as ours: "RELY", at the place in the header that SQLite keeps for it. */
+export const APPLICATION_ID = 0x52454c59;
+
+/** Twice SQLite's default: half the pages to walk for a body of 128 KiB, and still small for a record. */
+export const PAGE_BYTES = 8192;
+
+/**
+ * What makes format N of format N-1, in order; the format is `user_version`. A step that was ever released is
+ * never changed again: a new one is added behind it.
+ *
+ * `expires` is null where nothing expires. A body is in `body`, or in the file `file`, relative to the home.
+ * `first`, `last` and `count` describe the entries of a stream; `trimmed` is the largest sequence trimmed away. A
+ * dropped stream has lost its name and waits for a sweep to take its entries.
+ * Each document is found through `scope`, one word that stands for the first segment of its key.
+ */
+export const STEPS: readonly string[] = [
+  `
+  CREATE TABLE counter (one INTEGER PRIMARY KEY CHECK (one = 1), value INTEGER NOT NULL);
+  INSERT INTO counter VALUES (1, 0);
+
+  CREATE TABLE blobs (
+    id INTEGER PRIMARY KEY,
+    key TEXT NOT NULL UNIQUE,
+    size INTEGER NOT NULL,
+    sha256 TEXT NOT NULL,
+    at INTEGER NOT NULL,
+    expires INTEGER,
+    file TEXT,
+    body BLOB
+  );
+  CREATE INDEX blobs_expires ON blobs (expires) WHERE expires IS NOT NULL;
+  CREATE INDEX blobs_file ON blobs (file) WHERE file IS NOT NULL;
+
+  CREATE TABLE records (
+    key TEXT PRIMARY KEY,
+    revision INTEGER NOT NULL,
+    expires INTEGER,
+    value TEXT NOT NULL
+  ) WITHOUT ROWID;
+  CREATE INDEX records_expires ON records (expires) WHERE expires IS NOT NULL;
+
+  CREATE TABLE streams (
+    id INTEGER PRIMARY KEY,
+    name TEXT UNIQUE,
+    first INTEGER NOT NULL,
+    last INTEGER NOT NULL,
+    count INTEGER NOT NULL,
+    trimmed INTEGER NOT NULL
+  );
+  CREATE TABLE entries (
+    stream INTEGER NOT NULL,
+    seq INTEGER NOT NULL,
+    at INTEGER NOT NULL,
+    id TEXT,
+    data TEXT NOT NULL,
+    PRIMARY KEY (stream, seq)
+  ) WITHOUT ROWID;
+  CREATE UNIQUE INDEX entries_id ON entries (stream, id) WHERE id IS NOT NULL;
+
+  CREATE TABLE documents (
+    id INTEGER PRIMARY KEY,
+    key TEXT NOT NULL UNIQUE,
+    scope TEXT NOT NULL,
+    fields TEXT NOT NULL,
+    text TEXT NOT NULL
+  );
+  CREATE VIRTUAL TABLE words USING fts5 (
+    scope, text,
+    content = 'documents', content_rowid = 'id',
+    tokenize = 'unicode61 remove_diacritics 2', prefix = '1'
+  );
+  `,
+];
+
+export const FORMAT = STEPS.length;
