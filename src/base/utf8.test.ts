@@ -1,0 +1,46 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { isRelayError } from './errors.ts';
+import { decodeUtf8, encodeUtf8, Utf8Check } from './utf8.ts';
+
+test('any well-formed text survives, its byte order mark too', () => {
+  for (const text of ['', 'plain', 'naïve 東京 😀 \u0000 \ufeff', '\ufeffmarked', '\uffff\u{10ffff}']) {
+    assert.equal(decodeUtf8(encodeUtf8(text)), text);
+  }
+});
+
+test('half of a surrogate pair is refused rather than replaced', () => {
+  for (const text of ['\ud83d', 'a\udc00b', '\udc00\ud83d']) {
+    assert.throws(
+      () => encodeUtf8(text),
+      (error) => isRelayError(error, 'bad_request'),
+    );
+  }
+});
+
+const broken = {
+  'a lone continuation': [0x80],
+  'an overlong slash': [0xc0, 0xaf],
+  'an encoded surrogate': [0xed, 0xa0, 0x80],
+  'beyond Unicode': [0xf4, 0x90, 0x80, 0x80],
+  'a character that breaks off': [0x61, 0xe6, 0x9d],
+};
+
+test('bytes that are not UTF-8 decode to nothing', () => {
+  for (const [name, bytes] of Object.entries(broken))
+    assert.equal(decodeUtf8(new Uint8Array(bytes)), null, name);
+});
+
+test('a check in chunks agrees with a check of the whole, wherever it is cut', () => {
+  const whole = [
+    ...Object.values(broken).map((b) => new Uint8Array(b)),
+    new TextEncoder().encode('naïve 東京 😀'),
+  ];
+  for (const bytes of whole) {
+    for (let size = 1; size <= bytes.length; size++) {
+      const check = new Utf8Check();
+      for (let i = 0; i < bytes.length; i += size) check.push(bytes.subarray(i, i + size));
+      assert.equal(check.end(), decodeUtf8(bytes) !== null);
+    }
+  }
+});
