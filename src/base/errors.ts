@@ -302,6 +302,12 @@ export const ERRORS = {
     message: 'The database at {path} belongs to another program. It was left as it is.',
     hint: 'Point RELAY_HOME at another folder, or read it in with relay import --legacy.',
   },
+  store_unusable: {
+    status: 503,
+    exit: 1,
+    message: 'The store at {path} cannot be used: {what}.',
+    hint: 'See who owns the folder and what its permissions are, or point RELAY_HOME at another.',
+  },
   store_full: {
     status: 507,
     exit: 1,
