@@ -4,7 +4,7 @@ import { PAGE_ITEMS, PAGE_ITEMS_MAX, STORE_KEY_BYTES } from '../base/limits.ts';
 
 /** What every engine refuses alike, so that code which works on one works on all. */
 
-/** A key, a stream's name or an entry's id: not empty, at most 2 KiB of UTF-8, no unpaired surrogate. */
+/** A key, a stream's name or an entry's id: not empty, at most 2 KiB of UTF-8, no unpaired surrogate, no NUL. */
 export function checkKey(what: string, key: string): void {
   if (key === '') throw new RelayError('bad_request', { what: `${what} must not be empty` });
   checkText(what, key);
@@ -24,6 +24,7 @@ export function checkScope(what: string, prefix: string): void {
 export function checkText(what: string, text: string): void {
   if (!text.isWellFormed())
     throw new RelayError('bad_request', { what: `${what} has an unpaired surrogate` });
+  if (text.includes('\0')) throw new RelayError('bad_request', { what: `${what} must not hold a NUL` });
   if (utf8Exceeds(text, STORE_KEY_BYTES)) throw new RelayError('too_large', { what, limit: STORE_KEY_BYTES });
 }
 

@@ -28,7 +28,10 @@ export interface Blobs {
    * `size` is a promise by the caller (some engines need it ahead); a body of another length is refused.
    */
   put(key: string, body: BlobBody, o?: { size?: number; expiresAt?: number }): Promise<BlobInfo>;
-  /** `end` is exclusive. `size` is that of the whole blob. A reader that began goes on even if the blob is deleted. */
+  /**
+   * `end` is exclusive; a range that reaches beyond the blob is refused. `size` is that of the whole blob. A reader
+   * that began goes on even if the blob is deleted.
+   */
   get(key: string, range?: { start: number; end: number }): Promise<{ body: BlobBody; size: number } | null>;
   /** Deleting what is not there is fine. */
   delete(key: string): Promise<void>;

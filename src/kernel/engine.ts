@@ -32,6 +32,7 @@ export interface Swept {
 /**
  * Where everything is kept. The ports speak storage only; an engine refuses what it cannot honour (`too_large`,
  * `bad_request`) and never clamps or drops silently. What has expired is invisible at once.
+ * Which names, limits of a page and values it refuses is in admission.ts; key order is that of the UTF-8 bytes.
  */
 export interface Engine extends AsyncDisposable {
   readonly blobs: Blobs;

@@ -14,7 +14,8 @@ export interface Entry {
 export interface Logs {
   /**
    * The entry's sequence, or null when the stream's last was not `expectSeq` (0: the stream is empty).
-   * The same `id` again gives the sequence of the first and appends nothing, whatever `expectSeq` says.
+   * The same `id` again gives the sequence of the first and appends nothing, whatever `expectSeq` says; an
+   * id is remembered as long as its entry.
    */
   append(stream: string, data: Json, o?: { expectSeq?: number; id?: string }): Promise<number | null>;
   /** Oldest first, from behind `after` (default 0, the beginning). `gap`: entries behind `after` were trimmed away. */

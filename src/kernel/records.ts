@@ -26,8 +26,8 @@ export interface Records {
     o?: { expect?: 'absent' | number; expiresAt?: number },
   ): Promise<number | null>;
   /**
-   * Adds to a counter (absent is 0) and gives its new value, or null when that would pass `max`, and then nothing
-   * changed. A negative delta gives back; the counter may not fall below 0. `expiresAt` counts where the counter is made.
+   * Adds to a counter (absent is 0) and gives its new value, or null when that would pass `max` or fall below 0, and then
+   * nothing changed. A negative delta gives back. `expiresAt` counts where the counter is made. Its value is a record.
    */
   add(key: string, delta: number, o?: { max?: number; expiresAt?: number }): Promise<number | null>;
   /** Whether something was deleted; false when it was not there or `expect` did not hold. */

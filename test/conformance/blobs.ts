@@ -174,6 +174,7 @@ const readingAndWriting: readonly Case[] = [
       for (const call of calls) {
         await refuses(call('', blobs), 'bad_request');
         await refuses(call('blb.bad/\ud83d', blobs), 'bad_request');
+        await refuses(call('blb.bad/\0', blobs), 'bad_request');
         await refuses(call(`${longestKey('blb.bad/')}x`, blobs), 'too_large');
       }
       same((await blobs.list('blb.bad/')).items, []);

@@ -109,6 +109,7 @@ const reading: readonly Case[] = [
       for (const call of named(logs)) {
         await refuses(call(''), 'bad_request');
         await refuses(call('log.bad\ud800'), 'bad_request');
+        await refuses(call('log.bad\0'), 'bad_request');
         await refuses(call(`${longestKey('log.bad')}x`), 'too_large');
       }
       await refuses(logs.append('log.bad', 1, { id: '' }), 'bad_request');

@@ -78,6 +78,7 @@ const readingAndWriting: readonly Case[] = [
         await refuses(call(''), 'bad_request');
         await refuses(call('rec.bad/\ud800'), 'bad_request');
         await refuses(call('rec.bad/\udc00x'), 'bad_request');
+        await refuses(call('rec.bad/a\0b'), 'bad_request');
         await refuses(call(`${longestKey('rec.bad/')}x`), 'too_large');
       }
       same((await records.list('rec.bad/')).items, []);

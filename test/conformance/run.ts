@@ -30,15 +30,7 @@ export function runConformance(
   cases: readonly Case[] = suite,
 ): void {
   describe(`conformance of ${name}`, { timeout: HANG_MS * 10 }, () => {
-    test('every skip names a case and gives a reason', () => {
-      for (const each of skip) {
-        assert.ok(
-          cases.some((c) => c.name === each.name),
-          `no case is called "${each.name}"`,
-        );
-        assert.ok(each.reason.trim() !== '', `"${each.name}" is skipped without a reason`);
-      }
-    });
+    test('every skip names a case and gives a reason', () => checkSkips(skip, cases));
     test('no two cases share a name', () => {
       const names = cases.map((c) => c.name);
       assert.deepEqual(
@@ -50,18 +42,36 @@ export function runConformance(
       const skipped = skip.find((s) => s.name === each.name);
       test(each.name, { timeout: HANG_MS }, async (t) => {
         if (!skipped) return runCase(each, open);
-        const passed = await runCase(each, open).then(
-          () => true,
-          () => false,
-        );
-        assert.ok(!passed, `"${each.name}" passes, so its skip is stale (${skipped.reason})`);
+        await checkStale(each, skipped, open);
         t.skip(skipped.reason);
       });
     }
   });
 }
 
-async function runCase(each: Case, open: (env: Env) => Promise<Opened>): Promise<void> {
+export function checkSkips(skip: readonly Skip[], cases: readonly Case[]): void {
+  for (const { name, reason } of skip) {
+    assert.ok(
+      cases.some((c) => c.name === name),
+      `no case is called "${name}"`,
+    );
+    assert.ok(reason.trim() !== '', `"${name}" is skipped without a reason`);
+  }
+}
+
+export async function checkStale(
+  each: Case,
+  skipped: Skip,
+  open: (env: Env) => Promise<Opened>,
+): Promise<void> {
+  const passed = await runCase(each, open).then(
+    () => true,
+    () => false,
+  );
+  assert.ok(!passed, `"${each.name}" passes, so its skip is stale: ${skipped.reason}`);
+}
+
+export async function runCase(each: Case, open: (env: Env) => Promise<Opened>): Promise<void> {
   const clock = manualClock();
   const { engine, close } = await open(clock.env);
   try {
