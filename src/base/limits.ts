@@ -65,6 +65,11 @@ export const TOKEN_COUNT_CHARS = 4 * MiB;
 /** Text is counted in slices, cut where no token can span; where there is no such place, the figure is an estimate. */
 export const TOKEN_SLICE_CHARS = 8 * KiB;
 
+/** Looked at for credentials before a push: a warning is worth some milliseconds, not more. */
+export const SECRET_SCAN_CHARS = MiB;
+/** Enough to see that a push is full of them. */
+export const SECRET_FINDINGS = 100;
+
 /** Bodies up to this live inside the database: one write less, and 0.15 ms of a blocked loop at most. */
 export const INLINE_BLOB_BYTES = 128 * KiB;
 
