@@ -72,16 +72,10 @@ export class SqliteBlobs implements Blobs {
         length += value.length;
       }
     }
-    const draft = await this.#draft(head, pieces);
-    try {
-      return place === undefined
-        ? await this.#putFile(key, draft, o.expiresAt)
-        : await this.#putPlaced(key, draft, place, o.expiresAt);
-    } catch (error) {
-      throw translated(error, this.#db.path);
-    } finally {
-      this.#files.discard(draft);
-    }
+    const draft = await this.#draft(head, pieces, place !== undefined);
+    return place === undefined
+      ? this.#putFile(key, draft, o.expiresAt)
+      : this.#putPlaced(key, draft, place, o.expiresAt);
   }
 
   async get(
@@ -129,43 +123,55 @@ export class SqliteBlobs implements Blobs {
 
   /**
    * Removes a body that no row refers to any more. Another process may be putting a new one at the same chosen
-   * place, so there it is done under the lock, and only if no row has come to refer to it.
+   * place, so there it is done under the lock, and only if no row has come to refer to it. It is too late to fail.
    */
   async removeBody(file: string): Promise<void> {
     if (!isPlaced(file)) return this.#files.remove(file);
-    await this.#queue.run(() => {
+    const removed = this.#queue.run(() => {
       const used = this.#db.sql('SELECT 1 FROM blobs WHERE file = ?').get(file);
       if (!used) this.#files.remove(file);
     });
+    await removed.catch(() => {});
   }
 
-  async #draft(head: readonly Uint8Array[], pieces: AsyncGenerator<Uint8Array>): Promise<Draft> {
+  async #draft(
+    head: readonly Uint8Array[],
+    pieces: AsyncGenerator<Uint8Array>,
+    placed: boolean,
+  ): Promise<Draft> {
     try {
-      return await this.#files.write(head, pieces);
+      return await this.#files.write(head, pieces, placed);
     } catch (error) {
       await pieces.return(undefined);
       throw translated(error, this.#db.path);
     }
   }
 
-  async #putInline(key: string, body: Uint8Array, expiresAt: number | undefined): Promise<BlobInfo> {
+  #putInline(key: string, body: Uint8Array, expiresAt: number | undefined): Promise<BlobInfo> {
     const sha256 = process.getBuiltinModule('node:crypto').hash('sha256', body, 'hex');
-    const content = { size: body.length, sha256, file: null, body };
-    return this.#commit(key, content, expiresAt, undefined, body.length);
+    return this.#commit(key, { size: body.length, sha256, file: null, body }, expiresAt);
   }
 
   async #putFile(key: string, draft: Draft, expiresAt: number | undefined): Promise<BlobInfo> {
-    const file = await this.#files.settle(draft);
     try {
-      return await this.#commit(key, { ...draft, file, body: null }, expiresAt);
+      return await this.#commit(key, { ...draft, body: null }, expiresAt);
     } catch (error) {
-      this.#files.remove(file);
+      this.#files.remove(draft.file);
       throw error;
     }
   }
 
-  #putPlaced(key: string, draft: Draft, file: string, expiresAt: number | undefined): Promise<BlobInfo> {
-    return this.#commit(key, { ...draft, file, body: null }, expiresAt, draft);
+  async #putPlaced(
+    key: string,
+    draft: Draft,
+    file: string,
+    expiresAt: number | undefined,
+  ): Promise<BlobInfo> {
+    try {
+      return await this.#commit(key, { ...draft, file, body: null }, expiresAt, draft);
+    } finally {
+      this.#files.discard(draft);
+    }
   }
 
   async #commit(
@@ -173,7 +179,6 @@ export class SqliteBlobs implements Blobs {
     { size, sha256, file, body }: Content,
     expiresAt: number | undefined,
     place?: Draft,
-    bytes = 0,
   ): Promise<BlobInfo> {
     const sql = `INSERT INTO blobs (key, size, sha256, at, expires, file, body) VALUES (?, ?, ?, ?, ?, ?, ?)
       ON CONFLICT (key) DO UPDATE SET size = excluded.size, sha256 = excluded.sha256, at = excluded.at,
@@ -183,7 +188,7 @@ export class SqliteBlobs implements Blobs {
       this.#db.sql(sql).run(key, size, sha256, this.#env.now(), expiresAt ?? null, file, body);
       if (place) this.#files.placeNow(place, file!, tx);
       return (old as { file: string | null } | undefined)?.file;
-    }, bytes);
+    }, body?.length);
     if (before && before !== file) await this.removeBody(before);
     return { size, sha256 };
   }

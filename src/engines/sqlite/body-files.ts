@@ -1,5 +1,6 @@
-import { linkSync, promises, renameSync, rmSync } from 'node:fs';
+import { closeSync, fdatasync, linkSync, openSync, renameSync, rmSync, writev } from 'node:fs';
 import { dirname, isAbsolute, join, normalize, sep } from 'node:path';
+import { promisify } from 'node:util';
 import type { Env } from '../../base/env.ts';
 import { RelayError } from '../../base/errors.ts';
 import { toHex } from '../../base/ids.ts';
@@ -7,23 +8,27 @@ import type { Transaction } from './commit-queue.ts';
 import { FolderSync } from './folder-sync.ts';
 
 export const BODIES = 'blobs';
-/** Where bodies grow. Nothing in here is ever read; what is old was left behind. */
+/** Where bodies grow that are placed later. Nothing in here is ever read; what is old was left behind. */
 export const DRAFTS = `${BODIES}/draft`;
 
 /** Pieces are gathered to this before they are written: one trip to the thread pool instead of many. */
 const WRITE_BYTES = 256 * 1024;
 
-/** Bodies that go into one folder before the next is taken: those written at once share its fsync. */
+/** Bodies that go into one folder before the next is taken. */
 const FOLDER_FILES = 512;
 
-/** A body that is whole and on disk, and not yet at its place. */
+const dataSync = promisify(fdatasync);
+const writeVectors = promisify(writev);
+
+/** A body that is whole and on disk; no row refers to it yet. */
 export interface Draft {
-  readonly path: string;
+  /** Relative to the home. */
+  readonly file: string;
   readonly size: number;
   readonly sha256: string;
 }
 
-/** The bodies that are too large for the database, each a file of its own. Paths in rows are relative to the home. */
+/** The bodies that are too large for the database, each a file of its own that is written once. */
 export class BodyFiles {
   readonly home: string;
   readonly #env: Env;
@@ -31,7 +36,6 @@ export class BodyFiles {
   readonly #folders: FolderSync;
   #folder = '';
   #room = 0;
-  #ready = false;
 
   constructor(home: string, env: Env, durable: boolean) {
     this.home = home;
@@ -40,79 +44,55 @@ export class BodyFiles {
     this.#folders = new FolderSync(durable);
   }
 
-  /** Writes the pieces that were read ahead and those still to come. Whatever fails, nothing stays behind. */
-  async write(head: readonly Uint8Array[], rest: AsyncIterable<Uint8Array>): Promise<Draft> {
-    this.#prepare();
-    const path = join(this.home, DRAFTS, this.#name());
-    const hash = process.getBuiltinModule('node:crypto').createHash('sha256');
-    const file = await promises.open(path, 'wx', 0o600);
-    let size = 0;
-    let gathered: Uint8Array[] = [];
-    let room = WRITE_BYTES;
-    const flush = async () => {
-      for (let left = gathered; left.length > 0; ) {
-        const { bytesWritten } = await file.writev(left);
-        left = behind(left, bytesWritten);
+  /**
+   * Writes the pieces that were read ahead and those still to come into a file with a name that nothing else ever
+   * has, and makes it last. Whatever fails, nothing stays behind. One that is to be placed waits among the drafts.
+   */
+  async write(head: readonly Uint8Array[], rest: AsyncIterable<Uint8Array>, placed: boolean): Promise<Draft> {
+    const folder = placed ? this.#drafts() : this.#nextFolder();
+    const file = `${folder}/${toHex(this.#env.randomBytes(16))}`;
+    const fd = openSync(join(this.home, file), 'wx', 0o600);
+    try {
+      const { size, sha256 } = await written(fd, head, rest);
+      if (this.#durable) {
+        // Both at once: the file system then makes one trip to the disk of them.
+        const named = placed ? undefined : this.#folders.sync(join(this.home, folder));
+        named?.catch(() => {});
+        await dataSync(fd);
+        await named;
       }
-      gathered = [];
-      room = WRITE_BYTES;
-    };
-    const take = async (piece: Uint8Array) => {
-      hash.update(piece);
-      size += piece.length;
-      gathered.push(piece);
-      room -= piece.length;
-      if (room <= 0) await flush();
-    };
-    try {
-      for (const piece of head) await take(piece);
-      for await (const piece of rest) await take(piece);
-      await flush();
-      if (this.#durable) await file.datasync();
-      await file.close();
-      return { path, size, sha256: hash.digest('hex') };
+      closeSync(fd);
+      return { file, size, sha256 };
     } catch (error) {
-      await file.close().catch(() => {});
-      rmSync(path, { force: true });
-      throw error;
-    }
-  }
-
-  /** Gives the draft a name that nothing else ever has, and makes it last. */
-  async settle(draft: Draft): Promise<string> {
-    if (this.#room-- <= 0) this.#nextFolder();
-    const file = `${this.#folder}/${this.#name()}`;
-    renameSync(draft.path, join(this.home, file));
-    try {
-      await this.#folders.sync(join(this.home, this.#folder));
-    } catch (error) {
+      closeSync(fd);
       this.remove(file);
       throw error;
     }
-    return file;
   }
 
   /**
    * Moves the draft to the place the caller chose, over what may be there, and makes it last. Inside a transaction,
    * since its lock is what keeps others from the same place; undone with it.
    */
-  placeNow(draft: Draft, file: string, tx: Transaction): void {
-    const target = join(this.home, file);
-    const before = `${draft.path}.before`;
-    this.#folders.ensure(dirname(target));
+  placeNow(draft: Draft, place: string, tx: Transaction): void {
+    const from = join(this.home, draft.file);
+    const to = join(this.home, place);
+    const before = `${from}.before`;
+    this.#folders.ensure(dirname(to));
     rmSync(before, { force: true });
-    const replaces = linked(target, before);
-    renameSync(draft.path, target);
+    const replaces = linked(to, before);
+    renameSync(from, to);
     tx.undo(() => {
-      renameSync(target, draft.path);
-      if (replaces) renameSync(before, target);
+      renameSync(to, from);
+      if (replaces) renameSync(before, to);
     });
-    this.#folders.syncNow(dirname(target));
+    this.#folders.syncNow(dirname(to));
   }
 
+  /** What is left of a draft when it was placed, or was not. */
   discard(draft: Draft): void {
-    rmSync(draft.path, { force: true });
-    rmSync(`${draft.path}.before`, { force: true });
+    this.remove(draft.file);
+    this.remove(`${draft.file}.before`);
   }
 
   /** Readers that have it open go on. What cannot be removed now is left to a sweep. */
@@ -124,20 +104,18 @@ export class BodyFiles {
     }
   }
 
-  #prepare(): void {
-    if (this.#ready) return;
+  #drafts(): string {
     this.#folders.ensure(join(this.home, DRAFTS));
-    this.#ready = true;
+    return DRAFTS;
   }
 
-  #nextFolder(): void {
+  /** The same for a while, since those written at once share its fsync. */
+  #nextFolder(): string {
+    if (this.#room-- > 0) return this.#folder;
     this.#folder = `${BODIES}/${toHex(this.#env.randomBytes(1))}`;
     this.#room = FOLDER_FILES - 1;
     this.#folders.ensure(join(this.home, this.#folder));
-  }
-
-  #name(): string {
-    return toHex(this.#env.randomBytes(16));
+    return this.#folder;
   }
 }
 
@@ -157,6 +135,11 @@ export function checkedPlace(place: string): string {
   return clean;
 }
 
+/** A path out of a row that somebody else may have written, checked: one of ours, or a place. */
+export function checkedFile(file: string): string {
+  return /^blobs\/[0-9a-f]{2}\/[0-9a-f]{32}$/.test(file) ? file : checkedPlace(file);
+}
+
 function linked(from: string, to: string): boolean {
   try {
     linkSync(from, to);
@@ -165,6 +148,36 @@ function linked(from: string, to: string): boolean {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return false;
     throw error;
   }
+}
+
+async function written(
+  fd: number,
+  head: readonly Uint8Array[],
+  rest: AsyncIterable<Uint8Array>,
+): Promise<{ size: number; sha256: string }> {
+  const hash = process.getBuiltinModule('node:crypto').createHash('sha256');
+  let size = 0;
+  let gathered: Uint8Array[] = [];
+  let bytes = 0;
+  const flush = async () => {
+    for (let left = gathered; left.length > 0; ) {
+      const { bytesWritten } = await writeVectors(fd, left);
+      left = behind(left, bytesWritten);
+    }
+    gathered = [];
+    bytes = 0;
+  };
+  const take = async (piece: Uint8Array) => {
+    hash.update(piece);
+    size += piece.length;
+    gathered.push(piece);
+    bytes += piece.length;
+    if (bytes >= WRITE_BYTES) await flush();
+  };
+  for (const piece of head) await take(piece);
+  for await (const piece of rest) await take(piece);
+  await flush();
+  return { size, sha256: hash.digest('hex') };
 }
 
 /** What is left of the pieces behind the first `count` bytes. */
