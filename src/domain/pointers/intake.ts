@@ -1,4 +1,4 @@
-import { RelayError } from '../../base/errors.ts';
+import { isRelayError, RelayError } from '../../base/errors.ts';
 import { PAYLOAD_BYTES, STORED_BYTES } from '../../base/limits.ts';
 import type { BlobBody } from '../../kernel/blobs.ts';
 
@@ -37,7 +37,7 @@ function streamed(source: ReadableStream<Uint8Array>): Intake {
   };
   const body = new ReadableStream<Uint8Array>({
     async pull(controller) {
-      const { done, value } = await reader.read();
+      const { done, value } = await reader.read().catch(cutOff);
       if (done) {
         if (size === 0) throw new RelayError('empty_payload');
         decode();
@@ -57,6 +57,12 @@ function streamed(source: ReadableStream<Uint8Array>): Intake {
     cancel: (reason) => reader.cancel(reason),
   });
   return { body, isText: () => text };
+}
+
+/** A sender that went away is no fault of the relay's. */
+function cutOff(error: unknown): never {
+  if (isRelayError(error)) throw error;
+  throw new RelayError('aborted', { what: 'the payload did not arrive whole' }, error);
 }
 
 /** A Fernet token (`gAAAAA…`) carries base64 of what the limit is meant for, so it may be larger by that much. */

@@ -28,10 +28,10 @@ function wrap(head: string, encoder: Encoder, tail: string): TransformStream<Uin
 /** The decoder holds back a character that a chunk cuts in two, so each piece can be escaped by itself. */
 function escaper(): Encoder {
   const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
-  const escape = (text: string) => JSON.stringify(text).slice(1, -1);
+  const escaped = (text: string) => JSON.stringify(text).slice(1, -1);
   return {
-    chunk: (bytes) => escape(decoder.decode(bytes, { stream: true })),
-    end: () => escape(decoder.decode()),
+    chunk: (bytes) => escaped(decoder.decode(bytes, { stream: true })),
+    end: () => escaped(decoder.decode()),
   };
 }
 

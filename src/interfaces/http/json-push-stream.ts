@@ -69,7 +69,7 @@ class Scanner {
     while (at < chunk.length) {
       if (this.#decoder) {
         const fed = this.#decoder.feed(chunk, at);
-        pieces.push(...fed.pieces);
+        if (fed.decoded.length > 0) pieces.push(fed.decoded);
         if (fed.end < 0) break;
         this.#decoder = null;
         this.#keep(QUOTE);

@@ -4,91 +4,83 @@ const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const LOWER_U = 0x75;
 
-const SIMPLE: Record<number, number> = {
-  34: 0x22,
-  92: 0x5c,
-  47: 0x2f,
-  98: 0x08,
-  102: 0x0c,
-  110: 0x0a,
-  114: 0x0d,
-  116: 0x09,
-};
+/** What follows a backslash, and the byte it stands for. */
+const SIMPLE = new Map([
+  [0x22, 0x22],
+  [0x5c, 0x5c],
+  [0x2f, 0x2f],
+  [0x62, 0x08],
+  [0x66, 0x0c],
+  [0x6e, 0x0a],
+  [0x72, 0x0d],
+  [0x74, 0x09],
+]);
 
-/**
- * Decodes the inside of a JSON string, bytes in, bytes out, chunk by chunk. Runs without an escape are handed on as
- * they are, so plain text costs a search and no copy.
- */
+/** The longest thing one byte can finish: a surrogate pair, four bytes of UTF-8 that began in an earlier chunk. */
+const SPILL_BYTES = 4;
+
+/** Decodes the inside of a JSON string chunk by chunk, bytes in, bytes out. Decoding never makes it longer. */
 export class JsonStringDecoder {
-  /** An escape that the end of a chunk cut in two. */
-  #pending: number[] = [];
-  /** The first half of a surrogate pair, waiting for the second. */
-  #high: number | null = null;
+  /** An escape under way: 0 none, 1 behind the backslash, 2 to 5 within the four digits. */
+  #escape = 0;
+  #unit = 0;
+  /** The first half of a surrogate pair, waiting for the second; 0 for none. */
+  #high = 0;
 
-  /** Feeds bytes from `at`; gives the decoded pieces, and where the closing quote stood (-1: not in this chunk). */
-  feed(chunk: Uint8Array, at: number): { pieces: Uint8Array[]; end: number } {
-    const pieces: Uint8Array[] = [];
-    let from = at;
-    while (from < chunk.length) {
-      if (this.#pending.length > 0) {
-        this.#pending.push(chunk[from++]!);
-        if (this.#complete()) pieces.push(this.#unescape());
-        continue;
+  /** Decodes from `at`. `end` is behind the closing quote, or -1 when it was not in this chunk. */
+  feed(chunk: Uint8Array, at: number): { decoded: Uint8Array; end: number } {
+    const out = new Uint8Array(chunk.length - at + SPILL_BYTES);
+    let length = 0;
+    for (let i = at; i < chunk.length; i++) {
+      const byte = chunk[i]!;
+      if (this.#escape > 0) length = this.#escaped(byte, out, length);
+      else if (byte === BACKSLASH) this.#escape = 1;
+      else {
+        if (this.#high !== 0) throw halfPair();
+        if (byte === QUOTE) return { decoded: out.subarray(0, length), end: i + 1 };
+        if (byte < 0x20) throw new RelayError('bad_json', { what: 'a control character inside a string' });
+        out[length++] = byte;
       }
-      const stop = nextSpecial(chunk, from);
-      if (stop > from) {
-        this.#noHalfPair();
-        pieces.push(chunk.subarray(from, stop));
-      }
-      if (stop === chunk.length) break;
-      const byte = chunk[stop]!;
-      from = stop + 1;
-      if (byte === QUOTE) {
-        this.#noHalfPair();
-        return { pieces, end: from };
-      }
-      if (byte !== BACKSLASH)
-        throw new RelayError('bad_json', { what: 'a control character inside a string' });
-      this.#pending.push(byte);
     }
-    return { pieces: pieces.filter((piece) => piece.length > 0), end: -1 };
+    return { decoded: out.subarray(0, length), end: -1 };
   }
 
-  #complete(): boolean {
-    return this.#pending[1] === LOWER_U ? this.#pending.length === 6 : this.#pending.length === 2;
-  }
-
-  #unescape(): Uint8Array {
-    const [, kind, ...hex] = this.#pending;
-    this.#pending = [];
-    if (kind !== LOWER_U) {
-      const byte = SIMPLE[kind!];
-      if (byte === undefined) throw new RelayError('bad_json', { what: 'an unknown escape inside a string' });
-      this.#noHalfPair();
-      return Uint8Array.of(byte);
+  /** One byte of an escape; gives the new length of the output. */
+  #escaped(byte: number, out: Uint8Array, length: number): number {
+    if (this.#escape === 1) {
+      if (byte === LOWER_U) {
+        this.#escape = 2;
+        this.#unit = 0;
+        return length;
+      }
+      const simple = SIMPLE.get(byte);
+      if (simple === undefined)
+        throw new RelayError('bad_json', { what: 'an unknown escape inside a string' });
+      if (this.#high !== 0) throw halfPair();
+      this.#escape = 0;
+      out[length] = simple;
+      return length + 1;
     }
-    const digits = String.fromCharCode(...hex);
-    if (!/^[0-9a-f]{4}$/i.test(digits)) throw new RelayError('bad_json', { what: 'a broken \\u escape' });
-    return this.#unit(Number.parseInt(digits, 16));
+    this.#unit = this.#unit * 16 + hexDigit(byte);
+    if (++this.#escape < 6) return length;
+    this.#escape = 0;
+    return this.#character(out, length);
   }
 
-  #unit(unit: number): Uint8Array {
-    const high = this.#high;
+  #character(out: Uint8Array, length: number): number {
+    const unit = this.#unit;
     if (unit >= 0xdc00 && unit <= 0xdfff) {
-      if (high === null) throw halfPair();
-      this.#high = null;
-      return utf8(String.fromCharCode(high, unit));
+      if (this.#high === 0) throw halfPair();
+      const point = 0x10000 + ((this.#high - 0xd800) << 10) + (unit - 0xdc00);
+      this.#high = 0;
+      return writeUtf8(point, out, length);
     }
-    this.#noHalfPair();
+    if (this.#high !== 0) throw halfPair();
     if (unit >= 0xd800 && unit <= 0xdbff) {
       this.#high = unit;
-      return new Uint8Array(0);
+      return length;
     }
-    return utf8(String.fromCharCode(unit));
-  }
-
-  #noHalfPair(): void {
-    if (this.#high !== null) throw halfPair();
+    return writeUtf8(unit, out, length);
   }
 }
 
@@ -99,14 +91,20 @@ export function halfPair(): RelayError {
   });
 }
 
-const encoder = new TextEncoder();
-const utf8 = (text: string) => encoder.encode(text);
+function hexDigit(byte: number): number {
+  if (byte >= 0x30 && byte <= 0x39) return byte - 0x30;
+  const letter = byte | 0x20;
+  if (letter >= 0x61 && letter <= 0x66) return letter - 0x57;
+  throw new RelayError('bad_json', { what: 'a broken \\u escape inside a string' });
+}
 
-/** The next quote, backslash or control character, or the end. */
-function nextSpecial(chunk: Uint8Array, from: number): number {
-  for (let i = from; i < chunk.length; i++) {
-    const byte = chunk[i]!;
-    if (byte === QUOTE || byte === BACKSLASH || byte < 0x20) return i;
+function writeUtf8(point: number, out: Uint8Array, at: number): number {
+  if (point < 0x80) {
+    out[at] = point;
+    return at + 1;
   }
-  return chunk.length;
+  const more = point < 0x800 ? 1 : point < 0x10000 ? 2 : 3;
+  out[at] = [0, 0xc0, 0xe0, 0xf0][more]! | (point >> (6 * more));
+  for (let i = 1; i <= more; i++) out[at + i] = 0x80 | ((point >> (6 * (more - i))) & 0x3f);
+  return at + more + 1;
 }

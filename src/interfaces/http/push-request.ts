@@ -7,7 +7,7 @@ import { halfPair } from './json-string-decoder.ts';
 import { isOn } from './part-query.ts';
 
 /** A body up to this size is read whole: faster than a stream, and still bounded. */
-const WHOLE_BODY_BYTES = 1024 * 1024;
+export const WHOLE_BODY_BYTES = 1024 * 1024;
 
 const encoder = new TextEncoder();
 

@@ -1,0 +1,37 @@
+import assert from 'node:assert/strict';
+import { request } from 'node:http';
+import { after, before, test } from 'node:test';
+import { type RelayUnderTest, startRelay } from './relay-under-test.ts';
+
+let relay: RelayUnderTest;
+before(async () => {
+  relay = await startRelay();
+});
+after(() => relay[Symbol.asyncDispose]());
+
+function ask(headers: Record<string, string>): Promise<number> {
+  const { port } = new URL(relay.url);
+  return new Promise((resolve, reject) => {
+    const out = request({ port, host: '127.0.0.1', path: '/health', headers }, (response) => {
+      response.resume();
+      resolve(response.statusCode!);
+    });
+    out.on('error', reject);
+    out.end();
+  });
+}
+
+test('a name that was rebound to this machine is refused', async () => {
+  assert.equal(await ask({ Host: 'evil.example' }), 403);
+  assert.equal(await ask({ Host: 'evil.example:7474' }), 403);
+  assert.equal(await ask({ Host: '127.0.0.1.evil.example' }), 403);
+  assert.equal(await ask({ Host: 'localhost:99' }), 200);
+  assert.equal(await ask({ Host: '[::1]:99' }), 200);
+});
+
+test('a page from elsewhere is refused, one from here is not', async () => {
+  assert.equal(await ask({ Origin: 'https://evil.example' }), 403);
+  assert.equal(await ask({ Origin: 'null' }), 403);
+  assert.equal(await ask({ Origin: 'http://localhost.evil.example' }), 403);
+  assert.equal(await ask({ Origin: relay.url }), 200);
+});
