@@ -1,0 +1,38 @@
+import { posix } from 'node:path';
+import { importsOf } from './imports.ts';
+import { type Finding, isCode, type SourceFile } from './source-file.ts';
+
+/**
+ * Circles of files that load each other. Types are erased and dynamic imports come later, so neither closes one.
+ * Each circle is told once, from its first file on.
+ */
+export function checkCycles(files: readonly SourceFile[]): Finding[] {
+  const sources = files.filter(({ path }) => isCode(path));
+  const known = new Set(sources.map(({ path }) => path));
+  const edges = new Map(
+    sources.map(({ path, text }) => [
+      path,
+      importsOf(text)
+        .filter(({ kind, specifier }) => kind === 'value' && specifier.startsWith('.'))
+        .map(({ specifier }) => posix.join(posix.dirname(path), specifier))
+        .filter((target) => known.has(target)),
+    ]),
+  );
+  const findings: Finding[] = [];
+  const done = new Set<string>();
+  const trail: string[] = [];
+  const visit = (path: string): void => {
+    const start = trail.indexOf(path);
+    if (start >= 0) {
+      findings.push({ path, what: `loads itself: ${[...trail.slice(start), path].join(' → ')}` });
+      return;
+    }
+    if (done.has(path)) return;
+    trail.push(path);
+    for (const target of edges.get(path)!) visit(target);
+    trail.pop();
+    done.add(path);
+  };
+  for (const path of edges.keys()) visit(path);
+  return findings;
+}

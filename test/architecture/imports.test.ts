@@ -1,0 +1,93 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { importsOf } from './imports.ts';
+
+/** `§{` stands for `${`, which a linter takes for a mistake in a plain string. */
+function told(source: string): string[] {
+  return importsOf(source.replaceAll('§', '$')).map(
+    ({ kind, specifier, line }) => `${line} ${kind} ${specifier}`,
+  );
+}
+
+test('every form of an import is found, with its line', () => {
+  const source = [
+    "import a from './a.ts';",
+    "import * as b from './b.ts';",
+    "import c, { d as e, default as f } from './c.ts';",
+    "import './side-effect.ts';",
+    'import {',
+    '  g,',
+    '  h,',
+    '} from "./g.ts";',
+    "export * from './i.ts';",
+    "export * as j from './j.ts';",
+    "export { k, l as m } from './k.ts';",
+    "const n = await import('./n.ts');",
+    "const o = require('./o.ts');",
+    "const p = process.getBuiltinModule('node:fs');",
+    "import data from './q.json' with { type: 'json' };",
+    'const r = await import(`./r.ts`);',
+  ];
+  assert.deepEqual(told(source.join('\n')), [
+    '1 value ./a.ts',
+    '2 value ./b.ts',
+    '3 value ./c.ts',
+    '4 value ./side-effect.ts',
+    '5 value ./g.ts',
+    '9 value ./i.ts',
+    '10 value ./j.ts',
+    '11 value ./k.ts',
+    '12 dynamic ./n.ts',
+    '13 dynamic ./o.ts',
+    '14 dynamic node:fs',
+    '15 value ./q.json',
+    '16 dynamic ./r.ts',
+  ]);
+});
+
+test('an import of types is one only where all of it is erased', () => {
+  assert.deepEqual(told("import type { A } from './a.ts';"), ['1 type ./a.ts']);
+  assert.deepEqual(told("import type A from './a.ts';"), ['1 type ./a.ts']);
+  assert.deepEqual(told("export type { A } from './a.ts';"), ['1 type ./a.ts']);
+  assert.deepEqual(told("export type * from './a.ts';"), ['1 type ./a.ts']);
+  assert.deepEqual(told("import { type A } from './a.ts';"), ['1 value ./a.ts'], 'the file is still loaded');
+  assert.deepEqual(told("import type from './a.ts';"), ['1 value ./a.ts'], 'a default called type');
+});
+
+test('what only looks like an import is none', () => {
+  const source = [
+    "// import a from './comment.ts';",
+    "/* import b from './comment.ts'; */",
+    '/** Reads `import c from "./comment.ts"`. */',
+    `const d = "import e from './string.ts'";`,
+    "const f = `import g from './template.ts'`;",
+    "const h = /import i from '.*'/;",
+    'const j = [1, 2].map((x) => x / 2) / 3; // "',
+    "export const from = 'k'; const l = { from: './property.ts', import: './property.ts', export: 1 };",
+    "export function from(m: string) { return m.import('./method.ts'); }",
+    "export type N = { from: string }; const o = 'from';",
+    "export { from }; const p = ['./q.ts'];",
+    "const url = import.meta.url + 'x';",
+    "const here = await import(name + './computed.ts');",
+  ];
+  assert.deepEqual(told(source.join('\n')), []);
+});
+
+test('quotes in comments, regular expressions and templates hide nothing', () => {
+  const hidden = [
+    "// it's",
+    '/* " */',
+    'const a = /[\'"`]/g.test(b);',
+    "const c = x.replace(/[/'\"]/, '');",
+    'const d = `§{e ? `\'§{f}` : "}"} it\'s`;',
+    'const g = { h: `§{{ i: 1 }.i}` };',
+    'const j = 4 / 2; const k = "a/b";',
+    "const l = 'it\\'s';",
+    'const m = (n as number) / 2 / 1;',
+  ];
+  for (const line of hidden) {
+    assert.deepEqual(told(`${line}\nimport x from './x.ts';`), ['2 value ./x.ts'], line);
+  }
+  const inside = "const a = `§{await import('./inside.ts')}`;";
+  assert.deepEqual(told(inside), ['1 dynamic ./inside.ts'], 'what a template runs is code');
+});

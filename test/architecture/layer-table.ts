@@ -1,0 +1,78 @@
+/** What a layer may lean on. Imports point inward: everything that is not in its row is refused. */
+export interface Layer {
+  /** Layers it may load. */
+  readonly values: readonly string[];
+  /** Layers it may name the types of, and nothing more. */
+  readonly types: readonly string[];
+  /** npm packages it may load. `any` where a layer exists to wrap one. */
+  readonly packages: readonly string[] | 'any';
+  /** Whether it may use what only Node has; `true` or the folders that may. */
+  readonly node: boolean | readonly string[];
+  /**
+   * How its folders see each other: `free`, `types` only, or `apart` but for the pairs in `between`. Files that lie
+   * directly in the layer belong to all of its folders.
+   */
+  readonly folders: 'free' | 'types' | 'apart';
+  /** `[from, to]`: folders of this layer that may import each other all the same, each with its why. */
+  readonly between?: readonly (readonly [from: string, to: string])[];
+}
+
+export const LAYERS: Readonly<Record<string, Layer>> = {
+  base: {
+    values: [],
+    types: [],
+    packages: ['gpt-tokenizer', 're2js', 'jsonpatch'],
+    node: false,
+    folders: 'free',
+  },
+  kernel: { values: ['base'], types: [], packages: [], node: false, folders: 'free' },
+  engines: {
+    values: ['kernel', 'base'],
+    types: [],
+    packages: 'any',
+    node: ['sqlite', 'nats'],
+    folders: 'apart',
+  },
+  domain: { values: ['kernel', 'base'], types: [], packages: [], node: false, folders: 'types' },
+  operations: { values: ['base'], types: ['domain'], packages: ['zod'], node: false, folders: 'free' },
+  sdk: { values: ['base'], types: ['domain', 'operations'], packages: [], node: false, folders: 'free' },
+  runners: {
+    values: ['sdk', 'base'],
+    types: ['domain', 'operations'],
+    packages: 'any',
+    node: true,
+    folders: 'apart',
+  },
+  integrations: {
+    values: ['sdk', 'base'],
+    types: ['domain', 'operations'],
+    packages: 'any',
+    node: true,
+    folders: 'apart',
+  },
+  interfaces: {
+    values: ['operations', 'domain', 'sdk', 'base'],
+    types: [],
+    packages: 'any',
+    node: ['cli'],
+    folders: 'apart',
+    between: [],
+  },
+  app: {
+    values: [
+      'base',
+      'kernel',
+      'engines',
+      'domain',
+      'operations',
+      'sdk',
+      'runners',
+      'interfaces',
+      'integrations',
+    ],
+    types: [],
+    packages: 'any',
+    node: true,
+    folders: 'free',
+  },
+};

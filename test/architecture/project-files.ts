@@ -1,0 +1,39 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import type { SourceFile } from './source-file.ts';
+
+const ROOT = resolve(import.meta.dirname, '../..');
+
+/** Made by tools, or not ours. */
+const IGNORED = new Set(['node_modules', 'dist', '.git', 'coverage']);
+
+const TEXT =
+  /\.(?:ts|mts|mjs|js|json|jsonc|md|ya?ml|toml|html|css|svg|txt|sh|py)$|(?:^|\/)[^./]+$|\/\.[^/.]+$/;
+
+/** Every text file below one of the folders (all of the project, unless told). */
+export function projectFiles(folders: readonly string[] = ['.']): SourceFile[] {
+  return folders.flatMap((folder) => [...walk(folder === '.' ? '' : folder)]);
+}
+
+export function projectFile(path: string): string {
+  return readFileSync(join(ROOT, path), 'utf8');
+}
+
+function* walk(folder: string): Generator<SourceFile> {
+  for (const entry of entriesOf(folder)) {
+    const path = folder === '' ? entry.name : `${folder}/${entry.name}`;
+    if (IGNORED.has(entry.name)) continue;
+    if (entry.isDirectory()) yield* walk(path);
+    else if (entry.isFile() && TEXT.test(path)) yield { path, text: projectFile(path) };
+  }
+}
+
+function entriesOf(folder: string) {
+  try {
+    return readdirSync(join(ROOT, folder), { withFileTypes: true });
+  } catch (error) {
+    // A folder that nobody has made yet has nothing to check.
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
+    throw error;
+  }
+}

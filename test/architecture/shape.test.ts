@@ -1,0 +1,74 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { projectFiles } from './project-files.ts';
+import { checkShape } from './shape.ts';
+
+const FOLDERS = ['src', 'bin', 'bench', 'scripts', 'test', 'examples', 'ui'];
+
+test('the files of the project are short, well named, and name what they import', () => {
+  assert.deepEqual(
+    checkShape(projectFiles(FOLDERS)).map(({ path, what }) => `${path} ${what}`),
+    [],
+  );
+});
+
+test('320 lines are fine, 321 are not', () => {
+  const lines = (count: number) => 'x;\n'.repeat(count);
+  for (const path of ['src/base/a.ts', 'bin/relay.ts', 'bench/a.ts', 'scripts/a.mjs', 'test/a.test.ts']) {
+    assert.deepEqual(checkShape([{ path, text: lines(320) }]), []);
+    assert.deepEqual(checkShape([{ path, text: lines(320).trimEnd() }]), []);
+    assert.equal(checkShape([{ path, text: lines(321) }]).length, 1);
+    assert.equal(checkShape([{ path, text: `${lines(320)}x` }]).length, 1);
+  }
+  assert.deepEqual(checkShape([{ path: 'test/data.json', text: lines(1000) }]), [], 'data is not code');
+});
+
+test('names that say nothing are refused, for files and folders', () => {
+  for (const path of [
+    'src/base/utils.ts',
+    'src/base/util/a.ts',
+    'src/helpers/a.ts',
+    'test/helper.ts',
+    'src/base/common.ts',
+    'src/misc/a.ts',
+    'src/app/manager.ts',
+    'src/app/key-manager.ts',
+    'src/app/string-utils.test.ts',
+  ]) {
+    assert.equal(checkShape([{ path, text: '' }]).length, 1, path);
+  }
+  for (const path of ['src/base/community.ts', 'src/base/json-patch.ts', 'src/base/helpless/a.ts']) {
+    assert.deepEqual(checkShape([{ path, text: '' }]), [], path);
+  }
+});
+
+test('names are in kebab-case', () => {
+  for (const path of ['src/base/jsonPatch.ts', 'src/Base/a.ts', 'src/base/json_patch.ts', 'src/base/-a.ts']) {
+    assert.equal(checkShape([{ path, text: '' }]).length, 1, path);
+  }
+  for (const path of [
+    'src/base/json-patch.test.ts',
+    'test/soak/kill.slow.test.ts',
+    'scripts/setup.mjs',
+    'src/base/o200k.ts',
+  ]) {
+    assert.deepEqual(checkShape([{ path, text: '' }]), [], path);
+  }
+});
+
+test('a relative import ends in .ts', () => {
+  const text = [
+    "import { a } from './a';",
+    "import type { B } from '../b';",
+    "export * from './c.js';",
+    "await import('./d');",
+    "import { e } from '.';",
+  ].join('\n');
+  assert.deepEqual(
+    checkShape([{ path: 'src/base/x.ts', text }]).map((f) => f.path),
+    [1, 2, 3, 4, 5].map((line) => `src/base/x.ts:${line}`),
+  );
+  const fine =
+    "import { a } from './a.ts';\nimport data from './data.json' with { type: 'json' };\nimport z from 'zod';";
+  assert.deepEqual(checkShape([{ path: 'src/base/x.ts', text: fine }]), []);
+});
