@@ -14,8 +14,7 @@ export async function openScratch(config: Config): Promise<OpenClient> {
     // What is gone in a moment need not survive a power cut.
     const open = await openClient({ ...config, home, remote: null, durability: 'process' });
     return {
-      client: open.client,
-      remote: null,
+      ...open,
       [Symbol.asyncDispose]: async () => {
         await open[Symbol.asyncDispose]();
         await remove();

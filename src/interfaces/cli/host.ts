@@ -1,4 +1,5 @@
 import type { TokenCount } from '../../base/tokens.ts';
+import type { Project } from '../../domain/projects/project.ts';
 import type { Swept, Usage } from '../../kernel/engine.ts';
 import type { ContextRelay } from '../../sdk/context-relay.ts';
 
@@ -20,6 +21,10 @@ export interface Host {
   backup(target: string): Promise<void>;
   restore(source: string, o: { force: boolean }): Promise<void>;
   readonly server: ServerControl;
+  /** The project files in this very folder, whether or not they exist yet. */
+  openProject(folder: string): Promise<Project>;
+  /** Those of the folder or the nearest one above; null where there are none. `gitMs` bounds how long git may take. */
+  findProject(from: string, o?: { readonly gitMs?: number }): Promise<Project | null>;
   /** Looks at everything that could be wrong, one thing after another. */
   diagnose(): AsyncIterable<Check>;
 }
@@ -28,6 +33,8 @@ export interface OpenClient extends AsyncDisposable {
   readonly client: ContextRelay;
   /** The server's address; null for the local store. */
   readonly remote: string | null;
+  /** The same pointer as the client takes it: one with an address of this machine may be in the local store. */
+  resolve(url: string): Promise<string>;
 }
 
 export interface LocalStore extends AsyncDisposable {

@@ -6,8 +6,8 @@ import type { Io } from '../io.ts';
 
 export default defineCommand({
   summary: 'Play a hand-off between two agents and show the bill',
-  details: `A surveyor hands a long document to a fixer, in a temporary store of its own. Every figure is counted by the
-tokenizer from the very texts that would pass through the two models; none is a guess.`,
+  details: `A surveyor hands a long document to a fixer, in a temporary store of its own. Every figure is counted by
+the tokenizer from the very texts that would pass through the two models; none is a guess.`,
   examples: [
     ['relay demo', 'watch it step by step'],
     ['relay demo --json', 'the figures alone'],

@@ -1,0 +1,100 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { isRelayError, type RelayError } from '../base/errors.ts';
+import { type Config, loadConfig } from './config.ts';
+
+let home = '';
+before(() => {
+  home = mkdtempSync(join(tmpdir(), 'relay-config-'));
+});
+after(() => rmSync(home, { recursive: true, force: true }));
+
+const write = (text: string) => writeFileSync(join(home, 'config.json'), text);
+const load = (env = {}, flags = {}): Config => loadConfig({ RELAY_HOME: home, ...env }, flags);
+
+function refusal(load: () => Config): RelayError {
+  try {
+    load();
+  } catch (error) {
+    assert.ok(isRelayError(error, 'bad_config'), String(error));
+    return error;
+  }
+  return assert.fail('it was taken');
+}
+
+test('without a file everything has its default', () => {
+  assert.deepEqual(load(), {
+    home,
+    host: '127.0.0.1',
+    port: 7474,
+    publicUrl: 'http://127.0.0.1:7474',
+    publicUrlChosen: false,
+    durability: 'power',
+    allowedHosts: [],
+    remote: null,
+    apiKey: null,
+    logFile: null,
+  });
+});
+
+test('the home is the flag, then the variable', () => {
+  assert.equal(load().home, home);
+  assert.equal(load({}, { home: join(home, 'x') }).home, join(home, 'x'));
+});
+
+test('the file counts, and a variable wins over it', () => {
+  write('{"port": 8080, "public_url": "https://relay.example/base/", "durability": "process"}');
+  assert.equal(load().port, 8080);
+  assert.equal(load().publicUrl, 'https://relay.example/base');
+  assert.equal(load().publicUrlChosen, true);
+  assert.equal(load().durability, 'process');
+  assert.equal(load({ RELAY_PORT: '9090' }).port, 9090);
+});
+
+test('pointers bear the configured port unless a public URL was chosen', () => {
+  write('{"port": 8080}');
+  assert.equal(load().publicUrl, 'http://127.0.0.1:8080');
+  write('{"port": 0}');
+  assert.equal(load().publicUrl, 'http://127.0.0.1:7474');
+});
+
+test('an unknown option is refused by the name of file and key, with those there are', () => {
+  write('{"prot": 1}');
+  const error = refusal(load);
+  assert.match(error.message, /config\.json, "prot": there is no such option/);
+  assert.match(error.hint, /public_url/);
+});
+
+test('a wrong value is refused by the name of its place and says what it must be', () => {
+  for (const [text, expected] of [
+    ['{"port": "http"}', /"port": it must be a number from 0 to 65535, not "http"/],
+    ['{"port": 70000}', /"port"/],
+    ['{"host": 1}', /"host": it must be a text/],
+    ['{"public_url": "relay.example"}', /"public_url": it must be an http:/],
+    ['{"public_url": "ftp://relay.example"}', /"public_url"/],
+    ['{"public_url": "http://relay.example/?a"}', /"public_url"/],
+    ['{"durability": "none"}', /"durability": it must be "power" or "process"/],
+    ['{"allowed_hosts": "a"}', /"allowed_hosts": it must be a list/],
+    ['{"port": 1', /config\.json: it is not valid JSON/],
+    ['[]', /config\.json: it must hold a JSON object/],
+  ] as const) {
+    write(text);
+    assert.match(refusal(load).message, expected, text);
+  }
+  write('{}');
+  assert.match(refusal(() => load({ RELAY_PORT: 'x' })).message, /^RELAY_PORT: /);
+});
+
+test('the server to talk to is the flag, then the variable; nonsense is refused', () => {
+  assert.equal(load({ CONTEXTRELAY_URL: 'https://a.example/' }).remote, 'https://a.example');
+  assert.equal(
+    load({ CONTEXTRELAY_URL: 'https://a.example' }, { url: 'http://b.example' }).remote,
+    'http://b.example',
+  );
+  assert.equal(load({ CONTEXTRELAY_URL: '' }).remote, null);
+  assert.match(refusal(() => load({}, { url: 'b.example' })).message, /^--url: /);
+  assert.match(refusal(() => load({ CONTEXTRELAY_URL: 'nope' })).message, /^CONTEXTRELAY_URL: /);
+});

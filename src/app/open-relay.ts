@@ -1,0 +1,72 @@
+import { isRelayError } from '../base/errors.ts';
+import { type PointerRef, parsePointer, pointerUrl } from '../base/pointer-url.ts';
+import { LOCAL_CALLER } from '../domain/caller.ts';
+import type { Relay } from '../domain/relay.ts';
+import type { OpenClient } from '../interfaces/cli/host.ts';
+import { ContextRelay } from '../sdk/context-relay.ts';
+import type { Config } from './config.ts';
+import { openHouse } from './open-house.ts';
+import { runningServer } from './pid-file.ts';
+import { ownTokenCounter } from './token-counter.ts';
+
+/** The relay a command works on: behind HTTP where a server is named, else on the local store, with no daemon. */
+export async function openClient(config: Config): Promise<OpenClient> {
+  return config.remote === null ? localClient(config) : remoteClient(config, config.remote);
+}
+
+function remoteClient(config: Config, remote: string): OpenClient {
+  const client = new ContextRelay({
+    baseUrl: remote,
+    apiKey: config.apiKey ?? undefined,
+    counter: ownTokenCounter,
+  });
+  return { client, remote, resolve: async (url) => url, [Symbol.asyncDispose]: async () => {} };
+}
+
+async function localClient(config: Config): Promise<OpenClient> {
+  const { house, ...open } = await openHouse(config, 'cli');
+  const served = runningServer(config.home)?.url;
+  const base = config.publicUrlChosen ? config.publicUrl : (served ?? config.publicUrl);
+  const relay = house.relay(LOCAL_CALLER, base);
+  const client = new ContextRelay({ relay, ownBases: [STORE], counter: ownTokenCounter });
+  return {
+    client,
+    remote: null,
+    resolve: (url) => resolve(url, relay, [config.publicUrl, ...(served ? [served] : [])]),
+    [Symbol.asyncDispose]: open[Symbol.asyncDispose],
+  };
+}
+
+/** Stands for the local store in a pointer; no name server will ever know it. */
+const STORE = 'http://store.invalid';
+
+/**
+ * Where to look for a pointer. One that bears an address of this machine is looked for in the store first, whatever
+ * its port: servers come and go, and the store stays. What is not there may be with a relay that answers at that
+ * address, on a store of its own.
+ */
+async function resolve(url: string, relay: Relay, own: readonly string[]): Promise<string> {
+  const ref = parsePointer(url);
+  const here = pointerUrl(STORE, ref.id, ref.key);
+  if (ref.base === null) return here;
+  const ours = own.includes(ref.base);
+  if (!ours && !isLoopback(ref.base)) return url;
+  if (await holds(relay, ref)) return here;
+  const { askHealth } = await import('./server-health.ts');
+  const elsewhere = (await askHealth(ref.base)) !== null;
+  return elsewhere || !ours ? url : here;
+}
+
+function isLoopback(base: string): boolean {
+  return /^https?:\/\/(127(\.\d+){3}|localhost|\[::1\])(:\d+)?$/.test(base);
+}
+
+async function holds(relay: Relay, { id }: PointerRef): Promise<boolean> {
+  try {
+    await relay.pointers.peek(id);
+    return true;
+  } catch (error) {
+    if (isRelayError(error, 'not_found')) return false;
+    throw error;
+  }
+}

@@ -1,0 +1,108 @@
+import assert from 'node:assert/strict';
+import { PassThrough } from 'node:stream';
+import { test } from 'node:test';
+import type { Host } from './host.ts';
+import type { Output, Terminal } from './io.ts';
+import { type Globals, runCli } from './run.ts';
+
+/** No command that is called here needs more of its host. */
+const host = { version: '1.2.3', home: '/nowhere' } as Host;
+
+function output(): Output & { text: string } {
+  return {
+    text: '',
+    isTTY: false,
+    columns: 80,
+    write(data) {
+      this.text += String(data);
+    },
+    send: async () => {},
+    stream: new PassThrough(),
+  };
+}
+
+async function call(...argv: string[]) {
+  const [stdout, stderr] = [output(), output()];
+  const stdin = { isTTY: false, stream: new PassThrough() };
+  const terminal: Terminal = { stdin, stdout, stderr, env: {}, cwd: '/' };
+  let globals: Globals = {};
+  const code = await runCli(argv, terminal, (given) => {
+    globals = given;
+    return host;
+  });
+  return { code, out: stdout.text, err: stderr.text, globals };
+}
+
+test('without a command the help is shown', async () => {
+  const { code, out } = await call();
+  assert.equal(code, 0);
+  assert.match(out, /relay <command>/);
+});
+
+test('help is found as a flag and as a command', async () => {
+  const [flag, word] = [await call('up', '--help'), await call('help', 'up')];
+  assert.equal(flag.code, 0);
+  assert.equal(flag.out, word.out);
+  assert.match(flag.out, /relay up --detach/);
+});
+
+test('every command has a summary, an example and fits its help into a terminal', async () => {
+  const { ROOT } = await import('./commands.ts');
+  for (const name of Object.keys(ROOT.commands)) {
+    const { code, out } = await call(name, '--help');
+    assert.equal(code, 0, name);
+    assert.match(out, /Examples\n {2}\S/, name);
+    for (const line of out.split('\n')) assert.ok(line.length <= 110, `${name}: ${line}`);
+  }
+});
+
+test('a slip in a command is answered with the nearest one', async () => {
+  const { code, err, out } = await call('pussh');
+  assert.equal(code, 2);
+  assert.equal(out, '');
+  assert.match(err, /There is no command "relay pussh"\.\n {2}→ Did you mean: relay push\?/);
+});
+
+test('nothing is suggested where nothing is near', async () => {
+  assert.match((await call('xyzzy')).err, /See relay --help/);
+});
+
+test('a slip in an option is answered with the nearest one', async () => {
+  const { code, err } = await call('up', '--detatch');
+  assert.equal(code, 2);
+  assert.match(err, /relay up has no option --detatch\.\n {2}→ Did you mean: --detach\?/);
+});
+
+test('an option without its value, and a value too many, are told apart', async () => {
+  assert.match((await call('up', '--port')).err, /--port needs a value/);
+  assert.match((await call('up', '--detach=yes')).err, /--detach takes no value/);
+});
+
+test('arguments that are missing or too many are refused with the usage', async () => {
+  assert.match((await call('peek')).err, /relay peek <url>/);
+  assert.match((await call('version', 'x')).err, /relay version does not take "x"/);
+  assert.equal((await call('version', 'x')).code, 2);
+});
+
+test('global options stand before or behind the command', async () => {
+  for (const argv of [
+    ['--home', '/a', '--url=http://b', 'version'],
+    ['version', '--url', 'http://b', '--home=/a'],
+  ]) {
+    assert.deepEqual((await call(...argv)).globals, { home: '/a', url: 'http://b' });
+  }
+});
+
+test('the result is JSON with --json and with --output json', async () => {
+  for (const flag of [['--json'], ['--output', 'json']]) {
+    assert.equal(JSON.parse((await call('version', ...flag)).out).version, '1.2.3');
+  }
+  assert.equal((await call('version')).out, '1.2.3\n');
+  assert.equal((await call('--version')).out, '1.2.3\n');
+});
+
+test('an error is JSON with --json, on stderr', async () => {
+  const { out, err } = await call('version', 'x', '--json');
+  assert.equal(out, '');
+  assert.deepEqual(Object.keys(JSON.parse(err)), ['error', 'code', 'hint']);
+});

@@ -1,0 +1,104 @@
+import assert from 'node:assert/strict';
+import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import { relay, shell, temporaryHome } from './program.ts';
+
+const places = [temporaryHome(), temporaryHome()] as const;
+const [place, other] = places.map((p) => p.home) as [string, string];
+const home = join(place, 'home');
+after(() => {
+  for (const p of places) p[Symbol.dispose]();
+});
+
+const run = (...args: string[]) => relay(args, { home, cwd: place });
+
+test('what takes space is shown, and what expired is given back', async () => {
+  await relay(['push', '--ttl', '1'], { home, cwd: place, stdin: 'x'.repeat(300_000) });
+  await relay(['push'], { home, cwd: place, stdin: 'kept' });
+  const before = JSON.parse((await run('du', '--json')).stdout);
+  assert.ok(before.diskBytes > 0);
+  assert.match((await run('du')).stdout, /on disk +.*home/);
+  await new Promise((resolve) => setTimeout(resolve, 1100));
+  assert.equal((await run('prune')).code, 0);
+  const after = JSON.parse((await run('du', '--json')).stdout);
+  assert.equal(after.blobs.count, 1);
+  assert.equal(after.blobs.bytes, 4);
+});
+
+test('a backup brings everything back, and never replaces a store unasked', async () => {
+  const url = (await relay(['push'], { home, cwd: place, stdin: 'precious' })).stdout.trim();
+  const backup = join(place, 'backup');
+  assert.equal((await run('backup', backup)).code, 0);
+  await run('rm', url);
+
+  const restored = await relay(['restore', backup], { home: other });
+  assert.equal(restored.code, 0, restored.stderr);
+  assert.equal((await relay(['pull', url], { home: other })).stdout, 'precious');
+
+  const unasked = await run('restore', backup);
+  assert.notEqual(unasked.code, 0);
+  assert.match(unasked.stderr, /--force/);
+  assert.equal((await run('peek', url)).code, 3);
+  assert.equal((await run('restore', backup, '--force')).code, 0);
+  assert.equal((await run('pull', url)).stdout, 'precious');
+});
+
+test('doctor finds a healthy house healthy and names what is wrong', async () => {
+  const well = await run('doctor');
+  assert.equal(well.code, 0, well.stdout);
+  for (const name of ['node', 'configuration', 'home', 'store', 'round trip', 'disk', 'clock', 'server']) {
+    assert.match(well.stdout, new RegExp(`^(ok|warning) +${name}: `, 'm'));
+  }
+  chmodSync(home, 0o755);
+  const open = await run('doctor', '--json');
+  chmodSync(home, 0o700);
+  assert.equal(open.code, 1);
+  const { ok, checks } = JSON.parse(open.stdout);
+  assert.equal(ok, false);
+  const found = checks.find((check: { name: string }) => check.name === 'home');
+  assert.equal(found.fix, `chmod 700 ${home}`);
+});
+
+test('doctor says that a damaged store is damaged', async () => {
+  const damaged = join(place, 'damaged');
+  mkdirSync(damaged, { mode: 0o700 });
+  writeFileSync(join(damaged, 'relay.db'), 'this is no database at all, whatever its name says'.repeat(200));
+  const { code, stdout } = await relay(['doctor'], { home: damaged, cwd: place });
+  assert.equal(code, 1);
+  assert.match(stdout, /^wrong +store: /m);
+});
+
+test('the demo counts a real hand-off and leaves nothing behind', async () => {
+  const empty = join(place, 'untouched');
+  const { code, stdout } = await relay(['demo', '--json'], { home: empty, cwd: place });
+  assert.equal(code, 0);
+  const { document, steps, pasted, relayed, tokenizer } = JSON.parse(stdout);
+  assert.equal(tokenizer, 'o200k_base');
+  assert.ok(document.tokens > 45_000 && document.tokens < 55_000, String(document.tokens));
+  assert.equal(pasted.read, document.tokens);
+  const read = steps.filter((s: { does: string }) => s.does === 'reads');
+  assert.equal(
+    relayed.read,
+    read.reduce((sum: number, s: { tokens: number }) => sum + s.tokens, 0),
+  );
+  assert.ok(relayed.read + relayed.written < pasted.read);
+});
+
+test('completion follows the command tree in bash', async () => {
+  const ask = (words: string) => {
+    const list = words.split(' ');
+    return `COMP_WORDS=(${list.map((w) => `'${w}'`).join(' ')}); COMP_CWORD=${list.length - 1}; _relay; echo "\${COMPREPLY[*]}"`;
+  };
+  const { stdout, stderr } = await shell(
+    `source <($relay completion bash); ${ask('relay pu')}; ${ask('relay --home /x pull --li')}; ${ask('relay completion ')}`,
+    { home, cwd: place },
+  );
+  assert.equal(stderr, '');
+  assert.equal(stdout, 'push pull\n--lines\nbash zsh fish\n');
+  for (const shell of ['zsh', 'fish']) {
+    const script = (await run('completion', shell)).stdout;
+    for (const word of ['push', 'doctor', 'json-pointer'])
+      assert.ok(script.includes(word), `${shell}: ${word}`);
+  }
+});

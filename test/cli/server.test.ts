@@ -1,0 +1,163 @@
+import assert from 'node:assert/strict';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import { cleanEnv, ENTRY, relay, temporaryHome } from './program.ts';
+
+const places = [temporaryHome(), temporaryHome(), temporaryHome(), temporaryHome()] as const;
+const [first, second, third, fourth] = places.map((place) => place.home) as [string, string, string, string];
+const children: ChildProcess[] = [];
+after(async () => {
+  for (const child of children) if (child.exitCode === null) child.kill('SIGKILL');
+  for (const place of places) place[Symbol.dispose]();
+});
+
+interface Up {
+  readonly child: ChildProcess;
+  readonly url: string;
+  readonly said: () => string;
+}
+
+/** Starts `relay up` in the foreground and waits for its line. */
+async function up(home: string, ...flags: string[]): Promise<Up> {
+  const child = spawn(process.execPath, [ENTRY, 'up', '--port', '0', ...flags], {
+    env: cleanEnv({ home }),
+    cwd: home,
+  });
+  children.push(child);
+  let said = '';
+  const url = await new Promise<string>((resolve, reject) => {
+    child.stdout.on('data', (chunk) => {
+      said += chunk;
+      const match = /listening on (http:\S+)/.exec(said);
+      if (match) resolve(match[1]!);
+    });
+    child.stderr.on('data', (chunk) => {
+      said += chunk;
+    });
+    child.once('exit', (code) => reject(new Error(`ended with ${code}: ${said}`)));
+  });
+  return { child, url, said: () => said };
+}
+
+test('up serves the local store until it is told to stop', async () => {
+  const { child, url, said } = await up(first);
+  assert.match(said(), new RegExp(`data in +${first}`));
+  assert.match(said(), /\| relay push\n/);
+  assert.equal((await (await fetch(`${url}/health`)).json()).status, 'ok');
+
+  const local = (await relay(['push'], { home: first, stdin: 'made without the server' })).stdout.trim();
+  assert.ok(local.startsWith(`${url}/pull/`), `${local} is where the server serves it`);
+  assert.equal(await (await fetch(`${local}?raw=1`)).text(), 'made without the server');
+
+  const remote = (
+    await relay(['push', '--url', url], { home: second, stdin: 'made over HTTP' })
+  ).stdout.trim();
+  assert.equal((await relay(['pull', remote], { home: first })).stdout, 'made over HTTP');
+  assert.equal((await relay(['pull', remote], { home: second })).stdout, 'made over HTTP');
+  const viaVariable = await relay(['peek', remote], { home: second, env: { CONTEXTRELAY_URL: url } });
+  assert.equal(viaVariable.stdout, '{}\n');
+
+  const status = JSON.parse((await relay(['status', '--json'], { home: first })).stdout);
+  assert.equal(status.running, true);
+  assert.equal(status.healthy, true);
+  assert.equal(status.server.pid, child.pid);
+
+  const again = await relay(['up', '--port', '0'], { home: first });
+  assert.equal(again.code, 1);
+  assert.match(again.stderr, new RegExp(`already serves this home: ${url} \\(pid ${child.pid}\\)`));
+  const detached = await relay(['up', '--detach'], { home: first });
+  assert.equal(detached.code, 0);
+  assert.match(detached.stdout, /^already running on http/);
+
+  const ended = once(child, 'exit');
+  child.kill('SIGINT');
+  assert.deepEqual(await ended, [0, null]);
+  assert.ok(!existsSync(join(first, 'server.json')));
+  assert.equal((await relay(['pull', local], { home: first })).stdout, 'made without the server');
+  assert.equal((await relay(['status', '--url', url], { home: first })).code, 5);
+});
+
+test('of two servers started at once on one home, one serves and the other says so', async () => {
+  const outcomes = await Promise.allSettled([up(second), up(second)]);
+  const serving = outcomes.filter((outcome) => outcome.status === 'fulfilled');
+  const refused = outcomes.filter((outcome) => outcome.status === 'rejected');
+  assert.equal(serving.length, 1, JSON.stringify(outcomes));
+  assert.match(String(refused[0]!.reason), /ended with 1: .*already serves this home/s);
+  const down = await relay(['down'], { home: second });
+  assert.equal(down.code, 0);
+  assert.match(down.stdout, /^stopped http/);
+  assert.match((await relay(['down'], { home: second })).stdout, /^no relay runs/);
+});
+
+test('in the background it answers before up comes back, writes a log, and leaves a stale file only when killed', async () => {
+  const started = await relay(['up', '-d', '--port', '0', '--json'], { home: third });
+  assert.equal(started.code, 0, started.stderr);
+  const { pid, url, log } = JSON.parse(started.stdout);
+  assert.equal((await fetch(`${url}/health`)).status, 200);
+  assert.match(readFileSync(log, 'utf8'), /listening on/);
+
+  process.kill(pid, 'SIGKILL');
+  while (alive(pid)) await new Promise((resolve) => setTimeout(resolve, 10));
+  assert.ok(existsSync(join(third, 'server.json')));
+  assert.equal(JSON.parse((await relay(['status', '--json'], { home: third })).stdout).running, false);
+  const doctor = await relay(['doctor'], { home: third });
+  assert.match(doctor.stdout, new RegExp(`pid ${pid} ended without stopping properly`));
+
+  const restarted = await relay(['up', '--detach', '--port', '0'], { home: third });
+  assert.equal(restarted.code, 0, restarted.stderr);
+  assert.match(restarted.stderr, /ended without stopping properly/);
+  assert.equal((await relay(['down'], { home: third })).code, 0);
+});
+
+test('a taken port is told with its owner and another port, in the foreground and in the background', async () => {
+  const squatter = createServer().listen(0, '127.0.0.1');
+  await once(squatter, 'listening');
+  const { port } = squatter.address() as { port: number };
+  try {
+    for (const flags of [[], ['--detach']]) {
+      const { code, stdout, stderr } = await relay(['up', '--port', String(port), ...flags], {
+        home: fourth,
+      });
+      assert.equal(code, 1);
+      assert.equal(stdout, '');
+      assert.match(
+        stderr,
+        new RegExp(`Port ${port} on 127\\.0\\.0\\.1 is taken by .*\\(pid ${process.pid}\\)`),
+      );
+      const other = /Use: relay up --port (\d+)/.exec(stderr)?.[1];
+      assert.ok(Number(other) > port, stderr);
+    }
+  } finally {
+    squatter.close();
+  }
+  const relayThere = await up(fourth);
+  const wanted = new URL(relayThere.url).port;
+  const { stderr } = await relay(['up', '--port', wanted], { home: first });
+  assert.match(stderr, /is taken by a relay .*\n.*Use that relay: --url http:\/\/127\.0\.0\.1:/);
+  relayThere.child.kill('SIGTERM');
+  await once(relayThere.child, 'exit');
+});
+
+test('a wrong configuration is named by file and key, and doctor still works', async () => {
+  writeFileSync(join(fourth, 'config.json'), '{"prot": 7474}');
+  const { code, stderr } = await relay(['du'], { home: fourth });
+  assert.equal(code, 2);
+  assert.match(stderr, /config\.json, "prot": there is no such option/);
+  const doctor = await relay(['doctor'], { home: fourth });
+  assert.equal(doctor.code, 1);
+  assert.match(doctor.stdout, /wrong +configuration: .*"prot"/);
+  assert.equal((await relay(['version'], { home: fourth })).code, 0);
+});
+
+function alive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return !/\) Z /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));
+  } catch {
+    return false;
+  }
+}

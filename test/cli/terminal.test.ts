@@ -1,0 +1,67 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { existsSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import { atTerminal, relay, temporaryHome } from './program.ts';
+
+const place = temporaryHome();
+const { home } = place;
+after(() => place[Symbol.dispose]());
+
+/** `script` gives a program a terminal of its own; not every machine has it. */
+const options = { skip: existsSync('/usr/bin/script') ? false : 'there is no script(1) here' };
+
+test('at a terminal a push tells pointer, size, counted tokens and expiry', options, async () => {
+  writeFileSync(join(home, 'notes.md'), 'hello, agent\n');
+  const { stdout } = await atTerminal('$relay push notes.md --ttl 2h', { home });
+  assert.match(stdout, /http:\/\/127\.0\.0\.1:7474\/pull\/[0-9a-f-]{36}\r\n/);
+  assert.match(
+    stdout,
+    /13 bytes · 4 tokens \(o200k_base\) · expires in 2 hours, (today|tomorrow) at \d\d:\d\d/,
+  );
+});
+
+test('at a terminal a peek is a table in which control characters are harmless', options, async () => {
+  const pushed = await relay(['push', '--meta', 'note=a\u001b]0;owned\u0007b'], { home, stdin: 'x' });
+  const { stdout } = await atTerminal(`$relay peek ${pushed.stdout.trim()}`, { home });
+  assert.match(stdout, /size +1 byte\r\n/);
+  assert.match(stdout, /expires +in 24 hours, tomorrow at/);
+  assert.match(stdout, /note +a\\u001b\]0;owned\\u0007b\r\n/);
+});
+
+test('binary data is not thrown at a terminal unless asked for', options, async () => {
+  const { stdout: url } = await relay(['push'], { home, stdin: Buffer.from([1, 2, 0, 255, 254]) });
+  const refused = await atTerminal(`$relay pull ${url.trim()}; echo "exit $?"`, { home });
+  assert.match(refused.stdout, /not text .*\r\n.*--out FILE.*--force.*\r\nexit 2\r\n$/s);
+  const forced = await atTerminal(`$relay pull ${url.trim()} --force; echo "exit $?"`, { home });
+  assert.match(forced.stdout, /exit 0\r\n$/);
+});
+
+test('colours are for a terminal, and NO_COLOR turns them off', options, async () => {
+  const painted = await atTerminal('$relay --help', { home, env: { NO_COLOR: '' } });
+  assert.ok(painted.stdout.includes('\u001b['));
+  const plain = await atTerminal('$relay --help; $relay up --bogus', { home });
+  assert.ok(!plain.stdout.includes('\u001b['));
+  const piped = await relay(['--help'], { home });
+  assert.ok(!piped.stdout.includes('\u001b['));
+});
+
+test('a push without anything to push says so instead of waiting', options, async () => {
+  const { stdout } = await atTerminal('$relay push; echo "exit $?"', { home });
+  assert.match(stdout, /nothing to push.*exit 2/s);
+});
+
+test('a taken port is offered another, and no is an answer', options, async () => {
+  const squatter = createServer().listen(0, '127.0.0.1');
+  await once(squatter, 'listening');
+  const { port } = squatter.address() as { port: number };
+  try {
+    const { stdout } = await atTerminal(`$relay up --port ${port}; echo "exit $?"`, { home, stdin: 'n\n' });
+    assert.match(stdout, /is taken by .* Listen on \d+ instead\? \[Y\/n\]/);
+    assert.match(stdout, /exit 1\r\n$/);
+  } finally {
+    squatter.close();
+  }
+});

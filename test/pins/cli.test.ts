@@ -1,0 +1,41 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { EXIT } from '../../src/base/errors.ts';
+import { GLOBAL_FLAGS } from '../../src/interfaces/cli/command.ts';
+import { commandTree } from '../../src/interfaces/cli/completion/command-tree.ts';
+
+/** Scripts and agents depend on these words. Literals on purpose: a change here is a change for users. */
+
+const COMMANDS: { [path: string]: string[] } = {
+  up: ['port', 'host', 'detach'],
+  down: ['force'],
+  status: [],
+  doctor: [],
+  demo: [],
+  push: ['encrypt', 'ttl', 'meta', 'name', 'channel', 'max-pulls', 'visibility', 'count', 'no-count'],
+  pull: ['lines', 'grep', 'context', 'ignore-case', 'json-pointer', 'outline', 'cost', 'out', 'force'],
+  peek: [],
+  rm: [],
+  prune: [],
+  du: [],
+  backup: [],
+  restore: ['force'],
+  completion: [],
+  version: [],
+};
+
+test('the commands of the first day keep their names and flags', async () => {
+  const tree = new Map((await commandTree()).map((node) => [node.path, Object.keys(node.flags)]));
+  for (const [path, flags] of Object.entries(COMMANDS)) {
+    assert.ok(tree.has(path), `relay ${path}`);
+    for (const flag of flags) assert.ok(tree.get(path)!.includes(flag), `relay ${path} --${flag}`);
+  }
+});
+
+test('every command understands the same global flags', () => {
+  assert.deepEqual(Object.keys(GLOBAL_FLAGS), ['home', 'url', 'json', 'output', 'no-color', 'help']);
+});
+
+test('exit codes mean what they meant', () => {
+  assert.deepEqual(EXIT, { ok: 0, failed: 1, usage: 2, notFound: 3, refused: 4, unreachable: 5 });
+});
