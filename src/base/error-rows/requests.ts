@@ -1,0 +1,149 @@
+import type { ErrorRow } from './row.ts';
+
+/** A request, what it asks for, and who asks. */
+export const REQUEST_ERRORS = {
+  bad_request: {
+    status: 400,
+    exit: 2,
+    message: '{what}',
+    hint: 'Correct the request and send it again.',
+  },
+  bad_json: {
+    status: 400,
+    exit: 2,
+    message: 'The body is not valid JSON: {what}.',
+    hint: 'Send a JSON object, or the bytes themselves with another Content-Type.',
+  },
+  empty_payload: {
+    status: 400,
+    exit: 2,
+    message: 'There is nothing to store: the payload is empty.',
+    hint: 'Send at least one byte, as the body or in "data".',
+  },
+  bad_part: {
+    status: 400,
+    exit: 2,
+    message: 'That part cannot be taken: {what}.',
+    hint: 'Use lines=10-40, grep=PATTERN, json=/a/b or outline=1, one at a time.',
+  },
+  bad_url: {
+    status: 400,
+    exit: 2,
+    message: 'Not a pointer: {what}.',
+    hint: 'A pointer looks like https://host/pull/<uuid>, with #key=… behind it where it is encrypted.',
+  },
+  unauthorized: {
+    status: 401,
+    exit: 4,
+    message: 'Missing or invalid API key.',
+    hint: 'Send Authorization: Bearer cr_live_…, or set CONTEXTRELAY_API_KEY.',
+  },
+  over_quota: {
+    status: 402,
+    exit: 4,
+    message: 'The monthly limit of {limit} {what} is used up ({used}); it resets at {reset}.',
+    hint: 'Wait for the reset, or ask for a larger plan. Pulls still work.',
+  },
+  forbidden: {
+    status: 403,
+    exit: 4,
+    message: '{what}',
+    hint: 'Use a key that has the scope, or ask whoever runs this relay.',
+  },
+  foreign_origin: {
+    status: 403,
+    exit: 4,
+    message: 'Refused: this relay does not answer requests for {what}.',
+    hint: 'Call it by its own address, or allow the host or origin in its configuration.',
+  },
+  not_found: {
+    status: 404,
+    exit: 3,
+    message: 'Nothing there: {what} does not exist, has expired, or is not yours.',
+    hint: 'Check the pointer; ask its sender to push again.',
+  },
+  no_route: {
+    status: 404,
+    exit: 3,
+    message: 'There is no {method} {path} here.',
+    hint: 'See the README for the routes of this relay.',
+  },
+  method_not_allowed: {
+    status: 405,
+    exit: 2,
+    message: '{path} does not take {method}.',
+    hint: 'Use one of: {allowed}.',
+  },
+  timeout: {
+    status: 408,
+    exit: 5,
+    message: 'It took too long: {what}.',
+    hint: 'Try again; for a large payload over a slow line, raise the timeout.',
+  },
+  conflict: {
+    status: 409,
+    exit: 1,
+    message: '{what}',
+    hint: 'Read the current version and try again.',
+  },
+  idempotency_conflict: {
+    status: 409,
+    exit: 1,
+    message: 'This Idempotency-Key was used for something else.',
+    hint: 'Use a new key for new content; repeat a key only to retry the very same request.',
+  },
+  too_large: {
+    status: 413,
+    exit: 4,
+    message: 'Too large: {what} is limited to {limit} bytes.',
+    hint: 'Split it, or push it in parts and hand over several pointers.',
+  },
+  range_not_satisfiable: {
+    status: 416,
+    exit: 2,
+    message: 'The range is outside of the {size} bytes there are.',
+    hint: 'Ask HEAD for the size first.',
+  },
+  not_text: {
+    status: 422,
+    exit: 1,
+    message: 'This payload is not text, so it has no {what}.',
+    hint: 'Pull it raw, or ask for a byte range.',
+  },
+  not_json: {
+    status: 422,
+    exit: 1,
+    message: 'This payload is not JSON: {what}.',
+    hint: 'Ask for lines or grep instead.',
+  },
+  upgrade_required: {
+    status: 426,
+    exit: 2,
+    message: 'This address speaks WebSocket only.',
+    hint: 'Connect with ws:// or wss://; for plain HTTP there is an event stream.',
+  },
+  rate_limited: {
+    status: 429,
+    exit: 4,
+    message: 'Too many requests; try again in {seconds} s.',
+    hint: 'Slow down, or wait as long as Retry-After says.',
+  },
+  decrypt_failed: {
+    status: 400,
+    exit: 4,
+    message: 'Failed to decrypt: the key does not fit this payload.',
+    hint: 'Use the whole URL as it was given to you, with everything behind #key=.',
+  },
+  key_missing: {
+    status: 400,
+    exit: 4,
+    message: 'Failed to decrypt: the payload is encrypted and the URL has no key.',
+    hint: 'Ask the sender for the whole URL, with #key=… at its end.',
+  },
+  bad_key: {
+    status: 400,
+    exit: 4,
+    message: 'Failed to decrypt: the key in the URL is damaged ({what}).',
+    hint: 'Use the whole URL as it was given to you; a line break or a missing end is the usual cause.',
+  },
+} as const satisfies Record<string, ErrorRow>;
