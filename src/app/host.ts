@@ -34,6 +34,8 @@ export function makeHost(globals: Globals, env: Environment): Host {
     countTokens: async (text) => (await import('./token-counter.ts')).ownTokenCounter.count(text),
     backup: async (target) => (await import('./keep-safe.ts')).backup(config(), target),
     restore: async (source, o) => (await import('./keep-safe.ts')).restore(config(), source, o),
+    openProject: async (folder) => (await import('./open-project.ts')).openProject(folder),
+    findProject: async (from, o) => (await import('./open-project.ts')).findProject(from, o),
     async *diagnose() {
       yield* (await import('./doctor.ts')).diagnose(host, config);
     },

@@ -150,9 +150,9 @@ export const PROJECT_FILE_BYTES = 4 * MiB;
 /** Finished hand-offs that stay in state.json, so that it does not grow for ever. */
 export const HANDOFFS_KEPT = 20;
 /** How long a command waits for another to finish writing the project files. */
-export const PROJECT_LOCK_WAIT_MS = 10 * SECOND;
+export const PROJECT_LOCK_WAIT_MS = 30 * SECOND;
 /** A write takes milliseconds: whoever holds the lock this long has died or sleeps, and checks again before it writes. */
-export const PROJECT_LOCK_STALE_MS = 30 * SECOND;
+export const PROJECT_LOCK_STALE_MS = 60 * SECOND;
 /** An agent waits for its hook: a relay far away gets this long, and then the hook goes on without it. */
 export const HOOK_REMOTE_MS = 300;
 /** Once per session and this long: a reminder at every turn is noise. */

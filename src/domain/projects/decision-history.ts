@@ -47,25 +47,33 @@ export function repeatedIds(records: readonly { readonly id: string }[]): string
   return [...new Set(records.map(({ id }) => id).filter((id) => seen.size === seen.add(id).size))];
 }
 
+export interface Seal {
+  readonly records: readonly RecordDigest[];
+  /** The last commit that changed the file when somebody accepted it as it was: what lies before is not looked at again. */
+  readonly accepted: string | null;
+}
+
 /** An unreadable seal is no seal: it is a witness, not a part of the project. */
-export function readSeal(text: string | undefined): RecordDigest[] {
+export function readSeal(text: string | undefined): Seal {
   try {
     const value: unknown = JSON.parse(text ?? '');
-    const records = isJsonObject(value) && Array.isArray(value.records) ? value.records : [];
-    return records.filter(
+    if (!isJsonObject(value)) return { records: [], accepted: null };
+    const records = (Array.isArray(value.records) ? value.records : []).filter(
       (record): record is { id: string; sha256: string } =>
         isJsonObject(record) && typeof record.id === 'string' && typeof record.sha256 === 'string',
     );
+    return { records, accepted: typeof value.accepted === 'string' ? value.accepted : null };
   } catch {
-    return [];
+    return { records: [], accepted: null };
   }
 }
 
 /** What was sealed stays sealed as it was; new records join. */
-export function extendSeal(sealed: readonly RecordDigest[], now: readonly RecordDigest[]): RecordDigest[] {
-  return [...sealed, ...now.filter(({ id }) => !sealed.some((record) => record.id === id))];
+export function extendSeal(seal: Seal, now: readonly RecordDigest[]): Seal {
+  const fresh = now.filter(({ id }) => !seal.records.some((record) => record.id === id));
+  return { ...seal, records: [...seal.records, ...fresh] };
 }
 
-export function writeSeal(records: readonly RecordDigest[]): string {
-  return `${JSON.stringify({ records }, null, 2)}\n`;
+export function writeSeal({ records, accepted }: Seal): string {
+  return `${JSON.stringify(accepted === null ? { records } : { accepted, records }, null, 2)}\n`;
 }

@@ -6,7 +6,10 @@ import { STATE_JSON } from './files.ts';
 import { needKind, textAt, textsAt } from './json-file.ts';
 import { nextId, sameId } from './todos.ts';
 
-/** A task for a sub-agent, in state.json. Each has an entry of its own, so children never write over each other. */
+/**
+ * A task for a sub-agent, in state.json. Each has an entry of its own, so children never write over each other, and times of
+ * its own: `last_update` goes on telling when the state itself was brought up to date.
+ */
 export interface Handoff {
   readonly id: string;
   readonly task: string;
@@ -64,7 +67,6 @@ export function openHandoff(doc: JsonDocument, fresh: NewHandoff, at: string): H
     completed_at: null,
   });
   forgetOld(doc);
-  doc.set(['last_update'], at);
   return readHandoffs(doc).at(-1)!;
 }
 
@@ -94,7 +96,6 @@ export function reportHandoff(
   set('result', report.result);
   set('artifacts', [...(report.artifacts ?? [])]);
   set('completed_at', at);
-  doc.set(['last_update'], at);
   return handoffAt(doc, index);
 }
 

@@ -1,0 +1,86 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { countTokens } from '../../base/token-count.ts';
+import { boundedBrief, type Draft, LEAST_TOKENS } from './brief.ts';
+import { plainLine } from './plain-line.ts';
+
+const NOW = Date.parse('2026-04-20T10:00:00Z');
+
+function draft(lines: number, text: (n: number) => string): Draft {
+  const line = (_: unknown, n: number) => ({ text: text(n), rank: n });
+  return {
+    title: 'Project brief: demo',
+    warnings: ['The todos were never reviewed.'],
+    parts: [
+      {
+        title: 'State',
+        source: 'state.json',
+        at: NOW - 7_200_000,
+        verb: 'synced',
+        lines: Array.from({ length: lines }, line),
+      },
+      { title: 'Commits', source: 'git log', at: null, verb: '', lines: [{ text: 'abc fix', rank: 0.5 }] },
+    ],
+    closing: ['Before you end: relay project sync'],
+  };
+}
+
+test('each part says where it comes from and how old it is', async () => {
+  const { text, omitted, tokens } = await boundedBrief(
+    draft(2, (n) => `line ${n}`),
+    1000,
+    NOW,
+  );
+  assert.equal(omitted, 0);
+  assert.ok('at_most' in tokens && tokens.at_most >= countTokens(text).tokens);
+  assert.equal(
+    text.split('\n').slice(2).join('\n'),
+    `
+! The todos were never reviewed.
+
+## State (state.json, synced 2 h ago)
+- line 0
+- line 1
+
+## Commits (git log)
+- abc fix
+
+Before you end: relay project sync
+`,
+  );
+});
+
+test('a brief never costs more than its budget, whatever is in it, and keeps what matters most', async () => {
+  const texts: ((n: number) => string)[] = [
+    (n) => `the new decision about the search number ${n}`,
+    (n) => `Überraschung ${n}: 漢字かな交じり文 👩‍👩‍👧 ʭʭʭ zqxjkv ${'#@!'.repeat(n % 9)}`,
+    (n) => 'x'.repeat(n * 3),
+  ];
+  for (const text of texts) {
+    for (const max of [LEAST_TOKENS, 173, 500, 1000]) {
+      for (const count of [undefined, async (words: string) => countTokens(words).tokens]) {
+        const brief = await boundedBrief(draft(150, text), max, NOW, count);
+        assert.ok(countTokens(brief.text).tokens <= max);
+        assert.ok(brief.omitted > 0);
+        if (max >= 173) assert.match(brief.text, /lines left out to stay within/);
+        if (max >= 500) assert.ok(brief.text.includes('abc fix'));
+      }
+    }
+  }
+});
+
+test('counting fills the budget further than the quick bound can', async () => {
+  const long = draft(200, (n) => `wrinkly mauve platypuses juggle ${n} quixotic xylophones`);
+  const quick = await boundedBrief(long, 1000, NOW);
+  const exact = await boundedBrief(long, 1000, NOW, async (text) => countTokens(text).tokens);
+  assert.ok('counted' in exact.tokens && exact.tokens.counted > 900);
+  assert.ok(exact.omitted < quick.omitted);
+});
+
+test('what cannot be seen does not reach the brief, and a line stays one line', () => {
+  assert.equal(plainLine('a\u0007b\u202e\u200bc\u{e0041}\ufeff \r\n ## d'), 'abc ## d');
+  assert.equal(plainLine('x'.repeat(20), 10), `${'x'.repeat(9)}…`);
+  assert.equal(plainLine('one two three four', 15), 'one two three…');
+  assert.equal(plainLine('👍👍👍', 4), '👍…');
+  assert.equal(plainLine('naïve 漢字 नमस्ते 👩‍👩‍👧'), 'naïve 漢字 नमस्ते 👩‍👩‍👧');
+});

@@ -1,0 +1,207 @@
+import { REVIEW_AGE_MS } from '../../base/limits.ts';
+import type { BriefLine, BriefPart, Draft } from './brief.ts';
+import type { Decision } from './decisions.ts';
+import {
+  type Commit,
+  DECISIONS_MD,
+  PROJECT_FILES,
+  PROJECT_MD,
+  type ProjectGit,
+  STATE_JSON,
+  TODOS_JSON,
+} from './files.ts';
+import type { Handoff } from './handoffs.ts';
+import type { ProjectView } from './project-view.ts';
+import { relevance, stems } from './relevance.ts';
+import { ago, timeOf } from './times.ts';
+import { sameId, sortTodos, type Todo } from './todos.ts';
+
+/** More than this is a list to scroll, not news. */
+const COMMITS_TOLD = 20;
+
+/** What was committed since somebody last wrote down where things stand; the newest few where nobody did. */
+export async function commitsSince(git: ProjectGit | null, view: ProjectView): Promise<readonly Commit[]> {
+  const since = timeOf(view.state?.last_sync);
+  return (await git?.commits(since === null ? { limit: 5 } : { since, limit: COMMITS_TOLD })) ?? [];
+}
+
+/** What a session that remembers nothing needs to know, in the order in which it should read. */
+export function coldStart(view: ProjectView, commits: readonly Commit[], about: string | null): Draft {
+  const handoff = about === null ? undefined : view.handoffs.find(({ id }) => sameId('HANDOFF', id, about));
+  const topic = stems(handoff ? `${handoff.task} ${handoff.expected_output}` : (about ?? topicOf(view)));
+  return {
+    title: `Project brief: ${view.identity?.name ?? view.folderName}`,
+    warnings: warnings(view),
+    parts: [
+      ...(handoff ? [taskPart(handoff)] : []),
+      identityPart(view),
+      statePart(view),
+      ...(handoff ? [] : [handoffsPart(view)]),
+      checkpointPart(view),
+      todosPart(view, topic),
+      decisionsPart(view, topic),
+      changesPart(view, commits),
+    ].filter((part) => part.lines.length > 0),
+    closing: handoff
+      ? [`When you are done: relay project report ${handoff.id} --result "what came out"`]
+      : ['Before you end: relay project sync --done "…" --next "…"'],
+  };
+}
+
+function topicOf(view: ProjectView): string {
+  return [view.state?.current_task, view.state?.in_progress, ...(view.state?.next_steps ?? [])].join(' ');
+}
+
+function warnings(view: ProjectView): string[] {
+  const found = [...view.broken];
+  const missing = PROJECT_FILES.filter((name) => !view.present.has(name));
+  if (missing.length > 0)
+    found.push(`Missing: ${missing.join(', ')}. relay project init makes what is missing.`);
+  const reviewed = timeOf(view.lastReview);
+  if (view.todos.some((todo) => todo.status !== 'completed')) {
+    if (reviewed === null) found.push('The todos were never reviewed. Look through them: relay todo review');
+    else if (view.now - reviewed > REVIEW_AGE_MS) {
+      found.push(
+        `The todos were last reviewed ${ago(reviewed, view.now)}. Look through them: relay todo review`,
+      );
+    }
+  }
+  return found;
+}
+
+function taskPart(handoff: Handoff): BriefPart {
+  const lines = [
+    { text: `Task: ${handoff.task}`, rank: 0 },
+    ...(handoff.expected_output ? [{ text: `Expected: ${handoff.expected_output}`, rank: 0 }] : []),
+    ...handoff.context.map((item) => ({ text: `Read: ${item}`, rank: 1 })),
+    ...(handoff.status === 'open' ? [] : [{ text: `Reported ${handoff.status} already.`, rank: 0 }]),
+  ];
+  return part(`Your task, ${handoff.id}`, STATE_JSON, handoff.created, 'given', lines);
+}
+
+function identityPart({ identity, modified }: ProjectView): BriefPart {
+  const lines: BriefLine[] = [];
+  if (identity?.description) lines.push({ text: identity.description, rank: 2 });
+  for (const [index, text] of (identity?.constraints ?? []).entries()) {
+    lines.push({ text: `Constraint: ${text}`, rank: 6 + index / 10 });
+  }
+  if (identity?.stack.length) lines.push({ text: `Stack: ${identity.stack.join('; ')}`, rank: 15 });
+  return {
+    title: 'Project',
+    source: PROJECT_MD,
+    at: modified.get(PROJECT_MD) ?? null,
+    verb: 'changed',
+    lines,
+  };
+}
+
+function statePart({ state }: ProjectView): BriefPart {
+  const lines: BriefLine[] = [];
+  const say = (label: string, text: string | null | undefined, rank: number) => {
+    if (text) lines.push({ text: `${label}: ${text}`, rank });
+  };
+  say('Phase', state?.phase, 4);
+  say('Task', state?.current_task, 1);
+  say('In progress', state?.in_progress, 1);
+  for (const text of state?.blocked ?? []) say('Blocked', text, 2);
+  for (const [index, text] of (state?.next_steps ?? []).entries()) say('Next', text, 3 + index / 2);
+  say('Notes', state?.notes, 3);
+  const newest = (state?.completed ?? []).slice(-5).reverse();
+  for (const [index, text] of newest.entries()) say('Done', text, 12 + index);
+  return part('State', STATE_JSON, state?.last_sync ?? null, 'synced', lines);
+}
+
+function handoffsPart({ handoffs, now }: ProjectView): BriefPart {
+  const lines = handoffs
+    .filter(({ status, read_at }) => status === 'open' || read_at === null)
+    .map(({ id, task, status, created }) => {
+      const at = timeOf(created);
+      const what =
+        status === 'open' ? 'still open' : `${status}, its result waits: relay project result ${id}`;
+      return { text: `${id} (${what}${at === null ? '' : `, given ${ago(at, now)}`}): ${task}`, rank: 3 };
+    });
+  return part('Given to sub-agents', STATE_JSON, null, '', lines);
+}
+
+/** Only where nobody has synced since: afterwards it is history. */
+function checkpointPart({ state }: ProjectView): BriefPart {
+  const checkpoint = state?.checkpoint;
+  const lines: BriefLine[] = [];
+  if (checkpoint && checkpoint.at === state.last_update) {
+    const { branch, commit, files_in_flight } = checkpoint;
+    if (branch || commit)
+      lines.push({ text: `Branch ${branch ?? '(none)'} at ${commit ?? 'no commit'}`, rank: 9 });
+    if (files_in_flight.length > 0)
+      lines.push({ text: `Files in flight: ${files_in_flight.join(', ')}`, rank: 4 });
+  }
+  return part('Saved before the last compaction', STATE_JSON, checkpoint?.at ?? null, 'saved', lines);
+}
+
+function todosPart({ todos, lastReview, now }: ProjectView, topic: ReadonlySet<string>): BriefPart {
+  const open = sortTodos(todos.filter((todo) => todo.status !== 'completed'));
+  const base = { in_progress: 2, blocked: 3, pending: 5, completed: 99 } as const;
+  const lines = open.map((todo, index) => {
+    const related = relevance(topic, todo.title) > 0 ? 2 : 0;
+    return { text: todoLine(todo, now), rank: base[todo.status] + Math.min(index, 40) / 4 - related };
+  });
+  return part('Todos', TODOS_JSON, lastReview, 'reviewed', lines);
+}
+
+export function todoLine(todo: Todo, now: number): string {
+  const at = timeOf(todo.updated) ?? timeOf(todo.created);
+  const facts = [todo.status.replace('_', ' '), todo.priority, ...(at === null ? [] : [ago(at, now)])];
+  return `${todo.id} (${facts.join(', ')}): ${todo.title}${todo.notes ? ` – ${todo.notes}` : ''}`;
+}
+
+/** What holds and is about the task, then the newest. */
+function decisionsPart({ decisions, modified }: ProjectView, topic: ReadonlySet<string>): BriefPart {
+  const lines = chooseDecisions(decisions, topic).map((decision, index) => ({
+    text: decisionLine(decision),
+    rank: 7 + index,
+  }));
+  return {
+    title: 'Decisions',
+    source: DECISIONS_MD,
+    at: modified.get(DECISIONS_MD) ?? null,
+    verb: 'changed',
+    lines,
+  };
+}
+
+export function chooseDecisions(decisions: readonly Decision[], topic: ReadonlySet<string>): Decision[] {
+  const standing = decisions.filter(
+    ({ superseded, status }) => !superseded && !/^(?:reject|deprecat)/i.test(status),
+  );
+  const score = new Map(
+    standing.map((record) => [
+      record,
+      relevance(topic, `${record.title} ${record.context} ${record.decision}`),
+    ]),
+  );
+  return standing.toReversed().sort((a, b) => score.get(b)! - score.get(a)!);
+}
+
+export function decisionLine({ id, title, date, status, decision }: Decision): string {
+  const facts = [date, status].filter(Boolean).join(', ');
+  return `${id}${facts ? ` (${facts})` : ''} ${title}${decision ? `: ${decision}` : ''}`;
+}
+
+function changesPart({ state, now }: ProjectView, commits: readonly Commit[]): BriefPart {
+  const since = timeOf(state?.last_sync ?? null);
+  const lines = commits.map(({ hash, at, subject }, index) => ({
+    text: `${hash.slice(0, 9)} (${ago(at, now)}) ${subject}`,
+    rank: 6 + index * 0.75,
+  }));
+  const title = since === null ? 'Latest commits' : 'Commits since the last sync';
+  return { title, source: 'git log', at: null, verb: '', lines };
+}
+
+function part(
+  title: string,
+  source: string,
+  at: string | null,
+  verb: string,
+  lines: readonly BriefLine[],
+): BriefPart {
+  return { title, source, at: timeOf(at), verb, lines };
+}

@@ -1,0 +1,98 @@
+import { isRelayError } from '../../base/errors.ts';
+import type { JsonDocument } from '../../base/json-document.ts';
+import { placeOf } from '../../base/json-syntax.ts';
+import { type Decision, readDecisions } from './decisions.ts';
+import {
+  DECISIONS_MD,
+  type FileText,
+  PROJECT_FILES,
+  PROJECT_MD,
+  type ProjectFiles,
+  STATE_JSON,
+  TODOS_JSON,
+} from './files.ts';
+import { type Handoff, readHandoffs } from './handoffs.ts';
+import { openJsonFile, textAt } from './json-file.ts';
+import { type ProjectIdentity, readProjectMd } from './project-md.ts';
+import { STATE_SCHEMA, TODOS_SCHEMA } from './schemas.ts';
+import { type ProjectState, readState } from './state.ts';
+import { readTodos, type Todo } from './todos.ts';
+import { violations } from './validation.ts';
+
+/** Everything the project files say, read once. What is missing or broken is said, never a reason to stop. */
+export interface ProjectView {
+  readonly now: number;
+  readonly folderName: string;
+  readonly present: ReadonlySet<string>;
+  readonly modified: ReadonlyMap<string, number>;
+  /** What is wrong with the files, a sentence each. */
+  readonly broken: readonly string[];
+  readonly identity: ProjectIdentity | null;
+  readonly state: ProjectState | null;
+  readonly handoffs: readonly Handoff[];
+  readonly todos: readonly Todo[];
+  readonly lastReview: string | null;
+  readonly decisions: readonly Decision[];
+  /** For who wants to point at a line. */
+  readonly documents: { readonly state: JsonDocument | null; readonly todos: JsonDocument | null };
+}
+
+/** How many faults of a file are told one by one. */
+const FAULTS_TOLD = 3;
+
+export async function readProject(files: ProjectFiles, now: number): Promise<ProjectView> {
+  const broken: string[] = [];
+  const found = new Map<string, FileText>();
+  for (const name of PROJECT_FILES) {
+    const file = await files.read(name).catch((error: unknown) => {
+      broken.push(sentence(error));
+      return null;
+    });
+    if (file) found.set(name, file);
+  }
+  const json = (name: string) => {
+    const file = found.get(name);
+    if (!file) return null;
+    try {
+      const doc = openJsonFile(name, file.text);
+      broken.push(...faults(name, doc));
+      return doc;
+    } catch (error) {
+      broken.push(sentence(error));
+      return null;
+    }
+  };
+  const state = json(STATE_JSON);
+  const todos = json(TODOS_JSON);
+  const markdown = (name: string) => found.get(name)?.text;
+  const projectMd = markdown(PROJECT_MD);
+  return {
+    now,
+    folderName: files.folder.split(/[\\/]/).filter(Boolean).at(-1) ?? files.folder,
+    present: new Set(found.keys()),
+    modified: new Map([...found].map(([name, file]) => [name, file.modifiedAt])),
+    broken,
+    identity: projectMd === undefined ? null : readProjectMd(projectMd),
+    state: state && readState(state),
+    handoffs: state ? readHandoffs(state) : [],
+    todos: todos ? readTodos(todos) : [],
+    lastReview: todos && textAt(todos, ['last_review']),
+    decisions: readDecisions(markdown(DECISIONS_MD) ?? ''),
+    documents: { state, todos },
+  };
+}
+
+/** What in a file breaks its schema, as sentences. */
+export function faults(name: string, doc: JsonDocument, most: number = FAULTS_TOLD): string[] {
+  const found = violations(name === STATE_JSON ? STATE_SCHEMA : TODOS_SCHEMA, doc.root);
+  const told = found.slice(0, most).map(({ path, what, at }) => {
+    const { line } = placeOf(doc.text, at);
+    return `${name}, line ${line}: ${path === '' ? 'it' : `"${path}"`} ${what}.`;
+  });
+  if (found.length > most) told.push(`${name}: ${found.length - most} more; see relay project check`);
+  return told;
+}
+
+function sentence(error: unknown): string {
+  return isRelayError(error) ? error.message : `That failed: ${(error as Error).message}`;
+}

@@ -1,0 +1,144 @@
+import type { BriefLine, BriefPart, Draft } from './brief.ts';
+import { chooseDecisions, decisionLine, todoLine } from './cold-start.ts';
+import { type Commit, DECISIONS_MD, STATE_JSON, TODOS_JSON } from './files.ts';
+import { lineAt } from './json-file.ts';
+import type { ProjectView } from './project-view.ts';
+import { relevance, stems } from './relevance.ts';
+import { ago, timeOf } from './times.ts';
+import { sortTodos } from './todos.ts';
+
+/** What goes with the work when another agent takes it over. */
+export interface TransferSources {
+  readonly to: string;
+  readonly ask: string | null;
+  readonly inFlight: readonly { readonly path: string; readonly state: string }[];
+  readonly commits: readonly Commit[];
+  readonly head: { readonly branch: string | null; readonly commit: string } | null;
+  /** Pointers and files to read. */
+  readonly pointers: readonly string[];
+  /** The bounded header of a thread, as its lines. */
+  readonly thread: { readonly id: string; readonly lines: readonly string[] } | null;
+}
+
+/** The brief for the next agent: every line ends with its evidence in brackets, so that it can be looked up. */
+export function transferDraft(view: ProjectView, sources: TransferSources): Draft {
+  const { state } = view;
+  const ask = sources.ask ?? state?.current_task ?? state?.in_progress ?? null;
+  const topic = stems([ask, state?.in_progress, ...(state?.next_steps ?? [])].join(' '));
+  return {
+    title: `Hand-off to ${sources.to}: ${view.identity?.name ?? view.folderName}`,
+    warnings: view.broken,
+    parts: [
+      askPart(view, sources.ask),
+      statePart(view),
+      inFlightPart(sources),
+      decisionsPart(view, topic),
+      todosPart(view, topic),
+      threadPart(sources),
+      pointersPart(sources),
+      commitsPart(view, sources),
+    ].filter((part) => part.lines.length > 0),
+    closing: [
+      'The whole of it: relay project start. Before you end: relay project sync --done "…" --next "…"',
+    ],
+  };
+}
+
+function askPart(view: ProjectView, ask: string | null): BriefPart {
+  const { state } = view;
+  const [path, task] = state?.current_task
+    ? (['current_task', state.current_task] as const)
+    : (['progress', state?.in_progress] as const);
+  const lines: BriefLine[] = [];
+  if (ask) lines.push({ text: `${ask} [asked for with this hand-off]`, rank: 0 });
+  if (task && task !== ask) lines.push({ text: `${task} [${inState(view, path)}]`, rank: ask ? 2 : 0 });
+  const description = view.identity?.description;
+  if (description) lines.push({ text: `About: ${description} [PROJECT.md]`, rank: 4 });
+  return { title: 'The ask', source: ask ? 'the hand-off' : STATE_JSON, at: null, verb: '', lines };
+}
+
+function statePart(view: ProjectView): BriefPart {
+  const lines: BriefLine[] = [];
+  const list = (label: string, name: string, items: readonly string[], rank: number) => {
+    for (const [index, text] of items.entries()) {
+      lines.push({
+        text: `${label}: ${text} [${inState(view, 'progress', name, index)}]`,
+        rank: rank + index / 2,
+      });
+    }
+  };
+  const { state } = view;
+  if (state?.in_progress) list('In progress', 'in_progress', [state.in_progress], 1);
+  list('Blocked', 'blocked', state?.blocked ?? [], 2);
+  list('Next', 'next_steps', state?.next_steps ?? [], 2);
+  if (state?.notes) lines.push({ text: `Notes: ${state.notes} [${inState(view, 'notes')}]`, rank: 3 });
+  return {
+    title: 'Where it stands',
+    source: STATE_JSON,
+    at: timeOf(state?.last_sync),
+    verb: 'synced',
+    lines,
+  };
+}
+
+function inFlightPart({ inFlight, head }: TransferSources): BriefPart {
+  const lines = inFlight.map(({ path, state }, index) => ({
+    text: `${state} ${path} [git status]`,
+    rank: 2 + index / 3,
+  }));
+  const where = head ? `, on ${head.branch ?? 'no branch'} at ${head.commit.slice(0, 9)}` : '';
+  return { title: 'Files in flight', source: `git status${where}`, at: null, verb: '', lines };
+}
+
+function decisionsPart(view: ProjectView, topic: ReadonlySet<string>): BriefPart {
+  const lines = chooseDecisions(view.decisions, topic).map((decision, index) => ({
+    text: `${decisionLine(decision)} [${DECISIONS_MD}:${decision.line}]`,
+    rank: 4 + index,
+  }));
+  const at = view.modified.get(DECISIONS_MD) ?? null;
+  return { title: 'Decisions', source: DECISIONS_MD, at, verb: 'changed', lines };
+}
+
+function todosPart(view: ProjectView, topic: ReadonlySet<string>): BriefPart {
+  const open = sortTodos(view.todos.filter((todo) => todo.status !== 'completed'));
+  const lines = open.map((todo, index) => ({
+    text: `${todoLine(todo, view.now)} [${TODOS_JSON}:${todo.line}]`,
+    rank: 3 + index / 2 - (relevance(topic, todo.title) > 0 ? 1 : 0),
+  }));
+  return { title: 'Open todos', source: TODOS_JSON, at: timeOf(view.lastReview), verb: 'reviewed', lines };
+}
+
+function threadPart({ thread }: TransferSources): BriefPart {
+  const lines = (thread?.lines ?? []).map((text, index) => ({
+    text: `${text} [thread ${thread!.id}]`,
+    rank: 3 + index / 4,
+  }));
+  return {
+    title: 'Thread',
+    source: `relay state header --thread ${thread?.id ?? ''}`,
+    at: null,
+    verb: '',
+    lines,
+  };
+}
+
+function pointersPart({ pointers }: TransferSources): BriefPart {
+  const lines = pointers.map((pointer) => ({
+    text: `${pointer} [${/^https?:/.test(pointer) ? 'relay pull' : 'in the folder'}]`,
+    rank: 1,
+  }));
+  return { title: 'To read', source: 'given with this hand-off', at: null, verb: '', lines };
+}
+
+function commitsPart(view: ProjectView, { commits }: TransferSources): BriefPart {
+  const lines = commits.map(({ hash, at, subject }, index) => ({
+    text: `${subject} (${ago(at, view.now)}) [git ${hash.slice(0, 9)}]`,
+    rank: 6 + index,
+  }));
+  return { title: 'Latest commits', source: 'git log', at: null, verb: '', lines };
+}
+
+function inState(view: ProjectView, ...path: (string | number)[]): string {
+  const doc = view.documents.state;
+  return doc?.find(path) ? `${STATE_JSON}:${lineAt(doc, path)}` : STATE_JSON;
+}

@@ -1,0 +1,91 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { ScratchFolder } from './scratch-folder.ts';
+
+test('init fills in what can be found out and keeps what is there', async () => {
+  using folder = new ScratchFolder();
+  folder.git('init', '-q');
+  folder.git('remote', 'add', 'origin', 'https://ann:secret@git.example.org/team/shop.git');
+  folder.write(
+    'package.json',
+    JSON.stringify({
+      name: 'shop',
+      description: 'Sells tea',
+      dependencies: { react: '1', hono: '1', pg: '1' },
+      devDependencies: { typescript: '1' },
+    }),
+  );
+  folder.write('Dockerfile', 'FROM scratch\n');
+  folder.write('src/index.ts', '');
+  folder.write('node_modules/x/index.js', '');
+  folder.write('decisions.md', 'my own words\n');
+  const ran = await folder.relay(['project', 'init', '--json']);
+  assert.equal(ran.code, 0, ran.stderr);
+  const { written, kept } = JSON.parse(ran.stdout);
+  assert.deepEqual(written, ['PROJECT.md', 'state.json', 'todos.json']);
+  assert.deepEqual(kept, ['decisions.md']);
+  assert.equal(folder.read('decisions.md'), 'my own words\n');
+  const identity = folder.read('PROJECT.md');
+  for (const line of [
+    '# shop',
+    'Sells tea',
+    '- Frontend: React',
+    '- Backend: TypeScript on Node.js, Hono',
+    '- Database: PostgreSQL',
+    '- Deployment: Docker',
+    '/src        - the code',
+    '- Repository: https://git.example.org/team/shop.git',
+  ]) {
+    assert.ok(identity.split('\n').includes(line), `${line}\n${identity}`);
+  }
+  assert.ok(!identity.includes('secret') && !identity.includes('node_modules'));
+  assert.deepEqual(Object.keys(folder.json('state.json')), [
+    'phase',
+    'current_task',
+    'progress',
+    'last_update',
+    'session_id',
+    'notes',
+  ]);
+  assert.deepEqual(Object.keys(folder.json('state.json').progress), [
+    'completed',
+    'in_progress',
+    'blocked',
+    'next_steps',
+  ]);
+  assert.match(folder.json('state.json').last_update, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[+-]\d\d:\d\d$/);
+  assert.deepEqual(Object.keys(folder.json('todos.json')), ['todos', 'last_review']);
+
+  assert.match((await folder.relay(['project', 'init'])).stdout, /kept +PROJECT\.md/);
+  await folder.relay(['project', 'init', '--force']);
+  assert.equal(folder.read('decisions.md'), '# Architecture Decision Records\n');
+  assert.equal((await folder.relay(['project', 'check'])).code, 0);
+});
+
+test('init knows other languages, and a folder without any of them', async () => {
+  for (const [name, text, expected] of [
+    [
+      'pyproject.toml',
+      '[project]\nname = "brew"\ndescription = "Boils water"\ndependencies = [\n  "fastapi>=1",\n  "asyncpg",\n]\n',
+      ['# brew', 'Boils water', '- Backend: Python, FastAPI', '- Database: PostgreSQL'],
+    ],
+    [
+      'Cargo.toml',
+      '[package]\nname = "kettle"\ndescription = "Hot"\n[dependencies]\naxum = "0.8"\n',
+      ['# kettle', '- Backend: Rust, Axum'],
+    ],
+    [
+      'go.mod',
+      'module example.org/team/pot/v2\n\nrequire (\n\tgithub.com/go-chi/chi/v5 v5.0.0\n)\n',
+      ['# pot', '- Backend: Go, chi'],
+    ],
+    ['notes.txt', 'hello', ['# work', '- Backend:']],
+    ['package.json', '{ broken', ['# work', '- Backend:']],
+  ] as const) {
+    using folder = new ScratchFolder();
+    folder.write(name, text);
+    assert.equal((await folder.relay(['project', 'init'])).code, 0);
+    for (const line of expected)
+      assert.ok(folder.read('PROJECT.md').split('\n').includes(line), `${name}: ${line}`);
+  }
+});
