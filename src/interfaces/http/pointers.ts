@@ -6,6 +6,7 @@ import { pushInput } from './push-request.ts';
 import { parseRange } from './range.ts';
 import { metadataHeader, relayHeaders } from './relay-headers.ts';
 import { bytesResponse, jsonResponse, TEXT_TYPE, textResponse } from './responses.ts';
+import { viewerResponse } from './viewer/page.ts';
 
 /** Payloads in and out: the routes that existing clients rely on, and what came on top. */
 export function pointerRoutes(api: Hono, relayOf: (c: Context) => Promise<Relay> | Relay): void {
@@ -34,7 +35,10 @@ export function pointerRoutes(api: Hono, relayOf: (c: Context) => Promise<Relay>
         ...(taken.truncated ? { 'Relay-Truncated': '1' } : {}),
       });
     }
-    if (isOn(query.get('raw')) || wantsBytes(c.req.header('accept'))) return rawOf(c, relay, id, options);
+    const accept = c.req.header('accept') ?? '';
+    if (isOn(query.get('raw')) || accept.includes('application/octet-stream'))
+      return rawOf(c, relay, id, options);
+    if (accept.includes('text/html')) return viewerResponse();
     const pulled = await relay.pointers.pull(id, options);
     return textResponse(envelope(pulled), { Vary: 'Accept', ...relayHeaders(pulled) });
   });
@@ -95,10 +99,6 @@ const etag = (sha256: string) => `"${sha256}"`;
 
 function matches(header: string, sha256: string): boolean {
   return header.split(',').some((tag) => ['*', etag(sha256)].includes(tag.trim().replace(/^W\//, '')));
-}
-
-function wantsBytes(accept: string | undefined): boolean {
-  return accept?.includes('application/octet-stream') ?? false;
 }
 
 function queryOf(c: Context): URLSearchParams {

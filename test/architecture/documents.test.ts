@@ -1,0 +1,36 @@
+import assert from 'node:assert/strict';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+
+const root = join(import.meta.dirname, '../..');
+const adrs = readdirSync(join(root, 'docs/adr')).map((name) => `docs/adr/${name}`);
+const documents = ['README.md', 'ARCHITECTURE.md', 'CONTRIBUTING.md', 'CHANGELOG.md', ...adrs];
+
+/** Named ahead of its time, in the chapter on how to add one. */
+const YET_TO_COME = ['src/runners'];
+
+for (const name of documents) {
+  const text = readFileSync(join(root, name), 'utf8');
+
+  test(`every path that ${name} names is there`, () => {
+    const named = /`((?:src|test|bench|scripts|docs|examples|bin|skill|schemas)\/[\w./-]*\w)`/g;
+    const paths = [...text.matchAll(named)].map((match) => match[1]!);
+    const missing = paths.filter((path) => !existsSync(join(root, path)) && !YET_TO_COME.includes(path));
+    assert.deepEqual(missing, []);
+  });
+
+  test(`every link in ${name} leads somewhere`, () => {
+    const links = [...text.matchAll(/\]\((?!https?:|#|mailto:)([^)#\s]+)/g)].map((match) => match[1]!);
+    const missing = links.filter((link) => !existsSync(join(root, name, '..', link)));
+    assert.deepEqual(missing, []);
+  });
+}
+
+test('decisions are numbered without a gap', () => {
+  const numbers = adrs.map((path) => Number(/\/(\d{4})-/.exec(path)?.[1])).sort((a, b) => a - b);
+  assert.deepEqual(
+    numbers,
+    numbers.map((_, i) => i + 1),
+  );
+});
