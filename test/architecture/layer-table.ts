@@ -9,11 +9,11 @@ export interface Layer {
   /** Whether it may use what only Node has; `true` or the folders that may. */
   readonly node: boolean | readonly string[];
   /**
-   * How its folders see each other: `free`, `types` only, or `apart` but for the pairs in `between`. Files that lie
-   * directly in the layer belong to all of its folders.
+   * How its folders see each other: `free`, `types` only, or `apart`. Files that lie directly in the layer belong to
+   * all of its folders.
    */
   readonly folders: 'free' | 'types' | 'apart';
-  /** `[from, to]`: folders of this layer that may import each other all the same, each with its why. */
+  /** `[from, to]`: folders that may load from each other all the same. */
   readonly between?: readonly (readonly [from: string, to: string])[];
 }
 
@@ -56,7 +56,6 @@ export const LAYERS: Readonly<Record<string, Layer>> = {
     packages: 'any',
     node: ['cli'],
     folders: 'apart',
-    between: [],
   },
   app: {
     values: [

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { checkCycles } from './cycles.ts';
+import { importsOf } from './imports.ts';
 import { LAYERS } from './layer-table.ts';
 import { checkLayers } from './layers.ts';
 import { projectFiles } from './project-files.ts';
@@ -14,6 +15,16 @@ test('imports of the project point inward', () => {
 
 test('no files of the project load each other in a circle', () => {
   assert.deepEqual(lines(checkCycles(projectFiles(['src', 'bin', 'bench', 'scripts', 'test']))), []);
+});
+
+test('the conformance cases need no Node, so that they run wherever an engine does', () => {
+  const cases = projectFiles(['test/conformance']).filter(({ path }) => !/\/run(?:\.test)?\.ts$/.test(path));
+  assert.ok(cases.some(({ path }) => path === 'test/conformance/suite.ts'));
+  for (const { path, text } of cases) {
+    const outside = importsOf(text).filter(({ specifier }) => !specifier.startsWith('.'));
+    assert.deepEqual(outside, [], path);
+    assert.ok(!importsOf(text).some(({ specifier }) => specifier.endsWith('/run.ts')), path);
+  }
 });
 
 test('each layer reaches inward and nowhere else', () => {
@@ -79,10 +90,15 @@ test('engines, interfaces, runners and integrations stay apart, types and all', 
 });
 
 test('folders that are listed may meet, in the direction that is listed', () => {
-  const layers = { interfaces: { ...LAYERS.interfaces!, between: [['ws', 'http'] as const] } };
-  const meet = (from: string, to: string) =>
-    checkLayers([{ path: `src/interfaces/${from}/a.ts`, text: `import { b } from '../${to}/b.ts';` }], layers)
-      .length === 0;
+  const layers = {
+    interfaces: { ...LAYERS.interfaces!, between: [['ws', 'http'] as const] },
+    domain: { ...LAYERS.domain!, between: [['tasks', 'channels'] as const] },
+  };
+  const load = (path: string, to: string) =>
+    checkLayers([{ path, text: `import { b } from '${to}';` }], layers).length === 0;
+  assert.ok(load('src/domain/tasks/a.ts', '../channels/b.ts'));
+  assert.ok(!load('src/domain/channels/a.ts', '../tasks/b.ts'));
+  const meet = (from: string, to: string) => load(`src/interfaces/${from}/a.ts`, `../${to}/b.ts`);
   assert.ok(meet('ws', 'http'));
   assert.ok(!meet('http', 'ws'));
   assert.ok(!meet('ws', 'cli'));

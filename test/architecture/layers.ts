@@ -58,9 +58,10 @@ function inside({ path, place, layer }: Origin, { specifier, kind }: Import): st
 function amongFolders(from: Place, layer: Layer, to: Place, kind: Import['kind']): string | undefined {
   const apart = from.folder !== undefined && to.folder !== undefined && from.folder !== to.folder;
   if (!apart || layer.folders === 'free') return undefined;
+  if (layer.between?.some(([a, b]) => a === from.folder && b === to.folder)) return undefined;
   const names = `${from.layer}/${from.folder} may not import ${to.layer}/${to.folder}`;
-  if (layer.folders === 'types') return kind === 'type' ? undefined : `${names}, only its types`;
-  return layer.between?.some(([a, b]) => a === from.folder && b === to.folder) ? undefined : names;
+  if (layer.folders === 'apart') return names;
+  return kind === 'type' ? undefined : `${names}, only its types`;
 }
 
 function ofNode({ place, layer }: Origin, { specifier }: Import): string | undefined {
