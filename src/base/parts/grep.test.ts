@@ -99,6 +99,6 @@ test('a search that takes too long is given up', async () => {
     },
   });
   const search = takeGrep(bytes('line\n'.repeat(1000)), { grep: 'x' }, slow, { now: () => now });
-  await assert.rejects(search, (error) => isRelayError(error, 'timeout'));
+  await assert.rejects(search, (error) => isRelayError(error, 'bad_part'));
   assert.ok(now < 2 * GREP_TIME_MS);
 });

@@ -1,5 +1,4 @@
 import { type Env, systemEnv } from '../env.ts';
-import { RelayError } from '../errors.ts';
 import { GREP_MATCHES, GREP_TIME_MS, PART_CHARS } from '../limits.ts';
 import { badPart, type Part, shown } from './part-request.ts';
 import { CUT_MARK, PartText, plural } from './part-text.ts';
@@ -73,10 +72,8 @@ class Turns {
 
   async next(): Promise<void> {
     if (this.#clock.now() >= this.#giveUpAt) {
-      throw new RelayError('timeout', {
-        what: `the search was given up after ${GREP_TIME_MS / 1000} s`,
-        hint: 'Use a simpler pattern, or pull the payload and search it there.',
-      });
+      const what = `the search was given up after ${GREP_TIME_MS / 1000} s`;
+      throw badPart(what, 'Use a simpler pattern, or pull the payload and search it there.');
     }
     await new Promise((resolve) => setTimeout(resolve, 0));
     this.#endsAt = this.#clock.now() + TURN_MS;

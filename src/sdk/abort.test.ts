@@ -1,0 +1,104 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { describe, WireRelay } from '../../test/sdk/wire-relay.ts';
+import { type ErrorCode, isRelayError, type RelayError } from '../base/errors.ts';
+import { ContextRelay } from './context-relay.ts';
+
+const refused = (code: ErrorCode) => (error: unknown) => isRelayError(error, code);
+
+test('a signal stops whatever is under way, and its reason is kept', async () => {
+  await using wire = await WireRelay.start();
+  const relay = new ContextRelay({ baseUrl: wire.url });
+  const url = await relay.push('x');
+  wire.trouble = () => true;
+  const calls = [
+    (signal: AbortSignal) => relay.push('y', { signal }),
+    (signal: AbortSignal) => relay.push(new Blob(['y']).stream(), { signal }),
+    (signal: AbortSignal) => relay.pull(url, undefined, { signal }),
+    (signal: AbortSignal) => relay.pull(url, { lines: '1' }, { signal }),
+    (signal: AbortSignal) => relay.pullBytes(url, { signal }),
+    (signal: AbortSignal) => relay.peek(url, { signal }),
+    (signal: AbortSignal) => relay.cost(url, undefined, { signal }),
+    (signal: AbortSignal) => relay.delete(url, { signal }),
+  ];
+  for (const call of calls) {
+    const controller = new AbortController();
+    const before = wire.seen.length;
+    const under = call(controller.signal);
+    while (wire.seen.length === before) await new Promise((resolve) => setTimeout(resolve, 1));
+    controller.abort('enough');
+    await assert.rejects(under, (error: RelayError) => error.code === 'aborted' && error.cause === 'enough');
+  }
+});
+
+test('a signal that has already fired sends nothing', async () => {
+  await using wire = await WireRelay.start();
+  const relay = new ContextRelay({ baseUrl: wire.url });
+  await assert.rejects(relay.push('x', { signal: AbortSignal.abort() }), refused('aborted'));
+  assert.equal(wire.seen.length, 0);
+});
+
+test('a signal ends the wait before the next try', async () => {
+  await using wire = await WireRelay.start();
+  const controller = new AbortController();
+  wire.trouble = (_, response) => {
+    response.writeHead(503, { 'Retry-After': '20' }).end(() => controller.abort());
+    return true;
+  };
+  await assert.rejects(
+    new ContextRelay({ baseUrl: wire.url }).push('x', { signal: controller.signal }),
+    refused('aborted'),
+  );
+  assert.equal(wire.seen.length, 1);
+});
+
+test('a stream that is being read stops with the signal', async () => {
+  await using wire = await WireRelay.start();
+  const relay = new ContextRelay({ baseUrl: wire.url });
+  const url = await relay.push(Buffer.alloc(1_000_000, 7));
+  const stored = wire.stored.values().next().value!;
+  wire.trouble = (_, response) => {
+    response.writeHead(200, { ...describe(stored), 'Content-Length': '1000000' });
+    response.write(Buffer.alloc(1000, 7));
+    return true;
+  };
+  const controller = new AbortController();
+  const reader = (await relay.pullStream(url, { signal: controller.signal })).getReader();
+  assert.equal((await reader.read()).value![0], 7);
+  controller.abort();
+  await assert.rejects(reader.read(), refused('aborted'));
+});
+
+test('a reader that stops early lets the connection go', async () => {
+  await using wire = await WireRelay.start();
+  const relay = new ContextRelay({ baseUrl: wire.url });
+  const url = await relay.push(Buffer.alloc(1_000_000, 7));
+  const stored = wire.stored.values().next().value!;
+  let closed: Promise<unknown> = Promise.resolve();
+  wire.trouble = (_, response) => {
+    closed = new Promise((resolve) => response.once('close', resolve));
+    response.writeHead(200, { ...describe(stored), 'Content-Length': '1000000' });
+    response.write(Buffer.alloc(1000, 7));
+    return true;
+  };
+  const stream = await relay.pullStream(url);
+  const reader = stream.getReader();
+  await reader.read();
+  await reader.cancel();
+  await closed;
+});
+
+test('an answer that does not begin, or stalls, runs into the time limit', async () => {
+  await using wire = await WireRelay.start();
+  const url = await new ContextRelay({ baseUrl: wire.url }).push(Buffer.alloc(1_000_000, 7));
+  const stored = wire.stored.values().next().value!;
+  const relay = new ContextRelay({ baseUrl: wire.url, timeout: 30, retries: 0 });
+  wire.trouble = () => true;
+  await assert.rejects(relay.peek(url), refused('timeout'));
+  wire.trouble = (_, response) => {
+    response.writeHead(200, { ...describe(stored), 'Content-Length': '1000000' });
+    response.write(Buffer.alloc(1000, 7));
+    return true;
+  };
+  await assert.rejects(relay.pullBytes(url), refused('timeout'));
+});

@@ -1,0 +1,241 @@
+import { systemEnv } from '../base/env.ts';
+import { RelayError } from '../base/errors.ts';
+import { FERNET_CONTENT_TYPE, fernetDecrypt, fernetEncrypt, generateFernetKey } from '../base/fernet.ts';
+import { uuid } from '../base/ids.ts';
+import { isJsonObject, type JsonObject } from '../base/json.ts';
+import { PAYLOAD_BYTES, STORED_BYTES } from '../base/limits.ts';
+import { takePart } from '../base/parts/take-part.ts';
+import { type PointerRef, parsePointer, pointerUrl } from '../base/pointer-url.ts';
+import { decodeUtf8 } from '../base/utf8.ts';
+import type { Cost, Part, PartRequest, Peeked, Pulled, Pushed } from '../domain/pointers/types.ts';
+import { abortable } from './abortable.ts';
+import { nativeMatcher } from './native-matcher.ts';
+import type { CallOptions, ContextRelayOptions, PullBytesOptions, PushData, PushOptions } from './options.ts';
+import { payloadOf, wholePayload } from './payload.ts';
+import { RelayChoice } from './relay-choice.ts';
+import { collect, letGo, streamOf } from './streams.ts';
+
+/**
+ * Hands payloads over as short URLs. Takes any pointer: its own relay's, another one's over HTTP (without the key of
+ * this one), encrypted or not.
+ */
+export class ContextRelay {
+  readonly #choice: RelayChoice;
+  readonly #counter: ContextRelayOptions['counter'];
+  /** Pulls that came through but could not be used, under the key that makes asking again free. */
+  readonly #unfinished = new Map<string, string>();
+
+  constructor(options: ContextRelayOptions = {}) {
+    this.#choice = new RelayChoice(options);
+    this.#counter = options.counter;
+  }
+
+  /** The pointer's URL, with `#key=` where it is encrypted. */
+  async push(data: PushData, o: PushOptions = {}): Promise<string> {
+    return (await this.pushDetailed(data, o)).url;
+  }
+
+  async pushDetailed(data: PushData, o: PushOptions = {}): Promise<Pushed> {
+    const sealed = o.contentType === FERNET_CONTENT_TYPE && !o.encrypted;
+    const payload = await payloadOf(data, sealed ? STORED_BYTES : PAYLOAD_BYTES);
+    if (o.encrypted) return this.#pushEncrypted(payload.body, o);
+    const asItIs = payload.body instanceof Uint8Array || this.#choice.canStream;
+    const body = asItIs ? payload.body : await wholePayload(payload.body);
+    return this.#send(body, { ...o, contentType: o.contentType ?? payload.contentType });
+  }
+
+  /** The payload as text, or the asked part of it. */
+  async pull(url: string, part?: PartRequest, o: CallOptions = {}): Promise<string> {
+    if (part) return (await this.pullPart(url, part, o)).text;
+    return this.#use(url, o, async (pulled, key) => {
+      if (!pulled.text && key === null) throw notText();
+      const text = decodeUtf8(await opened(pulled, key));
+      if (text === null) throw notText();
+      return text;
+    });
+  }
+
+  /** A part, with what it is a part of. Of an encrypted payload it is taken on this side. */
+  async pullPart(url: string, part: PartRequest, o: CallOptions = {}): Promise<Part> {
+    const ref = parsePointer(url);
+    if (ref.key !== null) {
+      return this.#use(url, o, async (pulled, key) =>
+        takePart(await opened(pulled, key), part, nativeMatcher),
+      );
+    }
+    const { pointers } = this.#choice.relayFor(ref, o.signal);
+    const taken = await abortable(pointers.part(ref.id, part), o.signal, 'pull');
+    // Ciphertext is text too: lines of it are of no use to anybody.
+    if (CIPHERTEXT.test(taken.text) && isCiphertext(await pointers.peek(ref.id)))
+      throw new RelayError('key_missing');
+    return taken;
+  }
+
+  async pullBytes(url: string, o: PullBytesOptions = {}): Promise<Uint8Array> {
+    const { key } = parsePointer(url);
+    // A range of ciphertext cannot be decrypted: the whole is pulled and cut here.
+    const range = key === null ? o.range : undefined;
+    return this.#use(
+      url,
+      o,
+      async (pulled, key) => {
+        const bytes = await opened(pulled, key);
+        return o.range && !pulled.range ? cut(bytes, o.range) : bytes;
+      },
+      range,
+    );
+  }
+
+  /** Bytes as they arrive; an encrypted payload arrives whole, because it has to be checked before it is used. */
+  async pullStream(url: string, o: CallOptions = {}): Promise<ReadableStream<Uint8Array>> {
+    return this.#use(url, o, async (pulled, key) =>
+      streamOf(key === null && !isCiphertext(pulled) ? pulled.body : await opened(pulled, key)),
+    );
+  }
+
+  /** The metadata alone; never touches the payload. */
+  async peek(url: string, o: CallOptions = {}): Promise<JsonObject> {
+    return (await this.inspect(url, o)).metadata;
+  }
+
+  /** All that is known of it without pulling it: metadata, size, expiry, sender. */
+  async inspect(url: string, o: CallOptions = {}): Promise<Peeked> {
+    const ref = parsePointer(url);
+    return abortable(this.#choice.relayFor(ref, o.signal).pointers.peek(ref.id), o.signal, 'peek');
+  }
+
+  /**
+   * What it, or a part of it, would cost a model. Consumes nothing, unless it is encrypted: then only this side can read it, so it
+   * is pulled, and the client needs a `counter`.
+   */
+  async cost(url: string, part?: PartRequest, o: CallOptions = {}): Promise<Cost> {
+    const ref = parsePointer(url);
+    if (ref.key === null) {
+      return abortable(this.#choice.relayFor(ref, o.signal).pointers.cost(ref.id, part), o.signal, 'cost');
+    }
+    const counter = this.#counter;
+    if (!counter) {
+      throw new RelayError('bad_request', {
+        what: 'Only this side can read an encrypted payload, and it has no tokenizer.',
+        hint: 'Pass a `counter` to ContextRelay, or ask the command: relay pull <url> --cost.',
+      });
+    }
+    const text = await this.pull(url, part, o);
+    return { ...(await counter.count(text)), bytes: new TextEncoder().encode(text).byteLength };
+  }
+
+  /** Revokes it at once. */
+  async delete(url: string, o: CallOptions = {}): Promise<void> {
+    const ref = parsePointer(url);
+    await abortable(this.#choice.relayFor(ref, o.signal).pointers.delete(ref.id), o.signal, 'delete');
+  }
+
+  async #pushEncrypted(
+    body: Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array>,
+    o: PushOptions,
+  ): Promise<Pushed> {
+    const plain = await wholePayload(body);
+    const key = generateFernetKey(systemEnv);
+    const token = await fernetEncrypt(key, plain, { now: systemEnv.now() });
+    const text = o.count && this.#counter ? decodeUtf8(plain) : null;
+    const pushed = await this.#send(new TextEncoder().encode(token), {
+      ...o,
+      contentType: FERNET_CONTENT_TYPE,
+      // The relay would count the ciphertext, which no model ever reads.
+      count: false,
+    });
+    const tokens = text === null ? {} : { tokens: await this.#counter!.count(text) };
+    return { ...pushed, url: pointerUrl(parsePointer(pushed.url).base!, pushed.id, key), ...tokens };
+  }
+
+  async #send(body: Uint8Array | ReadableStream<Uint8Array>, o: PushOptions): Promise<Pushed> {
+    const size = body instanceof Uint8Array ? body.byteLength : o.size;
+    const input = {
+      body,
+      size,
+      content_type: o.contentType,
+      channel: o.channel,
+      metadata: checkedMetadata(o.metadata),
+      ttl: o.ttl,
+      max_pulls: o.maxPulls,
+      visibility: o.visibility,
+      idempotency_key: o.idempotencyKey,
+      count: o.count,
+    };
+    const pushed = await abortable(this.#choice.own(o.signal).pointers.push(input), o.signal, 'push');
+    this.#choice.learn(pushed.url);
+    return pushed;
+  }
+
+  /**
+   * A pull counts once it begins. What then cannot be used (a wrong key, bytes where text was wanted) may be asked for again
+   * within a few minutes without counting twice.
+   */
+  async #use<T>(
+    url: string,
+    o: CallOptions,
+    use: (pulled: Pulled, key: string | null) => Promise<T>,
+    range?: { start: number; end: number },
+  ): Promise<T> {
+    const ref: PointerRef = parsePointer(url);
+    const repeat = this.#unfinished.get(ref.id) ?? uuid(systemEnv);
+    this.#unfinished.delete(ref.id);
+    this.#unfinished.set(ref.id, repeat);
+    if (this.#unfinished.size > MOST_UNFINISHED)
+      this.#unfinished.delete(this.#unfinished.keys().next().value!);
+    const { pointers } = this.#choice.relayFor(ref, o.signal);
+    const pulled = await abortable(
+      pointers.pull(ref.id, { idempotency_key: repeat, range }),
+      o.signal,
+      'pull',
+    );
+    try {
+      const result = await abortable(use(pulled, ref.key), o.signal, 'pull');
+      this.#unfinished.delete(ref.id);
+      return result;
+    } catch (error) {
+      await letGo(pulled.body);
+      throw error;
+    }
+  }
+}
+
+const MOST_UNFINISHED = 100;
+
+/** How every Fernet token of this century begins, with a line number in front or not. */
+const CIPHERTEXT = /^(?:.*\n)?(?:\d+[:-])?gAAAAA/;
+
+async function opened(pulled: Pulled, key: string | null): Promise<Uint8Array<ArrayBuffer>> {
+  if (key === null && isCiphertext(pulled)) throw new RelayError('key_missing');
+  const stored = await collect(pulled.body, { bytes: STORED_BYTES, what: 'a payload' });
+  return key === null ? stored : fernetDecrypt(key, stored);
+}
+
+function isCiphertext({ content_type }: Pick<Peeked, 'content_type'>): boolean {
+  return content_type === FERNET_CONTENT_TYPE;
+}
+
+function cut(bytes: Uint8Array, { start, end }: { start: number; end: number }): Uint8Array {
+  if (start < 0 || start >= bytes.byteLength || end <= start) {
+    throw new RelayError('range_not_satisfiable', { size: bytes.byteLength });
+  }
+  return bytes.slice(start, end);
+}
+
+function notText(): RelayError {
+  return new RelayError('not_text', {
+    what: 'text to give',
+    hint: 'Use pullBytes or pullStream; it does not count as another pull.',
+  });
+}
+
+function checkedMetadata(metadata: unknown): JsonObject | undefined {
+  if (metadata === undefined || metadata === null) return undefined;
+  try {
+    const plain: unknown = JSON.parse(JSON.stringify(metadata));
+    if (isJsonObject(plain)) return plain;
+  } catch {
+    // Told below, as one with everything else that is not an object of JSON.
+  }
+  throw new RelayError('bad_request', { what: 'Metadata is an object that JSON can say.' });
+}

@@ -1,0 +1,275 @@
+import type { Env } from '../base/env.ts';
+import { isRelayError, RelayError } from '../base/errors.ts';
+import { failureOf } from './http-failure.ts';
+import { collect, letGo } from './streams.ts';
+
+export interface HttpOptions {
+  /** `https://host`, with any path in front of `/push` and `/pull`. */
+  readonly baseUrl: string;
+  readonly apiKey?: string | undefined;
+  readonly fetch?: typeof fetch | undefined;
+  /** How long to wait for an answer to begin, and then for each next piece of it; in ms. */
+  readonly timeout?: number | undefined;
+  /** How often to try again what can be repeated. */
+  readonly retries?: number | undefined;
+  /** Stops whatever is under way. */
+  readonly signal?: AbortSignal | undefined;
+  readonly env?: Pick<Env, 'randomBytes'> | undefined;
+  /** For tests: how to wait. */
+  readonly sleep?: ((ms: number) => Promise<void>) | undefined;
+}
+
+export interface HttpCall {
+  readonly method: 'GET' | 'POST' | 'DELETE';
+  readonly path: string;
+  readonly query?: URLSearchParams;
+  readonly headers?: Record<string, string>;
+  readonly body?: Uint8Array | ReadableStream<Uint8Array>;
+  /** May be sent again after a failure. A body that is a stream never is. */
+  readonly repeatable: boolean;
+  /** For the message when it is stopped. */
+  readonly doing: string;
+  readonly onAttempt?: () => void;
+}
+
+export interface HttpAnswer {
+  readonly status: number;
+  readonly headers: Headers;
+  /** Fails with a RelayError when the connection breaks, stalls or is stopped. */
+  readonly body: ReadableStream<Uint8Array> | null;
+}
+
+const DEFAULT_TIMEOUT_MS = 60_000;
+const DEFAULT_RETRIES = 3;
+/** A slow line still moves this much; an upload is given the time for it on top. */
+const SLOWEST_UPLOAD_BYTES_PER_MS = 128;
+/** Told to wait longer, it is better to say so at once. */
+const LONGEST_WAIT_MS = 30_000;
+const FIRST_WAIT_MS = 200;
+const ERROR_BODY_BYTES = 64 * 1024;
+
+/** Requests to one base URL: with its key, its time limits, and a second try for what can be repeated. */
+export class HttpClient {
+  readonly base: string;
+  readonly #options: HttpOptions;
+  readonly #fetch: typeof fetch;
+
+  constructor(options: HttpOptions) {
+    this.base = checkedBase(options.baseUrl);
+    this.#options = { ...options, apiKey: checkedKey(options.apiKey) };
+    // A browser's fetch refuses to be called as a method of something else.
+    this.#fetch = options.fetch ?? ((...request) => fetch(...request));
+  }
+
+  /** `read` is part of each try: an answer that breaks off while it is read is asked for again. */
+  async run<T>(call: HttpCall, read: (answer: HttpAnswer) => Promise<T>): Promise<T> {
+    for (let attempt = 0; ; attempt++) {
+      try {
+        call.onAttempt?.();
+        return await read(await this.#send(call));
+      } catch (error) {
+        await this.pause(call, error, attempt);
+      }
+    }
+  }
+
+  /** Waits before the next try, or throws where there is none. */
+  async pause(call: Pick<HttpCall, 'repeatable' | 'doing'>, error: unknown, attempt: number): Promise<void> {
+    const { retries = DEFAULT_RETRIES, signal } = this.#options;
+    if (!call.repeatable || attempt >= retries || !isTransient(error)) throw error;
+    const told = Number(error.details.retry_after ?? 0) * 1000;
+    if (told > LONGEST_WAIT_MS) throw error;
+    const wait = Math.max(told, FIRST_WAIT_MS * 2 ** attempt * (0.5 + this.#chance()));
+    await this.#sleep(wait, signal);
+    if (signal?.aborted) throw stopped(call.doing, signal);
+  }
+
+  async #send(call: HttpCall): Promise<HttpAnswer> {
+    const { apiKey, signal } = this.#options;
+    if (signal?.aborted) throw stopped(call.doing, signal);
+    const limit = new TimeLimit(this.#options.timeout ?? DEFAULT_TIMEOUT_MS, signal);
+    const upload = new Upload(call.body);
+    const query = call.query?.size ? `?${call.query}` : '';
+    const headers = { ...call.headers, ...(apiKey ? { Authorization: `Bearer ${apiKey}` } : {}) };
+    try {
+      limit.start((upload.size ?? 0) / SLOWEST_UPLOAD_BYTES_PER_MS);
+      const response = await this.#fetch(`${this.base}${call.path}${query}`, {
+        method: call.method,
+        headers,
+        // A redirect could lead the key to another host, and a body into the void.
+        redirect: apiKey || call.method !== 'GET' ? 'manual' : 'follow',
+        signal: limit.signal,
+        ...upload.init,
+      });
+      limit.stop();
+      const body = response.body && this.#guarded(response.body, limit, call.doing);
+      if (response.ok) return { status: response.status, headers: response.headers, body };
+      throw await this.#failure(response, body);
+    } catch (error) {
+      limit.stop();
+      if (isRelayError(error)) throw error;
+      throw upload.failure ?? this.#explain(error, limit, call.doing);
+    }
+  }
+
+  async #failure(response: Response, body: ReadableStream<Uint8Array> | null): Promise<RelayError> {
+    if (response.type === 'opaqueredirect' || (response.status >= 300 && response.status < 400)) {
+      await letGo(body);
+      return redirected(this.base, response.headers.get('location'));
+    }
+    const limit = { bytes: ERROR_BODY_BYTES, what: 'an error' };
+    const text = body ? await collect(body, limit).catch(() => new Uint8Array()) : new Uint8Array();
+    return failureOf(response.status, response.headers, new TextDecoder().decode(text), this.base);
+  }
+
+  #guarded(body: ReadableStream<Uint8Array>, limit: TimeLimit, doing: string): ReadableStream<Uint8Array> {
+    const reader = body.getReader();
+    return new ReadableStream(
+      {
+        pull: async (controller) => {
+          try {
+            limit.start();
+            const next = await reader.read();
+            if (next.done) controller.close();
+            else controller.enqueue(next.value);
+          } catch (error) {
+            throw this.#explain(error, limit, doing);
+          } finally {
+            limit.stop();
+          }
+        },
+        cancel: (reason) => reader.cancel(reason),
+      },
+      { highWaterMark: 0 },
+    );
+  }
+
+  #explain(error: unknown, limit: TimeLimit, doing: string): RelayError {
+    const { signal } = this.#options;
+    if (signal?.aborted) return stopped(doing, signal);
+    if (limit.passed)
+      return new RelayError('timeout', { what: `no answer from ${this.base} within ${limit.seconds} s` });
+    return new RelayError('unreachable', { what: this.base }, error);
+  }
+
+  #chance(): number {
+    const bytes = this.#options.env?.randomBytes(1) ?? crypto.getRandomValues(new Uint8Array(1));
+    return bytes[0]! / 256;
+  }
+
+  #sleep(ms: number, signal: AbortSignal | undefined): Promise<void> {
+    if (this.#options.sleep) return this.#options.sleep(ms);
+    return new Promise((resolve) => {
+      const done = () => {
+        clearTimeout(timer);
+        signal?.removeEventListener('abort', done);
+        resolve();
+      };
+      const timer = setTimeout(done, ms);
+      signal?.addEventListener('abort', done);
+    });
+  }
+}
+
+/** Ends one try when nothing moves for too long, or when the caller's own signal says so. */
+class TimeLimit {
+  readonly seconds: number;
+  readonly signal: AbortSignal;
+  readonly #ms: number;
+  readonly #controller = new AbortController();
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  passed = false;
+
+  constructor(ms: number, signal: AbortSignal | undefined) {
+    this.#ms = ms;
+    this.seconds = ms / 1000;
+    this.signal = signal ? AbortSignal.any([signal, this.#controller.signal]) : this.#controller.signal;
+  }
+
+  start(extra = 0): void {
+    if (!Number.isFinite(this.#ms)) return;
+    this.#timer = setTimeout(() => {
+      this.passed = true;
+      this.#controller.abort();
+    }, this.#ms + extra);
+  }
+
+  stop(): void {
+    clearTimeout(this.#timer);
+  }
+}
+
+/** The body of a request. Of a stream it remembers why it failed: fetch would only say that it did. */
+class Upload {
+  readonly size: number | null;
+  readonly init: RequestInit & { duplex?: 'half' };
+  failure: RelayError | null = null;
+
+  constructor(body: Uint8Array | ReadableStream<Uint8Array> | undefined) {
+    this.size = body instanceof Uint8Array ? body.byteLength : null;
+    if (body === undefined) this.init = {};
+    else if (body instanceof Uint8Array) this.init = { body: body as Uint8Array<ArrayBuffer> };
+    else this.init = { body: this.#remembering(body), duplex: 'half' };
+  }
+
+  #remembering(body: ReadableStream<Uint8Array>): ReadableStream<Uint8Array> {
+    const reader = body.getReader();
+    return new ReadableStream<Uint8Array>(
+      {
+        pull: async (controller) => {
+          try {
+            const next = await reader.read();
+            if (next.done) controller.close();
+            else controller.enqueue(next.value);
+          } catch (error) {
+            this.failure = isRelayError(error)
+              ? error
+              : new RelayError('aborted', { what: 'the stream to push broke off' }, error);
+            throw error;
+          }
+        },
+        cancel: (reason) => reader.cancel(reason),
+      },
+      { highWaterMark: 0 },
+    );
+  }
+}
+
+function isTransient(error: unknown): error is RelayError {
+  return isRelayError(error) && [408, 429, 503].includes(error.status) && error.details.final !== true;
+}
+
+function stopped(doing: string, signal: AbortSignal): RelayError {
+  return new RelayError('aborted', { what: doing }, signal.reason);
+}
+
+function redirected(base: string, location: string | null): RelayError {
+  const to = location && URL.canParse(location, base) ? ` to ${new URL(location, base).origin}` : '';
+  return new RelayError('bad_request', {
+    what: `${base} redirects${to}, which was not followed: the key and the payload go to no other place.`,
+    hint: 'Use the address it redirects to as the base URL, if it is yours.',
+  });
+}
+
+/** A header takes no other characters; a key from a file often has a line end behind it. */
+function checkedKey(key: string | undefined): string | undefined {
+  const trimmed = key?.trim();
+  if (!trimmed) return undefined;
+  if (/^[\x21-\x7e]+$/.test(trimmed)) return trimmed;
+  throw new RelayError('bad_request', {
+    what: 'The API key has characters in it that no key has.',
+    hint: 'It looks like cr_live_…; check CONTEXTRELAY_API_KEY.',
+  });
+}
+
+function checkedBase(text: string): string {
+  const refuse = (what: string) =>
+    new RelayError('bad_request', { what, hint: 'It looks like https://relay.example.com.' });
+  if (!URL.canParse(text)) throw refuse('The base URL is not a URL.');
+  const url = new URL(text);
+  if (url.protocol !== 'http:' && url.protocol !== 'https:') {
+    throw refuse('The base URL does not begin with http:// or https://.');
+  }
+  if (url.username || url.password) throw refuse('The base URL has a user name or password in it.');
+  return (url.origin + url.pathname).replace(/\/+$/, '');
+}

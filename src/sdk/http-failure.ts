@@ -1,0 +1,73 @@
+import { type ErrorCode, isErrorCode, RelayError } from '../base/errors.ts';
+
+/** What a relay answered, as the error it threw there; what something else answered, as near to that as its status tells. */
+export function failureOf(status: number, headers: Headers, body: string, base: string): RelayError {
+  const told = parse(body);
+  const seconds = retryAfter(headers);
+  const details: Record<string, unknown> = seconds === null ? {} : { retry_after: seconds };
+  const code = isErrorCode(told.code) ? told.code : codeOf(status);
+  if (typeof told.hint === 'string') details.hint = plain(told.hint);
+  const error = new RelayError(code, { ...details, what: base });
+  error.message =
+    typeof told.error === 'string' ? plain(told.error) : `${base} answered with HTTP status ${status}.`;
+  return error;
+}
+
+/** It answers, but not as a relay would; asking again will not change that. */
+export function notARelay(base: string, what: string): RelayError {
+  const error = new RelayError('unreachable', {
+    what: base,
+    final: true,
+    hint: 'Check the address: CONTEXTRELAY_URL, or the host in the pointer.',
+  });
+  error.message = `What answers at ${base} is not a relay: ${what}.`;
+  return error;
+}
+
+function codeOf(status: number): ErrorCode {
+  return BY_STATUS[status] ?? (status >= 500 ? 'internal' : 'bad_request');
+}
+
+const BY_STATUS: Record<number, ErrorCode> = {
+  401: 'unauthorized',
+  402: 'over_quota',
+  403: 'forbidden',
+  404: 'not_found',
+  405: 'method_not_allowed',
+  408: 'timeout',
+  409: 'conflict',
+  413: 'too_large',
+  416: 'range_not_satisfiable',
+  425: 'busy',
+  429: 'rate_limited',
+  431: 'too_large',
+  502: 'unreachable',
+  503: 'busy',
+  504: 'unreachable',
+  507: 'store_full',
+};
+
+/** Seconds, from either form of the header. */
+function retryAfter(headers: Headers): number | null {
+  const value = headers.get('retry-after');
+  if (value === null) return null;
+  if (/^\d+$/.test(value)) return Number(value);
+  const at = Date.parse(value);
+  const now = Date.parse(headers.get('date') ?? '');
+  return Number.isNaN(at) || Number.isNaN(now) ? null : Math.max(0, (at - now) / 1000);
+}
+
+/** It may be shown in a terminal, and whoever wrote it may be a stranger. */
+function plain(text: string): string {
+  const clean = text.replace(/\p{Cc}+/gu, ' ');
+  return clean.length > 500 ? `${clean.slice(0, 500)}…` : clean;
+}
+
+function parse(body: string): { error?: unknown; code?: unknown; hint?: unknown } {
+  try {
+    const parsed: unknown = JSON.parse(body);
+    return typeof parsed === 'object' && parsed !== null ? parsed : {};
+  } catch {
+    return {};
+  }
+}

@@ -1,0 +1,78 @@
+import type { PointerRef } from '../base/pointer-url.ts';
+import { parsePointer } from '../base/pointer-url.ts';
+import { HttpRelay } from './http-relay.ts';
+import { type ContextRelayOptions, connection, originOf } from './options.ts';
+
+type PointerRelay = NonNullable<ContextRelayOptions['relay']>;
+
+/** Decides which relay a pointer is asked from, and which of them may see the key. */
+export class RelayChoice {
+  readonly #options: ContextRelayOptions;
+  readonly #given: PointerRelay | null;
+  readonly #baseUrl: string | null;
+  readonly #apiKey: string | undefined;
+  readonly #ownBases: Set<string>;
+  /** Origins that the key may be sent to. */
+  readonly #origins: Set<string | null>;
+
+  constructor(options: ContextRelayOptions) {
+    this.#options = options;
+    this.#given = options.relay ?? null;
+    const { baseUrl, apiKey } = this.#given
+      ? { baseUrl: options.baseUrl ?? null, apiKey: options.apiKey }
+      : connection(options);
+    this.#baseUrl = baseUrl;
+    this.#apiKey = apiKey;
+    const bases = [...(baseUrl ? [baseUrl] : []), ...(options.ownBases ?? [])];
+    this.#ownBases = new Set(bases.map(plainBase));
+    this.#origins = new Set(bases.map(originOf));
+    // A wrong base URL or key is told here, and not at the first push.
+    if (!this.#given) this.own();
+  }
+
+  /** A stream can be sent as it comes, or has to be whole first: browsers send none over plain HTTP/1.1. */
+  get canStream(): boolean {
+    return (
+      this.#given !== null ||
+      !('document' in globalThis || 'WorkerGlobalScope' in globalThis) ||
+      isCloudflare()
+    );
+  }
+
+  own(signal?: AbortSignal): PointerRelay {
+    return this.#given ?? this.#http(this.#baseUrl!, this.#apiKey, signal);
+  }
+
+  relayFor(ref: PointerRef, signal?: AbortSignal): PointerRelay {
+    if (ref.base === null || this.#ownBases.has(plainBase(ref.base))) return this.own(signal);
+    const mayKnow = this.#origins.has(originOf(ref.base));
+    return this.#http(ref.base, mayKnow ? this.#apiKey : undefined, signal);
+  }
+
+  /**
+   * A relay may give out pointers under its public address, which this client did not know. They are still asked for at the
+   * base URL: what is learnt here sends the key nowhere new.
+   */
+  learn(url: string): void {
+    const base = URL.canParse(url) ? parsePointer(url).base : null;
+    if (base !== null && this.#ownBases.size < MOST_BASES) this.#ownBases.add(plainBase(base));
+  }
+
+  #http(baseUrl: string, apiKey: string | undefined, signal: AbortSignal | undefined): PointerRelay {
+    const { fetch, timeout, retries } = this.#options;
+    return new HttpRelay({ baseUrl, apiKey, fetch, timeout, retries, signal });
+  }
+}
+
+const MOST_BASES = 16;
+
+/** As it stands in a pointer; the routes under `/v1` are the same ones. */
+function plainBase(base: string): string {
+  const url = URL.canParse(base) ? new URL(base) : null;
+  return (url ? url.origin + url.pathname : base).replace(/\/+$/, '').replace(/\/v1$/, '');
+}
+
+function isCloudflare(): boolean {
+  const { navigator } = globalThis as { navigator?: { userAgent?: string } };
+  return navigator?.userAgent === 'Cloudflare-Workers';
+}

@@ -1,0 +1,74 @@
+import { RelayError } from '../base/errors.ts';
+
+/*
+ * Readers are asked by hand and not with `for await`: not every browser can iterate a stream.
+ */
+
+/** The whole stream in one piece, or `too_large` as soon as it passes the limit. */
+export async function collect(
+  body: Uint8Array | ReadableStream<Uint8Array>,
+  limit: { bytes: number; what: string; named?: number },
+): Promise<Uint8Array<ArrayBuffer>> {
+  const refuse = () => new RelayError('too_large', { what: limit.what, limit: limit.named ?? limit.bytes });
+  if (body instanceof Uint8Array) {
+    if (body.byteLength > limit.bytes) throw refuse();
+    return body as Uint8Array<ArrayBuffer>;
+  }
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  const reader = body.getReader();
+  for (let next = await reader.read(); !next.done; next = await reader.read()) {
+    size += next.value.byteLength;
+    if (size > limit.bytes) {
+      await reader.cancel().catch(() => {});
+      throw refuse();
+    }
+    chunks.push(next.value);
+  }
+  const whole = new Uint8Array(size);
+  let at = 0;
+  for (const chunk of chunks) {
+    whole.set(chunk, at);
+    at += chunk.byteLength;
+  }
+  return whole;
+}
+
+export function streamOf(body: Uint8Array | ReadableStream<Uint8Array>): ReadableStream<Uint8Array> {
+  if (!(body instanceof Uint8Array)) return body;
+  return new ReadableStream({
+    start(controller) {
+      if (body.byteLength > 0) controller.enqueue(body);
+      controller.close();
+    },
+  });
+}
+
+/** Passes each chunk through `see`, which may throw; the source is then let go. */
+export function watched(
+  body: ReadableStream<Uint8Array>,
+  see: (chunk: Uint8Array) => void,
+): ReadableStream<Uint8Array> {
+  const reader = body.getReader();
+  return new ReadableStream(
+    {
+      async pull(controller) {
+        const next = await reader.read();
+        if (next.done) return controller.close();
+        try {
+          see(next.value);
+        } catch (error) {
+          await reader.cancel(error).catch(() => {});
+          throw error;
+        }
+        controller.enqueue(next.value);
+      },
+      cancel: (reason) => reader.cancel(reason),
+    },
+    { highWaterMark: 0 },
+  );
+}
+
+export async function letGo(body: Uint8Array | ReadableStream<Uint8Array> | null): Promise<void> {
+  if (body && !(body instanceof Uint8Array)) await body.cancel().catch(() => {});
+}

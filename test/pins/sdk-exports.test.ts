@@ -1,0 +1,32 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import * as sdk from '../../src/sdk/index.ts';
+
+test('the SDK exports exactly this', () => {
+  assert.deepEqual(Object.keys(sdk).sort(), ['ContextRelay', 'RelayError']);
+});
+
+test('a client has exactly these methods', () => {
+  assert.deepEqual(Object.getOwnPropertyNames(sdk.ContextRelay.prototype).sort(), [
+    'constructor',
+    'cost',
+    'delete',
+    'inspect',
+    'peek',
+    'pull',
+    'pullBytes',
+    'pullPart',
+    'pullStream',
+    'push',
+    'pushDetailed',
+  ]);
+});
+
+test('an error has exactly these fields for a program to look at', () => {
+  const error = new sdk.RelayError('not_found', { what: 'that pointer' });
+  assert.equal(error.name, 'RelayError');
+  assert.equal(error.code, 'not_found');
+  assert.equal(error.status, 404);
+  assert.equal(error.exit, 3);
+  assert.deepEqual(Object.keys(error.toJSON()), ['error', 'code', 'hint']);
+});

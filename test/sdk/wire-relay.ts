@@ -1,0 +1,193 @@
+import { createHash, randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { PartRequest } from '../../src/base/parts/part-request.ts';
+import { parsePartRequest } from '../../src/base/parts/part-request.ts';
+import { re2Matcher } from '../../src/base/parts/re2-matcher.ts';
+import { takePart } from '../../src/base/parts/take-part.ts';
+
+export interface Seen {
+  readonly method: string;
+  readonly path: string;
+  readonly query: URLSearchParams;
+  readonly headers: IncomingMessage['headers'];
+  readonly body: Buffer;
+}
+
+interface Stored {
+  readonly body: Buffer;
+  readonly metadata: string;
+  readonly type: string;
+  readonly channel: string | null;
+}
+
+/** Answers in place of the relay; false lets the relay answer. `n` counts from 0. */
+type Trouble = (seen: Seen, response: ServerResponse, n: number) => boolean | Promise<boolean>;
+
+/**
+ * The wire as the SDK sees it, on a real socket, and as little behind it as will do. The relay proper has its own tests; this
+ * one can be made to fail at will.
+ */
+export class WireRelay implements AsyncDisposable {
+  readonly seen: Seen[] = [];
+  readonly stored = new Map<string, Stored>();
+  readonly #server: Server;
+  readonly #repeated = new Map<string, string>();
+  trouble: Trouble = () => false;
+  /** What its pointers begin with, where that is not its own address. */
+  publicUrl: string | null = null;
+
+  private constructor(server: Server) {
+    this.#server = server;
+  }
+
+  static async start(): Promise<WireRelay> {
+    const server = createServer({ maxHeaderSize: 64 * 1024 });
+    const relay = new WireRelay(server);
+    server.on('request', (request, response) => {
+      relay.#take(request, response).catch(() => response.destroy());
+    });
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    return relay;
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+  }
+
+  /** Of every request so far. */
+  headers(name: string): (string | undefined)[] {
+    return this.seen.map((seen) => seen.headers[name] as string | undefined);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#server.closeAllConnections();
+    this.#server.close();
+    await once(this.#server, 'close');
+  }
+
+  async #take(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const url = new URL(request.url!, 'http://x');
+    const chunks: Buffer[] = [];
+    for await (const chunk of request) chunks.push(chunk);
+    const seen: Seen = {
+      method: request.method!,
+      path: url.pathname,
+      query: url.searchParams,
+      headers: request.headers,
+      body: Buffer.concat(chunks),
+    };
+    this.seen.push(seen);
+    if (await this.trouble(seen, response, this.seen.length - 1)) return;
+    if (seen.method === 'POST') return this.#push(seen, response);
+    const [, verb, id] = seen.path.split('/');
+    const stored = this.stored.get(id!);
+    if (!stored) return fail(response, 404, 'not_found');
+    if (seen.method === 'DELETE') {
+      this.stored.delete(id!);
+      response.writeHead(204).end();
+    } else if (verb === 'peek') {
+      response
+        .writeHead(200, { ...describe(stored), 'Content-Type': 'application/json' })
+        .end(stored.metadata);
+    } else await pull(stored, seen, response);
+  }
+
+  #push(seen: Seen, response: ServerResponse): void {
+    const isEnvelope = seen.headers['content-type']?.startsWith('application/json');
+    const fields = isEnvelope ? JSON.parse(seen.body.toString()) : null;
+    const header = seen.headers['relay-metadata'] as string | undefined;
+    const key = seen.headers['idempotency-key'] as string | undefined;
+    const id = (key && this.#repeated.get(key)) || randomUUID();
+    if (key) this.#repeated.set(key, id);
+    const channel = fields?.channel ?? seen.query.get('channel');
+    const body = fields ? Buffer.from(fields.data) : seen.body;
+    if (body.length === 0) {
+      fail(response, 400, 'empty_payload');
+      return;
+    }
+    const metadata = fields?.metadata
+      ? JSON.stringify(fields.metadata)
+      : Buffer.from(header ?? 'e30', 'base64url').toString();
+    const type =
+      fields?.content_type ?? decodeURIComponent((seen.headers['relay-content-type'] as string) ?? '');
+    this.stored.set(id, { body, metadata, type, channel });
+    const tokens = { tokens: 7, tokenizer: 'o200k_base', estimated: false };
+    response.writeHead(200, { 'Content-Type': 'application/json' }).end(
+      JSON.stringify({
+        url: `${this.publicUrl ?? this.url}/pull/${id}`,
+        id,
+        channel,
+        expires_at: '2030-01-01T00:00:00.000Z',
+        size: body.length,
+        ...(seen.query.get('count') === '1' ? { tokens } : {}),
+      }),
+    );
+  }
+}
+
+export function fail(
+  response: ServerResponse,
+  status: number,
+  code: string,
+  headers: Record<string, string> = {},
+): void {
+  const body = { error: `Refused with ${code}.`, code, hint: `Mind ${code}.` };
+  response.writeHead(status, { 'Content-Type': 'application/json', ...headers }).end(JSON.stringify(body));
+}
+
+async function pull(stored: Stored, seen: Seen, response: ServerResponse): Promise<void> {
+  const { query } = seen;
+  const part: PartRequest | null = parsePartRequest({
+    lines: query.get('lines'),
+    grep: query.get('grep'),
+    context: query.get('context'),
+    ignore_case: query.get('ignore_case'),
+    json: query.get('json'),
+    outline: query.get('outline'),
+  });
+  const taken = part && (await takePart(new Uint8Array(stored.body), part, re2Matcher));
+  if (query.get('cost') === '1') {
+    const bytes = taken ? Buffer.byteLength(taken.text) : stored.body.length;
+    response
+      .writeHead(200)
+      .end(JSON.stringify({ tokens: 3, tokenizer: 'o200k_base', estimated: true, bytes }));
+  } else if (taken) {
+    const headers = {
+      'Relay-Part': encodeURIComponent(taken.about),
+      ...(taken.truncated ? { 'Relay-Truncated': '1' } : {}),
+    };
+    response.writeHead(200, headers).end(taken.text);
+  } else {
+    const size = stored.body.length;
+    const range = /^bytes=(\d+)-(\d+)$/.exec(seen.headers.range ?? '');
+    const [start, end] = range ? [Number(range[1]), Math.min(Number(range[2]) + 1, size)] : [0, size];
+    if (start >= size) return fail(response, 416, 'range_not_satisfiable');
+    response
+      .writeHead(range ? 206 : 200, {
+        ...describe(stored),
+        'Relay-Metadata': Buffer.from(stored.metadata).toString('base64url'),
+        'Content-Length': String(end - start),
+        ...(range ? { 'Content-Range': `bytes ${start}-${end - 1}/${size}` } : {}),
+      })
+      .end(stored.body.subarray(start, end));
+  }
+}
+
+export function describe(stored: Stored): Record<string, string> {
+  const sha256 = createHash('sha256').update(stored.body).digest('hex');
+  return {
+    ETag: `"${sha256}"`,
+    'Relay-Size': String(stored.body.length),
+    'Relay-Text': stored.body.equals(Buffer.from(stored.body.toString())) ? '1' : '0',
+    'Relay-Created-At': '2029-12-31T00:00:00.000Z',
+    'Relay-Expires-At': '2030-01-01T00:00:00.000Z',
+    'Relay-From': encodeURIComponent('Zoë'),
+    'Relay-Visibility': 'link',
+    'Relay-Tokens': '12; o200k_base; estimated',
+    ...(stored.type ? { 'Relay-Content-Type': encodeURIComponent(stored.type) } : {}),
+    ...(stored.channel ? { 'Relay-Channel': encodeURIComponent(stored.channel) } : {}),
+  };
+}
