@@ -49,7 +49,7 @@ async function resolve(url: string, relay: Relay, own: readonly string[]): Promi
   const ref = parsePointer(url);
   const here = pointerUrl(STORE, ref.id, ref.key);
   if (ref.base === null) return here;
-  const ours = own.includes(ref.base);
+  const ours = own.some((base) => byNumber(base) === byNumber(ref.base!));
   if (!ours && !isLoopback(ref.base)) return url;
   if (await holds(relay, ref)) return here;
   const { askHealth } = await import('./server-health.ts');
@@ -59,6 +59,11 @@ async function resolve(url: string, relay: Relay, own: readonly string[]): Promi
 
 function isLoopback(base: string): boolean {
   return /^https?:\/\/(127(\.\d+){3}|localhost|\[::1\])(:\d+)?$/.test(base);
+}
+
+/** `localhost` is the same place under another name. */
+function byNumber(base: string): string {
+  return base.replace(/(?<=^https?:\/\/)localhost(?=[:/]|$)/, '127.0.0.1');
 }
 
 async function holds(relay: Relay, { id }: PointerRef): Promise<boolean> {

@@ -6,11 +6,17 @@ export interface Section {
   readonly names: readonly string[];
 }
 
+/** Where it is shown. */
+export interface Look {
+  readonly style: Style;
+  readonly width: number;
+}
+
 /** `relay --help`, or the help of a group such as `relay thread --help`. */
 export function groupHelp(
   path: readonly string[],
   group: Group,
-  style: Style,
+  { style, width: columns }: Look,
   sections: readonly Section[] = [],
 ): string {
   const name = path.join(' ');
@@ -27,21 +33,21 @@ export function groupHelp(
   if (others.length > 0) {
     lines.push(style.bold(sections.length > 0 ? 'More' : 'Commands'), ...others.map(row), '');
   }
-  lines.push(style.bold('Options everywhere'), ...flagRows(GLOBAL_FLAGS, style), '');
+  lines.push(style.bold('Options everywhere'), ...flagRows(GLOBAL_FLAGS, style, columns), '');
   const anyGroup = shown.some(([, node]) => isGroup(node));
   lines.push(style.dim(`${name} <command> --help shows ${anyGroup ? 'more, with examples' : 'examples'}.`));
   return lines.join('\n');
 }
 
-export function commandHelp(path: readonly string[], command: Command, style: Style): string {
+export function commandHelp(path: readonly string[], command: Command, { style, width }: Look): string {
   const name = path.join(' ');
   const flags = command.flags ?? {};
   const usage = [name, command.usage, Object.keys(flags).length > 0 ? '[options]' : '']
     .filter(Boolean)
     .join(' ');
   const lines = [command.summary, '', `${style.bold('Usage')}  ${usage}`];
-  if (command.details) lines.push('', command.details.trim());
-  if (Object.keys(flags).length > 0) lines.push('', style.bold('Options'), ...flagRows(flags, style));
+  if (command.details) lines.push('', wrap(command.details, width));
+  if (Object.keys(flags).length > 0) lines.push('', style.bold('Options'), ...flagRows(flags, style, width));
   lines.push('', style.bold('Examples'));
   for (const [line, what] of command.examples)
     lines.push(`  ${style.cyan(line)}`, `      ${style.dim(what)}`);
@@ -49,11 +55,35 @@ export function commandHelp(path: readonly string[], command: Command, style: St
   return lines.join('\n');
 }
 
-function flagRows(flags: Flags, style: Style): string[] {
+function flagRows(flags: Flags, style: Style, columns: number): string[] {
   const names = Object.entries(flags).map(([key, flag]) => {
     const value = flag.type === 'string' ? ` ${flag.value ?? 'VALUE'}` : '';
     return `${flag.short ? `-${flag.short}, ` : ''}--${key}${value}`;
   });
   const width = Math.max(...names.map((name) => name.length)) + 2;
-  return Object.values(flags).map((flag, i) => `  ${style.cyan(names[i]!.padEnd(width))}${flag.help}`);
+  const hanging = `\n${' '.repeat(width + 2)}`;
+  return Object.values(flags).map((flag, i) => {
+    const help = wrap(flag.help, Math.max(30, columns - width - 2)).replaceAll('\n', hanging);
+    return `  ${style.cyan(names[i]!.padEnd(width))}${help}`;
+  });
+}
+
+/** Paragraphs are set anew; a line that is indented stays as it is. */
+function wrap(text: string, width: number): string {
+  const lines: string[] = [];
+  let open = false;
+  for (const line of text.trim().split('\n')) {
+    const kept = line.trim() === '' || /^\s/.test(line);
+    if (kept) lines.push(line.trimEnd());
+    else {
+      for (const word of line.trim().split(/\s+/)) {
+        const fits = open && lines.at(-1)!.length + 1 + word.length <= width;
+        if (fits) lines[lines.length - 1] += ` ${word}`;
+        else lines.push(word);
+        open = true;
+      }
+    }
+    if (kept) open = false;
+  }
+  return lines.join('\n');
 }

@@ -1,6 +1,5 @@
 import type { TokenCount } from '../../base/tokens.ts';
 import type { Project } from '../../domain/projects/project.ts';
-import type { Swept, Usage } from '../../kernel/engine.ts';
 import type { ContextRelay } from '../../sdk/context-relay.ts';
 
 /** What the program offers to its commands; the app puts it together, and loads each part when it is called. */
@@ -38,8 +37,16 @@ export interface OpenClient extends AsyncDisposable {
 }
 
 export interface LocalStore extends AsyncDisposable {
-  sweep(): Promise<Swept>;
-  usage(): Promise<Usage>;
+  sweep(): Promise<{ readonly blobs: number; readonly records: number; readonly bytes: number }>;
+  usage(): Promise<StoreUsage>;
+}
+
+export interface StoreUsage {
+  readonly blobs: { readonly count: number; readonly bytes: number };
+  readonly records: number;
+  readonly entries: number;
+  /** What it takes on disk, all in all. */
+  readonly diskBytes: number;
 }
 
 /** The server that serves the local store. */

@@ -28,7 +28,7 @@ export async function runCli(
     const parsed = parse(path, command, tail);
     io = makeIo(terminal, { json: parsed.json, noColor: parsed.values['no-color'] === true });
     if (parsed.values.help) {
-      io.print(commandHelp(path, command, io.style));
+      io.print(commandHelp(path, command, io));
       return EXIT.ok;
     }
     const host = makeHost({ home: text(parsed.values.home), url: text(parsed.values.url) });
@@ -82,7 +82,7 @@ function groupCalled(path: string[], group: Group, tail: string[], io: Io, versi
     io.print(version);
     return EXIT.ok;
   }
-  const help = groupHelp(path, group, io.style, path.length === 1 ? SECTIONS : []);
+  const help = groupHelp(path, group, io, path.length === 1 ? SECTIONS : []);
   const unknown = tail.find(
     (word) => word.startsWith('-') && !['-h', '--help', '--json', '--no-color'].includes(word),
   );
