@@ -1,0 +1,79 @@
+import { htmlText } from './html-text.ts';
+
+/** Who wrote to whom about what, and the text of the message. */
+export function emailText(raw: string): string {
+  const split = /\r?\n\r?\n/.exec(raw);
+  const head = split ? raw.slice(0, split.index) : raw;
+  const body = split ? raw.slice(split.index + split[0].length) : '';
+  const headers = readHeaders(head);
+  if (headers.size === 0) return raw;
+  const shown = ['from', 'to', 'cc', 'date', 'subject']
+    .filter((name) => headers.has(name))
+    .map((name) => `${name[0]!.toUpperCase()}${name.slice(1)}: ${decodeWords(headers.get(name)!)}`);
+  return `${shown.join('\n')}\n\n${bodyText(headers, body, 3).trim()}`;
+}
+
+type Headers = Map<string, string>;
+
+function readHeaders(head: string): Headers {
+  const headers: Headers = new Map();
+  for (const line of head.replace(/\r?\n[ \t]+/g, ' ').split(/\r?\n/)) {
+    const match = /^([\w-]+):\s*(.*)$/.exec(line);
+    if (match) headers.set(match[1]!.toLowerCase(), match[2]!);
+  }
+  return headers;
+}
+
+/** Of several parts the plain one, or the first that is text at all. */
+function bodyText(headers: Headers, body: string, depth: number): string {
+  const type = headers.get('content-type') ?? 'text/plain';
+  const boundary = /boundary="?([^";]+)"?/i.exec(type)?.[1];
+  if (/^multipart\//i.test(type) && boundary && depth > 0) {
+    const parts = body
+      .split(`--${boundary}`)
+      .slice(1)
+      .filter((part) => !part.startsWith('--'))
+      .map((part) => {
+        const split = /\r?\n\r?\n/.exec(part);
+        const inner = readHeaders(split ? part.slice(0, split.index) : '');
+        return { inner, content: split ? part.slice(split.index + split[0].length) : part };
+      });
+    const kind = (part: (typeof parts)[number]) => part.inner.get('content-type') ?? 'text/plain';
+    const best =
+      parts.find((part) => /^text\/plain/i.test(kind(part))) ??
+      parts.find((part) => /^(?:text\/html|multipart\/)/i.test(kind(part)));
+    return best
+      ? bodyText(best.inner, best.content, depth - 1)
+      : `(${parts.length} parts, none of them text)`;
+  }
+  const text = decodeBody(body, headers.get('content-transfer-encoding') ?? '');
+  return /^text\/html/i.test(type) ? htmlText(text) : text;
+}
+
+function decodeBody(body: string, encoding: string): string {
+  if (/^quoted-printable/i.test(encoding)) return quotedPrintable(body.replace(/=\r?\n/g, ''));
+  if (!/^base64/i.test(encoding)) return body;
+  try {
+    const bytes = Uint8Array.from(atob(body.replace(/\s/g, '')), (char) => char.charCodeAt(0));
+    return new TextDecoder().decode(bytes);
+  } catch {
+    return body;
+  }
+}
+
+function quotedPrintable(text: string): string {
+  return text.replace(/(?:=[0-9A-Fa-f]{2})+/g, (run) => {
+    const bytes = run
+      .slice(1)
+      .split('=')
+      .map((hex) => Number.parseInt(hex, 16));
+    return new TextDecoder().decode(Uint8Array.from(bytes));
+  });
+}
+
+/** `=?utf-8?q?Gr=C3=BC=C3=9Fe?=` as people see it. */
+function decodeWords(header: string): string {
+  return header.replace(/=\?[\w-]+\?([bqBQ])\?([^?]*)\?=/g, (_, kind: string, text: string) =>
+    decodeBody(text.replaceAll('_', ' '), kind.toLowerCase() === 'q' ? 'quoted-printable' : 'base64'),
+  );
+}
