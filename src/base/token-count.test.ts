@@ -96,6 +96,23 @@ test('a long text is counted in slices and still exactly', () => {
   });
 });
 
+test('where a token might span the end of a slice, the figure is exact or says that it is not', () => {
+  const random = chance(11);
+  const alphabets = [
+    [';', '\n', '/'],
+    ['a', "'ll", '\n'],
+    ['東', '。', '、'],
+    ['A', 'b', '9'],
+    ['é', ' ', "'"],
+  ];
+  for (const alphabet of alphabets) {
+    let text = '';
+    while (text.length < 20_000) text += alphabet[Math.floor(random() * alphabet.length)];
+    const { tokens, estimated } = countTokens(text);
+    if (!estimated) assert.equal(tokens, reference(text, plain), JSON.stringify(alphabet));
+  }
+});
+
 test('a run that no slice can end in makes an estimate that says so', () => {
   const { tokens, estimated } = countTokens('a'.repeat(50_000));
   assert.equal(estimated, true);
