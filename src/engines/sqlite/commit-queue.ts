@@ -79,7 +79,7 @@ export class CommitQueue {
     return this.#waiting.splice(0, count);
   }
 
-  async #commit(batch: readonly Waiting[]): Promise<void> {
+  async #commit(batch: readonly Waiting[], lastTry = false): Promise<void> {
     try {
       await this.#db.patiently(() => this.#db.sql('BEGIN IMMEDIATE').run());
     } catch (error) {
@@ -95,19 +95,26 @@ export class CommitQueue {
     } catch (error) {
       this.#rollback();
       changes.takeBack(0);
-      return this.#failed(batch, error);
+      const again = !lastTry && endsTransaction(error);
+      if (again) return this.#oneByOne(batch);
+      batch[0]!.reject(translated(error, this.#db.path));
+      return;
     }
     this.#committed(changes.streams);
     for (const answer of answers) answer();
   }
 
-  /** What failed together is tried one by one, so that only those fail that have to: a full disk may take the small. */
-  async #failed(batch: readonly Waiting[], error: unknown): Promise<void> {
-    if (batch.length > 1) {
-      for (const each of batch) await this.#commit([each]);
-    } else {
-      batch[0]!.reject(translated(error, this.#db.path));
+  /**
+   * What failed together is tried apart, so that only those fail that have to. On a full disk a checkpoint may make
+   * room first: the WAL then starts anew inside the space it has.
+   */
+  async #oneByOne(batch: readonly Waiting[]): Promise<void> {
+    try {
+      this.#db.sql('PRAGMA wal_checkpoint(PASSIVE)').get();
+    } catch {
+      // Then there is no room for that either.
     }
+    for (const each of batch) await this.#commit([each], true);
   }
 
   #saved(each: Waiting, changes: Changes): () => void {

@@ -8,6 +8,9 @@ import { isBusy, translated } from './failure.ts';
  */
 const BUSY_TIMEOUT_MS = 5;
 
+/** At most, and at random: short, so that nobody who has waited long waits longer still. */
+const PAUSE_MS = 4;
+
 /** Far longer than any fair wait; whoever holds the lock as long is stuck. */
 const PATIENCE_MS = 30_000;
 
@@ -47,13 +50,13 @@ export class Database {
   /** Runs `work`, again while others are in the way. It must be repeatable: it reads, or it begins a transaction. */
   async patiently<T>(work: () => T): Promise<T> {
     const start = performance.now();
-    for (let round = 0; ; round++) {
+    for (;;) {
       try {
         return work();
       } catch (error) {
         if (!isBusy(error) || performance.now() - start > PATIENCE_MS) throw translated(error, this.path);
       }
-      await pause(Math.random() * Math.min(20, 2 + round));
+      await pause(Math.random() * PAUSE_MS);
     }
   }
 

@@ -1,10 +1,11 @@
-import { closeSync, fstatSync, mkdirSync, openSync, readSync, statSync } from 'node:fs';
+import { closeSync, fstatSync, fsyncSync, linkSync, openSync, readSync, rmSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { RelayError } from '../../base/errors.ts';
 import type { EngineLimits } from '../../kernel/engine.ts';
+import { DRAFTS } from './body-files.ts';
 import { Database } from './database.ts';
 import { translated } from './failure.ts';
-import { syncFolderNow } from './folder-sync.ts';
+import { FolderSync } from './folder-sync.ts';
 import { APPLICATION_ID, FORMAT, PAGE_BYTES, STEPS } from './schema.ts';
 
 export const DATABASE_FILE = 'relay.db';
@@ -17,7 +18,6 @@ const MAGIC = 'SQLite format 3\0';
 
 /** What the first bytes of the file say, read without SQLite, which would leave files beside it. */
 interface Look {
-  readonly format: number;
   readonly wal: boolean;
 }
 
@@ -32,23 +32,25 @@ export async function openDatabase(
 ): Promise<Database> {
   const path = join(home, DATABASE_FILE);
   try {
-    const look = await lookAt(path);
-    if (!look) createFile(path, durability === 'power');
+    let look = await lookAt(path);
+    if (!look) {
+      createDatabase(path, durability === 'power');
+      look = (await lookAt(path))!;
+    }
     return await connect(path, look, durability, role);
   } catch (error) {
     throw translated(error, path);
   }
 }
 
-/** Null where there is nothing yet, or nothing but what a creation leaves that was cut off. */
+/** Null where there is nothing. */
 export async function lookAt(path: string): Promise<Look | null> {
   for (let round = 0; ; round++) {
     const header = Buffer.alloc(HEADER_BYTES);
     const before = sizeOf(`${path}-wal`);
     const size = readHeader(path, header);
-    if (size === null || size === 0) return null;
-    if (header.toString('latin1', 0, MAGIC.length) !== MAGIC) {
-      if (sizeOf(`${path}-journal`) > 0) return null;
+    if (size === null) return null;
+    if (size < HEADER_BYTES || header.toString('latin1', 0, MAGIC.length) !== MAGIC) {
       throw new RelayError('store_damaged', { path, what: 'it does not begin like a SQLite database' });
     }
     if (header.readUInt32BE(68) !== APPLICATION_ID) throw new RelayError('store_foreign', { path });
@@ -58,7 +60,7 @@ export async function lookAt(path: string): Promise<Look | null> {
     const expected = header.readUInt32BE(28) * (raw === 1 ? 65536 : raw);
     // While a checkpoint runs the header may be ahead of the file; without a WAL there is nothing to copy.
     const quiet = before === 0 && sizeOf(`${path}-wal`) === 0;
-    if (size >= expected || !quiet) return { format, wal: header[18] === 2 && header[19] === 2 };
+    if (size >= expected || !quiet) return { wal: header[18] === 2 && header[19] === 2 };
     if (round > 0) {
       throw new RelayError('store_damaged', { path, what: `it has ${size} of ${expected} bytes` });
     }
@@ -68,26 +70,24 @@ export async function lookAt(path: string): Promise<Look | null> {
 
 async function connect(
   path: string,
-  look: Look | null,
+  look: Look,
   durability: EngineLimits['durability'],
   role: 'server' | 'cli',
 ): Promise<Database> {
   const db = new Database(path);
   try {
-    if (!look) await create(db);
-    if (!look?.wal) await db.patiently(() => db.exec('PRAGMA journal_mode = WAL'));
+    if (!look.wal) await db.patiently(() => db.exec('PRAGMA journal_mode = WAL'));
     const full = durability === 'power';
-    await db.patiently(() =>
-      db.exec(`
+    const settings = `
       PRAGMA synchronous = ${full ? 'FULL' : 'NORMAL'};
       ${full && process.platform === 'darwin' ? 'PRAGMA fullfsync = ON; PRAGMA checkpoint_fullfsync = ON;' : ''}
       PRAGMA journal_size_limit = ${WAL_LIMIT_BYTES};
       PRAGMA cache_size = ${role === 'server' ? -16384 : -2048};
-    `),
-    );
+    `;
+    await db.patiently(() => db.exec(settings));
     const format = await db.patiently(() => userVersion(db));
     if (format > FORMAT) throw newer(path, format);
-    if (format < FORMAT) await migrate(db);
+    if (format < FORMAT) await transaction(db, () => migrate(db));
     // Touches the schema, so that damage there shows now and not with the first write.
     await db.patiently(() => db.sql('SELECT value FROM counter').get());
     return db;
@@ -97,22 +97,42 @@ async function connect(
   }
 }
 
-/** In a rollback journal, so that the header in the file itself says from the start whose it is. */
-async function create(db: Database): Promise<void> {
-  db.exec(`PRAGMA page_size = ${PAGE_BYTES}; PRAGMA auto_vacuum = INCREMENTAL;`);
-  await transaction(db, () => {
-    if (userVersion(db) !== 0) return;
-    db.exec(`PRAGMA application_id = ${APPLICATION_ID}`);
-    step(db, 0);
-  });
+/**
+ * Made whole under another name and then given its own, so that nobody ever sees half of it and the file itself
+ * says from its first moment whose it is. Of several who do so at once one wins, and all use what it made.
+ */
+function createDatabase(path: string, durable: boolean): void {
+  const folders = new FolderSync(durable);
+  const drafts = join(dirname(path), DRAFTS);
+  folders.ensure(drafts);
+  const draft = join(drafts, `${DATABASE_FILE}-${process.pid}-${performance.now()}`);
+  try {
+    // SQLite gives its other files the permissions of this one.
+    closeSync(openSync(draft, 'wx', 0o600));
+    const db = new Database(draft);
+    try {
+      db.exec(`
+        PRAGMA synchronous = OFF; PRAGMA page_size = ${PAGE_BYTES}; PRAGMA auto_vacuum = INCREMENTAL;
+        PRAGMA application_id = ${APPLICATION_ID}
+      `);
+      migrate(db);
+      db.exec('PRAGMA journal_mode = WAL');
+    } finally {
+      db.close();
+    }
+    if (durable) syncFile(draft);
+    linkSync(draft, path);
+    folders.syncNow(dirname(path));
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+  } finally {
+    for (const end of ['', '-journal', '-wal', '-shm']) rmSync(draft + end, { force: true });
+  }
 }
 
-async function migrate(db: Database): Promise<void> {
-  await transaction(db, () => step(db, userVersion(db)));
-}
-
-function step(db: Database, from: number): void {
-  for (const each of STEPS.slice(from)) db.exec(each);
+/** From whatever format it has, step by step. */
+function migrate(db: Database): void {
+  for (const step of STEPS.slice(userVersion(db))) db.exec(step);
   db.exec(`PRAGMA user_version = ${FORMAT}`);
 }
 
@@ -135,12 +155,13 @@ function userVersion(db: Database): number {
   return (db.sql('PRAGMA user_version').get() as { user_version: number }).user_version;
 }
 
-/** SQLite gives its other files the permissions of this one. */
-function createFile(path: string, durable: boolean): void {
-  const home = dirname(path);
-  const made = mkdirSync(home, { recursive: true, mode: 0o700 });
-  closeSync(openSync(path, 'a', 0o600));
-  if (made !== undefined && durable) syncFolderNow(dirname(made));
+function syncFile(path: string): void {
+  const fd = openSync(path, 'r');
+  try {
+    fsyncSync(fd);
+  } finally {
+    closeSync(fd);
+  }
 }
 
 /** The size of the file, or null where there is none. */

@@ -59,7 +59,7 @@ async function stageCopy(source: string, stage: string): Promise<BodyRow[]> {
   try {
     const found = db.sql('PRAGMA integrity_check(1)').get() as { integrity_check: string };
     if (found.integrity_check !== 'ok') throw bad(found.integrity_check);
-    db.exec('PRAGMA journal_mode = DELETE');
+    db.exec('PRAGMA journal_mode = WAL');
     const rows = [...bodyRows(db)];
     for (const { file, sha256 } of rows) {
       checkedFile(file);

@@ -1,0 +1,77 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, rmdirSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { openSqlite } from '../../src/engines/sqlite/engine.ts';
+import { startChild } from './child.ts';
+import { filesIn } from './home.ts';
+
+const KINDS = ['inline', 'file', 'stream', 'placed', 'record', 'log'] as const;
+
+for (const kind of KINDS) {
+  test(`a full disk is a clear error and nothing stays half-written: ${kind}`, async (t) => {
+    const disk = smallDisk(t);
+    if (!disk) return;
+    const [told] = await startChild('fill-disk', { home: disk, kind }).rest<{
+      code: string;
+      stored: string[];
+    }>();
+    assert.equal(told!.code, 'store_full');
+    assert.ok(told!.stored.length > 0, 'some found room');
+
+    const engine = await openSqlite({ home: disk });
+    const { items } = await engine.blobs.list('full.', { limit: 1000 });
+    const records = (await engine.records.list('full.a/', { limit: 1000 })).items;
+    const { entries } = await engine.logs.read('full', { limit: 1000 });
+    assert.equal(
+      items.length + records.length + entries.length,
+      told!.stored.length,
+      'just what was acknowledged',
+    );
+    for (const { key, size } of items) {
+      const { body } = (await engine.blobs.get(key))!;
+      const bytes = new Uint8Array(await new Response(body as BodyInit).arrayBuffer());
+      assert.equal(bytes.length, size);
+      assert.ok(bytes.every((byte) => byte === Number(key.slice('full.'.length)) + 1));
+    }
+    const files = filesIn(disk).filter((path) => path.startsWith('blobs') || path.startsWith('things'));
+    assert.equal(files.length, kind === 'inline' ? 0 : items.length, `no body is left over: ${files}`);
+
+    assert.equal(spawnSync('mount', ['-o', 'remount,size=8m', disk]).status, 0);
+    await engine.blobs.put('full.again', new Uint8Array(400_000));
+    await engine.records.put('full.a/again', 1);
+    await engine[Symbol.asyncDispose]();
+  });
+}
+
+test('what is kept in files can still be deleted when the disk is full', async (t) => {
+  const disk = smallDisk(t);
+  if (!disk) return;
+  await startChild('fill-disk', { home: disk, kind: 'file' }).rest();
+  const engine = await openSqlite({ home: disk });
+  for (const { key } of (await engine.blobs.list('full.')).items) await engine.blobs.delete(key);
+  await engine.blobs.put('full.again', new Uint8Array(400_000));
+  await engine[Symbol.asyncDispose]();
+});
+
+test('a disk with no room for a store at all is a clear error', async (t) => {
+  const disk = smallDisk(t, '64k');
+  if (!disk) return;
+  await assert.rejects(openSqlite({ home: disk }), { code: 'store_full' });
+});
+
+function smallDisk(t: TestContext, size = '3m'): string | null {
+  const disk = mkdtempSync(join(tmpdir(), 'relay-disk-'));
+  const mount = spawnSync('mount', ['-t', 'tmpfs', '-o', `size=${size}`, 'tmpfs', disk], {
+    encoding: 'utf8',
+  });
+  t.after(() => {
+    if (mount.status === 0 && spawnSync('umount', [disk]).status !== 0) spawnSync('umount', ['-l', disk]);
+    rmdirSync(disk);
+  });
+  if (mount.status === 0) return disk;
+  t.skip(`a small disk cannot be mounted here: ${mount.error?.message ?? mount.stderr.trim()}`);
+  return null;
+}

@@ -1,0 +1,33 @@
+import { createHash } from 'node:crypto';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { TestContext } from 'node:test';
+
+/** A folder that is gone after the test. */
+export function temporaryHome(t: TestContext): string {
+  const home = mkdtempSync(join(tmpdir(), 'relay-sqlite-'));
+  t.after(() => rmSync(home, { recursive: true, force: true }));
+  return home;
+}
+
+/** Every file under the folder, by its path, with what it holds. */
+export function contents(folder: string): Record<string, string> {
+  const found: Record<string, string> = {};
+  for (const path of filesIn(folder)) {
+    found[path] = createHash('sha256')
+      .update(readFileSync(join(folder, path)))
+      .digest('hex');
+  }
+  return found;
+}
+
+/** How many bytes the files under the folder have together. */
+export function sizeOf(folder: string): number {
+  return filesIn(folder).reduce((sum, path) => sum + statSync(join(folder, path)).size, 0);
+}
+
+export function filesIn(folder: string): string[] {
+  const names = readdirSync(folder, { recursive: true, encoding: 'utf8' });
+  return names.filter((name) => statSync(join(folder, name)).isFile()).sort();
+}

@@ -1,0 +1,65 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { openSqlite } from '../../src/engines/sqlite/engine.ts';
+import { startChild } from './child.ts';
+import { filesIn, temporaryHome } from './home.ts';
+
+const PROCESSES = 8;
+const ROUNDS = 25;
+
+test('eight processes that write at once, to a store none of them has seen, lose nothing and see no error', async (t) => {
+  const home = temporaryHome(t);
+  const children = Array.from({ length: PROCESSES }, (_, me) =>
+    startChild('write-everything', { home, me, rounds: ROUNDS }),
+  );
+  const told = (await Promise.all(children.map((child) => child.rest<{ sequences: number[] }>()))).flat();
+
+  const engine = await openSqlite({ home });
+  const all = PROCESSES * ROUNDS;
+  const { records, logs, blobs } = engine;
+  assert.equal((await records.get('all.counter/1'))?.value, all, 'every add counted');
+  assert.equal((await records.get('all.race/1'))?.value, all, 'of those who raced one won each time');
+
+  const { entries } = await logs.read('all.log', { limit: 1000 });
+  assert.equal(entries.length, all);
+  for (const [me, { sequences }] of told.entries()) {
+    const own = entries.filter((entry) => (entry.data as { me: number }).me === me);
+    assert.deepEqual(
+      own.map((entry) => entry.seq),
+      sequences,
+      'each at the sequence its writer was told',
+    );
+    assert.deepEqual(
+      own.map((entry) => (entry.data as { i: number }).i),
+      own.map((_, i) => i),
+    );
+  }
+  assert.equal((await logs.info('all.ids')).count, all, 'a retry doubled nothing');
+  assert.deepEqual(
+    (await logs.read('all.fold', { limit: 1000 })).entries.map((entry) => entry.data),
+    Array.from({ length: all }, (_, i) => i + 1),
+  );
+
+  let files = 0;
+  for (let me = 0; me < PROCESSES; me++) {
+    for (let i = 0; i < ROUNDS; i++) {
+      const found = await blobs.get(`all.blob/${me}/${i}`);
+      assert.equal(found === null, i % 3 === 0, 'what was deleted is gone, the rest is there');
+      if (!found) continue;
+      const bytes = new Uint8Array(await new Response(found.body as BodyInit).arrayBuffer());
+      assert.equal(bytes.length, i % 5 === 0 ? 200_000 : 2000);
+      assert.ok(bytes.every((byte) => byte === me * 16 + (i % 16)));
+      if (bytes.length > 2000) files++;
+    }
+  }
+  const shared = (await blobs.get('all.blob/shared'))!;
+  if (shared.size > 2000) files++;
+  const whole = new Uint8Array(await new Response(shared.body as BodyInit).arrayBuffer());
+  assert.ok(whole.every((byte) => byte === whole[0]) && whole.length === shared.size, 'one of them, whole');
+  assert.equal(
+    filesIn(home).filter((path) => path.startsWith('blobs')).length,
+    files,
+    'no body is left over',
+  );
+  await engine[Symbol.asyncDispose]();
+});

@@ -1,0 +1,24 @@
+/** Writes without end, and tells each write once it is acknowledged; it is meant to be killed. */
+import { writeSync } from 'node:fs';
+import { openSqlite } from '../../../src/engines/sqlite/engine.ts';
+import { options } from './said.ts';
+
+const { home, role } = options<{ home: string; role: 'server' | 'cli' }>();
+const engine = await openSqlite({ home, role });
+const body = new Uint8Array(3000).fill(7);
+const large = new Uint8Array(150_000).fill(9);
+let next = 0;
+
+await Promise.all(
+  Array.from({ length: 4 }, async () => {
+    for (;;) {
+      const i = next++;
+      const bytes = i % 50 === 0 ? large : body;
+      await engine.blobs.put(`ack.blob/${i}`, bytes);
+      await engine.records.put(`ack.record/${i}`, { i, size: bytes.length }, { expect: 'absent' });
+      const seq = await engine.logs.append('ack.log', i);
+      // Not through a stream: what was told must be out before anything else happens.
+      writeSync(1, `${JSON.stringify({ i, seq })}\n`);
+    }
+  }),
+);

@@ -1,0 +1,36 @@
+/** Writes until the disk is full, in the way it is told, and says what became of each. */
+import { RelayError } from '../../../src/base/errors.ts';
+import { openSqlite } from '../../../src/engines/sqlite/engine.ts';
+import { options, say } from './said.ts';
+
+const { home, kind } = options<{
+  home: string;
+  kind: 'inline' | 'file' | 'stream' | 'placed' | 'record' | 'log';
+}>();
+const engine = await openSqlite({
+  home,
+  place: (key) => (kind === 'placed' ? `things/${key}.bin` : undefined),
+});
+const stored: string[] = [];
+for (let i = 0; ; i++) {
+  try {
+    await write(i);
+    stored.push(`${i}`);
+  } catch (error) {
+    say({ code: error instanceof RelayError ? error.code : String(error), stored });
+    break;
+  }
+}
+// What is small may still find room, and what is there can be read and deleted.
+for (const i of stored) {
+  if (kind === 'record') await engine.records.get(`full.a/${i}`);
+  else if (kind !== 'log') await engine.blobs.get(`full.${i}`);
+}
+await engine[Symbol.asyncDispose]();
+
+async function write(i: number): Promise<unknown> {
+  const bytes = new Uint8Array(kind === 'inline' ? 100_000 : 400_000).fill(i + 1);
+  if (kind === 'record') return engine.records.put(`full.a/${i}`, 'x'.repeat(100_000));
+  if (kind === 'log') return engine.logs.append('full', 'x'.repeat(100_000));
+  return engine.blobs.put(`full.${i}`, kind === 'stream' ? new Blob([bytes]).stream() : bytes);
+}

@@ -1,0 +1,16 @@
+/** Stores one body and one record, and writes a byte to its standard output when each is acknowledged. */
+import { writeSync } from 'node:fs';
+import { openSqlite } from '../../../src/engines/sqlite/engine.ts';
+import { options } from './said.ts';
+
+const { home, bytes, place } = options<{ home: string; bytes: number; place?: string }>();
+const engine = await openSqlite({ home, place: () => place });
+// The first write of a process also makes files and folders; what is looked at is the second.
+await engine.blobs.put('warm/1', new Uint8Array(bytes));
+await engine.records.put('warm/1', 1);
+writeSync(1, 'S');
+await engine.blobs.put('push/1', new Uint8Array(bytes));
+writeSync(1, 'B');
+await engine.records.put('push/1', { size: bytes });
+writeSync(1, 'R');
+await engine[Symbol.asyncDispose]();

@@ -1,0 +1,93 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { temporaryHome } from './home.ts';
+
+/** The system calls between two bytes that the script wrote to say: acknowledged. */
+interface Trace {
+  readonly blob: string[];
+  readonly record: string[];
+}
+
+test('a body in a file is acknowledged when file, folder and WAL are on disk', (t) => {
+  const trace = traced(t, { bytes: 300_000 });
+  if (!trace) return;
+  const body = /(fsync|fdatasync)\(\d+<[^>]*\/blobs\/[0-9a-f]{2}\/[0-9a-f]{32}>\)\s+= 0/;
+  const folder = /(fsync|fdatasync)\(\d+<[^>]*\/blobs\/[0-9a-f]{2}>\)\s+= 0/;
+  const row = /pwrite64\(\d+<[^>]*relay\.db-wal>/;
+  const wal = /(fsync|fdatasync)\(\d+<[^>]*relay\.db-wal>\)\s+= 0/;
+  const at = (pattern: RegExp) => trace.blob.findIndex((line) => pattern.test(line));
+  for (const pattern of [body, folder, row, wal])
+    assert.ok(at(pattern) >= 0, `no ${pattern} in\n${trace.blob.join('\n')}`);
+  assert.ok(at(body) < at(row) && at(folder) < at(row), 'the row comes when the body is safe');
+  assert.ok(at(row) < at(wal), 'and is then made safe itself');
+  const written = trace.blob.findLastIndex((line) =>
+    /(pwrite64|writev?|pwritev)\(\d+<[^>]*\/blobs\//.test(line),
+  );
+  assert.ok(written >= 0 && written < at(body), 'all of the body was written before its fsync');
+});
+
+test('a small body and a record are acknowledged after one fsync each, that of the WAL', (t) => {
+  const trace = traced(t, { bytes: 100_000 });
+  if (!trace) return;
+  for (const lines of [trace.blob, trace.record]) {
+    const synced = lines.filter((line) => /(fsync|fdatasync)\(/.test(line));
+    assert.equal(synced.length, 1, synced.join('\n'));
+    assert.match(synced[0]!, /relay\.db-wal>\)\s+= 0/);
+    const written = lines.findLastIndex((line) => /pwrite64\(\d+<[^>]*relay\.db-wal>/.test(line));
+    assert.ok(written >= 0 && written < lines.indexOf(synced[0]!), 'nothing is written behind it');
+  }
+});
+
+test('a body at a chosen place is acknowledged when file, folder and WAL are on disk', (t) => {
+  const trace = traced(t, { bytes: 1000, place: 'threads/t1/artifacts/a.txt' });
+  if (!trace) return;
+  const at = (pattern: RegExp) => trace.blob.findIndex((line) => pattern.test(line));
+  const body = at(/(fsync|fdatasync)\(\d+<[^>]*\/blobs\/draft\/[0-9a-f]{32}>\)\s+= 0/);
+  const moved = at(/rename(at2?)?\(.*threads\/t1\/artifacts\/a\.txt.*= 0/);
+  const folder = at(/(fsync|fdatasync)\(\d+<[^>]*\/threads\/t1\/artifacts>\)\s+= 0/);
+  const wal = at(/(fsync|fdatasync)\(\d+<[^>]*relay\.db-wal>\)\s+= 0/);
+  assert.ok(body >= 0 && body < moved && moved < folder && folder < wal, trace.blob.join('\n'));
+});
+
+function traced(t: TestContext, options: { bytes: number; place?: string }): Trace | null {
+  const home = temporaryHome(t);
+  const log = join(home, 'trace');
+  const script = fileURLToPath(new URL('scripts/push-once.ts', import.meta.url));
+  const store = JSON.stringify({ home: join(home, 'store'), ...options });
+  const calls = 'fsync,fdatasync,write,writev,pwrite64,pwritev,rename,renameat,renameat2';
+  const args = ['-f', '-y', '-s', '8', '-e', `trace=${calls}`, '-o', log, process.execPath, script, store];
+  const run = spawnSync('strace', args, { encoding: 'utf8' });
+  if (run.error || /ptrace|Operation not permitted/.test(run.stderr)) {
+    t.skip(`strace cannot run here: ${run.error?.message ?? run.stderr.trim()}`);
+    return null;
+  }
+  assert.equal(run.status, 0, run.stderr);
+  const lines = joined(readFileSync(log, 'utf8').split('\n'));
+  const said = (byte: string) => {
+    const found = lines.findIndex((line) => /\bwrite\(1</.test(line) && line.includes(`"${byte}"`));
+    assert.ok(found >= 0, `${byte} was never said`);
+    return found;
+  };
+  return {
+    blob: lines.slice(said('S') + 1, said('B')),
+    record: lines.slice(said('B') + 1, said('R')),
+  };
+}
+
+/** A call that another thread interrupts is in two lines; it counts, whole, where it ended. */
+function joined(lines: readonly string[]): string[] {
+  const begun = new Map<string, string>();
+  const whole: string[] = [];
+  for (const line of lines) {
+    const pid = line.split(' ', 1)[0]!;
+    const cut = line.indexOf(' <unfinished ...>');
+    const resumed = /<\.\.\. \w+ resumed>(.*)$/.exec(line);
+    if (cut >= 0) begun.set(pid, line.slice(0, cut));
+    else whole.push(resumed ? (begun.get(pid) ?? '') + resumed[1] : line);
+  }
+  return whole;
+}
