@@ -14,9 +14,11 @@ export async function openHouse(config: Config, role: 'server' | 'cli'): Promise
   const engine = await openEngine(config, role);
   const thread = role === 'server' ? new ThreadTokenCounter() : null;
   const tokens: TokenCounter = thread ?? ownTokenCounter;
+  const house = new House({ engine, env: systemEnv, tokens });
   return {
-    house: new House({ engine, env: systemEnv, tokens }),
+    house,
     [Symbol.asyncDispose]: async () => {
+      await house.close();
       await thread?.[Symbol.asyncDispose]();
       await engine[Symbol.asyncDispose]();
     },

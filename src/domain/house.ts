@@ -1,40 +1,71 @@
-import { pointerUrl } from '../base/pointer-url.ts';
+import { Background } from './background.ts';
 import type { Caller } from './caller.ts';
+import { Channels } from './channels/channels.ts';
+import { type ChannelSettings, DEFAULT_CHANNEL_SETTINGS } from './channels/settings.ts';
 import type { Ground } from './ground.ts';
+import { Inboxes } from './inbox/inboxes.ts';
+import { PointerLookup } from './pointers/lookup.ts';
 import { Pointers } from './pointers/pointers.ts';
-import type { PointersApi } from './pointers/types.ts';
+import { Receipts } from './receipts/receipts.ts';
 import type { Relay } from './relay.ts';
+import { bindRelay } from './relay-binding.ts';
+
+export interface HouseOptions {
+  readonly channels?: Partial<ChannelSettings>;
+}
 
 /** The domain, put together once for a store. */
 export class House {
   readonly ground: Ground;
   readonly pointers: Pointers;
+  readonly channels: Channels;
+  readonly inboxes: Inboxes;
+  readonly receipts: Receipts;
+  readonly background = new Background();
+  /** Whose channels are looked after: everyone who has been here. */
+  readonly #tenants = new Set<string>();
 
-  constructor(ground: Ground) {
+  constructor(ground: Ground, o: HouseOptions = {}) {
     this.ground = ground;
-    this.pointers = new Pointers(ground);
+    const { background } = this;
+    const lookup = new PointerLookup(ground);
+    this.receipts = new Receipts(ground, lookup);
+    const settings = { ...DEFAULT_CHANNEL_SETTINGS, ...o.channels };
+    this.channels = new Channels(ground, settings, lookup, (caller, at) =>
+      background.run(() => this.#acked(caller, at)),
+    );
+    this.pointers = new Pointers(ground, this.channels, this.receipts);
+    const { channels, receipts } = this;
+    this.inboxes = new Inboxes({ ground, channels, receipts, background });
   }
 
   /** The relay as one caller sees it. `base` is where its pointers can be reached: `https://relay.example`. */
   relay(caller: Caller, base: string): Relay {
-    return {
-      pointers: bindPointers(this.pointers, caller, base),
-      // The store belongs to whoever opened it, not to one caller's view of it.
-      [Symbol.asyncDispose]: async () => {},
-    };
+    this.#tenants.add(caller.tenant);
+    return bindRelay(this, caller, base);
   }
-}
 
-function bindPointers(pointers: Pointers, caller: Caller, base: string): PointersApi {
-  return {
-    push: async (input) => {
-      const { id, ...rest } = await pointers.push(caller, input);
-      return { url: pointerUrl(base, id), id, ...rest };
-    },
-    pull: (id, o) => pointers.pull(caller, id, o),
-    part: (id, part, o) => pointers.part(caller, id, part, o),
-    cost: (id, part) => pointers.cost(caller, id, part),
-    peek: (id) => pointers.peek(caller, id),
-    delete: (id) => pointers.delete(caller, id),
-  };
+  /** Drops what need not be kept any longer: for a server to call every minute or so. */
+  async tidy(): Promise<void> {
+    await this.ground.engine.sweep();
+    await this.receipts.tidy();
+    for (const tenant of this.#tenants) await this.channels.tidy(tenant);
+  }
+
+  /** Writes what waits to be written. The store itself is closed after this, by whoever opened it. */
+  async close(): Promise<void> {
+    await this.background.settle();
+    await this.channels.close();
+    await this.receipts.flush();
+  }
+
+  /** After work was acknowledged: the receipt, and an end to keeping its pointer longer than was asked for. */
+  async #acked(caller: Caller, at: { channel: string; group: string; seq: number }): Promise<void> {
+    const { channel, group, seq } = at;
+    const pointer = await this.channels.pointerOf(caller.tenant, channel, seq);
+    if (pointer === null) return;
+    this.receipts.acked(pointer, caller.name, group);
+    if (!(await this.channels.groups.wanted(caller.tenant, channel, seq)))
+      await this.pointers.release(pointer);
+  }
 }

@@ -1,4 +1,7 @@
+import type { ChannelsApi } from './channels/types.ts';
+import type { InboxApi } from './inbox/types.ts';
 import type { PointersApi } from './pointers/types.ts';
+import type { ReceiptsApi } from './receipts/types.ts';
 
 /**
  * The whole API as one interface, seen by one caller. The embedded relay implements it over an engine, the SDK over
@@ -6,4 +9,7 @@ import type { PointersApi } from './pointers/types.ts';
  */
 export interface Relay extends AsyncDisposable {
   readonly pointers: PointersApi;
+  readonly channels: ChannelsApi;
+  readonly inbox: InboxApi;
+  readonly receipts: ReceiptsApi;
 }

@@ -1,5 +1,13 @@
+import { channelOperations } from './channels.ts';
+import { inboxOperations } from './inbox.ts';
 import type { Operation } from './operation.ts';
 import { pointerOperations } from './pointers.ts';
+import { receiptOperations } from './receipts.ts';
 
 /** The table. */
-export const OPERATIONS: readonly Operation[] = [...pointerOperations];
+export const OPERATIONS: readonly Operation[] = [
+  ...pointerOperations,
+  ...channelOperations,
+  ...inboxOperations,
+  ...receiptOperations,
+];

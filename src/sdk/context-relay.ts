@@ -2,18 +2,30 @@ import { systemEnv } from '../base/env.ts';
 import { RelayError } from '../base/errors.ts';
 import { FERNET_CONTENT_TYPE, fernetDecrypt, fernetEncrypt, generateFernetKey } from '../base/fernet.ts';
 import { uuid } from '../base/ids.ts';
-import { isJsonObject, type JsonObject } from '../base/json.ts';
+import { isJsonObject, type Json, type JsonObject } from '../base/json.ts';
 import { PAYLOAD_BYTES, STORED_BYTES } from '../base/limits.ts';
 import { takePart } from '../base/parts/take-part.ts';
 import { type PointerRef, parsePointer, pointerUrl } from '../base/pointer-url.ts';
 import { decodeUtf8 } from '../base/utf8.ts';
+import type { ChannelsApi, Published } from '../domain/channels/types.ts';
+import type { InboxApi } from '../domain/inbox/types.ts';
 import type { Cost, Part, PartRequest, Peeked, Pulled, Pushed } from '../domain/pointers/types.ts';
+import type { ReceiptLadder } from '../domain/receipts/types.ts';
 import { abortable } from './abortable.ts';
+import { channelKey, sealKey } from './channel-keys.ts';
 import { nativeMatcher } from './native-matcher.ts';
-import type { CallOptions, ContextRelayOptions, PullBytesOptions, PushData, PushOptions } from './options.ts';
+import type {
+  CallOptions,
+  ContextRelayOptions,
+  PublishOptions,
+  PullBytesOptions,
+  PushData,
+  PushOptions,
+} from './options.ts';
 import { payloadOf, wholePayload } from './payload.ts';
 import { RelayChoice } from './relay-choice.ts';
 import { collect, letGo, streamOf } from './streams.ts';
+import { type MessageHandler, Subscription, type SubscriptionOptions } from './subscription.ts';
 
 /**
  * Hands payloads over as short URLs. Takes any pointer: its own relay's, another one's over HTTP (without the key of
@@ -22,12 +34,14 @@ import { collect, letGo, streamOf } from './streams.ts';
 export class ContextRelay {
   readonly #choice: RelayChoice;
   readonly #counter: ContextRelayOptions['counter'];
+  readonly #channelKeys: ContextRelayOptions['channelKeys'];
   /** Pulls that came through but could not be used, under the key that makes asking again free. */
   readonly #unfinished = new Map<string, string>();
 
   constructor(options: ContextRelayOptions = {}) {
     this.#choice = new RelayChoice(options);
     this.#counter = options.counter;
+    this.#channelKeys = options.channelKeys;
   }
 
   /** The pointer's URL, with `#key=` where it is encrypted. */
@@ -130,6 +144,45 @@ export class ContextRelay {
     await abortable(this.#choice.relayFor(ref, o.signal).pointers.delete(ref.id), o.signal, 'delete');
   }
 
+  /**
+   * The messages of a channel: for a handler, one after the other, or to loop over. Connections that break are opened
+   * again behind the last message. In a group the handler's end acknowledges the work, and an error gives it back.
+   */
+  subscribe(channel: string, o?: SubscriptionOptions): Subscription;
+  subscribe(channel: string, handler: MessageHandler, o?: SubscriptionOptions): Subscription;
+  subscribe(
+    channel: string,
+    handlerOrOptions?: MessageHandler | SubscriptionOptions,
+    more?: SubscriptionOptions,
+  ): Subscription {
+    const handler = typeof handlerOrOptions === 'function' ? handlerOrOptions : undefined;
+    const o = typeof handlerOrOptions === 'function' ? more : handlerOrOptions;
+    return new Subscription(this.#choice.own(), channel, { ...o, handler, keys: this.#channelKeys });
+  }
+
+  /** A signal to all subscribers of a channel, without a payload. */
+  async publish(channel: string, msg: Json, o: PublishOptions = {}): Promise<Published> {
+    const { channels } = this.#choice.own(o.signal);
+    const published = channels.publish(channel, msg, { idempotency_key: o.idempotencyKey });
+    return abortable(published, o.signal, 'publish');
+  }
+
+  /** Who has been told of a pointer, pulled it, done it: as far as there is evidence. */
+  async receipts(url: string, o: CallOptions = {}): Promise<ReceiptLadder> {
+    const ref = parsePointer(url);
+    return abortable(this.#choice.relayFor(ref, o.signal).receipts.get(ref.id), o.signal, 'receipts');
+  }
+
+  /** Channels and their groups, to look at and to work with. */
+  get channels(): ChannelsApi {
+    return this.#choice.own().channels;
+  }
+
+  /** What named agents have not read yet. */
+  get inbox(): InboxApi {
+    return this.#choice.own().inbox;
+  }
+
   async #pushEncrypted(
     body: Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array>,
     o: PushOptions,
@@ -138,17 +191,22 @@ export class ContextRelay {
     const key = generateFernetKey(systemEnv);
     const token = await fernetEncrypt(key, plain, { now: systemEnv.now() });
     const text = o.count && this.#counter ? decodeUtf8(plain) : null;
+    const shared = o.channel ? await channelKey(this.#channelKeys, o.channel) : undefined;
     const pushed = await this.#send(new TextEncoder().encode(token), {
       ...o,
       contentType: FERNET_CONTENT_TYPE,
       // The relay would count the ciphertext, which no model ever reads.
       count: false,
+      sealedKey: shared && (await sealKey(shared, key)),
     });
     const tokens = text === null ? {} : { tokens: await this.#counter!.count(text) };
     return { ...pushed, url: pointerUrl(parsePointer(pushed.url).base!, pushed.id, key), ...tokens };
   }
 
-  async #send(body: Uint8Array | ReadableStream<Uint8Array>, o: PushOptions): Promise<Pushed> {
+  async #send(
+    body: Uint8Array | ReadableStream<Uint8Array>,
+    o: PushOptions & { readonly sealedKey?: string },
+  ): Promise<Pushed> {
     const size = body instanceof Uint8Array ? body.byteLength : o.size;
     const input = {
       body,
@@ -161,6 +219,7 @@ export class ContextRelay {
       visibility: o.visibility,
       idempotency_key: o.idempotencyKey,
       count: o.count,
+      sealed_key: o.sealedKey,
     };
     const pushed = await abortable(this.#choice.own(o.signal).pointers.push(input), o.signal, 'push');
     this.#choice.learn(pushed.url);

@@ -5,6 +5,8 @@ import { uuid } from '../base/ids.ts';
 import { isJsonObject, type JsonObject } from '../base/json.ts';
 import { IDEMPOTENCY_KEY_CHARS, INLINE_BLOB_BYTES, PART_CHARS, STORED_BYTES } from '../base/limits.ts';
 import { decodeUtf8, encodeUtf8 } from '../base/utf8.ts';
+import type { ChannelsApi } from '../domain/channels/types.ts';
+import type { InboxApi } from '../domain/inbox/types.ts';
 import type {
   Cost,
   Part,
@@ -16,19 +18,29 @@ import type {
   Pushed,
   PushInput,
 } from '../domain/pointers/types.ts';
-import type { Relay } from '../domain/relay.ts';
+import type { ReceiptsApi } from '../domain/receipts/types.ts';
+import { HttpChannels } from './http-channels.ts';
 import { type HttpAnswer, type HttpCall, HttpClient, type HttpOptions } from './http-client.ts';
 import { notARelay } from './http-failure.ts';
+import { HttpInbox, HttpReceipts } from './http-inbox.ts';
+import type { ClientRelay } from './options.ts';
 import { decoded, describedBy, metadataOf } from './relay-headers.ts';
 import { brokeOff, resumingBody, startOf } from './resuming-body.ts';
 import { collect, letGo } from './streams.ts';
 
 /** A relay at the other end of HTTP. */
-export class HttpRelay implements Pick<Relay, 'pointers'>, AsyncDisposable {
+export class HttpRelay implements ClientRelay, AsyncDisposable {
   readonly pointers: PointersApi;
+  readonly channels: ChannelsApi;
+  readonly inbox: InboxApi;
+  readonly receipts: ReceiptsApi;
 
-  constructor(options: HttpOptions) {
-    this.pointers = new HttpPointers(new HttpClient(options));
+  constructor(options: HttpOptions & { readonly onConnection?: (lost: Error | null) => void }) {
+    const client = new HttpClient(options);
+    this.pointers = new HttpPointers(client);
+    this.channels = new HttpChannels(options, client);
+    this.inbox = new HttpInbox(client);
+    this.receipts = new HttpReceipts(client);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {}

@@ -3,12 +3,30 @@ export { type ErrorCode, RelayError } from '../base/errors.ts';
 export type { Json, JsonObject } from '../base/json.ts';
 export type { Part, PartRequest } from '../base/parts/part-request.ts';
 export type { TokenCount, TokenCounter } from '../base/tokens.ts';
+export type {
+  ChannelDetail,
+  ChannelPage,
+  ChannelsApi,
+  Message,
+  Published,
+  Since,
+} from '../domain/channels/types.ts';
+export type { Inbox, InboxApi } from '../domain/inbox/types.ts';
 export type { Cost, Peeked, Pushed, Visibility } from '../domain/pointers/types.ts';
+export type { Receipt, ReceiptLadder } from '../domain/receipts/types.ts';
+export type { ChannelKeys } from './channel-keys.ts';
 export { ContextRelay } from './context-relay.ts';
 export type {
   CallOptions,
   ContextRelayOptions,
+  PublishOptions,
   PullBytesOptions,
   PushData,
   PushOptions,
 } from './options.ts';
+export {
+  type MessageHandler,
+  type ReceivedMessage,
+  Subscription,
+  type SubscriptionOptions,
+} from './subscription.ts';

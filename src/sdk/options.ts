@@ -2,6 +2,10 @@ import type { JsonObject } from '../base/json.ts';
 import type { TokenCounter } from '../base/tokens.ts';
 import type { Visibility } from '../domain/pointers/types.ts';
 import type { Relay } from '../domain/relay.ts';
+import type { ChannelKeys } from './channel-keys.ts';
+
+/** The parts of a relay that a client works with. */
+export type ClientRelay = Pick<Relay, 'pointers' | 'channels' | 'inbox' | 'receipts'>;
 
 export interface ContextRelayOptions {
   /** Where the relay is; else `CONTEXTRELAY_URL`, else the one on this machine, http://127.0.0.1:7474. */
@@ -14,11 +18,15 @@ export interface ContextRelayOptions {
   /** How often to try again what can be repeated; 3 unless told. */
   readonly retries?: number;
   /** Works on this relay instead of one behind HTTP. */
-  readonly relay?: Pick<Relay, 'pointers'>;
+  readonly relay?: ClientRelay;
   /** Other addresses of the same relay, as they stand in its pointers. */
   readonly ownBases?: readonly string[];
   /** Counts what only this side can read: encrypted payloads. */
   readonly counter?: TokenCounter;
+  /** Keys shared with others on a channel: what is pushed there encrypted, they can pull, and what they push, we can. */
+  readonly channelKeys?: ChannelKeys;
+  /** Told when a subscription has lost its connection, with the reason, and when it is back, with null. */
+  readonly onConnection?: (lost: Error | null) => void;
 }
 
 export type PushData =
@@ -55,6 +63,11 @@ export interface PushOptions {
 
 export interface CallOptions {
   readonly signal?: AbortSignal;
+}
+
+export interface PublishOptions extends CallOptions {
+  /** The same key with the same signal makes one message, however often it is sent. */
+  readonly idempotencyKey?: string;
 }
 
 export interface PullBytesOptions extends CallOptions {

@@ -1,14 +1,12 @@
 import type { PointerRef } from '../base/pointer-url.ts';
 import { parsePointer } from '../base/pointer-url.ts';
 import { HttpRelay } from './http-relay.ts';
-import { type ContextRelayOptions, connection, originOf } from './options.ts';
-
-type PointerRelay = NonNullable<ContextRelayOptions['relay']>;
+import { type ClientRelay, type ContextRelayOptions, connection, originOf } from './options.ts';
 
 /** Decides which relay a pointer is asked from, and which of them may see the key. */
 export class RelayChoice {
   readonly #options: ContextRelayOptions;
-  readonly #given: PointerRelay | null;
+  readonly #given: ClientRelay | null;
   readonly #baseUrl: string | null;
   readonly #apiKey: string | undefined;
   readonly #ownBases: Set<string>;
@@ -39,11 +37,11 @@ export class RelayChoice {
     );
   }
 
-  own(signal?: AbortSignal): PointerRelay {
+  own(signal?: AbortSignal): ClientRelay {
     return this.#given ?? this.#http(this.#baseUrl!, this.#apiKey, signal);
   }
 
-  relayFor(ref: PointerRef, signal?: AbortSignal): PointerRelay {
+  relayFor(ref: PointerRef, signal?: AbortSignal): ClientRelay {
     if (ref.base === null || this.#ownBases.has(plainBase(ref.base))) return this.own(signal);
     const mayKnow = this.#origins.has(originOf(ref.base));
     return this.#http(ref.base, mayKnow ? this.#apiKey : undefined, signal);
@@ -58,9 +56,9 @@ export class RelayChoice {
     if (base !== null && this.#ownBases.size < MOST_BASES) this.#ownBases.add(plainBase(base));
   }
 
-  #http(baseUrl: string, apiKey: string | undefined, signal: AbortSignal | undefined): PointerRelay {
-    const { fetch, timeout, retries } = this.#options;
-    return new HttpRelay({ baseUrl, apiKey, fetch, timeout, retries, signal });
+  #http(baseUrl: string, apiKey: string | undefined, signal: AbortSignal | undefined): ClientRelay {
+    const { fetch, timeout, retries, onConnection } = this.#options;
+    return new HttpRelay({ baseUrl, apiKey, fetch, timeout, retries, signal, onConnection });
   }
 }
 

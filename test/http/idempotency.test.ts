@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { LOCAL_CALLER } from '../../src/domain/caller.ts';
-import { channelStream } from '../../src/domain/channels/announce.ts';
+import { channelStream } from '../../src/domain/names.ts';
 import { pushJson, pushRaw, type RelayUnderTest, startRelay } from './relay-under-test.ts';
 
 let relay: RelayUnderTest;

@@ -12,15 +12,19 @@ import { takePart } from '../../base/parts/take-part.ts';
 import { readText } from '../../base/read-text.ts';
 import type { TokenCount } from '../../base/tokens.ts';
 import type { BlobBody } from '../../kernel/blobs.ts';
+import { compareAndSet } from '../../kernel/compare-and-set.ts';
 import type { Caller } from '../caller.ts';
-import { announce } from '../channels/announce.ts';
+import type { Channels } from '../channels/channels.ts';
 import type { Ground } from '../ground.ts';
+import type { Receipts } from '../receipts/receipts.ts';
 import { StoreSecret } from '../store-secret.ts';
 import { takeIn } from './intake.ts';
+import { measured } from './measured.ts';
 import { type CheckedOptions, checkOptions } from './push-options.ts';
 import {
   blobKey,
   describe,
+  keptUntil,
   type Loaded,
   loadForReading,
   loadOwn,
@@ -36,10 +40,14 @@ import type { Cost, Part, PartRequest, Peeked, Pulled, PullOptions, Pushed, Push
 /** Payloads behind short ids. */
 export class Pointers {
   readonly #ground: Ground;
+  readonly #channels: Channels;
+  readonly #receipts: Receipts;
   readonly #secret: StoreSecret;
 
-  constructor(ground: Ground) {
+  constructor(ground: Ground, channels: Channels, receipts: Receipts) {
     this.#ground = ground;
+    this.#channels = channels;
+    this.#receipts = receipts;
     this.#secret = new StoreSecret(ground);
   }
 
@@ -54,15 +62,17 @@ export class Pointers {
     const id = repeatable ? await derivedId(this.#secret, caller, repeatable) : uuid(env);
     const intake = takeIn(input.body, input.size);
     let blob = blobKey(id, toHex(env.randomBytes(8)));
-    const keptUntil = env.now() + (early?.ttlMs ?? DEFAULT_TTL_MS) + ORPHAN_AGE_MS;
+    const guess = early ? await this.#keepMs(caller, early) : DEFAULT_TTL_MS;
+    const blobUntil = env.now() + guess + ORPHAN_AGE_MS;
     const { size, sha256 } = await engine.blobs.put(blob, intake.body, {
       size: input.size,
-      expiresAt: keptUntil,
+      expiresAt: blobUntil,
     });
     try {
       const options = early ?? checkOptions({ ...input, ...input.late?.() });
+      const keepMs = early ? guess : await this.#keepMs(caller, options);
       const created = env.now();
-      if (created + options.ttlMs > keptUntil) blob = await this.#rewrite(id, blob, created + options.ttlMs);
+      if (created + keepMs > blobUntil) blob = await this.#rewrite(id, blob, created + keepMs);
       const record: PointerRecord = {
         tenant: caller.tenant,
         by: caller.keyId,
@@ -76,6 +86,7 @@ export class Pointers {
         channel: options.channel,
         created,
         expires: created + options.ttlMs,
+        ...(keepMs > options.ttlMs ? { kept: created + keepMs } : {}),
         max_pulls: options.max_pulls,
         visibility: options.visibility,
         tokens: input.count ? await this.#countBlob(blob, intake.isText()) : null,
@@ -85,6 +96,7 @@ export class Pointers {
       const kept = await this.#commit(id, record);
       if (kept.blob !== blob) await engine.blobs.delete(blob);
       await this.#announce(caller, id, kept, options);
+      this.#receipts.result(caller, id, kept.metadata);
       return answer(id, kept);
     } catch (error) {
       // Only what was never committed: a lost blob behind a live record would be worse than an orphan.
@@ -99,13 +111,15 @@ export class Pointers {
     const range = o.range && checkRange(o.range, record.size);
     const body = await this.#open(record, range);
     await this.#countPull(loaded, o.idempotency_key, body);
-    return { ...describe(loaded.id, record), body, ...(range ? { range } : {}) };
+    const noted = this.#noting(caller, loaded.id, body);
+    return { ...describe(loaded.id, record), body: noted, ...(range ? { range } : {}) };
   }
 
   async part(caller: Caller, id: string, part: PartRequest, o: PullOptions = {}): Promise<Part> {
     const loaded = await loadForReading(this.#ground.engine.records, caller, id);
     const taken = await this.#take(loaded.record, part);
     await this.#countPull(loaded, o.idempotency_key);
+    this.#receipts.pulled(loaded.id, caller.name, utf8Length(taken.text));
     return taken;
   }
 
@@ -115,7 +129,7 @@ export class Pointers {
     if (part) {
       const { text } = await this.#take(record, part);
       const count = await this.#ground.tokens.count(text);
-      return { ...count, bytes: new TextEncoder().encode(text).byteLength };
+      return { ...count, bytes: utf8Length(text) };
     }
     if (record.tokens) return { ...record.tokens, bytes: record.size };
     const count = await this.#countBlob(record.blob, record.text);
@@ -137,11 +151,28 @@ export class Pointers {
     await engine.records.delete(pullsKey(id));
   }
 
+  /** The work that kept it is done: from here on it lives as long as was asked for. */
+  async release(id: string): Promise<void> {
+    const { blobs, records } = this.#ground.engine;
+    await compareAndSet('a pointer', async () => {
+      const stored = await records.get(recordKey(id));
+      const { kept, ...record } = (stored?.value ?? {}) as unknown as PointerRecord;
+      if (!stored || kept === undefined) return true;
+      const { revision: expect } = stored;
+      if (record.expires > this.#ground.env.now()) {
+        return records.put(recordKey(id), record as unknown as Json, { expect, expiresAt: record.expires });
+      }
+      if (!(await records.delete(recordKey(id), { expect }))) return null;
+      await blobs.delete(record.blob);
+      return true;
+    });
+  }
+
   /** The record that stands in the end: ours, or that of the first try with the same key. */
   async #commit(id: string, record: PointerRecord): Promise<PointerRecord> {
     const { records } = this.#ground.engine;
     const value = record as unknown as Json;
-    const won = await records.put(recordKey(id), value, { expect: 'absent', expiresAt: record.expires });
+    const won = await records.put(recordKey(id), value, { expect: 'absent', expiresAt: keptUntil(record) });
     if (won !== null) return record;
     const first = (await records.get(recordKey(id)))?.value as unknown as PointerRecord | undefined;
     if (!first || first.fingerprint !== record.fingerprint) throw new RelayError('idempotency_conflict');
@@ -152,7 +183,23 @@ export class Pointers {
     if (record.channel === null) return;
     const { metadata } = record;
     const sealed = options.sealed_key ?? undefined;
-    await announce(this.#ground.engine, caller, record.channel, { id, metadata, sealed_key: sealed });
+    await this.#channels.announce(caller, record.channel, { id, metadata, sealed_key: sealed });
+  }
+
+  /** A pointer that is work for a group is kept for as long as its message, so that a short life does not outrun it. */
+  async #keepMs(caller: Caller, { channel, ttlMs }: CheckedOptions): Promise<number> {
+    const { retentionMs } = this.#channels.settings;
+    if (channel === null || ttlMs >= retentionMs) return ttlMs;
+    return (await this.#channels.hasGroups(caller.tenant, channel)) ? retentionMs : ttlMs;
+  }
+
+  /** The receipt says what was read out, not what was asked for. */
+  #noting(caller: Caller, id: string, body: BlobBody): BlobBody {
+    if (!(body instanceof Uint8Array)) {
+      return measured(body, (bytes) => this.#receipts.pulled(id, caller.name, bytes));
+    }
+    this.#receipts.pulled(id, caller.name, body.byteLength);
+    return body;
   }
 
   /** A body whose time to live turned out longer than was thought when it began to arrive. */
@@ -196,7 +243,7 @@ export class Pointers {
     const value = { ...record, tokens } as unknown as Json;
     await this.#ground.engine.records.put(recordKey(id), value, {
       expect: revision,
-      expiresAt: record.expires,
+      expiresAt: keptUntil(record),
     });
   }
 
@@ -206,12 +253,12 @@ export class Pointers {
     const { engine, env } = this.#ground;
     const key = checkedKey(rawKey);
     if (key) {
-      const expiresAt = Math.min(record.expires, env.now() + PULL_RETRY_WINDOW_MS);
+      const expiresAt = Math.min(keptUntil(record), env.now() + PULL_RETRY_WINDOW_MS);
       const seen = retryKey(id, await sha256Hex(key));
       if ((await engine.records.put(seen, 1, { expect: 'absent', expiresAt })) === null) return;
     }
     const max = record.max_pulls;
-    if ((await engine.records.add(pullsKey(id), 1, { max, expiresAt: record.expires })) !== null) return;
+    if ((await engine.records.add(pullsKey(id), 1, { max, expiresAt: keptUntil(record) })) !== null) return;
     if (body && !(body instanceof Uint8Array)) await body.cancel().catch(() => {});
     throw notFound();
   }
@@ -235,6 +282,10 @@ function checkedKey(key: string | undefined): string | undefined {
     });
   }
   return key;
+}
+
+function utf8Length(text: string): number {
+  return new TextEncoder().encode(text).byteLength;
 }
 
 function checkRange(range: { start: number; end: number }, size: number): { start: number; end: number } {

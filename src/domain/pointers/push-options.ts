@@ -1,7 +1,6 @@
 import { RelayError } from '../../base/errors.ts';
 import { isJsonObject, type Json, type JsonObject, jsonDepth } from '../../base/json.ts';
 import {
-  CHANNEL_NAME_CHARS,
   DEFAULT_TTL_MS,
   JSON_DEPTH,
   MAX_PULLS,
@@ -9,6 +8,7 @@ import {
   METADATA_BYTES,
   MIN_TTL_MS,
 } from '../../base/limits.ts';
+import { checkChannelName } from '../names.ts';
 import type { PushOptions, Visibility } from './types.ts';
 
 /** Options of a push after checking, with their defaults in place. */
@@ -38,12 +38,7 @@ export function checkOptions(o: PushOptions): CheckedOptions {
 export function checkChannel(channel: unknown): string | null {
   if (channel === undefined || channel === null || channel === '') return null;
   if (typeof channel !== 'string') throw wrong('channel', 'a string', channel);
-  if (!channel.isWellFormed()) throw bad('"channel" holds half of a surrogate pair.');
-  if (channel.length > CHANNEL_NAME_CHARS && [...channel].length > CHANNEL_NAME_CHARS) {
-    throw bad(`"channel" is longer than ${CHANNEL_NAME_CHARS} characters.`);
-  }
-  if (channel.includes('\u0000')) throw bad('"channel" holds a NUL character.');
-  return channel;
+  return checkChannelName(channel);
 }
 
 function checkMetadata(metadata: unknown): JsonObject {

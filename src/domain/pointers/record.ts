@@ -20,7 +20,10 @@ export interface PointerRecord {
   readonly metadata: JsonObject;
   readonly channel: string | null;
   readonly created: number;
+  /** As asked for: it is there at least until then. */
   readonly expires: number;
+  /** Where it is kept longer, because its message is work for a group: until then, or until the work is done. */
+  readonly kept?: number;
   readonly max_pulls: number | null;
   readonly visibility: Visibility;
   readonly tokens: TokenCount | null;
@@ -33,6 +36,10 @@ export const recordKey = (id: string) => `ptr.${id}/meta`;
 export const pullsKey = (id: string) => `ptr.${id}/pulls`;
 export const retryKey = (id: string, hash: string) => `ptr.${id}/retry/${hash}`;
 export const blobKey = (id: string, attempt: string) => `ptr.${id}/${attempt}`;
+
+export function keptUntil(record: PointerRecord): number {
+  return record.kept ?? record.expires;
+}
 
 export function notFound(): RelayError {
   return new RelayError('not_found', { what: 'this pointer' });

@@ -1,0 +1,203 @@
+import { RelayError } from '../../base/errors.ts';
+import { type Json, type JsonObject, jsonDepth } from '../../base/json.ts';
+import { IDEMPOTENCY_KEY_CHARS, JSON_DEPTH, SIGNAL_BYTES } from '../../base/limits.ts';
+import type { Entry } from '../../kernel/logs.ts';
+import type { Caller } from '../caller.ts';
+import type { Ground } from '../ground.ts';
+import { channelStream, checkChannelName, checkGroupName } from '../names.ts';
+import type { PointerLookup } from '../pointers/lookup.ts';
+import { DeadLetters } from './dead-letters.ts';
+import { Directory } from './directory.ts';
+import { Groups, type OnAcked } from './groups.ts';
+import { channelEntry, toMessage } from './message.ts';
+import { Retention } from './retention.ts';
+import type { ChannelSettings } from './settings.ts';
+import { Sight } from './sight.ts';
+import { findStart, type Start } from './start.ts';
+import { Tickets } from './tickets.ts';
+import type { ChannelDetail, ChannelPage, Message, Published, Since, SubscribeOptions } from './types.ts';
+
+/** Named, replayable streams of messages. */
+export class Channels {
+  readonly settings: ChannelSettings;
+  readonly groups: Groups;
+  readonly tickets: Tickets;
+  readonly #ground: Ground;
+  readonly #directory: Directory;
+  readonly #retention: Retention;
+
+  constructor(ground: Ground, settings: ChannelSettings, pointers: PointerLookup, onAcked: OnAcked) {
+    this.settings = settings;
+    this.tickets = new Tickets(ground);
+    this.#ground = ground;
+    this.#directory = new Directory(ground, settings);
+    const deadLetters = new DeadLetters(ground, this.#directory);
+    const directory = this.#directory;
+    this.groups = new Groups({ ground, settings, directory, deadLetters, pointers, onAcked });
+    this.#retention = new Retention(ground, settings, this.#directory, this.groups);
+  }
+
+  /**
+   * Puts a pointer on a channel. The entry names the pointer by its id, and each server gives subscribers the URL at
+   * which it can itself be reached. Announcing the same pointer again adds nothing.
+   */
+  async announce(
+    caller: Caller,
+    channel: string,
+    pointer: { id: string; metadata: JsonObject; sealed_key?: string },
+  ): Promise<void> {
+    const { id, metadata, sealed_key } = pointer;
+    const entry: JsonObject = { pointer: id, from: caller.name };
+    if (Object.keys(metadata).length > 0) entry.metadata = metadata;
+    if (sealed_key !== undefined) entry.sealed_key = sealed_key;
+    await this.#append(caller.tenant, channel, entry, `ptr:${id}`);
+  }
+
+  async publish(
+    caller: Caller,
+    name: string,
+    msg: Json,
+    o: { idempotency_key?: string } = {},
+  ): Promise<Published> {
+    const channel = checkChannelName(name);
+    checkSignal(msg);
+    const key = checkKey(o.idempotency_key);
+    const { tenant } = caller;
+    const seq = await this.#append(tenant, channel, { msg, from: caller.name }, key && `sig:${key}`);
+    const entry = await this.#entry(tenant, channel, seq);
+    if (key && entry && JSON.stringify(channelEntry(entry.data)?.msg) !== JSON.stringify(msg)) {
+      throw new RelayError('idempotency_conflict');
+    }
+    return { channel, seq, ts: entry?.at ?? this.#ground.env.now() };
+  }
+
+  async *subscribe(caller: Caller, name: string, o: SubscribeOptions, base: string): AsyncGenerator<Message> {
+    const channel = checkChannelName(name);
+    const signal = o.signal ?? new AbortController().signal;
+    if (o.group === undefined) {
+      for await (const entry of this.#entries(caller.tenant, channel, o.since, signal)) {
+        yield toMessage(entry, base)!;
+      }
+      return;
+    }
+    const { since, prefetch } = o;
+    const group = checkGroupName(o.group);
+    const work = this.groups.subscribe(caller, channel, group, { since, prefetch, signal });
+    for await (const { entry, token, attempt, until } of work) {
+      const message = toMessage(entry, base);
+      if (message) yield { ...message, token, attempt, lease_until: until };
+    }
+  }
+
+  list(caller: Caller, o?: { after?: string; limit?: number }): Promise<ChannelPage> {
+    return this.#directory.list(caller.tenant, o);
+  }
+
+  async inspect(caller: Caller, name: string): Promise<ChannelDetail> {
+    const channel = checkChannelName(name);
+    const { groups, ...info } = await this.#directory.info(caller.tenant, channel);
+    const { first } = await this.#ground.engine.logs.info(channelStream(caller.tenant, channel));
+    const details = await Promise.all(groups.map((group) => this.groups.detail(caller, channel, group)));
+    return { ...info, first_seq: first, groups: details };
+  }
+
+  async position(caller: Caller, name: string): Promise<number> {
+    const stream = channelStream(caller.tenant, checkChannelName(name));
+    return (await this.#ground.engine.logs.info(stream)).last;
+  }
+
+  /** Whether a push to the channel is work for someone, so that its pointer must not expire before its message. */
+  hasGroups(tenant: string, channel: string): Promise<boolean> {
+    return this.#directory.hasGroups(tenant, channel);
+  }
+
+  /** The pointer that a message is about; null for a signal, and for what is no longer kept. */
+  async pointerOf(tenant: string, channel: string, seq: number): Promise<string | null> {
+    const entry = await this.#entry(tenant, channel, seq);
+    return (entry && channelEntry(entry.data)?.pointer) ?? null;
+  }
+
+  /** Where a reader begins, for an interface that shares one subscription among many of them. */
+  start(tenant: string, channel: string, since: Since | undefined): Promise<Start> {
+    return findStart(this.#ground.engine.logs, channelStream(tenant, channel), since);
+  }
+
+  sight(start: Start): Sight {
+    return new Sight(this.#ground.env, this.settings.retentionMs, start);
+  }
+
+  /** Null for what is no message. */
+  message(entry: Entry, base: string): Message | null {
+    return toMessage(entry, base);
+  }
+
+  /** The log itself, unfiltered: to be looked at through a `Sight`. */
+  async read(tenant: string, channel: string, after: number): Promise<Entry[]> {
+    return (await this.#ground.engine.logs.read(channelStream(tenant, channel), { after })).entries;
+  }
+
+  follow(tenant: string, channel: string, after: number, signal: AbortSignal): AsyncIterable<Entry> {
+    return this.#ground.engine.logs.subscribe(channelStream(tenant, channel), { after, signal });
+  }
+
+  /** Drops what need not be kept: for a server to call now and then. */
+  tidy(tenant: string): Promise<void> {
+    return this.#retention.tidyAll(tenant);
+  }
+
+  async close(): Promise<void> {
+    await this.#retention.settled();
+    await this.groups.close();
+  }
+
+  async *#entries(
+    tenant: string,
+    channel: string,
+    since: Since | undefined,
+    signal: AbortSignal,
+  ): AsyncGenerator<Entry> {
+    const start = await this.start(tenant, channel, since);
+    const sight = this.sight(start);
+    for await (const entry of this.follow(tenant, channel, start.after, signal)) {
+      const seen = sight.see(entry);
+      if (seen) yield seen;
+    }
+  }
+
+  /** Durable before it resolves; waits for no subscriber. */
+  async #append(tenant: string, channel: string, entry: JsonObject, id: string | undefined): Promise<number> {
+    const stream = channelStream(tenant, channel);
+    const seq = await this.#ground.engine.logs.append(stream, entry, id === undefined ? {} : { id });
+    await this.#directory.note(tenant, channel);
+    this.#retention.appended(tenant, channel);
+    return seq!;
+  }
+
+  async #entry(tenant: string, channel: string, seq: number): Promise<Entry | null> {
+    const stream = channelStream(tenant, channel);
+    const { entries } = await this.#ground.engine.logs.read(stream, { after: seq - 1, limit: 1 });
+    return entries[0]?.seq === seq ? entries[0] : null;
+  }
+}
+
+function checkSignal(msg: unknown): void {
+  if (msg === undefined) throw new RelayError('bad_request', { what: '"msg" is missing.' });
+  if (jsonDepth(msg as Json, JSON_DEPTH) > JSON_DEPTH) {
+    throw new RelayError('bad_request', { what: `"msg" is nested more than ${JSON_DEPTH} levels deep.` });
+  }
+  const bytes = new TextEncoder().encode(JSON.stringify(msg)).byteLength;
+  if (bytes > SIGNAL_BYTES) {
+    throw new RelayError('too_large', {
+      what: 'a signal',
+      limit: SIGNAL_BYTES,
+      hint: 'Push it instead, with this channel, and subscribers get a pointer to it.',
+    });
+  }
+}
+
+function checkKey(key: string | undefined): string | undefined {
+  if (key === undefined || key === '') return undefined;
+  if (key.length <= IDEMPOTENCY_KEY_CHARS) return key;
+  const what = `The Idempotency-Key is longer than ${IDEMPOTENCY_KEY_CHARS} characters.`;
+  throw new RelayError('bad_request', { what });
+}

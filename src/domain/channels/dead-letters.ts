@@ -1,0 +1,36 @@
+import type { JsonObject } from '../../base/json.ts';
+import type { Entry } from '../../kernel/logs.ts';
+import type { Ground } from '../ground.ts';
+import { channelStream, deadLetterChannel } from '../names.ts';
+import type { Directory } from './directory.ts';
+import { channelEntry } from './message.ts';
+import type { DeadLetter } from './types.ts';
+
+/** Work that a group could not do, kept where people can look at it. */
+export class DeadLetters {
+  readonly #ground: Ground;
+  readonly #directory: Directory;
+
+  constructor(ground: Ground, directory: Directory) {
+    this.#ground = ground;
+    this.#directory = directory;
+  }
+
+  /** Before the group settles it, and under an id: a crash in between puts it here once, not never and not twice. */
+  async put(
+    at: { tenant: string; channel: string; group: string },
+    entry: Entry,
+    attempts: number,
+    reason: DeadLetter['reason'],
+  ): Promise<void> {
+    const { tenant, channel, group } = at;
+    const target = deadLetterChannel(channel);
+    const letter = channelEntry(entry.data);
+    if (target === null || letter === null) return;
+    const dead: DeadLetter = { channel, group, seq: entry.seq, ts: entry.at, attempts, reason };
+    const data = { ...letter, dead } as unknown as JsonObject;
+    const id = `dead:${entry.seq}:${group}`;
+    await this.#ground.engine.logs.append(channelStream(tenant, target), data, { id });
+    await this.#directory.note(tenant, target);
+  }
+}

@@ -1,0 +1,88 @@
+import type { Ground } from '../ground.ts';
+import { channelKey, channelStream, channelsPrefix, fromSegment, groupsPrefix } from '../names.ts';
+import { channelEntry } from './message.ts';
+import type { ChannelSettings } from './settings.ts';
+import type { ChannelInfo, ChannelPage } from './types.ts';
+
+/** Channels remembered as listed; far more than are in use at a time. */
+const REMEMBERED = 10_000;
+const REMEMBER_MS = 60 * 60 * 1000;
+
+/**
+ * Which channels a tenant has. A channel is listed once, at its first message, and that is remembered for a while:
+ * much shorter than an unused channel stays listed, so what is remembered is always still true.
+ */
+export class Directory {
+  readonly #ground: Ground;
+  readonly #rememberMs: number;
+  readonly #listed = new Map<string, number>();
+
+  constructor(ground: Ground, settings: ChannelSettings) {
+    this.#ground = ground;
+    this.#rememberMs = Math.min(REMEMBER_MS, settings.retentionMs / 4);
+  }
+
+  /** To be called after a message was appended, never before: see `forget`. */
+  async note(tenant: string, channel: string): Promise<void> {
+    const key = channelKey(tenant, channel);
+    const now = this.#ground.env.now();
+    if ((this.#listed.get(key) ?? 0) > now) return;
+    await this.#ground.engine.records.put(key, { created: now }, { expect: 'absent' });
+    this.#listed.delete(key);
+    this.#listed.set(key, now + this.#rememberMs);
+    if (this.#listed.size > REMEMBERED) this.#listed.delete(this.#listed.keys().next().value!);
+  }
+
+  /**
+   * Takes an unused channel from the list. `last` is the newest sequence when it was found to be unused: whoever
+   * appends after that lists it again, and who appended just before is seen here.
+   */
+  async forget(tenant: string, channel: string, last: number): Promise<void> {
+    const { records, logs } = this.#ground.engine;
+    const key = channelKey(tenant, channel);
+    this.#listed.delete(key);
+    await records.delete(key);
+    if ((await logs.info(channelStream(tenant, channel))).last !== last) await this.note(tenant, channel);
+  }
+
+  async list(tenant: string, o: { after?: string; limit?: number } = {}): Promise<ChannelPage> {
+    const prefix = channelsPrefix(tenant);
+    const after = o.after === undefined ? undefined : channelKey(tenant, o.after);
+    const page = await this.#ground.engine.records.list(prefix, { after, limit: o.limit });
+    const names = page.items.map((item) => fromSegment(item.key.slice(prefix.length)));
+    const channels = await Promise.all(names.map((name) => this.info(tenant, name)));
+    return { channels, ...(page.next === undefined ? {} : { next: names.at(-1)! }) };
+  }
+
+  async info(tenant: string, channel: string): Promise<ChannelInfo> {
+    const { logs } = this.#ground.engine;
+    const stream = channelStream(tenant, channel);
+    const { last, count } = await logs.info(stream);
+    const newest =
+      last === 0 ? undefined : (await logs.read(stream, { after: last - 1, limit: 1 })).entries[0];
+    const message = newest && channelEntry(newest.data) ? newest : undefined;
+    return {
+      name: channel,
+      messages: message ? count : 0,
+      last_seq: last,
+      last_at: message ? new Date(message.at).toISOString() : null,
+      groups: await this.groups(tenant, channel),
+    };
+  }
+
+  async groups(tenant: string, channel: string): Promise<string[]> {
+    const prefix = groupsPrefix(tenant, channel);
+    const names: string[] = [];
+    for (let after: string | undefined; ; ) {
+      const page = await this.#ground.engine.records.list(prefix, { after, limit: 1000 });
+      for (const { key } of page.items) names.push(fromSegment(key.slice(prefix.length)));
+      if (page.next === undefined) return names;
+      after = page.next;
+    }
+  }
+
+  async hasGroups(tenant: string, channel: string): Promise<boolean> {
+    const page = await this.#ground.engine.records.list(groupsPrefix(tenant, channel), { limit: 1 });
+    return page.items.length > 0;
+  }
+}

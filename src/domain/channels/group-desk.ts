@@ -1,0 +1,254 @@
+import { GROUP_IN_FLIGHT } from '../../base/limits.ts';
+import type { Entry } from '../../kernel/logs.ts';
+import type { Ground } from '../ground.ts';
+import { channelStream } from '../names.ts';
+import type { PointerLookup } from '../pointers/lookup.ts';
+import type { DeadLetters } from './dead-letters.ts';
+import type { GroupLedger } from './group-ledger.ts';
+import { type GroupState, nextExpiry, returned, type Step, type Work } from './group-state.ts';
+import { channelEntry } from './message.ts';
+import type { ChannelSettings } from './settings.ts';
+import type { DeadLetter } from './types.ts';
+
+/** After a failure of the store. */
+const RETRY_MS = 1000;
+/** So that several processes do not all reach for the same work at the same moment. */
+const SPREAD_MS = 20;
+
+export interface Delivery {
+  readonly entry: Entry;
+  readonly token: number;
+  readonly attempt: number;
+  readonly until: number;
+}
+
+export interface Member {
+  readonly id: string;
+  readonly name: string;
+  readonly since: number;
+  /** How much it may hold at once. */
+  readonly prefetch: number;
+  deliver(delivery: Delivery): void;
+}
+
+export interface DeskShared {
+  readonly ground: Ground;
+  readonly settings: ChannelSettings;
+  readonly deadLetters: DeadLetters;
+  readonly pointers: PointerLookup;
+}
+
+/** A message on its way to a member, or among the dead letters. */
+interface Candidate {
+  readonly entry: Entry;
+  /** What was there before; undefined where nobody has claimed it yet. */
+  readonly before?: Work;
+  readonly dead?: DeadLetter['reason'];
+  readonly member?: Member;
+}
+
+/** Hands out a group's work to the members in this process. Every process with members has one. */
+export class GroupDesk {
+  readonly #ground: Ground;
+  readonly #settings: ChannelSettings;
+  readonly #ledger: GroupLedger;
+  readonly #deadLetters: DeadLetters;
+  readonly #pointers: PointerLookup;
+  readonly #stream: string;
+  readonly #members = new Map<string, Member>();
+  #watching: AbortController | null = null;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  #running = false;
+  #again = false;
+  #next = 0;
+
+  constructor(shared: DeskShared, ledger: GroupLedger) {
+    this.#ground = shared.ground;
+    this.#settings = shared.settings;
+    this.#deadLetters = shared.deadLetters;
+    this.#pointers = shared.pointers;
+    this.#ledger = ledger;
+    this.#stream = channelStream(ledger.tenant, ledger.channel);
+  }
+
+  get members(): Iterable<Member> {
+    return this.#members.values();
+  }
+
+  get idle(): boolean {
+    return this.#members.size === 0;
+  }
+
+  join(member: Member): void {
+    this.#members.set(member.id, member);
+    if (!this.#watching) this.#watch();
+    this.wake();
+  }
+
+  /** What it holds stays leased to it: it may still be at work, and come back to say so. */
+  leave(member: Member): void {
+    this.#members.delete(member.id);
+    if (this.#members.size > 0) return;
+    this.#watching?.abort();
+    this.#watching = null;
+    clearTimeout(this.#timer);
+  }
+
+  /** Something may have changed: looks, and hands out what there is. */
+  wake(): void {
+    this.#again = true;
+    if (!this.#running) void this.#run();
+  }
+
+  async #run(): Promise<void> {
+    this.#running = true;
+    while (this.#again && this.#members.size > 0) {
+      this.#again = false;
+      try {
+        await this.#round();
+      } catch {
+        // The store did not answer. Members wait; whoever asks for something gets the error.
+        this.#wakeIn(RETRY_MS);
+        break;
+      }
+    }
+    this.#running = false;
+  }
+
+  async #round(): Promise<void> {
+    const state = await this.#ledger.state();
+    const candidates = await this.#candidates(state);
+    if (candidates.length > 0) {
+      this.#again = true;
+      await this.#handOut(candidates);
+      return;
+    }
+    const expiry = nextExpiry(state);
+    if (expiry !== null) this.#wakeIn(expiry - this.#ground.env.now());
+  }
+
+  /** In order: what came back first, then what is new; as much as the members can take. */
+  async #candidates(state: GroupState): Promise<Candidate[]> {
+    const now = this.#ground.env.now();
+    const slots = this.#freeSlots(state, now);
+    const list: Candidate[] = [];
+    for (const seq of returned(state, now)) {
+      const before = { ...state.open.get(seq)! };
+      const entry = await this.#entry(seq);
+      const worn = before.attempt >= this.#settings.attempts;
+      const dead = worn ? 'attempts' : await this.#whyDead(entry, false);
+      if (dead) list.push({ entry, before, dead });
+      else if (slots.length > 0) list.push({ entry, before, member: take(slots, before.member) });
+    }
+    const room = Math.min(slots.length, GROUP_IN_FLIGHT - state.open.size);
+    if (room <= 0) return list;
+    const { entries } = await this.#ground.engine.logs.read(this.#stream, {
+      after: state.cursor,
+      limit: room,
+    });
+    for (const entry of entries) {
+      const dead = await this.#whyDead(entry, true);
+      list.push(dead ? { entry, dead } : { entry, member: take(slots) });
+    }
+    return list;
+  }
+
+  async #handOut(candidates: readonly Candidate[]): Promise<void> {
+    for (const { entry, dead, before } of candidates) {
+      if (dead) await this.#deadLetters.put(this.#ledger, entry, before?.attempt ?? 0, dead);
+    }
+    const claims = await this.#ledger.propose((state, now) => {
+      const good = candidates.filter((candidate) => stillOpen(state, candidate, now));
+      const until = now + this.#settings.leaseMs;
+      return {
+        steps: good.map(({ entry, member }): Step => {
+          if (!member) return ['dead', entry.seq];
+          return ['claim', entry.seq, until, member.id, member.name.slice(0, 64)];
+        }),
+        result: (token) => good.flatMap((each) => (each.member ? [{ ...each, token, until }] : [])),
+      };
+    });
+    for (const { entry, before, member, token, until } of claims) {
+      if (member && this.#members.has(member.id)) {
+        member.deliver({ entry, token, attempt: (before?.attempt ?? 0) + 1, until });
+      } else {
+        await this.#ledger.propose((state) => ({
+          steps: state.open.get(entry.seq)?.token === token ? [['free', entry.seq, token]] : [],
+          result: () => undefined,
+        }));
+      }
+    }
+  }
+
+  /** One element for each message that can be taken, members in turn. */
+  #freeSlots(state: GroupState, now: number): Member[] {
+    const held = new Map<string, number>();
+    for (const { member, until } of state.open.values()) {
+      if (until > now) held.set(member, (held.get(member) ?? 0) + 1);
+    }
+    const members = [...this.#members.values()];
+    const turn = this.#next++ % Math.max(members.length, 1);
+    const inTurn = [...members.slice(turn), ...members.slice(0, turn)];
+    const slots: Member[] = [];
+    for (let level = 0; ; level++) {
+      const able = inTurn.filter((member) => (held.get(member.id) ?? 0) + level < member.prefetch);
+      if (able.length === 0) return slots;
+      slots.push(...able);
+    }
+  }
+
+  /** Nobody is handed a pointer that leads nowhere, or what has been waiting for longer than it is kept. */
+  async #whyDead(entry: Entry, fresh: boolean): Promise<DeadLetter['reason'] | undefined> {
+    if (fresh && entry.at < this.#ground.env.now() - this.#settings.retentionMs) return 'age';
+    const message = channelEntry(entry.data);
+    if (message === null) return 'gone';
+    if (message.pointer === undefined) return undefined;
+    return (await this.#pointers.find(message.pointer)) === null ? 'gone' : undefined;
+  }
+
+  /** A message that is no longer there stands for itself with nothing in it, and is settled without a letter. */
+  async #entry(seq: number): Promise<Entry> {
+    const { entries } = await this.#ground.engine.logs.read(this.#stream, { after: seq - 1, limit: 1 });
+    return entries[0]?.seq === seq ? entries[0] : { seq, at: 0, data: null };
+  }
+
+  #wakeIn(ms: number): void {
+    clearTimeout(this.#timer);
+    const spread = (this.#ground.env.randomBytes(1)[0]! / 256) * SPREAD_MS;
+    this.#timer = setTimeout(() => this.wake(), Math.max(ms, 0) + spread);
+  }
+
+  /** New messages, and what other processes do in the group. */
+  #watch(): void {
+    const watching = new AbortController();
+    this.#watching = watching;
+    const { logs } = this.#ground.engine;
+    const follow = async (stream: string) => {
+      while (!watching.signal.aborted) {
+        try {
+          const { last } = await logs.info(stream);
+          this.wake();
+          for await (const _ of logs.subscribe(stream, { after: last, signal: watching.signal })) this.wake();
+          return;
+        } catch {
+          await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
+        }
+      }
+    };
+    void follow(this.#stream);
+    void follow(this.#ledger.stream);
+  }
+}
+
+/** The next slot, of another member than the last one to try where there is a choice. */
+function take(slots: Member[], last?: string): Member {
+  const other = last === undefined ? 0 : slots.findIndex((member) => member.id !== last);
+  return slots.splice(Math.max(other, 0), 1)[0]!;
+}
+
+/** Whether a message is still as it was when it was chosen. */
+function stillOpen(state: GroupState, { entry, before }: Candidate, now: number): boolean {
+  if (!before) return entry.seq > state.cursor;
+  const work = state.open.get(entry.seq);
+  return work !== undefined && work.token === before.token && work.until <= now;
+}

@@ -1,0 +1,213 @@
+import { RelayError } from '../../base/errors.ts';
+import type { Json, JsonObject } from '../../base/json.ts';
+import { compareAndSet } from '../../kernel/compare-and-set.ts';
+import type { Ground } from '../ground.ts';
+import { groupKey, groupStream } from '../names.ts';
+import { applySteps, fromSnapshot, type GroupState, newState, type Step, toSnapshot } from './group-state.ts';
+
+/** Entries of the log between two snapshots: few to read for who opens the group, few writes for who works in it. */
+const SNAPSHOT_EVERY = 128;
+
+/** What someone wants to do, judged against the state as it is at that moment. Throws to refuse. */
+export type Proposal<T> = (state: GroupState, now: number) => Decision<T>;
+
+export interface Decision<T> {
+  readonly steps: readonly Step[];
+  /** Told the sequence of the entry, once it is in the log; 0 where there were no steps. */
+  result(entry: number): T;
+}
+
+interface Waiting {
+  readonly propose: Proposal<unknown>;
+  resolve(value: unknown): void;
+  reject(error: unknown): void;
+}
+
+/**
+ * The log of a group as one process sees it. Whatever waits goes into one entry, appended only if nobody else was
+ * faster; then everything is judged again. Other processes do the same, so of two racing claims one wins.
+ */
+export class GroupLedger {
+  readonly tenant: string;
+  readonly channel: string;
+  readonly group: string;
+  readonly #ground: Ground;
+  readonly #stream: string;
+  readonly #key: string;
+  #state: GroupState | null = null;
+  #revision = 0;
+  /** Entries since the snapshot. */
+  #unsaved = 0;
+  #queue: Waiting[] = [];
+  /** Everything that touches the state, one after the other. */
+  #turn: Promise<unknown> = Promise.resolve();
+  #flushing = false;
+
+  constructor(ground: Ground, tenant: string, channel: string, group: string) {
+    this.tenant = tenant;
+    this.channel = channel;
+    this.group = group;
+    this.#ground = ground;
+    this.#stream = groupStream(tenant, channel, group);
+    this.#key = groupKey(tenant, channel, group);
+  }
+
+  get stream(): string {
+    return this.#stream;
+  }
+
+  /** Makes the group where it does not exist, to begin behind `cursor`. Whether it was made. */
+  async create(cursor: () => Promise<number>): Promise<boolean> {
+    const { records } = this.#ground.engine;
+    if (await records.get(this.#key)) return false;
+    const state = newState(await cursor(), this.#ground.env.now());
+    return (await records.put(this.#key, toSnapshot(state), { expect: 'absent' })) !== null;
+  }
+
+  /** The state with everything in it that is in the log now. Not to be changed by the caller. */
+  state(): Promise<GroupState> {
+    return this.#exclusive(() => this.#refresh());
+  }
+
+  /** The state as it was last seen here; null before anything was asked. */
+  get known(): GroupState | null {
+    return this.#state;
+  }
+
+  propose<T>(propose: Proposal<T>): Promise<T> {
+    return new Promise<T>((resolve, reject) => {
+      this.#queue.push({ propose, resolve: resolve as (value: unknown) => void, reject });
+      if (this.#flushing) return;
+      this.#flushing = true;
+      this.#exclusive(() => this.#flush()).catch(() => {});
+    });
+  }
+
+  async remove(): Promise<void> {
+    const { logs, records } = this.#ground.engine;
+    await this.#exclusive(async () => {
+      this.#state = null;
+      await logs.drop(this.#stream);
+      if (!(await records.delete(this.#key))) throw noGroup(this.group, this.channel);
+    });
+  }
+
+  #exclusive<T>(work: () => Promise<T>): Promise<T> {
+    const result = this.#turn.then(work);
+    this.#turn = result.catch(() => {});
+    return result;
+  }
+
+  async #flush(): Promise<void> {
+    try {
+      while (this.#queue.length > 0) {
+        const batch = this.#queue;
+        this.#queue = [];
+        try {
+          await this.#commit(batch);
+        } catch (error) {
+          for (const waiting of batch) waiting.reject(error);
+        }
+      }
+    } finally {
+      this.#flushing = false;
+    }
+  }
+
+  async #commit(batch: readonly Waiting[]): Promise<void> {
+    const { logs } = this.#ground.engine;
+    let refused: { waiting: Waiting; error: unknown }[] = [];
+    let agreed: { waiting: Waiting; decision: Decision<unknown> }[] = [];
+    let later: Waiting[] = [];
+    const entry = await compareAndSet(`the group ${this.group}`, async (round) => {
+      const state = round === 0 && this.#state ? this.#state : await this.#refresh();
+      [refused, agreed, later] = [[], [], []];
+      const steps: Step[] = [];
+      const touched = new Set<number>();
+      for (const waiting of batch) {
+        try {
+          const decision = waiting.propose(state, this.#ground.env.now());
+          // Judged without knowing of the others in this entry: two may not touch the same message.
+          if (decision.steps.some((step) => touched.has(step[1]))) {
+            later.push(waiting);
+            continue;
+          }
+          for (const step of decision.steps) touched.add(step[1]);
+          steps.push(...decision.steps);
+          agreed.push({ waiting, decision });
+        } catch (error) {
+          refused.push({ waiting, error });
+        }
+      }
+      if (refused.length > 0 && round === 0) return null;
+      if (steps.length === 0) return 0;
+      const data = { steps } as unknown as JsonObject;
+      const seq = await logs.append(this.#stream, data, { expectSeq: state.seq });
+      if (seq !== null) applySteps(state, seq, this.#ground.env.now(), steps);
+      return seq;
+    });
+    this.#queue.unshift(...later);
+    for (const { waiting, error } of refused) waiting.reject(error);
+    for (const { waiting, decision } of agreed) waiting.resolve(decision.result(entry));
+    if (entry > 0 && ++this.#unsaved >= SNAPSHOT_EVERY) await this.#save();
+  }
+
+  async #refresh(): Promise<GroupState> {
+    const { logs } = this.#ground.engine;
+    let state = this.#state ?? (await this.#load());
+    for (;;) {
+      const { entries, gap } = await logs.read(this.#stream, { after: state.seq, limit: 500 });
+      if (gap) {
+        // Someone made a snapshot further on and trimmed the log behind it.
+        state = await this.#load();
+        continue;
+      }
+      for (const { seq, at, data } of entries) {
+        applySteps(state, seq, at, (data as unknown as { steps: Step[] }).steps);
+        this.#unsaved++;
+      }
+      if (entries.length < 500) break;
+    }
+    const { last } = await logs.info(this.#stream);
+    // The group was removed and made anew, or a removal stopped half-way: what the record says counts.
+    if (last < state.seq) {
+      state = await this.#load();
+      if (last < state.seq) state.seq = last;
+    }
+    this.#state = state;
+    return state;
+  }
+
+  async #load(): Promise<GroupState> {
+    const stored = await this.#ground.engine.records.get(this.#key);
+    if (!stored) {
+      this.#state = null;
+      throw noGroup(this.group, this.channel);
+    }
+    this.#revision = stored.revision;
+    this.#unsaved = 0;
+    return fromSnapshot(stored.value as Json);
+  }
+
+  /** So that the log does not grow with the group's history. Who loses the race has nothing to save. */
+  async #save(): Promise<void> {
+    const { logs, records } = this.#ground.engine;
+    const state = this.#state;
+    if (!state) return;
+    this.#unsaved = 0;
+    const saved = await records.put(this.#key, toSnapshot(state), { expect: this.#revision });
+    if (saved === null) {
+      this.#revision = (await records.get(this.#key))?.revision ?? 0;
+      return;
+    }
+    this.#revision = saved;
+    await logs.trim(this.#stream, { before: state.seq });
+  }
+}
+
+export function noGroup(group: string, channel: string): RelayError {
+  return new RelayError('not_found', {
+    what: `the group ${JSON.stringify(group)} of channel ${JSON.stringify(channel)}`,
+    hint: `A group exists from its first subscriber on: /ws/<channel>?group=<name>`,
+  });
+}

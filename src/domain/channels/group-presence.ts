@@ -1,0 +1,76 @@
+import { toHex } from '../../base/ids.ts';
+import type { Json } from '../../base/json.ts';
+import { MEMBER_TTL_MS } from '../../base/limits.ts';
+import type { Ground } from '../ground.ts';
+import { membersPrefix } from '../names.ts';
+import type { GroupDesk } from './group-desk.ts';
+import type { GroupLedger } from './group-ledger.ts';
+
+/** Members that one process shows; beyond it a list helps nobody. */
+const SHOWN = 200;
+/** Members that come and go together are written down once. */
+const SETTLE_MS = 50;
+
+type Shown = [name: string, since: number];
+
+/** Who is there, for people who look. One record per process, which vanishes by itself after a crash. */
+export class GroupPresence {
+  readonly #ground: Ground;
+  readonly #desk: GroupDesk;
+  readonly #prefix: string;
+  readonly #key: string;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  #written = false;
+  #writing: Promise<unknown> = Promise.resolve();
+
+  constructor(ground: Ground, ledger: GroupLedger, desk: GroupDesk) {
+    this.#ground = ground;
+    this.#desk = desk;
+    this.#prefix = membersPrefix(ledger.tenant, ledger.channel, ledger.group);
+    this.#key = this.#prefix + toHex(ground.env.randomBytes(8));
+  }
+
+  changed(): void {
+    this.#writeIn(SETTLE_MS);
+  }
+
+  async everyone(): Promise<{ name: string; since: string }[]> {
+    const { items } = await this.#ground.engine.records.list(this.#prefix, { limit: 1000 });
+    const elsewhere = items.filter(({ key }) => key !== this.#key).flatMap(({ value }) => value as Shown[]);
+    return [...this.#own(), ...elsewhere].map(([name, since]) => ({
+      name,
+      since: new Date(since).toISOString(),
+    }));
+  }
+
+  async close(): Promise<void> {
+    clearTimeout(this.#timer);
+    if (this.#written) await this.#write(true).catch(() => {});
+  }
+
+  #own(): Shown[] {
+    return Array.from(this.#desk.members, ({ name, since }): Shown => [name, since]).slice(0, SHOWN);
+  }
+
+  #writeIn(ms: number): void {
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => {
+      // Only for show: the next try is not far.
+      this.#write(this.#desk.idle).catch(() => {});
+      if (!this.#desk.idle) this.#writeIn(MEMBER_TTL_MS / 3);
+    }, ms);
+    (this.#timer as { unref?: () => void }).unref?.();
+  }
+
+  #write(gone: boolean): Promise<unknown> {
+    const { records } = this.#ground.engine;
+    const before = this.#writing.catch(() => {});
+    this.#writing = before.then((): Promise<unknown> => {
+      this.#written = !gone;
+      if (gone) return records.delete(this.#key);
+      const expiresAt = this.#ground.env.now() + MEMBER_TTL_MS;
+      return records.put(this.#key, this.#own() as unknown as Json, { expiresAt });
+    });
+    return this.#writing;
+  }
+}

@@ -1,0 +1,152 @@
+import { RelayError } from '../../base/errors.ts';
+import type { Json, JsonObject } from '../../base/json.ts';
+import { GROUP_ACKS_KEPT } from '../../base/limits.ts';
+
+/**
+ * What a group does is a log of such steps, several to an entry. The sequence of the entry that holds a `claim` is
+ * the token of that claim.
+ */
+export type Step =
+  | readonly ['claim', seq: number, until: number, member: string, by: string]
+  | readonly ['ack', seq: number, token: number]
+  | readonly ['nack', seq: number, token: number]
+  | readonly ['extend', seq: number, token: number, until: number]
+  /** Taken back before it was delivered: it does not count as an attempt. */
+  | readonly ['free', seq: number, token: number]
+  /** It is among the dead letters now. */
+  | readonly ['dead', seq: number];
+
+export interface Work {
+  /** Of the newest claim. */
+  token: number;
+  attempt: number;
+  /** When the lease ends; 0 once it was given back. */
+  until: number;
+  member: string;
+  by: string;
+}
+
+/** The fold of a group's log. */
+export interface GroupState {
+  /** The newest entry of the log that is in here. */
+  seq: number;
+  /** Every message up to here has been claimed at least once, or is settled. */
+  cursor: number;
+  /** Claimed and not settled, by the message's sequence. */
+  readonly open: Map<number, Work>;
+  /** The newest acknowledgements: message → token. */
+  readonly acked: Map<number, number>;
+  /** When something last happened here. */
+  active: number;
+}
+
+export function applySteps(state: GroupState, seq: number, at: number, steps: readonly Step[]): void {
+  for (const step of steps) applyStep(state, seq, step);
+  state.seq = seq;
+  state.active = Math.max(state.active, at);
+}
+
+function applyStep(state: GroupState, entry: number, step: Step): void {
+  const seq = step[1];
+  const work = state.open.get(seq);
+  switch (step[0]) {
+    case 'claim': {
+      const [, , until, member, by] = step;
+      state.open.set(seq, { token: entry, attempt: (work?.attempt ?? 0) + 1, until, member, by });
+      state.cursor = Math.max(state.cursor, seq);
+      return;
+    }
+    case 'ack':
+      state.open.delete(seq);
+      state.acked.set(seq, step[2]);
+      if (state.acked.size > GROUP_ACKS_KEPT) state.acked.delete(state.acked.keys().next().value!);
+      return;
+    case 'nack':
+      if (work) work.until = 0;
+      return;
+    case 'extend':
+      if (work) work.until = step[3];
+      return;
+    case 'free':
+      if (!work) return;
+      work.until = 0;
+      work.attempt--;
+      return;
+    case 'dead':
+      state.open.delete(seq);
+      state.cursor = Math.max(state.cursor, seq);
+  }
+}
+
+/** The work that a token is good for. An expired lease still is its member's until someone else claims it. */
+export function heldWork(state: GroupState, seq: number, token: number): Work {
+  const work = state.open.get(seq);
+  if (work && work.token === token && work.until > 0) return work;
+  throw new RelayError('conflict', {
+    what: `The token ${token} is not good for message ${seq}: ${whyNot(state, seq, work)}.`,
+    hint: 'Drop this work: it is settled, or another member has it.',
+  });
+}
+
+function whyNot(state: GroupState, seq: number, work: Work | undefined): string {
+  if (work && work.until === 0) return 'the work was given back';
+  if (work) return 'the lease ended and the work was handed out again';
+  return seq <= state.cursor ? 'the work is settled' : 'the message has not been handed out';
+}
+
+/** All messages below it are settled. */
+export function floor(state: GroupState): number {
+  let lowest = state.cursor + 1;
+  for (const seq of state.open.keys()) lowest = Math.min(lowest, seq);
+  return lowest;
+}
+
+/** Work that can be handed out again, oldest first. */
+export function returned(state: GroupState, now: number): number[] {
+  const free: number[] = [];
+  for (const [seq, work] of state.open) if (work.until <= now) free.push(seq);
+  return free.sort((a, b) => a - b);
+}
+
+/** When the next lease ends; null where there is none. */
+export function nextExpiry(state: GroupState): number | null {
+  let next: number | null = null;
+  for (const { until } of state.open.values()) {
+    if (until > 0 && (next === null || until < next)) next = until;
+  }
+  return next;
+}
+
+/** Short, because it is one record however long the group has been at work. */
+export function toSnapshot(state: GroupState): JsonObject {
+  return {
+    seq: state.seq,
+    cursor: state.cursor,
+    active: state.active,
+    open: Array.from(state.open, ([seq, w]) => [seq, w.token, w.attempt, w.until, w.member, w.by]),
+    acked: Array.from(state.acked),
+  };
+}
+
+export function fromSnapshot(value: Json): GroupState {
+  const { seq, cursor, active, open, acked } = value as {
+    seq: number;
+    cursor: number;
+    active: number;
+    open: [number, number, number, number, string, string][];
+    acked: [number, number][];
+  };
+  return {
+    seq,
+    cursor,
+    active,
+    open: new Map(
+      open.map(([s, token, attempt, until, member, by]) => [s, { token, attempt, until, member, by }]),
+    ),
+    acked: new Map(acked),
+  };
+}
+
+export function newState(cursor: number, now: number): GroupState {
+  return { seq: 0, cursor, open: new Map(), acked: new Map(), active: now };
+}

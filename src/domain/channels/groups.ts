@@ -1,0 +1,323 @@
+import { isRelayError, RelayError } from '../../base/errors.ts';
+import { toHex } from '../../base/ids.ts';
+import { GROUP_IDLE_MS, PREFETCH_MAX } from '../../base/limits.ts';
+import type { Entry } from '../../kernel/logs.ts';
+import type { Caller } from '../caller.ts';
+import type { Ground } from '../ground.ts';
+import { channelStream } from '../names.ts';
+import type { DeadLetters } from './dead-letters.ts';
+import type { Directory } from './directory.ts';
+import { type Delivery, type DeskShared, GroupDesk, type Member } from './group-desk.ts';
+import { GroupLedger } from './group-ledger.ts';
+import { GroupPresence } from './group-presence.ts';
+import { floor, type GroupState, heldWork, type Step } from './group-state.ts';
+import { channelEntry } from './message.ts';
+import type { ChannelSettings } from './settings.ts';
+import { findStart } from './start.ts';
+import type { Claim, GroupDetail, Since } from './types.ts';
+
+/** Groups kept open without members, so that acknowledgements over HTTP need not read them anew. */
+const OPEN_GROUPS = 1000;
+/** Messages that are moved among the dead letters in one go. */
+const BURY = 100;
+
+interface OpenGroup {
+  readonly ledger: GroupLedger;
+  readonly desk: GroupDesk;
+  readonly presence: GroupPresence;
+}
+
+export interface GroupSubscription {
+  readonly since?: Since;
+  readonly prefetch?: number;
+  readonly signal: AbortSignal;
+}
+
+/** Told when a message is acknowledged, after the fact. */
+export type OnAcked = (caller: Caller, at: { channel: string; group: string; seq: number }) => void;
+
+/** Consumers that share a channel's messages. */
+export class Groups {
+  readonly #ground: Ground;
+  readonly #settings: ChannelSettings;
+  readonly #directory: Directory;
+  readonly #deadLetters: DeadLetters;
+  readonly #shared: DeskShared;
+  readonly #onAcked: OnAcked;
+  readonly #open = new Map<string, OpenGroup>();
+
+  constructor(o: DeskShared & { directory: Directory; onAcked: OnAcked }) {
+    this.#shared = o;
+    this.#ground = o.ground;
+    this.#settings = o.settings;
+    this.#directory = o.directory;
+    this.#deadLetters = o.deadLetters;
+    this.#onAcked = o.onAcked;
+  }
+
+  /** A new group begins with everything the channel keeps, unless told. Ends when the signal fires. */
+  async *subscribe(
+    caller: Caller,
+    channel: string,
+    group: string,
+    o: GroupSubscription,
+  ): AsyncGenerator<Delivery> {
+    const { env, engine } = this.#ground;
+    const { tenant } = caller;
+    const { ledger, desk, presence } = this.#at(tenant, channel, group);
+    const stream = channelStream(tenant, channel);
+    const made = await ledger.create(
+      async () => (await findStart(engine.logs, stream, o.since ?? 'all')).after,
+    );
+    if (made) await this.#directory.note(tenant, channel);
+    const waiting: Delivery[] = [];
+    let wake = () => {};
+    const member: Member = {
+      id: toHex(env.randomBytes(6)),
+      name: caller.name,
+      since: env.now(),
+      prefetch: checkPrefetch(o.prefetch),
+      deliver: (delivery) => {
+        waiting.push(delivery);
+        wake();
+      },
+    };
+    const ended = () => wake();
+    o.signal.addEventListener('abort', ended);
+    try {
+      if (o.signal.aborted) return;
+      desk.join(member);
+      presence.changed();
+      while (!o.signal.aborted) {
+        const next = waiting.shift();
+        if (next) yield next;
+        else
+          await new Promise<void>((resolve) => {
+            wake = resolve;
+          });
+      }
+    } finally {
+      o.signal.removeEventListener('abort', ended);
+      desk.leave(member);
+      presence.changed();
+      this.#giveBack(ledger, waiting);
+    }
+  }
+
+  async ack(caller: Caller, channel: string, group: string, { seq, token }: Claim): Promise<{ seq: number }> {
+    const { ledger, desk } = this.#at(caller.tenant, channel, group);
+    const first = await ledger.propose((state) => {
+      // The answer to the first one was lost on its way.
+      if (state.acked.get(seq) === token) return { steps: [], result: () => false };
+      heldWork(state, seq, token);
+      return { steps: [['ack', seq, token]], result: () => true };
+    });
+    if (first) {
+      desk.wake();
+      this.#onAcked(caller, { channel, group, seq });
+    }
+    return { seq };
+  }
+
+  async nack(
+    caller: Caller,
+    channel: string,
+    group: string,
+    { seq, token }: Claim,
+  ): Promise<{ seq: number; dead: boolean }> {
+    const { ledger, desk } = this.#at(caller.tenant, channel, group);
+    const attempt = await ledger.propose((state) => {
+      const work = heldWork(state, seq, token);
+      return { steps: [['nack', seq, token]], result: () => work.attempt };
+    });
+    const dead = attempt >= this.#settings.attempts;
+    // Here and now, also where no member is left who would find it.
+    if (dead) await this.#bury(ledger, [seq], 'attempts');
+    desk.wake();
+    return { seq, dead };
+  }
+
+  async extend(
+    caller: Caller,
+    channel: string,
+    group: string,
+    { seq, token }: Claim,
+  ): Promise<{ seq: number; lease_until: number }> {
+    const { ledger } = this.#at(caller.tenant, channel, group);
+    const until = await ledger.propose((state, now) => {
+      heldWork(state, seq, token);
+      const later = now + this.#settings.leaseMs;
+      return { steps: [['extend', seq, token, later]], result: () => later };
+    });
+    return { seq, lease_until: until };
+  }
+
+  async remove(caller: Caller, channel: string, group: string): Promise<void> {
+    const { ledger, presence } = this.#at(caller.tenant, channel, group);
+    const members = await presence.everyone();
+    if (members.length > 0) {
+      throw new RelayError('conflict', {
+        what: `The group ${JSON.stringify(group)} has ${members.length} members at work.`,
+        hint: 'Stop them first.',
+      });
+    }
+    await ledger.remove();
+  }
+
+  async detail(caller: Caller, channel: string, group: string): Promise<GroupDetail> {
+    const { tenant } = caller;
+    const { logs } = this.#ground.engine;
+    const { ledger, presence } = this.#at(tenant, channel, group);
+    const state = await ledger.state();
+    const stream = channelStream(tenant, channel);
+    let unclaimed = 0;
+    for (let after = state.cursor; ; ) {
+      const { entries } = await logs.read(stream, { after, limit: 1000 });
+      unclaimed += entries.filter((entry) => channelEntry(entry.data)).length;
+      if (entries.length < 1000) break;
+      after = entries.at(-1)!.seq;
+    }
+    const now = this.#ground.env.now();
+    const open = [...state.open].sort(([a], [b]) => a - b);
+    const leased = open.filter(([, work]) => work.until > now);
+    return {
+      name: group,
+      backlog: unclaimed + open.length - leased.length,
+      members: await presence.everyone(),
+      leases: leased.map(([seq, { token, attempt, by, until }]) => ({
+        seq,
+        token,
+        attempt,
+        member: by,
+        lease_until: new Date(until).toISOString(),
+      })),
+    };
+  }
+
+  /** Whether some group of the channel still has to do with a message. */
+  async wanted(tenant: string, channel: string, seq: number): Promise<boolean> {
+    for (const group of await this.#directory.groups(tenant, channel)) {
+      const state = await this.#at(tenant, channel, group).ledger.state().catch(ifRemoved);
+      if (state && (seq > state.cursor || state.open.has(seq))) return true;
+    }
+    return false;
+  }
+
+  /**
+   * What nobody claimed for as long as it is kept goes among the dead letters. Gives the lowest sequence that a group
+   * still needs; what nobody has worked in for a week is forgotten.
+   */
+  async tidy(tenant: string, channel: string, cutoff: number): Promise<number> {
+    let lowest = Number.POSITIVE_INFINITY;
+    for (const group of await this.#directory.groups(tenant, channel)) {
+      const { ledger, desk, presence } = this.#at(tenant, channel, group);
+      const state = await this.#ageOut(ledger, cutoff).catch(ifRemoved);
+      if (!state) continue;
+      const idle = state.active < this.#ground.env.now() - GROUP_IDLE_MS && state.open.size === 0;
+      if (idle && desk.idle && (await presence.everyone()).length === 0) await ledger.remove();
+      else lowest = Math.min(lowest, floor(state));
+    }
+    return lowest;
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(Array.from(this.#open.values(), ({ presence }) => presence.close()));
+  }
+
+  async #ageOut(ledger: GroupLedger, cutoff: number): Promise<GroupState> {
+    const old = await this.#unclaimed(ledger, cutoff);
+    for (let at = 0; at < old.length; at += BURY) await this.#bury(ledger, old.slice(at, at + BURY), 'age');
+    return ledger.state();
+  }
+
+  /** What was handed out to a member that left before it saw it. Where that fails, the lease runs out. */
+  #giveBack(ledger: GroupLedger, deliveries: readonly Delivery[]): void {
+    for (const { entry, token } of deliveries) {
+      const free = ledger.propose((state) => ({
+        steps: state.open.get(entry.seq)?.token === token ? [['free', entry.seq, token]] : [],
+        result: () => undefined,
+      }));
+      free.catch(() => {});
+    }
+  }
+
+  /** Messages from before the cutoff that no member has now, oldest first. */
+  async #unclaimed(ledger: GroupLedger, cutoff: number): Promise<number[]> {
+    const state = await ledger.state();
+    const now = this.#ground.env.now();
+    const old: number[] = [];
+    for (const entry of await this.#before(ledger, floor(state) - 1, cutoff)) {
+      const work = state.open.get(entry.seq);
+      if (entry.seq > state.cursor || (work && work.until <= now)) old.push(entry.seq);
+    }
+    return old;
+  }
+
+  async #before(ledger: GroupLedger, after: number, cutoff: number): Promise<Entry[]> {
+    const stream = channelStream(ledger.tenant, ledger.channel);
+    const old: Entry[] = [];
+    for (;;) {
+      const from = old.at(-1)?.seq ?? Math.max(after, 0);
+      const { entries } = await this.#ground.engine.logs.read(stream, { after: from, limit: 500 });
+      for (const entry of entries) {
+        if (entry.at >= cutoff) return old;
+        old.push(entry);
+      }
+      if (entries.length < 500) return old;
+    }
+  }
+
+  /** In the order of the channel, so that the group's cursor passes over nothing. */
+  async #bury(ledger: GroupLedger, seqs: readonly number[], reason: 'attempts' | 'age'): Promise<void> {
+    const { logs } = this.#ground.engine;
+    const stream = channelStream(ledger.tenant, ledger.channel);
+    const state = await ledger.state();
+    for (const seq of seqs) {
+      const [entry] = (await logs.read(stream, { after: seq - 1, limit: 1 })).entries;
+      if (entry?.seq !== seq) continue;
+      await this.#deadLetters.put(ledger, entry, state.open.get(seq)?.attempt ?? 0, reason);
+    }
+    await ledger.propose((current, now) => {
+      const open = seqs.filter((seq) => {
+        const work = current.open.get(seq);
+        return work ? work.until <= now : seq > current.cursor;
+      });
+      return { steps: open.map((seq): Step => ['dead', seq]), result: () => undefined };
+    });
+  }
+
+  #at(tenant: string, channel: string, group: string): OpenGroup {
+    const key = JSON.stringify([tenant, channel, group]);
+    let found = this.#open.get(key);
+    if (!found) {
+      const ledger = new GroupLedger(this.#ground, tenant, channel, group);
+      const desk = new GroupDesk(this.#shared, ledger);
+      found = { ledger, desk, presence: new GroupPresence(this.#ground, ledger, desk) };
+    }
+    // The newest last, so that the first is the one that nobody has asked for in the longest time.
+    this.#open.delete(key);
+    this.#open.set(key, found);
+    if (this.#open.size > OPEN_GROUPS) this.#closeOne();
+    return found;
+  }
+
+  #closeOne(): void {
+    for (const [key, { desk }] of this.#open) {
+      if (!desk.idle) continue;
+      this.#open.delete(key);
+      return;
+    }
+  }
+}
+
+export function checkPrefetch(prefetch: number | undefined): number {
+  if (prefetch === undefined) return 1;
+  if (Number.isInteger(prefetch) && prefetch >= 1 && prefetch <= PREFETCH_MAX) return prefetch;
+  throw new RelayError('bad_request', { what: `"prefetch" is a whole number from 1 to ${PREFETCH_MAX}.` });
+}
+
+/** Another process has removed the group in the meantime. */
+function ifRemoved(error: unknown): null {
+  if (isRelayError(error, 'not_found')) return null;
+  throw error;
+}

@@ -1,0 +1,40 @@
+import { isJsonObject, type Json, type JsonObject } from '../../base/json.ts';
+import { pointerUrl } from '../../base/pointer-url.ts';
+import type { Entry } from '../../kernel/logs.ts';
+import type { DeadLetter, Message } from './types.ts';
+
+/** What the log of a channel holds. A pointer is named by its id: each server knows its own address. */
+export interface ChannelEntry {
+  readonly pointer?: string;
+  readonly msg?: Json;
+  readonly from: string;
+  readonly metadata?: JsonObject;
+  readonly sealed_key?: string;
+  readonly dead?: DeadLetter;
+}
+
+/** Stands at the end of a channel that nobody uses any more, in place of the last message. */
+export const TOMBSTONE: JsonObject = { gone: true };
+
+/** Null for what is no message. */
+export function channelEntry(data: Json): ChannelEntry | null {
+  if (!isJsonObject(data) || typeof data.from !== 'string') return null;
+  return data as unknown as ChannelEntry;
+}
+
+/** The message as subscribers of one server see it; null for what is no message. `url` comes first, for who reads it by eye. */
+export function toMessage(entry: Entry, base: string): Message | null {
+  const data = channelEntry(entry.data);
+  if (!data) return null;
+  const { pointer, msg, from, metadata, sealed_key, dead } = data;
+  return {
+    ...(pointer === undefined ? { msg: msg ?? null } : { url: pointerUrl(base, pointer) }),
+    ts: entry.at,
+    seq: entry.seq,
+    from,
+    ...(metadata ? { metadata } : {}),
+    ...(sealed_key === undefined ? {} : { sealed_key }),
+    ...(dead ? { dead } : {}),
+    ...(entry.gap ? { gap: true } : {}),
+  };
+}

@@ -1,0 +1,102 @@
+import type { Ground } from '../ground.ts';
+import { channelStream } from '../names.ts';
+import type { Directory } from './directory.ts';
+import type { Groups } from './groups.ts';
+import { channelEntry, TOMBSTONE } from './message.ts';
+import type { ChannelSettings } from './settings.ts';
+
+/** One append in so many looks for what can be dropped; a channel is larger than it should be by about as much. */
+const EVERY_MAX = 64;
+const PAGE = 500;
+
+/** Drops what a channel need not keep any longer, in the background. Never what a group has not done yet. */
+export class Retention {
+  readonly #ground: Ground;
+  readonly #settings: ChannelSettings;
+  readonly #directory: Directory;
+  readonly #groups: Groups;
+  readonly #every: number;
+  readonly #running = new Map<string, Promise<void>>();
+
+  constructor(ground: Ground, settings: ChannelSettings, directory: Directory, groups: Groups) {
+    this.#ground = ground;
+    this.#settings = settings;
+    this.#directory = directory;
+    this.#groups = groups;
+    this.#every = Math.min(EVERY_MAX, Math.max(1, Math.floor(settings.messages / 16)));
+  }
+
+  /** After each append. By chance and not by count: a command that appends once and ends does its share too. */
+  appended(tenant: string, channel: string): void {
+    const chance = this.#ground.env.randomBytes(1)[0]! / 256;
+    if (chance * this.#every >= 1) return;
+    // Nothing depends on it, and the next one tries again.
+    this.tidy(tenant, channel).catch(() => {});
+  }
+
+  /** One at a time for each channel. */
+  tidy(tenant: string, channel: string): Promise<void> {
+    const stream = channelStream(tenant, channel);
+    let running = this.#running.get(stream);
+    if (!running) {
+      running = this.#tidy(tenant, channel, stream).finally(() => this.#running.delete(stream));
+      this.#running.set(stream, running);
+    }
+    return running;
+  }
+
+  /** Every channel of a tenant; those that nobody has used for as long as messages are kept leave the list. */
+  async tidyAll(tenant: string): Promise<void> {
+    for (let after: string | undefined; ; ) {
+      const page = await this.#directory.list(tenant, { after, limit: 100 });
+      for (const { name, groups } of page.channels) {
+        await this.tidy(tenant, name);
+        if (groups.length === 0) await this.#closeUnused(tenant, name);
+      }
+      if (page.next === undefined) return;
+      after = page.next;
+    }
+  }
+
+  /** Until what is under way is done. */
+  async settled(): Promise<void> {
+    await Promise.allSettled(this.#running.values());
+  }
+
+  async #tidy(tenant: string, channel: string, stream: string): Promise<void> {
+    const { logs } = this.#ground.engine;
+    const cutoff = this.#ground.env.now() - this.#settings.retentionMs;
+    const needed = await this.#groups.tidy(tenant, channel, cutoff);
+    const { count } = await logs.info(stream);
+    let excess = count - this.#settings.messages;
+    let before = 0;
+    for (let after = 0; ; ) {
+      const { entries } = await logs.read(stream, { after, limit: PAGE });
+      for (const { seq, at } of entries) {
+        const drop = seq < needed && (excess > 0 || at < cutoff);
+        if (!drop) return before > 0 ? logs.trim(stream, { before }) : undefined;
+        excess--;
+        before = seq + 1;
+      }
+      if (entries.length < PAGE) break;
+      after = entries.at(-1)!.seq;
+    }
+    if (before > 0) await logs.trim(stream, { before });
+  }
+
+  /** The last message cannot be trimmed, so something empty takes its place: unless someone was faster. */
+  async #closeUnused(tenant: string, channel: string): Promise<void> {
+    const { logs } = this.#ground.engine;
+    const stream = channelStream(tenant, channel);
+    let { last } = await logs.info(stream);
+    const [newest] = last === 0 ? [] : (await logs.read(stream, { after: last - 1, limit: 1 })).entries;
+    if (newest && newest.at >= this.#ground.env.now() - this.#settings.retentionMs) return;
+    if (newest && channelEntry(newest.data)) {
+      const seq = await logs.append(stream, TOMBSTONE, { expectSeq: last });
+      if (seq === null) return;
+      last = seq;
+      await logs.trim(stream, { before: last });
+    }
+    await this.#directory.forget(tenant, channel, last);
+  }
+}

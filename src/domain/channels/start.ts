@@ -1,0 +1,75 @@
+import { RelayError } from '../../base/errors.ts';
+import type { Entry, Logs } from '../../kernel/logs.ts';
+import type { Since } from './types.ts';
+
+/** A number from here on is a moment in ms (September 2001), below it a sequence. */
+const FIRST_MOMENT = 1e12;
+
+/** Where a reader begins. */
+export interface Start {
+  /** The sequence behind which it reads. */
+  readonly after: number;
+  /** It asked for messages that are no longer there. */
+  readonly gap: boolean;
+  /** It takes whatever is kept, so what was dropped before is no gap to it. */
+  readonly lenient: boolean;
+}
+
+/** Checks `since` alone, so that a wrong one is refused before anything else happens. */
+export function parseSince(since: Since | undefined): { seq: number } | { time: number } | 'all' | 'now' {
+  if (since === undefined || since === null || since === '') return 'now';
+  if (since === 'all') return 'all';
+  const number = typeof since === 'number' ? since : /^\d{1,16}$/.test(since) ? Number(since) : null;
+  if (number !== null) {
+    if (!Number.isSafeInteger(number) || number < 0) throw badSince(since);
+    return number < FIRST_MOMENT ? { seq: number } : { time: number };
+  }
+  const text = String(since);
+  const time = /^\d{4}-\d\d-\d\d(T|$| )/.test(text) ? Date.parse(text) : Number.NaN;
+  if (Number.isNaN(time)) throw badSince(since);
+  return { time };
+}
+
+export async function findStart(logs: Logs, stream: string, since: Since | undefined): Promise<Start> {
+  const wanted = parseSince(since);
+  if (wanted === 'all') return { after: 0, gap: false, lenient: true };
+  const { first, last } = await logs.info(stream);
+  if (wanted === 'now') return { after: last, gap: false, lenient: false };
+  if ('time' in wanted) return startAtTime(logs, stream, wanted.time, first, last);
+  // Ahead of the channel: a store that was set back, or another one. What was in between nobody knows.
+  if (wanted.seq > last) return { after: last, gap: last > 0 || wanted.seq > 0, lenient: false };
+  return { after: wanted.seq, gap: false, lenient: false };
+}
+
+/** Sequences may have holes, so the search is over the range of numbers, not over positions. */
+async function startAtTime(
+  logs: Logs,
+  stream: string,
+  time: number,
+  first: number,
+  last: number,
+): Promise<Start> {
+  let low = first - 1;
+  let high = last;
+  while (low < high) {
+    const middle = Math.floor((low + high) / 2);
+    const entry = await entryBehind(logs, stream, middle);
+    if (entry === null) high = middle;
+    else if (entry.at < time) low = entry.seq;
+    else high = middle;
+  }
+  const trimmed = low < first && (await logs.read(stream, { after: 0, limit: 1 })).gap === true;
+  return { after: Math.max(low, 0), gap: trimmed, lenient: false };
+}
+
+async function entryBehind(logs: Logs, stream: string, after: number): Promise<Entry | null> {
+  const { entries } = await logs.read(stream, { after: Math.max(after, 0), limit: 1 });
+  return entries[0] ?? null;
+}
+
+function badSince(since: unknown): RelayError {
+  return new RelayError('bad_request', {
+    what: `"since" is ${JSON.stringify(String(since).slice(0, 40))}.`,
+    hint: 'Use all, a sequence number, a time such as 2026-11-12T09:30:00Z, or milliseconds.',
+  });
+}

@@ -1,0 +1,37 @@
+import { sha256Hex } from '../../base/hash.ts';
+import { toHex } from '../../base/ids.ts';
+import type { Json } from '../../base/json.ts';
+import { TICKET_TTL_MS } from '../../base/limits.ts';
+import type { Caller } from '../caller.ts';
+import type { Ground } from '../ground.ts';
+
+/** Stand-ins for an API key on a WebSocket: good once, for half a minute, at every server of the store. */
+export class Tickets {
+  readonly #ground: Ground;
+
+  constructor(ground: Ground) {
+    this.#ground = ground;
+  }
+
+  async issue(caller: Caller): Promise<{ ticket: string; expires_at: string }> {
+    const { engine, env } = this.#ground;
+    const ticket = toHex(env.randomBytes(24));
+    const expiresAt = env.now() + Math.max(TICKET_TTL_MS, engine.limits.minTtl);
+    await engine.records.put(await ticketKey(ticket), caller as unknown as Json, { expiresAt });
+    return { ticket, expires_at: new Date(expiresAt).toISOString() };
+  }
+
+  /** Null for a ticket that is used up, too old or made up. */
+  async redeem(ticket: string): Promise<Caller | null> {
+    const { records } = this.#ground.engine;
+    const key = await ticketKey(ticket);
+    const stored = await records.get(key);
+    if (!stored || !(await records.delete(key))) return null;
+    return stored.value as unknown as Caller;
+  }
+}
+
+/** Only the hash is stored, as with API keys. */
+async function ticketKey(ticket: string): Promise<string> {
+  return `tkt.${await sha256Hex(ticket)}/caller`;
+}

@@ -1,0 +1,189 @@
+import { RelayError } from '../../base/errors.ts';
+import type { Json } from '../../base/json.ts';
+import { INBOX_CHANNELS, INBOX_MESSAGES } from '../../base/limits.ts';
+import { compareAndSet } from '../../kernel/compare-and-set.ts';
+import type { Background } from '../background.ts';
+import type { Caller } from '../caller.ts';
+import type { Channels } from '../channels/channels.ts';
+import type { Since } from '../channels/types.ts';
+import type { Ground } from '../ground.ts';
+import { checkAgentName, checkChannelName, fromSegment, inboxKey, inboxPrefix } from '../names.ts';
+import type { Receipts } from '../receipts/receipts.ts';
+import type { Followed, Inbox, InboxMessage } from './types.ts';
+
+interface Following {
+  readonly channel: string;
+  readonly cursor: number;
+}
+
+/** One record for each agent and channel: how far it has read. */
+export class Inboxes {
+  readonly #ground: Ground;
+  readonly #channels: Channels;
+  readonly #receipts: Receipts;
+  readonly #background: Background;
+
+  constructor(o: { ground: Ground; channels: Channels; receipts: Receipts; background: Background }) {
+    this.#ground = o.ground;
+    this.#channels = o.channels;
+    this.#receipts = o.receipts;
+    this.#background = o.background;
+  }
+
+  async follow(caller: Caller, rawAgent: string, name: string, o: { since?: Since } = {}): Promise<Followed> {
+    const agent = checkAgentName(rawAgent);
+    const channel = checkChannelName(name);
+    const { records } = this.#ground.engine;
+    const key = inboxKey(caller.tenant, agent, channel);
+    const known = await records.get(key);
+    if (known) return { agent, channel, cursor: cursorOf(known.value) };
+    await this.#checkRoom(caller, agent);
+    const { after } = await this.#channels.start(caller.tenant, channel, o.since);
+    const value = { cursor: after, followed: this.#ground.env.now() };
+    const won = await records.put(key, value, { expect: 'absent' });
+    if (won !== null) return { agent, channel, cursor: after };
+    return this.follow(caller, agent, channel, o);
+  }
+
+  async unfollow(caller: Caller, rawAgent: string, name: string): Promise<void> {
+    const agent = checkAgentName(rawAgent);
+    const channel = checkChannelName(name);
+    if (!(await this.#ground.engine.records.delete(inboxKey(caller.tenant, agent, channel)))) {
+      throw notFollowing(agent, channel);
+    }
+  }
+
+  async read(caller: Caller, rawAgent: string, o: { limit?: number }, base: string): Promise<Inbox> {
+    const agent = checkAgentName(rawAgent);
+    const limit = checkLimit(o.limit);
+    const following = await this.#following(caller, agent);
+    const unread = await Promise.all(following.map((each) => this.#unread(caller, each, limit, base)));
+    const messages = merge(unread, limit);
+    const cursors: { [channel: string]: number } = {};
+    for (const { channel, seq } of messages) cursors[channel] = seq;
+    const found = unread.reduce((sum, list) => sum + list.length, 0);
+    return {
+      agent,
+      following: following.map(({ channel }) => channel),
+      messages,
+      more: found > messages.length,
+      cursors,
+    };
+  }
+
+  async markRead(
+    caller: Caller,
+    rawAgent: string,
+    cursors: { readonly [channel: string]: number },
+  ): Promise<void> {
+    const agent = checkAgentName(rawAgent);
+    for (const [name, seq] of Object.entries(cursors)) {
+      const channel = checkChannelName(name);
+      if (seq > (await this.#channels.position(caller, channel))) {
+        throw new RelayError('bad_request', {
+          what: `The channel ${JSON.stringify(channel)} has no message ${seq} yet.`,
+        });
+      }
+      const before = await this.#advance(caller, agent, channel, seq);
+      if (before < seq) this.#background.run(() => this.#noteRead(caller, agent, channel, before, seq));
+    }
+  }
+
+  /** Moves the cursor forward, and gives where it was. */
+  #advance(caller: Caller, agent: string, channel: string, seq: number): Promise<number> {
+    const { records } = this.#ground.engine;
+    const key = inboxKey(caller.tenant, agent, channel);
+    return compareAndSet('an inbox', async () => {
+      const stored = await records.get(key);
+      if (!stored) throw notFollowing(agent, channel);
+      const before = cursorOf(stored.value);
+      if (before >= seq) return before;
+      const value = { ...(stored.value as { [key: string]: Json }), cursor: seq };
+      return (await records.put(key, value, { expect: stored.revision })) === null ? null : before;
+    });
+  }
+
+  /** The agent says that it was told: that is the evidence for "notified". */
+  async #noteRead(
+    caller: Caller,
+    agent: string,
+    channel: string,
+    after: number,
+    upTo: number,
+  ): Promise<void> {
+    for (let at = after; at < upTo; ) {
+      const entries = await this.#channels.read(caller.tenant, channel, at);
+      for (const { seq, data } of entries) {
+        const pointer = (data as { pointer?: Json } | null)?.pointer;
+        if (seq <= upTo && typeof pointer === 'string') this.#receipts.notified(pointer, agent);
+      }
+      at = entries.at(-1)?.seq ?? upTo;
+    }
+  }
+
+  /** One more than fits, so that it shows whether there is more. */
+  async #unread(caller: Caller, { channel, cursor }: Following, limit: number, base: string) {
+    const sight = this.#channels.sight({ after: cursor, gap: false, lenient: false });
+    const messages: InboxMessage[] = [];
+    for (let after = cursor; messages.length <= limit; ) {
+      const entries = await this.#channels.read(caller.tenant, channel, after);
+      if (entries.length === 0) break;
+      for (const entry of entries) {
+        const seen = sight.see(entry);
+        const message = seen && this.#channels.message(seen, base);
+        if (message) messages.push({ channel, ...message });
+      }
+      after = entries.at(-1)!.seq;
+    }
+    return messages;
+  }
+
+  async #following(caller: Caller, agent: string): Promise<Following[]> {
+    const prefix = inboxPrefix(caller.tenant, agent);
+    const { items } = await this.#ground.engine.records.list(prefix, { limit: INBOX_CHANNELS });
+    return items.map(({ key, value }) => ({
+      channel: fromSegment(key.slice(prefix.length)),
+      cursor: cursorOf(value),
+    }));
+  }
+
+  async #checkRoom(caller: Caller, agent: string): Promise<void> {
+    if ((await this.#following(caller, agent)).length < INBOX_CHANNELS) return;
+    throw new RelayError('bad_request', {
+      what: `${JSON.stringify(agent)} follows ${INBOX_CHANNELS} channels, which is the most there can be.`,
+      hint: 'Unfollow some: relay unfollow <channel> --as NAME',
+    });
+  }
+}
+
+/** By time, without changing the order within a channel: what is marked as read is a beginning of each. */
+function merge(lists: readonly (readonly InboxMessage[])[], limit: number): InboxMessage[] {
+  const heads = lists.map((list) => ({ list, at: 0 }));
+  const merged: InboxMessage[] = [];
+  while (merged.length < limit) {
+    let oldest: { list: readonly InboxMessage[]; at: number } | null = null;
+    for (const head of heads) {
+      const next = head.list[head.at];
+      if (next && (oldest === null || next.ts < oldest.list[oldest.at]!.ts)) oldest = head;
+    }
+    if (!oldest) break;
+    merged.push(oldest.list[oldest.at++]!);
+  }
+  return merged;
+}
+
+function cursorOf(value: Json): number {
+  return (value as { cursor: number }).cursor;
+}
+
+function checkLimit(limit = INBOX_MESSAGES): number {
+  if (Number.isInteger(limit) && limit >= 1 && limit <= INBOX_MESSAGES) return limit;
+  throw new RelayError('bad_request', { what: `"limit" is a whole number from 1 to ${INBOX_MESSAGES}.` });
+}
+
+function notFollowing(agent: string, channel: string): RelayError {
+  return new RelayError('not_found', {
+    what: `${JSON.stringify(agent)} does not follow ${JSON.stringify(channel)}: that`,
+    hint: 'Begin with: relay follow <channel> --as NAME',
+  });
+}

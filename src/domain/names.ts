@@ -1,0 +1,79 @@
+import { RelayError } from '../base/errors.ts';
+import { AGENT_NAME_CHARS, CHANNEL_NAME_CHARS, GROUP_NAME_CHARS } from '../base/limits.ts';
+
+const DEAD = '.dead';
+
+/** Any name but none. */
+export function checkChannelName(name: unknown): string {
+  const channel = checkName('channel', name);
+  // The place for dead letters exists for the longest name too.
+  const own = channel.endsWith(DEAD) ? channel.slice(0, -DEAD.length) : channel;
+  checkLength('channel', own, CHANNEL_NAME_CHARS);
+  return channel;
+}
+
+export function checkGroupName(name: unknown): string {
+  return checkLength('group', checkName('group', name), GROUP_NAME_CHARS);
+}
+
+export function checkAgentName(name: unknown): string {
+  return checkLength('agent', checkName('agent', name), AGENT_NAME_CHARS);
+}
+
+/** Where work ends up that a group of this channel could not do. A dead letter does not die twice: null. */
+export function deadLetterChannel(channel: string): string | null {
+  return channel.endsWith(DEAD) ? null : channel + DEAD;
+}
+
+export function channelStream(tenant: string, channel: string): string {
+  return `chn.${tenant}.${channel}`;
+}
+
+/** A dot in the group's name is escaped, so that the last one always stands before the group. */
+export function groupStream(tenant: string, channel: string, group: string): string {
+  return `grp.${tenant}.${channel}.${group.replaceAll('%', '%25').replaceAll('.', '%2E')}`;
+}
+
+export const channelsPrefix = (tenant: string) => `ten.${tenant}/chn/`;
+export const channelKey = (tenant: string, channel: string) => channelsPrefix(tenant) + segment(channel);
+
+export const groupsPrefix = (tenant: string, channel: string) => `ten.${tenant}/grp/${segment(channel)}/`;
+export const groupKey = (tenant: string, channel: string, group: string) =>
+  groupsPrefix(tenant, channel) + segment(group);
+
+/** Who is at work in a group, one record per process. */
+export const membersPrefix = (tenant: string, channel: string, group: string) =>
+  `ten.${tenant}/mbr/${segment(channel)}/${segment(group)}/`;
+
+export const inboxPrefix = (tenant: string, agent: string) => `ten.${tenant}/inbox/${segment(agent)}/`;
+export const inboxKey = (tenant: string, agent: string, channel: string) =>
+  inboxPrefix(tenant, agent) + segment(channel);
+
+/** A name as one segment of a key; only what would split it is escaped, so that long names still fit. */
+export function segment(name: string): string {
+  return name.replaceAll('%', '%25').replaceAll('/', '%2F');
+}
+
+export function fromSegment(text: string): string {
+  return text.replaceAll('%2F', '/').replaceAll('%25', '%');
+}
+
+function checkName(what: string, name: unknown): string {
+  if (typeof name !== 'string') throw bad(`"${what}" must be a string.`);
+  if (name === '') throw bad(`"${what}" must not be empty.`);
+  if (!name.isWellFormed()) throw bad(`"${what}" holds half of a surrogate pair.`);
+  if (name.includes('\u0000')) throw bad(`"${what}" holds a NUL character.`);
+  // However they are escaped, a URL takes these two for "here" and "one up".
+  if (name === '.' || name === '..') throw bad(`"${what}" cannot be "${name}".`);
+  return name;
+}
+
+/** In characters as people see them, not in UTF-16 units. */
+function checkLength(what: string, name: string, max: number): string {
+  if (name.length > max && [...name].length > max) throw bad(`"${what}" is longer than ${max} characters.`);
+  return name;
+}
+
+function bad(what: string): RelayError {
+  return new RelayError('bad_request', { what });
+}

@@ -1,0 +1,194 @@
+import { isUuid } from '../../base/ids.ts';
+import type { JsonObject } from '../../base/json.ts';
+import {
+  RECEIPT_DELAY_MAX_MS,
+  RECEIPT_DELAY_MS,
+  RECEIPT_READERS,
+  RECEIPTS_WAITING,
+} from '../../base/limits.ts';
+import type { Caller } from '../caller.ts';
+import type { Ground } from '../ground.ts';
+import type { PointerLookup } from '../pointers/lookup.ts';
+import type { PointerRecord } from '../pointers/record.ts';
+import { Ladder, type Note, toEntry } from './ladder.ts';
+import type { ReceiptLadder } from './types.ts';
+
+const streamOf = (id: string) => `rcp.${id}`;
+/** By expiry, so that those to be dropped come first. */
+const INDEX = 'sys.rcp/';
+const indexKey = (expires: number, id: string) => `${INDEX}${String(expires).padStart(15, '0')}/${id}`;
+
+interface Waiting {
+  readonly notes: Note[];
+  readonly due: number;
+}
+
+/**
+ * Who has seen what. Nobody waits for a receipt: what happens is noted in memory and written a moment later, for a
+ * pointer that is read all the time ever more seldom. A crash loses the last moment, which under-reports and never
+ * over-reports.
+ */
+export class Receipts {
+  readonly #ground: Ground;
+  readonly #pointers: PointerLookup;
+  readonly #waiting = new Map<string, Waiting>();
+  /** How long the next note of a pointer waits, for those written lately. */
+  readonly #delays = new Map<string, { ms: number; until: number }>();
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  #timerAt = Number.POSITIVE_INFINITY;
+  #writing: Promise<unknown> = Promise.resolve();
+
+  constructor(ground: Ground, pointers: PointerLookup) {
+    this.#ground = ground;
+    this.#pointers = pointers;
+  }
+
+  pulled(id: string, by: string, bytes: number): void {
+    this.#note(id, 'pulled', by, bytes);
+  }
+
+  /** A subscriber has answered after the message was sent to it. */
+  notified(id: string, by: string): void {
+    this.#note(id, 'notified', by, 0);
+  }
+
+  acked(id: string, by: string, group: string): void {
+    this.#note(id, 'acked', by, 0, { group });
+  }
+
+  /** A push says in its metadata which task it is the result of. Whether that is the same tenant's shows on writing. */
+  result(caller: Caller, pointer: string, metadata: JsonObject): void {
+    const { task_id, status, summary } = metadata;
+    if (typeof task_id !== 'string' || !isUuid(task_id)) return;
+    this.#note(task_id.toLowerCase(), 'result', caller.name, 0, {
+      pointer,
+      tenant: caller.tenant,
+      ...(typeof status === 'string' ? { status: status.slice(0, 100) } : {}),
+      ...(typeof summary === 'string' ? { summary: summary.slice(0, 1000) } : {}),
+    });
+  }
+
+  async get(caller: Caller, rawId: string, base: string): Promise<ReceiptLadder> {
+    const { engine } = this.#ground;
+    const { id, record } = await this.#pointers.own(caller, rawId);
+    await this.#write([id]);
+    const ladder = new Ladder(id, record);
+    for (let after = 0; ; ) {
+      const { entries } = await engine.logs.read(streamOf(id), { after, limit: 500 });
+      for (const { data } of entries) ladder.add(data);
+      if (entries.length < 500) return ladder.result(base);
+      after = entries.at(-1)!.seq;
+    }
+  }
+
+  /** Writes everything that waits: before the store is closed. */
+  async flush(): Promise<void> {
+    clearTimeout(this.#timer);
+    this.#timerAt = Number.POSITIVE_INFINITY;
+    await this.#write([...this.#waiting.keys()]);
+  }
+
+  /** Drops the receipts of pointers that are gone. */
+  async tidy(): Promise<void> {
+    const { records, logs } = this.#ground.engine;
+    for (;;) {
+      const { items } = await records.list(INDEX, { limit: 500 });
+      for (const { key } of items) {
+        const [expires, id] = key.slice(INDEX.length).split('/') as [string, string];
+        if (Number(expires) > this.#ground.env.now()) return;
+        const record = await this.#pointers.find(id);
+        // Kept longer than was thought when the first receipt was written.
+        if (record) await records.put(indexKey(keptUntil(record) + RECEIPT_DELAY_MAX_MS, id), 1);
+        else await logs.drop(streamOf(id));
+        await records.delete(key);
+      }
+      if (items.length < 500) return;
+    }
+  }
+
+  #note(
+    id: string,
+    rung: Note['rung'],
+    by: string,
+    bytes: number,
+    more: Pick<Note, 'group' | 'pointer' | 'status' | 'summary'> & { tenant?: string } = {},
+  ): void {
+    const now = this.#ground.env.now();
+    let waiting = this.#waiting.get(id);
+    if (!waiting) {
+      if (this.#waiting.size >= RECEIPTS_WAITING) return;
+      waiting = { notes: [], due: Math.max(now + RECEIPT_DELAY_MS, this.#delays.get(id)?.until ?? 0) };
+      this.#waiting.set(id, waiting);
+      this.#arm(waiting.due, now);
+    }
+    for (const note of waiting.notes) {
+      if (note.rung !== rung || note.by !== by || note.group !== more.group || note.pointer !== more.pointer)
+        continue;
+      note.last = now;
+      note.count++;
+      note.bytes += bytes;
+      return;
+    }
+    if (waiting.notes.length >= RECEIPT_READERS) return;
+    waiting.notes.push({ rung, by, first: now, last: now, count: 1, bytes, ...more });
+  }
+
+  #arm(due: number, now: number): void {
+    if (due >= this.#timerAt) return;
+    clearTimeout(this.#timer);
+    this.#timerAt = due;
+    this.#timer = setTimeout(() => this.#writeDue(), due - now);
+    // Whoever closes the store writes what waits; this alone keeps no process alive.
+    (this.#timer as { unref?: () => void }).unref?.();
+  }
+
+  #writeDue(): void {
+    const now = this.#ground.env.now();
+    const due: string[] = [];
+    let next = Number.POSITIVE_INFINITY;
+    for (const [id, waiting] of this.#waiting) {
+      if (waiting.due <= now) due.push(id);
+      else next = Math.min(next, waiting.due);
+    }
+    this.#timerAt = Number.POSITIVE_INFINITY;
+    if (next < Number.POSITIVE_INFINITY) this.#arm(Math.max(next, now + RECEIPT_DELAY_MS), now);
+    this.#write(due).catch(() => {});
+  }
+
+  /** Everything at once, so that the engine makes one commit of it. */
+  #write(ids: readonly string[]): Promise<unknown> {
+    const taken = ids.flatMap((id) => {
+      const waiting = this.#waiting.get(id);
+      this.#waiting.delete(id);
+      return waiting ? [{ id, notes: waiting.notes }] : [];
+    });
+    const before = this.#writing;
+    this.#writing = Promise.allSettled([before, ...taken.map(({ id, notes }) => this.#writeOne(id, notes))]);
+    return this.#writing;
+  }
+
+  async #writeOne(id: string, notes: readonly (Note & { tenant?: string })[]): Promise<void> {
+    const { logs, records } = this.#ground.engine;
+    const record = await this.#pointers.find(id);
+    if (!record) return;
+    const own = notes.flatMap(({ tenant, ...note }) =>
+      tenant === undefined || tenant === record.tenant ? [note] : [],
+    );
+    if (own.length === 0) return;
+    const known = this.#delays.get(id);
+    const now = this.#ground.env.now();
+    const busy = known !== undefined && now < known.until + known.ms;
+    const ms = busy ? Math.min(known.ms * 2, RECEIPT_DELAY_MAX_MS) : RECEIPT_DELAY_MS;
+    this.#delays.delete(id);
+    this.#delays.set(id, { ms, until: now + ms });
+    if (this.#delays.size > RECEIPTS_WAITING) this.#delays.delete(this.#delays.keys().next().value!);
+    await Promise.all([
+      known ? null : records.put(indexKey(keptUntil(record) + RECEIPT_DELAY_MAX_MS, id), 1),
+      logs.append(streamOf(id), toEntry(own)),
+    ]);
+  }
+}
+
+function keptUntil({ kept, expires }: PointerRecord): number {
+  return kept ?? expires;
+}

@@ -1,0 +1,176 @@
+import { RelayError } from '../base/errors.ts';
+import type { ChannelsApi, Message, SubscribeOptions } from '../domain/channels/types.ts';
+import { abortable } from './abortable.ts';
+import { type ChannelKeys, channelKey, unsealed } from './channel-keys.ts';
+import { CursorWriter } from './cursor-writer.ts';
+import type { ClientRelay } from './options.ts';
+
+export interface SubscriptionOptions extends SubscribeOptions {
+  /**
+   * A name under which the relay remembers what was handled: the next subscription with it goes on from there. It is
+   * the name of an inbox, so `relay inbox --as NAME` shows what is left.
+   */
+  readonly durable?: string;
+}
+
+/** A message, with what can be answered to it. */
+export interface ReceivedMessage extends Message {
+  readonly channel: string;
+  /** Handled. In a group the work is done; with `durable` it is not given again. */
+  ack(): Promise<void>;
+  /** In a group: give the work back, for another member. */
+  nack(): Promise<void>;
+  /** In a group: still at work. Rejects with `conflict` once the work is another's. */
+  extend(): Promise<void>;
+}
+
+export type MessageHandler = (message: ReceivedMessage) => unknown;
+
+/**
+ * The messages of a channel, to loop over or for a handler, one after the other. Whatever comes after `ready` is in it,
+ * also after lost connections.
+ */
+export class Subscription implements AsyncIterable<ReceivedMessage>, AsyncDisposable {
+  /** Resolves once nothing that is sent from now on can be missed. */
+  readonly ready: Promise<void>;
+  /** With a handler: resolves when the subscription was closed, rejects when it or the handler failed. */
+  readonly done: Promise<void>;
+  readonly #relay: ClientRelay;
+  readonly #channel: string;
+  readonly #options: SubscriptionOptions;
+  readonly #keys: ChannelKeys | undefined;
+  readonly #closing = new AbortController();
+  readonly #signal: AbortSignal;
+  readonly #since: Promise<SubscribeOptions['since']>;
+  readonly #cursor: CursorWriter | null;
+
+  constructor(
+    relay: ClientRelay,
+    channel: string,
+    o: SubscriptionOptions & { keys?: ChannelKeys; handler?: MessageHandler },
+  ) {
+    this.#relay = relay;
+    this.#channel = channel;
+    this.#options = o;
+    this.#keys = o.keys;
+    this.#signal = o.signal ? AbortSignal.any([o.signal, this.#closing.signal]) : this.#closing.signal;
+    this.#cursor = o.durable === undefined ? null : new CursorWriter(relay.inbox, o.durable, channel);
+    this.#since = this.#begin();
+    this.ready = this.#since.then(() => {});
+    this.ready.catch(() => {});
+    this.done = o.handler ? this.#handle(o.handler) : Promise.resolve();
+    this.done.catch(() => {});
+  }
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<ReceivedMessage> {
+    const { group, prefetch } = this.#options;
+    const since = await this.#since.catch((error) => this.#unlessClosed(error));
+    if (this.#signal.aborted) return;
+    const messages = this.#relay.channels.subscribe(this.#channel, {
+      since,
+      group,
+      prefetch,
+      signal: this.#signal,
+    });
+    const key = await channelKey(this.#keys, this.#channel);
+    try {
+      for await (const message of messages) {
+        const received = this.#received(await unsealed(message, key));
+        yield received;
+        // Asking for the next one says that this one is handled.
+        this.#cursor?.move(message.seq);
+      }
+    } finally {
+      await this.#cursor?.flush();
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#closing.abort();
+    await this.done.catch(() => {});
+    await this.#cursor?.flush();
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  async #begin(): Promise<SubscribeOptions['since']> {
+    const { since, group, durable, signal } = this.#options;
+    if (durable !== undefined && group !== undefined) {
+      throw new RelayError('bad_request', {
+        what: 'A group remembers what was handled by itself: `durable` and `group` do not go together.',
+      });
+    }
+    if (group !== undefined) return since;
+    if (durable !== undefined) {
+      const followed = this.#relay.inbox.follow(durable, this.#channel, { since });
+      return (await abortable(followed, signal, 'subscribe')).cursor;
+    }
+    return since ?? abortable(this.#relay.channels.position(this.#channel), signal, 'subscribe');
+  }
+
+  async #handle(handler: MessageHandler): Promise<void> {
+    for await (const message of this) {
+      if (message.token === undefined) await handler(message);
+      else await this.#work(message, handler);
+    }
+  }
+
+  /** Acknowledged when the handler is through, given back when it throws; the lease is extended while it runs. */
+  async #work(message: ReceivedMessage, handler: MessageHandler): Promise<void> {
+    const extending = keepExtending(message);
+    try {
+      await handler(message);
+    } catch {
+      extending.stop();
+      await message.nack().catch(ifLost);
+      return;
+    }
+    extending.stop();
+    // Lost in the meantime: another member has it, and its answer counts.
+    await message.ack().catch(ifLost);
+  }
+
+  #received(message: Message): ReceivedMessage {
+    const { channels } = this.#relay;
+    const { group } = this.#options;
+    const settle = async (what: keyof Pick<ChannelsApi, 'ack' | 'nack' | 'extend'>) => {
+      const { seq, token } = message;
+      if (group !== undefined && token !== undefined)
+        await channels[what](this.#channel, group, { seq, token });
+    };
+    return {
+      ...message,
+      channel: this.#channel,
+      ack: async () => {
+        await settle('ack');
+        this.#cursor?.move(message.seq);
+      },
+      nack: () => settle('nack'),
+      extend: () => settle('extend'),
+    };
+  }
+
+  #unlessClosed(error: unknown): undefined {
+    if (!this.#signal.aborted) throw error;
+  }
+}
+
+/** Renews the lease three times as often as needed, until told to stop or until it is lost. */
+export function keepExtending(message: ReceivedMessage): { stop(): void } {
+  const lease = (message.lease_until ?? 0) - Date.now();
+  const timer = setInterval(
+    () => {
+      message.extend().catch((error) => {
+        if (error instanceof RelayError && error.code === 'conflict') clearInterval(timer);
+      });
+    },
+    Math.max(lease / 3, 100),
+  );
+  return { stop: () => clearInterval(timer) };
+}
+
+function ifLost(error: unknown): void {
+  if (!(error instanceof RelayError) || error.code !== 'conflict') throw error;
+}

@@ -1,0 +1,97 @@
+import { type Env, systemEnv } from '../../src/base/env.ts';
+import { type Caller, LOCAL_CALLER } from '../../src/domain/caller.ts';
+import type { ChannelSettings } from '../../src/domain/channels/settings.ts';
+import type { Message } from '../../src/domain/channels/types.ts';
+import { House } from '../../src/domain/house.ts';
+import type { Relay } from '../../src/domain/relay.ts';
+import { openMemory } from '../../src/engines/memory/engine.ts';
+import type { Engine } from '../../src/kernel/engine.ts';
+
+export const BASE = 'http://relay.test';
+
+/** What a test of channels stands on: a house over the memory engine, with a clock that the test can move. */
+export interface HouseUnderTest extends AsyncDisposable {
+  readonly house: House;
+  readonly engine: Engine;
+  readonly relay: Relay;
+  /** The same store as someone else sees it. */
+  as(name: string, tenant?: string): Relay;
+  /** Another process on the same store, as far as the domain can tell. */
+  another(): House;
+  advance(ms: number): void;
+}
+
+export function openTestHouse(
+  channels: Partial<ChannelSettings> = {},
+  o: { engine?: Engine } = {},
+): HouseUnderTest {
+  let shift = 0;
+  const env: Env = { ...systemEnv, now: () => Date.now() + shift };
+  const engine = o.engine ?? openMemory({ env });
+  const tokens = { count: async () => ({ tokens: 0, tokenizer: 'none', estimated: true }) };
+  const houses: House[] = [];
+  const another = () => {
+    const house = new House({ engine, env, tokens }, { channels });
+    houses.push(house);
+    return house;
+  };
+  const house = another();
+  return {
+    house,
+    engine,
+    relay: house.relay(LOCAL_CALLER, BASE),
+    as: (name, tenant = LOCAL_CALLER.tenant) => house.relay(callerNamed(name, tenant), BASE),
+    another,
+    advance: (ms) => {
+      shift += ms;
+    },
+    async [Symbol.asyncDispose]() {
+      for (const each of houses) await each.close();
+      await engine[Symbol.asyncDispose]();
+    },
+  };
+}
+
+export function callerNamed(name: string, tenant: string = LOCAL_CALLER.tenant): Caller {
+  return { ...LOCAL_CALLER, tenant, name };
+}
+
+/** A subscription that is read step by step. */
+export interface Reader extends AsyncDisposable {
+  take(count: number): Promise<Message[]>;
+  stop(): void;
+  /** Nothing more has come by the time that everything sent before has. */
+  readonly seen: readonly Message[];
+}
+
+export function readFrom(
+  relay: Relay,
+  channel: string,
+  o: Parameters<Relay['channels']['subscribe']>[1] = {},
+): Reader {
+  const abort = new AbortController();
+  const iterator = relay.channels.subscribe(channel, { ...o, signal: abort.signal })[Symbol.asyncIterator]();
+  const seen: Message[] = [];
+  return {
+    seen,
+    async take(count) {
+      const messages: Message[] = [];
+      while (messages.length < count) {
+        const next = await iterator.next();
+        if (next.done) throw new Error(`the subscription ended after ${messages.length} of ${count} messages`);
+        messages.push(next.value);
+        seen.push(next.value);
+      }
+      return messages;
+    },
+    stop: () => abort.abort(),
+    async [Symbol.asyncDispose]() {
+      abort.abort();
+      await iterator.return?.();
+    },
+  };
+}
+
+export function encode(text: string): Uint8Array<ArrayBuffer> {
+  return new TextEncoder().encode(text);
+}
