@@ -3,9 +3,18 @@
  * that starts fast (dist/cli), and the licences of what went into it. A build that fails leaves the old dist alone.
  */
 import { spawn } from 'node:child_process';
-import { chmodSync, copyFileSync, mkdirSync, renameSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  copyFileSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
-import { bundleCli } from './build/bundle.ts';
+import { bundleCli, HOT_COMMANDS } from './build/bundle.ts';
 import { thirdPartyNotices } from './build/notices.ts';
 
 const root = join(import.meta.dirname, '..');
@@ -42,10 +51,17 @@ async function emitCli(outdir: string): Promise<void> {
   writeFileSync(join(fresh, 'THIRD-PARTY-NOTICES'), thirdPartyNotices(metafile));
   copyFileSync(join('scripts', 'build', 'older-node.js'), join(outdir, 'older-node.js'));
   const launcher = join(outdir, 'relay.js');
-  copyFileSync(join('scripts', 'build', 'launcher.js'), launcher);
+  writeFileSync(launcher, launcherSource());
   chmodSync(launcher, 0o755);
   // setup.mjs takes this file's time for the time of the sources it was made from.
   utimesSync(launcher, began, began);
+}
+
+function launcherSource(): string {
+  const source = readFileSync(join('scripts', 'build', 'launcher.js'), 'utf8');
+  const filled = source.replace('const HOT = [];', `const HOT = ${JSON.stringify(HOT_COMMANDS)};`);
+  if (filled === source) throw new Error('The launcher has no place for the hot commands.');
+  return filled;
 }
 
 function swap(): void {
