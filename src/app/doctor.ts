@@ -7,7 +7,7 @@ import { bytes, span } from '../interfaces/cli/human.ts';
 import type { Config } from './config.ts';
 
 /** The oldest Node with everything the program uses. */
-const NODE = [22, 13] as const;
+const NODE = [22, 16] as const;
 const LITTLE_SPACE = 1024 ** 3;
 const NO_SPACE = 64 * 1024 ** 2;
 const CLOCK_TOLERANCE_MS = 120_000;

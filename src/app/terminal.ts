@@ -14,8 +14,12 @@ export function processTerminal(): Terminal {
 }
 
 function input(): Input {
+  let isTTY: boolean | null = null;
   return {
-    isTTY: isTerminal(0),
+    get isTTY() {
+      isTTY ??= isTerminal(0);
+      return isTTY;
+    },
     get stream() {
       return process.stdin;
     },
@@ -23,7 +27,7 @@ function input(): Input {
 }
 
 function output(fd: 1 | 2, open: () => NodeJS.WriteStream): Output {
-  const isTTY = isTerminal(fd);
+  let isTTY: boolean | null = null;
   let made: NodeJS.WriteStream | null = null;
   let gone = false;
   const stream = (): NodeJS.WriteStream => {
@@ -36,15 +40,20 @@ function output(fd: 1 | 2, open: () => NodeJS.WriteStream): Output {
     });
     return made;
   };
-  if (isTTY) stream();
+  const atTerminal = (): boolean => {
+    isTTY ??= isTerminal(fd);
+    return isTTY;
+  };
   return {
-    isTTY,
+    get isTTY() {
+      return atTerminal();
+    },
     get columns() {
-      return made?.columns ?? 80;
+      return atTerminal() ? (stream().columns ?? 80) : 80;
     },
     write(data) {
       if (gone) return;
-      if (made !== null) made.write(data);
+      if (made !== null || atTerminal()) stream().write(data);
       else gone = !writeAll(fd, data);
     },
     send(data) {
@@ -61,12 +70,17 @@ function output(fd: 1 | 2, open: () => NodeJS.WriteStream): Output {
 function isTerminal(fd: number): boolean {
   try {
     // Loading node:tty costs more than asking the file first, and most of the time it is a pipe.
-    if (process.platform !== 'win32' && !fstatSync(fd).isCharacterDevice()) return false;
+    const file = process.platform === 'win32' ? null : fstatSync(fd);
+    if (file && !file.isCharacterDevice()) return false;
+    if (file && process.platform === 'linux' && file.rdev >> 8 === MEMORY_DEVICES) return false;
   } catch {
     return false;
   }
   return process.getBuiltinModule('node:tty').isatty(fd);
 }
+
+/** /dev/null and its neighbours, by their number in Linux. */
+const MEMORY_DEVICES = 1;
 
 /** Whether there was still a reader. */
 function writeAll(fd: number, data: string | Uint8Array): boolean {

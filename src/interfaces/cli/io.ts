@@ -56,8 +56,13 @@ export function makeIo(terminal: Terminal, o: { json: boolean; noColor: boolean 
     if (env.FORCE_COLOR && env.FORCE_COLOR !== '0') return true;
     return output.isTTY && env.TERM !== 'dumb';
   };
-  const style = makeStyle(colors(stdout));
-  const errorStyle = makeStyle(colors(stderr));
+  // Whether something is a terminal is looked up when it matters: asking costs a short command dearly.
+  let style: Style | null = null;
+  let errorStyle: Style | null = null;
+  const forErrors = (): Style => {
+    errorStyle ??= makeStyle(colors(stderr));
+    return errorStyle;
+  };
   return {
     stdin,
     stdout,
@@ -65,10 +70,19 @@ export function makeIo(terminal: Terminal, o: { json: boolean; noColor: boolean 
     env,
     cwd,
     json: o.json,
-    interactive: stdout.isTTY,
-    style,
-    errorStyle,
-    width: Math.max(40, Math.min(stdout.columns, 120)),
+    get interactive() {
+      return stdout.isTTY;
+    },
+    get style() {
+      style ??= makeStyle(colors(stdout));
+      return style;
+    },
+    get errorStyle() {
+      return forErrors();
+    },
+    get width() {
+      return Math.max(40, Math.min(stdout.columns, 120));
+    },
     result(json, text) {
       if (o.json) stdout.write(`${JSON.stringify(json, null, stdout.isTTY ? 2 : undefined)}\n`);
       else {
@@ -77,8 +91,8 @@ export function makeIo(terminal: Terminal, o: { json: boolean; noColor: boolean 
       }
     },
     print: (line = '') => stdout.write(`${line}\n`),
-    note: (line) => stderr.write(`${errorStyle.dim(line)}\n`),
-    warn: (line) => stderr.write(`${errorStyle.yellow('warning')} ${line}\n`),
+    note: (line) => stderr.write(`${forErrors().dim(line)}\n`),
+    warn: (line) => stderr.write(`${forErrors().yellow('warning')} ${line}\n`),
     ask: (question) => (stdin.isTTY && stderr.isTTY ? askAt(terminal, question) : Promise.resolve(null)),
   };
 }
