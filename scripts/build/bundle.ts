@@ -52,14 +52,15 @@ export async function bundleCli(outdir: string): Promise<Metafile> {
 
 /**
  * Node's own modules without `import`, which would evaluate every lazy part of them: 6 ms for node:fs alone. And a bundled
- * CommonJS package still calls `require('events')`, which an ES module does not have.
+ * CommonJS package still calls `require('events')`, which an ES module does not have. What is imported late stays as it is.
  */
 const builtins: Plugin = {
   name: 'builtins',
   setup(building) {
-    building.onResolve({ filter: /^[a-z0-9:_/]+$/ }, ({ path }) =>
-      process.getBuiltinModule(path) ? { path, namespace: 'builtin' } : undefined,
-    );
+    building.onResolve({ filter: /^[a-z0-9:_/]+$/ }, ({ kind, path }) => {
+      if (!process.getBuiltinModule(path)) return undefined;
+      return kind === 'dynamic-import' ? { path, external: true } : { path, namespace: 'builtin' };
+    });
     // esbuild copies the properties of what it is given, which would evaluate them too; inherited ones it leaves alone.
     building.onLoad({ filter: /.*/, namespace: 'builtin' }, ({ path }) => ({
       contents: `const builtin = process.getBuiltinModule(${JSON.stringify(path)});

@@ -23,7 +23,10 @@ export class ThreadTokenCounter implements TokenCounter, AsyncDisposable {
   #asked = 0;
 
   async count(text: string): Promise<TokenCount> {
-    this.#worker ??= this.#start();
+    this.#worker ??= this.#start().catch((error) => {
+      this.#worker = null;
+      throw error;
+    });
     const worker = await this.#worker;
     return new Promise((resolve, reject) => {
       const id = ++this.#asked;
@@ -34,7 +37,7 @@ export class ThreadTokenCounter implements TokenCounter, AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    const worker = await this.#worker;
+    const worker = await this.#worker?.catch(() => null);
     await worker?.terminate();
   }
 
