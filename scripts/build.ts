@@ -26,7 +26,7 @@ const old = join(cache, `old-${process.pid}`);
 
 try {
   mkdirSync(fresh, { recursive: true });
-  await Promise.all([emitLibrary(join(fresh)), emitCli(join(fresh, 'cli'))]);
+  await Promise.all([emitLibrary(fresh), emitCli(join(fresh, 'cli'))]);
   swap();
 } catch (error) {
   console.error(error instanceof Error ? error.message : error);
@@ -44,6 +44,9 @@ async function emitLibrary(outDir: string): Promise<void> {
     child.once('exit', done);
   });
   if (code !== 0) throw new Error('The SDK does not compile.');
+  // The types name AsyncDisposable, which a consumer that compiles for an older language level does not have.
+  const types = join(outDir, 'src', 'sdk', 'index.d.ts');
+  writeFileSync(types, `/// <reference lib="esnext.disposable" />\n${readFileSync(types, 'utf8')}`);
 }
 
 async function emitCli(outdir: string): Promise<void> {

@@ -23,6 +23,7 @@ describe('a fresh clone, with no Node on the PATH but that of the machine', { sk
     assert.equal(((await health.json()) as { status: string }).status, 'ok');
     assert.ok(server.output().includes(home), 'it says where the data is');
     server.child.kill('SIGTERM');
+    // npm may be gone a moment before the server, which lets go of the output when it has stopped.
     await server.ended;
     await assert.rejects(fetch(`${server.url}/health`));
   });

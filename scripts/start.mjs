@@ -1,0 +1,19 @@
+/**
+ * `npm start`: the built command line, but one that stops when npm is stopped. npm passes a signal on to the shell it
+ * started, and many a shell dies of it without a word to the server, which would go on and hold the port.
+ */
+import { fileURLToPath } from 'node:url';
+
+const relay = new URL('../dist/cli/relay.js', import.meta.url);
+// Whatever starts this program once more, such as `up --detach`, shall start the real one.
+process.argv[1] = fileURLToPath(relay);
+
+const parent = process.ppid;
+const watch = setInterval(() => {
+  if (process.ppid === parent) return;
+  clearInterval(watch);
+  process.kill(process.pid, 'SIGTERM');
+}, 250);
+watch.unref();
+
+await import(relay);
