@@ -78,7 +78,8 @@ export function readFrom(
       const messages: Message[] = [];
       while (messages.length < count) {
         const next = await iterator.next();
-        if (next.done) throw new Error(`the subscription ended after ${messages.length} of ${count} messages`);
+        if (next.done)
+          throw new Error(`the subscription ended after ${messages.length} of ${count} messages`);
         messages.push(next.value);
         seen.push(next.value);
       }

@@ -173,6 +173,10 @@ test('names that cannot be, and signals that are too large, are refused', async 
     await assert.rejects(t.relay.channels.publish(name, 1), (e) => isRelayError(e, 'bad_request'));
   }
   await t.relay.channels.publish('😀'.repeat(256), 1);
-  await assert.rejects(t.relay.channels.publish('c', 'x'.repeat(17_000)), (e) => isRelayError(e, 'too_large'));
-  await assert.rejects(t.relay.channels.publish('c', undefined as never), (e) => isRelayError(e, 'bad_request'));
+  await assert.rejects(t.relay.channels.publish('c', 'x'.repeat(17_000)), (e) =>
+    isRelayError(e, 'too_large'),
+  );
+  await assert.rejects(t.relay.channels.publish('c', undefined as never), (e) =>
+    isRelayError(e, 'bad_request'),
+  );
 });

@@ -214,6 +214,7 @@ export class GroupDesk {
 
   #wakeIn(ms: number): void {
     clearTimeout(this.#timer);
+    if (this.idle) return;
     const spread = (this.#ground.env.randomBytes(1)[0]! / 256) * SPREAD_MS;
     this.#timer = setTimeout(() => this.wake(), Math.max(ms, 0) + spread);
   }

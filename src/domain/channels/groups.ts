@@ -1,16 +1,15 @@
 import { isRelayError, RelayError } from '../../base/errors.ts';
 import { toHex } from '../../base/ids.ts';
 import { GROUP_IDLE_MS, PREFETCH_MAX } from '../../base/limits.ts';
-import type { Entry } from '../../kernel/logs.ts';
 import type { Caller } from '../caller.ts';
 import type { Ground } from '../ground.ts';
 import { channelStream } from '../names.ts';
-import type { DeadLetters } from './dead-letters.ts';
 import type { Directory } from './directory.ts';
+import { GroupBurial } from './group-burial.ts';
 import { type Delivery, type DeskShared, GroupDesk, type Member } from './group-desk.ts';
 import { GroupLedger } from './group-ledger.ts';
 import { GroupPresence } from './group-presence.ts';
-import { floor, type GroupState, heldWork, type Step } from './group-state.ts';
+import { floor, heldWork } from './group-state.ts';
 import { channelEntry } from './message.ts';
 import type { ChannelSettings } from './settings.ts';
 import { findStart } from './start.ts';
@@ -18,8 +17,6 @@ import type { Claim, GroupDetail, Since } from './types.ts';
 
 /** Groups kept open without members, so that acknowledgements over HTTP need not read them anew. */
 const OPEN_GROUPS = 1000;
-/** Messages that are moved among the dead letters in one go. */
-const BURY = 100;
 
 interface OpenGroup {
   readonly ledger: GroupLedger;
@@ -41,7 +38,7 @@ export class Groups {
   readonly #ground: Ground;
   readonly #settings: ChannelSettings;
   readonly #directory: Directory;
-  readonly #deadLetters: DeadLetters;
+  readonly #burial: GroupBurial;
   readonly #shared: DeskShared;
   readonly #onAcked: OnAcked;
   readonly #open = new Map<string, OpenGroup>();
@@ -51,7 +48,7 @@ export class Groups {
     this.#ground = o.ground;
     this.#settings = o.settings;
     this.#directory = o.directory;
-    this.#deadLetters = o.deadLetters;
+    this.#burial = new GroupBurial(o.ground, o.deadLetters);
     this.#onAcked = o.onAcked;
   }
 
@@ -132,7 +129,7 @@ export class Groups {
     });
     const dead = attempt >= this.#settings.attempts;
     // Here and now, also where no member is left who would find it.
-    if (dead) await this.#bury(ledger, [seq], 'attempts');
+    if (dead) await this.#burial.bury(ledger, [seq], 'attempts');
     desk.wake();
     return { seq, dead };
   }
@@ -211,7 +208,7 @@ export class Groups {
     let lowest = Number.POSITIVE_INFINITY;
     for (const group of await this.#directory.groups(tenant, channel)) {
       const { ledger, desk, presence } = this.#at(tenant, channel, group);
-      const state = await this.#ageOut(ledger, cutoff).catch(ifRemoved);
+      const state = await this.#burial.ageOut(ledger, cutoff).catch(ifRemoved);
       if (!state) continue;
       const idle = state.active < this.#ground.env.now() - GROUP_IDLE_MS && state.open.size === 0;
       if (idle && desk.idle && (await presence.everyone()).length === 0) await ledger.remove();
@@ -224,12 +221,6 @@ export class Groups {
     await Promise.all(Array.from(this.#open.values(), ({ presence }) => presence.close()));
   }
 
-  async #ageOut(ledger: GroupLedger, cutoff: number): Promise<GroupState> {
-    const old = await this.#unclaimed(ledger, cutoff);
-    for (let at = 0; at < old.length; at += BURY) await this.#bury(ledger, old.slice(at, at + BURY), 'age');
-    return ledger.state();
-  }
-
   /** What was handed out to a member that left before it saw it. Where that fails, the lease runs out. */
   #giveBack(ledger: GroupLedger, deliveries: readonly Delivery[]): void {
     for (const { entry, token } of deliveries) {
@@ -239,51 +230,6 @@ export class Groups {
       }));
       free.catch(() => {});
     }
-  }
-
-  /** Messages from before the cutoff that no member has now, oldest first. */
-  async #unclaimed(ledger: GroupLedger, cutoff: number): Promise<number[]> {
-    const state = await ledger.state();
-    const now = this.#ground.env.now();
-    const old: number[] = [];
-    for (const entry of await this.#before(ledger, floor(state) - 1, cutoff)) {
-      const work = state.open.get(entry.seq);
-      if (entry.seq > state.cursor || (work && work.until <= now)) old.push(entry.seq);
-    }
-    return old;
-  }
-
-  async #before(ledger: GroupLedger, after: number, cutoff: number): Promise<Entry[]> {
-    const stream = channelStream(ledger.tenant, ledger.channel);
-    const old: Entry[] = [];
-    for (;;) {
-      const from = old.at(-1)?.seq ?? Math.max(after, 0);
-      const { entries } = await this.#ground.engine.logs.read(stream, { after: from, limit: 500 });
-      for (const entry of entries) {
-        if (entry.at >= cutoff) return old;
-        old.push(entry);
-      }
-      if (entries.length < 500) return old;
-    }
-  }
-
-  /** In the order of the channel, so that the group's cursor passes over nothing. */
-  async #bury(ledger: GroupLedger, seqs: readonly number[], reason: 'attempts' | 'age'): Promise<void> {
-    const { logs } = this.#ground.engine;
-    const stream = channelStream(ledger.tenant, ledger.channel);
-    const state = await ledger.state();
-    for (const seq of seqs) {
-      const [entry] = (await logs.read(stream, { after: seq - 1, limit: 1 })).entries;
-      if (entry?.seq !== seq) continue;
-      await this.#deadLetters.put(ledger, entry, state.open.get(seq)?.attempt ?? 0, reason);
-    }
-    await ledger.propose((current, now) => {
-      const open = seqs.filter((seq) => {
-        const work = current.open.get(seq);
-        return work ? work.until <= now : seq > current.cursor;
-      });
-      return { steps: open.map((seq): Step => ['dead', seq]), result: () => undefined };
-    });
   }
 
   #at(tenant: string, channel: string, group: string): OpenGroup {

@@ -1,0 +1,408 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { isRelayError } from '../../src/base/errors.ts';
+import type { Message } from '../../src/domain/channels/types.ts';
+import { BASE, callerNamed, encode, openTestHouse, readFrom } from './house.ts';
+
+const claimOf = (message: Message) => ({ seq: message.seq, token: message.token! });
+
+test('each message goes to one member, under a lease with a token', async () => {
+  await using t = openTestHouse();
+  for (let i = 0; i < 6; i++) await t.relay.channels.publish('c', i);
+  await using a = readFrom(t.as('ann'), 'c', { group: 'g' });
+  await using b = readFrom(t.as('bob'), 'c', { group: 'g' });
+  const got: unknown[] = [];
+  const work = async (name: string, reader: typeof a) => {
+    for (let i = 0; i < 3; i++) {
+      const [message] = await reader.take(1);
+      assert.equal(message!.attempt, 1);
+      assert.ok(message!.lease_until! > message!.ts);
+      got.push(message!.msg);
+      await t.as(name).channels.ack('c', 'g', claimOf(message!));
+    }
+  };
+  await Promise.all([work('ann', a), work('bob', b)]);
+  assert.deepEqual(got.sort(), [0, 1, 2, 3, 4, 5], 'a new group begins with everything there is');
+});
+
+test('a member holds one message at a time, or as many as it asked for', async () => {
+  await using t = openTestHouse();
+  for (let i = 0; i < 8; i++) await t.relay.channels.publish('c', i);
+  await using one = readFrom(t.relay, 'c', { group: 'one' });
+  await one.take(1);
+  await using three = readFrom(t.relay, 'c', { group: 'three', prefetch: 3 });
+  await three.take(3);
+  const { groups } = await t.relay.channels.inspect('c');
+  assert.deepEqual(
+    groups.map(({ name, backlog, leases }) => [name, backlog, leases.length]),
+    [
+      ['one', 7, 1],
+      ['three', 5, 3],
+    ],
+  );
+});
+
+test('two groups each get everything, and plain subscribers too', async () => {
+  await using t = openTestHouse();
+  for (let i = 0; i < 3; i++) await t.relay.channels.publish('c', i);
+  for (const group of ['x', 'y']) {
+    await using reader = readFrom(t.relay, 'c', { group, prefetch: 3 });
+    assert.deepEqual(
+      (await reader.take(3)).map((message) => message.msg),
+      [0, 1, 2],
+    );
+  }
+  await using plain = readFrom(t.relay, 'c', { since: 'all' });
+  assert.deepEqual(
+    (await plain.take(3)).map((message) => message.token),
+    [undefined, undefined, undefined],
+  );
+});
+
+test('a new group may begin elsewhere; one that exists goes on where it was', async () => {
+  await using t = openTestHouse();
+  await t.relay.channels.publish('c', 'old');
+  const { seq } = await t.relay.channels.publish('c', 'older');
+  await t.relay.channels.publish('c', 'new');
+  {
+    await using reader = readFrom(t.relay, 'c', { group: 'g', since: seq });
+    const [message] = await reader.take(1);
+    assert.equal(message!.msg, 'new');
+    await t.relay.channels.ack('c', 'g', claimOf(message!));
+  }
+  await t.relay.channels.publish('c', 'newer');
+  await using reader = readFrom(t.relay, 'c', { group: 'g', since: 'all' });
+  assert.equal((await reader.take(1))[0]!.msg, 'newer');
+});
+
+test('what was given back goes to another member, and after five attempts among the dead letters', async () => {
+  await using t = openTestHouse();
+  const sent = await t.relay.channels.publish('c', 'hard');
+  await using a = readFrom(t.as('ann'), 'c', { group: 'g' });
+  await using b = readFrom(t.as('bob'), 'c', { group: 'g' });
+  const takenBy: string[] = [];
+  let next = { a: a.take(1), b: b.take(1) };
+  for (let attempt = 1; attempt <= 5; attempt++) {
+    const got = await Promise.race([
+      next.a.then(([message]) => ({ by: 'a' as const, message: message! })),
+      next.b.then(([message]) => ({ by: 'b' as const, message: message! })),
+    ]);
+    takenBy.push(got.by);
+    assert.equal(got.message.attempt, attempt);
+    next = { ...next, [got.by]: (got.by === 'a' ? a : b).take(1) };
+    const answer = await t.relay.channels.nack('c', 'g', claimOf(got.message));
+    assert.deepEqual(answer, { seq: sent.seq, dead: attempt === 5 });
+  }
+  for (let i = 1; i < 5; i++) assert.notEqual(takenBy[i], takenBy[i - 1], 'another one each time');
+  await using dead = readFrom(t.relay, 'c.dead', { since: 'all' });
+  const [letter] = await dead.take(1);
+  assert.deepEqual(
+    { msg: letter!.msg, from: letter!.from, dead: letter!.dead },
+    {
+      msg: 'hard',
+      from: 'local',
+      dead: { channel: 'c', group: 'g', seq: sent.seq, ts: sent.ts, attempts: 5, reason: 'attempts' },
+    },
+  );
+  assert.deepEqual(
+    (await t.relay.channels.list()).channels.map(({ name }) => name),
+    ['c', 'c.dead'],
+  );
+  for (const each of [next.a, next.b]) each.catch(() => {});
+});
+
+test('work whose lease ends goes to another member, and the old token is refused from then on', async () => {
+  await using t = openTestHouse({ leaseMs: 60_000 });
+  await t.relay.channels.publish('c', 'work');
+  await using a = readFrom(t.as('ann'), 'c', { group: 'g' });
+  const [first] = await a.take(1);
+  t.advance(60_001);
+  await using b = readFrom(t.as('bob'), 'c', { group: 'g' });
+  // Whoever gets it, the token is another one.
+  const second = await Promise.race([a.take(1), b.take(1)]).then(([message]) => message!);
+  assert.deepEqual([second.seq, second.attempt], [first!.seq, 2]);
+  assert.ok(second.token! > first!.token!);
+  for (const what of ['ack', 'nack', 'extend'] as const) {
+    await assert.rejects(t.relay.channels[what]('c', 'g', claimOf(first!)), (e) =>
+      isRelayError(e, 'conflict'),
+    );
+  }
+  await t.relay.channels.ack('c', 'g', claimOf(second));
+  await assert.rejects(t.relay.channels.ack('c', 'g', claimOf(first!)), (e) => isRelayError(e, 'conflict'));
+});
+
+test('a lease that ends wakes the group by itself', async () => {
+  await using t = openTestHouse({ leaseMs: 40 });
+  await t.relay.channels.publish('c', 'work');
+  await using a = readFrom(t.as('ann'), 'c', { group: 'g' });
+  const [first, second] = await a.take(2);
+  assert.deepEqual([second!.seq, second!.attempt], [first!.seq, 2]);
+});
+
+test('extending keeps the work, and an acknowledgement may be repeated', async () => {
+  await using t = openTestHouse({ leaseMs: 60_000 });
+  await t.relay.channels.publish('c', 'work');
+  await using a = readFrom(t.relay, 'c', { group: 'g' });
+  const [message] = await a.take(1);
+  t.advance(40_000);
+  const { lease_until } = await t.relay.channels.extend('c', 'g', claimOf(message!));
+  assert.ok(lease_until > message!.lease_until!);
+  t.advance(40_000);
+  const { groups } = await t.relay.channels.inspect('c');
+  assert.equal(groups[0]!.leases.length, 1, 'still its own');
+  assert.equal(groups[0]!.backlog, 0);
+  assert.deepEqual(await t.relay.channels.ack('c', 'g', claimOf(message!)), { seq: message!.seq });
+  assert.deepEqual(await t.relay.channels.ack('c', 'g', claimOf(message!)), { seq: message!.seq });
+  await assert.rejects(t.relay.channels.nack('c', 'g', claimOf(message!)), (e) =>
+    isRelayError(e, 'conflict'),
+  );
+});
+
+test('an acknowledgement after the end of the lease counts while nobody else has the work', async () => {
+  await using t = openTestHouse({ leaseMs: 60_000 });
+  await t.relay.channels.publish('c', 'work');
+  let claim: { seq: number; token: number };
+  {
+    await using a = readFrom(t.relay, 'c', { group: 'g' });
+    claim = claimOf((await a.take(1))[0]!);
+  }
+  t.advance(120_000);
+  await t.relay.channels.ack('c', 'g', claim);
+});
+
+test('made-up tokens, messages and groups are refused', async () => {
+  await using t = openTestHouse();
+  await t.relay.channels.publish('c', 'work');
+  await using a = readFrom(t.relay, 'c', { group: 'g' });
+  const [message] = await a.take(1);
+  const { seq, token } = claimOf(message!);
+  for (const claim of [
+    { seq, token: token + 1 },
+    { seq, token: 0 },
+    { seq: seq + 1, token },
+    { seq: seq + 1000, token },
+  ]) {
+    await assert.rejects(t.relay.channels.ack('c', 'g', claim), (e) => isRelayError(e, 'conflict'));
+  }
+  await assert.rejects(t.relay.channels.ack('c', 'other', { seq, token }), (e) =>
+    isRelayError(e, 'not_found'),
+  );
+  await assert.rejects(t.as('eve', 'other').channels.ack('c', 'g', { seq, token }), (e) =>
+    isRelayError(e, 'not_found'),
+  );
+});
+
+test('processes share a group: every message is done once, whoever wins the race for it', async () => {
+  await using t = openTestHouse();
+  const count = 120;
+  for (let i = 0; i < count; i++) await t.relay.channels.publish('c', i);
+  const done: unknown[] = [];
+  const end = new AbortController();
+  const workers = Array.from({ length: 4 }, async (_, i) => {
+    const relay = t.another().relay(callerNamed(`w${i}`), BASE);
+    for await (const message of relay.channels.subscribe('c', {
+      group: 'g',
+      prefetch: 2,
+      signal: end.signal,
+    })) {
+      await relay.channels.ack('c', 'g', claimOf(message));
+      done.push(message.msg);
+      if (done.length === count) end.abort();
+    }
+  });
+  await Promise.all(workers);
+  assert.deepEqual(
+    done.sort((x, y) => Number(x) - Number(y)),
+    Array.from({ length: count }, (_, i) => i),
+  );
+  const { groups } = await t.relay.channels.inspect('c');
+  assert.deepEqual([groups[0]!.backlog, groups[0]!.leases.length], [0, 0]);
+});
+
+test('however long a group has been at work, its log stays short, and who opens it anew knows all', async () => {
+  await using t = openTestHouse();
+  const { relay } = t;
+  await using a = readFrom(relay, 'c', { group: 'g' });
+  let last: Message | undefined;
+  for (let i = 0; i < 400; i++) {
+    await relay.channels.publish('c', i);
+    [last] = await a.take(1);
+    await relay.channels.ack('c', 'g', claimOf(last!));
+  }
+  const { count } = await t.engine.logs.info('grp.local.c.g');
+  assert.ok(count < 300, `${count} entries for 800 steps`);
+  await relay.channels.publish('c', 'open');
+  const [open] = await a.take(1);
+  const elsewhere = t.another().relay(callerNamed('b'), BASE);
+  const { groups } = await elsewhere.channels.inspect('c');
+  assert.deepEqual(
+    groups[0]!.leases.map(({ seq, token }) => ({ seq, token })),
+    [claimOf(open!)],
+  );
+  await elsewhere.channels.ack('c', 'g', claimOf(last!));
+  await elsewhere.channels.ack('c', 'g', claimOf(open!));
+});
+
+test('a process whose knowledge was trimmed away takes up the snapshot of another', async () => {
+  await using t = openTestHouse();
+  const behind = t.another().relay(callerNamed('behind'), BASE);
+  await t.relay.channels.publish('c', 'first');
+  await using a = readFrom(t.relay, 'c', { group: 'g' });
+  let [last] = await a.take(1);
+  assert.equal((await behind.channels.inspect('c')).groups[0]!.leases.length, 1);
+  for (let i = 0; i < 300; i++) {
+    await t.relay.channels.ack('c', 'g', claimOf(last!));
+    await t.relay.channels.publish('c', i);
+    [last] = await a.take(1);
+  }
+  await behind.channels.ack('c', 'g', claimOf(last!));
+});
+
+test('unclaimed work is kept beyond the number of messages, and when it ages out it goes among the dead letters', async () => {
+  await using t = openTestHouse({ messages: 16, retentionMs: 60_000 });
+  await t.relay.channels.publish('c', 'seen');
+  {
+    await using a = readFrom(t.relay, 'c', { group: 'g' });
+    const [message] = await a.take(1);
+    await t.relay.channels.ack('c', 'g', claimOf(message!));
+  }
+  for (let i = 0; i < 100; i++) await t.relay.channels.publish('c', i);
+  await t.house.tidy();
+  assert.equal((await t.relay.channels.inspect('c')).groups[0]!.backlog, 100);
+  t.advance(61_000);
+  await t.house.tidy();
+  assert.equal((await t.relay.channels.inspect('c')).groups[0]!.backlog, 0);
+  await using dead = readFrom(t.relay, 'c.dead', { since: 'all' });
+  const letters = await dead.take(16);
+  assert.ok(letters.every((letter) => letter.dead!.reason === 'age' && letter.dead!.attempts === 0));
+});
+
+test('work that is leased does not age out', async () => {
+  await using t = openTestHouse({ retentionMs: 60_000, leaseMs: 600_000 });
+  await t.relay.channels.publish('c', 'long');
+  await using a = readFrom(t.relay, 'c', { group: 'g' });
+  const [message] = await a.take(1);
+  t.advance(120_000);
+  await t.house.tidy();
+  await t.relay.channels.ack('c', 'g', claimOf(message!));
+});
+
+test('a queued task keeps its pointer alive until it is done, and no longer', async () => {
+  await using t = openTestHouse({ retentionMs: 3_600_000, leaseMs: 600_000 });
+  {
+    await using a = readFrom(t.relay, 'tasks', { group: 'g' });
+    const waiting = a.take(1);
+    await t.relay.channels.publish('tasks', 'hello');
+    await t.relay.channels.ack('tasks', 'g', claimOf((await waiting)[0]!));
+  }
+  const pushed = await t.relay.pointers.push({ body: encode('job'), channel: 'tasks', ttl: 60 });
+  const other = await t.relay.pointers.push({ body: encode('news'), channel: 'news', ttl: 60 });
+  t.advance(600_000);
+  await t.engine.sweep();
+  await assert.rejects(t.relay.pointers.peek(other.id), (e) => isRelayError(e, 'not_found'));
+  await using a = readFrom(t.relay, 'tasks', { group: 'g' });
+  const [task] = await a.take(1);
+  assert.ok(task!.url!.endsWith(pushed.id));
+  assert.equal((await t.relay.pointers.pull(pushed.id)).size, 3);
+  await t.relay.channels.ack('tasks', 'g', claimOf(task!));
+  await t.house.background.settle();
+  await assert.rejects(t.relay.pointers.peek(pushed.id), (e) => isRelayError(e, 'not_found'));
+});
+
+test('once done, a task lives as long as was asked for', async () => {
+  await using t = openTestHouse({ retentionMs: 3_600_000 });
+  await using a = readFrom(t.relay, 'tasks', { group: 'g' });
+  const waiting = a.take(1);
+  await new Promise((resolve) => setTimeout(resolve, 20));
+  const pushed = await t.relay.pointers.push({ body: encode('job'), channel: 'tasks', ttl: 600 });
+  await t.relay.channels.ack('tasks', 'g', claimOf((await waiting)[0]!));
+  await t.house.background.settle();
+  t.advance(599_000);
+  await t.relay.pointers.peek(pushed.id);
+  t.advance(2_000);
+  await assert.rejects(t.relay.pointers.peek(pushed.id), (e) => isRelayError(e, 'not_found'));
+});
+
+test('nobody is handed a pointer that is gone: it goes among the dead letters with the reason', async () => {
+  await using t = openTestHouse();
+  const revoked = await t.relay.pointers.push({ body: encode('x'), channel: 'c' });
+  await t.relay.pointers.delete(revoked.id);
+  await t.relay.pointers.push({ body: encode('y'), channel: 'c' });
+  await using a = readFrom(t.relay, 'c', { group: 'g' });
+  const [message] = await a.take(1);
+  assert.ok(!message!.url!.endsWith(revoked.id));
+  await using dead = readFrom(t.relay, 'c.dead', { since: 'all' });
+  assert.equal((await dead.take(1))[0]!.dead!.reason, 'gone');
+});
+
+test('an inspection shows the members of every process, and a group with members is not removed', async () => {
+  await using t = openTestHouse();
+  await using a = readFrom(t.as('ann'), 'c', { group: 'g' });
+  const house = t.another();
+  await using b = readFrom(house.relay(callerNamed('bob'), BASE), 'c', { group: 'g' });
+  const taken = [a.take(1), b.take(1)];
+  await t.relay.channels.publish('c', 1);
+  await t.relay.channels.publish('c', 2);
+  await Promise.all(taken);
+  const names = async () =>
+    (await t.relay.channels.inspect('c')).groups[0]!.members.map(({ name }) => name).sort();
+  while ((await names()).length < 2) await new Promise((resolve) => setTimeout(resolve, 10));
+  assert.deepEqual(await names(), ['ann', 'bob']);
+  await assert.rejects(t.relay.channels.removeGroup('c', 'g'), (e) => isRelayError(e, 'conflict'));
+});
+
+test('a group can be removed, and begins anew under the same name', async () => {
+  await using t = openTestHouse();
+  await t.relay.channels.publish('c', 1);
+  {
+    await using a = readFrom(t.relay, 'c', { group: 'g' });
+    await a.take(1);
+  }
+  await t.house.close();
+  await t.relay.channels.removeGroup('c', 'g');
+  assert.deepEqual((await t.relay.channels.inspect('c')).groups, []);
+  await assert.rejects(t.relay.channels.removeGroup('c', 'g'), (e) => isRelayError(e, 'not_found'));
+  await using again = readFrom(t.relay, 'c', { group: 'g' });
+  const [message] = await again.take(1);
+  assert.deepEqual([message!.msg, message!.attempt], [1, 1]);
+});
+
+test('a group that nobody has worked in for a week is forgotten', async () => {
+  await using t = openTestHouse();
+  {
+    await using a = readFrom(t.relay, 'c', { group: 'g' });
+    const waiting = a.take(1);
+    await t.relay.channels.publish('c', 1);
+    await t.relay.channels.ack('c', 'g', claimOf((await waiting)[0]!));
+  }
+  await t.house.close();
+  t.advance(8 * 86_400_000);
+  await t.house.tidy();
+  assert.deepEqual((await t.relay.channels.inspect('c')).groups, []);
+});
+
+test('what a group could not do in a channel of dead letters stays there and goes nowhere else', async () => {
+  await using t = openTestHouse({ attempts: 1 });
+  await t.relay.channels.publish('c.dead', 'x');
+  await using a = readFrom(t.relay, 'c.dead', { group: 'g' });
+  const [message] = await a.take(1);
+  assert.deepEqual(await t.relay.channels.nack('c.dead', 'g', claimOf(message!)), {
+    seq: message!.seq,
+    dead: true,
+  });
+  assert.deepEqual(
+    (await t.relay.channels.list()).channels.map(({ name, messages }) => [name, messages]),
+    [['c.dead', 1]],
+  );
+});
+
+test('the longest name has a place for its dead letters', async () => {
+  await using t = openTestHouse({ attempts: 1 });
+  const channel = '😀'.repeat(256);
+  await t.relay.channels.publish(channel, 'x');
+  await using a = readFrom(t.relay, channel, { group: 'a.b/c%' });
+  const [message] = await a.take(1);
+  await t.relay.channels.nack(channel, 'a.b/c%', claimOf(message!));
+  await using dead = readFrom(t.relay, `${channel}.dead`, { since: 'all' });
+  assert.equal((await dead.take(1))[0]!.dead!.channel, channel);
+});
