@@ -1,5 +1,6 @@
 import { isRelayError, RelayError } from '../../base/errors.ts';
 import { PAYLOAD_BYTES, STORED_BYTES } from '../../base/limits.ts';
+import { decodeUtf8, Utf8Check } from '../../base/utf8.ts';
 import type { BlobBody } from '../../kernel/blobs.ts';
 
 /** A body on its way into the store: measured, cut off at the limit, and looked at for being text. */
@@ -18,40 +19,35 @@ function whole(bytes: Uint8Array): Intake {
   if (bytes.byteLength === 0) throw new RelayError('empty_payload');
   const limit = limitFor(bytes);
   if (bytes.byteLength > limit) throw tooLarge(limit);
-  return { body: bytes, isText: () => isUtf8(bytes) };
+  return { body: bytes, isText: () => decodeUtf8(bytes) !== null };
 }
 
 function streamed(source: ReadableStream<Uint8Array>): Intake {
   const reader = source.getReader();
-  const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+  const utf8 = new Utf8Check();
+  const start: number[] = [];
   let size = 0;
-  let limit = 0;
   let text = true;
-  const decode = (chunk?: Uint8Array) => {
-    if (!text) return;
-    try {
-      decoder.decode(chunk, { stream: chunk !== undefined });
-    } catch {
-      text = false;
-    }
-  };
   const body = new ReadableStream<Uint8Array>({
     async pull(controller) {
       const { done, value } = await reader.read().catch(cutOff);
       if (done) {
         if (size === 0) throw new RelayError('empty_payload');
-        decode();
+        text = utf8.end();
         controller.close();
         return;
       }
-      if (size === 0) limit = limitFor(value);
+      // A network may cut anywhere, also within the few bytes that tell a token.
+      if (start.length < FERNET_START.length)
+        start.push(...value.subarray(0, FERNET_START.length - start.length));
       size += value.byteLength;
+      const limit = limitFor(start);
       if (size > limit) {
         const error = tooLarge(limit);
         reader.cancel(error).catch(() => {});
         throw error;
       }
-      decode(value);
+      utf8.push(value);
       controller.enqueue(value);
     },
     cancel: (reason) => reader.cancel(reason),
@@ -65,22 +61,13 @@ function cutOff(error: unknown): never {
   throw new RelayError('aborted', { what: 'the payload did not arrive whole' }, error);
 }
 
-/** A Fernet token (`gAAAAA…`) carries base64 of what the limit is meant for, so it may be larger by that much. */
-function limitFor(start: Uint8Array): number {
-  const fernet =
-    start.byteLength >= 6 && start[0] === 0x67 && start.subarray(1, 6).every((byte) => byte === 0x41);
-  return fernet ? STORED_BYTES : PAYLOAD_BYTES;
+const FERNET_START = [...'gAAAAA'].map((letter) => letter.charCodeAt(0));
+
+/** A Fernet token carries base64 of what the limit is meant for, so it may be larger by that much. */
+function limitFor(start: ArrayLike<number>): number {
+  return FERNET_START.every((byte, i) => start[i] === byte) ? STORED_BYTES : PAYLOAD_BYTES;
 }
 
 function tooLarge(limit: number): RelayError {
   return new RelayError('too_large', { what: 'a payload', limit });
-}
-
-function isUtf8(bytes: Uint8Array): boolean {
-  try {
-    new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
-    return true;
-  } catch {
-    return false;
-  }
 }

@@ -1,3 +1,4 @@
+import { toBase64 } from '../../base/base64.ts';
 import type { Pulled } from '../../domain/pointers/types.ts';
 
 /** `{"data": …, "metadata": …}`, as existing clients expect it, written without ever holding a large payload whole. */
@@ -5,7 +6,7 @@ export function envelope(pulled: Pulled): string | ReadableStream<Uint8Array> {
   const { body, text, metadata } = pulled;
   const tail = `,"metadata":${JSON.stringify(metadata)}${text ? '' : ',"encoding":"base64"'}}`;
   if (body instanceof Uint8Array) {
-    const data = text ? JSON.stringify(decode(body)) : `"${Buffer.from(body).toString('base64')}"`;
+    const data = text ? JSON.stringify(decode(body)) : `"${toBase64(body)}"`;
     return `{"data":${data}${tail}`;
   }
   return body.pipeThrough(wrap('{"data":"', text ? escaper() : base64(), `"${tail}`));
@@ -37,18 +38,17 @@ function escaper(): Encoder {
 
 /** Three bytes make four characters; what does not fill three waits for the next chunk. */
 function base64(): Encoder {
-  let left = Buffer.alloc(0);
+  let left = new Uint8Array(0);
   return {
     chunk: (bytes) => {
-      const all =
-        left.length > 0
-          ? Buffer.concat([left, bytes])
-          : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+      const all = new Uint8Array(left.length + bytes.length);
+      all.set(left);
+      all.set(bytes, left.length);
       const whole = all.length - (all.length % 3);
-      left = Buffer.from(all.subarray(whole));
-      return all.toString('base64', 0, whole);
+      left = all.slice(whole);
+      return toBase64(all.subarray(0, whole));
     },
-    end: () => left.toString('base64'),
+    end: () => toBase64(left),
   };
 }
 

@@ -1,8 +1,8 @@
 import type { Context, Hono } from 'hono';
 import type { Relay } from '../../domain/relay.ts';
 import { envelope } from './envelope.ts';
-import { isOn, partOf } from './part-query.ts';
 import { pushInput } from './push-request.ts';
+import { isOn, partOf, queryOf } from './query.ts';
 import { parseRange } from './range.ts';
 import { metadataHeader, relayHeaders } from './relay-headers.ts';
 import { bytesResponse, jsonResponse, TEXT_TYPE, textResponse } from './responses.ts';
@@ -12,7 +12,7 @@ import { viewerResponse } from './viewer/page.ts';
 export function pointerRoutes(api: Hono, relayOf: (c: Context) => Promise<Relay> | Relay): void {
   api.post('/push', async (c) => {
     const relay = await relayOf(c);
-    return jsonResponse(await relay.pointers.push(await pushInput(c.req.raw, queryOf(c))));
+    return jsonResponse(await relay.pointers.push(await pushInput(c.req.raw, queryOf(c.req.url))));
   });
 
   api.get('/peek/:id', async (c) => {
@@ -24,7 +24,7 @@ export function pointerRoutes(api: Hono, relayOf: (c: Context) => Promise<Relay>
     const relay = await relayOf(c);
     const id = c.req.param('id')!;
     if (c.req.method === 'HEAD') return headOf(relay, id);
-    const query = queryOf(c);
+    const query = queryOf(c.req.url);
     const part = partOf(query);
     if (isOn(query.get('cost'))) return jsonResponse(await relay.pointers.cost(id, part));
     const options = { idempotency_key: c.req.header('idempotency-key') };
@@ -99,10 +99,4 @@ const etag = (sha256: string) => `"${sha256}"`;
 
 function matches(header: string, sha256: string): boolean {
   return header.split(',').some((tag) => ['*', etag(sha256)].includes(tag.trim().replace(/^W\//, '')));
-}
-
-function queryOf(c: Context): URLSearchParams {
-  const url = c.req.url;
-  const at = url.indexOf('?');
-  return new URLSearchParams(at < 0 ? '' : url.slice(at + 1));
 }

@@ -1,10 +1,12 @@
+import { fromBase64Url } from '../../base/base64.ts';
 import { RelayError } from '../../base/errors.ts';
 import { isJsonObject, type JsonObject } from '../../base/json.ts';
 import { PAYLOAD_BYTES, PUSH_WIRE_BYTES, STORED_BYTES } from '../../base/limits.ts';
+import { decodeUtf8 } from '../../base/utf8.ts';
 import type { PushInput, PushOptions } from '../../domain/pointers/types.ts';
 import { noData, readJsonPush } from './json-push-stream.ts';
 import { halfPair } from './json-string-decoder.ts';
-import { isOn } from './part-query.ts';
+import { isOn } from './query.ts';
 
 /** A body up to this size is read whole: faster than a stream, and still bounded. */
 export const WHOLE_BODY_BYTES = 1024 * 1024;
@@ -58,9 +60,11 @@ async function readWhole(request: Request): Promise<Uint8Array<ArrayBuffer>> {
 }
 
 function parseObject(bytes: Uint8Array): JsonObject {
+  const text = decodeUtf8(bytes);
+  if (text === null) throw new RelayError('bad_json', { what: 'it is not UTF-8' });
   let parsed: unknown;
   try {
-    parsed = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
+    parsed = JSON.parse(text);
   } catch (error) {
     throw new RelayError('bad_json', { what: (error as Error).message }, error);
   }
@@ -101,11 +105,10 @@ function number(query: URLSearchParams, name: string): number | undefined {
 }
 
 function decodeMetadata(header: string): JsonObject {
+  const bytes = fromBase64Url(header);
+  const text = bytes && decodeUtf8(bytes);
   try {
-    const bytes = Uint8Array.from(atob(header.replaceAll('-', '+').replaceAll('_', '/')), (c) =>
-      c.charCodeAt(0),
-    );
-    const parsed: unknown = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
+    const parsed: unknown = text === null ? null : JSON.parse(text);
     if (isJsonObject(parsed)) return parsed;
   } catch {
     // Told below, in one way for every kind of damage.

@@ -1,3 +1,4 @@
+import { toBase64Url } from '../../base/base64.ts';
 import type { TokenCount } from '../../base/tokens.ts';
 import type { Peeked } from '../../domain/pointers/types.ts';
 
@@ -25,8 +26,10 @@ export function relayHeaders(p: Peeked): Record<string, string> {
 
 export function metadataHeader(p: Peeked): Record<string, string> {
   if (Object.keys(p.metadata).length === 0) return {};
-  const encoded = Buffer.from(JSON.stringify(p.metadata)).toString('base64url');
-  return encoded.length > METADATA_HEADER_BYTES ? {} : { 'Relay-Metadata': encoded };
+  const encoded = toBase64Url(new TextEncoder().encode(JSON.stringify(p.metadata)));
+  return encoded.length > METADATA_HEADER_BYTES
+    ? { 'Relay-Metadata-Omitted': '1' }
+    : { 'Relay-Metadata': encoded };
 }
 
 export function tokensHeader(t: TokenCount): string {
