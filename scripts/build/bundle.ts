@@ -35,6 +35,8 @@ export async function bundleCli(outdir: string): Promise<Metafile> {
   };
   const hot = await build({
     ...options,
+    // Setting the name of every function again takes 2 ms.
+    keepNames: false,
     entryPoints: { hot: 'bin/relay.ts' },
     plugins: [builtins, leaveLate(late)],
   });

@@ -29,7 +29,9 @@ async function toOutput(io: Io, body: Body, o: { force?: boolean; size?: number 
     if (first && io.interactive && !o.force) refuseBinary(chunk);
     first = false;
     last = chunk.at(-1) ?? last;
-    await io.stdout.send(chunk);
+    // What came whole is written at once; a Node stream would take longer to make than to use.
+    if (body instanceof Uint8Array) io.stdout.write(chunk);
+    else await io.stdout.send(chunk);
   });
   // The prompt of the shell begins on a line of its own; a pipe gets the bytes and nothing else.
   if (io.interactive && last !== LINE_FEED && !first) io.stdout.write('\n');

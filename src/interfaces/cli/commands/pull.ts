@@ -1,7 +1,7 @@
 import { toBase64 } from '../../../base/base64.ts';
 import { RelayError } from '../../../base/errors.ts';
 import type { JsonObject } from '../../../base/json.ts';
-import { GREP_CONTEXT_LINES } from '../../../base/limits.ts';
+import { GREP_CONTEXT_LINES, INLINE_BLOB_BYTES } from '../../../base/limits.ts';
 import { decodeUtf8 } from '../../../base/utf8.ts';
 import type { PartRequest } from '../../../domain/pointers/types.ts';
 import type { ContextRelay } from '../../../sdk/context-relay.ts';
@@ -64,9 +64,12 @@ first, then take the lines you need. --cost tells the price of either without ta
       io.result(await envelope(client, url), '');
       return 0;
     }
-    const watched = io.stderr.isTTY && !io.interactive;
-    const size = watched ? (await client.inspect(url)).size : undefined;
-    await writePayload(io, await client.pullStream(url), { ...flags, size });
+    // Looking is free on the local store, and worth a request where someone watches how far it is.
+    const look = open.remote === null || (io.stderr.isTTY && !io.interactive);
+    const size = look ? (await client.inspect(url)).size : undefined;
+    const small = size !== undefined && size <= INLINE_BLOB_BYTES;
+    const body = small ? await client.pullBytes(url) : await client.pullStream(url);
+    await writePayload(io, body, { ...flags, size });
     return 0;
   },
 });
