@@ -8,7 +8,10 @@ const [major, minor] = process.versions.node.split('.').map(Number);
 
 // 22.16 is the first with full-text search in node:sqlite; 23 is no longer looked after.
 if (major >= 24 || (major === 22 && minor >= 16)) {
-  process.getBuiltinModule('node:module').enableCompileCache();
+  // Compiled code is run as it is found, so it must lie where nobody else can write: not in the shared /tmp, Node's choice.
+  const { XDG_CACHE_HOME, HOME, LOCALAPPDATA } = process.env;
+  const cache = XDG_CACHE_HOME || (HOME ? `${HOME}/.cache` : LOCALAPPDATA);
+  if (cache) process.getBuiltinModule('node:module').enableCompileCache(`${cache}/contextrelay`);
   await import(HOT.includes(process.argv[2]) ? './hot.js' : './main.js');
 } else {
   await import('./older-node.js');

@@ -52,6 +52,14 @@ describe('the package, installed into an empty folder', () => {
     assert.equal((await relay('peek', url)).code, 0);
   });
 
+  test('an error keeps its exit code, whichever file of the bundle it comes from', async () => {
+    const url = (await relay('push', installation.write('a.txt', 'a'))).stdout.trim();
+    const nowhere = 'http://127.0.0.1:7474/pull/00000000-0000-4000-8000-000000000000';
+    assert.equal((await relay('pull', nowhere)).code, 3);
+    assert.equal((await relay('pull', url, '--grep', '(')).code, 2);
+    assert.equal((await relay('pull', nowhere, '--url', 'http://127.0.0.1:1')).code, 5);
+  });
+
   test('every command loads: its help needs all of its parts', async () => {
     const { stdout } = await relay('--help');
     const names = [...stdout.matchAll(/^ {2,}([a-z]+) /gm)].map((match) => match[1]!);
