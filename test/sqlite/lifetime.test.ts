@@ -49,6 +49,24 @@ test('closing commits what was asked for, ends subscriptions, and may be done tw
   await again[Symbol.asyncDispose]();
 });
 
+test('two stores of one process at one home do not take each other’s locks away', async (t) => {
+  const home = temporaryHome(t);
+  const first = await openSqlite({ home });
+  await first.logs.append('lif.locks', 1);
+  const second = await openSqlite({ home });
+  await second.logs.append('lif.locks', 2);
+  await second[Symbol.asyncDispose]();
+  // Another process comes and goes; were it to think itself the last, it would take the WAL away.
+  await startChild('append-some', { home, stream: 'lif.locks', from: 3, count: 1 }).rest();
+  await first.logs.append('lif.locks', 4);
+  const seen = await startChild('follow', { home, stream: 'lif.locks', count: 4 }).rest<{ data: number }>();
+  assert.deepEqual(
+    seen.slice(1).map(({ data }) => data),
+    [1, 2, 3, 4],
+  );
+  await first[Symbol.asyncDispose]();
+});
+
 test('a body that is still coming when the store is closed is not stored', async (t) => {
   const home = temporaryHome(t);
   const engine = await openSqlite({ home });
@@ -75,9 +93,8 @@ test('a body that is still coming when the store is closed is not stored', async
 test('a server under load keeps the WAL short', async (t) => {
   const home = temporaryHome(t);
   const engine = await openSqlite({ home, role: 'server', durability: 'process' });
-  const body = new Uint8Array(120_000).fill(3);
-  for (let i = 0; i < 1000; i++) await engine.blobs.put(`wal.a/${i % 400}`, body);
+  for (let i = 0; i < 1000; i++) await engine.blobs.put(`wal.a/${i}`, new Uint8Array(120_000).fill(i));
   assert.ok(statSync(join(home, 'relay.db-wal')).size < 80 * 1024 * 1024, 'of 120 MB written');
-  assert.deepEqual((await engine.blobs.get('wal.a/7'))?.body, body);
+  assert.deepEqual((await engine.blobs.get('wal.a/7'))?.body, new Uint8Array(120_000).fill(7));
   await engine[Symbol.asyncDispose]();
 });

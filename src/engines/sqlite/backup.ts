@@ -6,7 +6,7 @@ import { isPlaced } from './body-files.ts';
 import { Database } from './database.ts';
 import { translated } from './failure.ts';
 import { syncFolderNow } from './folder-sync.ts';
-import { DATABASE_FILE, lookAt, openDatabase } from './opening.ts';
+import { DATABASE_FILE, isStore, openDatabase } from './opening.ts';
 
 export { restoreSqlite } from './restore.ts';
 
@@ -24,7 +24,7 @@ export interface Backup {
 export async function backupSqlite(home: string, targetDir: string): Promise<Backup> {
   const source = join(resolve(home), DATABASE_FILE);
   const target = resolve(targetDir);
-  if (!(await lookAt(source))) throw new RelayError('not_found', { what: `a store at ${home}` });
+  if (!(await isStore(source))) throw new RelayError('not_found', { what: `a store at ${home}` });
   const made = prepareTarget(target);
   try {
     const db = await openDatabase(resolve(home), 'power', 'cli');

@@ -1,4 +1,5 @@
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
+import { pathToFileURL } from 'node:url';
 import { RelayError } from '../../base/errors.ts';
 import { isBusy, translated } from './failure.ts';
 
@@ -14,16 +15,22 @@ const PAUSE_MS = 4;
 /** Far longer than any fair wait; whoever holds the lock as long is stuck. */
 const PATIENCE_MS = 30_000;
 
-/** The one connection of this process, its statements prepared when first used. */
+/**
+ * A connection, its statements prepared when first used. The file is never opened in any other way: closing it
+ * would drop the locks that every connection of this process has on it, behind SQLite's back.
+ */
 export class Database {
   readonly path: string;
   readonly #connection: DatabaseSync;
   readonly #statements = new Map<string, StatementSync>();
   #open = true;
 
-  constructor(path: string) {
+  /** `asItIs`: only to look at the file itself, without locks, and without its WAL or making one. */
+  constructor(path: string, o: { asItIs?: boolean } = {}) {
     this.path = path;
-    this.#connection = new DatabaseSync(path);
+    this.#connection = o.asItIs
+      ? new DatabaseSync(`${pathToFileURL(path).href}?immutable=1`, { readOnly: true })
+      : new DatabaseSync(path);
     this.#connection.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
   }
 

@@ -1,6 +1,6 @@
-import { closeSync, fstatSync, fsyncSync, linkSync, openSync, readSync, rmSync, statSync } from 'node:fs';
+import { closeSync, existsSync, fsyncSync, linkSync, openSync, rmSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { RelayError } from '../../base/errors.ts';
+import { isRelayError, RelayError } from '../../base/errors.ts';
 import type { EngineLimits } from '../../kernel/engine.ts';
 import { DRAFTS } from './body-files.ts';
 import { Database } from './database.ts';
@@ -13,14 +13,6 @@ export const DATABASE_FILE = 'relay.db';
 /** A WAL that a burst has made longer is cut back to this when it starts anew. */
 const WAL_LIMIT_BYTES = 64 * 1024 * 1024;
 
-const HEADER_BYTES = 100;
-const MAGIC = 'SQLite format 3\0';
-
-/** What the first bytes of the file say, read without SQLite, which would leave files beside it. */
-interface Look {
-  readonly wal: boolean;
-}
-
 /**
  * Opens the database in `home`, making or migrating it where needed. One that belongs to another program, is of a
  * newer format or damaged is refused and left exactly as it is.
@@ -32,61 +24,61 @@ export async function openDatabase(
 ): Promise<Database> {
   const path = join(home, DATABASE_FILE);
   try {
-    let look = await lookAt(path);
-    if (!look) {
-      createDatabase(path, durability === 'power');
-      look = (await lookAt(path))!;
-    }
-    return await connect(path, look, durability, role);
+    if (!(await isStore(path))) createDatabase(path, durability === 'power');
+    return await connect(path, durability, role);
   } catch (error) {
     throw translated(error, path);
   }
 }
 
-/** Null where there is nothing. */
-export async function lookAt(path: string): Promise<Look | null> {
+/** False where there is nothing. What is there and is not ours, or not whole, is an error, and was only looked at. */
+export async function isStore(path: string): Promise<boolean> {
   for (let round = 0; ; round++) {
-    const header = Buffer.alloc(HEADER_BYTES);
-    const before = sizeOf(`${path}-wal`);
-    const size = readHeader(path, header);
-    if (size === null) return null;
-    if (size < HEADER_BYTES || header.toString('latin1', 0, MAGIC.length) !== MAGIC) {
-      throw new RelayError('store_damaged', { path, what: 'it does not begin like a SQLite database' });
-    }
-    if (header.readUInt32BE(68) !== APPLICATION_ID) throw new RelayError('store_foreign', { path });
-    const format = header.readUInt32BE(60);
-    if (format > FORMAT) throw newer(path, format);
-    const raw = header.readUInt16BE(16);
-    const expected = header.readUInt32BE(28) * (raw === 1 ? 65536 : raw);
-    // While a checkpoint runs the header may be ahead of the file; without a WAL there is nothing to copy.
-    const quiet = before === 0 && sizeOf(`${path}-wal`) === 0;
-    if (size >= expected || !quiet) return { wal: header[18] === 2 && header[19] === 2 };
-    if (round > 0) {
-      throw new RelayError('store_damaged', { path, what: `it has ${size} of ${expected} bytes` });
+    const wal = sizeOf(`${path}-wal`);
+    if (!existsSync(path)) return false;
+    try {
+      check(path);
+      return true;
+    } catch (error) {
+      const found = translated(error, path);
+      if (!isRelayError(found, 'store_damaged')) throw found;
+      // While others copy their WAL into it the file may be shorter than it says; then opening it will tell.
+      if (wal > 0 || sizeOf(`${path}-wal`) > 0) return true;
+      if (round > 0) throw found;
     }
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
 }
 
+/** Whose it is, from the first page of the file, and whether the file is as long as that says. */
+function check(path: string): void {
+  const db = new Database(path, { asItIs: true });
+  try {
+    if (ask(db, 'page_count') === 0) throw new RelayError('store_damaged', { path, what: 'it is empty' });
+    checkFormat(db);
+  } finally {
+    db.close();
+  }
+}
+
 async function connect(
   path: string,
-  look: Look,
   durability: EngineLimits['durability'],
   role: 'server' | 'cli',
 ): Promise<Database> {
   const db = new Database(path);
   try {
-    if (!look.wal) await db.patiently(() => db.exec('PRAGMA journal_mode = WAL'));
+    // Once more, now with what the WAL says.
+    const format = await db.patiently(() => checkFormat(db));
     const full = durability === 'power';
     const settings = `
+      PRAGMA journal_mode = WAL;
       PRAGMA synchronous = ${full ? 'FULL' : 'NORMAL'};
       ${full && process.platform === 'darwin' ? 'PRAGMA fullfsync = ON; PRAGMA checkpoint_fullfsync = ON;' : ''}
       PRAGMA journal_size_limit = ${WAL_LIMIT_BYTES};
       PRAGMA cache_size = ${role === 'server' ? -16384 : -2048};
     `;
     await db.patiently(() => db.exec(settings));
-    const format = await db.patiently(() => userVersion(db));
-    if (format > FORMAT) throw newer(path, format);
     if (format < FORMAT) await transaction(db, () => migrate(db));
     // Touches the schema, so that damage there shows now and not with the first write.
     await db.patiently(() => db.sql('SELECT value FROM counter').get());
@@ -132,7 +124,7 @@ function createDatabase(path: string, durable: boolean): void {
 
 /** From whatever format it has, step by step. */
 function migrate(db: Database): void {
-  for (const step of STEPS.slice(userVersion(db))) db.exec(step);
+  for (const step of STEPS.slice(ask(db, 'user_version'))) db.exec(step);
   db.exec(`PRAGMA user_version = ${FORMAT}`);
 }
 
@@ -151,8 +143,16 @@ async function transaction(db: Database, work: () => void): Promise<void> {
   }
 }
 
-function userVersion(db: Database): number {
-  return (db.sql('PRAGMA user_version').get() as { user_version: number }).user_version;
+/** The format, if it is one of ours. */
+function checkFormat(db: Database): number {
+  if (ask(db, 'application_id') !== APPLICATION_ID) throw new RelayError('store_foreign', { path: db.path });
+  const found = ask(db, 'user_version');
+  if (found > FORMAT) throw new RelayError('store_newer', { path: db.path, found, known: FORMAT });
+  return found;
+}
+
+function ask(db: Database, what: 'application_id' | 'user_version' | 'page_count'): number {
+  return Object.values(db.sql(`PRAGMA ${what}`).get()!)[0] as number;
 }
 
 function syncFile(path: string): void {
@@ -164,27 +164,6 @@ function syncFile(path: string): void {
   }
 }
 
-/** The size of the file, or null where there is none. */
-function readHeader(path: string, into: Buffer): number | null {
-  let fd: number;
-  try {
-    fd = openSync(path, 'r');
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
-    throw error;
-  }
-  try {
-    readSync(fd, into, 0, into.length, 0);
-    return fstatSync(fd).size;
-  } finally {
-    closeSync(fd);
-  }
-}
-
 function sizeOf(path: string): number {
   return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
-}
-
-function newer(path: string, found: number): RelayError {
-  return new RelayError('store_newer', { path, found, known: FORMAT });
 }

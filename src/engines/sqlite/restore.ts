@@ -1,4 +1,4 @@
-import { copyFileSync, existsSync, linkSync, mkdirSync, renameSync, rmSync } from 'node:fs';
+import { closeSync, existsSync, linkSync, mkdirSync, openSync, renameSync, rmSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { type Env, systemEnv } from '../../base/env.ts';
 import { RelayError } from '../../base/errors.ts';
@@ -8,7 +8,7 @@ import { BODIES, checkedFile } from './body-files.ts';
 import { Database } from './database.ts';
 import { isBusy, translated } from './failure.ts';
 import { FolderSync, syncFolderNow } from './folder-sync.ts';
-import { DATABASE_FILE, lookAt } from './opening.ts';
+import { DATABASE_FILE, isStore } from './opening.ts';
 
 /**
  * Puts a backup where there is no store, or with `force` in place of the one there, which is moved aside into
@@ -29,7 +29,7 @@ export async function restoreSqlite(
       hint: 'Restore into another home, or use --force; what is there is then moved aside.',
     });
   }
-  if (!(await lookAt(join(source, DATABASE_FILE)))) {
+  if (!(await isStore(join(source, DATABASE_FILE)))) {
     throw new RelayError('not_found', { what: `a backup at ${sourceDir}` });
   }
   mkdirSync(home, { recursive: true, mode: 0o700 });
@@ -49,27 +49,36 @@ export async function restoreSqlite(
 
 /** Copies everything, and refuses what does not fit together. */
 async function stageCopy(source: string, stage: string): Promise<BodyRow[]> {
-  const path = join(stage, DATABASE_FILE);
-  for (const end of ['', '-wal']) {
-    if (existsSync(join(source, DATABASE_FILE + end)))
-      copyFileSync(join(source, DATABASE_FILE + end), path + end);
+  const from = join(source, DATABASE_FILE);
+  const bad = (what: string) => new RelayError('store_damaged', { path: from, what });
+  try {
+    copyDatabase(from, join(stage, DATABASE_FILE), bad);
+    const db = new Database(join(stage, DATABASE_FILE));
+    try {
+      db.exec('PRAGMA journal_mode = WAL');
+      const rows = [...bodyRows(db)];
+      for (const { file, sha256 } of rows) {
+        const copied = await copyBody(join(source, checkedFile(file)), join(stage, file));
+        if (!copied) throw bad(`the body ${file} is missing`);
+        if (copied.sha256 !== sha256) throw bad(`the body ${file} is not what was stored`);
+      }
+      return rows;
+    } finally {
+      db.close();
+    }
+  } catch (error) {
+    throw translated(error, from);
   }
-  const bad = (what: string) => new RelayError('store_damaged', { path: join(source, DATABASE_FILE), what });
-  const db = new Database(path);
+}
+
+/** A backup is looked at only; the home of a relay that was not closed well has a WAL that belongs to it. */
+function copyDatabase(from: string, to: string, bad: (what: string) => RelayError): void {
+  closeSync(openSync(to, 'wx', 0o600));
+  const db = new Database(from, { asItIs: !existsSync(`${from}-wal`) });
   try {
     const found = db.sql('PRAGMA integrity_check(1)').get() as { integrity_check: string };
     if (found.integrity_check !== 'ok') throw bad(found.integrity_check);
-    db.exec('PRAGMA journal_mode = WAL');
-    const rows = [...bodyRows(db)];
-    for (const { file, sha256 } of rows) {
-      checkedFile(file);
-      const copied = await copyBody(join(source, file), join(stage, file));
-      if (!copied) throw bad(`the body ${file} is missing`);
-      if (copied.sha256 !== sha256) throw bad(`the body ${file} is not what was stored`);
-    }
-    return rows;
-  } catch (error) {
-    throw translated(error, join(source, DATABASE_FILE));
+    db.sql('VACUUM INTO ?').run(to);
   } finally {
     db.close();
   }
@@ -103,7 +112,7 @@ async function moveAside(home: string, env: Env): Promise<void> {
 /** A database can leave WAL mode only when nobody else has it open. One that cannot be read is in nobody's use. */
 async function refuseInUse(path: string): Promise<void> {
   try {
-    if (!(await lookAt(path))) return;
+    if (!(await isStore(path))) return;
   } catch {
     return;
   }
