@@ -35,6 +35,10 @@ export function groupHelp(
   }
   lines.push(style.bold('Options everywhere'), ...flagRows(GLOBAL_FLAGS, style, columns), '');
   const anyGroup = shown.some(([, node]) => isGroup(node));
+  if (path.length === 1) {
+    const tries = ['relay demo', 'echo "hello, agent" | relay push'].map((line) => style.cyan(line));
+    lines.push(`New here? Try: ${tries.join('  or  ')}`, '');
+  }
   lines.push(style.dim(`${name} <command> --help shows ${anyGroup ? 'more, with examples' : 'examples'}.`));
   return lines.join('\n');
 }

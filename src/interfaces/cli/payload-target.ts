@@ -42,8 +42,11 @@ const LINE_FEED = 0x0a;
 function refuseBinary(chunk: Uint8Array): void {
   const look = chunk.subarray(0, LOOK_BYTES);
   const text = !look.includes(0) && isText(look, chunk.byteLength <= LOOK_BYTES);
-  if (text) return;
-  throw new RelayError('bad_usage', {
+  if (!text) throw notForTerminals();
+}
+
+export function notForTerminals(): RelayError {
+  return new RelayError('bad_usage', {
     what: 'This payload is not text and would upset the terminal.',
     hint: 'Write it to a file with --out FILE, pipe it on, or insist with --force.',
   });

@@ -4,9 +4,18 @@ import type { Io } from './io.ts';
 
 type Body = Uint8Array | ReadableStream<Uint8Array>;
 
+export interface Kept {
+  readonly body: Body;
+  /** How much has passed through. */
+  size(): number;
+  beginning(): Uint8Array;
+}
+
 /** Keeps as much of the beginning of what passes through as the search for secrets looks at. */
-export function keepBeginning(body: Body): { body: Body; beginning(): Uint8Array } {
-  if (body instanceof Uint8Array) return { body, beginning: () => body.subarray(0, SECRET_SCAN_CHARS) };
+export function keepBeginning(body: Body): Kept {
+  if (body instanceof Uint8Array) {
+    return { body, size: () => body.byteLength, beginning: () => body.subarray(0, SECRET_SCAN_CHARS) };
+  }
   const kept: Uint8Array[] = [];
   let left = SECRET_SCAN_CHARS;
   const passing = body.pipeThrough(
@@ -18,7 +27,7 @@ export function keepBeginning(body: Body): { body: Body; beginning(): Uint8Array
       },
     }),
   );
-  return { body: passing, beginning: () => Buffer.concat(kept) };
+  return { body: passing, size: () => SECRET_SCAN_CHARS - left, beginning: () => Buffer.concat(kept) };
 }
 
 /** Says what kind of secret is in which line, and what to type; never the secret. Says nothing about binary data. */

@@ -32,11 +32,12 @@ A peek is free: it reads no payload and counts as no pull.`,
       if (found.content_type) lines.push(['type', printable(found.content_type)]);
       if (found.channel) lines.push(['channel', printable(found.channel)]);
       if (found.max_pulls !== null) lines.push(['pulls', `at most ${count(found.max_pulls)}`]);
-      for (const [key, value] of Object.entries(found.metadata)) {
+      const metadata = Object.entries(found.metadata).map(([key, value]): [string, string] => {
         const text = typeof value === 'string' ? value : JSON.stringify(value);
-        lines.push([printable(key), printable(text)]);
-      }
-      return rows(lines, io.style.dim);
+        return [`  ${printable(key)}`, printable(text)];
+      });
+      const table = rows(lines, io.style.dim);
+      return metadata.length === 0 ? table : `${table}\nmetadata\n${rows(metadata, io.style.dim)}`;
     });
     return 0;
   },

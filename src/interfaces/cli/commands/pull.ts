@@ -7,7 +7,7 @@ import type { PartRequest } from '../../../domain/pointers/types.ts';
 import type { ContextRelay } from '../../../sdk/context-relay.ts';
 import { defineCommand } from '../command.ts';
 import { bytes, count, parseCount } from '../human.ts';
-import { writePayload } from '../payload-target.ts';
+import { notForTerminals, writePayload } from '../payload-target.ts';
 import { pointerArgument } from '../pointer-argument.ts';
 
 export default defineCommand({
@@ -55,7 +55,7 @@ first, then take the lines you need. --cost tells the price of either without ta
     if (part) {
       const taken = await client.pullPart(url, part);
       if (taken.truncated) io.warn(taken.about);
-      else if (io.interactive && !io.json) io.note(taken.about);
+      else if (io.interactive && !io.json && !flags.outline) io.note(taken.about);
       if (io.json && flags.out === undefined) io.result(taken, '');
       else await writePayload(io, new TextEncoder().encode(withLineEnd(taken.text)), flags);
       return 0;
@@ -64,9 +64,11 @@ first, then take the lines you need. --cost tells the price of either without ta
       io.result(await envelope(client, url), '');
       return 0;
     }
-    // Looking is free on the local store, and worth a request where someone watches how far it is.
-    const look = open.remote === null || (io.stderr.isTTY && !io.interactive);
-    const size = look ? (await client.inspect(url)).size : undefined;
+    // Looking is free on the local store, and worth a request where someone watches.
+    const look = open.remote === null || io.interactive || io.stderr.isTTY;
+    const { size, text = true } = look ? await client.inspect(url) : {};
+    // Before it counts as a pull.
+    if (!text && io.interactive && !flags.force && flags.out === undefined) throw notForTerminals();
     const small = size !== undefined && size <= INLINE_BLOB_BYTES;
     const body = small ? await client.pullBytes(url) : await client.pullStream(url);
     await writePayload(io, body, { ...flags, size });

@@ -65,7 +65,7 @@ else. Metadata is never encrypted.`,
     const body = kept.body instanceof Uint8Array ? kept.body : withProgress(io, kept.body, source);
     await using open = await host.openClient();
     const pushed = await open.client.pushDetailed(body, { ...options, size: source.size, count: counting });
-    tell(io, pushed, { encrypted: flags.encrypt === true });
+    tell(io, pushed, { encrypted: flags.encrypt === true, size: kept.size() });
     if (!flags.encrypt) warnOfSecrets(io, kept.beginning(), pushed.id);
     return 0;
   },
@@ -107,11 +107,11 @@ function readVisibility(text: string | undefined): 'link' | 'tenant' | undefined
   });
 }
 
-function tell(io: Io, pushed: Pushed, o: { encrypted: boolean }): void {
+function tell(io: Io, pushed: Pushed, o: { encrypted: boolean; size: number }): void {
   io.result({ ...pushed, encrypted: o.encrypted }, () => {
     if (!io.interactive) return pushed.url;
     const facts = [
-      bytes(pushed.size),
+      bytes(o.size),
       pushed.tokens ? tokensInWords(pushed.tokens) : null,
       o.encrypted ? 'encrypted' : null,
       `expires ${expiry(pushed.expires_at, Date.now())}`,
