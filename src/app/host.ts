@@ -36,6 +36,8 @@ export function makeHost(globals: Globals, env: Environment): Host {
     restore: async (source, o) => (await import('./keep-safe.ts')).restore(config(), source, o),
     openProject: async (folder) => (await import('./open-project.ts')).openProject(folder),
     findProject: async (from, o) => (await import('./open-project.ts')).findProject(from, o),
+    peekInbox: async (agent, o) => (await import('./peek-inbox.ts')).peekInbox(config(), agent, o),
+    installer: async () => (await import('./install/open-installer.ts')).openInstaller(env, host.home),
     async *diagnose() {
       yield* (await import('./doctor.ts')).diagnose(host, config);
     },

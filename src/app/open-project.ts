@@ -3,6 +3,7 @@ import { resolve } from 'node:path';
 import { systemEnv } from '../base/env.ts';
 import { Project } from '../domain/projects/project.ts';
 import type { ProjectClock } from '../domain/projects/times.ts';
+import type { ProjectPatience } from '../interfaces/cli/host.ts';
 import { findProjectFolder, projectFiles } from './project-files.ts';
 import { projectGit } from './project-git.ts';
 
@@ -12,20 +13,17 @@ export const systemClock: ProjectClock = {
 };
 
 /** The project in this very folder. */
-export function openProject(folder: string, o: { readonly gitMs?: number } = {}): Project {
+export function openProject(folder: string, o: ProjectPatience = {}): Project {
   const whole = resolve(folder);
   return new Project({
-    files: projectFiles(whole),
+    files: projectFiles(whole, { lockMs: o.lockMs }),
     git: projectGit(whole, { timeoutMs: o.gitMs }),
     clock: systemClock,
   });
 }
 
 /** The project around a folder: its own files, or those of the nearest folder above; null where there are none. */
-export async function findProject(
-  from: string,
-  o: { readonly gitMs?: number } = {},
-): Promise<Project | null> {
+export async function findProject(from: string, o: ProjectPatience = {}): Promise<Project | null> {
   const folder = await findProjectFolder(from, homedir());
   return folder === null ? null : openProject(folder, o);
 }

@@ -8,7 +8,7 @@ import { writeAtomically } from './atomic-file.ts';
 import { withFileLock } from './project-lock.ts';
 
 /** A project's folder on this disk. */
-export function projectFiles(folder: string): ProjectFiles {
+export function projectFiles(folder: string, o: { readonly lockMs?: number } = {}): ProjectFiles {
   let held: (() => Promise<void>) | null = null;
   let queue: Promise<unknown> = Promise.resolve();
   return {
@@ -28,7 +28,7 @@ export function projectFiles(folder: string): ProjectFiles {
     locked(work) {
       const turn = queue.then(async () => {
         const local = await makeLocalFolder(folder);
-        return withFileLock(join(local, 'project.lock'), folder, async (check) => {
+        return withFileLock(join(local, 'project.lock'), { folder, waitMs: o.lockMs }, async (check) => {
           held = check;
           try {
             return await work();

@@ -10,11 +10,12 @@ import { PROJECT_LOCK_STALE_MS, PROJECT_LOCK_WAIT_MS } from '../base/limits.ts';
  */
 export async function withFileLock<T>(
   lock: string,
-  folder: string,
+  o: { readonly folder: string; readonly waitMs?: number },
   work: (held: () => Promise<void>) => Promise<T>,
 ): Promise<T> {
   const token = randomBytes(8).toString('hex');
-  await acquire(lock, folder, token);
+  const { folder, waitMs = PROJECT_LOCK_WAIT_MS } = o;
+  await acquire(lock, folder, token, waitMs);
   const held = async () => {
     if ((await holderOf(lock))?.token !== token) throw taken(lock, folder, await holderOf(lock));
   };
@@ -31,8 +32,8 @@ interface Holder {
   readonly token: string;
 }
 
-async function acquire(lock: string, folder: string, token: string): Promise<void> {
-  const until = Date.now() + PROJECT_LOCK_WAIT_MS;
+async function acquire(lock: string, folder: string, token: string, waitMs: number): Promise<void> {
+  const until = Date.now() + waitMs;
   for (let pause = 2; ; pause = Math.min(pause * 1.5, 40)) {
     if (await create(lock, { pid: process.pid, host: hostname(), token })) return;
     const holder = await holderOf(lock);

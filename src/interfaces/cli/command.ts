@@ -42,6 +42,8 @@ export interface CommandSpec<F extends Flags = Flags> {
   readonly takes?: { readonly min?: number; readonly max?: number };
   /** Whether it takes what stands behind `--`. */
   readonly takesRest?: boolean;
+  /** Called by other programs, which must not be stopped by it: an error is told on stderr and the exit code is 0. */
+  readonly failsOpen?: boolean;
   /** A command line and what it does; shown in --help. */
   readonly examples: readonly (readonly [string, string])[];
   /** The exit code; nothing means 0. */

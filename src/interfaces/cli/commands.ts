@@ -85,6 +85,15 @@ export const ROOT: Group = {
       summary: 'Hand the work over to another agent, with a bounded brief',
       load: () => import('./commands/handoff.ts'),
     },
+    install: {
+      summary: 'Set up a coding agent: skill, hooks and MCP entry',
+      load: () => import('./commands/install.ts'),
+    },
+    hook: {
+      summary: 'What a coding agent calls by itself',
+      hidden: true,
+      load: () => import('./commands/hook.ts'),
+    },
     completion: {
       summary: 'Print a completion script for a shell',
       load: () => import('./commands/completion.ts'),

@@ -1,4 +1,5 @@
 import type { TokenCount } from '../../base/tokens.ts';
+import type { Inbox } from '../../domain/inbox/types.ts';
 import type { Project } from '../../domain/projects/project.ts';
 import type { ContextRelay } from '../../sdk/context-relay.ts';
 
@@ -22,10 +23,49 @@ export interface Host {
   readonly server: ServerControl;
   /** The project files in this very folder, whether or not they exist yet. */
   openProject(folder: string): Promise<Project>;
-  /** Those of the folder or the nearest one above; null where there are none. `gitMs` bounds how long git may take. */
-  findProject(from: string, o?: { readonly gitMs?: number }): Promise<Project | null>;
+  /** Those of the folder or the nearest one above; null where there are none. `o` bounds how long it may take. */
+  findProject(from: string, o?: ProjectPatience): Promise<Project | null>;
+  /** A look into an agent's inbox that gives up as soon as it is told to; null where there is no store yet. */
+  peekInbox(
+    agent: string,
+    o: { readonly limit: number; readonly signal: AbortSignal },
+  ): Promise<Inbox | null>;
+  /** Sets up coding agents. */
+  installer(): Promise<Installer>;
   /** Looks at everything that could be wrong, one thing after another. */
   diagnose(): AsyncIterable<Check>;
+}
+
+export interface ProjectPatience {
+  /** For git to answer; what does not come in time is left out. */
+  readonly gitMs?: number;
+  /** For another process to finish writing. */
+  readonly lockMs?: number;
+}
+
+/** Skill, hooks and MCP entry of a coding agent. */
+export interface Installer {
+  readonly clients: readonly string[];
+  /** Changes what is to be changed, or with `dryRun` only says it. */
+  run(request: InstallRequest): Promise<InstallReport>;
+}
+
+export interface InstallRequest {
+  readonly client: string;
+  readonly scope: 'project' | 'user';
+  readonly action: 'add' | 'remove';
+  readonly only?: readonly string[];
+  readonly dryRun?: boolean;
+}
+
+export interface InstallReport {
+  readonly changes: readonly {
+    readonly path: string;
+    readonly parts: readonly string[];
+    readonly what: 'same' | 'created' | 'changed' | 'deleted' | 'kept';
+    readonly diff: readonly string[];
+  }[];
+  readonly notes: readonly string[];
 }
 
 export interface OpenClient extends AsyncDisposable {

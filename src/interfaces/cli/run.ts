@@ -20,11 +20,14 @@ export async function runCli(
   makeHost: (globals: Globals) => Host,
 ): Promise<number> {
   let io = makeIo(terminal, { json: argv.includes('--json'), noColor: argv.includes('--no-color') });
+  let failsOpen = false;
   try {
     const { words, node, tail } = route(argv);
     const path = ['relay', ...words];
     if (isGroup(node)) return groupCalled(path, node, tail, io, makeHost({}).version);
     const command = (await node.load()).default;
+    // At a terminal somebody tries it by hand, and wants to know.
+    failsOpen = command.failsOpen === true && !terminal.stdin.isTTY;
     const parsed = parse(path, command, tail);
     io = makeIo(terminal, { json: parsed.json, noColor: parsed.values['no-color'] === true });
     if (parsed.values.help) {
@@ -37,7 +40,8 @@ export async function runCli(
     const code = await command.run({ io, host, flags: parsed.values as never, args, rest });
     return code ?? EXIT.ok;
   } catch (error) {
-    return fail(error, io);
+    const code = fail(error, io);
+    return failsOpen ? EXIT.ok : code;
   }
 }
 

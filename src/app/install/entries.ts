@@ -1,0 +1,147 @@
+import type { Json, JsonObject } from '../../base/json.ts';
+import { isJsonObject } from '../../base/json.ts';
+import { JsonDocument, type JsonPath, sameJson } from '../../base/json-document.ts';
+
+/** What we put into somebody's JSON settings. Ours is told from theirs by one rule, for adding, checking and removing. */
+export type Entry = HooksEntry | ServerEntry;
+
+/** `{"hooks": {"SessionStart": [{"hooks": [{type, command, timeout}]}]}}`. */
+export interface HooksEntry {
+  readonly kind: 'hooks';
+  readonly client: string;
+  readonly events: { readonly [event: string]: JsonObject & { readonly command: string } };
+}
+
+/** A member of an object that may hold others': `mcpServers.relay`. */
+export interface ServerEntry {
+  readonly kind: 'mcp';
+  readonly path: readonly string[];
+  readonly value: JsonObject;
+}
+
+/** The command of a hook that we wrote, however the program was called then. */
+export function isOurHook(command: unknown, client: string): boolean {
+  return (
+    typeof command === 'string' &&
+    new RegExp(
+      `(?:^|[\\s"'/\\\\])relay(?:\\.js|\\.ts|\\.cmd)?["']?\\s+hook\\s+${client}\\s+[a-z-]+\\s*$`,
+    ).test(command)
+  );
+}
+
+/** A server that runs `relay mcp`, in any of the shapes clients write it. */
+export function isOurServer(value: Json | undefined): boolean {
+  if (!isJsonObject(value)) return false;
+  const words = [value.command, value.args].flat().filter((word) => typeof word === 'string');
+  return words.at(-1) === 'mcp' && words.some((word) => /(?:^|[/\\])relay(?:\.js|\.ts|\.cmd)?$/.test(word));
+}
+
+/** Something of another's stands where ours would go. */
+export class Occupied extends Error {}
+
+/** The text with our entries in it as they should be; the same text where they are. */
+export function addEntries(text: string, entries: readonly Entry[], comments: boolean): string {
+  const doc = new JsonDocument(text.trim() === '' ? '{}\n' : text, { comments });
+  if (doc.root.kind !== 'object') throw new Occupied('it must hold an object');
+  for (const entry of entries) {
+    if (entry.kind === 'mcp') addServer(doc, entry);
+    else addHooks(doc, entry);
+  }
+  return doc.text === '{}\n' ? text : doc.text;
+}
+
+/** The text without our entries, and without what they leave empty; `keep` names objects that were there before. */
+export function removeEntries(text: string, entries: readonly Entry[], keep: readonly string[] = []): string {
+  const doc = new JsonDocument(text, { comments: true });
+  for (const entry of entries) {
+    if (entry.kind === 'mcp') {
+      if (isOurServer(doc.get(entry.path))) removeUpwards(doc, entry.path, keep);
+    } else removeHooks(doc, entry.client, keep);
+  }
+  return doc.text;
+}
+
+/** Which of the objects and lists that our entries need are there already: they stay when we go. */
+export function presentContainers(text: string, entries: readonly Entry[]): string[] {
+  if (text.trim() === '') return [];
+  const doc = new JsonDocument(text, { comments: true });
+  const paths = entries.flatMap((entry) =>
+    entry.kind === 'mcp'
+      ? entry.path.slice(0, -1).map((_, index) => entry.path.slice(0, index + 1))
+      : [['hooks'], ...Object.keys(entry.events).map((event) => ['hooks', event])],
+  );
+  return paths.filter((path) => doc.find(path)).map((path) => path.join('/'));
+}
+
+function addServer(doc: JsonDocument, { path, value }: ServerEntry): void {
+  const present = doc.get(path);
+  if (present !== undefined && !isOurServer(present)) {
+    throw new Occupied(`"${path.join('.')}" is there already and runs something else`);
+  }
+  needObjects(doc, path.slice(0, -1));
+  // What a person added to our entry (an environment, a flag of the client) stays.
+  const merged = isJsonObject(present) ? { ...present, ...value } : value;
+  doc.set(path, merged);
+}
+
+function addHooks(doc: JsonDocument, { client, events }: HooksEntry): void {
+  needObjects(doc, ['hooks']);
+  for (const { event, path } of ourHandlers(doc, client).reverse()) {
+    const wanted = events[event];
+    if (wanted) for (const [key, value] of Object.entries(wanted)) doc.set([...path, key], value);
+    else removeHandler(doc, path, []);
+  }
+  const present = new Set(ourHandlers(doc, client).map(({ event }) => event));
+  for (const [event, handler] of Object.entries(events)) {
+    if (present.has(event)) continue;
+    const list = doc.find(['hooks', event]);
+    if (list && list.kind !== 'array') throw new Occupied(`"hooks.${event}" must be a list`);
+    doc.append(['hooks', event], { hooks: [handler] });
+  }
+}
+
+function removeHooks(doc: JsonDocument, client: string, keep: readonly string[]): void {
+  for (let found = ourHandlers(doc, client); found.length > 0; found = ourHandlers(doc, client)) {
+    removeHandler(doc, found.at(-1)!.path, keep);
+  }
+}
+
+/** The handler, then its group and so on upwards as long as nothing else is in them. */
+function removeHandler(doc: JsonDocument, path: JsonPath, keep: readonly string[]): void {
+  const group = path.slice(0, -2);
+  const siblings = doc.get(path.slice(0, -1));
+  if (Array.isArray(siblings) && siblings.length > 1) doc.remove(path);
+  else removeUpwards(doc, group, keep);
+}
+
+function removeUpwards(doc: JsonDocument, path: JsonPath, keep: readonly string[]): void {
+  doc.remove(path);
+  for (let depth = path.length - 1; depth > 0; depth--) {
+    const above = path.slice(0, depth);
+    const value = doc.get(above);
+    if (keep.includes(above.join('/')) || !sameJson(value, Array.isArray(value) ? [] : {})) return;
+    doc.remove(above);
+  }
+}
+
+function ourHandlers(doc: JsonDocument, client: string): { event: string; path: JsonPath }[] {
+  const hooks = doc.get(['hooks']);
+  if (!isJsonObject(hooks)) return [];
+  return Object.entries(hooks).flatMap(([event, groups]) =>
+    (Array.isArray(groups) ? groups : []).flatMap((group, g) =>
+      (isJsonObject(group) && Array.isArray(group.hooks) ? group.hooks : []).flatMap((handler, h) =>
+        isJsonObject(handler) && isOurHook(handler.command, client)
+          ? [{ event, path: ['hooks', event, g, 'hooks', h] }]
+          : [],
+      ),
+    ),
+  );
+}
+
+function needObjects(doc: JsonDocument, path: readonly string[]): void {
+  for (const [index] of path.entries()) {
+    const node = doc.find(path.slice(0, index + 1));
+    if (node && node.kind !== 'object')
+      throw new Occupied(`"${path.slice(0, index + 1).join('.')}" must be an object`);
+  }
+}

@@ -1,0 +1,75 @@
+import { accessSync, constants, existsSync, readFileSync, realpathSync } from 'node:fs';
+import { delimiter, dirname, join } from 'node:path';
+import type { Environment } from '../config.ts';
+
+/** How a settings file calls this program. */
+export interface Launcher {
+  readonly command: string;
+  readonly args: readonly string[];
+  /** It was found on the PATH, so that the same line works for everybody who has it there. */
+  readonly portable: boolean;
+}
+
+/** `relay` where the PATH has ours; otherwise this very program by its place, which holds on this machine only. */
+export function findLauncher(env: Environment, script: string = process.argv[1] ?? ''): Launcher {
+  const root = packageRoot(script);
+  const found = onPath('relay', env);
+  if (found && isOurs(found)) return { command: 'relay', args: [], portable: true };
+  const source = root === null ? null : join(root, 'relay');
+  if (script.endsWith('.ts') && source !== null && existsSync(source) && process.platform !== 'win32') {
+    return { command: source, args: [], portable: false };
+  }
+  return { command: process.execPath, args: [real(script)], portable: false };
+}
+
+/** The folder of our package that a file is in; null where it is another's. */
+export function packageRoot(file: string): string | null {
+  for (let folder = dirname(real(file)); ; folder = dirname(folder)) {
+    try {
+      return JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')).name === 'contextrelay'
+        ? folder
+        : null;
+    } catch {
+      if (dirname(folder) === folder) return null;
+    }
+  }
+}
+
+/** What npm puts on the PATH is a link to our file; on Windows a small script beside the package. */
+function isOurs(file: string): boolean {
+  return (
+    packageRoot(file) !== null ||
+    existsSync(join(dirname(file), 'node_modules', 'contextrelay', 'package.json'))
+  );
+}
+
+/** One line for a shell; words that need it are in double quotes, which POSIX shells and cmd.exe both take. */
+export function shellLine(launcher: Pick<Launcher, 'command' | 'args'>, words: readonly string[]): string {
+  const special = process.platform === 'win32' ? /["]/g : /["$`\\]/g;
+  return [launcher.command, ...launcher.args, ...words]
+    .map((word) => (/^[\w@%+=:,./~-]+$/.test(word) ? word : `"${word.replace(special, '\\$&')}"`))
+    .join(' ');
+}
+
+function onPath(name: string, env: Environment): string | null {
+  const names = process.platform === 'win32' ? [`${name}.cmd`, `${name}.exe`] : [name];
+  for (const folder of (env.PATH ?? env.Path ?? '').split(delimiter).filter(Boolean)) {
+    for (const file of names.map((entry) => join(folder, entry))) {
+      try {
+        accessSync(file, constants.X_OK);
+        return file;
+      } catch {
+        // Not here.
+      }
+    }
+  }
+  return null;
+}
+
+function real(file: string): string {
+  try {
+    return realpathSync(file);
+  } catch {
+    return file;
+  }
+}

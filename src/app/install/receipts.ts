@@ -1,0 +1,54 @@
+import { createHash } from 'node:crypto';
+import { mkdir, readFile, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { writeAtomically } from '../atomic-file.ts';
+
+/**
+ * What we did to a file, kept in the relay's own home for its owner alone: the file as it was (settings may hold
+ * secrets), and what we left, so that removing gives back the very bytes.
+ */
+export interface Receipt {
+  readonly path: string;
+  /** Null where there was no file. */
+  readonly original: string | null;
+  /** The digest of what we wrote. */
+  readonly after: string;
+  /** Folders that we had to make, outermost first. */
+  readonly folders: readonly string[];
+  /** Objects in the file that were there before us, though they may have been empty. */
+  readonly keep: readonly string[];
+}
+
+export class Receipts {
+  readonly #folder: string;
+
+  constructor(relayHome: string) {
+    this.#folder = join(relayHome, 'installs');
+  }
+
+  async get(path: string): Promise<Receipt | null> {
+    try {
+      const receipt = JSON.parse(await readFile(this.#file(path), 'utf8'));
+      return receipt.path === path ? receipt : null;
+    } catch {
+      return null;
+    }
+  }
+
+  async put(receipt: Receipt): Promise<void> {
+    await mkdir(this.#folder, { recursive: true, mode: 0o700 });
+    await writeAtomically(this.#file(receipt.path), `${JSON.stringify(receipt, null, 2)}\n`, { mode: 0o600 });
+  }
+
+  async drop(path: string): Promise<void> {
+    await rm(this.#file(path), { force: true });
+  }
+
+  #file(path: string): string {
+    return join(this.#folder, `${digest(path).slice(0, 24)}.json`);
+  }
+}
+
+export function digest(text: string): string {
+  return createHash('sha256').update(text).digest('hex');
+}

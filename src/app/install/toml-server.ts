@@ -1,0 +1,120 @@
+import { parse, TomlError, type TomlTable } from 'smol-toml';
+import { isJsonObject, type Json, type JsonObject } from '../../base/json.ts';
+import { sameJson } from '../../base/json-document.ts';
+import { isOurServer, Occupied } from './entries.ts';
+
+/** `[mcp_servers.relay]` in a TOML file, added and removed as text: comments, order and line ends stay. */
+
+const TABLE = 'mcp_servers';
+const NAME = 'relay';
+
+export class TomlSyntax extends Error {
+  readonly line: number;
+  readonly column: number;
+
+  constructor(error: TomlError) {
+    super(error.message.split('\n')[0]!.replace(/^Invalid TOML document: /, ''));
+    this.line = error.line;
+    this.column = error.column;
+  }
+}
+
+export function readToml(text: string): JsonObject {
+  try {
+    return parse(text.replace(/^\uFEFF/, '')) satisfies TomlTable as unknown as JsonObject;
+  } catch (error) {
+    throw error instanceof TomlError ? new TomlSyntax(error) : error;
+  }
+}
+
+export function addTomlServer(
+  text: string,
+  server: { readonly command: string; readonly args: readonly string[] },
+): string {
+  const before = readToml(text);
+  const servers = before[TABLE] ?? {};
+  const present = isJsonObject(servers) ? servers[NAME] : undefined;
+  const wanted: JsonObject = { command: server.command, args: [...server.args] };
+  if (present !== undefined && !isOurServer(present)) {
+    throw new Occupied(`"${TABLE}.${NAME}" is there already and runs something else`);
+  }
+  const merged = { ...(present as JsonObject | undefined), ...wanted };
+  if (sameJson(present, merged)) return text;
+  const after = present === undefined ? appended(text, wanted) : replaced(text, wanted);
+  const expected = { ...before, [TABLE]: { ...(servers as JsonObject), [NAME]: merged } };
+  return proven(after, expected);
+}
+
+export function removeTomlServer(text: string): string {
+  const before = readToml(text);
+  const servers = before[TABLE];
+  if (!isJsonObject(servers) || !isOurServer(servers[NAME])) return text;
+  const { [NAME]: _, ...others } = servers;
+  const { [TABLE]: __, ...rest } = before;
+  const expected = Object.keys(others).length > 0 ? { ...before, [TABLE]: others } : rest;
+  const lines = text.split(/(?<=\n)/);
+  const kept = lines.filter((_line, index) => !ourLines(lines).has(index));
+  return proven(kept.join(''), expected);
+}
+
+function appended(text: string, server: JsonObject): string {
+  const eol = /\r\n|\n/.exec(text)?.[0] ?? '\n';
+  const gap = text === '' ? '' : /\n$/.test(text) ? eol : eol + eol;
+  const lines = Object.entries(server).map(([key, value]) => `${key} = ${tomlValue(value)}`);
+  return `${text}${gap}${[`[${TABLE}.${NAME}]`, ...lines].join(eol)}${eol}`;
+}
+
+function replaced(text: string, server: JsonObject): string {
+  const lines = text.split(/(?<=\n)/);
+  const ours = ourLines(lines);
+  return lines
+    .map((line, index) => {
+      const found = ours.has(index) ? /^(\s*)(command|args)(\s*=\s*)([^\r\n]*)(\r?\n?)$/.exec(line) : null;
+      return found ? `${found[1]}${found[2]}${found[3]}${tomlValue(server[found[2]!]!)}${found[5]}` : line;
+    })
+    .join('');
+}
+
+/** The header, what stands below it up to the last pair, tables of its own, and the blank line we put before it. */
+function ourLines(lines: readonly string[]): Set<number> {
+  const ours = new Set<number>();
+  let inside = false;
+  let held: number[] = [];
+  for (const [index, line] of lines.entries()) {
+    const header = /^\s*\[\[?\s*([^\]]+?)\s*\]/.exec(line)?.[1]?.replace(/["'\s]/g, '');
+    if (header !== undefined) {
+      const was = inside;
+      inside = header === `${TABLE}.${NAME}` || header.startsWith(`${TABLE}.${NAME}.`);
+      if (inside && was) for (const at of held) ours.add(at);
+      if (inside && !was && index > 0 && lines[index - 1]!.trim() === '') ours.add(index - 1);
+      if (inside) ours.add(index);
+      held = [];
+    } else if (inside && /^\s*(?:#|$)/.test(line)) held.push(index);
+    else if (inside) {
+      for (const at of [...held, index]) ours.add(at);
+      held = [];
+    }
+  }
+  return ours;
+}
+
+/** What was written is what was meant, or nothing is written. */
+function proven(text: string, expected: Json): string {
+  const fits = () => {
+    try {
+      return sameJson(readToml(text), expected);
+    } catch {
+      return false;
+    }
+  };
+  if (!fits())
+    throw new Occupied(`"${TABLE}" is written in a form that cannot be changed safely; change it by hand`);
+  return text;
+}
+
+function tomlValue(value: Json): string {
+  // Strings and lists of strings are the same in TOML and in JSON, but for the escape of DEL, which JSON leaves out.
+  return Array.isArray(value)
+    ? `[${value.map(tomlValue).join(', ')}]`
+    : JSON.stringify(value).replaceAll('\u007f', '\\u007F');
+}
