@@ -1,0 +1,87 @@
+/**
+ * How soon a subscriber in one process sees what another appends, and what waiting costs it. As a program it prints
+ * the figures; `--follow <home>` is the other process.
+ */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { setTimeout as pause } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { openSqlite } from '../src/engines/sqlite/engine.ts';
+
+export interface WakeFigures {
+  /** From the acknowledged append to the entry in the other process, in ms. */
+  readonly p50: number;
+  readonly p99: number;
+  /** Of one core, in percent, while nothing is appended. */
+  readonly idleCpu: number;
+}
+
+const STREAM = 'bench.wake';
+
+export async function measureSqliteWake(o: { appends?: number; idleMs?: number } = {}): Promise<WakeFigures> {
+  const home = mkdtempSync(join(tmpdir(), 'relay-wake-'));
+  const engine = await openSqlite({ home });
+  const child = spawn(process.execPath, [fileURLToPath(import.meta.url), '--follow', home], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
+  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+  const next = async () => JSON.parse((await lines.next()).value ?? 'null');
+  try {
+    await next();
+    const waits: number[] = [];
+    for (let i = 0; i < (o.appends ?? 300); i++) {
+      await engine.logs.append(STREAM, i);
+      const acknowledged = now();
+      const { at } = (await next()) as { at: number };
+      waits.push(Math.max(0, at - acknowledged));
+      await pause(Math.random() * 4);
+    }
+    waits.sort((a, b) => a - b);
+    const idleCpu = await idle(child, next, o.idleMs ?? 10_000);
+    return { p50: waits[waits.length >> 1]!, p99: waits[Math.floor(waits.length * 0.99)]!, idleCpu };
+  } finally {
+    child.stdin.end();
+    await once(child, 'exit');
+    await engine[Symbol.asyncDispose]();
+    rmSync(home, { recursive: true });
+  }
+}
+
+async function idle(child: ChildProcess, next: () => Promise<{ cpu: number }>, ms: number): Promise<number> {
+  child.stdin!.write('cpu\n');
+  const before = (await next()).cpu;
+  await pause(ms);
+  child.stdin!.write('cpu\n');
+  const after = (await next()).cpu;
+  return ((after - before) / 1000 / ms) * 100;
+}
+
+/** Says when it sees each entry, and what it has used of the CPU when asked; ends with its input. */
+async function follow(home: string): Promise<void> {
+  const engine = await openSqlite({ home });
+  const abort = new AbortController();
+  const say = (value: object) => process.stdout.write(`${JSON.stringify(value)}\n`);
+  createInterface({ input: process.stdin })
+    .on('line', () => {
+      const { user, system } = process.cpuUsage();
+      say({ cpu: user + system });
+    })
+    .on('close', () => abort.abort());
+  say({});
+  for await (const _ of engine.logs.subscribe(STREAM, { signal: abort.signal })) say({ at: now() });
+  await engine[Symbol.asyncDispose]();
+}
+
+/** The same clock for both processes, finer than Date.now(). */
+function now(): number {
+  return performance.timeOrigin + performance.now();
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  if (process.argv[2] === '--follow') await follow(process.argv[3]!);
+  else console.log(await measureSqliteWake());
+}
