@@ -12,6 +12,8 @@ import {
 import { packageVersion } from './version.ts';
 
 const STOP_PATIENCE_MS = 15_000;
+/** Whoever holds the port is on this machine and answers soon, if it is a relay. */
+const NEIGHBOUR_PATIENCE_MS = 1000;
 
 /** Starts, finds and stops the server of a home. What only a server needs is loaded when one is started. */
 export function serverControl(config: Config, env: Environment): ServerControl {
@@ -138,7 +140,7 @@ async function portTaken({ host, port }: ServeOptions): Promise<PortTaken | null
   const name = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host.includes(':') ? `[${host}]` : host;
   const [owner, health, free] = await Promise.all([
     portOwner(port),
-    askHealth(`http://${name}:${port}`),
+    askHealth(`http://${name}:${port}`, NEIGHBOUR_PATIENCE_MS),
     nextFreePort(host, port + 1),
   ]);
   const who = owner ? `pid ${owner.pid}` : '';

@@ -3,10 +3,10 @@ import type { Health } from '../interfaces/cli/host.ts';
 const PATIENCE_MS = 3000;
 
 /** What a relay at that address says about itself; null when nothing answers, or something that is no relay. */
-export async function askHealth(url: string): Promise<Health | null> {
+export async function askHealth(url: string, patienceMs = PATIENCE_MS): Promise<Health | null> {
   try {
     const response = await fetch(`${url}/health`, {
-      signal: AbortSignal.timeout(PATIENCE_MS),
+      signal: AbortSignal.timeout(patienceMs),
       redirect: 'error',
       headers: { Accept: 'application/json' },
     });

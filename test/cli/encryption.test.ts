@@ -1,14 +1,39 @@
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, test } from 'node:test';
-import { relay, temporaryHome } from './program.ts';
+import { after, before, test } from 'node:test';
+import { type Ran, relay, temporaryHome } from './program.ts';
 
 const place = temporaryHome();
 const { home } = place;
-after(() => place[Symbol.dispose]());
+/** Everything the program said, but for the pointers themselves. */
+const said: string[] = [];
+let url = '';
+
+async function run(args: readonly string[], stdin?: string): Promise<Ran> {
+  const ran = await relay(args, { home, stdin });
+  said.push(ran.stderr, args[0] === 'push' || args[0] === 'pull' ? '' : ran.stdout);
+  return ran;
+}
+
+before(async () => {
+  const up = await run(['up', '--detach', '--port', '0', '--json']);
+  assert.equal(up.code, 0, up.stderr);
+  url = JSON.parse(up.stdout).url;
+});
+after(async () => {
+  await relay(['down'], { home });
+  place[Symbol.dispose]();
+});
 
 const CANARY = 'the canary sings at midnight';
+const POINTER = /^(http:\/\/127\.0\.0\.1:\d+\/pull\/[0-9a-f-]{36})#key=([\w-]{43}=)\n$/;
+
+async function push(...flags: string[]): Promise<{ pointer: string; plain: string; key: string }> {
+  const pushed = await run(['push', '--encrypt', ...flags], CANARY);
+  const [, plain, key] = POINTER.exec(pushed.stdout) ?? assert.fail(pushed.stdout + pushed.stderr);
+  return { pointer: pushed.stdout.trim(), plain: plain!, key: key! };
+}
 
 function everyFile(folder: string): string[] {
   return readdirSync(folder).flatMap((name) => {
@@ -17,49 +42,33 @@ function everyFile(folder: string): string[] {
   });
 }
 
-test('what was encrypted comes back with the whole URL, and the key stays in it alone', async () => {
-  const server = await relay(['up', '--detach', '--port', '0'], { home });
-  assert.equal(server.code, 0, server.stderr);
-  try {
-    const { url } = JSON.parse((await relay(['status', '--json'], { home })).stdout).server;
-    const everything: string[] = [];
-    const pointers: string[] = [];
-    for (const flags of [[], ['--url', url]]) {
-      const pushed = await relay(['push', '--encrypt', ...flags], { home, stdin: CANARY });
-      assert.match(pushed.stdout, /^http:\/\/127\.0\.0\.1:\d+\/pull\/[0-9a-f-]{36}#key=[\w-]{43}=\n$/);
-      everything.push(pushed.stderr);
-      pointers.push(pushed.stdout.trim());
-    }
-    for (const pointer of pointers) {
-      const [plain, key] = pointer.split('#key=') as [string, string];
-      for (const flags of [[], ['--url', url]]) {
-        const pulled = await relay(['pull', pointer, ...flags], { home });
-        assert.equal(pulled.stdout, CANARY, pulled.stderr);
-      }
-      const missing = await relay(['pull', plain], { home });
-      assert.equal(missing.code, 4);
-      assert.match(missing.stderr, /the URL has no key/);
-      const wrong = await relay(['pull', `${plain}#key=${'A'.repeat(43)}=`], { home });
-      assert.equal(wrong.code, 4);
-      assert.equal(wrong.stdout, '');
-      assert.match(wrong.stderr, /the key does not fit/);
-      const peeked = await relay(['peek', pointer, '--json'], { home });
-      const listed = [
-        await relay(['status'], { home }),
-        await relay(['du'], { home }),
-        await relay(['rm', pointer], { home }),
-      ];
-      const gone = await relay(['pull', pointer], { home });
-      for (const ran of [missing, wrong, peeked, ...listed, gone]) everything.push(ran.stdout, ran.stderr);
-      assert.equal(gone.code, 3);
-      for (const path of everyFile(home)) {
-        const content = readFileSync(path);
-        assert.ok(!content.includes(key), `the key is in ${path}`);
-        assert.ok(!content.includes(CANARY), `the payload is in ${path}`);
-      }
-      for (const text of everything) assert.ok(!text.includes(key), text);
-    }
-  } finally {
-    await relay(['down'], { home });
+test('what was encrypted comes back with the whole pointer, and its key is nowhere else', async () => {
+  const local = await push();
+  const remote = await push('--url', url);
+  assert.equal((await run(['pull', local.pointer, '--url', url])).stdout, CANARY);
+  assert.equal((await run(['pull', remote.pointer])).stdout, CANARY);
+  assert.equal((await run(['pull', remote.pointer, '--grep', 'CANARY', '-i'])).stdout, `1:${CANARY}\n`);
+
+  await run(['peek', local.pointer, '--json']);
+  await run(['rm', local.pointer]);
+  assert.equal((await run(['pull', local.pointer])).code, 3);
+  await run(['status']);
+
+  for (const path of everyFile(home)) {
+    const content = readFileSync(path);
+    for (const secret of [local.key, remote.key, CANARY]) assert.ok(!content.includes(secret), `in ${path}`);
   }
+  for (const text of said) {
+    for (const secret of [local.key, remote.key]) assert.ok(!text.includes(secret), text);
+  }
+});
+
+test('a missing key and a wrong key are told apart, and nothing comes out', async () => {
+  const { plain } = await push();
+  const missing = await run(['pull', plain]);
+  assert.deepEqual([missing.code, missing.stdout], [4, '']);
+  assert.match(missing.stderr, /the URL has no key/);
+  const wrong = await run(['pull', `${plain}#key=${'A'.repeat(43)}=`]);
+  assert.deepEqual([wrong.code, wrong.stdout], [4, '']);
+  assert.match(wrong.stderr, /the key does not fit/);
 });
