@@ -28,7 +28,7 @@ export function makeHost(globals: Globals, env: Environment): Host {
     get server() {
       return serverControl(config(), env);
     },
-    openClient: async () => (await import('./open-relay.ts')).openClient(config()),
+    openClient: async () => (await import('./open-relay.ts')).openRelay(config()),
     openScratch: async () => (await import('./scratch.ts')).openScratch(config()),
     openStore: async () => (await import('./open-engine.ts')).openEngine(config(), 'cli'),
     countTokens: async (text) => (await import('./token-counter.ts')).ownTokenCounter.count(text),

@@ -4,32 +4,36 @@ import { LOCAL_CALLER } from '../domain/caller.ts';
 import type { Relay } from '../domain/relay.ts';
 import type { OpenClient } from '../interfaces/cli/host.ts';
 import { ContextRelay } from '../sdk/context-relay.ts';
+import { HttpRelay } from '../sdk/http-relay.ts';
 import type { Config } from './config.ts';
 import { openHouse } from './open-house.ts';
 import { runningServer } from './pid-file.ts';
 import { ownTokenCounter } from './token-counter.ts';
 
 /** The relay a command works on: behind HTTP where a server is named, else on the local store, with no daemon. */
-export async function openClient(config: Config): Promise<OpenClient> {
-  return config.remote === null ? localClient(config) : remoteClient(config, config.remote);
+export async function openRelay(config: Config): Promise<OpenClient> {
+  return config.remote === null ? onStore(config) : overHttp(config, config.remote);
 }
 
-function remoteClient(config: Config, remote: string): OpenClient {
-  const client = new ContextRelay({
-    baseUrl: remote,
-    apiKey: config.apiKey ?? undefined,
-    counter: ownTokenCounter,
-  });
-  return { client, remote, resolve: async (url) => url, [Symbol.asyncDispose]: async () => {} };
+function overHttp(config: Config, remote: string): OpenClient {
+  const connection = { baseUrl: remote, apiKey: config.apiKey ?? undefined };
+  return {
+    relay: new HttpRelay(connection),
+    client: new ContextRelay({ ...connection, counter: ownTokenCounter }),
+    remote,
+    resolve: async (url) => url,
+    [Symbol.asyncDispose]: async () => {},
+  };
 }
 
-async function localClient(config: Config): Promise<OpenClient> {
+async function onStore(config: Config): Promise<OpenClient> {
   const { house, ...open } = await openHouse(config, 'cli');
   const served = runningServer(config.home)?.url;
   const base = config.publicUrlChosen ? config.publicUrl : (served ?? config.publicUrl);
   const relay = house.relay(LOCAL_CALLER, base);
   const client = new ContextRelay({ relay, ownBases: [STORE], counter: ownTokenCounter });
   return {
+    relay,
     client,
     remote: null,
     resolve: (url) => resolve(url, relay, [config.publicUrl, ...(served ? [served] : [])]),

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { OpenClient } from '../interfaces/cli/host.ts';
 import type { Config } from './config.ts';
-import { openClient } from './open-relay.ts';
+import { openRelay } from './open-relay.ts';
 
 /** A relay on a store of its own in a temporary folder, which goes with it. */
 export async function openScratch(config: Config): Promise<OpenClient> {
@@ -12,7 +12,7 @@ export async function openScratch(config: Config): Promise<OpenClient> {
   const remove = () => rm(home, { recursive: true, force: true });
   try {
     // What is gone in a moment need not survive a power cut.
-    const open = await openClient({ ...config, home, remote: null, durability: 'process' });
+    const open = await openRelay({ ...config, home, remote: null, durability: 'process' });
     return {
       ...open,
       [Symbol.asyncDispose]: async () => {

@@ -1,6 +1,7 @@
 import type { TokenCount } from '../../base/tokens.ts';
 import type { Inbox } from '../../domain/inbox/types.ts';
 import type { Project } from '../../domain/projects/project.ts';
+import type { Relay } from '../../domain/relay.ts';
 import type { ContextRelay } from '../../sdk/context-relay.ts';
 
 /** What the program offers to its commands; the app puts it together, and loads each part when it is called. */
@@ -69,6 +70,9 @@ export interface InstallReport {
 }
 
 export interface OpenClient extends AsyncDisposable {
+  /** The whole API, embedded or over HTTP. */
+  readonly relay: Relay;
+  /** Payloads, encrypted here where asked for. */
   readonly client: ContextRelay;
   /** The server's address; null for the local store. */
   readonly remote: string | null;
