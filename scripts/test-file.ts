@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 export interface Failure {
@@ -76,10 +76,12 @@ interface Exit {
 
 function spawnFile(file: string, timeoutMs: number, eventsPath: string, running: Set<number>): Promise<Exit> {
   const env: NodeJS.ProcessEnv = { ...process.env, RELAY_TEST_EVENTS: eventsPath };
+  // Many tests start the command line from its sources, which takes a quarter of the time when they are compiled already.
+  env.NODE_COMPILE_CACHE ??= resolve('node_modules', '.cache', 'compile');
   // Set when this runs inside a test itself: the child would then speak to a parent that is not there.
   delete env.NODE_TEST_CONTEXT;
   const flags = [`--test-reporter=${REPORTER}`, '--test-reporter-destination=stdout', '--enable-source-maps'];
-  return new Promise((resolve) => {
+  return new Promise((answer) => {
     const child = spawn(process.execPath, [...flags, file], {
       env,
       stdio: ['ignore', 'pipe', 'pipe'],
@@ -101,7 +103,7 @@ function spawnFile(file: string, timeoutMs: number, eventsPath: string, running:
     const done = (code: number | null, signal: string | null) => {
       clearTimeout(timer);
       if (group !== undefined) running.delete(group);
-      resolve({ code, signal, timedOut, timeoutMs, output });
+      answer({ code, signal, timedOut, timeoutMs, output });
     };
     child.once('error', (error) => {
       keep(String(error));
