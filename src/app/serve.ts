@@ -5,8 +5,11 @@ import { RelayError } from '../base/errors.ts';
 import { LOCAL_CALLER } from '../domain/caller.ts';
 import type { House } from '../domain/house.ts';
 import { createHttpApp } from '../interfaces/http/app.ts';
+import { browserGuard } from '../interfaces/http/browser-guard.ts';
 import type { LogEvent } from '../interfaces/http/deps.ts';
 import { jsonResponse } from '../interfaces/http/responses.ts';
+import type { SocketLimits } from '../interfaces/ws/deps.ts';
+import { SocketServer } from '../interfaces/ws/socket-server.ts';
 
 /** Metadata may come in a header, and 16 KiB of it make 22 KiB of base64. */
 const MAX_HEADER_BYTES = 64 * 1024;
@@ -17,7 +20,7 @@ const REQUEST_TIMEOUT_MS = 300_000;
 const KEEP_ALIVE_MS = 65_000;
 /** How long running requests may take to finish once the server was told to stop. */
 const STOP_GRACE_MS = 10_000;
-const SWEEP_EVERY_MS = 60_000;
+const TIDY_EVERY_MS = 60_000;
 
 export interface ServerOptions {
   readonly house: House;
@@ -27,6 +30,7 @@ export interface ServerOptions {
   readonly version: string;
   readonly publicUrl: string | null;
   readonly allowedHosts: readonly string[];
+  readonly sockets?: Partial<SocketLimits>;
   log(event: LogEvent): void;
 }
 
@@ -39,14 +43,20 @@ export interface RunningServer {
 
 /** Listens and serves. The house is the caller's to close, after the server has stopped. */
 export async function startServer(o: ServerOptions): Promise<RunningServer> {
+  const { house, publicUrl, log } = o;
+  const authenticate = () => LOCAL_CALLER;
+  const stopping = new AbortController();
   const app = createHttpApp({
-    house: o.house,
+    house,
     version: o.version,
-    publicUrl: o.publicUrl,
+    publicUrl,
     allowedHosts: o.allowedHosts,
-    authenticate: () => LOCAL_CALLER,
-    log: o.log,
+    authenticate,
+    stopping: stopping.signal,
+    log,
   });
+  const guard = browserGuard(o);
+  const sockets = new SocketServer({ house, publicUrl, guard, authenticate, log, limits: o.sockets });
   const listener = getRequestListener(app.fetch, { hostname: o.host, errorHandler: malformed });
   const server = createServer(
     {
@@ -57,19 +67,19 @@ export async function startServer(o: ServerOptions): Promise<RunningServer> {
     },
     listener,
   );
+  server.on('upgrade', (request, socket, head) => sockets.upgrade(request, socket, head));
   await listen(server, o.host, o.port);
-  const sweeping = setInterval(() => {
-    o.house.ground.engine
-      .sweep()
-      .catch((error) => o.log({ level: 'warn', event: 'sweep-failed', error: String(error) }));
-  }, SWEEP_EVERY_MS).unref();
-  let stopping: Promise<void> | null = null;
+  const tidying = setInterval(() => {
+    house.tidy().catch((error) => log({ level: 'warn', event: 'tidy-failed', error: String(error) }));
+  }, TIDY_EVERY_MS).unref();
+  let stopped: Promise<unknown> | null = null;
   return {
     url: urlOf(server, o.host),
-    stop: () => {
-      clearInterval(sweeping);
-      stopping ??= close(server);
-      return stopping;
+    stop: async () => {
+      clearInterval(tidying);
+      stopping.abort();
+      stopped ??= Promise.all([sockets.stop(), close(server)]);
+      await stopped;
     },
   };
 }

@@ -22,8 +22,6 @@ export class House {
   readonly inboxes: Inboxes;
   readonly receipts: Receipts;
   readonly background = new Background();
-  /** Whose channels are looked after: everyone who has been here. */
-  readonly #tenants = new Set<string>();
 
   constructor(ground: Ground, o: HouseOptions = {}) {
     this.ground = ground;
@@ -41,7 +39,6 @@ export class House {
 
   /** The relay as one caller sees it. `base` is where its pointers can be reached: `https://relay.example`. */
   relay(caller: Caller, base: string): Relay {
-    this.#tenants.add(caller.tenant);
     return bindRelay(this, caller, base);
   }
 
@@ -49,7 +46,7 @@ export class House {
   async tidy(): Promise<void> {
     await this.ground.engine.sweep();
     await this.receipts.tidy();
-    for (const tenant of this.#tenants) await this.channels.tidy(tenant);
+    await this.channels.tidy();
   }
 
   /** Writes what waits to be written. The store itself is closed after this, by whoever opened it. */

@@ -54,7 +54,7 @@ export const LAYERS: Readonly<Record<string, Layer>> = {
     values: ['operations', 'domain', 'sdk', 'base'],
     types: [],
     packages: 'any',
-    node: ['cli'],
+    node: ['cli', 'ws'],
     folders: 'apart',
   },
   app: {

@@ -96,3 +96,7 @@ export function readFrom(
 export function encode(text: string): Uint8Array<ArrayBuffer> {
   return new TextEncoder().encode(text);
 }
+
+export function claimOf(message: Message): { seq: number; token: number } {
+  return { seq: message.seq, token: message.token! };
+}

@@ -25,6 +25,8 @@ export class Channels {
   readonly #ground: Ground;
   readonly #directory: Directory;
   readonly #retention: Retention;
+  /** Whose channels are looked after: everyone who has used one. */
+  readonly #tenants = new Set<string>();
 
   constructor(ground: Ground, settings: ChannelSettings, pointers: PointerLookup, onAcked: OnAcked) {
     this.settings = settings;
@@ -119,11 +121,16 @@ export class Channels {
 
   /** Where a reader begins, for an interface that shares one subscription among many of them. */
   start(tenant: string, channel: string, since: Since | undefined): Promise<Start> {
+    this.#tenants.add(tenant);
     return findStart(this.#ground.engine.logs, channelStream(tenant, channel), since);
   }
 
   sight(start: Start): Sight {
     return new Sight(this.#ground.env, this.settings.retentionMs, start);
+  }
+
+  isMessage(entry: Entry): boolean {
+    return channelEntry(entry.data) !== null;
   }
 
   /** Null for what is no message. */
@@ -141,8 +148,8 @@ export class Channels {
   }
 
   /** Drops what need not be kept: for a server to call now and then. */
-  tidy(tenant: string): Promise<void> {
-    return this.#retention.tidyAll(tenant);
+  async tidy(): Promise<void> {
+    for (const tenant of this.#tenants) await this.#retention.tidyAll(tenant);
   }
 
   async close(): Promise<void> {
@@ -166,6 +173,7 @@ export class Channels {
 
   /** Durable before it resolves; waits for no subscriber. */
   async #append(tenant: string, channel: string, entry: JsonObject, id: string | undefined): Promise<number> {
+    this.#tenants.add(tenant);
     const stream = channelStream(tenant, channel);
     const seq = await this.#ground.engine.logs.append(stream, entry, id === undefined ? {} : { id });
     await this.#directory.note(tenant, channel);

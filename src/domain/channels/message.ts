@@ -38,3 +38,6 @@ export function toMessage(entry: Entry, base: string): Message | null {
     ...(entry.gap ? { gap: true } : {}),
   };
 }
+
+/** An entry of a channel's log, for who shares one subscription among many readers. */
+export type { Entry } from '../../kernel/logs.ts';

@@ -17,6 +17,7 @@ export class Retention {
   readonly #groups: Groups;
   readonly #every: number;
   readonly #running = new Map<string, Promise<void>>();
+  readonly #next = new Map<string, Promise<void>>();
 
   constructor(ground: Ground, settings: ChannelSettings, directory: Directory, groups: Groups) {
     this.#ground = ground;
@@ -34,15 +35,22 @@ export class Retention {
     this.tidy(tenant, channel).catch(() => {});
   }
 
-  /** One at a time for each channel. */
+  /** One at a time for each channel. Who asks during one gets another behind it: it may have looked already. */
   tidy(tenant: string, channel: string): Promise<void> {
     const stream = channelStream(tenant, channel);
-    let running = this.#running.get(stream);
-    if (!running) {
-      running = this.#tidy(tenant, channel, stream).finally(() => this.#running.delete(stream));
-      this.#running.set(stream, running);
+    const running = this.#running.get(stream);
+    if (!running) return this.#begin(tenant, channel, stream);
+    let next = this.#next.get(stream);
+    if (!next) {
+      next = running
+        .catch(() => {})
+        .then(() => {
+          this.#next.delete(stream);
+          return this.tidy(tenant, channel);
+        });
+      this.#next.set(stream, next);
     }
-    return running;
+    return next;
   }
 
   /** Every channel of a tenant; those that nobody has used for as long as messages are kept leave the list. */
@@ -60,7 +68,13 @@ export class Retention {
 
   /** Until what is under way is done. */
   async settled(): Promise<void> {
-    await Promise.allSettled(this.#running.values());
+    await Promise.allSettled([...this.#running.values(), ...this.#next.values()]);
+  }
+
+  #begin(tenant: string, channel: string, stream: string): Promise<void> {
+    const running = this.#tidy(tenant, channel, stream).finally(() => this.#running.delete(stream));
+    this.#running.set(stream, running);
+    return running;
   }
 
   async #tidy(tenant: string, channel: string, stream: string): Promise<void> {

@@ -20,6 +20,11 @@ export class Sight {
     this.#hole = start.gap;
   }
 
+  /** Whether the next message that is seen will bear the mark. */
+  get owesGap(): boolean {
+    return this.#hole;
+  }
+
   /** Null for an entry that is not to be seen. To be called for every entry, in order. */
   see(entry: Entry): Entry | null {
     if (entry.gap && !this.#lenient) this.#hole = true;

@@ -3,8 +3,9 @@ import { RelayError } from '../../base/errors.ts';
 import type { Caller } from '../../domain/caller.ts';
 import type { Relay } from '../../domain/relay.ts';
 import { OPERATIONS } from '../../operations/operations.ts';
-import { guardBrowser } from './browser-guard.ts';
+import { browserGuard } from './browser-guard.ts';
 import type { HttpDeps } from './deps.ts';
+import { eventRoutes } from './events-stream.ts';
 import { failureResponse } from './failures.ts';
 import { operationRoutes } from './operation-routes.ts';
 import { pointerRoutes } from './pointers.ts';
@@ -13,10 +14,10 @@ import { jsonResponse, textResponse } from './responses.ts';
 /** The whole HTTP interface. The same app runs on Node and on Workers. */
 export function createHttpApp(deps: HttpDeps): Hono {
   const app = new Hono({ strict: false });
-  const allowed = [...deps.allowedHosts, ...(deps.publicUrl ? [new URL(deps.publicUrl).hostname] : [])];
+  const guard = browserGuard(deps);
 
   app.use((c, next) => {
-    guardBrowser(c.req.raw, allowed);
+    guard(c.req.raw);
     return next();
   });
 
@@ -27,6 +28,7 @@ export function createHttpApp(deps: HttpDeps): Hono {
   const relayOf = relayMaker(deps);
   const api = new Hono({ strict: false });
   pointerRoutes(api, relayOf);
+  eventRoutes(api, relayOf, deps.stopping);
   operationRoutes(api, OPERATIONS, relayOf);
   app.route('/', api);
   app.route('/v1', api);

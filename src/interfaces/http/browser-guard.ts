@@ -2,6 +2,15 @@ import { RelayError } from '../../base/errors.ts';
 
 const LOOPBACK = new Set(['localhost', '127.0.0.1', '[::1]', '::1']);
 
+/** The guard of one server, for its requests and its WebSockets alike. */
+export function browserGuard(o: {
+  readonly publicUrl: string | null;
+  readonly allowedHosts: readonly string[];
+}): (request: Request) => void {
+  const allowed = [...o.allowedHosts, ...(o.publicUrl ? [new URL(o.publicUrl).hostname] : [])];
+  return (request) => guardBrowser(request, allowed);
+}
+
 /**
  * A web page can make a browser send requests to a relay on the same machine. It cannot choose the Host or Origin
  * header, so a foreign name in either (also by DNS rebinding) gives it away.

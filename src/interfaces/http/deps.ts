@@ -11,6 +11,8 @@ export interface HttpDeps {
   readonly allowedHosts: readonly string[];
   /** Who is asking; throws `unauthorized`. */
   authenticate(request: Request): Caller | Promise<Caller>;
+  /** Fires when the server is told to stop: streams that would go on for ever end then. */
+  readonly stopping?: AbortSignal;
   /** One line per thing worth knowing; never a payload, a key or a fragment. */
   log(event: LogEvent): void;
 }

@@ -1,0 +1,48 @@
+import { RelayError } from '../../base/errors.ts';
+import { channelEntry, type Entry, toMessage } from '../../domain/channels/message.ts';
+import type { Message } from '../../domain/channels/types.ts';
+
+/** A message on its way to many sockets: written out once for each address that its readers know the relay by. */
+export class SharedFrame {
+  readonly entry: Entry;
+  /** The pointer it is about, for the receipt. */
+  readonly pointer: string | null;
+  #base: string | null = null;
+  #frame: Buffer | null = null;
+  #others: Map<string, Buffer> | null = null;
+
+  constructor(entry: Entry) {
+    this.entry = entry;
+    this.pointer = channelEntry(entry.data)?.pointer ?? null;
+  }
+
+  for(base: string): Buffer {
+    if (this.#frame && this.#base === base) return this.#frame;
+    const known = this.#others?.get(base);
+    if (known) return known;
+    const frame = messageFrame(toMessage(this.entry, base)!);
+    if (this.#frame === null) {
+      this.#base = base;
+      this.#frame = frame;
+    } else {
+      this.#others ??= new Map();
+      this.#others.set(base, frame);
+    }
+    return frame;
+  }
+}
+
+/** A gap has a frame of its own, so that a message looks the same to everyone. */
+export function messageFrame({ gap: _, ...message }: Message): Buffer {
+  return Buffer.from(JSON.stringify(message));
+}
+
+/** Messages behind `after` and before `next` are no longer kept. */
+export function gapFrame(after: number, next: number): Buffer {
+  return Buffer.from(JSON.stringify({ gap: true, after, next }));
+}
+
+export function errorFrame(error: unknown, about: { seq?: number; token?: number }): Buffer {
+  const known = error instanceof RelayError ? error : new RelayError('internal', { request: 'unknown' });
+  return Buffer.from(JSON.stringify({ ...known.toJSON(), ...about }));
+}

@@ -1,0 +1,199 @@
+import type { IncomingMessage } from 'node:http';
+import type { Duplex } from 'node:stream';
+import { WebSocketServer } from 'ws';
+import { isRelayError, RelayError } from '../../base/errors.ts';
+import { INBOUND_FRAME_BYTES, PING_EVERY_MS, SLOW_READER_BYTES } from '../../base/limits.ts';
+import type { Caller } from '../../domain/caller.ts';
+import type { Start } from '../../domain/channels/start.ts';
+import { Confirmations } from './confirmations.ts';
+import type { SocketDeps } from './deps.ts';
+import { FanOut } from './fan-out.ts';
+import { errorFrame, messageFrame } from './frames.ts';
+import { PingWheel } from './ping-wheel.ts';
+import { GOING_AWAY, REFUSED, TEXT } from './protocol.ts';
+import { refuse } from './refusal.ts';
+import { RelaySocket, type SocketHost } from './relay-socket.ts';
+import { parseTarget, type Target } from './target.ts';
+
+/** How long sockets are given to say goodbye when the server stops. */
+const FAREWELL_MS = 1000;
+
+/** WebSockets on channels. Node only: the HTTP server hands over the connections that ask for an upgrade. */
+export class SocketServer implements SocketHost {
+  readonly #deps: SocketDeps;
+  readonly #server = new WebSocketServer({
+    noServer: true,
+    clientTracking: false,
+    perMessageDeflate: false,
+    maxPayload: INBOUND_FRAME_BYTES,
+    WebSocket: RelaySocket,
+  });
+  readonly #fanOuts = new Map<string, Promise<FanOut>>();
+  readonly #confirmations: Confirmations;
+  readonly #wheel: PingWheel;
+  readonly #slowReaderBytes: number;
+  #stopping = false;
+
+  constructor(deps: SocketDeps) {
+    this.#deps = deps;
+    this.#confirmations = new Confirmations(deps.house.receipts);
+    this.#slowReaderBytes = deps.limits?.slowReaderBytes ?? SLOW_READER_BYTES;
+    this.#wheel = new PingWheel(deps.limits?.pingEveryMs ?? PING_EVERY_MS, (socket) =>
+      this.#confirmations.ping(socket),
+    );
+  }
+
+  /** For the `upgrade` event of an HTTP server. */
+  upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
+    // It may break at any time, and nobody else listens any more.
+    socket.on('error', () => socket.destroy());
+    this.#open(request, socket, head).catch((error) => {
+      if (!isRelayError(error)) this.#log('upgrade-failed', error);
+      refuse(socket, error);
+    });
+  }
+
+  answered(socket: RelaySocket, data: Buffer): void {
+    this.#confirmations.answered(socket, data);
+  }
+
+  left(socket: RelaySocket): void {
+    this.#wheel.remove(socket);
+    this.#confirmations.gone(socket);
+    socket.source?.leave(socket);
+  }
+
+  async stop(): Promise<void> {
+    this.#stopping = true;
+    this.#wheel.stop();
+    this.#confirmations.stop();
+    const sockets = [...this.#wheel.sockets()];
+    const closed = sockets.map((socket) => new Promise((resolve) => socket.once('close', resolve)));
+    for (const socket of sockets) socket.close(GOING_AWAY, 'the relay is stopping: reconnect');
+    const late = setTimeout(() => sockets.forEach((socket) => void socket.terminate()), FAREWELL_MS);
+    await Promise.all(closed);
+    clearTimeout(late);
+    for (const fanOut of this.#fanOuts.values()) (await fanOut).stop();
+  }
+
+  async #open(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
+    const { house, publicUrl } = this.#deps;
+    const asked = asRequest(request);
+    this.#deps.guard(asked);
+    const target = parseTarget(request.url ?? '/');
+    if (!target) throw new RelayError('no_route', { method: 'GET', path: (request.url ?? '').slice(0, 200) });
+    if (this.#stopping) throw new RelayError('busy', { what: 'the relay is stopping' });
+    const caller = await this.#caller(asked, target);
+    if (!caller.scopes.includes('subscribe')) {
+      throw new RelayError('forbidden', { what: 'This key may not subscribe to channels.' });
+    }
+    const { channel, group } = target;
+    // Before the socket is open: whatever is sent from then on is behind this.
+    const start =
+      group === undefined ? await house.channels.start(caller.tenant, channel, target.since) : null;
+    if (socket.destroyed) return;
+    this.#server.handleUpgrade(request, socket, head, (accepted: RelaySocket) => {
+      accepted.host = this;
+      accepted.caller = caller;
+      accepted.base = publicUrl ?? originOf(asked);
+      accepted.channel = channel;
+      accepted.group = group ?? null;
+      accepted.resumes = target.since !== undefined;
+      this.#accept(accepted, target, start);
+    });
+  }
+
+  #accept(socket: RelaySocket, target: Target, start: Start | null): void {
+    this.#wheel.add(socket);
+    socket.listen();
+    const serving = start === null ? this.#serveMember(socket, target) : this.#serveReader(socket, start);
+    serving.catch((error) => {
+      if (!isRelayError(error)) this.#log('socket-failed', error);
+      if (socket.readyState !== socket.OPEN) return;
+      socket.send(errorFrame(error, {}), TEXT);
+      const refused = isRelayError(error) && error.status < 500;
+      socket.close(refused ? REFUSED : 1011, refused ? 'refused' : 'try again later');
+    });
+  }
+
+  async #serveReader(socket: RelaySocket, start: Start): Promise<void> {
+    const { tenant } = socket.caller;
+    const key = `${tenant}\n${socket.channel}`;
+    let fanOut = await this.#fanOut(key, tenant, socket.channel);
+    // The last of the others may have left in the meantime.
+    while (fanOut.stopped) fanOut = await this.#fanOut(key, tenant, socket.channel);
+    if (socket.readyState !== socket.OPEN) {
+      fanOut.stopIfUnused();
+      return;
+    }
+    socket.source = fanOut;
+    await fanOut.join(socket, start);
+  }
+
+  async #serveMember(socket: RelaySocket, { since, group, prefetch }: Target): Promise<void> {
+    const gone = new AbortController();
+    socket.once('close', () => gone.abort());
+    const o = { since, group, prefetch, signal: gone.signal };
+    socket.relay = this.#deps.house.relay(socket.caller, socket.base);
+    for await (const message of socket.relay.channels.subscribe(socket.channel, o)) {
+      if (socket.readyState !== socket.OPEN) return;
+      socket.send(messageFrame(message), TEXT);
+      const pointer = message.url?.slice(message.url.lastIndexOf('/') + 1);
+      if (pointer !== undefined) this.#confirmations.sent(socket, pointer);
+    }
+  }
+
+  #fanOut(key: string, tenant: string, channel: string): Promise<FanOut> {
+    let fanOut = this.#fanOuts.get(key);
+    if (!fanOut) {
+      const { channels } = this.#deps.house;
+      const [confirmations, slowReaderBytes] = [this.#confirmations, this.#slowReaderBytes];
+      fanOut = channels.start(tenant, channel, undefined).then(
+        ({ after }) =>
+          new FanOut({
+            channels,
+            tenant,
+            channel,
+            position: after,
+            confirmations,
+            slowReaderBytes,
+            onIdle: () => this.#fanOuts.delete(key),
+          }),
+      );
+      this.#fanOuts.set(key, fanOut);
+      fanOut.catch(() => this.#fanOuts.delete(key));
+    }
+    return fanOut;
+  }
+
+  async #caller(asked: Request, { ticket }: Target): Promise<Caller> {
+    if (ticket === undefined) return this.#deps.authenticate(asked);
+    const caller = await this.#deps.house.channels.tickets.redeem(ticket);
+    if (!caller)
+      throw new RelayError('unauthorized', {
+        hint: 'A ticket is good once and for 30 seconds: ask for another.',
+      });
+    return caller;
+  }
+
+  #log(event: string, error: unknown): void {
+    const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
+    this.#deps.log({ level: 'error', event, error: text });
+  }
+}
+
+function asRequest(request: IncomingMessage): Request {
+  const headers = new Headers();
+  for (const [name, value] of Object.entries(request.headers)) {
+    if (value !== undefined) headers.set(name, Array.isArray(value) ? value.join(', ') : value);
+  }
+  const secure = 'encrypted' in request.socket && request.socket.encrypted === true;
+  const host = request.headers.host ?? '';
+  const base = `${secure ? 'https' : 'http'}://${host}`;
+  if (!URL.canParse(base)) throw new RelayError('bad_request', { what: 'The Host header is not a host.' });
+  return new Request(base, { headers });
+}
+
+function originOf({ url }: Request): string {
+  return new URL(url).origin;
+}

@@ -1,0 +1,153 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { isRelayError } from '../../src/base/errors.ts';
+import { BASE, callerNamed, claimOf, encode, openTestHouse, readFrom } from './house.ts';
+
+test('unclaimed work is kept beyond the number of messages, and when it ages out it goes among the dead letters', async () => {
+  await using t = openTestHouse({ messages: 16, retentionMs: 60_000 });
+  await t.relay.channels.publish('c', 'seen');
+  {
+    await using a = readFrom(t.relay, 'c', { group: 'g' });
+    const [message] = await a.take(1);
+    await t.relay.channels.ack('c', 'g', claimOf(message!));
+  }
+  for (let i = 0; i < 100; i++) await t.relay.channels.publish('c', i);
+  await t.house.tidy();
+  assert.equal((await t.relay.channels.inspect('c')).groups[0]!.backlog, 100);
+  t.advance(61_000);
+  await t.house.tidy();
+  assert.equal((await t.relay.channels.inspect('c')).groups[0]!.backlog, 0);
+  await using dead = readFrom(t.relay, 'c.dead', { since: 'all' });
+  const letters = await dead.take(16);
+  assert.ok(letters.every((letter) => letter.dead!.reason === 'age' && letter.dead!.attempts === 0));
+});
+
+test('work that is leased does not age out', async () => {
+  await using t = openTestHouse({ retentionMs: 60_000, leaseMs: 600_000 });
+  await t.relay.channels.publish('c', 'long');
+  await using a = readFrom(t.relay, 'c', { group: 'g' });
+  const [message] = await a.take(1);
+  t.advance(120_000);
+  await t.house.tidy();
+  await t.relay.channels.ack('c', 'g', claimOf(message!));
+});
+
+test('a queued task keeps its pointer alive until it is done, and no longer', async () => {
+  await using t = openTestHouse({ retentionMs: 3_600_000, leaseMs: 600_000 });
+  {
+    await using a = readFrom(t.relay, 'tasks', { group: 'g' });
+    const waiting = a.take(1);
+    await t.relay.channels.publish('tasks', 'hello');
+    await t.relay.channels.ack('tasks', 'g', claimOf((await waiting)[0]!));
+  }
+  const pushed = await t.relay.pointers.push({ body: encode('job'), channel: 'tasks', ttl: 60 });
+  const other = await t.relay.pointers.push({ body: encode('news'), channel: 'news', ttl: 60 });
+  t.advance(600_000);
+  await t.engine.sweep();
+  await assert.rejects(t.relay.pointers.peek(other.id), (e) => isRelayError(e, 'not_found'));
+  await using a = readFrom(t.relay, 'tasks', { group: 'g' });
+  const [task] = await a.take(1);
+  assert.ok(task!.url!.endsWith(pushed.id));
+  assert.equal((await t.relay.pointers.pull(pushed.id)).size, 3);
+  await t.relay.channels.ack('tasks', 'g', claimOf(task!));
+  await t.house.background.settle();
+  await assert.rejects(t.relay.pointers.peek(pushed.id), (e) => isRelayError(e, 'not_found'));
+});
+
+test('once done, a task lives as long as was asked for', async () => {
+  await using t = openTestHouse({ retentionMs: 3_600_000 });
+  await using a = readFrom(t.relay, 'tasks', { group: 'g' });
+  const waiting = a.take(1);
+  await new Promise((resolve) => setTimeout(resolve, 20));
+  const pushed = await t.relay.pointers.push({ body: encode('job'), channel: 'tasks', ttl: 600 });
+  await t.relay.channels.ack('tasks', 'g', claimOf((await waiting)[0]!));
+  await t.house.background.settle();
+  t.advance(599_000);
+  await t.relay.pointers.peek(pushed.id);
+  t.advance(2_000);
+  await assert.rejects(t.relay.pointers.peek(pushed.id), (e) => isRelayError(e, 'not_found'));
+});
+
+test('nobody is handed a pointer that is gone: it goes among the dead letters with the reason', async () => {
+  await using t = openTestHouse();
+  const revoked = await t.relay.pointers.push({ body: encode('x'), channel: 'c' });
+  await t.relay.pointers.delete(revoked.id);
+  await t.relay.pointers.push({ body: encode('y'), channel: 'c' });
+  await using a = readFrom(t.relay, 'c', { group: 'g' });
+  const [message] = await a.take(1);
+  assert.ok(!message!.url!.endsWith(revoked.id));
+  await using dead = readFrom(t.relay, 'c.dead', { since: 'all' });
+  assert.equal((await dead.take(1))[0]!.dead!.reason, 'gone');
+});
+
+test('an inspection shows the members of every process, and a group with members is not removed', async () => {
+  await using t = openTestHouse();
+  await using a = readFrom(t.as('ann'), 'c', { group: 'g' });
+  const house = t.another();
+  await using b = readFrom(house.relay(callerNamed('bob'), BASE), 'c', { group: 'g' });
+  const taken = [a.take(1), b.take(1)];
+  await t.relay.channels.publish('c', 1);
+  await t.relay.channels.publish('c', 2);
+  await Promise.all(taken);
+  const names = async () =>
+    (await t.relay.channels.inspect('c')).groups[0]!.members.map(({ name }) => name).sort();
+  while ((await names()).length < 2) await new Promise((resolve) => setTimeout(resolve, 10));
+  assert.deepEqual(await names(), ['ann', 'bob']);
+  await assert.rejects(t.relay.channels.removeGroup('c', 'g'), (e) => isRelayError(e, 'conflict'));
+});
+
+test('a group can be removed, and begins anew under the same name', async () => {
+  await using t = openTestHouse();
+  await t.relay.channels.publish('c', 1);
+  {
+    await using a = readFrom(t.relay, 'c', { group: 'g' });
+    await a.take(1);
+  }
+  await t.house.close();
+  await t.relay.channels.removeGroup('c', 'g');
+  assert.deepEqual((await t.relay.channels.inspect('c')).groups, []);
+  await assert.rejects(t.relay.channels.removeGroup('c', 'g'), (e) => isRelayError(e, 'not_found'));
+  await using again = readFrom(t.relay, 'c', { group: 'g' });
+  const [message] = await again.take(1);
+  assert.deepEqual([message!.msg, message!.attempt], [1, 1]);
+});
+
+test('a group that nobody has worked in for a week is forgotten', async () => {
+  await using t = openTestHouse();
+  {
+    await using a = readFrom(t.relay, 'c', { group: 'g' });
+    const waiting = a.take(1);
+    await t.relay.channels.publish('c', 1);
+    await t.relay.channels.ack('c', 'g', claimOf((await waiting)[0]!));
+  }
+  await t.house.close();
+  t.advance(8 * 86_400_000);
+  await t.house.tidy();
+  assert.deepEqual((await t.relay.channels.inspect('c')).groups, []);
+});
+
+test('what a group could not do in a channel of dead letters stays there and goes nowhere else', async () => {
+  await using t = openTestHouse({ attempts: 1 });
+  await t.relay.channels.publish('c.dead', 'x');
+  await using a = readFrom(t.relay, 'c.dead', { group: 'g' });
+  const [message] = await a.take(1);
+  assert.deepEqual(await t.relay.channels.nack('c.dead', 'g', claimOf(message!)), {
+    seq: message!.seq,
+    dead: true,
+  });
+  assert.deepEqual(
+    (await t.relay.channels.list()).channels.map(({ name, messages }) => [name, messages]),
+    [['c.dead', 1]],
+  );
+});
+
+test('the longest name has a place for its dead letters', async () => {
+  await using t = openTestHouse({ attempts: 1 });
+  const channel = '😀'.repeat(256);
+  await t.relay.channels.publish(channel, 'x');
+  await using a = readFrom(t.relay, channel, { group: 'a.b/c%' });
+  const [message] = await a.take(1);
+  await t.relay.channels.nack(channel, 'a.b/c%', claimOf(message!));
+  await using dead = readFrom(t.relay, `${channel}.dead`, { since: 'all' });
+  assert.equal((await dead.take(1))[0]!.dead!.channel, channel);
+});

@@ -1,0 +1,147 @@
+import { type RawData, WebSocket } from 'ws';
+import { startServer } from '../../src/app/serve.ts';
+import { LOCAL_CALLER } from '../../src/domain/caller.ts';
+import type { ChannelSettings } from '../../src/domain/channels/settings.ts';
+import type { Relay } from '../../src/domain/relay.ts';
+import type { LogEvent } from '../../src/interfaces/http/deps.ts';
+import type { SocketLimits } from '../../src/interfaces/ws/deps.ts';
+import { type HouseUnderTest, openTestHouse } from './house.ts';
+
+/** What came over the wire; a test says what should be in it. */
+// biome-ignore lint/suspicious/noExplicitAny: the shape is what is being tested
+export type Wire = any;
+
+export interface ServerUnderTest extends AsyncDisposable {
+  readonly url: string;
+  readonly ws: string;
+  readonly house: HouseUnderTest;
+  /** The relay without HTTP, with the addresses that the server gives. */
+  readonly relay: Relay;
+  readonly log: LogEvent[];
+  post(
+    path: string,
+    body: unknown,
+    headers?: Record<string, string>,
+  ): Promise<{ status: number; json: Wire }>;
+  get(path: string): Promise<{ status: number; json: Wire }>;
+  stop(): Promise<void>;
+}
+
+/** A real server on a real port over a house of its own. */
+export async function startTestServer(
+  o: { channels?: Partial<ChannelSettings>; sockets?: Partial<SocketLimits>; house?: HouseUnderTest } = {},
+): Promise<ServerUnderTest> {
+  const house = o.house ?? openTestHouse(o.channels);
+  const log: LogEvent[] = [];
+  const server = await startServer({
+    house: house.house,
+    host: '127.0.0.1',
+    port: 0,
+    version: 'test',
+    publicUrl: null,
+    allowedHosts: [],
+    sockets: o.sockets,
+    log: (event) => log.push(event),
+  });
+  const answer = async (response: Response) => {
+    const text = await response.text();
+    return { status: response.status, json: text === '' ? null : JSON.parse(text) };
+  };
+  return {
+    url: server.url,
+    ws: server.url.replace('http', 'ws'),
+    house,
+    relay: house.house.relay(LOCAL_CALLER, server.url),
+    log,
+    post: async (path, body, headers = {}) =>
+      answer(
+        await fetch(server.url + path, {
+          method: 'POST',
+          headers: { 'Content-Type': 'application/json', ...headers },
+          body: JSON.stringify(body),
+        }),
+      ),
+    get: async (path) => answer(await fetch(server.url + path)),
+    stop: () => server.stop(),
+    async [Symbol.asyncDispose]() {
+      await server.stop();
+      if (!o.house) await house[Symbol.asyncDispose]();
+    },
+  };
+}
+
+/** A client of the protocol as such, which keeps every frame. */
+export interface Socket extends AsyncDisposable {
+  readonly socket: WebSocket;
+  readonly frames: Wire[];
+  /** The next so many frames behind those taken so far. */
+  take(count: number): Promise<Wire[]>;
+  send(frame: unknown): void;
+  readonly closed: Promise<{ code: number; reason: string }>;
+}
+
+export async function connect(url: string, o: { headers?: Record<string, string> } = {}): Promise<Socket> {
+  const socket = new WebSocket(url, { headers: o.headers });
+  const frames: Wire[] = [];
+  let taken = 0;
+  let wake = () => {};
+  socket.on('message', (data: RawData) => {
+    frames.push(JSON.parse(String(data)));
+    wake();
+  });
+  const closed = new Promise<{ code: number; reason: string }>((resolve) => {
+    socket.once('close', (code, reason) => {
+      resolve({ code, reason: String(reason) });
+      wake();
+    });
+  });
+  await new Promise<void>((resolve, reject) => {
+    socket.once('open', () => resolve());
+    socket.once('error', reject);
+  });
+  socket.on('error', () => {});
+  return {
+    socket,
+    frames,
+    async take(count) {
+      while (frames.length < taken + count) {
+        if (socket.readyState === WebSocket.CLOSED) throw new Error(`closed after ${frames.length} frames`);
+        await new Promise<void>((resolve) => {
+          wake = resolve;
+        });
+      }
+      taken += count;
+      return frames.slice(taken - count, taken);
+    },
+    send: (frame) => socket.send(typeof frame === 'string' ? frame : JSON.stringify(frame)),
+    closed,
+    async [Symbol.asyncDispose]() {
+      if (socket.readyState === WebSocket.CLOSED) return;
+      socket.close();
+      socket.resume();
+      await closed;
+    },
+  };
+}
+
+/** The HTTP answer to an upgrade that was refused. */
+export async function refusal(
+  url: string,
+  headers: Record<string, string> = {},
+): Promise<{ status: number; json: Wire }> {
+  const socket = new WebSocket(url, { headers });
+  return new Promise((resolve, reject) => {
+    socket.once('open', () => {
+      socket.terminate();
+      reject(new Error('it was accepted'));
+    });
+    socket.on('error', () => {});
+    socket.once('unexpected-response', (_, response) => {
+      let text = '';
+      response.on('data', (chunk) => {
+        text += chunk;
+      });
+      response.on('end', () => resolve({ status: response.statusCode ?? 0, json: JSON.parse(text) }));
+    });
+  });
+}
