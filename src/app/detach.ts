@@ -19,7 +19,16 @@ export async function detachServer(config: Config, env: Environment, o: ServeOpt
   const log = join(config.home, 'server.log');
   const { fd, size } = openLog(log);
   const entry = process.argv[1]!;
-  const words = ['up', '--home', config.home, '--host', o.host, '--port', String(o.port)];
+  const words = [
+    'up',
+    '--home',
+    config.home,
+    '--host',
+    o.host,
+    '--port',
+    String(o.port),
+    ...(o.open ? ['--open'] : []),
+  ];
   const child = spawn(process.execPath, [...process.execArgv, entry, ...words], {
     detached: true,
     stdio: ['ignore', fd, fd],

@@ -1,6 +1,7 @@
 import { RelayError } from '../base/errors.ts';
 import type { PortTaken, ServeOptions, ServerControl, Serving } from '../interfaces/cli/host.ts';
 import type { Config, Environment } from './config.ts';
+import { isLoopbackHost, ownHosts } from './own-hosts.ts';
 import {
   claimServer,
   isAlive,
@@ -23,7 +24,10 @@ export function serverControl(config: Config, env: Environment): ServerControl {
     running: () => runningServer(home),
     leftBehind: () => (runningServer(home) === null ? readServerRecord(home) : null),
     serve: (o) => serve(config, o),
-    detach: async (o) => (await import('./detach.ts')).detachServer(config, env, o),
+    detach: async (o) => {
+      refuseUnmeant(o);
+      return (await import('./detach.ts')).detachServer(config, env, o);
+    },
     stop: (server, o) => stop(home, server as ServerRecord, o.force),
     health: async (url) => (await import('./server-health.ts')).askHealth(url),
     portTaken: (o) => portTaken(o),
@@ -31,6 +35,7 @@ export function serverControl(config: Config, env: Environment): ServerControl {
 }
 
 async function serve(config: Config, o: ServeOptions): Promise<Serving> {
+  refuseUnmeant(o);
   const [{ startServer }, { openHouse }, { logEvent }] = await Promise.all([
     import('./serve.ts'),
     import('./open-house.ts'),
@@ -39,7 +44,7 @@ async function serve(config: Config, o: ServeOptions): Promise<Serving> {
   const house = await openHouse(config, 'server');
   const version = packageVersion();
   const publicUrl = config.publicUrlChosen ? config.publicUrl : null;
-  const { allowedHosts } = config;
+  const allowedHosts = [...config.allowedHosts, ...ownHosts(o.host)];
   try {
     const server = await startServer({
       ...o,
@@ -79,6 +84,14 @@ async function serve(config: Config, o: ServeOptions): Promise<Serving> {
     await house[Symbol.asyncDispose]();
     throw listenError(error, o);
   }
+}
+
+function refuseUnmeant({ host, open }: ServeOptions): void {
+  if (isLoopbackHost(host) || open) return;
+  throw new RelayError('forbidden', {
+    what: `On ${host} everyone who can reach this machine could read and write, for there are no keys.`,
+    hint: `If that is what you want: relay up --host ${host} --open`,
+  });
 }
 
 function listenError(error: unknown, { host, port }: ServeOptions): unknown {

@@ -142,6 +142,16 @@ test('a taken port is told with its owner and another port, in the foreground an
   await once(relayThere.child, 'exit');
 });
 
+test('an address that others can reach is refused unless it is meant to be open', async () => {
+  const refused = await relay(['up', '--host', '0.0.0.0', '--port', '0'], { home: first });
+  assert.equal(refused.code, 4);
+  assert.match(refused.stderr, /no keys.*\n.*--open/);
+  const open = await up(first, '--host', '0.0.0.0', '--open');
+  assert.equal((await fetch(`${open.url}/health`)).status, 200);
+  open.child.kill('SIGTERM');
+  await once(open.child, 'exit');
+});
+
 test('a wrong configuration is named by file and key, and doctor still works', async () => {
   writeFileSync(join(fourth, 'config.json'), '{"prot": 7474}');
   const { code, stderr } = await relay(['du'], { home: fourth });

@@ -7,7 +7,7 @@ import { commandTree } from '../../src/interfaces/cli/completion/command-tree.ts
 /** Scripts and agents depend on these words. Literals on purpose: a change here is a change for users. */
 
 const COMMANDS: { [path: string]: string[] } = {
-  up: ['port', 'host', 'detach'],
+  up: ['port', 'host', 'open', 'detach'],
   down: ['force'],
   status: [],
   doctor: [],

@@ -116,6 +116,8 @@ export interface ServerControl {
 export interface ServeOptions {
   readonly host: string;
   readonly port: number;
+  /** Serve beyond this machine though nobody needs a key. */
+  readonly open?: boolean;
 }
 
 export interface Serving {

@@ -12,6 +12,7 @@ It listens on loopback unless --host says otherwise.`,
   flags: {
     port: { type: 'string', value: 'N', help: 'listen on this port (7474); 0 takes a free one' },
     host: { type: 'string', value: 'ADDRESS', help: 'listen on this address (127.0.0.1)' },
+    open: { type: 'boolean', help: 'allow an address that others can reach, without keys' },
     detach: { type: 'boolean', short: 'd', help: 'run in the background; stop it with relay down' },
   },
   examples: [
@@ -25,6 +26,7 @@ It listens on loopback unless --host says otherwise.`,
       io.warn(`CONTEXTRELAY_URL or --url is set: other commands talk to ${host.remote}, not to this server.`);
     }
     const where: ServeOptions = {
+      open: flags.open,
       host: flags.host ?? server.defaults.host,
       port:
         flags.port === undefined ? server.defaults.port : parseCount(flags.port, '--port', { max: 65_535 }),
@@ -99,7 +101,7 @@ async function orElsewhere<T>(
     if (answer !== null && /^(y(es)?)?$/i.test(answer)) {
       return orElsewhere(io, host, { ...where, port: taken.free }, detached, start);
     }
-    const command = `relay up --port ${taken.free}${detached ? ' --detach' : ''}`;
+    const command = `relay up --port ${taken.free}${where.open ? ' --open' : ''}${detached ? ' --detach' : ''}`;
     throw new RelayError('port_taken', {
       ...where,
       by,
