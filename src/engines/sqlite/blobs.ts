@@ -129,7 +129,7 @@ export class SqliteBlobs implements Blobs {
     if (!isPlaced(file)) return this.#files.remove(file);
     const removed = this.#queue.run(() => {
       const used = this.#db.sql('SELECT 1 FROM blobs WHERE file = ?').get(file);
-      if (!used) this.#files.remove(file);
+      if (!used) this.#files.removeNow(file);
     });
     await removed.catch(() => {});
   }
@@ -156,7 +156,7 @@ export class SqliteBlobs implements Blobs {
     try {
       return await this.#commit(key, { ...draft, body: null }, expiresAt);
     } catch (error) {
-      this.#files.remove(draft.file);
+      await this.#files.remove(draft.file);
       throw error;
     }
   }
@@ -170,7 +170,7 @@ export class SqliteBlobs implements Blobs {
     try {
       return await this.#commit(key, { ...draft, file, body: null }, expiresAt, draft);
     } finally {
-      this.#files.discard(draft);
+      await this.#files.discard(draft);
     }
   }
 

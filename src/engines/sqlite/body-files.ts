@@ -1,4 +1,14 @@
-import { closeSync, fdatasync, linkSync, openSync, renameSync, rmSync, writev } from 'node:fs';
+import {
+  closeSync,
+  existsSync,
+  fdatasync,
+  linkSync,
+  openSync,
+  renameSync,
+  rmSync,
+  unlink,
+  writev,
+} from 'node:fs';
 import { dirname, isAbsolute, join, normalize, sep } from 'node:path';
 import { promisify } from 'node:util';
 import type { Env } from '../../base/env.ts';
@@ -49,14 +59,14 @@ export class BodyFiles {
    * has, and makes it last. Whatever fails, nothing stays behind. One that is to be placed waits among the drafts.
    */
   async write(head: readonly Uint8Array[], rest: AsyncIterable<Uint8Array>, placed: boolean): Promise<Draft> {
-    const folder = placed ? this.#drafts() : this.#nextFolder();
-    const file = `${folder}/${toHex(this.#env.randomBytes(16))}`;
-    const fd = openSync(join(this.home, file), 'wx', 0o600);
+    const file = `${placed ? this.#drafts() : this.#nextFolder()}/${toHex(this.#env.randomBytes(16))}`;
+    const path = join(this.home, file);
+    const fd = openSync(path, 'wx', 0o600);
     try {
       const { size, sha256 } = await written(fd, head, rest);
       if (this.#durable) {
         // Both at once: the file system then makes one trip to the disk of them.
-        const named = placed ? undefined : this.#folders.sync(join(this.home, folder));
+        const named = placed ? undefined : this.#folders.sync(dirname(path));
         named?.catch(() => {});
         await dataSync(fd);
         await named;
@@ -65,7 +75,7 @@ export class BodyFiles {
       return { file, size, sha256 };
     } catch (error) {
       closeSync(fd);
-      this.remove(file);
+      this.removeNow(file);
       throw error;
     }
   }
@@ -90,18 +100,21 @@ export class BodyFiles {
   }
 
   /** What is left of a draft when it was placed, or was not. */
-  discard(draft: Draft): void {
-    this.remove(draft.file);
-    this.remove(`${draft.file}.before`);
+  async discard(draft: Draft): Promise<void> {
+    await this.remove(draft.file);
+    await this.remove(`${draft.file}.before`);
   }
 
-  /** Readers that have it open go on. What cannot be removed now is left to a sweep. */
-  remove(file: string): void {
-    try {
-      rmSync(join(this.home, file), { force: true });
-    } catch {
-      // It is no longer referred to, so it is in nobody's way.
-    }
+  /**
+   * Readers that have it open go on. What cannot be removed is left to a sweep: it is no longer referred to, so it is
+   * in nobody's way.
+   */
+  remove(file: string): Promise<void> {
+    return new Promise((resolve) => unlink(join(this.home, file), () => resolve()));
+  }
+
+  removeNow(file: string): void {
+    rmSync(join(this.home, file), { force: true });
   }
 
   #drafts(): string {
@@ -111,7 +124,7 @@ export class BodyFiles {
 
   /** The same for a while, since those written at once share its fsync. */
   #nextFolder(): string {
-    if (this.#room-- > 0) return this.#folder;
+    if (this.#room-- > 0 && existsSync(join(this.home, this.#folder))) return this.#folder;
     this.#folder = `${BODIES}/${toHex(this.#env.randomBytes(1))}`;
     this.#room = FOLDER_FILES - 1;
     this.#folders.ensure(join(this.home, this.#folder));

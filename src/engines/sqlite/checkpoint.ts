@@ -43,14 +43,16 @@ export class Checkpoints {
   committed(): void {
     if (!this.#active || this.#running) return;
     const { log, checkpointed } = this.#run('NOOP');
-    if (log - checkpointed >= WAL_PAGES)
-      this.#running = this.#both().finally(() => (this.#running = undefined));
+    if (log - checkpointed < WAL_PAGES) return;
+    this.#running = this.#both().finally(() => {
+      this.#running = undefined;
+    });
   }
 
   /** Brings everything into the database and cuts the WAL, so that space that was freed goes back to the disk. */
   async settle(): Promise<void> {
     await this.#running;
-    if (this.#active) await this.#inThread();
+    if (this.#active) await this.#inThread().catch(() => {});
     await this.#db.patiently(() => this.#run('TRUNCATE'));
   }
 
@@ -59,14 +61,15 @@ export class Checkpoints {
     await this.#worker?.terminate();
   }
 
+  /** Never fails: what is not done now is done the next time. */
   async #both(): Promise<void> {
-    await this.#inThread();
-    if (this.#db.isOpen) this.#run('PASSIVE');
+    await this.#inThread().catch(() => {});
+    this.#run('PASSIVE');
   }
 
   async #inThread(): Promise<void> {
     const { Worker } = process.getBuiltinModule('node:worker_threads');
-    this.#worker ??= new Worker(WORKER, { eval: true, workerData: this.#db.path });
+    this.#worker ??= new Worker(WORKER, { eval: true, execArgv: [], workerData: this.#db.path });
     const worker = this.#worker;
     await new Promise<void>((resolve) => {
       const over = () => {

@@ -11,7 +11,7 @@ export const PAGE_BYTES = 8192;
  * `expires` is null where nothing expires. A body is in `body`, or in the file `file`, relative to the home.
  * `first`, `last` and `count` describe the entries of a stream; `trimmed` is the largest sequence trimmed away. A
  * dropped stream has lost its name and waits for a sweep to take its entries.
- * Each document is found through `scope`, one word that stands for the first segment of its key.
+ * `scope` holds a word for every folder that the key of a document lies in.
  */
 export const STEPS: readonly string[] = [
   `

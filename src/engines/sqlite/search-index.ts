@@ -10,12 +10,15 @@ import { matchOf, segmented, unsegmented } from './words.ts';
 /** Among more matches than this the newest are ranked: a word that is everywhere ranks nothing, and costs the most. */
 const RANKED = 1000;
 
+/** How deep a folder may lie and still be a word; further down, keys are compared one by one. */
+const FOLDERS = 8;
+
 /** Words in a snippet. */
 const SNIPPET_WORDS = 24;
 
 /**
- * Full text in FTS5. Case and diacritics do not count. Each word is looked up inside one first segment by a word of
- * its own that stands for the segment, so that one tenant's documents do not slow down another's search.
+ * Full text in FTS5. Case and diacritics do not count. Every folder of a key is a word of its own in the index, so
+ * that a search inside one walks through its documents and nobody else's.
  */
 export class SqliteSearchIndex implements SearchIndex {
   readonly #db: Database;
@@ -35,7 +38,7 @@ export class SqliteSearchIndex implements SearchIndex {
       throw new RelayError('too_large', { what: 'the text of a document', limit: this.#maxBytes });
     }
     const words = segmented(text);
-    const scope = scopeWord(key);
+    const scope = folders(key).map(folderWord).join(' ');
     await this.#queue.run(() => {
       this.#forget(key);
       const sql = 'INSERT INTO documents (key, scope, fields, text) VALUES (?, ?, ?, ?)';
@@ -56,20 +59,28 @@ export class SqliteSearchIndex implements SearchIndex {
     const limit = checkLimit(o.limit);
     const match = matchOf(query);
     if (match === null) return [];
-    return this.#db.patiently(() =>
-      this.#search(scope, `scope:"${scopeWord(scope)}" AND text:(${match})`, limit),
-    );
+    const folder = folders(scope).at(-1)!;
+    const inFolder = `scope:"${folderWord(folder)}" AND text:(${match})`;
+    return this.#db.patiently(() => this.#search(inFolder, folder === scope ? null : scope, limit));
   }
 
-  #search(scope: string, match: string, limit: number): Hit[] {
+  /** `prefix`: what the keys must begin with, where the match does not see to that already. */
+  #search(match: string, prefix: string | null, limit: number): Hit[] {
+    const [join, range] =
+      prefix === null
+        ? ['', []]
+        : [
+            'JOIN documents d ON d.id = words.rowid AND d.key >= ? AND d.key < ?',
+            [prefix, behindPrefix(prefix)],
+          ];
     const best = this.#db
       .sql(
         `SELECT id, score FROM (
-          SELECT d.id, -bm25(words, 0, 1) AS score FROM words JOIN documents d ON d.id = words.rowid
-          WHERE words MATCH ? AND d.key >= ? AND d.key < ? ORDER BY words.rowid DESC LIMIT ${RANKED}
+          SELECT words.rowid AS id, -bm25(words, 0, 1) AS score FROM words ${join}
+          WHERE words MATCH ? ORDER BY words.rowid DESC LIMIT ${RANKED}
         ) ORDER BY score DESC, id DESC LIMIT ?`,
       )
-      .all(match, scope, behindPrefix(scope), limit) as { id: number; score: number }[];
+      .all(...range, match, limit) as { id: number; score: number }[];
     if (best.length === 0) return [];
     const ids = best.map((hit) => hit.id);
     // Once more through the matches, for the few that are shown: snippets of all would cost far more. The sign keeps
@@ -105,9 +116,20 @@ export class SqliteSearchIndex implements SearchIndex {
   }
 }
 
-/** One word for the first segment of a key, whatever characters that has. */
-function scopeWord(key: string): string {
-  const slash = key.indexOf('/');
-  const segment = slash < 0 ? key : key.slice(0, slash);
-  return process.getBuiltinModule('node:crypto').hash('sha256', segment, 'hex').slice(0, 32);
+/** `a/b/c` lies in `a/` and in `a/b/`. */
+function folders(key: string): string[] {
+  const found: string[] = [];
+  for (
+    let slash = key.indexOf('/');
+    slash >= 0 && found.length < FOLDERS;
+    slash = key.indexOf('/', slash + 1)
+  ) {
+    found.push(key.slice(0, slash + 1));
+  }
+  return found;
+}
+
+/** One word, whatever characters the folder has. */
+function folderWord(folder: string): string {
+  return process.getBuiltinModule('node:crypto').hash('sha256', folder, 'hex').slice(0, 32);
 }

@@ -34,6 +34,7 @@ export class Subscriptions {
     let wake = () => {};
     const aborted = () => wake();
     const tail = await this.#join(stream);
+    if (!tail) return;
     signal.addEventListener('abort', aborted);
     try {
       for (let cursor = after; !signal.aborted && !this.#closed; ) {
@@ -80,7 +81,8 @@ export class Subscriptions {
     this.#stop();
   }
 
-  async #join(stream: string): Promise<Tail> {
+  /** Null where the store was closed meanwhile. */
+  async #join(stream: string): Promise<Tail | null> {
     let tail = this.#tails.get(stream);
     if (!tail) {
       tail = new Tail(stream);
@@ -92,6 +94,7 @@ export class Subscriptions {
       await this.#db.patiently(() => tail.refresh(this.#db));
     } catch (error) {
       this.#leave(tail);
+      if (this.#closed) return null;
       throw error;
     }
     return tail;

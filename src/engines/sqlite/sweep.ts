@@ -1,4 +1,4 @@
-import { promises, rmSync } from 'node:fs';
+import { promises } from 'node:fs';
 import { join } from 'node:path';
 import type { Env } from '../../base/env.ts';
 import { ORPHAN_AGE_MS } from '../../base/limits.ts';
@@ -111,7 +111,7 @@ export class Sweeper {
         this.#db.sql('SELECT 1 FROM blobs WHERE file = ?').get(file),
       );
       if (used) continue;
-      rmSync(path, { force: true });
+      await promises.rm(path, { force: true });
       blobs++;
       bytes += stat.size;
     }
