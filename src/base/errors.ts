@@ -57,8 +57,11 @@ export class RelayError extends Error {
   }
 }
 
+/** By name and code, not by class: the published program holds this file more than once. */
 export function isRelayError(error: unknown, code?: ErrorCode): error is RelayError {
-  return error instanceof RelayError && (code === undefined || error.code === code);
+  if (!(error instanceof Error) || error.name !== 'RelayError') return false;
+  const found = (error as RelayError).code;
+  return isErrorCode(found) && (code === undefined || found === code);
 }
 
 export function isErrorCode(code: unknown): code is ErrorCode {

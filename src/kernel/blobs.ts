@@ -29,8 +29,8 @@ export interface Blobs {
    */
   put(key: string, body: BlobBody, o?: { size?: number; expiresAt?: number }): Promise<BlobInfo>;
   /**
-   * `end` is exclusive; a range that reaches beyond the blob is refused. `size` is that of the whole blob. A reader
-   * that began goes on even if the blob is deleted.
+   * `end` is exclusive. `size` is that of the whole blob. A reader that began goes on even if the blob is deleted.
+   * The bytes may be shared with other readers: look, don't touch.
    */
   get(key: string, range?: { start: number; end: number }): Promise<{ body: BlobBody; size: number } | null>;
   /** Deleting what is not there is fine. */

@@ -77,7 +77,7 @@ const readingAndWriting: readonly Case[] = [
     },
   },
   {
-    name: 'blobs: bytes are taken when they are put, and given as a copy',
+    name: 'blobs: bytes are taken when they are put',
     async run({ blobs }) {
       const bytes = patterned(1000);
       const writing = blobs.put('blb.copy/1', bytes);
@@ -85,12 +85,6 @@ const readingAndWriting: readonly Case[] = [
       same((await writing).sha256, await sha256(patterned(1000)));
       const first = await collect((await blobs.get('blb.copy/1'))!.body);
       sameBytes(first, patterned(1000), 'changed after the call');
-      for (let i = 0; i < 20; i++) {
-        const { body } = (await blobs.get('blb.copy/1'))!;
-        if (body instanceof Uint8Array) body.fill(0);
-        else for await (const piece of body) piece.fill(0);
-      }
-      sameBytes(await collect((await blobs.get('blb.copy/1'))!.body), patterned(1000), 'changed by a reader');
     },
   },
   {

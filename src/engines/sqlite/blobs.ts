@@ -3,6 +3,7 @@ import type { Env } from '../../base/env.ts';
 import { RelayError } from '../../base/errors.ts';
 import { checkExpiry, checkLimit, checkRange } from '../../kernel/admission.ts';
 import type { BlobBody, BlobInfo, BlobItem, BlobPage, Blobs } from '../../kernel/blobs.ts';
+import { BodyCache } from './body-cache.ts';
 import { type BodyFiles, checkedPlace, type Draft, isPlaced } from './body-files.ts';
 import { BodyFile } from './body-stream.ts';
 import type { CommitQueue } from './commit-queue.ts';
@@ -15,14 +16,16 @@ export interface BlobOptions {
   /** A body up to this lives in its row. */
   readonly inlineBytes: number;
   readonly maxBytes: number;
+  /** Inlined bodies held in memory once they were read; none unless told. */
+  readonly cacheBytes?: number;
   /** A fixed path for the body of a key, relative to the home. */
   readonly place?: (key: string) => string | undefined;
 }
 
 interface Row {
   readonly size: number;
+  readonly sha256: string;
   readonly file: string | null;
-  readonly body: Uint8Array | null;
 }
 
 /** What a row says about its body, and where that is. */
@@ -37,6 +40,7 @@ export class SqliteBlobs implements Blobs {
   readonly #files: BodyFiles;
   readonly #env: Env;
   readonly #options: BlobOptions;
+  readonly #cache: BodyCache;
 
   constructor(db: Database, queue: CommitQueue, files: BodyFiles, env: Env, options: BlobOptions) {
     this.#db = db;
@@ -44,6 +48,7 @@ export class SqliteBlobs implements Blobs {
     this.#files = files;
     this.#env = env;
     this.#options = options;
+    this.#cache = new BodyCache(options.cacheBytes ?? 0);
   }
 
   async put(key: string, body: BlobBody, o: { size?: number; expiresAt?: number } = {}): Promise<BlobInfo> {
@@ -86,7 +91,11 @@ export class SqliteBlobs implements Blobs {
     for (let round = 0; ; round++) {
       const row = await this.#row(key);
       if (!row) return null;
-      if (row.file === null) return inlined(row, range);
+      if (row.file === null) {
+        const body = this.#cache.get(key, row.sha256) ?? (await this.#body(key, row));
+        if (body) return inlined(body, range);
+        continue;
+      }
       const open = BodyFile.open(join(this.#files.home, row.file));
       if (open) return streamed(open, row, range);
       // Replaced or deleted between the two looks; if it is still the same, the file is really gone.
@@ -194,15 +203,25 @@ export class SqliteBlobs implements Blobs {
   }
 
   #row(key: string): Promise<Row | undefined> {
-    const sql = 'SELECT size, file, body FROM blobs WHERE key = ? AND (expires IS NULL OR expires > ?)';
+    const sql = 'SELECT size, sha256, file FROM blobs WHERE key = ? AND (expires IS NULL OR expires > ?)';
     return this.#db.patiently(() => this.#db.sql(sql).get(key, this.#env.now()) as Row | undefined);
+  }
+
+  /** The bytes of the row as it was seen; undefined when it has been replaced or deleted since. */
+  async #body(key: string, { sha256 }: Row): Promise<Uint8Array | undefined> {
+    const sql = 'SELECT body FROM blobs WHERE key = ? AND sha256 = ? AND file IS NULL';
+    const found = await this.#db.patiently(() => this.#db.sql(sql).get(key, sha256));
+    const body = (found as { body: Uint8Array } | undefined)?.body;
+    if (body) this.#cache.set(key, sha256, body);
+    return body;
   }
 }
 
-function inlined({ body, size }: Row, range: { start: number; end: number } | undefined) {
-  if (!range) return { body: body!, size };
+function inlined(body: Uint8Array, range: { start: number; end: number } | undefined) {
+  const size = body.length;
+  if (!range) return { body, size };
   checkRange(range, size);
-  return { body: body!.subarray(range.start, range.end), size };
+  return { body: body.subarray(range.start, range.end), size };
 }
 
 /** At a chosen place the file itself is the truth: it may have been replaced a moment before its row. */

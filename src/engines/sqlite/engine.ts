@@ -17,6 +17,9 @@ import { WakeFile } from './wake.ts';
 
 const MiB = 1024 * 1024;
 
+/** A hundred and more bodies of the largest size that is inlined: what is being handed round at one time. */
+const CACHE_BYTES = 16 * MiB;
+
 export interface SqliteOptions {
   /** The folder of the store; made, for nobody else to read, where it is missing. */
   readonly home: string;
@@ -56,6 +59,7 @@ export async function openSqlite(o: SqliteOptions): Promise<Engine> {
   const blobs = new SqliteBlobs(db, queue, files, env, {
     inlineBytes: o.inlineBytes ?? INLINE_BLOB_BYTES,
     maxBytes: limits.blobBytes,
+    cacheBytes: role === 'server' ? CACHE_BYTES : 0,
     place: o.place,
   });
   const sweeper = new Sweeper(db, queue, blobs, checkpoints, home, env);

@@ -11,16 +11,29 @@ import { operationRoutes } from './operation-routes.ts';
 import { pointerRoutes } from './pointers.ts';
 import { jsonResponse, textResponse } from './responses.ts';
 
+export interface HttpApp {
+  fetch(request: Request): Response | Promise<Response>;
+}
+
 /** The whole HTTP interface. The same app runs on Node and on Workers. */
-export function createHttpApp(deps: HttpDeps): Hono {
-  const app = new Hono({ strict: false });
+export function createHttpApp(deps: HttpDeps): HttpApp {
+  const app = routes(deps);
   const guard = browserGuard(deps);
+  return {
+    // What every request passes stands here and not in a middleware, which would make each a chain of promises.
+    fetch(request) {
+      try {
+        guard(request);
+      } catch (error) {
+        return failureResponse(error, request, deps);
+      }
+      return app.fetch(request);
+    },
+  };
+}
 
-  app.use((c, next) => {
-    guard(c.req.raw);
-    return next();
-  });
-
+function routes(deps: HttpDeps): Hono {
+  const app = new Hono({ strict: false });
   app.get('/', () => textResponse('ContextRelay API is running.'));
   app.get('/health', () => health(deps));
   app.get('/version', () => jsonResponse({ version: deps.version }));
@@ -35,9 +48,9 @@ export function createHttpApp(deps: HttpDeps): Hono {
 
   app.notFound((c) => {
     const { method, path } = c.req;
-    return failureResponse(new RelayError('no_route', { method, path: path.slice(0, 200) }), c, deps);
+    return failureResponse(new RelayError('no_route', { method, path: path.slice(0, 200) }), c.req.raw, deps);
   });
-  app.onError((error, c) => failureResponse(error, c, deps));
+  app.onError((error, c) => failureResponse(error, c.req.raw, deps));
   return app;
 }
 
