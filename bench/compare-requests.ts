@@ -21,6 +21,9 @@ export interface Job {
   readonly warmups: number;
 }
 
+/** A server that has run for a second is measured, not one whose code is still being compiled. */
+const WARMUP_ROUNDS = 25;
+
 export async function compareRequests(job: Omit<Job, 'warmups'>): Promise<Round[]> {
   const client = fork(join(import.meta.dirname, 'http-client.ts'));
   return new Promise((resolve, reject) => {
@@ -30,6 +33,6 @@ export async function compareRequests(job: Omit<Job, 'warmups'>): Promise<Round[
     });
     client.once('error', reject);
     client.once('exit', (code) => reject(new Error(`The client ended with exit code ${code}.`)));
-    client.send({ ...job, warmups: 3 } satisfies Job);
+    client.send({ ...job, warmups: WARMUP_ROUNDS } satisfies Job);
   });
 }
