@@ -1,6 +1,6 @@
 import { statfsSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { RelayError } from '../../base/errors.ts';
+import { isRelayError, RelayError } from '../../base/errors.ts';
 
 /** SQLite's primary result codes that mean something to us. */
 const BUSY = 5;
@@ -42,7 +42,7 @@ export function endsTransaction(error: unknown): boolean {
 
 /** What SQLite or the file system said, as a row of the error table where there is one; `path` is the database. */
 export function translated(error: unknown, path: string): unknown {
-  if (error instanceof RelayError || !(error instanceof Error)) return error;
+  if (isRelayError(error) || !(error instanceof Error)) return error;
   const said = error.message;
   switch (resultCode(error)) {
     case BUSY:

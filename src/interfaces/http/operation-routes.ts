@@ -1,6 +1,6 @@
 import type { Context, Hono } from 'hono';
 import type { z } from 'zod';
-import { RelayError } from '../../base/errors.ts';
+import { isRelayError, RelayError } from '../../base/errors.ts';
 import { isJsonObject, type Json, jsonDepth } from '../../base/json.ts';
 import { JSON_BODY_BYTES, JSON_DEPTH } from '../../base/limits.ts';
 import type { Relay } from '../../domain/relay.ts';
@@ -61,7 +61,7 @@ export async function readJson(c: Context): Promise<Json | undefined> {
     }
     text += decoder.decode();
   } catch (error) {
-    if (error instanceof RelayError) throw error;
+    if (isRelayError(error)) throw error;
     if (error instanceof TypeError) throw new RelayError('bad_json', { what: 'it is not UTF-8' }, error);
     throw new RelayError('aborted', { what: 'the body did not arrive whole' }, error);
   }
