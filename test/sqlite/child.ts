@@ -14,17 +14,26 @@ export interface Child {
   ended(): Promise<void>;
 }
 
+const running = new Set<ChildProcess>();
+process.once('exit', () => {
+  for (const child of running) child.kill('SIGKILL');
+});
+
 /** `options` are read by the script as JSON from its first argument; `node` are options of Node itself. */
 export function startChild(script: string, options: object, node: readonly string[] = []): Child {
   const path = fileURLToPath(new URL(`scripts/${script}.ts`, import.meta.url));
   const child = spawn(process.execPath, [...node, path, JSON.stringify(options)], {
     stdio: ['pipe', 'pipe', 'pipe'],
   });
+  running.add(child);
   let complaints = '';
   child.stderr.setEncoding('utf8').on('data', (text) => {
     complaints += text;
   });
-  const exited = once(child, 'close').then(([code, signal]) => ({ code, signal }));
+  const exited = once(child, 'close').then(([code, signal]) => {
+    running.delete(child);
+    return { code, signal };
+  });
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
   const failed = async (what: string) => {
     const { code, signal } = await exited;
