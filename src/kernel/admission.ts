@@ -1,6 +1,7 @@
 import { RelayError } from '../base/errors.ts';
 import type { Json } from '../base/json.ts';
 import { PAGE_ITEMS, PAGE_ITEMS_MAX, STORE_KEY_BYTES } from '../base/limits.ts';
+import type { Expiry } from './blobs.ts';
 
 /** What every engine refuses alike, so that code which works on one works on all. */
 
@@ -40,6 +41,13 @@ export function checkExpiry(expiresAt: number | undefined): void {
   if (expiresAt !== undefined && !Number.isFinite(expiresAt)) {
     throw new RelayError('bad_request', { what: 'expiresAt is not a moment in time' });
   }
+}
+
+/** The moment itself, asked for where it was to be told later. */
+export async function settleExpiry(expiry: Expiry | undefined): Promise<number | undefined> {
+  const expiresAt = typeof expiry === 'function' ? await expiry() : expiry;
+  checkExpiry(expiresAt);
+  return expiresAt;
 }
 
 export function checkDelta(delta: number): void {

@@ -1,6 +1,9 @@
 /** Small bodies come and go whole, large ones as a stream; whoever takes one must take both. */
 export type BlobBody = Uint8Array | ReadableStream<Uint8Array>;
 
+/** A moment in ms, or a way to tell it later. */
+export type Expiry = number | (() => number | Promise<number>);
+
 export interface BlobInfo {
   readonly size: number;
   /** Lowercase hex. */
@@ -26,8 +29,9 @@ export interface Blobs {
    * Stores the whole body or nothing: a stream that fails leaves no trace. Resolves when the bytes survive what
    * `limits.durability` says. A second put under the same key replaces the first as a whole.
    * `size` is a promise by the caller (some engines need it ahead); a body of another length is refused.
+   * `expiresAt` may be a function: it is asked once the body has arrived, and if it throws nothing is stored.
    */
-  put(key: string, body: BlobBody, o?: { size?: number; expiresAt?: number }): Promise<BlobInfo>;
+  put(key: string, body: BlobBody, o?: { size?: number; expiresAt?: Expiry }): Promise<BlobInfo>;
   /**
    * `end` is exclusive. `size` is that of the whole blob. A reader that began goes on even if the blob is deleted.
    * The bytes may be shared with other readers: look, don't touch.

@@ -77,6 +77,45 @@ const readingAndWriting: readonly Case[] = [
     },
   },
   {
+    name: 'blobs: an expiry that is told later is asked for once the body has arrived',
+    async run({ blobs }, clock) {
+      for (const [key, size] of [
+        ['blb.later/1', 10],
+        ['blb.later/2', 300_000],
+      ] as const) {
+        let arrived = false;
+        const body = new ReadableStream<Uint8Array>({
+          pull(controller) {
+            controller.enqueue(patterned(size));
+            controller.close();
+            arrived = true;
+          },
+        });
+        const expiresAt = async () => {
+          ok(arrived, 'asked before the body was there');
+          return clock.now() + 1000;
+        };
+        await blobs.put(key, body, { expiresAt });
+        ok(await blobs.get(key), 'gone too early');
+        clock.advance(1000);
+        same(await blobs.get(key), null);
+      }
+    },
+  },
+  {
+    name: 'blobs: an expiry that cannot be told leaves nothing',
+    async run({ blobs }) {
+      const expiresAt = () => {
+        throw new Error('no idea');
+      };
+      for (const size of [10, 300_000]) {
+        await fails(blobs.put('blb.never/1', patterned(size), { expiresAt }));
+        same(await blobs.get('blb.never/1'), null);
+      }
+      same((await blobs.list('blb.never/')).items, []);
+    },
+  },
+  {
     name: 'blobs: bytes are taken when they are put',
     async run({ blobs }) {
       const bytes = patterned(1000);

@@ -114,6 +114,16 @@ test('a pointer vanishes at its expiry, and lives 24 hours unless told', async (
   assert.equal((await fetch(usual.url)).status, 200);
 });
 
+test('the space of a payload can be had back as soon as it has expired', async () => {
+  await using alone = await startRelay();
+  await pushJson(alone, { data: 'small', ttl: 1 });
+  await pushJson(alone, { data: 'large'.repeat(500_000), ttl: 1 });
+  await pushRaw(alone, 'r'.repeat(2_000_000), '?ttl=1');
+  alone.advance(1_001);
+  await alone.engine.sweep();
+  assert.equal((await alone.engine.usage()).blobs.count, 0);
+});
+
 test('revoked, missing, malformed and expired are the same 404', async () => {
   const { answer } = await pushJson(relay, { data: 'x' });
   assert.equal((await fetch(answer.url, { method: 'DELETE' })).status, 204);

@@ -2,12 +2,7 @@ import { RelayError } from '../../base/errors.ts';
 import { sha256Hex } from '../../base/hash.ts';
 import { toHex, uuid } from '../../base/ids.ts';
 import type { Json } from '../../base/json.ts';
-import {
-  DEFAULT_TTL_MS,
-  IDEMPOTENCY_KEY_CHARS,
-  ORPHAN_AGE_MS,
-  PULL_RETRY_WINDOW_MS,
-} from '../../base/limits.ts';
+import { IDEMPOTENCY_KEY_CHARS, PULL_RETRY_WINDOW_MS } from '../../base/limits.ts';
 import { takePart } from '../../base/parts/take-part.ts';
 import { readText } from '../../base/read-text.ts';
 import type { TokenCount } from '../../base/tokens.ts';
@@ -37,6 +32,13 @@ import {
 import { derivedId, requestFingerprint } from './repeat.ts';
 import type { Cost, Part, PartRequest, Peeked, Pulled, PullOptions, Pushed, PushInput } from './types.ts';
 
+/** What is known of a push once its body is here. */
+interface Settled {
+  readonly options: CheckedOptions;
+  readonly created: number;
+  readonly keepMs: number;
+}
+
 /** Payloads behind short ids. */
 export class Pointers {
   readonly #ground: Ground;
@@ -61,18 +63,16 @@ export class Pointers {
     const repeatable = checkedKey(input.idempotency_key);
     const id = repeatable ? await derivedId(this.#secret, caller, repeatable) : uuid(env);
     const intake = takeIn(input.body, input.size);
-    let blob = blobKey(id, toHex(env.randomBytes(8)));
-    const guess = early ? await this.#keepMs(caller, early) : DEFAULT_TTL_MS;
-    const blobUntil = env.now() + guess + ORPHAN_AGE_MS;
-    const { size, sha256 } = await engine.blobs.put(blob, intake.body, {
-      size: input.size,
-      expiresAt: blobUntil,
-    });
+    const blob = blobKey(id, toHex(env.randomBytes(8)));
+    // Its time begins when the body is here, and a JSON envelope may tell its length behind the data.
+    let settled: Settled | undefined;
+    const expiresAt = async () => {
+      settled = await this.#settle(caller, early ?? checkOptions({ ...input, ...input.late?.() }));
+      return settled.created + settled.keepMs;
+    };
+    const { size, sha256 } = await engine.blobs.put(blob, intake.body, { size: input.size, expiresAt });
     try {
-      const options = early ?? checkOptions({ ...input, ...input.late?.() });
-      const keepMs = early ? guess : await this.#keepMs(caller, options);
-      const created = env.now();
-      if (created + keepMs > blobUntil) blob = await this.#rewrite(id, blob, created + keepMs);
+      const { options, created, keepMs } = settled!;
       const record: PointerRecord = {
         tenant: caller.tenant,
         by: caller.keyId,
@@ -202,15 +202,8 @@ export class Pointers {
     return body;
   }
 
-  /** A body whose time to live turned out longer than was thought when it began to arrive. */
-  async #rewrite(id: string, blob: string, expires: number): Promise<string> {
-    const { engine, env } = this.#ground;
-    const longer = blobKey(id, toHex(env.randomBytes(8)));
-    const found = await engine.blobs.get(blob);
-    if (!found) throw notFound();
-    await engine.blobs.put(longer, found.body, { size: found.size, expiresAt: expires + ORPHAN_AGE_MS });
-    await engine.blobs.delete(blob);
-    return longer;
+  async #settle(caller: Caller, options: CheckedOptions): Promise<Settled> {
+    return { options, keepMs: await this.#keepMs(caller, options), created: this.#ground.env.now() };
   }
 
   async #refersTo(id: string, blob: string): Promise<boolean> {

@@ -1,8 +1,15 @@
 import type { Env } from '../../base/env.ts';
 import { RelayError } from '../../base/errors.ts';
 import { sha256Hex } from '../../base/hash.ts';
-import { checkExpiry, checkKey, checkLimit, checkRange, checkText } from '../../kernel/admission.ts';
-import type { BlobBody, BlobInfo, BlobItem, BlobPage, Blobs } from '../../kernel/blobs.ts';
+import {
+  checkExpiry,
+  checkKey,
+  checkLimit,
+  checkRange,
+  checkText,
+  settleExpiry,
+} from '../../kernel/admission.ts';
+import type { BlobBody, BlobInfo, BlobItem, BlobPage, Blobs, Expiry } from '../../kernel/blobs.ts';
 import type { Hazard } from './hazard.ts';
 import { keysBehind } from './records.ts';
 
@@ -30,13 +37,14 @@ export class MemoryBlobs implements Blobs {
     this.#maxBytes = maxBytes;
   }
 
-  async put(key: string, body: BlobBody, o: { size?: number; expiresAt?: number } = {}): Promise<BlobInfo> {
+  async put(key: string, body: BlobBody, o: { size?: number; expiresAt?: Expiry } = {}): Promise<BlobInfo> {
     checkKey('a key', key);
-    checkExpiry(o.expiresAt);
+    if (typeof o.expiresAt === 'number') checkExpiry(o.expiresAt);
     const bytes = body instanceof Uint8Array ? this.#taken(body, o.size) : await this.#drained(body, o.size);
     const sha256 = await sha256Hex(bytes);
+    const expiresAt = await settleExpiry(o.expiresAt);
     await this.#hazard.pause();
-    this.#rows.set(key, { bytes, at: this.#env.now(), expiresAt: o.expiresAt });
+    this.#rows.set(key, { bytes, at: this.#env.now(), expiresAt });
     await this.#hazard.pause();
     return { size: bytes.length, sha256 };
   }

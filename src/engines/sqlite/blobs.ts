@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import type { Env } from '../../base/env.ts';
 import { RelayError } from '../../base/errors.ts';
-import { checkExpiry, checkLimit, checkRange } from '../../kernel/admission.ts';
-import type { BlobBody, BlobInfo, BlobItem, BlobPage, Blobs } from '../../kernel/blobs.ts';
+import { checkExpiry, checkLimit, checkRange, settleExpiry } from '../../kernel/admission.ts';
+import type { BlobBody, BlobInfo, BlobItem, BlobPage, Blobs, Expiry } from '../../kernel/blobs.ts';
 import { BodyCache } from './body-cache.ts';
 import { type BodyFiles, checkedPlace, type Draft, isPlaced } from './body-files.ts';
 import { BodyFile } from './body-stream.ts';
@@ -51,12 +51,12 @@ export class SqliteBlobs implements Blobs {
     this.#cache = new BodyCache(options.cacheBytes ?? 0);
   }
 
-  async put(key: string, body: BlobBody, o: { size?: number; expiresAt?: number } = {}): Promise<BlobInfo> {
+  async put(key: string, body: BlobBody, o: { size?: number; expiresAt?: Expiry } = {}): Promise<BlobInfo> {
     const admission: Admission = { size: o.size, max: this.#options.maxBytes };
     let place: string | undefined;
     try {
       checkName('a key', key);
-      checkExpiry(o.expiresAt);
+      if (typeof o.expiresAt === 'number') checkExpiry(o.expiresAt);
       checkSize(body, admission);
       place = this.#options.place?.(key);
       if (place !== undefined) place = checkedPlace(place);
@@ -156,12 +156,12 @@ export class SqliteBlobs implements Blobs {
     }
   }
 
-  #putInline(key: string, body: Uint8Array, expiresAt: number | undefined): Promise<BlobInfo> {
+  #putInline(key: string, body: Uint8Array, expiresAt: Expiry | undefined): Promise<BlobInfo> {
     const sha256 = process.getBuiltinModule('node:crypto').hash('sha256', body, 'hex');
     return this.#commit(key, { size: body.length, sha256, file: null, body }, expiresAt);
   }
 
-  async #putFile(key: string, draft: Draft, expiresAt: number | undefined): Promise<BlobInfo> {
+  async #putFile(key: string, draft: Draft, expiresAt: Expiry | undefined): Promise<BlobInfo> {
     try {
       return await this.#commit(key, { ...draft, body: null }, expiresAt);
     } catch (error) {
@@ -174,7 +174,7 @@ export class SqliteBlobs implements Blobs {
     key: string,
     draft: Draft,
     file: string,
-    expiresAt: number | undefined,
+    expiresAt: Expiry | undefined,
   ): Promise<BlobInfo> {
     try {
       return await this.#commit(key, { ...draft, file, body: null }, expiresAt, draft);
@@ -186,15 +186,16 @@ export class SqliteBlobs implements Blobs {
   async #commit(
     key: string,
     { size, sha256, file, body }: Content,
-    expiresAt: number | undefined,
+    expiresAt: Expiry | undefined,
     place?: Draft,
   ): Promise<BlobInfo> {
     const sql = `INSERT INTO blobs (key, size, sha256, at, expires, file, body) VALUES (?, ?, ?, ?, ?, ?, ?)
       ON CONFLICT (key) DO UPDATE SET size = excluded.size, sha256 = excluded.sha256, at = excluded.at,
       expires = excluded.expires, file = excluded.file, body = excluded.body`;
+    const expires = typeof expiresAt === 'function' ? await settleExpiry(expiresAt) : expiresAt;
     const before = await this.#queue.run((tx) => {
       const old = this.#db.sql('SELECT file FROM blobs WHERE key = ?').get(key);
-      this.#db.sql(sql).run(key, size, sha256, this.#env.now(), expiresAt ?? null, file, body);
+      this.#db.sql(sql).run(key, size, sha256, this.#env.now(), expires ?? null, file, body);
       if (place) this.#files.placeNow(place, file!, tx);
       return (old as { file: string | null } | undefined)?.file;
     }, body?.length);
