@@ -1,10 +1,13 @@
 import type { Env } from '../base/env.ts';
 import type { TokenCounter } from '../base/tokens.ts';
 import type { Engine } from '../kernel/engine.ts';
+import type { Capability } from './capabilities/capability.ts';
 
 /** What every part of the domain is built on. */
 export interface Ground {
   readonly engine: Engine;
   readonly env: Env;
   readonly tokens: TokenCounter;
+  /** What threads can have done beside what is built in. */
+  readonly capabilities?: readonly Capability[];
 }

@@ -1,0 +1,50 @@
+import type { Json, JsonObject } from '../../base/json.ts';
+import type { Caller } from '../caller.ts';
+import type { ArtifactType, SearchHit } from '../threads/types.ts';
+
+/** Something a thread can have done: a plugin is one file that exports such an object. */
+export interface Capability {
+  /** `retrieval.search`: words with dots between. */
+  readonly name: string;
+  readonly description: string;
+  /** JSON Schema of the arguments. */
+  readonly args_schema: JsonObject;
+  /** Whether the same arguments give the same result for a while; no, unless told. */
+  readonly cacheable?: boolean;
+  readonly cache_ttl_sec?: number;
+  /** Whether a search finds its results; yes, unless told. */
+  readonly indexed?: boolean;
+  /** What else the result depends on; part of the cache's key. */
+  salt?(context: CapabilityContext): string | Promise<string>;
+  run(args: JsonObject, context: CapabilityContext): Promise<CapabilityResult>;
+}
+
+export interface CapabilityContext {
+  readonly caller: Caller;
+  readonly thread_id: string;
+  /** Fires when the time is up. */
+  readonly signal: AbortSignal;
+  now(): number;
+  /** How many artifacts the thread has, apart from what capabilities made. */
+  artifactCount(): Promise<number>;
+  /** Searches this thread, or with `everywhere` all of the caller's. */
+  search(query: string, o?: { limit?: number; everywhere?: boolean }): Promise<SearchHit[]>;
+}
+
+export interface CapabilityResult {
+  /** A text, bytes, or JSON. It becomes an artifact. */
+  readonly content: string | Uint8Array | Json;
+  readonly type?: ArtifactType;
+  readonly mime?: string;
+  readonly name?: string;
+  readonly source_refs?: readonly string[];
+}
+
+/** What a caller is told of one. */
+export interface CapabilityInfo {
+  readonly name: string;
+  readonly description: string;
+  readonly args_schema: JsonObject;
+  readonly cacheable: boolean;
+  readonly cache_ttl_sec: number;
+}

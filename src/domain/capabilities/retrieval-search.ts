@@ -1,0 +1,36 @@
+import type { Json } from '../../base/json.ts';
+import type { Capability } from './capability.ts';
+
+/** Finds artifacts by their words. What it found holds until the thread has another artifact. */
+export const retrievalSearch: Capability = {
+  name: 'retrieval.search',
+  description: 'Search the artifacts of this thread, ranked, with snippets',
+  args_schema: {
+    type: 'object',
+    required: ['query'],
+    additionalProperties: false,
+    properties: {
+      query: { type: 'string', minLength: 1, maxLength: 500, description: 'all of these words must occur' },
+      limit: { type: 'integer', minimum: 1, maximum: 50 },
+      everywhere: { type: 'boolean', description: 'in all of your threads' },
+    },
+  },
+  cacheable: true,
+  cache_ttl_sec: 300,
+  // Its own results are artifacts too: they are left out, so that looking twice finds the same.
+  indexed: false,
+  salt: async (context) => String(await context.artifactCount()),
+  async run(args, context) {
+    const {
+      query,
+      limit = 10,
+      everywhere = false,
+    } = args as { query: string; limit?: number; everywhere?: boolean };
+    const hits = await context.search(query, { limit, everywhere });
+    return {
+      content: { query, hits: hits as unknown as Json },
+      name: `search: ${query.slice(0, 80)}`,
+      source_refs: hits.map((hit) => hit.ref),
+    };
+  },
+};

@@ -1,0 +1,44 @@
+import type { ArtifactType } from './types.ts';
+
+interface Kind {
+  readonly ext: string;
+  readonly mime: string;
+}
+
+export const KINDS: { readonly [type in ArtifactType]: Kind } = {
+  markdown: { ext: 'md', mime: 'text/markdown' },
+  json: { ext: 'json', mime: 'application/json' },
+  html: { ext: 'html', mime: 'text/html' },
+  text: { ext: 'txt', mime: 'text/plain' },
+  binary: { ext: 'bin', mime: 'application/octet-stream' },
+  tool_output: { ext: 'log', mime: 'text/plain' },
+  email: { ext: 'eml', mime: 'message/rfc822' },
+};
+
+const BY_EXT: { readonly [ext: string]: ArtifactType } = {
+  md: 'markdown',
+  markdown: 'markdown',
+  json: 'json',
+  geojson: 'json',
+  html: 'html',
+  htm: 'html',
+  xhtml: 'html',
+  eml: 'email',
+};
+
+const BINARY_EXT =
+  /^(?:png|jpe?g|gif|webp|pdf|zip|gz|tar|tgz|bz2|xz|7z|exe|bin|so|dylib|wasm|mp[34]|wav|ogg|mov|avi|sqlite|db|docx|xlsx|pptx|woff2?|ttf|ico)$/;
+
+/** What an artifact is when nobody says so: told from its name, then from its media type. */
+export function guessType(name: string, mime: string | undefined): ArtifactType {
+  const ext = /\.([a-z0-9]{1,10})$/i.exec(name)?.[1]?.toLowerCase() ?? '';
+  const known = Object.hasOwn(BY_EXT, ext) ? BY_EXT[ext] : undefined;
+  if (known) return known;
+  if (BINARY_EXT.test(ext)) return 'binary';
+  const media = mime?.split(';')[0]?.trim().toLowerCase() ?? '';
+  for (const [type, kind] of Object.entries(KINDS)) {
+    if (kind.mime === media && type !== 'tool_output') return type as ArtifactType;
+  }
+  if (/[/+]json$/.test(media)) return 'json';
+  return media === '' || media.startsWith('text/') ? 'text' : 'binary';
+}

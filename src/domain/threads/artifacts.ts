@@ -1,0 +1,287 @@
+import { RelayError } from '../../base/errors.ts';
+import { sha256Hex } from '../../base/hash.ts';
+import { timeOrderedId } from '../../base/ids.ts';
+import type { Json } from '../../base/json.ts';
+import { ARTIFACT_NAME_CHARS, ARTIFACT_SOURCES, INDEX_TEXT_CHARS, PAGE_ITEMS } from '../../base/limits.ts';
+import { makePreview } from '../../base/preview/preview.ts';
+import { neutralise } from '../../base/sanitize/neutralise.ts';
+import type { BlobBody } from '../../kernel/blobs.ts';
+import type { Caller } from '../caller.ts';
+import type { Ground } from '../ground.ts';
+import { guessType, KINDS } from './artifact-kind.ts';
+import type { StoredEvent } from './event.ts';
+import { linkOps, stampFor } from './fold.ts';
+import { Intake, type Seen } from './intake.ts';
+import { artifactBlob, artifactKey, indexKey, indexScope } from './keys.ts';
+import type { Ledger } from './ledger.ts';
+import { repeatable } from './repeat.ts';
+import { isoTime, patchState } from './state.ts';
+import type { ThreadLog } from './thread-log.ts';
+import {
+  ARTIFACT_TYPES,
+  type Artifact,
+  type ArtifactContent,
+  type ArtifactCreated,
+  type ArtifactInput,
+  type ArtifactTokens,
+  type SearchHit,
+} from './types.ts';
+import { versionRef } from './version.ts';
+
+/** The stored content of threads. Its preview travels; the rest is a pull away. */
+export class Artifacts {
+  readonly #ground: Ground;
+  readonly #log: ThreadLog;
+  readonly #ledger: Ledger;
+
+  constructor(ground: Ground, log: ThreadLog, ledger: Ledger) {
+    this.#ground = ground;
+    this.#log = log;
+    this.#ledger = ledger;
+  }
+
+  /**
+   * Blob, record, log: the event is the commit point, makes a version, and puts the reference into the state. What
+   * comes before is an orphan if it never comes. `capability` names the one whose result this is.
+   */
+  async put(
+    caller: Caller,
+    id: string,
+    input: ArtifactInput,
+    o: { capability?: string; indexed?: boolean } = {},
+  ): Promise<ArtifactCreated> {
+    const { engine, env } = this.#ground;
+    await this.#log.meta(caller, id);
+    const { name, type, mime, source_refs } = checkInput(input);
+    const ref = timeOrderedId(env);
+    const blob = artifactBlob(id, ref, KINDS[type].ext);
+    const intake = new Intake(input.body, input.size);
+    try {
+      const { size, sha256: hash } = await engine.blobs.put(blob, intake.body, { size: input.size });
+      const seen = intake.seen();
+      const preview = makePreview(type, seen);
+      const tokens = await this.#count(seen, preview.text);
+      const at = env.now();
+      const created_at = isoTime(at);
+      const provenance = {
+        created_by: caller.name,
+        created_at,
+        source_refs,
+        capability: o.capability ?? null,
+      };
+      const artifact: Artifact = {
+        ref,
+        thread_id: id,
+        type,
+        mime,
+        name,
+        size,
+        hash,
+        preview,
+        provenance,
+        tokens,
+        created_at,
+      };
+      await engine.records.put(artifactKey(id, ref), artifact as unknown as Json);
+      const retry = await repeatable('artifact', input.idempotency_key, () =>
+        sha256Hex(JSON.stringify([hash, type, mime, name, source_refs])),
+      );
+      const payload = createdPayload(caller.name, artifact, o.capability);
+      const kept = await this.#log.commit<{ ref: string; version: number }>(caller, id, (head) => {
+        const before = retry?.seen(head);
+        if (before?.ref !== undefined) return { done: { ref: before.ref, version: before.version } };
+        const version = head.version + 1;
+        const event: StoredEvent = {
+          type: 'artifact.created',
+          at,
+          payload: { version, ...payload },
+          ...retry?.mark,
+        };
+        const ready = patchState(head, linkOps(event), stampFor(head, event));
+        return { event, ready, answer: () => ({ ref, version }) };
+      });
+      const state_ref = versionRef(kept.version);
+      if (kept.ref !== ref) {
+        await this.#discard(id, ref, blob);
+        return { ...(await this.meta(id, kept.ref)), state_ref };
+      }
+      if (o.indexed ?? true) await this.index(caller.tenant, artifact, seen.text).catch(() => {});
+      return { ...artifact, state_ref };
+    } catch (error) {
+      // Only what was never committed: a lost content behind a live reference would be worse than an orphan.
+      if (await this.#isUnknown(id, ref)) await this.#discard(id, ref, blob).catch(() => {});
+      throw error;
+    }
+  }
+
+  /** An artifact without its content. Its preview goes out, which is written into the ledger. */
+  async get(caller: Caller, id: string, ref: string): Promise<Artifact> {
+    await this.#log.meta(caller, id);
+    const artifact = await this.meta(id, ref);
+    this.#ledger.previewsRead(id, [artifact.tokens.preview]);
+    return artifact;
+  }
+
+  /** The content, or a range of it. A pull is an event: it costs tokens, and it shows that someone has read it. */
+  async content(
+    caller: Caller,
+    id: string,
+    ref: string,
+    o: { range?: { start: number; end: number } } = {},
+  ): Promise<ArtifactContent> {
+    await this.#log.meta(caller, id);
+    const artifact = await this.meta(id, ref);
+    const { size, tokens } = artifact;
+    const range = o.range && checkRange(o.range, size);
+    const body = await this.open(artifact, range);
+    const share = range && size > 0 ? (range.end - range.start) / size : 1;
+    this.#log.background.run(() =>
+      this.#log.note(caller, id, () => ({
+        type: 'artifact.pulled',
+        at: this.#ground.env.now(),
+        payload: { ref, by: caller.name, tokens: Math.round(tokens.content * share) },
+      })),
+    );
+    return { artifact, body, ...(range ? { range } : {}) };
+  }
+
+  /** Newest first. */
+  async list(
+    caller: Caller,
+    id: string,
+    o: { after?: string; limit?: number } = {},
+  ): Promise<{ artifacts: Artifact[]; next?: string }> {
+    const head = await this.#log.head(caller, id);
+    const refs = head.refs.slice(0, head.totals.artifacts).reverse();
+    const start = o.after === undefined ? 0 : refs.indexOf(o.after) + 1;
+    if (o.after !== undefined && start === 0) throw noArtifact(o.after);
+    const page = refs.slice(start, start + (o.limit ?? PAGE_ITEMS));
+    const artifacts = await Promise.all(page.map((ref) => this.meta(id, ref)));
+    const more = start + page.length < refs.length && page.length > 0;
+    return { artifacts, ...(more ? { next: page.at(-1)! } : {}) };
+  }
+
+  /** Ranked full-text search over one thread, or over all of the tenant's. */
+  async search(
+    caller: Caller,
+    id: string | null,
+    query: string,
+    o: { limit?: number } = {},
+  ): Promise<SearchHit[]> {
+    if (id !== null) await this.#log.meta(caller, id);
+    const scope = indexScope(caller.tenant, id ?? undefined);
+    const hits = await this.#ground.engine.index.search(scope, query, { limit: o.limit ?? 20 });
+    return hits.map(({ score, snippet, fields }) => ({
+      ref: String(fields.ref),
+      thread_id: String(fields.thread_id),
+      name: neutralise(String(fields.name)),
+      type: String(fields.type),
+      score,
+      snippet: neutralise(snippet.replace(/[\u0002\u0003]/g, '**')),
+    }));
+  }
+
+  /** For whoever has made sure that the thread is the caller's. */
+  async meta(id: string, ref: string): Promise<Artifact> {
+    const stored = /^[0-9a-f]{26}$/.test(ref)
+      ? await this.#ground.engine.records.get(artifactKey(id, ref))
+      : null;
+    if (!stored) throw noArtifact(ref);
+    return stored.value as unknown as Artifact;
+  }
+
+  /** The content, without anyone being charged for it. */
+  async open(artifact: Artifact, range?: { start: number; end: number }): Promise<BlobBody> {
+    const { thread_id, ref, type } = artifact;
+    const found = await this.#ground.engine.blobs.get(artifactBlob(thread_id, ref, KINDS[type].ext), range);
+    if (!found) throw noArtifact(ref);
+    return found.body;
+  }
+
+  async index(tenant: string, artifact: Artifact, text: string): Promise<void> {
+    const { ref, thread_id, name, type } = artifact;
+    const key = indexKey(tenant, thread_id, ref);
+    await this.#ground.engine.index.put(key, `${name}\n${text.slice(0, INDEX_TEXT_CHARS)}`, {
+      ref,
+      thread_id,
+      name,
+      type,
+    });
+  }
+
+  async #count(seen: Seen, preview: string): Promise<ArtifactTokens> {
+    const { tokens } = this.#ground;
+    const shown = await tokens.count(preview);
+    // Nobody can paste a binary, so there is nothing that it would have cost.
+    const counted = await tokens.count(seen.text);
+    const partial = seen.isText && seen.textBytes < seen.size;
+    const content = partial ? Math.round((counted.tokens * seen.size) / seen.textBytes) : counted.tokens;
+    const estimated = counted.estimated || partial;
+    return { content, preview: shown.tokens, tokenizer: counted.tokenizer, estimated };
+  }
+
+  async #isUnknown(id: string, ref: string): Promise<boolean> {
+    const head = await this.#log.heads.load(id).catch(() => undefined);
+    return head !== undefined && !head?.refs.includes(ref);
+  }
+
+  async #discard(id: string, ref: string, blob: string): Promise<void> {
+    await this.#ground.engine.records.delete(artifactKey(id, ref));
+    await this.#ground.engine.blobs.delete(blob);
+  }
+}
+
+function createdPayload(by: string, artifact: Artifact, capability?: string) {
+  const { ref, type, name, mime, size, hash, tokens, provenance } = artifact;
+  return {
+    by,
+    ref,
+    type,
+    name,
+    mime,
+    size,
+    hash,
+    tokens: { ...tokens },
+    source_refs: [...provenance.source_refs],
+    ...(capability === undefined ? {} : { capability }),
+  };
+}
+
+function checkInput(input: ArtifactInput) {
+  const name = input.name ?? '';
+  if ([...name].length > ARTIFACT_NAME_CHARS) {
+    throw new RelayError('bad_request', { what: `A name has at most ${ARTIFACT_NAME_CHARS} characters.` });
+  }
+  const type = input.type ?? guessType(name, input.mime);
+  if (!ARTIFACT_TYPES.includes(type)) {
+    throw new RelayError('bad_request', {
+      what: `The type of an artifact is one of ${ARTIFACT_TYPES.join(', ')}.`,
+    });
+  }
+  const mime = input.mime ?? KINDS[type].mime;
+  if (!/^[\w.+-]{1,64}\/[\w.+-]{1,64}(?:;[ -~]{0,120})?$/.test(mime)) {
+    throw new RelayError('bad_request', { what: 'The media type is not one.' });
+  }
+  const source_refs = [...(input.source_refs ?? [])];
+  if (
+    source_refs.length > ARTIFACT_SOURCES ||
+    source_refs.some((ref) => typeof ref !== 'string' || ref.length > 128)
+  ) {
+    throw new RelayError('bad_request', { what: `Source refs are at most ${ARTIFACT_SOURCES} short texts.` });
+  }
+  return { name: name === '' ? `untitled.${KINDS[type].ext}` : name, type, mime, source_refs };
+}
+
+function checkRange(range: { start: number; end: number }, size: number): { start: number; end: number } {
+  if (range.start < 0 || range.start >= size || range.end <= range.start) {
+    throw new RelayError('range_not_satisfiable', { size });
+  }
+  return { start: range.start, end: Math.min(range.end, size) };
+}
+
+function noArtifact(ref: string): RelayError {
+  return new RelayError('not_found', {
+    what: `artifact ${ref.slice(0, 64)}`,
+    hint: 'See relay artifact list for those of the thread.',
+  });
+}

@@ -1,0 +1,110 @@
+import type { Json } from '../../base/json.ts';
+import type { PatchOp } from '../../base/json-patch/apply.ts';
+import { COMPACT_ACTIONS, COMPACT_REFS } from '../../base/limits.ts';
+import type { Action, ArtifactLink, State } from './types.ts';
+
+export interface Compaction {
+  readonly ops: readonly PatchOp[];
+  readonly dropped: { readonly actions: number; readonly artifacts: number };
+}
+
+/**
+ * What to do to a state that has grown long: repeated actions become one, the newest actions and references stay, and
+ * whatever is still referred to. The rest is told in the session's summary. Null where there is nothing to gain.
+ * Nothing is lost: the versions before it can be read, and every artifact stays in the thread's list.
+ */
+export function compaction(state: State): Compaction | null {
+  const collapsed = collapse(state.last_actions);
+  const actions = collapsed.slice(-COMPACT_ACTIONS);
+  const gone = collapsed.slice(0, -COMPACT_ACTIONS);
+  const used = refsUsed({ ...state, last_actions: actions });
+  const recent = state.artifacts.length - COMPACT_REFS;
+  const links = state.artifacts.filter((link, i) => i >= recent || used.has(link.ref));
+  const dropped = {
+    actions: state.last_actions.length - actions.length,
+    artifacts: state.artifacts.length - links.length,
+  };
+  if (dropped.actions === 0 && dropped.artifacts === 0) return null;
+  const ops: PatchOp[] = [];
+  if (dropped.actions > 0)
+    ops.push({ op: 'replace', path: '/last_actions', value: actions as unknown as Json });
+  if (dropped.artifacts > 0) ops.push({ op: 'replace', path: '/artifacts', value: links as unknown as Json });
+  ops.push({ op: 'add', path: '/session_summary', value: summary(state, gone, dropped) });
+  return { ops, dropped };
+}
+
+/** The same thing done several times in a row is one action, with the time and result of the last. */
+function collapse(actions: readonly Action[]): Action[] {
+  const out: { action: Action; times: number }[] = [];
+  for (const action of actions) {
+    const { name, times } = counted(action.description);
+    const last = out.at(-1);
+    if (last && counted(last.action.description).name === name) {
+      out[out.length - 1] = { action: { ...action, description: name }, times: last.times + times };
+    } else out.push({ action, times });
+  }
+  return out.map(({ action, times }) => {
+    const { name } = counted(action.description);
+    return times > 1 ? { ...action, description: `${name} (×${times})` } : action;
+  });
+}
+
+function counted(description: string): { name: string; times: number } {
+  const match = /^(.*) \(×(\d{1,9})\)$/s.exec(description);
+  return match ? { name: match[1]!, times: Number(match[2]) } : { name: description, times: 1 };
+}
+
+/** Every artifact that anything else in the state names. */
+function refsUsed(state: State): Set<string> {
+  const known = new Set(state.artifacts.map((link: ArtifactLink) => link.ref));
+  const used = new Set<string>();
+  const look = (value: unknown): void => {
+    if (typeof value === 'string') {
+      if (known.has(value)) used.add(value);
+      for (const [ref] of value.matchAll(/[0-9a-f]{26}/g)) if (known.has(ref)) used.add(ref);
+    } else if (typeof value === 'object' && value !== null) {
+      for (const [key, child] of Object.entries(value)) {
+        look(key);
+        look(child);
+      }
+    }
+  };
+  const { artifacts: _, metrics: __, ...rest } = state;
+  look(rest);
+  return used;
+}
+
+/** Bytes of summary are bytes of state: of our own lines only the newest stay. */
+const OWN_LINES = 10;
+
+function summary(state: State, gone: readonly Action[], dropped: Compaction['dropped']): string {
+  const lines = (state.session_summary ?? '').split('\n').filter((line) => line !== '');
+  const own = lines.filter((line) => line.startsWith('Compacted after v'));
+  const others = lines.filter((line) => !own.includes(line));
+  const parts: string[] = [];
+  if (dropped.actions > 0) parts.push(`${dropped.actions} actions${span(gone)}${commonest(gone)}`);
+  if (dropped.artifacts > 0) {
+    parts.push(`${dropped.artifacts} artifact references (the artifacts are still in the thread's list)`);
+  }
+  const line = `Compacted after v${state.version}: ${parts.join('; ')}.`;
+  return [...others, ...own.slice(-(OWN_LINES - 1)), line].join('\n');
+}
+
+function span(actions: readonly Action[]): string {
+  const first = actions[0]?.at?.slice(0, 10);
+  const last = actions.at(-1)?.at?.slice(0, 10);
+  if (!first || !last) return '';
+  return first === last ? ` on ${first}` : ` from ${first} to ${last}`;
+}
+
+function commonest(actions: readonly Action[]): string {
+  const counts = new Map<string, number>();
+  for (const { description } of actions) {
+    const { name, times } = counted(description);
+    const short = name.length > 60 ? `${name.slice(0, 59)}…` : name;
+    counts.set(short, (counts.get(short) ?? 0) + times);
+  }
+  const top = [...counts].sort((a, b) => b[1] - a[1]).slice(0, 5);
+  if (top.length === 0) return '';
+  return `: ${top.map(([name, times]) => (times > 1 ? `${name} ×${times}` : name)).join(', ')}${counts.size > 5 ? ', …' : ''}`;
+}

@@ -1,0 +1,159 @@
+import { RelayError } from '../../base/errors.ts';
+import { sha256Hex } from '../../base/hash.ts';
+import { uuid, uuidFrom } from '../../base/ids.ts';
+import type { Json } from '../../base/json.ts';
+import {
+  ENVELOPE_NOTE_CHARS,
+  ENVELOPE_PAYLOAD_BYTES,
+  ENVELOPE_TTL_MAX_S,
+  PAGE_ITEMS_MAX,
+  THREAD_HOPS,
+} from '../../base/limits.ts';
+import type { Caller } from '../caller.ts';
+import type { Ground } from '../ground.ts';
+import type { StoredEvent } from './event.ts';
+import { hopsKey } from './keys.ts';
+import { repeatable } from './repeat.ts';
+import { bytesOf, isoTime } from './state.ts';
+import type { ThreadLog } from './thread-log.ts';
+
+export const ENVELOPE_SCHEMA = 'com.relay.a2a.envelope.v1';
+
+/** A typed message from one agent to another, in a thread. */
+export interface Envelope {
+  readonly $schema: typeof ENVELOPE_SCHEMA;
+  readonly msg_id: string;
+  readonly thread_id: string;
+  /** Set by the relay. */
+  readonly from: string;
+  readonly to_capability: string;
+  readonly type: string;
+  /** What the payload is, by its own schema's name. */
+  readonly schema: string | null;
+  readonly payload: Json;
+  readonly note: string | null;
+  readonly idempotency_key: string;
+  readonly timestamp: string;
+  /** Seconds for which it is worth reading. */
+  readonly ttl: number;
+}
+
+export interface EnvelopeInput {
+  readonly to_capability: string;
+  readonly type?: string;
+  readonly schema?: string;
+  readonly payload: Json;
+  readonly note?: string;
+  readonly idempotency_key?: string;
+  readonly ttl?: number;
+}
+
+const DEFAULT_TTL_S = 3_600;
+
+export class Envelopes {
+  readonly #ground: Ground;
+  readonly #log: ThreadLog;
+
+  constructor(ground: Ground, log: ThreadLog) {
+    this.#ground = ground;
+    this.#log = log;
+  }
+
+  /** A hop is reserved before the commit and given back where none was made. */
+  async send(caller: Caller, id: string, input: EnvelopeInput): Promise<Envelope> {
+    checkEnvelope(input);
+    const { env, engine } = this.#ground;
+    await this.#log.meta(caller, id);
+    const key = input.idempotency_key ?? uuid(env);
+    const said = JSON.stringify([input.to_capability, input.type, input.schema, input.payload, input.note]);
+    const retry = (await repeatable('envelope', key, () => sha256Hex(said)))!;
+    const digest = await sha256Hex(`${id}\n${key}`);
+    const msg_id = uuidFrom(Uint8Array.from(digest.match(/../g)!, (hex) => Number.parseInt(hex, 16)));
+    const envelope = (at: number): Envelope => ({
+      $schema: ENVELOPE_SCHEMA,
+      msg_id,
+      thread_id: id,
+      from: caller.name,
+      to_capability: input.to_capability,
+      type: input.type ?? 'request',
+      schema: input.schema ?? null,
+      payload: input.payload,
+      note: input.note ?? null,
+      idempotency_key: key,
+      timestamp: isoTime(at),
+      ttl: input.ttl ?? DEFAULT_TTL_S,
+    });
+    const before = retry.seen(await this.#log.head(caller, id));
+    if (before) return envelope(before.at);
+    if ((await engine.records.add(hopsKey(id), 1, { max: THREAD_HOPS })) === null) {
+      throw new RelayError('too_many_hops', { limit: THREAD_HOPS });
+    }
+    let made = false;
+    try {
+      return await this.#log.commit<Envelope>(caller, id, (head) => {
+        const first = retry.seen(head);
+        if (first) return { done: envelope(first.at) };
+        const at = env.now();
+        const payload = { by: caller.name, envelope: envelope(at) as unknown as Json };
+        const event: StoredEvent = { type: 'message.sent', at, payload, ...retry.mark };
+        return {
+          event,
+          answer: () => {
+            made = true;
+            return envelope(at);
+          },
+        };
+      });
+    } finally {
+      if (!made) await engine.records.add(hopsKey(id), -1);
+    }
+  }
+
+  /** Those that are still worth reading, oldest first. */
+  async list(caller: Caller, id: string, o: { to?: string; after?: string } = {}): Promise<Envelope[]> {
+    await this.#log.meta(caller, id);
+    const now = this.#ground.env.now();
+    const found: Envelope[] = [];
+    for await (const { event } of this.#log.heads.events(id, 0)) {
+      if (event.type !== 'message.sent') continue;
+      const envelope = event.payload.envelope as unknown as Envelope;
+      if (o.after !== undefined && envelope.msg_id === o.after) found.length = 0;
+      else if (
+        event.at + envelope.ttl * 1000 > now &&
+        (o.to === undefined || envelope.to_capability === o.to)
+      ) {
+        found.push(envelope);
+      }
+      if (found.length === PAGE_ITEMS_MAX) break;
+    }
+    return found;
+  }
+}
+
+function checkEnvelope(input: EnvelopeInput): void {
+  const bad = (what: string) => new RelayError('bad_request', { what });
+  if (typeof input.to_capability !== 'string' || !/^[\w.:/@-]{1,128}$/.test(input.to_capability)) {
+    throw bad('"to_capability" is a name of at most 128 letters, digits and . : / @ -');
+  }
+  for (const [field, value] of [
+    ['type', input.type],
+    ['schema', input.schema],
+  ] as const) {
+    if (value !== undefined && !/^[\w.:/@-]{1,128}$/.test(value)) throw bad(`"${field}" is not a name.`);
+  }
+  if (input.payload === undefined) throw bad('"payload" is missing.');
+  if (bytesOf(input.payload) > ENVELOPE_PAYLOAD_BYTES) {
+    throw new RelayError('too_large', {
+      what: 'the payload of an envelope',
+      limit: ENVELOPE_PAYLOAD_BYTES,
+      hint: 'Put it into an artifact or push it, and send the reference.',
+    });
+  }
+  if (input.note !== undefined && [...input.note].length > ENVELOPE_NOTE_CHARS) {
+    throw bad(`A note has at most ${ENVELOPE_NOTE_CHARS} characters.`);
+  }
+  const { ttl } = input;
+  if (ttl !== undefined && !(Number.isFinite(ttl) && ttl >= 1 && ttl <= ENVELOPE_TTL_MAX_S)) {
+    throw bad(`"ttl" is from 1 to ${ENVELOPE_TTL_MAX_S} seconds.`);
+  }
+}

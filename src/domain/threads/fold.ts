@@ -1,0 +1,106 @@
+import { RelayError } from '../../base/errors.ts';
+import type { Json } from '../../base/json.ts';
+import { THREAD_KEYS } from '../../base/limits.ts';
+import { asJson, type StoredEvent, VERSION_EVENTS } from './event.ts';
+import { bytesOf, firstState, replayPatch, type Sized, type Stamp } from './state.ts';
+import { addToTotals, emptyTotals, metricsOf, type Totals } from './totals.ts';
+
+/** What a thread's log amounts to, up to an entry. The state is never changed in place, the rest is. */
+export interface Head extends Sized {
+  readonly id: string;
+  /** Of the last entry; 0 for an empty log. */
+  readonly seq: number;
+  /** Events so far; the id of the last one. */
+  readonly count: number;
+  readonly version: number;
+  readonly totals: Totals;
+  /** Every artifact, oldest first. */
+  readonly refs: readonly string[];
+  /** What was done under which idempotency key, oldest first. */
+  readonly keys: ReadonlyMap<string, KeyUse>;
+  /** Bytes of log since the last snapshot. */
+  readonly logBytes: number;
+}
+
+export interface KeyUse {
+  readonly request: string;
+  readonly version: number;
+  readonly ref?: string;
+  readonly at: number;
+}
+
+type Mutable<T> = { -readonly [K in keyof T]: T[K] };
+export type MutableHead = Mutable<Omit<Head, 'refs' | 'keys'>> & {
+  refs: string[];
+  keys: Map<string, KeyUse>;
+};
+
+export function emptyHead(id: string): MutableHead {
+  const totals = emptyTotals();
+  return {
+    id,
+    seq: 0,
+    count: 0,
+    version: 0,
+    ...firstState(id, 0, metricsOf(totals)),
+    totals,
+    refs: [],
+    keys: new Map(),
+    logBytes: 0,
+  };
+}
+
+/** Takes one more event in. `ready` is the state it leads to, where whoever appended it has worked it out already. */
+export function advance(head: MutableHead, seq: number, event: StoredEvent, ready?: Sized): void {
+  const payload = event.payload as { [field: string]: Json | undefined };
+  head.totals = addToTotals(head.totals, event);
+  if (VERSION_EVENTS.has(event.type)) {
+    const version = head.version + 1;
+    if (payload.version !== version) {
+      throw new RelayError('store_damaged', {
+        path: `thread ${head.id}`,
+        what: `its log goes from version ${head.version} to ${String(payload.version)}`,
+      });
+    }
+    const after = ready ?? nextState(head, event);
+    head.state = after.state;
+    head.bytes = after.bytes;
+    head.version = version;
+    if (event.type === 'artifact.created') head.refs.push(payload.ref as string);
+  }
+  if (event.key !== undefined) remember(head, event);
+  head.seq = seq;
+  head.count += 1;
+  head.logBytes += bytesOf(asJson(event));
+}
+
+/** The stamp of the version that an event is to make. */
+export function stampFor(head: Head, event: StoredEvent): Stamp {
+  const metrics = metricsOf(addToTotals(head.totals, event));
+  return { version: head.version + 1, at: event.at, by: String(event.payload.by ?? ''), metrics };
+}
+
+function nextState(head: MutableHead, event: StoredEvent): Sized {
+  const stamp = stampFor(head, event);
+  if (event.type === 'thread.created') return firstState(head.id, event.at, stamp.metrics);
+  const ops = event.type === 'artifact.created' ? linkOps(event) : event.payload.ops;
+  return replayPatch(head, ops, stamp);
+}
+
+/** The operation by which a new artifact comes to be in the state. */
+export function linkOps(event: StoredEvent): Json {
+  const { ref, type, name } = event.payload;
+  return [{ op: 'add', path: '/artifacts/-', value: { ref: ref!, type: type!, name: name! } }];
+}
+
+function remember(head: MutableHead, event: StoredEvent): void {
+  const ref = event.payload.ref;
+  head.keys.delete(event.key!);
+  head.keys.set(event.key!, {
+    request: event.request ?? '',
+    version: head.version,
+    at: event.at,
+    ...(typeof ref === 'string' ? { ref } : {}),
+  });
+  if (head.keys.size > THREAD_KEYS) head.keys.delete(head.keys.keys().next().value!);
+}

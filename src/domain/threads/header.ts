@@ -1,0 +1,187 @@
+import type { Json, JsonObject } from '../../base/json.ts';
+import { utf8Bytes } from '../../base/json-patch/measure.ts';
+import { HEADER_BYTES, HEADER_TOKENS } from '../../base/limits.ts';
+import { clip } from '../../base/preview/cut.ts';
+import { neutralise } from '../../base/sanitize/neutralise.ts';
+import type { TokenCount, TokenCounter } from '../../base/tokens.ts';
+import type { Header, State } from './types.ts';
+
+export interface CountedHeader {
+  readonly header: Header;
+  readonly tokens: TokenCount;
+}
+
+/**
+ * The header of a state: its newest and most pressing parts, neutralised, within bytes and counted tokens. It depends
+ * on the state alone. To fit, actions go first, then references, then the oldest facts, then strings are clipped.
+ */
+export async function makeHeader(state: State, counter: TokenCounter): Promise<CountedHeader> {
+  const parts = partsOf(state);
+  for (const step of reductions(parts)) {
+    const header = assemble(state, step);
+    const text = JSON.stringify(header);
+    if (utf8Bytes(text) > HEADER_BYTES) continue;
+    const tokens = await counter.count(text);
+    if (tokens.tokens <= HEADER_TOKENS) return { header, tokens };
+  }
+  const bare = assemble(state, { ...EMPTY, truncated: true });
+  return { header: bare, tokens: await counter.count(JSON.stringify(bare)) };
+}
+
+const FACTS = 10;
+const CONSTRAINTS = 5;
+const QUESTIONS = 5;
+const STEPS = 5;
+const REFS = 10;
+const ACTIONS = 5;
+
+/** What a header keeps of each before strings are clipped. */
+const FEW_REFS = 3;
+const FEW_FACTS = 3;
+const CLIPS = [240, 120, 60, 30];
+
+interface Parts {
+  readonly facts: readonly JsonObject[];
+  readonly constraints: readonly JsonObject[];
+  readonly questions: readonly JsonObject[];
+  readonly steps: readonly JsonObject[];
+  readonly refs: readonly JsonObject[];
+  readonly actions: readonly JsonObject[];
+  readonly truncated: boolean;
+}
+
+const EMPTY: Parts = {
+  facts: [],
+  constraints: [],
+  questions: [],
+  steps: [],
+  refs: [],
+  actions: [],
+  truncated: false,
+};
+
+/** Looks at the ends of the lists only, so that a long memory costs no more than a short one. */
+function partsOf(state: State): Parts {
+  const pick = (item: object, fields: readonly string[]) => picked(item as JsonObject, fields);
+  return {
+    facts: newest(state.facts, FACTS).map((fact) => pick(fact, ['id', 'key', 'value', 'at', 'by'])),
+    constraints: state.constraints
+      .slice(0, CONSTRAINTS)
+      .map((constraint) => pick(constraint, ['id', 'description', 'severity', 'by'])),
+    questions: first(
+      state.open_questions,
+      QUESTIONS,
+      ({ status }) => status === undefined || status === 'open',
+    ).map((question) => pick(question, ['id', 'question'])),
+    steps: first(state.plan, STEPS, ({ status }) => status === undefined || status === 'pending').map(
+      (step) => pick(step, ['id', 'step']),
+    ),
+    refs: newest(state.artifacts, REFS).map((link) => pick(link, ['ref', 'type', 'name'])),
+    actions: newest(state.last_actions, ACTIONS).map((action) =>
+      pick(action, ['at', 'description', 'result_ref']),
+    ),
+    truncated: false,
+  };
+}
+
+/** Ever smaller versions of the parts, in the order in which they are to be tried. */
+function* reductions(full: Parts): Generator<Parts> {
+  yield full;
+  let parts: Parts = { ...full, truncated: true };
+  for (let left = parts.actions.length - 1; left >= 0; left--) {
+    parts = { ...parts, actions: parts.actions.slice(0, left) };
+    yield parts;
+  }
+  while (parts.refs.length > FEW_REFS) {
+    parts = { ...parts, refs: parts.refs.slice(0, -1) };
+    yield parts;
+  }
+  while (parts.facts.length > FEW_FACTS) {
+    parts = { ...parts, facts: parts.facts.slice(0, -1) };
+    yield parts;
+  }
+  for (const chars of CLIPS) {
+    const short = (items: readonly JsonObject[]) => items.map((item) => clipped(item, chars));
+    parts = {
+      facts: short(parts.facts),
+      constraints: short(parts.constraints),
+      questions: short(parts.questions),
+      steps: short(parts.steps),
+      refs: short(parts.refs),
+      actions: [],
+      truncated: true,
+    };
+    yield parts;
+  }
+  // Nothing but long ids and names is left: the longest list gives first.
+  for (;;) {
+    const lists = ['refs', 'steps', 'questions', 'constraints', 'facts'] as const;
+    const longest = lists.reduce((a, b) => (parts[b].length > parts[a].length ? b : a));
+    if (parts[longest].length === 0) return;
+    parts = { ...parts, [longest]: parts[longest].slice(0, -1) };
+    yield parts;
+  }
+}
+
+function assemble(state: State, parts: Parts): Header {
+  return {
+    $schema: state.$schema,
+    thread_id: state.thread_id,
+    version: state.version,
+    top_facts: parts.facts as unknown as Header['top_facts'],
+    top_constraints: parts.constraints as unknown as Header['top_constraints'],
+    open_questions: parts.questions as unknown as Header['open_questions'],
+    next_steps: parts.steps as unknown as Header['next_steps'],
+    artifact_refs: parts.refs as unknown as Header['artifact_refs'],
+    last_actions: parts.actions as unknown as Header['last_actions'],
+    metrics: state.metrics,
+    ...(parts.truncated ? { truncated: true as const } : {}),
+  };
+}
+
+function picked(item: JsonObject, fields: readonly string[]): JsonObject {
+  const out: JsonObject = {};
+  for (const field of fields) {
+    const value = item[field];
+    if (value === undefined) continue;
+    out[field] = field === 'at' && typeof value === 'string' ? toSeconds(value) : harmless(value);
+  }
+  return out;
+}
+
+function harmless(value: Json): Json {
+  if (typeof value === 'string') return neutralise(value);
+  if (Array.isArray(value)) return value.map(harmless);
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, child]) => [neutralise(key), harmless(child)]));
+}
+
+/** Strings cut short; a value of any other kind that is too long becomes the beginning of its JSON. */
+function clipped(item: JsonObject, chars: number): JsonObject {
+  return Object.fromEntries(
+    Object.entries(item).map(([field, value]) => {
+      if (typeof value === 'string') return [field, field === 'at' ? value : clip(value, chars)];
+      if (typeof value !== 'object' || value === null) return [field, value];
+      const text = JSON.stringify(value);
+      return [field, text.length > chars ? clip(text, chars) : value];
+    }),
+  );
+}
+
+/** Milliseconds matter to nobody who reads a prompt. */
+function toSeconds(at: string): string {
+  return neutralise(at).replace(/\.\d+(?=Z|[+-]\d\d|$)/, '');
+}
+
+function newest<T>(list: readonly T[], count: number): T[] {
+  return list.slice(-count).reverse();
+}
+
+function first<T>(list: readonly T[], count: number, fits: (item: T) => boolean): T[] {
+  const found: T[] = [];
+  for (const item of list) {
+    if (found.length === count) break;
+    if (fits(item)) found.push(item);
+  }
+  return found;
+}

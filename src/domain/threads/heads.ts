@@ -1,0 +1,162 @@
+import { STATE_CACHE_BYTES } from '../../base/limits.ts';
+import { readText } from '../../base/read-text.ts';
+import type { Engine } from '../../kernel/engine.ts';
+import type { Entry } from '../../kernel/logs.ts';
+import { fromJson, type StoredEvent } from './event.ts';
+import { advance, emptyHead, type Head, type MutableHead } from './fold.ts';
+import { logOf } from './keys.ts';
+import type { SnapshotMark, Snapshots } from './snapshots.ts';
+import type { Sized } from './state.ts';
+
+/** Entries taken at once: some are large. */
+const PAGE = 200;
+
+export interface SeenEvent {
+  readonly seq: number;
+  readonly event: StoredEvent;
+}
+
+/** The folded heads of threads, kept in memory and brought up to date from the log at every use. */
+export class Heads {
+  readonly #engine: Engine;
+  readonly #snapshots: Snapshots;
+  /** The least recently used first. */
+  readonly #cache = new Map<string, { head: MutableHead; bytes: number }>();
+  #bytes = 0;
+
+  constructor(engine: Engine, snapshots: Snapshots) {
+    this.#engine = engine;
+    this.#snapshots = snapshots;
+  }
+
+  /** The thread as it is now: what any process has appended is in. Null for a log that is empty. */
+  async load(id: string): Promise<Head | null> {
+    let head = this.#cache.get(id)?.head ?? (await this.#coldStart(id));
+    for (;;) {
+      const { entries } = await this.#engine.logs.read(logOf(id), { after: head.seq, limit: PAGE });
+      if (entries.length === 0) break;
+      const seen = await this.#seen(entries);
+      // A log that begins anew is another thread's life under the same id; nothing of the old one counts.
+      if (head.count > 0 && seen.some(({ event }) => event.type === 'thread.created')) {
+        this.forget(id);
+        head = emptyHead(id);
+        continue;
+      }
+      // While this one was waiting, another may have taken the same entries into the same head.
+      for (const { seq, event } of seen) if (seq > head.seq) advance(head, seq, event);
+    }
+    if (head.count === 0) return null;
+    this.#keep(id, head);
+    return { ...head };
+  }
+
+  /** What was just appended behind `before`, with the state it led to. */
+  appended(before: Head, seq: number, event: StoredEvent, ready?: Sized): Head {
+    const cached = this.#cache.get(before.id)?.head;
+    if (cached && cached.seq >= seq) return { ...cached };
+    const head: MutableHead =
+      cached?.seq === before.seq ? cached : { ...before, refs: [...before.refs], keys: new Map(before.keys) };
+    advance(head, seq, event, ready);
+    this.#keep(before.id, head);
+    return { ...head };
+  }
+
+  snapshotTaken(id: string, logBytes: number): void {
+    const cached = this.#cache.get(id)?.head;
+    if (cached) cached.logBytes = Math.max(0, cached.logBytes - logBytes);
+  }
+
+  forget(id: string): void {
+    const cached = this.#cache.get(id);
+    if (!cached) return;
+    this.#bytes -= cached.bytes;
+    this.#cache.delete(id);
+  }
+
+  /** The thread at each of the versions, which are given in rising order and exist; `whole` ignores snapshots. */
+  async at(id: string, versions: readonly number[], o: { whole?: boolean } = {}): Promise<Head[]> {
+    const marks = o.whole ? [] : await this.#snapshots.marks(id);
+    const near = nearest(marks, (mark) => mark.version <= versions[0]!);
+    const head = (near && (await this.#snapshots.load(id, near))) || emptyHead(id);
+    const found: Head[] = [];
+    const take = () => {
+      while (found.length < versions.length && versions[found.length] === head.version)
+        found.push(copy(head));
+    };
+    take();
+    for await (const { seq, event } of this.events(id, head.seq)) {
+      if (found.length === versions.length) break;
+      advance(head, seq, event);
+      take();
+    }
+    return found;
+  }
+
+  /** Everything behind a sequence, in pages that begin small: an early version is found without reading on. */
+  async *events(id: string, after: number): AsyncGenerator<SeenEvent> {
+    let limit = 32;
+    let from = after;
+    for (;;) {
+      const { entries } = await this.#engine.logs.read(logOf(id), { after: from, limit });
+      if (entries.length === 0) return;
+      yield* await this.#seen(entries);
+      from = entries.at(-1)!.seq;
+      limit = Math.min(limit * 2, PAGE);
+    }
+  }
+
+  /** The nearest known place at or before an event's number. */
+  async placeOf(id: string, count: number): Promise<{ seq: number; count: number }> {
+    const cached = this.#cache.get(id)?.head;
+    if (cached && cached.count <= count) return { seq: cached.seq, count: cached.count };
+    return nearest(await this.#snapshots.marks(id), (mark) => mark.count <= count) ?? { seq: 0, count: 0 };
+  }
+
+  /** An entry as it was meant, with operations that had to be kept elsewhere. */
+  async whole(event: StoredEvent): Promise<StoredEvent> {
+    if (event.ops_blob === undefined) return event;
+    const found = await this.#engine.blobs.get(event.ops_blob);
+    if (!found) return event;
+    const { ops_blob: _, ...rest } = event;
+    return { ...rest, payload: { ...event.payload, ops: JSON.parse(await readText(found.body)) } };
+  }
+
+  async #seen(entries: readonly Entry[]): Promise<SeenEvent[]> {
+    const seen: SeenEvent[] = [];
+    for (const { seq, data } of entries) {
+      const event = fromJson(data);
+      seen.push({ seq, event: event.ops_blob === undefined ? event : await this.whole(event) });
+    }
+    return seen;
+  }
+
+  async #coldStart(id: string): Promise<MutableHead> {
+    const marks = await this.#snapshots.marks(id);
+    for (const mark of marks.toReversed()) {
+      const head = await this.#snapshots.load(id, mark);
+      if (head) return head;
+    }
+    return emptyHead(id);
+  }
+
+  #keep(id: string, head: MutableHead): void {
+    this.forget(id);
+    this.#cache.set(id, { head, bytes: head.bytes });
+    this.#bytes += head.bytes;
+    for (const [oldest] of this.#cache) {
+      if (this.#bytes <= STATE_CACHE_BYTES || oldest === id) break;
+      this.forget(oldest);
+    }
+  }
+}
+
+function copy(head: MutableHead): Head {
+  return { ...head, refs: [...head.refs], keys: new Map(head.keys) };
+}
+
+function nearest(
+  marks: readonly SnapshotMark[],
+  fits: (mark: SnapshotMark) => boolean,
+): SnapshotMark | undefined {
+  return marks.findLast(fits);
+}

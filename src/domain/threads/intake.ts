@@ -1,0 +1,109 @@
+import { RelayError } from '../../base/errors.ts';
+import { ARTIFACT_BYTES, PREVIEW_LOOK_BYTES, TOKEN_COUNT_CHARS } from '../../base/limits.ts';
+import type { Content } from '../../base/preview/preview.ts';
+import type { BlobBody } from '../../kernel/blobs.ts';
+
+/** What was learnt of a content while it went by. */
+export interface Seen extends Content {
+  /** Its text, as far as tokens are counted; empty where it is not text. */
+  readonly text: string;
+  /** Bytes that `text` stands for. */
+  readonly textBytes: number;
+}
+
+/** A content on its way into the store: cut off at the limit and looked at, held only as far as it is needed. */
+export class Intake {
+  readonly body: BlobBody;
+  readonly #decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+  #start: Uint8Array[] = [];
+  #startBytes = 0;
+  #size = 0;
+  #breaks = 0;
+  #lastByte = 0x0a;
+  #isText = true;
+  #text = '';
+  #textBytes = 0;
+
+  constructor(body: BlobBody, declared?: number) {
+    if (declared !== undefined && declared > ARTIFACT_BYTES) throw tooLarge();
+    if (body instanceof Uint8Array) {
+      this.#take(body);
+      this.body = body;
+    } else this.body = this.#watched(body);
+  }
+
+  /** Call once, after the body has been read. */
+  seen(): Seen {
+    this.#decode();
+    const start = new Uint8Array(this.#startBytes);
+    let at = 0;
+    for (const chunk of this.#start) {
+      start.set(chunk, at);
+      at += chunk.length;
+    }
+    const lineCount = this.#breaks + (this.#lastByte === 0x0a ? 0 : 1);
+    const isText = this.#isText;
+    return {
+      start,
+      size: this.#size,
+      lineCount: isText ? lineCount : 0,
+      isText,
+      text: isText ? this.#text : '',
+      textBytes: this.#textBytes,
+    };
+  }
+
+  #watched(source: ReadableStream<Uint8Array>): ReadableStream<Uint8Array> {
+    const reader = source.getReader();
+    return new ReadableStream<Uint8Array>({
+      pull: async (controller) => {
+        const { done, value } = await reader.read();
+        if (done) {
+          controller.close();
+          return;
+        }
+        try {
+          this.#take(value);
+        } catch (error) {
+          reader.cancel(error).catch(() => {});
+          throw error;
+        }
+        controller.enqueue(value);
+      },
+      cancel: (reason) => reader.cancel(reason),
+    });
+  }
+
+  #take(chunk: Uint8Array): void {
+    this.#size += chunk.length;
+    if (this.#size > ARTIFACT_BYTES) throw tooLarge();
+    if (chunk.length === 0) return;
+    if (this.#startBytes < PREVIEW_LOOK_BYTES) {
+      const part = chunk.slice(0, PREVIEW_LOOK_BYTES - this.#startBytes);
+      this.#start.push(part);
+      this.#startBytes += part.length;
+    }
+    for (let at = chunk.indexOf(0x0a); at >= 0; at = chunk.indexOf(0x0a, at + 1)) this.#breaks++;
+    this.#lastByte = chunk.at(-1)!;
+    this.#decode(chunk);
+  }
+
+  #decode(chunk?: Uint8Array): void {
+    if (!this.#isText) return;
+    try {
+      const text = this.#decoder.decode(chunk, { stream: chunk !== undefined });
+      const room = TOKEN_COUNT_CHARS - this.#text.length;
+      if (room <= 0) return;
+      this.#text += text.length > room ? text.slice(0, room) : text;
+      const share = text.length > room ? room / text.length : 1;
+      this.#textBytes += Math.round((chunk?.length ?? 0) * share);
+    } catch {
+      this.#isText = false;
+      this.#text = '';
+    }
+  }
+}
+
+function tooLarge(): RelayError {
+  return new RelayError('too_large', { what: 'an artifact', limit: ARTIFACT_BYTES });
+}

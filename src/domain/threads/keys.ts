@@ -1,0 +1,38 @@
+import { isUuid } from '../../base/ids.ts';
+
+/** Where things of a thread are kept. */
+
+export const logOf = (id: string) => `thr.${id}`;
+export const metaKey = (id: string) => `thr.${id}/meta`;
+/** The newest header that anyone has worked out. */
+export const headerKey = (id: string) => `thr.${id}/header`;
+export const hopsKey = (id: string) => `thr.${id}/hops`;
+/** Counters of what reading has cost since: tokens of headers and of previews. */
+export const ledgerKey = (id: string, what: 'headers' | 'header_reads' | 'previews' | 'preview_reads') =>
+  `thr.${id}/ledger/${what}`;
+/** Names the snapshots; they themselves are blobs. */
+export const snapshotsKey = (id: string) => `thr.${id}/snapshots`;
+export const snapshotBlob = (id: string, version: number) => `thr.${id}/snapshots/v${version}`;
+/** Operations that one log entry cannot hold. */
+export const opsBlob = (id: string, name: string) => `thr.${id}/ops/${name}`;
+export const artifactKey = (id: string, ref: string) => `thr.${id}/artifacts/${ref}`;
+export const artifactBlob = (id: string, ref: string, ext: string) => `thr.${id}/artifacts/${ref}.${ext}`;
+/** Everything of a thread that is a blob or a record. */
+export const threadPrefix = (id: string) => `thr.${id}/`;
+
+export const indexScope = (tenant: string, id?: string) =>
+  id === undefined ? `ten.${tenant}/artifacts/` : `ten.${tenant}/artifacts/${id}/`;
+export const indexKey = (tenant: string, id: string, ref: string) => `${indexScope(tenant, id)}${ref}`;
+
+export const listPrefix = (tenant: string) => `ten.${tenant}/threads/`;
+
+/** Sorts the newest first: listings run upwards, so the time is counted down. */
+export function listKey(tenant: string, id: string, created: number): string {
+  return `${listPrefix(tenant)}${(2 ** 48 - created).toString(16).padStart(12, '0')}.${id}`;
+}
+
+/** Where an artifact's file lies below the home folder; undefined for any other blob. */
+export function artifactPlace(key: string): string | undefined {
+  const match = /^thr\.([0-9a-f-]{36})\/artifacts\/([0-9a-f]{26}\.[a-z0-9]{1,8})$/.exec(key);
+  return match && isUuid(match[1]!) ? `threads/${match[1]}/artifacts/${match[2]}` : undefined;
+}

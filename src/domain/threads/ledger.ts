@@ -1,0 +1,138 @@
+import type { TokenCount } from '../../base/tokens.ts';
+import type { Caller } from '../caller.ts';
+import type { Ground } from '../ground.ts';
+import type { Head } from './fold.ts';
+import { ledgerKey } from './keys.ts';
+import type { ThreadLog } from './thread-log.ts';
+
+/** What a thread's content would have cost if pasted, and what has been read of it instead. */
+export interface Stats {
+  readonly thread_id: string;
+  readonly artifacts: number;
+  readonly naive_tokens: number;
+  readonly actual_tokens: number;
+  /** May be negative: then pasting would have been cheaper. */
+  readonly avoided_tokens: number;
+  readonly cache_hits: number;
+  readonly session_cache_hits: number;
+  /** Of what `actual_tokens` is made. */
+  readonly breakdown: {
+    readonly headers: number;
+    readonly header_reads: number;
+    readonly previews: number;
+    readonly preview_reads: number;
+    readonly pulls: number;
+    readonly pull_reads: number;
+  };
+  readonly tokenizer: string;
+  /** Some content was too long to be counted whole. */
+  readonly estimated: boolean;
+  /** As told by providers, where they were asked; beside our own count, not part of it. */
+  readonly billed: { readonly input_tokens: number; readonly output_tokens: number };
+}
+
+/**
+ * Counts what is read. Artifacts and pulls are events; headers and previews, which are read all the time, are counters
+ * that are written behind: a crash may lose the last few, and never adds one.
+ */
+export class Ledger {
+  readonly #ground: Ground;
+  readonly #log: ThreadLog;
+
+  constructor(ground: Ground, log: ThreadLog) {
+    this.#ground = ground;
+    this.#log = log;
+  }
+
+  headerRead(id: string, { tokens }: TokenCount): void {
+    this.#add(id, 'headers', tokens);
+    this.#add(id, 'header_reads', 1);
+  }
+
+  previewsRead(id: string, tokens: readonly number[]): void {
+    if (tokens.length === 0) return;
+    this.#add(
+      id,
+      'previews',
+      tokens.reduce((sum, one) => sum + one, 0),
+    );
+    this.#add(id, 'preview_reads', tokens.length);
+  }
+
+  async stats(caller: Caller, id: string): Promise<Stats> {
+    await this.#log.background.settle();
+    return this.statsOf(await this.#log.head(caller, id));
+  }
+
+  async statsOf({ id, totals }: Head): Promise<Stats> {
+    const [headers, headerReads, previews, previewReads] = await Promise.all([
+      this.#get(id, 'headers'),
+      this.#get(id, 'header_reads'),
+      this.#get(id, 'previews'),
+      this.#get(id, 'preview_reads'),
+    ]);
+    const actual = headers + totals.previews + previews + totals.pull_tokens;
+    return {
+      thread_id: id,
+      artifacts: totals.artifacts,
+      naive_tokens: totals.naive,
+      actual_tokens: actual,
+      avoided_tokens: totals.naive - actual,
+      cache_hits: totals.cache_hits,
+      session_cache_hits: totals.session_cache_hits,
+      breakdown: {
+        headers,
+        header_reads: headerReads,
+        previews: totals.previews + previews,
+        preview_reads: totals.artifacts + previewReads,
+        pulls: totals.pull_tokens,
+        pull_reads: totals.pulls,
+      },
+      tokenizer: totals.tokenizer ?? (await this.#ground.tokens.count('')).tokenizer,
+      estimated: totals.estimated,
+      billed: { input_tokens: totals.billed_input, output_tokens: totals.billed_output },
+    };
+  }
+
+  #add(id: string, what: Parameters<typeof ledgerKey>[1], delta: number): void {
+    if (delta > 0)
+      this.#log.background.run(() => this.#ground.engine.records.add(ledgerKey(id, what), delta));
+  }
+
+  async #get(id: string, what: Parameters<typeof ledgerKey>[1]): Promise<number> {
+    const value = (await this.#ground.engine.records.get(ledgerKey(id, what)))?.value;
+    return typeof value === 'number' ? value : 0;
+  }
+}
+
+export interface SumStats extends Omit<Stats, 'thread_id'> {
+  readonly threads: number;
+}
+
+/** The sum over several threads. */
+export function sumStats(all: readonly Stats[]): SumStats {
+  const total = (pick: (stats: Stats) => number) => all.reduce((sum, stats) => sum + pick(stats), 0);
+  return {
+    threads: all.length,
+    artifacts: total((s) => s.artifacts),
+    naive_tokens: total((s) => s.naive_tokens),
+    actual_tokens: total((s) => s.actual_tokens),
+    avoided_tokens: total((s) => s.avoided_tokens),
+    cache_hits: total((s) => s.cache_hits),
+    session_cache_hits: total((s) => s.session_cache_hits),
+    breakdown: {
+      headers: total((s) => s.breakdown.headers),
+      header_reads: total((s) => s.breakdown.header_reads),
+      previews: total((s) => s.breakdown.previews),
+      preview_reads: total((s) => s.breakdown.preview_reads),
+      pulls: total((s) => s.breakdown.pulls),
+      pull_reads: total((s) => s.breakdown.pull_reads),
+    },
+    tokenizer: all[0]?.tokenizer ?? '',
+    estimated: all.some((s) => s.estimated),
+    billed: {
+      input_tokens: total((s) => s.billed.input_tokens),
+      output_tokens: total((s) => s.billed.output_tokens),
+    },
+  };
+}

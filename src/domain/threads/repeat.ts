@@ -1,0 +1,38 @@
+import { RelayError } from '../../base/errors.ts';
+import { sha256Hex } from '../../base/hash.ts';
+import { IDEMPOTENCY_KEY_CHARS } from '../../base/limits.ts';
+import type { Head, KeyUse } from './fold.ts';
+
+/** A request that may come again under the same key and must then be done only once. */
+export interface Repeatable {
+  /** What is written into the event. */
+  readonly mark: { readonly key: string; readonly request: string };
+  /** What the first one did; throws where the key was used for something else. */
+  seen(head: Head): KeyUse | undefined;
+}
+
+/** Null without a key. `request` digests all that must be alike for it to be the same request. */
+export async function repeatable(
+  kind: string,
+  key: string | undefined,
+  request: () => Promise<string>,
+): Promise<Repeatable | null> {
+  if (key === undefined || key === '') return null;
+  if (key.length > IDEMPOTENCY_KEY_CHARS) {
+    throw new RelayError('bad_request', {
+      what: `The Idempotency-Key is longer than ${IDEMPOTENCY_KEY_CHARS} characters.`,
+    });
+  }
+  const mark = {
+    key: (await sha256Hex(`${kind}\n${key}`)).slice(0, 32),
+    request: (await request()).slice(0, 32),
+  };
+  return {
+    mark,
+    seen(head) {
+      const use = head.keys.get(mark.key);
+      if (use && use.request !== mark.request) throw new RelayError('idempotency_conflict');
+      return use;
+    },
+  };
+}

@@ -1,0 +1,152 @@
+import { RelayError } from '../../base/errors.ts';
+import { isJsonObject, type Json, type JsonObject } from '../../base/json.ts';
+import { applyPatch, type Patched } from '../../base/json-patch/apply.ts';
+import { measure } from '../../base/json-patch/measure.ts';
+import { joinPath } from '../../base/json-patch/path.ts';
+import { PATCH_OPS, STATE_BYTES } from '../../base/limits.ts';
+import { checkField, checkItem, guardState, isListName, type ListName } from './state-schema.ts';
+import { type Metrics, STATE_SCHEMA, type State } from './types.ts';
+
+/** A state with the bytes it takes as JSON, so that nobody has to write it out to know. */
+export interface Sized {
+  readonly state: State;
+  readonly bytes: number;
+}
+
+/** What the relay writes into a state with every version. */
+export interface Stamp {
+  readonly version: number;
+  readonly at: number;
+  readonly by: string;
+  readonly metrics: Metrics;
+}
+
+export function firstState(threadId: string, at: number, metrics: Metrics): Sized {
+  const state: State = {
+    $schema: STATE_SCHEMA,
+    version: 1,
+    thread_id: threadId,
+    updated_at: isoTime(at),
+    facts: [],
+    constraints: [],
+    open_questions: [],
+    decisions: [],
+    plan: [],
+    artifacts: [],
+    last_actions: [],
+    metrics,
+  };
+  return { state, bytes: bytesOf(state) };
+}
+
+/** Applies a patch that somebody sends: refuses what breaks the schema or the size, and changes nothing then. */
+export function patchState(before: Sized, ops: unknown, stamp: Stamp): Sized {
+  if (Array.isArray(ops) && ops.length > PATCH_OPS) {
+    throw new RelayError('bad_request', { what: `A patch has at most ${PATCH_OPS} operations.` });
+  }
+  const options = { guard: guardState, bytes: before.bytes, maxBytes: STATE_BYTES };
+  const patched = applyPatch(before.state as unknown as Json, ops, options);
+  checkTouched(patched);
+  const after = finish(patched, stamp);
+  if (after.bytes > STATE_BYTES) throw tooLarge(after);
+  return after;
+}
+
+/** Applies a patch that is in the log already: it was checked when it came, perhaps by other rules. */
+export function replayPatch(before: Sized, ops: unknown, stamp: Stamp): Sized {
+  return finish(applyPatch(before.state as unknown as Json, ops, { bytes: before.bytes }), stamp);
+}
+
+function checkTouched({ doc, touched }: Patched): void {
+  for (const [name, items] of touched) {
+    const value = (doc as JsonObject)[name];
+    if (items === 'all' || !isListName(name) || !Array.isArray(value)) {
+      const problem = checkField(name, value);
+      if (problem) throw invalid([name, ...problem.path], problem.what);
+      continue;
+    }
+    for (const item of items) {
+      const problem = checkItem(name, item as Json);
+      // What has been taken out again by a later operation may be as it likes.
+      const index = problem ? value.lastIndexOf(item as Json) : -1;
+      if (problem && index >= 0) throw invalid([name, index, ...problem.path], problem.what);
+    }
+  }
+}
+
+/** Who said it and when, on every item that has a place for it and was not given one. */
+const SIGNED: { readonly [list in ListName]?: readonly ('at' | 'by')[] } = {
+  facts: ['at', 'by'],
+  constraints: ['by'],
+  decisions: ['at', 'by'],
+  last_actions: ['at'],
+};
+
+function finish({ doc, bytes, touched }: Patched, stamp: Stamp): Sized {
+  const before = doc as JsonObject;
+  const next: JsonObject = { ...before };
+  let size = bytes;
+  const set = (field: string, value: Json) => {
+    size += bytesOf(value) - bytesOf(next[field]!);
+    next[field] = value;
+  };
+  for (const [name, fields] of Object.entries(SIGNED)) {
+    const items = touched.get(name);
+    const list = next[name];
+    if (items === undefined || !Array.isArray(list)) continue;
+    let signed: Json[] | null = null;
+    for (const index of items === 'all' ? list.keys() : places(list, items)) {
+      const item = list[index];
+      const missing = isJsonObject(item) ? fields.filter((field) => !Object.hasOwn(item, field)) : [];
+      if (missing.length === 0) continue;
+      const full: JsonObject = { ...(item as JsonObject) };
+      for (const field of missing) full[field] = field === 'at' ? isoTime(stamp.at) : stamp.by;
+      size += bytesOf(full) - bytesOf(item);
+      signed ??= list.slice();
+      signed[index] = full;
+    }
+    if (signed) next[name] = signed;
+  }
+  set('version', stamp.version);
+  set('updated_at', isoTime(stamp.at));
+  set('metrics', stamp.metrics as unknown as Json);
+  return { state: next as unknown as State, bytes: size };
+}
+
+/** Where the items stand; one that was copied stands in several places. */
+function* places(list: Json[], items: Iterable<object>): Generator<number> {
+  for (const item of items) {
+    let index = list.lastIndexOf(item as Json);
+    while (index >= 0) {
+      yield index;
+      index = index === 0 ? -1 : list.lastIndexOf(item as Json, index - 1);
+    }
+  }
+}
+
+function invalid(path: readonly (string | number)[], what: string): RelayError {
+  return new RelayError('state_invalid', { path: joinPath(path), what });
+}
+
+function tooLarge({ state, bytes }: Sized): RelayError {
+  const parts = Object.entries(state)
+    .map(([name, value]) => ({ name, value, size: bytesOf(value as Json) }))
+    .sort((a, b) => b.size - a.size)
+    .slice(0, 3)
+    .map(({ name, value, size }) => {
+      const count = Array.isArray(value) ? `${value.length} items, ` : '';
+      return `/${name} (${count}${size} bytes)`;
+    })
+    .join(', ');
+  return new RelayError('state_too_large', { size: bytes, limit: STATE_BYTES, parts });
+}
+
+const NOTHING_OPEN = new Set<object>();
+
+export function bytesOf(value: unknown): number {
+  return measure(value as Json, NOTHING_OPEN).bytes;
+}
+
+export function isoTime(ms: number): string {
+  return new Date(ms).toISOString();
+}

@@ -1,0 +1,165 @@
+import { isRelayError, RelayError } from '../../base/errors.ts';
+import { isUuid, toHex } from '../../base/ids.ts';
+import { compareAndSet } from '../../kernel/compare-and-set.ts';
+import { Background } from '../background.ts';
+import type { Caller } from '../caller.ts';
+import type { Ground } from '../ground.ts';
+import { asJson, type StoredEvent, toWire } from './event.ts';
+import type { Head } from './fold.ts';
+import { Heads } from './heads.ts';
+import { logOf, metaKey, opsBlob } from './keys.ts';
+import { Snapshots } from './snapshots.ts';
+import { bytesOf, type Sized } from './state.ts';
+import type { ThreadEvent } from './types.ts';
+
+/** What a thread is beside its log. Its absence means that the thread does not exist. */
+export interface ThreadMeta {
+  readonly tenant: string;
+  readonly name: string;
+  readonly created: number;
+  readonly by: string;
+}
+
+/** What a commit is to do with the head it found: append an event, or nothing because it is done already. */
+export type Plan<T> =
+  | { readonly done: T }
+  | { readonly event: StoredEvent; readonly ready?: Sized; readonly answer: (after: Head) => T };
+
+/** Told after every append, so that what is derived from the log can follow. */
+export type Follower = (head: Head, event: StoredEvent) => void;
+
+/** The one way into a thread's log: every append is made against the head it was thought out for. */
+export class ThreadLog {
+  readonly heads: Heads;
+  readonly background = new Background();
+  readonly #ground: Ground;
+  readonly #snapshots: Snapshots;
+  /** Within one process, writers of a thread queue up instead of racing each other. */
+  readonly #turns = new Map<string, Promise<unknown>>();
+  readonly #followers: Follower[] = [];
+
+  constructor(ground: Ground) {
+    this.#ground = ground;
+    this.#snapshots = new Snapshots(ground.engine);
+    this.heads = new Heads(ground.engine, this.#snapshots);
+  }
+
+  follow(follower: Follower): void {
+    this.#followers.push(follower);
+  }
+
+  /** The thread's own facts; missing and foreign ones are the same to whoever asks. */
+  async meta(caller: Caller, id: string): Promise<ThreadMeta> {
+    const stored = isUuid(id) ? await this.#ground.engine.records.get(metaKey(id.toLowerCase())) : null;
+    const meta = stored?.value as unknown as ThreadMeta | undefined;
+    if (meta?.tenant !== caller.tenant) throw noThread(id);
+    return meta;
+  }
+
+  async head(caller: Caller, id: string): Promise<Head> {
+    await this.meta(caller, id);
+    return this.#load(id.toLowerCase());
+  }
+
+  async #load(id: string): Promise<Head> {
+    const head = await this.heads.load(id);
+    if (!head) throw noThread(id);
+    return head;
+  }
+
+  /** Runs `plan` against the head until its append is the next one. */
+  async commit<T>(
+    caller: Caller,
+    rawId: string,
+    plan: (head: Head) => Plan<T> | Promise<Plan<T>>,
+  ): Promise<T> {
+    const id = rawId.toLowerCase();
+    return this.#inTurn(id, async () => {
+      await this.meta(caller, id);
+      return patiently(() =>
+        compareAndSet(`thread ${id}`, async () => {
+          const head = await this.#load(id);
+          const planned = await plan(head);
+          if ('done' in planned) return { answer: planned.done };
+          const after = await this.append(head, planned.event, planned.ready);
+          return after && { answer: planned.answer(after) };
+        }),
+      ).then(({ answer }) => answer);
+    });
+  }
+
+  /** Null when another append came first. */
+  async append(head: Head, event: StoredEvent, ready?: Sized): Promise<Head | null> {
+    const { logs } = this.#ground.engine;
+    const stored = await this.#fitting(head.id, event);
+    const seq = await logs.append(logOf(head.id), asJson(stored), { expectSeq: head.seq });
+    if (seq === null) {
+      if (stored.ops_blob !== undefined) await this.#ground.engine.blobs.delete(stored.ops_blob);
+      return null;
+    }
+    const after = this.heads.appended(head, seq, event, ready);
+    if (this.#snapshots.isDue(after)) this.#snapshot(after);
+    this.announce(after, event);
+    return after;
+  }
+
+  /** Tells the followers. */
+  announce(head: Head, event: StoredEvent): void {
+    for (const follower of this.#followers) follower(head, event);
+  }
+
+  /** Appends an event that changes no state. */
+  note(caller: Caller, id: string, make: (head: Head) => StoredEvent): Promise<ThreadEvent> {
+    return this.commit(caller, id, (head) => {
+      const event = make(head);
+      return { event, answer: () => toWire(head.id, head.count + 1, event) };
+    });
+  }
+
+  #snapshot(head: Head): void {
+    this.heads.snapshotTaken(head.id, head.logBytes);
+    this.background.run(() => this.#snapshots.save(head));
+  }
+
+  /** Operations that the engine's entries cannot hold go into a blob first; one without an entry is swept up. */
+  async #fitting(id: string, event: StoredEvent): Promise<StoredEvent> {
+    const { engine, env } = this.#ground;
+    if (event.payload.ops === undefined || bytesOf(asJson(event)) <= engine.limits.entryBytes) return event;
+    const { ops, ...payload } = event.payload;
+    const key = opsBlob(id, toHex(env.randomBytes(8)));
+    await engine.blobs.put(key, new TextEncoder().encode(JSON.stringify(ops)));
+    return { ...event, payload, ops_blob: key };
+  }
+
+  async #inTurn<T>(id: string, work: () => Promise<T>): Promise<T> {
+    const before = this.#turns.get(id);
+    const mine = before ? before.then(work, work) : work();
+    const settled = mine.catch(() => {});
+    this.#turns.set(id, settled);
+    try {
+      return await mine;
+    } finally {
+      if (this.#turns.get(id) === settled) this.#turns.delete(id);
+    }
+  }
+}
+
+/** Writers of other processes may win many rounds in a row; a patch without a condition is to get in all the same. */
+const PATIENCE = 8;
+
+async function patiently<T>(work: () => Promise<T>): Promise<T> {
+  for (let left = PATIENCE; ; left--) {
+    try {
+      return await work();
+    } catch (error) {
+      if (left === 0 || !isRelayError(error, 'busy')) throw error;
+    }
+  }
+}
+
+export function noThread(id: string): RelayError {
+  return new RelayError('not_found', {
+    what: `thread ${id.slice(0, 64)}`,
+    hint: 'See relay runs for the threads there are.',
+  });
+}

@@ -1,0 +1,229 @@
+import { RelayError } from '../../base/errors.ts';
+import { sha256Hex } from '../../base/hash.ts';
+import { isUuid, uuid } from '../../base/ids.ts';
+import type { Json, JsonObject } from '../../base/json.ts';
+import { diffJson } from '../../base/json-patch/diff.ts';
+import { PAGE_ITEMS, THREAD_NAME_CHARS } from '../../base/limits.ts';
+import type { Caller } from '../caller.ts';
+import type { Ground } from '../ground.ts';
+import { asJson, isOwnType, type StoredEvent } from './event.ts';
+import { type Head, stampFor } from './fold.ts';
+import { hopsKey, listKey, listPrefix, logOf, metaKey } from './keys.ts';
+import { type Repeatable, repeatable } from './repeat.ts';
+import { isoTime, patchState } from './state.ts';
+import type { ThreadLog, ThreadMeta } from './thread-log.ts';
+import type {
+  DiffAnswer,
+  PatchAnswer,
+  PatchInput,
+  State,
+  ThreadCreated,
+  ThreadEvent,
+  ThreadInfo,
+  ThreadItem,
+} from './types.ts';
+import { parseVersion, versionRef } from './version.ts';
+
+/** Threads and their states. */
+export class Threads {
+  readonly #ground: Ground;
+  readonly #log: ThreadLog;
+  /** Finishes the deletion of a thread that a crash left half done. */
+  readonly #cleanUp: (tenant: string, id: string) => Promise<void>;
+
+  constructor(ground: Ground, log: ThreadLog, cleanUp: (tenant: string, id: string) => Promise<void>) {
+    this.#ground = ground;
+    this.#log = log;
+    this.#cleanUp = cleanUp;
+  }
+
+  /** The log's first entry is the commit point; records without one are passed over. */
+  async create(caller: Caller, o: { name?: string } = {}): Promise<ThreadCreated> {
+    const { env, engine } = this.#ground;
+    const name = checkName(o.name ?? '');
+    const id = uuid(env);
+    const created = env.now();
+    await this.introduce(id, { tenant: caller.tenant, name, created, by: caller.name });
+    const event: StoredEvent = {
+      type: 'thread.created',
+      at: created,
+      payload: { version: 1, name, by: caller.name },
+    };
+    await engine.logs.append(logOf(id), asJson(event), { expectSeq: 0 });
+    const head = await this.#log.head(caller, id);
+    this.#log.announce(head, event);
+    return { thread_id: id, name, state_ref: versionRef(1), created_at: isoTime(created) };
+  }
+
+  /** Makes the records by which a thread is known, ahead of its log. */
+  async introduce(id: string, meta: ThreadMeta): Promise<void> {
+    const { records } = this.#ground.engine;
+    const { name, created, tenant } = meta;
+    await records.put(metaKey(id), meta as unknown as Json);
+    await records.put(listKey(tenant, id, created), { name, created });
+  }
+
+  /** Newest first. With `prefix`, only those whose id begins with it. */
+  async list(
+    caller: Caller,
+    o: { limit?: number; after?: string; prefix?: string } = {},
+  ): Promise<{ threads: ThreadItem[]; next?: string }> {
+    const { records } = this.#ground.engine;
+    const prefix = listPrefix(caller.tenant);
+    const limit = o.limit ?? PAGE_ITEMS;
+    const threads: ThreadItem[] = [];
+    let after = o.after === undefined ? undefined : prefix + o.after;
+    for (;;) {
+      const page = await records.list(prefix, { after, limit: PAGE_ITEMS });
+      for (const { key, value } of page.items) {
+        const id = key.slice(key.lastIndexOf('.') + 1);
+        if (o.prefix !== undefined && !id.startsWith(o.prefix.toLowerCase())) continue;
+        const item = await this.#item(caller, id, value as { name: string; created: number });
+        if (!item) continue;
+        threads.push(item);
+        if (threads.length === limit) return { threads, next: key.slice(prefix.length) };
+      }
+      if (page.next === undefined) return { threads };
+      after = page.next;
+    }
+  }
+
+  async get(caller: Caller, id: string): Promise<ThreadInfo> {
+    const meta = await this.#log.meta(caller, id);
+    const head = await this.#log.head(caller, id);
+    const item = { thread_id: head.id, name: meta.name, created_at: isoTime(meta.created) };
+    const counts = {
+      state_version: head.version,
+      artifact_count: head.totals.artifacts,
+      event_count: head.count,
+    };
+    return { ...item, hop_count: await this.#hops(id), ...counts };
+  }
+
+  async state(caller: Caller, id: string, o: { at?: string | number } = {}): Promise<State> {
+    const head = await this.#log.head(caller, id);
+    if (o.at === undefined) return head.state;
+    return (await this.#atVersions(head, [parseVersion(o.at)]))[0]!.state;
+  }
+
+  /**
+   * Without `if_match` concurrent patches all succeed, in some order; with it a stale one is refused. What is refused
+   * changes nothing.
+   */
+  async patch(caller: Caller, id: string, input: PatchInput): Promise<PatchAnswer> {
+    // A copy that nobody else holds: what comes in becomes part of the state.
+    const ops = JSON.parse(JSON.stringify(input.ops ?? null)) as Json;
+    const expected = input.if_match === undefined ? null : parseVersion(input.if_match);
+    const retry = await repeatable('patch', input.idempotency_key, () => sha256Hex(JSON.stringify(ops)));
+    return this.#log.commit(caller, id, (head) => {
+      const before = retry?.seen(head);
+      if (before) return { done: patchAnswer(before.version, before.at) };
+      if (expected !== null && expected !== head.version) {
+        throw new RelayError('version_conflict', {
+          current: versionRef(head.version),
+          expected: versionRef(expected),
+        });
+      }
+      return this.#planPatch(head, 'state.patch.applied', { by: caller.name, ops }, retry);
+    });
+  }
+
+  #planPatch(head: Head, type: string, payload: { by: string; ops: Json }, retry?: Repeatable | null) {
+    const version = head.version + 1;
+    const at = this.#ground.env.now();
+    const event: StoredEvent = { type, at, payload: { version, ...payload }, ...retry?.mark };
+    const ready = patchState(head, payload.ops, stampFor(head, event));
+    return { event, ready, answer: () => patchAnswer(version, at) };
+  }
+
+  /**
+   * The way from one version to another as a patch that could be sent: what the relay keeps itself (version, time,
+   * metrics) is left out.
+   */
+  async diff(
+    caller: Caller,
+    id: string,
+    o: { from: string | number; to?: string | number },
+  ): Promise<DiffAnswer> {
+    const head = await this.#log.head(caller, id);
+    const from = parseVersion(o.from);
+    const to = o.to === undefined ? head.version : parseVersion(o.to);
+    const [low, high] = await this.#atVersions(head, [Math.min(from, to), Math.max(from, to)]);
+    const [before, after] = from <= to ? [low!, high!] : [high!, low!];
+    const ops = diffJson(comparable(before.state), comparable(after.state));
+    return { from: versionRef(from), to: versionRef(to), ops };
+  }
+
+  /** Appends an event of somebody's own kind; it does not touch the state. */
+  async record(caller: Caller, id: string, type: string, payload: JsonObject): Promise<ThreadEvent> {
+    if (!/^[a-z][a-z0-9_]*(?:\.[a-z0-9_]+)+$/.test(type) || type.length > 64 || isOwnType(type)) {
+      throw new RelayError('bad_request', {
+        what: 'The type of an event is two or more words with dots between, and none that the relay itself writes.',
+      });
+    }
+    const event: StoredEvent = { type, at: this.#ground.env.now(), payload: { ...payload, by: caller.name } };
+    return this.#log.note(caller, id, () => event);
+  }
+
+  /** Folds the whole log again, without snapshots or memory, and says whether that gives the state there is. */
+  async replay(
+    caller: Caller,
+    id: string,
+  ): Promise<{ version: number; events: number; sha256: string; matches: boolean }> {
+    const head = await this.#log.head(caller, id);
+    const [again] = await this.#log.heads.at(head.id, [head.version], { whole: true });
+    const text = JSON.stringify(again!.state);
+    const matches = text === JSON.stringify(head.state);
+    return { version: head.version, events: head.count, sha256: await sha256Hex(text), matches };
+  }
+
+  /** The versions are in rising order. */
+  async #atVersions(head: Head, versions: readonly number[]): Promise<Head[]> {
+    const unknown = versions.find((version) => version < 1 || version > head.version);
+    if (unknown !== undefined) {
+      throw new RelayError('not_found', {
+        what: `version ${unknown} of thread ${head.id}`,
+        hint: `The state is at ${versionRef(head.version)}; every version from v1 on can be read.`,
+      });
+    }
+    if (versions[0] === head.version) return versions.map(() => head);
+    return this.#log.heads.at(head.id, versions);
+  }
+
+  async #item(
+    caller: Caller,
+    id: string,
+    known: { name: string; created: number },
+  ): Promise<ThreadItem | null> {
+    const { engine } = this.#ground;
+    if (!isUuid(id)) return null;
+    if (!(await engine.records.get(metaKey(id)))) {
+      this.#log.background.run(() => this.#cleanUp(caller.tenant, id));
+      return null;
+    }
+    if ((await engine.logs.info(logOf(id))).count === 0) return null;
+    const { name, created } = known;
+    return { thread_id: id, name, created_at: isoTime(created), hop_count: await this.#hops(id) };
+  }
+
+  async #hops(id: string): Promise<number> {
+    const value = (await this.#ground.engine.records.get(hopsKey(id)))?.value;
+    return typeof value === 'number' ? value : 0;
+  }
+}
+
+function comparable(state: State): Json {
+  const { version: _, updated_at: __, metrics: ___, ...rest } = state;
+  return rest as unknown as Json;
+}
+
+function patchAnswer(version: number, at: number): PatchAnswer {
+  return { version, updated_at: isoTime(at), state_ref: versionRef(version) };
+}
+
+export function checkName(name: string): string {
+  if ([...name].length > THREAD_NAME_CHARS) {
+    throw new RelayError('bad_request', { what: `A name has at most ${THREAD_NAME_CHARS} characters.` });
+  }
+  return name;
+}

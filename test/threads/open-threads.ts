@@ -1,0 +1,56 @@
+import { type Env, systemEnv } from '../../src/base/env.ts';
+import { countTokens } from '../../src/base/token-count.ts';
+import type { TokenCounter } from '../../src/base/tokens.ts';
+import { type Caller, LOCAL_CALLER } from '../../src/domain/caller.ts';
+import type { Capability } from '../../src/domain/capabilities/capability.ts';
+import type { ThreadsApi } from '../../src/domain/threads/api.ts';
+import { bindThreads, ThreadHouse } from '../../src/domain/threads/thread-house.ts';
+import { openMemory } from '../../src/engines/memory/engine.ts';
+import type { Engine } from '../../src/kernel/engine.ts';
+
+export const realCounter: TokenCounter = { count: async (text) => countTokens(text) };
+
+export interface OpenThreads {
+  readonly engine: Engine;
+  readonly house: ThreadHouse;
+  readonly api: ThreadsApi;
+  as(name: string, tenant?: string): ThreadsApi;
+  /** Another process on the same store, as far as threads can tell. */
+  again(): OpenThreads;
+}
+
+export function openThreads(
+  o: { engine?: Engine; env?: Env; capabilities?: readonly Capability[] } = {},
+): OpenThreads {
+  const env = o.env ?? systemEnv;
+  const engine = o.engine ?? openMemory({ env });
+  const house = new ThreadHouse({ engine, env, tokens: realCounter, capabilities: o.capabilities });
+  const as = (name: string, tenant = 'local') => bindThreads(house, caller(name, tenant));
+  return {
+    engine,
+    house,
+    api: bindThreads(house, LOCAL_CALLER),
+    as,
+    again: () => openThreads({ ...o, engine }),
+  };
+}
+
+export function caller(name: string, tenant = 'local'): Caller {
+  return { ...LOCAL_CALLER, name, tenant };
+}
+
+export function text(words: string): Uint8Array {
+  return new TextEncoder().encode(words);
+}
+
+/** A clock that stands still until it is told to go on. */
+export function stoppedClock(start = Date.UTC(2026, 0, 1)): Env & { advance(ms: number): void } {
+  let now = start;
+  return {
+    now: () => now,
+    randomBytes: systemEnv.randomBytes,
+    advance: (ms) => {
+      now += ms;
+    },
+  };
+}
