@@ -7,6 +7,8 @@ import { fileURLToPath } from 'node:url';
 const relay = new URL('../dist/cli/relay.js', import.meta.url);
 // Whatever starts this program once more, such as `up --detach`, shall start the real one.
 process.argv[1] = fileURLToPath(relay);
+// What it prints for people to type must work from here.
+process.env.RELAY_COMMAND ??= './relay';
 
 const parent = process.ppid;
 const watch = setInterval(() => {

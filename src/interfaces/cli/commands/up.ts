@@ -116,6 +116,8 @@ async function orElsewhere<T>(
 function greet(io: Io, host: Host, url: string, background: RunningServer | null): void {
   const { style } = io;
   const pid = background?.pid ?? process.pid;
+  // In a clone nothing is on the PATH yet; whoever starts it there says how it is called.
+  const relay = io.env.RELAY_COMMAND ?? 'relay';
   io.result({ url, home: host.home, pid, ...(background ? { log: background.log } : {}) }, () => {
     const facts: [string, string][] = [['data in', host.home]];
     if (background) facts.push(['pid', String(pid)], ['log', background.log ?? '-']);
@@ -124,11 +126,11 @@ function greet(io: Io, host: Host, url: string, background: RunningServer | null
       rows(facts, style.dim),
       '',
       background ? 'Try:' : 'Try, in another terminal:',
-      `  ${style.cyan('echo "hello, agent" | relay push')}`,
+      `  ${style.cyan(`echo "hello, agent" | ${relay} push`)}`,
       `  ${style.cyan(`curl -d "hello from curl" ${url}/push`)}`,
-      `  ${style.cyan('relay demo')}`,
+      `  ${style.cyan(`${relay} demo`)}`,
       '',
-      style.dim(background ? 'Stop it with: relay down' : 'Stop it with Ctrl-C.'),
+      style.dim(background ? `Stop it with: ${relay} down` : 'Stop it with Ctrl-C.'),
     ].join('\n');
   });
 }
