@@ -17,10 +17,12 @@ import { followSocket, type SocketOptions } from './socket-follower.ts';
 /** Channels of a relay at the other end of HTTP and WebSocket. */
 export class HttpChannels implements ChannelsApi {
   readonly #options: HttpOptions & Pick<SocketOptions, 'onConnection'>;
+  readonly #client: HttpClient;
   readonly #calls: JsonCalls;
 
   constructor(options: HttpOptions & Pick<SocketOptions, 'onConnection'>, client: HttpClient) {
     this.#options = options;
+    this.#client = client;
     this.#calls = new JsonCalls(client);
   }
 
@@ -58,6 +60,7 @@ export class HttpChannels implements ChannelsApi {
       ...o,
       base: client.base,
       channel,
+      reached: this.#client.answered,
       onConnection: this.#options.onConnection,
       position: () => this.position(channel),
       probe: (path) => calls.send({ path, doing: 'subscribe' }),

@@ -51,6 +51,8 @@ const ERROR_BODY_BYTES = 64 * 1024;
 /** Requests to one base URL: with its key, its time limits, and a second try for what can be repeated. */
 export class HttpClient {
   readonly base: string;
+  /** Something answered there at least once. */
+  answered = false;
   readonly #options: HttpOptions;
   readonly #fetch: typeof fetch;
 
@@ -102,6 +104,7 @@ export class HttpClient {
         ...upload.init,
       });
       limit.stop();
+      this.answered = true;
       const body = response.body && this.#guarded(response.body, limit, call.doing);
       if (response.ok) return { status: response.status, headers: response.headers, body };
       throw await this.#failure(response, body);

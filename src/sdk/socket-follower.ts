@@ -11,6 +11,8 @@ const GOOD_MS = 5_000;
 export interface SocketOptions extends SubscribeOptions {
   readonly base: string;
   readonly channel: string;
+  /** The relay has answered before, so that not to reach it now is a lost connection and no wrong address. */
+  readonly reached?: boolean;
   /** A ticket for one connection; null where the relay asks for no key. */
   ticket(): Promise<string | null>;
   /** The newest sequence of the channel. */
@@ -23,14 +25,14 @@ export interface SocketOptions extends SubscribeOptions {
 
 /**
  * Messages of a channel over a WebSocket that is opened again whenever it breaks, behind the last message given.
- * The first connection must come about: an address where nobody answers is an error, not a wait.
+ * An address where nobody ever answered is an error, not a wait.
  */
 export async function* followSocket(o: SocketOptions): AsyncGenerator<Message> {
   const { signal } = o;
   // A fixed place to resume from, even if the connection breaks before the first message.
   let after: Since | undefined = o.group === undefined ? (o.since ?? (await o.position())) : o.since;
   let wait = FIRST_WAIT_MS;
-  let connected = false;
+  let connected = o.reached ?? false;
   let lost = false;
   while (!signal?.aborted) {
     const begun = Date.now();

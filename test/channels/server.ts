@@ -29,14 +29,19 @@ export interface ServerUnderTest extends AsyncDisposable {
 
 /** A real server on a real port over a house of its own. */
 export async function startTestServer(
-  o: { channels?: Partial<ChannelSettings>; sockets?: Partial<SocketLimits>; house?: HouseUnderTest } = {},
+  o: {
+    channels?: Partial<ChannelSettings>;
+    sockets?: Partial<SocketLimits>;
+    house?: HouseUnderTest;
+    port?: number;
+  } = {},
 ): Promise<ServerUnderTest> {
   const house = o.house ?? openTestHouse(o.channels);
   const log: LogEvent[] = [];
   const server = await startServer({
     house: house.house,
     host: '127.0.0.1',
-    port: 0,
+    port: o.port ?? 0,
     version: 'test',
     publicUrl: null,
     allowedHosts: [],

@@ -1,0 +1,8 @@
+import type { Relay } from '../../src/domain/relay.ts';
+
+/** The whole payload, read to its end. */
+export async function pull(relay: Relay, id: string): Promise<Uint8Array> {
+  const { body } = await relay.pointers.pull(id);
+  if (body instanceof Uint8Array) return body;
+  return new Uint8Array(await new Response(body as BodyInit).arrayBuffer());
+}

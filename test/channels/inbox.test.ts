@@ -1,0 +1,145 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { isRelayError } from '../../src/base/errors.ts';
+import { encode, openTestHouse } from './house.ts';
+import { startTestServer } from './server.ts';
+
+test('an agent finds what came since it began to follow, in the order of time, until it is marked as read', async () => {
+  await using t = openTestHouse();
+  await t.relay.channels.publish('a', 'old');
+  await t.relay.inbox.follow('ann', 'a');
+  await t.relay.inbox.follow('ann', 'b/c');
+  await t.relay.channels.publish('b/c', 1);
+  t.advance(5);
+  await t.relay.pointers.push({ body: encode('x'), channel: 'a' });
+  t.advance(5);
+  await t.relay.channels.publish('b/c', 3);
+  const inbox = await t.relay.inbox.read('ann');
+  assert.deepEqual(inbox.following, ['a', 'b/c']);
+  assert.deepEqual(
+    inbox.messages.map(({ channel, msg, url }) => [channel, msg ?? typeof url]),
+    [
+      ['b/c', 1],
+      ['a', 'string'],
+      ['b/c', 3],
+    ],
+  );
+  assert.equal(inbox.more, false);
+  assert.deepEqual((await t.relay.inbox.read('ann')).messages, inbox.messages, 'a look changes nothing');
+  await t.relay.inbox.markRead('ann', inbox.cursors);
+  assert.deepEqual((await t.relay.inbox.read('ann')).messages, []);
+  await t.relay.channels.publish('a', 'next');
+  assert.deepEqual(
+    (await t.relay.inbox.read('ann')).messages.map(({ msg }) => msg),
+    ['next'],
+  );
+});
+
+test('what comes between a look and the mark stays unread', async () => {
+  await using t = openTestHouse();
+  await t.relay.inbox.follow('ann', 'a');
+  await t.relay.channels.publish('a', 1);
+  const { cursors } = await t.relay.inbox.read('ann');
+  await t.relay.channels.publish('a', 2);
+  await t.relay.inbox.markRead('ann', cursors);
+  assert.deepEqual(
+    (await t.relay.inbox.read('ann')).messages.map(({ msg }) => msg),
+    [2],
+  );
+});
+
+test('a mark never goes back, nor beyond what there is', async () => {
+  await using t = openTestHouse();
+  await t.relay.inbox.follow('ann', 'a');
+  const { seq: first } = await t.relay.channels.publish('a', 1);
+  const { seq: second } = await t.relay.channels.publish('a', 2);
+  await t.relay.inbox.markRead('ann', { a: second });
+  await t.relay.inbox.markRead('ann', { a: first });
+  assert.deepEqual((await t.relay.inbox.read('ann')).messages, []);
+  await assert.rejects(t.relay.inbox.markRead('ann', { a: second + 1000 }), (e) =>
+    isRelayError(e, 'bad_request'),
+  );
+  await assert.rejects(t.relay.inbox.markRead('ann', { other: 0 }), (e) => isRelayError(e, 'not_found'));
+});
+
+test('one answer holds a page, and the next goes on behind what was marked', async () => {
+  await using t = openTestHouse();
+  for (const channel of ['a', 'b']) await t.relay.inbox.follow('ann', channel);
+  for (let i = 0; i < 90; i++) {
+    await t.relay.channels.publish(i % 3 === 0 ? 'a' : 'b', i);
+    t.advance(1);
+  }
+  const seen: unknown[] = [];
+  for (let page = 0; page < 3; page++) {
+    const inbox = await t.relay.inbox.read('ann', { limit: 40 });
+    assert.equal(inbox.more, page < 2);
+    seen.push(...inbox.messages.map(({ msg }) => msg));
+    await t.relay.inbox.markRead('ann', inbox.cursors);
+  }
+  assert.deepEqual(
+    seen,
+    Array.from({ length: 90 }, (_, i) => i),
+  );
+});
+
+test('following may begin in the past, happens once, and ends', async () => {
+  await using t = openTestHouse();
+  await t.relay.channels.publish('a', 'old');
+  const first = await t.relay.inbox.follow('ann', 'a', { since: 'all' });
+  assert.deepEqual(first, { agent: 'ann', channel: 'a', cursor: 0 });
+  const { cursors } = await t.relay.inbox.read('ann');
+  await t.relay.inbox.markRead('ann', cursors);
+  assert.equal((await t.relay.inbox.follow('ann', 'a', { since: 'all' })).cursor, cursors.a);
+  await t.relay.inbox.unfollow('ann', 'a');
+  assert.deepEqual((await t.relay.inbox.read('ann')).following, []);
+  await assert.rejects(t.relay.inbox.unfollow('ann', 'a'), (e) => isRelayError(e, 'not_found'));
+});
+
+test('inboxes of two agents, and of two tenants, know nothing of each other', async () => {
+  await using t = openTestHouse();
+  await t.relay.inbox.follow('ann', 'a');
+  await t.relay.inbox.follow('bob', 'a');
+  await t.relay.channels.publish('a', 1);
+  await t.relay.inbox.markRead('ann', (await t.relay.inbox.read('ann')).cursors);
+  assert.equal((await t.relay.inbox.read('bob')).messages.length, 1);
+  assert.deepEqual((await t.as('x', 'other').inbox.read('bob')).following, []);
+});
+
+test('what was no longer kept is marked as a gap', async () => {
+  await using t = openTestHouse({ retentionMs: 60_000 });
+  await t.relay.inbox.follow('ann', 'a');
+  await t.relay.channels.publish('a', 'lost');
+  t.advance(61_000);
+  await t.relay.channels.publish('a', 'there');
+  const { messages } = await t.relay.inbox.read('ann');
+  assert.deepEqual(
+    messages.map(({ msg, gap }) => [msg, gap]),
+    [['there', true]],
+  );
+});
+
+test('the inbox over HTTP is the same one', async () => {
+  await using server = await startTestServer();
+  const agent = encodeURIComponent('team/ann.1');
+  const followed = await server.post(`/inbox/${agent}/channels`, { channel: 'a/b' });
+  assert.deepEqual(followed, { status: 200, json: { agent: 'team/ann.1', channel: 'a/b', cursor: 0 } });
+  await server.post('/channels/a%2Fb', { msg: 'hello' });
+  const { json } = await server.get(`/v1/inbox/${agent}`);
+  assert.deepEqual(
+    json.messages.map(({ channel, msg }: { channel: string; msg: string }) => [channel, msg]),
+    [['a/b', 'hello']],
+  );
+  assert.equal((await server.post(`/inbox/${agent}/read`, { cursors: json.cursors })).status, 204);
+  assert.deepEqual((await server.get(`/inbox/${agent}`)).json.messages, []);
+  const gone = await fetch(`${server.url}/inbox/${agent}/channels/a%2Fb`, { method: 'DELETE' });
+  assert.equal(gone.status, 204);
+  assert.deepEqual((await server.get(`/inbox/${agent}`)).json.following, []);
+  for (const [path, body] of [
+    [`/inbox/${agent}/channels`, {}],
+    [`/inbox/${agent}/channels`, { channel: '' }],
+    [`/inbox/${'x'.repeat(129)}/channels`, { channel: 'a' }],
+    [`/inbox/${agent}/read`, { cursors: { a: 'x' } }],
+  ] as const) {
+    assert.equal((await server.post(path, body)).status, 400);
+  }
+});

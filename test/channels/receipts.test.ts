@@ -1,0 +1,188 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { isRelayError } from '../../src/base/errors.ts';
+import { pull } from './bodies.ts';
+import { claimOf, encode, openTestHouse, readFrom } from './house.ts';
+import { connect, startTestServer } from './server.ts';
+
+test('a pointer that nobody has touched is stored, and nothing more is claimed', async () => {
+  await using t = openTestHouse();
+  const pushed = await t.relay.pointers.push({ body: encode('abc'), channel: 'c' });
+  const peeked = await t.relay.pointers.peek(pushed.id);
+  assert.deepEqual(await t.relay.receipts.get(pushed.id), {
+    id: pushed.id,
+    reached: 'stored',
+    receipts: [{ rung: 'stored', by: 'local', at: peeked.created_at, bytes: 3 }],
+  });
+});
+
+test('pulls are told by whom, how often and how much; peeks and prices are none', async () => {
+  await using t = openTestHouse();
+  const { id } = await t.relay.pointers.push({ body: encode('line one\nline two\n') });
+  await t.relay.pointers.peek(id);
+  await t.relay.pointers.cost(id);
+  assert.equal((await t.relay.receipts.get(id)).reached, 'stored');
+  await pull(t.as('ann'), id);
+  await pull(t.as('ann'), id);
+  await t.as('bob').pointers.part(id, { lines: '2' });
+  const { reached, receipts } = await t.relay.receipts.get(id);
+  assert.equal(reached, 'pulled');
+  assert.deepEqual(
+    receipts.slice(1).map(({ rung, by, count, bytes }) => ({ rung, by, count, bytes })),
+    [
+      { rung: 'pulled', by: 'ann', count: 2, bytes: 36 },
+      { rung: 'pulled', by: 'bob', count: 1, bytes: 8 },
+    ],
+  );
+});
+
+test('of a large payload all that was read is told', async () => {
+  await using t = openTestHouse();
+  const { id } = await t.relay.pointers.push({ body: new Uint8Array(3_000_000).fill(97) });
+  await pull(t.as('ann'), id);
+  const { receipts } = await t.relay.receipts.get(id);
+  assert.deepEqual(
+    receipts.map(({ rung, by, bytes }) => [rung, by, bytes]),
+    [
+      ['stored', 'local', 3_000_000],
+      ['pulled', 'ann', 3_000_000],
+    ],
+  );
+});
+
+test('receipts are written behind, are there for other processes, and survive the process', async () => {
+  await using t = openTestHouse();
+  const { id } = await t.relay.pointers.push({ body: encode('x') });
+  await pull(t.as('ann'), id);
+  await t.house.close();
+  const elsewhere = t.another().relay({ tenant: 'local', keyId: 'k', name: 'eve', scopes: [] }, 'http://x');
+  assert.equal((await elsewhere.receipts.get(id)).reached, 'pulled');
+});
+
+test('only the owner is told, and a missing pointer is like a foreign one', async () => {
+  await using t = openTestHouse();
+  const { id } = await t.relay.pointers.push({ body: encode('x') });
+  for (const [relay, which] of [
+    [t.as('eve', 'other'), id],
+    [t.relay, '00000000-0000-4000-8000-000000000000'],
+    [t.relay, 'nonsense'],
+  ] as const) {
+    await assert.rejects(relay.receipts.get(which), (e) => isRelayError(e, 'not_found'));
+  }
+});
+
+test('an acknowledgement and a result are rungs, each with who and what', async () => {
+  await using t = openTestHouse();
+  const task = await t.relay.pointers.push({ body: encode('job'), channel: 'tasks' });
+  await using worker = readFrom(t.as('worker'), 'tasks', { group: 'g' });
+  const [message] = await worker.take(1);
+  await t.as('worker').channels.ack('tasks', 'g', claimOf(message!));
+  await t.house.background.settle();
+  assert.equal((await t.relay.receipts.get(task.id)).reached, 'acked');
+  const metadata = { task_id: task.id, status: 'done', summary: 'all good' };
+  const result = await t.as('worker').pointers.push({ body: encode('result'), channel: 'done', metadata });
+  const { reached, receipts } = await t.relay.receipts.get(task.id);
+  assert.equal(reached, 'result');
+  const { at: _, ...last } = receipts.at(-1)!;
+  assert.deepEqual(last, {
+    rung: 'result',
+    by: 'worker',
+    url: result.url,
+    status: 'done',
+    summary: 'all good',
+  });
+});
+
+test('nobody can claim a result for a pointer of another tenant', async () => {
+  await using t = openTestHouse();
+  const task = await t.relay.pointers.push({ body: encode('job') });
+  await t.as('eve', 'other').pointers.push({ body: encode('x'), metadata: { task_id: task.id } });
+  assert.equal((await t.relay.receipts.get(task.id)).reached, 'stored');
+});
+
+test('marking as read is evidence that an agent was told', async () => {
+  await using t = openTestHouse();
+  await t.relay.inbox.follow('ann', 'c');
+  const { id } = await t.relay.pointers.push({ body: encode('x'), channel: 'c' });
+  const { cursors } = await t.relay.inbox.read('ann');
+  assert.equal((await t.relay.receipts.get(id)).reached, 'stored', 'a look is none');
+  await t.relay.inbox.markRead('ann', cursors);
+  await t.house.background.settle();
+  const { receipts } = await t.relay.receipts.get(id);
+  assert.deepEqual(
+    receipts.slice(1).map(({ rung, by }) => [rung, by]),
+    [['notified', 'ann']],
+  );
+});
+
+test('a socket that answers behind the message was notified; one that does not read was not', async () => {
+  await using server = await startTestServer();
+  const path = (id: string) => `/pull/${id}/receipts`;
+  await using deaf = await connect(`${server.ws}/ws/deaf`);
+  deaf.socket.pause();
+  await using heard = await connect(`${server.ws}/ws/heard`);
+  const unheard = await server.post('/push', { data: 'x', channel: 'deaf' });
+  const pushed = await server.post('/push', { data: 'x', channel: 'heard' });
+  await heard.take(1);
+  for (;;) {
+    const { json } = await server.get(path(pushed.json.id));
+    if (json.reached !== 'stored') {
+      assert.deepEqual(json.receipts[1], {
+        rung: 'notified',
+        by: 'local',
+        at: json.receipts[1].at,
+        count: 1,
+      });
+      break;
+    }
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+  assert.equal((await server.get(path(unheard.json.id))).json.reached, 'stored');
+});
+
+test('a pong that nobody asked for proves nothing', async () => {
+  await using server = await startTestServer();
+  await using socket = await connect(`${server.ws}/ws/c`);
+  // It answers no ping by itself, and sends pongs all the time.
+  socket.socket.removeAllListeners('ping');
+  Object.assign(socket.socket, { _autoPong: false });
+  const { json } = await server.post('/push', { data: 'x', channel: 'c' });
+  await socket.take(1);
+  for (let i = 0; i < 40; i++) {
+    socket.socket.pong('made up');
+    await new Promise((resolve) => setTimeout(resolve, 15));
+  }
+  assert.equal((await server.get(`/pull/${json.id}/receipts`)).json.reached, 'stored');
+});
+
+test('a member of a group that answers was notified before it acknowledged', async () => {
+  await using server = await startTestServer();
+  const { json } = await server.post('/push', { data: 'x', channel: 'c' });
+  await using socket = await connect(`${server.ws}/ws/c?group=g`);
+  const [{ seq, token }] = await socket.take(1);
+  const rungs = async () =>
+    (await server.get(`/pull/${json.id}/receipts`)).json.receipts.map((each: { rung: string }) => each.rung);
+  while ((await rungs()).length < 2) await new Promise((resolve) => setTimeout(resolve, 20));
+  socket.send({ ack: seq, token });
+  await socket.take(1);
+  while ((await rungs()).length < 3) await new Promise((resolve) => setTimeout(resolve, 20));
+  assert.deepEqual(await rungs(), ['stored', 'notified', 'acked']);
+});
+
+test('receipts go when their pointer is gone', async () => {
+  await using t = openTestHouse();
+  const short = await t.relay.pointers.push({ body: encode('x'), ttl: 60 });
+  const long = await t.relay.pointers.push({ body: encode('y'), ttl: 6000 });
+  await pull(t.relay, short.id);
+  await pull(t.relay, long.id);
+  await t.house.receipts.flush();
+  const kept = async (id: string) => (await t.engine.logs.info(`rcp.${id}`)).count;
+  assert.deepEqual([await kept(short.id), await kept(long.id)], [1, 1]);
+  t.advance(120_000);
+  await t.house.tidy();
+  assert.deepEqual([await kept(short.id), await kept(long.id)], [0, 1]);
+  t.advance(6_000_000);
+  await t.house.tidy();
+  assert.equal(await kept(long.id), 0);
+  assert.equal((await t.engine.records.list('sys.rcp/')).items.length, 0);
+});

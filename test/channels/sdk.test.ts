@@ -1,0 +1,264 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { systemEnv } from '../../src/base/env.ts';
+import { isRelayError } from '../../src/base/errors.ts';
+import { generateFernetKey } from '../../src/base/fernet.ts';
+import { ContextRelay, type ContextRelayOptions, type ReceivedMessage } from '../../src/sdk/index.ts';
+import { openTestHouse } from './house.ts';
+import { type ServerUnderTest, startTestServer } from './server.ts';
+
+/** Everything here holds over HTTP and WebSocket and on a relay in the same process alike. */
+const WAYS: [string, (server: ServerUnderTest, o?: ContextRelayOptions) => ContextRelay][] = [
+  ['over the network', (server, o) => new ContextRelay({ ...o, baseUrl: server.url })],
+  [
+    'in the same process',
+    (server, o) => new ContextRelay({ ...o, relay: server.relay, ownBases: [server.url] }),
+  ],
+];
+
+for (const [way, clientOf] of WAYS) {
+  test(`${way}: a handler gets what comes after the subscription is ready, one after the other`, async () => {
+    await using server = await startTestServer();
+    const client = clientOf(server);
+    await client.publish('c', 'before');
+    const got: unknown[] = [];
+    let running = 0;
+    let done = () => {};
+    const all = new Promise<void>((resolve) => {
+      done = resolve;
+    });
+    await using subscription = client.subscribe('c', async (message: ReceivedMessage) => {
+      assert.equal(++running, 1);
+      await new Promise((resolve) => setTimeout(resolve, 1));
+      running--;
+      got.push('msg' in message ? message.msg : await client.pull(message.url!));
+      if (got.length === 3) done();
+    });
+    await subscription.ready;
+    await client.push('payload', { channel: 'c' });
+    await client.publish('c', { n: 1 });
+    await client.publish('c', null);
+    await all;
+    assert.deepEqual(got, ['payload', { n: 1 }, null]);
+  });
+
+  test(`${way}: a loop over a channel replays, goes on, and ends with the signal`, async () => {
+    await using server = await startTestServer();
+    const client = clientOf(server);
+    for (let i = 0; i < 5; i++) await client.publish('c', i);
+    const abort = new AbortController();
+    const got: unknown[] = [];
+    for await (const message of client.subscribe('c', { since: 'all', signal: abort.signal })) {
+      got.push(message.msg);
+      if (got.length === 5) await client.publish('c', 5);
+      if (got.length === 6) abort.abort();
+    }
+    assert.deepEqual(got, [0, 1, 2, 3, 4, 5]);
+  });
+
+  test(`${way}: in a group the end of the handler acknowledges, an error gives back, and the lease is kept meanwhile`, async () => {
+    await using server = await startTestServer({ channels: { leaseMs: 400 } });
+    const client = clientOf(server);
+    for (const msg of ['slow', 'hard', 'easy']) await client.publish('tasks', msg);
+    const tries: string[] = [];
+    let finished = () => {};
+    const all = new Promise<void>((resolve) => {
+      finished = resolve;
+    });
+    await using _ = client.subscribe(
+      'tasks',
+      async ({ msg, attempt }) => {
+        tries.push(`${msg} ${attempt}`);
+        // Longer than the lease: without an extension it would come again.
+        if (msg === 'slow') await new Promise((resolve) => setTimeout(resolve, 900));
+        if (msg === 'hard' && attempt === 1) throw new Error('not today');
+        if (msg === 'easy') finished();
+      },
+      { group: 'g' },
+    );
+    await all;
+    const settled = async () => {
+      const { groups } = await client.channels.inspect('tasks');
+      return groups[0]!.backlog + groups[0]!.leases.length === 0;
+    };
+    while (!(await settled())) await new Promise((resolve) => setTimeout(resolve, 10));
+    assert.deepEqual(tries, ['slow 1', 'hard 1', 'hard 2', 'easy 1']);
+  });
+
+  test(`${way}: a loop in a group acknowledges when it says so`, async () => {
+    await using server = await startTestServer();
+    const client = clientOf(server);
+    for (let i = 0; i < 3; i++) await client.publish('tasks', i);
+    const got: unknown[] = [];
+    for await (const message of client.subscribe('tasks', { group: 'g' })) {
+      got.push(message.msg);
+      await message.extend();
+      await message.ack();
+      await assert.rejects(message.nack(), (e) => isRelayError(e, 'conflict'));
+      if (got.length === 3) break;
+    }
+    assert.deepEqual(got, [0, 1, 2]);
+  });
+
+  test(`${way}: a durable subscriber goes on where it was, and what it had not handled comes again`, async () => {
+    await using server = await startTestServer();
+    const client = clientOf(server);
+    const first = client.subscribe('c', { durable: 'ann', since: 'all' });
+    await first.ready;
+    for (let i = 0; i < 5; i++) await client.publish('c', i);
+    const got: unknown[] = [];
+    for await (const message of first) {
+      got.push(message.msg);
+      if (got.length === 3) break;
+    }
+    assert.deepEqual(
+      (await client.inbox.read('ann')).messages.map(({ msg }) => msg),
+      [2, 3, 4],
+    );
+    for await (const message of client.subscribe('c', { durable: 'ann' })) {
+      got.push(message.msg);
+      await message.ack();
+      if (message.msg === 4) break;
+    }
+    assert.deepEqual(got, [0, 1, 2, 2, 3, 4]);
+    assert.deepEqual((await client.inbox.read('ann')).messages, []);
+  });
+
+  test(`${way}: an encrypted push reaches those who share the channel's key, and no others`, async () => {
+    await using server = await startTestServer();
+    const key = generateFernetKey(systemEnv);
+    const sender = clientOf(server, { channelKeys: { secret: key } });
+    const friend = clientOf(server, {
+      channelKeys: async (channel) => (channel === 'secret' ? key : undefined),
+    });
+    const stranger = clientOf(server);
+    const wrong = clientOf(server, { channelKeys: { secret: generateFernetKey(systemEnv) } });
+    await sender.push('for friends', { channel: 'secret', encrypted: true });
+    const received = async (client: ContextRelay) => {
+      for await (const message of client.subscribe('secret', { since: 'all' })) return message;
+      throw new Error('nothing came');
+    };
+    assert.equal(await friend.pull((await received(friend)).url!), 'for friends');
+    for (const other of [stranger, wrong]) {
+      const message = await received(other);
+      assert.equal(message.url!.includes('#'), false);
+      await assert.rejects(other.pull(message.url!), (e) => isRelayError(e, 'key_missing'));
+    }
+    const { entries } = await server.house.engine.logs.read('chn.local.secret');
+    assert.ok(!JSON.stringify(entries).includes(key));
+  });
+
+  test(`${way}: receipts are told by URL`, async () => {
+    await using server = await startTestServer();
+    const client = clientOf(server);
+    const url = await client.push('x');
+    await client.pull(url);
+    assert.equal((await client.receipts(url)).reached, 'pulled');
+  });
+
+  test(`${way}: what is wrong is told by the subscription`, async () => {
+    await using server = await startTestServer();
+    const client = clientOf(server);
+    const fails = async (channel: string, o: object) => {
+      const subscription = client.subscribe(channel, () => {}, o);
+      await assert.rejects(subscription.done, (e) => isRelayError(e, 'bad_request'), JSON.stringify(o));
+    };
+    await fails('c', { since: 'soon' });
+    await fails('c', { group: 'x'.repeat(65) });
+    await fails('c', { group: 'g', prefetch: 0 });
+    await fails('c', { group: 'g', durable: 'ann' });
+    await fails('x'.repeat(257), {});
+    const thrown = client.subscribe('c', { since: 'all' });
+    await client.publish('c', 1);
+    const handled = client.subscribe(
+      'c',
+      () => {
+        throw new Error('my own');
+      },
+      { since: 'all' },
+    );
+    await assert.rejects(handled.done, /my own/);
+    await thrown.close();
+  });
+}
+
+test('nobody at the address is an error at once, not a wait', async () => {
+  const client = new ContextRelay({ baseUrl: 'http://127.0.0.1:9', retries: 0 });
+  const subscription = client.subscribe('c', () => {});
+  await assert.rejects(subscription.ready, (e) => isRelayError(e, 'unreachable'));
+  await assert.rejects(subscription.done, (e) => isRelayError(e, 'unreachable'));
+});
+
+test('a relay that goes away and comes back: the subscription tells of it, resumes by itself, and misses nothing', async () => {
+  await using house = openTestHouse();
+  const first = await startTestServer({ house });
+  const { port } = new URL(first.url);
+  const changes: boolean[] = [];
+  const client = new ContextRelay({
+    baseUrl: first.url,
+    onConnection: (lost) => changes.push(lost !== null),
+  });
+  const got: unknown[] = [];
+  let wake = () => {};
+  const subscription = client.subscribe('c', ({ msg }) => {
+    got.push(msg);
+    wake();
+  });
+  const until = async (count: number) => {
+    while (got.length < count) {
+      await new Promise<void>((resolve) => {
+        wake = resolve;
+      });
+    }
+  };
+  await subscription.ready;
+  await first.stop();
+  await house.relay.channels.publish('c', 'while it was away, before the first message');
+  await using second = await startTestServer({ house, port: Number(port) });
+  await until(1);
+  await house.relay.channels.publish('c', 'again');
+  await until(2);
+  await second.stop();
+  await house.relay.channels.publish('c', 'away once more');
+  await using third = await startTestServer({ house, port: Number(port) });
+  await until(3);
+  await subscription.close();
+  assert.deepEqual(got, ['while it was away, before the first message', 'again', 'away once more']);
+  assert.equal(changes[0], true);
+  assert.equal(changes.at(-1), false);
+  assert.ok(third.url);
+});
+
+test('a consumer that is far behind holds a bounded number of messages, and gets them all', async () => {
+  await using server = await startTestServer();
+  const client = new ContextRelay({ baseUrl: server.url });
+  const count = 5000;
+  for (let i = 0; i < count; i++) await server.relay.channels.publish('c', i);
+  const got: unknown[] = [];
+  for await (const { msg } of client.subscribe('c', { since: 'all' })) {
+    got.push(msg);
+    if (got.length === 10) await new Promise((resolve) => setTimeout(resolve, 200));
+    if (got.length === count) break;
+  }
+  assert.deepEqual(
+    got,
+    Array.from({ length: count }, (_, i) => i),
+  );
+});
+
+test('a gap is marked on the message behind it', async () => {
+  await using server = await startTestServer({ channels: { messages: 16 } });
+  const { seq } = await server.relay.channels.publish('c', 'first');
+  for (let i = 0; i < 40; i++) await server.relay.channels.publish('c', i);
+  await server.house.house.tidy();
+  const client = new ContextRelay({ baseUrl: server.url });
+  const gaps: unknown[] = [];
+  for await (const { msg, gap } of client.subscribe('c', { since: seq })) {
+    gaps.push([msg, gap]);
+    if (gaps.length === 2) break;
+  }
+  assert.deepEqual(gaps, [
+    [24, true],
+    [25, undefined],
+  ]);
+});
