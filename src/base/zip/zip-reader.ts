@@ -15,6 +15,8 @@ export interface ZipItem {
   readonly method: number;
   readonly crc: number;
   readonly offset: number;
+  /** Sizes and checksum are repeated behind the content. */
+  readonly trailer: boolean;
 }
 
 /**
@@ -85,6 +87,7 @@ const CHUNK = 256 * 1024;
 const END_RECORD = 22;
 const LOCAL = 30;
 const CENTRAL = 46;
+const TRAILER = 16;
 
 async function findDirectory(source: ZipSource): Promise<{ count: number; start: number; end: number }> {
   const tailStart = Math.max(0, source.size - END_RECORD - 0xffff);
@@ -145,14 +148,23 @@ function parseItem(view: DataView, at: number, name: string): ZipItem {
   if (method === 0 && size !== packedSize) throw bad(`the sizes of ${shown(name)} do not agree`);
   if (size > packedSize * BUNDLE_RATIO + 1024) throw bad(`${shown(name)} unpacks to suspiciously much`);
   const crc = view.getUint32(at + 16, true);
-  return { name, size, packedSize, method, crc, offset: view.getUint32(at + 42, true) };
+  return {
+    name,
+    size,
+    packedSize,
+    method,
+    crc,
+    offset: view.getUint32(at + 42, true),
+    trailer: (flags & 8) !== 0,
+  };
 }
 
-/** Every entry's own header agrees with the directory, and no two of them share a byte. */
+/** Every entry's own header agrees with the directory, and each begins where the one before it ends. */
 async function checkPlaces(source: ZipSource, items: readonly ZipItem[], end: number): Promise<void> {
   let free = 0;
+  let room = 0;
   for (const item of items.toSorted((a, b) => a.offset - b.offset)) {
-    if (item.offset < free || item.offset + LOCAL > end)
+    if (item.offset < free || item.offset > free + room || item.offset + LOCAL > end)
       throw bad(`${shown(item.name)} is not where it should be`);
     const header = await source.read(item.offset, Math.min(item.offset + LOCAL + item.name.length, end));
     const view = viewOf(header);
@@ -166,8 +178,10 @@ async function checkPlaces(source: ZipSource, items: readonly ZipItem[], end: nu
       throw bad(`${shown(item.name)} does not agree with the directory`);
     }
     free = item.offset + LOCAL + length + view.getUint16(28, true) + item.packedSize;
+    room = item.trailer ? TRAILER : 0;
     if (free > end) throw bad(`${shown(item.name)} runs over its end`);
   }
+  if (end > free + room) throw bad('there is something in it that its directory does not name');
 }
 
 async function* inflate(packed: AsyncIterable<Uint8Array<ArrayBuffer>>): AsyncGenerator<Uint8Array> {
