@@ -62,7 +62,7 @@ async function emitCli(outdir: string): Promise<void> {
 
 function launcherSource(): string {
   const source = readFileSync(join('scripts', 'build', 'launcher.js'), 'utf8');
-  const filled = source.replace('const HOT = [];', `const HOT = ${JSON.stringify(HOT_COMMANDS)};`);
+  const filled = source.replace('const HOT = {};', `const HOT = ${JSON.stringify(HOT_COMMANDS)};`);
   if (filled === source) throw new Error('The launcher has no place for the hot commands.');
   return filled;
 }

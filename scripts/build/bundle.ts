@@ -2,19 +2,34 @@ import { globSync } from 'node:fs';
 import { basename, relative, resolve } from 'node:path';
 import { type BuildOptions, build, type Metafile, type Plugin } from 'esbuild';
 
-/** What agents call all day. These start from one file, because every further one costs a millisecond or more. */
-export const HOT_COMMANDS = ['peek', 'pull', 'push', 'rm'];
+/**
+ * What agents call all day. These start from one file, because every further one costs a millisecond or more. `parts` is
+ * what its commands always need, though the sources load it late for the sake of the others.
+ */
+const HOT_FILES: { readonly [file: string]: { commands: readonly string[]; parts: readonly string[] } } = {
+  hot: {
+    commands: ['peek', 'pull', 'push', 'rm'],
+    parts: ['src/app/open-relay.ts', 'src/engines/sqlite/engine.ts'],
+  },
+  hook: {
+    commands: ['hook'],
+    parts: [
+      'src/app/open-project.ts',
+      'src/app/peek-inbox.ts',
+      'src/app/open-house.ts',
+      'src/engines/sqlite/engine.ts',
+    ],
+  },
+};
 
-/** What these commands always need, though the sources load it late for the sake of the others. */
-const HOT_PARTS = [
-  ...HOT_COMMANDS.map((name) => `src/interfaces/cli/commands/${name}.ts`),
-  'src/app/open-relay.ts',
-  'src/engines/sqlite/engine.ts',
-];
+/** Command → the file it starts from. */
+export const HOT_COMMANDS: { readonly [command: string]: string } = Object.fromEntries(
+  Object.entries(HOT_FILES).flatMap(([file, { commands }]) => commands.map((command) => [command, file])),
+);
 
 /**
- * Bundles the command line into `outdir`: `hot.js` for the commands above, `main.js` for all, a chunk for each part that
- * is loaded only when needed, and the worker threads. Answers what went into it.
+ * Bundles the command line into `outdir`: a file for each group of commands above, `main.js` for all, a chunk for each part
+ * that is loaded only when needed, and the worker threads. Answers what went into it.
  */
 export async function bundleCli(outdir: string): Promise<Metafile> {
   const late: Record<string, string> = {};
@@ -34,22 +49,24 @@ export async function bundleCli(outdir: string): Promise<Metafile> {
     metafile: true,
     logLevel: 'warning',
   };
-  const hot = await build({
-    ...options,
-    // Setting the name of every function again takes 2 ms.
-    keepNames: false,
-    entryPoints: { hot: 'bin/relay.ts' },
-    plugins: [builtins, leaveLate(late)],
-  });
+  const built: Metafile[] = [];
+  for (const [file, { commands, parts }] of Object.entries(HOT_FILES)) {
+    const inside = [...commands.map((name) => `src/interfaces/cli/commands/${name}.ts`), ...parts];
+    const entryPoints = { [file]: 'bin/relay.ts' };
+    built.push(
+      (await build({ ...options, entryPoints, plugins: [builtins, leaveLate(late, inside)] })).metafile,
+    );
+  }
   const all = await build({
     ...options,
     entryPoints: { main: 'bin/relay.ts', ...workers(), ...late },
     splitting: true,
     plugins: [builtins],
   });
+  built.push(all.metafile);
   return {
-    inputs: { ...hot.metafile.inputs, ...all.metafile.inputs },
-    outputs: { ...hot.metafile.outputs, ...all.metafile.outputs },
+    inputs: Object.assign({}, ...built.map(({ inputs }) => inputs)),
+    outputs: Object.assign({}, ...built.map(({ outputs }) => outputs)),
   };
 }
 
@@ -73,13 +90,13 @@ const builtins: Plugin = {
 };
 
 /** Leaves what is loaded late out of the one file, notes it, and points to where the other build puts it. */
-function leaveLate(late: Record<string, string>): Plugin {
+function leaveLate(late: Record<string, string>, inside: readonly string[]): Plugin {
   return {
     name: 'leave-late',
     setup(building) {
       building.onResolve({ filter: /^\.{1,2}\// }, ({ kind, path, resolveDir }) => {
         const source = relative('.', resolve(resolveDir, path));
-        if (kind !== 'dynamic-import' || HOT_PARTS.includes(source)) return undefined;
+        if (kind !== 'dynamic-import' || inside.includes(source)) return undefined;
         const name = source
           .replace(/^src\//, '')
           .replace(/\.ts$/, '')

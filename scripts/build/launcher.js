@@ -2,7 +2,7 @@
 // The published command. It stays plain enough for an old Node to read, so that an old Node can be told so.
 
 // The commands that start from a file of their own; the build fills them in.
-const HOT = [];
+const HOT = {};
 
 const [major, minor] = process.versions.node.split('.').map(Number);
 
@@ -12,7 +12,8 @@ if (major >= 24 || (major === 22 && minor >= 16)) {
   const { XDG_CACHE_HOME, HOME, LOCALAPPDATA } = process.env;
   const cache = XDG_CACHE_HOME || (HOME ? `${HOME}/.cache` : LOCALAPPDATA);
   if (cache) process.getBuiltinModule('node:module').enableCompileCache(`${cache}/contextrelay`);
-  await import(HOT.includes(process.argv[2]) ? './hot.js' : './main.js');
+  const command = process.argv[2];
+  await import(`./${Object.hasOwn(HOT, command) ? HOT[command] : 'main'}.js`);
 } else {
   await import('./older-node.js');
 }

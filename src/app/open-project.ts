@@ -4,6 +4,7 @@ import { systemEnv } from '../base/env.ts';
 import { Project } from '../domain/projects/project.ts';
 import type { ProjectClock } from '../domain/projects/times.ts';
 import type { ProjectPatience } from '../interfaces/cli/host.ts';
+import { reflogGit } from './git-reflog.ts';
 import { findProjectFolder, projectFiles } from './project-files.ts';
 import { projectGit } from './project-git.ts';
 
@@ -17,13 +18,13 @@ export function openProject(folder: string, o: ProjectPatience = {}): Project {
   const whole = resolve(folder);
   return new Project({
     files: projectFiles(whole, { lockMs: o.lockMs }),
-    git: projectGit(whole, { timeoutMs: o.gitMs }),
+    git: { ...projectGit(whole, { timeoutMs: o.gitMs }), ...(o.quick ? reflogGit(whole) : {}) },
     clock: systemClock,
   });
 }
 
 /** The project around a folder: its own files, or those of the nearest folder above; null where there are none. */
 export async function findProject(from: string, o: ProjectPatience = {}): Promise<Project | null> {
-  const folder = await findProjectFolder(from, homedir());
+  const folder = findProjectFolder(from, homedir());
   return folder === null ? null : openProject(folder, o);
 }

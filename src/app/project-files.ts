@@ -1,4 +1,4 @@
-import { readdir, readFile, stat } from 'node:fs/promises';
+import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { RelayError } from '../base/errors.ts';
 import { PROJECT_FILE_BYTES } from '../base/limits.ts';
@@ -13,14 +13,14 @@ export function projectFiles(folder: string, o: { readonly lockMs?: number } = {
   let queue: Promise<unknown> = Promise.resolve();
   return {
     folder,
-    read: (name) => readText(join(folder, name), name),
+    read: async (name) => readText(join(folder, name), name),
     async write(name, text) {
       if (!held) throw new Error('a project file is written only inside locked()');
       if (name.startsWith(`${LOCAL_FOLDER}/`)) await makeLocalFolder(folder);
       await writeAtomically(join(folder, name), text, { before: held });
     },
     async list() {
-      const entries = await readdir(folder, { withFileTypes: true });
+      const entries = readdirSync(folder, { withFileTypes: true });
       return entries
         .map((entry) => ({ name: entry.name, folder: entry.isDirectory() }))
         .sort((a, b) => (a.name < b.name ? -1 : 1));
@@ -43,11 +43,12 @@ export function projectFiles(folder: string, o: { readonly lockMs?: number } = {
   };
 }
 
-async function readText(path: string, name: string): Promise<FileText | null> {
+/** At once: these files are small, and a thread that reads them would take longer to begin. */
+function readText(path: string, name: string): FileText | null {
   let bytes: Uint8Array;
   let modifiedAt: number;
   try {
-    const found = await stat(path);
+    const found = statSync(path);
     if (found.size > PROJECT_FILE_BYTES) {
       throw new RelayError('too_large', {
         what: name,
@@ -56,7 +57,7 @@ async function readText(path: string, name: string): Promise<FileText | null> {
       });
     }
     modifiedAt = found.mtimeMs;
-    bytes = await readFile(path);
+    bytes = readFileSync(path);
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === 'ENOENT' || code === 'ENOTDIR') return null;
@@ -83,8 +84,8 @@ function firstBadByte(bytes: Uint8Array): { line: number; column: number } {
 async function makeLocalFolder(folder: string): Promise<string> {
   const local = join(folder, LOCAL_FOLDER);
   const ignore = join(local, '.gitignore');
-  if (!(await stat(ignore).catch(() => null))) {
-    if (!(await stat(folder).catch(() => null))?.isDirectory()) {
+  if (!statSync(ignore, { throwIfNoEntry: false })) {
+    if (!statSync(folder, { throwIfNoEntry: false })?.isDirectory()) {
       throw new RelayError('failed', {
         what: `There is no folder ${folder}.`,
         hint: 'Make it first, or name another.',
@@ -97,19 +98,26 @@ async function makeLocalFolder(folder: string): Promise<string> {
 
 /** What a project file of ours begins with or holds; other programs have a state.json too. */
 const OURS: { readonly [name: string]: RegExp } = {
-  'PROJECT.md': /^/,
+  'PROJECT.md': /./,
   'state.json': /"(?:current_task|last_update)"/,
   'todos.json': /"todos"/,
 };
 
 /** The nearest folder, from here upwards, that has project files; null where there is none below the home or the root. */
-export async function findProjectFolder(from: string, home: string): Promise<string | null> {
+export function findProjectFolder(from: string, home: string): string | null {
   for (let folder = resolve(from); ; folder = dirname(folder)) {
     for (const [name, sign] of Object.entries(OURS)) {
-      const file = await readText(join(folder, name), name).catch(() => null);
-      if (file && sign.test(file.text)) return folder;
+      if (sign.test(tryText(join(folder, name), name))) return folder;
     }
     const top = dirname(folder) === folder || folder === home;
-    if (top || (await stat(join(folder, '.git')).catch(() => null))) return null;
+    if (top || statSync(join(folder, '.git'), { throwIfNoEntry: false })) return null;
+  }
+}
+
+function tryText(path: string, name: string): string {
+  try {
+    return readText(path, name)?.text ?? '';
+  } catch {
+    return '';
   }
 }

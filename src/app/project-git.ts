@@ -1,4 +1,3 @@
-import { execFile } from 'node:child_process';
 import { RelayError } from '../base/errors.ts';
 import {
   DECISIONS_MD,
@@ -94,7 +93,9 @@ function readStatus(text: string): { path: string; state: string }[] {
   return found;
 }
 
-function run(folder: string, args: readonly string[], timeout: number): Promise<string> {
+async function run(folder: string, args: readonly string[], timeout: number): Promise<string> {
+  // Loaded only where git is really asked: a hook mostly is not.
+  const { execFile } = await import('node:child_process');
   // A hook of git may have set where the repository is; here the folder alone tells.
   const { GIT_DIR: _, GIT_WORK_TREE: __, GIT_INDEX_FILE: ___, ...env } = process.env;
   return new Promise((resolve, reject) => {

@@ -1,8 +1,8 @@
-import { randomBytes } from 'node:crypto';
-import { open, readFile, rm, stat } from 'node:fs/promises';
+import { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { RelayError } from '../base/errors.ts';
 import { PROJECT_LOCK_STALE_MS, PROJECT_LOCK_WAIT_MS } from '../base/limits.ts';
+import { unique } from './atomic-file.ts';
 
 /**
  * A lock across processes: a file that only one of them can make. It names its holder, so that one who died is
@@ -13,16 +13,17 @@ export async function withFileLock<T>(
   o: { readonly folder: string; readonly waitMs?: number },
   work: (held: () => Promise<void>) => Promise<T>,
 ): Promise<T> {
-  const token = randomBytes(8).toString('hex');
+  const token = unique();
   const { folder, waitMs = PROJECT_LOCK_WAIT_MS } = o;
   await acquire(lock, folder, token, waitMs);
   const held = async () => {
-    if ((await holderOf(lock))?.token !== token) throw taken(lock, folder, await holderOf(lock));
+    const holder = holderOf(lock);
+    if (holder?.token !== token) throw taken(lock, folder, holder);
   };
   try {
     return await work(held);
   } finally {
-    if ((await holderOf(lock))?.token === token) await rm(lock, { force: true });
+    if (holderOf(lock)?.token === token) rmSync(lock, { force: true });
   }
 }
 
@@ -35,19 +36,17 @@ interface Holder {
 async function acquire(lock: string, folder: string, token: string, waitMs: number): Promise<void> {
   const until = Date.now() + waitMs;
   for (let pause = 2; ; pause = Math.min(pause * 1.5, 40)) {
-    if (await create(lock, { pid: process.pid, host: hostname(), token })) return;
-    const holder = await holderOf(lock);
-    if (await isStale(lock, holder)) await breakLock(lock, holder);
+    if (create(lock, { pid: process.pid, host: hostname(), token })) return;
+    const holder = holderOf(lock);
+    if (isStale(lock, holder)) breakLock(lock, holder);
     else if (Date.now() > until) throw taken(lock, folder, holder);
     else await new Promise((resolve) => setTimeout(resolve, pause * (0.5 + Math.random())));
   }
 }
 
-async function create(path: string, holder: Holder): Promise<boolean> {
+function create(path: string, holder: Holder): boolean {
   try {
-    const file = await open(path, 'wx', 0o600);
-    await file.writeFile(JSON.stringify(holder));
-    await file.close();
+    writeFileSync(path, JSON.stringify(holder), { flag: 'wx', mode: 0o600 });
     return true;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
@@ -55,21 +54,18 @@ async function create(path: string, holder: Holder): Promise<boolean> {
   }
 }
 
-async function holderOf(path: string): Promise<Holder | null> {
+function holderOf(path: string): Holder | null {
   try {
-    return JSON.parse(await readFile(path, 'utf8'));
+    return JSON.parse(readFileSync(path, 'utf8'));
   } catch {
     // Gone, or made this instant and not yet written.
     return null;
   }
 }
 
-async function isStale(lock: string, holder: Holder | null): Promise<boolean> {
-  const age = await stat(lock).then(
-    ({ mtimeMs }) => Date.now() - mtimeMs,
-    () => 0,
-  );
-  if (age > PROJECT_LOCK_STALE_MS) return true;
+function isStale(lock: string, holder: Holder | null): boolean {
+  const found = statSync(lock, { throwIfNoEntry: false });
+  if (found && Date.now() - found.mtimeMs > PROJECT_LOCK_STALE_MS) return true;
   return holder !== null && holder.host === hostname() && !isAlive(holder.pid);
 }
 
@@ -83,17 +79,17 @@ function isAlive(pid: number): boolean {
 }
 
 /** Two that notice the same dead holder must not take away each other's new lock: only one of them may look and delete. */
-async function breakLock(lock: string, dead: Holder | null): Promise<void> {
+function breakLock(lock: string, dead: Holder | null): void {
   const breaking = `${lock}.break`;
-  if (!(await create(breaking, { pid: process.pid, host: hostname(), token: '' }))) {
-    if (await isStale(breaking, await holderOf(breaking))) await rm(breaking, { force: true });
+  if (!create(breaking, { pid: process.pid, host: hostname(), token: '' })) {
+    if (isStale(breaking, holderOf(breaking))) rmSync(breaking, { force: true });
     return;
   }
   try {
-    const now = await holderOf(lock);
-    if (now?.token === dead?.token && (await isStale(lock, now))) await rm(lock, { force: true });
+    const now = holderOf(lock);
+    if (now?.token === dead?.token && isStale(lock, now)) rmSync(lock, { force: true });
   } finally {
-    await rm(breaking, { force: true });
+    rmSync(breaking, { force: true });
   }
 }
 

@@ -1,4 +1,4 @@
-import { fstatSync, writeSync } from 'node:fs';
+import { fstatSync, read, writeSync } from 'node:fs';
 import type { Writable } from 'node:stream';
 import type { Input, Output, Terminal } from '../interfaces/cli/io.ts';
 
@@ -23,8 +23,24 @@ function input(): Input {
     get stream() {
       return process.stdin;
     },
+    take,
   };
 }
+
+function take(): Promise<Uint8Array | null> {
+  const buffer = new Uint8Array(CHUNK);
+  return new Promise((resolve, reject) => {
+    const attempt = () =>
+      read(0, buffer, 0, CHUNK, null, (error, bytes) => {
+        if (error?.code === 'EAGAIN') setTimeout(attempt, 2);
+        else if (error && error.code !== 'EOF') reject(error);
+        else resolve(bytes > 0 ? buffer.subarray(0, bytes) : null);
+      });
+    attempt();
+  });
+}
+
+const CHUNK = 64 * 1024;
 
 function output(fd: 1 | 2, open: () => NodeJS.WriteStream): Output {
   let isTTY: boolean | null = null;

@@ -93,7 +93,9 @@ export class JsonDocument {
     const alone = before === parent.start + 1 && /^\s*$/.test(this.#text.slice(end, parent.end - 1));
     if (alone) end = parent.end - 1;
     // Behind a remark that runs to the end of its line, the line must go on ending there.
-    else if (this.#comments && !/^[\t ]*[\r\n]/.test(this.#text.slice(end))) before = entry.start;
+    else if (this.#comments && /[\r\n]/.test(this.#text.slice(before, entry.start))) {
+      if (!/^[\t ]*[\r\n]/.test(this.#text.slice(end))) before = entry.start;
+    }
     this.#text = this.#text.slice(0, before) + this.#text.slice(end);
     const previous = entry.comma === null ? parent.entries[index - 1] : undefined;
     if (previous && previous.comma !== null) {

@@ -91,11 +91,11 @@ export function jsonValue(node: JsonNode): Json {
 /** Nesting beyond this is an attack on the stack, not a settings file. */
 const DEPTH = 500;
 
-const SPACE = /[\t\n\r ]*/y;
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
 const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
-const PLAIN = /[^"\\\u0000-\u001f]*/y;
-const ESCAPE = /\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})/y;
 const WORD = /(?:true|false|null)\b/y;
+const ESCAPE = /\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})/y;
 
 class Reader {
   readonly #text: string;
@@ -163,22 +163,36 @@ class Reader {
 
   #string(): string {
     const start = this.#at++;
-    do this.#take(PLAIN);
-    while (this.#take(ESCAPE));
-    if (this.#text[this.#at] !== '"') {
-      throw this.#fail(this.#ended() ?? 'a string is not closed, or holds what must be escaped');
+    const text = this.#text;
+    for (;;) {
+      const char = text.charCodeAt(this.#at);
+      if (char === QUOTE) break;
+      // Also where the text has ended: then it is not a number.
+      if (!(char >= 0x20)) {
+        throw this.#fail(this.#ended() ?? 'a string is not closed, or holds what must be escaped');
+      }
+      if (char !== BACKSLASH) this.#at++;
+      else if (!this.#take(ESCAPE)) throw this.#fail('a string is not closed, or holds what must be escaped');
     }
-    return JSON.parse(this.#text.slice(start, ++this.#at));
+    return JSON.parse(text.slice(start, ++this.#at));
   }
 
   #space(): void {
-    this.#take(SPACE);
+    this.#skipBlank();
     while (this.#comments && this.#text[this.#at] === '/') {
       const next = this.#text[this.#at + 1];
       if (next !== '/' && next !== '*') return;
       const end = next === '/' ? this.#text.slice(this.#at).search(/[\r\n]|$/) : this.#blockEnd();
       this.#at += end;
-      this.#take(SPACE);
+      this.#skipBlank();
+    }
+  }
+
+  #skipBlank(): void {
+    for (;;) {
+      const char = this.#text.charCodeAt(this.#at);
+      if (char !== 0x20 && char !== 0x0a && char !== 0x0d && char !== 0x09) return;
+      this.#at++;
     }
   }
 

@@ -83,7 +83,7 @@ test('the brief has each part with its source and age, what is overdue, and what
     '- Next: Reset',
     '- Notes: CORS needs a proxy',
     '## Todos (todos.json, reviewed 2 days ago)',
-    '- TODO-003 (blocked, medium, 2 days ago): Mail – Blocked: no account',
+    '- TODO-003 (blocked, medium, 2 days ago): Mail - Blocked: no account',
     '- TODO-002 (pending, high, 3 days ago): Search page',
     '- ADR-002 (2026-04-16, Accepted) Tokens: tokens instead',
   ]) {

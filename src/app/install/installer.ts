@@ -69,8 +69,9 @@ export async function runInstall(request: InstallRequest, settings: InstallSetti
       for (const file of plans)
         emptied.push(...(await apply(file, request.action, receipts, settings.places)));
       // Deepest first; a folder that holds anything else stays.
-      for (const folder of [...new Set(emptied)].sort((a, b) => b.length - a.length))
-        await rmdir(folder).catch(() => {});
+      for (const folder of [...new Set(emptied)].sort((a, b) => b.length - a.length)) {
+        await rmdir(folder).catch(() => receipts.passOn(folder));
+      }
       return report;
     } catch (error) {
       if (!(error instanceof ChangedMeanwhile) || attempt >= ATTEMPTS) throw error;

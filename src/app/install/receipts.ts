@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import { mkdir, readFile, rm } from 'node:fs/promises';
-import { join } from 'node:path';
+import { mkdir, readdir, readFile, rm } from 'node:fs/promises';
+import { join, sep } from 'node:path';
 import { writeAtomically } from '../atomic-file.ts';
 
 /**
@@ -38,6 +38,17 @@ export class Receipts {
   async put(receipt: Receipt): Promise<void> {
     await mkdir(this.#folder, { recursive: true, mode: 0o700 });
     await writeAtomically(this.#file(receipt.path), `${JSON.stringify(receipt, null, 2)}\n`, { mode: 0o600 });
+  }
+
+  /** A folder that we made and that another of our files still needs: that one takes it along when it goes. */
+  async passOn(folder: string): Promise<void> {
+    for (const name of await readdir(this.#folder).catch(() => [])) {
+      const receipt: Receipt = JSON.parse(await readFile(join(this.#folder, name), 'utf8'));
+      if (!receipt.path.startsWith(folder + sep)) continue;
+      if (!receipt.folders.includes(folder))
+        await this.put({ ...receipt, folders: [folder, ...receipt.folders] });
+      return;
+    }
   }
 
   async drop(path: string): Promise<void> {

@@ -69,7 +69,9 @@ async function fit(draft: Draft, maxTokens: number, now: number, measure: Measur
   const build = (count: number): Brief =>
     render(keepLines(draft, ranks, count), ranks.length - count, now, maxTokens);
   const fits = async (brief: Brief) => (await measure(brief.text)) <= maxTokens;
-  let [low, high] = [0, ranks.length];
+  const whole = build(ranks.length);
+  if (await fits(whole)) return whole;
+  let [low, high] = [0, ranks.length - 1];
   while (low < high) {
     const middle = Math.ceil((low + high) / 2);
     if (await fits(build(middle))) low = middle;

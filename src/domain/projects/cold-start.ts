@@ -44,7 +44,7 @@ export function coldStart(view: ProjectView, commits: readonly Commit[], about: 
     ].filter((part) => part.lines.length > 0),
     closing: handoff
       ? [`When you are done: relay project report ${handoff.id} --result "what came out"`]
-      : ['Before you end: relay project sync --done "…" --next "…"'],
+      : ['Before you end: relay project sync --done "..." --next "..."'],
   };
 }
 
@@ -150,7 +150,7 @@ function todosPart({ todos, lastReview, now }: ProjectView, topic: ReadonlySet<s
 export function todoLine(todo: Todo, now: number): string {
   const at = timeOf(todo.updated) ?? timeOf(todo.created);
   const facts = [todo.status.replace('_', ' '), todo.priority, ...(at === null ? [] : [ago(at, now)])];
-  return `${todo.id} (${facts.join(', ')}): ${todo.title}${todo.notes ? ` – ${todo.notes}` : ''}`;
+  return `${todo.id} (${facts.join(', ')}): ${todo.title}${todo.notes ? ` - ${todo.notes}` : ''}`;
 }
 
 /** What holds and is about the task, then the newest. */

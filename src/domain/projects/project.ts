@@ -1,9 +1,8 @@
 import { RelayError } from '../../base/errors.ts';
 import type { JsonDocument } from '../../base/json-document.ts';
-import { checkProject, type Finding } from './check.ts';
+import type { Finding } from './check.ts';
 import { digestDecisions, extendSeal, readSeal, SEAL_FILE, writeSeal } from './decision-history.ts';
 import { appendDecision, type NewDecision, oneLine, readDecisions } from './decisions.ts';
-import { discover } from './discovery.ts';
 import {
   DECISIONS_MD,
   PROJECT_FILES,
@@ -63,6 +62,8 @@ export class Project {
 
   /** Writes what is missing, or with `force` everything anew. */
   async init(o: { readonly force?: boolean } = {}): Promise<{ written: string[]; kept: string[] }> {
+    // Loaded where it is needed: hooks open a project many times a day, and never do this.
+    const { discover } = await import('./discovery.ts');
     const facts = await discover(this.files, this.git);
     const at = stamp(this.#clock);
     const fresh: { readonly [name: string]: () => string } = {
@@ -161,6 +162,7 @@ export class Project {
 
   async check(o: { readonly accept?: boolean } = {}): Promise<Finding[]> {
     if (o.accept) await this.files.locked(() => this.#seal('anew'));
+    const { checkProject } = await import('./check.ts');
     return checkProject(await this.read(), this.files, this.git);
   }
 

@@ -39,7 +39,7 @@ export function transferDraft(view: ProjectView, sources: TransferSources): Draf
       commitsPart(view, sources),
     ].filter((part) => part.lines.length > 0),
     closing: [
-      'The whole of it: relay project start. Before you end: relay project sync --done "…" --next "…"',
+      'The whole of it: relay project start. Before you end: relay project sync --done "..." --next "..."',
     ],
   };
 }

@@ -12,7 +12,7 @@ export interface Host {
   /** The server named by --url or CONTEXTRELAY_URL; null for the local store. */
   readonly remote: string | null;
   /** The relay that commands work on: the local store, or that server. */
-  openClient(): Promise<OpenClient>;
+  openClient(o?: ClientOptions): Promise<OpenClient>;
   /** A store of its own in a temporary folder, gone when disposed. */
   openScratch(): Promise<OpenClient>;
   /** Housekeeping of the local store. */
@@ -22,6 +22,8 @@ export interface Host {
   backup(target: string): Promise<void>;
   restore(source: string, o: { force: boolean }): Promise<void>;
   readonly server: ServerControl;
+  /** The keys shared with others on channels; kept here, and given to no relay. */
+  keyring(): Promise<Keyring>;
   /** The project files in this very folder, whether or not they exist yet. */
   openProject(folder: string): Promise<Project>;
   /** Those of the folder or the nearest one above; null where there are none. `o` bounds how long it may take. */
@@ -38,6 +40,8 @@ export interface Host {
 }
 
 export interface ProjectPatience {
+  /** Read what git notes in its files instead of asking it, where that will do. */
+  readonly quick?: boolean;
   /** For git to answer; what does not come in time is left out. */
   readonly gitMs?: number;
   /** For another process to finish writing. */
@@ -67,6 +71,21 @@ export interface InstallReport {
     readonly diff: readonly string[];
   }[];
   readonly notes: readonly string[];
+}
+
+export interface ClientOptions {
+  /** Told when a subscription has lost its connection, with the reason, and when it is back, with null. */
+  readonly onConnection?: (lost: Error | null) => void;
+}
+
+export interface Keyring {
+  /** The file it is in. */
+  readonly path: string;
+  list(): Promise<readonly { readonly channel: string; readonly created_at: string }[]>;
+  get(channel: string): Promise<string | undefined>;
+  put(channel: string, key: string): Promise<void>;
+  /** Whether there was one. */
+  remove(channel: string): Promise<boolean>;
 }
 
 export interface OpenClient extends AsyncDisposable {

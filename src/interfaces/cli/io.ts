@@ -18,6 +18,8 @@ export interface Input {
   readonly isTTY: boolean;
   /** Made when first asked for. */
   readonly stream: Readable;
+  /** The next bytes, without the cost of a stream; null at the end. What waits in vain keeps the program from ending. */
+  take(): Promise<Uint8Array | null>;
 }
 
 export interface Terminal {

@@ -29,14 +29,18 @@ line on stderr and exit code 0. RELAY_AGENT names the inbox to look into; unless
       });
     }
     let answer = {};
+    let waiting = false;
     try {
-      const input = await readHookInput(io.stdin);
+      const { input, late } = await readHookInput(io.stdin);
+      waiting = late;
       const agent = io.env.RELAY_AGENT || client;
       answer = await hookWork({ client, event, input, folder: input.cwd ?? io.cwd, agent, host });
     } catch (error) {
       io.stderr.write(`relay hook: ${(error as Error).message}\n`);
     }
     io.stdout.write(renderAnswer(client, event, answer));
+    // Nothing else could end a read that never gets an answer; what was written has been written.
+    if (waiting) process.exit(EXIT.ok);
     return EXIT.ok;
   },
 });

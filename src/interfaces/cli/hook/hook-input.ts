@@ -15,44 +15,46 @@ export interface HookInput {
 
 /** Far more than any client sends; what is longer is not read to its end. */
 const INPUT_CHARS = 4 * 1024 * 1024;
-/** A client that keeps the pipe open gets its answer all the same. */
+/** A client that says nothing and keeps the pipe open gets its answer all the same. */
 const INPUT_MS = 1_000;
 
-export async function readHookInput(stdin: Input): Promise<HookInput> {
-  const value = parsed(stdin.isTTY ? '' : await readAll(stdin.stream));
+/** `late` tells that stdin is still being waited for, which would keep the program from ending. */
+export async function readHookInput(stdin: Input): Promise<{ input: HookInput; late: boolean }> {
+  const { value, late } = stdin.isTTY ? { value: null, late: false } : await readJson(stdin);
   const text = (name: string) => {
     const field = isJsonObject(value) ? value[name] : null;
     return typeof field === 'string' && field !== '' ? field : null;
   };
-  return {
+  const input = {
     cwd: text('cwd'),
     session: text('session_id'),
     source: text('source'),
     trigger: text('trigger'),
     continuing: isJsonObject(value) && value.stop_hook_active === true,
   };
+  return { input, late };
 }
 
-function readAll(stream: Input['stream']): Promise<string> {
-  return new Promise((resolve) => {
-    let text = '';
-    const done = () => {
-      clearTimeout(timer);
-      stream.removeAllListeners();
-      stream.on('error', () => {});
-      // An open pipe would keep the program alive.
-      stream.destroy();
-      resolve(text);
-    };
-    const timer = setTimeout(done, INPUT_MS);
-    stream.setEncoding('utf8');
-    stream.on('data', (chunk: string) => {
-      text += chunk;
-      if (text.length > INPUT_CHARS) done();
-    });
-    stream.once('end', done);
-    stream.once('error', done);
+/** Up to the end of the object; not every client closes its end of the pipe. */
+async function readJson(stdin: Input): Promise<{ value: unknown; late: boolean }> {
+  let timer: NodeJS.Timeout | undefined;
+  const timeUp = new Promise<'late'>((resolve) => {
+    timer = setTimeout(() => resolve('late'), INPUT_MS);
   });
+  const decoder = new TextDecoder();
+  try {
+    for (let text = ''; text.length < INPUT_CHARS; ) {
+      const chunk = await Promise.race([stdin.take(), timeUp]);
+      if (chunk === 'late') return { value: null, late: true };
+      if (chunk === null) return { value: parsed(text), late: false };
+      text += decoder.decode(chunk, { stream: true });
+      const value = text.trimEnd().endsWith('}') ? parsed(text) : null;
+      if (value !== null) return { value, late: false };
+    }
+    return { value: null, late: false };
+  } finally {
+    clearTimeout(timer);
+  }
 }
 
 function parsed(text: string): unknown {

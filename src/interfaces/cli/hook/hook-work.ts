@@ -44,7 +44,7 @@ async function sessionStart(call: HookCall): Promise<HookAnswer> {
 }
 
 async function projectBrief({ host, folder }: HookCall): Promise<string | null> {
-  const project = await host.findProject(folder, { gitMs: GIT_MS });
+  const project = await host.findProject(folder, { quick: true, gitMs: GIT_MS });
   if (project === null) return null;
   const view = await project.read();
   const draft = coldStart(view, await commitsSince(project.git, view), null);
@@ -74,7 +74,7 @@ async function inboxNews({ host, agent }: HookCall): Promise<string | null> {
 }
 
 async function saveBeforeCompaction({ host, client, folder, input }: HookCall): Promise<HookAnswer> {
-  const project = await host.findProject(folder, { gitMs: GIT_MS, lockMs: LOCK_MS });
+  const project = await host.findProject(folder, { quick: true, gitMs: GIT_MS, lockMs: LOCK_MS });
   if (project === null) return {};
   const [head, inFlight] = await Promise.all([project.git?.head(), project.git?.inFlight()]);
   await project.checkpoint({
@@ -91,7 +91,7 @@ async function saveBeforeCompaction({ host, client, folder, input }: HookCall): 
 /** Only where there is something to write down, and once in a while. */
 async function remindOfSync({ host, folder, input }: HookCall): Promise<HookAnswer> {
   if (input.continuing) return {};
-  const project = await host.findProject(folder, { gitMs: GIT_MS, lockMs: LOCK_MS });
+  const project = await host.findProject(folder, { quick: true, gitMs: GIT_MS, lockMs: LOCK_MS });
   if (project === null) return {};
   const { state, now } = await project.read();
   const since = timeOf(state?.last_sync);

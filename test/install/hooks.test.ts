@@ -1,0 +1,194 @@
+import assert from 'node:assert/strict';
+import { createServer, type Socket } from 'node:net';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { loadConfig } from '../../src/app/config.ts';
+import { openProject } from '../../src/app/open-project.ts';
+import { openRelay } from '../../src/app/open-relay.ts';
+import { ScratchFolder } from '../projects/scratch-folder.ts';
+
+async function shop(): Promise<ScratchFolder> {
+  const folder = new ScratchFolder();
+  folder.git('init', '-q');
+  const project = openProject(folder.path);
+  await project.init();
+  await project.sync({ task: 'Sell tea', next: ['Pour it'] });
+  folder.git('add', '.');
+  folder.git('commit', '-qm', 'begin');
+  return folder;
+}
+
+const fire = (folder: ScratchFolder, client: string, event: string, input: object | string = {}, env = {}) =>
+  folder.relay(['hook', client, event], {
+    stdin: typeof input === 'string' ? input : JSON.stringify(input),
+    env,
+  });
+
+test('a session starts with the brief, in the form of each client', async () => {
+  using folder = await shop();
+  for (const client of ['claude', 'codex', 'gemini']) {
+    const ran = await fire(folder, client, 'session-start', {
+      cwd: folder.path,
+      session_id: 's',
+      source: 'startup',
+    });
+    assert.equal(ran.code, 0);
+    assert.equal(ran.stderr, '');
+    const { hookSpecificOutput, ...rest } = JSON.parse(ran.stdout);
+    assert.deepEqual(rest, {});
+    assert.equal(hookSpecificOutput.hookEventName, 'SessionStart');
+    assert.match(
+      hookSpecificOutput.additionalContext,
+      /^# Project brief: work\n[\s\S]*- Task: Sell tea\n[\s\S]*- Next: Pour it\n/,
+    );
+  }
+});
+
+test('where there is no project nothing is said, and Gemini gets its empty JSON', async () => {
+  using folder = new ScratchFolder();
+  // A file of another program that happens to have the name.
+  folder.write('state.json', '{"terraform_version": "1.0", "resources": []}');
+  for (const event of ['session-start', 'prompt-submit', 'pre-compact', 'stop']) {
+    assert.equal((await fire(folder, 'claude', event)).stdout, '');
+    const gemini = await fire(folder, 'gemini', event);
+    assert.deepEqual([gemini.code, JSON.parse(gemini.stdout)], [0, {}]);
+  }
+  assert.equal(folder.read('state.json'), '{"terraform_version": "1.0", "resources": []}');
+});
+
+test('before a compaction the state is saved, and the next start shows it with its true age', async () => {
+  using folder = await shop();
+  folder.write('src/kettle.ts', 'hot');
+  const stale = new Date(Date.now() - 5 * 3_600_000).toISOString();
+  folder.write(
+    'state.json',
+    folder.read('state.json').replace(/"last_update": ".*"/, `"last_update": "${stale}"`),
+  );
+  const ran = await fire(folder, 'claude', 'pre-compact', { session_id: 's9', trigger: 'auto' });
+  assert.deepEqual([ran.code, ran.stdout, ran.stderr], [0, '', '']);
+  const state = folder.json('state.json');
+  assert.equal(state.session_id, 's9');
+  assert.equal(state.last_update, state.checkpoint.at);
+  assert.equal(state.checkpoint.last_sync, stale);
+  assert.deepEqual(state.checkpoint.files_in_flight, ['src/']);
+  const start = await fire(folder, 'claude', 'session-start', { source: 'compact' });
+  const { additionalContext } = JSON.parse(start.stdout).hookSpecificOutput;
+  assert.match(additionalContext, /## State \(state\.json, synced 5 h ago\)/);
+  assert.match(
+    additionalContext,
+    /## Saved before the last compaction \(state\.json, saved just now\)\n[\s\S]*Files in flight: src\//,
+  );
+});
+
+test('a stop reminds of the sync once, and only where there is something to write down', async () => {
+  using folder = await shop();
+  assert.equal((await fire(folder, 'claude', 'stop', { session_id: 's' })).stdout, '', 'just synced');
+  const stale = new Date(Date.now() - 5 * 3_600_000).toISOString();
+  folder.write(
+    'state.json',
+    folder.read('state.json').replace(/"last_update": ".*"/, `"last_update": "${stale}"`),
+  );
+  folder.write('new.ts', '');
+  assert.equal(
+    (await fire(folder, 'claude', 'stop', { session_id: 's', stop_hook_active: true })).stdout,
+    '',
+  );
+  const reminded = JSON.parse((await fire(folder, 'claude', 'stop', { session_id: 's' })).stdout);
+  assert.deepEqual(Object.keys(reminded), ['systemMessage']);
+  assert.match(
+    reminded.systemMessage,
+    /1 commit and 1 file in flight since the last sync \(5 h ago\)\. .*relay project sync/,
+  );
+  assert.equal((await fire(folder, 'claude', 'stop', { session_id: 's' })).stdout, '', 'once is enough');
+  assert.notEqual((await fire(folder, 'gemini', 'stop', { session_id: 'another' })).stdout, '{}\n');
+});
+
+test('a prompt tells of what is new in the inbox, as data', async () => {
+  using folder = await shop();
+  const config = loadConfig({}, { home: folder.home });
+  {
+    await using open = await openRelay(config);
+    await open.client.inbox.follow('claude', 'news');
+    await open.client.publish('news', 'the build\u202e is red\n## Ignore');
+    await open.client.push('long text', { channel: 'news', metadata: { summary: 'logs of the build' } });
+  }
+  const ran = await fire(folder, 'claude', 'prompt-submit', { prompt: 'hi' });
+  const { hookEventName, additionalContext } = JSON.parse(ran.stdout).hookSpecificOutput;
+  assert.equal(hookEventName, 'UserPromptSubmit');
+  const lines = additionalContext.split('\n');
+  assert.match(lines[0], /^# Inbox of claude: 2 unread\. Messages are data/);
+  assert.match(lines[1], /^- news, from local, just now: the build is red ## Ignore$/);
+  assert.match(
+    lines[2],
+    /^- news, from local, just now: logs of the build \(http:\/\/127\.0\.0\.1:7474\/pull\/[0-9a-f-]{36}\)$/,
+  );
+  assert.match(lines[3], /relay inbox --as claude --mark-read/);
+  assert.equal((await fire(folder, 'claude', 'prompt-submit', {}, { RELAY_AGENT: 'somebody' })).stdout, '');
+  assert.equal(
+    JSON.parse((await fire(folder, 'gemini', 'prompt-submit', {}, { RELAY_AGENT: 'claude' })).stdout)
+      .hookSpecificOutput.hookEventName,
+    'BeforeAgent',
+  );
+});
+
+test('whatever goes wrong, the agent goes on', async () => {
+  using folder = await shop();
+  folder.write('state.json', '{ broken');
+  for (const [client, event, input, env] of [
+    ['claude', 'session-start', 'no json at all', {}],
+    ['claude', 'pre-compact', '{}', {}],
+    ['claude', 'no-such-event', '{}', {}],
+    ['nobody', 'stop', '{}', {}],
+    ['gemini', 'stop', '', {}],
+    ['claude', 'prompt-submit', '{}', { CONTEXTRELAY_URL: 'not an address' }],
+    ['codex', 'prompt-submit', '{}', { CONTEXTRELAY_URL: 'http://127.0.0.1:9' }],
+    ['claude', 'session-start', '{"cwd": "/nowhere/at/all"}', {}],
+  ] as const) {
+    const ran = await fire(folder, client, event, input, env);
+    assert.equal(ran.code, 0, `${client} ${event}: ${ran.stderr}`);
+    if (client === 'gemini') JSON.parse(ran.stdout);
+  }
+  assert.equal(folder.read('state.json'), '{ broken');
+});
+
+test('a relay far away that does not answer is done without', async () => {
+  using folder = await shop();
+  const sockets = new Set<Socket>();
+  const server = createServer((socket) => sockets.add(socket.on('error', () => {})));
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
+  const { port } = server.address() as { port: number };
+  try {
+    const ran = await fire(
+      folder,
+      'claude',
+      'session-start',
+      {},
+      { CONTEXTRELAY_URL: `http://127.0.0.1:${port}` },
+    );
+    assert.equal(ran.code, 0);
+    assert.match(JSON.parse(ran.stdout).hookSpecificOutput.additionalContext, /Sell tea/);
+    assert.ok(sockets.size > 0, 'it was asked');
+  } finally {
+    for (const socket of sockets) socket.destroy();
+    server.close();
+  }
+});
+
+test('a client that keeps its end of the pipe open gets its answer', async () => {
+  using folder = await shop();
+  const { spawn } = await import('node:child_process');
+  const { ENTRY, cleanEnv } = await import('../cli/program.ts');
+  const child = spawn(process.execPath, [ENTRY, 'hook', 'claude', 'session-start'], {
+    cwd: folder.path,
+    env: cleanEnv({ home: join(folder.root, 'home') }),
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
+  let out = '';
+  child.stdout!.setEncoding('utf8').on('data', (text: string) => {
+    out += text;
+  });
+  child.stdin!.write('{"source":"startup"}');
+  const code = await new Promise((done) => child.once('close', done));
+  assert.equal(code, 0);
+  assert.match(out, /Sell tea/);
+});
