@@ -55,6 +55,7 @@ function metadata(values) {
 }
 
 async function load() {
+  if (key && !crypto.subtle) return say('Browsers decrypt only on https:// or on this machine. Use: relay pull', true);
   at('show').hidden = true;
   say('Fetching…');
   const response = await fetch(path + '?raw=1', { headers: { Accept: 'application/octet-stream' } });

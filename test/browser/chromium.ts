@@ -1,0 +1,22 @@
+import { existsSync } from 'node:fs';
+import { type Browser, chromium } from 'playwright-core';
+
+const EXECUTABLES = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
+const found = EXECUTABLES.find((path) => existsSync(path));
+
+/** Why there is no browser to test with; false where there is one. For `test(name, { skip: noBrowser }, …)`. */
+export const noBrowser: string | false = found ? false : 'there is no Chromium on this machine';
+
+/** A real browser that talks to nobody but the page under test. */
+export function openBrowser(): Promise<Browser> {
+  return chromium.launch({
+    executablePath: found!,
+    args: [
+      '--no-sandbox',
+      '--disable-gpu',
+      '--disable-background-networking',
+      '--disable-component-update',
+      '--disable-sync',
+    ],
+  });
+}
