@@ -1,8 +1,8 @@
+import { isUtf8 } from 'node:buffer';
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { RelayError } from '../base/errors.ts';
 import { PROJECT_FILE_BYTES } from '../base/limits.ts';
-import { decodeUtf8 } from '../base/utf8.ts';
 import { type FileText, LOCAL_FOLDER, type ProjectFiles } from '../domain/projects/files.ts';
 import { writeAtomically } from './atomic-file.ts';
 import { withFileLock } from './project-lock.ts';
@@ -45,7 +45,7 @@ export function projectFiles(folder: string, o: { readonly lockMs?: number } = {
 
 /** At once: these files are small, and a thread that reads them would take longer to begin. */
 function readText(path: string, name: string): FileText | null {
-  let bytes: Uint8Array;
+  let bytes: Buffer;
   let modifiedAt: number;
   try {
     const found = statSync(path);
@@ -65,11 +65,10 @@ function readText(path: string, name: string): FileText | null {
       throw new RelayError('failed', { what: `${name} is a folder.`, hint: 'Move it away.' });
     throw error;
   }
-  const text = decodeUtf8(bytes);
-  if (text === null) {
+  if (!isUtf8(bytes)) {
     throw new RelayError('bad_file', { file: name, what: 'it is not UTF-8', ...firstBadByte(bytes) });
   }
-  return { text, modifiedAt };
+  return { text: bytes.toString(), modifiedAt };
 }
 
 function firstBadByte(bytes: Uint8Array): { line: number; column: number } {

@@ -7,7 +7,9 @@ export function relevance(about: ReadonlySet<string>, text: string): number {
 
 /** `authentication` and `authenticate` meet in their first letters; short words and fillers do not count. */
 export function stems(text: string): Set<string> {
-  const words = text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? [];
+  // The classes of Unicode take milliseconds to prepare, and most texts need none of them.
+  const pattern = /[^\x00-\x7f]/.test(text) ? /[\p{L}\p{N}]+/gu : /[a-z0-9]+/g;
+  const words = text.toLowerCase().match(pattern) ?? [];
   return new Set(
     words
       .filter((word) => (word.length > 3 || /[^a-z]/.test(word)) && !FILLERS.has(word))

@@ -71,10 +71,18 @@ function scalar(schema: Schema, value: unknown, say: (what: string) => void): vo
   if (schema.const !== undefined && value !== schema.const) say(`must be "${schema.const}", not ${shown}`);
   if (typeof value !== 'string') return;
   if (schema.minLength !== undefined && value.length < schema.minLength) say('must not be empty');
-  if (schema.pattern && !new RegExp(schema.pattern, 'u').test(value)) {
+  if (schema.pattern && !patternOf(schema.pattern).test(value)) {
     say(`must look like ${schema.pattern}, not ${shown}`);
   }
   if (schema.format === 'date-time' && timeOf(value) === null) say(`must be a date and time, not ${shown}`);
+}
+
+const patterns = new Map<string, RegExp>();
+
+function patternOf(source: string): RegExp {
+  const pattern = patterns.get(source) ?? new RegExp(source);
+  patterns.set(source, pattern);
+  return pattern;
 }
 
 function typeOf(node: JsonNode): TypeName {

@@ -28,7 +28,7 @@ const MESSAGES_TOLD = 5;
 export async function hookWork(call: HookCall): Promise<HookAnswer> {
   switch (call.event) {
     case 'session-start':
-      return sessionStart(call);
+      return { context: (await projectBrief(call)) ?? undefined };
     case 'prompt-submit':
       return { context: (await inboxNews(call)) ?? undefined };
     case 'pre-compact':
@@ -36,11 +36,6 @@ export async function hookWork(call: HookCall): Promise<HookAnswer> {
     case 'stop':
       return remindOfSync(call);
   }
-}
-
-async function sessionStart(call: HookCall): Promise<HookAnswer> {
-  const [brief, news] = await Promise.all([projectBrief(call), inboxNews(call)]);
-  return { context: [brief, news].filter(Boolean).join('\n') || undefined };
 }
 
 async function projectBrief({ host, folder }: HookCall): Promise<string | null> {
