@@ -28,9 +28,10 @@ export function makeHost(globals: Globals, env: Environment): Host {
     get server() {
       return serverControl(config(), env);
     },
-    openClient: async () => (await import('./open-relay.ts')).openRelay(config()),
+    openClient: async (o) => (await import('./open-relay.ts')).openRelay(config(), o),
     openScratch: async () => (await import('./scratch.ts')).openScratch(config()),
     openStore: async () => (await import('./open-engine.ts')).openEngine(config(), 'cli'),
+    keyring: async () => (await import('./keyring.ts')).openKeyring(config().home),
     countTokens: async (text) => (await import('./token-counter.ts')).ownTokenCounter.count(text),
     backup: async (target) => (await import('./keep-safe.ts')).backup(config(), target),
     restore: async (source, o) => (await import('./keep-safe.ts')).restore(config(), source, o),

@@ -2,7 +2,7 @@ import { isRelayError } from '../base/errors.ts';
 import { type PointerRef, parsePointer, pointerUrl } from '../base/pointer-url.ts';
 import { LOCAL_CALLER } from '../domain/caller.ts';
 import type { Relay } from '../domain/relay.ts';
-import type { OpenClient } from '../interfaces/cli/host.ts';
+import type { ClientOptions, OpenClient } from '../interfaces/cli/host.ts';
 import { ContextRelay } from '../sdk/context-relay.ts';
 import { HttpRelay } from '../sdk/http-relay.ts';
 import type { Config } from './config.ts';
@@ -11,15 +11,15 @@ import { runningServer } from './pid-file.ts';
 import { ownTokenCounter } from './token-counter.ts';
 
 /** The relay a command works on: behind HTTP where a server is named, else on the local store, with no daemon. */
-export async function openRelay(config: Config): Promise<OpenClient> {
-  return config.remote === null ? onStore(config) : overHttp(config, config.remote);
+export async function openRelay(config: Config, o: ClientOptions = {}): Promise<OpenClient> {
+  return config.remote === null ? onStore(config) : overHttp(config, config.remote, o);
 }
 
-function overHttp(config: Config, remote: string): OpenClient {
-  const connection = { baseUrl: remote, apiKey: config.apiKey ?? undefined };
+function overHttp(config: Config, remote: string, o: ClientOptions): OpenClient {
+  const connection = { baseUrl: remote, apiKey: config.apiKey ?? undefined, ...o };
   return {
     relay: new HttpRelay(connection),
-    client: new ContextRelay({ ...connection, counter: ownTokenCounter }),
+    client: new ContextRelay({ ...connection, counter: ownTokenCounter, channelKeys: channelKeys(config) }),
     remote,
     resolve: async (url) => url,
     [Symbol.asyncDispose]: async () => {},
@@ -31,7 +31,12 @@ async function onStore(config: Config): Promise<OpenClient> {
   const served = runningServer(config.home)?.url;
   const base = config.publicUrlChosen ? config.publicUrl : (served ?? config.publicUrl);
   const relay = house.relay(LOCAL_CALLER, base);
-  const client = new ContextRelay({ relay, ownBases: [STORE], counter: ownTokenCounter });
+  const client = new ContextRelay({
+    relay,
+    ownBases: [STORE],
+    counter: ownTokenCounter,
+    channelKeys: channelKeys(config),
+  });
   return {
     relay,
     client,
@@ -39,6 +44,11 @@ async function onStore(config: Config): Promise<OpenClient> {
     resolve: (url) => resolve(url, relay, [config.publicUrl, ...(served ? [served] : [])]),
     [Symbol.asyncDispose]: open[Symbol.asyncDispose],
   };
+}
+
+/** Looked up when a channel is pushed to encrypted or subscribed to, and not before. */
+function channelKeys(config: Config): (channel: string) => Promise<string | undefined> {
+  return async (channel) => (await import('./keyring.ts')).openKeyring(config.home).get(channel);
 }
 
 /** Stands for the local store in a pointer; no name server will ever know it. */

@@ -22,6 +22,10 @@ export function generateFernetKey(env: Env): string {
   return toBase64Url(env.randomBytes(KEY_BYTES), { padding: true });
 }
 
+export function isFernetKey(text: string): boolean {
+  return fromBase64Url(text)?.length === KEY_BYTES;
+}
+
 /** `now` in ms. The token is ASCII. */
 export async function fernetEncrypt(
   key: string,
