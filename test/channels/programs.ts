@@ -1,0 +1,66 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { cleanEnv, ENTRY } from '../cli/program.ts';
+
+/** A program that goes on until it is told to stop; gone when disposed. */
+export interface Running extends AsyncDisposable {
+  readonly child: ChildProcess;
+  /** All that it has said so far. */
+  readonly output: () => string;
+  /** Waits until it has said that, and gives what matched. */
+  said(pattern: RegExp): Promise<RegExpExecArray>;
+  readonly ended: Promise<number | null>;
+}
+
+export function start(
+  args: readonly string[],
+  o: { home: string; env?: Record<string, string>; entry?: string },
+): Running {
+  const child = spawn(process.execPath, [o.entry ?? ENTRY, ...args], {
+    env: cleanEnv(o),
+    cwd: o.home,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let output = '';
+  let wake = () => {};
+  for (const stream of [child.stdout!, child.stderr!]) {
+    stream.setEncoding('utf8').on('data', (text: string) => {
+      output += text;
+      wake();
+    });
+  }
+  const ended = new Promise<number | null>((resolve) => {
+    child.once('close', (code) => {
+      resolve(code);
+      wake();
+    });
+  });
+  return {
+    child,
+    output: () => output,
+    ended,
+    async said(pattern) {
+      for (;;) {
+        const match = pattern.exec(output);
+        if (match) return match;
+        if (child.exitCode !== null || child.signalCode !== null) throw new Error(`it ended:\n${output}`);
+        await new Promise<void>((resolve) => {
+          wake = resolve;
+        });
+      }
+    },
+    async [Symbol.asyncDispose]() {
+      if (child.exitCode === null && child.signalCode === null) child.kill('SIGKILL');
+      await ended;
+    },
+  };
+}
+
+/** `relay up` on a free port, or on the one given. */
+export async function serve(
+  home: string,
+  o: { port?: number; env?: Record<string, string> } = {},
+): Promise<Running & { url: string }> {
+  const running = start(['up', '--port', String(o.port ?? 0)], { home, env: o.env });
+  const url = (await running.said(/listening on (http:\S+)/))[1]!;
+  return { ...running, url };
+}
