@@ -34,6 +34,7 @@ test('without a file everything has its default', () => {
     publicUrlChosen: false,
     durability: 'power',
     allowedHosts: [],
+    channels: { retentionMs: 86_400_000, messages: 10_000, leaseMs: 30_000 },
     remote: null,
     apiKey: null,
     logFile: null,

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { RelayError } from '../base/errors.ts';
 import { isJsonObject } from '../base/json.ts';
+import { CHANNEL_MESSAGES, CHANNEL_RETENTION_MS, LEASE_MS } from '../base/limits.ts';
 import { findHome } from './home.ts';
 
 export type Environment = { readonly [name: string]: string | undefined };
@@ -41,6 +42,24 @@ export const OPTIONS = {
     read: list,
     help: 'further Host names the server answers to, such as the name of a proxy in front of it',
   },
+  channel_retention: {
+    env: 'RELAY_CHANNEL_RETENTION',
+    default: CHANNEL_RETENTION_MS / 1000,
+    read: atLeast(1),
+    help: 'seconds that channels keep their messages',
+  },
+  channel_messages: {
+    env: 'RELAY_CHANNEL_MESSAGES',
+    default: CHANNEL_MESSAGES,
+    read: atLeast(1),
+    help: 'messages that a channel keeps, about; work that a group has not done is kept beyond it',
+  },
+  group_lease: {
+    env: 'RELAY_GROUP_LEASE',
+    default: LEASE_MS / 1000,
+    read: atLeast(1),
+    help: 'seconds that a member of a group has for a message before another gets it',
+  },
 } as const satisfies { [key: string]: Option };
 
 interface Option {
@@ -61,6 +80,11 @@ export interface Config {
   readonly publicUrlChosen: boolean;
   readonly durability: 'power' | 'process';
   readonly allowedHosts: readonly string[];
+  readonly channels: {
+    readonly retentionMs: number;
+    readonly messages: number;
+    readonly leaseMs: number;
+  };
   /** The server to talk to instead of the local store. */
   readonly remote: string | null;
   readonly apiKey: string | null;
@@ -108,6 +132,11 @@ export function loadConfig(env: Environment, flags: { home?: string; url?: strin
     publicUrlChosen: publicUrl !== null,
     durability: option('durability'),
     allowedHosts: option('allowed_hosts'),
+    channels: {
+      retentionMs: option('channel_retention') * 1000,
+      messages: option('channel_messages'),
+      leaseMs: option('group_lease') * 1000,
+    },
     remote: remoteUrl(flags.url, env.CONTEXTRELAY_URL),
     apiKey: env.CONTEXTRELAY_API_KEY || null,
     logFile: env.RELAY_LOG_FILE || null,
@@ -173,6 +202,14 @@ function url(value: unknown): string {
     throw new Error('it must be the address alone, without ?, # or a user name.');
   }
   return parsed.origin + parsed.pathname.replace(/\/+$/, '');
+}
+
+function atLeast(least: number): (value: unknown) => number {
+  return (value) => {
+    const number = typeof value === 'string' && /^\d+$/.test(value) ? Number(value) : value;
+    if (typeof number === 'number' && Number.isSafeInteger(number) && number >= least) return number;
+    throw new Error(`it must be a whole number from ${least} up, not ${JSON.stringify(value)}.`);
+  };
 }
 
 function oneOf<const T extends string>(...words: T[]): (value: unknown) => T {

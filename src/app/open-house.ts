@@ -14,7 +14,7 @@ export async function openHouse(config: Config, role: 'server' | 'cli'): Promise
   const engine = await openEngine(config, role);
   const thread = role === 'server' ? new ThreadTokenCounter() : null;
   const tokens: TokenCounter = thread ?? ownTokenCounter;
-  const house = new House({ engine, env: systemEnv, tokens });
+  const house = new House({ engine, env: systemEnv, tokens }, { channels: config.channels });
   return {
     house,
     [Symbol.asyncDispose]: async () => {
