@@ -1,3 +1,4 @@
+import { harmless } from './harmless.ts';
 import { plainLine } from './plain-line.ts';
 import { ago } from './times.ts';
 import { tokensAtMost } from './token-bound.ts';
@@ -58,29 +59,56 @@ export async function boundedBrief(
   now: number,
   count?: (text: string) => Promise<number>,
 ): Promise<BoundedBrief> {
-  const quick = await fit(draft, maxTokens, now, tokensAtMost);
-  if (quick.omitted === 0 || !count) return { ...quick, tokens: { at_most: tokensAtMost(quick.text) } };
-  const exact = await fit(draft, maxTokens, now, count);
-  return { ...exact, tokens: { counted: await count(exact.text) } };
+  const safe = await defused(draft);
+  const quick = await fit(safe, maxTokens, now, tokensAtMost);
+  if (quick.brief.omitted === 0 || !count) return { ...quick.brief, tokens: { at_most: quick.cost } };
+  const exact = await fit(safe, maxTokens, now, count);
+  return { ...exact.brief, tokens: { counted: exact.cost } };
 }
 
-async function fit(draft: Draft, maxTokens: number, now: number, measure: Measure): Promise<Brief> {
+/** Every word that comes from a file goes through here; the words of the frame are ours. */
+async function defused(draft: Draft): Promise<Draft> {
+  const texts = [
+    draft.title,
+    ...draft.warnings,
+    ...draft.parts.flatMap((part) => part.lines.map(({ text }) => text)),
+  ];
+  const safe = [...(await harmless(texts.map((text) => plainLine(text))))];
+  const next = () => safe.shift()!;
+  return {
+    ...draft,
+    title: next(),
+    warnings: draft.warnings.map(next),
+    parts: draft.parts.map((part) => ({
+      ...part,
+      lines: part.lines.map((line) => ({ ...line, text: next() })),
+    })),
+  };
+}
+
+interface Fitted {
+  readonly brief: Brief;
+  readonly cost: number;
+}
+
+async function fit(draft: Draft, maxTokens: number, now: number, measure: Measure): Promise<Fitted> {
   const ranks = draft.parts.flatMap((part) => part.lines.map(({ rank }) => rank)).sort((a, b) => a - b);
-  const build = (count: number): Brief =>
-    render(keepLines(draft, ranks, count), ranks.length - count, now, maxTokens);
-  const fits = async (brief: Brief) => (await measure(brief.text)) <= maxTokens;
-  const whole = build(ranks.length);
-  if (await fits(whole)) return whole;
+  const build = async (count: number): Promise<Fitted> => {
+    const brief = render(keepLines(draft, ranks, count), ranks.length - count, now, maxTokens);
+    return { brief, cost: await measure(brief.text) };
+  };
+  const whole = await build(ranks.length);
+  if (whole.cost <= maxTokens) return whole;
   let [low, high] = [0, ranks.length - 1];
   while (low < high) {
     const middle = Math.ceil((low + high) / 2);
-    if (await fits(build(middle))) low = middle;
+    if ((await build(middle)).cost <= maxTokens) low = middle;
     else high = middle - 1;
   }
-  let brief = build(low);
+  let fitted = await build(low);
   // Tokens do not add up exactly, so the search may have stepped over a line end.
-  for (let count = low; count > 0 && !(await fits(brief)); ) brief = build(--count);
-  return (await fits(brief)) ? brief : clipped(brief, maxTokens, measure);
+  for (let count = low; count > 0 && fitted.cost > maxTokens; ) fitted = await build(--count);
+  return fitted.cost <= maxTokens ? fitted : clipped(fitted.brief, maxTokens, measure);
 }
 
 /** The `count` lines of the lowest rank; of the same rank, those that come first. */
@@ -96,15 +124,10 @@ function keepLines(draft: Draft, ranks: readonly number[], count: number): Draft
 
 function render(draft: Draft, omitted: number, now: number, maxTokens: number): Brief {
   const lines = [`# ${plainLine(draft.title, 120)}`, DATA_NOTICE];
-  if (draft.warnings.length > 0)
-    lines.push('', ...draft.warnings.map((warning) => `! ${plainLine(warning)}`));
+  if (draft.warnings.length > 0) lines.push('', ...draft.warnings.map((warning) => `! ${warning}`));
   for (const part of draft.parts) {
     const age = part.at === null ? '' : `, ${part.verb} ${ago(part.at, now)}`;
-    lines.push(
-      '',
-      `## ${part.title} (${part.source}${age})`,
-      ...part.lines.map(({ text }) => `- ${plainLine(text)}`),
-    );
+    lines.push('', `## ${part.title} (${part.source}${age})`, ...part.lines.map(({ text }) => `- ${text}`));
   }
   if (omitted > 0)
     lines.push('', `(${omitted} lines left out to stay within ${maxTokens} tokens; the files have them.)`);
@@ -113,10 +136,13 @@ function render(draft: Draft, omitted: number, now: number, maxTokens: number): 
 }
 
 /** Not even the frame fits: as much of it as does, cut between lines, then within the last one. */
-async function clipped(brief: Brief, maxTokens: number, measure: Measure): Promise<Brief> {
+async function clipped(brief: Brief, maxTokens: number, measure: Measure): Promise<Fitted> {
   let text = brief.text;
-  while ((await measure(text)) > maxTokens && text.includes('\n'))
-    text = text.slice(0, text.lastIndexOf('\n'));
-  while ((await measure(text)) > maxTokens) text = text.slice(0, Math.floor(text.length * 0.9));
-  return { ...brief, text };
+  for (;;) {
+    const cost = await measure(text);
+    if (cost <= maxTokens) return { brief: { ...brief, text }, cost };
+    text = text.includes('\n')
+      ? text.slice(0, text.lastIndexOf('\n'))
+      : text.slice(0, Math.floor(text.length * 0.9));
+  }
 }

@@ -14,7 +14,7 @@ export interface HookInput {
 }
 
 /** Far more than any client sends; what is longer is not read to its end. */
-const INPUT_CHARS = 4 * 1024 * 1024;
+const INPUT_BYTES = 4 * 1024 * 1024;
 /** A client that says nothing and keeps the pipe open gets its answer all the same. */
 const INPUT_MS = 1_000;
 
@@ -41,13 +41,15 @@ async function readJson(stdin: Input): Promise<{ value: unknown; late: boolean }
   const timeUp = new Promise<'late'>((resolve) => {
     timer = setTimeout(() => resolve('late'), INPUT_MS);
   });
-  const decoder = new TextDecoder();
+  const chunks: Uint8Array[] = [];
   try {
-    for (let text = ''; text.length < INPUT_CHARS; ) {
+    for (let bytes = 0; bytes < INPUT_BYTES; ) {
       const chunk = await Promise.race([stdin.take(), timeUp]);
       if (chunk === 'late') return { value: null, late: true };
+      if (chunk !== null) chunks.push(chunk);
+      const text = Buffer.concat(chunks).toString();
       if (chunk === null) return { value: parsed(text), late: false };
-      text += decoder.decode(chunk, { stream: true });
+      bytes += chunk.byteLength;
       const value = text.trimEnd().endsWith('}') ? parsed(text) : null;
       if (value !== null) return { value, late: false };
     }
