@@ -17,7 +17,7 @@ export interface Measured {
   /** Of ours and of the baseline: the median over the rounds. */
   readonly measured: number;
   readonly baseline: number;
-  readonly unit: 'ms' | '/s';
+  readonly unit: 'ms' | '/s' | 'MB';
   /** How many times slower ours is: the median over the rounds of the ratio within a round. */
   readonly ratio: number;
   /** What was compared, for a reader of the table. */

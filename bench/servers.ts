@@ -9,6 +9,7 @@ export const RELAY = join(ROOT, 'dist', 'cli', 'relay.js');
 /** A server in a process of its own, with a folder of its own that goes when it goes. */
 export interface Server extends AsyncDisposable {
   readonly url: string;
+  readonly pid: number;
   readonly folder: string;
 }
 
@@ -18,6 +19,11 @@ export function startRelay(): Promise<Server> {
 
 export function startBare(): Promise<Server> {
   return start((folder) => [join(import.meta.dirname, 'bare-server.ts'), folder]);
+}
+
+/** The least a WebSocket server can do: whatever is posted is announced to everyone. */
+export function startBareSockets(): Promise<Server> {
+  return start(() => [join(import.meta.dirname, 'bare-sockets.ts')]);
 }
 
 /** In the clone and not in /tmp, which is memory on many machines, where a sync costs nothing. */
@@ -57,7 +63,7 @@ async function start(args: (folder: string) => string[]): Promise<Server> {
       child.once('error', reject);
       void ended.then(() => reject(new Error(`The server did not start:\n${output}`)));
     });
-    return { url, folder, [Symbol.asyncDispose]: close };
+    return { url, pid: child.pid!, folder, [Symbol.asyncDispose]: close };
   } catch (error) {
     await close();
     throw error;

@@ -16,7 +16,7 @@ export function median(values: readonly number[]): number {
 
 /** A rate is better when higher, a duration when lower; the ratio says "so many times slower" for both. */
 export function summarise(rounds: readonly Round[], unit: Measured['unit'], detail: string): Measured {
-  const slower = ({ ours, baseline }: Round) => (unit === 'ms' ? ours / baseline : baseline / ours);
+  const slower = ({ ours, baseline }: Round) => (unit === '/s' ? baseline / ours : ours / baseline);
   return {
     measured: median(rounds.map((round) => round.ours)),
     baseline: median(rounds.map((round) => round.baseline)),

@@ -43,5 +43,6 @@ function verdict(line: Line): string {
 }
 
 function figure(value: number, unit: Measured['unit']): string {
+  if (unit === 'MB') return `${value.toFixed(1)} MB`;
   return unit === 'ms' ? `${value.toFixed(value < 10 ? 3 : 1)} ms` : `${Math.round(value)} /s`;
 }

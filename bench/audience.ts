@@ -1,0 +1,57 @@
+import { WebSocket } from 'ws';
+
+/** Sockets on one channel of one server, and how long it takes until all of them have heard something. */
+export class Audience implements Disposable {
+  readonly #url: string;
+  readonly #channel: string;
+  readonly #sockets: WebSocket[] = [];
+  #missing = 0;
+  #heard = () => {};
+
+  constructor(url: string, channel: string) {
+    this.#url = url;
+    this.#channel = channel;
+  }
+
+  /** Opens so many, some at a time: a listen queue is short. */
+  async grow(count: number): Promise<void> {
+    for (let left = count; left > 0; left -= 100) {
+      await Promise.all(Array.from({ length: Math.min(left, 100) }, () => this.#open()));
+    }
+  }
+
+  /** Pushes a small payload. In ms, from the request to the message at the last socket. */
+  async push(): Promise<number> {
+    this.#missing = this.#sockets.length;
+    const all = new Promise<void>((resolve) => {
+      this.#heard = resolve;
+    });
+    const begun = performance.now();
+    const response = await fetch(`${this.#url}/push`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ data: 'all happy relays are alike', channel: this.#channel }),
+    });
+    await response.arrayBuffer();
+    await all;
+    return performance.now() - begun;
+  }
+
+  [Symbol.dispose](): void {
+    for (const socket of this.#sockets) socket.terminate();
+  }
+
+  async #open(): Promise<void> {
+    const socket = new WebSocket(`${this.#url.replace('http', 'ws')}/ws/${this.#channel}`, {
+      perMessageDeflate: false,
+    });
+    socket.on('message', () => {
+      if (--this.#missing === 0) this.#heard();
+    });
+    await new Promise<void>((resolve, reject) => {
+      socket.once('open', () => resolve());
+      socket.once('error', reject);
+    });
+    this.#sockets.push(socket);
+  }
+}

@@ -1,0 +1,23 @@
+/**
+ * The baseline for channels: a bare `ws` server. `POST /push` keeps the body in memory, tells every socket where it is,
+ * and answers; nothing is written to a disk, and nobody who was away hears of it.
+ */
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { WebSocketServer } from 'ws';
+
+const bodies = new Map<string, Buffer>();
+const server = createServer(async (request, response) => {
+  const chunks: Buffer[] = [];
+  for await (const chunk of request) chunks.push(chunk);
+  const id = crypto.randomUUID();
+  bodies.set(id, Buffer.concat(chunks));
+  const url = `http://127.0.0.1/pull/${id}`;
+  const text = JSON.stringify({ url, ts: Date.now() });
+  for (const socket of sockets.clients) socket.send(text);
+  response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ url, id }));
+});
+const sockets = new WebSocketServer({ server });
+server.listen(0, '127.0.0.1', () => {
+  console.log(`listening on http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+});
