@@ -206,3 +206,12 @@ export const RECEIPT_DELAY_MAX_MS = 30 * SECOND;
 export const RECEIPTS_WAITING = 10_000;
 /** Different readers that are told apart in one receipt. */
 export const RECEIPT_READERS = 100;
+
+/** One MCP message: the largest payload as a JSON string with ordinary escapes, and what is around it. */
+export const MCP_MESSAGE_BYTES = STORED_BYTES + MiB;
+/** What a tool may answer with: below the 25 000 at which a common client cuts answers off without asking. */
+export const MCP_BUDGET_TOKENS = 20_000;
+/** Resources that one MCP subscription may be told of. */
+export const MCP_WATCHED = 100;
+/** MCP streams of changes that one server holds open. */
+export const MCP_STREAMS = 1_000;

@@ -1,0 +1,108 @@
+import { RelayError } from '../../base/errors.ts';
+import type { PartRequest, Peeked } from '../../domain/pointers/types.ts';
+import type { Desk, OpenDesk } from './desk.ts';
+import type { Answer } from './tool.ts';
+import { pointerLink } from './uris.ts';
+
+type Pulling = OpenDesk & { readonly desk: Desk; readonly signal: AbortSignal };
+
+/** Enough of a payload to make a preview of. */
+const LOOK_BYTES = 16 * 1024;
+
+/** The payload where it fits the budget; else what it is, what it would cost, and how to take less of it. */
+export async function pullWithinBudget(url: string, call: Pulling): Promise<Answer> {
+  const { client, desk, signal } = call;
+  const encrypted = url.includes('#key=');
+  const found = await client.inspect(url, { signal });
+  if (!found.text && !encrypted) throw await notText(url, found, call);
+  // A token is at least one byte, so what has no more bytes than the budget has tokens needs no counting.
+  const plain = encrypted ? Math.floor((found.size * 3) / 4) : found.size;
+  if (plain <= desk.budget) return { text: await client.pull(url, undefined, { signal }) };
+  if (!encrypted) {
+    const cost = await client.cost(url, undefined, { signal });
+    if (cost.tokens <= desk.budget) return { text: await client.pull(url, undefined, { signal }) };
+    return tooLarge(found, cost, found.max_pulls === null ? await beginning(url, call) : null, call);
+  }
+  // Only this side can read it, and reading counts: what may be read only so often is not read to be measured.
+  if (found.max_pulls !== null) return tooLarge(found, null, null, call);
+  const text = await client.pull(url, undefined, { signal });
+  const cost = await desk.counter.count(text);
+  if (cost.tokens <= desk.budget) return { text };
+  return tooLarge(found, cost, new TextEncoder().encode(text.slice(0, LOOK_BYTES)), call);
+}
+
+/** A part, cut to the budget where even that is too much. */
+export async function partWithinBudget(url: string, part: PartRequest, call: Pulling): Promise<Answer> {
+  const taken = await call.client.pullPart(url, part, { signal: call.signal });
+  const text = await cutToBudget(taken.text, call.desk);
+  return { text: taken.truncated ? `${text}\n[${taken.about}]` : text };
+}
+
+export async function cutToBudget(text: string, desk: Desk): Promise<string> {
+  if (text.length * 3 <= desk.budget || new TextEncoder().encode(text).byteLength <= desk.budget) return text;
+  const { tokens } = await desk.counter.count(text);
+  if (tokens <= desk.budget) return text;
+  const chars = Math.floor((text.length * desk.budget) / tokens);
+  const line = text.lastIndexOf('\n', chars);
+  const kept = text.slice(0, line > chars / 2 ? line : chars);
+  return `${kept}\n[cut: this part has ${number(tokens)} tokens, the budget is ${number(desk.budget)}; ask for less of it]`;
+}
+
+/** `lines=10-40`, `grep=PATTERN`, `json=/a/b`, `outline`; null for `all`. */
+export function readPart(text: string): PartRequest | null {
+  const [, name, value] = /^\s*(all|outline|lines|grep|json)(?:=(.*))?$/s.exec(text) ?? [];
+  if (name === 'all') return null;
+  if (name === 'outline') return { outline: true };
+  if (name === 'lines' && value) return { lines: value };
+  if (name === 'grep' && value) return { grep: value };
+  if (name === 'json' && value !== undefined) return { json: value };
+  throw new RelayError('bad_part', {
+    what: `"${text.slice(0, 80)}" is not understood`,
+    hint: 'Say lines=10-40, grep=PATTERN, json=/a/b, outline or all.',
+  });
+}
+
+async function beginning(url: string, { client, signal }: Pulling): Promise<Uint8Array> {
+  return client.pullBytes(url, { range: { start: 0, end: LOOK_BYTES }, signal });
+}
+
+async function tooLarge(
+  found: Peeked,
+  cost: { readonly tokens: number; readonly tokenizer: string; readonly estimated: boolean } | null,
+  start: Uint8Array | null,
+  { desk }: Pulling,
+): Promise<Answer> {
+  const price = cost
+    ? `${cost.estimated ? 'about ' : ''}${number(cost.tokens)} tokens (${cost.tokenizer})`
+    : 'not counted';
+  const lines = [
+    `Not pulled: ${number(found.size)} bytes, ${price}; the budget is ${number(desk.budget)} tokens.`,
+  ];
+  if (start) {
+    // Loaded late: a server that starts is waited for, and few payloads are that large.
+    const [{ frame }, { makePreview }] = await Promise.all([
+      import('../../base/frame.ts'),
+      import('../../base/preview/preview.ts'),
+    ]);
+    const preview = makePreview('text', { start, size: found.size, lineCount: 0, isText: true });
+    const source = { what: 'the beginning of the payload', by: found.from, at: Date.parse(found.created_at) };
+    lines.push(frame(preview.text, source, desk.env.now()));
+  } else lines.push('It may be pulled only so often, so not even its beginning was taken.');
+  lines.push(
+    'Pull a part: pull_context with part="outline", "lines=1-200", "grep=PATTERN" or "json=/path"; part="all" takes everything.',
+  );
+  return { text: lines.join('\n'), links: [pointerLink(found.id)] };
+}
+
+async function notText(url: string, found: Peeked, call: Pulling): Promise<RelayError> {
+  const { binaryKind } = await import('../../base/preview/binary-kind.ts');
+  const kind = found.max_pulls === null ? binaryKind(await beginning(url, call)) : 'binary data';
+  return new RelayError('not_text', {
+    what: 'text to give',
+    hint: `It is ${kind}, ${number(found.size)} bytes. Save it: relay pull ${url} --out FILE`,
+  });
+}
+
+export function number(value: number): string {
+  return String(value).replace(/\B(?=(\d{3})+$)/g, ',');
+}

@@ -1,0 +1,104 @@
+import { createMcpHandler, type McpHttpHandler, type ServerEventBus } from '@modelcontextprotocol/server';
+import type { Context } from 'hono';
+import { RelayError } from '../../base/errors.ts';
+import { isJsonObject } from '../../base/json.ts';
+import { MCP_MESSAGE_BYTES, MCP_STREAMS } from '../../base/limits.ts';
+import type { Desk } from './desk.ts';
+import { isMethod, listenedTo } from './listening.ts';
+import { type McpServerOptions, makeMcpServer } from './server.ts';
+import { Watches } from './watch.ts';
+
+export interface McpHttpOptions extends Pick<McpServerOptions, 'version' | 'extend' | 'onError'> {
+  /** The desk for whoever sent a request; throws `unauthorized`. */
+  enter(c: Context): Promise<Desk>;
+  /** Ends what is still being streamed. */
+  readonly stopping: AbortSignal;
+}
+
+/**
+ * Streamable HTTP at /mcp, for every revision. Nothing is kept between two requests, so clients notice neither a restart
+ * nor which of several servers answers.
+ */
+export function mcpOverHttp(o: McpHttpOptions): (c: Context) => Promise<Response> {
+  const streams = new Set<McpHttpHandler>();
+  o.stopping.addEventListener('abort', () => {
+    for (const handler of streams) handler.close().catch(o.onError);
+  });
+  return async (c) => {
+    const desk = await o.enter(c);
+    const { request, message } = await readMessage(c.req.raw);
+    if (isMethod(message, 'subscriptions/listen') && streams.size >= MCP_STREAMS)
+      throw new RelayError('busy', { what: 'too many streams of changes are open' });
+    const handler: McpHttpHandler = createMcpHandler(
+      ({ era }) => makeMcpServer(desk, { ...o, tools: null, subscribe: era === 'modern' }),
+      {
+        bus: changesFor(message, desk, o, {
+          begun: () => streams.add(handler),
+          ended: () => streams.delete(handler),
+        }),
+        responseMode: takesLong(message) ? 'sse' : 'auto',
+        onerror: o.onError,
+      },
+    );
+    return handler.fetch(request, message === undefined ? {} : { parsedBody: message });
+  };
+}
+
+/**
+ * Each subscription has a bus of its own: what one caller watches is never published to another, and watching ends with
+ * the stream that asked for it.
+ */
+function changesFor(
+  message: unknown,
+  desk: Desk,
+  { onError, extend }: McpHttpOptions,
+  stream: { begun(): void; ended(): void },
+): ServerEventBus {
+  const listeners = new Set<Parameters<ServerEventBus['subscribe']>[0]>();
+  const publish: ServerEventBus['publish'] = (event) => {
+    for (const listener of listeners) listener(event);
+  };
+  return {
+    publish,
+    subscribe(listener) {
+      const watches = new Watches(desk, (uri) => publish({ kind: 'resource_updated', uri }), onError);
+      listeners.add(listener);
+      stream.begun();
+      const end = extend?.listening?.(publish);
+      watches.add('listen', listenedTo(message));
+      return () => {
+        listeners.delete(listener);
+        watches.clear();
+        end?.();
+        stream.ended();
+      };
+    },
+  };
+}
+
+/** A client that waits minutes for the first byte gives up; one that reads a stream with signs of life does not. */
+function takesLong(message: unknown): boolean {
+  return (
+    isMethod(message, 'tools/call') && isJsonObject(message.params) && message.params.name === 'bridge_task'
+  );
+}
+
+/** The message, cut off while being read. What is no JSON is left to the library, which knows how to refuse it. */
+async function readMessage(request: Request): Promise<{ request: Request; message?: unknown }> {
+  if (request.method !== 'POST' || !request.body) return { request };
+  const decoder = new TextDecoder();
+  let [text, size] = ['', 0];
+  for await (const chunk of request.body) {
+    size += chunk.byteLength;
+    if (size > MCP_MESSAGE_BYTES)
+      throw new RelayError('too_large', { what: 'an MCP message', limit: MCP_MESSAGE_BYTES });
+    text += decoder.decode(chunk, { stream: true });
+  }
+  text += decoder.decode();
+  const { url, method, headers, signal } = request;
+  try {
+    return { request, message: JSON.parse(text) };
+  } catch {
+    return { request: new Request(url, { method, headers, signal, body: text }) };
+  }
+}

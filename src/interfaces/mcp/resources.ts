@@ -1,0 +1,82 @@
+import { type McpServer, type ReadResourceResult, ResourceTemplate } from '@modelcontextprotocol/server';
+import { toBase64 } from '../../base/base64.ts';
+import { RelayError } from '../../base/errors.ts';
+import { cutToBudget, number, pullWithinBudget } from './budget.ts';
+import type { Desk } from './desk.ts';
+import { recentMessages } from './recent-messages.ts';
+import { shown } from './tools/channels.ts';
+import { CHANNEL_URI, channelUri, POINTER_URI } from './uris.ts';
+
+/** What a client shows to choose from. */
+const LISTED = 50;
+const MESSAGES = 50;
+/** Bytes ride as base64 in one message; what is larger is pulled. */
+const BLOB_BYTES = 1024 * 1024;
+
+const forever = () => new AbortController().signal;
+
+/** The same things as tools work with, for clients that attach by link instead of calling. */
+export function addResources(server: McpServer, desk: Desk): void {
+  server.registerResource(
+    'pointer',
+    new ResourceTemplate(POINTER_URI, { list: undefined }),
+    { description: 'A payload' },
+    (uri, { id }) => readPointer(uri.href, String(id), desk),
+  );
+  server.registerResource(
+    'channel',
+    new ResourceTemplate(CHANNEL_URI, {
+      list: async () => ({ resources: await listChannels(desk) }),
+      complete: {
+        name: async (value) => (await channelNames(desk)).filter((name) => name.startsWith(value)),
+      },
+    }),
+    { description: 'The newest messages of a channel', mimeType: 'application/jsonl' },
+    async (uri, { name }) => {
+      const { client } = await entered(desk, 'subscribe');
+      const channel = decodeURIComponent(String(name));
+      const messages = await recentMessages(client, channel, { limit: MESSAGES, signal: forever() });
+      const text = await cutToBudget(messages.map(shown).join('\n'), desk);
+      return { contents: [{ uri: uri.href, mimeType: 'application/jsonl', text }] };
+    },
+  );
+}
+
+async function readPointer(uri: string, id: string, desk: Desk): Promise<ReadResourceResult> {
+  const open = await entered(desk, 'pull');
+  const url = await open.resolve(id);
+  const found = await open.client.inspect(url);
+  if (found.text) {
+    const { text } = await pullWithinBudget(url, { ...open, desk, signal: forever() });
+    return { contents: [{ uri, mimeType: found.content_type ?? 'text/plain', text }] };
+  }
+  if (found.size > BLOB_BYTES) {
+    throw new RelayError('too_large', {
+      what: 'a resource of bytes',
+      limit: BLOB_BYTES,
+      hint: `It has ${number(found.size)} bytes. Save it: relay pull ${id} --out FILE`,
+    });
+  }
+  const blob = toBase64(await open.client.pullBytes(url));
+  return { contents: [{ uri, mimeType: found.content_type ?? 'application/octet-stream', blob }] };
+}
+
+async function listChannels(desk: Desk) {
+  return (await channelNames(desk)).map((name) => ({
+    uri: channelUri(name),
+    name,
+    mimeType: 'application/jsonl',
+  }));
+}
+
+async function channelNames(desk: Desk): Promise<string[]> {
+  if (!desk.may('subscribe')) return [];
+  const { channels } = await (await desk.open()).client.channels.list({ limit: LISTED });
+  return channels.map(({ name }) => name);
+}
+
+export async function entered(desk: Desk, scope: 'pull' | 'subscribe' | 'threads') {
+  if (!desk.may(scope))
+    throw new RelayError('forbidden', { what: `This key does not have the scope "${scope}".` });
+  return desk.open();
+}

@@ -1,0 +1,90 @@
+import * as z from 'zod';
+import { RelayError } from '../../../base/errors.ts';
+import { parsePointer } from '../../../base/pointer-url.ts';
+import type { Message } from '../../../domain/channels/types.ts';
+import { pullWithinBudget } from '../budget.ts';
+import { type Answer, defineTool, type ToolCall } from '../tool.ts';
+import { pointerLink } from '../uris.ts';
+
+/** How often the one who waits is told that somebody does. */
+const TELL_EVERY_MS = 5_000;
+/** A day: whoever waits longer looks at the channel. */
+const LONGEST_S = 86_400;
+const SUMMARY_CHARS = 80;
+
+export const bridgeTask = defineTool({
+  name: 'bridge_task',
+  description: 'Give a task to the agent that listens on a channel (relay bridge) and wait for its result.',
+  input: z.object({
+    task: z.string().describe('all it needs to know'),
+    task_channel: z.string().default('agent-tasks'),
+    done_channel: z.string().default('agent-done'),
+    timeout: z.number().min(1).max(LONGEST_S).default(600).describe('seconds'),
+  }),
+  scope: 'tasks',
+  doing: 'bridging the task',
+  async run({ task, task_channel, done_channel, timeout }, call) {
+    const { client, signal } = call;
+    // Before the task is there, so that even the fastest answer comes behind it.
+    const since = await client.channels.position(done_channel);
+    const metadata = { summary: task.slice(0, SUMMARY_CHARS), done_channel };
+    const url = await client.push(task, { channel: task_channel, metadata, signal });
+    const { id } = parsePointer(url);
+    const stopTelling = tellProgress(url, task_channel, call);
+    try {
+      const patience = AbortSignal.timeout(timeout * 1000);
+      const done = await resultOf(id, done_channel, since, AbortSignal.any([signal, patience]), call);
+      if (done) return await result(done, call);
+      signal.throwIfAborted();
+    } finally {
+      stopTelling();
+    }
+    throw new RelayError('failed', {
+      what: `No result within ${timeout} s.`,
+      hint: `The task is ${url}; its result will be on the channel ${done_channel}.`,
+    });
+  },
+});
+
+/** The message with the result; null when the signal came first. */
+async function resultOf(
+  id: string,
+  channel: string,
+  since: number,
+  signal: AbortSignal,
+  { client }: ToolCall,
+): Promise<Message | null> {
+  try {
+    for await (const message of client.channels.subscribe(channel, { since, signal })) {
+      const about = message.metadata?.task_id;
+      // Older bridges do not say which task a result belongs to: then it is the first one behind the task.
+      if (message.url && (about === id || about === undefined)) return message;
+    }
+  } catch (error) {
+    if (!signal.aborted) throw error;
+  }
+  return null;
+}
+
+async function result(message: Message, call: ToolCall): Promise<Answer> {
+  const answer = await pullWithinBudget(await call.resolve(message.url!), call);
+  const links = [pointerLink(parsePointer(message.url!).id, 'the result')];
+  if (message.metadata?.status !== 'failed') return { ...answer, links };
+  return { text: `The task failed: ${answer.text}`, links, failed: true };
+}
+
+/** Says how far there is evidence: stored, notified, pulled. */
+function tellProgress(url: string, channel: string, { client, progress }: ToolCall): () => void {
+  let over = false;
+  const tell = async () => {
+    const { reached } = await client.receipts(url);
+    if (!over) await progress(`${url} on ${channel}: ${reached}`);
+  };
+  const quietly = () => void tell().catch(() => {});
+  quietly();
+  const timer = setInterval(quietly, TELL_EVERY_MS);
+  return () => {
+    over = true;
+    clearInterval(timer);
+  };
+}

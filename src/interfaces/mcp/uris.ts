@@ -1,0 +1,37 @@
+import type { Link } from './tool.ts';
+
+/** How resources are named; what stands in a place of a template is percent-encoded. */
+export const POINTER_URI = 'relay://pointer/{id}';
+export const CHANNEL_URI = 'relay://channel/{name}';
+export const STATE_URI = 'relay://thread/{id}/state';
+
+export type ResourceName =
+  | { readonly kind: 'pointer'; readonly id: string }
+  | { readonly kind: 'channel'; readonly name: string }
+  | { readonly kind: 'state'; readonly id: string };
+
+export function pointerLink(id: string, name = 'the payload'): Link {
+  return { uri: POINTER_URI.replace('{id}', id), name };
+}
+
+export function stateLink(id: string): Link {
+  return { uri: STATE_URI.replace('{id}', id), name: 'the state of the thread' };
+}
+
+export function channelUri(name: string): string {
+  return CHANNEL_URI.replace('{name}', encodeURIComponent(name));
+}
+
+/** Null for a URI that is none of ours. */
+export function readUri(uri: string): ResourceName | null {
+  const [, kind, first, rest] = /^relay:\/\/(pointer|channel|thread)\/([^/?#]+)(\/state)?$/.exec(uri) ?? [];
+  if (kind === 'thread' && rest) return { kind: 'state', id: first! };
+  if (rest) return null;
+  if (kind === 'pointer') return { kind: 'pointer', id: first! };
+  if (kind !== 'channel') return null;
+  try {
+    return { kind: 'channel', name: decodeURIComponent(first!) };
+  } catch {
+    return null;
+  }
+}
