@@ -55,7 +55,9 @@ async function emitCli(outdir: string): Promise<void> {
   copyFileSync(join('scripts', 'build', 'older-node.js'), join(outdir, 'older-node.js'));
   const launcher = join(outdir, 'relay.js');
   writeFileSync(launcher, launcherSource());
-  chmodSync(launcher, 0o755);
+  const mcp = join(outdir, 'contextrelay-mcp.js');
+  copyFileSync(join('scripts', 'build', 'contextrelay-mcp.js'), mcp);
+  for (const program of [launcher, mcp]) chmodSync(program, 0o755);
   // setup.mjs takes this file's time for the time of the sources it was made from.
   utimesSync(launcher, began, began);
 }

@@ -20,7 +20,11 @@ const HOT_FILES: { readonly [file: string]: { commands: readonly string[]; parts
       'src/engines/sqlite/engine.ts',
     ],
   },
+  mcp: { commands: ['mcp'], parts: [] },
 };
+
+/** Loaded late, but then from one file: bundled by itself, it leaves out the parts of libraries that nobody uses. */
+const WHOLE = ['src/app/mcp-stdio.ts'];
 
 /** Command → the file it starts from. */
 export const HOT_COMMANDS: { readonly [command: string]: string } = Object.fromEntries(
@@ -57,11 +61,16 @@ export async function bundleCli(outdir: string): Promise<Metafile> {
       (await build({ ...options, entryPoints, plugins: [builtins, leaveLate(late, inside)] })).metafile,
     );
   }
+  for (const source of WHOLE) {
+    const entryPoints = { [lateName(source)]: source };
+    const plugins = [builtins, withoutValidator, leaveLate(late, [])];
+    built.push((await build({ ...options, minify: true, entryPoints, plugins })).metafile);
+  }
   const all = await build({
     ...options,
     entryPoints: { main: 'bin/relay.ts', ...workers(), ...late },
     splitting: true,
-    plugins: [builtins],
+    plugins: [builtins, withoutValidator, leaveWhole],
   });
   built.push(all.metafile);
   return {
@@ -89,23 +98,55 @@ const builtins: Plugin = {
   },
 };
 
+/**
+ * The MCP library brings a JSON Schema validator of 300 KB, for servers that ask clients for input or declare what tools
+ * answer. Ours does neither, and says so where it is made.
+ */
+const withoutValidator: Plugin = {
+  name: 'without-validator',
+  setup(building) {
+    building.onResolve({ filter: /^@modelcontextprotocol\/server\/_shims$/ }, ({ path }) => ({
+      path,
+      namespace: 'without-validator',
+    }));
+    building.onLoad({ filter: /.*/, namespace: 'without-validator' }, () => ({
+      contents: `export const process = globalThis.process;
+        export class DefaultJsonSchemaValidator {
+          getValidator() { throw new Error('no JSON Schema is validated here'); }
+        }`,
+    }));
+  },
+};
+
 /** Leaves what is loaded late out of the one file, notes it, and points to where the other build puts it. */
 function leaveLate(late: Record<string, string>, inside: readonly string[]): Plugin {
+  return leave('late', (source) => {
+    if (inside.includes(source)) return false;
+    if (!WHOLE.includes(source)) late[lateName(source)] = source;
+    return true;
+  });
+}
+
+const leaveWhole = leave('whole', (source) => WHOLE.includes(source));
+
+function leave(name: string, isLeft: (source: string) => boolean): Plugin {
   return {
-    name: 'leave-late',
+    name: `leave-${name}`,
     setup(building) {
       building.onResolve({ filter: /^\.{1,2}\// }, ({ kind, path, resolveDir }) => {
         const source = relative('.', resolve(resolveDir, path));
-        if (kind !== 'dynamic-import' || inside.includes(source)) return undefined;
-        const name = source
-          .replace(/^src\//, '')
-          .replace(/\.ts$/, '')
-          .replaceAll('/', '-');
-        late[name] = source;
-        return { path: `./${name}.js`, external: true };
+        if (kind !== 'dynamic-import' || !isLeft(source)) return undefined;
+        return { path: `./${lateName(source)}.js`, external: true };
       });
     },
   };
+}
+
+function lateName(source: string): string {
+  return source
+    .replace(/^src\//, '')
+    .replace(/\.ts$/, '')
+    .replaceAll('/', '-');
 }
 
 /**

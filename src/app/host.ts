@@ -39,6 +39,7 @@ export function makeHost(globals: Globals, env: Environment): Host {
     findProject: async (from, o) => (await import('./open-project.ts')).findProject(from, o),
     peekInbox: async (agent, o) => (await import('./peek-inbox.ts')).peekInbox(config(), agent, o),
     installer: async () => (await import('./install/open-installer.ts')).openInstaller(env, host.home),
+    serveMcp: async (o) => (await import('./mcp-stdio.ts')).serveMcp(host, o),
     async *diagnose() {
       yield* (await import('./doctor.ts')).diagnose(host, config);
     },

@@ -8,8 +8,10 @@ import { createHttpApp } from '../interfaces/http/app.ts';
 import { browserGuard } from '../interfaces/http/browser-guard.ts';
 import type { LogEvent } from '../interfaces/http/deps.ts';
 import { jsonResponse } from '../interfaces/http/responses.ts';
+import type { McpHttpOptions } from '../interfaces/mcp/http.ts';
 import type { SocketLimits } from '../interfaces/ws/deps.ts';
 import { SocketServer } from '../interfaces/ws/socket-server.ts';
+import { mcpMount } from './mcp-mount.ts';
 
 /** Metadata may come in a header, and 16 KiB of it make 22 KiB of base64. */
 const MAX_HEADER_BYTES = 64 * 1024;
@@ -31,6 +33,8 @@ export interface ServerOptions {
   readonly publicUrl: string | null;
   readonly allowedHosts: readonly string[];
   readonly sockets?: Partial<SocketLimits>;
+  /** Tests put the fixtures of the official MCP conformance suite in here. */
+  readonly extendMcp?: McpHttpOptions['extend'];
   log(event: LogEvent): void;
 }
 
@@ -53,6 +57,7 @@ export async function startServer(o: ServerOptions): Promise<RunningServer> {
     allowedHosts: o.allowedHosts,
     authenticate,
     stopping: stopping.signal,
+    mounts: [mcpMount({ ...o, stopping: stopping.signal })],
     log,
   });
   const guard = browserGuard(o);

@@ -3,6 +3,7 @@ import { type Env, systemEnv } from '../../src/base/env.ts';
 import { House } from '../../src/domain/house.ts';
 import { openMemory } from '../../src/engines/memory/engine.ts';
 import type { LogEvent } from '../../src/interfaces/http/deps.ts';
+import type { McpExtension } from '../../src/interfaces/mcp/server.ts';
 import type { Engine } from '../../src/kernel/engine.ts';
 
 export interface RelayUnderTest extends AsyncDisposable {
@@ -16,7 +17,7 @@ export interface RelayUnderTest extends AsyncDisposable {
 
 /** A real server on a real socket over an engine, memory unless told, with a clock that the test can move. */
 export async function startRelay(
-  o: { open?: (env: Env) => Promise<Engine> | Engine } = {},
+  o: { open?: (env: Env) => Promise<Engine> | Engine; extendMcp?: McpExtension } = {},
 ): Promise<RelayUnderTest> {
   let shift = 0;
   const env: Env = { ...systemEnv, now: () => Date.now() + shift };
@@ -33,6 +34,7 @@ export async function startRelay(
     version: 'test',
     publicUrl: null,
     allowedHosts: [],
+    extendMcp: o.extendMcp,
     log: (event) => log.push(event),
   });
   return {

@@ -145,6 +145,10 @@ export const ROOT: Group = {
       hidden: true,
       load: () => import('./commands/hook.ts'),
     },
+    mcp: {
+      summary: 'Serve MCP over standard input and output',
+      load: () => import('./commands/mcp.ts'),
+    },
     completion: {
       summary: 'Print a completion script for a shell',
       load: () => import('./commands/completion.ts'),
@@ -161,6 +165,7 @@ export const SECTIONS: readonly Section[] = [
     names: ['watch', 'publish', 'channels', 'channel', 'follow', 'unfollow', 'inbox', 'receipts'],
   },
   { title: 'Projects', names: ['project', 'todo', 'decide', 'handoff', 'install'] },
+  { title: 'Agents', names: ['mcp'] },
   { title: 'Server', names: ['up', 'down', 'status', 'doctor'] },
   { title: 'Housekeeping', names: ['prune', 'du', 'backup', 'restore'] },
 ];

@@ -1,3 +1,4 @@
+import type { Readable, Writable } from 'node:stream';
 import type { TokenCount } from '../../base/tokens.ts';
 import type { Inbox } from '../../domain/inbox/types.ts';
 import type { Project } from '../../domain/projects/project.ts';
@@ -35,6 +36,8 @@ export interface Host {
   ): Promise<Inbox | null>;
   /** Sets up coding agents. */
   installer(): Promise<Installer>;
+  /** Serves MCP over a pipe; resolves when the client has closed its end. */
+  serveMcp(o: McpOptions): Promise<void>;
   /** Looks at everything that could be wrong, one thing after another. */
   diagnose(): AsyncIterable<Check>;
 }
@@ -97,6 +100,18 @@ export interface OpenClient extends AsyncDisposable {
   readonly remote: string | null;
   /** The same pointer as the client takes it: one with an address of this machine may be in the local store. */
   resolve(url: string): Promise<string>;
+}
+
+export interface McpOptions {
+  /** Names with commas between them; null for all. */
+  readonly tools: string | null;
+  /** Tokens. */
+  readonly budget: number;
+  /** Where the client works. */
+  readonly folder: string;
+  readonly stdin: Readable;
+  readonly stdout: Writable;
+  onError(error: unknown): void;
 }
 
 export interface LocalStore extends AsyncDisposable {

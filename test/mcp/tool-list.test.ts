@@ -1,0 +1,107 @@
+import assert from 'node:assert/strict';
+import { after, test } from 'node:test';
+import { countTokens } from '../../src/base/token-count.ts';
+import { relay as run, temporaryHome } from '../cli/program.ts';
+import { startRelay } from '../http/relay-under-test.ts';
+import { overHttp, overStdio } from './clients.ts';
+
+const home = temporaryHome();
+after(() => home[Symbol.dispose]());
+
+const NAMES = [
+  'push_context',
+  'peek_context',
+  'pull_context',
+  'bridge_task',
+  'channel_publish',
+  'channel_read',
+  'project_brief',
+];
+
+test('the whole list of tools costs a model at most 2 000 tokens', async () => {
+  await using mcp = await overStdio(home.home, '2025-11-25');
+  const { tools } = await mcp.client.listTools();
+  assert.deepEqual(
+    tools.map(({ name }) => name),
+    NAMES,
+  );
+  const { tokens } = await countTokens(JSON.stringify(tools));
+  assert.ok(tokens <= 2_000, `${tokens} tokens`);
+});
+
+test('the parameters of the first four are those that existing clients use', async () => {
+  await using mcp = await overStdio(home.home, '2026-07-28');
+  const { tools } = await mcp.client.listTools();
+  const shape = (name: string) => {
+    const { properties, required } = tools.find((tool) => tool.name === name)!.inputSchema;
+    const known = Object.entries(properties ?? {}) as [string, { type: string; default?: unknown }][];
+    return {
+      required,
+      ...Object.fromEntries(known.map(([key, { type, default: otherwise }]) => [key, [type, otherwise]])),
+    };
+  };
+  assert.deepEqual(shape('push_context'), {
+    required: ['data'],
+    data: ['string', undefined],
+    channel: ['string', undefined],
+    encrypted: ['boolean', false],
+    summary: ['string', undefined],
+  });
+  assert.deepEqual(shape('peek_context'), { required: ['url'], url: ['string', undefined] });
+  assert.deepEqual(shape('pull_context'), {
+    required: ['url'],
+    url: ['string', undefined],
+    part: ['string', undefined],
+  });
+  assert.deepEqual(shape('bridge_task'), {
+    required: ['task'],
+    task: ['string', undefined],
+    task_channel: ['string', 'agent-tasks'],
+    done_channel: ['string', 'agent-done'],
+    timeout: ['number', 600],
+  });
+});
+
+test('--tools narrows the list, and refuses a name that it does not know', async () => {
+  await using mcp = await overStdio(home.home, '2025-11-25', {
+    args: ['--tools', 'pull_context,push_context'],
+  });
+  const { tools } = await mcp.client.listTools();
+  assert.deepEqual(tools.map(({ name }) => name).sort(), ['pull_context', 'push_context']);
+  const wrong = await run(['mcp', '--tools', 'push'], { home: home.home });
+  assert.equal(wrong.code, 2);
+  assert.match(wrong.stderr, /There is no tool "push"/);
+});
+
+test('over HTTP there is no tool that reads folders', async () => {
+  await using relay = await startRelay();
+  await using mcp = await overHttp(relay.url, '2025-11-25');
+  const { tools } = await mcp.client.listTools();
+  assert.deepEqual(
+    tools.map(({ name }) => name),
+    NAMES.filter((name) => name !== 'project_brief'),
+  );
+});
+
+test('the brief of the project in the folder of the client is a tool', async () => {
+  await using mcp = await overStdio(home.home, '2025-11-25');
+  assert.match(await mcp.call('project_brief'), /^Error reading the project: .*relay project init/);
+  await run(['project', 'init'], { home: home.home });
+  assert.match(await mcp.call('project_brief'), /^# Project brief: /m);
+});
+
+test('the prompt that hands over names what to call', async () => {
+  await using mcp = await overStdio(home.home, '2026-07-28');
+  const { prompts } = await mcp.client.listPrompts();
+  assert.deepEqual(
+    prompts.map(({ name }) => name),
+    ['handoff'],
+  );
+  const { messages } = await mcp.client.getPrompt({
+    name: 'handoff',
+    arguments: { to: 'Ada', channel: 'desk' },
+  });
+  const { text } = messages[0]!.content as { text: string };
+  assert.match(text, /to Ada/);
+  assert.match(text, /push_context .*channel "desk"/);
+});
