@@ -1,8 +1,9 @@
 import type { Context } from 'hono';
 import { MCP_BUDGET_TOKENS } from '../base/limits.ts';
 import type { House } from '../domain/house.ts';
-import type { LogEvent, Mount } from '../interfaces/http/deps.ts';
+import type { LogEvent } from '../interfaces/http/deps.ts';
 import type { McpHttpOptions } from '../interfaces/mcp/http.ts';
+import type { Mount } from './mount.ts';
 
 export interface McpMountOptions {
   readonly house: House;

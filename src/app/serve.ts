@@ -12,6 +12,7 @@ import type { McpHttpOptions } from '../interfaces/mcp/http.ts';
 import type { SocketLimits } from '../interfaces/ws/deps.ts';
 import { SocketServer } from '../interfaces/ws/socket-server.ts';
 import { mcpMount } from './mcp-mount.ts';
+import { entrance } from './mount.ts';
 
 /** Metadata may come in a header, and 16 KiB of it make 22 KiB of base64. */
 const MAX_HEADER_BYTES = 64 * 1024;
@@ -57,9 +58,10 @@ export async function startServer(o: ServerOptions): Promise<RunningServer> {
     allowedHosts: o.allowedHosts,
     authenticate,
     stopping: stopping.signal,
-    mounts: [mcpMount({ ...o, stopping: stopping.signal })],
     log,
   });
+  const enter = entrance({ house, publicUrl, authenticate });
+  mcpMount({ ...o, stopping: stopping.signal })(app, enter);
   const guard = browserGuard(o);
   const sockets = new SocketServer({ house, publicUrl, guard, authenticate, log, limits: o.sockets });
   const listener = getRequestListener(app.fetch, { hostname: o.host, errorHandler: malformed });

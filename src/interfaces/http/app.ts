@@ -4,7 +4,7 @@ import type { Caller } from '../../domain/caller.ts';
 import type { Relay } from '../../domain/relay.ts';
 import { OPERATIONS } from '../../operations/operations.ts';
 import { browserGuard } from './browser-guard.ts';
-import type { Entered, HttpDeps } from './deps.ts';
+import type { HttpDeps } from './deps.ts';
 import { eventRoutes } from './events-stream.ts';
 import { failureResponse } from './failures.ts';
 import { operationRoutes } from './operation-routes.ts';
@@ -45,7 +45,6 @@ function routes(deps: HttpDeps): Hono {
   operationRoutes(api, OPERATIONS, relayOf);
   app.route('/', api);
   app.route('/v1', api);
-  for (const mount of deps.mounts ?? []) mount(app, (c) => enter(c, deps));
 
   app.notFound((c) => {
     const { method, path } = c.req;
@@ -74,12 +73,6 @@ function relayMaker(deps: HttpDeps): (c: Context) => Promise<Relay> | Relay {
     const caller = deps.authenticate(c.req.raw);
     return caller instanceof Promise ? caller.then((known) => make(known, base)) : make(caller, base);
   };
-}
-
-async function enter(c: Context, deps: HttpDeps): Promise<Entered> {
-  const base = deps.publicUrl ?? originOf(c.req.url);
-  const caller = await deps.authenticate(c.req.raw);
-  return { caller, base, relay: deps.house.relay(caller, base) };
 }
 
 function originOf(url: string): string {

@@ -1,7 +1,5 @@
-import type { Context, Hono } from 'hono';
 import type { Caller } from '../../domain/caller.ts';
 import type { House } from '../../domain/house.ts';
-import type { Relay } from '../../domain/relay.ts';
 
 /** What the HTTP interface is given by the app. */
 export interface HttpDeps {
@@ -15,20 +13,8 @@ export interface HttpDeps {
   authenticate(request: Request): Caller | Promise<Caller>;
   /** Fires when the server is told to stop: streams that would go on for ever end then. */
   readonly stopping?: AbortSignal;
-  /** Other protocols on the same port. */
-  readonly mounts?: readonly Mount[];
   /** One line per thing worth knowing; never a payload, a key or a fragment. */
   log(event: LogEvent): void;
-}
-
-/** Adds the routes of a protocol. `enter` says who sent a request; it throws `unauthorized`. */
-export type Mount = (app: Hono, enter: (c: Context) => Promise<Entered>) => void;
-
-export interface Entered {
-  readonly caller: Caller;
-  readonly relay: Relay;
-  /** What pointers begin with, as whoever sent the request can reach them. */
-  readonly base: string;
 }
 
 export interface LogEvent {
