@@ -1,0 +1,3 @@
+import { hookBench } from '../hooks.ts';
+
+export default hookBench('session-start');
