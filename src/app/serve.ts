@@ -6,13 +6,13 @@ import { LOCAL_CALLER } from '../domain/caller.ts';
 import type { House } from '../domain/house.ts';
 import { createHttpApp } from '../interfaces/http/app.ts';
 import { browserGuard } from '../interfaces/http/browser-guard.ts';
-import type { LogEvent } from '../interfaces/http/deps.ts';
+import type { HttpDeps, LogEvent } from '../interfaces/http/deps.ts';
 import { jsonResponse } from '../interfaces/http/responses.ts';
 import type { McpHttpOptions } from '../interfaces/mcp/http.ts';
 import type { SocketLimits } from '../interfaces/ws/deps.ts';
 import { SocketServer } from '../interfaces/ws/socket-server.ts';
 import { mcpMount } from './mcp-mount.ts';
-import { entrance } from './mount.ts';
+import { withMounts } from './mount.ts';
 
 /** Metadata may come in a header, and 16 KiB of it make 22 KiB of base64. */
 const MAX_HEADER_BYTES = 64 * 1024;
@@ -51,7 +51,7 @@ export async function startServer(o: ServerOptions): Promise<RunningServer> {
   const { house, publicUrl, log } = o;
   const authenticate = () => LOCAL_CALLER;
   const stopping = new AbortController();
-  const app = createHttpApp({
+  const deps: HttpDeps = {
     house,
     version: o.version,
     publicUrl,
@@ -59,9 +59,8 @@ export async function startServer(o: ServerOptions): Promise<RunningServer> {
     authenticate,
     stopping: stopping.signal,
     log,
-  });
-  const enter = entrance({ house, publicUrl, authenticate });
-  mcpMount({ ...o, stopping: stopping.signal })(app, enter);
+  };
+  const app = withMounts(createHttpApp(deps), deps, [mcpMount({ ...o, stopping: stopping.signal })]);
   const guard = browserGuard(o);
   const sockets = new SocketServer({ house, publicUrl, guard, authenticate, log, limits: o.sockets });
   const listener = getRequestListener(app.fetch, { hostname: o.host, errorHandler: malformed });
