@@ -84,8 +84,8 @@ export class Project {
   }
 
   /** Refuses where none of the files is there. */
-  async read(): Promise<ProjectView> {
-    const view = await readProject(this.files, this.#clock.now());
+  async read(o: { readonly quick?: boolean } = {}): Promise<ProjectView> {
+    const view = await readProject(this.files, this.#clock.now(), o);
     if (view.present.size === 0 && view.broken.length === 0) throw this.#missing();
     return view;
   }

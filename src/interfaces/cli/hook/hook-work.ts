@@ -42,7 +42,7 @@ export async function hookWork(call: HookCall): Promise<HookAnswer> {
 async function projectBrief({ host, folder }: HookCall): Promise<string | null> {
   const project = await host.findProject(folder, { quick: true, gitMs: GIT_MS });
   if (project === null) return null;
-  const view = await project.read();
+  const view = await project.read({ quick: true });
   const draft = coldStart(view, await commitsSince(project.git, view), null);
   return (await boundedBrief(draft, BRIEF_TOKENS, view.now)).text;
 }
@@ -89,7 +89,7 @@ async function remindOfSync({ host, folder, input }: HookCall): Promise<HookAnsw
   if (input.continuing) return {};
   const project = await host.findProject(folder, { quick: true, gitMs: GIT_MS, lockMs: LOCK_MS });
   if (project === null) return {};
-  const { state, now } = await project.read();
+  const { state, now } = await project.read({ quick: true });
   const since = timeOf(state?.last_sync);
   if (since === null || now - since < REMINDER_GAP_MS || (await wasReminded(project, input.session, now)))
     return {};
