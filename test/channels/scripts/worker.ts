@@ -1,0 +1,30 @@
+/**
+ * A worker of a group, as its user would write it. Says one line for each thing that happens: `took`, `acked`, `stale`.
+ * Run as: worker.ts <channel> <group> <relay URL, or - for the store of RELAY_HOME> <every so many it dawdles, 0 for never>.
+ */
+import { setTimeout as pause } from 'node:timers/promises';
+import { loadConfig } from '../../../src/app/config.ts';
+import { openRelay } from '../../../src/app/open-relay.ts';
+import { isRelayError } from '../../../src/base/errors.ts';
+
+const [channel, group, url, dawdles] = process.argv.slice(2) as [string, string, string, string];
+const config = loadConfig(process.env, url === '-' ? {} : { url });
+await using open = await openRelay(config);
+const say = (...words: unknown[]) => process.stdout.write(`${words.join(' ')}\n`);
+
+let taken = 0;
+for await (const message of open.client.subscribe(channel, { group, since: 'all' })) {
+  const { n } = message.msg as { n: number };
+  say('took', n, message.token);
+  await pause(Math.random() * 4);
+  // Far beyond its lease: another member gets the work, and this one's word counts no more.
+  if (Number(dawdles) > 0 && ++taken % Number(dawdles) === 0)
+    await pause(message.lease_until! - Date.now() + 700);
+  try {
+    await message.ack();
+    say('acked', n, message.token);
+  } catch (error) {
+    if (!isRelayError(error, 'conflict')) throw error;
+    say('stale', n, message.token);
+  }
+}

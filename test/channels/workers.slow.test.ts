@@ -1,0 +1,70 @@
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { ContextRelay } from '../../src/sdk/index.ts';
+import { temporaryHome } from '../cli/program.ts';
+import { type Running, serve, start } from './programs.ts';
+
+const WORKER = join(import.meta.dirname, 'scripts/worker.ts');
+const TASKS = 1000;
+
+test('eight workers over a thousand tasks, two of them killed: each is acknowledged once by a valid lease, none is lost, and a stale token is refused', async () => {
+  using place = temporaryHome();
+  const { home } = place;
+  const env = { RELAY_GROUP_LEASE: '2' };
+  await using server = await serve(home, { env });
+  const client = new ContextRelay({ baseUrl: server.url });
+  for (let from = 0; from < TASKS; from += 50) {
+    await Promise.all(Array.from({ length: 50 }, (_, i) => client.publish('tasks', { n: from + i })));
+  }
+  // Half of them over the server, half straight on the store: several processes share the group.
+  const workers = Array.from({ length: 8 }, (_, i) => {
+    const dawdles = i >= 6 ? '40' : '0';
+    return start(['tasks', 'workers', i % 2 === 0 ? server.url : '-', dawdles], { home, env, entry: WORKER });
+  });
+  try {
+    const killed = workers.slice(0, 2);
+    for (const worker of killed) {
+      // In the middle of a task, which it then never acknowledges.
+      while (worker.output().split('took').length < 20 || !/took \d+ \d+\n$/.test(worker.output())) {
+        await new Promise((resolve) => setTimeout(resolve, 1));
+      }
+      worker.child.kill('SIGKILL');
+      await worker.ended;
+    }
+    const left = async () => {
+      const { groups } = await client.channels.inspect('tasks');
+      return groups[0]!.backlog + groups[0]!.leases.length;
+    };
+    while ((await left()) > 0) await new Promise((resolve) => setTimeout(resolve, 100));
+    // Whoever dawdles still has a word to say.
+    await new Promise((resolve) => setTimeout(resolve, 4000));
+    check(workers);
+  } finally {
+    for (const worker of workers) await worker[Symbol.asyncDispose]();
+  }
+  const letters = (await client.channels.list()).channels.find(({ name }) => name === 'tasks.dead');
+  assert.equal(letters, undefined, 'nothing was given up');
+});
+
+function check(workers: readonly Running[]): void {
+  const acked = new Map<number, number[]>();
+  const newest = new Map<number, number>();
+  let stale = 0;
+  for (const worker of workers) {
+    for (const line of worker.output().split('\n')) {
+      const [what, n, token] = line.split(' ') as [string, string, string];
+      if (what === 'took') newest.set(Number(n), Math.max(newest.get(Number(n)) ?? 0, Number(token)));
+      if (what === 'stale') stale++;
+      if (what === 'acked') acked.set(Number(n), [...(acked.get(Number(n)) ?? []), Number(token)]);
+    }
+  }
+  const missing = Array.from({ length: TASKS }, (_, n) => n).filter((n) => !acked.has(n));
+  // A worker that was killed between the acknowledgement and its own line has told nobody.
+  assert.ok(missing.length <= 2, `${missing.length} were never acknowledged: ${missing.slice(0, 10)}`);
+  for (const [n, tokens] of acked) {
+    assert.equal(tokens.length, 1, `task ${n} was acknowledged ${tokens.length} times`);
+    assert.equal(tokens[0], newest.get(n), `task ${n} was acknowledged by its newest lease`);
+  }
+  assert.ok(stale > 0, 'those who dawdled were refused');
+}
