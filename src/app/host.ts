@@ -30,7 +30,7 @@ export function makeHost(globals: Globals, env: Environment): Host {
     },
     openClient: async (o) => (await import('./open-relay.ts')).openRelay(config(), o),
     openScratch: async () => (await import('./scratch.ts')).openScratch(config()),
-    openStore: async () => (await import('./open-engine.ts')).openEngine(config(), 'cli'),
+    openStore: async () => (await import('./open-house.ts')).openStore(config()),
     keyring: async () => (await import('./keyring.ts')).openKeyring(config().home),
     countTokens: async (text) => (await import('./token-counter.ts')).ownTokenCounter.count(text),
     backup: async (target) => (await import('./keep-safe.ts')).backup(config(), target),

@@ -1,12 +1,24 @@
 import { systemEnv } from '../base/env.ts';
 import type { TokenCounter } from '../base/tokens.ts';
+import { LOCAL_CALLER } from '../domain/caller.ts';
 import { House } from '../domain/house.ts';
+import type { LocalStore } from '../interfaces/cli/host.ts';
 import type { Config } from './config.ts';
 import { openEngine } from './open-engine.ts';
 import { ownTokenCounter, ThreadTokenCounter } from './token-counter.ts';
 
 export interface OpenHouse extends AsyncDisposable {
   readonly house: House;
+}
+
+/** Housekeeping of the store: of what engine and domain keep alike. */
+export async function openStore(config: Config): Promise<LocalStore> {
+  const { house, ...open } = await openHouse(config, 'cli');
+  return {
+    sweep: () => house.tidy([LOCAL_CALLER.tenant]),
+    usage: () => house.ground.engine.usage(),
+    [Symbol.asyncDispose]: open[Symbol.asyncDispose],
+  };
 }
 
 /** The domain on the store of a home, with everything it needs; closes all of it when disposed. */

@@ -1,3 +1,4 @@
+import type { Swept } from '../kernel/engine.ts';
 import { Background } from './background.ts';
 import type { Caller } from './caller.ts';
 import { Channels } from './channels/channels.ts';
@@ -42,11 +43,11 @@ export class House {
     return bindRelay(this, caller, base);
   }
 
-  /** Drops what need not be kept any longer: for a server to call every minute or so. */
-  async tidy(): Promise<void> {
-    await this.ground.engine.sweep();
+  /** Drops what need not be kept any longer, of these tenants and of all who were here: every minute or so. */
+  async tidy(tenants: Iterable<string> = []): Promise<Swept> {
     await this.receipts.tidy();
-    await this.channels.tidy();
+    await this.channels.tidy(tenants);
+    return this.ground.engine.sweep();
   }
 
   /** Writes what waits to be written. The store itself is closed after this, by whoever opened it. */

@@ -168,6 +168,38 @@ test('an acknowledgement after the end of the lease counts while nobody else has
   await t.relay.channels.ack('c', 'g', claim);
 });
 
+test('what was given back is no longer its member’s, also while nobody else has it', async () => {
+  await using t = openTestHouse();
+  await t.relay.channels.publish('c', 'work');
+  let claim: { seq: number; token: number };
+  {
+    await using a = readFrom(t.relay, 'c', { group: 'g' });
+    claim = claimOf((await a.take(1))[0]!);
+  }
+  await t.relay.channels.nack('c', 'g', claim);
+  for (const what of ['ack', 'nack', 'extend'] as const) {
+    await assert.rejects(t.relay.channels[what]('c', 'g', claim), (e) => isRelayError(e, 'conflict'));
+  }
+});
+
+test('a message that was handed to a member who left before seeing it is handed out again at once, and counts as no attempt', async () => {
+  await using t = openTestHouse({ leaseMs: 600_000 });
+  for (let i = 0; i < 3; i++) await t.relay.channels.publish('c', i);
+  {
+    await using a = readFrom(t.relay, 'c', { group: 'g', prefetch: 3 });
+    await a.take(1);
+  }
+  await t.house.close();
+  await using b = readFrom(t.relay, 'c', { group: 'g', prefetch: 3 });
+  assert.deepEqual(
+    (await b.take(2)).map(({ msg, attempt }) => [msg, attempt]),
+    [
+      [1, 1],
+      [2, 1],
+    ],
+  );
+});
+
 test('made-up tokens, messages and groups are refused', async () => {
   await using t = openTestHouse();
   await t.relay.channels.publish('c', 'work');

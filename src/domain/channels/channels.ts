@@ -148,8 +148,9 @@ export class Channels {
   }
 
   /** Drops what need not be kept: for a server to call now and then. */
-  async tidy(): Promise<void> {
-    for (const tenant of this.#tenants) await this.#retention.tidyAll(tenant);
+  async tidy(tenants: Iterable<string> = []): Promise<void> {
+    for (const tenant of tenants) this.#tenants.add(tenant);
+    for (const tenant of this.#tenants) await this.#retention.tidySome(tenant);
   }
 
   async close(): Promise<void> {

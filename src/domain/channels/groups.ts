@@ -1,6 +1,7 @@
 import { isRelayError, RelayError } from '../../base/errors.ts';
 import { toHex } from '../../base/ids.ts';
 import { GROUP_IDLE_MS, PREFETCH_MAX } from '../../base/limits.ts';
+import { Background } from '../background.ts';
 import type { Caller } from '../caller.ts';
 import type { Ground } from '../ground.ts';
 import { channelStream } from '../names.ts';
@@ -41,6 +42,7 @@ export class Groups {
   readonly #burial: GroupBurial;
   readonly #shared: DeskShared;
   readonly #onAcked: OnAcked;
+  readonly #background = new Background();
   readonly #open = new Map<string, OpenGroup>();
 
   constructor(o: DeskShared & { directory: Directory; onAcked: OnAcked }) {
@@ -218,17 +220,19 @@ export class Groups {
   }
 
   async close(): Promise<void> {
+    await this.#background.settle();
     await Promise.all(Array.from(this.#open.values(), ({ presence }) => presence.close()));
   }
 
   /** What was handed out to a member that left before it saw it. Where that fails, the lease runs out. */
   #giveBack(ledger: GroupLedger, deliveries: readonly Delivery[]): void {
     for (const { entry, token } of deliveries) {
-      const free = ledger.propose((state) => ({
-        steps: state.open.get(entry.seq)?.token === token ? [['free', entry.seq, token]] : [],
-        result: () => undefined,
-      }));
-      free.catch(() => {});
+      this.#background.run(() =>
+        ledger.propose((state) => ({
+          steps: state.open.get(entry.seq)?.token === token ? [['free', entry.seq, token]] : [],
+          result: () => undefined,
+        })),
+      );
     }
   }
 

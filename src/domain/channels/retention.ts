@@ -8,6 +8,8 @@ import type { ChannelSettings } from './settings.ts';
 /** One append in so many looks for what can be dropped; a channel is larger than it should be by about as much. */
 const EVERY_MAX = 64;
 const PAGE = 500;
+/** Channels looked after in one go. */
+const SOME = 100;
 
 /** Drops what a channel need not keep any longer, in the background. Never what a group has not done yet. */
 export class Retention {
@@ -18,6 +20,8 @@ export class Retention {
   readonly #every: number;
   readonly #running = new Map<string, Promise<void>>();
   readonly #next = new Map<string, Promise<void>>();
+  /** Up to which channel each tenant has been looked after. */
+  readonly #reached = new Map<string, string>();
 
   constructor(ground: Ground, settings: ChannelSettings, directory: Directory, groups: Groups) {
     this.#ground = ground;
@@ -53,17 +57,20 @@ export class Retention {
     return next;
   }
 
-  /** Every channel of a tenant; those that nobody has used for as long as messages are kept leave the list. */
-  async tidyAll(tenant: string): Promise<void> {
-    for (let after: string | undefined; ; ) {
-      const page = await this.#directory.list(tenant, { after, limit: 100 });
-      for (const { name, groups } of page.channels) {
-        await this.tidy(tenant, name);
-        if (groups.length === 0) await this.#closeUnused(tenant, name);
-      }
-      if (page.next === undefined) return;
-      after = page.next;
+  /**
+   * Some channels of a tenant, the next ones each time. Those that nobody has used for as long as messages are kept
+   * leave the list.
+   */
+  async tidySome(tenant: string): Promise<void> {
+    const page = await this.#directory.list(tenant, { after: this.#reached.get(tenant), limit: SOME });
+    for (const { name, groups } of page.channels) {
+      await this.tidy(tenant, name);
+      if (groups.length === 0) await this.#closeUnused(tenant, name);
+      // An engine may answer without ever letting anyone else run.
+      await new Promise((resolve) => setTimeout(resolve));
     }
+    if (page.next === undefined) this.#reached.delete(tenant);
+    else this.#reached.set(tenant, page.next);
   }
 
   /** Until what is under way is done. */

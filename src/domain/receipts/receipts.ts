@@ -13,6 +13,9 @@ import type { PointerRecord } from '../pointers/record.ts';
 import { Ladder, type Note, toEntry } from './ladder.ts';
 import type { ReceiptLadder } from './types.ts';
 
+/** Receipts read, or dropped, at once. */
+const PAGE = 500;
+
 const streamOf = (id: string) => `rcp.${id}`;
 /** By expiry, so that those to be dropped come first. */
 const INDEX = 'sys.rcp/';
@@ -74,9 +77,9 @@ export class Receipts {
     await this.#write([id]);
     const ladder = new Ladder(id, record);
     for (let after = 0; ; ) {
-      const { entries } = await engine.logs.read(streamOf(id), { after, limit: 500 });
+      const { entries } = await engine.logs.read(streamOf(id), { after, limit: PAGE });
       for (const { data } of entries) ladder.add(data);
-      if (entries.length < 500) return ladder.result(base);
+      if (entries.length < PAGE) return ladder.result(base);
       after = entries.at(-1)!.seq;
     }
   }
@@ -92,17 +95,21 @@ export class Receipts {
   async tidy(): Promise<void> {
     const { records, logs } = this.#ground.engine;
     for (;;) {
-      const { items } = await records.list(INDEX, { limit: 500 });
-      for (const { key } of items) {
+      const { items } = await records.list(INDEX, { limit: PAGE });
+      const gone = items.flatMap(({ key }) => {
         const [expires, id] = key.slice(INDEX.length).split('/') as [string, string];
-        if (Number(expires) > this.#ground.env.now()) return;
-        const record = await this.#pointers.find(id);
-        // Kept longer than was thought when the first receipt was written.
-        if (record) await records.put(indexKey(keptUntil(record) + RECEIPT_DELAY_MAX_MS, id), 1);
-        else await logs.drop(streamOf(id));
-        await records.delete(key);
-      }
-      if (items.length < 500) return;
+        return Number(expires) > this.#ground.env.now() ? [] : [{ key, id }];
+      });
+      await Promise.all(
+        gone.map(async ({ key, id }) => {
+          const record = await this.#pointers.find(id);
+          // Kept longer than was thought when the first receipt was written.
+          if (record) await records.put(indexKey(keptUntil(record) + RECEIPT_DELAY_MAX_MS, id), 1);
+          else await logs.drop(streamOf(id));
+          await records.delete(key);
+        }),
+      );
+      if (gone.length < PAGE) return;
     }
   }
 
