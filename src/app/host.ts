@@ -42,6 +42,9 @@ export function makeHost(globals: Globals, env: Environment): Host {
     serveMcp: async (o) => (await import('./mcp-stdio.ts')).serveMcp(host, o),
     async *diagnose() {
       yield* (await import('./doctor.ts')).diagnose(host, config);
+      const { installSettings } = await import('./install/open-installer.ts');
+      const { installChecks } = await import('./install/checks.ts');
+      yield* installChecks(await installSettings(env, host.home));
     },
   };
   return host;

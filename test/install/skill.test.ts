@@ -3,6 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { test } from 'node:test';
+import type { Node } from '../../src/interfaces/cli/command.ts';
 import { ScratchFolder } from '../projects/scratch-folder.ts';
 
 const SKILL = resolve(import.meta.dirname, '../../skill/context-relay');
@@ -51,9 +52,9 @@ test('every file the skill points to is there, and every command it names exists
   for (const file of files) {
     const words = readFileSync(join(file.parentPath, file.name), 'utf8');
     for (const [, link] of words.matchAll(/\]\(([^)#]+)\)/g))
-      assert.ok(existsSync(join(file.parentPath, link!)), link);
+      assert.ok(existsSync(join(file.parentPath, link!)), link!);
     for (const [, path] of words.matchAll(/`relay ((?:[a-z]+ ?)+)/g)) {
-      let node: (typeof ROOT)['commands'][string] | typeof ROOT = ROOT;
+      let node: Node = ROOT;
       for (const word of path!.trim().split(' ')) {
         if (!('commands' in node)) break;
         assert.ok(Object.hasOwn(node.commands, word), `relay ${path}`);
