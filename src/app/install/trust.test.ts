@@ -8,7 +8,7 @@ import {
   geminiFolderTrust,
 } from './trust.ts';
 
-const HANDLER = { type: 'command', command: '/work/relay hook codex session-start', timeout: 10 };
+const HANDLER = { type: 'command', command: '/opt/relay hook codex session-start', timeout: 10 };
 const HOOKS = {
   hooks: { SessionStart: [{ hooks: [{ type: 'command', command: 'other' }] }, { hooks: [HANDLER] }] },
 };
