@@ -1,0 +1,94 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Message } from '../../src/domain/channels/types.ts';
+import { BASE, callerNamed, claimOf, openTestHouse, readFrom } from './house.ts';
+
+test('processes share a group: every message is done once, whoever wins the race for it', async () => {
+  await using t = openTestHouse();
+  const count = 120;
+  for (let i = 0; i < count; i++) await t.relay.channels.publish('c', i);
+  const done: unknown[] = [];
+  const end = new AbortController();
+  const workers = Array.from({ length: 4 }, async (_, i) => {
+    const relay = t.another().relay(callerNamed(`w${i}`), BASE);
+    for await (const message of relay.channels.subscribe('c', {
+      group: 'g',
+      prefetch: 2,
+      signal: end.signal,
+    })) {
+      await relay.channels.ack('c', 'g', claimOf(message));
+      done.push(message.msg);
+      if (done.length === count) end.abort();
+    }
+  });
+  await Promise.all(workers);
+  assert.deepEqual(
+    done.sort((x, y) => Number(x) - Number(y)),
+    Array.from({ length: count }, (_, i) => i),
+  );
+  const { groups } = await t.relay.channels.inspect('c');
+  assert.deepEqual([groups[0]!.backlog, groups[0]!.leases.length], [0, 0]);
+});
+
+test('however long a group has been at work, its log stays short, and who opens it anew knows all', async () => {
+  await using t = openTestHouse();
+  const { relay } = t;
+  await using a = readFrom(relay, 'c', { group: 'g' });
+  let last: Message | undefined;
+  for (let i = 0; i < 400; i++) {
+    await relay.channels.publish('c', i);
+    [last] = await a.take(1);
+    await relay.channels.ack('c', 'g', claimOf(last!));
+  }
+  const { count } = await t.engine.logs.info('grp.local.c.g');
+  assert.ok(count < 300, `${count} entries for 800 steps`);
+  await relay.channels.publish('c', 'open');
+  const [open] = await a.take(1);
+  const elsewhere = t.another().relay(callerNamed('b'), BASE);
+  const { groups } = await elsewhere.channels.inspect('c');
+  assert.deepEqual(
+    groups[0]!.leases.map(({ seq, token }) => ({ seq, token })),
+    [claimOf(open!)],
+  );
+  await elsewhere.channels.ack('c', 'g', claimOf(last!));
+  await elsewhere.channels.ack('c', 'g', claimOf(open!));
+});
+
+test('a process whose knowledge was trimmed away takes up the snapshot of another', async () => {
+  await using t = openTestHouse();
+  const behind = t.another().relay(callerNamed('behind'), BASE);
+  await t.relay.channels.publish('c', 'first');
+  await using a = readFrom(t.relay, 'c', { group: 'g' });
+  let [last] = await a.take(1);
+  assert.equal((await behind.channels.inspect('c')).groups[0]!.leases.length, 1);
+  for (let i = 0; i < 300; i++) {
+    await t.relay.channels.ack('c', 'g', claimOf(last!));
+    await t.relay.channels.publish('c', i);
+    [last] = await a.take(1);
+  }
+  const { leases, backlog } = (await behind.channels.inspect('c')).groups[0]!;
+  assert.deepEqual(
+    [leases.map(({ seq }) => seq), backlog],
+    [[last!.seq], 0],
+    'it missed nothing of what is gone',
+  );
+  await behind.channels.ack('c', 'g', claimOf(last!));
+});
+
+test('what is given back in one process wakes a member that waits in another', async () => {
+  await using t = openTestHouse({ leaseMs: 600_000 });
+  await t.relay.channels.publish('c', 'work');
+  await using first = readFrom(t.relay, 'c', { group: 'g' });
+  const claim = claimOf((await first.take(1))[0]!);
+  const elsewhere = t.another().relay(callerNamed('b'), BASE);
+  await using second = readFrom(elsewhere, 'c', { group: 'g' });
+  const waiting = second.take(1);
+  // It has looked, and found nothing to do.
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  first.stop();
+  await t.relay.channels.nack('c', 'g', claim);
+  assert.deepEqual(
+    (await waiting).map(({ msg, attempt }) => [msg, attempt]),
+    [['work', 2]],
+  );
+});

@@ -1,0 +1,83 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { OPERATIONS } from '../../src/operations/operations.ts';
+import { connect, startTestServer } from './server.ts';
+
+/** Clients in any language depend on these. Literals on purpose: a change here is a change for users. */
+
+const ROUTES = [
+  'GET /channels',
+  'GET /channels/:name',
+  'GET /channels/:name/position',
+  'POST /channels/:name',
+  'GET /channels/:name/events',
+  'GET /ws/:name',
+  'POST /ws-ticket',
+  'POST /channels/:name/groups/:group/ack',
+  'POST /channels/:name/groups/:group/nack',
+  'POST /channels/:name/groups/:group/extend',
+  'DELETE /channels/:name/groups/:group',
+  'GET /inbox/:agent',
+  'POST /inbox/:agent/read',
+  'POST /inbox/:agent/channels',
+  'DELETE /inbox/:agent/channels/:channel',
+  'GET /pull/:id/receipts',
+];
+
+test('the routes of channels, inboxes and receipts are where they were', () => {
+  const known = new Set(OPERATIONS.map(({ http }) => `${http.method} ${http.path}`));
+  for (const route of ROUTES) assert.ok(known.has(route), route);
+});
+
+test('frames have the fields they had, in the order they had', async () => {
+  await using server = await startTestServer({ channels: { messages: 16, attempts: 1 } });
+  const keys = (frame: object) => Object.keys(frame).join(' ');
+  await using plain = await connect(`${server.ws}/ws/c`);
+  await server.post('/push', { data: 'x', channel: 'c' });
+  await server.post('/push', { data: 'x', channel: 'c', metadata: { a: 1 }, sealed_key: 'sealed' });
+  await server.post('/channels/c', { msg: 1 });
+  assert.deepEqual((await plain.take(3)).map(keys), [
+    'url ts seq from',
+    'url ts seq from metadata sealed_key',
+    'msg ts seq from',
+  ]);
+  await using member = await connect(`${server.ws}/ws/c?group=g&prefetch=3`);
+  const [first, , third] = await member.take(3);
+  assert.deepEqual(
+    [keys(first), keys(third)],
+    ['url ts seq from token attempt lease_until', 'msg ts seq from token attempt lease_until'],
+  );
+  member.send({ nack: third.seq, token: third.token });
+  assert.equal(keys((await member.take(1))[0]), 'nacked token dead');
+  member.send({ extend: first.seq, token: first.token });
+  assert.equal(keys((await member.take(1))[0]), 'extended token lease_until');
+  member.send({ ack: first.seq, token: first.token });
+  assert.equal(keys((await member.take(1))[0]), 'acked token');
+  member.send({ ack: first.seq, token: 0 });
+  assert.equal(keys((await member.take(1))[0]), 'error code hint seq token');
+  await using dead = await connect(`${server.ws}/ws/c.dead?since=all`);
+  const [letter] = await dead.take(1);
+  assert.equal(keys(letter), 'msg ts seq from dead');
+  assert.equal(keys(letter.dead), 'channel group seq ts attempts reason');
+});
+
+test('answers over HTTP have the fields they had', async () => {
+  await using server = await startTestServer();
+  const keys = (value: object) => Object.keys(value).join(' ');
+  const published = await server.post('/channels/c', { msg: 1 });
+  assert.equal(keys(published.json), 'channel seq ts');
+  assert.equal(keys((await server.post('/ws-ticket', {})).json), 'ticket expires_at');
+  await using member = await connect(`${server.ws}/ws/c?group=g`);
+  await member.take(1);
+  const { json: list } = await server.get('/channels');
+  assert.equal(keys(list), 'channels');
+  assert.equal(keys(list.channels[0]), 'name messages last_seq last_at groups');
+  const { json: detail } = await server.get('/channels/c');
+  assert.equal(keys(detail), 'name messages last_seq last_at first_seq groups');
+  assert.equal(keys(detail.groups[0]), 'name backlog members leases');
+  assert.equal(keys(detail.groups[0].leases[0]), 'seq token attempt member lease_until');
+  const { json: pushed } = await server.post('/push', { data: 'x' });
+  const { json: ladder } = await server.get(`/pull/${pushed.id}/receipts`);
+  assert.equal(keys(ladder), 'id reached receipts');
+  assert.equal(keys(ladder.receipts[0]), 'rung by at bytes');
+});
