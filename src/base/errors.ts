@@ -1,5 +1,6 @@
 import { PROGRAM_ERRORS } from './error-rows/program.ts';
 import { PROJECT_ERRORS } from './error-rows/projects.ts';
+import { PROMPT_ERRORS } from './error-rows/prompts.ts';
 import { REQUEST_ERRORS } from './error-rows/requests.ts';
 import type { ErrorRow } from './error-rows/row.ts';
 import { STORE_ERRORS } from './error-rows/stores.ts';
@@ -17,6 +18,7 @@ export const ERRORS = {
   ...REQUEST_ERRORS,
   ...THREAD_ERRORS,
   ...PROJECT_ERRORS,
+  ...PROMPT_ERRORS,
   ...PROGRAM_ERRORS,
   ...STORE_ERRORS,
 } as const satisfies Record<string, ErrorRow>;

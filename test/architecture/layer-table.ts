@@ -21,7 +21,7 @@ export const LAYERS: Readonly<Record<string, Layer>> = {
   base: {
     values: [],
     types: [],
-    packages: ['gpt-tokenizer', 're2js', 'jsonpatch'],
+    packages: ['gpt-tokenizer', 're2js', 'jsonpatch', 'yaml'],
     node: false,
     folders: 'free',
   },
@@ -33,7 +33,14 @@ export const LAYERS: Readonly<Record<string, Layer>> = {
     node: ['sqlite', 'nats'],
     folders: 'apart',
   },
-  domain: { values: ['kernel', 'base'], types: [], packages: [], node: false, folders: 'types' },
+  domain: {
+    values: ['kernel', 'base'],
+    types: [],
+    packages: [],
+    node: false,
+    folders: 'types',
+    between: [['pipelines', 'prompts']],
+  },
   operations: { values: ['base'], types: ['domain'], packages: ['zod'], node: false, folders: 'free' },
   sdk: { values: ['base'], types: ['domain', 'operations'], packages: [], node: false, folders: 'free' },
   runners: {

@@ -1,0 +1,41 @@
+import type { ErrorRow } from './row.ts';
+
+/** Models and pipelines. */
+export const PROMPT_ERRORS = {
+  no_model: {
+    status: 400,
+    exit: 2,
+    message: 'There is no model to ask: {what}.',
+    hint: 'Set ANTHROPIC_API_KEY, or choose another with --provider or --cli.',
+  },
+  provider_failed: {
+    status: 502,
+    exit: 1,
+    message: '{provider} did not answer the prompt: {what}.',
+    hint: 'Try again later, or ask another model with --provider and --model.',
+  },
+  provider_refused: {
+    status: 502,
+    exit: 4,
+    message: '{provider} refused: {what}.',
+    hint: 'Check the key in {key}, and that it may use the model {model}.',
+  },
+  provider_unreachable: {
+    status: 503,
+    exit: 5,
+    message: '{provider} cannot be reached at {url}: {what}.',
+    hint: 'Check the address and the network.',
+  },
+  bad_pipeline: {
+    status: 400,
+    exit: 2,
+    message: '{what}',
+    hint: 'Correct it, and look again with: relay pipeline validate {file}',
+  },
+  pipeline_failed: {
+    status: 500,
+    exit: 1,
+    message: 'The pipeline did not finish: {what}.',
+    hint: 'Put it right and go on with: relay pipeline run --run {run}',
+  },
+} as const satisfies Record<string, ErrorRow>;

@@ -1,0 +1,99 @@
+import type { Json, JsonObject } from '../../base/json.ts';
+import type { ArtifactType } from '../threads/types.ts';
+
+/** A pipeline as it was written down and checked. */
+export interface Pipeline {
+  readonly name: string;
+  readonly description: string;
+  readonly inputs: { readonly [name: string]: Input };
+  readonly agents: { readonly [name: string]: Agent };
+  /** In the order of the file. */
+  readonly steps: readonly Step[];
+  readonly maxParallel: number;
+}
+
+export interface Input {
+  readonly description: string;
+  /** Undefined where a run has to give it. */
+  readonly value: Json | undefined;
+}
+
+export type Agent = ProviderAgent | CliAgent | ShellAgent | CapabilityAgent | BridgeAgent | A2aAgent;
+export type AgentKind = Agent['kind'];
+
+export interface ProviderAgent {
+  readonly kind: 'provider';
+  readonly provider: string;
+  readonly model?: string;
+  readonly base_url?: string;
+  readonly system?: string;
+  readonly max_tokens?: number;
+}
+
+export interface CliAgent {
+  readonly kind: 'cli';
+  readonly cli: string;
+  readonly args: readonly string[];
+  /** How the prompt reaches a program that has no profile. */
+  readonly prompt_by?: 'stdin' | 'argument' | 'file';
+  readonly system?: string;
+}
+
+export interface ShellAgent {
+  readonly kind: 'shell';
+  /** Gets the prompt on stdin; null where the prompt of a step is itself the command. */
+  readonly command: string | null;
+  readonly env: { readonly [name: string]: string };
+}
+
+export interface CapabilityAgent {
+  readonly kind: 'capability';
+  readonly capability: string;
+  /** The texts in it are templates; the prompt of the step goes into `prompt_as`. */
+  readonly args: JsonObject;
+  readonly prompt_as?: string;
+}
+
+export interface BridgeAgent {
+  readonly kind: 'bridge';
+  readonly channel: string;
+  readonly done_channel: string;
+  readonly to?: string;
+}
+
+export interface A2aAgent {
+  readonly kind: 'a2a';
+  readonly url: string;
+}
+
+export interface Step {
+  readonly id: string;
+  readonly agent: string;
+  /** A template. */
+  readonly prompt: string;
+  /** Everything it waits for: what it names in `needs` and `context`, and what its templates refer to. */
+  readonly needs: readonly string[];
+  /** Steps whose results it is shown, as refs and previews. */
+  readonly context: readonly string[];
+  readonly when?: string;
+  readonly retry: Retry;
+  readonly timeoutMs: number;
+  /** How long an unchanged step is answered from the cache; null: never. */
+  readonly cacheMs: number | null;
+  readonly output: { readonly type: ArtifactType; readonly name: string };
+  /** A list, or a reference to one. */
+  readonly forEach?: string | readonly Json[];
+}
+
+export interface Retry {
+  /** Attempts after the first. */
+  readonly max: number;
+  readonly backoffMs: number;
+}
+
+/** Something wrong in a file, or merely odd. */
+export interface Problem {
+  readonly line: number;
+  readonly what: string;
+  readonly severity: 'error' | 'warning';
+}

@@ -1,0 +1,134 @@
+import type { Json } from '../../base/json.ts';
+
+/** `steps.review.output`: what a template or a condition refers to. */
+export interface Reference {
+  readonly path: readonly string[];
+}
+
+export type Expression =
+  | { readonly kind: 'value'; readonly value: Json }
+  | { readonly kind: 'reference'; readonly path: readonly string[] }
+  | { readonly kind: 'not'; readonly of: Expression }
+  | {
+      readonly kind: 'and' | 'or' | Comparison;
+      readonly left: Expression;
+      readonly right: Expression;
+    };
+
+type Comparison = '==' | '!=' | '<' | '>' | '<=' | '>=' | 'contains';
+
+const TOKEN =
+  /\s*(?:(&&|\|\||==|!=|<=|>=|[<>!()])|"((?:[^"\\]|\\.)*)"|'((?:[^'\\]|\\.)*)'|(-?\d+(?:\.\d+)?)|([A-Za-z_][\w-]*(?:\.[\w-]+)*))/y;
+
+type Token = { readonly sign: string } | { readonly value: Json } | { readonly word: string };
+
+/** Reads a condition such as `steps.review.output contains 'bug' && inputs.fix != false`. Throws a plain Error. */
+export function parseExpression(text: string): Expression {
+  const tokens = tokenize(text);
+  let at = 0;
+  const sign = (...signs: string[]): string | null => {
+    const token = tokens[at];
+    const found = token && ('sign' in token ? token.sign : 'word' in token ? token.word : null);
+    if (found === null || found === undefined || !signs.includes(found)) return null;
+    at++;
+    return found;
+  };
+  const chain = (signs: string[], kind: 'and' | 'or', next: () => Expression) => (): Expression => {
+    let left = next();
+    while (sign(...signs)) left = { kind, left, right: next() };
+    return left;
+  };
+  const primary = (): Expression => {
+    if (sign('(')) {
+      const inner = or();
+      if (!sign(')')) throw new Error('a ) is missing');
+      return inner;
+    }
+    const token = tokens[at++];
+    if (!token) throw new Error('it ends too early');
+    if ('value' in token) return { kind: 'value', value: token.value };
+    if ('sign' in token) throw new Error(`"${token.sign}" stands where a value should`);
+    const constant = CONSTANTS.get(token.word);
+    if (constant !== undefined) return { kind: 'value', value: constant };
+    return { kind: 'reference', path: token.word.split('.') };
+  };
+  const comparison = (): Expression => {
+    const left = primary();
+    const found = sign('==', '!=', '<=', '>=', '<', '>', 'contains');
+    return found ? { kind: found as Comparison, left, right: primary() } : left;
+  };
+  const not = (): Expression => (sign('!', 'not') ? { kind: 'not', of: not() } : comparison());
+  const and = chain(['&&', 'and'], 'and', not);
+  const or = chain(['||', 'or'], 'or', and);
+  const whole = or();
+  if (at < tokens.length) throw new Error('there is something behind its end');
+  return whole;
+}
+
+const CONSTANTS = new Map<string, Json>([
+  ['true', true],
+  ['false', false],
+  ['null', null],
+]);
+
+function tokenize(text: string): Token[] {
+  const tokens: Token[] = [];
+  const end = text.trimEnd().length;
+  TOKEN.lastIndex = 0;
+  while (TOKEN.lastIndex < end) {
+    const from = TOKEN.lastIndex;
+    const match = TOKEN.exec(text);
+    if (!match) throw new Error(`"${text.slice(from, from + 20).trim()}" is not understood`);
+    const [, signs, double, single, number, word] = match;
+    if (signs !== undefined) tokens.push({ sign: signs });
+    else if (double !== undefined || single !== undefined)
+      tokens.push({ value: (double ?? single)!.replace(/\\(.)/g, '$1') });
+    else if (number !== undefined) tokens.push({ value: Number(number) });
+    else tokens.push({ word: word! });
+  }
+  return tokens;
+}
+
+export function referencesOf(expression: Expression): Reference[] {
+  if (expression.kind === 'value') return [];
+  if (expression.kind === 'reference') return [{ path: expression.path }];
+  if (expression.kind === 'not') return referencesOf(expression.of);
+  return [...referencesOf(expression.left), ...referencesOf(expression.right)];
+}
+
+export function evaluate(expression: Expression, resolve: (path: readonly string[]) => Json): Json {
+  const { kind } = expression;
+  if (kind === 'value') return expression.value;
+  if (kind === 'reference') return resolve(expression.path);
+  if (kind === 'not') return !truth(evaluate(expression.of, resolve));
+  const left = evaluate(expression.left, resolve);
+  if (kind === 'and' && !truth(left)) return false;
+  if (kind === 'or' && truth(left)) return true;
+  const right = evaluate(expression.right, resolve);
+  if (kind === 'and' || kind === 'or') return truth(right);
+  return compare(kind, left, right);
+}
+
+/** Empty texts and lists, `0`, `false`, `no` and null are not true. */
+export function truth(value: Json): boolean {
+  if (typeof value === 'string') return !['', 'false', 'no', '0'].includes(value.trim().toLowerCase());
+  return Array.isArray(value) ? value.length > 0 : Boolean(value);
+}
+
+function compare(kind: Comparison, left: Json, right: Json): boolean {
+  if (kind === 'contains')
+    return Array.isArray(left)
+      ? left.some((item) => plain(item) === plain(right))
+      : plain(left).includes(plain(right));
+  if (kind === '==') return plain(left) === plain(right);
+  if (kind === '!=') return plain(left) !== plain(right);
+  const [a, b] = [Number(left), Number(right)];
+  if (kind === '<') return a < b;
+  if (kind === '>') return a > b;
+  return kind === '<=' ? a <= b : a >= b;
+}
+
+/** Values from a command line are texts, so they are compared as texts; white space around them means nothing. */
+function plain(value: Json): string {
+  return typeof value === 'string' ? value.trim() : JSON.stringify(value);
+}

@@ -1,0 +1,223 @@
+import { RelayError } from '../../base/errors.ts';
+import { sha256Hex } from '../../base/hash.ts';
+import type { Json } from '../../base/json.ts';
+import { readText } from '../../base/read-text.ts';
+import type { Artifact } from '../threads/types.ts';
+import type { Pipeline } from './definition.ts';
+import { lastSteps } from './graph.ts';
+import { type RunRecord, readRun, type StepRecord } from './journal.ts';
+import { soundPipeline } from './read-pipeline.ts';
+import { type Known, Run, type RunParts } from './run.ts';
+import type { Progress } from './runner.ts';
+import { Scribe } from './scribe.ts';
+
+export type PipelineParts = Pick<RunParts, 'threads' | 'env' | 'cache' | 'runners' | 'pause'>;
+
+export interface RunOptions {
+  readonly maxParallel?: number;
+  readonly only?: readonly string[];
+  readonly signal: AbortSignal;
+  progress?(progress: Progress): void;
+  /** Told as soon as the run has an id. */
+  begun?(run: string, pipeline: Pipeline): void;
+}
+
+/** A file with a pipeline in it. */
+export interface PipelineFile {
+  readonly text: string;
+  /** As it is named in errors. */
+  readonly file: string;
+  /** Where the file gives none. */
+  readonly name: string;
+}
+
+export interface RunSummary extends Omit<RunRecord, 'steps'> {
+  readonly steps: readonly StepRecord[];
+  /** Results of the steps that nobody needed: what the run was for. */
+  readonly results: readonly { readonly step: string; readonly ref: string }[];
+}
+
+const THREAD_NAME = 'pipeline ';
+
+/** Runs of pipelines. A run is a thread: its events say what happened, its artifacts are the results. */
+export class Pipelines {
+  readonly #parts: PipelineParts;
+
+  constructor(parts: PipelineParts) {
+    this.#parts = parts;
+  }
+
+  async start(file: PipelineFile, given: { [name: string]: Json }, o: RunOptions): Promise<RunSummary> {
+    const pipeline = soundPipeline(file.text, file.file, file.name);
+    checkOnly(pipeline, o.only);
+    const inputs = takeInputs(pipeline, given);
+    const threads = this.#parts.threads('pipeline');
+    const { thread_id: run } = await threads.create({ name: `${THREAD_NAME}${pipeline.name}`.slice(0, 200) });
+    const { definition, hash } = await this.#keep(run, file);
+    await threads.patch(run, { ops: [Scribe.plan(pipeline.steps)] });
+    await threads.record(run, 'pipeline.started', {
+      pipeline: pipeline.name,
+      definition,
+      hash,
+      inputs,
+      steps: pipeline.steps.map(({ id }) => id),
+    });
+    o.begun?.(run, pipeline);
+    return this.#go(run, pipeline, inputs, new Map(), o);
+  }
+
+  /** Goes on where a run stopped. With a file, by what it says now; results that are recorded stay. */
+  async resume(run: string, file: PipelineFile | null, o: RunOptions): Promise<RunSummary> {
+    const record = await this.#record(run);
+    const stored = file ?? (await this.#stored(record));
+    const pipeline = soundPipeline(stored.text, stored.file, stored.name);
+    checkOnly(pipeline, o.only);
+    const threads = this.#parts.threads('pipeline');
+    const same = (await sha256Hex(stored.text)) === record.hash;
+    const kept = same ? { definition: record.definition, hash: record.hash } : await this.#keep(run, stored);
+    const known = await this.#known(record);
+    if (!same) await threads.patch(run, { ops: [Scribe.plan(pipeline.steps)] });
+    await threads.record(run, 'pipeline.resumed', { pipeline: pipeline.name, ...kept, known: known.size });
+    o.begun?.(run, pipeline);
+    return this.#go(run, pipeline, record.inputs, known, o);
+  }
+
+  /** The newest first. `pipeline` narrows it to one. */
+  async list(o: { limit: number; pipeline?: string }): Promise<RunSummary[]> {
+    const threads = this.#parts.threads('pipeline');
+    const found: RunSummary[] = [];
+    let after: string | undefined;
+    do {
+      const page = await threads.list({ after });
+      for (const { thread_id, name } of page.threads) {
+        if (!name.startsWith(THREAD_NAME)) continue;
+        if (o.pipeline !== undefined && name !== `${THREAD_NAME}${o.pipeline}`) continue;
+        const record = await readRun(threads, thread_id);
+        if (record) found.push(summary(record, null));
+        if (found.length === o.limit) return found;
+      }
+      after = page.next;
+    } while (after !== undefined);
+    return found;
+  }
+
+  async show(run: string): Promise<{ summary: RunSummary; pipeline: Pipeline }> {
+    const record = await this.#record(run);
+    const stored = await this.#stored(record);
+    const pipeline = soundPipeline(stored.text, stored.file, stored.name);
+    return { summary: summary(record, pipeline), pipeline };
+  }
+
+  async #go(
+    run: string,
+    pipeline: Pipeline,
+    inputs: { readonly [name: string]: Json },
+    known: Known,
+    o: RunOptions,
+  ): Promise<RunSummary> {
+    const parts: RunParts = {
+      ...this.#parts,
+      signal: o.signal,
+      progress: o.progress ?? (() => {}),
+      maxParallel: o.maxParallel ?? pipeline.maxParallel,
+      ...(o.only ? { only: o.only } : {}),
+    };
+    const status = await new Run(parts, pipeline, { run, inputs }, known).go();
+    await this.#parts.threads('pipeline').record(run, 'pipeline.finished', { status });
+    return summary(await this.#record(run), pipeline);
+  }
+
+  async #record(run: string): Promise<RunRecord> {
+    const record = await readRun(this.#parts.threads('pipeline'), run);
+    if (record) return record;
+    throw new RelayError('not_found', {
+      what: `a run of a pipeline in thread ${run}`,
+      hint: 'See relay pipeline list for those there are.',
+    });
+  }
+
+  async #keep(run: string, { text, name }: PipelineFile): Promise<{ definition: string; hash: string }> {
+    const { ref, hash } = await this.#parts.threads('pipeline').putArtifact(run, {
+      body: new TextEncoder().encode(text),
+      name: `${name}.yaml`,
+      type: 'text',
+      mime: 'application/yaml',
+    });
+    return { definition: ref, hash };
+  }
+
+  async #stored({ run, definition, pipeline }: RunRecord): Promise<PipelineFile> {
+    const { body } = await this.#parts.threads('pipeline').content(run, definition);
+    return { text: await readText(body), file: `run ${run}`, name: pipeline };
+  }
+
+  async #known({ run, steps }: RunRecord): Promise<Known> {
+    const artifacts = new Map<string, Artifact>();
+    let after: string | undefined;
+    do {
+      const page = await this.#parts.threads('pipeline').artifacts(run, { after });
+      for (const artifact of page.artifacts) artifacts.set(artifact.ref, artifact);
+      after = page.next;
+    } while (after !== undefined);
+    const known = new Map<string, { artifact: Artifact; settled: boolean }>();
+    for (const [id, { ref, settled = false }] of steps) {
+      const artifact = ref === undefined ? undefined : artifacts.get(ref);
+      if (artifact) known.set(id, { artifact, settled });
+    }
+    return known;
+  }
+}
+
+function summary(record: RunRecord, pipeline: Pipeline | null): RunSummary {
+  const last = new Set(pipeline ? lastSteps(pipeline.steps).map(({ id }) => id) : []);
+  const order = new Map(pipeline?.steps.map(({ id }, index) => [id, index]));
+  const place = ({ step }: StepRecord) => order.get(stepOf(step)) ?? 0;
+  const steps = [...record.steps.values()].sort(
+    (a, b) => place(a) - place(b) || indexOf(a.step) - indexOf(b.step),
+  );
+  const results = steps.flatMap(({ step, ref }) =>
+    ref !== undefined && last.has(stepOf(step)) ? [{ step, ref }] : [],
+  );
+  return { ...record, steps, results };
+}
+
+/** The step of an instance. */
+export function stepOf(instance: string): string {
+  return instance.replace(/\[\d+\]$/, '');
+}
+
+function indexOf(instance: string): number {
+  return Number(/\[(\d+)\]$/.exec(instance)?.[1] ?? 0);
+}
+
+function takeInputs(pipeline: Pipeline, given: { readonly [name: string]: Json }): { [name: string]: Json } {
+  for (const name of Object.keys(given)) {
+    if (Object.hasOwn(pipeline.inputs, name)) continue;
+    const known = Object.keys(pipeline.inputs);
+    throw new RelayError('bad_usage', {
+      what: `The pipeline has no input "${name}".`,
+      hint: known.length > 0 ? `It has: ${known.join(', ')}.` : 'It has none.',
+    });
+  }
+  const inputs: { [name: string]: Json } = {};
+  for (const [name, { value, description }] of Object.entries(pipeline.inputs)) {
+    const taken = given[name] ?? value;
+    if (taken === undefined) {
+      throw new RelayError('bad_usage', {
+        what: `The input "${name}" is missing${description ? `: ${description}` : '.'}`,
+        hint: `Give it with --input ${name}=…`,
+      });
+    }
+    inputs[name] = taken;
+  }
+  return inputs;
+}
+
+function checkOnly(pipeline: Pipeline, only: readonly string[] | undefined): void {
+  const unknown = only?.find((id) => !pipeline.steps.some((step) => step.id === id));
+  if (unknown === undefined) return;
+  throw new RelayError('bad_usage', {
+    what: `There is no step "${unknown}".`,
+    hint: `There are: ${pipeline.steps.map(({ id }) => id).join(', ')}.`,
+  });
+}

@@ -1,0 +1,185 @@
+import { RelayError } from '../../base/errors.ts';
+import type { Json } from '../../base/json.ts';
+import { PIPELINE_STEPS } from '../../base/limits.ts';
+import type { Artifact } from '../threads/types.ts';
+import type { Pipeline, Step } from './definition.ts';
+import { parseExpression, referencesOf } from './expression.ts';
+import { withNeeds } from './graph.ts';
+import type { RunRecord } from './journal.ts';
+import type { StepStatus } from './runner.ts';
+import { Scope, type ScopeParts, type StepView } from './scope.ts';
+import { Scribe } from './scribe.ts';
+import { Slots } from './slots.ts';
+import { type Outcome, StepWork, type WorkParts } from './step-work.ts';
+
+export interface RunParts extends Omit<WorkParts, 'run'> {
+  readonly maxParallel: number;
+  /** Only these and what they need; all where it is missing. */
+  readonly only?: readonly string[];
+}
+
+/** Results that were recorded before, by instance. */
+export type Known = ReadonlyMap<string, { readonly artifact: Artifact; readonly settled: boolean }>;
+
+const OK: ReadonlySet<StepStatus> = new Set(['done', 'skipped']);
+
+/**
+ * One go at a run: every step begins as soon as what it needs is there and a place is free, and a failure stops only what
+ * depends on it. What is known already is not done again.
+ */
+export class Run {
+  readonly #parts: RunParts;
+  readonly #pipeline: Pipeline;
+  readonly #record: Pick<RunRecord, 'run' | 'inputs'>;
+  readonly #known: Known;
+  readonly #slots: Slots;
+  readonly #scribe: Scribe;
+  readonly #views = new Map<string, StepView>();
+  readonly #steps = new Map<string, Promise<void>>();
+  /** Fires for whoever asked to stop, and when the store itself fails. */
+  readonly #stop = new AbortController();
+  #instances = 0;
+
+  constructor(parts: RunParts, pipeline: Pipeline, record: Pick<RunRecord, 'run' | 'inputs'>, known: Known) {
+    this.#parts = { ...parts, signal: AbortSignal.any([parts.signal, this.#stop.signal]) };
+    this.#pipeline = pipeline;
+    this.#record = record;
+    this.#known = known;
+    this.#slots = new Slots(parts.maxParallel);
+    this.#scribe = new Scribe(parts.threads('pipeline'), record.run, pipeline.steps);
+  }
+
+  /** Resolves with how it ended, once nothing runs any more. */
+  async go(): Promise<Exclude<RunRecord['status'], 'running'>> {
+    const { steps } = this.#pipeline;
+    const wanted = withNeeds(steps, this.#parts.only ?? steps.map(({ id }) => id));
+    for (const step of steps) if (wanted.has(step.id)) this.#begin(step);
+    const ended = await Promise.allSettled(this.#steps.values());
+    await this.#scribe.settle();
+    const broken = ended.find((end) => end.status === 'rejected');
+    if (broken) throw (broken as PromiseRejectedResult).reason;
+    const statuses = [...wanted].map((id) => this.#views.get(id)?.status ?? 'pending');
+    if (statuses.some((status) => status === 'failed' || status === 'blocked')) return 'failed';
+    if (statuses.some((status) => !OK.has(status))) return 'interrupted';
+    return wanted.size === steps.length ? 'done' : 'partial';
+  }
+
+  /** In the order of the file a step may come before what it needs, so promises are made on demand. */
+  #begin(step: Step): Promise<void> {
+    let going = this.#steps.get(step.id);
+    if (!going) {
+      going = this.#step(step).catch((error: unknown) => {
+        this.#stop.abort();
+        throw error;
+      });
+      this.#steps.set(step.id, going);
+      going.catch(() => {});
+    }
+    return going;
+  }
+
+  async #step(step: Step): Promise<void> {
+    // Others may be begun by this one only after it is in the map itself.
+    await Promise.resolve();
+    const byId = new Map(this.#pipeline.steps.map((other) => [other.id, other]));
+    await Promise.all(step.needs.map((need) => this.#begin(byId.get(need)!)));
+    const stopper = this.#stopper(step);
+    if (stopper !== null) {
+      const { status } = this.#views.get(stopper)!;
+      if (status === 'interrupted') return this.#end(step, 'interrupted', [], false);
+      const why = `${stopper} ${status === 'failed' ? 'failed' : 'could not run'}`;
+      await this.#parts.threads('pipeline').record(this.#record.run, 'step.blocked', { step: step.id, why });
+      this.#parts.progress({ step: step.id, status: 'blocked', why });
+      return this.#end(step, 'blocked', [], false);
+    }
+    this.#views.set(step.id, { status: 'running', results: [], many: step.forEach !== undefined });
+    this.#scribe.status(step.id, 'running');
+    const items = await this.#items(step);
+    if (items === null) return this.#end(step, 'failed', [], true);
+    const outcomes = await Promise.all(items.map((item) => this.#instance(step, item)));
+    const results = outcomes.flatMap((outcome) => (outcome.status === 'done' ? [outcome.artifact] : []));
+    this.#end(step, together(outcomes), results, step.forEach !== undefined);
+  }
+
+  /** The need that keeps a step from running. One that asks for a status decides for itself. */
+  #stopper(step: Step): string | null {
+    const asked = new Set(
+      (step.when === undefined ? [] : referencesOf(parseExpression(step.when)))
+        .filter(({ path }) => path[0] === 'steps' && path[2] === 'status')
+        .map(({ path }) => path[1]),
+    );
+    const stopped = (need: string) => {
+      const status = this.#views.get(need)?.status ?? 'pending';
+      return status === 'interrupted' || (!OK.has(status) && !asked.has(need));
+    };
+    return step.needs.find(stopped) ?? null;
+  }
+
+  /** What it is done for: once, or for each of a list. Null where the list is none. */
+  async #items(step: Step): Promise<readonly ({ item: Json; index: number } | null)[] | null> {
+    if (step.forEach === undefined) {
+      this.#instances++;
+      return [null];
+    }
+    try {
+      const list = await new Scope(this.#scopeParts()).list(step.forEach);
+      this.#instances += list.length;
+      if (this.#instances > PIPELINE_STEPS)
+        throw new RelayError('too_large', { what: 'a run, in steps', limit: PIPELINE_STEPS });
+      return list.map((item, index) => ({ item, index }));
+    } catch (error) {
+      const why = (error as Error).message;
+      await this.#parts
+        .threads('pipeline')
+        .record(this.#record.run, 'step.failed', { step: step.id, why, attempts: 0 });
+      this.#parts.progress({ step: step.id, status: 'failed', why });
+      return null;
+    }
+  }
+
+  async #instance(step: Step, item: { item: Json; index: number } | null): Promise<Outcome> {
+    const id = item === null ? step.id : `${step.id}[${item.index}]`;
+    const context = step.context.flatMap((name) => this.#views.get(name)?.results ?? []);
+    const work = new StepWork(
+      { ...this.#parts, run: this.#record.run },
+      {
+        id,
+        step,
+        agent: this.#pipeline.agents[step.agent]!,
+        scope: new Scope(this.#scopeParts(), item),
+        context,
+      },
+    );
+    const known = this.#known.get(id);
+    if (known) {
+      if (!known.settled) await work.finish(known.artifact);
+      this.#parts.progress({ step: id, status: 'done', ref: known.artifact.ref, known: true });
+      return { status: 'done', artifact: known.artifact };
+    }
+    const outcome = await this.#slots.hold(() => work.run());
+    if (outcome.status === 'done') this.#scribe.action(`${id} done by ${step.agent}`, outcome.artifact.ref);
+    else if (outcome.status === 'failed') this.#scribe.action(`${id} failed: ${outcome.why.slice(0, 120)}`);
+    return outcome;
+  }
+
+  #end(step: Step, status: StepStatus, results: readonly Artifact[], many: boolean): void {
+    this.#views.set(step.id, { status, results, many });
+    this.#scribe.status(step.id, status === 'interrupted' ? 'pending' : status);
+  }
+
+  #scopeParts(): ScopeParts {
+    return {
+      run: this.#record.run,
+      inputs: this.#record.inputs,
+      threads: this.#parts.threads('pipeline'),
+      view: (step) => this.#views.get(step),
+    };
+  }
+}
+
+function together(outcomes: readonly Outcome[]): StepStatus {
+  for (const status of ['failed', 'interrupted'] as const)
+    if (outcomes.some((outcome) => outcome.status === status)) return status;
+  const skipped = outcomes.length > 0 && outcomes.every(({ status }) => status === 'skipped');
+  return skipped ? 'skipped' : 'done';
+}

@@ -1,0 +1,60 @@
+import type { Json, JsonObject } from '../../base/json.ts';
+import type { Artifact, ArtifactType } from '../threads/types.ts';
+import type { Agent, AgentKind } from './definition.ts';
+
+/** One attempt at a step. */
+export interface StepCall {
+  /** The thread that is the run. */
+  readonly run: string;
+  /** `review`, or `review[3]` for one of many. */
+  readonly step: string;
+  /** The same for every attempt, also after a crash: whoever works may use it to do a thing once. */
+  readonly key: string;
+  /** From 1. */
+  readonly attempt: number;
+  readonly agent: Agent;
+  /** The words, with every place filled. */
+  readonly prompt: string;
+  /** What the places of a command stand for, by the name of the variable. */
+  readonly values: { readonly [name: string]: string };
+  /** The arguments of a capability. */
+  readonly args: JsonObject;
+  /** Results that it is shown: their refs and previews. */
+  readonly context: readonly Artifact[];
+}
+
+export interface StepResult {
+  readonly content: string | Uint8Array;
+  /** Who said it; the agent's name unless told. */
+  readonly by?: string;
+  readonly type?: ArtifactType;
+  readonly source_refs?: readonly string[];
+  readonly billed?: { readonly input_tokens: number; readonly output_tokens: number };
+  readonly cut?: boolean;
+}
+
+/** Where a step is done. What it throws is the reason of a failure; when the signal fires it stops and throws. */
+export type StepRunner = (
+  call: StepCall,
+  o: { readonly signal: AbortSignal; said(text: string): void },
+) => Promise<StepResult>;
+
+export type StepRunners = { readonly [kind in AgentKind]?: StepRunner };
+
+export type StepStatus = 'pending' | 'running' | 'done' | 'failed' | 'skipped' | 'blocked' | 'interrupted';
+
+/** What whoever watches a run is told. */
+export interface Progress {
+  readonly step: string;
+  readonly status: StepStatus | 'retrying' | 'said';
+  readonly attempt?: number;
+  readonly duration_ms?: number;
+  readonly ref?: string;
+  readonly cached?: boolean;
+  /** Already recorded before this run began. */
+  readonly known?: boolean;
+  readonly why?: string;
+  readonly text?: string;
+}
+
+export type Values = { readonly [name: string]: Json };

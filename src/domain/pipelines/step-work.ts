@@ -1,0 +1,299 @@
+import type { Env } from '../../base/env.ts';
+import { isRelayError, RelayError } from '../../base/errors.ts';
+import { sha256Hex } from '../../base/hash.ts';
+import { timeOrderedId } from '../../base/ids.ts';
+import {
+  ANSWER_TAIL_CHARS,
+  ARTIFACT_SOURCES,
+  STEP_BACKOFF_MAX_MS,
+  STEP_OUTPUT_BYTES,
+} from '../../base/limits.ts';
+import { readText } from '../../base/read-text.ts';
+import { answerPatch } from '../prompts/answer-patch.ts';
+import type { AnswerCache, ThreadsAs } from '../prompts/types.ts';
+import type { Artifact } from '../threads/types.ts';
+import type { Agent, Step } from './definition.ts';
+import { readRun, sourceOf } from './journal.ts';
+import type { Progress, StepCall, StepResult, StepRunners } from './runner.ts';
+import type { Scope } from './scope.ts';
+
+export interface WorkParts {
+  readonly run: string;
+  readonly threads: ThreadsAs;
+  readonly env: Env;
+  readonly cache: AnswerCache;
+  readonly runners: StepRunners;
+  readonly signal: AbortSignal;
+  progress(progress: Progress): void;
+  pause(ms: number, signal: AbortSignal): Promise<void>;
+}
+
+export interface Instance {
+  /** `review`, or `review[3]`. */
+  readonly id: string;
+  readonly step: Step;
+  readonly agent: Agent;
+  readonly scope: Scope;
+  readonly context: readonly Artifact[];
+}
+
+export type Outcome =
+  | { readonly status: 'done'; readonly artifact: Artifact }
+  | { readonly status: 'failed' | 'skipped' | 'interrupted'; readonly why: string };
+
+/** Agents that answer as models do, and so may end with something to remember. */
+const SPEAKING: ReadonlySet<Agent['kind']> = new Set(['provider', 'cli', 'bridge', 'a2a']);
+
+/** One instance of a step, from its condition to its recorded result. */
+export class StepWork {
+  readonly #parts: WorkParts;
+  readonly #instance: Instance;
+  #began = 0;
+
+  constructor(parts: WorkParts, instance: Instance) {
+    this.#parts = parts;
+    this.#instance = instance;
+  }
+
+  async run(): Promise<Outcome> {
+    const { env, signal } = this.#parts;
+    const { step, scope } = this.#instance;
+    this.#began = env.now();
+    if (signal.aborted) return { status: 'interrupted', why: 'the run was stopped' };
+    let call: Omit<StepCall, 'attempt'>;
+    try {
+      if (step.when !== undefined && !(await scope.holds(step.when))) {
+        const why = `"${step.when}" does not hold`;
+        await this.#note('skipped', { why });
+        return this.#told({ status: 'skipped', why });
+      }
+      call = await this.#prepare();
+    } catch (error) {
+      return this.#failed(error, 0);
+    }
+    const cacheKey = step.cacheMs === null ? null : await this.#cacheKey(call);
+    const known = cacheKey && (await this.#fromCache(cacheKey));
+    if (known) return this.#done(known, call, 0, { cached: true });
+    const worked = await this.#attempts(call);
+    if ('status' in worked) return worked;
+    const outcome = await this.#done(worked.result, call, worked.attempts, {});
+    if (cacheKey && outcome.status === 'done') {
+      const place = { thread_id: this.#parts.run, ref: outcome.artifact.ref };
+      await this.#parts.cache.put(cacheKey, place, step.cacheMs!);
+    }
+    return outcome;
+  }
+
+  /** A result that was recorded before a crash, of which the rest has yet to be written. */
+  async finish(artifact: Artifact): Promise<void> {
+    const { body } = await this.#parts
+      .threads(artifact.provenance.created_by)
+      .content(this.#parts.run, artifact.ref);
+    await this.#settle(artifact, await readText(body), 1, {});
+  }
+
+  async #prepare(): Promise<Omit<StepCall, 'attempt'>> {
+    const { id, step, agent, scope, context } = this.#instance;
+    const asCommand = agent.kind === 'shell' && agent.command === null;
+    const { prompt, values } = asCommand
+      ? await scope.command(step)
+      : { prompt: SPEAKING.has(agent.kind) ? await scope.words(step) : await scope.plain(step), values: {} };
+    const args = await scope.args(agent);
+    if (agent.kind === 'capability' && agent.prompt_as) args[agent.prompt_as] = prompt;
+    const key = await stepKey(this.#parts.run, id);
+    return { run: this.#parts.run, step: id, key, agent, prompt, values, args, context };
+  }
+
+  async #attempts(
+    call: Omit<StepCall, 'attempt'>,
+  ): Promise<{ result: StepResult; attempts: number } | Outcome> {
+    const { signal, progress, pause } = this.#parts;
+    const { id, step } = this.#instance;
+    for (let attempt = 1; ; attempt++) {
+      progress({ step: id, status: 'running', attempt });
+      // It need not be on the disk before the work begins: what may have begun may be done again.
+      const noted = this.#note('started', { key: call.key, attempt });
+      try {
+        const result = await this.#attempt({ ...call, attempt });
+        await noted;
+        return { result, attempts: attempt };
+      } catch (error) {
+        await noted;
+        if (signal.aborted) return this.#told({ status: 'interrupted', why: 'the run was stopped' });
+        if (attempt > step.retry.max) return this.#failed(error, attempt);
+        const wait = Math.min(step.retry.backoffMs * 2 ** (attempt - 1), STEP_BACKOFF_MAX_MS);
+        const why = reason(error);
+        progress({ step: id, status: 'retrying', attempt, why, duration_ms: wait });
+        await this.#note('retried', { attempt, why, wait_ms: wait });
+        await pause(wait, signal).catch(() => {});
+        if (signal.aborted) return this.#told({ status: 'interrupted', why: 'the run was stopped' });
+      }
+    }
+  }
+
+  async #attempt(call: StepCall): Promise<StepResult> {
+    const { runners, signal, progress } = this.#parts;
+    const { id, step } = this.#instance;
+    const runner = runners[call.agent.kind];
+    if (!runner) throw new Error(`nothing here can run an agent of the kind "${call.agent.kind}"`);
+    const timeout = new AbortController();
+    const timer = setTimeout(() => timeout.abort(), step.timeoutMs);
+    try {
+      const said = (text: string) => progress({ step: id, status: 'said', text });
+      const result = await runner(call, { signal: AbortSignal.any([signal, timeout.signal]), said });
+      return checkOutput(step, result);
+    } catch (error) {
+      if (timeout.signal.aborted && !signal.aborted)
+        throw new Error(`it took longer than ${step.timeoutMs / 1000} s`);
+      throw error;
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  /** The artifact is the commit point. Another process that got here first has recorded the result; there is one. */
+  async #done(
+    result: StepResult,
+    call: Omit<StepCall, 'attempt'>,
+    attempts: number,
+    o: { cached?: boolean },
+  ): Promise<Outcome> {
+    const { run } = this.#parts;
+    const { id, step, context } = this.#instance;
+    const threads = this.#parts.threads(result.by ?? step.agent);
+    const body =
+      typeof result.content === 'string' ? new TextEncoder().encode(result.content) : result.content;
+    const sources = [sourceOf(id), ...(result.source_refs ?? []), ...context.map(({ ref }) => ref)];
+    let artifact: Artifact;
+    try {
+      artifact = await threads.putArtifact(run, {
+        body,
+        name: id === step.id ? step.output.name : `${step.output.name}${id.slice(step.id.length)}`,
+        type: step.output.type,
+        source_refs: sources.slice(0, ARTIFACT_SOURCES),
+        idempotency_key: `step:${call.key}`,
+      });
+    } catch (error) {
+      if (!isRelayError(error, 'idempotency_conflict')) throw error;
+      const ref = (await readRun(threads, run))?.steps.get(id)?.ref;
+      if (ref === undefined) throw error;
+      artifact = await threads.artifact(run, ref);
+    }
+    const text = typeof result.content === 'string' ? result.content : '';
+    await this.#settle(artifact, text, attempts, { ...o, result });
+    const duration_ms = this.#parts.env.now() - this.#began;
+    this.#parts.progress({ step: id, status: 'done', ref: artifact.ref, duration_ms, cached: o.cached });
+    return { status: 'done', artifact };
+  }
+
+  /** What follows a result: what it wants to be remembered, what it cost, and that it is done. All can be said again. */
+  async #settle(
+    artifact: Artifact,
+    text: string,
+    attempts: number,
+    o: { cached?: boolean; result?: StepResult },
+  ): Promise<void> {
+    const { run, env } = this.#parts;
+    const { id, agent } = this.#instance;
+    const by = artifact.provenance.created_by;
+    const threads = this.#parts.threads(by);
+    const billed = o.result?.billed;
+    if (billed) {
+      await threads.record(run, 'prompt.answered', {
+        model: by,
+        step: id,
+        ref: artifact.ref,
+        billed_input: billed.input_tokens,
+        billed_output: billed.output_tokens,
+        ...(o.result?.cut ? { cut: true } : {}),
+      });
+    }
+    const refused = SPEAKING.has(agent.kind) && !o.cached ? await this.#remember(text, by) : null;
+    await this.#note('done', {
+      ref: artifact.ref,
+      attempts,
+      duration_ms: this.#began ? env.now() - this.#began : 0,
+      ...(o.cached ? { cached: true } : {}),
+      ...(refused ? { patch_refused: refused } : {}),
+    });
+  }
+
+  /** Why what was to be remembered was not; null where it was, or where there was nothing. */
+  async #remember(text: string, by: string): Promise<string | null> {
+    const { run, env, threads } = this.#parts;
+    const patch = answerPatch(text.slice(-ANSWER_TAIL_CHARS), by, () => timeOrderedId(env));
+    if (patch === null) return null;
+    if ('refused' in patch) return patch.refused;
+    try {
+      const idempotency_key = `remember:${await stepKey(run, this.#instance.id)}`;
+      await threads(by).patch(run, { ops: patch.ops, idempotency_key });
+      return null;
+    } catch (error) {
+      // After a crash the ids are new and the patch was applied already.
+      if (isRelayError(error, 'idempotency_conflict')) return null;
+      if (isRelayError(error)) return error.message;
+      throw error;
+    }
+  }
+
+  async #failed(error: unknown, attempts: number): Promise<Outcome> {
+    const why = reason(error);
+    await this.#note('failed', { why, attempts });
+    return this.#told({ status: 'failed', why });
+  }
+
+  #told(outcome: Extract<Outcome, { why: string }>): Outcome {
+    const { env, progress } = this.#parts;
+    const duration_ms = env.now() - this.#began;
+    progress({ step: this.#instance.id, status: outcome.status, why: outcome.why, duration_ms });
+    return outcome;
+  }
+
+  async #note(what: string, payload: { [field: string]: string | number | boolean }): Promise<void> {
+    const threads = this.#parts.threads(this.#instance.step.agent);
+    await threads.record(this.#parts.run, `step.${what}`, { step: this.#instance.id, ...payload });
+  }
+
+  #cacheKey({ agent, prompt, values, args, context }: Omit<StepCall, 'attempt'>): Promise<string> {
+    const { output } = this.#instance.step;
+    const seen = context.map(({ hash }) => hash);
+    return sha256Hex(`step\n${JSON.stringify([agent, prompt, values, args, seen, output])}`);
+  }
+
+  async #fromCache(key: string): Promise<StepResult | null> {
+    const found = await this.#parts.cache.get(key);
+    if (!found) return null;
+    const threads = this.#parts.threads(this.#instance.step.agent);
+    try {
+      const { artifact, body } = await threads.content(found.thread_id, found.ref);
+      const content = new TextEncoder().encode(await readText(body));
+      return { content, by: artifact.provenance.created_by, source_refs: [found.ref] };
+    } catch (error) {
+      if (isRelayError(error, 'not_found')) return null;
+      throw error;
+    }
+  }
+}
+
+/** The same for every attempt of an instance, in every process that ever works on the run. */
+export async function stepKey(run: string, instance: string): Promise<string> {
+  return (await sha256Hex(`${run}\n${instance}`)).slice(0, 32);
+}
+
+function checkOutput(step: Step, result: StepResult): StepResult {
+  if (result.content.length > STEP_OUTPUT_BYTES)
+    throw new RelayError('too_large', { what: 'the output of a step', limit: STEP_OUTPUT_BYTES });
+  if (step.output.type !== 'json' || typeof result.content !== 'string') return result;
+  const bare = /^\s*(?:```|~~~)\w*\n([\s\S]*?)\n?(?:```|~~~)\s*$/.exec(result.content)?.[1] ?? result.content;
+  try {
+    JSON.parse(bare);
+  } catch (error) {
+    throw new Error(`its output is not JSON: ${(error as Error).message}`);
+  }
+  return { ...result, content: bare.trim() };
+}
+
+function reason(error: unknown): string {
+  const message = error instanceof Error ? error.message : String(error);
+  return message.slice(0, 1000) || 'no reason was given';
+}

@@ -1,0 +1,110 @@
+import type { TokenCount } from '../../base/tokens.ts';
+import type { BlobBody } from '../../kernel/blobs.ts';
+import type { ThreadsApi } from '../threads/api.ts';
+import type { Artifact } from '../threads/types.ts';
+
+/** What is said to a model, all of it. */
+export interface PromptText {
+  readonly system: string;
+  readonly user: string;
+}
+
+/** Somebody who answers prompts: a provider's model, or a program that asks one. */
+export interface Model {
+  /** `anthropic/claude-…`: who said it, in events and in the state. */
+  readonly name: string;
+  answer(
+    prompt: PromptText,
+    o: { readonly signal?: AbortSignal; onText?(text: string): void },
+  ): Promise<ModelAnswer>;
+}
+
+export interface ModelAnswer {
+  readonly text: string;
+  /** As the provider told it. */
+  readonly billed?: Billed;
+  /** It stopped because it may not say more. */
+  readonly cut?: boolean;
+}
+
+export interface Billed {
+  readonly input_tokens: number;
+  readonly output_tokens: number;
+}
+
+/** A prompt put together from a thread: the same state and words make the same bytes. */
+export interface Bundle extends PromptText {
+  readonly thread_id: string;
+  /** The version of the state that is in it. */
+  readonly state_ref: string;
+  readonly words: string;
+  /** Those whose previews are in it, newest first. */
+  readonly artifacts: readonly Artifact[];
+  /** Of all that depends on content and not on which thread it is in. */
+  readonly fingerprint: string;
+  readonly tokens: TokenCount;
+  /** The same words with the whole state and the whole contents pasted. */
+  readonly pasted: TokenCount;
+}
+
+export interface PromptRequest {
+  readonly thread_id: string;
+  readonly words: string;
+  /** In place of the built-in system text; the rule about data and the patch is added. */
+  readonly system?: string;
+  /** Previews of these instead of the newest. */
+  readonly refs?: readonly string[];
+}
+
+/** What an answer did to the state. */
+export interface PatchOutcome {
+  readonly status: 'none' | 'applied' | 'refused';
+  readonly ops: number;
+  /** Why it was refused. */
+  readonly why?: string;
+}
+
+export interface PromptOutcome {
+  readonly thread_id: string;
+  readonly state_ref: string;
+  readonly artifact_ref: string;
+  readonly model: string;
+  readonly session_cache_hit: boolean;
+  readonly patch: PatchOutcome;
+  readonly tokens: {
+    readonly prompt: number;
+    readonly pasted: number;
+    readonly answer: number;
+    readonly tokenizer: string;
+    readonly estimated: boolean;
+  };
+  readonly billed?: Billed;
+  readonly cut?: boolean;
+}
+
+/** An answer on its way into the thread. */
+export interface Said {
+  readonly by: string;
+  readonly body: BlobBody;
+  /** The end of it, once `body` has been read. */
+  tail(): string;
+  readonly name?: string;
+  billed?(): Billed | undefined;
+  cut?(): boolean | undefined;
+  /** Further fields of the event, known at the end. */
+  more?(): { [field: string]: string | number | boolean | null };
+}
+
+/** Answers kept for an identical question, across threads. */
+export interface AnswerCache {
+  get(key: string): Promise<CachedAnswer | null>;
+  put(key: string, answer: CachedAnswer, ttlMs: number): Promise<void>;
+}
+
+export interface CachedAnswer {
+  readonly thread_id: string;
+  readonly ref: string;
+}
+
+/** Threads as a named agent writes into them, so that every word has its author. */
+export type ThreadsAs = (who: string) => ThreadsApi;

@@ -1,0 +1,34 @@
+/**
+ * How the coding agents that people have installed are asked something without a conversation. One line each; whatever is
+ * not here is called by a template.
+ */
+export interface CliProfile {
+  /** Before the user's own arguments. `{file}` stands for a file with the prompt, `{prompt}` for the prompt itself. */
+  readonly args: readonly string[];
+  /** How the prompt gets in. */
+  readonly prompt: PromptWay;
+  /** With these it converses at a terminal; null where it cannot. */
+  readonly converse: readonly string[] | null;
+  readonly about: string;
+}
+
+export type PromptWay = 'stdin' | 'argument' | 'file';
+
+export const PROFILES: { readonly [name: string]: CliProfile } = {
+  claude: { args: ['-p'], prompt: 'stdin', converse: [], about: 'Claude Code' },
+  codex: {
+    args: ['exec', '--skip-git-repo-check', '-'],
+    prompt: 'stdin',
+    converse: [],
+    about: 'OpenAI Codex',
+  },
+  gemini: { args: [], prompt: 'stdin', converse: [], about: 'Gemini CLI' },
+  opencode: { args: ['run'], prompt: 'argument', converse: [], about: 'opencode' },
+  aider: {
+    args: ['--yes-always', '--no-pretty', '--message-file', '{file}'],
+    prompt: 'file',
+    converse: [],
+    about: 'aider',
+  },
+  sgpt: { args: [], prompt: 'stdin', converse: null, about: 'shell-gpt' },
+};

@@ -1,0 +1,117 @@
+import { RelayError } from '../../base/errors.ts';
+import { PROVIDER_RETRIES } from '../../base/limits.ts';
+import { redact } from '../../base/redact.ts';
+
+/** How to reach a provider, and how to speak of it. */
+export interface Connection {
+  /** `anthropic`: as in --provider. */
+  readonly provider: string;
+  readonly url: string;
+  readonly headers: { readonly [name: string]: string };
+  readonly model: string;
+  /** The variable that holds the key, for the hint of a refusal. */
+  readonly keyName: string;
+  /** Waits between attempts; passed in so that a test need not. */
+  pause?(ms: number, signal?: AbortSignal): Promise<void>;
+}
+
+/**
+ * Sends one request and gives the body of the answer once it has begun to come. A provider that is busy or broken for the
+ * moment is asked again; one that has begun to answer is not, since what it said has been shown already.
+ */
+export async function callProvider(
+  connection: Connection,
+  body: unknown,
+  signal?: AbortSignal,
+): Promise<ReadableStream<Uint8Array>> {
+  const { provider, url, headers, model, keyName, pause = sleep } = connection;
+  for (let attempt = 0; ; attempt++) {
+    const response = await send(connection, body, signal, attempt);
+    if (response === null) {
+      await pause(wait(attempt), signal);
+      continue;
+    }
+    if (response.ok && response.body) return response.body;
+    const what = await reason(response, headers);
+    if (isPassing(response.status) && attempt < PROVIDER_RETRIES) {
+      await pause(wait(attempt, response.headers.get('retry-after')), signal);
+      continue;
+    }
+    if (response.status === 401 || response.status === 403) {
+      throw new RelayError('provider_refused', { provider, what, key: keyName, model });
+    }
+    const hint =
+      response.status === 404 ? `See that ${url} is right and that there is a model ${model}.` : undefined;
+    throw new RelayError('provider_failed', { provider, what, ...(hint ? { hint } : {}) });
+  }
+}
+
+/** Null where it could not be reached and another attempt is due. */
+async function send(
+  { provider, url, headers }: Connection,
+  body: unknown,
+  signal: AbortSignal | undefined,
+  attempt: number,
+): Promise<Response | null> {
+  try {
+    return await fetch(url, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', ...headers },
+      body: JSON.stringify(body),
+      // A key is for the host it was meant for.
+      redirect: 'error',
+      signal: signal ?? null,
+    });
+  } catch (error) {
+    if (signal?.aborted) throw new RelayError('aborted', { what: 'the prompt' }, error);
+    const cause = (error as { cause?: { code?: string; message?: string } }).cause;
+    if (attempt < PROVIDER_RETRIES && cause?.code === 'ECONNRESET') return null;
+    const what = cause?.code ?? cause?.message ?? (error as Error).message;
+    throw new RelayError('provider_unreachable', { provider, url, what }, error);
+  }
+}
+
+function isPassing(status: number): boolean {
+  return status === 408 || status === 429 || status >= 500;
+}
+
+function wait(attempt: number, retryAfter?: string | null): number {
+  const seconds = Number(retryAfter);
+  if (retryAfter && Number.isFinite(seconds)) return Math.min(seconds, 30) * 1000;
+  return 1000 * 2 ** attempt;
+}
+
+/** What a provider says about a failure: the message inside its JSON, and never the key that was sent. */
+async function reason(response: Response, headers: Connection['headers']): Promise<string> {
+  const text = (await response.text().catch(() => '')).slice(0, 20_000);
+  let said = text;
+  try {
+    const parsed = JSON.parse(text);
+    said = parsed.error?.message ?? parsed.error ?? parsed.message ?? text;
+  } catch {
+    // Not JSON: as it is.
+  }
+  let plain = redact(String(said)).replace(/\s+/g, ' ').trim().slice(0, 300);
+  for (const value of Object.values(headers)) {
+    const secret = value.replace(/^Bearer /, '');
+    if (secret.length > 7) plain = plain.replaceAll(secret, '…');
+  }
+  return `${response.status}${plain ? `, ${plain.replace(/\.$/, '')}` : ''}`;
+}
+
+function sleep(ms: number, signal?: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(done, ms);
+    function done() {
+      clearTimeout(timer);
+      signal?.removeEventListener('abort', stop);
+      resolve();
+    }
+    function stop() {
+      clearTimeout(timer);
+      reject(new RelayError('aborted', { what: 'the prompt' }));
+    }
+    if (signal?.aborted) stop();
+    else signal?.addEventListener('abort', stop, { once: true });
+  });
+}

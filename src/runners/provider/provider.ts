@@ -1,0 +1,136 @@
+import { RelayError } from '../../base/errors.ts';
+import { ANSWER_TOKENS } from '../../base/limits.ts';
+import type { Model } from '../../domain/prompts/types.ts';
+import { anthropicModel } from './anthropic.ts';
+import type { Connection } from './http-call.ts';
+import { ollamaModel } from './ollama.ts';
+import { openaiModel } from './openai.ts';
+
+export interface ProviderChoice {
+  /** `anthropic`, `openai`, `ollama`, `compatible`; the first whose key is set where nothing is said. */
+  readonly provider?: string;
+  readonly model?: string;
+  /** Of an OpenAI-compatible server, or another address of the provider. */
+  readonly baseUrl?: string;
+  readonly maxTokens?: number;
+}
+
+type Variables = { readonly [name: string]: string | undefined };
+
+/** What each provider needs, and what it takes where nothing is said. */
+interface Row {
+  readonly key: string | null;
+  readonly base: string | null;
+  /** Variables that move the base. */
+  readonly baseKey: string;
+  readonly model: string | null;
+  readonly path: string;
+  headers(key: string): { readonly [name: string]: string };
+  make(connection: Connection, maxTokens: number): Model;
+}
+
+const bearer = (key: string): { [name: string]: string } => (key ? { authorization: `Bearer ${key}` } : {});
+
+export const PROVIDERS = {
+  anthropic: {
+    key: 'ANTHROPIC_API_KEY',
+    base: 'https://api.anthropic.com',
+    baseKey: 'ANTHROPIC_BASE_URL',
+    model: 'claude-sonnet-4-5',
+    path: '/v1/messages',
+    headers: (key) => ({ 'x-api-key': key, 'anthropic-version': '2023-06-01' }),
+    make: anthropicModel,
+  },
+  openai: {
+    key: 'OPENAI_API_KEY',
+    base: 'https://api.openai.com/v1',
+    baseKey: 'OPENAI_BASE_URL',
+    model: 'gpt-5',
+    path: '/chat/completions',
+    headers: bearer,
+    make: openaiModel,
+  },
+  ollama: {
+    key: null,
+    base: 'http://127.0.0.1:11434',
+    baseKey: 'OLLAMA_HOST',
+    model: 'llama3.2',
+    path: '/api/chat',
+    headers: () => ({}),
+    make: ollamaModel,
+  },
+  compatible: {
+    key: null,
+    base: null,
+    baseKey: 'RELAY_MODEL_URL',
+    model: null,
+    path: '/chat/completions',
+    headers: bearer,
+    make: openaiModel,
+  },
+} as const satisfies { [provider: string]: Row };
+
+export type ProviderName = keyof typeof PROVIDERS;
+
+/**
+ * The model that a choice and the environment lead to. Anthropic unless told otherwise; another one by itself only
+ * where its variable is set and Anthropic's is not. `found` names programs that could be asked instead.
+ */
+export function openModel(choice: ProviderChoice, env: Variables, found: readonly string[]): Model {
+  const provider = chooseProvider(choice, env, found);
+  const row: Row = PROVIDERS[provider];
+  const key = row.key === null ? (env.RELAY_MODEL_KEY ?? '') : (env[row.key] ?? '');
+  if (row.key !== null && key === '') throw noKey(provider, row.key, found);
+  const base = choice.baseUrl ?? (env[row.baseKey] || row.base);
+  const model = choice.model ?? (env.RELAY_MODEL || row.model);
+  if (!base)
+    throw new RelayError('no_model', {
+      what: 'the address of the server is missing',
+      hint: 'Give it with --base-url http://host:port/v1, or set RELAY_MODEL_URL.',
+    });
+  if (!model)
+    throw new RelayError('no_model', { what: 'its name is missing', hint: 'Give it with --model.' });
+  const connection: Connection = {
+    provider,
+    url: `${address(base, row.baseKey)}${row.path}`,
+    headers: row.headers(key),
+    model,
+    keyName: row.key ?? 'RELAY_MODEL_KEY',
+  };
+  return row.make(connection, choice.maxTokens ?? ANSWER_TOKENS);
+}
+
+function chooseProvider(choice: ProviderChoice, env: Variables, found: readonly string[]): ProviderName {
+  const named = choice.provider ?? (env.RELAY_PROVIDER || undefined);
+  if (named !== undefined) {
+    if (Object.hasOwn(PROVIDERS, named)) return named as ProviderName;
+    throw new RelayError('no_model', {
+      what: `there is no provider "${named}"`,
+      hint: `There are: ${Object.keys(PROVIDERS).join(', ')}.`,
+    });
+  }
+  if (choice.baseUrl !== undefined) return 'compatible';
+  if (env.ANTHROPIC_API_KEY) return 'anthropic';
+  if (env.OPENAI_API_KEY) return 'openai';
+  if (env.OLLAMA_HOST) return 'ollama';
+  if (env.RELAY_MODEL_URL) return 'compatible';
+  throw noKey('anthropic', 'ANTHROPIC_API_KEY', found);
+}
+
+function noKey(provider: string, key: string, found: readonly string[]): RelayError {
+  const others =
+    found.length > 0
+      ? `Or use what is installed here: ${found.map((cli) => `--cli ${cli}`).join(', ')}.`
+      : 'Or set OPENAI_API_KEY, or OLLAMA_HOST for a model of your own.';
+  return new RelayError('no_model', {
+    what: `${key} is not set`,
+    hint: `Set ${key} (${provider}). ${others}`,
+  });
+}
+
+/** `OLLAMA_HOST` is often a bare host and port. */
+function address(base: string, name: string): string {
+  const whole = /^https?:\/\//.test(base) ? base : `http://${base}`;
+  if (URL.canParse(whole)) return whole.replace(/\/+$/, '');
+  throw new RelayError('bad_config', { where: name, what: `"${base}" is not an address.` });
+}

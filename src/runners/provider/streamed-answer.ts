@@ -1,0 +1,60 @@
+import { isRelayError, RelayError } from '../../base/errors.ts';
+import type { ModelAnswer } from '../../domain/prompts/types.ts';
+
+/** One step of a stream, in whatever format it came. */
+export interface Piece {
+  readonly text?: string;
+  readonly input_tokens?: number;
+  readonly output_tokens?: number;
+  readonly cut?: boolean;
+  readonly done?: boolean;
+  readonly error?: string;
+}
+
+/**
+ * Puts an answer together from its stream. One that ends before the provider said so is a failure, not a short answer:
+ * what came of it has been shown, and must not pass for the whole.
+ */
+export async function gather(
+  provider: string,
+  pieces: AsyncIterable<Piece>,
+  o: { signal?: AbortSignal; onText?(text: string): void },
+): Promise<ModelAnswer> {
+  const said: string[] = [];
+  let input: number | undefined;
+  let output: number | undefined;
+  let cut = false;
+  let done = false;
+  try {
+    for await (const piece of pieces) {
+      if (piece.error !== undefined) throw new RelayError('provider_failed', { provider, what: piece.error });
+      if (piece.text) {
+        said.push(piece.text);
+        o.onText?.(piece.text);
+      }
+      input = piece.input_tokens ?? input;
+      output = piece.output_tokens ?? output;
+      cut ||= piece.cut === true;
+      done ||= piece.done === true;
+    }
+  } catch (error) {
+    if (isRelayError(error)) throw error;
+    if (o.signal?.aborted) throw new RelayError('aborted', { what: 'the prompt' }, error);
+    throw new RelayError('provider_failed', { provider, what: (error as Error).message }, error);
+  }
+  if (!done) throw new RelayError('provider_failed', { provider, what: 'the answer broke off' });
+  const billed =
+    input === undefined && output === undefined
+      ? undefined
+      : { input_tokens: input ?? 0, output_tokens: output ?? 0 };
+  return { text: said.join(''), ...(billed ? { billed } : {}), ...(cut ? { cut } : {}) };
+}
+
+/** JSON, or a failure that says what came instead. */
+export function parsePiece<T>(data: string): T {
+  try {
+    return JSON.parse(data) as T;
+  } catch {
+    throw new Error(`it sent something that is not JSON: ${data.slice(0, 80)}`);
+  }
+}

@@ -1,0 +1,88 @@
+import { systemEnv } from '../../src/base/env.ts';
+import type { Json } from '../../src/base/json.ts';
+import { Pipelines, type RunOptions, type RunSummary } from '../../src/domain/pipelines/pipelines.ts';
+import type { Progress, StepCall, StepResult, StepRunner } from '../../src/domain/pipelines/runner.ts';
+import type { AnswerCache, CachedAnswer } from '../../src/domain/prompts/types.ts';
+import type { Engine } from '../../src/kernel/engine.ts';
+import { type OpenThreads, openThreads } from '../threads/open-threads.ts';
+
+export interface OpenPipelines {
+  readonly threads: OpenThreads;
+  readonly pipelines: Pipelines;
+  /** Every attempt that was made, in the order it began. */
+  readonly calls: StepCall[];
+  readonly told: Progress[];
+  start(yaml: string, inputs?: { [name: string]: Json }, o?: Partial<RunOptions>): Promise<RunSummary>;
+  resume(run: string, yaml?: string, o?: Partial<RunOptions>): Promise<RunSummary>;
+  text(run: string, step: string): Promise<string>;
+}
+
+/** Pipelines on the nasty engine, with an agent that does what the test says. */
+export function openPipelines(
+  work: (call: StepCall, o: { signal: AbortSignal }) => Promise<string | StepResult> | string | StepResult,
+  o: { engine?: Engine; cache?: AnswerCache } = {},
+): OpenPipelines {
+  const threads = openThreads(o.engine ? { engine: o.engine } : {});
+  const calls: StepCall[] = [];
+  const told: Progress[] = [];
+  const runner: StepRunner = async (call, at) => {
+    calls.push(call);
+    const result = await work(call, at);
+    return typeof result === 'string' ? { content: result } : result;
+  };
+  const pipelines = new Pipelines({
+    threads: (who) => threads.as(who),
+    env: systemEnv,
+    cache: o.cache ?? memoryCache(),
+    runners: {
+      shell: runner,
+      provider: runner,
+      cli: runner,
+      capability: runner,
+      bridge: runner,
+      a2a: runner,
+    },
+    pause: async () => {},
+  });
+  const options = (more: Partial<RunOptions> = {}): RunOptions => ({
+    signal: new AbortController().signal,
+    progress: (progress) => told.push(progress),
+    ...more,
+  });
+  const file = (text: string) => ({ text, file: 'test.yaml', name: 'test' });
+  return {
+    threads,
+    pipelines,
+    calls,
+    told,
+    start: (yaml, inputs = {}, more) => pipelines.start(file(yaml), inputs, options(more)),
+    resume: (run, yaml, more) => pipelines.resume(run, yaml === undefined ? null : file(yaml), options(more)),
+    async text(run, step) {
+      const { summary } = await pipelines.show(run);
+      const ref = summary.steps.find((record) => record.step === step)?.ref;
+      if (ref === undefined) throw new Error(`${step} has no result`);
+      const { body } = await threads.api.content(run, ref);
+      return new Response(body as Uint8Array<ArrayBuffer>).text();
+    },
+  };
+}
+
+export function memoryCache(): AnswerCache {
+  const kept = new Map<string, CachedAnswer>();
+  return {
+    get: async (key) => kept.get(key) ?? null,
+    put: async (key, answer) => {
+      kept.set(key, answer);
+    },
+  };
+}
+
+/** Steps that only have ids, agents and needs. */
+export function dag(steps: readonly { id: string; needs?: readonly string[]; retry?: number }[]): string {
+  const lines = ['agents:', '  sh: { shell: "true" }', 'steps:'];
+  for (const { id, needs = [], retry } of steps) {
+    lines.push(`  - id: ${id}`, '    agent: sh', `    needs: [${needs.join(', ')}]`);
+    if (retry !== undefined) lines.push(`    retry: { max: ${retry}, backoff: 1ms }`);
+  }
+  return lines.join('\n');
+}
