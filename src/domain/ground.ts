@@ -1,7 +1,7 @@
 import type { Env } from '../base/env.ts';
 import type { TokenCounter } from '../base/tokens.ts';
 import type { Engine } from '../kernel/engine.ts';
-import type { Capability } from './capabilities/capability.ts';
+import type { Capability } from './threads/capabilities/capability.ts';
 
 /** What every part of the domain is built on. */
 export interface Ground {

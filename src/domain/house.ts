@@ -10,8 +10,11 @@ import { Pointers } from './pointers/pointers.ts';
 import { Receipts } from './receipts/receipts.ts';
 import type { Relay } from './relay.ts';
 import { bindRelay } from './relay-binding.ts';
+import type { ThreadHouse } from './threads/thread-house.ts';
 
 export interface HouseOptions {
+  /** Told of the part for threads when it is first used. */
+  readonly onThreads?: (threads: ThreadHouse) => void;
   readonly channels?: Partial<ChannelSettings>;
 }
 
@@ -23,9 +26,12 @@ export class House {
   readonly inboxes: Inboxes;
   readonly receipts: Receipts;
   readonly background = new Background();
+  readonly #onThreads: HouseOptions['onThreads'];
+  #threads: Promise<ThreadHouse> | null = null;
 
   constructor(ground: Ground, o: HouseOptions = {}) {
     this.ground = ground;
+    this.#onThreads = o.onThreads;
     const { background } = this;
     const lookup = new PointerLookup(ground);
     this.receipts = new Receipts(ground, lookup);
@@ -43,6 +49,16 @@ export class House {
     return bindRelay(this, caller, base);
   }
 
+  /** Everything about threads; loaded at the first use. */
+  threads(): Promise<ThreadHouse> {
+    this.#threads ??= import('./threads/thread-house.ts').then(({ ThreadHouse }) => {
+      const threads = new ThreadHouse(this.ground);
+      this.#onThreads?.(threads);
+      return threads;
+    });
+    return this.#threads;
+  }
+
   /** Drops what need not be kept any longer, of these tenants and of all who were here: every minute or so. */
   async tidy(tenants: Iterable<string> = []): Promise<Swept> {
     await this.receipts.tidy();
@@ -52,6 +68,7 @@ export class House {
 
   /** Writes what waits to be written. The store itself is closed after this, by whoever opened it. */
   async close(): Promise<void> {
+    if (this.#threads) await (await this.#threads).settle();
     await this.background.settle();
     await this.channels.close();
     await this.receipts.flush();

@@ -9,6 +9,7 @@ import { checkChannelName, checkGroupName } from './names.ts';
 import type { Pointers } from './pointers/pointers.ts';
 import type { PointersApi } from './pointers/types.ts';
 import type { Relay } from './relay.ts';
+import { lazyCapabilities, lazyThreads } from './threads/lazy.ts';
 
 /** The parts of the house with the caller and the base address already given. */
 export function bindRelay(house: House, caller: Caller, base: string): Relay {
@@ -17,6 +18,8 @@ export function bindRelay(house: House, caller: Caller, base: string): Relay {
     channels: bindChannels(house.channels, caller, base),
     inbox: bindInbox(house.inboxes, caller, base),
     receipts: { get: (id) => house.receipts.get(caller, id, base) },
+    threads: lazyThreads(() => house.threads(), caller),
+    capabilities: lazyCapabilities(() => house.threads(), caller),
     // The store belongs to whoever opened it, not to one caller's view of it.
     [Symbol.asyncDispose]: async () => {},
   };

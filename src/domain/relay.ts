@@ -2,6 +2,8 @@ import type { ChannelsApi } from './channels/types.ts';
 import type { InboxApi } from './inbox/types.ts';
 import type { PointersApi } from './pointers/types.ts';
 import type { ReceiptsApi } from './receipts/types.ts';
+import type { ThreadsApi } from './threads/api.ts';
+import type { CapabilitiesApi } from './threads/capabilities/api.ts';
 
 /**
  * The whole API as one interface, seen by one caller. The embedded relay implements it over an engine, the SDK over
@@ -12,4 +14,6 @@ export interface Relay extends AsyncDisposable {
   readonly channels: ChannelsApi;
   readonly inbox: InboxApi;
   readonly receipts: ReceiptsApi;
+  readonly threads: ThreadsApi;
+  readonly capabilities: CapabilitiesApi;
 }

@@ -1,8 +1,11 @@
+import { artifactOperations } from './artifacts.ts';
+import { capabilityOperations } from './capabilities.ts';
 import { channelOperations } from './channels.ts';
 import { inboxOperations } from './inbox.ts';
 import type { Operation } from './operation.ts';
 import { pointerOperations } from './pointers.ts';
 import { receiptOperations } from './receipts.ts';
+import { threadOperations } from './threads.ts';
 
 /** The table. */
 export const OPERATIONS: readonly Operation[] = [
@@ -10,4 +13,7 @@ export const OPERATIONS: readonly Operation[] = [
   ...channelOperations,
   ...inboxOperations,
   ...receiptOperations,
+  ...threadOperations,
+  ...artifactOperations,
+  ...capabilityOperations,
 ];

@@ -19,10 +19,13 @@ import type {
   PushInput,
 } from '../domain/pointers/types.ts';
 import type { ReceiptsApi } from '../domain/receipts/types.ts';
+import type { ThreadsApi } from '../domain/threads/api.ts';
+import type { CapabilitiesApi } from '../domain/threads/capabilities/api.ts';
 import { HttpChannels } from './http-channels.ts';
 import { type HttpAnswer, type HttpCall, HttpClient, type HttpOptions } from './http-client.ts';
 import { notARelay } from './http-failure.ts';
 import { HttpInbox, HttpReceipts } from './http-inbox.ts';
+import { HttpCapabilities, HttpThreads } from './http-threads.ts';
 import type { ClientRelay } from './options.ts';
 import { decoded, describedBy, metadataOf } from './relay-headers.ts';
 import { brokeOff, resumingBody, startOf } from './resuming-body.ts';
@@ -34,6 +37,8 @@ export class HttpRelay implements ClientRelay, AsyncDisposable {
   readonly channels: ChannelsApi;
   readonly inbox: InboxApi;
   readonly receipts: ReceiptsApi;
+  readonly threads: ThreadsApi;
+  readonly capabilities: CapabilitiesApi;
 
   constructor(options: HttpOptions & { readonly onConnection?: (lost: Error | null) => void }) {
     const client = new HttpClient(options);
@@ -41,6 +46,8 @@ export class HttpRelay implements ClientRelay, AsyncDisposable {
     this.channels = new HttpChannels(options, client);
     this.inbox = new HttpInbox(client);
     this.receipts = new HttpReceipts(client);
+    this.threads = new HttpThreads(options, client);
+    this.capabilities = new HttpCapabilities(client);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {}

@@ -27,10 +27,12 @@ export class JsonCalls {
   }
 
   call<T>(call: JsonCall): Promise<T> {
-    return this.client.run(request(call), async (answer) => {
-      const parsed = await this.#json(answer);
-      return parsed as unknown as T;
-    });
+    return this.client.run(request(call), (answer) => this.read<T>(answer));
+  }
+
+  /** The JSON of an answer to any request. */
+  async read<T>(answer: HttpAnswer): Promise<T> {
+    return (await this.#json(answer)) as unknown as T;
   }
 
   /** Where the status is the whole answer. */

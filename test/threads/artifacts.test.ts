@@ -210,6 +210,9 @@ describe('the ledger', () => {
     });
     const { events } = await api.events(thread_id);
     assert.equal(events.at(-1)?.type, 'artifact.pulled');
+    assert.equal((await api.replay(thread_id)).matches, true);
+    const { metrics } = await opened.again().api.state(thread_id);
+    assert.equal(metrics.tokens_estimate, naive);
   });
 
   it('says so when the relay cost more than pasting would have', async () => {

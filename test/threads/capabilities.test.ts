@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { isRelayError } from '../../src/base/errors.ts';
 import { readText } from '../../src/base/read-text.ts';
-import type { Capability } from '../../src/domain/capabilities/capability.ts';
+import type { Capability } from '../../src/domain/threads/capabilities/capability.ts';
 import { caller, openThreads, stoppedClock, text } from './open-threads.ts';
 
 function counting(o: Partial<Capability> = {}): Capability & { runs: number } {

@@ -2,12 +2,13 @@ import type { Json } from '../json.ts';
 import { PREVIEW_BYTES, PREVIEW_LOOK_BYTES } from '../limits.ts';
 import { neutralise } from '../sanitize/neutralise.ts';
 import { binaryKind } from './binary-kind.ts';
+import type { CONTENT_KINDS } from './content-kinds.ts';
 import { cutAtLine } from './cut.ts';
 import { emailText } from './email-text.ts';
 import { htmlText } from './html-text.ts';
 import { jsonShape } from './json-shape.ts';
 
-export type PreviewKind = 'markdown' | 'json' | 'html' | 'text' | 'binary' | 'tool_output' | 'email';
+export type PreviewKind = (typeof CONTENT_KINDS)[number];
 
 /** What is known of a content once it has gone by. */
 export interface Content {

@@ -43,8 +43,8 @@ export interface ThreadsApi {
   replay(id: string): Promise<ReplayAnswer>;
 
   putArtifact(id: string, input: ArtifactInput): Promise<ArtifactCreated>;
-  /** Everything but the content. */
-  artifact(id: string, ref: string): Promise<Artifact>;
+  /** Everything but the content. A look that no model gets to see need not be counted as a read of the preview. */
+  artifact(id: string, ref: string, o?: { counted?: boolean }): Promise<Artifact>;
   content(id: string, ref: string, o?: { range?: { start: number; end: number } }): Promise<ArtifactContent>;
   /** Newest first. */
   artifacts(id: string, o?: Page): Promise<{ artifacts: Artifact[]; next?: string }>;

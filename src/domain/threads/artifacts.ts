@@ -12,7 +12,7 @@ import { guessType, KINDS } from './artifact-kind.ts';
 import type { StoredEvent } from './event.ts';
 import { linkOps, stampFor } from './fold.ts';
 import { Intake, type Seen } from './intake.ts';
-import { artifactBlob, artifactKey, indexKey, indexScope } from './keys.ts';
+import { artifactBlob, artifactKey, incomingBlob, indexKey, indexScope } from './keys.ts';
 import type { Ledger } from './ledger.ts';
 import { repeatable } from './repeat.ts';
 import { isoTime, patchState } from './state.ts';
@@ -22,6 +22,7 @@ import {
   type Artifact,
   type ArtifactContent,
   type ArtifactCreated,
+  type ArtifactFields,
   type ArtifactInput,
   type ArtifactTokens,
   type SearchHit,
@@ -52,13 +53,15 @@ export class Artifacts {
   ): Promise<ArtifactCreated> {
     const { engine, env } = this.#ground;
     await this.#log.meta(caller, id);
-    const { name, type, mime, source_refs } = checkInput(input);
+    const early = input.late ? null : checkInput(input);
     const ref = timeOrderedId(env);
-    const blob = artifactBlob(id, ref, KINDS[type].ext);
+    let blob = early ? artifactBlob(id, ref, KINDS[early.type].ext) : incomingBlob(id, ref);
     const intake = new Intake(input.body, input.size);
     try {
       const { size, sha256: hash } = await engine.blobs.put(blob, intake.body, { size: input.size });
       const seen = intake.seen();
+      const { name, type, mime, source_refs } = early ?? checkInput(input.late!());
+      if (!early) blob = await this.#rename(blob, artifactBlob(id, ref, KINDS[type].ext));
       const preview = makePreview(type, seen);
       const tokens = await this.#count(seen, preview.text);
       const at = env.now();
@@ -115,10 +118,10 @@ export class Artifacts {
   }
 
   /** An artifact without its content. Its preview goes out, which is written into the ledger. */
-  async get(caller: Caller, id: string, ref: string): Promise<Artifact> {
+  async get(caller: Caller, id: string, ref: string, o: { counted?: boolean } = {}): Promise<Artifact> {
     await this.#log.meta(caller, id);
     const artifact = await this.meta(id, ref);
-    this.#ledger.previewsRead(id, [artifact.tokens.preview]);
+    if (o.counted ?? true) this.#ledger.previewsRead(id, [artifact.tokens.preview]);
     return artifact;
   }
 
@@ -220,6 +223,15 @@ export class Artifacts {
     return { content, preview: shown.tokens, tokenizer: counted.tokenizer, estimated };
   }
 
+  async #rename(from: string, to: string): Promise<string> {
+    const { blobs } = this.#ground.engine;
+    const found = await blobs.get(from);
+    if (!found) throw new RelayError('aborted', { what: 'the content went missing on its way' });
+    await blobs.put(to, found.body, { size: found.size });
+    await blobs.delete(from);
+    return to;
+  }
+
   async #isUnknown(id: string, ref: string): Promise<boolean> {
     const head = await this.#log.heads.load(id).catch(() => undefined);
     return head !== undefined && !head?.refs.includes(ref);
@@ -247,7 +259,7 @@ function createdPayload(by: string, artifact: Artifact, capability?: string) {
   };
 }
 
-function checkInput(input: ArtifactInput) {
+function checkInput(input: ArtifactFields) {
   const name = input.name ?? '';
   if ([...name].length > ARTIFACT_NAME_CHARS) {
     throw new RelayError('bad_request', { what: `A name has at most ${ARTIFACT_NAME_CHARS} characters.` });

@@ -53,7 +53,8 @@ export function emptyHead(id: string): MutableHead {
 /** Takes one more event in. `ready` is the state it leads to, where whoever appended it has worked it out already. */
 export function advance(head: MutableHead, seq: number, event: StoredEvent, ready?: Sized): void {
   const payload = event.payload as { [field: string]: Json | undefined };
-  head.totals = addToTotals(head.totals, event);
+  // The stamp of the new version counts the event itself, so the totals must not have it yet.
+  const totals = addToTotals(head.totals, event);
   if (VERSION_EVENTS.has(event.type)) {
     const version = head.version + 1;
     if (payload.version !== version) {
@@ -68,6 +69,7 @@ export function advance(head: MutableHead, seq: number, event: StoredEvent, read
     head.version = version;
     if (event.type === 'artifact.created') head.refs.push(payload.ref as string);
   }
+  head.totals = totals;
   if (event.key !== undefined) remember(head, event);
   head.seq = seq;
   head.count += 1;

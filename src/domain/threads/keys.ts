@@ -17,6 +17,8 @@ export const snapshotBlob = (id: string, version: number) => `thr.${id}/snapshot
 export const opsBlob = (id: string, name: string) => `thr.${id}/ops/${name}`;
 export const artifactKey = (id: string, ref: string) => `thr.${id}/artifacts/${ref}`;
 export const artifactBlob = (id: string, ref: string, ext: string) => `thr.${id}/artifacts/${ref}.${ext}`;
+/** A content whose kind is not yet known. */
+export const incomingBlob = (id: string, ref: string) => `thr.${id}/incoming/${ref}`;
 /** Everything of a thread that is a blob or a record. */
 export const threadPrefix = (id: string) => `thr.${id}/`;
 

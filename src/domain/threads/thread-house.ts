@@ -1,11 +1,11 @@
 import { PAGE_ITEMS } from '../../base/limits.ts';
 import type { Caller } from '../caller.ts';
-import { Capabilities } from '../capabilities/capabilities.ts';
 import type { Ground } from '../ground.ts';
 import type { ThreadsApi } from './api.ts';
 import { Artifacts } from './artifacts.ts';
 import { BundleExport } from './bundle-export.ts';
 import { BundleImport } from './bundle-import.ts';
+import { Capabilities } from './capabilities/capabilities.ts';
 import { Compactor } from './compactor.ts';
 import { Envelopes } from './envelopes.ts';
 import { Events } from './events.ts';
@@ -90,7 +90,7 @@ export function bindThreads(house: ThreadHouse, caller: Caller): ThreadsApi {
     compact: (id) => house.compactor.compact(caller, low(id)),
     replay: (id) => threads.replay(caller, low(id)),
     putArtifact: (id, input) => artifacts.put(caller, low(id), input),
-    artifact: (id, ref) => artifacts.get(caller, low(id), ref),
+    artifact: (id, ref, o) => artifacts.get(caller, low(id), ref, o),
     content: (id, ref, o) => artifacts.content(caller, low(id), ref, o),
     artifacts: (id, o) => artifacts.list(caller, low(id), o),
     search: async (id, query, o) => ({ hits: await artifacts.search(caller, low(id), query, o) }),

@@ -1,5 +1,6 @@
 import type { Json, JsonObject } from '../../base/json.ts';
 import type { PatchOp } from '../../base/json-patch/apply.ts';
+import { CONTENT_KINDS } from '../../base/preview/content-kinds.ts';
 import type { BlobBody } from '../../kernel/blobs.ts';
 
 /** Field names are those on the wire, so that local and remote are one type. Times are ISO 8601, UTC. */
@@ -147,7 +148,7 @@ export interface ThreadEvent {
   readonly timestamp: string;
 }
 
-export const ARTIFACT_TYPES = ['markdown', 'json', 'html', 'text', 'binary', 'tool_output', 'email'] as const;
+export const ARTIFACT_TYPES = CONTENT_KINDS;
 export type ArtifactType = (typeof ARTIFACT_TYPES)[number];
 
 export interface Preview {
@@ -188,15 +189,20 @@ export interface Artifact {
   readonly created_at: string;
 }
 
-export interface ArtifactInput {
-  readonly body: BlobBody;
-  readonly size?: number;
+export interface ArtifactFields {
   readonly name?: string;
-  /** Told from name, media type and content where it is missing. */
+  /** Told from name and media type where it is missing. */
   readonly type?: ArtifactType;
   readonly mime?: string;
   readonly source_refs?: readonly string[];
+}
+
+export interface ArtifactInput extends ArtifactFields {
+  readonly body: BlobBody;
+  readonly size?: number;
   readonly idempotency_key?: string;
+  /** Fields that are known only once the body has been read; they count instead of those above. */
+  readonly late?: () => ArtifactFields;
 }
 
 export interface ArtifactCreated extends Artifact {

@@ -10,6 +10,7 @@ import { failureResponse } from './failures.ts';
 import { operationRoutes } from './operation-routes.ts';
 import { pointerRoutes } from './pointers.ts';
 import { jsonResponse, textResponse } from './responses.ts';
+import { threadRoutes } from './threads.ts';
 
 export interface HttpApp {
   fetch(request: Request): Response | Promise<Response>;
@@ -42,6 +43,7 @@ function routes(deps: HttpDeps): Hono {
   const api = new Hono({ strict: false });
   pointerRoutes(api, relayOf);
   eventRoutes(api, relayOf, deps.stopping);
+  threadRoutes(api, relayOf, deps.stopping);
   operationRoutes(api, OPERATIONS, relayOf);
   app.route('/', api);
   app.route('/v1', api);

@@ -4,16 +4,19 @@ import { PUSH_FIELDS_BYTES } from '../../base/limits.ts';
 import { JsonStringDecoder } from './json-string-decoder.ts';
 
 /**
- * Reads `{"data": "…", …}` of any size without holding the data: `data` is a stream of its decoded bytes, and
+ * Reads `{"data": "…", …}` (or another field) of any size without holding the data: `data` is a stream of its decoded bytes, and
  * `fields()` gives the rest once that stream has ended. What surrounds the data is collected and parsed as JSON with
  * the data left out, so the syntax is checked as a whole.
  */
-export function readJsonPush(source: ReadableStream<Uint8Array>): {
+export function readJsonPush(
+  source: ReadableStream<Uint8Array>,
+  field = 'data',
+): {
   data: ReadableStream<Uint8Array>;
   fields(): JsonObject;
 } {
   const reader = source.getReader();
-  const scanner = new Scanner();
+  const scanner = new Scanner(field);
   let fields: JsonObject | null = null;
   const data = new ReadableStream<Uint8Array>({
     async pull(controller) {
@@ -51,6 +54,7 @@ const BACKSLASH = 0x5c;
 
 /** Walks the top level of the object; everything but the inside of the data goes into `#rest`. */
 class Scanner {
+  readonly #field: string;
   readonly #rest: number[] = [];
   #decoder: JsonStringDecoder | null = null;
   #seen = false;
@@ -60,8 +64,12 @@ class Scanner {
   /** The last complete string on the top level, where it may be a key. */
   #stringStart = 0;
   #key = '';
-  /** Between the colon behind the key "data" and its value. */
+  /** Between the colon behind the key of the data and its value. */
   #awaitsData = false;
+
+  constructor(field: string) {
+    this.#field = field;
+  }
 
   feed(chunk: Uint8Array): Uint8Array[] {
     const pieces: Uint8Array[] = [];
@@ -88,8 +96,8 @@ class Scanner {
       throw new RelayError('bad_json', { what: (error as Error).message }, error);
     }
     if (this.#decoder) throw new RelayError('bad_json', { what: 'it ends inside the data' });
-    if (!isJsonObject(parsed) || !this.#seen) throw noData();
-    const { data: _, ...fields } = parsed;
+    if (!isJsonObject(parsed) || !this.#seen) throw noData(this.#field);
+    const { [this.#field]: _, ...fields } = parsed;
     return fields;
   }
 
@@ -102,8 +110,8 @@ class Scanner {
   #stepOutside(byte: number): void {
     if (this.#awaitsData && this.#depth === 1) {
       this.#awaitsData = false;
-      if (byte !== QUOTE) throw noData();
-      if (this.#seen) throw new RelayError('bad_json', { what: '"data" is there twice' });
+      if (byte !== QUOTE) throw noData(this.#field);
+      if (this.#seen) throw new RelayError('bad_json', { what: `"${this.#field}" is there twice` });
       this.#seen = true;
       this.#decoder = new JsonStringDecoder();
       return;
@@ -113,7 +121,7 @@ class Scanner {
       this.#stringStart = this.#rest.length - 1;
     } else if (byte === 0x7b || byte === 0x5b) this.#depth++;
     else if (byte === 0x7d || byte === 0x5d) this.#depth--;
-    else if (byte === 0x3a && this.#depth === 1 && this.#key === 'data') this.#awaitsData = true;
+    else if (byte === 0x3a && this.#depth === 1 && this.#key === this.#field) this.#awaitsData = true;
   }
 
   #stepInString(byte: number): void {
@@ -136,7 +144,7 @@ class Scanner {
   #keep(byte: number): void {
     if (this.#rest.length >= PUSH_FIELDS_BYTES) {
       throw new RelayError('too_large', {
-        what: 'everything beside "data" in a JSON push',
+        what: `everything beside "${this.#field}" in a JSON body`,
         limit: PUSH_FIELDS_BYTES,
       });
     }
@@ -144,9 +152,9 @@ class Scanner {
   }
 }
 
-export function noData(): RelayError {
+export function noData(field = 'data'): RelayError {
   return new RelayError('bad_request', {
-    what: 'The JSON body must be an object with "data" as a string.',
-    hint: 'Send {"data": "…"}, or the payload itself as the body with another Content-Type.',
+    what: `The JSON body must be an object with "${field}" as a string.`,
+    hint: `Send {"${field}": "…"}, or the payload itself as the body with another Content-Type.`,
   });
 }

@@ -1,4 +1,4 @@
-import type { Json } from '../../base/json.ts';
+import type { Json } from '../../../base/json.ts';
 
 /** The same text for the same value, in whatever order its members came. */
 export function canonicalJson(value: Json): string {

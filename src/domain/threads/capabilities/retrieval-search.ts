@@ -1,4 +1,4 @@
-import type { Json } from '../../base/json.ts';
+import type { Json } from '../../../base/json.ts';
 import type { Capability } from './capability.ts';
 
 /** Finds artifacts by their words. What it found holds until the thread has another artifact. */

@@ -1,5 +1,5 @@
-import { FETCH_BYTES, FETCH_TIME_MS } from '../../base/limits.ts';
-import { guessType } from '../threads/artifact-kind.ts';
+import { FETCH_BYTES, FETCH_TIME_MS } from '../../../base/limits.ts';
+import { guessType } from '../artifact-kind.ts';
 import type { Capability } from './capability.ts';
 
 /**

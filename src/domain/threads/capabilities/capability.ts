@@ -1,6 +1,6 @@
-import type { Json, JsonObject } from '../../base/json.ts';
-import type { Caller } from '../caller.ts';
-import type { ArtifactType, SearchHit } from '../threads/types.ts';
+import type { Json, JsonObject } from '../../../base/json.ts';
+import type { Caller } from '../../caller.ts';
+import type { ArtifactType, SearchHit } from '../types.ts';
 
 /** Something a thread can have done: a plugin is one file that exports such an object. */
 export interface Capability {
