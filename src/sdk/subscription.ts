@@ -31,10 +31,6 @@ export type MessageHandler = (message: ReceivedMessage) => unknown;
  * also after lost connections.
  */
 export class Subscription implements AsyncIterable<ReceivedMessage>, AsyncDisposable {
-  /** Resolves once nothing that is sent from now on can be missed. */
-  readonly ready: Promise<void>;
-  /** With a handler: resolves when the subscription was closed, rejects when it or the handler failed. */
-  readonly done: Promise<void>;
   readonly #relay: ClientRelay;
   readonly #channel: string;
   readonly #options: SubscriptionOptions;
@@ -43,6 +39,8 @@ export class Subscription implements AsyncIterable<ReceivedMessage>, AsyncDispos
   readonly #signal: AbortSignal;
   readonly #since: Promise<SubscribeOptions['since']>;
   readonly #cursor: CursorWriter | null;
+  readonly #done: Promise<void>;
+  #watched = false;
 
   constructor(
     relay: ClientRelay,
@@ -56,10 +54,24 @@ export class Subscription implements AsyncIterable<ReceivedMessage>, AsyncDispos
     this.#signal = o.signal ? AbortSignal.any([o.signal, this.#closing.signal]) : this.#closing.signal;
     this.#cursor = o.durable === undefined ? null : new CursorWriter(relay.inbox, o.durable, channel);
     this.#since = this.#begin();
-    this.ready = this.#since.then(() => {});
-    this.ready.catch(() => {});
-    this.done = o.handler ? this.#handle(o.handler) : Promise.resolve();
-    this.done.catch(() => {});
+    this.#since.catch(() => {});
+    this.#done = o.handler ? this.#handle(o.handler) : Promise.resolve();
+    this.#done.catch((error) => {
+      // Nobody would hear of it: better an unhandled rejection than a subscription that ended in silence.
+      if (!this.#watched) void Promise.reject(error);
+    });
+  }
+
+  /** Resolves once nothing that is sent from now on can be missed. */
+  get ready(): Promise<void> {
+    this.#watched = true;
+    return this.#since.then(() => {});
+  }
+
+  /** With a handler: resolves when the subscription was closed, rejects when it or the handler failed. */
+  get done(): Promise<void> {
+    this.#watched = true;
+    return this.#done;
   }
 
   async *[Symbol.asyncIterator](): AsyncGenerator<ReceivedMessage> {
@@ -87,7 +99,8 @@ export class Subscription implements AsyncIterable<ReceivedMessage>, AsyncDispos
 
   async close(): Promise<void> {
     this.#closing.abort();
-    await this.done.catch(() => {});
+    this.#watched = true;
+    await this.#done.catch(() => {});
     await this.#cursor?.flush();
   }
 

@@ -151,3 +151,16 @@ test('the longest name has a place for its dead letters', async () => {
   await using dead = readFrom(t.relay, `${channel}.dead`, { since: 'all' });
   assert.equal((await dead.take(1))[0]!.dead!.channel, channel);
 });
+
+test('a new group begins with what is still kept, and buries nothing', async () => {
+  await using t = openTestHouse({ retentionMs: 60_000 });
+  await t.relay.channels.publish('c', 'old');
+  t.advance(61_000);
+  await t.relay.channels.publish('c', 'new');
+  await using a = readFrom(t.relay, 'c', { group: 'g' });
+  assert.equal((await a.take(1))[0]!.msg, 'new');
+  assert.deepEqual(
+    (await t.relay.channels.list()).channels.map(({ name }) => name),
+    ['c'],
+  );
+});

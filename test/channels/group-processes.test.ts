@@ -92,3 +92,24 @@ test('what is given back in one process wakes a member that waits in another', a
     [['work', 2]],
   );
 });
+
+test('a group that was removed and made anew elsewhere is not taken for the old one', async () => {
+  await using t = openTestHouse();
+  const elsewhere = t.another();
+  const other = elsewhere.relay(callerNamed('b'), BASE);
+  for (let i = 0; i < 3; i++) await t.relay.channels.publish('c', i);
+  {
+    await using first = readFrom(t.relay, 'c', { group: 'g', prefetch: 3 });
+    await first.take(3);
+  }
+  assert.equal((await other.channels.inspect('c')).groups[0]!.leases.length, 3);
+  await t.house.close();
+  await t.relay.channels.removeGroup('c', 'g');
+  await using again = readFrom(t.relay, 'c', { group: 'g' });
+  const [message] = await again.take(1);
+  assert.deepEqual([message!.msg, message!.attempt], [0, 1]);
+  const { leases, backlog } = (await other.channels.inspect('c')).groups[0]!;
+  assert.deepEqual([leases.map(({ seq }) => seq), backlog], [[message!.seq], 2]);
+  await other.channels.ack('c', 'g', claimOf(message!));
+  assert.equal((await again.take(1))[0]!.msg, 1);
+});

@@ -1,4 +1,5 @@
 import { RelayError } from '../../base/errors.ts';
+import { toHex } from '../../base/ids.ts';
 import type { Json, JsonObject } from '../../base/json.ts';
 import { compareAndSet } from '../../kernel/compare-and-set.ts';
 import type { Ground } from '../ground.ts';
@@ -7,6 +8,7 @@ import { applySteps, fromSnapshot, type GroupState, newState, type Step, toSnaps
 
 /** Entries of the log between two snapshots: few to read for who opens the group, few writes for who works in it. */
 const SNAPSHOT_EVERY = 128;
+const PAGE = 500;
 
 /** What someone wants to do, judged against the state as it is at that moment. Throws to refuse. */
 export type Proposal<T> = (state: GroupState, now: number) => Decision<T>;
@@ -60,7 +62,8 @@ export class GroupLedger {
   async create(cursor: () => Promise<number>): Promise<boolean> {
     const { records } = this.#ground.engine;
     if (await records.get(this.#key)) return false;
-    const state = newState(await cursor(), this.#ground.env.now());
+    const { env } = this.#ground;
+    const state = newState(toHex(env.randomBytes(6)), await cursor(), env.now());
     return (await records.put(this.#key, toSnapshot(state), { expect: 'absent' })) !== null;
   }
 
@@ -141,7 +144,7 @@ export class GroupLedger {
       }
       if (refused.length > 0 && round === 0) return null;
       if (steps.length === 0) return 0;
-      const data = { steps } as unknown as JsonObject;
+      const data = { born: state.born, steps } as unknown as JsonObject;
       const seq = await logs.append(this.#stream, data, { expectSeq: state.seq });
       if (seq !== null) applySteps(state, seq, this.#ground.env.now(), steps);
       return seq;
@@ -155,18 +158,23 @@ export class GroupLedger {
   async #refresh(): Promise<GroupState> {
     const { logs } = this.#ground.engine;
     let state = this.#state ?? (await this.#load());
+    let confirmed: string | null = null;
     for (;;) {
-      const { entries, gap } = await logs.read(this.#stream, { after: state.seq, limit: 500 });
-      if (gap) {
-        // Someone made a snapshot further on and trimmed the log behind it.
+      const { entries, gap } = await logs.read(this.#stream, { after: state.seq, limit: PAGE });
+      const foreign = entries.some(({ data }) => entryOf(data).born !== state.born);
+      if (gap || (foreign && confirmed !== state.born)) {
+        // Someone made a snapshot further on and trimmed the log behind it; or removed the group and made it anew.
         state = await this.#load();
+        confirmed = state.born;
         continue;
       }
       for (const { seq, at, data } of entries) {
-        applySteps(state, seq, at, (data as unknown as { steps: Step[] }).steps);
+        const { born, steps } = entryOf(data);
+        // What someone appended who did not know yet that the group was removed is not part of this one.
+        applySteps(state, seq, at, born === state.born ? steps : []);
         this.#unsaved++;
       }
-      if (entries.length < 500) break;
+      if (entries.length < PAGE) break;
     }
     const { last } = await logs.info(this.#stream);
     // The group was removed and made anew, or a removal stopped half-way: what the record says counts.
@@ -203,6 +211,10 @@ export class GroupLedger {
     this.#revision = saved;
     await logs.trim(this.#stream, { before: state.seq });
   }
+}
+
+function entryOf(data: Json): { born: string; steps: readonly Step[] } {
+  return data as unknown as { born: string; steps: Step[] };
 }
 
 export function noGroup(group: string, channel: string): RelayError {

@@ -28,6 +28,8 @@ export interface Work {
 
 /** The fold of a group's log. */
 export interface GroupState {
+  /** Marks the group and its entries: another one under the same name has another. */
+  readonly born: string;
   /** The newest entry of the log that is in here. */
   seq: number;
   /** Every message up to here has been claimed at least once, or is settled. */
@@ -120,6 +122,7 @@ export function nextExpiry(state: GroupState): number | null {
 /** Short, because it is one record however long the group has been at work. */
 export function toSnapshot(state: GroupState): JsonObject {
   return {
+    born: state.born,
     seq: state.seq,
     cursor: state.cursor,
     active: state.active,
@@ -129,7 +132,8 @@ export function toSnapshot(state: GroupState): JsonObject {
 }
 
 export function fromSnapshot(value: Json): GroupState {
-  const { seq, cursor, active, open, acked } = value as {
+  const { born, seq, cursor, active, open, acked } = value as {
+    born: string;
     seq: number;
     cursor: number;
     active: number;
@@ -137,6 +141,7 @@ export function fromSnapshot(value: Json): GroupState {
     acked: [number, number][];
   };
   return {
+    born,
     seq,
     cursor,
     active,
@@ -147,6 +152,6 @@ export function fromSnapshot(value: Json): GroupState {
   };
 }
 
-export function newState(cursor: number, now: number): GroupState {
-  return { seq: 0, cursor, open: new Map(), acked: new Map(), active: now };
+export function newState(born: string, cursor: number, now: number): GroupState {
+  return { born, seq: 0, cursor, open: new Map(), acked: new Map(), active: now };
 }

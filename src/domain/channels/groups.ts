@@ -13,7 +13,7 @@ import { GroupPresence } from './group-presence.ts';
 import { floor, heldWork } from './group-state.ts';
 import { channelEntry } from './message.ts';
 import type { ChannelSettings } from './settings.ts';
-import { findStart } from './start.ts';
+import { findStart, startAt } from './start.ts';
 import type { Claim, GroupDetail, Since } from './types.ts';
 
 /** Groups kept open without members, so that acknowledgements over HTTP need not read them anew. */
@@ -61,13 +61,10 @@ export class Groups {
     group: string,
     o: GroupSubscription,
   ): AsyncGenerator<Delivery> {
-    const { env, engine } = this.#ground;
+    const { env } = this.#ground;
     const { tenant } = caller;
     const { ledger, desk, presence } = this.#at(tenant, channel, group);
-    const stream = channelStream(tenant, channel);
-    const made = await ledger.create(
-      async () => (await findStart(engine.logs, stream, o.since ?? 'all')).after,
-    );
+    const made = await ledger.create(() => this.#beginning(tenant, channel, o.since));
     if (made) await this.#directory.note(tenant, channel);
     const waiting: Delivery[] = [];
     let wake = () => {};
@@ -222,6 +219,15 @@ export class Groups {
   async close(): Promise<void> {
     await this.#background.settle();
     await Promise.all(Array.from(this.#open.values(), ({ presence }) => presence.close()));
+  }
+
+  /** Where a new group begins: with everything unless told, but never with what is no longer kept. */
+  async #beginning(tenant: string, channel: string, since: Since = 'all'): Promise<number> {
+    const { engine, env } = this.#ground;
+    const stream = channelStream(tenant, channel);
+    const wanted = await findStart(engine.logs, stream, since);
+    const kept = await startAt(engine.logs, stream, env.now() - this.#settings.retentionMs);
+    return Math.max(wanted.after, kept.after);
   }
 
   /** What was handed out to a member that left before it saw it. Where that fails, the lease runs out. */

@@ -41,6 +41,12 @@ export async function findStart(logs: Logs, stream: string, since: Since | undef
   return { after: wanted.seq, gap: false, lenient: false };
 }
 
+/** Before the first message from `time` on. */
+export async function startAt(logs: Logs, stream: string, time: number): Promise<Start> {
+  const { first, last } = await logs.info(stream);
+  return startAtTime(logs, stream, time, first, last);
+}
+
 /** Sequences may have holes, so the search is over the range of numbers, not over positions. */
 async function startAtTime(
   logs: Logs,
