@@ -26,6 +26,7 @@ import { payloadOf, wholePayload } from './payload.ts';
 import { RelayChoice } from './relay-choice.ts';
 import { collect, letGo, streamOf } from './streams.ts';
 import { type MessageHandler, Subscription, type SubscriptionOptions } from './subscription.ts';
+import { Threads } from './threads.ts';
 
 /**
  * Hands payloads over as short URLs. Takes any pointer: its own relay's, another one's over HTTP (without the key of
@@ -176,6 +177,12 @@ export class ContextRelay {
   /** Channels and their groups, to look at and to work with. */
   get channels(): ChannelsApi {
     return this.#choice.own().channels;
+  }
+
+  /** Execution contexts: versioned state, artifacts, events. */
+  get threads(): Threads {
+    const { threads, capabilities } = this.#choice.own();
+    return new Threads(threads, capabilities);
   }
 
   /** What named agents have not read yet. */

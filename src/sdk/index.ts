@@ -1,6 +1,7 @@
 /** Any export here is API: adding one is a promise, removing one breaks somebody. */
 export { type ErrorCode, RelayError } from '../base/errors.ts';
 export type { Json, JsonObject } from '../base/json.ts';
+export type { PatchOp } from '../base/json-patch/apply.ts';
 export type { Part, PartRequest } from '../base/parts/part-request.ts';
 export type { TokenCount, TokenCounter } from '../base/tokens.ts';
 export type {
@@ -14,6 +15,8 @@ export type {
 export type { Inbox, InboxApi } from '../domain/inbox/types.ts';
 export type { Cost, Peeked, Pushed, Visibility } from '../domain/pointers/types.ts';
 export type { Receipt, ReceiptLadder } from '../domain/receipts/types.ts';
+export type { Stats } from '../domain/threads/ledger.ts';
+export type { Artifact, ArtifactType, Header, State, ThreadEvent } from '../domain/threads/types.ts';
 export type { ChannelKeys } from './channel-keys.ts';
 export { ContextRelay } from './context-relay.ts';
 export type {
@@ -30,3 +33,4 @@ export {
   Subscription,
   type SubscriptionOptions,
 } from './subscription.ts';
+export type { PutOptions, StoredArtifact, Thread, ThreadArtifacts, Threads } from './threads.ts';

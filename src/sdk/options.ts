@@ -5,7 +5,10 @@ import type { Relay } from '../domain/relay.ts';
 import type { ChannelKeys } from './channel-keys.ts';
 
 /** The parts of a relay that a client works with. */
-export type ClientRelay = Pick<Relay, 'pointers' | 'channels' | 'inbox' | 'receipts'>;
+export type ClientRelay = Pick<
+  Relay,
+  'pointers' | 'channels' | 'inbox' | 'receipts' | 'threads' | 'capabilities'
+>;
 
 export interface ContextRelayOptions {
   /** Where the relay is; else `CONTEXTRELAY_URL`, else the one on this machine, http://127.0.0.1:7474. */

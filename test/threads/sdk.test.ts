@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { ContextRelay } from '../../src/sdk/context-relay.ts';
 import { HttpRelay } from '../../src/sdk/http-relay.ts';
 import { startRelay } from '../http/relay-under-test.ts';
 
@@ -64,5 +65,33 @@ describe('threads at the other end of HTTP', () => {
     assert.deepEqual(await threads.state(id), before);
     await assert.rejects(threads.get('550e8400-e29b-41d4-a716-446655440000'), { code: 'not_found' });
     assert.ok((await threads.list({ prefix: id.slice(0, 8) })).threads.some((one) => one.thread_id === id));
+  });
+
+  it('are objects to work with in a client', async () => {
+    await using relay = await startRelay();
+    const client = new ContextRelay({ baseUrl: relay.url });
+    const thread = await client.threads.create({ name: 'mine' });
+    assert.equal((await thread.info()).name, 'mine');
+    assert.equal((await thread.patch([fact('f1')], { ifMatch: 'v1' })).version, 2);
+    await assert.rejects(thread.patch([fact('f2')], { ifMatch: 'v1' }), { code: 'version_conflict' });
+    assert.equal((await thread.header()).top_facts[0]?.id, 'f1');
+    assert.equal((await thread.diff('v1', 'v2')).ops.length, 1);
+    assert.equal((await thread.state({ at: 'v1' })).facts.length, 0);
+    const put = await thread.artifacts.put('# Some words\n', { name: 'a.md', sourceRefs: ['s'] });
+    const got = await thread.artifacts.get(put.ref);
+    assert.deepEqual([got.meta.type, await got.text()], ['markdown', '# Some words\n']);
+    assert.equal((await thread.artifacts.search('words'))[0]?.ref, put.ref);
+    assert.equal((await thread.artifacts.put(new Blob(['x'], { type: 'text/html' }))).type, 'html');
+    assert.equal((await thread.artifacts.list()).artifacts.length, 2);
+    const types: string[] = [];
+    for await (const event of thread.events({ after: '1' })) types.push(event.type);
+    assert.deepEqual(types.slice(0, 2), ['state.patch.applied', 'artifact.created']);
+    const { cache_hit } = await thread.invoke('retrieval.search', { query: 'words' });
+    assert.equal(cache_hit, false);
+    assert.equal((await thread.render('anthropic')).format, 'anthropic');
+    const bundle = new Uint8Array(await new Response((await thread.export()) as BodyInit).arrayBuffer());
+    await (await client.threads.get(thread.id)).delete();
+    assert.equal((await client.threads.import(bundle)).thread_id, thread.id);
+    await assert.rejects(client.threads.get('550e8400-e29b-41d4-a716-446655440000'), { code: 'not_found' });
   });
 });

@@ -1,0 +1,263 @@
+import type { JsonObject } from '../base/json.ts';
+import type { PatchOp } from '../base/json-patch/apply.ts';
+import { ARTIFACT_BYTES } from '../base/limits.ts';
+import { encodeUtf8 } from '../base/utf8.ts';
+import type { ImportAnswer, Page, ReplayAnswer, ThreadsApi } from '../domain/threads/api.ts';
+import type { CapabilitiesApi } from '../domain/threads/capabilities/api.ts';
+import type { InvokeAnswer } from '../domain/threads/capabilities/capabilities.ts';
+import type { CompactAnswer } from '../domain/threads/compactor.ts';
+import type { Envelope, EnvelopeInput } from '../domain/threads/envelopes.ts';
+import type { Stats, SumStats } from '../domain/threads/ledger.ts';
+import type { Rendered, RenderFormat } from '../domain/threads/render.ts';
+import type { ReportAnswer, ReportFormat } from '../domain/threads/reports.ts';
+import type {
+  Artifact,
+  ArtifactCreated,
+  ArtifactType,
+  DiffAnswer,
+  Header,
+  PatchAnswer,
+  SearchHit,
+  State,
+  ThreadEvent,
+  ThreadInfo,
+  ThreadItem,
+} from '../domain/threads/types.ts';
+import type { PushData } from './options.ts';
+import { collect, streamOf } from './streams.ts';
+
+/** The threads of a relay. */
+export class Threads {
+  readonly #api: ThreadsApi;
+  readonly #capabilities: CapabilitiesApi;
+
+  constructor(api: ThreadsApi, capabilities: CapabilitiesApi) {
+    this.#api = api;
+    this.#capabilities = capabilities;
+  }
+
+  async create(o: { name?: string } = {}): Promise<Thread> {
+    return this.open((await this.#api.create(o)).thread_id);
+  }
+
+  /** A thread that is there; `not_found` where it is not. */
+  async get(id: string): Promise<Thread> {
+    return this.open((await this.#api.get(id)).thread_id);
+  }
+
+  /** The same without asking whether it is there. */
+  open(id: string): Thread {
+    return new Thread(id, this.#api, this.#capabilities);
+  }
+
+  /** Newest first. */
+  list(o: Page & { prefix?: string } = {}): Promise<{ threads: ThreadItem[]; next?: string }> {
+    return this.#api.list(o);
+  }
+
+  /** What all of them have saved together. */
+  totals(): Promise<SumStats> {
+    return this.#api.totals();
+  }
+
+  import(bundle: Uint8Array | ReadableStream<Uint8Array>): Promise<ImportAnswer> {
+    return this.#api.import(bundle);
+  }
+}
+
+/** An execution context: versioned state, artifacts, and an append-only log of events. */
+export class Thread {
+  readonly id: string;
+  readonly artifacts: ThreadArtifacts;
+  readonly #api: ThreadsApi;
+  readonly #capabilities: CapabilitiesApi;
+
+  constructor(id: string, api: ThreadsApi, capabilities: CapabilitiesApi) {
+    this.id = id;
+    this.artifacts = new ThreadArtifacts(id, api);
+    this.#api = api;
+    this.#capabilities = capabilities;
+  }
+
+  info(): Promise<ThreadInfo> {
+    return this.#api.get(this.id);
+  }
+
+  /** The bounded view that goes into a prompt. */
+  header(): Promise<Header> {
+    return this.#api.header(this.id);
+  }
+
+  /** The whole memory, as it is or `at` a version. */
+  state(o: { at?: string | number } = {}): Promise<State> {
+    return this.#api.state(this.id, o);
+  }
+
+  /** Whole or not at all. With `ifMatch` it is refused where the state is at another version. */
+  patch(
+    ops: readonly PatchOp[],
+    o: { ifMatch?: string | number; idempotencyKey?: string } = {},
+  ): Promise<PatchAnswer> {
+    return this.#api.patch(this.id, { ops, if_match: o.ifMatch, idempotency_key: o.idempotencyKey });
+  }
+
+  diff(from: string | number, to?: string | number): Promise<DiffAnswer> {
+    return this.#api.diff(this.id, { from, to });
+  }
+
+  compact(): Promise<CompactAnswer> {
+    return this.#api.compact(this.id);
+  }
+
+  replay(): Promise<ReplayAnswer> {
+    return this.#api.replay(this.id);
+  }
+
+  /** What has happened so far, oldest first, behind the event whose id is `after`. */
+  async *events(o: { after?: string } = {}): AsyncGenerator<ThreadEvent> {
+    let { after } = o;
+    for (;;) {
+      const { events, next } = await this.#api.events(this.id, { after });
+      yield* events;
+      if (next === undefined) return;
+      after = next;
+    }
+  }
+
+  /** The same, and then what happens, until the signal fires. */
+  watch(o: { after?: string; signal?: AbortSignal } = {}): AsyncIterable<ThreadEvent> {
+    return this.#api.watch(this.id, { after: o.after, signal: o.signal ?? new AbortController().signal });
+  }
+
+  record(type: string, payload: JsonObject = {}): Promise<ThreadEvent> {
+    return this.#api.record(this.id, type, payload);
+  }
+
+  send(envelope: EnvelopeInput): Promise<Envelope> {
+    return this.#api.send(this.id, envelope);
+  }
+
+  async envelopes(o: { to?: string; after?: string } = {}): Promise<Envelope[]> {
+    return (await this.#api.envelopes(this.id, o)).envelopes;
+  }
+
+  /** Has a capability do its work; the result is an artifact. */
+  invoke(
+    capability: string,
+    args: JsonObject = {},
+    o: { idempotencyKey?: string } = {},
+  ): Promise<InvokeAnswer> {
+    return this.#capabilities.invoke({
+      capability,
+      thread_id: this.id,
+      args,
+      idempotency_key: o.idempotencyKey,
+    });
+  }
+
+  stats(): Promise<Stats> {
+    return this.#api.stats(this.id);
+  }
+
+  report(format: ReportFormat = 'md'): Promise<ReportAnswer> {
+    return this.#api.report(this.id, { format });
+  }
+
+  /** The messages of a prompt: header and previews, framed. */
+  render(format: RenderFormat = 'openai'): Promise<Rendered> {
+    return this.#api.render(this.id, { format });
+  }
+
+  /** All of it as a ZIP bundle. */
+  async export(): Promise<ReadableStream<Uint8Array>> {
+    return (await this.#api.export(this.id)).body;
+  }
+
+  delete(): Promise<void> {
+    return this.#api.delete(this.id);
+  }
+}
+
+export interface PutOptions {
+  readonly name?: string;
+  /** Told from name and media type where it is missing. */
+  readonly type?: ArtifactType;
+  readonly mime?: string;
+  readonly sourceRefs?: readonly string[];
+  readonly idempotencyKey?: string;
+}
+
+/** The stored content of a thread. */
+export class ThreadArtifacts {
+  readonly #thread: string;
+  readonly #api: ThreadsApi;
+
+  constructor(thread: string, api: ThreadsApi) {
+    this.#thread = thread;
+    this.#api = api;
+  }
+
+  async put(data: PushData, o: PutOptions = {}): Promise<ArtifactCreated> {
+    const { name, type, mime, sourceRefs, idempotencyKey } = o;
+    const isBlob = typeof Blob !== 'undefined' && data instanceof Blob;
+    return this.#api.putArtifact(this.#thread, {
+      body: await bodyOf(data),
+      name,
+      type,
+      mime: mime ?? ((isBlob && data.type) || undefined),
+      source_refs: sourceRefs,
+      idempotency_key: idempotencyKey,
+    });
+  }
+
+  /** What is known of it; its content is one more call away, and counted when it is made. */
+  async get(ref: string): Promise<StoredArtifact> {
+    return new StoredArtifact(
+      this.#thread,
+      await this.#api.artifact(this.#thread, ref, { counted: false }),
+      this.#api,
+    );
+  }
+
+  /** Newest first. */
+  list(o: Page = {}): Promise<{ artifacts: Artifact[]; next?: string }> {
+    return this.#api.artifacts(this.#thread, o);
+  }
+
+  async search(query: string, o: { limit?: number } = {}): Promise<SearchHit[]> {
+    return (await this.#api.search(this.#thread, query, o)).hits;
+  }
+}
+
+export class StoredArtifact {
+  readonly meta: Artifact;
+  readonly #thread: string;
+  readonly #api: ThreadsApi;
+
+  constructor(thread: string, meta: Artifact, api: ThreadsApi) {
+    this.meta = meta;
+    this.#thread = thread;
+    this.#api = api;
+  }
+
+  async stream(range?: { start: number; end: number }): Promise<ReadableStream<Uint8Array>> {
+    return streamOf((await this.#api.content(this.#thread, this.meta.ref, { range })).body);
+  }
+
+  async bytes(range?: { start: number; end: number }): Promise<Uint8Array<ArrayBuffer>> {
+    const { body } = await this.#api.content(this.#thread, this.meta.ref, { range });
+    return collect(body, { bytes: ARTIFACT_BYTES, what: 'an artifact' });
+  }
+
+  async text(): Promise<string> {
+    return new TextDecoder('utf-8', { ignoreBOM: true }).decode(await this.bytes());
+  }
+}
+
+async function bodyOf(data: PushData): Promise<Uint8Array | ReadableStream<Uint8Array>> {
+  if (typeof data === 'string') return encodeUtf8(data);
+  if (data instanceof ArrayBuffer) return new Uint8Array(data);
+  if (ArrayBuffer.isView(data)) return new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
+  if (typeof Blob !== 'undefined' && data instanceof Blob) return new Uint8Array(await data.arrayBuffer());
+  return data as ReadableStream<Uint8Array>;
+}
