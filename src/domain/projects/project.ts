@@ -155,7 +155,7 @@ export class Project {
       if (!file) return false;
       const doc = openJsonFile(STATE_JSON, file.text);
       saveCheckpoint(doc, { ...checkpoint, at: stamp(this.#clock) });
-      await this.files.write(STATE_JSON, doc.text);
+      if (doc.text !== file.text) await this.files.write(STATE_JSON, doc.text);
       return true;
     });
   }

@@ -59,6 +59,10 @@ test('a checkpoint moves last_update and remembers when the state was really bro
     files_in_flight: ['a.ts'],
   };
   saveCheckpoint(doc, { at: AT, ...checkpoint });
+  const once = doc.text;
+  saveCheckpoint(doc, { at: LATER, ...checkpoint });
+  assert.equal(doc.text, once, 'nothing new, nothing written');
+  checkpoint.files_in_flight.push('b.ts');
   saveCheckpoint(doc, { at: LATER, ...checkpoint });
   const state = readState(doc);
   assert.equal(state.last_update, LATER);

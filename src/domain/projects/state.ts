@@ -98,8 +98,12 @@ export function syncState(doc: JsonDocument, change: StateChange, at: string): v
 /** Saves what would be forgotten. `last_update` moves; when it was really brought up to date is kept in `last_sync`. */
 export function saveCheckpoint(doc: JsonDocument, checkpoint: Checkpoint): void {
   needKind(STATE_JSON, doc, ['checkpoint'], 'object');
-  const { last_sync } = readState(doc);
+  const { last_sync, last_update, checkpoint: before } = readState(doc);
   const { at, files_in_flight, ...rest } = checkpoint;
+  // Some clients announce a compaction at every turn: what would say the same again is not written again.
+  const same =
+    before !== null && JSON.stringify({ ...before, at }) === JSON.stringify({ at, ...rest, files_in_flight });
+  if (same && before.at === last_update) return;
   doc.set(['checkpoint'], { at, last_sync, ...rest, files_in_flight: [...files_in_flight] });
   doc.set(['last_update'], at);
   if (checkpoint.session_id !== null) doc.set(['session_id'], checkpoint.session_id);

@@ -1,0 +1,199 @@
+import assert from 'node:assert/strict';
+import { mkdirSync, readFileSync, symlinkSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { codexDigest } from '../../src/app/install/trust.ts';
+import { openProject } from '../../src/app/open-project.ts';
+import { ScratchFolder } from '../projects/scratch-folder.ts';
+import { FakeModel } from './fake-model.ts';
+import { type ClientName, installedClient, type Ran, runClient } from './installed-clients.ts';
+
+/** The real clients from npm, with a model of ours on loopback: what reaches the model is what counts. */
+
+const ROOT = resolve(import.meta.dirname, '../..');
+const TASK = 'Sell oolong to offices';
+
+interface Seen extends Ran {
+  /** Everything the model was sent, in one text. */
+  readonly sent: string;
+}
+
+async function shop(): Promise<ScratchFolder> {
+  const folder = new ScratchFolder();
+  folder.git('init', '-q');
+  const project = openProject(folder.path);
+  await project.init();
+  await project.sync({ task: TASK });
+  return folder;
+}
+
+function program(t: TestContext, name: ClientName): string | null {
+  const client = installedClient(name);
+  if ('program' in client) return client.program;
+  t.skip(client.missing);
+  return null;
+}
+
+async function withModel(run: (url: string) => Promise<Ran>): Promise<Seen> {
+  await using model = new FakeModel();
+  const ran = await run(await model.start());
+  return { ...ran, sent: model.asked.map(({ body }) => body).join('\n') };
+}
+
+/** The brief, the skill and the tools are in what the model was asked. */
+function assertSetUp({ code, stdout, stderr, sent }: Seen): void {
+  assert.equal(code, 0, `${stdout}\n${stderr}`);
+  assert.ok(sent.includes(TASK), `the brief is in the request\n${stdout}\n${stderr}`);
+  assert.ok(sent.includes('context-relay'), 'the skill is offered');
+  assert.ok(sent.includes('push_context'), 'the tools are offered');
+  assert.match(stdout, /All is well\./);
+}
+
+const claude = (binary: string, folder: ScratchFolder, args: readonly string[], env = {}) =>
+  withModel((url) =>
+    runClient(binary, ['-p', ...args, '--output-format', 'stream-json', '--verbose'], {
+      cwd: folder.path,
+      home: folder.home,
+      env: {
+        ANTHROPIC_BASE_URL: url,
+        ANTHROPIC_API_KEY: 'sk-test',
+        CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
+        DISABLE_AUTOUPDATER: '1',
+        ...env,
+      },
+    }),
+  );
+
+test('Claude Code starts with the brief, sees the skill, lists the tools, and answers to /context-relay', async (t) => {
+  const binary = program(t, 'claude');
+  if (binary === null) return;
+  using folder = await shop();
+  assert.equal((await folder.relay(['install', 'claude'])).code, 0);
+  const seen = await claude(binary, folder, ['hello']);
+  assertSetUp(seen);
+  const start = seen.stdout
+    .split('\n')
+    .map((line) => (line ? JSON.parse(line) : {}))
+    .find(({ subtype }) => subtype === 'init');
+  assert.deepEqual(
+    start.mcp_servers.map(({ name, status }: { name: string; status: string }) => [name, status]),
+    [['relay', 'connected']],
+  );
+  assert.ok(start.slash_commands.includes('context-relay'));
+  const [, lesson] = /^(You forget at the end of a session\.)/m.exec(
+    readFileSync(join(ROOT, 'skill/context-relay/SKILL.md'), 'utf8'),
+  )!;
+  assert.ok(
+    (await claude(binary, folder, ['/context-relay'])).sent.includes(lesson!),
+    'the skill itself is in the request',
+  );
+
+  assert.equal((await folder.relay(['install', 'claude', '--remove'])).code, 0);
+  const after = await claude(binary, folder, ['hello']);
+  assert.ok(
+    !after.sent.includes(TASK) && !after.sent.includes('push_context'),
+    'and nothing of it once it is removed',
+  );
+});
+
+test('the plugin does the same for Claude Code', async (t) => {
+  const binary = program(t, 'claude');
+  if (binary === null) return;
+  using folder = await shop();
+  mkdirSync(join(folder.home, 'bin'));
+  symlinkSync(join(ROOT, 'relay'), join(folder.home, 'bin', 'relay'));
+  const env = { PATH: `${join(folder.home, 'bin')}:${process.env.PATH}` };
+  assertSetUp(
+    await claude(binary, folder, ['hello', '--plugin-dir', join(ROOT, 'plugins/context-relay')], env),
+  );
+  for (const path of ['.', 'plugins/context-relay']) {
+    const checked = await runClient(binary, ['plugin', 'validate', path], {
+      cwd: ROOT,
+      home: folder.home,
+      env: {},
+    });
+    assert.equal(checked.code, 0, checked.stdout);
+  }
+});
+
+test('Codex runs the hooks once they are trusted, and not before', async (t) => {
+  const binary = program(t, 'codex');
+  if (binary === null) return;
+  using folder = await shop();
+  assert.equal((await folder.relay(['install', 'codex'])).code, 0);
+  const codex = () =>
+    withModel((url) => {
+      const provider = `model_providers.fake={name="fake",base_url="${url}/v1",env_key="OPENAI_API_KEY",wire_api="responses"}`;
+      const args = [
+        'exec',
+        '--json',
+        '-c',
+        'model_provider="fake"',
+        '-c',
+        provider,
+        '-c',
+        'model="fake"',
+        'hello',
+      ];
+      const env = { OPENAI_API_KEY: 'x', CODEX_HOME: join(folder.home, '.codex') };
+      return runClient(binary, args, { cwd: folder.path, home: folder.home, env });
+    });
+  mkdirSync(join(folder.home, '.codex'));
+  const trust = (lines: readonly string[]) => {
+    const config = join('..', 'home', '.codex', 'config.toml');
+    folder.write(config, [`[projects."${folder.path}"]`, 'trust_level = "trusted"', ...lines, ''].join('\n'));
+  };
+  trust([]);
+  const before = await codex();
+  assert.equal(before.code, 0, before.stderr);
+  assert.ok(before.sent.includes('push_context'), 'the server needs no trust of its own');
+  assert.ok(!before.sent.includes(TASK), 'an untrusted hook does not run');
+  const env = { CODEX_HOME: join(folder.home, '.codex') };
+  const told = async () =>
+    (await folder.relay(['doctor'], { env })).stdout.match(/hook \w+ is (?:not )?trusted/g);
+  assert.deepEqual(
+    new Set(await told()),
+    new Set(
+      ['SessionStart', 'UserPromptSubmit', 'PreCompact', 'Stop'].map(
+        (event) => `hook ${event} is not trusted`,
+      ),
+    ),
+  );
+
+  // As its user would, in Codex itself; the digests are ours, so that doctor is proved right about them too.
+  const events = Object.entries(folder.json('.codex/hooks.json').hooks) as [
+    string,
+    { hooks: [{ command: string }] }[],
+  ][];
+  trust(
+    events.flatMap(([event, [group]]) => {
+      const label = event.replace(/(?<=[a-z])(?=[A-Z])/g, '_').toLowerCase();
+      const key = `${folder.path}/.codex/hooks.json:${label}:0:0`;
+      return ['', `[hooks.state."${key}"]`, `trusted_hash = "${codexDigest(label, group!.hooks[0])}"`];
+    }),
+  );
+  assertSetUp(await codex());
+  assert.deepEqual(new Set(await told()), new Set(events.map(([event]) => `hook ${event} is trusted`)));
+});
+
+test('Gemini CLI starts with the brief, sees the skill and lists the tools in a trusted folder', async (t) => {
+  const binary = program(t, 'gemini');
+  if (binary === null) return;
+  using folder = await shop();
+  assert.equal((await folder.relay(['install', 'gemini'])).code, 0);
+  const user = (name: string, value: unknown) =>
+    folder.write(join('..', 'home', '.gemini', name), JSON.stringify(value));
+  user('settings.json', { security: { auth: { selectedType: 'gemini-api-key' } } });
+  user('trustedFolders.json', { [folder.path]: 'TRUST_FOLDER' });
+  const gemini = (args: readonly string[]) =>
+    withModel((url) =>
+      runClient(binary, args, {
+        cwd: folder.path,
+        home: folder.home,
+        env: { GOOGLE_GEMINI_BASE_URL: url, GEMINI_API_KEY: 'x' },
+      }),
+    );
+  assertSetUp(await gemini(['-p', 'hello', '-o', 'stream-json', '-m', 'gemini-2.5-pro']));
+  const validated = await gemini(['extensions', 'validate', ROOT]);
+  assert.equal(validated.code, 0, validated.stderr);
+});

@@ -1,0 +1,83 @@
+import { spawn, spawnSync } from 'node:child_process';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+
+/** The versions these tests were written against; newer ones are welcome, by hand. */
+const PACKAGES = {
+  claude: ['@anthropic-ai/claude-code', '2.1.325'],
+  codex: ['@openai/codex', '0.166.0'],
+  gemini: ['@google/gemini-cli', '0.61.0'],
+} as const;
+
+export type ClientName = keyof typeof PACKAGES;
+
+const FOLDER = resolve(import.meta.dirname, '../../node_modules/.cache/clients');
+const INSTALL_MS = 240_000;
+
+/** The program of a client, from npm; a sentence where it cannot be had or does not run on this machine. */
+export function installedClient(name: ClientName): { program: string } | { missing: string } {
+  const [package_, version] = PACKAGES[name];
+  const manifest = join(FOLDER, 'node_modules', package_, 'package.json');
+  if (!existsSync(manifest) || JSON.parse(readFileSync(manifest, 'utf8')).version !== version) {
+    const failed = install(`${package_}@${version}`);
+    if (failed) return { missing: `${package_} could not be installed: ${failed}` };
+  }
+  const program = join(FOLDER, 'node_modules', '.bin', name);
+  const { status, stdout, stderr, error } = spawnSync(program, ['--version'], {
+    encoding: 'utf8',
+    timeout: 60_000,
+  });
+  if (status === 0 && stdout.includes(version)) return { program };
+  return { missing: `${name} --version does not answer: ${error?.message ?? stderr.slice(0, 200)}` };
+}
+
+/** Into a folder of its own, which is no part of the package and is kept for the next time. */
+function install(package_: string): string | null {
+  mkdirSync(FOLDER, { recursive: true });
+  const manifest = join(FOLDER, 'package.json');
+  if (!existsSync(manifest)) writeFileSync(manifest, '{ "private": true }\n');
+  const args = ['install', '--no-audit', '--no-fund', '--save-exact', package_];
+  const { status, stderr, error } = spawnSync('npm', args, {
+    cwd: FOLDER,
+    encoding: 'utf8',
+    timeout: INSTALL_MS,
+  });
+  return status === 0 ? null : (error?.message ?? stderr.trim().split('\n').slice(-3).join(' '));
+}
+
+export interface Ran {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** One run without a terminal, with a home of its own. */
+export function runClient(
+  program: string,
+  args: readonly string[],
+  o: { readonly cwd: string; readonly home: string; readonly env: { readonly [name: string]: string } },
+): Promise<Ran> {
+  const env = {
+    PATH: process.env.PATH,
+    HOME: o.home,
+    RELAY_HOME: join(o.home, '.relay'),
+    TERM: 'xterm-256color',
+    ...o.env,
+  };
+  return new Promise((done, failed) => {
+    const child = spawn(program, args, { cwd: o.cwd, env, stdio: ['ignore', 'pipe', 'pipe'] });
+    const timer = setTimeout(() => child.kill('SIGKILL'), 120_000);
+    let [stdout, stderr] = ['', ''];
+    child.stdout.setEncoding('utf8').on('data', (text: string) => {
+      stdout += text;
+    });
+    child.stderr.setEncoding('utf8').on('data', (text: string) => {
+      stderr += text;
+    });
+    child.once('error', failed);
+    child.once('close', (code) => {
+      clearTimeout(timer);
+      done({ code, stdout, stderr });
+    });
+  });
+}
