@@ -21,7 +21,7 @@ export interface Entered {
 }
 
 /** Where the other protocols live. Everything else goes to the routes of the table without a detour. */
-const OURS = /^https?:\/\/[^/]+\/mcp\/?(?:$|\?)/;
+const OURS = /^https?:\/\/[^/]+\/(?:mcp|a2a|\.well-known\/agent-card\.json)(?:[/?]|$)/;
 
 export function withMounts(app: HttpApp, deps: HttpDeps, mounts: readonly Mount[]): HttpApp {
   const others = new Hono({ strict: false });

@@ -11,6 +11,7 @@ import { jsonResponse } from '../interfaces/http/responses.ts';
 import type { McpHttpOptions } from '../interfaces/mcp/http.ts';
 import type { SocketLimits } from '../interfaces/ws/deps.ts';
 import { SocketServer } from '../interfaces/ws/socket-server.ts';
+import { a2aMount } from './a2a-mount.ts';
 import { mcpMount } from './mcp-mount.ts';
 import { withMounts } from './mount.ts';
 
@@ -36,6 +37,8 @@ export interface ServerOptions {
   readonly sockets?: Partial<SocketLimits>;
   /** Tests put the fixtures of the official MCP conformance suite in here. */
   readonly extendMcp?: McpHttpOptions['extend'];
+  /** A2A webhooks may be in our own network; refused unless told. */
+  readonly privateWebhooks?: boolean;
   log(event: LogEvent): void;
 }
 
@@ -60,7 +63,10 @@ export async function startServer(o: ServerOptions): Promise<RunningServer> {
     stopping: stopping.signal,
     log,
   };
-  const app = withMounts(createHttpApp(deps), deps, [mcpMount({ ...o, stopping: stopping.signal })]);
+  const app = withMounts(createHttpApp(deps), deps, [
+    mcpMount({ ...o, stopping: stopping.signal }),
+    a2aMount({ ...o, keys: false, privateWebhooks: o.privateWebhooks ?? false, stopping: stopping.signal }),
+  ]);
   const guard = browserGuard(o);
   const sockets = new SocketServer({ house, publicUrl, guard, authenticate, log, limits: o.sockets });
   const listener = getRequestListener(app.fetch, { hostname: o.host, errorHandler: malformed });

@@ -17,7 +17,7 @@ export interface RelayUnderTest extends AsyncDisposable {
 
 /** A real server on a real socket over an engine, memory unless told, with a clock that the test can move. */
 export async function startRelay(
-  o: { open?: (env: Env) => Promise<Engine> | Engine; extendMcp?: McpExtension } = {},
+  o: { open?: (env: Env) => Promise<Engine> | Engine; extendMcp?: McpExtension; privateWebhooks?: boolean } = {},
 ): Promise<RelayUnderTest> {
   let shift = 0;
   const env: Env = { ...systemEnv, now: () => Date.now() + shift };
@@ -35,6 +35,7 @@ export async function startRelay(
     publicUrl: null,
     allowedHosts: [],
     extendMcp: o.extendMcp,
+    privateWebhooks: o.privateWebhooks,
     log: (event) => log.push(event),
   });
   return {

@@ -44,4 +44,10 @@ export const PROGRAM_ERRORS = {
     message: 'The relay at {what} does not answer.',
     hint: 'Start one with: relay up. Or unset CONTEXTRELAY_URL to use the local store.',
   },
+  agent_unreachable: {
+    status: 502,
+    exit: 5,
+    message: 'No agent answers at {url}: {what}',
+    hint: 'Give the address of its host, of the agent itself, or of its card.',
+  },
 } as const satisfies Record<string, ErrorRow>;

@@ -1,0 +1,90 @@
+import type { Context } from 'hono';
+import type { Json } from '../base/json.ts';
+import type { House } from '../domain/house.ts';
+import type { Relay } from '../domain/relay.ts';
+import { type AgentDirectory, type AgentEntry, RELAY_AGENT } from '../interfaces/a2a/agents.ts';
+import type { Shelf } from '../interfaces/a2a/task-record.ts';
+import type { LogEvent } from '../interfaces/http/deps.ts';
+import type { Records } from '../kernel/records.ts';
+import type { Mount } from './mount.ts';
+
+export interface A2AMountOptions {
+  readonly house: House;
+  readonly version: string;
+  readonly publicUrl: string | null;
+  readonly stopping: AbortSignal;
+  /** Whether callers need a key. */
+  readonly keys: boolean;
+  /** Webhooks may be in our own network. */
+  readonly privateWebhooks: boolean;
+  log(event: LogEvent): void;
+}
+
+/** A2A, loaded when the first agent asks for it. */
+export function a2aMount(o: A2AMountOptions): Mount {
+  return (app, enter) => {
+    let serve: Promise<(c: Context) => Promise<Response>> | null = null;
+    const load = async () => {
+      const [{ a2aOverHttp }, { webhookPost }] = await Promise.all([
+        import('../interfaces/a2a/http.ts'),
+        import('./webhook-post.ts'),
+      ]);
+      const { env, engine } = o.house.ground;
+      return a2aOverHttp({
+        version: o.version,
+        env,
+        keys: o.keys,
+        stopping: o.stopping,
+        out: webhookPost({ allowPrivate: o.privateWebhooks }),
+        onError: (error) => o.log({ level: 'warn', event: 'a2a', error: String(error) }),
+        baseOf: (c) => o.publicUrl ?? new URL(c.req.url).origin,
+        enter: async (c) => {
+          const entered = await enter(c);
+          const shelf = taskShelf(engine.records, entered.caller.tenant);
+          return { ...entered, shelf, agents: bridges(entered.relay) };
+        },
+      });
+    };
+    const handle = async (c: Context) => {
+      serve ??= load();
+      return (await serve)(c);
+    };
+    app.get('/.well-known/agent-card.json', handle);
+    app.all('/a2a', handle);
+    app.all('/a2a/*', handle);
+  };
+}
+
+/** Tasks of one tenant, beside its other indexes. */
+function taskShelf(records: Records, tenant: string): Shelf {
+  const prefix = `ten.${tenant}/a2a/`;
+  return {
+    get: async (key) => {
+      const found = await records.get(prefix + key);
+      return found ? { value: found.value as Json, revision: found.revision } : null;
+    },
+    put: async (key, value, options) => (await records.put(prefix + key, value, options)) !== null,
+    list: async ({ after, limit }) => {
+      const page = await records.list(`${prefix}task/`, { after, limit });
+      return {
+        values: page.items.map(({ value }) => value as Json),
+        ...(page.next === undefined ? {} : { next: page.next }),
+      };
+    },
+  };
+}
+
+/** Bridges that are there: the members of the groups that take tasks from the channel. */
+function bridges(relay: Relay): AgentDirectory {
+  const list = async (): Promise<AgentEntry[]> => {
+    const { groups } = await relay.channels.inspect(RELAY_AGENT.task_channel);
+    const names = new Set(groups.flatMap(({ members }) => members.map(({ name }) => name)));
+    return [...names].map((name) => ({
+      ...RELAY_AGENT,
+      name,
+      to: name,
+      description: `The agent behind the bridge "${name}" of this relay.`,
+    }));
+  };
+  return { list, find: async (name) => (await list()).find((entry) => entry.name === name) ?? null };
+}

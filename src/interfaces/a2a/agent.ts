@@ -1,0 +1,191 @@
+import type {
+  AgentCard,
+  CancelTaskRequest,
+  DeleteTaskPushNotificationConfigRequest,
+  GetTaskPushNotificationConfigRequest,
+  GetTaskRequest,
+  ListTaskPushNotificationConfigsRequest,
+  ListTaskPushNotificationConfigsResponse,
+  ListTasksRequest,
+  ListTasksResponse,
+  SendMessageRequest,
+  StreamResponse,
+  SubscribeToTaskRequest,
+  Task,
+  TaskPushNotificationConfig,
+} from '@a2a-js/sdk';
+import {
+  ExtendedAgentCardNotConfiguredError,
+  RequestMalformedError,
+  TaskNotFoundError,
+  UnsupportedOperationError,
+} from '@a2a-js/sdk/errors';
+import type { A2ARequestHandler, ServerCallContext } from '@a2a-js/sdk/server';
+import { A2A_WAIT_MS } from '../../base/limits.ts';
+import type { AgentEntry } from './agents.ts';
+import type { TaskDesk } from './task-desk.ts';
+import { artifactOf, isOver, STATES, statusOf, type TaskRecord, toTask } from './task-record.ts';
+
+export interface AgentOptions {
+  readonly agent: AgentEntry;
+  readonly card: AgentCard;
+  readonly desk: TaskDesk;
+  readonly base: string;
+  /** Fires when the client is gone or the server stops. */
+  readonly signal: AbortSignal;
+  /** Refuses a webhook that must not be called, and tells those of a task from now on. */
+  readonly webhooks: {
+    check(url: string): Promise<void>;
+    follow(record: TaskRecord): void;
+  };
+}
+
+/** One agent, as one caller sees it during one request. It holds no state: what it answers with is in the store. */
+export class RelayAgent implements A2ARequestHandler {
+  readonly #o: AgentOptions;
+
+  constructor(o: AgentOptions) {
+    this.#o = o;
+  }
+
+  async getAgentCard(): Promise<AgentCard> {
+    return this.#o.card;
+  }
+
+  async getAuthenticatedExtendedAgentCard(): Promise<AgentCard> {
+    throw new ExtendedAgentCardNotConfiguredError();
+  }
+
+  async sendMessage(params: SendMessageRequest, context: ServerCallContext): Promise<Task> {
+    const { desk, signal } = this.#o;
+    let record = await this.#submit(params, context);
+    if (!params.configuration?.returnImmediately) {
+      const until = AbortSignal.any([signal, AbortSignal.timeout(A2A_WAIT_MS)]);
+      for await (const now of desk.follow(record, until)) record = now;
+    }
+    return this.#shown(record, params.configuration?.historyLength);
+  }
+
+  async *sendMessageStream(
+    params: SendMessageRequest,
+    context: ServerCallContext,
+  ): AsyncGenerator<StreamResponse, void, undefined> {
+    yield* this.#stream(await this.#submit(params, context));
+  }
+
+  async getTask({ id, historyLength }: GetTaskRequest): Promise<Task> {
+    return this.#shown(await this.#find(id), historyLength);
+  }
+
+  async listTasks(params: ListTasksRequest): Promise<ListTasksResponse> {
+    const { desk, agent } = this.#o;
+    const pageSize = params.pageSize ?? 50;
+    if (!Number.isInteger(pageSize) || pageSize < 1 || pageSize > 100)
+      throw new RequestMalformedError('pageSize must be between 1 and 100');
+    const after = params.statusTimestampAfter ? Date.parse(params.statusTimestampAfter) : 0;
+    const all = await desk.list(
+      (record) =>
+        record.agent === agent.name &&
+        (!params.contextId || record.context_id === params.contextId) &&
+        (!params.status || STATES[record.state] === params.status) &&
+        Date.parse(record.at) >= after,
+    );
+    const start = params.pageToken ? Math.max(0, Number.parseInt(params.pageToken, 10) || 0) : 0;
+    const page = await Promise.all(all.slice(start, start + pageSize).map(({ id }) => desk.find(id)));
+    const tasks = page.map((record) => {
+      const task = this.#shown(record, params.historyLength ?? 0);
+      return params.includeArtifacts ? task : { ...task, artifacts: [] };
+    });
+    const end = start + page.length;
+    return { tasks, nextPageToken: end < all.length ? String(end) : '', pageSize, totalSize: all.length };
+  }
+
+  async cancelTask({ id }: CancelTaskRequest): Promise<Task> {
+    await this.#find(id);
+    return this.#shown(await this.#o.desk.cancel(id));
+  }
+
+  async *resubscribe({ id }: SubscribeToTaskRequest): AsyncGenerator<StreamResponse, void, undefined> {
+    const record = await this.#find(id);
+    if (isOver(record)) throw new UnsupportedOperationError(`The task is over: ${record.state}.`);
+    yield* this.#stream(record);
+  }
+
+  async createTaskPushNotificationConfig(
+    params: TaskPushNotificationConfig,
+    context: ServerCallContext,
+  ): Promise<TaskPushNotificationConfig> {
+    const { desk, webhooks } = this.#o;
+    await this.#find(params.taskId);
+    await webhooks.check(params.url);
+    const added = await desk.addWebhook(params, context.requestedVersion);
+    webhooks.follow(await desk.find(params.taskId));
+    return added;
+  }
+
+  async getTaskPushNotificationConfig({ taskId, id }: GetTaskPushNotificationConfigRequest) {
+    const { webhooks } = await this.#find(taskId);
+    const found = webhooks.find(({ config }) => config.id === id);
+    if (!found) throw new TaskNotFoundError(`The task has no webhook ${id}.`);
+    return found.config;
+  }
+
+  async listTaskPushNotificationConfigs({
+    taskId,
+  }: ListTaskPushNotificationConfigsRequest): Promise<ListTaskPushNotificationConfigsResponse> {
+    const { webhooks } = await this.#find(taskId);
+    return { configs: webhooks.map(({ config }) => config), nextPageToken: '' };
+  }
+
+  async deleteTaskPushNotificationConfig(params: DeleteTaskPushNotificationConfigRequest): Promise<void> {
+    await this.#find(params.taskId);
+    await this.#o.desk.removeWebhook(params.taskId, params.id);
+  }
+
+  async #submit(params: SendMessageRequest, context: ServerCallContext): Promise<TaskRecord> {
+    const { agent, desk, webhooks } = this.#o;
+    if (params.message?.taskId) {
+      throw new UnsupportedOperationError(
+        'A task takes one message. Send another with the same contextId and no taskId.',
+      );
+    }
+    const webhook = params.configuration?.taskPushNotificationConfig?.url;
+    if (webhook) await webhooks.check(webhook);
+    const record = await desk.submit(agent, params, context.requestedVersion);
+    if (webhook) webhooks.follow(record);
+    return record;
+  }
+
+  async *#stream(first: TaskRecord): AsyncGenerator<StreamResponse, void, undefined> {
+    const { desk, base, signal } = this.#o;
+    let begun = false;
+    for await (const record of desk.follow(first, signal)) {
+      if (begun) yield* changes(record, base);
+      else yield { payload: { $case: 'task', value: this.#shown(record) } };
+      begun = true;
+    }
+  }
+
+  async #find(id: string): Promise<TaskRecord> {
+    if (!id.trim()) throw new RequestMalformedError('id is required');
+    const record = await this.#o.desk.find(id);
+    if (record.agent !== this.#o.agent.name) throw new TaskNotFoundError(`Task not found: ${id}`);
+    return record;
+  }
+
+  #shown(record: TaskRecord, historyLength?: number): Task {
+    const task = toTask(record, this.#o.base);
+    return historyLength === 0 ? { ...task, history: [] } : task;
+  }
+}
+
+/** What a stream or a webhook is told of a change: the artifact first, then that it is done. */
+export function* changes(record: TaskRecord, base: string): Generator<StreamResponse> {
+  const about = { taskId: record.id, contextId: record.context_id, metadata: undefined };
+  const artifact = artifactOf(record, base);
+  if (artifact) {
+    const value = { ...about, artifact, append: false, lastChunk: true };
+    yield { payload: { $case: 'artifactUpdate', value } };
+  }
+  yield { payload: { $case: 'statusUpdate', value: { ...about, status: statusOf(record) } } };
+}

@@ -1,0 +1,65 @@
+import { A2A_PROTOCOL_VERSION, type AgentCard } from '@a2a-js/sdk';
+import { duplicateInterfacesForLegacy } from '@a2a-js/sdk/compat/v0_3';
+import { ENVELOPE_PAYLOAD_BYTES } from '../../base/limits.ts';
+import { type AgentEntry, RELAY_AGENT } from './agents.ts';
+
+/** Names the extension by which large parts travel as pointers. */
+export const POINTER_EXTENSION = 'https://contextrelay.dev/a2a/pointers/v1';
+
+export interface CardOptions {
+  readonly version: string;
+  /** `https://relay.example` */
+  readonly base: string;
+  /** Whether a key is needed. */
+  readonly keys: boolean;
+}
+
+/** What an agent says of itself. The same for everyone who asks. */
+export function agentCard(agent: AgentEntry, o: CardOptions): AgentCard {
+  const url = `${o.base}/a2a/${encodeURIComponent(agent.name)}`;
+  const bindings = ['JSONRPC', 'HTTP+JSON'].map((protocolBinding) => ({
+    url,
+    protocolBinding,
+    tenant: '',
+    protocolVersion: A2A_PROTOCOL_VERSION,
+  }));
+  const bearer = { description: 'An API key of this relay', scheme: 'Bearer', bearerFormat: 'cr_live_…' };
+  return {
+    name: agent.name === RELAY_AGENT.name ? 'ContextRelay' : agent.name,
+    description: agent.description,
+    supportedInterfaces: duplicateInterfacesForLegacy(bindings, ['JSONRPC']),
+    provider: undefined,
+    version: o.version,
+    capabilities: {
+      streaming: true,
+      pushNotifications: true,
+      extendedAgentCard: false,
+      extensions: [
+        {
+          uri: POINTER_EXTENSION,
+          description:
+            'Parts above the size below travel as a URL. A plain GET of it answers the bytes; metadata.pointer names the pointer itself.',
+          required: false,
+          params: { max_inline_bytes: ENVELOPE_PAYLOAD_BYTES },
+        },
+      ],
+    },
+    securitySchemes: o.keys ? { key: { scheme: { $case: 'httpAuthSecurityScheme', value: bearer } } } : {},
+    securityRequirements: o.keys ? [{ schemes: { key: { list: [] } } }] : [],
+    defaultInputModes: ['text/plain', 'text/markdown', 'application/json', 'application/octet-stream'],
+    defaultOutputModes: ['text/plain', 'text/markdown', 'application/octet-stream'],
+    skills: [
+      {
+        id: 'task',
+        name: 'Do a task',
+        description: 'Takes a task in plain words, with files, and answers with what came of it.',
+        tags: ['coding', 'delegation'],
+        examples: ['Add a test for the empty cart and make it pass.'],
+        inputModes: [],
+        outputModes: [],
+        securityRequirements: [],
+      },
+    ],
+    signatures: [],
+  };
+}

@@ -1,0 +1,149 @@
+import { A2A_VERSION_HEADER, AgentCard, Extensions, HTTP_EXTENSION_HEADER } from '@a2a-js/sdk';
+import { LegacyJsonRpcTransportHandler, LegacyRestTransportHandler } from '@a2a-js/sdk/compat/v0_3/server';
+import {
+  type A2ARequestHandler,
+  JsonRpcTransportHandler,
+  ServerCallContext,
+  validateVersion,
+} from '@a2a-js/sdk/server';
+import type { Context } from 'hono';
+import type { Env } from '../../base/env.ts';
+import { RelayError } from '../../base/errors.ts';
+import type { Caller } from '../../domain/caller.ts';
+import type { Relay } from '../../domain/relay.ts';
+import { RelayAgent } from './agent.ts';
+import { type AgentDirectory, RELAY_AGENT } from './agents.ts';
+import { agentCard } from './card.ts';
+import { speakingA2A } from './failures.ts';
+import { asEvents, readBody } from './http-bodies.ts';
+import { restResponse } from './rest.ts';
+import { TaskDesk } from './task-desk.ts';
+import type { Shelf } from './task-record.ts';
+import { Webhooks, type WebhooksOptions } from './webhooks.ts';
+
+export interface A2AOptions extends WebhooksOptions {
+  readonly version: string;
+  readonly env: Env;
+  /** Whether callers need a key. */
+  readonly keys: boolean;
+  /** Who sent a request; throws `unauthorized`. */
+  enter(c: Context): Promise<A2AEntered>;
+  /** Where pointers and cards say that this relay is, for someone who has not said who he is. */
+  baseOf(c: Context): string;
+}
+
+export interface A2AEntered {
+  readonly caller: Caller;
+  readonly relay: Relay;
+  readonly base: string;
+  readonly shelf: Shelf;
+  readonly agents: AgentDirectory;
+}
+
+/** `/a2a/{agent}`: JSON-RPC by POST, HTTP+JSON below it, and its card; the relay's own agent also at the root. */
+export function a2aOverHttp(o: A2AOptions): (c: Context) => Promise<Response> {
+  const webhooks = new Webhooks(o);
+  return async (c) => {
+    const { name, rest } = readPath(c.req.path);
+    if (rest === '.well-known/agent-card.json') return cardResponse(c, name, o);
+    const entered = await o.enter(c);
+    const { caller, relay, base, shelf, agents } = entered;
+    if (!caller.scopes.includes('tasks'))
+      throw new RelayError('forbidden', {
+        what: `The key "${caller.name}" does not have the scope "tasks".`,
+      });
+    const entry = name === RELAY_AGENT.name ? RELAY_AGENT : await agents.find(name);
+    if (!entry) throw new RelayError('not_found', { what: `the agent "${name.slice(0, 100)}"` });
+    const desk = new TaskDesk({ relay, shelf, env: o.env, base });
+    const plain = new RelayAgent({
+      agent: entry,
+      card: agentCard(entry, { base, version: o.version, keys: o.keys }),
+      desk,
+      base,
+      signal: AbortSignal.any([c.req.raw.signal, o.stopping]),
+      webhooks: {
+        check: (url) => webhooks.check(url),
+        follow: (record) => webhooks.follow(record, desk, base),
+      },
+    });
+    const agent = speakingA2A(plain, o.onError);
+    const context = callContext(c);
+    if (rest !== '') return restResponse(c, rest, agent, context);
+    if (c.req.method !== 'POST')
+      throw new RelayError('method_not_allowed', { method: c.req.method, allowed: 'POST' });
+    return jsonRpcResponse(c, agent, context);
+  };
+}
+
+/** `/a2a`, `/a2a/{agent}`, `/a2a/{agent}/{what}`, `/.well-known/agent-card.json`. */
+function readPath(path: string): { name: string; rest: string } {
+  const [, first, ...more] = path.replace(/\/+$/, '').split('/');
+  if (first === '.well-known') return { name: RELAY_AGENT.name, rest: [first, ...more].join('/') };
+  const [name = RELAY_AGENT.name, ...rest] = more;
+  if (name === '.well-known') return { name: RELAY_AGENT.name, rest: more.join('/') };
+  return { name: decodeName(name), rest: rest.join('/') };
+}
+
+function decodeName(name: string): string {
+  try {
+    return decodeURIComponent(name);
+  } catch {
+    return name;
+  }
+}
+
+/** The card is for everyone, also for those who have no key yet: it says that they need one. */
+async function cardResponse(c: Context, name: string, o: A2AOptions): Promise<Response> {
+  const base = o.baseOf(c);
+  const options = { base, version: o.version, keys: o.keys };
+  const entry = name === RELAY_AGENT.name ? RELAY_AGENT : await (await o.enter(c)).agents.find(name);
+  if (!entry) throw new RelayError('not_found', { what: `the agent "${name.slice(0, 100)}"` });
+  const card = agentCard(entry, options);
+  const headers = { 'Cache-Control': 'public, max-age=60', Vary: A2A_VERSION_HEADER };
+  const plain = AgentCard.toJSON(card) as object;
+  const asked = c.req.header(A2A_VERSION_HEADER);
+  if (asked && asked !== '0.3') return Response.json(plain, { headers });
+  // Whoever does not say which version he speaks gets a card that both can read.
+  const older = new LegacyRestTransportHandler({
+    getAuthenticatedExtendedAgentCard: async () => card,
+  } as never);
+  const both = { ...plain, ...(await older.getAuthenticatedExtendedAgentCard(new ServerCallContext())) };
+  return Response.json(both, { headers });
+}
+
+function callContext(c: Context): ServerCallContext {
+  return new ServerCallContext({
+    requestedExtensions: Extensions.parseServiceParameter(c.req.header(HTTP_EXTENSION_HEADER)),
+    requestedVersion: c.req.header(A2A_VERSION_HEADER) || undefined,
+  });
+}
+
+async function jsonRpcResponse(
+  c: Context,
+  agent: A2ARequestHandler,
+  context: ServerCallContext,
+): Promise<Response> {
+  const legacy = context.requestedVersion === '0.3';
+  const handler = legacy ? new LegacyJsonRpcTransportHandler(agent) : new JsonRpcTransportHandler(agent);
+  const mapError = legacy
+    ? LegacyJsonRpcTransportHandler.mapToLegacyJSONRPCError
+    : JsonRpcTransportHandler.mapToJSONRPCError;
+  const body = await readBody(c.req.raw);
+  const failed = (error: unknown) => ({ jsonrpc: '2.0', id: requestId(body), error: mapError(error) });
+  try {
+    validateVersion(context.requestedVersion, await agent.getAgentCard(), 'JSONRPC');
+    const answer = await handler.handle(body as never, context);
+    if (!(Symbol.asyncIterator in answer)) return Response.json(answer);
+    return await asEvents(answer as AsyncIterable<unknown>, failed, (error) => Response.json(failed(error)));
+  } catch (error) {
+    return Response.json(failed(error));
+  }
+}
+
+function requestId(body: string): unknown {
+  try {
+    return JSON.parse(body).id ?? null;
+  } catch {
+    return null;
+  }
+}

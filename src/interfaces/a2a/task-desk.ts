@@ -1,0 +1,247 @@
+import { Message, type SendMessageRequest, type TaskPushNotificationConfig } from '@a2a-js/sdk';
+import { RequestMalformedError, TaskNotCancelableError, TaskNotFoundError } from '@a2a-js/sdk/errors';
+import type { Env } from '../../base/env.ts';
+import { isRelayError } from '../../base/errors.ts';
+import { uuid } from '../../base/ids.ts';
+import type { Json, JsonObject } from '../../base/json.ts';
+import {
+  A2A_LOOK_MS,
+  A2A_TASK_TTL_MS,
+  A2A_TASKS_LISTED,
+  A2A_WEBHOOKS,
+  DEFAULT_TTL_MS,
+} from '../../base/limits.ts';
+import type { Relay } from '../../domain/relay.ts';
+import type { AgentEntry } from './agents.ts';
+import { lighten, summaryOf, taskText } from './parts.ts';
+import { isOver, type Shelf, type TaskRecord } from './task-record.ts';
+import { type Result, takeIn } from './task-result.ts';
+
+export interface TaskDeskOptions {
+  readonly relay: Relay;
+  readonly shelf: Shelf;
+  readonly env: Env;
+  readonly base: string;
+}
+
+/** Tasks that others give to agents of this relay, for one caller. Everything it knows is in the store. */
+export class TaskDesk {
+  readonly #o: TaskDeskOptions;
+
+  constructor(o: TaskDeskOptions) {
+    this.#o = o;
+  }
+
+  /** Puts the task where the agent looks. The same message again is the same task. */
+  async submit(agent: AgentEntry, request: SendMessageRequest, version: string): Promise<TaskRecord> {
+    const { relay, base } = this.#o;
+    const { message } = request;
+    if (!message?.messageId) throw new RequestMalformedError('message.messageId is required');
+    const context_id = await this.#thread(agent, message);
+    const light = await lighten(message, relay.pointers, base);
+    const since = await relay.channels.position(agent.done_channel);
+    const { done_channel } = agent;
+    const to: JsonObject = agent.to === undefined ? {} : { to: agent.to };
+    const pushed = await relay.pointers.push({
+      body: new TextEncoder().encode(taskText(light)),
+      content_type: 'text/markdown',
+      channel: agent.task_channel,
+      metadata: { summary: summaryOf(light), done_channel, thread_id: context_id, ...to },
+      idempotency_key: `a2a ${agent.name} ${message.messageId}`.slice(0, 200),
+    });
+    const wanted = request.configuration?.taskPushNotificationConfig;
+    const record: TaskRecord = {
+      id: pushed.id,
+      context_id,
+      agent: agent.name,
+      done_channel,
+      since,
+      state: 'submitted',
+      at: this.#now(),
+      message: Message.toJSON(light) as JsonObject,
+      webhooks: wanted?.url ? [{ config: this.#named(wanted, pushed.id), version }] : [],
+    };
+    if (!(await this.#write(record, 'absent'))) return this.find(pushed.id);
+    await relay.threads.record(context_id, 'a2a.task.submitted', { task_id: pushed.id, agent: agent.name });
+    return record;
+  }
+
+  /** The task as it is now: what has come of it in the meantime is taken in first. */
+  async find(id: string): Promise<TaskRecord> {
+    const kept = /^[0-9a-f-]{36}$/.test(id) ? await this.#o.shelf.get(`task/${id}`) : null;
+    if (!kept) throw new TaskNotFoundError(`Task not found: ${id}`);
+    return this.#current(kept.value as unknown as TaskRecord, kept.revision, null);
+  }
+
+  /** Newest first. */
+  async list(keep: (record: TaskRecord) => boolean): Promise<TaskRecord[]> {
+    const found: TaskRecord[] = [];
+    let after: string | undefined;
+    do {
+      const page = await this.#o.shelf.list({ after, limit: 100 });
+      found.push(...(page.values as unknown as TaskRecord[]));
+      after = page.next;
+    } while (after !== undefined && found.length < A2A_TASKS_LISTED);
+    const wanted = found.filter(keep).sort((a, b) => (a.at < b.at ? 1 : a.at > b.at ? -1 : 0));
+    return wanted;
+  }
+
+  async cancel(id: string): Promise<TaskRecord> {
+    const record = await this.find(id);
+    if (isOver(record)) throw new TaskNotCancelableError(`Task is ${record.state}: ${id}`);
+    const canceled = await this.#change(id, (now) =>
+      isOver(now) ? null : { ...now, state: 'canceled', at: this.#now() },
+    );
+    if (canceled.state !== 'canceled') throw new TaskNotCancelableError(`Task is ${canceled.state}: ${id}`);
+    // Whoever has not read it yet never will; whoever has is not held back by this.
+    await this.#o.relay.pointers.delete(id).catch(() => {});
+    await this.#o.relay.threads.record(record.context_id, 'a2a.task.canceled', { task_id: id });
+    return canceled;
+  }
+
+  /** The task, and again whenever it has changed, until it is over or the signal fires. */
+  async *follow(first: TaskRecord, signal: AbortSignal): AsyncGenerator<TaskRecord> {
+    yield first;
+    if (isOver(first)) return;
+    const stop = new AbortController();
+    const until = AbortSignal.any([signal, stop.signal]);
+    const arrived: { result: Result | null; wake: () => void } = { result: null, wake: () => {} };
+    const listening = this.#listen(first, until, (result) => {
+      arrived.result = result;
+      arrived.wake();
+    });
+    try {
+      let last = first;
+      while (!until.aborted) {
+        const kept = await this.#o.shelf.get(`task/${first.id}`);
+        if (!kept) return;
+        const record = await this.#current(
+          kept.value as unknown as TaskRecord,
+          kept.revision,
+          arrived.result,
+        );
+        if (record.state !== last.state) yield record;
+        if (isOver(record)) return;
+        last = record;
+        await new Promise<void>((resolve) => {
+          const timer = setTimeout(resolve, A2A_LOOK_MS);
+          arrived.wake = () => {
+            clearTimeout(timer);
+            resolve();
+          };
+          until.addEventListener('abort', arrived.wake, { once: true });
+          if (arrived.result) arrived.wake();
+        });
+      }
+    } finally {
+      stop.abort();
+      await listening;
+    }
+  }
+
+  async addWebhook(config: TaskPushNotificationConfig, version: string): Promise<TaskPushNotificationConfig> {
+    const named = this.#named(config, config.taskId);
+    await this.find(config.taskId);
+    await this.#change(config.taskId, (now) => {
+      const others = now.webhooks.filter((one) => one.config.id !== named.id);
+      if (others.length >= A2A_WEBHOOKS)
+        throw new RequestMalformedError(`A task tells at most ${A2A_WEBHOOKS} webhooks.`);
+      return { ...now, webhooks: [...others, { config: named, version }] };
+    });
+    return named;
+  }
+
+  async removeWebhook(taskId: string, id: string): Promise<void> {
+    await this.find(taskId);
+    await this.#change(taskId, (now) => ({
+      ...now,
+      webhooks: now.webhooks.filter(({ config }) => config.id !== id),
+    }));
+  }
+
+  /** The thread that a message belongs to. One without a thread begins one, and only one however often it comes. */
+  async #thread(agent: AgentEntry, message: Message): Promise<string> {
+    const { relay, shelf, env } = this.#o;
+    if (message.contextId) return this.#known(message.contextId);
+    const key = `message/${encodeURIComponent(`${agent.name} ${message.messageId}`).slice(0, 500)}`;
+    const seen = await shelf.get(key);
+    if (seen) return seen.value as string;
+    const { thread_id } = await relay.threads.create({ name: summaryOf(message) });
+    const expiresAt = env.now() + DEFAULT_TTL_MS;
+    if (await shelf.put(key, thread_id, { expect: 'absent', expiresAt })) return thread_id;
+    await relay.threads.delete(thread_id);
+    return ((await shelf.get(key))?.value as string | undefined) ?? thread_id;
+  }
+
+  async #known(context: string): Promise<string> {
+    try {
+      return (await this.#o.relay.threads.get(context)).thread_id;
+    } catch (error) {
+      if (!isRelayError(error) || error.status >= 500) throw error;
+      throw new RequestMalformedError(
+        `contextId ${context.slice(0, 100)} is no thread of this relay. Leave it out to begin one.`,
+      );
+    }
+  }
+
+  async #current(record: TaskRecord, revision: number, arrived: Result | null): Promise<TaskRecord> {
+    if (isOver(record)) return record;
+    const { relay } = this.#o;
+    const known = arrived ? null : await relay.receipts.get(record.id).catch(() => null);
+    const result = arrived ?? known?.receipts.find(({ rung }) => rung === 'result') ?? null;
+    if (result?.url) {
+      const over = { ...record, ...(await takeIn(record, result, this.#o)), at: this.#now() };
+      if (await this.#write(over, revision)) return over;
+      const kept = await this.#o.shelf.get(`task/${record.id}`);
+      return kept ? (kept.value as unknown as TaskRecord) : over;
+    }
+    const taken = known?.receipts.find(({ rung }) => rung === 'pulled' || rung === 'acked');
+    return taken ? { ...record, state: 'working', at: taken.at } : record;
+  }
+
+  async #listen(record: TaskRecord, signal: AbortSignal, tell: (result: Result) => void): Promise<void> {
+    const { channels } = this.#o.relay;
+    try {
+      for await (const { url, metadata } of channels.subscribe(record.done_channel, {
+        since: record.since,
+        signal,
+      })) {
+        if (!url || metadata?.task_id !== record.id) continue;
+        const { status, summary } = metadata;
+        tell({
+          url,
+          status: String(status ?? ''),
+          summary: typeof summary === 'string' ? summary : undefined,
+        });
+        return;
+      }
+    } catch {
+      // Without it the task is still looked at now and then.
+    }
+  }
+
+  /** Applies a change to the newest state of a task; null leaves it as it is. */
+  async #change(id: string, change: (now: TaskRecord) => TaskRecord | null): Promise<TaskRecord> {
+    for (;;) {
+      const kept = await this.#o.shelf.get(`task/${id}`);
+      if (!kept) throw new TaskNotFoundError(`Task not found: ${id}`);
+      const now = kept.value as unknown as TaskRecord;
+      const next = change(now);
+      if (next === null) return now;
+      if (await this.#write(next, kept.revision)) return next;
+    }
+  }
+
+  #write(record: TaskRecord, expect: 'absent' | number): Promise<boolean> {
+    const expiresAt = this.#o.env.now() + A2A_TASK_TTL_MS;
+    return this.#o.shelf.put(`task/${record.id}`, record as unknown as Json, { expect, expiresAt });
+  }
+
+  #named(config: TaskPushNotificationConfig, taskId: string): TaskPushNotificationConfig {
+    return { ...config, taskId, id: config.id || uuid(this.#o.env) };
+  }
+
+  #now(): string {
+    return new Date(this.#o.env.now()).toISOString();
+  }
+}

@@ -1,0 +1,109 @@
+import { Message, Role, type Task, type TaskPushNotificationConfig, TaskState } from '@a2a-js/sdk';
+import type { Json, JsonObject } from '../../base/json.ts';
+import { pointerPart, textPart } from './parts.ts';
+
+/** Where tasks are kept between requests: small documents of one tenant, with a revision. */
+export interface Shelf {
+  /** `task/{id}` or `message/{agent}/{id}`. */
+  get(key: string): Promise<{ readonly value: Json; readonly revision: number } | null>;
+  /** False: somebody else was faster. */
+  put(key: string, value: Json, o: { expect: 'absent' | number; expiresAt: number }): Promise<boolean>;
+  /** The tasks. */
+  list(o: {
+    after?: string;
+    limit: number;
+  }): Promise<{ readonly values: readonly Json[]; readonly next?: string }>;
+}
+
+export type State = 'submitted' | 'working' | 'completed' | 'failed' | 'canceled';
+
+/** A task as it is kept. Its id is the pointer's that was put on the channel, its context is a thread. */
+export interface TaskRecord {
+  readonly id: string;
+  readonly context_id: string;
+  readonly agent: string;
+  readonly done_channel: string;
+  /** Results are behind this place of the channel. */
+  readonly since: number;
+  readonly state: State;
+  /** ISO 8601. */
+  readonly at: string;
+  /** What there is to say about the state. */
+  readonly note?: string;
+  readonly message: JsonObject;
+  readonly artifact?: ArtifactRecord;
+  readonly webhooks: readonly Webhook[];
+}
+
+export interface ArtifactRecord {
+  readonly ref: string;
+  readonly name: string;
+  readonly mime: string;
+  readonly size: number;
+  /** The content, where it is small text. */
+  readonly text?: string;
+  /** The pointer to it, where it is not. */
+  readonly pointer?: string;
+}
+
+export interface Webhook {
+  readonly config: TaskPushNotificationConfig;
+  /** The version of the protocol that it was asked for in. */
+  readonly version: string;
+}
+
+export const STATES: Readonly<Record<State, TaskState>> = {
+  submitted: TaskState.TASK_STATE_SUBMITTED,
+  working: TaskState.TASK_STATE_WORKING,
+  completed: TaskState.TASK_STATE_COMPLETED,
+  failed: TaskState.TASK_STATE_FAILED,
+  canceled: TaskState.TASK_STATE_CANCELED,
+};
+
+export function isOver({ state }: TaskRecord): boolean {
+  return state === 'completed' || state === 'failed' || state === 'canceled';
+}
+
+export function statusOf(record: TaskRecord): NonNullable<Task['status']> {
+  return {
+    state: STATES[record.state],
+    timestamp: record.at,
+    message: record.note === undefined ? undefined : agentMessage(record, record.note),
+  };
+}
+
+export function artifactOf(record: TaskRecord, base: string): Task['artifacts'][number] | null {
+  const { artifact } = record;
+  if (!artifact) return null;
+  const { ref, name, mime, size, text, pointer } = artifact;
+  const part =
+    text === undefined
+      ? pointerPart({ base, id: pointer!, size, name, mediaType: mime })
+      : textPart(text, mime);
+  return { artifactId: ref, name, description: '', parts: [part], metadata: undefined, extensions: [] };
+}
+
+export function toTask(record: TaskRecord, base: string): Task {
+  const artifact = artifactOf(record, base);
+  return {
+    id: record.id,
+    contextId: record.context_id,
+    status: statusOf(record),
+    artifacts: artifact ? [artifact] : [],
+    history: [{ ...Message.fromJSON(record.message), taskId: record.id, contextId: record.context_id }],
+    metadata: { agent: record.agent },
+  };
+}
+
+function agentMessage(record: TaskRecord, text: string): Message {
+  return {
+    messageId: `${record.id}-${record.state}`,
+    contextId: record.context_id,
+    taskId: record.id,
+    role: Role.ROLE_AGENT,
+    parts: [textPart(text)],
+    metadata: undefined,
+    extensions: [],
+    referenceTaskIds: [],
+  };
+}

@@ -1,0 +1,56 @@
+import { isRelayError } from '../../base/errors.ts';
+import { ENVELOPE_PAYLOAD_BYTES } from '../../base/limits.ts';
+import { parsePointer } from '../../base/pointer-url.ts';
+import type { Relay } from '../../domain/relay.ts';
+import type { TaskRecord } from './task-record.ts';
+
+/** What a bridge said when it was done. */
+export interface Result {
+  readonly url?: string;
+  readonly status?: string;
+  readonly summary?: string;
+}
+
+type Outcome = Pick<TaskRecord, 'state' | 'note' | 'artifact'>;
+
+/** Makes the result an artifact of the task's thread. Doing it twice makes one. */
+export async function takeIn(
+  record: TaskRecord,
+  { url, status, summary }: Result,
+  { relay }: { readonly relay: Relay },
+): Promise<Outcome> {
+  const { id } = parsePointer(url!);
+  const state = status === 'failed' ? 'failed' : 'completed';
+  const note = summary === undefined ? {} : { note: summary.slice(0, 2_000) };
+  try {
+    const found = await relay.pointers.pull(id);
+    const { size, text, content_type } = found;
+    const small = text && size <= ENVELOPE_PAYLOAD_BYTES;
+    const inline = small ? await new Response(found.body as BodyInit).text() : null;
+    const body = inline === null ? found.body : new TextEncoder().encode(inline);
+    const artifact = await relay.threads.putArtifact(record.context_id, {
+      body,
+      size,
+      name: 'result',
+      mime: content_type ?? (text ? 'text/markdown' : 'application/octet-stream'),
+      source_refs: [record.id, id],
+      idempotency_key: `a2a ${record.id}`,
+    });
+    const { ref, name, mime } = artifact;
+    const where = inline === null ? { pointer: await reachable(id, relay) } : { text: inline };
+    const payload = { task_id: record.id, ref, state };
+    await relay.threads.record(record.context_id, `a2a.task.${state}`, payload);
+    return { state, ...note, artifact: { ref, name, mime, size, ...where } };
+  } catch (error) {
+    if (!isRelayError(error, 'not_found')) throw error;
+    return { state: 'failed', note: 'The result had expired before anybody asked for it.' };
+  }
+}
+
+/** Whoever gave us the task is told a URL and nothing else, so the URL must be enough. */
+async function reachable(id: string, relay: Relay): Promise<string> {
+  if ((await relay.pointers.peek(id)).visibility === 'link') return id;
+  const { body, size, content_type } = await relay.pointers.pull(id);
+  const copy = { body, size, content_type: content_type ?? undefined, visibility: 'link' as const };
+  return (await relay.pointers.push(copy)).id;
+}

@@ -1,0 +1,98 @@
+import type { Message, SendMessageRequest, Task } from '@a2a-js/sdk';
+import { Role, TaskState } from '@a2a-js/sdk';
+import { type Client, ClientFactory, ClientFactoryOptions } from '@a2a-js/sdk/client';
+import type { JsonObject } from '../../src/base/json.ts';
+import { parsePointer } from '../../src/base/pointer-url.ts';
+import { ContextRelay } from '../../src/sdk/context-relay.ts';
+
+export const BINDINGS = ['JSONRPC', 'HTTP+JSON'] as const;
+export type Binding = (typeof BINDINGS)[number];
+
+/** The official client, over one of the two bindings. */
+export function a2aClient(url: string, binding: Binding, agent = ''): Promise<Client> {
+  const options = ClientFactoryOptions.createFrom(ClientFactoryOptions.default, {
+    preferredTransports: [binding],
+  });
+  return new ClientFactory(options).createFromUrl(`${url}/${agent}`);
+}
+
+export function request(
+  text: string,
+  o: { immediately?: boolean; contextId?: string } = {},
+): SendMessageRequest {
+  return {
+    tenant: '',
+    message: message(text, o.contextId),
+    configuration: {
+      acceptedOutputModes: [],
+      taskPushNotificationConfig: undefined,
+      returnImmediately: o.immediately ?? false,
+    },
+    metadata: undefined,
+  };
+}
+
+function message(text: string, contextId = ''): Message {
+  return {
+    messageId: crypto.randomUUID(),
+    contextId,
+    taskId: '',
+    role: Role.ROLE_USER,
+    parts: [
+      { content: { $case: 'text', value: text }, metadata: undefined, filename: '', mediaType: 'text/plain' },
+    ],
+    metadata: undefined,
+    extensions: [],
+    referenceTaskIds: [],
+  };
+}
+
+export function stateOf(task: Pick<Task, 'status'>): string {
+  return TaskState[task.status!.state].replace('TASK_STATE_', '').toLowerCase();
+}
+
+export function resultOf(task: Task): string {
+  const content = task.artifacts[0]?.parts[0]?.content;
+  return content?.$case === 'text' || content?.$case === 'url' ? content.value : '';
+}
+
+/** A bridge in a nutshell: takes tasks from the channel and answers them. */
+export function answerTasks(
+  url: string,
+  work: (task: string, metadata: JsonObject) => string | Uint8Array | Promise<string | Uint8Array>,
+): AsyncDisposable {
+  const relay = new ContextRelay({ baseUrl: url });
+  const stop = new AbortController();
+  const working = (async () => {
+    const tasks = relay.channels.subscribe('agent-tasks', {
+      group: 'bridges',
+      since: 'all',
+      signal: stop.signal,
+    });
+    for await (const { url: task, seq, token, metadata } of tasks) {
+      const task_id = parsePointer(task!).id;
+      try {
+        const result = await work(await relay.pull(task!), metadata ?? {});
+        await relay.push(result, {
+          channel: 'agent-done',
+          metadata: { task_id, status: 'done', summary: 'did it' },
+        });
+      } catch (error) {
+        const summary = (error as Error).message;
+        await relay.push(summary, {
+          channel: 'agent-done',
+          metadata: { task_id, status: 'failed', summary },
+        });
+      }
+      await relay.channels.ack('agent-tasks', 'bridges', { seq, token: token! });
+    }
+  })().catch((error) => {
+    if (!stop.signal.aborted) throw error;
+  });
+  return {
+    async [Symbol.asyncDispose]() {
+      stop.abort();
+      await working;
+    },
+  };
+}

@@ -1,0 +1,115 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { ContextRelay } from '../../src/sdk/context-relay.ts';
+import { type RelayUnderTest, startRelay } from '../http/relay-under-test.ts';
+import { a2aClient, answerTasks, request, resultOf } from './agents.ts';
+
+let relay: RelayUnderTest;
+before(async () => {
+  relay = await startRelay();
+});
+after(() => relay[Symbol.asyncDispose]());
+
+const card = async (path: string, headers: Record<string, string> = {}) =>
+  (await (await fetch(`${relay.url}${path}`, { headers })).json()) as Record<string, unknown>;
+
+test('the card is where agents look for it, and says what can be done here', async () => {
+  const found = await card('/.well-known/agent-card.json', { 'A2A-Version': '1.0' });
+  assert.equal(found.name, 'ContextRelay');
+  const interfaces = found.supportedInterfaces as {
+    url: string;
+    protocolBinding: string;
+    protocolVersion: string;
+  }[];
+  assert.deepEqual(
+    interfaces.map((one) => [one.url, one.protocolBinding, one.protocolVersion]),
+    [
+      [`${relay.url}/a2a/relay`, 'JSONRPC', '1.0'],
+      [`${relay.url}/a2a/relay`, 'HTTP+JSON', '1.0'],
+      [`${relay.url}/a2a/relay`, 'JSONRPC', '0.3'],
+    ],
+  );
+  assert.match(JSON.stringify(found.capabilities), /max_inline_bytes":16384/);
+  assert.deepEqual(await card('/a2a/relay/.well-known/agent-card.json', { 'A2A-Version': '1.0' }), found);
+});
+
+test('a bridge that is there has a card and a door of its own', async () => {
+  const missing = await fetch(`${relay.url}/a2a/reviewer/.well-known/agent-card.json`);
+  assert.equal(missing.status, 404);
+  let to: unknown;
+  await using _bridge = answerTasks(relay.url, (_task, metadata) => {
+    to = metadata.to;
+    return 'from the bridge';
+  });
+  // A member of a group is known by the name of its caller, which is `local` where there are no keys.
+  const until = new ContextRelay({ baseUrl: relay.url });
+  while ((await until.channels.inspect('agent-tasks').catch(() => null))?.groups[0]?.members.length !== 1);
+  const found = await card('/a2a/local/.well-known/agent-card.json', { 'A2A-Version': '1.0' });
+  assert.equal(found.name, 'local');
+  const client = await a2aClient(relay.url, 'HTTP+JSON', 'a2a/local/');
+  const task = await client.sendMessage(request('you there'));
+  assert.ok('artifacts' in task);
+  assert.equal(resultOf(task), 'from the bridge');
+  assert.equal(to, 'local');
+});
+
+test('a client of version 0.3 reads the card, sends and streams', async () => {
+  const found = await card('/.well-known/agent-card.json');
+  assert.equal(found.protocolVersion, '0.3');
+  assert.equal(found.url, `${relay.url}/a2a/relay`);
+  await using _bridge = answerTasks(relay.url, (task) => `older: ${task}`);
+  const message = {
+    kind: 'message',
+    messageId: 'm-1',
+    role: 'user',
+    parts: [{ kind: 'text', text: 'hello' }],
+  };
+  const call = (method: string, params: unknown) =>
+    fetch(found.url as string, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json' },
+      body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
+    });
+  const sent = (await (
+    await call('message/send', { message, configuration: { blocking: true } })
+  ).json()) as {
+    result: { kind: string; status: { state: string }; artifacts: { parts: { text: string }[] }[] };
+  };
+  assert.equal(sent.result.kind, 'task');
+  assert.equal(sent.result.status.state, 'completed');
+  assert.equal(sent.result.artifacts[0]!.parts[0]!.text, 'older: hello');
+  const streamed = await (await call('message/stream', { message: { ...message, messageId: 'm-2' } })).text();
+  assert.match(streamed, /"kind":"artifact-update"/);
+  assert.match(streamed, /"final":true/);
+});
+
+test('what is wrong is told in the manner of the protocol, and accidents are not', async () => {
+  const headers = { 'Content-Type': 'application/json', 'A2A-Version': '1.0' };
+  const rpc = async (body: string) =>
+    (await (await fetch(`${relay.url}/a2a`, { method: 'POST', headers, body })).json()) as {
+      error: { code: number; message: string };
+    };
+  assert.equal((await rpc('{nonsense')).error.code < 0, true);
+  assert.equal((await rpc('{"jsonrpc":"2.0","id":1,"method":"NoSuch","params":{}}')).error.code, -32601);
+  const version = await fetch(`${relay.url}/a2a/relay/tasks`, { headers: { 'A2A-Version': '9.9' } });
+  assert.equal(version.status, 400);
+  const type = await fetch(`${relay.url}/a2a/relay/message:send`, {
+    method: 'POST',
+    headers: { 'Content-Type': 'text/xml', 'A2A-Version': '1.0' },
+    body: '<x/>',
+  });
+  assert.ok(type.status === 400 || type.status === 415);
+  const { house } = relay;
+  const position = house.channels.position;
+  house.channels.position = () => Promise.reject(new Error('disk 4711 is on fire'));
+  try {
+    const message = { messageId: 'm-3', role: 'ROLE_USER', parts: [{ text: 'x' }] };
+    const { error } = await rpc(
+      JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'SendMessage', params: { message } }),
+    );
+    assert.equal(error.message, 'The relay failed. Its log says why.');
+    assert.match(JSON.stringify(relay.log), /4711/);
+  } finally {
+    house.channels.position = position;
+  }
+});

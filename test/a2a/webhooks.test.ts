@@ -1,0 +1,119 @@
+import assert from 'node:assert/strict';
+import { createServer, type IncomingHttpHeaders } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { test } from 'node:test';
+import { webhookPost } from '../../src/app/webhook-post.ts';
+import { startRelay } from '../http/relay-under-test.ts';
+import { a2aClient, answerTasks, BINDINGS, request } from './agents.ts';
+
+interface Told {
+  readonly headers: IncomingHttpHeaders;
+  readonly body: string;
+}
+
+async function receiver(): Promise<
+  AsyncDisposable & { url: string; told: Told[]; until(count: number): Promise<void> }
+> {
+  const told: Told[] = [];
+  let heard = () => {};
+  const server = createServer(async (asked, answer) => {
+    let body = '';
+    for await (const chunk of asked) body += chunk;
+    told.push({ headers: asked.headers, body });
+    answer.end();
+    heard();
+  });
+  await new Promise<void>((ready) => server.listen(0, '127.0.0.1', ready));
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`,
+    told,
+    until: async (count) => {
+      while (told.length < count) {
+        await new Promise<void>((next) => {
+          heard = next;
+        });
+      }
+    },
+    async [Symbol.asyncDispose]() {
+      server.close();
+      server.closeAllConnections();
+    },
+  };
+}
+
+for (const binding of BINDINGS) {
+  test(`a webhook is told how a task goes on (${binding})`, async () => {
+    await using relay = await startRelay({ privateWebhooks: true });
+    await using hook = await receiver();
+    const client = await a2aClient(relay.url, binding);
+    const asked = request('tell me', { immediately: true });
+    const config = {
+      tenant: '',
+      id: '',
+      taskId: '',
+      url: hook.url,
+      token: 's3cret',
+      authentication: undefined,
+    };
+    asked.configuration!.taskPushNotificationConfig = config;
+    const task = await client.sendMessage(asked);
+    assert.ok('artifacts' in task);
+    await using _bridge = answerTasks(relay.url, () => 'told');
+    await hook.until(2);
+    const bodies = hook.told.map(({ body }) => body).join('\n');
+    assert.match(bodies, /artifactUpdate/);
+    assert.match(bodies, /TASK_STATE_COMPLETED/);
+    assert.equal(hook.told[0]!.headers['x-a2a-notification-token'], 's3cret');
+  });
+
+  test(`webhooks are added, listed, looked up and removed (${binding})`, async () => {
+    await using relay = await startRelay({ privateWebhooks: true });
+    const client = await a2aClient(relay.url, binding);
+    const task = await client.sendMessage(request('later', { immediately: true }));
+    assert.ok('artifacts' in task);
+    const about = { tenant: '', taskId: task.id };
+    const hook = {
+      ...about,
+      id: 'mine',
+      url: 'http://127.0.0.1:9/hook',
+      token: '',
+      authentication: undefined,
+    };
+    await client.createTaskPushNotificationConfig(hook);
+    const listed = await client.listTaskPushNotificationConfig({ ...about, pageSize: 0, pageToken: '' });
+    assert.deepEqual(
+      listed.configs.map(({ id }) => id),
+      ['mine'],
+    );
+    assert.equal((await client.getTaskPushNotificationConfig({ ...about, id: 'mine' })).url, hook.url);
+    await client.deleteTaskPushNotificationConfig({ ...about, id: 'mine' });
+    await assert.rejects(client.getTaskPushNotificationConfig({ ...about, id: 'mine' }));
+  });
+}
+
+test('a webhook in our own network is refused', async () => {
+  await using relay = await startRelay();
+  await using hook = await receiver();
+  const client = await a2aClient(relay.url, 'JSONRPC');
+  const task = await client.sendMessage(request('x', { immediately: true }));
+  assert.ok('artifacts' in task);
+  for (const url of [
+    hook.url,
+    'http://localhost:1/',
+    'http://169.254.169.254/latest',
+    'http://[::1]/',
+    'file:///etc/passwd',
+  ]) {
+    const config = { tenant: '', id: '', taskId: task.id, url, token: '', authentication: undefined };
+    await assert.rejects(client.createTaskPushNotificationConfig(config), /refused/, url);
+  }
+  assert.equal(hook.told.length, 0);
+});
+
+test('a name that leads into our own network is refused where the connection is made', async () => {
+  const { post } = webhookPost({ allowPrivate: false });
+  await using hook = await receiver();
+  const url = hook.url.replace('127.0.0.1', 'localhost');
+  await assert.rejects(post(url, { headers: {}, body: 'x' }), /not an address of the public internet/);
+  assert.equal(hook.told.length, 0);
+});
