@@ -1,0 +1,68 @@
+import { type Message, type Part, type StreamResponse, type Task, TaskState } from '@a2a-js/sdk';
+
+export interface A2AOutcome {
+  readonly task_id: string | null;
+  readonly context_id: string;
+  /** `completed`, `failed`, `working`, … */
+  readonly state: string;
+  /** What the agent said about it. */
+  readonly note: string | null;
+  /** What came of it: words, and what is behind a URL. */
+  readonly parts: readonly OutcomePart[];
+}
+
+export type OutcomePart =
+  | { readonly text: string }
+  | { readonly url: string; readonly name: string; readonly media_type: string };
+
+export function outcomeOf(answer: Task | Message): A2AOutcome {
+  if ('messageId' in answer) {
+    const { contextId: context_id, parts } = answer;
+    return { task_id: null, context_id, state: 'completed', note: null, parts: parts.map(shown) };
+  }
+  const { id, contextId, status, artifacts } = answer;
+  return {
+    task_id: id,
+    context_id: contextId,
+    state: stateName(status?.state),
+    note: words(status?.message?.parts),
+    parts: artifacts.flatMap(({ parts }) => parts.map(shown)),
+  };
+}
+
+/** The outcome with what a stream added to it. */
+export function advanced(outcome: A2AOutcome | null, { payload }: StreamResponse): A2AOutcome | null {
+  if (payload?.$case === 'task' || payload?.$case === 'message') return outcomeOf(payload.value);
+  if (!outcome || !payload) return outcome;
+  if (payload.$case === 'statusUpdate') {
+    const { status } = payload.value;
+    return { ...outcome, state: stateName(status?.state), note: words(status?.message?.parts) };
+  }
+  const { artifact, append } = payload.value;
+  const added = artifact?.parts.map(shown) ?? [];
+  // Pieces of one text come one after the other.
+  const [last, next] = [outcome.parts.at(-1), added[0]];
+  if (append && added.length === 1 && last && next && 'text' in last && 'text' in next)
+    return { ...outcome, parts: [...outcome.parts.slice(0, -1), { text: last.text + next.text }] };
+  return { ...outcome, parts: [...outcome.parts, ...added] };
+}
+
+export function isFinal(state: string): boolean {
+  return ['completed', 'failed', 'canceled', 'rejected', 'input_required', 'auth_required'].includes(state);
+}
+
+export function stateName(state: TaskState | undefined): string {
+  return (TaskState[state ?? 0] ?? 'unspecified').replace('TASK_STATE_', '').toLowerCase();
+}
+
+function shown({ content, filename, mediaType }: Part): OutcomePart {
+  if (content?.$case === 'text') return { text: content.value };
+  if (content?.$case === 'url') return { url: content.value, name: filename, media_type: mediaType };
+  if (content?.$case === 'data') return { text: JSON.stringify(content.value, null, 2) };
+  return { text: content?.$case === 'raw' ? content.value.toString('base64') : '' };
+}
+
+function words(parts: readonly Part[] | undefined): string | null {
+  const text = parts?.map(shown).flatMap((part) => ('text' in part ? [part.text] : []));
+  return text?.join('\n') || null;
+}

@@ -1,0 +1,123 @@
+import assert from 'node:assert/strict';
+import { createHash, randomBytes } from 'node:crypto';
+import { after, before, describe, test } from 'node:test';
+import { A2ARunner } from '../../src/runners/a2a/runner.ts';
+import { ContextRelay } from '../../src/sdk/context-relay.ts';
+import { temporaryHome } from '../cli/program.ts';
+import { type RelayUnderTest, startRelay } from '../http/relay-under-test.ts';
+import { openRestartable } from '../mcp/restart.ts';
+import { a2aClient, answerTasks, BINDINGS, request, resultOf, stateOf } from './agents.ts';
+
+const sha = (bytes: Uint8Array | string) => createHash('sha256').update(bytes).digest('hex');
+
+describe('two relays', () => {
+  let [here, there]: RelayUnderTest[] = [];
+  before(async () => {
+    [here, there] = await Promise.all([startRelay(), startRelay()]);
+  });
+  after(() => Promise.all([here!, there!].map((relay) => relay[Symbol.asyncDispose]())));
+
+  test('hand 5 MB to each other without them riding in a message', async () => {
+    const mine = new ContextRelay({ baseUrl: here!.url });
+    const [given, made] = [randomBytes(5_000_000), randomBytes(5_000_000)];
+    const pointer = await mine.push(given);
+    let received = '';
+    await using _bridge = answerTasks(there!.url, async (task) => {
+      // The agent over there sees words and a pointer, and pulls it from here.
+      received = sha(await new ContextRelay({ baseUrl: there!.url }).pullBytes(/http\S+/.exec(task)![0]));
+      return made;
+    });
+    const messages = await watchingMessages(there!, async () => {
+      const runner = await A2ARunner.connect(there!.url, { relay: mine });
+      const outcome = await runner.run({ text: 'turn it around', attached: [pointer] });
+      assert.equal(outcome.state, 'completed');
+      assert.equal(received, sha(given));
+      const [part] = outcome.parts;
+      assert.ok(part && 'url' in part && part.url.startsWith(there!.url));
+      assert.equal(sha(await runner.read(part)), sha(made));
+    });
+    assert.ok(messages < 20_000, `${messages} bytes`);
+  });
+
+  test('a long text is put down here and read over there', async () => {
+    const mine = new ContextRelay({ baseUrl: here!.url });
+    const long = 'a long brief\n'.repeat(10_000);
+    await using _bridge = answerTasks(there!.url, async (task) => {
+      const brief = await new ContextRelay({ baseUrl: there!.url }).pull(/http\S+/.exec(task)![0]);
+      return `${brief.length} characters`;
+    });
+    const runner = await A2ARunner.connect(`${there!.url}/a2a/relay`, { relay: mine });
+    const outcome = await runner.run({ text: long });
+    assert.deepEqual(outcome.parts, [{ text: `${long.length} characters` }]);
+  });
+
+  test('bytes in a message of a client that knows no pointers are put down, and the agent gets a pointer', async () => {
+    const client = await a2aClient(there!.url, 'JSONRPC');
+    const bytes = randomBytes(100_000);
+    await using _bridge = answerTasks(there!.url, async (task) => {
+      assert.ok(task.length < 1_000);
+      return sha(await new ContextRelay({ baseUrl: there!.url }).pullBytes(/http\S+/.exec(task)![0]));
+    });
+    const asked = request('hash this');
+    asked.message!.parts.push({
+      content: { $case: 'raw', value: bytes },
+      metadata: undefined,
+      filename: 'noise.bin',
+      mediaType: 'application/octet-stream',
+    });
+    const task = await client.sendMessage(asked);
+    assert.ok('artifacts' in task);
+    assert.equal(resultOf(task), sha(bytes));
+  });
+});
+
+for (const binding of BINDINGS) {
+  test(`a task survives a restart of the server (${binding})`, async () => {
+    using home = temporaryHome();
+    await using relay = await openRestartable(home.home);
+    const client = await a2aClient(relay.url, binding);
+    const task = await client.sendMessage(request('long work', { immediately: true }));
+    assert.ok('artifacts' in task);
+    await relay.restart();
+    assert.equal(stateOf(await client.getTask({ tenant: '', id: task.id })), 'submitted');
+    const bridge = answerTasks(relay.url, () => 'after the restart');
+    const states: string[] = [];
+    for await (const { payload } of client.resubscribeTask({ tenant: '', id: task.id })) {
+      if (payload?.$case === 'task' || payload?.$case === 'statusUpdate') states.push(stateOf(payload.value));
+    }
+    await bridge[Symbol.asyncDispose]();
+    assert.equal(states.at(-1), 'completed');
+    await relay.restart();
+    const kept = await client.getTask({ tenant: '', id: task.id });
+    assert.equal(stateOf(kept), 'completed');
+    assert.equal(resultOf(kept), 'after the restart');
+  });
+}
+
+/** Bytes that travel to and from the agent of a relay while something is done. */
+async function watchingMessages(relay: RelayUnderTest, work: () => Promise<void>): Promise<number> {
+  const original = globalThis.fetch;
+  let bytes = 0;
+  globalThis.fetch = async (input, init) => {
+    const asked = new Request(input, init);
+    const watched = asked.url.startsWith(`${relay.url}/a2a`);
+    if (watched) bytes += (await asked.clone().arrayBuffer()).byteLength;
+    const answer = await original(asked);
+    if (!watched || !answer.body) return answer;
+    const counted = answer.body.pipeThrough(
+      new TransformStream<Uint8Array, Uint8Array>({
+        transform(chunk, controller) {
+          bytes += chunk.byteLength;
+          controller.enqueue(chunk);
+        },
+      }),
+    );
+    return new Response(counted, answer);
+  };
+  try {
+    await work();
+  } finally {
+    globalThis.fetch = original;
+  }
+  return bytes;
+}
