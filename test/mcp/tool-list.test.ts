@@ -15,6 +15,11 @@ const NAMES = [
   'bridge_task',
   'channel_publish',
   'channel_read',
+  'thread_header',
+  'thread_patch',
+  'artifact_put',
+  'artifact_get',
+  'artifact_search',
   'project_brief',
 ];
 

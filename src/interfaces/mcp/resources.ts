@@ -5,7 +5,7 @@ import { cutToBudget, number, pullWithinBudget } from './budget.ts';
 import type { Desk } from './desk.ts';
 import { recentMessages } from './recent-messages.ts';
 import { shown } from './tools/channels.ts';
-import { CHANNEL_URI, channelUri, POINTER_URI } from './uris.ts';
+import { CHANNEL_URI, channelUri, POINTER_URI, STATE_URI, stateLink } from './uris.ts';
 
 /** What a client shows to choose from. */
 const LISTED = 50;
@@ -40,6 +40,31 @@ export function addResources(server: McpServer, desk: Desk): void {
       return { contents: [{ uri: uri.href, mimeType: 'application/jsonl', text }] };
     },
   );
+  server.registerResource(
+    'thread',
+    new ResourceTemplate(STATE_URI, { list: async () => ({ resources: await listThreads(desk) }) }),
+    { description: 'The memory of a thread', mimeType: 'application/json' },
+    (uri, { id }) => readState(uri.href, String(id), desk),
+  );
+}
+
+async function readState(uri: string, id: string, desk: Desk): Promise<ReadResourceResult> {
+  const { relay } = await entered(desk, 'threads');
+  const state = JSON.stringify(await relay.threads.state(id), null, 2);
+  const fits = (await cutToBudget(state, desk)) === state;
+  // Half a JSON document is of use to nobody; the header is the same in brief.
+  const text = fits ? state : JSON.stringify(await relay.threads.header(id), null, 2);
+  return { contents: [{ uri, mimeType: 'application/json', text }] };
+}
+
+async function listThreads(desk: Desk) {
+  if (!desk.may('threads')) return [];
+  const { threads } = await (await desk.open()).relay.threads.list({ limit: LISTED });
+  return threads.map(({ thread_id, name }) => ({
+    uri: stateLink(thread_id).uri,
+    name: name || thread_id,
+    mimeType: 'application/json',
+  }));
 }
 
 async function readPointer(uri: string, id: string, desk: Desk): Promise<ReadResourceResult> {

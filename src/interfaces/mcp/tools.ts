@@ -1,10 +1,12 @@
 import { RelayError } from '../../base/errors.ts';
 import type { Desk } from './desk.ts';
 import type { Tool } from './tool.ts';
+import { artifactGet, artifactPut, artifactSearch } from './tools/artifacts.ts';
 import { bridgeTask } from './tools/bridge.ts';
 import { channelPublish, channelRead } from './tools/channels.ts';
 import { peekContext, pullContext, pushContext } from './tools/pointers.ts';
 import { projectBrief } from './tools/project.ts';
+import { threadHeader, threadPatch } from './tools/threads.ts';
 
 /** All there are. The list rides in every prompt of every client: a tool must earn its tokens. */
 export const TOOLS: readonly Tool[] = [
@@ -14,6 +16,11 @@ export const TOOLS: readonly Tool[] = [
   bridgeTask,
   channelPublish,
   channelRead,
+  threadHeader,
+  threadPatch,
+  artifactPut,
+  artifactGet,
+  artifactSearch,
   projectBrief,
 ];
 

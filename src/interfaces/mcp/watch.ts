@@ -14,6 +14,14 @@ export async function watchResource(
       const { client } = await desk.open();
       for await (const _message of client.channels.subscribe(named.name, { signal })) changed(uri);
     }
+    if (named?.kind === 'state' && desk.may('threads')) {
+      const { threads } = (await desk.open()).relay;
+      const { event_count } = await threads.get(named.id);
+      const after = event_count === 0 ? undefined : String(event_count);
+      for await (const { type } of threads.watch(named.id, { after, signal })) {
+        if (type.startsWith('state.')) changed(uri);
+      }
+    }
   } catch (error) {
     if (!signal.aborted) throw error;
   }

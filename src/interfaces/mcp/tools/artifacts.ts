@@ -1,0 +1,80 @@
+import * as z from 'zod';
+import { takePart } from '../../../base/parts/take-part.ts';
+import { decodeUtf8 } from '../../../base/utf8.ts';
+import type { Artifact } from '../../../domain/threads/types.ts';
+import { cutToBudget, number, readPart } from '../budget.ts';
+import { type Answer, defineTool, type ToolCall } from '../tool.ts';
+import { stateLink } from '../uris.ts';
+
+const HITS = 10;
+
+export const artifactPut = defineTool({
+  name: 'artifact_put',
+  description: 'Keep a text with a thread; others see its preview and read what they need.',
+  input: z.object({ thread_id: z.string(), name: z.string().describe('report.md'), content: z.string() }),
+  scope: 'threads',
+  doing: 'storing the artifact',
+  async run({ thread_id, name, content }, { relay }) {
+    const body = new TextEncoder().encode(content);
+    const { ref, type, size, state_ref } = await relay.threads.putArtifact(thread_id, { body, name });
+    return { text: JSON.stringify({ ref, type, size, state_ref }), links: [stateLink(thread_id)] };
+  },
+});
+
+export const artifactGet = defineTool({
+  name: 'artifact_get',
+  description: 'Read an artifact of a thread, or a part of it.',
+  input: z.object({
+    thread_id: z.string(),
+    ref: z.string(),
+    part: z.string().optional().describe('as in pull_context'),
+  }),
+  scope: 'threads',
+  reads: true,
+  doing: 'reading the artifact',
+  async run({ thread_id, ref, part }, call): Promise<Answer> {
+    const artifact = await call.relay.threads.artifact(thread_id, ref);
+    const asked = part ? readPart(part) : undefined;
+    if (asked === undefined && artifact.tokens.content > call.desk.budget) return tooLarge(artifact, call);
+    const { body } = await call.relay.threads.content(thread_id, ref);
+    const bytes = body instanceof Uint8Array ? body : new Uint8Array(await new Response(body).arrayBuffer());
+    if (asked) {
+      const { re2Matcher } = await import('../../../base/parts/re2-matcher.ts');
+      const taken = await takePart(bytes, asked, re2Matcher);
+      return { text: await cutToBudget(taken.text, call.desk) };
+    }
+    return { text: decodeUtf8(bytes) ?? `(${artifact.preview.text})` };
+  },
+});
+
+export const artifactSearch = defineTool({
+  name: 'artifact_search',
+  description: 'Search the artifacts of a thread.',
+  input: z.object({ thread_id: z.string(), query: z.string() }),
+  scope: 'threads',
+  reads: true,
+  doing: 'searching',
+  async run({ thread_id, query }, { relay }) {
+    const { hits } = await relay.threads.search(thread_id, query, { limit: HITS });
+    if (hits.length === 0) return { text: '(nothing found)' };
+    return { text: hits.map(({ ref, name, snippet }) => JSON.stringify({ ref, name, snippet })).join('\n') };
+  },
+});
+
+async function tooLarge(artifact: Artifact, { desk }: ToolCall): Promise<Answer> {
+  const { frame } = await import('../../../base/frame.ts');
+  const { content, tokenizer, estimated } = artifact.tokens;
+  const source = {
+    what: `artifact ${artifact.ref} "${artifact.name}", preview`,
+    by: artifact.provenance.created_by,
+    at: Date.parse(artifact.created_at),
+  };
+  const price = `${estimated ? 'about ' : ''}${number(content)} tokens (${tokenizer})`;
+  return {
+    text: [
+      `Not read: ${number(artifact.size)} bytes, ${price}; the budget is ${number(desk.budget)} tokens.`,
+      frame(artifact.preview.text, source, desk.env.now()),
+      'Read a part: artifact_get with part="outline", "lines=1-200", "grep=PATTERN" or "json=/path"; part="all" takes everything.',
+    ].join('\n'),
+  };
+}

@@ -1,0 +1,105 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { temporaryHome } from '../cli/program.ts';
+import { type RelayUnderTest, startRelay } from '../http/relay-under-test.ts';
+import { ERAS, overHttp, overStdio, type TestClient } from './clients.ts';
+
+const home = temporaryHome();
+after(() => home[Symbol.dispose]());
+let relay: RelayUnderTest;
+before(async () => {
+  relay = await startRelay();
+});
+after(() => relay[Symbol.asyncDispose]());
+
+const ways: [string, () => Promise<TestClient>][] = [
+  ['stdio on the local store', () => overStdio(home.home, '2026-07-28')],
+  ['stdio on a server', () => overStdio(home.home, '2025-11-25', { env: { CONTEXTRELAY_URL: relay.url } })],
+  ...ERAS.map((era): [string, () => Promise<TestClient>] => [`HTTP, ${era}`, () => overHttp(relay.url, era)]),
+];
+for (const [way, connect] of ways) {
+  describe(`threads over ${way}`, () => {
+    let mcp: TestClient;
+    let thread_id = '';
+    before(async () => {
+      mcp = await connect();
+      const ops = [{ op: 'add', path: '/facts/-', value: { id: 'f1', key: 'port', value: 7474 } }];
+      thread_id = JSON.parse(await mcp.call('thread_patch', { ops })).thread_id;
+    });
+    after(() => mcp[Symbol.asyncDispose]());
+
+    test('what is patched is in the header, and a stale version is refused', async () => {
+      const header = JSON.parse(await mcp.call('thread_header', { thread_id }));
+      assert.equal(header.top_facts[0].value, 7474);
+      const ops = [{ op: 'add', path: '/plan/-', value: { id: 'p1', step: 'test it' } }];
+      assert.match(
+        await mcp.call('thread_patch', { thread_id, ops, version: 'v1' }),
+        /^Error changing the thread: /,
+      );
+      const patched = JSON.parse(
+        await mcp.call('thread_patch', { thread_id, ops, version: header.state_ref ?? `v${header.version}` }),
+      );
+      assert.equal(patched.version, header.version + 1);
+      const broken = [{ op: 'replace', path: '/facts', value: 'nonsense' }];
+      assert.match(
+        await mcp.call('thread_patch', { thread_id, ops: broken }),
+        /^Error changing the thread: .*facts/,
+      );
+    });
+
+    test('an artifact is put, got in part, found, and priced when it is large', async () => {
+      const content = Array.from({ length: 30_000 }, (_, at) => `row ${at + 1} of the inventory`).join('\n');
+      const { ref } = JSON.parse(
+        await mcp.call('artifact_put', { thread_id, name: 'inventory.txt', content }),
+      );
+      const priced = await mcp.call('artifact_get', { thread_id, ref });
+      assert.match(priced, /^Not read: [\d,]+ bytes, (about )?[\d,]+ tokens .*\n>>> relay data: artifact/);
+      assert.equal(
+        await mcp.call('artifact_get', { thread_id, ref, part: 'lines=29999' }),
+        'row 29999 of the inventory',
+      );
+      assert.equal(await mcp.call('artifact_get', { thread_id, ref, part: 'all' }), content);
+      const found = await mcp.call('artifact_search', { thread_id, query: 'inventory' });
+      assert.equal(JSON.parse(found.split('\n')[0]!).ref, ref);
+      const small = JSON.parse(
+        await mcp.call('artifact_put', { thread_id, name: 'a.md', content: '# Title\n' }),
+      );
+      assert.equal(await mcp.call('artifact_get', { thread_id, ref: small.ref }), '# Title\n');
+    });
+
+    test('the state is a resource: linked, listed and read', async () => {
+      const result = await mcp.client.callTool({ name: 'thread_header', arguments: { thread_id } });
+      const link = (result.content as { type: string; uri?: string }[]).find(
+        ({ type }) => type === 'resource_link',
+      );
+      assert.equal(link!.uri, `relay://thread/${thread_id}/state`);
+      const { contents } = await mcp.client.readResource({ uri: link!.uri! });
+      assert.equal(JSON.parse((contents[0] as { text: string }).text).facts[0].key, 'port');
+      const { resources } = await mcp.client.listResources();
+      assert.ok(resources.some(({ uri }) => uri === link!.uri));
+    });
+
+    if (way !== 'HTTP, 2025-11-25') {
+      test('whoever subscribed to the state is told when it changes', async () => {
+        const uri = `relay://thread/${thread_id}/state`;
+        let heard = () => {};
+        const told = new Promise<void>((done) => {
+          heard = done;
+        });
+        mcp.client.setNotificationHandler('notifications/resources/updated', ({ params }) => {
+          if (params.uri === uri) heard();
+        });
+        const modern = way.includes('2026') || way.includes('local');
+        if (modern) await mcp.client.listen({ resourceSubscriptions: [uri] });
+        else await mcp.client.subscribeResource({ uri });
+        let id = 0;
+        const changing = setInterval(() => {
+          const value = { id: `t${++id}`, key: 'tick', value: id };
+          void mcp.call('thread_patch', { thread_id, ops: [{ op: 'add', path: '/facts/-', value }] });
+        }, 100);
+        await told;
+        clearInterval(changing);
+      });
+    }
+  });
+}
