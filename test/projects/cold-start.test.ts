@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { loadConfig } from '../../src/app/config.ts';
+import { openRelay } from '../../src/app/open-relay.ts';
 import { countTokens } from '../../src/base/token-count.ts';
 import { ScratchFolder } from './scratch-folder.ts';
 
@@ -175,6 +177,10 @@ test('a hand-off to another agent has evidence on every line', async () => {
   using folder = new ScratchFolder();
   folder.git('init', '-q');
   fill(folder);
+  folder.write(
+    'state.json',
+    folder.read('state.json').replace('CORS needs a proxy', `CORS ${'needs a proxy and '.repeat(30)}`),
+  );
   folder.git('add', '.');
   folder.git('commit', '-qm', 'begin');
   folder.write('src/form.ts', 'new');
@@ -199,4 +205,34 @@ test('a hand-off to another agent has evidence on every line', async () => {
   assert.match(stdout, /ADR-002 .* \[decisions\.md:7\]/);
   assert.match(stdout, /begin \(just now\) \[git [0-9a-f]{9}\]/);
   assert.ok(countTokens(stdout).tokens <= 1000);
+});
+
+test('a hand-off takes a thread along, and becomes a pointer with --push', async () => {
+  using folder = new ScratchFolder();
+  fill(folder);
+  const config = loadConfig({}, { home: folder.home });
+  let id = '';
+  {
+    await using open = await openRelay(config);
+    const thread = await open.relay.threads.create({ name: 'tea' });
+    id = thread.thread_id;
+    const fact = { id: 'f1', key: 'water', value: 'hot', at: hoursAgo(1), by: 'ann' };
+    const step = { id: 'p1', step: 'pour it', status: 'pending' };
+    const ops = [
+      { op: 'add', path: '/facts/-', value: fact },
+      { op: 'add', path: '/plan/-', value: step },
+    ];
+    await open.relay.threads.patch(id, { ops } as never);
+  }
+  const { stdout, stderr } = await folder.relay(['handoff', '--to', 'gemini', '--thread', id.slice(0, 8)]);
+  assert.match(stdout, new RegExp(`- Next: pour it \\[thread ${id} v2 p1\\]`), stderr);
+  assert.match(stdout, new RegExp(`- Fact: water = hot \\[thread ${id} v2 f1\\]`));
+  const pushed = await folder.relay(['handoff', '--to', 'gemini', '--push']);
+  const pulled = await folder.relay(['pull', pushed.stdout.trim()]);
+  assert.match(pulled.stdout, /^# Hand-off to gemini: Shop\n/);
+  const json = JSON.parse((await folder.relay(['handoff', '--to', 'gemini', '--push', '--json'])).stdout);
+  assert.equal(
+    json.start,
+    `gemini -i "Take over the work described in ${json.url} (read it with: relay pull ${json.url})."`,
+  );
 });

@@ -1,7 +1,10 @@
+import { BRIEF_LINE_CHARS } from '../../base/limits.ts';
+import type { Header } from '../threads/types.ts';
 import type { BriefLine, BriefPart, Draft } from './brief.ts';
 import { chooseDecisions, decisionLine, todoLine } from './cold-start.ts';
 import { type Commit, DECISIONS_MD, STATE_JSON, TODOS_JSON } from './files.ts';
 import { lineAt } from './json-file.ts';
+import { plainLine } from './plain-line.ts';
 import type { ProjectView } from './project-view.ts';
 import { relevance, stems } from './relevance.ts';
 import { ago, timeOf } from './times.ts';
@@ -16,8 +19,8 @@ export interface TransferSources {
   readonly head: { readonly branch: string | null; readonly commit: string } | null;
   /** Pointers and files to read. */
   readonly pointers: readonly string[];
-  /** The bounded header of a thread, as its lines. */
-  readonly thread: { readonly id: string; readonly lines: readonly string[] } | null;
+  /** The bounded header of a thread. */
+  readonly thread: Header | null;
 }
 
 /** The brief for the next agent: every line ends with its evidence in brackets, so that it can be looked up. */
@@ -50,10 +53,10 @@ function askPart(view: ProjectView, ask: string | null): BriefPart {
     ? (['current_task', state.current_task] as const)
     : (['progress', state?.in_progress] as const);
   const lines: BriefLine[] = [];
-  if (ask) lines.push({ text: `${ask} [asked for with this hand-off]`, rank: 0 });
-  if (task && task !== ask) lines.push({ text: `${task} [${inState(view, path)}]`, rank: ask ? 2 : 0 });
+  if (ask) lines.push({ text: cite(ask, 'asked for with this hand-off'), rank: 0 });
+  if (task && task !== ask) lines.push({ text: cite(task, inState(view, path)), rank: ask ? 2 : 0 });
   const description = view.identity?.description;
-  if (description) lines.push({ text: `About: ${description} [PROJECT.md]`, rank: 4 });
+  if (description) lines.push({ text: cite(`About: ${description}`, 'PROJECT.md'), rank: 4 });
   return { title: 'The ask', source: ask ? 'the hand-off' : STATE_JSON, at: null, verb: '', lines };
 }
 
@@ -62,7 +65,7 @@ function statePart(view: ProjectView): BriefPart {
   const list = (label: string, name: string, items: readonly string[], rank: number) => {
     for (const [index, text] of items.entries()) {
       lines.push({
-        text: `${label}: ${text} [${inState(view, 'progress', name, index)}]`,
+        text: cite(`${label}: ${text}`, inState(view, 'progress', name, index)),
         rank: rank + index / 2,
       });
     }
@@ -71,7 +74,7 @@ function statePart(view: ProjectView): BriefPart {
   if (state?.in_progress) list('In progress', 'in_progress', [state.in_progress], 1);
   list('Blocked', 'blocked', state?.blocked ?? [], 2);
   list('Next', 'next_steps', state?.next_steps ?? [], 2);
-  if (state?.notes) lines.push({ text: `Notes: ${state.notes} [${inState(view, 'notes')}]`, rank: 3 });
+  if (state?.notes) lines.push({ text: cite(`Notes: ${state.notes}`, inState(view, 'notes')), rank: 3 });
   return {
     title: 'Where it stands',
     source: STATE_JSON,
@@ -83,7 +86,7 @@ function statePart(view: ProjectView): BriefPart {
 
 function inFlightPart({ inFlight, head }: TransferSources): BriefPart {
   const lines = inFlight.map(({ path, state }, index) => ({
-    text: `${state} ${path} [git status]`,
+    text: cite(`${state} ${path}`, 'git status'),
     rank: 2 + index / 3,
   }));
   const where = head ? `, on ${head.branch ?? 'no branch'} at ${head.commit.slice(0, 9)}` : '';
@@ -92,7 +95,7 @@ function inFlightPart({ inFlight, head }: TransferSources): BriefPart {
 
 function decisionsPart(view: ProjectView, topic: ReadonlySet<string>): BriefPart {
   const lines = chooseDecisions(view.decisions, topic).map((decision, index) => ({
-    text: `${decisionLine(decision)} [${DECISIONS_MD}:${decision.line}]`,
+    text: cite(decisionLine(decision), `${DECISIONS_MD}:${decision.line}`),
     rank: 4 + index,
   }));
   const at = view.modified.get(DECISIONS_MD) ?? null;
@@ -102,20 +105,30 @@ function decisionsPart(view: ProjectView, topic: ReadonlySet<string>): BriefPart
 function todosPart(view: ProjectView, topic: ReadonlySet<string>): BriefPart {
   const open = sortTodos(view.todos.filter((todo) => todo.status !== 'completed'));
   const lines = open.map((todo, index) => ({
-    text: `${todoLine(todo, view.now)} [${TODOS_JSON}:${todo.line}]`,
+    text: cite(todoLine(todo, view.now), `${TODOS_JSON}:${todo.line}`),
     rank: 3 + index / 2 - (relevance(topic, todo.title) > 0 ? 1 : 0),
   }));
   return { title: 'Open todos', source: TODOS_JSON, at: timeOf(view.lastReview), verb: 'reviewed', lines };
 }
 
 function threadPart({ thread }: TransferSources): BriefPart {
-  const lines = (thread?.lines ?? []).map((text, index) => ({
-    text: `${text} [thread ${thread!.id}]`,
-    rank: 3 + index / 4,
-  }));
+  const lines: BriefLine[] = [];
+  const say = (label: string, text: string, id: string) => {
+    lines.push({
+      text: cite(`${label}: ${text}`, `thread ${thread!.thread_id} v${thread!.version} ${id}`),
+      rank: 3 + lines.length / 4,
+    });
+  };
+  for (const { id, step } of thread?.next_steps ?? []) say('Next', step, id);
+  for (const { id, question } of thread?.open_questions ?? []) say('Open question', question, id);
+  for (const { id, description } of thread?.top_constraints ?? []) say('Constraint', description, id);
+  for (const { id, key, value } of thread?.top_facts ?? []) {
+    say('Fact', `${key} = ${typeof value === 'string' ? value : JSON.stringify(value)}`, id);
+  }
+  for (const { ref, name } of thread?.artifact_refs ?? []) say('Artifact', name ?? ref, ref);
   return {
     title: 'Thread',
-    source: `relay state header --thread ${thread?.id ?? ''}`,
+    source: `relay state header --thread ${thread?.thread_id ?? ''}`,
     at: null,
     verb: '',
     lines,
@@ -124,7 +137,7 @@ function threadPart({ thread }: TransferSources): BriefPart {
 
 function pointersPart({ pointers }: TransferSources): BriefPart {
   const lines = pointers.map((pointer) => ({
-    text: `${pointer} [${/^https?:/.test(pointer) ? 'relay pull' : 'in the folder'}]`,
+    text: cite(pointer, /^https?:/.test(pointer) ? 'relay pull' : 'in the folder'),
     rank: 1,
   }));
   return { title: 'To read', source: 'given with this hand-off', at: null, verb: '', lines };
@@ -132,10 +145,15 @@ function pointersPart({ pointers }: TransferSources): BriefPart {
 
 function commitsPart(view: ProjectView, { commits }: TransferSources): BriefPart {
   const lines = commits.map(({ hash, at, subject }, index) => ({
-    text: `${subject} (${ago(at, view.now)}) [git ${hash.slice(0, 9)}]`,
+    text: cite(`${subject} (${ago(at, view.now)})`, `git ${hash.slice(0, 9)}`),
     rank: 6 + index,
   }));
   return { title: 'Latest commits', source: 'git log', at: null, verb: '', lines };
+}
+
+/** A long line is cut before its evidence, never in it. */
+function cite(text: string, evidence: string): string {
+  return `${plainLine(text, BRIEF_LINE_CHARS - evidence.length - 3)} [${evidence}]`;
 }
 
 function inState(view: ProjectView, ...path: (string | number)[]): string {

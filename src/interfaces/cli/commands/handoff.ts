@@ -1,7 +1,10 @@
+import { RelayError } from '../../../base/errors.ts';
 import { BRIEF_TOKENS } from '../../../base/limits.ts';
 import { boundedBrief, LEAST_TOKENS } from '../../../domain/projects/brief.ts';
 import { transferDraft } from '../../../domain/projects/transfer.ts';
+import type { Header } from '../../../domain/threads/types.ts';
 import { defineCommand } from '../command.ts';
+import type { Host } from '../host.ts';
 import { needText, PROJECT_FLAGS, theProject, wholeNumber } from '../project-call.ts';
 
 /** How each client is started with a first prompt. */
@@ -29,6 +32,11 @@ from. No model is asked. With --push the brief becomes a pointer, and the line t
       multiple: true,
       value: 'URL|FILE',
       help: 'what it should read; may be repeated',
+    },
+    thread: {
+      type: 'string',
+      value: 'ID',
+      help: 'a thread whose header goes with it; the beginning of its id will do',
     },
     'max-tokens': { type: 'string', value: 'N', help: `the most it may cost a model (${BRIEF_TOKENS})` },
     push: { type: 'boolean', help: 'store the brief and print a pointer to it' },
@@ -61,7 +69,7 @@ from. No model is asked. With --push the brief becomes a pointer, and the line t
       commits: commits ?? [],
       head: head ?? null,
       pointers: flags.context ?? [],
-      thread: null,
+      thread: flags.thread === undefined ? null : await threadHeader(host, flags.thread),
     });
     const count = async (text: string) => (await host.countTokens(text)).tokens;
     const brief = await boundedBrief(draft, max, view.now, count);
@@ -84,3 +92,17 @@ from. No model is asked. With --push the brief becomes a pointer, and the line t
     return 0;
   },
 });
+
+async function threadHeader(host: Host, id: string): Promise<Header> {
+  await using open = await host.openClient();
+  const { threads } = open.relay;
+  const { threads: found } = await threads.list({ prefix: id, limit: 2 });
+  if (found.length > 1) {
+    const ids = found.map(({ thread_id }) => thread_id).join(', ');
+    throw new RelayError('bad_usage', {
+      what: `Several threads begin with ${id}.`,
+      hint: `For example ${ids}.`,
+    });
+  }
+  return threads.header(found[0]?.thread_id ?? id);
+}
