@@ -35,6 +35,8 @@ test('without a file everything has its default', () => {
     durability: 'power',
     allowedHosts: [],
     channels: { retentionMs: 86_400_000, messages: 10_000, leaseMs: 30_000 },
+    httpFetch: false,
+    capabilities: [],
     remote: null,
     apiKey: null,
     logFile: null,

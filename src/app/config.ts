@@ -54,6 +54,18 @@ export const OPTIONS = {
     read: atLeast(1),
     help: 'messages that a channel keeps, about; work that a group has not done is kept beyond it',
   },
+  http_fetch: {
+    env: 'RELAY_HTTP_FETCH',
+    default: false,
+    read: yesOrNo,
+    help: 'whether threads may fetch pages of the public internet with the capability http.fetch',
+  },
+  capabilities: {
+    env: null,
+    default: [],
+    read: list,
+    help: 'files that each export a capability, from the home folder on',
+  },
   group_lease: {
     env: 'RELAY_GROUP_LEASE',
     default: LEASE_MS / 1000,
@@ -85,6 +97,10 @@ export interface Config {
     readonly messages: number;
     readonly leaseMs: number;
   };
+  /** Whether `http.fetch` is on. */
+  readonly httpFetch: boolean;
+  /** Files of plugins. */
+  readonly capabilities: readonly string[];
   /** The server to talk to instead of the local store. */
   readonly remote: string | null;
   readonly apiKey: string | null;
@@ -137,6 +153,8 @@ export function loadConfig(env: Environment, flags: { home?: string; url?: strin
       messages: option('channel_messages'),
       leaseMs: option('group_lease') * 1000,
     },
+    httpFetch: option('http_fetch'),
+    capabilities: option('capabilities'),
     remote: remoteUrl(flags.url, env.CONTEXTRELAY_URL),
     apiKey: env.CONTEXTRELAY_API_KEY || null,
     logFile: env.RELAY_LOG_FILE || null,
@@ -219,6 +237,12 @@ function oneOf<const T extends string>(...words: T[]): (value: unknown) => T {
       `it must be ${words.map((word) => `"${word}"`).join(' or ')}, not ${JSON.stringify(value)}.`,
     );
   };
+}
+
+function yesOrNo(value: unknown): boolean {
+  if (value === true || value === 'true' || value === '1') return true;
+  if (value === false || value === 'false' || value === '0') return false;
+  throw new Error(`it must be true or false, not ${JSON.stringify(value)}.`);
 }
 
 function list(value: unknown): readonly string[] {

@@ -6,5 +6,6 @@ import { makeHome } from './home.ts';
 export async function openEngine(config: Config, role: 'server' | 'cli'): Promise<Engine> {
   makeHome(config.home);
   const { openSqlite } = await import('../engines/sqlite/engine.ts');
-  return openSqlite({ home: config.home, durability: config.durability, role });
+  const { artifactPlace } = await import('../domain/threads/keys.ts');
+  return openSqlite({ home: config.home, durability: config.durability, role, place: artifactPlace });
 }

@@ -2,9 +2,11 @@ import { systemEnv } from '../base/env.ts';
 import type { TokenCounter } from '../base/tokens.ts';
 import { LOCAL_CALLER } from '../domain/caller.ts';
 import { House } from '../domain/house.ts';
+import type { ThreadHouse } from '../domain/threads/thread-house.ts';
 import type { LocalStore } from '../interfaces/cli/host.ts';
 import type { Config } from './config.ts';
 import { openEngine } from './open-engine.ts';
+import { hasStale } from './stale-marks.ts';
 import { ownTokenCounter, ThreadTokenCounter } from './token-counter.ts';
 
 export interface OpenHouse extends AsyncDisposable {
@@ -26,7 +28,12 @@ export async function openHouse(config: Config, role: 'server' | 'cli'): Promise
   const engine = await openEngine(config, role);
   const thread = role === 'server' ? new ThreadTokenCounter() : null;
   const tokens: TokenCounter = thread ?? ownTokenCounter;
-  const house = new House({ engine, env: systemEnv, tokens }, { channels: config.channels });
+  const capabilities = async () => (await import('./load-capabilities.ts')).loadCapabilities(config);
+  const house = new House(
+    { engine, env: systemEnv, tokens, capabilities },
+    { channels: config.channels, onThreads: (threads) => keepLegible(config.home, threads) },
+  );
+  if (hasStale(config.home)) house.background.run(() => house.threads());
   return {
     house,
     [Symbol.asyncDispose]: async () => {
@@ -35,4 +42,11 @@ export async function openHouse(config: Config, role: 'server' | 'cli'): Promise
       await engine[Symbol.asyncDispose]();
     },
   };
+}
+
+/** The files of threads follow, from the first moment on; what an earlier process left stale is made up for. */
+async function keepLegible(home: string, threads: ThreadHouse): Promise<void> {
+  const { Mirror } = await import('./mirror.ts');
+  const mirror = new Mirror(home, threads);
+  if (hasStale(home)) threads.log.background.run(() => mirror.heal());
 }

@@ -8,6 +8,6 @@ export interface Ground {
   readonly engine: Engine;
   readonly env: Env;
   readonly tokens: TokenCounter;
-  /** What threads can have done beside what is built in. */
-  readonly capabilities?: readonly Capability[];
+  /** What threads can have done beside what is built in; asked for when threads are first used. */
+  readonly capabilities?: () => Promise<readonly Capability[]>;
 }

@@ -13,8 +13,8 @@ import { bindRelay } from './relay-binding.ts';
 import type { ThreadHouse } from './threads/thread-house.ts';
 
 export interface HouseOptions {
-  /** Told of the part for threads when it is first used. */
-  readonly onThreads?: (threads: ThreadHouse) => void;
+  /** Told of the part for threads when it is first used, before anything is done with it. */
+  readonly onThreads?: (threads: ThreadHouse) => Promise<void>;
   readonly channels?: Partial<ChannelSettings>;
 }
 
@@ -51,12 +51,19 @@ export class House {
 
   /** Everything about threads; loaded at the first use. */
   threads(): Promise<ThreadHouse> {
-    this.#threads ??= import('./threads/thread-house.ts').then(({ ThreadHouse }) => {
-      const threads = new ThreadHouse(this.ground);
-      this.#onThreads?.(threads);
-      return threads;
+    this.#threads ??= this.#loadThreads().catch((error) => {
+      this.#threads = null;
+      throw error;
     });
     return this.#threads;
+  }
+
+  async #loadThreads(): Promise<ThreadHouse> {
+    const { ThreadHouse } = await import('./threads/thread-house.ts');
+    const capabilities = await this.ground.capabilities?.();
+    const threads = new ThreadHouse(this.ground, { capabilities });
+    await this.#onThreads?.(threads);
+    return threads;
   }
 
   /** Drops what need not be kept any longer, of these tenants and of all who were here: every minute or so. */

@@ -24,7 +24,7 @@ export function openThreads(
 ): OpenThreads {
   const env = o.env ?? systemEnv;
   const engine = o.engine ?? openMemory({ env });
-  const house = new ThreadHouse({ engine, env, tokens: realCounter, capabilities: o.capabilities });
+  const house = new ThreadHouse({ engine, env, tokens: realCounter }, { capabilities: o.capabilities });
   const as = (name: string, tenant = 'local') => bindThreads(house, caller(name, tenant));
   return {
     engine,

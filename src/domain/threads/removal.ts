@@ -9,6 +9,8 @@ export class Removal {
   readonly #ground: Ground;
   readonly #log: ThreadLog;
 
+  readonly #followers: ((id: string) => void)[] = [];
+
   constructor(ground: Ground, log: ThreadLog) {
     this.#ground = ground;
     this.#log = log;
@@ -39,6 +41,11 @@ export class Removal {
     } while (after !== undefined);
   }
 
+  /** Told after everything of a thread is gone. */
+  follow(told: (id: string) => void): void {
+    this.#followers.push(told);
+  }
+
   /** Everything that is kept under the thread's name. */
   async clear(tenant: string, id: string): Promise<void> {
     const { engine } = this.#ground;
@@ -48,6 +55,7 @@ export class Removal {
       if (ref) await engine.index.remove(indexKey(tenant, id, ref));
     });
     await engine.logs.drop(logOf(id));
+    for (const told of this.#followers) told(id);
   }
 
   async #removeAll(id: string, onRecord: (key: string) => Promise<void>): Promise<void> {

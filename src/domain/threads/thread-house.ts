@@ -6,6 +6,7 @@ import { Artifacts } from './artifacts.ts';
 import { BundleExport } from './bundle-export.ts';
 import { BundleImport } from './bundle-import.ts';
 import { Capabilities } from './capabilities/capabilities.ts';
+import type { Capability } from './capabilities/capability.ts';
 import { Compactor } from './compactor.ts';
 import { Envelopes } from './envelopes.ts';
 import { Events } from './events.ts';
@@ -34,7 +35,7 @@ export class ThreadHouse {
   readonly imports: BundleImport;
   readonly capabilities: Capabilities;
 
-  constructor(ground: Ground) {
+  constructor(ground: Ground, o: { capabilities?: readonly Capability[] } = {}) {
     this.log = new ThreadLog(ground);
     this.removal = new Removal(ground, this.log);
     this.threads = new Threads(ground, this.log, (tenant, id) => this.removal.finish(tenant, id));
@@ -48,7 +49,7 @@ export class ThreadHouse {
     this.render = new Render(ground, this.headers, this.artifacts, this.ledger);
     this.exports = new BundleExport(ground, this.log, this.artifacts);
     this.imports = new BundleImport(ground, this.log, this.threads, this.artifacts, this.removal);
-    this.capabilities = new Capabilities(ground, this.log, this.artifacts, this.ledger);
+    this.capabilities = new Capabilities(ground, this.log, this.artifacts, this.ledger, o.capabilities);
   }
 
   /** Resolves once everything that nobody waited for is done. Call it before the store is closed. */

@@ -37,11 +37,17 @@ export class ThreadLog {
   /** Within one process, writers of a thread queue up instead of racing each other. */
   readonly #turns = new Map<string, Promise<unknown>>();
   readonly #followers: Follower[] = [];
+  readonly #preceding: ((id: string) => void)[] = [];
 
   constructor(ground: Ground) {
     this.#ground = ground;
     this.#snapshots = new Snapshots(ground.engine);
     this.heads = new Heads(ground.engine, this.#snapshots);
+  }
+
+  /** Told before every append, and waited for nowhere: it must be quick, and do no harm where the append never comes. */
+  precede(told: (id: string) => void): void {
+    this.#preceding.push(told);
   }
 
   follow(follower: Follower): void {
@@ -54,6 +60,11 @@ export class ThreadLog {
     const meta = stored?.value as unknown as ThreadMeta | undefined;
     if (meta?.tenant !== caller.tenant) throw noThread(id);
     return meta;
+  }
+
+  /** Whether there is such a thread, whosever it is. */
+  async exists(id: string): Promise<boolean> {
+    return (await this.#ground.engine.records.get(metaKey(id))) !== null;
   }
 
   async head(caller: Caller, id: string): Promise<Head> {
@@ -92,6 +103,7 @@ export class ThreadLog {
   async append(head: Head, event: StoredEvent, ready?: Sized): Promise<Head | null> {
     const { logs } = this.#ground.engine;
     const stored = await this.#fitting(head.id, event);
+    for (const told of this.#preceding) told(head.id);
     const seq = await logs.append(logOf(head.id), asJson(stored), { expectSeq: head.seq });
     if (seq === null) {
       if (stored.ops_blob !== undefined) await this.#ground.engine.blobs.delete(stored.ops_blob);

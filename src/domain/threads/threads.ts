@@ -6,8 +6,8 @@ import { diffJson } from '../../base/json-patch/diff.ts';
 import { PAGE_ITEMS, THREAD_NAME_CHARS } from '../../base/limits.ts';
 import type { Caller } from '../caller.ts';
 import type { Ground } from '../ground.ts';
-import { asJson, isOwnType, type StoredEvent } from './event.ts';
-import { type Head, stampFor } from './fold.ts';
+import { isOwnType, type StoredEvent } from './event.ts';
+import { emptyHead, type Head, stampFor } from './fold.ts';
 import { hopsKey, listKey, listPrefix, logOf, metaKey } from './keys.ts';
 import { type Repeatable, repeatable } from './repeat.ts';
 import { isoTime, patchState } from './state.ts';
@@ -39,7 +39,7 @@ export class Threads {
 
   /** The log's first entry is the commit point; records without one are passed over. */
   async create(caller: Caller, o: { name?: string } = {}): Promise<ThreadCreated> {
-    const { env, engine } = this.#ground;
+    const { env } = this.#ground;
     const name = checkName(o.name ?? '');
     const id = uuid(env);
     const created = env.now();
@@ -49,9 +49,7 @@ export class Threads {
       at: created,
       payload: { version: 1, name, by: caller.name },
     };
-    await engine.logs.append(logOf(id), asJson(event), { expectSeq: 0 });
-    const head = await this.#log.head(caller, id);
-    this.#log.announce(head, event);
+    await this.#log.append(emptyHead(id), event);
     return { thread_id: id, name, state_ref: versionRef(1), created_at: isoTime(created) };
   }
 

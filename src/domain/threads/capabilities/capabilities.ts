@@ -11,7 +11,7 @@ import { repeatable } from '../repeat.ts';
 import type { ThreadLog } from '../thread-log.ts';
 import type { Artifact, Preview } from '../types.ts';
 import { canonicalJson } from './canonical-json.ts';
-import type { CapabilityContext, CapabilityInfo, CapabilityResult } from './capability.ts';
+import type { Capability, CapabilityContext, CapabilityInfo, CapabilityResult } from './capability.ts';
 import { type Registered, Registry } from './registry.ts';
 import { retrievalSearch } from './retrieval-search.ts';
 
@@ -47,12 +47,18 @@ export class Capabilities {
   /** The same thing asked for twice at once is done once. */
   readonly #running = new Map<string, Promise<Artifact>>();
 
-  constructor(ground: Ground, log: ThreadLog, artifacts: Artifacts, ledger: Ledger) {
+  constructor(
+    ground: Ground,
+    log: ThreadLog,
+    artifacts: Artifacts,
+    ledger: Ledger,
+    more: readonly Capability[] = [],
+  ) {
     this.#ground = ground;
     this.#log = log;
     this.#artifacts = artifacts;
     this.#ledger = ledger;
-    this.#registry = new Registry([retrievalSearch, ...(ground.capabilities ?? [])]);
+    this.#registry = new Registry([retrievalSearch, ...more]);
   }
 
   list(): CapabilityInfo[] {

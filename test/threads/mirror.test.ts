@@ -1,0 +1,98 @@
+import assert from 'node:assert/strict';
+import {
+  appendFileSync,
+  existsSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { describe, it, type TestContext } from 'node:test';
+import { hasStale } from '../../src/app/stale-marks.ts';
+import { mirrored, openLocal, startPatcher, temporaryHome } from './local-store.ts';
+import { text } from './open-threads.ts';
+
+const fact = (id: string) => ({ op: 'add' as const, path: '/facts/-', value: { id, key: 'k', value: 'v' } });
+
+async function prepared(t: TestContext): Promise<{ home: string; thread: string }> {
+  const home = temporaryHome(t);
+  await using store = await openLocal(home);
+  const { thread_id: thread } = await store.threads.create({ name: 'legible' });
+  await store.threads.patch(thread, { ops: [fact('f1')] });
+  return { home, thread };
+}
+
+async function agrees(home: string, thread: string): Promise<void> {
+  await using store = await openLocal(home);
+  await store.house.background.settle();
+  await (await store.house.threads()).settle();
+  const files = mirrored(home, thread);
+  assert.deepEqual(files.state, await store.threads.state(thread));
+  assert.deepEqual(files.events, (await store.threads.events(thread)).events);
+}
+
+describe('the legible files of a thread', () => {
+  it('show its state, its events and its contents', async (t) => {
+    const { home, thread } = await prepared(t);
+    {
+      await using store = await openLocal(home);
+      const made = await store.threads.putArtifact(thread, { body: text('# Hello\n'), name: 'a.md' });
+      const file = join(home, 'threads', thread, 'artifacts', `${made.ref}.md`);
+      assert.equal(readFileSync(file, 'utf8'), '# Hello\n');
+    }
+    await agrees(home, thread);
+    assert.match(readFileSync(join(home, 'threads', thread, 'state.json'), 'utf8'), /^\{\n {2}"\$schema"/);
+    assert.equal(statSync(join(home, 'threads', thread, 'state.json')).mode & 0o777, 0o600);
+    assert.deepEqual(readdirSync(join(home, 'threads', '.stale')), []);
+  });
+
+  it('are made up for on the next open when a process died before it had written them', async (t) => {
+    const { home, thread } = await prepared(t);
+    const patcher = startPatcher({ home, thread, name: 'victim', count: 30, stay: true });
+    await patcher.made(5);
+    patcher.process.kill('SIGKILL');
+    await patcher.versions.catch(() => {});
+    // As if it had died between the commit and the files, whatever it got done.
+    rmSync(join(home, 'threads', thread, 'state.json'), { force: true });
+    appendFileSync(join(home, 'threads', thread, 'events.log'), '{"id":"99","half a li');
+    writeFileSync(join(home, 'threads', '.stale', `${thread}.${patcher.process.pid}.x`), '');
+    assert.equal(hasStale(home), true);
+    {
+      await using store = await openLocal(home);
+      await store.house.background.settle();
+    }
+    assert.equal(hasStale(home), false);
+    await agrees(home, thread);
+  });
+
+  it('are brought up to date by the next change, whatever was done to them', async (t) => {
+    const { home, thread } = await prepared(t);
+    const log = join(home, 'threads', thread, 'events.log');
+    for (const damage of [
+      () => rmSync(log),
+      () => writeFileSync(log, ''),
+      () => writeFileSync(log, 'nonsense\n'),
+      () => writeFileSync(log, readFileSync(log, 'utf8').split('\n').slice(0, 1).join('\n')),
+      () => appendFileSync(log, '{"id":"900"}\n'),
+      () => writeFileSync(join(home, 'threads', thread, 'state.json'), '{}'),
+    ]) {
+      damage();
+      {
+        await using store = await openLocal(home);
+        await store.threads.patch(thread, { ops: [fact('again')] });
+      }
+      await agrees(home, thread);
+    }
+  });
+
+  it('go with the thread', async (t) => {
+    const { home, thread } = await prepared(t);
+    await using store = await openLocal(home);
+    await store.threads.putArtifact(thread, { body: text('x') });
+    await store.threads.delete(thread);
+    await (await store.house.threads()).settle();
+    assert.equal(existsSync(join(home, 'threads', thread)), false);
+  });
+});

@@ -1,0 +1,22 @@
+import { loadConfig } from '../../../src/app/config.ts';
+import { openHouse } from '../../../src/app/open-house.ts';
+import { LOCAL_CALLER } from '../../../src/domain/caller.ts';
+
+/** Patches a thread on the local store, as any command would. `stay`: says so after each patch and never ends. */
+const { home, thread, name, count, stay } = JSON.parse(process.argv[2]!) as {
+  home: string;
+  thread: string;
+  name: string;
+  count: number;
+  stay?: boolean;
+};
+
+const opened = await openHouse(loadConfig({ RELAY_HOME: home }), 'cli');
+const { threads } = opened.house.relay({ ...LOCAL_CALLER, name }, 'http://relay.invalid');
+for (let i = 0; i < count; i++) {
+  const value = { id: `${name}-${i}`, key: name, value: i };
+  const { version } = await threads.patch(thread, { ops: [{ op: 'add', path: '/facts/-', value }] });
+  process.stdout.write(`${version}\n`);
+}
+if (stay) await new Promise(() => setInterval(() => {}, 1000));
+await opened[Symbol.asyncDispose]();
