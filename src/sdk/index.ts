@@ -27,10 +27,10 @@ export type {
   PushData,
   PushOptions,
 } from './options.ts';
-export {
-  type MessageHandler,
-  type ReceivedMessage,
+export type {
+  MessageHandler,
+  ReceivedMessage,
   Subscription,
-  type SubscriptionOptions,
+  SubscriptionOptions,
 } from './subscription.ts';
 export type { PutOptions, StoredArtifact, Thread, ThreadArtifacts, Threads } from './threads.ts';

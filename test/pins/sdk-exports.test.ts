@@ -8,17 +8,22 @@ test('the SDK exports exactly this', () => {
 
 test('a client has exactly these methods', () => {
   assert.deepEqual(Object.getOwnPropertyNames(sdk.ContextRelay.prototype).sort(), [
+    'channels',
     'constructor',
     'cost',
     'delete',
+    'inbox',
     'inspect',
     'peek',
+    'publish',
     'pull',
     'pullBytes',
     'pullPart',
     'pullStream',
     'push',
     'pushDetailed',
+    'receipts',
+    'subscribe',
   ]);
 });
 
