@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { commandTree } from '../../src/interfaces/cli/completion/command-tree.ts';
 import { OPERATIONS } from '../../src/operations/operations.ts';
 import { connect, startTestServer } from './server.ts';
 
@@ -80,4 +81,29 @@ test('answers over HTTP have the fields they had', async () => {
   const { json: ladder } = await server.get(`/pull/${pushed.id}/receipts`);
   assert.equal(keys(ladder), 'id reached receipts');
   assert.equal(keys(ladder.receipts[0]), 'rung by at bytes');
+});
+
+const COMMANDS: { [path: string]: string[] } = {
+  watch: ['since', 'group', 'as', 'exec', 'count', 'prefetch'],
+  publish: ['parse', 'idempotency-key'],
+  channels: [],
+  'channel inspect': [],
+  'channel forget-group': [],
+  'channel key new': ['force'],
+  'channel key add': ['force'],
+  'channel key show': [],
+  'channel key list': [],
+  'channel key rm': [],
+  follow: ['as', 'since'],
+  unfollow: ['as'],
+  inbox: ['as', 'mark-read', 'limit'],
+  receipts: ['watch'],
+};
+
+test('the commands for channels keep their names and flags', async () => {
+  const tree = new Map((await commandTree()).map((node) => [node.path, Object.keys(node.flags)]));
+  for (const [path, flags] of Object.entries(COMMANDS)) {
+    assert.ok(tree.has(path), `relay ${path}`);
+    for (const flag of flags) assert.ok(tree.get(path)!.includes(flag), `relay ${path} --${flag}`);
+  }
 });
