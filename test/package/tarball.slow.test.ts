@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { type Installation, install } from './installation.ts';
-import { must, ROOT } from './processes.ts';
+import { must, outsideEnv, ROOT } from './processes.ts';
 
 let installation: Installation;
 before(async () => {
@@ -19,7 +20,7 @@ test('the tarball holds what is published and nothing else', async () => {
   const atRoot = ['CHANGELOG.md', 'LICENSE', 'README.md', 'package.json'].filter((path) =>
     existsSync(`${ROOT}/${path}`),
   );
-  assert.deepEqual(files.filter((path) => !path.startsWith('dist/')).sort(), atRoot);
+  assert.deepEqual(files.filter((path) => !/^(?:dist|skill|schemas)\//.test(path)).sort(), atRoot);
   for (const needed of [
     'dist/THIRD-PARTY-NOTICES',
     'dist/cli/relay.js',
@@ -28,6 +29,10 @@ test('the tarball holds what is published and nothing else', async () => {
     'dist/cli/token-worker.js',
     'dist/src/sdk/index.js',
     'dist/src/sdk/index.d.ts',
+    'skill/context-relay/SKILL.md',
+    'skill/context-relay/scripts/init_context.py',
+    'schemas/state.schema.json',
+    'schemas/todos.schema.json',
   ]) {
     assert.ok(files.includes(needed), needed);
   }
@@ -59,4 +64,15 @@ test('the licences of the bundled packages travel with them', async () => {
     assert.match(notices, new RegExp(`^${name} \\d+\\.\\d+\\.\\d+ \\(.+\\)$`, 'm'));
   }
   assert.match(notices, /Permission is hereby granted/);
+});
+
+test('the published command sets up an agent, with the skill from the package', async () => {
+  const env = { ...outsideEnv(), RELAY_HOME: installation.home, HOME: installation.home };
+  await must(installation.relay, ['project', 'init'], { cwd: installation.folder, env });
+  await must(installation.relay, ['install', 'claude'], { cwd: installation.folder, env });
+  const settings = JSON.parse(readFileSync(join(installation.folder, '.claude', 'settings.json'), 'utf8'));
+  const [{ hooks }] = settings.hooks.SessionStart;
+  const brief = await must('sh', ['-c', hooks[0].command], { cwd: installation.folder, env, input: '{}' });
+  assert.match(brief, /Project brief/);
+  assert.ok(existsSync(join(installation.folder, '.claude', 'skills', 'context-relay', 'SKILL.md')));
 });
