@@ -1,0 +1,32 @@
+import type { Bench } from '../bench.ts';
+import { median } from '../statistics.ts';
+import { grownTo, openThreadStore, threadOfFacts } from '../thread-store.ts';
+
+const BUDGET_MS = 50;
+const VERSIONS = 10_000;
+
+/** Not against another program but against a budget: the ratio is the part of it that is used up. */
+export default {
+  name: 'threads-first-version',
+  claim: 'less than 50 ms',
+  limit: 1,
+  async run({ rounds }) {
+    await using store = await openThreadStore();
+    const { threads, house } = store;
+    const id = await threadOfFacts(threads, 100);
+    await grownTo(threads, id, VERSIONS);
+    await house.settle();
+    const times: number[] = [];
+    for (let round = 0; round < rounds; round++) {
+      for (const at of [1, VERSIONS / 2 + round]) {
+        house.log.heads.forget(id);
+        const started = performance.now();
+        await threads.state(id, { at });
+        times.push(performance.now() - started);
+      }
+    }
+    const measured = median(times);
+    const detail = 'reading v1, and one half way, of 10 000 versions, with nothing in memory; budget: 50 ms';
+    return { measured, baseline: BUDGET_MS, unit: 'ms', ratio: measured / BUDGET_MS, detail };
+  },
+} satisfies Bench;

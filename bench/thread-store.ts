@@ -1,0 +1,52 @@
+import { rmSync } from 'node:fs';
+import { loadConfig } from '../src/app/config.ts';
+import { openHouse } from '../src/app/open-house.ts';
+import { LOCAL_CALLER } from '../src/domain/caller.ts';
+import type { ThreadsApi } from '../src/domain/threads/api.ts';
+import type { ThreadHouse } from '../src/domain/threads/thread-house.ts';
+import { benchFolder } from './servers.ts';
+
+export interface ThreadStore extends AsyncDisposable {
+  readonly threads: ThreadsApi;
+  readonly house: ThreadHouse;
+}
+
+/** Threads on a store of their own, in this process. Without a sync per write: the disk is not what is compared. */
+export async function openThreadStore(): Promise<ThreadStore> {
+  const home = benchFolder();
+  const opened = await openHouse(loadConfig({ RELAY_HOME: home, RELAY_DURABILITY: 'process' }), 'server');
+  return {
+    threads: opened.house.relay(LOCAL_CALLER, 'http://relay.invalid').threads,
+    house: await opened.house.threads(),
+    async [Symbol.asyncDispose]() {
+      await opened[Symbol.asyncDispose]();
+      rmSync(home, { recursive: true, force: true });
+    },
+  };
+}
+
+/** A thread whose state holds so many facts. */
+export async function threadOfFacts(threads: ThreadsApi, facts: number): Promise<string> {
+  const { thread_id } = await threads.create();
+  for (let from = 0; from < facts; from += 1000) {
+    const ops = Array.from({ length: Math.min(1000, facts - from) }, (_, i) => ({
+      op: 'add' as const,
+      path: '/facts/-',
+      value: { id: `f${from + i}`, key: 'k', value: 'a fact', at: '2026-01-01T00:00:00Z', by: 'b' },
+    }));
+    await threads.patch(thread_id, { ops });
+  }
+  return thread_id;
+}
+
+/** A patch that leaves the state as large as it was; gives what it took. */
+export async function timedPatch(threads: ThreadsApi, id: string, round: number): Promise<number> {
+  const value = `value ${String(round).padStart(8, '0')}`;
+  const started = performance.now();
+  await threads.patch(id, { ops: [{ op: 'add', path: '/session_summary', value }] });
+  return performance.now() - started;
+}
+
+export async function grownTo(threads: ThreadsApi, id: string, version: number): Promise<void> {
+  for (let at = (await threads.get(id)).state_version; at < version; at++) await timedPatch(threads, id, at);
+}
