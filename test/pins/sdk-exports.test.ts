@@ -24,6 +24,7 @@ test('a client has exactly these methods', () => {
     'pushDetailed',
     'receipts',
     'subscribe',
+    'threads',
   ]);
 });
 

@@ -24,7 +24,7 @@ function output(): Output & { text: string } {
 
 async function call(...argv: string[]) {
   const [stdout, stderr] = [output(), output()];
-  const stdin = { isTTY: false, stream: new PassThrough() };
+  const stdin = { isTTY: false, stream: new PassThrough(), take: async () => null };
   const terminal: Terminal = { stdin, stdout, stderr, env: {}, cwd: '/' };
   let globals: Globals = {};
   const code = await runCli(argv, terminal, (given) => {
