@@ -25,14 +25,20 @@ export async function openThreadStore(): Promise<ThreadStore> {
   };
 }
 
-/** A thread whose state holds so many facts. */
+/** A thread whose state holds so many facts, the last of which are alike whatever their number. */
 export async function threadOfFacts(threads: ThreadsApi, facts: number): Promise<string> {
   const { thread_id } = await threads.create();
   for (let from = 0; from < facts; from += 1000) {
     const ops = Array.from({ length: Math.min(1000, facts - from) }, (_, i) => ({
       op: 'add' as const,
       path: '/facts/-',
-      value: { id: `f${from + i}`, key: 'k', value: 'a fact', at: '2026-01-01T00:00:00Z', by: 'b' },
+      value: {
+        id: `f${String(10_000 - facts + from + i).padStart(5, '0')}`,
+        key: 'k',
+        value: 'a fact',
+        at: '2026-01-01T00:00:00Z',
+        by: 'b',
+      },
     }));
     await threads.patch(thread_id, { ops });
   }

@@ -29,6 +29,8 @@ export default {
 async function freshHeader({ threads, house }: ThreadStore, id: string, round: number): Promise<number> {
   await timedPatch(threads, id, Math.abs(round));
   await house.settle();
+  // The files of the change are written; a moment for the memory that took, which is not the header's either.
+  await new Promise((resolve) => setTimeout(resolve, 5));
   const started = performance.now();
   await threads.header(id);
   return performance.now() - started;
