@@ -1,0 +1,37 @@
+import assert from 'node:assert/strict';
+import { existsSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { repairThreads } from '../../src/app/repair-threads.ts';
+import { mirrored, openLocal, temporaryHome } from './local-store.ts';
+import { text } from './open-threads.ts';
+
+test('a repair makes the files and the search of every thread anew from the logs', async (t) => {
+  const home = temporaryHome(t);
+  await using store = await openLocal(home);
+  const made: { thread: string; ref: string }[] = [];
+  for (const name of ['one', 'two']) {
+    const { thread_id: thread } = await store.threads.create({ name });
+    const { ref } = await store.threads.putArtifact(thread, { body: text(`The words of ${name}.`), name });
+    made.push({ thread, ref });
+  }
+  await (await store.house.threads()).settle();
+  for (const { thread, ref } of made) {
+    writeFileSync(join(home, 'threads', thread, 'events.log'), '{"id":"1"}\n{"id":"2"}\n');
+    rmSync(join(home, 'threads', thread, 'state.json'));
+    await store.house.ground.engine.index.remove(`ten.local/artifacts/${thread}/${ref}`);
+    assert.deepEqual((await store.threads.search(thread, 'words')).hits, []);
+  }
+  assert.deepEqual(await repairThreads(home, store.house), { threads: 2, artifacts: 2, missing: [] });
+  for (const { thread, ref } of made) {
+    const files = mirrored(home, thread);
+    assert.deepEqual(files.state, await store.threads.state(thread));
+    assert.deepEqual(files.events, (await store.threads.events(thread)).events);
+    assert.equal((await store.threads.search(thread, 'words')).hits[0]?.ref, ref);
+  }
+  const [{ thread, ref }] = made as [{ thread: string; ref: string }];
+  const content = join(home, 'threads', thread, 'artifacts', `${ref}.txt`);
+  assert.ok(existsSync(content));
+  rmSync(content);
+  assert.deepEqual((await repairThreads(home, store.house)).missing, [`${thread}/${ref}`]);
+});
