@@ -231,19 +231,38 @@ test('a relay that goes away and comes back: the subscription tells of it, resum
 
 test('a consumer that is far behind holds a bounded number of messages, and gets them all', async () => {
   await using server = await startTestServer();
-  const client = new ContextRelay({ baseUrl: server.url });
-  const count = 5000;
-  for (let i = 0; i < count; i++) await server.relay.channels.publish('c', i);
-  const got: unknown[] = [];
-  for await (const { msg } of client.subscribe('c', { since: 'all' })) {
-    got.push(msg);
-    if (got.length === 10) await new Promise((resolve) => setTimeout(resolve, 200));
-    if (got.length === count) break;
+  const Platform = globalThis.WebSocket;
+  let opened = 0;
+  let dropped = () => {};
+  const firstDropped = new Promise<void>((resolve) => {
+    dropped = resolve;
+  });
+  globalThis.WebSocket = class extends Platform {
+    constructor(url: string | URL) {
+      super(url);
+      opened++;
+      this.addEventListener('close', () => dropped());
+    }
+  };
+  try {
+    const client = new ContextRelay({ baseUrl: server.url });
+    const count = 5000;
+    for (let i = 0; i < count; i++) await server.relay.channels.publish('c', i);
+    const got: unknown[] = [];
+    for await (const { msg } of client.subscribe('c', { since: 'all' })) {
+      got.push(msg);
+      // It takes no more until the connection has been given up.
+      if (got.length === 10) await firstDropped;
+      if (got.length === count) break;
+    }
+    assert.deepEqual(
+      got,
+      Array.from({ length: count }, (_, i) => i),
+    );
+    assert.ok(opened > 1, 'it was opened again');
+  } finally {
+    globalThis.WebSocket = Platform;
   }
-  assert.deepEqual(
-    got,
-    Array.from({ length: count }, (_, i) => i),
-  );
 });
 
 test('a gap is marked on the message behind it', async () => {
