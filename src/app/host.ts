@@ -31,6 +31,14 @@ export function makeHost(globals: Globals, env: Environment): Host {
     openClient: async (o) => (await import('./open-relay.ts')).openRelay(config(), o),
     openScratch: async () => (await import('./scratch.ts')).openScratch(config()),
     openStore: async () => (await import('./open-house.ts')).openStore(config()),
+    initHome: async () => (await import('./init-home.ts')).initHome(config().home),
+    threadMemory: async () => {
+      const { home, remote } = config();
+      return (await import('./thread-memory.ts')).openThreadMemory(home, remote);
+    },
+    async *readLegacy(dir) {
+      yield* (await import('./legacy-import.ts')).readLegacy(dir);
+    },
     keyring: async () => (await import('./keyring.ts')).openKeyring(config().home),
     countTokens: async (text) => (await import('./token-counter.ts')).ownTokenCounter.count(text),
     backup: async (target) => (await import('./keep-safe.ts')).backup(config(), target),
@@ -40,6 +48,7 @@ export function makeHost(globals: Globals, env: Environment): Host {
     peekInbox: async (agent, o) => (await import('./peek-inbox.ts')).peekInbox(config(), agent, o),
     installer: async () => (await import('./install/open-installer.ts')).openInstaller(env, host.home),
     serveMcp: async (o) => (await import('./mcp-stdio.ts')).serveMcp(host, o),
+    repair: async () => (await import('./repair-threads.ts')).repairStore(config()),
     async *diagnose() {
       yield* (await import('./doctor.ts')).diagnose(host, config);
       const { installSettings } = await import('./install/open-installer.ts');

@@ -4,13 +4,21 @@ import type { House } from '../domain/house.ts';
 import type { ThreadHouse } from '../domain/threads/thread-house.ts';
 import type { Artifact } from '../domain/threads/types.ts';
 import type { BlobBody } from '../kernel/blobs.ts';
+import type { Config } from './config.ts';
 import { Mirror } from './mirror.ts';
+import { openHouse } from './open-house.ts';
 
 export interface Repaired {
   readonly threads: number;
   readonly artifacts: number;
   /** Contents that are gone from the store, by thread and ref. */
   readonly missing: readonly string[];
+}
+
+/** Repairs the threads of a home. */
+export async function repairStore(config: Config): Promise<Repaired> {
+  await using opened = await openHouse(config, 'cli');
+  return await repairThreads(config.home, opened.house);
 }
 
 /** Makes everything that is derived from the logs of threads anew: their files and what a search looks through. */

@@ -55,7 +55,9 @@ export function commandHelp(path: readonly string[], command: Command, { style, 
   lines.push('', style.bold('Examples'));
   for (const [line, what] of command.examples)
     lines.push(`  ${style.cyan(line)}`, `      ${style.dim(what)}`);
-  lines.push('', style.dim('--json, --home DIR and --url URL work everywhere; see relay --help.'));
+  // Where --json is for what goes in, the other name of it asks for what comes out.
+  const json = flags.json ? '--output json' : '--json';
+  lines.push('', style.dim(`${json}, --home DIR and --url URL work everywhere; see relay --help.`));
   return lines.join('\n');
 }
 

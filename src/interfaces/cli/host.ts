@@ -18,6 +18,19 @@ export interface Host {
   openScratch(): Promise<OpenClient>;
   /** Housekeeping of the local store. */
   openStore(): Promise<LocalStore>;
+  /** Makes the home and its configuration file where they are missing; what is there stays as it is. */
+  initHome(): Promise<{ readonly config: string; readonly written: boolean }>;
+  /** The thread that commands are about where none is named. */
+  threadMemory(): Promise<ThreadMemory>;
+  /** The threads in the folder of a Go relay, which is read and never changed. */
+  readLegacy(dir: string): AsyncIterable<LegacyThread>;
+  /** Makes what is derived from the logs of threads anew: their files, and what a search looks through. */
+  repair(): Promise<{
+    readonly threads: number;
+    readonly artifacts: number;
+    /** Contents that are gone from the store, by thread and ref. */
+    readonly missing: readonly string[];
+  }>;
   /** Counts here, in this process. */
   countTokens(text: string): Promise<TokenCount>;
   backup(target: string): Promise<void>;
@@ -89,6 +102,26 @@ export interface Keyring {
   put(channel: string, key: string): Promise<void>;
   /** Whether there was one. */
   remove(channel: string): Promise<boolean>;
+}
+
+/** Remembered for each relay apart: the local store, and every server. */
+export interface ThreadMemory {
+  get(): string | undefined;
+  set(id: string): Promise<void>;
+  /** Where it was this one. */
+  forget(id: string): Promise<void>;
+}
+
+export interface LegacyThread {
+  /** The folder it was read from. */
+  readonly path: string;
+  readonly thread_id: string;
+  readonly name: string;
+  readonly artifacts: number;
+  /** What could not be taken over as it is, in sentences. */
+  readonly notes: readonly string[];
+  /** The thread as a bundle that a relay can import. */
+  bundle(): ReadableStream<Uint8Array>;
 }
 
 export interface OpenClient extends AsyncDisposable {

@@ -16,8 +16,12 @@ export interface PayloadSource {
 const CHUNK_BYTES = 64 * 1024;
 
 /** From a file, or from standard input for `-` or when nothing is named and something is piped in. */
-export async function openPayload(io: Io, name: string | undefined): Promise<PayloadSource> {
-  if (name !== undefined && name !== '-') return fromFile(io, name);
+export async function openPayload(
+  io: Io,
+  name: string | undefined,
+  o: { limit?: number } = {},
+): Promise<PayloadSource> {
+  if (name !== undefined && name !== '-') return fromFile(io, name, o.limit ?? PAYLOAD_BYTES);
   if (name === undefined && io.stdin.isTTY) {
     throw new RelayError('bad_usage', {
       what: 'There is nothing to push: no file was named and nothing is piped in.',
@@ -28,7 +32,7 @@ export async function openPayload(io: Io, name: string | undefined): Promise<Pay
   return { body: streamOf(io.stdin.stream), label: 'standard input' };
 }
 
-async function fromFile(io: Io, name: string): Promise<PayloadSource> {
+async function fromFile(io: Io, name: string, limit: number): Promise<PayloadSource> {
   const path = resolve(io.cwd, name);
   let file: FileHandle;
   try {
@@ -41,13 +45,13 @@ async function fromFile(io: Io, name: string): Promise<PayloadSource> {
     if (stat.isDirectory()) {
       throw new RelayError('bad_usage', {
         what: `${name} is a folder.`,
-        hint: `Push it as one file: tar cz ${name} | relay push`,
+        hint: `Pack it into one file first: tar cz ${name} | relay push`,
       });
     }
     if (!stat.isFile()) return { body: fileStream(file, null), label: basename(path) };
     const { size } = stat;
-    if (size > PAYLOAD_BYTES) {
-      throw new RelayError('too_large', { what: `${name}, with its ${bytes(size)},`, limit: PAYLOAD_BYTES });
+    if (size > limit) {
+      throw new RelayError('too_large', { what: `${name}, with its ${bytes(size)},`, limit });
     }
     if (size > INLINE_BLOB_BYTES) return { body: fileStream(file, size), size, label: basename(path) };
     const body = await file.readFile();

@@ -4,11 +4,23 @@ import type { Check } from '../host.ts';
 export default defineCommand({
   summary: 'Check that everything works, and say what to do where not',
   details: 'Every line is something that was really tried. Ends with 1 when anything is wrong.',
+  flags: {
+    repair: {
+      type: 'boolean',
+      help: 'write the files of threads anew from their logs, and what a search needs',
+    },
+  },
   examples: [
     ['relay doctor', 'look at Node, the store, the disk and the server'],
     ['relay doctor --url https://relay.example', 'look at a server elsewhere'],
+    ['relay doctor --repair', 'write state.json and events.log of every thread anew, then look'],
   ],
-  async run({ io, host }) {
+  async run({ io, host, flags }) {
+    if (flags.repair) {
+      const { threads, artifacts, missing } = await host.repair();
+      io.note(`Made the files of ${threads} threads with ${artifacts} artifacts anew.`);
+      for (const gone of missing) io.warn(`The content of ${gone} is gone from the store.`);
+    }
     const checks: Check[] = [];
     const { style } = io;
     const mark = {
