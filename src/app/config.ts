@@ -4,6 +4,8 @@ import { RelayError } from '../base/errors.ts';
 import { isJsonObject } from '../base/json.ts';
 import { CHANNEL_MESSAGES, CHANNEL_RETENTION_MS, LEASE_MS } from '../base/limits.ts';
 import { findHome } from './home.ts';
+import { atLeast, list, type Option, oneOf, port, text, url, yesOrNo } from './option-readers.ts';
+import { SERVER_OPTIONS, type ServerConfig, serverConfig } from './server-options.ts';
 
 export type Environment = { readonly [name: string]: string | undefined };
 
@@ -72,15 +74,8 @@ export const OPTIONS = {
     read: atLeast(1),
     help: 'seconds that a member of a group has for a message before another gets it',
   },
+  ...SERVER_OPTIONS,
 } as const satisfies { [key: string]: Option };
-
-interface Option {
-  readonly env: string | null;
-  readonly default: unknown;
-  /** The value, or throws a sentence that says what it must be. */
-  read(value: unknown): unknown;
-  readonly help: string;
-}
 
 export interface Config {
   readonly home: string;
@@ -101,6 +96,8 @@ export interface Config {
   readonly httpFetch: boolean;
   /** Files of plugins. */
   readonly capabilities: readonly string[];
+  /** Keys, plans, limits and what else a server on a network needs. */
+  readonly server: ServerConfig;
   /** The server to talk to instead of the local store. */
   readonly remote: string | null;
   readonly apiKey: string | null;
@@ -155,6 +152,7 @@ export function loadConfig(env: Environment, flags: { home?: string; url?: strin
     },
     httpFetch: option('http_fetch'),
     capabilities: option('capabilities'),
+    server: serverConfig(option),
     remote: remoteUrl(flags.url, env.CONTEXTRELAY_URL),
     apiKey: env.CONTEXTRELAY_API_KEY || null,
     logFile: env.RELAY_LOG_FILE || null,
@@ -197,55 +195,4 @@ function remoteUrl(flag: string | undefined, variable: string | undefined): stri
       hint: 'For example: http://127.0.0.1:7474',
     });
   }
-}
-
-function text(value: unknown): string {
-  if (typeof value === 'string' && value !== '') return value;
-  throw new Error(`it must be a text, not ${JSON.stringify(value)}.`);
-}
-
-function port(value: unknown): number {
-  const number = typeof value === 'string' && /^\d+$/.test(value) ? Number(value) : value;
-  if (typeof number === 'number' && Number.isInteger(number) && number >= 0 && number <= 65_535)
-    return number;
-  throw new Error(`it must be a number from 0 to 65535, not ${JSON.stringify(value)}.`);
-}
-
-function url(value: unknown): string {
-  const parsed = typeof value === 'string' && URL.canParse(value) ? new URL(value) : null;
-  if (parsed === null || !/^https?:$/.test(parsed.protocol)) {
-    throw new Error(`it must be an http:// or https:// address, not ${JSON.stringify(value)}.`);
-  }
-  if (parsed.search || parsed.hash || parsed.username) {
-    throw new Error('it must be the address alone, without ?, # or a user name.');
-  }
-  return parsed.origin + parsed.pathname.replace(/\/+$/, '');
-}
-
-function atLeast(least: number): (value: unknown) => number {
-  return (value) => {
-    const number = typeof value === 'string' && /^\d+$/.test(value) ? Number(value) : value;
-    if (typeof number === 'number' && Number.isSafeInteger(number) && number >= least) return number;
-    throw new Error(`it must be a whole number from ${least} up, not ${JSON.stringify(value)}.`);
-  };
-}
-
-function oneOf<const T extends string>(...words: T[]): (value: unknown) => T {
-  return (value) => {
-    if (words.includes(value as T)) return value as T;
-    throw new Error(
-      `it must be ${words.map((word) => `"${word}"`).join(' or ')}, not ${JSON.stringify(value)}.`,
-    );
-  };
-}
-
-function yesOrNo(value: unknown): boolean {
-  if (value === true || value === 'true' || value === '1') return true;
-  if (value === false || value === 'false' || value === '0') return false;
-  throw new Error(`it must be true or false, not ${JSON.stringify(value)}.`);
-}
-
-function list(value: unknown): readonly string[] {
-  if (Array.isArray(value) && value.every((item) => typeof item === 'string' && item !== '')) return value;
-  throw new Error(`it must be a list of texts, not ${JSON.stringify(value)}.`);
 }

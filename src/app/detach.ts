@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { closeSync, openSync, readFileSync, renameSync, statSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { RelayError } from '../base/errors.ts';
 import type { ServeOptions } from '../interfaces/cli/host.ts';
 import { type Config, detachedEnvironment, type Environment } from './config.ts';
@@ -28,6 +28,11 @@ export async function detachServer(config: Config, env: Environment, o: ServeOpt
     '--port',
     String(o.port),
     ...(o.open ? ['--open'] : []),
+    ...(o.auth ? ['--auth'] : []),
+    ...(o.publicUrl ? ['--public-url', o.publicUrl] : []),
+    ...(o.tlsCert ? ['--tls-cert', resolve(o.tlsCert)] : []),
+    ...(o.tlsKey ? ['--tls-key', resolve(o.tlsKey)] : []),
+    ...(o.trustProxy ?? []).flatMap((proxy) => ['--trust-proxy', proxy]),
   ];
   const child = spawn(process.execPath, [...process.execArgv, entry, ...words], {
     detached: true,
@@ -50,7 +55,7 @@ export async function detachServer(config: Config, env: Environment, o: ServeOpt
       child.unref();
       return record!;
     }
-    await new Promise((resolve) => setTimeout(resolve, 25));
+    await new Promise((done) => setTimeout(done, 25));
   }
   child.unref();
   if (exited === null) child.kill('SIGTERM');

@@ -1,12 +1,14 @@
 import { type Context, Hono } from 'hono';
 import { RelayError } from '../base/errors.ts';
-import type { Caller } from '../domain/caller.ts';
-import type { House } from '../domain/house.ts';
+import { ANONYMOUS, type Caller, requireScope } from '../domain/caller.ts';
 import type { Relay } from '../domain/relay.ts';
-import type { HttpApp } from '../interfaces/http/app.ts';
-import { browserGuard } from '../interfaces/http/browser-guard.ts';
+import type { Beside } from '../interfaces/http/app.ts';
+import { baseOf, callerOf } from '../interfaces/http/callers.ts';
 import type { HttpDeps } from '../interfaces/http/deps.ts';
 import { failureResponse } from '../interfaces/http/failures.ts';
+import { notesOf } from '../interfaces/http/request-notes.ts';
+import { OPERATIONS } from '../operations/operations.ts';
+import { scopedRelay } from './scoped-relay.ts';
 
 /** Adds a protocol of its own to the port. `enter` says who sent a request; it throws `unauthorized`. */
 export type Mount = (app: Hono, enter: Enter) => void;
@@ -15,6 +17,7 @@ export type Enter = (c: Context) => Promise<Entered>;
 
 export interface Entered {
   readonly caller: Caller;
+  /** What the caller's key may not do, it refuses. */
   readonly relay: Relay;
   /** What pointers begin with, as whoever sent the request can reach them. */
   readonly base: string;
@@ -23,37 +26,27 @@ export interface Entered {
 /** Where the other protocols live. Everything else goes to the routes of the table without a detour. */
 const OURS = /^https?:\/\/[^/]+\/(?:mcp|a2a|\.well-known\/agent-card\.json)(?:[/?]|$)/;
 
-export function withMounts(app: HttpApp, deps: HttpDeps, mounts: readonly Mount[]): HttpApp {
+export function mountBeside(deps: HttpDeps, mounts: readonly Mount[]): Beside {
   const others = new Hono({ strict: false });
   const enter = entrance(deps);
   for (const mount of mounts) mount(others, enter);
   others.notFound((c) => {
     const { method, path } = c.req;
-    return failureResponse(new RelayError('no_route', { method, path: path.slice(0, 200) }), c.req.raw, deps);
+    const error = new RelayError('no_route', { method, path: path.slice(0, 200) });
+    return failureResponse(error, c.req.raw, deps, notesOf(c));
   });
-  others.onError((error, c) => failureResponse(error, c.req.raw, deps));
-  const guard = browserGuard(deps);
-  return {
-    fetch(request) {
-      if (!OURS.test(request.url)) return app.fetch(request);
-      try {
-        guard(request);
-      } catch (error) {
-        return failureResponse(error, request, deps);
-      }
-      return others.fetch(request);
-    },
-  };
+  others.onError((error, c) => failureResponse(error, c.req.raw, deps, notesOf(c)));
+  return { takes: (url) => OURS.test(url), fetch: (request, env) => others.fetch(request, env) };
 }
 
-function entrance(deps: {
-  house: House;
-  publicUrl: string | null;
-  authenticate: HttpDeps['authenticate'];
-}): Enter {
+function entrance(deps: HttpDeps): Enter {
   return async (c) => {
-    const base = deps.publicUrl ?? new URL(c.req.url).origin;
-    const caller = await deps.authenticate(c.req.raw);
-    return { caller, base, relay: deps.house.relay(caller, base) };
+    const notes = notesOf(c);
+    if (notes) notes.operation = { name: c.req.path.split('/')[1] ?? 'other' };
+    const base = baseOf(deps, c);
+    const caller = await callerOf(deps, c);
+    if (caller === ANONYMOUS) throw new RelayError('unauthorized');
+    if (c.req.path.startsWith('/a2a')) requireScope(caller, 'tasks');
+    return { caller, base, relay: scopedRelay(deps.house.relay(caller, base), caller, OPERATIONS) };
   };
 }

@@ -24,14 +24,21 @@ export async function openStore(config: Config): Promise<LocalStore> {
 }
 
 /** The domain on the store of a home, with everything it needs; closes all of it when disposed. */
-export async function openHouse(config: Config, role: 'server' | 'cli'): Promise<OpenHouse> {
+export async function openHouse(
+  config: Config,
+  role: 'server' | 'cli',
+  auth: 'open' | 'keys' = config.server.auth ?? 'open',
+): Promise<OpenHouse> {
   const engine = await openEngine(config, role);
   const thread = role === 'server' ? new ThreadTokenCounter() : null;
   const tokens: TokenCounter = thread ?? ownTokenCounter;
   const capabilities = async () => (await import('./load-capabilities.ts')).loadCapabilities(config);
+  const { channels } = config;
+  const { plans, defaultPlan } = config.server;
+  const onThreads = (threads: ThreadHouse) => keepLegible(config.home, threads);
   const house = new House(
     { engine, env: systemEnv, tokens, capabilities },
-    { channels: config.channels, onThreads: (threads) => keepLegible(config.home, threads) },
+    { channels, auth, plans, defaultPlan, onThreads },
   );
   if (hasStale(config.home)) house.background.run(() => house.threads());
   return {

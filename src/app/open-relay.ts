@@ -27,8 +27,10 @@ function overHttp(config: Config, remote: string, o: ClientOptions): OpenClient 
 }
 
 async function onStore(config: Config): Promise<OpenClient> {
-  const { house, ...open } = await openHouse(config, 'cli');
-  const served = runningServer(config.home)?.url;
+  const server = runningServer(config.home);
+  const served = server?.url;
+  // What a command pushes is as visible as what is pushed through the server beside it.
+  const { house, ...open } = await openHouse(config, 'cli', config.server.auth ?? server?.auth ?? 'open');
   const base = config.publicUrlChosen ? config.publicUrl : (served ?? config.publicUrl);
   const relay = house.relay(LOCAL_CALLER, base);
   const client = new ContextRelay({

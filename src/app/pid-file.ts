@@ -11,6 +11,8 @@ export interface ServerRecord {
   readonly started_at: string;
   /** Where its output goes; null when it runs at a terminal. */
   readonly log: string | null;
+  /** Whether it asks for keys. */
+  readonly auth?: 'open' | 'keys';
   /** Tells the process from a later one with the same number; null where the system cannot say. */
   readonly birth: string | null;
 }

@@ -1,7 +1,8 @@
 import { RelayError } from '../base/errors.ts';
+import type { CreatedKey } from '../domain/keys/types.ts';
 import type { PortTaken, ServeOptions, ServerControl, Serving } from '../interfaces/cli/host.ts';
 import type { Config, Environment } from './config.ts';
-import { isLoopbackHost, ownHosts } from './own-hosts.ts';
+import { isLoopbackHost } from './own-hosts.ts';
 import {
   claimServer,
   isAlive,
@@ -23,9 +24,10 @@ export function serverControl(config: Config, env: Environment): ServerControl {
     defaults: { host: config.host, port: config.port },
     running: () => runningServer(home),
     leftBehind: () => (runningServer(home) === null ? readServerRecord(home) : null),
+    asksForKeys: (o) => authOf(config, o) === 'keys',
+    firstKey: () => firstKey(config),
     serve: (o) => serve(config, o),
     detach: async (o) => {
-      refuseUnmeant(o);
       return (await import('./detach.ts')).detachServer(config, env, o);
     },
     stop: (server, o) => stop(home, server as ServerRecord, o.force),
@@ -35,31 +37,25 @@ export function serverControl(config: Config, env: Environment): ServerControl {
 }
 
 async function serve(config: Config, o: ServeOptions): Promise<Serving> {
-  refuseUnmeant(o);
-  const [{ startServer }, { openHouse }, { logEvent }] = await Promise.all([
+  const [{ startServer }, { openHouse }, { networkOptions }] = await Promise.all([
     import('./serve.ts'),
     import('./open-house.ts'),
-    import('./server-log.ts'),
+    import('./network-options.ts'),
   ]);
-  const house = await openHouse(config, 'server');
+  const auth = authOf(config, o);
+  const network = networkOptions(config, o, auth);
+  const house = await openHouse(config, 'server', auth);
+  const stopMetering = network.meter(house.house);
   const version = packageVersion();
-  const publicUrl = config.publicUrlChosen ? config.publicUrl : null;
-  const allowedHosts = [...config.allowedHosts, ...ownHosts(o.host)];
   try {
-    const server = await startServer({
-      ...o,
-      house: house.house,
-      version,
-      publicUrl,
-      allowedHosts,
-      log: logEvent,
-    });
+    const server = await startServer({ ...network.server, house: house.house, version });
     const other = claimServer(config.home, {
       pid: process.pid,
       url: server.url,
       version,
       started_at: new Date().toISOString(),
       log: config.logFile,
+      auth,
     });
     if (other !== null) {
       await server.stop();
@@ -78,6 +74,8 @@ async function serve(config: Config, o: ServeOptions): Promise<Serving> {
       await server.stop();
       releaseServer(config.home, process.pid);
       await house[Symbol.asyncDispose]();
+      await stopMetering();
+      network.flush();
     };
     return { url: server.url, stopped, stop: () => void end().then(tellStopped, tellFailed) };
   } catch (error) {
@@ -86,12 +84,17 @@ async function serve(config: Config, o: ServeOptions): Promise<Serving> {
   }
 }
 
-function refuseUnmeant({ host, open }: ServeOptions): void {
-  if (isLoopbackHost(host) || open) return;
-  throw new RelayError('forbidden', {
-    what: `On ${host} everyone who can reach this machine could read and write, for there are no keys.`,
-    hint: `If that is what you want: relay up --host ${host} --open`,
-  });
+/** Open on loopback, keys everywhere else, unless somebody said what they want. */
+function authOf(config: Config, o: ServeOptions): 'open' | 'keys' {
+  if (o.auth) return 'keys';
+  if (o.open) return 'open';
+  return config.server.auth ?? (isLoopbackHost(o.host) ? 'open' : 'keys');
+}
+
+async function firstKey(config: Config): Promise<CreatedKey | null> {
+  const { openHouse } = await import('./open-house.ts');
+  await using open = await openHouse(config, 'cli', 'keys');
+  return await open.house.keys.createFirst();
 }
 
 function listenError(error: unknown, { host, port }: ServeOptions): unknown {

@@ -10,7 +10,8 @@ const DAY = 24 * HOUR;
 export const PAYLOAD_BYTES = 25 * MiB;
 
 /** What may be stored for one payload: Fernet's base64 makes 4 bytes of 3, and adds a short header. */
-export const STORED_BYTES = Math.ceil((PAYLOAD_BYTES * 4) / 3) + KiB;
+export const storedBytes = (payloadBytes: number) => Math.ceil((payloadBytes * 4) / 3) + KiB;
+export const STORED_BYTES = storedBytes(PAYLOAD_BYTES);
 
 /** A JSON push may escape every byte as `\u00XX`: six on the wire for one stored; the rest is for the other fields. */
 export const PUSH_WIRE_BYTES = STORED_BYTES * 6 + 256 * KiB;
@@ -270,3 +271,25 @@ export const A2A_WEBHOOKS = 10;
 /** What one list looks through, newest first. */
 export const A2A_TASKS_LISTED = 1_000;
 export const WEBHOOK_TIME_MS = 10 * SECOND;
+
+/** A revoked key stays on the list this long, for whoever looks into what happened. */
+export const KEY_REMEMBERED_MS = 30 * DAY;
+/** Beyond ten years a key is one without an end. */
+export const KEY_TTL_MAX_MS = 3650 * DAY;
+/** After a rotation, programs get at most so long to take up the new key. */
+export const KEY_GRACE_MAX_MS = 30 * DAY;
+/** How often the keys of open sockets and streams are looked up again. */
+export const KEY_CHECK_MS = 2 * SECOND;
+/** When a key was last used is written at most so often. */
+export const KEY_USE_WRITE_MS = 60 * SECOND;
+/** Keys whose last use waits to be written; beyond it, it is left out rather than memory used up. */
+export const KEY_USE_WAITING = 10_000;
+/** For the plan of whoever runs the relay; a list of more is no longer looked through. */
+export const KEYS_MAX = 1_000;
+
+/** Usage is kept for a year and a month, to compare a month with the same one of last year. */
+export const USAGE_KEPT_MS = 400 * DAY;
+/** Statistics are written behind: this long after the first thing worth counting. */
+export const USAGE_WRITE_MS = 5 * SECOND;
+/** Figures that wait to be written; beyond it, they are left out rather than memory used up. */
+export const USAGE_WAITING = 10_000;

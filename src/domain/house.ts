@@ -5,14 +5,22 @@ import { Channels } from './channels/channels.ts';
 import { type ChannelSettings, DEFAULT_CHANNEL_SETTINGS } from './channels/settings.ts';
 import type { Ground } from './ground.ts';
 import { Inboxes } from './inbox/inboxes.ts';
+import { Keys } from './keys/keys.ts';
+import { OPEN_ALLOWANCE } from './pointers/allowance.ts';
 import { PointerLookup } from './pointers/lookup.ts';
 import { Pointers } from './pointers/pointers.ts';
 import { Receipts } from './receipts/receipts.ts';
 import type { Relay } from './relay.ts';
 import { bindRelay } from './relay-binding.ts';
 import type { ThreadHouse } from './threads/thread-house.ts';
+import { type PlanOptions, Plans } from './usage/plans.ts';
+import { Quota } from './usage/quota.ts';
+import { Statistics } from './usage/statistics.ts';
+import { Usage } from './usage/usage.ts';
 
-export interface HouseOptions {
+export interface HouseOptions extends PlanOptions {
+  /** `keys`: what is pushed is the tenant's own and counts against its plan. `open` unless told. */
+  readonly auth?: 'open' | 'keys';
   /** Told of the part for threads when it is first used, before anything is done with it. */
   readonly onThreads?: (threads: ThreadHouse) => Promise<void>;
   readonly channels?: Partial<ChannelSettings>;
@@ -25,6 +33,9 @@ export class House {
   readonly channels: Channels;
   readonly inboxes: Inboxes;
   readonly receipts: Receipts;
+  readonly keys: Keys;
+  readonly plans: Plans;
+  readonly usage: Usage;
   readonly background = new Background();
   readonly #onThreads: HouseOptions['onThreads'];
   #threads: Promise<ThreadHouse> | null = null;
@@ -39,7 +50,13 @@ export class House {
     this.channels = new Channels(ground, settings, lookup, (caller, at) =>
       background.run(() => this.#acked(caller, at)),
     );
-    this.pointers = new Pointers(ground, this.channels, this.receipts);
+    this.plans = new Plans(ground, o);
+    this.keys = new Keys(ground, this.plans);
+    const statistics = new Statistics(ground);
+    const quota = new Quota(ground, this.plans, statistics);
+    this.usage = new Usage(ground, this.plans, quota, statistics);
+    const allowance = o.auth === 'keys' ? quota : OPEN_ALLOWANCE;
+    this.pointers = new Pointers(ground, this.channels, this.receipts, allowance);
     const { channels, receipts } = this;
     this.inboxes = new Inboxes({ ground, channels, receipts, background });
   }
@@ -70,6 +87,7 @@ export class House {
   async tidy(tenants: Iterable<string> = []): Promise<Swept> {
     await this.receipts.tidy();
     await this.channels.tidy(tenants);
+    await this.keys.use.flush();
     return this.ground.engine.sweep();
   }
 
@@ -79,6 +97,8 @@ export class House {
     await this.background.settle();
     await this.channels.close();
     await this.receipts.flush();
+    await this.usage.statistics.flush();
+    await this.keys.use.flush({ all: true });
   }
 
   /** After work was acknowledged: the receipt, and an end to keeping its pointer longer than was asked for. */

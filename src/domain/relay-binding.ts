@@ -1,10 +1,12 @@
 import { pointerUrl } from '../base/pointer-url.ts';
-import type { Caller } from './caller.ts';
+import { type Caller, mayUseChannel, requireChannel } from './caller.ts';
 import type { Channels } from './channels/channels.ts';
 import type { ChannelsApi } from './channels/types.ts';
 import type { House } from './house.ts';
 import type { Inboxes } from './inbox/inboxes.ts';
 import type { InboxApi } from './inbox/types.ts';
+import type { Keys } from './keys/keys.ts';
+import type { KeysApi } from './keys/types.ts';
 import { checkChannelName, checkGroupName } from './names.ts';
 import type { Pointers } from './pointers/pointers.ts';
 import type { PointersApi } from './pointers/types.ts';
@@ -20,6 +22,8 @@ export function bindRelay(house: House, caller: Caller, base: string): Relay {
     receipts: { get: (id) => house.receipts.get(caller, id, base) },
     threads: lazyThreads(() => house.threads(), caller),
     capabilities: lazyCapabilities(() => house.threads(), caller),
+    keys: bindKeys(house.keys, caller),
+    usage: { get: (o) => house.usage.get(caller, o) },
     // The store belongs to whoever opened it, not to one caller's view of it.
     [Symbol.asyncDispose]: async () => {},
   };
@@ -39,30 +43,50 @@ function bindPointers(pointers: Pointers, caller: Caller, base: string): Pointer
   };
 }
 
+function bindKeys(keys: Keys, caller: Caller): KeysApi {
+  return {
+    create: (input) => keys.create(caller, input),
+    list: (o) => keys.list(caller, o),
+    revoke: (id, o) => keys.revoke(caller, id, o),
+    rotate: (id, o) => keys.rotate(caller, id, o),
+  };
+}
+
 function bindChannels(channels: Channels, caller: Caller, base: string): ChannelsApi {
   const { groups } = channels;
+  const on = (name: string): string => allowedChannel(caller, name);
   return {
-    list: (o) => channels.list(caller, o),
-    inspect: (name) => channels.inspect(caller, name),
-    position: (name) => channels.position(caller, name),
-    publish: (name, msg, o) => channels.publish(caller, name, msg, o),
-    subscribe: (name, o = {}) => channels.subscribe(caller, name, o, base),
-    ack: async (name, group, claim) =>
-      groups.ack(caller, checkChannelName(name), checkGroupName(group), claim),
-    nack: async (name, group, claim) =>
-      groups.nack(caller, checkChannelName(name), checkGroupName(group), claim),
-    extend: async (name, group, claim) =>
-      groups.extend(caller, checkChannelName(name), checkGroupName(group), claim),
-    removeGroup: async (name, group) => groups.remove(caller, checkChannelName(name), checkGroupName(group)),
+    list: async (o) => {
+      const page = await channels.list(caller, o);
+      return { ...page, channels: page.channels.filter(({ name }) => mayUseChannel(caller, name)) };
+    },
+    inspect: async (name) => channels.inspect(caller, on(name)),
+    position: async (name) => channels.position(caller, on(name)),
+    publish: async (name, msg, o) => channels.publish(caller, on(name), msg, o),
+    subscribe: (name, o = {}) => channels.subscribe(caller, on(name), o, base),
+    ack: async (name, group, claim) => groups.ack(caller, on(name), checkGroupName(group), claim),
+    nack: async (name, group, claim) => groups.nack(caller, on(name), checkGroupName(group), claim),
+    extend: async (name, group, claim) => groups.extend(caller, on(name), checkGroupName(group), claim),
+    removeGroup: async (name, group) => groups.remove(caller, on(name), checkGroupName(group)),
     ticket: () => channels.tickets.issue(caller),
   };
 }
 
 function bindInbox(inboxes: Inboxes, caller: Caller, base: string): InboxApi {
   return {
-    follow: (agent, channel, o) => inboxes.follow(caller, agent, channel, o),
-    unfollow: (agent, channel) => inboxes.unfollow(caller, agent, channel),
+    follow: async (agent, channel, o) => inboxes.follow(caller, agent, allowedChannel(caller, channel), o),
+    unfollow: async (agent, channel) => inboxes.unfollow(caller, agent, allowedChannel(caller, channel)),
     read: (agent, o = {}) => inboxes.read(caller, agent, o, base),
-    markRead: (agent, cursors) => inboxes.markRead(caller, agent, cursors),
+    markRead: async (agent, cursors) => {
+      for (const channel of Object.keys(cursors)) allowedChannel(caller, channel);
+      return inboxes.markRead(caller, agent, cursors);
+    },
   };
+}
+
+/** A name that is one, and that the caller's key is not kept from. */
+function allowedChannel(caller: Caller, name: string): string {
+  const channel = checkChannelName(name);
+  requireChannel(caller, channel);
+  return channel;
 }

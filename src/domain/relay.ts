@@ -1,9 +1,11 @@
 import type { ChannelsApi } from './channels/types.ts';
 import type { InboxApi } from './inbox/types.ts';
+import type { KeysApi } from './keys/types.ts';
 import type { PointersApi } from './pointers/types.ts';
 import type { ReceiptsApi } from './receipts/types.ts';
 import type { ThreadsApi } from './threads/api.ts';
 import type { CapabilitiesApi } from './threads/capabilities/api.ts';
+import type { UsageApi } from './usage/types.ts';
 
 /**
  * The whole API as one interface, seen by one caller. The embedded relay implements it over an engine, the SDK over
@@ -16,4 +18,6 @@ export interface Relay extends AsyncDisposable {
   readonly receipts: ReceiptsApi;
   readonly threads: ThreadsApi;
   readonly capabilities: CapabilitiesApi;
+  readonly keys: KeysApi;
+  readonly usage: UsageApi;
 }

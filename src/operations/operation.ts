@@ -14,6 +14,8 @@ export interface Operation<I extends z.ZodType = z.ZodType, O extends z.ZodType 
   readonly summary: string;
   /** What the key must be allowed to do; null where anyone may. */
   readonly scope: Scope | null;
+  /** What it names may be visible by its link: then it works without a key as well, and the domain decides. */
+  readonly byLink?: true;
   readonly input: I;
   readonly output: O;
   readonly http: HttpBinding;

@@ -58,6 +58,7 @@ export const pointerOperations = [
     name: 'pointers.pull',
     summary: 'Get a payload back, or only a part of it',
     scope: 'pull',
+    byLink: true,
     input: z.object({
       id: pointerId,
       raw: z.enum(['0', '1']).optional().describe('the bytes instead of the {data, metadata} envelope'),
@@ -72,6 +73,7 @@ export const pointerOperations = [
     name: 'pointers.peek',
     summary: 'The metadata alone; size, expiry and tokens are in Relay-* headers',
     scope: 'pull',
+    byLink: true,
     input: z.object({ id: pointerId }),
     output: jsonObject,
     http: { method: 'GET', path: '/peek/:id', custom: true },

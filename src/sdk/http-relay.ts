@@ -7,6 +7,7 @@ import { IDEMPOTENCY_KEY_CHARS, INLINE_BLOB_BYTES, PART_CHARS, STORED_BYTES } fr
 import { decodeUtf8, encodeUtf8 } from '../base/utf8.ts';
 import type { ChannelsApi } from '../domain/channels/types.ts';
 import type { InboxApi } from '../domain/inbox/types.ts';
+import type { KeysApi } from '../domain/keys/types.ts';
 import type {
   Cost,
   Part,
@@ -21,10 +22,12 @@ import type {
 import type { ReceiptsApi } from '../domain/receipts/types.ts';
 import type { ThreadsApi } from '../domain/threads/api.ts';
 import type { CapabilitiesApi } from '../domain/threads/capabilities/api.ts';
+import type { UsageApi } from '../domain/usage/types.ts';
 import { HttpChannels } from './http-channels.ts';
 import { type HttpAnswer, type HttpCall, HttpClient, type HttpOptions } from './http-client.ts';
 import { notARelay } from './http-failure.ts';
 import { HttpInbox, HttpReceipts } from './http-inbox.ts';
+import { HttpKeys, HttpUsage } from './http-keys.ts';
 import { HttpCapabilities, HttpThreads } from './http-threads.ts';
 import type { ClientRelay } from './options.ts';
 import { decoded, describedBy, metadataOf } from './relay-headers.ts';
@@ -39,6 +42,8 @@ export class HttpRelay implements ClientRelay, AsyncDisposable {
   readonly receipts: ReceiptsApi;
   readonly threads: ThreadsApi;
   readonly capabilities: CapabilitiesApi;
+  readonly keys: KeysApi;
+  readonly usage: UsageApi;
 
   constructor(options: HttpOptions & { readonly onConnection?: (lost: Error | null) => void }) {
     const client = new HttpClient(options);
@@ -48,6 +53,8 @@ export class HttpRelay implements ClientRelay, AsyncDisposable {
     this.receipts = new HttpReceipts(client);
     this.threads = new HttpThreads(options, client);
     this.capabilities = new HttpCapabilities(client);
+    this.keys = new HttpKeys(client);
+    this.usage = new HttpUsage(client);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {}

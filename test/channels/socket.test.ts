@@ -211,13 +211,16 @@ test('web pages of other origins, and other names for this host, are refused', a
   for (const headers of [
     { Origin: 'https://evil.example' },
     { Origin: 'null' },
+    { Origin: 'http://localhost:3000' },
     { Host: 'evil.example' },
     { Host: 'rebound.example:7474' },
   ]) {
     const { status, json } = await refusal(`${server.ws}/ws/c`, headers as unknown as Record<string, string>);
     assert.deepEqual([status, json.code], [403, 'foreign_origin']);
   }
-  await using socket = await connect(`${server.ws}/ws/c`, { headers: { Origin: 'http://localhost:3000' } });
+  await using socket = await connect(`${server.ws}/ws/c`, {
+    headers: { Origin: server.ws.replace('ws:', 'http:') },
+  });
   await server.post('/channels/c', { msg: 1 });
   await socket.take(1);
 });

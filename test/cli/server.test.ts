@@ -142,12 +142,23 @@ test('a taken port is told with its owner and another port, in the foreground an
   await once(relayThere.child, 'exit');
 });
 
-test('an address that others can reach is refused unless it is meant to be open', async () => {
-  const refused = await relay(['up', '--host', '0.0.0.0', '--port', '0'], { home: first });
-  assert.equal(refused.code, 4);
-  assert.match(refused.stderr, /no keys.*\n.*--open/);
+test('an address that others can reach asks for keys, the first of which is shown once, unless it is meant to be open', async () => {
+  const guarded = await up(first, '--host', '0.0.0.0');
+  const key = /admin key +(cr_live_\w+)/.exec(guarded.said())![1]!;
+  assert.equal((await fetch(`${guarded.url}/health`)).status, 200);
+  assert.equal((await fetch(`${guarded.url}/keys`)).status, 401);
+  const headers = { Authorization: `Bearer ${key}` };
+  assert.equal((await fetch(`${guarded.url}/keys`, { headers })).status, 200);
+  guarded.child.kill('SIGTERM');
+  await once(guarded.child, 'exit');
+  const again = await up(first, '--auth');
+  assert.doesNotMatch(again.said(), /cr_live_/);
+  assert.equal((await fetch(`${again.url}/keys`, { headers })).status, 200);
+  again.child.kill('SIGTERM');
+  await once(again.child, 'exit');
   const open = await up(first, '--host', '0.0.0.0', '--open');
-  assert.equal((await fetch(`${open.url}/health`)).status, 200);
+  assert.match(open.said(), /warning Everyone who can reach 0\.0\.0\.0/);
+  assert.equal((await fetch(`${open.url}/keys`)).status, 200);
   open.child.kill('SIGTERM');
   await once(open.child, 'exit');
 });

@@ -44,6 +44,12 @@ export const REQUEST_ERRORS = {
     message: 'The monthly limit of {limit} {what} is used up ({used}); it resets at {reset}.',
     hint: 'Wait for the reset, or ask for a larger plan. Pulls still work.',
   },
+  too_many_keys: {
+    status: 402,
+    exit: 4,
+    message: 'The plan {plan} allows {limit} keys, and there are as many.',
+    hint: 'Revoke one with relay keys revoke, or ask for a larger plan.',
+  },
   forbidden: {
     status: 403,
     exit: 4,

@@ -3,7 +3,7 @@ import type { Json } from '../../base/json.ts';
 import { INBOX_CHANNELS, INBOX_MESSAGES } from '../../base/limits.ts';
 import { compareAndSet } from '../../kernel/compare-and-set.ts';
 import type { Background } from '../background.ts';
-import type { Caller } from '../caller.ts';
+import { type Caller, mayUseChannel } from '../caller.ts';
 import type { Channels } from '../channels/channels.ts';
 import type { Since } from '../channels/types.ts';
 import type { Ground } from '../ground.ts';
@@ -56,7 +56,8 @@ export class Inboxes {
   async read(caller: Caller, rawAgent: string, o: { limit?: number }, base: string): Promise<Inbox> {
     const agent = checkAgentName(rawAgent);
     const limit = checkLimit(o.limit);
-    const following = await this.#following(caller, agent);
+    const all = await this.#following(caller, agent);
+    const following = all.filter(({ channel }) => mayUseChannel(caller, channel));
     const unread = await Promise.all(following.map((each) => this.#unread(caller, each, limit, base)));
     const messages = merge(unread, limit);
     const cursors: { [channel: string]: number } = {};

@@ -1,5 +1,5 @@
 import { isRelayError, RelayError } from '../../base/errors.ts';
-import { PAYLOAD_BYTES, STORED_BYTES } from '../../base/limits.ts';
+import { PAYLOAD_BYTES, storedBytes } from '../../base/limits.ts';
 import { decodeUtf8, Utf8Check } from '../../base/utf8.ts';
 import type { BlobBody } from '../../kernel/blobs.ts';
 
@@ -10,19 +10,19 @@ export interface Intake {
   isText(): boolean;
 }
 
-export function takeIn(body: BlobBody, declaredSize?: number): Intake {
-  if (declaredSize !== undefined && declaredSize > STORED_BYTES) throw tooLarge(PAYLOAD_BYTES);
-  return body instanceof Uint8Array ? whole(body) : streamed(body);
+export function takeIn(body: BlobBody, declaredSize?: number, payloadBytes = PAYLOAD_BYTES): Intake {
+  if (declaredSize !== undefined && declaredSize > storedBytes(payloadBytes)) throw tooLarge(payloadBytes);
+  return body instanceof Uint8Array ? whole(body, payloadBytes) : streamed(body, payloadBytes);
 }
 
-function whole(bytes: Uint8Array): Intake {
+function whole(bytes: Uint8Array, payloadBytes: number): Intake {
   if (bytes.byteLength === 0) throw new RelayError('empty_payload');
-  const limit = limitFor(bytes);
+  const limit = limitFor(bytes, payloadBytes);
   if (bytes.byteLength > limit) throw tooLarge(limit);
   return { body: bytes, isText: () => decodeUtf8(bytes) !== null };
 }
 
-function streamed(source: ReadableStream<Uint8Array>): Intake {
+function streamed(source: ReadableStream<Uint8Array>, payloadBytes: number): Intake {
   const reader = source.getReader();
   const utf8 = new Utf8Check();
   const start: number[] = [];
@@ -41,7 +41,7 @@ function streamed(source: ReadableStream<Uint8Array>): Intake {
       if (start.length < FERNET_START.length)
         start.push(...value.subarray(0, FERNET_START.length - start.length));
       size += value.byteLength;
-      const limit = limitFor(start);
+      const limit = limitFor(start, payloadBytes);
       if (size > limit) {
         const error = tooLarge(limit);
         reader.cancel(error).catch(() => {});
@@ -64,8 +64,8 @@ function cutOff(error: unknown): never {
 const FERNET_START = [...'gAAAAA'].map((letter) => letter.charCodeAt(0));
 
 /** A Fernet token carries base64 of what the limit is meant for, so it may be larger by that much. */
-function limitFor(start: ArrayLike<number>): number {
-  return FERNET_START.every((byte, i) => start[i] === byte) ? STORED_BYTES : PAYLOAD_BYTES;
+function limitFor(start: ArrayLike<number>, payloadBytes: number): number {
+  return FERNET_START.every((byte, i) => start[i] === byte) ? storedBytes(payloadBytes) : payloadBytes;
 }
 
 function tooLarge(limit: number): RelayError {

@@ -1,20 +1,20 @@
 import { RelayError } from '../../base/errors.ts';
-import { sha256Hex } from '../../base/hash.ts';
 import { toHex, uuid } from '../../base/ids.ts';
 import type { Json } from '../../base/json.ts';
-import { IDEMPOTENCY_KEY_CHARS, PULL_RETRY_WINDOW_MS } from '../../base/limits.ts';
 import { takePart } from '../../base/parts/take-part.ts';
 import { readText } from '../../base/read-text.ts';
 import type { TokenCount } from '../../base/tokens.ts';
 import type { BlobBody } from '../../kernel/blobs.ts';
 import { compareAndSet } from '../../kernel/compare-and-set.ts';
-import type { Caller } from '../caller.ts';
+import { type Caller, requireChannel } from '../caller.ts';
 import type { Channels } from '../channels/channels.ts';
 import type { Ground } from '../ground.ts';
 import type { Receipts } from '../receipts/receipts.ts';
 import { StoreSecret } from '../store-secret.ts';
+import { type Allowance, giveBack, type Reservation, type Terms } from './allowance.ts';
 import { takeIn } from './intake.ts';
 import { measured } from './measured.ts';
+import { checkedKey, countPull } from './pull-count.ts';
 import { type CheckedOptions, checkOptions } from './push-options.ts';
 import {
   blobKey,
@@ -27,10 +27,19 @@ import {
   type PointerRecord,
   pullsKey,
   recordKey,
-  retryKey,
 } from './record.ts';
 import { derivedId, requestFingerprint } from './repeat.ts';
-import type { Cost, Part, PartRequest, Peeked, Pulled, PullOptions, Pushed, PushInput } from './types.ts';
+import type {
+  Cost,
+  Part,
+  PartRequest,
+  Peeked,
+  Pulled,
+  PullOptions,
+  Pushed,
+  PushInput,
+  PushOptions,
+} from './types.ts';
 
 /** What is known of a push once its body is here. */
 interface Settled {
@@ -44,10 +53,12 @@ export class Pointers {
   readonly #ground: Ground;
   readonly #channels: Channels;
   readonly #receipts: Receipts;
+  readonly #allowance: Allowance;
   readonly #secret: StoreSecret;
 
-  constructor(ground: Ground, channels: Channels, receipts: Receipts) {
+  constructor(ground: Ground, channels: Channels, receipts: Receipts, allowance: Allowance) {
     this.#ground = ground;
+    this.#allowance = allowance;
     this.#channels = channels;
     this.#receipts = receipts;
     this.#secret = new StoreSecret(ground);
@@ -59,19 +70,23 @@ export class Pointers {
    */
   async push(caller: Caller, input: PushInput): Promise<Omit<Pushed, 'url'>> {
     const { engine, env } = this.#ground;
-    const early = input.late ? null : checkOptions(input);
+    const terms = await this.#allowance.terms(caller);
+    const early = input.late ? null : checked(caller, input, terms);
     const repeatable = checkedKey(input.idempotency_key);
     const id = repeatable ? await derivedId(this.#secret, caller, repeatable) : uuid(env);
-    const intake = takeIn(input.body, input.size);
+    const intake = takeIn(input.body, input.size, terms.payloadBytes);
     const blob = blobKey(id, toHex(env.randomBytes(8)));
     // Its time begins when the body is here, and a JSON envelope may tell its length behind the data.
     let settled: Settled | undefined;
     const expiresAt = async () => {
-      settled = await this.#settle(caller, early ?? checkOptions({ ...input, ...input.late?.() }));
+      settled = await this.#settle(caller, early ?? checked(caller, { ...input, ...input.late?.() }, terms));
       return settled.created + settled.keepMs;
     };
-    const { size, sha256 } = await engine.blobs.put(blob, intake.body, { size: input.size, expiresAt });
+    // A small body and its count go into the store side by side; a large one is not read before it may come.
+    const counting = this.#count(caller, repeatable ? id : null);
     try {
+      if (!(input.body instanceof Uint8Array)) await counting;
+      const { size, sha256 } = await engine.blobs.put(blob, intake.body, { size: input.size, expiresAt });
       const { options, created, keepMs } = settled!;
       const record: PointerRecord = {
         tenant: caller.tenant,
@@ -93,14 +108,17 @@ export class Pointers {
         fingerprint: repeatable ? await requestFingerprint(sha256, options) : null,
         sealed_key: options.sealed_key,
       };
-      const kept = await this.#commit(id, record);
-      if (kept.blob !== blob) await engine.blobs.delete(blob);
+      const kept = await this.#commit(id, record, await counting);
+      if (kept.blob !== blob) await Promise.all([engine.blobs.delete(blob), giveBack(counting)]);
       await this.#announce(caller, id, kept, options);
       this.#receipts.result(caller, id, kept.metadata);
+      this.#allowance.note(caller, 'push', size, caller.tenant);
       return answer(id, kept);
     } catch (error) {
       // Only what was never committed: a lost blob behind a live record would be worse than an orphan.
-      if (!(await this.#refersTo(id, blob))) await engine.blobs.delete(blob).catch(() => {});
+      if (!(await this.#refersTo(id, blob))) {
+        await Promise.all([engine.blobs.delete(blob).catch(() => {}), giveBack(counting)]);
+      }
       throw error;
     }
   }
@@ -110,16 +128,16 @@ export class Pointers {
     const { record } = loaded;
     const range = o.range && checkRange(o.range, record.size);
     const body = await this.#open(record, range);
-    await this.#countPull(loaded, o.idempotency_key, body);
-    const noted = this.#noting(caller, loaded.id, body);
+    await countPull(this.#ground, loaded, o.idempotency_key, body);
+    const noted = this.#noting(caller, loaded, body);
     return { ...describe(loaded.id, record), body: noted, ...(range ? { range } : {}) };
   }
 
   async part(caller: Caller, id: string, part: PartRequest, o: PullOptions = {}): Promise<Part> {
     const loaded = await loadForReading(this.#ground.engine.records, caller, id);
     const taken = await this.#take(loaded.record, part);
-    await this.#countPull(loaded, o.idempotency_key);
-    this.#receipts.pulled(loaded.id, caller.name, utf8Length(taken.text));
+    await countPull(this.#ground, loaded, o.idempotency_key);
+    this.#pulled(caller, loaded, utf8Length(taken.text));
     return taken;
   }
 
@@ -168,12 +186,23 @@ export class Pointers {
     });
   }
 
+  /** Null where no push is left, but this may be a retry of one that was counted. */
+  #count(caller: Caller, retriedId: string | null): Promise<Reservation | null> {
+    const counting = this.#allowance.reserve(caller).catch(async (error) => {
+      if (retriedId !== null && (await this.#ground.engine.records.get(recordKey(retriedId)))) return null;
+      throw error;
+    });
+    // Looked at when its turn comes.
+    counting.catch(() => {});
+    return counting;
+  }
+
   /** The record that stands in the end: ours, or that of the first try with the same key. */
-  async #commit(id: string, record: PointerRecord): Promise<PointerRecord> {
+  async #commit(id: string, record: PointerRecord, counted: Reservation | null): Promise<PointerRecord> {
     const { records } = this.#ground.engine;
     const value = record as unknown as Json;
-    const won = await records.put(recordKey(id), value, { expect: 'absent', expiresAt: keptUntil(record) });
-    if (won !== null) return record;
+    const options = { expect: 'absent', expiresAt: keptUntil(record) } as const;
+    if (counted && (await records.put(recordKey(id), value, options)) !== null) return record;
     const first = (await records.get(recordKey(id)))?.value as unknown as PointerRecord | undefined;
     if (!first || first.fingerprint !== record.fingerprint) throw new RelayError('idempotency_conflict');
     return first;
@@ -194,12 +223,15 @@ export class Pointers {
   }
 
   /** The receipt says what was read out, not what was asked for. */
-  #noting(caller: Caller, id: string, body: BlobBody): BlobBody {
-    if (!(body instanceof Uint8Array)) {
-      return measured(body, (bytes) => this.#receipts.pulled(id, caller.name, bytes));
-    }
-    this.#receipts.pulled(id, caller.name, body.byteLength);
+  #noting(caller: Caller, loaded: Loaded, body: BlobBody): BlobBody {
+    if (!(body instanceof Uint8Array)) return measured(body, (bytes) => this.#pulled(caller, loaded, bytes));
+    this.#pulled(caller, loaded, body.byteLength);
     return body;
+  }
+
+  #pulled(caller: Caller, { id, record }: Loaded, bytes: number): void {
+    this.#receipts.pulled(id, caller.name, bytes);
+    this.#allowance.note(caller, 'pull', bytes, record.tenant);
   }
 
   async #settle(caller: Caller, options: CheckedOptions): Promise<Settled> {
@@ -239,22 +271,12 @@ export class Pointers {
       expiresAt: keptUntil(record),
     });
   }
+}
 
-  /** Counts a pull against `max_pulls`, at the first byte and not before; a repeated key is free for a while. */
-  async #countPull({ id, record }: Loaded, rawKey: string | undefined, body?: BlobBody): Promise<void> {
-    if (record.max_pulls === null) return;
-    const { engine, env } = this.#ground;
-    const key = checkedKey(rawKey);
-    if (key) {
-      const expiresAt = Math.min(keptUntil(record), env.now() + PULL_RETRY_WINDOW_MS);
-      const seen = retryKey(id, await sha256Hex(key));
-      if ((await engine.records.put(seen, 1, { expect: 'absent', expiresAt })) === null) return;
-    }
-    const max = record.max_pulls;
-    if ((await engine.records.add(pullsKey(id), 1, { max, expiresAt: keptUntil(record) })) !== null) return;
-    if (body && !(body instanceof Uint8Array)) await body.cancel().catch(() => {});
-    throw notFound();
-  }
+function checked(caller: Caller, o: PushOptions, terms: Terms): CheckedOptions {
+  const options = checkOptions(o, terms);
+  if (options.channel !== null) requireChannel(caller, options.channel);
+  return options;
 }
 
 function answer(id: string, record: PointerRecord): Omit<Pushed, 'url'> {
@@ -265,16 +287,6 @@ function answer(id: string, record: PointerRecord): Omit<Pushed, 'url'> {
     size: record.size,
     ...(record.tokens ? { tokens: record.tokens } : {}),
   };
-}
-
-function checkedKey(key: string | undefined): string | undefined {
-  if (key === undefined || key === '') return undefined;
-  if (key.length > IDEMPOTENCY_KEY_CHARS) {
-    throw new RelayError('bad_request', {
-      what: `The Idempotency-Key is longer than ${IDEMPOTENCY_KEY_CHARS} characters.`,
-    });
-  }
-  return key;
 }
 
 function utf8Length(text: string): number {

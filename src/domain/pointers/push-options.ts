@@ -1,14 +1,8 @@
 import { RelayError } from '../../base/errors.ts';
 import { isJsonObject, type Json, type JsonObject, jsonDepth } from '../../base/json.ts';
-import {
-  DEFAULT_TTL_MS,
-  JSON_DEPTH,
-  MAX_PULLS,
-  MAX_TTL_MS,
-  METADATA_BYTES,
-  MIN_TTL_MS,
-} from '../../base/limits.ts';
+import { JSON_DEPTH, MAX_PULLS, METADATA_BYTES, MIN_TTL_MS } from '../../base/limits.ts';
 import { checkChannelName } from '../names.ts';
+import { OPEN_TERMS, type Terms } from './allowance.ts';
 import type { PushOptions, Visibility } from './types.ts';
 
 /** Options of a push after checking, with their defaults in place. */
@@ -23,13 +17,13 @@ export interface CheckedOptions {
 }
 
 /** Takes nothing on trust: a caller may be a program in any language. `null` is taken for "not given". */
-export function checkOptions(o: PushOptions): CheckedOptions {
+export function checkOptions(o: PushOptions, terms: Terms = OPEN_TERMS): CheckedOptions {
   return {
     channel: checkChannel(o.channel),
     metadata: checkMetadata(o.metadata),
-    ttlMs: checkTtl(o.ttl),
+    ttlMs: checkTtl(o.ttl, terms),
     max_pulls: checkMaxPulls(o.max_pulls),
-    visibility: checkVisibility(o.visibility),
+    visibility: checkVisibility(o.visibility, terms),
     content_type: shortText('content_type', o.content_type, 256),
     sealed_key: shortText('sealed_key', o.sealed_key, 1024),
   };
@@ -52,12 +46,12 @@ function checkMetadata(metadata: unknown): JsonObject {
   return metadata;
 }
 
-function checkTtl(ttl: unknown): number {
-  if (ttl === undefined || ttl === null) return DEFAULT_TTL_MS;
+function checkTtl(ttl: unknown, terms: Terms): number {
+  if (ttl === undefined || ttl === null) return terms.ttlMs;
   if (typeof ttl !== 'number' || !Number.isFinite(ttl)) throw wrong('ttl', 'a number of seconds', ttl);
   const ms = Math.round(ttl * 1000);
-  if (ms < MIN_TTL_MS || ms > MAX_TTL_MS) {
-    throw bad(`"ttl" is ${ttl} seconds; it goes from ${MIN_TTL_MS / 1000} to ${MAX_TTL_MS / 1000}.`);
+  if (ms < MIN_TTL_MS || ms > terms.maxTtlMs) {
+    throw bad(`"ttl" is ${ttl} seconds; it goes from ${MIN_TTL_MS / 1000} to ${terms.maxTtlMs / 1000}.`);
   }
   return ms;
 }
@@ -69,8 +63,8 @@ function checkMaxPulls(max: unknown): number | null {
   return max;
 }
 
-function checkVisibility(visibility: unknown): Visibility {
-  if (visibility === undefined || visibility === null) return 'link';
+function checkVisibility(visibility: unknown, terms: Terms): Visibility {
+  if (visibility === undefined || visibility === null) return terms.visibility;
   if (visibility !== 'link' && visibility !== 'tenant')
     throw wrong('visibility', '"link" or "tenant"', visibility);
   return visibility;

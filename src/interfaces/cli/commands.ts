@@ -84,6 +84,25 @@ export const ROOT: Group = {
       load: () => import('./commands/backup.ts'),
     },
     restore: { summary: 'Bring a backup back', load: () => import('./commands/restore.ts') },
+    keys: {
+      summary: 'API keys: who may do what on a relay that others can reach',
+      commands: {
+        create: {
+          summary: 'Make a key; it is shown this once',
+          load: () => import('./commands/keys/create.ts'),
+        },
+        list: {
+          summary: 'List the keys: name, rights, last use',
+          load: () => import('./commands/keys/list.ts'),
+        },
+        revoke: { summary: 'Revoke keys at once', load: () => import('./commands/keys/revoke.ts') },
+        rotate: {
+          summary: 'Make a new key in place of an old one',
+          load: () => import('./commands/keys/rotate.ts'),
+        },
+      },
+    },
+    usage: { summary: 'Show what was used of the plan', load: () => import('./commands/usage.ts') },
     project: {
       summary: 'Project files: where a project stands, for sessions that remember nothing',
       commands: {
@@ -166,6 +185,6 @@ export const SECTIONS: readonly Section[] = [
   },
   { title: 'Projects', names: ['project', 'todo', 'decide', 'handoff', 'install'] },
   { title: 'Agents', names: ['mcp'] },
-  { title: 'Server', names: ['up', 'down', 'status', 'doctor'] },
+  { title: 'Server', names: ['up', 'down', 'status', 'keys', 'usage', 'doctor'] },
   { title: 'Housekeeping', names: ['prune', 'du', 'backup', 'restore'] },
 ];

@@ -1,6 +1,7 @@
 import type { Readable, Writable } from 'node:stream';
 import type { TokenCount } from '../../base/tokens.ts';
 import type { Inbox } from '../../domain/inbox/types.ts';
+import type { CreatedKey } from '../../domain/keys/types.ts';
 import type { Project } from '../../domain/projects/project.ts';
 import type { Relay } from '../../domain/relay.ts';
 import type { ContextRelay } from '../../sdk/context-relay.ts';
@@ -135,6 +136,10 @@ export interface ServerControl {
   running(): RunningServer | null;
   /** The last one left its file behind without stopping properly. */
   leftBehind(): RunningServer | null;
+  /** Whether it would ask for keys if started like this. */
+  asksForKeys(o: ServeOptions): boolean;
+  /** Makes the first key of a store that has none for its admins; null where there is one. */
+  firstKey(): Promise<CreatedKey | null>;
   /** Serves in this process. Rejects with `port_taken`, and with `failed` when another server has this home. */
   serve(o: ServeOptions): Promise<Serving>;
   /** Starts one in the background and waits until it answers. */
@@ -152,6 +157,14 @@ export interface ServeOptions {
   readonly port: number;
   /** Serve beyond this machine though nobody needs a key. */
   readonly open?: boolean;
+  /** Ask for a key, also on loopback. */
+  readonly auth?: boolean;
+  readonly publicUrl?: string;
+  /** Files in PEM format. */
+  readonly tlsCert?: string;
+  readonly tlsKey?: string;
+  /** Proxies whose word on where a request comes from counts. */
+  readonly trustProxy?: readonly string[];
 }
 
 export interface Serving {

@@ -1,58 +1,71 @@
-import { type Context, Hono } from 'hono';
+import { Hono } from 'hono';
 import { RelayError } from '../../base/errors.ts';
-import type { Caller } from '../../domain/caller.ts';
-import type { Relay } from '../../domain/relay.ts';
+import { openApiDocument } from '../../operations/openapi.ts';
 import { OPERATIONS } from '../../operations/operations.ts';
-import { browserGuard } from './browser-guard.ts';
+import { relayMaker } from './callers.ts';
 import type { HttpDeps } from './deps.ts';
 import { eventRoutes } from './events-stream.ts';
 import { failureResponse } from './failures.ts';
+import { Metrics } from './metrics.ts';
+import { metricsResponse } from './metrics-route.ts';
 import { operationRoutes } from './operation-routes.ts';
 import { pointerRoutes } from './pointers.ts';
+import { type Noted, notesOf } from './request-notes.ts';
+import { watchOver } from './request-watch.ts';
 import { jsonResponse, textResponse } from './responses.ts';
 import { threadRoutes } from './threads.ts';
+import { usageRoutes } from './usage.ts';
 
 export interface HttpApp {
-  fetch(request: Request): Response | Promise<Response>;
+  /** `env` is what the runtime passes along with a request. */
+  fetch(request: Request, env?: unknown): Response | Promise<Response>;
+}
+
+/** Protocols of their own on the same port, behind the same guard. */
+export interface Beside {
+  takes(url: string): boolean;
+  fetch(request: Request, env: Noted): Response | Promise<Response>;
 }
 
 /** The whole HTTP interface. The same app runs on Node and on Workers. */
-export function createHttpApp(deps: HttpDeps): HttpApp {
-  const app = routes(deps);
-  const guard = browserGuard(deps);
-  return {
-    // What every request passes stands here and not in a middleware, which would make each a chain of promises.
-    fetch(request) {
-      try {
-        guard(request);
-      } catch (error) {
-        return failureResponse(error, request, deps);
-      }
-      return app.fetch(request);
-    },
-  };
+export function createHttpApp(deps: HttpDeps, beside?: Beside): HttpApp {
+  const metrics = new Metrics();
+  const app = routes(deps, metrics);
+  const next = (request: Request, env: Noted) =>
+    beside?.takes(request.url) ? beside.fetch(request, env) : app.fetch(request, env);
+  // What every request passes stands here and not in a middleware, which would make each a chain of promises.
+  return { fetch: watchOver(deps, metrics, next) };
 }
 
-function routes(deps: HttpDeps): Hono {
+function routes(deps: HttpDeps, metrics: Metrics): Hono {
   const app = new Hono({ strict: false });
   app.get('/', () => textResponse('ContextRelay API is running.'));
   app.get('/health', () => health(deps));
+  app.get('/ready', () => ready(deps));
   app.get('/version', () => jsonResponse({ version: deps.version }));
+  app.get('/openapi.json', () => jsonResponse(openApiDocument(OPERATIONS, deps.version)));
+  app.get('/metrics', (c) => metricsResponse(c, deps, metrics));
 
-  const relayOf = relayMaker(deps);
+  const relayOf = relayMaker(deps, OPERATIONS);
   const api = new Hono({ strict: false });
   pointerRoutes(api, relayOf);
-  eventRoutes(api, relayOf, deps.stopping);
+  eventRoutes(api, relayOf, deps.stopping, deps.house.keys.holds);
   threadRoutes(api, relayOf, deps.stopping);
+  usageRoutes(api, relayOf);
   operationRoutes(api, OPERATIONS, relayOf);
   app.route('/', api);
   app.route('/v1', api);
 
   app.notFound((c) => {
     const { method, path } = c.req;
-    return failureResponse(new RelayError('no_route', { method, path: path.slice(0, 200) }), c.req.raw, deps);
+    return failureResponse(
+      new RelayError('no_route', { method, path: path.slice(0, 200) }),
+      c.req.raw,
+      deps,
+      notesOf(c),
+    );
   });
-  app.onError((error, c) => failureResponse(error, c.req.raw, deps));
+  app.onError((error, c) => failureResponse(error, c.req.raw, deps, notesOf(c)));
   return app;
 }
 
@@ -62,21 +75,9 @@ async function health(deps: HttpDeps): Promise<Response> {
   return jsonResponse({ status: 'ok', version: deps.version });
 }
 
-/** The relay as the caller of a request sees it. In open mode it is the same one over and over. */
-function relayMaker(deps: HttpDeps): (c: Context) => Promise<Relay> | Relay {
-  let last: { caller: Caller; base: string; relay: Relay } | null = null;
-  const make = (caller: Caller, base: string) => {
-    if (last?.caller !== caller || last.base !== base)
-      last = { caller, base, relay: deps.house.relay(caller, base) };
-    return last.relay;
-  };
-  return (c) => {
-    const base = deps.publicUrl ?? originOf(c.req.url);
-    const caller = deps.authenticate(c.req.raw);
-    return caller instanceof Promise ? caller.then((known) => make(known, base)) : make(caller, base);
-  };
-}
-
-function originOf(url: string): string {
-  return url.slice(0, url.indexOf('/', url.indexOf('//') + 2));
+/** Whether to send traffic here: not while it is stopping, though it still answers. */
+async function ready(deps: HttpDeps): Promise<Response> {
+  if (deps.stopping?.aborted) return jsonResponse({ status: 'stopping' }, { status: 503 });
+  await deps.house.ground.engine.records.get('sys/health');
+  return jsonResponse({ status: 'ready' });
 }

@@ -1,44 +1,70 @@
 import { RelayError } from '../../base/errors.ts';
 
-const LOOPBACK = new Set(['localhost', '127.0.0.1', '[::1]', '::1']);
+const LOOPBACK = new Set(['localhost', '127.0.0.1', '[::1]']);
 
-/** The guard of one server, for its requests and its WebSockets alike. */
-export function browserGuard(o: {
-  readonly publicUrl: string | null;
-  readonly allowedHosts: readonly string[];
-}): (request: Request) => void {
-  const allowed = [...o.allowedHosts, ...(o.publicUrl ? [new URL(o.publicUrl).hostname] : [])];
-  return (request) => guardBrowser(request, allowed);
+/** Which names a relay answers to, and which pages may talk to it. */
+export interface BrowserPolicy {
+  /** Host names beside loopback; `*` where keys are asked for, which no page has unless someone gave it one. */
+  readonly hosts: readonly string[];
+  /** Whether it can be reached from other machines by its number: no name server can redirect a number. */
+  readonly anyAddress: boolean;
+  /** Origins beside the relay's own, such as `https://app.example`; `*` for all. */
+  readonly origins: readonly string[];
 }
 
 /**
- * A web page can make a browser send requests to a relay on the same machine. It cannot choose the Host or Origin
- * header, so a foreign name in either (also by DNS rebinding) gives it away.
+ * A web page can make a browser send requests to a relay on the same machine. It cannot choose the Host, Origin and
+ * Sec-Fetch headers, so a foreign name in one of them (also by DNS rebinding) gives it away.
  */
-export function guardBrowser(request: Request, allowed: readonly string[]): void {
+export function guardBrowser(request: Request, policy: BrowserPolicy): void {
   const host = request.headers.get('host');
-  if (host !== null && !isAllowed(hostname(host), allowed)) {
+  if (host !== null && !isHostAllowed(hostname(host), policy)) {
     throw new RelayError('foreign_origin', { what: `the host ${JSON.stringify(host.slice(0, 100))}` });
   }
   const origin = request.headers.get('origin');
-  if (origin !== null && !isAllowed(originHost(origin), allowed)) {
+  if (origin !== null) {
+    if (isOwnOrigin(origin, host, policy) || isOriginAllowed(origin, policy)) return;
     throw new RelayError('foreign_origin', { what: `pages from ${JSON.stringify(origin.slice(0, 100))}` });
   }
+  // Without an Origin: an image, a script or a form's GET. Whoever follows a link may come from anywhere.
+  const site = request.headers.get('sec-fetch-site');
+  if (site === null || site === 'same-origin' || site === 'none') return;
+  if (request.headers.get('sec-fetch-mode') === 'navigate' && request.method === 'GET') return;
+  if (policy.origins.includes('*')) return;
+  throw new RelayError('foreign_origin', { what: 'parts of pages from elsewhere' });
 }
 
-function isAllowed(name: string | null, allowed: readonly string[]): boolean {
+/** Configured, as opposed to the relay's own. */
+export function isOriginAllowed(origin: string, policy: BrowserPolicy): boolean {
+  return policy.origins.includes('*') || policy.origins.includes(origin.toLowerCase());
+}
+
+export function isLoopbackHost(host: string | null): boolean {
+  return host !== null && LOOPBACK.has(hostname(host) ?? '');
+}
+
+function isHostAllowed(name: string | null, policy: BrowserPolicy): boolean {
   if (name === null) return false;
-  return LOOPBACK.has(name) || allowed.includes(name);
+  if (LOOPBACK.has(name) || policy.hosts.includes(name) || policy.hosts.includes('*')) return true;
+  return policy.anyAddress && isNumber(name);
+}
+
+/** The same host and port that the request was sent to, or one of the names the relay goes by. */
+function isOwnOrigin(origin: string, host: string | null, policy: BrowserPolicy): boolean {
+  if (!URL.canParse(origin)) return false;
+  const url = new URL(origin);
+  if (host !== null && url.host === host.toLowerCase().replace(DEFAULT_PORTS[url.protocol] ?? /$^/, '')) {
+    return true;
+  }
+  return url.port === '' && policy.hosts.includes(url.hostname);
+}
+
+const DEFAULT_PORTS: { readonly [protocol: string]: RegExp } = { 'http:': /:80$/, 'https:': /:443$/ };
+
+function isNumber(name: string): boolean {
+  return /^\d{1,3}(\.\d{1,3}){3}$/.test(name) || name.startsWith('[');
 }
 
 function hostname(host: string): string | null {
   return /^(\[[0-9a-f:.]+\]|[^:/@\s]+)(:\d+)?$/i.exec(host)?.[1]?.toLowerCase() ?? null;
-}
-
-function originHost(origin: string): string | null {
-  try {
-    return new URL(origin).hostname.toLowerCase();
-  } catch {
-    return null;
-  }
 }

@@ -1,5 +1,9 @@
 import type { Caller } from '../../domain/caller.ts';
 import type { House } from '../../domain/house.ts';
+import type { BrowserPolicy } from './browser-guard.ts';
+import type { Gauge } from './metrics.ts';
+import type { RateLimiter } from './rate-limit.ts';
+import type { RequestSeen } from './request-notes.ts';
 
 /** What the HTTP interface is given by the app. */
 export interface HttpDeps {
@@ -7,12 +11,23 @@ export interface HttpDeps {
   readonly version: string;
   /** Where pointers say they can be reached; null: where the request came in. */
   readonly publicUrl: string | null;
-  /** Host names beside loopback and the public URL that requests may be addressed to. */
-  readonly allowedHosts: readonly string[];
-  /** Who is asking; throws `unauthorized`. */
+  readonly browsers: BrowserPolicy;
+  /** Who is asking; ANONYMOUS where nobody says so, and throws `unauthorized` for a key that is no good. */
   authenticate(request: Request): Caller | Promise<Caller>;
   /** Fires when the server is told to stop: streams that would go on for ever end then. */
   readonly stopping?: AbortSignal;
+  /** Absent: nobody is held back. */
+  readonly limiter?: RateLimiter;
+  /** The address at the other end of the connection, from what the runtime passes along with a request. */
+  peerOf(env: unknown): string | null;
+  /** Whether to believe what the machine at this address says about whom it asks for. */
+  isTrustedProxy(address: string): boolean;
+  /** Called for every request that was answered. */
+  observe?(seen: RequestSeen): void;
+  /** Puts the request's id into its answer. */
+  tellId?(env: unknown, id: string): void;
+  /** What the runtime can tell about itself, for the metrics. */
+  gauges?(): readonly Gauge[];
   /** One line per thing worth knowing; never a payload, a key or a fragment. */
   log(event: LogEvent): void;
 }

@@ -4,20 +4,33 @@ import { SSE_HEARTBEAT_MS } from '../../base/limits.ts';
 import { checkPrefetch } from '../../domain/channels/groups.ts';
 import { parseSince } from '../../domain/channels/start.ts';
 import type { Message, SubscribeOptions } from '../../domain/channels/types.ts';
+import type { KeyHolds } from '../../domain/keys/holds.ts';
 import { checkGroupName } from '../../domain/names.ts';
 import type { Relay } from '../../domain/relay.ts';
+import { operationNamed } from '../../operations/operations.ts';
+import type { RelayOf } from './callers.ts';
+import { notesOf } from './request-notes.ts';
+
+/** Its route takes any path behind it: the rest of the path is the channel's name. */
+const SOCKET = operationNamed('channels.socket');
 
 /** Channels for whoever has no WebSocket: `curl -N`, `EventSource`. A browser resumes by itself with `Last-Event-ID`. */
 export function eventRoutes(
   api: Hono,
-  relayOf: (c: Context) => Promise<Relay> | Relay,
+  relayOf: RelayOf,
   stopping: AbortSignal | undefined,
+  holds: KeyHolds,
 ): void {
   api.get('/channels/:name/events', async (c) => {
     const relay = await relayOf(c);
     const name = c.req.param('name');
     const o = await subscriptionOf(relay, name, c);
     const gone = new AbortController();
+    const caller = notesOf(c)?.caller;
+    if (caller) {
+      const letGo = holds.hold(caller, () => gone.abort());
+      gone.signal.addEventListener('abort', letGo, { once: true });
+    }
     const signal = stopping ? AbortSignal.any([gone.signal, stopping]) : gone.signal;
     const messages = relay.channels.subscribe(name, { ...o, signal });
     return new Response(eventStream(messages, gone), {
@@ -33,7 +46,7 @@ export function eventRoutes(
 
   /** Where an upgrade is asked for it never comes here; what else would be wrong is told first. */
   const upgrade = async (c: Context): Promise<Response> => {
-    await relayOf(c);
+    await relayOf(c, SOCKET);
     checkQuery(c);
     throw new RelayError('upgrade_required');
   };

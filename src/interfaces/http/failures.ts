@@ -1,18 +1,24 @@
 import { ERRORS, isRelayError, RelayError } from '../../base/errors.ts';
 import type { HttpDeps } from './deps.ts';
 import { WHOLE_BODY_BYTES } from './push-request.ts';
+import { type RequestNotes, requestId } from './request-notes.ts';
 import { jsonResponse } from './responses.ts';
 
 /** Errors from the table are answered as they are; anything else is logged in full and shown in brief. */
-export function failureResponse(error: unknown, asked: Request, deps: HttpDeps): Response {
+export function failureResponse(
+  error: unknown,
+  asked: Request,
+  deps: HttpDeps,
+  notes?: RequestNotes,
+): Response {
   if (isRelayError(error)) return respond(error, asked);
-  const request = crypto.randomUUID().slice(0, 8);
+  const request = requestId(notes);
   deps.log({
     level: 'error',
     event: 'unexpected',
     request,
     method: asked.method,
-    path: new URL(asked.url).pathname,
+    operation: notes?.operation?.name ?? 'other',
     error: error instanceof Error ? (error.stack ?? error.message) : String(error),
   });
   return respond(new RelayError('internal', { request }), asked);
@@ -23,8 +29,16 @@ function respond(error: RelayError, asked: Request): Response {
   if (error.code === 'range_not_satisfiable') headers['Content-Range'] = `bytes */${error.details.size}`;
   if (error.code === 'method_not_allowed') headers.Allow = String(error.details.allowed);
   if (error.code === 'unauthorized') headers['WWW-Authenticate'] = 'Bearer realm="relay"';
+  if (error.code === 'rate_limited') headers['Retry-After'] = String(error.details.seconds);
   if (mayBeUnread(asked)) headers.Connection = 'close';
-  return jsonResponse(error, { status: answerable(error.status), headers });
+  return jsonResponse(bodyOf(error), { status: answerable(error.status), headers });
+}
+
+/** A program that is over its limit wants to know when to come back, without reading a sentence. */
+function bodyOf(error: RelayError): object {
+  if (error.code !== 'over_quota') return error;
+  const { plan, limit, used, reset } = error.details;
+  return { ...error.toJSON(), plan, limit, used, reset };
 }
 
 /** 499 is for the log: whoever went away reads no answer. */

@@ -3,7 +3,7 @@ import type { Duplex } from 'node:stream';
 import { WebSocketServer } from 'ws';
 import { isRelayError, RelayError } from '../../base/errors.ts';
 import { INBOUND_FRAME_BYTES, PING_EVERY_MS, SLOW_READER_BYTES } from '../../base/limits.ts';
-import type { Caller } from '../../domain/caller.ts';
+import { ANONYMOUS, type Caller, requireChannel, requireScope } from '../../domain/caller.ts';
 import type { Start } from '../../domain/channels/start.ts';
 import { Confirmations } from './confirmations.ts';
 import type { SocketDeps } from './deps.ts';
@@ -84,10 +84,10 @@ export class SocketServer implements SocketHost {
     if (!target) throw new RelayError('no_route', { method: 'GET', path: (request.url ?? '').slice(0, 200) });
     if (this.#stopping) throw new RelayError('busy', { what: 'the relay is stopping' });
     const caller = await this.#caller(asked, target);
-    if (!caller.scopes.includes('subscribe')) {
-      throw new RelayError('forbidden', { what: 'This key may not subscribe to channels.' });
-    }
+    if (caller === ANONYMOUS) throw new RelayError('unauthorized');
+    requireScope(caller, 'subscribe');
     const { channel, group } = target;
+    requireChannel(caller, channel);
     // Before the socket is open: whatever is sent from then on is behind this.
     const start =
       group === undefined ? await house.channels.start(caller.tenant, channel, target.since) : null;
@@ -106,6 +106,11 @@ export class SocketServer implements SocketHost {
   #accept(socket: RelaySocket, target: Target, start: Start | null): void {
     this.#wheel.add(socket);
     socket.listen();
+    const { holds } = this.#deps.house.keys;
+    socket.once(
+      'close',
+      holds.hold(socket.caller, () => socket.close(REFUSED, 'the key no longer works')),
+    );
     const serving = start === null ? this.#serveMember(socket, target) : this.#serveReader(socket, start);
     serving.catch((error) => {
       if (!isRelayError(error)) this.#log('socket-failed', error);
@@ -168,8 +173,9 @@ export class SocketServer implements SocketHost {
 
   async #caller(asked: Request, { ticket }: Target): Promise<Caller> {
     if (ticket === undefined) return this.#deps.authenticate(asked);
-    const caller = await this.#deps.house.channels.tickets.redeem(ticket);
-    if (!caller)
+    const { channels, keys } = this.#deps.house;
+    const caller = await channels.tickets.redeem(ticket);
+    if (!caller || !(await keys.isValid(caller)))
       throw new RelayError('unauthorized', {
         hint: 'A ticket is good once and for 30 seconds: ask for another.',
       });

@@ -1,0 +1,71 @@
+import type { Server } from 'node:http';
+import { type Socket, Server as TcpServer } from 'node:net';
+
+/** How long clients that keep a connection open are told with an answer to take another, before it is taken from them. */
+const DRAIN_MS = 100;
+/** How long running requests may take to finish once the server was told to stop. */
+const STOP_GRACE_MS = 10_000;
+
+export interface ConnectionLimits {
+  readonly total: number;
+  readonly perAddress: number;
+}
+
+/** Who is connected: bounds how many, and lets them go without dropping what they asked for. */
+export class Connections {
+  readonly #server: Server;
+  readonly #byAddress = new Map<string, number>();
+  #stopping = false;
+
+  constructor(server: Server, limits: ConnectionLimits) {
+    this.#server = server;
+    server.maxConnections = limits.total;
+    server.on('connection', (socket: Socket) => this.#count(socket, limits.perAddress));
+    server.prependListener('request', (_, response) => {
+      if (this.#stopping) response.setHeader('Connection', 'close');
+    });
+  }
+
+  get stopping(): boolean {
+    return this.#stopping;
+  }
+
+  get open(): number {
+    let sum = 0;
+    for (const count of this.#byAddress.values()) sum += count;
+    return sum;
+  }
+
+  /** Takes no new connections, answers what was asked on those there are, then resolves. */
+  async stop(): Promise<void> {
+    this.#stopping = true;
+    // Not the HTTP server's own close, which would cut off whoever is just between two requests.
+    const closed = new Promise<void>((resolve) =>
+      TcpServer.prototype.close.call(this.#server, () => resolve()),
+    );
+    const force = setTimeout(() => this.#server.closeAllConnections(), STOP_GRACE_MS);
+    // Whoever is between two requests gets one more answer, which says that it was the last here.
+    const idle = setInterval(() => this.#server.closeIdleConnections(), DRAIN_MS);
+    if (this.open === 0) this.#server.closeIdleConnections();
+    await closed;
+    clearInterval(idle);
+    clearTimeout(force);
+    // The rest of what closing an HTTP server does: it no longer looks at timeouts.
+    this.#server.close();
+  }
+
+  #count(socket: Socket, most: number): void {
+    const address = socket.remoteAddress ?? '';
+    const count = (this.#byAddress.get(address) ?? 0) + 1;
+    if (count > most) {
+      socket.destroy();
+      return;
+    }
+    this.#byAddress.set(address, count);
+    socket.once('close', () => {
+      const left = (this.#byAddress.get(address) ?? 1) - 1;
+      if (left === 0) this.#byAddress.delete(address);
+      else this.#byAddress.set(address, left);
+    });
+  }
+}

@@ -1,0 +1,207 @@
+import { equalInConstantTime } from '../../base/constant-time.ts';
+import { RelayError } from '../../base/errors.ts';
+import { sha256Hex } from '../../base/hash.ts';
+import { toHex } from '../../base/ids.ts';
+import type { Json } from '../../base/json.ts';
+import { KEY_GRACE_MAX_MS, KEY_REMEMBERED_MS } from '../../base/limits.ts';
+import type { RecordItem } from '../../kernel/records.ts';
+import { type Caller, checkTenant, HOUSE_TENANT, requireScope, runsTheRelay, SCOPES } from '../caller.ts';
+import type { Ground } from '../ground.ts';
+import type { Plans } from '../usage/plans.ts';
+import { checkExpiry, checkKeyName, checkPrefix, checkScopes } from './checks.ts';
+import { KeyHolds } from './holds.ts';
+import { describeKey, type KeyRecord, keyKey, type ListedKey, listKey, listPrefix } from './record.ts';
+import { isSecret, newSecret } from './secret.ts';
+import type { CreatedKey, KeyInfo, NewKey } from './types.ts';
+import { KeyUse } from './use.ts';
+
+/** Compared with where no record is found, so that a miss takes the same path as a hit. */
+const NO_HASH = '-'.repeat(64);
+
+/** API keys. The store holds their hashes and nothing from which a key could be made. */
+export class Keys {
+  /** When each key was last used; written behind. */
+  readonly use: KeyUse;
+  readonly holds = new KeyHolds((caller) => this.isValid(caller));
+  readonly #ground: Ground;
+  readonly #plans: Plans;
+
+  constructor(ground: Ground, plans: Plans) {
+    this.#ground = ground;
+    this.#plans = plans;
+    this.use = new KeyUse(ground);
+  }
+
+  /** Who holds the key; null where it is made up, revoked or has expired. Asks the store every time. */
+  async authenticate(secret: string): Promise<Caller | null> {
+    if (!isSecret(secret)) return null;
+    const hash = await sha256Hex(secret);
+    const stored = await this.#ground.engine.records.get(keyKey(hash));
+    const record = stored?.value as unknown as KeyRecord | undefined;
+    if (!equalInConstantTime(record?.hash ?? NO_HASH, hash) || !record) return null;
+    this.use.note(record.tenant, record.id);
+    return callerOf(record);
+  }
+
+  /** For what outlives a request: whether the key it began with still works. */
+  async isValid(caller: Caller): Promise<boolean> {
+    if (caller.keyId === 'local' || caller.keyId === 'anonymous') return true;
+    const { records } = this.#ground.engine;
+    const listed = (await records.get(listKey(caller.tenant, caller.keyId)))?.value as unknown as ListedKey;
+    return listed ? (await records.get(keyKey(listed.hash))) !== null : false;
+  }
+
+  async create(caller: Caller, input: NewKey): Promise<CreatedKey> {
+    const tenant = this.#tenant(caller, input.tenant);
+    const { env } = this.#ground;
+    const created = env.now();
+    const draft = {
+      name: checkKeyName(input.name),
+      scopes: checkScopes(input.scopes),
+      prefix: checkPrefix(input.channel_prefix),
+      expires: checkExpiry(input.expires_in, created),
+    };
+    if (input.plan !== undefined) await this.#changePlan(caller, tenant, input.plan);
+    const plan = await this.#plans.of(tenant);
+    await this.#plans.register(tenant);
+    return this.#make(tenant, draft, plan.name, plan.keys);
+  }
+
+  async list(caller: Caller, o: { all?: boolean; tenant?: string } = {}): Promise<KeyInfo[]> {
+    const tenant = this.#tenant(caller, o.tenant);
+    const used = await this.use.of(tenant);
+    const keys = (await this.#listed(tenant)).filter((key) => o.all || this.#works(key));
+    return keys
+      .sort((a, b) => b.created - a.created || (a.id < b.id ? 1 : -1))
+      .map((key) => describeKey(key, used.get(key.id) ?? null));
+  }
+
+  async revoke(caller: Caller, id: string, o: { tenant?: string } = {}): Promise<KeyInfo> {
+    const key = await this.#find(this.#tenant(caller, o.tenant), id);
+    if (key.revoked === null) await this.#end(key, this.#ground.env.now());
+    const used = await this.use.of(key.tenant);
+    return describeKey({ ...key, revoked: key.revoked ?? this.#ground.env.now() }, used.get(key.id) ?? null);
+  }
+
+  async rotate(caller: Caller, id: string, o: { grace?: number; tenant?: string } = {}): Promise<CreatedKey> {
+    const old = await this.#find(this.#tenant(caller, o.tenant), id);
+    if (!this.#works(old)) throw missing();
+    const grace = checkGrace(o.grace);
+    const plan = await this.#plans.of(old.tenant);
+    const { name, scopes, prefix, expires } = old;
+    const made = await this.#make(old.tenant, { name, scopes, prefix, expires }, plan.name, null);
+    if (grace === 0) await this.#end(old, this.#ground.env.now(), made.id);
+    else await this.#expire(old, this.#ground.env.now() + grace, made.id);
+    return made;
+  }
+
+  /** The first key of a relay that is to have keys; null where there already is one. */
+  async createFirst(): Promise<CreatedKey | null> {
+    if ((await this.#listed(HOUSE_TENANT)).some((key) => this.#works(key))) return null;
+    const draft = { name: 'admin', scopes: [...SCOPES], prefix: null, expires: null };
+    const plan = await this.#plans.of(HOUSE_TENANT);
+    await this.#plans.register(HOUSE_TENANT);
+    return this.#make(HOUSE_TENANT, draft, plan.name, null);
+  }
+
+  /**
+   * The list first, then the record under the hash, which is the commit point. Whoever adds a key counts with it on the
+   * list: of two that race for the last place both may be refused, and never are both let in.
+   */
+  async #make(
+    tenant: string,
+    draft: Pick<KeyRecord, 'name' | 'scopes' | 'prefix' | 'expires'>,
+    plan: string,
+    max: number | null,
+  ): Promise<CreatedKey> {
+    const { engine, env } = this.#ground;
+    const secret = newSecret(env);
+    const hash = await sha256Hex(secret);
+    const id = `key_${toHex(env.randomBytes(8))}`;
+    const record: KeyRecord = { hash, id, tenant, ...draft, created: env.now() };
+    const listed: ListedKey = { ...record, revoked: null };
+    const expiresAt = record.expires ?? undefined;
+    await engine.records.put(listKey(tenant, id), listed as unknown as Json, { expiresAt });
+    try {
+      if (max !== null) {
+        const count = (await this.#listed(tenant)).filter((key) => this.#works(key) && !key.replaced).length;
+        if (count > max) throw new RelayError('too_many_keys', { plan, limit: max });
+      }
+      await engine.records.put(keyKey(hash), record as unknown as Json, { expect: 'absent', expiresAt });
+    } catch (error) {
+      await engine.records.delete(listKey(tenant, id)).catch(() => {});
+      throw error;
+    }
+    return { ...describeKey(listed, null), key: secret, plan };
+  }
+
+  /** What is found by the hash goes first: from there on no request gets through. */
+  async #end(key: ListedKey, at: number, replaced?: string): Promise<void> {
+    const { records } = this.#ground.engine;
+    await records.delete(keyKey(key.hash));
+    const ended = { ...key, revoked: at, ...(replaced ? { replaced } : {}) } as unknown as Json;
+    await records.put(listKey(key.tenant, key.id), ended, { expiresAt: at + KEY_REMEMBERED_MS });
+    this.holds.end(key.id);
+  }
+
+  async #expire(key: ListedKey, at: number, replaced: string): Promise<void> {
+    const { records } = this.#ground.engine;
+    const expires = Math.min(at, key.expires ?? at);
+    const { revoked: _, replaced: __, ...record } = { ...key, expires };
+    await records.put(keyKey(key.hash), record as unknown as Json, { expiresAt: expires });
+    const listed = { ...key, expires, replaced } as unknown as Json;
+    await records.put(listKey(key.tenant, key.id), listed, { expiresAt: expires });
+  }
+
+  async #changePlan(caller: Caller, tenant: string, plan: string): Promise<void> {
+    if (!runsTheRelay(caller)) {
+      throw new RelayError('forbidden', { what: 'Only an admin of the relay itself can change a plan.' });
+    }
+    await this.#plans.set(tenant, plan);
+  }
+
+  /** An admin looks after the own tenant; an admin of the relay after every one. */
+  #tenant(caller: Caller, wanted: string | undefined): string {
+    requireScope(caller, 'admin');
+    if (wanted === undefined || wanted === caller.tenant) return caller.tenant;
+    if (runsTheRelay(caller)) return checkTenant(wanted);
+    throw new RelayError('forbidden', { what: `The key "${caller.name}" belongs to another tenant.` });
+  }
+
+  async #find(tenant: string, id: string): Promise<ListedKey> {
+    if (!/^key_[0-9a-f]{16}$/.test(id)) throw missing();
+    const stored = await this.#ground.engine.records.get(listKey(tenant, id));
+    if (!stored) throw missing();
+    return stored.value as unknown as ListedKey;
+  }
+
+  async #listed(tenant: string): Promise<ListedKey[]> {
+    const items: RecordItem[] = [];
+    for (let after: string | undefined; ; ) {
+      const page = await this.#ground.engine.records.list(listPrefix(tenant), { after, limit: 1000 });
+      items.push(...page.items);
+      if (page.next === undefined) return items.map((item) => item.value as unknown as ListedKey);
+      after = page.next;
+    }
+  }
+
+  #works(key: ListedKey): boolean {
+    return key.revoked === null && (key.expires === null || key.expires > this.#ground.env.now());
+  }
+}
+
+function callerOf({ tenant, id, name, scopes, prefix }: KeyRecord): Caller {
+  return { tenant, keyId: id, name, scopes, ...(prefix === null ? {} : { channelPrefix: prefix }) };
+}
+
+function checkGrace(seconds: number | undefined): number {
+  const ms = (seconds ?? 0) * 1000;
+  if (ms >= 0 && ms <= KEY_GRACE_MAX_MS) return Math.round(ms);
+  throw new RelayError('bad_request', {
+    what: `The old key can go on working for at most ${KEY_GRACE_MAX_MS / 1000} seconds.`,
+  });
+}
+
+function missing(): RelayError {
+  return new RelayError('not_found', { what: 'this key', hint: 'See relay keys list.' });
+}

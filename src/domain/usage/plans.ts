@@ -1,0 +1,94 @@
+import { RelayError } from '../../base/errors.ts';
+import { DEFAULT_TTL_MS, KEYS_MAX, MAX_TTL_MS, PAYLOAD_BYTES } from '../../base/limits.ts';
+import { HOUSE_TENANT } from '../caller.ts';
+import type { Ground } from '../ground.ts';
+
+/** What a tenant may do. A plan is limits and nothing else: who pays for it is somebody else's affair. */
+export interface Plan {
+  readonly name: string;
+  /** A calendar month in UTC; null: as many as one likes. */
+  readonly pushes: number | null;
+  /** Told and exported, never enforced: a pull is always answered. */
+  readonly pulls: number | null;
+  readonly keys: number;
+  readonly payloadBytes: number;
+  readonly ttlMs: number;
+}
+
+export type PlanTable = { readonly [name: string]: Omit<Plan, 'name'> };
+
+const hosted = { payloadBytes: PAYLOAD_BYTES, ttlMs: DEFAULT_TTL_MS };
+
+export const BUILT_IN_PLANS: PlanTable = {
+  free: { pushes: 1_000, pulls: 10_000, keys: 2, ...hosted },
+  pro: { pushes: 100_000, pulls: 1_000_000, keys: 10, ...hosted },
+  team: { pushes: 1_000_000, pulls: 10_000_000, keys: 100, ...hosted },
+  /** Of whoever runs the relay, unless they say otherwise. */
+  unlimited: { pushes: null, pulls: null, keys: KEYS_MAX, payloadBytes: PAYLOAD_BYTES, ttlMs: MAX_TTL_MS },
+};
+
+export interface PlanOptions {
+  /** On top of, and instead of, the built-in ones. */
+  readonly plans?: PlanTable;
+  /** Of a tenant that was given none. */
+  readonly defaultPlan?: string;
+}
+
+const settingsKey = (tenant: string) => `ten.${tenant}/settings`;
+const tenantKey = (tenant: string) => `sys/tenants/${tenant}`;
+
+/** Which tenant is on which plan. */
+export class Plans {
+  readonly #ground: Ground;
+  readonly #table: PlanTable;
+  readonly #default: string;
+
+  constructor(ground: Ground, o: PlanOptions = {}) {
+    this.#ground = ground;
+    this.#table = { ...BUILT_IN_PLANS, ...o.plans };
+    this.#default = o.defaultPlan ?? 'free';
+    this.named(this.#default);
+  }
+
+  async of(tenant: string): Promise<Plan> {
+    const stored = await this.#ground.engine.records.get(settingsKey(tenant));
+    const chosen = (stored?.value as { plan?: string } | undefined)?.plan;
+    // A plan that was taken out of the configuration gives nobody more than the others have.
+    if (chosen !== undefined && Object.hasOwn(this.#table, chosen)) return this.named(chosen);
+    return this.named(tenant === HOUSE_TENANT ? 'unlimited' : this.#default);
+  }
+
+  async set(tenant: string, plan: string): Promise<void> {
+    this.named(plan);
+    await this.#ground.engine.records.put(settingsKey(tenant), { plan });
+  }
+
+  named(name: string): Plan {
+    const plan = Object.hasOwn(this.#table, name) ? this.#table[name] : undefined;
+    if (plan) return { name, ...plan };
+    throw new RelayError('bad_request', {
+      what: `There is no plan "${name}".`,
+      hint: `The plans are: ${Object.keys(this.#table).join(', ')}.`,
+    });
+  }
+
+  /** Puts a tenant on the list of all tenants. */
+  async register(tenant: string): Promise<void> {
+    await this.#ground.engine.records.put(
+      tenantKey(tenant),
+      { since: this.#ground.env.now() },
+      { expect: 'absent' },
+    );
+  }
+
+  async tenants(): Promise<string[]> {
+    const prefix = tenantKey('');
+    const names: string[] = [];
+    for (let after: string | undefined; ; ) {
+      const page = await this.#ground.engine.records.list(prefix, { after, limit: 1000 });
+      for (const { key } of page.items) names.push(key.slice(prefix.length));
+      if (page.next === undefined) return names;
+      after = page.next;
+    }
+  }
+}

@@ -1,0 +1,55 @@
+import { RelayError } from '../../base/errors.ts';
+import { DEFAULT_TTL_MS, USAGE_KEPT_MS } from '../../base/limits.ts';
+import type { Caller } from '../caller.ts';
+import type { Ground } from '../ground.ts';
+import type { Allowance, Reservation, Terms } from '../pointers/allowance.ts';
+import { endOf, monthOf } from './month.ts';
+import type { Plans } from './plans.ts';
+import type { Statistics } from './statistics.ts';
+
+const pushesKey = (tenant: string, month: string) => `ten.${tenant}/pushes/${month}`;
+
+/**
+ * The push limit of a tenant's plan. It is exact over restarts and over several servers: a push is counted in the store
+ * before it is committed and given back when it fails. A crash in between counts one too many, never one too few.
+ */
+export class Quota implements Allowance {
+  readonly #ground: Ground;
+  readonly #plans: Plans;
+  readonly #statistics: Statistics;
+
+  constructor(ground: Ground, plans: Plans, statistics: Statistics) {
+    this.#ground = ground;
+    this.#plans = plans;
+    this.#statistics = statistics;
+  }
+
+  async terms(caller: Caller): Promise<Terms> {
+    const { ttlMs, payloadBytes } = await this.#plans.of(caller.tenant);
+    return { visibility: 'tenant', ttlMs: Math.min(ttlMs, DEFAULT_TTL_MS), maxTtlMs: ttlMs, payloadBytes };
+  }
+
+  async reserve(caller: Caller): Promise<Reservation> {
+    const { records } = this.#ground.engine;
+    const { name, pushes } = await this.#plans.of(caller.tenant);
+    const month = monthOf(this.#ground.env.now());
+    const key = pushesKey(caller.tenant, month);
+    const limits = { max: pushes ?? undefined, expiresAt: endOf(month) + USAGE_KEPT_MS };
+    if ((await records.add(key, 1, limits)) === null) {
+      const used = await this.used(caller.tenant, month);
+      const reset = new Date(endOf(month)).toISOString();
+      throw new RelayError('over_quota', { what: 'pushes', plan: name, limit: pushes, used, reset });
+    }
+    return { giveBack: async () => void (await records.add(key, -1)) };
+  }
+
+  /** A pull by the link alone is told to the owner of the pointer: nobody else is there to tell. */
+  note(caller: Caller, operation: 'push' | 'pull', bytes: number, owner: string): void {
+    const { tenant, keyId } = caller.tenant === '' ? { tenant: owner, keyId: 'link' } : caller;
+    this.#statistics.note(tenant, keyId, operation, bytes);
+  }
+
+  async used(tenant: string, month: string): Promise<number> {
+    return Number((await this.#ground.engine.records.get(pushesKey(tenant, month)))?.value ?? 0);
+  }
+}

@@ -1,0 +1,121 @@
+import type { Json } from '../../base/json.ts';
+import { USAGE_KEPT_MS, USAGE_WAITING, USAGE_WRITE_MS } from '../../base/limits.ts';
+import { compareAndSet } from '../../kernel/compare-and-set.ts';
+import type { Ground } from '../ground.ts';
+import { dayOf } from './month.ts';
+import type { UsageRow } from './types.ts';
+
+type Figures = { [operation: string]: [count: number, bytes: number] };
+
+/** What one flush added to the books, for whoever bills. */
+export interface Metered extends UsageRow {
+  readonly tenant: string;
+  /** Stays the same when the same figures are sent again. */
+  readonly id: string;
+}
+
+const statsPrefix = (tenant: string, month: string) => `ten.${tenant}/stats/${month}`;
+const statsKey = (tenant: string, day: string, key: string) => `ten.${tenant}/stats/${day}/${key}`;
+
+/** How often and how much, by key, operation and day. Written behind: a crash loses some seconds of it. */
+export class Statistics {
+  readonly #ground: Ground;
+  #waiting = new Map<string, { tenant: string; day: string; key: string; figures: Figures }>();
+  #timer: ReturnType<typeof setTimeout> | null = null;
+  #writing: Promise<void> = Promise.resolve();
+  /** Told of what was written, after it was. */
+  onWritten: ((rows: readonly Metered[]) => void) | null = null;
+
+  constructor(ground: Ground) {
+    this.#ground = ground;
+  }
+
+  note(tenant: string, keyId: string, operation: string, bytes: number): void {
+    const day = dayOf(this.#ground.env.now());
+    const key = statsKey(tenant, day, keyId);
+    let entry = this.#waiting.get(key);
+    if (!entry) {
+      if (this.#waiting.size >= USAGE_WAITING) return;
+      entry = { tenant, day, key: keyId, figures: {} };
+      this.#waiting.set(key, entry);
+    }
+    add(entry.figures, operation, 1, bytes);
+    this.#schedule();
+  }
+
+  /** Writes what waits. Never rejects: what cannot be written waits on. */
+  flush(): Promise<void> {
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    this.#timer = null;
+    this.#writing = this.#writing.then(() => this.#write());
+    return this.#writing;
+  }
+
+  async rows(tenant: string, month: string): Promise<UsageRow[]> {
+    const prefix = statsPrefix(tenant, month);
+    const rows: UsageRow[] = [];
+    for (let after: string | undefined; ; ) {
+      const page = await this.#ground.engine.records.list(prefix, { after, limit: 1000 });
+      for (const { key, value } of page.items) {
+        const [day, id] = key.slice(`ten.${tenant}/stats/`.length).split('/') as [string, string];
+        for (const [operation, [count, bytes]] of Object.entries(value as unknown as Figures)) {
+          rows.push({ day, key: id, operation, count, bytes });
+        }
+      }
+      if (page.next === undefined) return rows;
+      after = page.next;
+    }
+  }
+
+  #schedule(): void {
+    if (this.#timer !== null) return;
+    this.#timer = setTimeout(() => void this.flush(), USAGE_WRITE_MS);
+    // Where there is a loop to be kept alive, this is no reason to.
+    (this.#timer as { unref?: () => void }).unref?.();
+  }
+
+  async #write(): Promise<void> {
+    const waiting = this.#waiting;
+    this.#waiting = new Map();
+    const written: Metered[] = [];
+    for (const [key, { tenant, day, key: keyId, figures }] of waiting) {
+      const revision = await this.#add(key, figures).catch(() => null);
+      if (revision === null) {
+        this.#putBack(key, { tenant, day, key: keyId, figures });
+        continue;
+      }
+      for (const [operation, [count, bytes]] of Object.entries(figures)) {
+        const id = `${tenant}:${keyId}:${day}:${operation}:${revision}`;
+        written.push({ id, tenant, day, key: keyId, operation, count, bytes });
+      }
+    }
+    if (written.length > 0) this.onWritten?.(written);
+  }
+
+  #add(key: string, figures: Figures): Promise<number> {
+    const { records } = this.#ground.engine;
+    return compareAndSet('the statistics', async () => {
+      const stored = await records.get(key);
+      const sum: Figures = { ...((stored?.value ?? {}) as Figures) };
+      for (const [operation, [count, bytes]] of Object.entries(figures)) {
+        add(sum, operation, count, bytes);
+      }
+      const expiresAt = this.#ground.env.now() + USAGE_KEPT_MS;
+      return records.put(key, sum as unknown as Json, { expect: stored?.revision ?? 'absent', expiresAt });
+    });
+  }
+
+  #putBack(key: string, entry: { tenant: string; day: string; key: string; figures: Figures }): void {
+    const newer = this.#waiting.get(key);
+    for (const [operation, [count, bytes]] of Object.entries(newer?.figures ?? {})) {
+      add(entry.figures, operation, count, bytes);
+    }
+    this.#waiting.set(key, entry);
+    this.#schedule();
+  }
+}
+
+function add(figures: Figures, operation: string, count: number, bytes: number): void {
+  const [had, hadBytes] = figures[operation] ?? [0, 0];
+  figures[operation] = [had + count, hadBytes + bytes];
+}

@@ -1,0 +1,68 @@
+import { RelayError } from '../../base/errors.ts';
+import { ANONYMOUS, type Caller, LOCAL_CALLER } from '../../domain/caller.ts';
+
+export interface RateLimits {
+  /** Requests a second of one key, and of one address that sends none. */
+  readonly perKey: number;
+  readonly perAddress: number;
+}
+
+/** Twice a second's worth may come at once. */
+const BURST_S = 2;
+/** Keys and addresses remembered; the least recent are forgotten first, and begin with a full bucket again. */
+const REMEMBERED = 20_000;
+/**
+ * A refused request is answered after a moment: a client that sends as fast as it is answered then takes no time away
+ * from others. Only so many wait; beyond that they are refused at once.
+ */
+const HOLD_MS = 200;
+const HELD = 2_000;
+
+interface Bucket {
+  tokens: number;
+  at: number;
+}
+
+/** Evens out who asks how often. In the memory of one server: it protects that server. */
+export class RateLimiter {
+  readonly #limits: RateLimits;
+  readonly #now: () => number;
+  readonly #buckets = new Map<string, Bucket>();
+  #held = 0;
+
+  constructor(limits: RateLimits, now: () => number = () => performance.now()) {
+    this.#limits = limits;
+    this.#now = now;
+  }
+
+  /** Resolves at once, or rejects with `rate_limited` after a moment. A key counts by itself, whatever else its address does. */
+  async check(caller: Caller | null, address: string): Promise<void> {
+    const wait =
+      caller === null || caller === ANONYMOUS
+        ? this.take(`a:${address}`, this.#limits.perAddress)
+        : this.take(caller === LOCAL_CALLER ? `l:${address}` : `k:${caller.keyId}`, this.#limits.perKey);
+    if (wait === 0) return;
+    if (this.#held < HELD) {
+      this.#held++;
+      await new Promise((resolve) => setTimeout(resolve, HOLD_MS));
+      this.#held--;
+    }
+    throw new RelayError('rate_limited', { seconds: Math.ceil(wait) });
+  }
+
+  /** Seconds until there is room; 0 where there was. */
+  take(name: string, perSecond: number): number {
+    if (!Number.isFinite(perSecond)) return 0;
+    const now = this.#now();
+    const most = Math.max(1, perSecond * BURST_S);
+    const bucket = this.#buckets.get(name) ?? { tokens: most, at: now };
+    bucket.tokens = Math.min(most, bucket.tokens + ((now - bucket.at) / 1000) * perSecond);
+    bucket.at = now;
+    this.#buckets.delete(name);
+    this.#buckets.set(name, bucket);
+    if (this.#buckets.size > REMEMBERED) this.#buckets.delete(this.#buckets.keys().next().value!);
+    if (bucket.tokens < 1) return (1 - bucket.tokens) / perSecond;
+    bucket.tokens -= 1;
+    return 0;
+  }
+}

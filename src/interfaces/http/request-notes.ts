@@ -1,0 +1,47 @@
+import type { Context } from 'hono';
+import type { Caller } from '../../domain/caller.ts';
+import type { Operation } from '../../operations/operation.ts';
+import type { ClientAddress } from './client-address.ts';
+
+/** What became known of a request on its way, for the log, the metrics and the traces. */
+export interface RequestNotes {
+  readonly client: ClientAddress;
+  operation: Pick<Operation, 'name'> | null;
+  caller: Caller | null;
+  /** Made when somebody asks for it. */
+  id: string | null;
+}
+
+/** A request that has been answered. */
+export interface RequestSeen {
+  readonly id: string | null;
+  readonly method: string;
+  /** The operation's name, or `other`: never the path, which may be a capability. */
+  readonly operation: string;
+  readonly status: number;
+  /** When it began, in ms since the epoch, and how long it took to the head of the answer. */
+  readonly at: number;
+  readonly ms: number;
+  readonly address: string;
+  readonly caller: Caller | null;
+  readonly traceparent: string | null;
+}
+
+/** They travel beside the request, in the environment that the router hands to every handler. */
+export interface Noted {
+  readonly notes: RequestNotes;
+}
+
+export function notesOf(c: Context): RequestNotes | undefined {
+  return (c.env as Noted | undefined)?.notes;
+}
+
+const start = crypto.randomUUID().slice(0, 8);
+let count = 0;
+
+/** Different for every request of every server that runs. */
+export function requestId(notes: RequestNotes | undefined): string {
+  const id = notes?.id ?? `${start}-${++count}`;
+  if (notes) notes.id = id;
+  return id;
+}

@@ -1,0 +1,133 @@
+import { z } from 'zod';
+import { ERRORS } from '../base/errors.ts';
+import type { Operation } from './operation.ts';
+
+type Schema = { readonly [key: string]: unknown };
+
+interface Field {
+  readonly name: string;
+  readonly schema: Schema;
+  readonly required: boolean;
+}
+
+/** The OpenAPI 3.1 document, made from the table of operations and nothing else. */
+export function openApiDocument(operations: readonly Operation[], version: string): Schema {
+  const paths: { [path: string]: { [method: string]: Schema } } = {};
+  for (const operation of operations) {
+    const { method, path } = operation.http;
+    const template = path.replace(/:(\w+)(\{[^}]*\})?/g, '{$1}');
+    paths[template] ??= {};
+    paths[template][method.toLowerCase()] = describe(operation, template);
+  }
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'ContextRelay',
+      version,
+      description:
+        'Agents hand each other a short pointer instead of the payload. Every path is served under /v1 too.',
+    },
+    paths,
+    components: {
+      securitySchemes: {
+        key: {
+          type: 'http',
+          scheme: 'bearer',
+          description: 'An API key: cr_live_…. Not needed in open mode.',
+        },
+      },
+      schemas: {
+        Error: {
+          type: 'object',
+          required: ['error', 'code', 'hint'],
+          properties: {
+            error: { type: 'string' },
+            code: { type: 'string', enum: Object.keys(ERRORS) },
+            hint: { type: 'string', description: 'what to do next' },
+          },
+        },
+      },
+    },
+  };
+}
+
+function describe(operation: Operation, path: string): Schema {
+  const { http } = operation;
+  const inPath = [...path.matchAll(/\{(\w+)\}/g)].map((match) => match[1]!);
+  const fields = fieldsOf(operation.input);
+  const headers = http.headers ?? {};
+  const inBody = http.method !== 'GET' && http.method !== 'DELETE';
+  const rest = fields.filter(({ name }) => !inPath.includes(name) && !Object.hasOwn(headers, name));
+  const parameters = [
+    ...inPath.map((name) =>
+      parameter(
+        'path',
+        name,
+        fields.find((field) => field.name === name),
+      ),
+    ),
+    ...fields
+      .filter(({ name }) => Object.hasOwn(headers, name))
+      .map((field) => parameter('header', headers[field.name]!, field)),
+    ...(inBody ? [] : rest.map((field) => parameter('query', field.name, field))),
+  ];
+  const status = String(http.status ?? 200);
+  return {
+    operationId: operation.name,
+    summary: operation.summary,
+    ...(operation.scope === null ? {} : { 'x-scope': operation.scope }),
+    security: operation.scope === null || operation.byLink ? [{}, { key: [] }] : [{ key: [] }],
+    ...(parameters.length > 0 ? { parameters } : {}),
+    ...(inBody && rest.length > 0 ? { requestBody: bodyOf(rest, http.body) } : {}),
+    responses: {
+      [status]:
+        status === '204'
+          ? { description: 'Done.' }
+          : {
+              description: operation.summary,
+              content: { 'application/json': { schema: schemaOf(operation.output, 'output') } },
+            },
+      default: {
+        description: 'What went wrong, and what to do next.',
+        content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } },
+      },
+    },
+  };
+}
+
+function parameter(where: string, name: string, field: Field | undefined): Schema {
+  return {
+    name,
+    in: where,
+    required: where === 'path' || (field?.required ?? false),
+    schema: field?.schema ?? { type: 'string' },
+  };
+}
+
+function bodyOf(fields: readonly Field[], whole: string | undefined): Schema {
+  const only = whole === undefined ? undefined : fields.find((field) => field.name === whole);
+  const schema = only?.schema ?? {
+    type: 'object',
+    properties: Object.fromEntries(fields.map((field) => [field.name, field.schema])),
+    required: fields.filter((field) => field.required).map((field) => field.name),
+  };
+  const required = only ? only.required : fields.some((field) => field.required);
+  return { required, content: { 'application/json': { schema } } };
+}
+
+function fieldsOf(input: z.ZodType): Field[] {
+  const { properties = {}, required = [] } = schemaOf(input, 'input') as {
+    properties?: { [name: string]: Schema };
+    required?: string[];
+  };
+  return Object.entries(properties).map(([name, schema]) => ({
+    name,
+    schema,
+    required: required.includes(name),
+  }));
+}
+
+function schemaOf(type: z.ZodType, io: 'input' | 'output'): Schema {
+  const { $schema: _, ...schema } = z.toJSONSchema(type, { io, unrepresentable: 'any' });
+  return schema;
+}

@@ -1,0 +1,164 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { LOCAL_CALLER } from '../../src/domain/caller.ts';
+import { startGuarded } from './guarded-relay.ts';
+
+const DAY_MS = 24 * 3600 * 1000;
+
+test('a key is shown once and stored as its hash', async () => {
+  await using relay = await startGuarded();
+  const made = await relay.ask('POST', '/keys', {
+    key: await relay.key({ scopes: ['admin'] }),
+    body: { name: 'laptop' },
+  });
+  assert.equal(made.status, 201);
+  assert.match(made.json.key, /^cr_live_[0-9A-Za-z]{40}$/);
+  assert.deepEqual(made.json.scopes, ['push', 'pull', 'subscribe', 'threads', 'tasks']);
+  const everything = JSON.stringify([
+    (await relay.engine.records.list('ten.acme/')).items,
+    (await relay.house.keys.list(LOCAL_CALLER, { tenant: 'acme', all: true })).map((key) => key),
+  ]);
+  assert.ok(everything.includes(made.json.id));
+  assert.ok(!everything.includes(made.json.key));
+  assert.ok(!everything.includes(made.json.key.slice('cr_live_'.length)));
+});
+
+test('a key works until it is revoked, and from then on nowhere', async () => {
+  await using relay = await startGuarded();
+  const admin = await relay.key({ name: 'admin', scopes: ['admin', 'push'] });
+  const key = await relay.key({ name: 'laptop' });
+  assert.equal((await relay.ask('POST', '/push', { key, body: 'x' })).status, 200);
+  const revoked = await relay.ask('DELETE', `/keys/${key.id}`, { key: admin });
+  assert.equal(revoked.status, 200);
+  assert.ok(revoked.json.revoked_at);
+  assert.equal((await relay.ask('POST', '/push', { key, body: 'x' })).status, 401);
+  assert.equal((await relay.ask('POST', '/push', { key: admin, body: 'x' })).status, 200);
+});
+
+test('a revocation in another process counts with the next request', async () => {
+  await using relay = await startGuarded();
+  await using other = await startGuarded({ open: () => relay.engine });
+  const key = await relay.key();
+  assert.equal((await relay.ask('POST', '/push', { key, body: 'x' })).status, 200);
+  await other.house.keys.revoke(LOCAL_CALLER, key.id, { tenant: 'acme' });
+  assert.equal((await relay.ask('POST', '/push', { key, body: 'x' })).status, 401);
+});
+
+test('a key that expires stops working then', async () => {
+  await using relay = await startGuarded();
+  const key = await relay.key({ expires_in: 60 });
+  assert.equal((await relay.ask('POST', '/push', { key, body: 'x' })).status, 200);
+  relay.advance(61_000);
+  assert.equal((await relay.ask('POST', '/push', { key, body: 'x' })).status, 401);
+});
+
+test('a rotated key hands its name and rights on, at once or after a grace', async () => {
+  await using relay = await startGuarded();
+  const admin = await relay.key({ scopes: ['admin'] });
+  const old = await relay.key({ name: 'ci', scopes: ['push'], channel_prefix: 'builds.' });
+  const next = await relay.ask('POST', `/keys/${old.id}/rotate`, { key: admin, body: {} });
+  assert.equal(next.status, 201);
+  assert.deepEqual([next.json.name, next.json.scopes, next.json.channel_prefix], ['ci', ['push'], 'builds.']);
+  assert.equal((await relay.ask('POST', '/push', { key: old, body: 'x' })).status, 401);
+  assert.equal((await relay.ask('POST', '/push', { key: next.json.key, body: 'x' })).status, 200);
+  const later = await relay.ask('POST', `/keys/${next.json.id}/rotate`, { key: admin, body: { grace: 60 } });
+  assert.equal((await relay.ask('POST', '/push', { key: next.json.key, body: 'x' })).status, 200);
+  relay.advance(61_000);
+  assert.equal((await relay.ask('POST', '/push', { key: next.json.key, body: 'x' })).status, 401);
+  assert.equal((await relay.ask('POST', '/push', { key: later.json.key, body: 'x' })).status, 200);
+});
+
+test('the list tells name, rights and last use, and revoked ones for 30 days on request', async () => {
+  await using relay = await startGuarded();
+  const admin = await relay.key({ name: 'admin', scopes: ['admin'] });
+  const key = await relay.key({ name: 'laptop' });
+  await relay.ask('POST', '/push', { key, body: 'x' });
+  const list = async (query = '') =>
+    (await relay.ask('GET', `/keys${query}`, { key: admin })).json.keys as {
+      id: string;
+      last_used_at: string;
+    }[];
+  assert.deepEqual((await list()).map(({ id }) => id).sort(), [admin.id, key.id].sort());
+  assert.ok((await list()).find(({ id }) => id === key.id)!.last_used_at);
+  await relay.ask('DELETE', `/keys/${key.id}`, { key: admin });
+  assert.equal((await list()).length, 1);
+  assert.equal((await list('?all=1')).length, 2);
+  relay.advance(31 * DAY_MS);
+  assert.equal((await list('?all=1')).length, 1);
+});
+
+test('when a key was last used outlives the server', async () => {
+  await using relay = await startGuarded();
+  const key = await relay.key();
+  await relay.ask('POST', '/push', { key, body: 'x' });
+  await relay.house.keys.use.flush({ all: true });
+  await using other = await startGuarded({ open: () => relay.engine });
+  const [listed] = await other.house.keys.list(LOCAL_CALLER, { tenant: 'acme' });
+  assert.ok(listed!.last_used_at);
+});
+
+test('a plan bounds how many keys there are, also when many are made at once', async () => {
+  await using relay = await startGuarded();
+  const results = await Promise.allSettled(Array.from({ length: 10 }, () => relay.key()));
+  const made = results.filter((result) => result.status === 'fulfilled').length;
+  assert.ok(made <= 2, `${made} keys`);
+  for (const result of results) {
+    if (result.status === 'rejected') assert.equal(result.reason.code, 'too_many_keys');
+  }
+  while ((await relay.house.keys.list(LOCAL_CALLER, { tenant: 'acme' })).length < 2) await relay.key();
+  await assert.rejects(relay.key(), { code: 'too_many_keys' });
+  const [one] = await relay.house.keys.list(LOCAL_CALLER, { tenant: 'acme' });
+  await relay.house.keys.rotate(LOCAL_CALLER, one!.id, { tenant: 'acme', grace: 60 });
+  await relay.house.keys.revoke(LOCAL_CALLER, one!.id, { tenant: 'acme' });
+  await assert.rejects(relay.key(), { code: 'too_many_keys' });
+});
+
+test('an admin looks after the own tenant, an admin of the relay after all', async () => {
+  await using relay = await startGuarded();
+  const acme = await relay.key({ scopes: ['admin'] });
+  const operator = (await relay.house.keys.createFirst())!;
+  assert.equal(await relay.house.keys.createFirst(), null);
+  const forOther = { name: 'x', tenant: 'umbrella' };
+  assert.equal((await relay.ask('POST', '/keys', { key: acme, body: forOther })).status, 403);
+  assert.equal(
+    (await relay.ask('POST', '/keys', { key: acme, body: { name: 'x', plan: 'team' } })).status,
+    403,
+  );
+  const made = await relay.ask('POST', '/keys', { key: operator, body: { ...forOther, plan: 'pro' } });
+  assert.deepEqual([made.status, made.json.tenant, made.json.plan], [201, 'umbrella', 'pro']);
+  assert.equal((await relay.ask('DELETE', `/keys/${made.json.id}`, { key: acme })).status, 404);
+  assert.equal(
+    (await relay.ask('DELETE', `/keys/${made.json.id}?tenant=umbrella`, { key: acme })).status,
+    403,
+  );
+  assert.equal(
+    (await relay.ask('DELETE', `/keys/${made.json.id}?tenant=umbrella`, { key: operator })).status,
+    200,
+  );
+});
+
+test('names, scopes, tenants and times that make no sense are refused', async () => {
+  await using relay = await startGuarded();
+  const operator = (await relay.house.keys.createFirst())!;
+  for (const body of [
+    {},
+    { name: '' },
+    { name: 'a\nb' },
+    { name: 'a\u202eb' },
+    { name: 'x'.repeat(200) },
+    { name: 'x', scopes: [] },
+    { name: 'x', scopes: ['root'] },
+    { name: 'x', expires_in: 0 },
+    { name: 'x', expires_in: 1e12 },
+    { name: 'x', tenant: 'a/b' },
+    { name: 'x', tenant: '..' },
+    { name: 'x', tenant: 'A' },
+    { name: 'x', tenant: 'a.b' },
+    { name: 'x', plan: 'gold' },
+    { name: 'x', plan: '__proto__' },
+    { name: 'x', channel_prefix: 'x'.repeat(300) },
+  ]) {
+    const { status } = await relay.ask('POST', '/keys', { key: operator, body });
+    assert.equal(status, 400, JSON.stringify(body));
+  }
+});

@@ -1,0 +1,180 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { Agent, request } from 'node:http';
+import { connect, type Socket } from 'node:net';
+import { test } from 'node:test';
+import { WebSocket } from 'ws';
+import { startGuarded } from '../keys/guarded-relay.ts';
+
+function dial(url: string): Socket {
+  const socket = connect(Number(new URL(url).port), '127.0.0.1');
+  socket.on('error', () => {});
+  return socket;
+}
+
+async function closed(socket: Socket): Promise<string> {
+  let text = '';
+  socket.on('data', (chunk) => {
+    text += chunk;
+  });
+  if (!socket.closed) await once(socket, 'close');
+  return text;
+}
+
+const QUICK = { headersMs: 150, requestMs: 300, idleMs: 300, checkMs: 50 };
+
+test('a slow-loris is cut off, in its headers and in its body, and others are served meanwhile', async () => {
+  await using relay = await startGuarded({ server: { timeouts: QUICK } });
+  const { key } = await relay.key();
+  const slow = Array.from({ length: 50 }, () => dial(relay.url));
+  const trickle = setInterval(() => {
+    for (const [i, socket] of slow.entries()) socket.write(i % 2 === 0 ? 'X-Slow: 1\r\n' : 'x');
+  }, 40);
+  for (const [i, socket] of slow.entries()) {
+    socket.write(i % 2 === 0 ? 'GET / HTTP/1.1\r\nHost: localhost\r\n' : bodyHead(key));
+  }
+  assert.equal((await relay.ask('GET', '/health')).status, 200);
+  await Promise.all(slow.map(closed));
+  clearInterval(trickle);
+  assert.equal((await relay.ask('GET', '/health')).status, 200);
+});
+
+function bodyHead(key: string): string {
+  return `POST /push HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${key}\r\nContent-Length: 100000\r\n\r\n`;
+}
+
+test('a connection that never says a word is closed', async () => {
+  await using relay = await startGuarded({ server: { timeouts: QUICK } });
+  await closed(dial(relay.url));
+});
+
+test('a reader that stops reading is let go of', async () => {
+  await using relay = await startGuarded({ server: { timeouts: { ...QUICK, requestMs: 60_000, keepAliveMs: 50 } } });
+  const key = await relay.key();
+  const body = new Uint8Array(20 * 1024 * 1024).fill(120);
+  const { json } = await relay.ask('POST', '/push?visibility=link', { key, body });
+  const socket = dial(relay.url);
+  socket.write(`GET /pull/${json.id}?raw=1 HTTP/1.1\r\nHost: localhost\r\n\r\n`);
+  await once(socket, 'readable');
+  socket.pause();
+  // Its own end: what the server sent is still to be read when the connection is already gone.
+  while (serverSockets(relay.url) > 0) await new Promise((resolve) => setTimeout(resolve, 20));
+  socket.destroy();
+});
+
+/** Connections of this process's server that are still open. */
+function serverSockets(url: string): number {
+  const { port } = new URL(url);
+  const handles = (process as unknown as { _getActiveHandles(): unknown[] })._getActiveHandles();
+  return handles.filter(
+    (handle) => (handle as Socket).localPort === Number(port) && !(handle as Socket).destroyed,
+  ).length;
+}
+
+test('a socket that answers no ping is let go of', async () => {
+  await using relay = await startGuarded({ server: { sockets: { pingEveryMs: 60 } } });
+  const { key } = await relay.key();
+  const ws = new WebSocket(`${relay.url.replace('http', 'ws')}/ws/c`, {
+    headers: { Authorization: `Bearer ${key}` },
+    autoPong: false,
+  });
+  await once(ws, 'open');
+  const [code] = await once(ws, 'close');
+  assert.equal(code, 1006);
+});
+
+test('a frame larger than an acknowledgement ends the socket, and not the server', async () => {
+  await using relay = await startGuarded();
+  const { key } = await relay.key();
+  const ws = new WebSocket(`${relay.url.replace('http', 'ws')}/ws/c`, {
+    headers: { Authorization: `Bearer ${key}` },
+  });
+  await once(ws, 'open');
+  ws.send('x'.repeat(10 * 1024 * 1024));
+  const [code] = await once(ws, 'close');
+  assert.equal(code, 1009);
+  assert.equal((await relay.ask('GET', '/health')).status, 200);
+});
+
+test('headers that are too many or too large are refused', async () => {
+  await using relay = await startGuarded();
+  const send = async (headers: string) => {
+    const socket = dial(relay.url);
+    socket.write(`GET / HTTP/1.1\r\nHost: localhost\r\n${headers}Connection: close\r\n\r\n`);
+    return closed(socket);
+  };
+  assert.match(await send(`X-Large: ${'x'.repeat(70_000)}\r\n`), /^HTTP\/1\.1 431 /);
+  assert.match(await send('X-Many: 1\r\n'.repeat(100)), /^HTTP\/1\.1 200 /);
+  assert.match(await send('Bad header\r\n'), /^HTTP\/1\.1 400 /);
+  assert.match(await send('Transfer-Encoding: chunked\r\nContent-Length: 5\r\n'), /^HTTP\/1\.1 400 /);
+});
+
+test('no more connections than allowed are kept, in all and from one address', async () => {
+  await using relay = await startGuarded({ server: { connections: { perAddress: 3 } } });
+  const kept = [dial(relay.url), dial(relay.url), dial(relay.url)];
+  await Promise.all(kept.map((socket) => once(socket, 'connect')));
+  assert.equal(await closed(dial(relay.url)), '');
+  kept[0]!.destroy();
+  let status = 0;
+  while (status !== 200)
+    status = await relay.ask('GET', '/health').then(
+      ({ status: s }) => s,
+      () => 0,
+    );
+  for (const socket of kept) socket.destroy();
+});
+
+test('what was accepted is answered when the server stops', async () => {
+  await using relay = await startGuarded({ house: { defaultPlan: 'team' } });
+  const { key } = await relay.key();
+  const agent = new Agent({ keepAlive: true, maxSockets: 20 });
+  const answers: { id: string }[] = [];
+  let broken = 0;
+  let refused = 0;
+  const push = () =>
+    new Promise<void>((resolve) => {
+      let answered = false;
+      const out = request(`${relay.url}/push`, {
+        agent,
+        method: 'POST',
+        headers: { Authorization: `Bearer ${key}`, 'Content-Length': 5 },
+      });
+      out.on('response', (response) => {
+        answered = true;
+        let text = '';
+        response.on('data', (chunk) => {
+          text += chunk;
+        });
+        response.on('end', () => {
+          assert.equal(response.statusCode, 200, text);
+          answers.push(JSON.parse(text));
+          resolve();
+        });
+      });
+      out.on('error', (error: NodeJS.ErrnoException) => {
+        // A new connection is not taken any more; one that was taken is not dropped.
+        if (error.code === 'ECONNREFUSED') refused++;
+        else if (!answered) broken++;
+        resolve();
+      });
+      out.end('hello');
+    });
+  const client = async () => {
+    while (refused === 0 && broken === 0) await push();
+  };
+  const clients = Array.from({ length: 20 }, client);
+  while (answers.length < 100) await new Promise((resolve) => setTimeout(resolve, 5));
+  const slow = dial(relay.url);
+  slow.write(bodyHead(key).replace('100000', '5').concat('he'));
+  await once(slow, 'connect');
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  const stopped = relay.stop();
+  slow.write('llo');
+  assert.match(await closed(slow), /^HTTP\/1\.1 200 /);
+  await Promise.all([...clients, stopped]);
+  agent.destroy();
+  assert.equal(broken, 0);
+  for (const { id } of answers) {
+    assert.ok(await relay.engine.records.get(`ptr.${id}/meta`));
+  }
+});

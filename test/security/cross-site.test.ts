@@ -1,0 +1,150 @@
+import assert from 'node:assert/strict';
+import { request } from 'node:http';
+import { test } from 'node:test';
+import { WebSocket } from 'ws';
+import { startRelay } from '../http/relay-under-test.ts';
+import { startGuarded } from '../keys/guarded-relay.ts';
+
+/** With headers that `fetch` would not let us choose. */
+function send(
+  url: string,
+  method: string,
+  path: string,
+  headers: Record<string, string>,
+): Promise<{ status: number; headers: NodeJS.Dict<string | string[]> }> {
+  return new Promise((resolve, reject) => {
+    const { port } = new URL(url);
+    const out = request({ port, host: '127.0.0.1', path, method, headers }, (response) => {
+      response.resume();
+      resolve({ status: response.statusCode!, headers: response.headers });
+    });
+    out.on('error', reject);
+    out.end(method === 'POST' ? 'x' : undefined);
+  });
+}
+
+function socket(url: string, headers: Record<string, string> = {}): Promise<number> {
+  return new Promise((resolve) => {
+    const ws = new WebSocket(url.replace('http', 'ws'), { headers });
+    ws.on('open', () => {
+      ws.close();
+      resolve(101);
+    });
+    ws.on('unexpected-response', (_, response) => resolve(response.statusCode!));
+    ws.on('error', () => {});
+  });
+}
+
+test('in open mode a request or socket by a foreign name or page is refused', async () => {
+  await using relay = await startRelay();
+  const own = new URL(relay.url).host;
+  for (const [headers, status] of [
+    [{ Host: 'rebound.example' }, 403],
+    [{ Host: `rebound.example:${new URL(relay.url).port}` }, 403],
+    [{ Host: 'localhost.rebound.example' }, 403],
+    [{ Host: '10.0.0.1' }, 403],
+    [{ Host: own, Origin: 'https://evil.example' }, 403],
+    [{ Host: own, Origin: 'null' }, 403],
+    [{ Host: own, Origin: 'http://localhost:3000' }, 403],
+    [{ Host: own, Origin: `http://${own}.evil.example` }, 403],
+    [{ Host: own, Origin: `http://${own}` }, 200],
+    [{ Host: own, 'Sec-Fetch-Site': 'cross-site', 'Sec-Fetch-Mode': 'no-cors' }, 403],
+    [{ Host: own, 'Sec-Fetch-Site': 'same-site', 'Sec-Fetch-Mode': 'no-cors' }, 403],
+    [{ Host: own, 'Sec-Fetch-Site': 'same-origin', 'Sec-Fetch-Mode': 'cors' }, 200],
+    [{ Host: own, 'Sec-Fetch-Site': 'none', 'Sec-Fetch-Mode': 'navigate' }, 200],
+  ] as const) {
+    const note = JSON.stringify(headers);
+    assert.equal((await send(relay.url, 'POST', '/push', headers)).status, status, note);
+    assert.equal((await send(relay.url, 'GET', '/channels', headers)).status, status, note);
+    const upgraded = await socket(`${relay.url}/ws/c`, headers);
+    assert.equal(upgraded, status === 200 ? 101 : 403, note);
+  }
+  const link = { Host: own, 'Sec-Fetch-Site': 'cross-site', 'Sec-Fetch-Mode': 'navigate' };
+  assert.equal((await send(relay.url, 'GET', '/', link)).status, 200);
+  assert.equal((await send(relay.url, 'POST', '/push', link)).status, 403);
+});
+
+test('with keys any name will do, but a foreign page still needs to be allowed', async () => {
+  await using relay = await startGuarded();
+  const { key } = await relay.key();
+  const Authorization = `Bearer ${key}`;
+  const push = (headers: Record<string, string>) => send(relay.url, 'POST', '/push', headers);
+  assert.equal((await push({ Host: 'relay.example', Authorization })).status, 200);
+  assert.equal(
+    (await push({ Host: 'relay.example', Origin: 'http://relay.example', Authorization })).status,
+    200,
+  );
+  assert.equal(
+    (await push({ Host: 'relay.example', Origin: 'https://evil.example', Authorization })).status,
+    403,
+  );
+});
+
+test('pages that are allowed can read answers, others get no word', async () => {
+  const corsOrigins = ['https://app.example'];
+  await using relay = await startGuarded({ server: { corsOrigins } });
+  const { key } = await relay.key();
+  const Authorization = `Bearer ${key}`;
+  const allowed = await send(relay.url, 'POST', '/push', { Origin: 'https://app.example', Authorization });
+  assert.equal(allowed.status, 200);
+  assert.equal(allowed.headers['access-control-allow-origin'], 'https://app.example');
+  assert.equal(allowed.headers['access-control-allow-credentials'], undefined);
+  const preflight = await send(relay.url, 'OPTIONS', '/push', {
+    Origin: 'https://app.example',
+    'Access-Control-Request-Method': 'POST',
+    'Access-Control-Request-Headers': 'authorization,content-type',
+  });
+  assert.equal(preflight.status, 204);
+  assert.equal(preflight.headers['access-control-allow-headers'], 'authorization,content-type');
+  assert.match(String(preflight.headers['access-control-allow-methods']), /DELETE/);
+  for (const Origin of ['https://evil.example', 'https://app.example.evil.example', 'http://app.example']) {
+    const refused = await send(relay.url, 'OPTIONS', '/push', { Origin });
+    assert.equal(refused.status, 403);
+    assert.equal(refused.headers['access-control-allow-origin'], undefined);
+  }
+});
+
+test('a browser socket needs a ticket, which is good once, not for long, and only while its key is', async () => {
+  await using relay = await startGuarded({ house: { defaultPlan: 'team' } });
+  const key = await relay.key();
+  const ticket = async (): Promise<string> =>
+    (await relay.ask('POST', '/ws-ticket', { key, body: {} })).json.ticket;
+  const origin = { Origin: relay.url };
+  assert.equal(await socket(`${relay.url}/ws/c`, origin), 401);
+  assert.equal(await socket(`${relay.url}/ws/c?ticket=made-up`, origin), 401);
+  const one = await ticket();
+  assert.equal(await socket(`${relay.url}/ws/c?ticket=${one}`, { Origin: 'https://evil.example' }), 403);
+  assert.equal(await socket(`${relay.url}/ws/c?ticket=${one}`, origin), 101);
+  assert.equal(await socket(`${relay.url}/ws/c?ticket=${one}`, origin), 401);
+  const late = await ticket();
+  relay.advance(31_000);
+  assert.equal(await socket(`${relay.url}/ws/c?ticket=${late}`, origin), 401);
+  const limited = await relay.key({ channel_prefix: 'a.' });
+  const narrow = (await relay.ask('POST', '/ws-ticket', { key: limited, body: {} })).json.ticket;
+  assert.equal(await socket(`${relay.url}/ws/b?ticket=${narrow}`, origin), 403);
+  const revoked = await ticket();
+  await relay.house.keys.revoke({ ...ADMIN }, key.id);
+  assert.equal(await socket(`${relay.url}/ws/c?ticket=${revoked}`, origin), 401);
+  const unable = await relay.key({ scopes: ['push'] });
+  assert.equal(await socket(`${relay.url}/ws/c`, { Authorization: `Bearer ${unable.key}` }), 403);
+});
+
+const ADMIN = { tenant: 'acme', keyId: 'local', name: 'admin', scopes: ['admin'] } as const;
+
+test('sockets and streams end when their key is revoked, here or in another process', async () => {
+  await using relay = await startGuarded({ house: { defaultPlan: 'team' } });
+  await using other = await startGuarded({ open: () => relay.engine });
+  for (const revoking of [relay, other]) {
+    const { id, key } = await relay.key();
+    const headers = { Authorization: `Bearer ${key}` };
+    const ws = new WebSocket(`${relay.url.replace('http', 'ws')}/ws/c`, { headers });
+    await new Promise((resolve) => ws.once('open', resolve));
+    const closed = new Promise<number>((resolve) => ws.once('close', resolve));
+    const stream = await fetch(`${relay.url}/channels/c/events`, { headers });
+    const reader = stream.body!.getReader();
+    await reader.read();
+    await revoking.house.keys.revoke(ADMIN, id);
+    assert.equal(await closed, 1008);
+    while (!(await reader.read()).done);
+  }
+});

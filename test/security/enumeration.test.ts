@@ -1,0 +1,138 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { equalInConstantTime } from '../../src/base/constant-time.ts';
+import { sha256Hex } from '../../src/base/hash.ts';
+import { startGuarded } from '../keys/guarded-relay.ts';
+
+const NOBODY = '00000000-0000-4000-8000-000000000000';
+
+test('missing, foreign, expired and revoked pointers are one answer, byte for byte', async () => {
+  await using relay = await startGuarded();
+  const [mine, theirs] = [await relay.key({ tenant: 'acme' }), await relay.key({ tenant: 'umbrella' })];
+  const push = async (fields = {}) =>
+    (await relay.ask('POST', '/push', { key: theirs, body: { data: 'secret', ...fields } })).json
+      .id as string;
+  const [foreign, expired, revoked] = [await push(), await push({ ttl: 1 }), await push()];
+  await relay.ask('DELETE', `/pull/${revoked}`, { key: theirs });
+  relay.advance(2000);
+  for (const path of [
+    '/pull/ID',
+    '/peek/ID',
+    '/pull/ID?raw=1',
+    '/pull/ID?cost=1',
+    '/pull/ID?lines=1',
+    '/pull/ID/receipts',
+  ]) {
+    const answers = new Set<string>();
+    for (const id of [NOBODY, foreign, expired, revoked, 'no-uuid']) {
+      const { status, text, headers } = await relay.ask('GET', path.replace('ID', id), { key: mine });
+      const told = [...headers].filter(([name]) => name !== 'date').sort();
+      answers.add(JSON.stringify([status, text, told]));
+    }
+    assert.equal(answers.size, 1, path);
+    assert.match([...answers][0]!, /^\[404,/);
+  }
+  const removals = new Set<string>();
+  for (const id of [NOBODY, foreign, expired, revoked]) {
+    removals.add((await relay.ask('DELETE', `/pull/${id}`, { key: mine })).text);
+  }
+  assert.equal(removals.size, 1);
+  assert.equal((await relay.ask('GET', `/pull/${foreign}`, { key: theirs })).status, 200);
+});
+
+test('a pointer for its tenant cannot be read by its link, one by link can, and only be read', async () => {
+  await using relay = await startGuarded();
+  const key = await relay.key();
+  const push = async (fields = {}) =>
+    (await relay.ask('POST', '/push', { key, body: { data: 'x', ...fields } })).json.id as string;
+  const [own, link] = [await push(), await push({ visibility: 'link' })];
+  assert.equal((await relay.ask('GET', `/pull/${own}`)).status, 404);
+  assert.equal((await relay.ask('HEAD', `/pull/${own}`)).status, 404);
+  for (const path of [
+    `/pull/${link}`,
+    `/peek/${link}`,
+    `/pull/${link}?raw=1`,
+    `/v1/pull/${link}?outline=1`,
+  ]) {
+    assert.equal((await relay.ask('GET', path)).status, 200, path);
+  }
+  assert.equal((await relay.ask('DELETE', `/pull/${link}`)).status, 401);
+  assert.equal((await relay.ask('GET', `/pull/${link}/receipts`)).status, 401);
+});
+
+test('ids tell nothing about each other', async () => {
+  await using relay = await startGuarded({ house: { defaultPlan: 'team' } });
+  const key = await relay.key();
+  const ids: string[] = [];
+  for (let i = 0; i < 50; i++) ids.push((await relay.ask('POST', '/push', { key, body: 'x' })).json.id);
+  // What an id has beside chance: its version and variant. No byte is the same in all of them, and none only ever grows.
+  const hex = ids.map((id) => id.replaceAll('-', ''));
+  for (let at = 0; at < 32; at++) {
+    if (at === 12 || at === 16) continue;
+    const column = hex.map((id) => id[at]);
+    assert.ok(new Set(column).size > 4, `character ${at}`);
+    assert.notDeepEqual(column, column.toSorted());
+  }
+});
+
+test("one tenant's channels, inboxes and keys do not exist for another", async () => {
+  await using relay = await startGuarded();
+  const [mine, theirs] = [
+    await relay.key({ tenant: 'acme', scopes: ['admin', 'push', 'pull', 'subscribe'] }),
+    await relay.key({ tenant: 'umbrella', scopes: ['admin', 'push', 'pull', 'subscribe'] }),
+  ];
+  await relay.ask('POST', '/channels/plans', { key: theirs, body: { msg: 'secret' } });
+  await relay.ask('POST', '/inbox/bob/channels', { key: theirs, body: { channel: 'plans', since: 'all' } });
+  const seen = [
+    await relay.ask('GET', '/channels', { key: mine }),
+    await relay.ask('GET', '/channels/plans', { key: mine }),
+    await relay.ask('GET', '/channels/plans/position', { key: mine }),
+    await relay.ask('GET', '/inbox/bob', { key: mine }),
+    await relay.ask('GET', '/keys?all=1', { key: mine }),
+    await relay.ask('GET', '/usage', { key: mine }),
+  ];
+  for (const { text } of seen) {
+    assert.ok(!text.includes('secret'));
+    assert.ok(!text.includes(theirs.id));
+    assert.ok(!text.includes('umbrella'));
+  }
+  assert.deepEqual(seen[0]!.json.channels, []);
+  assert.deepEqual(seen[3]!.json.messages, []);
+});
+
+test('a key is looked up by its hash, once, and compared in constant time', async () => {
+  await using relay = await startGuarded();
+  const { key } = await relay.key();
+  const { records } = relay.engine;
+  const asked: string[] = [];
+  const [get, list] = [records.get.bind(records), records.list.bind(records)];
+  records.get = (name) => {
+    asked.push(name);
+    return get(name);
+  };
+  records.list = (prefix, o) => {
+    asked.push(prefix);
+    return list(prefix, o);
+  };
+  const right = `key.${await sha256Hex(key)}/key`;
+  assert.ok(await relay.house.keys.authenticate(key));
+  assert.deepEqual(asked, [right]);
+  const wrong = key.slice(0, -1) + (key.endsWith('A') ? 'B' : 'A');
+  assert.equal(await relay.house.keys.authenticate(wrong), null);
+  assert.deepEqual(asked, [right, `key.${await sha256Hex(wrong)}/key`]);
+  // A record that was put under another key's hash opens nothing.
+  await records.put(`key.${await sha256Hex(wrong)}/key`, (await get(right))!.value);
+  assert.equal(await relay.house.keys.authenticate(wrong), null);
+});
+
+test('the comparison looks at every character, whatever it finds', () => {
+  assert.ok(equalInConstantTime('abc', 'abc'));
+  for (const other of ['abd', 'xbc', 'ab', 'abcd', '', 'abcabc']) {
+    assert.ok(!equalInConstantTime('abc', other), other);
+    assert.ok(!equalInConstantTime(other, 'abc'), other);
+  }
+  let looks = 0;
+  const counted = { length: 4, charCodeAt: (i: number) => (looks++, 'zbcd'.charCodeAt(i)) };
+  equalInConstantTime(counted as unknown as string, 'abcd');
+  assert.equal(looks, 4);
+});
