@@ -96,6 +96,8 @@ export async function startServer(o: ServerOptions): Promise<RunningServer> {
     authenticate,
     ...(o.rateLimits ? { limiter: new RateLimiter(o.rateLimits) } : {}),
     peerOf: (env) => (env as Bindings | undefined)?.incoming?.socket.remoteAddress ?? null,
+    headerOf: (env, name) => headerText((env as Bindings).incoming?.headers[name]),
+    trustsProxies: (o.trustedProxies ?? []).length > 0,
     isTrustedProxy,
     ...(o.observe
       ? { observe: o.observe, tellId: (env, id) => (env as Bindings).outgoing?.setHeader(ID_HEADER, id) }
@@ -114,7 +116,8 @@ export async function startServer(o: ServerOptions): Promise<RunningServer> {
     }),
   ];
   const app = createHttpApp(deps, mountBeside(deps, mounts));
-  const guard = (request: Request) => guardBrowser(request, browsers);
+  const guard = ({ method, headers }: Request) =>
+    guardBrowser({ method, header: (name) => headers.get(name) }, browsers);
   const sockets = new SocketServer({ house, publicUrl, guard, authenticate, log, limits: o.sockets });
   const listener = getRequestListener(app.fetch, { hostname: o.host, errorHandler: malformed });
   const server = makeServer(o, listener);
@@ -139,6 +142,10 @@ export async function startServer(o: ServerOptions): Promise<RunningServer> {
 interface Bindings {
   readonly incoming?: IncomingMessage;
   readonly outgoing?: ServerResponse;
+}
+
+function headerText(value: string | string[] | undefined): string | null {
+  return value === undefined ? null : Array.isArray(value) ? value.join(', ') : value;
 }
 
 const ID_HEADER = 'Relay-Request-Id';

@@ -12,24 +12,30 @@ export interface BrowserPolicy {
   readonly origins: readonly string[];
 }
 
+/** What is looked at of a request. */
+export interface Asked {
+  readonly method: string;
+  header(name: string): string | null;
+}
+
 /**
  * A web page can make a browser send requests to a relay on the same machine. It cannot choose the Host, Origin and
  * Sec-Fetch headers, so a foreign name in one of them (also by DNS rebinding) gives it away.
  */
-export function guardBrowser(request: Request, policy: BrowserPolicy): void {
-  const host = request.headers.get('host');
+export function guardBrowser(asked: Asked, policy: BrowserPolicy): void {
+  const host = asked.header('host');
   if (host !== null && !isHostAllowed(hostname(host), policy)) {
     throw new RelayError('foreign_origin', { what: `the host ${JSON.stringify(host.slice(0, 100))}` });
   }
-  const origin = request.headers.get('origin');
+  const origin = asked.header('origin');
   if (origin !== null) {
     if (isOwnOrigin(origin, host, policy) || isOriginAllowed(origin, policy)) return;
     throw new RelayError('foreign_origin', { what: `pages from ${JSON.stringify(origin.slice(0, 100))}` });
   }
   // Without an Origin: an image, a script or a form's GET. Whoever follows a link may come from anywhere.
-  const site = request.headers.get('sec-fetch-site');
+  const site = asked.header('sec-fetch-site');
   if (site === null || site === 'same-origin' || site === 'none') return;
-  if (request.headers.get('sec-fetch-mode') === 'navigate' && request.method === 'GET') return;
+  if (asked.header('sec-fetch-mode') === 'navigate' && asked.method === 'GET') return;
   if (policy.origins.includes('*')) return;
   throw new RelayError('foreign_origin', { what: 'parts of pages from elsewhere' });
 }

@@ -52,7 +52,8 @@ export function callerOf(deps: HttpDeps, c: Context): Caller | Promise<Caller> {
 
 /** Where pointers can be reached, as whoever sent the request reaches the relay. */
 export function baseOf(deps: HttpDeps, c: Context): string {
-  return deps.publicUrl ?? notesOf(c)?.client.origin ?? originOf(c.req.url);
+  if (deps.publicUrl !== null) return deps.publicUrl;
+  return (deps.trustsProxies ? notesOf(c)?.client.origin : null) ?? originOf(c.req.url);
 }
 
 async function limited(deps: HttpDeps, c: Context, found: Caller | Promise<Caller>): Promise<Caller> {

@@ -10,12 +10,12 @@ export interface ClientAddress {
 
 /** Headers by which proxies pass on what they know; anyone can send them, so only those of trusted ones count. */
 export function clientAddress(
-  headers: Headers,
+  header: (name: string) => string | null,
   peer: string | null,
   isTrusted: (address: string) => boolean,
 ): ClientAddress {
-  const forwarded = headers.get('x-forwarded-for');
-  const proxied = forwarded !== null || headers.has('forwarded') || headers.has('via');
+  const forwarded = header('x-forwarded-for');
+  const proxied = forwarded !== null || header('forwarded') !== null || header('via') !== null;
   const direct = { address: peer ?? 'unknown', origin: null, proxied };
   if (peer === null || !isTrusted(peer)) return direct;
   const hops = (forwarded ?? '')
@@ -25,12 +25,12 @@ export function clientAddress(
   // From the right: the last one was added by the proxy next to us, the first by whoever liked to.
   let address = peer;
   for (let at = hops.length - 1; at >= 0 && isTrusted(address); at--) address = plain(hops[at]!);
-  return { address, origin: forwardedOrigin(headers), proxied };
+  return { address, origin: forwardedOrigin(header), proxied };
 }
 
-function forwardedOrigin(headers: Headers): string | null {
-  const host = headers.get('x-forwarded-host') ?? headers.get('host');
-  const proto = headers.get('x-forwarded-proto');
+function forwardedOrigin(header: (name: string) => string | null): string | null {
+  const host = header('x-forwarded-host') ?? header('host');
+  const proto = header('x-forwarded-proto');
   if (host === null || (proto !== 'http' && proto !== 'https')) return null;
   return /^[\w.-]+(:\d+)?$|^\[[0-9a-fA-F:.]+\](:\d+)?$/.test(host) ? `${proto}://${host}` : null;
 }

@@ -20,6 +20,10 @@ export interface HttpDeps {
   readonly limiter?: RateLimiter;
   /** The address at the other end of the connection, from what the runtime passes along with a request. */
   peerOf(env: unknown): string | null;
+  /** A header of the request, where the runtime has it at hand before a Headers object has been made. */
+  headerOf?(env: unknown, name: string): string | null;
+  /** Whether there are any proxies to believe. */
+  readonly trustsProxies: boolean;
   /** Whether to believe what the machine at this address says about whom it asks for. */
   isTrustedProxy(address: string): boolean;
   /** Called for every request that was answered. */

@@ -5,6 +5,7 @@ import type { ClientAddress } from './client-address.ts';
 
 /** What became known of a request on its way, for the log, the metrics and the traces. */
 export interface RequestNotes {
+  /** Found out when it is first asked for. */
   readonly client: ClientAddress;
   operation: Pick<Operation, 'name'> | null;
   caller: Caller | null;

@@ -1,5 +1,7 @@
-import { guardBrowser } from './browser-guard.ts';
-import { clientAddress } from './client-address.ts';
+import type { Caller } from '../../domain/caller.ts';
+import type { Operation } from '../../operations/operation.ts';
+import { type Asked, guardBrowser } from './browser-guard.ts';
+import { type ClientAddress, clientAddress } from './client-address.ts';
 import { corsHeaders, preflightResponse } from './cors.ts';
 import type { HttpDeps } from './deps.ts';
 import { failureResponse } from './failures.ts';
@@ -17,21 +19,21 @@ export function watchOver(
   const { browsers } = deps;
   return (request, env) => {
     const began = performance.now();
-    const client = clientAddress(request.headers, deps.peerOf(env), deps.isTrustedProxy);
-    const notes: RequestNotes = { client, operation: null, caller: null, id: null };
+    const asked = new AskedBy(deps, request, env);
+    const notes = new Notes(deps, asked, env);
     deps.tellId?.(env, requestId(notes));
-    const cors = corsHeaders(request, browsers);
+    const cors = corsHeaders(asked, browsers);
     const done = (response: Response): Response => {
       if (cors) for (const [name, value] of Object.entries(cors)) response.headers.set(name, value);
-      tell(deps, metrics, request, notes, response.status, performance.now() - began);
+      tell(deps, metrics, asked, notes, response.status, performance.now() - began);
       return response;
     };
     try {
-      guardBrowser(request, browsers);
+      guardBrowser(asked, browsers);
     } catch (error) {
       return done(failureResponse(error, request, deps, notes));
     }
-    if (cors && request.method === 'OPTIONS') return done(preflightResponse(request, cors));
+    if (cors && request.method === 'OPTIONS') return done(preflightResponse(asked, cors));
     const answer = next(request, { notes });
     return answer instanceof Promise ? answer.then(done) : done(answer);
   };
@@ -40,7 +42,7 @@ export function watchOver(
 function tell(
   deps: HttpDeps,
   metrics: Metrics,
-  request: Request,
+  asked: Asked,
   notes: RequestNotes,
   status: number,
   ms: number,
@@ -49,13 +51,57 @@ function tell(
   metrics.record(operation, status, ms);
   deps.observe?.({
     id: notes.id,
-    method: request.method,
+    method: asked.method,
     operation,
     status,
     at: Date.now() - ms,
     ms,
     address: notes.client.address,
     caller: notes.caller,
-    traceparent: request.headers.get('traceparent'),
+    traceparent: asked.header('traceparent'),
   });
+}
+
+/** Reads headers without having a Headers object made, where the runtime can do that. */
+class AskedBy implements Asked {
+  readonly #deps: HttpDeps;
+  readonly #request: Request;
+  readonly #env: unknown;
+
+  constructor(deps: HttpDeps, request: Request, env: unknown) {
+    this.#deps = deps;
+    this.#request = request;
+    this.#env = env;
+  }
+
+  get method(): string {
+    return this.#request.method;
+  }
+
+  header(name: string): string | null {
+    const { headerOf } = this.#deps;
+    return headerOf ? headerOf(this.#env, name) : this.#request.headers.get(name);
+  }
+}
+
+class Notes implements RequestNotes {
+  operation: Pick<Operation, 'name'> | null = null;
+  caller: Caller | null = null;
+  id: string | null = null;
+  readonly #deps: HttpDeps;
+  readonly #asked: Asked;
+  readonly #env: unknown;
+  #client: ClientAddress | null = null;
+
+  constructor(deps: HttpDeps, asked: Asked, env: unknown) {
+    this.#deps = deps;
+    this.#asked = asked;
+    this.#env = env;
+  }
+
+  get client(): ClientAddress {
+    const { peerOf, isTrustedProxy } = this.#deps;
+    this.#client ??= clientAddress((name) => this.#asked.header(name), peerOf(this.#env), isTrustedProxy);
+    return this.#client;
+  }
 }
