@@ -49,7 +49,9 @@ test('a connection that never says a word is closed', async () => {
 });
 
 test('a reader that stops reading is let go of', async () => {
-  await using relay = await startGuarded({ server: { timeouts: { ...QUICK, requestMs: 60_000, keepAliveMs: 50 } } });
+  await using relay = await startGuarded({
+    server: { timeouts: { ...QUICK, requestMs: 60_000, keepAliveMs: 50 } },
+  });
   const key = await relay.key();
   const body = new Uint8Array(20 * 1024 * 1024).fill(120);
   const { json } = await relay.ask('POST', '/push?visibility=link', { key, body });

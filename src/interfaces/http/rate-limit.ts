@@ -5,9 +5,10 @@ export interface RateLimits {
   /** Requests a second of one key, and of one address that sends none. */
   readonly perKey: number;
   readonly perAddress: number;
+  /** So many seconds' worth may come at once; 2 unless told. */
+  readonly burst?: number;
 }
 
-/** Twice a second's worth may come at once. */
 const BURST_S = 2;
 /** Keys and addresses remembered; the least recent are forgotten first, and begin with a full bucket again. */
 const REMEMBERED = 20_000;
@@ -54,7 +55,7 @@ export class RateLimiter {
   take(name: string, perSecond: number): number {
     if (!Number.isFinite(perSecond)) return 0;
     const now = this.#now();
-    const most = Math.max(1, perSecond * BURST_S);
+    const most = Math.max(1, perSecond * (this.#limits.burst ?? BURST_S));
     const bucket = this.#buckets.get(name) ?? { tokens: most, at: now };
     bucket.tokens = Math.min(most, bucket.tokens + ((now - bucket.at) / 1000) * perSecond);
     bucket.at = now;

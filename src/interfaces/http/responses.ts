@@ -3,8 +3,12 @@ export const TEXT_TYPE = 'text/plain; charset=utf-8';
 
 type Fields = Record<string, string>;
 
-/** On every answer: a browser must not guess a type of its own. */
-const ALWAYS: Fields = { 'X-Content-Type-Options': 'nosniff' };
+/** On every answer: a browser must not guess a type of its own, run anything in it, frame it, or tell others of its address. */
+const ALWAYS: Fields = {
+  'X-Content-Type-Options': 'nosniff',
+  'Content-Security-Policy': "default-src 'none'; frame-ancestors 'none'; sandbox",
+  'Referrer-Policy': 'no-referrer',
+};
 /** On every answer that is not worth keeping. */
 const FRESH: Fields = { ...ALWAYS, 'Cache-Control': 'no-store' };
 
