@@ -1,0 +1,170 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { startMetering } from '../../src/app/metering.ts';
+import { TraceExporter } from '../../src/app/trace-exporter.ts';
+import type { LogEvent } from '../../src/interfaces/http/deps.ts';
+import type { RequestSeen } from '../../src/interfaces/http/request-notes.ts';
+import { startGuarded, type Wire } from '../keys/guarded-relay.ts';
+
+interface Receiver extends AsyncDisposable {
+  readonly url: string;
+  readonly bodies: Wire[];
+  /** Resolves once so many requests have come. */
+  count(n: number): Promise<void>;
+}
+
+async function receiver(
+  answer: (request: IncomingMessage, response: ServerResponse, n: number) => void,
+): Promise<Receiver> {
+  const bodies: Wire[] = [];
+  let told = () => {};
+  const server = createServer(async (request, response) => {
+    let text = '';
+    for await (const chunk of request) text += chunk;
+    bodies.push(text === '' ? null : JSON.parse(text));
+    answer(request, response, bodies.length);
+    told();
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    bodies,
+    async count(n) {
+      while (bodies.length < n) {
+        await new Promise<void>((resolve) => {
+          told = resolve;
+        });
+      }
+    },
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+test('every request is told of by operation, status, key and id, never by its path', async () => {
+  const seen: RequestSeen[] = [];
+  await using relay = await startGuarded({ server: { observe: (each) => seen.push(each) } });
+  const key = await relay.key();
+  const pushed = await relay.ask('POST', '/push', { key, body: 'x' });
+  await relay.ask('GET', `/v1/pull/${pushed.json.id}?raw=1`, { key });
+  await relay.ask('GET', `/pull/${pushed.json.id}`);
+  await relay.ask('GET', '/nowhere/secret');
+  assert.deepEqual(
+    seen.map(({ method, operation, status, caller }) => [method, operation, status, caller?.keyId]),
+    [
+      ['POST', 'pointers.push', 200, key.id],
+      ['GET', 'pointers.pull', 200, key.id],
+      ['GET', 'pointers.pull', 404, 'anonymous'],
+      ['GET', 'other', 404, undefined],
+    ],
+  );
+  assert.equal(new Set(seen.map(({ id }) => id)).size, 4);
+  assert.equal(pushed.headers.get('relay-request-id'), seen[0]!.id);
+  assert.ok(!JSON.stringify(seen).includes(pushed.json.id));
+  assert.ok(!JSON.stringify(seen).includes('secret'));
+});
+
+test('an unexpected error is logged under the id that the client is told', async () => {
+  await using relay = await startGuarded();
+  relay.engine.records.get = () => Promise.reject(new Error('the disk is on fire'));
+  const { status, json } = await relay.ask('GET', '/health');
+  assert.deepEqual([status, json.code], [500, 'internal']);
+  const [event] = relay.log;
+  assert.match(String(event!.error), /on fire/);
+  assert.ok(!JSON.stringify(json).includes('fire'));
+  assert.ok(json.hint.includes(String(event!.request)));
+});
+
+test('traces go to the collector that the configuration names, with the parent they came with', async () => {
+  await using collector = await receiver((_, response) => response.end('{}'));
+  const log: LogEvent[] = [];
+  const exporter = new TraceExporter(collector.url, (event) => log.push(event));
+  await using relay = await startGuarded({ server: { observe: (seen) => exporter.add(seen) } });
+  const key = await relay.key();
+  const traceparent = `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`;
+  await relay.ask('POST', '/push', { key, body: 'x', headers: { traceparent } });
+  await relay.ask('GET', '/nowhere', { headers: { traceparent: 'rubbish' } });
+  exporter.flush();
+  await collector.count(1);
+  const [push, nowhere] = collector.bodies[0].resourceSpans[0].scopeSpans[0].spans;
+  assert.deepEqual(
+    [push.name, push.traceId, push.parentSpanId, push.kind],
+    ['pointers.push', 'a'.repeat(32), 'b'.repeat(16), 2],
+  );
+  assert.match(nowhere.traceId, /^[0-9a-f]{32}$/);
+  assert.equal(nowhere.parentSpanId, undefined);
+  assert.ok(BigInt(push.endTimeUnixNano) >= BigInt(push.startTimeUnixNano));
+  assert.ok(!JSON.stringify(collector.bodies).includes(key.key));
+  assert.deepEqual(log, []);
+});
+
+test('a collector that does not answer is told of once, and nothing else suffers', async () => {
+  const log: LogEvent[] = [];
+  const exporter = new TraceExporter('http://127.0.0.1:9', (event) => log.push(event));
+  await using relay = await startGuarded({ server: { observe: (seen) => exporter.add(seen) } });
+  for (let i = 0; i < 3; i++) {
+    assert.equal((await relay.ask('GET', '/health')).status, 200);
+    exporter.flush();
+  }
+  while (log.length === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+  assert.deepEqual(
+    log.map(({ event }) => event),
+    ['traces-not-sent'],
+  );
+});
+
+test('what is used is exported to a file and a webhook as it is counted, and once more where it did not arrive', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'relay-metering-'));
+  const meteringFile = join(folder, 'usage.jsonl');
+  await using webhook = await receiver((_, response, n) => response.writeHead(n === 1 ? 503 : 200).end());
+  const log: LogEvent[] = [];
+  await using relay = await startGuarded();
+  const stop = startMetering(relay.house, { meteringFile, meteringWebhook: webhook.url }, (e) => log.push(e));
+  const key = await relay.key();
+  await relay.ask('POST', '/push', { key, body: 'four' });
+  await relay.house.usage.statistics.flush();
+  await webhook.count(2);
+  await relay.ask('POST', '/push', { key, body: 'seven..' });
+  await relay.house.usage.statistics.flush();
+  await webhook.count(3);
+  await stop();
+  const lines = readFileSync(meteringFile, 'utf8')
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line));
+  assert.deepEqual(
+    lines.map(({ tenant, key: id, operation, count, bytes }) => [tenant, id, operation, count, bytes]),
+    [
+      ['acme', key.id, 'push', 1, 4],
+      ['acme', key.id, 'push', 1, 7],
+    ],
+  );
+  assert.notEqual(lines[0].id, lines[1].id);
+  assert.deepEqual(webhook.bodies[0], { usage: [lines[0]] });
+  assert.deepEqual(webhook.bodies[1], webhook.bodies[0]);
+  assert.deepEqual(webhook.bodies[2], { usage: [lines[1]] });
+  rmSync(folder, { recursive: true });
+});
+
+test('a webhook that redirects leads nowhere', async () => {
+  await using inner = await receiver((_, response) => response.end());
+  await using outer = await receiver((_, response) => response.writeHead(307, { Location: inner.url }).end());
+  const log: LogEvent[] = [];
+  await using relay = await startGuarded();
+  const stop = startMetering(relay.house, { meteringFile: null, meteringWebhook: outer.url }, (e) =>
+    log.push(e),
+  );
+  await relay.ask('POST', '/push', { key: await relay.key(), body: 'x' });
+  await relay.house.usage.statistics.flush();
+  await outer.count(1);
+  await stop();
+  assert.equal(inner.bodies.length, 0);
+  assert.ok(log.some(({ event }) => event === 'metering-not-sent'));
+});
