@@ -27,9 +27,7 @@ export function relayMaker(deps: HttpDeps, operations: readonly Operation[]): Re
     return last.relay;
   };
   return (c, known) => {
-    const method = c.req.method === 'HEAD' ? 'GET' : c.req.method;
-    const operation = known ?? byRoute.get(`${method} ${routePath(c)}`);
-    if (!operation) throw new Error(`${method} ${routePath(c)} is not in the table of operations.`);
+    const operation = known ?? byRoute(c.req.method, routePath(c));
     const notes = notesOf(c);
     if (notes) notes.operation = operation;
     const caller = callerOf(deps, c);
@@ -70,14 +68,24 @@ async function limited(deps: HttpDeps, c: Context, found: Caller | Promise<Calle
   return caller;
 }
 
-function routeTable(operations: readonly Operation[]): Map<string, Operation> {
+/** Finds the row of a route, whatever the handler calls its parameters. */
+function routeTable(operations: readonly Operation[]): (method: string, path: string) => Operation {
+  const plain = (path: string) => path.replace(/:\w+/g, ':');
   const table = new Map<string, Operation>();
   for (const operation of operations) {
     const { method, path } = operation.http;
-    table.set(`${method} ${path}`, operation);
-    table.set(`${method} /v1${path}`, operation);
+    table.set(`${method} ${plain(path)}`, operation);
+    table.set(`${method} /v1${plain(path)}`, operation);
   }
-  return table;
+  const known = new Map<string, Operation>();
+  return (asked, path) => {
+    const method = asked === 'HEAD' ? 'GET' : asked;
+    const route = `${method} ${path}`;
+    const operation = known.get(route) ?? table.get(`${method} ${plain(path)}`);
+    if (!operation) throw new Error(`${route} is not in the table of operations.`);
+    known.set(route, operation);
+    return operation;
+  };
 }
 
 function originOf(url: string): string {
