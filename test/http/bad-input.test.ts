@@ -147,7 +147,10 @@ test('a declared length above the limit is refused before the body is read', asy
 test('an endless body without a length is cut off at the limit', async () => {
   let sent = 0;
   const body = new ReadableStream({
-    pull(controller) {
+    async pull(controller) {
+      // The server shares this loop and must have its turn; and no test goes on for ever.
+      await new Promise((resolve) => setImmediate(resolve));
+      if (sent >= 60_000_000) return controller.close();
       sent += 1_000_000;
       controller.enqueue(new Uint8Array(1_000_000).fill(97));
     },

@@ -17,7 +17,11 @@ export interface RelayUnderTest extends AsyncDisposable {
 
 /** A real server on a real socket over an engine, memory unless told, with a clock that the test can move. */
 export async function startRelay(
-  o: { open?: (env: Env) => Promise<Engine> | Engine; extendMcp?: McpExtension; privateWebhooks?: boolean } = {},
+  o: {
+    open?: (env: Env) => Promise<Engine> | Engine;
+    extendMcp?: McpExtension;
+    privateWebhooks?: boolean;
+  } = {},
 ): Promise<RelayUnderTest> {
   let shift = 0;
   const env: Env = { ...systemEnv, now: () => Date.now() + shift };
