@@ -1,22 +1,20 @@
 import { RelayError } from '../base/errors.ts';
 import { readText } from '../base/read-text.ts';
-import type { InvokeAnswer, InvokeInput } from '../domain/capabilities/capabilities.ts';
 import type { StepCall, StepRunner, StepRunners } from '../domain/pipelines/runner.ts';
 import { previewFrame } from '../domain/prompts/bundle.ts';
 import type { Prompts } from '../domain/prompts/prompts.ts';
 import type { Bundle } from '../domain/prompts/types.ts';
-import type { ThreadsApi } from '../domain/threads/api.ts';
+import type { Relay } from '../domain/relay.ts';
 import type { Workshop } from '../interfaces/cli/workshop.ts';
 import { cliStep, shellStep } from '../runners/cli/program-steps.ts';
 import type { Environment } from './config.ts';
 
 export interface RunnerParts {
   readonly prompts: Prompts;
-  readonly threads: ThreadsApi;
+  readonly relay: Relay;
   readonly env: Environment;
   readonly cwd: string;
   readonly model: Workshop['model'];
-  invoke(input: InvokeInput): Promise<InvokeAnswer>;
 }
 
 /** Where the steps of a pipeline are done. */
@@ -44,13 +42,13 @@ export function stepRunners(parts: RunnerParts): StepRunners {
   };
   const capability: StepRunner = async (call) => {
     const { capability: name } = only(call, 'capability');
-    const { artifact_ref } = await parts.invoke({
+    const { artifact_ref } = await parts.relay.capabilities.invoke({
       capability: name,
       thread_id: call.run,
       args: call.args,
       idempotency_key: `capability:${call.key}`,
     });
-    const { body } = await parts.threads.content(call.run, artifact_ref);
+    const { body } = await parts.relay.threads.content(call.run, artifact_ref);
     return { content: await readText(body), by: name, source_refs: [artifact_ref] };
   };
   return { provider, cli, shell, capability };
