@@ -83,8 +83,11 @@ async function answer(
   response.writeHead(200, { 'content-type': lines.type });
   // In pieces, as the real ones do, and not at the ends of words.
   for (const piece of words.match(/[\s\S]{1,7}/gu) ?? []) response.write(lines.piece(piece));
-  if (breaksOff) response.destroy();
-  else response.end(lines.end(usage, cut === true));
+  if (breaksOff) {
+    // What was said so far gets through first.
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    response.destroy();
+  } else response.end(lines.end(usage, cut === true));
 }
 
 interface Format {
@@ -116,7 +119,8 @@ const FORMATS: readonly Format[] = [
   {
     at: /\/chat\/completions$/,
     type: 'text/event-stream',
-    piece: (content) => data({ choices: [{ index: 0, delta: { content }, finish_reason: null }], usage: null }),
+    piece: (content) =>
+      data({ choices: [{ index: 0, delta: { content }, finish_reason: null }], usage: null }),
     end: ({ input, output }, cut) =>
       data({ choices: [{ index: 0, delta: {}, finish_reason: cut ? 'length' : 'stop' }] }) +
       data({ choices: [], usage: { prompt_tokens: input, completion_tokens: output } }) +
