@@ -11,8 +11,7 @@ export async function readPipelineFile(io: Io, name: string): Promise<PipelineFi
     return { text, file: name, name: basename(name, extname(name)) };
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    if (code === 'ENOENT')
-      throw new RelayError('not_found', { what: `the file ${name}`, hint: 'Check its name.' });
+    if (code === 'ENOENT') throw new RelayError('missing', { what: `file ${name}` });
     throw new RelayError('failed', { what: `${name} cannot be read (${code}).` });
   }
 }

@@ -71,7 +71,7 @@ async function chosenThread(shop: Workshop, flags: PromptFlags): Promise<string 
   if (!flags.continue) return null;
   const newest = (await shop.threads.list({ limit: 1 })).threads[0];
   if (newest) return newest.thread_id;
-  throw new RelayError('not_found', { what: 'a thread to go on with', hint: 'Leave --continue out.' });
+  throw new RelayError('missing', { what: 'thread to go on with', hint: 'Leave --continue out.' });
 }
 
 /** A thread by its id, or by the beginning of it where that is enough. */
@@ -94,8 +94,7 @@ async function attach(io: Io, shop: Workshop, thread: string, name: string): Pro
   }
   const path = resolve(io.cwd, name);
   const file = await stat(path).catch(() => null);
-  if (!file?.isFile())
-    throw new RelayError('not_found', { what: `the file ${name}`, hint: 'Check its name.' });
+  if (!file?.isFile()) throw new RelayError('missing', { what: `file ${name}` });
   const body = Readable.toWeb(createReadStream(path)) as ReadableStream<Uint8Array>;
   await shop.threads.putArtifact(thread, { body, size: file.size, name: basename(path) });
 }

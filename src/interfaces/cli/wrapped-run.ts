@@ -2,7 +2,7 @@ import { EXIT } from '../../base/errors.ts';
 import { ANSWER_TAIL_CHARS } from '../../base/limits.ts';
 import type { Bundle, PromptOutcome } from '../../domain/prompts/types.ts';
 import type { Io } from './io.ts';
-import { tellOutcome } from './prompt-call.ts';
+import { type Prepared, tellOutcome } from './prompt-call.ts';
 import type { Workshop } from './workshop.ts';
 
 export interface WrappedCall {
@@ -15,7 +15,21 @@ export interface WrappedCall {
  * Puts a bundle to a program. What it says goes on as it comes, byte for byte, and into the thread beside it; its exit code
  * is ours.
  */
-export async function runWrapped(io: Io, shop: Workshop, bundle: Bundle, call: WrappedCall): Promise<number> {
+export async function runWrapped(
+  io: Io,
+  shop: Workshop,
+  { bundle, fresh }: Prepared,
+  call: WrappedCall,
+): Promise<number> {
+  try {
+    return await passThrough(io, shop, bundle, call);
+  } catch (error) {
+    if (fresh) await shop.threads.delete(bundle.thread_id).catch(() => {});
+    throw error;
+  }
+}
+
+async function passThrough(io: Io, shop: Workshop, bundle: Bundle, call: WrappedCall): Promise<number> {
   await shop.prompts.charge(bundle);
   const passage = new Passage(io);
   const ended = shop.programs.run({

@@ -53,7 +53,7 @@ anything that speaks like OpenAI.`,
       if (fresh) await shop.threads.delete(bundle.thread_id);
       return 0;
     }
-    if (model === null) return runWrapped(io, shop, bundle, { cli: flags.cli!, args: [] });
+    if (model === null) return await runWrapped(io, shop, { bundle, fresh }, { cli: flags.cli!, args: [] });
     let said = '';
     try {
       const outcome = await shop.prompts.ask(bundle, model, {

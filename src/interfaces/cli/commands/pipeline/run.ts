@@ -72,7 +72,7 @@ the same RELAY_STEP_KEY. What the last steps said goes to stdout, everything els
     } finally {
       (progress as RunProgress | null)?.[Symbol.dispose]();
     }
-    return tell(io, shop, summary);
+    return await tell(io, shop, summary);
   },
 });
 
@@ -95,8 +95,8 @@ async function resumed(
   const runs = await shop.pipelines.list({ limit: 20, pipeline: name });
   const open = runs.find(({ status }) => status !== 'done');
   if (open) return open.run;
-  throw new RelayError('not_found', {
-    what: `a run of ${name} that is not done`,
+  throw new RelayError('missing', {
+    what: `run of ${name} that is not done`,
     hint: 'Leave --resume out to start one; relay pipeline list shows those there were.',
   });
 }

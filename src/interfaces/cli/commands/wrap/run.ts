@@ -41,14 +41,14 @@ that is said there is kept.`,
         hint: 'For example: --prompt-by stdin',
       });
     await using shop = await host.openWorkshop(io.cwd);
-    if (args.length === 0) return converse();
+    if (args.length === 0) return await converse();
     const { bundle, fresh } = await prepare(io, shop, flags, await promptWords(io, args));
     if (flags['dry-run']) {
       showBundle(io, bundle);
       if (fresh) await shop.threads.delete(bundle.thread_id);
       return 0;
     }
-    return runWrapped(io, shop, bundle, { cli, args: rest, promptBy });
+    return await runWrapped(io, shop, { bundle, fresh }, { cli, args: rest, promptBy });
 
     async function converse(): Promise<number> {
       if (!io.stdin.isTTY || !shop.programs.converses(cli!))
