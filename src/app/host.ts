@@ -46,6 +46,7 @@ export function makeHost(globals: Globals, env: Environment): Host {
     openProject: async (folder) => (await import('./open-project.ts')).openProject(folder),
     findProject: async (from, o) => (await import('./open-project.ts')).findProject(from, o),
     peekInbox: async (agent, o) => (await import('./peek-inbox.ts')).peekInbox(config(), agent, o),
+    openWorkshop: async (cwd) => (await import('./workshop.ts')).openWorkshop(config(), env, cwd),
     installer: async () => (await import('./install/open-installer.ts')).openInstaller(env, host.home),
     serveMcp: async (o) => (await import('./mcp-stdio.ts')).serveMcp(host, o),
     repair: async () => (await import('./repair-threads.ts')).repairStore(config()),

@@ -17,6 +17,9 @@ import { LEGACY_AUTHOR, type LegacyContent, type LegacyParts, legacyBundle } fro
 import { takeOverState } from './legacy-state.ts';
 import { ownTokenCounter } from './token-counter.ts';
 
+/** A folder with none of these is something else. */
+const PARTS = ['state.json', 'events.log', 'artifacts'];
+
 /** An event of the log travels in one piece. */
 const EVENT_BYTES = 64 * 1024;
 
@@ -34,7 +37,8 @@ export async function* readLegacy(dir: string): AsyncGenerator<LegacyThread> {
   }
   const folders = (await readdir(root, { withFileTypes: true })).filter((entry) => entry.isDirectory());
   for (const { name } of folders.sort((a, b) => (a.name < b.name ? -1 : 1))) {
-    yield await readThread(join(root, name), name);
+    const path = join(root, name);
+    if (PARTS.some((part) => existsSync(join(path, part)))) yield await readThread(path, name);
   }
 }
 

@@ -59,6 +59,7 @@ const claude = (binary: string, folder: ScratchFolder, args: readonly string[], 
         ANTHROPIC_API_KEY: 'sk-test',
         CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
         DISABLE_AUTOUPDATER: '1',
+        MCP_TIMEOUT: '60000',
         ...env,
       },
     }),
@@ -124,17 +125,10 @@ test('Codex runs the hooks once they are trusted, and not before', async (t) => 
   const codex = () =>
     withModel((url) => {
       const provider = `model_providers.fake={name="fake",base_url="${url}/v1",env_key="OPENAI_API_KEY",wire_api="responses"}`;
-      const args = [
-        'exec',
-        '--json',
-        '-c',
-        'model_provider="fake"',
-        '-c',
-        provider,
-        '-c',
-        'model="fake"',
-        'hello',
-      ];
+      // A busy machine may take longer to start the server than Codex waits by itself.
+      const patience = ['mcp_servers.relay.required=true', 'mcp_servers.relay.startup_timeout_sec=60'];
+      const settings = ['model_provider="fake"', provider, 'model="fake"', ...patience];
+      const args = ['exec', '--json', ...settings.flatMap((setting) => ['-c', setting]), 'hello'];
       const env = { OPENAI_API_KEY: 'x', CODEX_HOME: join(folder.home, '.codex') };
       return runClient(binary, args, { cwd: folder.path, home: folder.home, env });
     });

@@ -67,7 +67,9 @@ test('the licences of the bundled packages travel with them', async () => {
 });
 
 test('the published command sets up an agent, with the skill from the package', async () => {
-  const env = { ...outsideEnv(), RELAY_HOME: installation.home, HOME: installation.home };
+  const outside = outsideEnv();
+  const PATH = `${join(process.execPath, '..')}:${outside.PATH}`;
+  const env = { ...outside, PATH, RELAY_HOME: installation.home, HOME: installation.home };
   await must(installation.relay, ['project', 'init'], { cwd: installation.folder, env });
   await must(installation.relay, ['install', 'claude'], { cwd: installation.folder, env });
   const settings = JSON.parse(readFileSync(join(installation.folder, '.claude', 'settings.json'), 'utf8'));

@@ -170,4 +170,20 @@ describe('a capability', () => {
     await api.putArtifact(thread_id, { body: text('Another fox.'), name: 'fox2.txt' });
     assert.equal((await search()).cache_hit, false);
   });
+
+  it('retrieval.search never answers with what it found in another thread', async () => {
+    const { house, as } = openThreads();
+    const api = as('ada');
+    const found: string[][] = [];
+    for (const body of ['The red fox.', 'The blue fox.']) {
+      const { thread_id } = await api.create();
+      const { ref } = await api.putArtifact(thread_id, { body: text(body), name: 'fox.txt' });
+      const call = { capability: 'retrieval.search', thread_id, args: { query: 'fox' } };
+      const { artifact_ref, cache_hit } = await house.capabilities.invoke(ada, call);
+      assert.equal(cache_hit, false);
+      const { hits } = JSON.parse(await readText((await api.content(thread_id, artifact_ref)).body));
+      found.push([ref, ...hits.map((hit: { ref: string }) => hit.ref)]);
+    }
+    for (const [ref, ...hits] of found) assert.deepEqual(hits, [ref]);
+  });
 });

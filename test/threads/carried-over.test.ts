@@ -49,6 +49,8 @@ test('a thread carried to another machine has the same state, artifacts, events,
   await here.threads.import(new Uint8Array(10)).catch(() => {});
   const { body } = await here.threads.export(thread);
   await there.threads.import(body);
+  await there.threads.delete(thread);
+  await there.threads.import((await here.threads.export(thread)).body);
   for (const at of [1, 2, 5, 7]) {
     assert.deepEqual(await there.threads.state(thread, { at }), await here.threads.state(thread, { at }));
   }

@@ -26,6 +26,12 @@ export const PROMPT_ERRORS = {
     message: '{provider} cannot be reached at {url}: {what}.',
     hint: 'Check the address and the network.',
   },
+  missing: {
+    status: 404,
+    exit: 3,
+    message: 'There is no {what}.',
+    hint: 'Check its name.',
+  },
   bad_pipeline: {
     status: 400,
     exit: 2,

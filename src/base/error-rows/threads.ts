@@ -24,7 +24,7 @@ export const THREAD_ERRORS = {
     status: 422,
     exit: 1,
     message: 'The patch would break the state at {path}: {what}. Nothing was changed.',
-    hint: 'The README lists the fields of com.relay.state.v1.',
+    hint: 'relay state patch --help lists the fields of com.relay.state.v1.',
   },
   state_too_large: {
     status: 413,

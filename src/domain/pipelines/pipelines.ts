@@ -130,8 +130,8 @@ export class Pipelines {
   async #record(run: string): Promise<RunRecord> {
     const record = await readRun(this.#parts.threads('pipeline'), run);
     if (record) return record;
-    throw new RelayError('not_found', {
-      what: `a run of a pipeline in thread ${run}`,
+    throw new RelayError('missing', {
+      what: `run of a pipeline in thread ${run}`,
       hint: 'See relay pipeline list for those there are.',
     });
   }

@@ -21,6 +21,7 @@ import {
 } from './bundle.ts';
 import type { Head } from './fold.ts';
 import { hopsKey, ledgerKey } from './keys.ts';
+import type { Ledger } from './ledger.ts';
 import { isoTime } from './state.ts';
 import type { ThreadLog } from './thread-log.ts';
 import type { Artifact } from './types.ts';
@@ -33,16 +34,18 @@ export class BundleExport {
   readonly #ground: Ground;
   readonly #log: ThreadLog;
   readonly #artifacts: Artifacts;
+  readonly #counters: Ledger;
 
-  constructor(ground: Ground, log: ThreadLog, artifacts: Artifacts) {
+  constructor(ground: Ground, log: ThreadLog, artifacts: Artifacts, counters: Ledger) {
     this.#ground = ground;
     this.#log = log;
     this.#artifacts = artifacts;
+    this.#counters = counters;
   }
 
   async export(caller: Caller, id: string): Promise<{ body: ReadableStream<Uint8Array>; name: string }> {
     const meta = await this.#log.meta(caller, id);
-    await this.#log.background.settle();
+    await this.#counters.flush();
     const head = await this.#log.head(caller, id);
     const base = {
       schema: BUNDLE_SCHEMA,

@@ -55,7 +55,9 @@ export class Heads {
     const cached = this.#cache.get(before.id)?.head;
     if (cached && cached.seq >= seq) return { ...cached };
     const head: MutableHead =
-      cached?.seq === before.seq ? cached : { ...before, refs: [...before.refs], keys: new Map(before.keys) };
+      cached?.seq === before.seq
+        ? cached
+        : { ...before, refs: before.refs.slice(0, before.totals.artifacts), keys: new Map(before.keys) };
     advance(head, seq, event, ready);
     this.#keep(before.id, head);
     return { ...head };

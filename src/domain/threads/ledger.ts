@@ -31,6 +31,9 @@ export interface Stats {
   readonly billed: { readonly input_tokens: number; readonly output_tokens: number };
 }
 
+/** Reads come often and close together: their counters are written together. */
+const WRITE_EVERY_MS = 250;
+
 /**
  * Counts what is read. Artifacts and pulls are events; headers and previews, which are read all the time, are counters
  * that are written behind: a crash may lose the last few, and never adds one.
@@ -38,6 +41,9 @@ export interface Stats {
 export class Ledger {
   readonly #ground: Ground;
   readonly #log: ThreadLog;
+  /** Counter → what is still to be added to it. */
+  readonly #pending = new Map<string, number>();
+  #timer: ReturnType<typeof setTimeout> | undefined;
 
   constructor(ground: Ground, log: ThreadLog) {
     this.#ground = ground;
@@ -60,7 +66,7 @@ export class Ledger {
   }
 
   async stats(caller: Caller, id: string): Promise<Stats> {
-    await this.#log.background.settle();
+    await this.flush();
     return this.statsOf(await this.#log.head(caller, id));
   }
 
@@ -94,9 +100,25 @@ export class Ledger {
     };
   }
 
+  /** Writes what has been counted since the last time. */
+  async flush(): Promise<void> {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    const counted = [...this.#pending];
+    this.#pending.clear();
+    for (const [key, delta] of counted)
+      this.#log.background.run(() => this.#ground.engine.records.add(key, delta));
+    await this.#log.background.settle();
+  }
+
   #add(id: string, what: Parameters<typeof ledgerKey>[1], delta: number): void {
-    if (delta > 0)
-      this.#log.background.run(() => this.#ground.engine.records.add(ledgerKey(id, what), delta));
+    if (delta <= 0) return;
+    const key = ledgerKey(id, what);
+    this.#pending.set(key, (this.#pending.get(key) ?? 0) + delta);
+    if (this.#timer !== undefined) return;
+    this.#timer = setTimeout(() => void this.flush(), WRITE_EVERY_MS);
+    // What is left to write is written when the store is closed; nothing stays awake for it.
+    (this.#timer as { unref?: () => void }).unref?.();
   }
 
   async #get(id: string, what: Parameters<typeof ledgerKey>[1]): Promise<number> {

@@ -22,7 +22,6 @@ export class Removal {
    */
   async delete(caller: Caller, id: string): Promise<void> {
     const meta = await this.#log.meta(caller, id);
-    await this.#log.background.settle();
     await this.#ground.engine.records.delete(metaKey(id));
     await this.clear(caller.tenant, id);
     await this.#ground.engine.records.delete(listKey(caller.tenant, id, meta.created));

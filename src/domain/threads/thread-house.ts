@@ -47,17 +47,18 @@ export class ThreadHouse {
     this.compactor = new Compactor(ground, this.log);
     this.reports = new Reports(ground, this.log, this.artifacts, this.ledger);
     this.render = new Render(ground, this.headers, this.artifacts, this.ledger);
-    this.exports = new BundleExport(ground, this.log, this.artifacts);
+    this.exports = new BundleExport(ground, this.log, this.artifacts, this.ledger);
     this.imports = new BundleImport(ground, this.log, this.threads, this.artifacts, this.removal);
     this.capabilities = new Capabilities(ground, this.log, this.artifacts, this.ledger, o.capabilities);
   }
 
   /** Resolves once everything that nobody waited for is done. Call it before the store is closed. */
   settle(): Promise<void> {
-    return this.log.background.settle();
+    return this.ledger.flush();
   }
 
   async delete(caller: Caller, id: string): Promise<void> {
+    await this.ledger.flush();
     await this.removal.delete(caller, id);
     this.headers.forget(id);
     this.events.forget(id);

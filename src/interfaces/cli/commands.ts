@@ -251,6 +251,42 @@ export const ROOT: Group = {
       hidden: true,
       load: () => import('./commands/hook.ts'),
     },
+    run: {
+      summary: 'Ask a model something, with the memory of a thread',
+      load: () => import('./commands/run.ts'),
+    },
+    wrap: {
+      summary: 'Ask any program something, with the memory of a thread',
+      commands: {
+        run: {
+          summary: 'Ask any program something, with the memory of a thread',
+          load: () => import('./commands/wrap/run.ts'),
+        },
+        list: {
+          summary: 'List the programs that are known, and which are here',
+          load: () => import('./commands/wrap/list.ts'),
+        },
+      },
+    },
+    pipeline: {
+      summary: 'Pipelines: steps of several agents, in parallel where they can be',
+      commands: {
+        run: {
+          summary: 'Run a pipeline, or go on with a run',
+          load: () => import('./commands/pipeline/run.ts'),
+        },
+        validate: {
+          summary: 'Check a pipeline, and name the lines that are wrong',
+          load: () => import('./commands/pipeline/validate.ts'),
+        },
+        graph: {
+          summary: 'Draw a pipeline or a run of one',
+          load: () => import('./commands/pipeline/graph.ts'),
+        },
+        list: { summary: 'List the runs there were', load: () => import('./commands/pipeline/list.ts') },
+        show: { summary: 'Show what became of a run', load: () => import('./commands/pipeline/show.ts') },
+      },
+    },
     mcp: {
       summary: 'Serve MCP over standard input and output',
       load: () => import('./commands/mcp.ts'),
@@ -289,7 +325,7 @@ export const SECTIONS: readonly Section[] = [
     ],
   },
   { title: 'Projects', names: ['project', 'todo', 'decide', 'handoff', 'install'] },
-  { title: 'Agents', names: ['mcp'] },
+  { title: 'Agents', names: ['run', 'wrap', 'pipeline', 'mcp'] },
   { title: 'Server', names: ['up', 'down', 'status', 'keys', 'usage', 'doctor'] },
   { title: 'Housekeeping', names: ['prune', 'du', 'backup', 'restore'] },
 ];

@@ -5,6 +5,7 @@ import type { CreatedKey } from '../../domain/keys/types.ts';
 import type { Project } from '../../domain/projects/project.ts';
 import type { Relay } from '../../domain/relay.ts';
 import type { ContextRelay } from '../../sdk/context-relay.ts';
+import type { Workshop } from './workshop.ts';
 
 /** What the program offers to its commands; the app puts it together, and loads each part when it is called. */
 export interface Host {
@@ -48,6 +49,8 @@ export interface Host {
     agent: string,
     o: { readonly limit: number; readonly signal: AbortSignal },
   ): Promise<Inbox | null>;
+  /** Prompts, programs and pipelines. `cwd` is where programs run. */
+  openWorkshop(cwd: string): Promise<Workshop>;
   /** Sets up coding agents. */
   installer(): Promise<Installer>;
   /** Serves MCP over a pipe; resolves when the client has closed its end. */

@@ -39,6 +39,8 @@ export async function runProgram(line: CommandLine, o: ProgramOptions): Promise<
     child.once('error', (error: NodeJS.ErrnoException) => reject(notStarted(line.command, error)));
     child.once('close', (code, signal) => resolve({ code: code ?? 128 + number(signal), signal }));
   });
+  // Whoever waits hears of it below; until then nobody does.
+  ended.catch(() => {});
   const stop = () => end(child, o.ownGroup === true);
   if (o.signal?.aborted) stop();
   else o.signal?.addEventListener('abort', stop, { once: true });
@@ -87,8 +89,8 @@ function number(signal: NodeJS.Signals | null): number {
 
 function notStarted(command: string, error: NodeJS.ErrnoException): RelayError {
   if (error.code === 'ENOENT')
-    return new RelayError('not_found', {
-      what: `the program ${command}`,
+    return new RelayError('missing', {
+      what: `program ${command}`,
       hint: 'Install it, or give its whole path.',
     });
   return new RelayError('failed', { what: `${command} cannot be started (${error.code ?? error.message}).` });

@@ -19,7 +19,8 @@ export const retrievalSearch: Capability = {
   cache_ttl_sec: 300,
   // Its own results are artifacts too: they are left out, so that looking twice finds the same.
   indexed: false,
-  salt: async (context) => String(await context.artifactCount()),
+  // One thread's answer is no other thread's, though both were asked the same.
+  salt: async (context) => `${context.thread_id} ${await context.artifactCount()}`,
   async run(args, context) {
     const {
       query,

@@ -3,6 +3,7 @@ import { join, resolve } from 'node:path';
 import { EXIT, isRelayError, RelayError } from '../../../base/errors.ts';
 import { BUNDLE_BYTES } from '../../../base/limits.ts';
 import { defineCommand, type Invocation } from '../command.ts';
+import type { Host } from '../host.ts';
 import { plural } from '../human.ts';
 import { openPayload } from '../payload-source.ts';
 import { withProgress } from '../progress.ts';
@@ -66,7 +67,7 @@ interface Outcome {
 
 async function importLegacy({ io, host }: Invocation, named: string | undefined): Promise<number> {
   const dir = named === undefined ? join(homedir(), '.relay') : resolve(io.cwd, named);
-  if (host.remote === null && dir === host.home) {
+  if (dir === host.home && !isRemote(host)) {
     const elsewhere = join(homedir(), '.contextrelay');
     throw new RelayError('bad_usage', {
       what: `${dir} is both where the old threads are and where they would go.`,
@@ -93,11 +94,20 @@ async function importLegacy({ io, host }: Invocation, named: string | undefined)
     threads.push({ path, thread_id, outcome, notes });
     if (io.json) continue;
     io.print(`${outcome}  ${thread_id}  ${plain(name)} ${io.style.dim(plural(artifacts, 'artifact'))}`);
-    if (outcome !== 'here already') for (const note of notes) io.warn(plain(note));
+    if (outcome !== 'here already') for (const note of notes) io.warn(`${thread_id}: ${plain(note)}`);
   }
   const imported = threads.filter(({ outcome }) => outcome === 'imported').length;
   io.result({ from: dir, imported, threads }, () =>
     io.interactive ? `${imported} of ${plural(threads.length, 'thread')} imported from ${dir}` : '',
   );
   return exit;
+}
+
+/** The configuration of a Go relay is none of ours: that it cannot be read is part of the same mix-up. */
+function isRemote(host: Host): boolean {
+  try {
+    return host.remote !== null;
+  } catch {
+    return false;
+  }
 }

@@ -23,7 +23,7 @@ export default defineCommand({
     const { io, host, args, flags } = call;
     await using open = await host.openClient();
     const { threads } = open.relay;
-    const id = await chooseThread(call, open, threadWord('show', args[0], flags.thread));
+    const id = await chooseThread(call, open, threadWord('show', args[0], flags.thread), { quiet: true });
     const [info, state, stats] = [await threads.get(id), await threads.state(id), await threads.stats(id)];
     io.result({ ...info, state_ref: `v${info.state_version}`, stats, state }, () =>
       summary(io, info, state, stats),

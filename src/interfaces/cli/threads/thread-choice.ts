@@ -20,13 +20,13 @@ export const THREAD_FLAG = {
 
 /**
  * The thread a command is about: the one named, else RELAY_THREAD, else the one used last. With `use` it becomes that
- * one: what makes or changes a thread uses it, what only looks does not.
+ * one: what makes or changes a thread uses it, what only looks does not. `quiet` is for what tells the id anyway.
  */
 export async function chooseThread(
   call: { readonly io: Io; readonly host: Host },
   open: OpenClient,
   word: string | undefined,
-  o: { readonly use?: boolean } = {},
+  o: { readonly use?: boolean; readonly quiet?: boolean } = {},
 ): Promise<string> {
   const { io, host } = call;
   const named = word ?? (io.env.RELAY_THREAD || undefined);
@@ -42,7 +42,7 @@ export async function chooseThread(
       hint: 'Begin one with: relay thread new --name NAME. Or name one: relay runs lists them.',
     });
   }
-  if (io.stderr.isTTY && !io.json) io.note(`thread ${last}`);
+  if (!o.quiet && io.stderr.isTTY && !io.json) io.note(`thread ${last}`);
   return last;
 }
 

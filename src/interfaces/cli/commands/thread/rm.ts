@@ -21,7 +21,7 @@ export default defineCommand({
     const { threads } = open.relay;
     // All are known before the first is gone.
     const ids: string[] = [];
-    for (const arg of args) ids.push(await findThread(threads, arg));
+    for (const arg of args) ids.push(await findThread(threads, longEnough(arg)));
     const deleted: string[] = [];
     const failures: { id: string; error: string; code: string }[] = [];
     let exit: number = EXIT.ok;
@@ -44,6 +44,15 @@ export default defineCommand({
     return exit;
   },
 });
+
+/** Where a slip of the finger costs a thread, a letter or two are not enough to name it. */
+function longEnough(word: string): string {
+  if (word.trim().length >= 4) return word;
+  throw new RelayError('bad_usage', {
+    what: `"${word}" is too short to delete a thread by.`,
+    hint: 'Say at least four characters of its id; relay runs lists them.',
+  });
+}
 
 async function agreed(io: Io, threads: ThreadsApi, id: string): Promise<boolean> {
   if (io.json || !io.stdin.isTTY || !io.stderr.isTTY) return true;

@@ -1,0 +1,69 @@
+import { systemEnv } from '../base/env.ts';
+import { LOCAL_CALLER } from '../domain/caller.ts';
+import type { House } from '../domain/house.ts';
+import { Pipelines } from '../domain/pipelines/pipelines.ts';
+import { Prompts } from '../domain/prompts/prompts.ts';
+import type { ThreadsAs } from '../domain/prompts/types.ts';
+import type { Relay } from '../domain/relay.ts';
+import type { Workshop } from '../interfaces/cli/workshop.ts';
+import { installedClis } from '../runners/cli/find-program.ts';
+import { openModel } from '../runners/provider/provider.ts';
+import { HttpRelay } from '../sdk/http-relay.ts';
+import { answerCache } from './answer-cache.ts';
+import type { Config, Environment } from './config.ts';
+import { openHouse } from './open-house.ts';
+import { stepRunners } from './step-runners.ts';
+import { ownTokenCounter } from './token-counter.ts';
+import { programs } from './wrapped-program.ts';
+
+/**
+ * Prompts and pipelines on the threads of a relay. Models and programs are asked from here, wherever the threads are, and
+ * the answers kept for identical questions are kept here too.
+ */
+export async function openWorkshop(config: Config, env: Environment, cwd: string): Promise<Workshop> {
+  const { house, ...open } = await openHouse(config, 'cli');
+  const relays = relaysOf(config, house);
+  const threads: ThreadsAs = (who) => relays(who).threads;
+  const cache = answerCache(house.ground.engine, LOCAL_CALLER.tenant, systemEnv);
+  const prompts = new Prompts({ threads, tokens: ownTokenCounter, env: systemEnv, cache });
+  const model: Workshop['model'] = (choice) => openModel(choice, env, installedClis(env));
+  const runners = stepRunners({ prompts, model, env, cwd, relay: relays('pipeline') });
+  return {
+    threads: threads(LOCAL_CALLER.name),
+    prompts,
+    pipelines: new Pipelines({ threads, env: systemEnv, cache, runners, pause }),
+    model,
+    programs: programs(env, cwd),
+    [Symbol.asyncDispose]: open[Symbol.asyncDispose],
+  };
+}
+
+/** The relay as a named agent sees it. Behind HTTP the server says who it is, by the key that is sent. */
+function relaysOf(config: Config, house: House): (who: string) => Relay {
+  if (config.remote !== null) {
+    const remote = new HttpRelay({ baseUrl: config.remote, apiKey: config.apiKey ?? undefined });
+    return () => remote;
+  }
+  const bound = new Map<string, Relay>();
+  return (who) => {
+    let relay = bound.get(who);
+    if (!relay) {
+      relay = house.relay({ ...LOCAL_CALLER, name: who }, config.publicUrl);
+      bound.set(who, relay);
+    }
+    return relay;
+  };
+}
+
+function pause(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const done = () => {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', done);
+      resolve();
+    };
+    const timer = setTimeout(done, ms);
+    signal.addEventListener('abort', done, { once: true });
+    if (signal.aborted) done();
+  });
+}

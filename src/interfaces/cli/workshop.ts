@@ -1,0 +1,41 @@
+import type { Pipelines } from '../../domain/pipelines/pipelines.ts';
+import type { Prompts } from '../../domain/prompts/prompts.ts';
+import type { Model } from '../../domain/prompts/types.ts';
+import type { ThreadsApi } from '../../domain/threads/api.ts';
+
+/** Where agents are put to work: prompts, programs and pipelines on the threads of a relay. */
+export interface Workshop extends AsyncDisposable {
+  readonly threads: ThreadsApi;
+  readonly prompts: Prompts;
+  readonly pipelines: Pipelines;
+  /** The model that flags and environment lead to; an error that says what to set where there is none. */
+  model(choice: ModelChoice): Model;
+  readonly programs: Programs;
+}
+
+export interface ModelChoice {
+  readonly provider?: string;
+  readonly model?: string;
+  readonly baseUrl?: string;
+  readonly maxTokens?: number;
+}
+
+export interface Programs {
+  /** Coding agents that are known by name. */
+  known(): readonly { readonly name: string; readonly about: string; readonly installed: boolean }[];
+  /** Whether it converses when nothing is asked of it. */
+  converses(cli: string): boolean;
+  run(run: ProgramRun): Promise<{ readonly code: number; readonly signal: string | null }>;
+}
+
+export interface ProgramRun {
+  readonly cli: string;
+  readonly args: readonly string[];
+  readonly promptBy?: 'stdin' | 'argument' | 'file';
+  /** Null where it is not asked anything. */
+  readonly prompt: string | null;
+  /** It gets the terminal itself; otherwise its output comes here and goes on from here. */
+  readonly terminal: boolean;
+  readonly thread: string;
+  onOutput?(chunk: Uint8Array): Promise<void> | void;
+}

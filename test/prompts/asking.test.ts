@@ -1,0 +1,99 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { startFakeModel } from '../../examples/fake-model.ts';
+import { openModel } from '../../src/runners/provider/provider.ts';
+import { openPrompts } from './open-prompts.ts';
+
+const fence = (json: string) => `\n\`\`\`relay-patch\n${json}\n\`\`\`\n`;
+
+async function ask(reply: string, o: { cache?: boolean } = {}) {
+  const open = openPrompts();
+  const server = await startFakeModel(() => reply);
+  const model = openModel({ model: 'm1' }, server.env, []);
+  const thread_id = await open.thread();
+  const again = async (id = thread_id, words = 'how are things?') =>
+    open.prompts.ask(await open.prompts.bundle({ thread_id: id, words }), model, o);
+  return { ...open, server, thread_id, again, outcome: await again() };
+}
+
+test('the answer is an artifact, and the state has its ref and the action', async () => {
+  const { outcome, threads, thread_id, server } = await ask('All is well.');
+  await using _ = server;
+  assert.equal(outcome.patch.status, 'none');
+  const { artifact, body } = await threads.api.content(thread_id, outcome.artifact_ref);
+  assert.equal(await new Response(body as Uint8Array<ArrayBuffer>).text(), 'All is well.');
+  assert.equal(artifact.provenance.created_by, 'anthropic/m1');
+  const state = await threads.api.state(thread_id);
+  assert.deepEqual(
+    state.artifacts.map(({ ref }) => ref),
+    [outcome.artifact_ref],
+  );
+  assert.equal(state.last_actions[0]?.result_ref, outcome.artifact_ref);
+  assert.match(state.last_actions[0]!.description, /anthropic\/m1 answered: how are things\?/);
+  assert.equal((await threads.api.replay(thread_id)).matches, true);
+});
+
+test('what the provider bills is in the ledger, beside what was counted', async () => {
+  const { outcome, threads, thread_id, server } = await ask('All is well.');
+  await using _ = server;
+  assert.ok(outcome.billed!.input_tokens > 100);
+  const stats = await threads.api.stats(thread_id);
+  assert.deepEqual(stats.billed, outcome.billed);
+  assert.notEqual(outcome.tokens.prompt, outcome.billed!.input_tokens);
+});
+
+test('what the model wants to be remembered is in the state, under its name', async () => {
+  const patch = '[{"op":"add","path":"/decisions/-","value":{"description":"use SQLite","by":"the boss"}}]';
+  const { outcome, threads, thread_id, server } = await ask(`Done.${fence(patch)}`);
+  await using _ = server;
+  assert.deepEqual(outcome.patch, { status: 'applied', ops: 1 });
+  const [decision] = (await threads.api.state(thread_id)).decisions;
+  assert.equal(decision?.description, 'use SQLite');
+  assert.equal(decision?.by, 'anthropic/m1');
+});
+
+for (const [name, patch] of [
+  ['breaks the schema', '[{"op":"add","path":"/facts/-","value":{"value":1}}]'],
+  ['points nowhere', '[{"op":"replace","path":"/facts/7/value","value":1}]'],
+  ['removes something', '[{"op":"remove","path":"/facts/0"}]'],
+] as const) {
+  test(`a patch that ${name} is refused visibly, and the answer is kept`, async () => {
+    const { outcome, threads, thread_id, server } = await ask(`Done.${fence(patch)}`);
+    await using _ = server;
+    assert.equal(outcome.patch.status, 'refused');
+    assert.ok(outcome.patch.why);
+    const state = await threads.api.state(thread_id);
+    assert.deepEqual(state.facts, []);
+    assert.equal(state.last_actions.length, 1);
+    const { events } = await threads.api.events(thread_id);
+    const answered = events.find(({ type }) => type === 'prompt.answered');
+    assert.equal(answered?.payload.patch, 'refused');
+  });
+}
+
+test('when asked to, an identical prompt is answered without asking, also in another thread', async () => {
+  const { again, server, thread, threads, thread_id, outcome } = await ask('Once.', { cache: true });
+  await using _ = server;
+  const second = await again();
+  assert.equal(second.session_cache_hit, true);
+  assert.equal(second.artifact_ref, outcome.artifact_ref);
+  const other = await thread();
+  const elsewhere = await again(other);
+  assert.equal(elsewhere.session_cache_hit, true);
+  assert.notEqual(elsewhere.artifact_ref, outcome.artifact_ref);
+  assert.equal(server.asked.length, 1);
+  assert.equal((await threads.api.stats(thread_id)).session_cache_hits, 1);
+  assert.equal((await again(other, 'something else')).session_cache_hit, false);
+  await threads.api.patch(other, {
+    ops: [{ op: 'add', path: '/facts/-', value: { id: 'f', key: 'k', value: 1 } }],
+  });
+  assert.equal((await again(other)).session_cache_hit, false);
+  assert.equal(server.asked.length, 3);
+});
+
+test('unasked, every prompt is asked', async () => {
+  const { again, server } = await ask('Each time.');
+  await using _ = server;
+  assert.equal((await again()).session_cache_hit, false);
+  assert.equal(server.asked.length, 2);
+});

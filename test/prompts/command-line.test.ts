@@ -1,0 +1,95 @@
+import assert from 'node:assert/strict';
+import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { startFakeModel } from '../../examples/fake-model.ts';
+import { atTerminal, relay, temporaryHome } from '../cli/program.ts';
+
+test('relay "words" makes a thread, streams the answer to stdout and tells the price on stderr', async () => {
+  using at = temporaryHome();
+  await using model = await startFakeModel(
+    ({ user }) => `I saw ${user.includes('fox.txt') ? 'the fox' : 'nothing'}.`,
+  );
+  writeFileSync(join(at.home, 'fox.txt'), 'The quick brown fox.\n'.repeat(3000));
+  const first = await relay(['summarise this file', '--attach', 'fox.txt'], {
+    home: at.home,
+    env: model.env,
+  });
+  assert.equal(first.code, 0, first.stderr);
+  assert.equal(first.stdout, 'I saw the fox.\n');
+  assert.match(first.stderr, /[\d,]+ tokens instead of [\d,]+ pasted \(o200k_base\); billed \d+ in, \d+ out/);
+  assert.match(first.stderr, /thread [0-9a-f-]{36}/);
+  const next = await relay(['run', 'and?', '--continue', '--json'], { home: at.home, env: model.env });
+  const outcome = JSON.parse(next.stdout);
+  assert.ok(first.stderr.includes(outcome.thread_id));
+  assert.equal(outcome.text, 'I saw the fox.');
+  assert.match(model.asked[1]!.user, /answered: summarise this file/);
+});
+
+test('--dry-run shows the whole prompt, asks nobody and leaves nothing behind', async () => {
+  using at = temporaryHome();
+  await using model = await startFakeModel(() => 'no');
+  const o = { home: at.home, env: model.env };
+  const { stdout, stderr, code } = await relay(['is it bounded?', '--dry-run'], o);
+  assert.equal(code, 0, stderr);
+  assert.match(stdout, /^system\nYou continue work/);
+  assert.match(stdout, /State header \(v1\)/);
+  assert.match(stdout, /is it bounded\?\n$/);
+  assert.match(stderr, /tokens instead of/);
+  assert.equal(model.asked.length, 0);
+  const none = await relay(['run', 'x', '--continue'], o);
+  assert.equal(none.code, 3);
+});
+
+test('without a key it says what to set and which programs are here, and makes nothing', async () => {
+  using at = temporaryHome();
+  const bin = join(at.home, 'bin');
+  mkdirSync(bin);
+  writeFileSync(join(bin, 'gemini'), '#!/bin/sh\n');
+  chmodSync(join(bin, 'gemini'), 0o755);
+  const env = { PATH: `${bin}:/usr/bin:/bin` };
+  const { code, stderr } = await relay(['hello there'], { home: at.home, env });
+  assert.equal(code, 2);
+  assert.match(stderr, /ANTHROPIC_API_KEY is not set/);
+  assert.match(stderr, /--cli gemini/);
+});
+
+test('one word that is no command stays an error with a suggestion', async () => {
+  using at = temporaryHome();
+  const slip = await relay(['psuh'], { home: at.home });
+  assert.equal(slip.code, 2);
+  assert.match(slip.stderr, /There is no command "relay psuh"/);
+  assert.match(slip.stderr, /Did you mean: relay push/);
+  const nested = await relay(['todo', 'buy milk'], { home: at.home });
+  assert.equal(nested.code, 2);
+  assert.match(nested.stderr, /There is no command "relay todo buy milk"/);
+});
+
+test('an answer cannot drive the terminal it is shown at', async () => {
+  using at = temporaryHome();
+  await using model = await startFakeModel(() => 'look \u001b]0;owned\u0007 here');
+  const { stdout } = await atTerminal('$relay "say it now"', { home: at.home, env: model.env });
+  assert.ok(!stdout.includes('\u001b]0;owned'));
+  assert.match(stdout, /look \\u001b\]0;owned/);
+});
+
+test('a patch that is refused is told, and the command still succeeds', async () => {
+  using at = temporaryHome();
+  await using model = await startFakeModel(
+    () => 'ok\n```relay-patch\n[{"op":"remove","path":"/facts"}]\n```',
+  );
+  const { code, stderr } = await relay(['do it please'], { home: at.home, env: model.env });
+  assert.equal(code, 0);
+  assert.match(stderr, /was refused: operation 0: "remove" is not allowed/);
+});
+
+test('a provider that refuses gives exit code 4 and no trace of the key', async () => {
+  using at = temporaryHome();
+  await using model = await startFakeModel(({ headers }) => ({
+    status: 401,
+    message: `bad key ${headers['x-api-key']}`,
+  }));
+  const { code, stderr } = await relay(['hello there'], { home: at.home, env: model.env });
+  assert.equal(code, 4);
+  assert.ok(!stderr.includes('fake-key-for-trying'));
+});

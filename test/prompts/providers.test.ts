@@ -1,0 +1,140 @@
+import assert from 'node:assert/strict';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { test } from 'node:test';
+import { type Reply, startFakeModel } from '../../examples/fake-model.ts';
+import { isRelayError } from '../../src/base/errors.ts';
+import { anthropicModel } from '../../src/runners/provider/anthropic.ts';
+import { openModel } from '../../src/runners/provider/provider.ts';
+
+const KEY = 'sk-secret-of-the-user-0123456789';
+const PROMPT = { system: 'be brief', user: 'hello there' };
+
+/** Every provider, as an environment leads to it. */
+const ENVIRONMENTS: readonly [string, (url: string) => { [name: string]: string }, string, string][] = [
+  ['anthropic', (url) => ({ ANTHROPIC_API_KEY: KEY, ANTHROPIC_BASE_URL: url }), '/v1/messages', 'x-api-key'],
+  [
+    'openai',
+    (url) => ({ OPENAI_API_KEY: KEY, OPENAI_BASE_URL: `${url}/v1/` }),
+    '/v1/chat/completions',
+    'authorization',
+  ],
+  ['ollama', (url) => ({ OLLAMA_HOST: url.replace('http://', '') }), '/api/chat', ''],
+  [
+    'compatible',
+    (url) => ({ RELAY_MODEL_URL: `${url}/v1`, RELAY_MODEL: 'local', RELAY_MODEL_KEY: KEY }),
+    '/v1/chat/completions',
+    'authorization',
+  ],
+];
+
+for (const [provider, env, path, header] of ENVIRONMENTS) {
+  test(`${provider} is asked in its own format, streams, and tells what it bills`, async () => {
+    const text = 'Grüße, 世界! 👋 And a longer end so that it comes in many pieces.';
+    await using server = await startFakeModel(() => text);
+    const model = openModel({}, env(server.url), []);
+    const pieces: string[] = [];
+    const answer = await model.answer(PROMPT, { onText: (piece) => pieces.push(piece) });
+    assert.equal(answer.text, text);
+    assert.equal(pieces.join(''), text);
+    assert.ok(pieces.length > 3);
+    assert.deepEqual(answer.billed, { input_tokens: 5, output_tokens: Math.ceil(text.length / 4) });
+    const [asked] = server.asked;
+    assert.equal(asked!.path, path);
+    assert.deepEqual([asked!.system, asked!.user], ['be brief', 'hello there']);
+    assert.ok(asked!.maxTokens! > 0);
+    assert.ok(model.name.startsWith(`${provider}/`));
+    if (header) assert.ok(String(asked!.headers[header]).includes(KEY));
+    else assert.ok(!JSON.stringify(asked!.headers).includes(KEY));
+  });
+
+  test(`${provider}: an answer that breaks off is a failure, not a short answer`, async () => {
+    await using server = await startFakeModel(() => ({ text: 'only half of', breaksOff: true }));
+    const model = openModel({}, env(server.url), []);
+    await assert.rejects(model.answer(PROMPT, {}), (e) => isRelayError(e, 'provider_failed'));
+  });
+
+  test(`${provider}: an answer that reached its limit says so`, async () => {
+    await using server = await startFakeModel(() => ({ text: 'and then', cut: true }));
+    assert.equal((await openModel({}, env(server.url), []).answer(PROMPT, {})).cut, true);
+  });
+}
+
+const connection = (url: string) => ({
+  provider: 'anthropic',
+  url: `${url}/v1/messages`,
+  headers: { 'x-api-key': KEY },
+  model: 'm',
+  keyName: 'ANTHROPIC_API_KEY',
+  pause: async () => {},
+});
+
+test('a provider that is busy is asked again, and not for ever', async () => {
+  const replies: Reply[] = [
+    { status: 429, message: 'slow down', retryAfter: 1 },
+    { status: 529, message: 'busy' },
+    'ok',
+  ];
+  await using server = await startFakeModel(() => replies[server.asked.length - 1] ?? 'too often');
+  const { text } = await anthropicModel(connection(server.url), 100).answer(PROMPT, {});
+  assert.equal(text, 'ok');
+  await using broken = await startFakeModel(() => ({ status: 500, message: 'oh no' }));
+  const failing = anthropicModel(connection(broken.url), 100).answer(PROMPT, {});
+  await assert.rejects(failing, (e) => isRelayError(e, 'provider_failed') && /500, oh no/.test(e.message));
+  assert.equal(broken.asked.length, 3);
+});
+
+test('a refusal names the variable to look at, and never the key', async () => {
+  await using server = await startFakeModel(() => ({ status: 401, message: `invalid x-api-key ${KEY}` }));
+  await assert.rejects(anthropicModel(connection(server.url), 100).answer(PROMPT, {}), (error) => {
+    assert.ok(isRelayError(error, 'provider_refused'));
+    assert.match(error.hint, /ANTHROPIC_API_KEY/);
+    assert.ok(!`${error.message} ${error.hint}`.includes(KEY));
+    return true;
+  });
+  assert.equal(server.asked.length, 1);
+});
+
+test('a key does not follow a redirect to another host', async () => {
+  await using elsewhere = await startFakeModel(() => 'stolen');
+  const server = createServer((_, response) =>
+    response.writeHead(307, { location: `${elsewhere.url}/v1/messages` }).end(),
+  );
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  await assert.rejects(anthropicModel(connection(url), 100).answer(PROMPT, {}));
+  server.closeAllConnections();
+  server.close();
+  assert.equal(elsewhere.asked.length, 0);
+});
+
+test('one that cannot be reached is told with its address', async () => {
+  const model = anthropicModel(connection('http://127.0.0.1:9'), 100);
+  await assert.rejects(
+    model.answer(PROMPT, {}),
+    (e) => isRelayError(e, 'provider_unreachable') && e.message.includes('127.0.0.1:9'),
+  );
+});
+
+test('asking stops when it is told to', async () => {
+  await using server = await startFakeModel(() => new Promise<string>(() => {}));
+  const stop = new AbortController();
+  const asking = anthropicModel(connection(server.url), 100).answer(PROMPT, { signal: stop.signal });
+  setTimeout(() => stop.abort(), 20);
+  await assert.rejects(asking, (e) => isRelayError(e, 'aborted'));
+});
+
+test('without a key it says what to set, and which programs are here', () => {
+  const error = (found: string[]) => {
+    try {
+      openModel({}, {}, found);
+    } catch (e) {
+      if (isRelayError(e, 'no_model')) return `${e.message} ${e.hint}`;
+    }
+    throw new Error('it was not refused');
+  };
+  assert.match(error(['claude', 'codex']), /ANTHROPIC_API_KEY.*--cli claude, --cli codex/);
+  assert.match(error([]), /OPENAI_API_KEY.*OLLAMA_HOST/);
+  assert.throws(() => openModel({ provider: 'openai' }, {}, []), /OPENAI_API_KEY/);
+  assert.throws(() => openModel({ provider: 'nobody' }, {}, []), /no provider "nobody"/);
+});

@@ -1,0 +1,155 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { atTerminal, cleanEnv, ENTRY, relay, temporaryHome } from '../cli/program.ts';
+
+/** A program by that name on the PATH. */
+function program(home: string, name: string, script: string): { PATH: string } {
+  const bin = join(home, 'bin');
+  mkdirSync(bin, { recursive: true });
+  writeFileSync(join(bin, name), script);
+  chmodSync(join(bin, name), 0o755);
+  return { PATH: `${bin}:${process.env.PATH}` };
+}
+
+test('what a program says goes through byte for byte, its stderr apart, its exit code kept', async () => {
+  using at = temporaryHome();
+  const env = program(
+    at.home,
+    'odd',
+    `#!/bin/sh\ncat >/dev/null\nprintf 'a\\000b\\377\\033[31mred'\necho complaint >&2\nexit 7\n`,
+  );
+  const o = { home: at.home, env };
+  const { code, bytes, stderr } = await relay(['wrap', 'run', '--cli', 'odd', 'go on then'], o);
+  assert.equal(code, 7);
+  assert.deepEqual([...bytes], [...Buffer.from('a\0b\xff\x1b[31mred', 'latin1')]);
+  assert.match(stderr, /^complaint$/m);
+  assert.match(stderr, /answer [0-9a-f]{26}/);
+});
+
+test('its answer is kept in the thread with the exit code, and the next prompt knows of it', async () => {
+  using at = temporaryHome();
+  const env = program(at.home, 'claude', '#!/bin/sh\ncat > seen.txt\necho "it is 42"\n');
+  const o = { home: at.home, env };
+  const first = await relay(['wrap', 'run', '--cli', 'claude', 'what is it?'], o);
+  assert.equal(first.stdout, 'it is 42\n');
+  await relay(['wrap', 'run', '--cli', 'claude', 'are you sure?', '--continue'], o);
+  const seen = readFileSync(join(at.home, 'seen.txt'), 'utf8');
+  assert.match(seen, /it is 42/);
+  assert.match(seen, /by claude/);
+  assert.match(seen, /What is asked of you:\nare you sure\?$/);
+});
+
+const SHOW = `#!/bin/sh
+for arg in "$@"; do case "$arg" in *"What is asked of you"*) echo "[prompt]";; *prompt-1.md) echo "[file $(tail -n1 "$arg")]";; *) echo "[$arg]";; esac; done
+if [ ! -t 0 ]; then input=$(cat); case "$input" in *"What is asked of you"*) echo "[stdin]";; esac; fi
+`;
+
+const PROFILES: readonly [string, string[], string[]][] = [
+  ['claude', ['--model', 'x'], ['[-p]', '[--model]', '[x]', '[stdin]']],
+  ['codex', ['--json'], ['[exec]', '[--skip-git-repo-check]', '[--json]', '[-]', '[stdin]']],
+  ['gemini', [], ['[stdin]']],
+  ['opencode', ['--agent', 'a'], ['[run]', '[--agent]', '[a]', '[prompt]']],
+  ['aider', [], ['[--yes-always]', '[--no-pretty]', '[--message-file]', '[file go on]']],
+  ['sgpt', [], ['[stdin]']],
+  ['unheard-of', ['--deep'], ['[--deep]', '[stdin]']],
+  ['unheard-of', ['--ask', '{prompt}', '--now'], ['[--ask]', '[prompt]', '[--now]']],
+  ['unheard-of', ['--from', '{file}'], ['[--from]', '[file go on]']],
+];
+
+for (const [name, args, expected] of PROFILES) {
+  test(`${name} ${args.join(' ')} is called as it wants to be`, async () => {
+    using at = temporaryHome();
+    const env = program(at.home, name, SHOW);
+    const line = ['wrap', 'run', '--cli', name, 'go on', '--', ...args];
+    const { stdout, stderr } = await relay(line, { home: at.home, env });
+    assert.deepEqual(stdout.trim().split('\n'), expected, stderr);
+  });
+}
+
+test('the way in can be chosen', async () => {
+  using at = temporaryHome();
+  const env = program(at.home, 'mine', SHOW);
+  const by = async (way: string) =>
+    (
+      await relay(['wrap', 'run', '--cli', 'mine', '--prompt-by', way, 'go on'], { home: at.home, env })
+    ).stdout.trim();
+  assert.equal(await by('argument'), '[prompt]');
+  assert.equal(await by('file'), '[file go on]');
+  assert.equal(await by('stdin'), '[stdin]');
+});
+
+test('a signal is for the program, and how it ends is how the command ends', async () => {
+  using at = temporaryHome();
+  const env = program(
+    at.home,
+    'slow',
+    `#!/bin/sh\ntrap 'echo caught; exit 9' TERM\necho ready\nwhile :; do sleep 0.05; done\n`,
+  );
+  const child = spawn(process.execPath, [ENTRY, 'wrap', 'run', '--cli', 'slow', 'wait for it'], {
+    env: cleanEnv({ home: at.home, env }),
+    cwd: at.home,
+    stdio: ['ignore', 'pipe', 'ignore'],
+  });
+  let out = '';
+  child.stdout.on('data', (chunk) => {
+    out += chunk;
+    if (out === 'ready\n') child.kill('SIGTERM');
+  });
+  const code = await new Promise((resolve) => child.on('close', resolve));
+  assert.equal(out, 'ready\ncaught\n');
+  assert.equal(code, 9);
+});
+
+test('one that is ended by a signal counts as 128 and its number', async () => {
+  using at = temporaryHome();
+  const env = program(at.home, 'dies', '#!/bin/sh\necho some\nkill -KILL $$\n');
+  const { code, stdout } = await relay(['wrap', 'run', '--cli', 'dies', 'go on'], { home: at.home, env });
+  assert.equal(stdout, 'some\n');
+  assert.equal(code, 137);
+});
+
+test('a program that is not there is told, and nothing is left behind', async () => {
+  using at = temporaryHome();
+  const { code, stderr } = await relay(['wrap', 'run', '--cli', 'nowhere', 'go on'], { home: at.home });
+  assert.equal(code, 3);
+  assert.match(stderr, /There is no program nowhere/);
+});
+
+test('without words at a terminal the program gets the terminal itself', async () => {
+  using at = temporaryHome();
+  const env = program(
+    at.home,
+    'talk',
+    '#!/bin/sh\n[ -t 0 ] && [ -t 1 ] && [ -t 2 ] && echo "all terminals"\n',
+  );
+  const { stdout } = await atTerminal('$relay wrap run --cli talk', { home: at.home, env });
+  assert.match(stdout, /all terminals/);
+});
+
+test('with words at a terminal, stderr and stdin stay what they are', async () => {
+  using at = temporaryHome();
+  const env = program(at.home, 'talk', '#!/bin/sh\n[ -t 0 ] && [ -t 2 ] && ! [ -t 1 ] && echo "as before"\n');
+  const line = '$relay wrap run --cli talk --prompt-by argument "say something"';
+  const { stdout } = await atTerminal(line, { home: at.home, env });
+  assert.match(stdout, /as before/);
+});
+
+test('a flood goes through without being held, and is kept as far as it may', async () => {
+  using at = temporaryHome();
+  const env = program(
+    at.home,
+    'flood',
+    '#!/bin/sh\ncat >/dev/null\nhead -c 60000000 /dev/zero | tr "\\0" x\n',
+  );
+  const { code, bytes, stderr } = await relay(['wrap', 'run', '--cli', 'flood', 'go on'], {
+    home: at.home,
+    env,
+  });
+  assert.equal(code, 0);
+  assert.equal(bytes.length, 60_000_000);
+  assert.match(stderr, /is not kept/);
+  assert.ok(existsSync(at.home));
+});
