@@ -293,3 +293,22 @@ export const USAGE_KEPT_MS = 400 * DAY;
 export const USAGE_WRITE_MS = 5 * SECOND;
 /** Figures that wait to be written; beyond it, they are left out rather than memory used up. */
 export const USAGE_WAITING = 10_000;
+/** What a list of tasks or a done channel shows of each. */
+export const TASK_SUMMARY_CHARS = 280;
+export const RESULT_SUMMARY_CHARS = 1_000;
+/** One list of tasks; a channel with more is looked at by id. */
+export const TASKS_LISTED = 500;
+/** A bridge says that it is there this often, and is taken for gone after three times that and a little. */
+export const AGENT_BEAT_MS = 10 * SECOND;
+export const AGENT_ALIVE_MS = 35 * SECOND;
+/** A bridge that went without a word is shown for this long, and the channels it served are remembered. */
+export const AGENT_KEPT_MS = DAY;
+export const AGENT_INSTANCE_CHARS = 64;
+/** Tasks that one bridge runs side by side: agents are heavy. */
+export const BRIDGE_TASKS = 100;
+/** How long an agent gets for a task, and a sender waits for its result, unless told: as existing clients do. */
+export const TASK_TIMEOUT_MS = 600 * SECOND;
+/** A task longer than this goes into a terminal as one line with its pointer. */
+export const TASK_INLINE_BYTES = 2 * KiB;
+/** What is kept of an agent's output; the end counts, because the outcome is there. */
+export const TASK_OUTPUT_BYTES = 8 * MiB;

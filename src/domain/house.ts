@@ -12,6 +12,9 @@ import { Pointers } from './pointers/pointers.ts';
 import { Receipts } from './receipts/receipts.ts';
 import type { Relay } from './relay.ts';
 import { bindRelay } from './relay-binding.ts';
+import { Agents } from './tasks/agents.ts';
+import { TaskResults } from './tasks/results.ts';
+import { Tasks } from './tasks/tasks.ts';
 import type { ThreadHouse } from './threads/thread-house.ts';
 import { type PlanOptions, Plans } from './usage/plans.ts';
 import { Quota } from './usage/quota.ts';
@@ -36,6 +39,8 @@ export class House {
   readonly keys: Keys;
   readonly plans: Plans;
   readonly usage: Usage;
+  readonly agents: Agents;
+  readonly tasks: Tasks;
   readonly background = new Background();
   readonly #onThreads: HouseOptions['onThreads'];
   #threads: Promise<ThreadHouse> | null = null;
@@ -47,18 +52,25 @@ export class House {
     const lookup = new PointerLookup(ground);
     this.receipts = new Receipts(ground, lookup);
     const settings = { ...DEFAULT_CHANNEL_SETTINGS, ...o.channels };
-    this.channels = new Channels(ground, settings, lookup, (caller, at) =>
-      background.run(() => this.#acked(caller, at)),
-    );
+    this.channels = new Channels(ground, settings, lookup, {
+      onAcked: (caller, at) => background.run(() => this.#acked(caller, at)),
+      onDead: (tenant, letter) => background.run(() => this.tasks.buried(tenant, letter)),
+    });
+    const results = new TaskResults(ground, lookup);
     this.plans = new Plans(ground, o);
     this.keys = new Keys(ground, this.plans);
     const statistics = new Statistics(ground);
     const quota = new Quota(ground, this.plans, statistics);
     this.usage = new Usage(ground, this.plans, quota, statistics);
     const allowance = o.auth === 'keys' ? quota : OPEN_ALLOWANCE;
-    this.pointers = new Pointers(ground, this.channels, this.receipts, allowance);
-    const { channels, receipts } = this;
+    this.pointers = new Pointers(ground, this.channels, this.receipts, allowance, (...pushed) =>
+      results.note(...pushed),
+    );
+    const { channels, receipts, pointers } = this;
     this.inboxes = new Inboxes({ ground, channels, receipts, background });
+    this.agents = new Agents(ground);
+    const { agents } = this;
+    this.tasks = new Tasks({ ground, lookup, pointers, channels, receipts, results, agents });
   }
 
   /** The relay as one caller sees it. `base` is where its pointers can be reached: `https://relay.example`. */

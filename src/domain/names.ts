@@ -45,7 +45,8 @@ export const groupKey = (tenant: string, channel: string, group: string) =>
 export const membersPrefix = (tenant: string, channel: string, group: string) =>
   `ten.${tenant}/mbr/${segment(channel)}/${segment(group)}/`;
 
-export const inboxPrefix = (tenant: string, agent: string) => `ten.${tenant}/inbox/${segment(agent)}/`;
+export const inboxesPrefix = (tenant: string) => `ten.${tenant}/inbox/`;
+export const inboxPrefix = (tenant: string, agent: string) => `${inboxesPrefix(tenant)}${segment(agent)}/`;
 export const inboxKey = (tenant: string, agent: string, channel: string) =>
   inboxPrefix(tenant, agent) + segment(channel);
 

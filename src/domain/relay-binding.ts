@@ -11,6 +11,7 @@ import { checkChannelName, checkGroupName } from './names.ts';
 import type { Pointers } from './pointers/pointers.ts';
 import type { PointersApi } from './pointers/types.ts';
 import type { Relay } from './relay.ts';
+import { bindAgents, bindTasks } from './tasks/task-binding.ts';
 import { lazyCapabilities, lazyThreads } from './threads/lazy.ts';
 
 /** The parts of the house with the caller and the base address already given. */
@@ -24,6 +25,8 @@ export function bindRelay(house: House, caller: Caller, base: string): Relay {
     capabilities: lazyCapabilities(() => house.threads(), caller),
     keys: bindKeys(house.keys, caller),
     usage: { get: (o) => house.usage.get(caller, o) },
+    tasks: bindTasks(house.tasks, caller, base),
+    agents: bindAgents(house.agents, caller),
     // The store belongs to whoever opened it, not to one caller's view of it.
     [Symbol.asyncDispose]: async () => {},
   };

@@ -3,6 +3,7 @@ import type { InboxApi } from './inbox/types.ts';
 import type { KeysApi } from './keys/types.ts';
 import type { PointersApi } from './pointers/types.ts';
 import type { ReceiptsApi } from './receipts/types.ts';
+import type { AgentsApi, TasksApi } from './tasks/types.ts';
 import type { ThreadsApi } from './threads/api.ts';
 import type { CapabilitiesApi } from './threads/capabilities/api.ts';
 import type { UsageApi } from './usage/types.ts';
@@ -20,4 +21,6 @@ export interface Relay extends AsyncDisposable {
   readonly capabilities: CapabilitiesApi;
   readonly keys: KeysApi;
   readonly usage: UsageApi;
+  readonly tasks: TasksApi;
+  readonly agents: AgentsApi;
 }

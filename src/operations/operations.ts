@@ -6,6 +6,7 @@ import { keyOperations } from './keys.ts';
 import type { Operation } from './operation.ts';
 import { pointerOperations } from './pointers.ts';
 import { receiptOperations } from './receipts.ts';
+import { taskOperations } from './tasks.ts';
 import { threadOperations } from './threads.ts';
 import { usageOperations } from './usage.ts';
 
@@ -20,6 +21,7 @@ export const OPERATIONS: readonly Operation[] = [
   ...capabilityOperations,
   ...keyOperations,
   ...usageOperations,
+  ...taskOperations,
 ];
 
 export function operationNamed(name: string): Operation {

@@ -20,6 +20,7 @@ import type {
   PushInput,
 } from '../domain/pointers/types.ts';
 import type { ReceiptsApi } from '../domain/receipts/types.ts';
+import type { AgentsApi, TasksApi } from '../domain/tasks/types.ts';
 import type { ThreadsApi } from '../domain/threads/api.ts';
 import type { CapabilitiesApi } from '../domain/threads/capabilities/api.ts';
 import type { UsageApi } from '../domain/usage/types.ts';
@@ -28,6 +29,7 @@ import { type HttpAnswer, type HttpCall, HttpClient, type HttpOptions } from './
 import { notARelay } from './http-failure.ts';
 import { HttpInbox, HttpReceipts } from './http-inbox.ts';
 import { HttpKeys, HttpUsage } from './http-keys.ts';
+import { HttpAgents, HttpTasks } from './http-tasks.ts';
 import { HttpCapabilities, HttpThreads } from './http-threads.ts';
 import type { ClientRelay } from './options.ts';
 import { decoded, describedBy, metadataOf } from './relay-headers.ts';
@@ -44,6 +46,8 @@ export class HttpRelay implements ClientRelay, AsyncDisposable {
   readonly capabilities: CapabilitiesApi;
   readonly keys: KeysApi;
   readonly usage: UsageApi;
+  readonly tasks: TasksApi;
+  readonly agents: AgentsApi;
 
   constructor(options: HttpOptions & { readonly onConnection?: (lost: Error | null) => void }) {
     const client = new HttpClient(options);
@@ -55,6 +59,8 @@ export class HttpRelay implements ClientRelay, AsyncDisposable {
     this.capabilities = new HttpCapabilities(client);
     this.keys = new HttpKeys(client);
     this.usage = new HttpUsage(client);
+    this.tasks = new HttpTasks(client);
+    this.agents = new HttpAgents(client);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {}

@@ -6,7 +6,7 @@ import type { Caller } from '../caller.ts';
 import type { Ground } from '../ground.ts';
 import { channelStream, checkChannelName, checkGroupName } from '../names.ts';
 import type { PointerLookup } from '../pointers/lookup.ts';
-import { DeadLetters } from './dead-letters.ts';
+import { DeadLetters, type OnDead } from './dead-letters.ts';
 import { Directory } from './directory.ts';
 import { Groups, type OnAcked } from './groups.ts';
 import { channelEntry, toMessage } from './message.ts';
@@ -28,12 +28,18 @@ export class Channels {
   /** Whose channels are looked after: everyone who has used one. */
   readonly #tenants = new Set<string>();
 
-  constructor(ground: Ground, settings: ChannelSettings, pointers: PointerLookup, onAcked: OnAcked) {
+  constructor(
+    ground: Ground,
+    settings: ChannelSettings,
+    pointers: PointerLookup,
+    told: { readonly onAcked: OnAcked; readonly onDead?: OnDead },
+  ) {
+    const { onAcked, onDead } = told;
     this.settings = settings;
     this.tickets = new Tickets(ground);
     this.#ground = ground;
     this.#directory = new Directory(ground, settings);
-    const deadLetters = new DeadLetters(ground, this.#directory);
+    const deadLetters = new DeadLetters(ground, this.#directory, onDead);
     const directory = this.#directory;
     this.groups = new Groups({ ground, settings, directory, deadLetters, pointers, onAcked });
     this.#retention = new Retention(ground, settings, this.#directory, this.groups);

@@ -3,17 +3,23 @@ import type { Entry } from '../../kernel/logs.ts';
 import type { Ground } from '../ground.ts';
 import { channelStream, deadLetterChannel } from '../names.ts';
 import type { Directory } from './directory.ts';
-import { channelEntry } from './message.ts';
+import { type ChannelEntry, channelEntry } from './message.ts';
 import type { DeadLetter } from './types.ts';
+
+/** Told of every letter, once it is where people can look at it. */
+export type OnDead = (tenant: string, letter: ChannelEntry & { readonly dead: DeadLetter }) => void;
 
 /** Work that a group could not do, kept where people can look at it. */
 export class DeadLetters {
   readonly #ground: Ground;
   readonly #directory: Directory;
 
-  constructor(ground: Ground, directory: Directory) {
+  readonly #onDead: OnDead | undefined;
+
+  constructor(ground: Ground, directory: Directory, onDead?: OnDead) {
     this.#ground = ground;
     this.#directory = directory;
+    this.#onDead = onDead;
   }
 
   /** Before the group settles it, and under an id: a crash in between puts it here once, not never and not twice. */
@@ -32,5 +38,6 @@ export class DeadLetters {
     const id = `dead:${entry.seq}:${group}`;
     await this.#ground.engine.logs.append(channelStream(tenant, target), data, { id });
     await this.#directory.note(tenant, target);
+    this.#onDead?.(tenant, { ...letter, dead });
   }
 }

@@ -10,7 +10,7 @@ import { GroupBurial } from './group-burial.ts';
 import { type Delivery, type DeskShared, GroupDesk, type Member } from './group-desk.ts';
 import { GroupLedger } from './group-ledger.ts';
 import { GroupPresence } from './group-presence.ts';
-import { floor, heldWork } from './group-state.ts';
+import { floor, heldWork, type Work } from './group-state.ts';
 import { channelEntry } from './message.ts';
 import type { ChannelSettings } from './settings.ts';
 import { findStart, startAt } from './start.ts';
@@ -29,6 +29,13 @@ export interface GroupSubscription {
   readonly since?: Since;
   readonly prefetch?: number;
   readonly signal: AbortSignal;
+}
+
+/** Messages beyond the cursor are new to the group; the others are settled unless they are open. */
+export interface GroupStanding {
+  readonly group: string;
+  readonly cursor: number;
+  readonly open: ReadonlyMap<number, Pick<Work, 'attempt' | 'until' | 'by'>>;
 }
 
 /** Told when a message is acknowledged, after the fact. */
@@ -188,6 +195,16 @@ export class Groups {
         lease_until: new Date(until).toISOString(),
       })),
     };
+  }
+
+  /** How far each group of a channel is, for who asks about many messages at once. */
+  async standing(tenant: string, channel: string): Promise<GroupStanding[]> {
+    const standings: GroupStanding[] = [];
+    for (const group of await this.#directory.groups(tenant, channel)) {
+      const state = await this.#at(tenant, channel, group).ledger.state().catch(ifRemoved);
+      if (state) standings.push({ group, cursor: state.cursor, open: new Map(state.open) });
+    }
+    return standings;
   }
 
   /** Whether some group of the channel still has to do with a message. */

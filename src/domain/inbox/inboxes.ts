@@ -99,7 +99,8 @@ export class Inboxes {
       if (!stored) throw notFollowing(agent, channel);
       const before = cursorOf(stored.value);
       if (before >= seq) return before;
-      const value = { ...(stored.value as { [key: string]: Json }), cursor: seq };
+      const read = this.#ground.env.now();
+      const value = { ...(stored.value as { [key: string]: Json }), cursor: seq, read };
       return (await records.put(key, value, { expect: stored.revision })) === null ? null : before;
     });
   }

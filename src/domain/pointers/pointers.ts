@@ -48,6 +48,13 @@ interface Settled {
   readonly keepMs: number;
 }
 
+/** Told of every push, after it was committed and before it is announced. */
+export type OnPushed = (
+  caller: Caller,
+  id: string,
+  record: Pick<PointerRecord, 'metadata' | 'expires'>,
+) => Promise<void>;
+
 /** Payloads behind short ids. */
 export class Pointers {
   readonly #ground: Ground;
@@ -55,13 +62,21 @@ export class Pointers {
   readonly #receipts: Receipts;
   readonly #allowance: Allowance;
   readonly #secret: StoreSecret;
+  readonly #onPushed: OnPushed;
 
-  constructor(ground: Ground, channels: Channels, receipts: Receipts, allowance: Allowance) {
+  constructor(
+    ground: Ground,
+    channels: Channels,
+    receipts: Receipts,
+    allowance: Allowance,
+    onPushed: OnPushed,
+  ) {
     this.#ground = ground;
     this.#allowance = allowance;
     this.#channels = channels;
     this.#receipts = receipts;
     this.#secret = new StoreSecret(ground);
+    this.#onPushed = onPushed;
   }
 
   /**
@@ -110,6 +125,7 @@ export class Pointers {
       };
       const kept = await this.#commit(id, record, await counting);
       if (kept.blob !== blob) await Promise.all([engine.blobs.delete(blob), giveBack(counting)]);
+      await this.#onPushed(caller, id, kept);
       await this.#announce(caller, id, kept, options);
       this.#receipts.result(caller, id, kept.metadata);
       this.#allowance.note(caller, 'push', size, caller.tenant);

@@ -1,0 +1,64 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { OUTCOME_INSTRUCTION, OUTCOME_REQUEST, outcomeSummary, readOutcome } from './outcome.ts';
+
+const block = (completed: string, notes = 'none') =>
+  `=== CC_OUTCOME_START ===\nCOMPLETED: ${completed}\nNOT_DONE: nothing\nNOTES: ${notes}\n=== CC_OUTCOME_END ===`;
+
+test('the block is cut out of the rest, and its fields are read', () => {
+  const outcome = readOutcome(`thinking…\n${block('tests pass\nand more', 'slow')}\n> `);
+  assert.equal(outcome.text, 'COMPLETED: tests pass\nand more\nNOT_DONE: nothing\nNOTES: slow');
+  assert.deepEqual(
+    { completed: outcome.completed, not_done: outcome.not_done, notes: outcome.notes },
+    { completed: 'tests pass\nand more', not_done: 'nothing', notes: 'slow' },
+  );
+});
+
+test('the last block counts', () => {
+  assert.equal(readOutcome(`${block('first')}\n${block('second')}`).completed, 'second');
+});
+
+test('an echo of the instruction is not taken for an answer, before it or behind it', () => {
+  assert.equal(readOutcome(`> do it\n${OUTCOME_INSTRUCTION}\n`).found, false);
+  assert.equal(readOutcome(`${OUTCOME_INSTRUCTION}\n${block('real')}`).completed, 'real');
+  assert.equal(readOutcome(`${block('real')}\n${OUTCOME_INSTRUCTION}`).completed, 'real');
+  assert.equal(readOutcome(`please ${OUTCOME_REQUEST}`).found, false);
+});
+
+test('an echo that a terminal has broken into lines is still one', () => {
+  const broken = OUTCOME_INSTRUCTION.replace('(what is left, or nothing)', '(what is left,\n  or nothing)');
+  assert.equal(readOutcome(broken).found, false);
+});
+
+test('without a block the whole output comes back, and says so', () => {
+  const outcome = readOutcome('\njust words\n');
+  assert.deepEqual({ text: outcome.text, found: outcome.found }, { text: 'just words', found: false });
+});
+
+test('a block that was never ended is none, and a start within one begins anew', () => {
+  assert.equal(readOutcome('=== CC_OUTCOME_START ===\nCOMPLETED: half').found, false);
+  const twice = `=== CC_OUTCOME_START ===\nCOMPLETED: lost\n${block('kept')}`;
+  assert.equal(readOutcome(twice).completed, 'kept');
+});
+
+test('frames, bullets and indentation of a terminal are not part of it', () => {
+  const framed = block('boxed')
+    .split('\n')
+    .map((line) => `│ ${line.padEnd(40)} │`)
+    .join('\n');
+  assert.equal(readOutcome(framed).text, 'COMPLETED: boxed\nNOT_DONE: nothing\nNOTES: none');
+  const indented = block('deep')
+    .split('\n')
+    .map((line, i) => (i === 0 ? `⏺ ${line}` : `  ${line}`))
+    .join('\n');
+  assert.equal(readOutcome(indented).text, 'COMPLETED: deep\nNOT_DONE: nothing\nNOTES: none');
+});
+
+test('markers in the middle of a line are words, not markers', () => {
+  assert.equal(readOutcome('say === CC_OUTCOME_START === x\n=== CC_OUTCOME_END === y').found, false);
+});
+
+test('a summary is one line and bounded', () => {
+  assert.equal(outcomeSummary(readOutcome(block('one\ntwo')), 100), 'one');
+  assert.equal(outcomeSummary(readOutcome('abcdef'), 4), 'abc…');
+});

@@ -1,0 +1,17 @@
+/** Names that both ends of a task agree on without having met. */
+
+export const TASK_CHANNEL = 'agent-tasks';
+export const DONE_CHANNEL = 'agent-done';
+
+/** The group in which bridges share the tasks of a channel, so that no two of them run the same one. */
+export const TASK_GROUP = 'bridges';
+
+/** Where tasks for one agent alone go. A group hands out to whoever is free, so an address needs a channel of its own. */
+export function directChannel(channel: string, agent: string): string {
+  return `${channel}@${agent}`;
+}
+
+/** One result for each task, whoever brings it: the key under which it is pushed makes the second one a conflict. */
+export function resultKey(taskId: string): string {
+  return `task-result:${taskId}`;
+}

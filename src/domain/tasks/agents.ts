@@ -1,0 +1,146 @@
+import { RelayError } from '../../base/errors.ts';
+import { isJsonObject, type Json } from '../../base/json.ts';
+import { AGENT_ALIVE_MS, AGENT_INSTANCE_CHARS, AGENT_KEPT_MS, BRIDGE_TASKS } from '../../base/limits.ts';
+import { directChannel, TASK_CHANNEL } from '../../base/task-names.ts';
+import type { Caller } from '../caller.ts';
+import type { Ground } from '../ground.ts';
+import { checkAgentName, checkChannelName, fromSegment, inboxesPrefix, segment } from '../names.ts';
+import type { Agent, Bridge } from './types.ts';
+
+const agentsPrefix = (tenant: string) => `ten.${tenant}/agent/`;
+const agentKey = (tenant: string, name: string, instance: string) =>
+  `${agentsPrefix(tenant)}${segment(name)}/${segment(instance)}`;
+const taskChannelsPrefix = (tenant: string) => `ten.${tenant}/tasks/`;
+const PAGE = 1000;
+
+/** Who is there: bridges by their heartbeats, followers by the inboxes they have. */
+export class Agents {
+  readonly #ground: Ground;
+
+  constructor(ground: Ground) {
+    this.#ground = ground;
+  }
+
+  async beat(caller: Caller, rawName: string, bridge: Bridge): Promise<void> {
+    const { records } = this.#ground.engine;
+    const name = checkAgentName(rawName);
+    const known = checkBridge(bridge);
+    const now = this.#ground.env.now();
+    const value = { ...known, at: now } as unknown as Json;
+    const key = agentKey(caller.tenant, name, known.instance);
+    await records.put(key, value, { expiresAt: now + AGENT_KEPT_MS });
+    await this.#noteChannel(caller, known);
+  }
+
+  async leave(caller: Caller, name: string, instance: string): Promise<void> {
+    const key = agentKey(caller.tenant, checkAgentName(name), checkInstance(instance));
+    await this.#ground.engine.records.delete(key);
+  }
+
+  /** Bridges first, then by name. */
+  async list(caller: Caller): Promise<Agent[]> {
+    const bridges = await this.bridges(caller);
+    return [...bridges, ...(await this.#followers(caller))];
+  }
+
+  async bridges(caller: Caller): Promise<Agent[]> {
+    const prefix = agentsPrefix(caller.tenant);
+    const now = this.#ground.env.now();
+    const found: Agent[] = [];
+    for await (const { key, value } of this.#all(prefix)) {
+      const { at, ...bridge } = value as unknown as Bridge & { at: number };
+      const name = fromSegment(key.slice(prefix.length).split('/')[0]!);
+      found.push({
+        name,
+        kind: 'bridge',
+        alive: at > now - AGENT_ALIVE_MS,
+        last_seen: new Date(at).toISOString(),
+        channels: [bridge.task_channel, directChannel(bridge.task_channel, name)],
+        bridge,
+      });
+    }
+    return found;
+  }
+
+  /** The channels that bridges have worked on, each with where results go from there. */
+  async taskChannels(caller: Caller): Promise<Map<string, string | null>> {
+    const prefix = taskChannelsPrefix(caller.tenant);
+    const channels = new Map<string, string | null>([[TASK_CHANNEL, null]]);
+    for await (const { key, value } of this.#all(prefix)) {
+      const done = isJsonObject(value) ? value.done_channel : null;
+      channels.set(fromSegment(key.slice(prefix.length)), typeof done === 'string' ? done : null);
+    }
+    for (const { name, bridge } of await this.bridges(caller)) {
+      if (bridge) channels.set(directChannel(bridge.task_channel, name), bridge.done_channel);
+    }
+    return channels;
+  }
+
+  async #followers(caller: Caller): Promise<Agent[]> {
+    const prefix = inboxesPrefix(caller.tenant);
+    const found = new Map<string, { channels: string[]; seen: number | null }>();
+    for await (const { key, value } of this.#all(prefix)) {
+      const [agent, channel] = key.slice(prefix.length).split('/').map(fromSegment) as [string, string];
+      const follower = found.get(agent) ?? { channels: [], seen: null };
+      const read = isJsonObject(value) && typeof value.read === 'number' ? value.read : null;
+      follower.channels.push(channel);
+      if (read !== null) follower.seen = Math.max(follower.seen ?? 0, read);
+      found.set(agent, follower);
+    }
+    return Array.from(found, ([name, { channels, seen }]) => ({
+      name,
+      kind: 'follower',
+      alive: null,
+      last_seen: seen === null ? null : new Date(seen).toISOString(),
+      channels,
+    }));
+  }
+
+  /** Kept longer than the bridge, so that its tasks are still listed after it has gone. */
+  async #noteChannel(caller: Caller, { task_channel, done_channel }: Bridge): Promise<void> {
+    const { records } = this.#ground.engine;
+    const key = taskChannelsPrefix(caller.tenant) + segment(task_channel);
+    const known = (await records.get(key))?.value;
+    const now = this.#ground.env.now();
+    if (isJsonObject(known ?? null)) {
+      const { done_channel: last, until } = known as { done_channel: string; until: number };
+      if (last === done_channel && until > now + AGENT_KEPT_MS / 2) return;
+    }
+    const until = now + AGENT_KEPT_MS;
+    await records.put(key, { done_channel, until }, { expiresAt: until });
+  }
+
+  async *#all(prefix: string): AsyncGenerator<{ key: string; value: Json }> {
+    for (let after: string | undefined; ; ) {
+      const page = await this.#ground.engine.records.list(prefix, { after, limit: PAGE });
+      yield* page.items;
+      if (page.next === undefined) return;
+      after = page.next;
+    }
+  }
+}
+
+/** Only what belongs in it: the record is shown to everybody of the tenant. */
+function checkBridge(bridge: Bridge): Bridge {
+  const { runner, target, concurrency, running, done, failed, started_at } = bridge;
+  return {
+    instance: checkInstance(bridge.instance),
+    runner: String(runner).slice(0, 64),
+    target: String(target).slice(0, 256),
+    task_channel: checkChannelName(bridge.task_channel),
+    done_channel: checkChannelName(bridge.done_channel),
+    concurrency: Number(concurrency),
+    running: running.slice(0, BRIDGE_TASKS).map((id) => String(id).slice(0, 64)),
+    done: Number(done),
+    failed: Number(failed),
+    started_at: String(started_at).slice(0, 40),
+  };
+}
+
+function checkInstance(instance: unknown): string {
+  if (typeof instance === 'string' && instance !== '' && instance.length <= AGENT_INSTANCE_CHARS)
+    return instance;
+  throw new RelayError('bad_request', {
+    what: `"instance" is a text of 1 to ${AGENT_INSTANCE_CHARS} characters.`,
+  });
+}

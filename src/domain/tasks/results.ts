@@ -1,0 +1,89 @@
+import { isUuid } from '../../base/ids.ts';
+import { isJsonObject, type Json, type JsonObject } from '../../base/json.ts';
+import { RESULT_SUMMARY_CHARS } from '../../base/limits.ts';
+import { pointerUrl } from '../../base/pointer-url.ts';
+import type { Caller } from '../caller.ts';
+import type { Ground } from '../ground.ts';
+import type { PointerLookup } from '../pointers/lookup.ts';
+import type { TaskResult, TaskStatus } from './types.ts';
+
+const resultRecord = (taskId: string) => `ptr.${taskId}/result`;
+
+/** What is kept of a result, with enough of the task to tell of it after its own pointer has expired. */
+export interface KeptResult {
+  readonly pointer: string;
+  readonly status: TaskStatus;
+  readonly summary: string | null;
+  readonly by: string;
+  readonly at: number;
+  readonly tenant: string;
+  readonly task: {
+    readonly channel: string;
+    readonly from: string;
+    readonly created: number;
+    readonly size: number;
+    readonly metadata: JsonObject;
+  };
+}
+
+/** Which pointer is the result of which task. The first one counts. */
+export class TaskResults {
+  readonly #ground: Ground;
+  readonly #pointers: PointerLookup;
+
+  constructor(ground: Ground, pointers: PointerLookup) {
+    this.#ground = ground;
+    this.#pointers = pointers;
+  }
+
+  /**
+   * Called for every push, after it was committed and before it is announced: whoever is told of a result finds it by the
+   * task's id too. A repeated push makes up for a crash in between.
+   */
+  async note(
+    caller: Caller,
+    pointer: string,
+    pushed: { metadata: JsonObject; expires: number },
+  ): Promise<void> {
+    const { task_id, status, summary } = pushed.metadata;
+    if (typeof task_id !== 'string' || !isUuid(task_id)) return;
+    if (status !== 'done' && status !== 'failed') return;
+    const id = task_id.toLowerCase();
+    const task = await this.#pointers.find(id);
+    if (!task || task.tenant !== caller.tenant || task.channel === null) return;
+    const { channel, from, created, size, metadata } = task;
+    const kept: KeptResult = {
+      pointer,
+      status,
+      summary: typeof summary === 'string' ? summary.slice(0, RESULT_SUMMARY_CHARS) : null,
+      by: caller.name,
+      at: this.#ground.env.now(),
+      tenant: caller.tenant,
+      task: { channel, from, created, size, metadata },
+    };
+    await this.#ground.engine.records.put(resultRecord(id), kept as unknown as Json, {
+      expect: 'absent',
+      expiresAt: Math.max(pushed.expires, task.expires),
+    });
+  }
+
+  /** Null where there is none, and where it is somebody else's. */
+  async find(caller: Caller, taskId: string): Promise<KeptResult | null> {
+    if (!isUuid(taskId)) return null;
+    const stored = await this.#ground.engine.records.get(resultRecord(taskId.toLowerCase()));
+    if (!stored || !isJsonObject(stored.value)) return null;
+    const kept = stored.value as unknown as KeptResult;
+    return kept.tenant === caller.tenant ? kept : null;
+  }
+}
+
+export function toResult(taskId: string, kept: KeptResult, base: string): TaskResult {
+  return {
+    task_id: taskId,
+    url: pointerUrl(base, kept.pointer),
+    status: kept.status,
+    summary: kept.summary,
+    by: kept.by,
+    at: new Date(kept.at).toISOString(),
+  };
+}

@@ -1,0 +1,48 @@
+/**
+ * Where a task runs: a process, a terminal, another agent. A bridge gives it one job at a time for each slot, and turns
+ * whatever comes of it into a result.
+ */
+export interface Runner {
+  /** `exec`, `tmux`, `acp`, `a2a`: shown to people. */
+  readonly kind: string;
+  /** The command, session or address: shown to people. */
+  readonly target: string;
+  /** Jobs that it can do side by side; as many as wanted unless told. */
+  readonly slots?: number;
+  /** How the job is handed over; the whole text in `prompt` unless told. */
+  readonly wants?: 'text' | 'line';
+  /** Rejects where the agent cannot be reached at all. Called once, before the first job. */
+  open?(): Promise<void>;
+  /**
+   * Does the job. Rejecting, or `failed` in what comes back, makes a failed result of it; neither is ever tried again by
+   * the bridge. Must end soon after the job's signal fires.
+   */
+  run(job: Job): Promise<Ran>;
+  close(): Promise<void>;
+}
+
+export interface Job {
+  /** The task's id. */
+  readonly id: string;
+  /** The pointer to the task, as the agent can pull it. */
+  readonly url: string;
+  /** Whom it is from, as the relay knows it. */
+  readonly from: string;
+  /** The task as it was sent. */
+  readonly text: string;
+  /** What to give to the agent: the task with the request for an outcome block, or one line with the pointer. */
+  readonly prompt: string;
+  /** The prompt is one line with the pointer. */
+  readonly pointer: boolean;
+  /** Fires when time is up or the bridge stops. */
+  readonly signal: AbortSignal;
+  /** Fires when the task has got its result from elsewhere: the agent has called `relay task done`. */
+  readonly settled: AbortSignal;
+}
+
+export interface Ran {
+  /** Everything the agent said. */
+  readonly output: string;
+  /** Why it counts as failed, in words. */
+  readonly failed?: string;
+}

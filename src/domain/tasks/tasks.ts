@@ -1,0 +1,276 @@
+import { isRelayError, RelayError } from '../../base/errors.ts';
+import { RESULT_SUMMARY_CHARS, TASK_SUMMARY_CHARS, TASKS_LISTED } from '../../base/limits.ts';
+import { pointerUrl } from '../../base/pointer-url.ts';
+import { DONE_CHANNEL, resultKey, TASK_GROUP } from '../../base/task-names.ts';
+import { encodeUtf8 } from '../../base/utf8.ts';
+import type { Caller } from '../caller.ts';
+import type { Channels } from '../channels/channels.ts';
+import type { GroupStanding } from '../channels/groups.ts';
+import type { ChannelEntry } from '../channels/message.ts';
+import type { DeadLetter } from '../channels/types.ts';
+import type { Ground } from '../ground.ts';
+import { checkChannelName } from '../names.ts';
+import type { PointerLookup } from '../pointers/lookup.ts';
+import type { Pointers } from '../pointers/pointers.ts';
+import type { Receipts } from '../receipts/receipts.ts';
+import type { Agents } from './agents.ts';
+import { type KeptResult, type TaskResults, toResult } from './results.ts';
+import type { Settlement, Task, TaskInfo, TaskQuery, TaskResult, TaskState, TaskStatus } from './types.ts';
+
+export interface TasksParts {
+  readonly ground: Ground;
+  readonly lookup: PointerLookup;
+  readonly pointers: Pointers;
+  readonly channels: Channels;
+  readonly receipts: Receipts;
+  readonly results: TaskResults;
+  readonly agents: Agents;
+}
+
+/** A task as it was sent, from its pointer, or from its result once the pointer is gone. */
+type Sent = KeptResult['task'];
+
+/** Work handed to agents. Nothing is stored here that is not also a push: a task and its result are pointers. */
+export class Tasks {
+  readonly #parts: TasksParts;
+
+  constructor(parts: TasksParts) {
+    this.#parts = parts;
+  }
+
+  async get(caller: Caller, rawId: string, base: string): Promise<Task> {
+    const { receipts, channels } = this.#parts;
+    const { id, sent, kept, alive } = await this.#find(caller, rawId);
+    const seq = kept ? null : await this.#seqOf(caller, id, sent);
+    const standing = kept ? [] : await channels.groups.standing(caller.tenant, sent.channel);
+    const ladder = alive ? (await receipts.get(caller, id, base)).receipts : [];
+    const acked = ladder.some(({ rung }) => rung === 'acked');
+    const names = await this.#names(caller);
+    const { size, metadata } = sent;
+    return {
+      ...this.#info({ id, sent, kept, seq, standing, acked, names, base }),
+      size,
+      metadata,
+      receipts: ladder,
+    };
+  }
+
+  async list(caller: Caller, o: TaskQuery, base: string): Promise<TaskInfo[]> {
+    const limit = checkLimit(o.limit);
+    const names = await this.#names(caller);
+    const channels = o.channel === undefined ? [...names.channels.keys()] : [checkChannelName(o.channel)];
+    const lists = await Promise.all(channels.map((channel) => this.#onChannel(caller, channel, names, base)));
+    return lists
+      .flat()
+      .filter(({ state }) => o.state === undefined || state === o.state)
+      .sort((a, b) => Date.parse(b.created_at) - Date.parse(a.created_at))
+      .slice(0, limit);
+  }
+
+  /** The key makes it one result however many bring one; the channel is told once. */
+  async settle(
+    caller: Caller,
+    rawId: string,
+    status: TaskStatus,
+    o: Settlement,
+    base: string,
+  ): Promise<TaskResult> {
+    const { id, sent, kept } = await this.#find(caller, rawId);
+    const summary = o.summary?.trim().slice(0, RESULT_SUMMARY_CHARS) || firstLine(o.data) || status;
+    const data = o.data?.trim() ? o.data : summary;
+    if (kept) return sameOrConflict(id, kept, status, summary, base);
+    const channel = this.#doneChannel(sent, await this.#names(caller));
+    const metadata = { task_id: id, status, summary };
+    try {
+      await this.#parts.pointers.push(caller, {
+        body: encodeUtf8(data),
+        content_type: 'text/plain; charset=utf-8',
+        channel,
+        metadata,
+        idempotency_key: resultKey(id),
+      });
+    } catch (error) {
+      if (!isRelayError(error, 'idempotency_conflict')) throw error;
+    }
+    const settled = await this.#parts.results.find(caller, id);
+    if (!settled) throw new RelayError('not_found', { what: 'this task' });
+    return sameOrConflict(id, settled, status, summary, base);
+  }
+
+  /** Nobody could do it: whoever waits is told, instead of waiting for ever. */
+  async buried(
+    tenant: string,
+    { pointer, metadata, dead }: ChannelEntry & { readonly dead: DeadLetter },
+  ): Promise<void> {
+    if (pointer === undefined || dead.group !== TASK_GROUP) return;
+    const relay: Caller = { tenant, keyId: 'relay', name: 'relay', scopes: [] };
+    const sent = { channel: dead.channel, metadata: metadata ?? {} };
+    const summary = WHY_DEAD[dead.reason](dead.attempts);
+    await this.#parts.pointers.push(relay, {
+      body: encodeUtf8(summary),
+      content_type: 'text/plain; charset=utf-8',
+      channel: this.#doneChannel(sent, await this.#names(relay)),
+      metadata: { task_id: pointer, status: 'failed', summary },
+      idempotency_key: resultKey(pointer),
+    });
+  }
+
+  async #onChannel(caller: Caller, channel: string, names: Names, base: string): Promise<TaskInfo[]> {
+    const { channels, results, lookup } = this.#parts;
+    const standing = await channels.groups.standing(caller.tenant, channel);
+    const newest: { id: string; seq: number }[] = [];
+    for (let after = 0; ; ) {
+      const entries = await channels.read(caller.tenant, channel, after);
+      if (entries.length === 0) break;
+      for (const entry of entries) {
+        const pointer = (entry.data as { pointer?: unknown } | null)?.pointer;
+        if (typeof pointer === 'string') newest.push({ id: pointer, seq: entry.seq });
+      }
+      if (newest.length > 2 * TASKS_LISTED) newest.splice(0, newest.length - TASKS_LISTED);
+      after = entries.at(-1)!.seq;
+    }
+    const found = await Promise.all(
+      newest.slice(-TASKS_LISTED).map(async ({ id, seq }) => {
+        const [kept, record] = await Promise.all([results.find(caller, id), lookup.find(id)]);
+        const sent = record ? { ...record, channel } : kept?.task;
+        if (!sent) return null;
+        return this.#info({ id, sent, kept, seq, standing, acked: false, names, base });
+      }),
+    );
+    return found.filter((each) => each !== null);
+  }
+
+  #info(o: {
+    id: string;
+    sent: Sent;
+    kept: KeptResult | null;
+    seq: number | null;
+    standing: readonly GroupStanding[];
+    acked: boolean;
+    names: Names;
+    base: string;
+  }): TaskInfo {
+    const { id, sent, kept, base, names } = o;
+    const summary = sent.metadata.summary;
+    return {
+      id,
+      url: pointerUrl(base, id),
+      channel: sent.channel,
+      done_channel: this.#doneChannel(sent, names),
+      from: sent.from,
+      created_at: new Date(sent.created).toISOString(),
+      ...this.#state(kept, o.seq, o.standing, o.acked),
+      summary: typeof summary === 'string' ? summary.slice(0, TASK_SUMMARY_CHARS) : null,
+      agent: names.running.get(id) ?? null,
+      result: kept && toResult(id, kept, base),
+    };
+  }
+
+  #state(
+    kept: KeptResult | null,
+    seq: number | null,
+    standing: readonly GroupStanding[],
+    acked: boolean,
+  ): Pick<TaskInfo, 'state' | 'attempt' | 'lease'> {
+    let attempt = 0;
+    let waiting = standing.length === 0;
+    const now = this.#parts.ground.env.now();
+    for (const { group, cursor, open } of seq === null ? [] : standing) {
+      const work = open.get(seq!);
+      attempt = Math.max(attempt, work?.attempt ?? 0);
+      if (work && work.until > now && !kept) {
+        const lease_until = new Date(work.until).toISOString();
+        const lease = { group, member: work.by, attempt: work.attempt, lease_until };
+        return { state: 'running', attempt, lease };
+      }
+      waiting ||= work !== undefined || seq! > cursor;
+    }
+    const settled: TaskState = acked || (seq !== null && !waiting) ? 'acked' : 'queued';
+    return { state: kept?.status ?? settled, attempt, lease: null };
+  }
+
+  async #find(
+    caller: Caller,
+    rawId: string,
+  ): Promise<{ id: string; sent: Sent; kept: KeptResult | null; alive: boolean }> {
+    const id = String(rawId).toLowerCase();
+    const { lookup, results } = this.#parts;
+    const [kept, record] = await Promise.all([results.find(caller, id), lookup.find(id)]);
+    if (record && record.tenant === caller.tenant && record.channel !== null) {
+      return { id, sent: { ...record, channel: record.channel }, kept, alive: true };
+    }
+    if (kept) return { id, sent: kept.task, kept, alive: false };
+    throw new RelayError('not_found', {
+      what: 'this task',
+      hint: 'A task’s id is that of the pointer that was pushed to a task channel: relay task list',
+    });
+  }
+
+  /** Where it stands on its channel: its message came right behind the pointer itself. */
+  async #seqOf({ tenant }: Caller, id: string, { channel, created }: Sent): Promise<number | null> {
+    const { channels } = this.#parts;
+    let { after } = await channels.start(tenant, channel, created);
+    for (;;) {
+      const entries = await channels.read(tenant, channel, after);
+      for (const { seq, data } of entries) {
+        if ((data as { pointer?: unknown } | null)?.pointer === id) return seq;
+      }
+      if (entries.length === 0) return null;
+      after = entries.at(-1)!.seq;
+    }
+  }
+
+  #doneChannel({ channel, metadata }: Pick<Sent, 'channel' | 'metadata'>, names: Names): string {
+    const wished = metadata.done_channel;
+    if (typeof wished === 'string' && wished !== '') return wished;
+    return names.channels.get(channel) ?? DONE_CHANNEL;
+  }
+
+  async #names(caller: Caller): Promise<Names> {
+    const { agents } = this.#parts;
+    const [channels, bridges] = await Promise.all([agents.taskChannels(caller), agents.bridges(caller)]);
+    const running = new Map<string, string>();
+    for (const { name, alive, bridge } of bridges) {
+      if (alive) for (const id of bridge?.running ?? []) running.set(id, name);
+    }
+    return { channels, running };
+  }
+}
+
+interface Names {
+  /** Task channel → done channel. */
+  readonly channels: ReadonlyMap<string, string | null>;
+  /** Task → bridge. */
+  readonly running: ReadonlyMap<string, string>;
+}
+
+const WHY_DEAD: { readonly [K in DeadLetter['reason']]: (attempts: number) => string } = {
+  attempts: (attempts) =>
+    `Given up after ${attempts} attempts: every agent that took it died or gave it back.`,
+  age: () => 'Nobody took it for as long as it is kept.',
+  gone: () => 'The task had expired or was revoked before anybody took it.',
+};
+
+function sameOrConflict(
+  id: string,
+  kept: KeptResult,
+  status: TaskStatus,
+  summary: string,
+  base: string,
+): TaskResult {
+  if (kept.status === status && kept.summary === summary) return toResult(id, kept, base);
+  throw new RelayError('conflict', {
+    what: `This task already has a result: ${kept.status}${kept.summary ? `, "${kept.summary}"` : ''}.`,
+    hint: `Read it: relay task show ${id}`,
+  });
+}
+
+function firstLine(text: string | undefined): string | undefined {
+  const line = text?.split('\n').find((each) => each.trim() !== '');
+  return line?.trim().slice(0, TASK_SUMMARY_CHARS) || undefined;
+}
+
+function checkLimit(limit = 50): number {
+  if (Number.isInteger(limit) && limit >= 1 && limit <= TASKS_LISTED) return limit;
+  throw new RelayError('bad_request', { what: `"limit" is a whole number from 1 to ${TASKS_LISTED}.` });
+}
