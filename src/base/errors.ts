@@ -4,6 +4,7 @@ import { PROMPT_ERRORS } from './error-rows/prompts.ts';
 import { REQUEST_ERRORS } from './error-rows/requests.ts';
 import type { ErrorRow } from './error-rows/row.ts';
 import { STORE_ERRORS } from './error-rows/stores.ts';
+import { TASK_ERRORS } from './error-rows/tasks.ts';
 import { THREAD_ERRORS } from './error-rows/threads.ts';
 
 export type { ErrorRow };
@@ -21,6 +22,7 @@ export const ERRORS = {
   ...PROMPT_ERRORS,
   ...PROGRAM_ERRORS,
   ...STORE_ERRORS,
+  ...TASK_ERRORS,
 } as const satisfies Record<string, ErrorRow>;
 
 export type ErrorCode = keyof typeof ERRORS;

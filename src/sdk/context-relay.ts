@@ -11,6 +11,7 @@ import type { ChannelsApi, Published } from '../domain/channels/types.ts';
 import type { InboxApi } from '../domain/inbox/types.ts';
 import type { Cost, Part, PartRequest, Peeked, Pulled, Pushed } from '../domain/pointers/types.ts';
 import type { ReceiptLadder } from '../domain/receipts/types.ts';
+import type { AgentsApi, TasksApi } from '../domain/tasks/types.ts';
 import { abortable } from './abortable.ts';
 import { channelKey, sealKey } from './channel-keys.ts';
 import { nativeMatcher } from './native-matcher.ts';
@@ -188,6 +189,16 @@ export class ContextRelay {
   /** What named agents have not read yet. */
   get inbox(): InboxApi {
     return this.#choice.own().inbox;
+  }
+
+  /** Work given to agents, by its id. */
+  get tasks(): TasksApi {
+    return this.#choice.own().tasks;
+  }
+
+  /** Who is there. */
+  get agents(): AgentsApi {
+    return this.#choice.own().agents;
   }
 
   async #pushEncrypted(

@@ -15,8 +15,31 @@ export type {
 export type { Inbox, InboxApi } from '../domain/inbox/types.ts';
 export type { Cost, Peeked, Pushed, Visibility } from '../domain/pointers/types.ts';
 export type { Receipt, ReceiptLadder } from '../domain/receipts/types.ts';
+export type { Job, Ran, Runner } from '../domain/tasks/runner.ts';
+export type {
+  Agent,
+  AgentsApi,
+  Task,
+  TaskInfo,
+  TaskQuery,
+  TaskResult,
+  TaskState,
+  TaskStatus,
+  TasksApi,
+} from '../domain/tasks/types.ts';
 export type { Stats } from '../domain/threads/ledger.ts';
 export type { Artifact, ArtifactType, Header, State, ThreadEvent } from '../domain/threads/types.ts';
+export { AgentBridge } from './agent-bridge.ts';
+export type {
+  AgentBridgeOptions,
+  BridgeEvent,
+  SendOptions,
+  SentTask,
+  TaskAnswer,
+  WaitOptions,
+} from './agent-bridge-options.ts';
+export type { AcpOptions, ExecOptions, TmuxOptions } from './agent-bridge-runners.ts';
+export type { BridgeWorker } from './agent-bridge-worker.ts';
 export type { ChannelKeys } from './channel-keys.ts';
 export { ContextRelay } from './context-relay.ts';
 export type {

@@ -9,8 +9,8 @@ export interface Runner {
   readonly target: string;
   /** Jobs that it can do side by side; as many as wanted unless told. */
   readonly slots?: number;
-  /** How the job is handed over; the whole text in `prompt` unless told. */
-  readonly wants?: 'text' | 'line';
+  /** Whether this text may go in whole; always unless told. Where not, the prompt is one line with the pointer. */
+  inline?(text: string): boolean;
   /** Rejects where the agent cannot be reached at all. Called once, before the first job. */
   open?(): Promise<void>;
   /**
