@@ -1,0 +1,100 @@
+import { spawn } from 'node:child_process';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { TASK_OUTPUT_BYTES } from '../../base/limits.ts';
+import type { Job, Ran, Runner } from '../../domain/tasks/runner.ts';
+import type { ExecOptions } from '../../sdk/agent-bridge-runners.ts';
+import { Tail } from './tail.ts';
+
+/** Between asking a process to end and making it. */
+const GRACE_MS = 5_000;
+/** Of what went to standard error, for whoever asks why it failed. */
+const STDERR_BYTES = 8 * 1024;
+
+/**
+ * A command for each task: the prompt on standard input, the answer on standard output. It runs in a group of its own, so
+ * that what it has started ends with it.
+ */
+export function execRunner(o: ExecOptions): Runner {
+  return {
+    kind: 'exec',
+    target: o.command,
+    run: (job) => withTaskFile(o.command, job, (command) => runCommand({ ...o, command }, job)),
+    close: async () => {},
+  };
+}
+
+/** `{file}` in the command stands for a file with the prompt, for programs that read no standard input. */
+async function withTaskFile(command: string, job: Job, run: (command: string) => Promise<Ran>): Promise<Ran> {
+  const withUrl = command.replaceAll('{url}', quoted(job.url));
+  if (!withUrl.includes('{file}')) return run(withUrl);
+  const folder = await mkdtemp(join(tmpdir(), 'relay-task-'));
+  try {
+    const file = join(folder, 'task.md');
+    await writeFile(file, job.prompt, { mode: 0o600 });
+    return await run(withUrl.replaceAll('{file}', quoted(file)));
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+function runCommand({ command, cwd, env }: ExecOptions, job: Job): Promise<Ran> {
+  return new Promise((resolve) => {
+    const child = spawn(command, {
+      shell: true,
+      cwd,
+      detached: process.platform !== 'win32',
+      stdio: ['pipe', 'pipe', 'pipe'],
+      env: { ...(env ?? process.env), RELAY_TASK_ID: job.id, RELAY_TASK_URL: job.url },
+    });
+    const out = new Tail(TASK_OUTPUT_BYTES);
+    const err = new Tail(STDERR_BYTES);
+    child.stdout.on('data', (chunk: Buffer) => out.add(chunk));
+    child.stderr.on('data', (chunk: Buffer) => err.add(chunk));
+    // A command that does not read its input is free not to.
+    child.stdin.on('error', () => {});
+    child.stdin.end(job.prompt);
+    let forced: ReturnType<typeof setTimeout> | undefined;
+    const stop = () => {
+      end(child.pid, 'SIGTERM');
+      forced = setTimeout(() => end(child.pid, 'SIGKILL'), GRACE_MS);
+    };
+    const over = () => {
+      clearTimeout(forced);
+      job.signal.removeEventListener('abort', stop);
+    };
+    job.signal.addEventListener('abort', stop);
+    if (job.signal.aborted) stop();
+    child.on('error', (error) => {
+      over();
+      resolve({ output: '', failed: `The command could not be started: ${error.message}` });
+    });
+    child.on('close', (code, signal) => {
+      over();
+      const failed = code === 0 ? undefined : howItEnded(code, signal, err.text());
+      resolve({ output: out.text(), ...(failed === undefined ? {} : { failed }) });
+    });
+  });
+}
+
+/** The whole group: a shell's own children would stay behind otherwise. */
+function end(pid: number | undefined, signal: NodeJS.Signals): void {
+  if (pid === undefined) return;
+  try {
+    process.kill(process.platform === 'win32' ? pid : -pid, signal);
+  } catch {
+    // It has ended by itself.
+  }
+}
+
+function howItEnded(code: number | null, signal: NodeJS.Signals | null, stderr: string): string {
+  const how = signal === null ? `ended with exit code ${code}` : `was ended by ${signal}`;
+  const said = stderr.trim();
+  return `The command ${how}${said === '' ? '.' : `: ${said.split('\n').at(-1)!.trim()}`}`;
+}
+
+/** For the shell, as one word. */
+function quoted(word: string): string {
+  return process.platform === 'win32' ? `"${word}"` : `'${word.replaceAll("'", `'\\''`)}'`;
+}

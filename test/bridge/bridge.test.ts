@@ -1,0 +1,226 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { isRelayError } from '../../src/base/errors.ts';
+import { execRunner } from '../../src/runners/exec/exec-runner.ts';
+import { AgentBridge } from '../../src/sdk/agent-bridge.ts';
+import { startTestServer } from '../channels/server.ts';
+import { agent, block, client, startWorker } from './bridge.ts';
+
+test('a task goes out, its outcome comes back', async () => {
+  await using server = await startTestServer();
+  await using _ = await startWorker(
+    server,
+    agent(({ prompt }) => ({ output: `${prompt}\n${block('all of it')}` })),
+  );
+  const answer = await new AgentBridge(client(server)).pushAndWait('Refactor the auth module.');
+  assert.equal(answer, 'COMPLETED: all of it\nNOT_DONE: nothing\nNOTES: none');
+});
+
+test('without a block all that the agent said comes back, marked so', async () => {
+  await using server = await startTestServer();
+  await using _ = await startWorker(
+    server,
+    agent(() => ({ output: 'just this\n' })),
+  );
+  const bridge = new AgentBridge(client(server));
+  const answer = await bridge.sendAndWait('x');
+  assert.equal(answer.text, 'just this');
+  assert.equal((await client(server).peek(answer.url)).outcome, 'whole');
+});
+
+test('20 waiters on one channel each get their own result', async () => {
+  await using server = await startTestServer();
+  const slowly = agent(async ({ text }) => {
+    await new Promise((resolve) => setTimeout(resolve, Math.random() * 30));
+    return { output: `done with ${text}` };
+  });
+  await using _a = await startWorker(server, slowly, { concurrency: 4 });
+  await using _b = await startWorker(server, slowly, { concurrency: 4 });
+  const shared = new AgentBridge(client(server));
+  const answers = await Promise.all(
+    Array.from({ length: 20 }, (_, i) => {
+      // Half of them share a connection, half have one of their own.
+      const bridge = i % 2 === 0 ? shared : new AgentBridge(client(server));
+      return bridge.pushAndWait(`task ${i}`, { timeout: 20_000 });
+    }),
+  );
+  assert.deepEqual(
+    answers,
+    Array.from({ length: 20 }, (_, i) => `done with task ${i}`),
+  );
+});
+
+test('two bridges never run the same task', async () => {
+  await using server = await startTestServer();
+  const runs: string[] = [];
+  const note = agent(({ text }) => {
+    runs.push(text);
+    return { output: text };
+  });
+  await using _a = await startWorker(server, note, { concurrency: 2 });
+  await using _b = await startWorker(server, note, { concurrency: 2 });
+  const bridge = new AgentBridge(client(server));
+  await Promise.all(Array.from({ length: 30 }, (_, i) => bridge.pushAndWait(String(i))));
+  assert.equal(runs.length, 30);
+  assert.equal(new Set(runs).size, 30);
+});
+
+test('a task for one agent is done by that one', async () => {
+  await using server = await startTestServer();
+  await using _a = await startWorker(
+    server,
+    agent(() => ({ output: 'by anna' })),
+    { name: 'anna' },
+  );
+  await using _b = await startWorker(
+    server,
+    agent(() => ({ output: 'by bert' })),
+    { name: 'bert' },
+  );
+  const bridge = new AgentBridge(client(server));
+  for (const to of ['anna', 'bert', 'anna']) assert.equal(await bridge.pushAndWait('x', { to }), `by ${to}`);
+});
+
+test('an agent that fails, or throws, or is unknown to the shell, is a failed result', async () => {
+  await using server = await startTestServer();
+  const runners = [
+    [agent(() => ({ output: 'half', failed: 'it broke' })), /it broke/],
+    [
+      agent(() => {
+        throw new Error('the session is gone');
+      }),
+      /the session is gone/,
+    ],
+    [execRunner({ command: 'no-such-command-at-all' }), /exit code 127/],
+  ] as const;
+  for (const [runner, why] of runners) {
+    await using _ = await startWorker(server, runner);
+    await assert.rejects(new AgentBridge(client(server)).pushAndWait('x'), (error: Error) => {
+      assert.ok(isRelayError(error, 'task_failed'));
+      assert.match(error.message, why);
+      return true;
+    });
+  }
+});
+
+test('an agent that takes too long is stopped, with all it started, and that is a failed result', async () => {
+  await using server = await startTestServer();
+  await using _ = await startWorker(server, execRunner({ command: 'echo begun; sleep 600 | cat' }), {
+    timeout: 300,
+  });
+  const answer = await new AgentBridge(client(server)).sendAndWait('x');
+  assert.equal(answer.status, 'failed');
+  assert.match(answer.text, /longer than 0.3 s/);
+  assert.match(answer.text, /begun/);
+});
+
+test('senders that are not named are refused, and told so', async () => {
+  await using server = await startTestServer();
+  await using _ = await startWorker(
+    server,
+    agent(() => ({ output: 'obeyed' })),
+    { from: ['boss'] },
+  );
+  const answer = await new AgentBridge(client(server)).sendAndWait('x');
+  assert.equal(answer.status, 'failed');
+  assert.match(answer.text, /takes no tasks from "local"/);
+});
+
+test('a sender that gave up can ask again by id', async () => {
+  await using server = await startTestServer();
+  const bridge = new AgentBridge(client(server));
+  const sent = await bridge.send('later');
+  await assert.rejects(bridge.wait(sent.id, { timeout: 20 }), (error) => isRelayError(error, 'timeout'));
+  await using _ = await startWorker(
+    server,
+    agent(({ text }) => ({ output: `did ${text}` })),
+  );
+  assert.equal((await bridge.wait(sent.id)).text, 'did later');
+  // Somebody else, later, by the pointer.
+  assert.equal((await new AgentBridge(client(server)).wait(sent.url)).text, 'did later');
+});
+
+test('a task that has its result is not run again when it is handed out again', async () => {
+  await using server = await startTestServer();
+  const bridge = new AgentBridge(client(server));
+  const { id } = await bridge.send('x');
+  await client(server).tasks.done(id, { summary: 'done by hand' });
+  let runs = 0;
+  await using under = await startWorker(
+    server,
+    agent(() => {
+      runs++;
+      return { output: '' };
+    }),
+  );
+  // Behind it in the channel, so that the first one has been dealt with.
+  await bridge.pushAndWait('next');
+  assert.equal(runs, 1);
+  assert.ok(under.events.some((event) => event.type === 'dropped' && event.id === id));
+});
+
+test('an agent that brings the result itself is not asked for another', async () => {
+  await using server = await startTestServer();
+  const own = client(server);
+  const runner = agent(async ({ id, settled }) => {
+    await own.tasks.done(id, { data: 'from the agent itself' });
+    await new Promise((resolve) => settled.addEventListener('abort', resolve));
+    return { output: 'what was on the screen' };
+  });
+  await using _ = await startWorker(server, runner);
+  assert.equal(await new AgentBridge(client(server)).pushAndWait('x'), 'from the agent itself');
+  assert.equal((await own.channels.inspect('agent-done')).messages, 1);
+});
+
+test('a bridge that stops gives its task back, and another does it', async () => {
+  await using server = await startTestServer();
+  const begun = Promise.withResolvers<void>();
+  const stuck = agent(({ signal }) => {
+    begun.resolve();
+    return new Promise((resolve) => signal.addEventListener('abort', () => resolve({ output: 'stopped' })));
+  });
+  const first = await startWorker(server, stuck);
+  const waiting = new AgentBridge(client(server)).pushAndWait('x');
+  await begun.promise;
+  await first[Symbol.asyncDispose]();
+  await using _ = await startWorker(
+    server,
+    agent(() => ({ output: 'by the second' })),
+  );
+  assert.equal(await waiting, 'by the second');
+});
+
+test('an agent that comes later does what was sent before', async () => {
+  await using server = await startTestServer();
+  const waiting = new AgentBridge(client(server)).pushAndWait('early');
+  await using _ = await startWorker(
+    server,
+    agent(({ text }) => ({ output: text })),
+  );
+  assert.equal(await waiting, 'early');
+});
+
+test('a bridge shows in the list of agents with what it is at, and is gone once it stops', async () => {
+  await using server = await startTestServer();
+  const begun = Promise.withResolvers<string>();
+  const finish = Promise.withResolvers<void>();
+  const under = await startWorker(
+    server,
+    agent(async ({ id }) => {
+      begun.resolve(id);
+      await finish.promise;
+      return { output: 'x' };
+    }),
+    { name: 'robot' },
+  );
+  const bridge = new AgentBridge(client(server));
+  const waiting = bridge.pushAndWait('x');
+  const id = await begun.promise;
+  const { tasks, agents } = client(server);
+  assert.equal((await tasks.get(id)).agent, 'robot');
+  assert.deepEqual((await agents.list()).agents[0]!.bridge!.running, [id]);
+  finish.resolve();
+  await waiting;
+  await under[Symbol.asyncDispose]();
+  assert.deepEqual((await agents.list()).agents, []);
+});
