@@ -1,0 +1,45 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { findAgent, PROFILES } from './profiles.ts';
+import { count, markOf, outputBehind } from './screen.ts';
+
+const PROMPT = 'Read it with: relay pull "http://127.0.0.1:7474/pull/1" - then do it. (relay task 17)';
+
+test('a text is found again however a program breaks and frames it', () => {
+  const screen =
+    '╭────╮\n│ > Read it with: relay pull "http://127.0.0 │\n│ .1:7474/pull/1" - then     │\n│ do it. (relay task 17)   │\n╰──╯';
+  assert.equal(count(screen, markOf(PROMPT)), 1);
+  assert.equal(count(`${screen}\n${screen}`, markOf(PROMPT)), 2);
+  assert.equal(count('something else', markOf(PROMPT)), 0);
+});
+
+test('the output is what stands behind the last sight of the text', () => {
+  const screen = `old stuff\n> ${PROMPT.slice(0, 30)}\n  ${PROMPT.slice(30)}\nworking\ndone: 42\n`;
+  assert.equal(outputBehind(screen, markOf(PROMPT), ''), 'working\ndone: 42');
+  assert.equal(outputBehind(`> ${PROMPT}\nfirst\n> ${PROMPT}\nsecond`, markOf(PROMPT), ''), 'second');
+});
+
+test('where the text is out of view, the output is what was not there before', () => {
+  assert.equal(outputBehind('a\nb\nc\nd', 'not-in-view', 'a\nb\n'), 'c\nd');
+});
+
+test('an agent is known by its program, else by what it shows', () => {
+  assert.equal(findAgent(PROFILES, { command: 'claude', screen: '' }).name, 'claude');
+  assert.equal(
+    findAgent(PROFILES, { command: 'node', screen: 'Type your message or @path/to/file' }).name,
+    'gemini',
+  );
+  assert.equal(findAgent(PROFILES, { command: 'vim', screen: 'nothing known' }).name, 'other');
+});
+
+test('every profile compiles and can be told from work to rest', () => {
+  const busy = findAgent(PROFILES, { command: 'claude', screen: '' });
+  assert.equal(busy.isBusy('✻ Thinking… (12s · esc to interrupt)'), true);
+  assert.equal(busy.isBusy('> '), false);
+  for (const name of Object.keys(PROFILES)) {
+    const agent = findAgent({ [name]: { ...PROFILES[name], command: 'x' } }, { command: 'x', screen: '' });
+    assert.equal(typeof agent.isBusy(''), 'boolean');
+    assert.equal(typeof agent.isReady(''), 'boolean');
+    assert.equal(typeof agent.pastes(''), 'string');
+  }
+});

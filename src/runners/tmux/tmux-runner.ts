@@ -1,0 +1,182 @@
+import { TASK_INLINE_BYTES } from '../../base/limits.ts';
+import { readOutcome } from '../../base/outcome.ts';
+import { encodeUtf8 } from '../../base/utf8.ts';
+import type { Job, Ran, Runner } from '../../domain/tasks/runner.ts';
+import type { TmuxOptions } from '../../sdk/agent-bridge-runners.ts';
+import { type AgentProfile, findAgent, type KnownAgent, knownAgent, PROFILES } from './profiles.ts';
+import { count, markOf, outputBehind } from './screen.ts';
+import { gone, type Pane, Tmux } from './tmux.ts';
+
+const LOOK_EVERY_MS = 150;
+/** A screen that has not moved for this long takes input. */
+const STILL_MS = 500;
+/** For a paste to show. */
+const LAND_MS = 8_000;
+/** For Enter to show. Programs take what comes too fast behind a paste for a part of it. */
+const BEFORE_ENTER_MS = 150;
+const ENTER_MS = 2_000;
+const ENTERS = 4;
+
+/** Everything but line breaks and tabs: inside of a paste it could end the paste, and the rest would be keys. */
+const CONTROL = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/;
+
+/** An agent that somebody has started in a terminal, and may be looking at. */
+export class TmuxRunner implements Runner {
+  readonly kind = 'tmux';
+  readonly target: string;
+  readonly slots = 1;
+  readonly #tmux: Tmux;
+  readonly #profiles: { readonly [name: string]: AgentProfile };
+  readonly #profile: string | undefined;
+  #agent: KnownAgent = knownAgent('other', {});
+
+  constructor(o: TmuxOptions) {
+    this.target = o.window === undefined ? o.session : `${o.session}:${o.window}`;
+    this.#tmux = new Tmux(o.tmuxArgs);
+    this.#profiles = { ...PROFILES, ...(o.profiles as { [name: string]: AgentProfile } | undefined) };
+    this.#profile = o.profile;
+    if (o.profile !== undefined && !this.#profiles[o.profile]) {
+      const names = Object.keys(this.#profiles).join(', ');
+      throw gone(`there is no profile ${JSON.stringify(o.profile)}; there are ${names}.`);
+    }
+  }
+
+  async open(): Promise<void> {
+    await this.#look();
+  }
+
+  inline(text: string): boolean {
+    return this.#agent.multiline && !CONTROL.test(text) && encodeUtf8(text).byteLength <= TASK_INLINE_BYTES;
+  }
+
+  async run(job: Job): Promise<Ran> {
+    const pane = await this.#look();
+    const over = AbortSignal.any([job.signal, job.settled]);
+    if (pane.inMode) await this.#tmux.leaveMode(pane.id);
+    await this.#untilReady(pane.id, over);
+    // Who it is may have shown only now.
+    const { name } = this.#agent;
+    await this.#look();
+    if (this.#agent.name !== name) await this.#untilReady(pane.id, over);
+    const before = await this.#tmux.capture(pane.id, { all: true });
+    await this.#putIn(pane.id, job, over);
+    await this.#enter(pane.id, over);
+    const output = await this.#untilDone(pane.id, markOf(job.prompt), before, over);
+    // Whoever gave up on it does not want it to go on.
+    if (job.signal.aborted) await this.#tmux.key(pane.id, this.#agent.interrupt).catch(() => {});
+    return { output };
+  }
+
+  async close(): Promise<void> {}
+
+  /** Which pane, and who is in it: agents come and go while the bridge stays. */
+  async #look(): Promise<Pane> {
+    const pane = await this.#tmux.pane(exactly(this.target));
+    if (pane.dead) throw gone(`the program in ${this.target} has ended.`);
+    const screen = await this.#tmux.capture(pane.id);
+    this.#agent =
+      this.#profile === undefined
+        ? findAgent(this.#profiles, { command: pane.command, screen })
+        : knownAgent(this.#profile, this.#profiles[this.#profile]!);
+    return pane;
+  }
+
+  /** Slow starts and whatever else it is at: until the screen rests, and for as long as the job has time. */
+  async #untilReady(pane: string, over: AbortSignal): Promise<void> {
+    const rest = new Rest();
+    while (!over.aborted) {
+      const screen = await this.#tmux.capture(pane);
+      const still = rest.stillFor(screen);
+      const { isBusy, isReady } = this.#agent;
+      if (still >= STILL_MS && screen.trim() !== '' && !isBusy(screen) && isReady(screen)) return;
+      await pause(LOOK_EVERY_MS, over);
+    }
+  }
+
+  /** Only when it shows was it taken. A paste that leaves no trace is tried once more, never twice over. */
+  async #putIn(pane: string, { id, prompt }: Job, over: AbortSignal): Promise<void> {
+    const mark = markOf(prompt);
+    for (let attempt = 1; !over.aborted; attempt++) {
+      const before = await this.#tmux.capture(pane);
+      const [marks, pastes] = [count(before, mark), this.#agent.pastes(before)];
+      await this.#tmux.paste(pane, prompt, `relay-${id}`);
+      const until = Date.now() + LAND_MS;
+      let screen = before;
+      while (Date.now() < until && !over.aborted) {
+        screen = await this.#tmux.capture(pane);
+        if (count(screen, mark) > marks || this.#agent.pastes(screen) !== pastes) return;
+        await pause(LOOK_EVERY_MS, over);
+      }
+      if (attempt === 2 || screen !== before) {
+        throw gone(`the task was pasted into ${this.target} and did not show there.`);
+      }
+    }
+  }
+
+  async #enter(pane: string, over: AbortSignal): Promise<void> {
+    await pause(BEFORE_ENTER_MS, over);
+    const before = await this.#tmux.capture(pane);
+    for (let attempt = 0; attempt < ENTERS && !over.aborted; attempt++) {
+      await this.#tmux.key(pane, 'Enter');
+      const until = Date.now() + ENTER_MS;
+      while (Date.now() < until && !over.aborted) {
+        await pause(LOOK_EVERY_MS, over);
+        if ((await this.#tmux.capture(pane)) !== before) return;
+      }
+    }
+    if (!over.aborted) throw gone(`${this.target} did not react to Enter.`);
+  }
+
+  /** Until it rests with an outcome, or has rested for long without one, or the result came by another way. */
+  async #untilDone(pane: string, mark: string, before: string, over: AbortSignal): Promise<string> {
+    const rest = new Rest();
+    const said = async () => outputBehind(await this.#tmux.capture(pane, { all: true }), mark, before);
+    while (!over.aborted) {
+      const now = await this.#tmux.pane(pane);
+      if (now.dead) throw gone(`the program in ${this.target} ended in the middle of the task.`);
+      const screen = await this.#tmux.capture(pane);
+      const still = rest.stillFor(screen);
+      const { settleMs, quietMs } = this.#agent;
+      if (still >= settleMs && !this.#agent.isBusy(screen)) {
+        const output = await said();
+        if (still >= quietMs || readOutcome(output).found) return output;
+      }
+      await pause(LOOK_EVERY_MS, over);
+    }
+    return said();
+  }
+}
+
+/** How long a screen has not changed. */
+class Rest {
+  #screen: string | null = null;
+  #since = 0;
+
+  stillFor(screen: string): number {
+    const now = Date.now();
+    if (screen !== this.#screen) {
+      this.#screen = screen;
+      this.#since = now;
+    }
+    return now - this.#since;
+  }
+}
+
+/** A session by its whole name: tmux would take `work` for `workshop` where there is no `work`. */
+function exactly(target: string): string {
+  if (/^[%@$=]/.test(target)) return target;
+  return `=${target}${target.includes(':') ? '' : ':'}`;
+}
+
+function pause(ms: number, over: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const done = () => {
+      clearTimeout(timer);
+      over.removeEventListener('abort', done);
+      resolve();
+    };
+    const timer = setTimeout(done, ms);
+    over.addEventListener('abort', done);
+    if (over.aborted) done();
+  });
+}

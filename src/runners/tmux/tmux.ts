@@ -1,0 +1,72 @@
+import { spawn } from 'node:child_process';
+import { RelayError } from '../../base/errors.ts';
+
+export interface Pane {
+  /** `%3`: stays the same when windows move. */
+  readonly id: string;
+  readonly dead: boolean;
+  /** The program in the foreground. */
+  readonly command: string;
+  /** Somebody scrolls in it; keys would go there. */
+  readonly inMode: boolean;
+}
+
+/** The commands of tmux that a bridge needs. Text goes through a buffer, never through an argument. */
+export class Tmux {
+  readonly #args: readonly string[];
+
+  constructor(args: readonly string[] = []) {
+    this.#args = args;
+  }
+
+  async pane(target: string): Promise<Pane> {
+    const format = '#{pane_id}\t#{pane_dead}\t#{pane_in_mode}\t#{pane_current_command}';
+    const told = await this.#run(['display-message', '-p', '-t', target, format]);
+    const [id, dead, inMode, command] = told.trimEnd().split('\t') as [string, string, string, string];
+    // tmux answers with nothing in its fields where there is no such pane.
+    if (!id?.startsWith('%')) throw gone(`tmux has no pane ${JSON.stringify(target)}.`);
+    return { id, dead: dead === '1', inMode: inMode !== '0', command: command ?? '' };
+  }
+
+  leaveMode(pane: string): Promise<unknown> {
+    return this.#run(['send-keys', '-t', pane, '-X', 'cancel']);
+  }
+
+  /** What is in view, or with `all` everything that is kept; lines that the terminal has broken are whole again. */
+  capture(pane: string, o: { all?: boolean } = {}): Promise<string> {
+    return this.#run(['capture-pane', '-p', '-J', '-t', pane, ...(o.all ? ['-S', '-'] : [])]);
+  }
+
+  /** As a paste, where the program has asked to be told of pastes; several lines are then one input. */
+  async paste(pane: string, text: string, buffer: string): Promise<void> {
+    await this.#run(['load-buffer', '-b', buffer, '-'], text);
+    await this.#run(['paste-buffer', '-p', '-d', '-b', buffer, '-t', pane]);
+  }
+
+  key(pane: string, key: string): Promise<unknown> {
+    return this.#run(['send-keys', '-t', pane, key]);
+  }
+
+  #run(args: readonly string[], input?: string): Promise<string> {
+    return new Promise((resolve, reject) => {
+      const child = spawn('tmux', [...this.#args, ...args], { stdio: ['pipe', 'pipe', 'pipe'] });
+      const out: Buffer[] = [];
+      let err = '';
+      child.stdout.on('data', (chunk) => out.push(chunk));
+      child.stderr.on('data', (chunk) => {
+        err += chunk;
+      });
+      child.stdin.on('error', () => {});
+      child.stdin.end(input ?? '');
+      child.on('error', (error) => reject(gone(`tmux could not be started: ${error.message}`)));
+      child.on('close', (code) => {
+        if (code === 0) resolve(Buffer.concat(out).toString('utf8'));
+        else reject(gone(`tmux says: ${err.trim() || `exit code ${code}`}.`));
+      });
+    });
+  }
+}
+
+export function gone(what: string): RelayError {
+  return new RelayError('agent_gone', { what });
+}

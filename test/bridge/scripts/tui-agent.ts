@@ -1,0 +1,153 @@
+/**
+ * Behaves like a coding agent in a terminal: starts slowly and drops what is typed before it is ready, repaints the whole
+ * screen, collapses long pastes, spins while it works. Its answer to a task is the SHA-256 of what it read.
+ */
+import { execFile } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+/** Whether it brings results with the command, or says them on the screen. */
+const byCommand = process.env.TUI_DONE === 'command';
+const dies = process.env.TUI_DIES === '1';
+const mute = process.env.TUI_MUTE === '1';
+const SPINNER = [...'⠋⠙⠹⠸⠼⠴⠦⠧'];
+const out = process.stdout;
+
+const transcript: string[] = [];
+const pastes = new Map<string, string>();
+let input = '';
+let busy: string | null = null;
+let pasteCount = 0;
+
+function paint(): void {
+  const width = out.columns;
+  const height = out.rows;
+  const inner = width - 6;
+  const box: string[] = [];
+  for (const line of input.split('\n')) {
+    for (let at = 0; at === 0 || at < line.length; at += inner) box.push(line.slice(at, at + inner));
+  }
+  const shown = box.slice(-8);
+  const bottom = [
+    busy === null ? '' : `${busy} Working… (3s · esc to interrupt)`,
+    `╭${'─'.repeat(width - 2)}╮`,
+    ...shown.map((line, i) => `│ ${i === 0 ? '>' : ' '} ${line.padEnd(inner)} │`),
+    `╰${'─'.repeat(width - 2)}╯`,
+    '  ? for shortcuts',
+  ];
+  const wrapped = transcript.flatMap((line) => {
+    const parts: string[] = [];
+    for (let at = 0; at === 0 || at < line.length; at += width - 4)
+      parts.push(line.slice(at, at + width - 4));
+    return parts;
+  });
+  const top = wrapped.slice(-(height - bottom.length - 1));
+  out.write(`\x1b[H\x1b[2J${[...top, ...bottom].join('\r\n')}`);
+}
+
+function say(text: string): void {
+  for (const line of text.split('\n')) transcript.push(`  ${line}`);
+}
+
+function run(command: string, args: readonly string[]): Promise<string> {
+  const [program, ...first] = command.split(' ') as [string, ...string[]];
+  return new Promise((resolve, reject) => {
+    execFile(program, [...first, ...args], { maxBuffer: 1 << 26 }, (error, stdout, stderr) =>
+      error ? reject(new Error(stderr)) : resolve(stdout),
+    );
+  });
+}
+
+async function work(prompt: string): Promise<void> {
+  const pointer = /Read it with: (.+) pull "([^"]+)"/.exec(prompt);
+  const task = pointer ? await run(pointer[1]!, ['pull', pointer[2]!]) : prompt.split('\n\n---\n')[0]!;
+  const hash = createHash('sha256').update(task).digest('hex');
+  if (dies) process.exit(1);
+  await sleep(100);
+  const id = / task done ([0-9a-f-]{36})/.exec(prompt)?.[1];
+  if (mute) return say(`hash ${hash}`);
+  if (byCommand && pointer && id) {
+    await run(pointer[1]!, ['task', 'done', id, `sha256 ${hash}`]);
+    say('I have reported it.');
+    return;
+  }
+  say('Here you are.');
+  say(
+    `=== CC_OUTCOME_START ===\nCOMPLETED: sha256 ${hash}\nNOT_DONE: nothing\nNOTES: none\n=== CC_OUTCOME_END ===`,
+  );
+}
+
+async function submit(): Promise<void> {
+  if (input.trim() === '' || busy !== null) return;
+  const prompt = input.replace(/\[Pasted text #\d+ \+\d+ lines\]/g, (name) => pastes.get(name) ?? name);
+  const [first, ...more] = input.split('\n');
+  transcript.push(`> ${first}`, ...more.map((line) => `  ${line}`));
+  input = '';
+  let frame = 0;
+  const spinning = setInterval(() => {
+    busy = SPINNER[frame++ % SPINNER.length]!;
+    paint();
+  }, 80);
+  busy = SPINNER[0]!;
+  paint();
+  try {
+    await work(prompt);
+  } catch (error) {
+    say(`Error: ${error instanceof Error ? error.message : error}`);
+  }
+  clearInterval(spinning);
+  busy = null;
+  paint();
+}
+
+let pending = '';
+function key(data: string): void {
+  pending += data;
+  for (;;) {
+    const begin = pending.indexOf('\x1b[200~');
+    if (begin < 0) break;
+    const end = pending.indexOf('\x1b[201~', begin);
+    if (end < 0) return;
+    typed(pending.slice(0, begin));
+    pasted(pending.slice(begin + 6, end).replace(/\r\n?/g, '\n'));
+    pending = pending.slice(end + 6);
+  }
+  typed(pending);
+  pending = '';
+  paint();
+}
+
+function pasted(text: string): void {
+  const lines = text.split('\n').length - 1;
+  if (lines <= 2 && text.length <= 800) {
+    input += text;
+    return;
+  }
+  const name = `[Pasted text #${++pasteCount} +${lines} lines]`;
+  pastes.set(name, text);
+  input += name;
+}
+
+function typed(keys: string): void {
+  for (const character of keys) {
+    if (character === '\r') void submit();
+    else if (character === '\x03') process.exit(0);
+    else if (character >= ' ') input += character;
+  }
+}
+
+out.write('loading the agent');
+process.stdin.setRawMode(true);
+let ready = false;
+process.stdin.on('data', (data) => {
+  if (ready) key(data.toString('utf8'));
+});
+// Moves on the screen while it starts, as real ones do.
+for (let i = 0; i < 10; i++) {
+  await sleep(80);
+  out.write('.');
+}
+out.write('\x1b[?2004h');
+ready = true;
+transcript.push('Welcome to the scripted agent. Claude Code it is not.');
+paint();

@@ -1,0 +1,40 @@
+import { execFile } from 'node:child_process';
+import { resolve } from 'node:path';
+import { promisify } from 'node:util';
+
+const run = promisify(execFile);
+const AGENT = resolve(import.meta.dirname, 'scripts/tui-agent.ts');
+
+export interface TerminalUnderTest extends AsyncDisposable {
+  readonly session: string;
+  /** For tmux, so that it is a server of its own. */
+  readonly tmuxArgs: readonly string[];
+  tmux(...args: string[]): Promise<string>;
+  screen(): Promise<string>;
+}
+
+/** A tmux of its own with the scripted agent in it, or another program. */
+export async function openTerminal(
+  o: { env?: { [name: string]: string }; command?: string } = {},
+): Promise<TerminalUnderTest> {
+  const session = 'agent';
+  const tmuxArgs = [
+    '-L',
+    `relay-test-${process.pid}-${Math.random().toString(36).slice(2)}`,
+    '-f',
+    '/dev/null',
+  ];
+  const tmux = async (...args: string[]) => (await run('tmux', [...tmuxArgs, ...args])).stdout;
+  const env = Object.entries(o.env ?? {}).flatMap(([name, value]) => ['-e', `${name}=${value}`]);
+  const command = o.command ?? `exec ${process.execPath} ${AGENT}`;
+  await tmux('new-session', '-d', '-s', session, '-x', '100', '-y', '30', ...env, command);
+  return {
+    session,
+    tmuxArgs,
+    tmux,
+    screen: () => tmux('capture-pane', '-p', '-t', session),
+    async [Symbol.asyncDispose]() {
+      await tmux('kill-server').catch(() => {});
+    },
+  };
+}
