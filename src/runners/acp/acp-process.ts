@@ -1,0 +1,185 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { Readable, Writable } from 'node:stream';
+import {
+  type ClientConnection,
+  client,
+  methods,
+  ndJsonStream,
+  PROTOCOL_VERSION,
+  type PromptRequest,
+  type PromptResponse,
+  type RequestPermissionRequest,
+  type RequestPermissionResponse,
+} from '@agentclientprotocol/sdk';
+import { RelayError } from '../../base/errors.ts';
+import type { AcpOptions } from '../../sdk/agent-bridge-runners.ts';
+
+/** For an agent to start and say what it is: some download themselves first. */
+const START_MS = 120_000;
+const STDERR_CHARS = 4_096;
+
+export interface AcpSession {
+  /** What the agent says to the user, as it comes. */
+  onText(told: (text: string) => void): void;
+  /** Resolves with the reason for which the agent stopped. */
+  prompt(text: string): Promise<string>;
+  cancel(): Promise<void>;
+  end(): void;
+}
+
+/** An agent's process and the connection to it. */
+export class AcpProcess {
+  /** Resolves with why, once the process is no more. */
+  readonly ended: Promise<string>;
+  readonly #child: ChildProcess;
+  readonly #cwd: string;
+  readonly #listeners = new Map<string, (text: string) => void>();
+  readonly #connection: ClientConnection;
+  #why: string | null = null;
+
+  private constructor(o: AcpOptions) {
+    this.#cwd = o.cwd ?? process.cwd();
+    const child = spawn(o.command, {
+      shell: true,
+      cwd: this.#cwd,
+      // A group of its own: what the shell starts ends with it.
+      detached: process.platform !== 'win32',
+      stdio: ['pipe', 'pipe', 'pipe'],
+      env: { ...(o.env ?? process.env) },
+    });
+    this.#child = child;
+    let stderr = '';
+    child.stderr!.on('data', (chunk) => {
+      stderr = (stderr + chunk).slice(-STDERR_CHARS);
+    });
+    child.stdin!.on('error', () => {});
+    this.ended = new Promise((resolve) => {
+      const over = (how: string) => {
+        const said = stderr.trim().split('\n').at(-1)?.trim();
+        this.#why = `The agent ${how}${said ? `: ${said}` : '.'}`;
+        resolve(this.#why);
+      };
+      child.once('error', (error) => over(`could not be started (${error.message})`));
+      child.once('close', (code, signal) =>
+        over(signal ? `was ended by ${signal}` : `ended with exit code ${code}`),
+      );
+    });
+    const stream = ndJsonStream(
+      Writable.toWeb(child.stdin!) as WritableStream<Uint8Array>,
+      Readable.toWeb(child.stdout!) as unknown as ReadableStream<Uint8Array>,
+    );
+    this.#connection = client({ name: 'relay-bridge' })
+      .onRequest(methods.client.session.requestPermission, ({ params }) => permit(params, o.allow ?? 'reads'))
+      .onNotification(methods.client.session.update, ({ params }) => {
+        const { update, sessionId } = params;
+        if (update.sessionUpdate !== 'agent_message_chunk' || update.content.type !== 'text') return;
+        this.#listeners.get(sessionId)?.(update.content.text);
+      })
+      .connect(stream);
+  }
+
+  static async start(o: AcpOptions): Promise<AcpProcess> {
+    const agent = new AcpProcess(o);
+    try {
+      await agent.#ask(
+        agent.#connection.agent.request(methods.agent.initialize, {
+          protocolVersion: PROTOCOL_VERSION,
+          // The agent works on its own files, as it does in a terminal.
+          clientCapabilities: { fs: { readTextFile: false, writeTextFile: false }, terminal: false },
+        }),
+        START_MS,
+      );
+      return agent;
+    } catch (error) {
+      agent.kill();
+      throw error;
+    }
+  }
+
+  async newSession(): Promise<AcpSession> {
+    const { agent } = this.#connection;
+    const opened = agent.request(methods.agent.session.new, { cwd: this.#cwd, mcpServers: [] });
+    const { sessionId } = await this.#ask(opened, START_MS);
+    return {
+      onText: (told) => this.#listeners.set(sessionId, told),
+      prompt: async (text) => {
+        const request: PromptRequest = { sessionId, prompt: [{ type: 'text', text }] };
+        const asked: Promise<PromptResponse> = agent.request(methods.agent.session.prompt, request);
+        return (await this.#ask(asked)).stopReason;
+      },
+      cancel: () => agent.notify(methods.agent.session.cancel, { sessionId }).catch(() => {}),
+      end: () => this.#listeners.delete(sessionId),
+    };
+  }
+
+  kill(): void {
+    this.#signal('SIGKILL');
+  }
+
+  /** Closing its input is how an agent is told to go; one that stays is made to. */
+  async close(): Promise<void> {
+    this.#child.stdin?.end();
+    this.#signal('SIGTERM');
+    const forced = setTimeout(() => this.kill(), 2_000);
+    await this.ended;
+    clearTimeout(forced);
+  }
+
+  /** The answer, or why there will be none. */
+  async #ask<T>(asked: Promise<T>, withinMs?: number): Promise<T> {
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const gone = this.ended.then((why) => {
+      throw new RelayError('agent_gone', { what: why });
+    });
+    const late = new Promise<never>((_, reject) => {
+      if (withinMs === undefined) return;
+      const what = `it did not answer within ${withinMs / 1000} s.`;
+      timer = setTimeout(() => reject(new RelayError('agent_gone', { what })), withinMs);
+    });
+    try {
+      return await Promise.race([asked, gone, late]);
+    } catch (error) {
+      // A broken pipe is only how an ended process shows itself first.
+      if (!(error instanceof RelayError) && (await this.#soonEnded()))
+        throw new RelayError('agent_gone', { what: this.#why! }, error);
+      throw error;
+    } finally {
+      clearTimeout(timer);
+      gone.catch(() => {});
+    }
+  }
+
+  async #soonEnded(): Promise<boolean> {
+    const moment = new Promise((resolve) => setTimeout(resolve, 200));
+    await Promise.race([this.ended, moment]);
+    return this.#why !== null;
+  }
+
+  #signal(signal: NodeJS.Signals): void {
+    const { pid } = this.#child;
+    if (pid === undefined || this.#why !== null) return;
+    try {
+      process.kill(process.platform === 'win32' ? pid : -pid, signal);
+    } catch {
+      // It has ended by itself.
+    }
+  }
+}
+
+const READS: readonly (string | null | undefined)[] = ['read', 'search', 'think', 'fetch'];
+
+/** Nobody is there to be asked: what was allowed ahead is allowed this once, the rest is refused. */
+function permit(
+  { options, toolCall }: RequestPermissionRequest,
+  allow: NonNullable<AcpOptions['allow']>,
+): RequestPermissionResponse {
+  const may = allow === 'all' || (allow === 'reads' && READS.includes(toolCall.kind));
+  const wanted = may
+    ? (['allow_once', 'allow_always'] as const)
+    : (['reject_once', 'reject_always'] as const);
+  for (const kind of wanted) {
+    const option = options.find((each) => each.kind === kind);
+    if (option) return { outcome: { outcome: 'selected', optionId: option.optionId } };
+  }
+  return { outcome: { outcome: 'cancelled' } };
+}

@@ -1,0 +1,80 @@
+import { TASK_OUTPUT_BYTES } from '../../base/limits.ts';
+import type { Job, Ran, Runner } from '../../domain/tasks/runner.ts';
+import type { AcpOptions } from '../../sdk/agent-bridge-runners.ts';
+import { AcpProcess } from './acp-process.ts';
+
+/** Between asking an agent to stop and taking its process away. */
+const CANCEL_MS = 5_000;
+
+/**
+ * An agent that speaks the Agent Client Protocol: one process, a session of its own for each task. A process that died is
+ * started anew for the next task.
+ */
+export class AcpRunner implements Runner {
+  readonly kind = 'acp';
+  readonly target: string;
+  readonly #options: AcpOptions;
+  #process: Promise<AcpProcess> | null = null;
+
+  constructor(o: AcpOptions) {
+    this.#options = o;
+    this.target = o.command;
+  }
+
+  /** Started before the first task, so that an agent that is not there is told at once. */
+  async open(): Promise<void> {
+    await this.#running();
+  }
+
+  async run(job: Job): Promise<Ran> {
+    const agent = await this.#running();
+    const session = await agent.newSession();
+    let said = '';
+    session.onText((text) => {
+      said = (said + text).slice(-TASK_OUTPUT_BYTES);
+    });
+    let late: ReturnType<typeof setTimeout> | undefined;
+    const stop = () => {
+      void session.cancel();
+      late = setTimeout(() => agent.kill(), CANCEL_MS);
+    };
+    job.signal.addEventListener('abort', stop);
+    if (job.signal.aborted) stop();
+    try {
+      const reason = await session.prompt(job.prompt);
+      const failed = WHY_STOPPED[reason];
+      return { output: said, ...(failed === undefined ? {} : { failed }) };
+    } catch (error) {
+      return { output: said, failed: error instanceof Error ? error.message : String(error) };
+    } finally {
+      clearTimeout(late);
+      job.signal.removeEventListener('abort', stop);
+      session.end();
+    }
+  }
+
+  async close(): Promise<void> {
+    const started = this.#process;
+    this.#process = null;
+    await (await started?.catch(() => null))?.close();
+  }
+
+  #running(): Promise<AcpProcess> {
+    if (this.#process) return this.#process;
+    const starting = AcpProcess.start(this.#options);
+    this.#process = starting;
+    const forget = () => {
+      if (this.#process === starting) this.#process = null;
+    };
+    starting.then((agent) => agent.ended.then(forget), forget);
+    return starting;
+  }
+}
+
+/** Of the protocol's reasons to stop, those that are no success. */
+const WHY_STOPPED: { readonly [reason: string]: string | undefined } = {
+  cancelled: 'The agent was stopped.',
+  refusal: 'The agent refused the task.',
+  max_tokens: 'The agent ran out of tokens before it was done.',
+  max_turn_requests: 'The agent made as many requests as it may, and was not done.',
+};
