@@ -47,6 +47,7 @@ export function makeHost(globals: Globals, env: Environment): Host {
     findProject: async (from, o) => (await import('./open-project.ts')).findProject(from, o),
     peekInbox: async (agent, o) => (await import('./peek-inbox.ts')).peekInbox(config(), agent, o),
     openWorkshop: async (cwd) => (await import('./workshop.ts')).openWorkshop(config(), env, cwd),
+    openRunner: async (spec) => (await import('./open-runner.ts')).openRunner(spec, host.home),
     installer: async () => (await import('./install/open-installer.ts')).openInstaller(env, host.home),
     serveMcp: async (o) => (await import('./mcp-stdio.ts')).serveMcp(host, o),
     repair: async () => (await import('./repair-threads.ts')).repairStore(config()),

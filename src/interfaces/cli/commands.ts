@@ -1,5 +1,6 @@
 import type { Group } from './command.ts';
 import type { Section } from './help.ts';
+import { TASK_COMMANDS } from './task-commands.ts';
 
 /** The whole command tree. A command's own file is loaded only when it is called. */
 export const ROOT: Group = {
@@ -190,6 +191,7 @@ export const ROOT: Group = {
       },
     },
     usage: { summary: 'Show what was used of the plan', load: () => import('./commands/usage.ts') },
+    ...TASK_COMMANDS,
     project: {
       summary: 'Project files: where a project stands, for sessions that remember nothing',
       commands: {
@@ -325,7 +327,7 @@ export const SECTIONS: readonly Section[] = [
     ],
   },
   { title: 'Projects', names: ['project', 'todo', 'decide', 'handoff', 'install'] },
-  { title: 'Agents', names: ['run', 'wrap', 'pipeline', 'mcp'] },
+  { title: 'Agents', names: ['run', 'wrap', 'pipeline', 'bridge', 'task', 'agents', 'mcp'] },
   { title: 'Server', names: ['up', 'down', 'status', 'keys', 'usage', 'doctor'] },
   { title: 'Housekeeping', names: ['prune', 'du', 'backup', 'restore'] },
 ];

@@ -4,6 +4,8 @@ import type { Inbox } from '../../domain/inbox/types.ts';
 import type { CreatedKey } from '../../domain/keys/types.ts';
 import type { Project } from '../../domain/projects/project.ts';
 import type { Relay } from '../../domain/relay.ts';
+import type { Runner } from '../../domain/tasks/runner.ts';
+import type { AcpOptions, ExecOptions, TmuxOptions } from '../../sdk/agent-bridge-runners.ts';
 import type { ContextRelay } from '../../sdk/context-relay.ts';
 import type { Workshop } from './workshop.ts';
 
@@ -51,6 +53,8 @@ export interface Host {
   ): Promise<Inbox | null>;
   /** Prompts, programs and pipelines. `cwd` is where programs run. */
   openWorkshop(cwd: string): Promise<Workshop>;
+  /** Where a bridge runs tasks. */
+  openRunner(spec: RunnerSpec): Promise<Runner>;
   /** Sets up coding agents. */
   installer(): Promise<Installer>;
   /** Serves MCP over a pipe; resolves when the client has closed its end. */
@@ -58,6 +62,13 @@ export interface Host {
   /** Looks at everything that could be wrong, one thing after another. */
   diagnose(): AsyncIterable<Check>;
 }
+
+/** Which agent, as the command line names it. */
+export type RunnerSpec =
+  | ({ readonly kind: 'exec' } & ExecOptions)
+  | ({ readonly kind: 'tmux' } & TmuxOptions)
+  | ({ readonly kind: 'acp' } & AcpOptions)
+  | { readonly kind: 'a2a'; readonly url: string };
 
 export interface ProjectPatience {
   /** Read what git notes in its files instead of asking it, where that will do. */
