@@ -16,7 +16,7 @@ export async function openRunner(spec: RunnerSpec, home: string): Promise<Runner
     case 'tmux':
       return nodeRunners.tmux({ ...spec, profiles: await ownProfiles(join(home, 'agents.json')) });
     case 'a2a':
-      throw new RelayError('failed', { what: 'Bridges to A2A are not part of this build.' });
+      return (await import('./a2a-bridge-runner.ts')).a2aBridgeRunner(spec.url);
   }
 }
 

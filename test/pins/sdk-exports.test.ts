@@ -3,11 +3,12 @@ import { test } from 'node:test';
 import * as sdk from '../../src/sdk/index.ts';
 
 test('the SDK exports exactly this', () => {
-  assert.deepEqual(Object.keys(sdk).sort(), ['ContextRelay', 'RelayError']);
+  assert.deepEqual(Object.keys(sdk).sort(), ['AgentBridge', 'ContextRelay', 'RelayError']);
 });
 
 test('a client has exactly these methods', () => {
   assert.deepEqual(Object.getOwnPropertyNames(sdk.ContextRelay.prototype).sort(), [
+    'agents',
     'channels',
     'constructor',
     'cost',
@@ -24,6 +25,7 @@ test('a client has exactly these methods', () => {
     'pushDetailed',
     'receipts',
     'subscribe',
+    'tasks',
     'threads',
   ]);
 });
