@@ -4,7 +4,15 @@ import { isRelayError } from '../../src/base/errors.ts';
 import { TASK_GROUP } from '../../src/base/task-names.ts';
 import type { Relay } from '../../src/domain/relay.ts';
 import type { Bridge } from '../../src/domain/tasks/types.ts';
-import { claimOf, encode, type HouseUnderTest, openTestHouse, readFrom } from '../channels/house.ts';
+import {
+  BASE,
+  callerNamed,
+  claimOf,
+  encode,
+  type HouseUnderTest,
+  openTestHouse,
+  readFrom,
+} from '../channels/house.ts';
 import { startTestServer } from '../channels/server.ts';
 
 const push = (relay: Relay, text: string, o: { channel?: string; metadata?: Record<string, string> } = {}) =>
@@ -180,6 +188,29 @@ test('agents: a bridge is alive while it is heard of, and a follower is listed w
   await relay.agents.leave('robot', 'one');
   assert.equal((await relay.agents.list()).agents.length, 1);
   assert.deepEqual((await under.as('x', 'other').agents.list()).agents, []);
+});
+
+test('a key that is bound to some channels sees the tasks and agents of those', async () => {
+  await using under = openTestHouse();
+  const { relay } = under;
+  const bound = under.house.relay({ ...callerNamed('bound'), channelPrefix: 'own-' }, BASE);
+  await relay.agents.beat('b', { ...BRIDGE, task_channel: 'own-tasks' });
+  await relay.agents.beat('c', BRIDGE);
+  const own = await push(relay, 'a', { channel: 'own-tasks' });
+  const other = await push(relay, 'b');
+  assert.deepEqual(
+    (await bound.tasks.list()).tasks.map(({ id }) => id),
+    [own.id],
+  );
+  assert.deepEqual(
+    (await bound.agents.list()).agents.map(({ name }) => name),
+    ['b'],
+  );
+  const forbidden = (error: unknown) => isRelayError(error, 'forbidden');
+  await assert.rejects(bound.tasks.get(other.id), forbidden);
+  await assert.rejects(bound.tasks.done(other.id), forbidden);
+  await assert.rejects(bound.tasks.list({ channel: 'agent-tasks' }), forbidden);
+  await assert.rejects(bound.agents.beat('mine', BRIDGE), forbidden);
 });
 
 test('over HTTP it is the same', async () => {

@@ -6,28 +6,17 @@ import { AgentBridge } from '../../src/sdk/agent-bridge.ts';
 import { startTestServer } from '../channels/server.ts';
 import { ENTRY } from '../cli/program.ts';
 import { client, startWorker } from './bridge.ts';
+import { SCRIPTED } from './scripted-profile.ts';
 import { taskTexts } from './task-texts.ts';
 import { openTerminal } from './terminal.ts';
 
 const sha256 = (text: string) => createHash('sha256').update(text).digest('hex');
 const command = `${process.execPath} ${ENTRY}`;
-/** A machine that is busy with other tests must not be taken for an agent at rest. */
-const profiles = {
-  claude: {
-    screen: 'scripted agent',
-    busy: 'esc to interrupt',
-    pasted: '\\[Pasted text #\\d+',
-    multiline: true,
-    settle_ms: 400,
-    quiet_ms: 3_000,
-  },
-};
-
 for (const how of ['screen', 'command'] as const) {
   test(`tasks reach an agent in a terminal whole, and come back by ${how}`, async () => {
     await using server = await startTestServer();
     await using terminal = await openTerminal({ env: { CONTEXTRELAY_URL: server.url, TUI_DONE: how } });
-    const runner = new TmuxRunner({ ...terminal, profiles });
+    const runner = new TmuxRunner({ ...terminal, profiles: SCRIPTED });
     await using _ = await startWorker(server, runner, { command });
     const bridge = new AgentBridge(client(server));
     for (const text of taskTexts(6)) {
@@ -41,7 +30,7 @@ for (const how of ['screen', 'command'] as const) {
 test('an agent without an outcome gives back what it showed', async () => {
   await using server = await startTestServer();
   await using terminal = await openTerminal({ env: { CONTEXTRELAY_URL: server.url, TUI_MUTE: '1' } });
-  const runner = new TmuxRunner({ ...terminal, profiles: { claude: { ...profiles.claude, quiet_ms: 800 } } });
+  const runner = new TmuxRunner({ ...terminal, profiles: { claude: { ...SCRIPTED.claude, quiet_ms: 800 } } });
   await using _ = await startWorker(server, runner, { command });
   const answer = await new AgentBridge(client(server)).sendAndWait('a short one', { timeout: 60_000 });
   assert.match(answer.text.replace(/\s+/g, ''), new RegExp(`hash${sha256('a short one')}`));
@@ -55,7 +44,7 @@ test('an agent that dies in the middle, and a session that is not there, are fai
     new TmuxRunner({ ...terminal, session: 'nobody' }).open(),
     /agent_gone|cannot be reached/,
   );
-  await using _ = await startWorker(server, new TmuxRunner({ ...terminal, profiles }), { command });
+  await using _ = await startWorker(server, new TmuxRunner({ ...terminal, profiles: SCRIPTED }), { command });
   const bridge = new AgentBridge(client(server));
   const answer = await bridge.sendAndWait('die', { timeout: 60_000 });
   assert.equal(answer.status, 'failed');

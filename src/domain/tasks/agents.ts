@@ -2,7 +2,7 @@ import { RelayError } from '../../base/errors.ts';
 import { isJsonObject, type Json } from '../../base/json.ts';
 import { AGENT_ALIVE_MS, AGENT_INSTANCE_CHARS, AGENT_KEPT_MS, BRIDGE_TASKS } from '../../base/limits.ts';
 import { directChannel, TASK_CHANNEL } from '../../base/task-names.ts';
-import type { Caller } from '../caller.ts';
+import { type Caller, mayUseChannel, requireChannel } from '../caller.ts';
 import type { Ground } from '../ground.ts';
 import { checkAgentName, checkChannelName, fromSegment, inboxesPrefix, segment } from '../names.ts';
 import type { Agent, Bridge } from './types.ts';
@@ -25,6 +25,7 @@ export class Agents {
     const { records } = this.#ground.engine;
     const name = checkAgentName(rawName);
     const known = checkBridge(bridge);
+    requireChannel(caller, known.task_channel);
     const now = this.#ground.env.now();
     const value = { ...known, at: now } as unknown as Json;
     const key = agentKey(caller.tenant, name, known.instance);
@@ -40,7 +41,8 @@ export class Agents {
   /** Bridges first, then by name. */
   async list(caller: Caller): Promise<Agent[]> {
     const bridges = await this.bridges(caller);
-    return [...bridges, ...(await this.#followers(caller))];
+    const all = [...bridges, ...(await this.#followers(caller))];
+    return all.filter(({ channels }) => channels.some((channel) => mayUseChannel(caller, channel)));
   }
 
   async bridges(caller: Caller): Promise<Agent[]> {

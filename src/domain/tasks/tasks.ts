@@ -3,7 +3,7 @@ import { RESULT_SUMMARY_CHARS, TASK_SUMMARY_CHARS, TASKS_LISTED } from '../../ba
 import { pointerUrl } from '../../base/pointer-url.ts';
 import { DONE_CHANNEL, resultKey, TASK_GROUP } from '../../base/task-names.ts';
 import { encodeUtf8 } from '../../base/utf8.ts';
-import type { Caller } from '../caller.ts';
+import { type Caller, mayUseChannel, requireChannel } from '../caller.ts';
 import type { Channels } from '../channels/channels.ts';
 import type { GroupStanding } from '../channels/groups.ts';
 import type { ChannelEntry } from '../channels/message.ts';
@@ -58,7 +58,9 @@ export class Tasks {
   async list(caller: Caller, o: TaskQuery, base: string): Promise<TaskInfo[]> {
     const limit = checkLimit(o.limit);
     const names = await this.#names(caller);
-    const channels = o.channel === undefined ? [...names.channels.keys()] : [checkChannelName(o.channel)];
+    if (o.channel !== undefined) requireChannel(caller, checkChannelName(o.channel));
+    const known = o.channel === undefined ? [...names.channels.keys()] : [o.channel];
+    const channels = known.filter((channel) => mayUseChannel(caller, channel));
     const lists = await Promise.all(channels.map((channel) => this.#onChannel(caller, channel, names, base)));
     return lists
       .flat()
@@ -197,9 +199,12 @@ export class Tasks {
     const { lookup, results } = this.#parts;
     const [kept, record] = await Promise.all([results.find(caller, id), lookup.find(id)]);
     if (record && record.tenant === caller.tenant && record.channel !== null) {
+      requireChannel(caller, record.channel);
       return { id, sent: { ...record, channel: record.channel }, kept, alive: true };
     }
-    if (kept) return { id, sent: kept.task, kept, alive: false };
+    if (kept && mayUseChannel(caller, kept.task.channel)) {
+      return { id, sent: kept.task, kept, alive: false };
+    }
     throw new RelayError('not_found', {
       what: 'this task',
       hint: 'A task’s id is that of the pointer that was pushed to a task channel: relay task list',

@@ -1,0 +1,69 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { AgentBridge } from '../../src/sdk/agent-bridge.ts';
+import { connect, type ServerUnderTest, startTestServer } from '../channels/server.ts';
+import { agent, block, client, startWorker } from './bridge.ts';
+
+/** What existing orchestrators do: push the task's text, take the first message on the done channel, pull it. */
+async function oldPushAndWait(server: ServerUnderTest, task: string): Promise<string> {
+  await using socket = await connect(`${server.ws}/ws/agent-done`);
+  await server.post('/push', { data: task, channel: 'agent-tasks' });
+  const [first] = await socket.take(1);
+  return (await server.get(new URL(first.url).pathname)).json.data;
+}
+
+/** What existing coordinators do: take every task, push the answer, and say nothing of whose it is. */
+async function oldCoordinator(server: ServerUnderTest): Promise<AsyncDisposable> {
+  const socket = await connect(`${server.ws}/ws/agent-tasks`);
+  socket.socket.on('message', async (data) => {
+    const { url } = JSON.parse(String(data));
+    const task = (await server.get(new URL(url).pathname)).json.data;
+    await server.post('/push', { data: `old style: ${task}`, channel: 'agent-done' });
+  });
+  return socket;
+}
+
+test('an orchestrator that knows no ids is served by a bridge as before', async () => {
+  await using server = await startTestServer();
+  await using _ = await startWorker(
+    server,
+    agent(({ text }) => ({ output: `x\n${block(text)}` })),
+  );
+  for (const task of ['one', 'two']) {
+    assert.equal(await oldPushAndWait(server, task), `COMPLETED: ${task}\nNOT_DONE: nothing\nNOTES: none`);
+  }
+});
+
+test('it is told of failures too, instead of waiting for ever', async () => {
+  await using server = await startTestServer();
+  await using _ = await startWorker(
+    server,
+    agent(() => ({ output: 'so far', failed: 'it broke' })),
+  );
+  assert.equal(await oldPushAndWait(server, 'x'), 'it broke\n\nso far');
+});
+
+test('a new orchestrator takes the answer of a coordinator that marks nothing', async () => {
+  await using server = await startTestServer();
+  await using _ = await oldCoordinator(server);
+  assert.equal(await new AgentBridge(client(server)).pushAndWait('hello'), 'old style: hello');
+});
+
+test('what others push to the done channel without a mark is no answer to a task that a bridge has', async () => {
+  await using server = await startTestServer();
+  const begun = Promise.withResolvers<void>();
+  const finish = Promise.withResolvers<void>();
+  await using _ = await startWorker(
+    server,
+    agent(async () => {
+      begun.resolve();
+      await finish.promise;
+      return { output: 'the real one' };
+    }),
+  );
+  const waiting = new AgentBridge(client(server)).pushAndWait('x');
+  await begun.promise;
+  await server.post('/push', { data: 'noise', channel: 'agent-done' });
+  finish.resolve();
+  assert.equal(await waiting, 'the real one');
+});

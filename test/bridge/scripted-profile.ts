@@ -1,0 +1,11 @@
+/** How a bridge knows the scripted agent. Patient: a machine that is busy with other tests is no agent at rest. */
+export const SCRIPTED = {
+  claude: {
+    screen: 'scripted agent',
+    busy: 'esc to interrupt',
+    pasted: '\\[Pasted text #\\d+',
+    multiline: true,
+    settle_ms: 400,
+    quiet_ms: 3_000,
+  },
+};
