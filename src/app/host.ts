@@ -48,6 +48,7 @@ export function makeHost(globals: Globals, env: Environment): Host {
     peekInbox: async (agent, o) => (await import('./peek-inbox.ts')).peekInbox(config(), agent, o),
     openWorkshop: async (cwd) => (await import('./workshop.ts')).openWorkshop(config(), env, cwd),
     installer: async () => (await import('./install/open-installer.ts')).openInstaller(env, host.home),
+    openAgent: async (url, o) => (await import('./open-agent.ts')).openAgent(url, o, config(), env, host),
     serveMcp: async (o) => (await import('./mcp-stdio.ts')).serveMcp(host, o),
     repair: async () => (await import('./repair-threads.ts')).repairStore(config()),
     async *diagnose() {

@@ -287,6 +287,23 @@ export const ROOT: Group = {
         show: { summary: 'Show what became of a run', load: () => import('./commands/pipeline/show.ts') },
       },
     },
+    a2a: {
+      summary: 'Agents elsewhere, by the A2A protocol',
+      commands: {
+        card: {
+          summary: 'Show what an agent says of itself',
+          load: () => import('./commands/a2a/card.ts'),
+        },
+        send: {
+          summary: 'Give an agent a task and wait for what comes of it',
+          load: () => import('./commands/a2a/send.ts'),
+        },
+        tasks: {
+          summary: 'List the tasks an agent has from you, or show one',
+          load: () => import('./commands/a2a/tasks.ts'),
+        },
+      },
+    },
     mcp: {
       summary: 'Serve MCP over standard input and output',
       load: () => import('./commands/mcp.ts'),
@@ -325,7 +342,7 @@ export const SECTIONS: readonly Section[] = [
     ],
   },
   { title: 'Projects', names: ['project', 'todo', 'decide', 'handoff', 'install'] },
-  { title: 'Agents', names: ['run', 'wrap', 'pipeline', 'mcp'] },
+  { title: 'Agents', names: ['run', 'wrap', 'pipeline', 'mcp', 'a2a'] },
   { title: 'Server', names: ['up', 'down', 'status', 'keys', 'usage', 'doctor'] },
   { title: 'Housekeeping', names: ['prune', 'du', 'backup', 'restore'] },
 ];

@@ -6,6 +6,7 @@ import type { Project } from '../../domain/projects/project.ts';
 import type { Relay } from '../../domain/relay.ts';
 import type { ContextRelay } from '../../sdk/context-relay.ts';
 import type { Workshop } from './workshop.ts';
+import type { RemoteAgent } from './remote-agent.ts';
 
 /** What the program offers to its commands; the app puts it together, and loads each part when it is called. */
 export interface Host {
@@ -53,6 +54,8 @@ export interface Host {
   openWorkshop(cwd: string): Promise<Workshop>;
   /** Sets up coding agents. */
   installer(): Promise<Installer>;
+  /** An agent elsewhere, by the address of its host, of itself or of its card. */
+  openAgent(url: string, o: { readonly token?: string }): Promise<RemoteAgent>;
   /** Serves MCP over a pipe; resolves when the client has closed its end. */
   serveMcp(o: McpOptions): Promise<void>;
   /** Looks at everything that could be wrong, one thing after another. */
