@@ -39,9 +39,11 @@ export function a2aMount(o: A2AMountOptions): Mount {
         onError: (error) => o.log({ level: 'warn', event: 'a2a', error: String(error) }),
         baseOf: (c) => o.publicUrl ?? new URL(c.req.url).origin,
         enter: async (c) => {
-          const entered = await enter(c);
-          const shelf = taskShelf(engine.records, entered.caller.tenant);
-          return { ...entered, shelf, agents: bridges(entered.relay) };
+          const { caller, base } = await enter(c);
+          // A key for tasks is enough: that a task is a push and a thread behind it is our affair.
+          const relay = o.house.relay(caller, base);
+          const shelf = taskShelf(engine.records, caller.tenant);
+          return { caller, base, relay, shelf, agents: bridges(relay) };
         },
       });
     };

@@ -49,6 +49,7 @@ export function makeHost(globals: Globals, env: Environment): Host {
     openWorkshop: async (cwd) => (await import('./workshop.ts')).openWorkshop(config(), env, cwd),
     openRunner: async (spec) => (await import('./open-runner.ts')).openRunner(spec, host.home),
     installer: async () => (await import('./install/open-installer.ts')).openInstaller(env, host.home),
+    openAgent: async (url, o) => (await import('./open-agent.ts')).openAgent(url, o, config(), env, host),
     serveMcp: async (o) => (await import('./mcp-stdio.ts')).serveMcp(host, o),
     repair: async () => (await import('./repair-threads.ts')).repairStore(config()),
     async *diagnose() {

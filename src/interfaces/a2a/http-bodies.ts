@@ -54,3 +54,38 @@ export async function asEvents(
   });
   return new Response(body, { headers: SSE_HEADERS });
 }
+
+/**
+ * An answer that may take minutes. What takes longer than a heartbeat begins with spaces, which mean nothing in JSON, so
+ * that nobody in between takes the connection for dead.
+ */
+export async function patiently(answer: Promise<Response>): Promise<Response> {
+  const early = await Promise.race([answer, pause(SSE_HEARTBEAT_MS)]);
+  if (early) return early;
+  let beating: ReturnType<typeof setInterval> | undefined;
+  const body = new ReadableStream<Uint8Array>({
+    start(controller) {
+      const space = new Uint8Array([0x20]);
+      controller.enqueue(space);
+      beating = setInterval(() => controller.enqueue(space), SSE_HEARTBEAT_MS);
+      answer
+        .then(async (late) => {
+          clearInterval(beating);
+          controller.enqueue(new Uint8Array(await late.arrayBuffer()));
+          controller.close();
+        })
+        .catch((error) => {
+          clearInterval(beating);
+          controller.error(error);
+        });
+    },
+    cancel: () => clearInterval(beating),
+  });
+  return new Response(body, { headers: { 'Content-Type': 'application/json' } });
+}
+
+function pause(ms: number): Promise<null> {
+  return new Promise((resolve) => {
+    setTimeout(() => resolve(null), ms).unref?.();
+  });
+}

@@ -15,7 +15,7 @@ import { RelayAgent } from './agent.ts';
 import { type AgentDirectory, RELAY_AGENT } from './agents.ts';
 import { agentCard } from './card.ts';
 import { speakingA2A } from './failures.ts';
-import { asEvents, readBody } from './http-bodies.ts';
+import { asEvents, patiently, readBody } from './http-bodies.ts';
 import { restResponse } from './rest.ts';
 import { TaskDesk } from './task-desk.ts';
 import type { Shelf } from './task-record.ts';
@@ -68,10 +68,10 @@ export function a2aOverHttp(o: A2AOptions): (c: Context) => Promise<Response> {
     });
     const agent = speakingA2A(plain, o.onError);
     const context = callContext(c);
-    if (rest !== '') return restResponse(c, rest, agent, context);
+    if (rest !== '') return patiently(restResponse(c, rest, agent, context));
     if (c.req.method !== 'POST')
       throw new RelayError('method_not_allowed', { method: c.req.method, allowed: 'POST' });
-    return jsonRpcResponse(c, agent, context);
+    return patiently(jsonRpcResponse(c, agent, context));
   };
 }
 

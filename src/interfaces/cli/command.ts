@@ -67,10 +67,12 @@ export interface Leaf {
   load(): Promise<{ default: Command }>;
 }
 
+export type Commands = { readonly [name: string]: Node };
+
 export interface Group {
   readonly summary: string;
   readonly hidden?: boolean;
-  readonly commands: { readonly [name: string]: Node };
+  readonly commands: Commands;
 }
 
 export function isGroup(node: Node): node is Group {

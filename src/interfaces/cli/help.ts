@@ -1,9 +1,9 @@
-import { type Command, type Flags, GLOBAL_FLAGS, type Group, isGroup } from './command.ts';
+import { type Command, type Commands, type Flags, GLOBAL_FLAGS, type Group, isGroup } from './command.ts';
 import type { Style } from './style.ts';
 
 export interface Section {
   readonly title: string;
-  readonly names: readonly string[];
+  readonly commands: Commands;
 }
 
 /** Where it is shown. */
@@ -17,21 +17,17 @@ export function groupHelp(
   path: readonly string[],
   group: Group,
   { style, width: columns }: Look,
-  sections: readonly Section[] = [],
+  sections?: readonly Section[],
 ): string {
   const name = path.join(' ');
   const lines = [group.summary, '', `${style.bold('Usage')}  ${name} <command> [options]`, ''];
   const shown = Object.entries(group.commands).filter(([, node]) => !node.hidden);
   const width = Math.max(...shown.map(([key]) => key.length)) + 2;
-  const row = (key: string) => `  ${style.cyan(key.padEnd(width))}${group.commands[key]!.summary}`;
-  const listed = new Set(sections.flatMap((section) => section.names));
-  const others = shown.map(([key]) => key).filter((key) => !listed.has(key));
-  for (const section of sections) {
-    const keys = section.names.filter((key) => group.commands[key] && !group.commands[key].hidden);
-    if (keys.length > 0) lines.push(style.bold(section.title), ...keys.map(row), '');
-  }
-  if (others.length > 0) {
-    lines.push(style.bold(sections.length > 0 ? 'More' : 'Commands'), ...others.map(row), '');
+  for (const { title, commands } of sections ?? [{ title: 'Commands', commands: group.commands }]) {
+    const rows = Object.entries(commands)
+      .filter(([, node]) => !node.hidden)
+      .map(([key, node]) => `  ${style.cyan(key.padEnd(width))}${node.summary}`);
+    lines.push(style.bold(title), ...rows, '');
   }
   lines.push(style.bold('Options everywhere'), ...flagRows(GLOBAL_FLAGS, style, columns), '');
   const anyGroup = shown.some(([, node]) => isGroup(node));

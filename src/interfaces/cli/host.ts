@@ -7,6 +7,7 @@ import type { Relay } from '../../domain/relay.ts';
 import type { Runner } from '../../domain/tasks/runner.ts';
 import type { AcpOptions, ExecOptions, TmuxOptions } from '../../sdk/agent-bridge-runners.ts';
 import type { ContextRelay } from '../../sdk/context-relay.ts';
+import type { RemoteAgent } from './remote-agent.ts';
 import type { Workshop } from './workshop.ts';
 
 /** What the program offers to its commands; the app puts it together, and loads each part when it is called. */
@@ -57,6 +58,8 @@ export interface Host {
   openRunner(spec: RunnerSpec): Promise<Runner>;
   /** Sets up coding agents. */
   installer(): Promise<Installer>;
+  /** An agent elsewhere, by the address of its host, of itself or of its card. */
+  openAgent(url: string, o: { readonly token?: string }): Promise<RemoteAgent>;
   /** Serves MCP over a pipe; resolves when the client has closed its end. */
   serveMcp(o: McpOptions): Promise<void>;
   /** Looks at everything that could be wrong, one thing after another. */

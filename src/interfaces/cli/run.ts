@@ -94,7 +94,7 @@ function groupCalled(path: string[], group: Group, tail: string[], io: Io, versi
     io.print(version);
     return EXIT.ok;
   }
-  const help = groupHelp(path, group, io, path.length === 1 ? SECTIONS : []);
+  const help = groupHelp(path, group, io, path.length === 1 ? SECTIONS : undefined);
   const unknown = tail.find(
     (word) => word.startsWith('-') && !['-h', '--help', '--json', '--no-color'].includes(word),
   );

@@ -20,9 +20,9 @@ export interface A2ATask {
 /** Gives tasks to an agent elsewhere. */
 export class A2ARunner {
   readonly #connection: A2AConnection;
-  readonly #relay: ContextRelay | null;
+  readonly #relay: Pick<ContextRelay, 'push'> | null;
 
-  constructor(connection: A2AConnection, relay: ContextRelay | null = null) {
+  constructor(connection: A2AConnection, relay: Pick<ContextRelay, 'push'> | null = null) {
     this.#connection = connection;
     this.#relay = relay;
   }

@@ -1,0 +1,65 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { relay as run, temporaryHome } from '../cli/program.ts';
+import { type RelayUnderTest, startRelay } from '../http/relay-under-test.ts';
+import { answerTasks } from './agents.ts';
+
+const home = temporaryHome();
+after(() => home[Symbol.dispose]());
+let relay: RelayUnderTest;
+before(async () => {
+  relay = await startRelay();
+});
+after(() => relay[Symbol.asyncDispose]());
+
+const a2a = (...args: string[]) => run(['a2a', ...args], { home: home.home });
+
+test('relay a2a card shows what an agent says of itself', async () => {
+  const shown = await a2a('card', relay.url);
+  assert.equal(shown.code, 0, shown.stderr);
+  assert.match(shown.stdout, /ContextRelay/);
+  assert.match(shown.stdout, /HTTP\+JSON 1\.0 at http/);
+  assert.equal(JSON.parse((await a2a('card', relay.url, '--json')).stdout).name, 'ContextRelay');
+});
+
+test('relay a2a send prints what came of the task, and writes a result of bytes into a file', async () => {
+  const bytes = new Uint8Array(40_000).fill(7);
+  await using _bridge = answerTasks(relay.url, (task) => (task.includes('bytes') ? bytes : `did: ${task}`));
+  const sent = await a2a('send', relay.url, 'write a test');
+  assert.equal(sent.stdout, 'did: write a test\n', sent.stderr);
+  const piped = await run(['a2a', 'send', `${relay.url}/a2a/relay`, '-'], {
+    home: home.home,
+    stdin: 'from a pipe',
+  });
+  assert.equal(piped.stdout, 'did: from a pipe\n', piped.stderr);
+  const file = join(home.home, 'out.bin');
+  const saved = await a2a('send', relay.url, 'give me bytes', '-o', file);
+  assert.equal(saved.code, 0, saved.stderr);
+  assert.deepEqual(new Uint8Array(readFileSync(file)), bytes);
+});
+
+test('relay a2a send says that a task failed, and why', async () => {
+  await using _bridge = answerTasks(relay.url, () => {
+    throw new Error('no such file');
+  });
+  const failed = await a2a('send', relay.url, 'break');
+  assert.equal(failed.code, 1);
+  assert.match(failed.stderr, /The task is failed\.[\s\S]*no such file/);
+});
+
+test('relay a2a tasks lists, shows and cancels', async () => {
+  const id = (await a2a('send', relay.url, 'later', '--no-wait')).stdout.trim();
+  assert.match(id, /^[0-9a-f-]{36}$/);
+  assert.match((await a2a('tasks', relay.url)).stdout, new RegExp(`${id}\\s+submitted`));
+  assert.equal((await a2a('tasks', relay.url, id, '--cancel')).stdout.trim(), 'canceled');
+  assert.equal(JSON.parse((await a2a('tasks', relay.url, id, '--json')).stdout).state, 'canceled');
+});
+
+test('where no agent is, it says so with exit code 5', async () => {
+  const none = await a2a('card', 'http://127.0.0.1:1');
+  assert.equal(none.code, 5);
+  assert.match(none.stderr, /No agent answers at/);
+  assert.equal((await a2a('card', 'nonsense')).code, 2);
+});
