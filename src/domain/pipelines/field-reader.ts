@@ -89,7 +89,8 @@ export function nearest(word: string, candidates: readonly string[]): string | u
 
 function near(a: string, b: string): boolean {
   if (a === b || a.replace(/[-_]/g, '') === b.replace(/[-_]/g, '')) return true;
-  if (Math.abs(a.length - b.length) > 1) return false;
+  // Of words this short every one is near every other.
+  if (Math.abs(a.length - b.length) > 1 || Math.max(a.length, b.length) < 3) return false;
   let start = 0;
   while (start < a.length && a[start] === b[start]) start++;
   let end = 0;

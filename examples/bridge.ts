@@ -1,0 +1,72 @@
+/**
+ * A long task for a coding agent somewhere else. A bridge runs next to the agent; the orchestrator hands it a task and
+ * waits for the outcome. Here the agent is a command that the bridge starts for each task: with `--fake` a script, else
+ * the command in `BRIDGE_AGENT` (such as `claude -p`). For an agent in a terminal it would be
+ * `relay bridge start --tmux vibe:0`, and everything below stays as it is.
+ *
+ *   node examples/bridge.ts --fake
+ *   BRIDGE_AGENT="claude -p" node examples/bridge.ts
+ */
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { AgentBridge } from '../src/sdk/index.ts';
+import { FAKE, openStory, RELAY } from './story.ts';
+
+const SCRIPT = `
+task=$(head -n 1)
+echo "reading the code…"
+echo "=== CC_OUTCOME_START ==="
+echo "COMPLETED: $task"
+echo "NOT_DONE: nothing"
+echo "NOTES: by a script"
+echo "=== CC_OUTCOME_END ==="`;
+
+const agent = FAKE ? SCRIPT : process.env.BRIDGE_AGENT;
+if (!agent) {
+  console.error('Set BRIDGE_AGENT to a command that takes a task on standard input, or use --fake.');
+  process.exit(2);
+}
+await using story = await openStory(() => '');
+
+// Next to the agent.
+const flags = [
+  '--exec',
+  agent,
+  '--task-channel',
+  'vibe-tasks',
+  '--done-channel',
+  'vibe-done',
+  '--name',
+  'vibe',
+];
+const bridge = spawn(process.execPath, [RELAY, 'bridge', 'start', ...flags], {
+  env: { ...process.env, CONTEXTRELAY_URL: story.relayUrl },
+  stdio: ['ignore', 'pipe', 'inherit'],
+});
+const ended = new Promise((resolve) => bridge.once('exit', resolve));
+bridge.stdout.pipe(process.stdout);
+
+// Anywhere else.
+try {
+  const relay = story.client();
+  const orchestrator = new AgentBridge(relay, { taskChannel: 'vibe-tasks', doneChannel: 'vibe-done' });
+  const tasks = [
+    'Replace Clerk with Firebase in the auth module.',
+    'Update all imports.',
+    'Run the type checker.',
+  ];
+  const results = await Promise.all(tasks.map((task) => orchestrator.pushAndWait(task)));
+  for (const [i, result] of results.entries()) {
+    console.log(`\n${tasks[i]}\n${result}`);
+    if (FAKE) assert.match(result, new RegExp(`COMPLETED: ${tasks[i]}`));
+  }
+  const { tasks: known } = await relay.tasks.list({ channel: 'vibe-tasks' });
+  assert.deepEqual(
+    known.map(({ state }) => state),
+    ['done', 'done', 'done'],
+  );
+  console.log('\nchecked: each task has its own result, and all of them are done');
+} finally {
+  bridge.kill('SIGTERM');
+  await ended;
+}

@@ -1,0 +1,51 @@
+/**
+ * Three researchers, one channel, one synthesiser. Each researcher pushes its section as soon as it is written; the
+ * synthesiser listens, and puts the report together when the third has come. Nobody polls, and no section is pasted into
+ * another agent's prompt.
+ *
+ *   node examples/researchers.ts          with the provider whose key is set
+ *   node examples/researchers.ts --fake   without any
+ */
+import assert from 'node:assert/strict';
+import { openStory } from './story.ts';
+
+const SECTIONS = {
+  intro: 'Write an introduction to quantum computing, one paragraph.',
+  analysis: 'Analyse the current state of quantum hardware, one paragraph.',
+  conclusion: 'Summarise the five-year outlook for quantum computing, one paragraph.',
+};
+type Section = keyof typeof SECTIONS;
+
+await using story = await openStory((_, words) => `[${words.split(' ').slice(0, 3).join(' ')}… findings]`);
+
+// The synthesiser subscribes before anything is pushed.
+const synthesiser = story.client();
+const collected = new Map<Section, string>();
+const report = Promise.withResolvers<string>();
+await using subscription = synthesiser.subscribe('report-channel', async ({ url }) => {
+  const { section } = (await synthesiser.peek(url!)) as { section: Section };
+  collected.set(section, await synthesiser.pull(url!));
+  console.log(`the synthesiser has: ${section}`);
+  if (collected.size === 3) {
+    const order: Section[] = ['intro', 'analysis', 'conclusion'];
+    report.resolve(order.map((name) => collected.get(name)).join('\n\n'));
+  }
+});
+await subscription.ready;
+
+// Three researchers at the same time, each with a client of its own.
+async function researcher(section: Section): Promise<string> {
+  const result = await story.ask('You are a researcher. Answer with the section alone.', SECTIONS[section]);
+  await story.client().push(result, { channel: 'report-channel', metadata: { section } });
+  return result;
+}
+const [intro, analysis, conclusion] = await Promise.all([
+  researcher('intro'),
+  researcher('analysis'),
+  researcher('conclusion'),
+]);
+
+const whole = await report.promise;
+console.log(`the report is assembled: ${whole.length} characters`);
+assert.equal(whole, [intro, analysis, conclusion].join('\n\n'));
+console.log('checked: every section is there, in order, as its researcher wrote it');

@@ -1,0 +1,58 @@
+import { spawn } from 'node:child_process';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { openModel } from '../src/runners/provider/provider.ts';
+import { ContextRelay } from '../src/sdk/index.ts';
+import { type Reply, startFakeModel } from './fake-model.ts';
+
+/** What the examples stand on: a relay, and someone to ask. */
+export interface Story extends AsyncDisposable {
+  /** `CONTEXTRELAY_URL`, or a relay of its own that goes with the story. */
+  readonly relayUrl: string;
+  /** Each agent has a client of its own: they share nothing but the relay. */
+  client(): ContextRelay;
+  /** Asks a model: the provider whose key is set, or with `--fake` one that needs none. */
+  ask(system: string, words: string): Promise<string>;
+}
+
+export const FAKE = process.argv.includes('--fake');
+export const RELAY = resolve(import.meta.dirname, '../bin/relay.ts');
+
+/** `fake` plays the models when the example is run with `--fake`. */
+export async function openStory(fake: (system: string, words: string) => Reply): Promise<Story> {
+  const stack = new AsyncDisposableStack();
+  const relayUrl = process.env.CONTEXTRELAY_URL ?? (await startRelay(stack));
+  const model = FAKE ? stack.use(await startFakeModel(({ system, user }) => fake(system, user))) : null;
+  const env = model ? model.env : process.env;
+  return {
+    relayUrl,
+    client: () => new ContextRelay({ baseUrl: relayUrl }),
+    async ask(system, words) {
+      const { text } = await openModel({}, env, []).answer({ system, user: words }, {});
+      return text;
+    },
+    [Symbol.asyncDispose]: () => stack.disposeAsync(),
+  };
+}
+
+/** The real program on a free port, with a store of its own. */
+async function startRelay(stack: AsyncDisposableStack): Promise<string> {
+  const home = await mkdtemp(join(tmpdir(), 'relay-example-'));
+  const server = spawn(process.execPath, [RELAY, 'up', '--port', '0', '--home', home], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const ended = new Promise((done) => server.once('exit', done));
+  stack.defer(async () => {
+    server.kill('SIGTERM');
+    await ended;
+    await rm(home, { recursive: true, force: true });
+  });
+  let said = '';
+  for await (const chunk of server.stdout) {
+    said += chunk;
+    const url = /listening on (http:\S+)/.exec(said)?.[1];
+    if (url) return url;
+  }
+  throw new Error(`The relay did not start: ${said}`);
+}

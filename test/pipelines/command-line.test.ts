@@ -1,0 +1,115 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { existsSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { startFakeModel } from '../../examples/fake-model.ts';
+import { atTerminal, cleanEnv, ENTRY, relay, temporaryHome } from '../cli/program.ts';
+import { assertWhole, chancyPipeline, json, killedAfter, prepareRun, type Shown } from './long-run.ts';
+
+test('killed without warning in the middle, a run goes on where it was and records everything once', async () => {
+  using at = temporaryHome();
+  const run = prepareRun(at.home, chancyPipeline(8, 3, '0.2'));
+  await killedAfter(run, [], 3);
+  let last: { code: number; value: Shown };
+  let goes = 0;
+  do last = await json<Shown>(['pipeline', 'run', run.file, '--resume'], run);
+  while (last.code !== 0 && ++goes < 5);
+  await assertWhole(run, last.value.run, 8);
+});
+
+const TWO = `name: two
+agents: { sh: { shell: true }, up: { shell: "tr a-z A-Z" }, m: { provider: anthropic, system: You are a poet. } }
+inputs: { word: tea }
+steps:
+  - { id: first, agent: sh, prompt: 'echo "{{ inputs.word }} of $(whoami >/dev/null; echo "$RELAY_STEP_ID")"' }
+  - { id: second, agent: up, prompt: "{{ steps.first.output }}!" }
+`;
+
+test('results go to stdout, lines about steps to stderr, and everything else to where it is asked for', async () => {
+  using at = temporaryHome();
+  writeFileSync(join(at.home, 'two.yaml'), TWO);
+  const o = { home: at.home };
+  const ran = await relay(['pipeline', 'run', 'two.yaml', '-i', 'word=milk'], o);
+  assert.equal(ran.code, 0, ran.stderr);
+  assert.equal(ran.stdout, 'MILK OF FIRST!');
+  assert.match(
+    ran.stderr,
+    /^first running\nfirst done [\d.]+ s · [0-9a-f]{26}\nsecond running\nsecond done/m,
+  );
+  const { run } = JSON.parse((await relay(['pipeline', 'list', '--json'], o)).stdout).runs[0];
+  const shown = await relay(['pipeline', 'show', run.slice(0, 8)], o);
+  assert.match(shown.stdout, /input word +"milk"/);
+  assert.match(shown.stdout, /second +done/);
+  assert.equal((await relay(['pipeline', 'run', 'two.yaml', '--resume'], o)).code, 3);
+});
+
+test('at a terminal there is a line for what runs now, gone when it is done', async () => {
+  using at = temporaryHome();
+  writeFileSync(
+    join(at.home, 'slow.yaml'),
+    'agents: {sh: {shell: sleep 0.5}}\nsteps: [{id: nap, agent: sh}]',
+  );
+  const { stdout } = await atTerminal('$relay pipeline run slow.yaml', { home: at.home });
+  assert.match(stdout, /⠋ nap 0\.\d s/);
+  assert.match(stdout, /0 of 1 done/);
+  assert.match(stdout, /nap done 0\.\d s/);
+});
+
+test('Ctrl-C stops in good order, ends its steps, and says how to go on', async () => {
+  using at = temporaryHome();
+  const started = join(at.home, 'started');
+  const yaml = `agents: {sh: {shell: true}}
+steps:
+  - {id: nap, agent: sh, prompt: 'trap "touch ended; exit 1" TERM; touch started; while :; do sleep 0.05; done'}`;
+  writeFileSync(join(at.home, 'nap.yaml'), yaml);
+  const child = spawn(process.execPath, [ENTRY, 'pipeline', 'run', 'nap.yaml'], {
+    env: cleanEnv({ home: at.home }),
+    cwd: at.home,
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
+  let stderr = '';
+  child.stderr.on('data', (chunk) => {
+    stderr += chunk;
+  });
+  const ended = new Promise((resolve) => child.once('close', resolve));
+  while (!existsSync(started)) await new Promise((resolve) => setTimeout(resolve, 20));
+  child.kill('SIGINT');
+  const code = await ended;
+  assert.equal(code, 130, stderr);
+  assert.match(stderr, /go on with: relay pipeline run --run [0-9a-f-]{36}/);
+  assert.ok(existsSync(join(at.home, 'ended')));
+});
+
+test('a model in a pipeline gets its system text and previews, and its bill is in the ledger', async () => {
+  using at = temporaryHome();
+  await using model = await startFakeModel(() => 'Roses are red.');
+  const yaml = `${TWO}  - { id: poem, agent: m, context: [second], prompt: Write it. }\n`;
+  writeFileSync(join(at.home, 'poem.yaml'), yaml);
+  const { stdout, code, stderr } = await relay(['pipeline', 'run', 'poem.yaml', '--json'], {
+    home: at.home,
+    env: model.env,
+  });
+  assert.equal(code, 0, stderr);
+  const [asked] = model.asked;
+  assert.match(asked!.system, /^You are a poet\./);
+  assert.match(asked!.user, /artifact [0-9a-f]{26} "second"[\s\S]*TEA OF FIRST!/);
+  assert.doesNotMatch(asked!.user, /"first" \(tool_output\)/);
+  const stats = await relay(['stats', JSON.parse(stdout).run, '--json'], { home: at.home });
+  assert.ok(JSON.parse(stats.stdout).billed.input_tokens > 0);
+});
+
+test('a wrong file is told with its lines before anything runs', async () => {
+  using at = temporaryHome();
+  writeFileSync(
+    join(at.home, 'bad.yaml'),
+    'agents: {sh: {shell: x}}\nsteps:\n  - {id: a, agent: shh, needs: [b]}\n',
+  );
+  const checked = await relay(['pipeline', 'validate', 'bad.yaml'], { home: at.home });
+  assert.equal(checked.code, 2);
+  assert.match(checked.stdout, /^bad\.yaml:3: there is no agent "shh"; did you mean "sh"\?$/m);
+  assert.match(checked.stdout, /^bad\.yaml:3: the step "a" needs "b", which does not exist$/m);
+  const ran = await relay(['pipeline', 'run', 'bad.yaml'], { home: at.home });
+  assert.equal(ran.code, 2);
+  assert.match(ran.stderr, /bad\.yaml:3: there is no agent "shh"/);
+});

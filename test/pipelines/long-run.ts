@@ -1,0 +1,139 @@
+import assert from 'node:assert/strict';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { cleanEnv, ENTRY, relay } from '../cli/program.ts';
+
+/** A generator of chance that gives the same every time. */
+export function dice(seed: number): () => number {
+  let state = seed >>> 0;
+  return () => {
+    state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
+    return state / 2 ** 32;
+  };
+}
+
+/**
+ * A graph of shell steps. Each notes that it began, under its key, fails for the first time where chance says so, and says
+ * something that no second run of it would say again.
+ */
+export function chancyPipeline(count: number, seed: number, sleep: string): string {
+  const roll = dice(seed);
+  const lines = ['name: chancy', 'agents: { sh: { shell: true } }', 'max_parallel: 6', 'steps:'];
+  for (let i = 0; i < count; i++) {
+    const needs = [...Array(i).keys()].filter(() => roll() < 2 / Math.max(i, 4)).map((n) => `s${n}`);
+    const fails = roll() < 0.3;
+    lines.push(`  - id: s${i}`, '    agent: sh', `    needs: [${needs.join(', ')}]`);
+    if (fails && roll() < 0.5) lines.push('    retry: { max: 1, backoff: 10ms }');
+    lines.push('    prompt: |');
+    lines.push(`      echo "$RELAY_STEP_KEY" >> "$NOTES/s${i}.began"`);
+    lines.push(`      sleep ${sleep}`);
+    if (fails) lines.push(`      [ -e "$NOTES/s${i}.failed" ] || { touch "$NOTES/s${i}.failed"; exit 1; }`);
+    lines.push(`      echo "s${i} $$ $(date +%N)"`);
+  }
+  return lines.join('\n');
+}
+
+export interface LongRun {
+  readonly home: string;
+  readonly notes: string;
+  readonly file: string;
+}
+
+export function prepareRun(home: string, yaml: string): LongRun {
+  const notes = join(home, 'notes');
+  mkdirSync(notes);
+  const file = join(home, 'chancy.yaml');
+  writeFileSync(file, yaml);
+  return { home, notes, file };
+}
+
+/** Starts or resumes it, and kills it without warning once so many steps have begun in this go. */
+export async function killedAfter(
+  { home, notes, file }: LongRun,
+  args: string[],
+  begun: number,
+): Promise<void> {
+  const child: ChildProcess = spawn(process.execPath, [ENTRY, 'pipeline', 'run', file, ...args], {
+    env: cleanEnv({ home, env: { NOTES: notes } }),
+    cwd: home,
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
+  let running = 0;
+  child.stderr!.on('data', (chunk: Buffer) => {
+    running += String(chunk).match(/ running$/gm)?.length ?? 0;
+    if (running >= begun) child.kill('SIGKILL');
+  });
+  await new Promise((resolve) => child.once('close', resolve));
+}
+
+export interface Shown {
+  readonly run: string;
+  readonly status: string;
+  readonly steps: readonly { readonly step: string; readonly status: string; readonly ref?: string }[];
+}
+
+export async function json<T>(
+  args: readonly string[],
+  { home, notes }: LongRun,
+): Promise<{ code: number; value: T }> {
+  const { code, stdout, stderr } = await relay([...args, '--json'], { home, env: { NOTES: notes } });
+  assert.notEqual(stdout, '', stderr);
+  return { code, value: JSON.parse(stdout) as T };
+}
+
+/** Keys under which each step began, in the order it did. */
+export function beginnings(notes: string, step: string): string[] {
+  const file = join(notes, `${step}.began`);
+  return existsSync(file) ? readFileSync(file, 'utf8').trim().split('\n') : [];
+}
+
+interface Event {
+  readonly type: string;
+  readonly payload: {
+    readonly step?: string;
+    readonly ref?: string;
+    readonly source_refs?: string[];
+  };
+}
+
+/** One result each, recorded once and never begun again; the log, the report and the drawing tell the same. */
+export async function assertWhole(run: LongRun, id: string, count: number): Promise<void> {
+  const { value: shown } = await json<Shown>(['pipeline', 'show', id], run);
+  assert.equal(shown.status, 'done');
+  assert.equal(shown.steps.length, count);
+  assert.ok(shown.steps.every(({ status, ref }) => status === 'done' && ref !== undefined));
+  const { stdout } = await relay(['tail', id, '--all', '--json'], { home: run.home });
+  const recorded = new Map<string, string>();
+  for (const line of stdout.trim().split('\n')) {
+    const { type, payload } = JSON.parse(line) as Event;
+    const source = payload.source_refs?.find((ref) => ref.startsWith('step:'))?.slice('step:'.length);
+    if (type === 'artifact.created' && source) {
+      assert.ok(!recorded.has(source), `${source} was recorded twice`);
+      recorded.set(source, payload.ref!);
+    }
+    if (type === 'step.started')
+      assert.ok(!recorded.has(payload.step!), `${payload.step} began again after it was recorded`);
+  }
+  const refs = Object.fromEntries(shown.steps.map(({ step, ref }) => [step, ref]));
+  assert.deepEqual(Object.fromEntries(recorded), refs);
+  for (const { step } of shown.steps) assert.equal(new Set(beginnings(run.notes, step)).size, 1, step);
+  const { value: replay } = await json<{ matches: boolean }>(['replay', id], run);
+  assert.equal(replay.matches, true);
+  const { value: graph } = await json<{ steps: { id: string; status: string }[] }>(
+    ['pipeline', 'graph', '--run', id],
+    run,
+  );
+  const told = shown.steps.map(({ step, status }) => [step, status]);
+  assert.deepEqual(
+    graph.steps.map((step) => [step.id, step.status]),
+    told,
+  );
+  const state = await json<{ plan: { id: string; status: string }[] }>(['state', 'get', '--thread', id], run);
+  assert.deepEqual(
+    state.value.plan.map((item) => [item.id, item.status]),
+    told,
+  );
+  const { stdout: report } = await relay(['report', id, '--format', 'json'], { home: run.home });
+  for (const [step, ref] of recorded) assert.ok(report.includes(ref), `the report does not know ${step}`);
+}

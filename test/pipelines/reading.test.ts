@@ -1,0 +1,173 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { mermaid, rounds } from '../../src/domain/pipelines/graph.ts';
+import { readPipeline } from '../../src/domain/pipelines/read-pipeline.ts';
+
+const BASE = `name: review
+inputs:
+  branch: { description: which one }
+  depth: 2
+agents:
+  sh: { shell: true }
+  writer:
+    provider: anthropic
+    model: claude-x
+steps:
+  - id: diff
+    agent: sh
+    prompt: git diff {{ inputs.branch }} | head -n {{ inputs.depth }}
+  - id: review
+    agent: writer
+    context: [diff]
+    prompt: Review it.
+    retry: { max: 2, backoff: 500ms }
+    timeout: 2m
+    cache: 1h
+    output: { type: json, name: findings }
+`;
+
+test('a sound pipeline is read as it was meant', () => {
+  const { pipeline, problems } = readPipeline(BASE, 'file');
+  assert.deepEqual(problems, []);
+  assert.equal(pipeline?.name, 'review');
+  assert.deepEqual(pipeline.inputs, {
+    branch: { description: 'which one', value: undefined },
+    depth: { description: '', value: 2 },
+  });
+  const [diff, review] = pipeline.steps;
+  assert.deepEqual(diff?.needs, []);
+  assert.deepEqual(review?.needs, ['diff']);
+  assert.deepEqual(review.retry, { max: 2, backoffMs: 500 });
+  assert.equal(review.timeoutMs, 120_000);
+  assert.equal(review.cacheMs, 3_600_000);
+  assert.deepEqual(review.output, { type: 'json', name: 'findings' });
+});
+
+test('what a template, a condition or a list refers to is needed without being named', () => {
+  const { pipeline, problems } = readPipeline(
+    `agents: {sh: {shell: true}}
+steps:
+  - {id: a, agent: sh, prompt: echo}
+  - {id: b, agent: sh, prompt: echo}
+  - {id: c, agent: sh, prompt: echo}
+  - {id: d, agent: sh, for_each: steps.a.output, when: steps.b.status == 'done', prompt: "{{ steps.c.ref }} {{ item }}"}`,
+    'x',
+  );
+  assert.deepEqual(problems, []);
+  assert.deepEqual([...pipeline!.steps[3]!.needs].sort(), ['a', 'b', 'c']);
+});
+
+/** Of the errors and warnings, `line: what`. */
+const wrong = (text: string) => readPipeline(text, 'x').problems.map(({ line, what }) => `${line}: ${what}`);
+
+const MISTAKES: readonly [string, string, RegExp][] = [
+  [
+    'a slip in a key',
+    BASE.replace('retry:', 'retrys:'),
+    /^18: a step has no "retrys"; did you mean "retry"\?/,
+  ],
+  [
+    'an unknown agent',
+    BASE.replace('agent: writer', 'agent: writers'),
+    /^15: there is no agent "writers"; did you mean "writer"\?/,
+  ],
+  [
+    'an unknown step',
+    BASE.replace('context: [diff]', 'context: [dif]'),
+    /^16: the step "review" needs "dif", which does not exist; did you mean "diff"\?/,
+  ],
+  [
+    'an unknown input',
+    BASE.replace('inputs.branch', 'inputs.branche'),
+    /^13: inputs.branche: there is no such input; did you mean "branch"\?/,
+  ],
+  ['an unused input', BASE.replace('{{ inputs.depth }}', '5'), /^4: the input "depth" is never used/],
+  [
+    'an idle agent',
+    BASE.replace('  writer:', '  other: { cli: claude }\n  writer:'),
+    /^7: the agent "other" has nothing to do/,
+  ],
+  ['a step twice', BASE.replace('id: review', 'id: diff'), /^14: there are two steps "diff"/],
+  ['a step without an id', BASE.replace('id: review', 'needs: []'), /^14: a step has no "id"/],
+  ['a time that is none', BASE.replace('timeout: 2m', 'timeout: soon'), /^19: "timeout" must be a time/],
+  [
+    'an agent that is nothing',
+    BASE.replace('provider: anthropic', 'name: x'),
+    /^7: the agent "writer" does not say what it is/,
+  ],
+  [
+    'an agent that is two things',
+    BASE.replace('{ shell: true }', '{ shell: true, cli: x }'),
+    /^6: the agent "sh" is cli and shell at once/,
+  ],
+  ['a model without words', BASE.replace('prompt: Review it.', ''), /^14: the step "review" has no "prompt"/],
+  [
+    'a field that no step has',
+    BASE.replace('Review it.', '"{{ steps.diff.outptu }}"'),
+    /^17: steps.diff.outptu: a step has output/,
+  ],
+  [
+    'an item without a list',
+    BASE.replace('Review it.', '"{{ item }}"'),
+    /^17: item: only a step with "for_each" has it/,
+  ],
+  [
+    'a condition that is none',
+    BASE.replace('timeout: 2m', 'when: "a == "'),
+    /^19: "when" is not understood: it ends too early/,
+  ],
+  ['an unknown type', BASE.replace('type: json', 'type: jsn'), /^21: "jsn" is not a type of output/],
+  ['YAML that is none', BASE.replace('agents:', 'agents: ['), /^\d+: /],
+  ['an alias, which could unfold without end', 'agents: &a {sh: {shell: true}}\nsteps: *a', /^2: An alias/],
+  ['no steps', 'agents: {sh: {shell: true}}', /a pipeline needs "steps"/],
+  ['a list instead of a map', '- a\n- b', /a pipeline is a map/],
+];
+
+for (const [name, text, expected] of MISTAKES) {
+  test(`${name} is told with its line`, () => {
+    assert.ok(
+      wrong(text).some((line) => expected.test(line)),
+      wrong(text).join('\n') || 'nothing was wrong',
+    );
+  });
+}
+
+test('steps that wait for each other are told with the whole way round', () => {
+  const text = `agents: {sh: {shell: "true"}}
+steps:
+  - {id: a, agent: sh, needs: [c]}
+  - {id: b, agent: sh, needs: [a]}
+  - {id: c, agent: sh, prompt: "{{ steps.b.output }}"}
+  - {id: d, agent: sh, needs: [d]}`;
+  assert.ok(
+    wrong(text).includes('3: these steps wait for each other: a → c → b → a'),
+    wrong(text).join('\n'),
+  );
+});
+
+test('a long chain is checked without running out of stack', () => {
+  const steps = Array.from(
+    { length: 1000 },
+    (_, i) => `  - {id: s${i}, agent: sh, needs: [${i < 999 ? `s${i + 1}` : ''}]}`,
+  );
+  assert.deepEqual(wrong(`agents: {sh: {shell: "true"}}\nsteps:\n${steps.join('\n')}`), []);
+});
+
+test('the drawing has every step, every need and what became of them', () => {
+  const { pipeline } = readPipeline(BASE, 'x');
+  const drawn = mermaid(pipeline!, (step) => (step === 'diff' ? 'done' : undefined));
+  assert.equal(
+    drawn,
+    [
+      'flowchart TD',
+      '  s0["diff<br/><i>sh</i>"]:::done',
+      '  s1["review<br/><i>writer</i>"]',
+      '  s0 --> s1',
+      '  classDef done fill:#d8f3dc,stroke:#2d6a4f',
+    ].join('\n'),
+  );
+  assert.deepEqual(
+    rounds(pipeline!.steps).map((steps) => steps.map(({ id }) => id)),
+    [['diff'], ['review']],
+  );
+});
