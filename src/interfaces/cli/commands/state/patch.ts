@@ -14,7 +14,8 @@ order; with it, one that was made for an older version is refused and told the c
   facts           {"id", "key", "value"}
   constraints     {"id", "description", "severity"?}
   open_questions  {"id", "question", "status"?}
-  decisions       {"id", "description", "reason_codes"?, "evidence_refs"?, "confidence"?}
+  decisions       {"id", "description", "reason_codes"?, "evidence_refs"?,
+                   "confidence"?}
   plan            {"id", "step", "status"?}
   last_actions    {"description", "result_ref"?}
 

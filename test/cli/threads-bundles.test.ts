@@ -1,0 +1,157 @@
+import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import { runHere } from './in-process.ts';
+import { shell, temporaryHome } from './program.ts';
+
+const place = temporaryHome();
+const { home } = place;
+after(() => place[Symbol.dispose]());
+const at = { home };
+
+async function said(args: readonly string[], o: { home: string; stdin?: Uint8Array } = at): Promise<string> {
+  const { code, stdout, stderr } = await runHere(args, { ...o, cwd: home });
+  assert.equal(code, 0, `relay ${args.join(' ')}: ${stderr}`);
+  return stdout.trimEnd();
+}
+
+test('init makes configuration and storage, and leaves what is there', async () => {
+  const fresh = join(home, 'fresh');
+  const first = JSON.parse(await said(['init', '--json', '--home', fresh]));
+  assert.deepEqual(first, { home: fresh, config: join(fresh, 'config.json'), config_written: true });
+  assert.ok(existsSync(join(fresh, 'relay.db')));
+  assert.deepEqual(JSON.parse(readFileSync(first.config, 'utf8')), { host: '127.0.0.1', port: 7474 });
+  writeFileSync(first.config, '{"port": 7999}');
+  assert.equal(JSON.parse(await said(['init', '--json', '--home', fresh])).config_written, false);
+  assert.equal(readFileSync(first.config, 'utf8'), '{"port": 7999}');
+  if (process.platform !== 'win32') assert.equal(statSync(fresh).mode & 0o777, 0o700);
+});
+
+test('a thread is exported and imported elsewhere, with the same state, artifacts and hash', async () => {
+  const id = await said(['thread', 'new', '--name', 'carried']);
+  const content = Buffer.from(Array.from({ length: 200_000 }, (_, i) => (i * 31) % 256));
+  const ref = await said(['artifact', 'put', '-', '--name', 'data.bin'], { home, stdin: content });
+  const fact = '[{"op":"add","path":"/facts/-","value":{"id":"f","key":"k","value":"v"}}]';
+  await said(['state', 'patch', '--json', fact]);
+  await said(['export', '--thread', id.slice(0, 12), '--out', 'bundle.zip']);
+  const there = { home: join(home, 'elsewhere') };
+  assert.equal(await said(['import', 'bundle.zip'], there), id);
+  const [here, copy] = [await said(['replay', id, '--json']), await said(['replay', '--json'], there)];
+  assert.equal(copy, here);
+  const got = await runHere(['artifact', 'get', ref], { ...there, cwd: home });
+  assert.deepEqual(got.bytes, content);
+  assert.equal(
+    await said(['tail', '--all', '--json', '-t', id], there).then((t) => t.split('\n').length > 3),
+    true,
+  );
+
+  const again = await runHere(['import', 'bundle.zip'], { ...there, cwd: home });
+  assert.equal(again.code, 1);
+  assert.match(again.stderr, /is here already/);
+  const piped = await shell(`$relay export ${id} | $relay import - --home piped`, { home });
+  assert.deepEqual([piped.code, piped.stdout.trim()], [0, id]);
+});
+
+test('what is no bundle is refused, and nothing comes of it', async () => {
+  const empty = { home: join(home, 'refusing') };
+  writeFileSync(join(home, 'not.zip'), 'not a zip at all');
+  const refused = await runHere(['import', 'not.zip'], { ...empty, cwd: home });
+  assert.equal(refused.code, 4);
+  assert.match(refused.stderr, /Nothing was imported/);
+  assert.equal(await said(['runs'], empty), '');
+  assert.equal((await runHere(['import'], { ...empty, cwd: home })).code, 2);
+  assert.equal((await runHere(['import', 'missing.zip'], { ...empty, cwd: home })).code, 1);
+});
+
+const OLD = '550e8400-e29b-41d4-a716-446655440000';
+const NOTES = '01914a2b3c4d5e6f7890abcdef';
+
+/** What a Go relay leaves: a database that is not ours, and files that people can read. */
+function goRelay(): string {
+  const dir = join(home, 'go-relay');
+  const thread = join(dir, 'threads', OLD);
+  mkdirSync(join(thread, 'artifacts'), { recursive: true });
+  mkdirSync(join(dir, 'threads', 'empty'));
+  writeFileSync(join(dir, 'config.json'), '{"provider": "anthropic"}');
+  writeFileSync(join(dir, 'relay.db'), 'the database of another program');
+  writeFileSync(join(thread, 'artifacts', `${NOTES}.md`), '# Notes\n');
+  writeFileSync(join(thread, 'artifacts', 'abc123.json'), '{"a":1}\n');
+  const state = {
+    $schema: 'com.relay.state.v1',
+    version: 7,
+    thread_id: OLD,
+    updated_at: '2026-01-02T03:04:05Z',
+    facts: [{ id: 'f1', key: 'db', value: 'SQLite', at: '2026-01-01T00:00:00Z', by: 'ada' }],
+    constraints: null,
+    decisions: [{ id: 'd1', description: 'use it', reason_codes: null, evidence_refs: [NOTES, 'abc123'] }],
+    plan: [{ id: 'p1' }],
+    artifacts: [{ ref: NOTES, type: 'markdown', name: 'notes.md' }],
+    metrics: { cache_hits: 3 },
+  };
+  writeFileSync(join(thread, 'state.json'), JSON.stringify(state, null, 2));
+  const created = { id: 'e1', type: 'thread.created', timestamp: '2026-01-01T00:00:00Z' };
+  const events = [
+    JSON.stringify({ ...created, payload: { name: 'old run' } }),
+    '2026-01-01T00:01:00Z patched',
+  ];
+  writeFileSync(join(thread, 'events.log'), `${events.join('\n')}\n`);
+  return dir;
+}
+
+function fingerprint(dir: string): string {
+  const hash = createHash('sha256');
+  for (const entry of readdirSync(dir, { recursive: true, withFileTypes: true }).sort((a, b) =>
+    join(a.parentPath, a.name) < join(b.parentPath, b.name) ? -1 : 1,
+  )) {
+    const path = join(entry.parentPath, entry.name);
+    hash.update(`${path} ${statSync(path).mtimeMs}\n`);
+    if (entry.isFile()) hash.update(readFileSync(path));
+  }
+  return hash.digest('hex');
+}
+
+test("a Go relay's threads are taken over with their ids, and its folder is left as it was", async () => {
+  const dir = goRelay();
+  const before = fingerprint(dir);
+  const there = { home: join(home, 'moved') };
+  const taken = JSON.parse(await said(['import', '--legacy', dir, '--json'], there));
+  assert.equal(taken.imported, 1);
+  assert.deepEqual([taken.threads.length, taken.threads[0].thread_id], [1, OLD]);
+  assert.deepEqual(taken.threads[0].notes, [
+    '/plan/0 of its state does not fit',
+    'the old state.json is kept as the artifact legacy-state.json',
+  ]);
+
+  const state = JSON.parse(await said(['state', 'get', '--thread', OLD], there));
+  assert.deepEqual(state.facts, [
+    { id: 'f1', key: 'db', value: 'SQLite', at: '2026-01-01T00:00:00Z', by: 'ada' },
+  ]);
+  const [kept, changed] = state.decisions[0].evidence_refs;
+  assert.equal(kept, NOTES);
+  assert.match(changed, /^[0-9a-f]{26}$/);
+  assert.equal(await said(['artifact', 'get', changed, '-t', OLD], there), '{"a":1}');
+  assert.equal(await said(['artifact', 'get', 'notes.md', '-t', OLD], there), '# Notes');
+  const original = await said(['artifact', 'get', 'legacy-state.json', '-t', OLD], there);
+  assert.equal(JSON.parse(original).version, 7);
+  const shown = await said(['show', 'old run'], there);
+  assert.match(shown, /created +2026-01-01T00:00:00\.000Z/);
+  const events = await said(['tail', OLD, '--all'], there);
+  assert.match(events, /legacy\.event {2}\{"line":"2026-01-01T00:01:00Z patched"\}/);
+  assert.match(await said(['replay', OLD], there), /the same bytes/);
+
+  const again = JSON.parse(await said(['import', '--legacy', dir, '--json'], there));
+  assert.deepEqual([again.imported, again.threads[0].outcome], [0, 'here already']);
+  assert.equal(fingerprint(dir), before);
+});
+
+test("a Go relay's folder that is the home too is told apart, though its configuration is none of ours", async () => {
+  const dir = join(home, 'go-relay');
+  const refused = await runHere(['import', '--legacy', dir, '--home', dir], at);
+  assert.equal(refused.code, 2);
+  assert.match(refused.stderr, /both where the old threads are and where they would go/);
+  assert.match(refused.stderr, /relay import --legacy \S+ --home \S+/);
+  const nowhere = await runHere(['import', '--legacy', 'no-such-folder'], at);
+  assert.equal(nowhere.code, 3);
+});
