@@ -26,6 +26,9 @@ const HOT_FILES: { readonly [file: string]: { commands: readonly string[]; parts
 /** Loaded late, but then from one file: bundled by itself, it leaves out the parts of libraries that nobody uses. */
 const WHOLE = ['src/app/mcp-stdio.ts'];
 
+/** What the SDK loads in Node and nowhere else: `contextrelay/runners`. */
+const RUNNERS = 'src/app/node-runners.ts';
+
 /** Command → the file it starts from. */
 export const HOT_COMMANDS: { readonly [command: string]: string } = Object.fromEntries(
   Object.entries(HOT_FILES).flatMap(([file, { commands }]) => commands.map((command) => [command, file])),
@@ -68,7 +71,7 @@ export async function bundleCli(outdir: string): Promise<Metafile> {
   }
   const all = await build({
     ...options,
-    entryPoints: { main: 'bin/relay.ts', ...workers(), ...late },
+    entryPoints: { main: 'bin/relay.ts', 'node-runners': RUNNERS, ...workers(), ...late },
     splitting: true,
     plugins: [builtins, withoutValidator, leaveWhole],
   });

@@ -44,12 +44,19 @@ export function provideRunners(runners: NodeRunners): void {
   provided = runners;
 }
 
-export function runnerOf<K extends keyof NodeRunners>(kind: K, o: RunnerOptions<K>): Promise<Runner> {
-  if (provided) return (provided[kind] as (o: RunnerOptions<K>) => Promise<Runner>)(o);
-  return Promise.reject(
-    new RelayError('failed', {
-      what: `A bridge to ${kind} needs Node.`,
-      hint: 'Run it in Node, or pass a `runner` of your own to AgentBridge.',
-    }),
-  );
+/** Where the published package keeps them. Not in sight of bundlers: what is made for a browser must not hold them. */
+const OWN_RUNNERS: string = 'contextrelay/runners';
+
+export async function runnerOf<K extends keyof NodeRunners>(kind: K, o: RunnerOptions<K>): Promise<Runner> {
+  provided ??= await ownRunners(kind);
+  return (provided[kind] as (o: RunnerOptions<K>) => Promise<Runner>)(o);
+}
+
+async function ownRunners(kind: string): Promise<NodeRunners> {
+  try {
+    return ((await import(OWN_RUNNERS)) as { nodeRunners: NodeRunners }).nodeRunners;
+  } catch (error) {
+    const hint = 'Run it in Node, or pass a `runner` of your own to AgentBridge.';
+    throw new RelayError('failed', { what: `A bridge to ${kind} needs Node.`, hint }, error);
+  }
 }
