@@ -19,6 +19,8 @@ test('relay "words" makes a thread, streams the answer to stdout and tells the p
   assert.equal(first.stdout, 'I saw the fox.\n');
   assert.match(first.stderr, /[\d,]+ tokens instead of [\d,]+ pasted \(o200k_base\); billed \d+ in, \d+ out/);
   assert.match(first.stderr, /thread [0-9a-f-]{36}/);
+  const shown = await relay(['show'], { home: at.home });
+  assert.ok(first.stderr.includes(shown.stdout.match(/^thread_id +(\S+)/)![1]!));
   const next = await relay(['run', 'and?', '--continue', '--json'], { home: at.home, env: model.env });
   const outcome = JSON.parse(next.stdout);
   assert.ok(first.stderr.includes(outcome.thread_id));

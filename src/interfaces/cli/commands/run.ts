@@ -1,6 +1,7 @@
 import { defineCommand } from '../command.ts';
 import { parseCount, printable } from '../human.ts';
 import { PROMPT_FLAGS, prepare, promptWords, showBundle, tellOutcome } from '../prompt-call.ts';
+import { useThread } from '../threads/thread-choice.ts';
 import { runWrapped } from '../wrapped-run.ts';
 
 export default defineCommand({
@@ -53,7 +54,11 @@ anything that speaks like OpenAI.`,
       if (fresh) await shop.threads.delete(bundle.thread_id);
       return 0;
     }
-    if (model === null) return await runWrapped(io, shop, { bundle, fresh }, { cli: flags.cli!, args: [] });
+    if (model === null) {
+      const code = await runWrapped(io, shop, { bundle, fresh }, { cli: flags.cli!, args: [] });
+      await useThread(host, bundle.thread_id);
+      return code;
+    }
     let said = '';
     try {
       const outcome = await shop.prompts.ask(bundle, model, {
@@ -68,6 +73,7 @@ anything that speaks like OpenAI.`,
         if (!said.endsWith('\n')) io.stdout.write('\n');
         tellOutcome(io, outcome, bundle);
       }
+      await useThread(host, bundle.thread_id);
       return 0;
     } catch (error) {
       if (said !== '' && !io.json) io.stdout.write('\n');

@@ -1,6 +1,7 @@
 import { RelayError } from '../../../../base/errors.ts';
 import { defineCommand } from '../../command.ts';
 import { PROMPT_FLAGS, prepare, promptWords, showBundle } from '../../prompt-call.ts';
+import { useThread } from '../../threads/thread-choice.ts';
 import { runWrapped } from '../../wrapped-run.ts';
 
 const WAYS = ['stdin', 'argument', 'file'] as const;
@@ -48,7 +49,9 @@ that is said there is kept.`,
       if (fresh) await shop.threads.delete(bundle.thread_id);
       return 0;
     }
-    return await runWrapped(io, shop, { bundle, fresh }, { cli, args: rest, promptBy });
+    const code = await runWrapped(io, shop, { bundle, fresh }, { cli, args: rest, promptBy });
+    await useThread(host, bundle.thread_id);
+    return code;
 
     async function converse(): Promise<number> {
       if (!io.stdin.isTTY || !shop.programs.converses(cli!))
