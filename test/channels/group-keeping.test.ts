@@ -164,3 +164,29 @@ test('a new group begins with what is still kept, and buries nothing', async () 
     ['c'],
   );
 });
+
+test('a crash between writing a dead letter and settling the work leaves one letter, not two', async () => {
+  await using t = openTestHouse({ attempts: 1 });
+  await t.relay.channels.publish('c', 'hard');
+  let claim: { seq: number; token: number };
+  {
+    await using a = readFrom(t.relay, 'c', { group: 'g' });
+    claim = claimOf((await a.take(1))[0]!);
+  }
+  const { append } = t.engine.logs;
+  let written = false;
+  t.engine.logs.append = async (stream, data, o) => {
+    if (written && stream.startsWith('grp.')) throw new Error('the power went');
+    written ||= stream === 'chn.local.c.dead';
+    return append.call(t.engine.logs, stream, data, o);
+  };
+  await assert.rejects(t.relay.channels.nack('c', 'g', claim), /the power went/);
+  t.engine.logs.append = append;
+  await using b = readFrom(t.relay, 'c', { group: 'g' });
+  const next = b.take(1);
+  await t.relay.channels.publish('c', 'next');
+  assert.equal((await next)[0]!.msg, 'next');
+  const { messages } = await t.relay.channels.inspect('c.dead');
+  assert.equal(messages, 1);
+  assert.equal((await t.relay.channels.inspect('c')).groups[0]!.backlog, 0);
+});
