@@ -156,7 +156,7 @@ export class Run {
       this.#parts.progress({ step: id, status: 'done', ref: known.artifact.ref, known: true });
       return { status: 'done', artifact: known.artifact };
     }
-    const outcome = await this.#slots.hold(() => work.run());
+    const outcome = await work.run((agent) => this.#slots.hold(agent));
     if (outcome.status === 'done') this.#scribe.action(`${id} done by ${step.agent}`, outcome.artifact.ref);
     else if (outcome.status === 'failed') this.#scribe.action(`${id} failed: ${outcome.why.slice(0, 120)}`);
     return outcome;

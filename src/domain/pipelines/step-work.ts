@@ -16,6 +16,7 @@ import type { Agent, Step } from './definition.ts';
 import { readRun, sourceOf } from './journal.ts';
 import type { Progress, StepCall, StepResult, StepRunners } from './runner.ts';
 import type { Scope } from './scope.ts';
+import type { Slots } from './slots.ts';
 
 export interface WorkParts {
   readonly run: string;
@@ -55,7 +56,8 @@ export class StepWork {
     this.#instance = instance;
   }
 
-  async run(): Promise<Outcome> {
+  /** `hold` waits for a place among those at work; writing down what came of it needs none. */
+  async run(hold: Slots['hold']): Promise<Outcome> {
     const { env, signal } = this.#parts;
     const { step, scope } = this.#instance;
     this.#began = env.now();
@@ -74,7 +76,7 @@ export class StepWork {
     const cacheKey = step.cacheMs === null ? null : await this.#cacheKey(call);
     const known = cacheKey && (await this.#fromCache(cacheKey));
     if (known) return this.#done(known, call, 0, { cached: true });
-    const worked = await this.#attempts(call);
+    const worked = await hold(() => this.#attempts(call));
     if ('status' in worked) return worked;
     const outcome = await this.#done(worked.result, call, worked.attempts, {});
     if (cacheKey && outcome.status === 'done') {
@@ -109,7 +111,9 @@ export class StepWork {
   ): Promise<{ result: StepResult; attempts: number } | Outcome> {
     const { signal, progress, pause } = this.#parts;
     const { id, step } = this.#instance;
+    this.#began = this.#parts.env.now();
     for (let attempt = 1; ; attempt++) {
+      if (signal.aborted) return this.#told({ status: 'interrupted', why: 'the run was stopped' });
       progress({ step: id, status: 'running', attempt });
       // It need not be on the disk before the work begins: what may have begun may be done again.
       const noted = this.#note('started', { key: call.key, attempt });
@@ -126,7 +130,6 @@ export class StepWork {
         progress({ step: id, status: 'retrying', attempt, why, duration_ms: wait });
         await this.#note('retried', { attempt, why, wait_ms: wait });
         await pause(wait, signal).catch(() => {});
-        if (signal.aborted) return this.#told({ status: 'interrupted', why: 'the run was stopped' });
       }
     }
   }
