@@ -23,14 +23,17 @@ export async function openStore(config: Config): Promise<LocalStore> {
   };
 }
 
-/** The domain on the store of a home, with everything it needs; closes all of it when disposed. */
+/**
+ * The domain on the store of a home, with everything it needs; closes all of it when disposed. A workshop is a command
+ * that has better things to do while tokens are counted, so it counts beside.
+ */
 export async function openHouse(
   config: Config,
-  role: 'server' | 'cli',
+  role: 'server' | 'cli' | 'workshop',
   auth: 'open' | 'keys' = config.server.auth ?? 'open',
 ): Promise<OpenHouse> {
-  const engine = await openEngine(config, role);
-  const thread = role === 'server' ? new ThreadTokenCounter() : null;
+  const engine = await openEngine(config, role === 'server' ? 'server' : 'cli');
+  const thread = role === 'cli' ? null : new ThreadTokenCounter();
   const tokens: TokenCounter = thread ?? ownTokenCounter;
   const capabilities = async () => (await import('./load-capabilities.ts')).loadCapabilities(config);
   const { channels } = config;

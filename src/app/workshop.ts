@@ -13,7 +13,6 @@ import { answerCache } from './answer-cache.ts';
 import type { Config, Environment } from './config.ts';
 import { openHouse } from './open-house.ts';
 import { stepRunners } from './step-runners.ts';
-import { ownTokenCounter } from './token-counter.ts';
 import { programs } from './wrapped-program.ts';
 
 /**
@@ -21,11 +20,12 @@ import { programs } from './wrapped-program.ts';
  * the answers kept for identical questions are kept here too.
  */
 export async function openWorkshop(config: Config, env: Environment, cwd: string): Promise<Workshop> {
-  const { house, ...open } = await openHouse(config, 'cli');
+  const { house, ...open } = await openHouse(config, 'workshop');
   const relays = relaysOf(config, house);
   const threads: ThreadsAs = (who) => relays(who).threads;
-  const cache = answerCache(house.ground.engine, LOCAL_CALLER.tenant, systemEnv);
-  const prompts = new Prompts({ threads, tokens: ownTokenCounter, env: systemEnv, cache });
+  const { engine, tokens } = house.ground;
+  const cache = answerCache(engine, LOCAL_CALLER.tenant, systemEnv);
+  const prompts = new Prompts({ threads, tokens, env: systemEnv, cache });
   const model: Workshop['model'] = (choice) => openModel(choice, env, installedClis(env));
   const runners = stepRunners({ prompts, model, env, cwd, relay: relays('pipeline') });
   return {

@@ -236,6 +236,8 @@ export const PROVIDER_EVENT_CHARS = 4 * MiB;
 
 /** A file that says more than this is not written by hand. */
 export const PIPELINE_FILE_BYTES = MiB;
+/** A file up to this size stands in the event that begins a run, so that the first step need not wait for an artifact. */
+export const PIPELINE_EVENT_BYTES = 32 * KiB;
 /** Instances of all steps: each is a process or a call, with events of its own. */
 export const PIPELINE_STEPS = 1_000;
 export const PIPELINE_PARALLEL = 4;

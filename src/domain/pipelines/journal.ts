@@ -7,8 +7,8 @@ import type { StepStatus } from './runner.ts';
 export interface RunRecord {
   readonly run: string;
   readonly pipeline: string;
-  /** The artifact with the file as it was when the run began or went on. */
-  readonly definition: string;
+  /** The file as it was when the run began or last went on: itself, or the artifact that holds it. */
+  readonly definition: { readonly text: string } | { readonly ref: string };
   /** SHA-256 of that file. */
   readonly hash: string;
   readonly inputs: { readonly [name: string]: Json };
@@ -85,7 +85,7 @@ class RunFold {
   #begin(said: Payload, at: string): void {
     this.#begun = {
       pipeline: String(said.pipeline),
-      definition: String(said.definition),
+      definition: typeof said.text === 'string' ? { text: said.text } : { ref: String(said.ref) },
       hash: String(said.hash),
       inputs: this.#begun?.inputs ?? (said.inputs as RunRecord['inputs']),
       started_at: this.#begun?.started_at ?? at,

@@ -1,6 +1,7 @@
 import { RelayError } from '../../base/errors.ts';
 import { sha256Hex } from '../../base/hash.ts';
 import type { Json } from '../../base/json.ts';
+import { PIPELINE_EVENT_BYTES } from '../../base/limits.ts';
 import { readText } from '../../base/read-text.ts';
 import type { Artifact } from '../threads/types.ts';
 import type { Pipeline } from './definition.ts';
@@ -31,7 +32,7 @@ export interface PipelineFile {
   readonly name: string;
 }
 
-export interface RunSummary extends Omit<RunRecord, 'steps'> {
+export interface RunSummary extends Omit<RunRecord, 'steps' | 'definition'> {
   readonly steps: readonly StepRecord[];
   /** Results of the steps that nobody needed: what the run was for. */
   readonly results: readonly { readonly step: string; readonly ref: string }[];
@@ -53,12 +54,11 @@ export class Pipelines {
     const inputs = takeInputs(pipeline, given);
     const threads = this.#parts.threads('pipeline');
     const { thread_id: run } = await threads.create({ name: `${THREAD_NAME}${pipeline.name}`.slice(0, 200) });
-    const { definition, hash } = await this.#keep(run, file);
+    const kept = await this.#keep(run, file);
     await threads.patch(run, { ops: [Scribe.plan(pipeline.steps)] });
     await threads.record(run, 'pipeline.started', {
       pipeline: pipeline.name,
-      definition,
-      hash,
+      ...kept,
       inputs,
       steps: pipeline.steps.map(({ id }) => id),
     });
@@ -73,8 +73,9 @@ export class Pipelines {
     const pipeline = soundPipeline(stored.text, stored.file, stored.name);
     checkOnly(pipeline, o.only);
     const threads = this.#parts.threads('pipeline');
-    const same = (await sha256Hex(stored.text)) === record.hash;
-    const kept = same ? { definition: record.definition, hash: record.hash } : await this.#keep(run, stored);
+    const { hash, definition } = record;
+    const same = (await sha256Hex(stored.text)) === hash;
+    const kept = same ? { hash, ...definition } : await this.#keep(run, stored);
     const known = await this.#known(record);
     if (!same) await threads.patch(run, { ops: [Scribe.plan(pipeline.steps)] });
     await threads.record(run, 'pipeline.resumed', { pipeline: pipeline.name, ...kept, known: known.size });
@@ -136,19 +137,28 @@ export class Pipelines {
     });
   }
 
-  async #keep(run: string, { text, name }: PipelineFile): Promise<{ definition: string; hash: string }> {
-    const { ref, hash } = await this.#parts.threads('pipeline').putArtifact(run, {
-      body: new TextEncoder().encode(text),
+  /** What the event that begins a run says of its file. */
+  async #keep(
+    run: string,
+    { text, name }: PipelineFile,
+  ): Promise<{ hash: string; text?: string; ref?: string }> {
+    const hash = await sha256Hex(text);
+    const body = new TextEncoder().encode(text);
+    if (body.byteLength <= PIPELINE_EVENT_BYTES) return { hash, text };
+    const { ref } = await this.#parts.threads('pipeline').putArtifact(run, {
+      body,
       name: `${name}.yaml`,
       type: 'text',
       mime: 'application/yaml',
     });
-    return { definition: ref, hash };
+    return { hash, ref };
   }
 
   async #stored({ run, definition, pipeline }: RunRecord): Promise<PipelineFile> {
-    const { body } = await this.#parts.threads('pipeline').content(run, definition);
-    return { text: await readText(body), file: `run ${run}`, name: pipeline };
+    const place = { file: `run ${run}`, name: pipeline };
+    if ('text' in definition) return { ...place, text: definition.text };
+    const { body } = await this.#parts.threads('pipeline').content(run, definition.ref);
+    return { ...place, text: await readText(body) };
   }
 
   async #known({ run, steps }: RunRecord): Promise<Known> {
@@ -178,7 +188,8 @@ function summary(record: RunRecord, pipeline: Pipeline | null): RunSummary {
   const results = steps.flatMap(({ step, ref }) =>
     ref !== undefined && last.has(stepOf(step)) ? [{ step, ref }] : [],
   );
-  return { ...record, steps, results };
+  const { definition: _, ...rest } = record;
+  return { ...rest, steps, results };
 }
 
 /** The step of an instance. */
