@@ -29,6 +29,8 @@ export class TmuxRunner implements Runner {
   readonly #profiles: { readonly [name: string]: AgentProfile };
   readonly #profile: string | undefined;
   #agent: KnownAgent = knownAgent('other', {});
+  /** The program that it was known as. */
+  #command = '';
 
   constructor(o: TmuxOptions) {
     this.target = o.window === undefined ? o.session : `${o.session}:${o.window}`;
@@ -74,10 +76,14 @@ export class TmuxRunner implements Runner {
     const pane = await this.#tmux.pane(exactly(this.target));
     if (pane.dead) throw gone(`the program in ${this.target} has ended.`);
     const screen = await this.#tmux.capture(pane.id);
-    this.#agent =
-      this.#profile === undefined
-        ? findAgent(this.#profiles, { command: pane.command, screen })
-        : knownAgent(this.#profile, this.#profiles[this.#profile]!);
+    if (this.#profile !== undefined) {
+      this.#agent = knownAgent(this.#profile, this.#profiles[this.#profile]!);
+      return pane;
+    }
+    const found = findAgent(this.#profiles, { command: pane.command, screen });
+    // What it was known by may have scrolled out of view since.
+    if (found.name !== 'other' || pane.command !== this.#command) this.#agent = found;
+    this.#command = pane.command;
     return pane;
   }
 

@@ -1,0 +1,74 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { OUTCOME_INSTRUCTION } from '../../src/base/outcome.ts';
+import { DONE_CHANNEL, directChannel, TASK_CHANNEL, TASK_GROUP } from '../../src/base/task-names.ts';
+import { commandTree } from '../../src/interfaces/cli/completion/command-tree.ts';
+import { OPERATIONS } from '../../src/operations/operations.ts';
+
+/** Orchestrators, agents and scripts depend on these words. Literals on purpose: a change here is a change for users. */
+
+test('tasks and agents keep their routes', () => {
+  const routes = OPERATIONS.filter(({ name }) => /^(tasks|agents)\./.test(name)).map(
+    ({ name, scope, http }) => `${name} ${scope} ${http.method} ${http.path}`,
+  );
+  assert.deepEqual(routes, [
+    'tasks.list tasks GET /tasks',
+    'tasks.get tasks GET /tasks/:id',
+    'tasks.done tasks POST /tasks/:id/done',
+    'tasks.fail tasks POST /tasks/:id/fail',
+    'agents.list tasks GET /agents',
+    'agents.beat tasks POST /agents/:name',
+    'agents.leave tasks DELETE /agents/:name/:instance',
+  ]);
+});
+
+test('channels, group and markers keep their names', () => {
+  assert.deepEqual(
+    [TASK_CHANNEL, DONE_CHANNEL, TASK_GROUP, directChannel('agent-tasks', 'anna')],
+    ['agent-tasks', 'agent-done', 'bridges', 'agent-tasks@anna'],
+  );
+  for (const marker of [
+    '=== CC_OUTCOME_START ===',
+    'COMPLETED:',
+    'NOT_DONE:',
+    'NOTES:',
+    '=== CC_OUTCOME_END ===',
+  ]) {
+    assert.ok(
+      OUTCOME_INSTRUCTION.split('\n').some((line) => line.startsWith(marker)),
+      marker,
+    );
+  }
+});
+
+test('the commands for tasks keep their names and flags', async () => {
+  const tree = new Map((await commandTree()).map((node) => [node.path, Object.keys(node.flags)]));
+  const commands: { [path: string]: string[] } = {
+    'bridge start': [
+      'tmux',
+      'exec',
+      'acp',
+      'a2a',
+      'name',
+      'task-channel',
+      'done-channel',
+      'concurrency',
+      'from',
+      'timeout',
+      'pointer',
+    ],
+    'bridge send': ['wait', 'timeout', 'to', 'file', 'encrypt', 'task-channel', 'done-channel'],
+    'bridge list': [],
+    'bridge status': [],
+    'task list': ['channel', 'state', 'limit'],
+    'task show': [],
+    'task done': ['file', 'summary'],
+    'task fail': ['file', 'summary'],
+    'task wait': ['timeout'],
+    agents: [],
+  };
+  for (const [path, flags] of Object.entries(commands)) {
+    assert.ok(tree.has(path), `relay ${path}`);
+    for (const flag of flags) assert.ok(tree.get(path)!.includes(flag), `relay ${path} --${flag}`);
+  }
+});
