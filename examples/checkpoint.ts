@@ -1,0 +1,51 @@
+/**
+ * A result that is too large for the next prompt is put down as a checkpoint. The next step looks at its metadata, decides,
+ * and loads only the part it works on.
+ *
+ *   node examples/checkpoint.ts          with the provider whose key is set
+ *   node examples/checkpoint.ts --fake   without any
+ */
+import assert from 'node:assert/strict';
+import { countTokens } from '../src/base/token-count.ts';
+import { openStory } from './story.ts';
+
+/** What a query gave: about 80 KB. */
+const rows = Array.from({ length: 900 }, (_, i) => ({
+  id: i,
+  customer: `customer-${i % 40}`,
+  amount: (i * 37) % 500,
+  note: 'paid by transfer, checked by hand',
+}));
+
+await using story = await openStory((_, words) => {
+  const amounts = (JSON.parse(words.slice(words.indexOf('['))) as { amount: number }[]).map(
+    ({ amount }) => amount,
+  );
+  return `The largest amount is ${Math.max(...amounts)}.`;
+});
+
+// Step 1 puts the whole of it down.
+const extraction = story.client();
+const text = JSON.stringify({ first: rows.slice(0, 10), rows });
+const checkpoint = await extraction.push(text, { metadata: { step: 'sql_extraction', rows: rows.length } });
+
+// Step 2 decides by the metadata, without a byte of the payload.
+const analysis = story.client();
+const metadata = (await analysis.peek(checkpoint)) as { rows: number };
+console.log(`the checkpoint has ${metadata.rows} rows`);
+assert.equal(metadata.rows, 900);
+
+// Step 3 loads what it needs and no more: one part of the payload, by its JSON pointer.
+const part = await analysis.pull(checkpoint, { json: '/first' });
+assert.deepEqual(JSON.parse(part), rows.slice(0, 10));
+const answer = await story.ask(
+  'You answer in one sentence.',
+  `What is the largest amount in these rows?\n${part}`,
+);
+console.log(answer);
+
+const largest = Math.max(...rows.slice(0, 10).map(({ amount }) => amount));
+assert.ok(answer.includes(String(largest)), `the answer does not name ${largest}`);
+const [asked, pasted] = [countTokens(part).tokens, countTokens(text).tokens];
+assert.ok(asked * 10 < pasted);
+console.log(`checked: ${asked} tokens in the prompt instead of ${pasted} (o200k_base)`);

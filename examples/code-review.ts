@@ -1,0 +1,52 @@
+/**
+ * A code review goes from one provider's model to another's. The reviewer writes a long review and hands on a pointer; the
+ * other one makes tickets of it. The review is pulled where it is needed and never goes through the conversation between.
+ *
+ *   node examples/code-review.ts          with the provider whose key is set
+ *   node examples/code-review.ts --fake   without any
+ */
+import assert from 'node:assert/strict';
+import { countTokens } from '../src/base/token-count.ts';
+import { openStory } from './story.ts';
+
+const DIFF = `diff --git a/auth.ts b/auth.ts
+-  if (token === expected) return user;
++  if (token == expected) return user;
++  console.log('signed in with', token);
+`;
+
+await using story = await openStory((system, words) => {
+  if (system.includes('review')) {
+    const issue = (n: number, what: string) =>
+      `## Issue ${n}\n\n${what}\n\n${'Seen in the diff, with reasons. '.repeat(40)}\n`;
+    return issue(1, 'The comparison is no longer strict.') + issue(2, 'The token is written into the log.');
+  }
+  const issues = [...words.matchAll(/## Issue \d+\n\n(.+)/g)].map((match) => match[1]);
+  return issues.map((issue, i) => `TICKET-${i + 1}: ${issue}`).join('\n');
+});
+
+// The reviewer works with a client of its own, and hands on nothing but a pointer.
+const reviewer = story.client();
+const review = await story.ask(
+  'You review code.',
+  `Review this change, each finding under "## Issue N":\n\n${DIFF}`,
+);
+const pointer = await reviewer.push(review, { metadata: { type: 'code_review', pr: 'PR-441' } });
+console.log(`the reviewer hands on ${pointer}`);
+
+// Whoever is next looks before it reads.
+const engineer = story.client();
+const metadata = (await engineer.peek(pointer)) as { type: string; pr: string };
+console.log(`it is a ${metadata.type} of ${metadata.pr}`);
+const tickets = await story.ask(
+  'You write tickets, one line each: TICKET-N: what to do.',
+  `Make tickets of this review:\n\n${await engineer.pull(pointer)}`,
+);
+console.log(tickets);
+
+assert.deepEqual(metadata, { type: 'code_review', pr: 'PR-441' });
+assert.equal(await engineer.pull(pointer), review);
+assert.ok(tickets.includes('TICKET-1'), 'no tickets were made');
+const [handed, whole] = [countTokens(pointer).tokens, countTokens(review).tokens];
+assert.ok(handed < 60, `the pointer takes ${handed} tokens`);
+console.log(`checked: ${handed} tokens handed over instead of ${whole} (o200k_base)`);
