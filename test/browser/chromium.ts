@@ -8,7 +8,7 @@ const found = EXECUTABLES.find((path) => existsSync(path));
 export const noBrowser: string | false = found ? false : 'there is no Chromium on this machine';
 
 /** A real browser that talks to nobody but the page under test. */
-export function openBrowser(): Promise<Browser> {
+export function openBrowser(...more: string[]): Promise<Browser> {
   return chromium.launch({
     executablePath: found!,
     args: [
@@ -17,6 +17,7 @@ export function openBrowser(): Promise<Browser> {
       '--disable-background-networking',
       '--disable-component-update',
       '--disable-sync',
+      ...more,
     ],
   });
 }
