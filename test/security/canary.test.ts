@@ -79,6 +79,7 @@ async function everything(url: string, key: string): Promise<{ fragment: string;
   ws.terminate();
   const raw = connect(Number(new URL(url).port), '127.0.0.1');
   raw.end(`GET /${key} HTTP/9.9\r\nAuthorization: Bearer ${key}\r\n${CANARY}\r\n\r\n`);
+  raw.resume();
   await once(raw, 'close');
   return { fragment, ticket: json.ticket };
 }
@@ -97,6 +98,10 @@ test('keys, fragments and payloads are found nowhere but where they belong', asy
     for await (const chunk of request) traces.push(String(chunk));
     response.end('{}');
   }).listen(0, '127.0.0.1');
+  after(() => {
+    collector.closeAllConnections();
+    collector.close();
+  });
   await once(collector, 'listening');
   const otlp = `http://127.0.0.1:${(collector.address() as AddressInfo).port}`;
   const meteringFile = join(home, 'usage.jsonl');
@@ -120,7 +125,8 @@ test('keys, fragments and payloads are found nowhere but where they belong', asy
   await gone;
 
   // Once more, and this time it ends in the worst way, with a request under way.
-  const crashed = await start(said);
+  const last: string[] = [];
+  const crashed = await start(last);
   const dying = connect(Number(new URL(crashed.url).port), '127.0.0.1');
   dying.on('error', () => {});
   dying.write(
@@ -130,10 +136,8 @@ test('keys, fragments and payloads are found nowhere but where they belong', asy
   const aborted = once(crashed.child, 'exit');
   crashed.child.kill('SIGABRT');
   await aborted;
-  collector.closeAllConnections();
-  collector.close();
 
-  const output = said.join('');
+  const output = said.join('') + last.join('');
   assert.match(output, /"event":"request"/);
   assert.match(traces.join(''), /pointers\.push/);
   assert.match(readFileSync(meteringFile, 'utf8'), /"operation":"push"/);
