@@ -5,6 +5,7 @@ import { previewFrame } from '../domain/prompts/bundle.ts';
 import type { Prompts } from '../domain/prompts/prompts.ts';
 import type { Bundle } from '../domain/prompts/types.ts';
 import type { Relay } from '../domain/relay.ts';
+import type { OpenClient } from '../interfaces/cli/host.ts';
 import type { Workshop } from '../interfaces/cli/workshop.ts';
 import { cliStep, shellStep } from '../runners/cli/program-steps.ts';
 import type { Environment } from './config.ts';
@@ -12,6 +13,8 @@ import type { Environment } from './config.ts';
 export interface RunnerParts {
   readonly prompts: Prompts;
   readonly relay: Relay;
+  /** A client of the relay; made once, when a step needs it. */
+  open(): Promise<OpenClient>;
   readonly env: Environment;
   readonly cwd: string;
   readonly model: Workshop['model'];
@@ -51,7 +54,10 @@ export function stepRunners(parts: RunnerParts): StepRunners {
     const { body } = await parts.relay.threads.content(call.run, artifact_ref);
     return { content: await readText(body), by: name, source_refs: [artifact_ref] };
   };
-  return { provider, cli, shell, capability };
+  const bridge: StepRunner = async (call, o) =>
+    (await import('./agent-steps.ts')).bridgeStep(parts.open)(call, o);
+  const a2a: StepRunner = async (call, o) => (await import('./agent-steps.ts')).a2aStep(call, o);
+  return { provider, cli, shell, capability, bridge, a2a };
 }
 
 /** A bundle as one text, for whoever knows no difference between system and user. */

@@ -5,6 +5,7 @@ import { Pipelines } from '../domain/pipelines/pipelines.ts';
 import { Prompts } from '../domain/prompts/prompts.ts';
 import type { ThreadsAs } from '../domain/prompts/types.ts';
 import type { Relay } from '../domain/relay.ts';
+import type { OpenClient } from '../interfaces/cli/host.ts';
 import type { Workshop } from '../interfaces/cli/workshop.ts';
 import { installedClis } from '../runners/cli/find-program.ts';
 import { openModel } from '../runners/provider/provider.ts';
@@ -12,6 +13,7 @@ import { HttpRelay } from '../sdk/http-relay.ts';
 import { answerCache } from './answer-cache.ts';
 import type { Config, Environment } from './config.ts';
 import { openHouse } from './open-house.ts';
+import { openRelay } from './open-relay.ts';
 import { stepRunners } from './step-runners.ts';
 import { programs } from './wrapped-program.ts';
 
@@ -27,14 +29,22 @@ export async function openWorkshop(config: Config, env: Environment, cwd: string
   const cache = answerCache(engine, LOCAL_CALLER.tenant, systemEnv);
   const prompts = new Prompts({ threads, tokens, env: systemEnv, cache });
   const model: Workshop['model'] = (choice) => openModel(choice, env, installedClis(env));
-  const runners = stepRunners({ prompts, model, env, cwd, relay: relays('pipeline') });
+  let client: Promise<OpenClient> | null = null;
+  const openClient = () => {
+    client ??= openRelay(config);
+    return client;
+  };
+  const runners = stepRunners({ prompts, model, env, cwd, relay: relays('pipeline'), open: openClient });
   return {
     threads: threads(LOCAL_CALLER.name),
     prompts,
     pipelines: new Pipelines({ threads, env: systemEnv, cache, runners, pause }),
     model,
     programs: programs(env, cwd),
-    [Symbol.asyncDispose]: open[Symbol.asyncDispose],
+    [Symbol.asyncDispose]: async () => {
+      await (await client)?.[Symbol.asyncDispose]();
+      await open[Symbol.asyncDispose]();
+    },
   };
 }
 
