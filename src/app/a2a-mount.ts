@@ -1,8 +1,9 @@
 import type { Context } from 'hono';
 import type { Json } from '../base/json.ts';
+import { directChannel } from '../base/task-names.ts';
 import type { House } from '../domain/house.ts';
 import type { Relay } from '../domain/relay.ts';
-import { type AgentDirectory, type AgentEntry, RELAY_AGENT } from '../interfaces/a2a/agents.ts';
+import type { AgentDirectory, AgentEntry } from '../interfaces/a2a/agents.ts';
 import type { Shelf } from '../interfaces/a2a/task-record.ts';
 import type { LogEvent } from '../interfaces/http/deps.ts';
 import type { Records } from '../kernel/records.ts';
@@ -76,17 +77,16 @@ function taskShelf(records: Records, tenant: string): Shelf {
   };
 }
 
-/** Bridges that are there: the members of the groups that take tasks from the channel. */
+/** Bridges that are there, by the names under which they registered. */
 function bridges(relay: Relay): AgentDirectory {
   const list = async (): Promise<AgentEntry[]> => {
-    const { groups } = await relay.channels.inspect(RELAY_AGENT.task_channel);
-    const names = new Set(groups.flatMap(({ members }) => members.map(({ name }) => name)));
-    return [...names].map((name) => ({
-      ...RELAY_AGENT,
-      name,
-      to: name,
-      description: `The agent behind the bridge "${name}" of this relay.`,
-    }));
+    const { agents } = await relay.agents.list();
+    return agents.flatMap(({ name, alive, bridge }) => {
+      if (!bridge || !alive) return [];
+      const description = `The agent behind the bridge "${name}" (${bridge.runner}) of this relay.`;
+      const task_channel = directChannel(bridge.task_channel, name);
+      return [{ name, description, task_channel, done_channel: bridge.done_channel }];
+    });
   };
   return { list, find: async (name) => (await list()).find((entry) => entry.name === name) ?? null };
 }

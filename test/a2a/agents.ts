@@ -1,7 +1,6 @@
 import type { Message, SendMessageRequest, Task } from '@a2a-js/sdk';
 import { Role, TaskState } from '@a2a-js/sdk';
 import { type Client, ClientFactory, ClientFactoryOptions } from '@a2a-js/sdk/client';
-import type { JsonObject } from '../../src/base/json.ts';
 import { parsePointer } from '../../src/base/pointer-url.ts';
 import { ContextRelay } from '../../src/sdk/context-relay.ts';
 
@@ -59,7 +58,7 @@ export function resultOf(task: Task): string {
 /** A bridge in a nutshell: takes tasks from the channel and answers them. */
 export function answerTasks(
   url: string,
-  work: (task: string, metadata: JsonObject) => string | Uint8Array | Promise<string | Uint8Array>,
+  work: (task: string) => string | Uint8Array | Promise<string | Uint8Array>,
 ): AsyncDisposable {
   const relay = new ContextRelay({ baseUrl: url });
   const stop = new AbortController();
@@ -69,10 +68,10 @@ export function answerTasks(
       since: 'all',
       signal: stop.signal,
     });
-    for await (const { url: task, seq, token, metadata } of tasks) {
+    for await (const { url: task, seq, token } of tasks) {
       const task_id = parsePointer(task!).id;
       try {
-        const result = await work(await relay.pull(task!), metadata ?? {});
+        const result = await work(await relay.pull(task!));
         await relay.push(result, {
           channel: 'agent-done',
           metadata: { task_id, status: 'done', summary: 'did it' },

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import type { Runner } from '../../src/domain/tasks/runner.ts';
+import { AgentBridge } from '../../src/sdk/agent-bridge.ts';
 import { ContextRelay } from '../../src/sdk/context-relay.ts';
 import { type RelayUnderTest, startRelay } from '../http/relay-under-test.ts';
 import { a2aClient, answerTasks, request, resultOf } from './agents.ts';
@@ -36,21 +38,22 @@ test('the card is where agents look for it, and says what can be done here', asy
 test('a bridge that is there has a card and a door of its own', async () => {
   const missing = await fetch(`${relay.url}/a2a/reviewer/.well-known/agent-card.json`);
   assert.equal(missing.status, 404);
-  let to: unknown;
-  await using _bridge = answerTasks(relay.url, (_task, metadata) => {
-    to = metadata.to;
-    return 'from the bridge';
-  });
-  // A member of a group is known by the name of its caller, which is `local` where there are no keys.
-  const until = new ContextRelay({ baseUrl: relay.url });
-  while ((await until.channels.inspect('agent-tasks').catch(() => null))?.groups[0]?.members.length !== 1);
-  const found = await card('/a2a/local/.well-known/agent-card.json', { 'A2A-Version': '1.0' });
-  assert.equal(found.name, 'local');
-  const client = await a2aClient(relay.url, 'HTTP+JSON', 'a2a/local/');
-  const task = await client.sendMessage(request('you there'));
+  const hub = new ContextRelay({ baseUrl: relay.url });
+  const runner: Runner = {
+    kind: 'exec',
+    target: 'test',
+    open: async () => {},
+    run: async ({ prompt }) => ({ output: `reviewed: ${prompt.split('\n')[0]}` }),
+    close: async () => {},
+  };
+  const worker = await new AgentBridge(hub, { name: 'reviewer', runner }).start();
+  const found = await card('/a2a/reviewer/.well-known/agent-card.json', { 'A2A-Version': '1.0' });
+  assert.equal(found.name, 'reviewer');
+  const client = await a2aClient(relay.url, 'HTTP+JSON', 'a2a/reviewer/');
+  const task = await client.sendMessage(request('the diff'));
   assert.ok('artifacts' in task);
-  assert.equal(resultOf(task), 'from the bridge');
-  assert.equal(to, 'local');
+  assert.match(resultOf(task), /reviewed: the diff/);
+  await worker.stop();
 });
 
 test('a client of version 0.3 reads the card, sends and streams', async () => {

@@ -27,6 +27,7 @@ const CLIENTS = {
       // The model is offered the tools themselves, and not a search for them.
       ENABLE_TOOL_SEARCH: 'false',
       MCP_CONNECTION_NONBLOCKING: '0',
+      MCP_TIMEOUT: '60000',
     },
   }),
   codex: (o: Way) => {
@@ -43,6 +44,7 @@ const CLIENTS = {
       'model_provider="fake"',
       `model_providers.fake={name="fake",base_url="${o.model}/v1",env_key="OPENAI_API_KEY",wire_api="responses"}`,
       'model="fake"',
+      'mcp_servers.relay.startup_timeout_sec=60',
       ...server,
     ];
     return {

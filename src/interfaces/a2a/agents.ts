@@ -6,8 +6,6 @@ export interface AgentEntry {
   readonly task_channel: string;
   /** Where its results come from. */
   readonly done_channel: string;
-  /** The bridge that shall take it, where several listen on the channel. */
-  readonly to?: string;
 }
 
 /** Who can be called here. */

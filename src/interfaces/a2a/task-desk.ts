@@ -41,12 +41,11 @@ export class TaskDesk {
     const light = await lighten(message, relay.pointers, base);
     const since = await relay.channels.position(agent.done_channel);
     const { done_channel } = agent;
-    const to: JsonObject = agent.to === undefined ? {} : { to: agent.to };
     const pushed = await relay.pointers.push({
       body: new TextEncoder().encode(taskText(light)),
       content_type: 'text/markdown',
       channel: agent.task_channel,
-      metadata: { summary: summaryOf(light), done_channel, thread_id: context_id, ...to },
+      metadata: { summary: summaryOf(light), done_channel, thread_id: context_id },
       idempotency_key: `a2a ${agent.name} ${message.messageId}`.slice(0, 200),
     });
     const wanted = request.configuration?.taskPushNotificationConfig;
