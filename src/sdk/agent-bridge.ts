@@ -1,4 +1,4 @@
-import { RelayError } from '../base/errors.ts';
+import { isRelayError, RelayError } from '../base/errors.ts';
 import { TASK_SUMMARY_CHARS, TASK_TIMEOUT_MS } from '../base/limits.ts';
 import { parsePointer } from '../base/pointer-url.ts';
 import { DONE_CHANNEL, directChannel, TASK_CHANNEL } from '../base/task-names.ts';
@@ -156,8 +156,27 @@ export class AgentBridge {
   }
 
   async #answer(id: string, { url, status, summary }: FoundResult): Promise<TaskAnswer> {
-    const text = await this.#client.pull(await ownPointer(url, this.#options.resolve));
+    const text = await this.#pull(url).catch(async (error) => {
+      if (!isRelayError(error, 'key_missing')) throw error;
+      const sealed = await this.#announced(id);
+      if (sealed === null) throw error;
+      return this.#pull(sealed);
+    });
     return { id, status, text, summary, url };
+  }
+
+  async #pull(url: string): Promise<string> {
+    return this.#client.pull(await ownPointer(url, this.#options.resolve));
+  }
+
+  /** The key of an encrypted result travels with its message alone: by its id it is found without. */
+  async #announced(id: string): Promise<string | null> {
+    const { created_at: since, done_channel } = await this.#client.tasks.get(id);
+    const signal = AbortSignal.timeout(LOOK_BACK_MS);
+    for await (const { url, metadata } of this.#client.subscribe(done_channel, { since, signal })) {
+      if (url && metadata?.task_id === id) return url;
+    }
+    return null;
   }
 }
 
@@ -169,3 +188,5 @@ function firstWords(task: string): string {
 }
 
 const SUMMARY_CHARS = 80;
+/** For going through what a done channel has kept. */
+const LOOK_BACK_MS = 10_000;

@@ -1,8 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { systemEnv } from '../../src/base/env.ts';
 import { isRelayError } from '../../src/base/errors.ts';
+import { generateFernetKey } from '../../src/base/fernet.ts';
 import { execRunner } from '../../src/runners/exec/exec-runner.ts';
 import { AgentBridge } from '../../src/sdk/agent-bridge.ts';
+import type { BridgeEvent } from '../../src/sdk/agent-bridge-options.ts';
+import { ContextRelay } from '../../src/sdk/context-relay.ts';
 import { startTestServer } from '../channels/server.ts';
 import { agent, block, client, startWorker } from './bridge.ts';
 
@@ -223,4 +227,78 @@ test('a bridge shows in the list of agents with what it is at, and is gone once 
   await waiting;
   await under[Symbol.asyncDispose]();
   assert.deepEqual((await agents.list()).agents, []);
+});
+
+test('task and result are encrypted for those who share the keys of their channels, and nobody else', async () => {
+  await using server = await startTestServer();
+  const key = () => generateFernetKey(systemEnv);
+  const channelKeys = { 'agent-tasks': key(), 'agent-done': key() };
+  const insider = () => new ContextRelay({ baseUrl: server.url, channelKeys });
+  const runner = agent(({ text }) => ({ output: `read: ${text}` }));
+  const bridge = new AgentBridge(insider(), { runner, encrypted: true });
+  await using _ = await bridge.start();
+  const answer = await new AgentBridge(insider()).sendAndWait('a secret', { encrypted: true });
+  assert.equal(answer.text, 'read: a secret');
+  assert.equal((await new AgentBridge(insider()).wait(answer.id)).text, 'read: a secret');
+  await assert.rejects(new AgentBridge(client(server)).wait(answer.id), (error) =>
+    isRelayError(error, 'key_missing'),
+  );
+});
+
+test('a task that the bridge cannot read is a failed result', async () => {
+  await using server = await startTestServer();
+  await using _ = await startWorker(
+    server,
+    agent(() => ({ output: 'never' })),
+  );
+  const answer = await new AgentBridge(client(server)).sendAndWait('a secret', { encrypted: true });
+  assert.equal(answer.status, 'failed');
+  assert.match(answer.text, /could not be read/);
+});
+
+test('a task that takes longer than a lease stays with its bridge', async () => {
+  await using server = await startTestServer({ channels: { leaseMs: 600 } });
+  let runs = 0;
+  const slow = agent(async () => {
+    runs++;
+    await new Promise((resolve) => setTimeout(resolve, 2_000));
+    return { output: 'at last' };
+  });
+  await using _a = await startWorker(server, slow);
+  await using _b = await startWorker(server, slow);
+  assert.equal(await new AgentBridge(client(server)).pushAndWait('x'), 'at last');
+  assert.equal(runs, 1);
+});
+
+test('a bridge whose lease was taken by another drops its own result', async () => {
+  await using server = await startTestServer({ channels: { leaseMs: 600 } });
+  const begun = Promise.withResolvers<void>();
+  const stopped = Promise.withResolvers<void>();
+  const asleep = Promise.withResolvers<void>();
+  const events: BridgeEvent[] = [];
+  const runner = agent(async ({ signal }) => {
+    begun.resolve();
+    await new Promise((resolve) => signal.addEventListener('abort', resolve));
+    stopped.resolve();
+    return { output: 'too late' };
+  });
+  // As if the machine slept: nothing extends the lease, until it wakes up and hears that the work is another's.
+  const sleepy: typeof fetch = async (url, o) => {
+    if (String(url).endsWith('/extend')) await asleep.promise;
+    return fetch(url, o);
+  };
+  const relay = new ContextRelay({ baseUrl: server.url, fetch: sleepy });
+  const onEvent = (event: BridgeEvent) => void events.push(event);
+  await using _first = await new AgentBridge(relay, { runner, onEvent }).start();
+  const waiting = new AgentBridge(client(server)).pushAndWait('x');
+  await begun.promise;
+  await using _second = await startWorker(
+    server,
+    agent(() => ({ output: 'in time' })),
+  );
+  assert.equal(await waiting, 'in time');
+  asleep.resolve();
+  await stopped.promise;
+  assert.equal((await client(server).channels.inspect('agent-done')).messages, 1);
+  assert.ok(!events.some(({ type }) => type === 'result'));
 });

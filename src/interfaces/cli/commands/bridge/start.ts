@@ -27,6 +27,7 @@ What agents in terminals look like is in agents.json in the relay's home, where 
     concurrency: { type: 'string', value: 'N', help: 'so many tasks at once (1)' },
     from: { type: 'string', value: 'NAMES', multiple: true, help: 'obey only these senders, by comma' },
     timeout: { type: 'string', value: 'TIME', help: 'for one task: 90s, 15m, 2h (10m)' },
+    encrypt: { type: 'boolean', short: 'e', help: 'encrypt results; senders need the done channel’s key' },
     pointer: { type: 'boolean', help: 'always give the agent one line with the pointer' },
     profile: { type: 'string', value: 'NAME', help: 'for --tmux: claude, codex, gemini… (found out)' },
     allow: { type: 'string', value: 'all|reads|none', help: 'for --acp: what it may do unasked (reads)' },
@@ -39,6 +40,9 @@ What agents in terminals look like is in agents.json in the relay's home, where 
   async run({ io, host, flags }) {
     const from = flags.from?.flatMap((names) => names.split(',')).map((name) => name.trim());
     const runner = await host.openRunner(readSpec(flags));
+    if (from === undefined && io.env.CONTEXTRELAY_API_KEY) {
+      io.note('It obeys everyone who has a key of this tenant; --from NAMES obeys only those.');
+    }
     await using open = await host.openClient();
     const bridge = new AgentBridge(open.client, {
       runner,
@@ -52,6 +56,7 @@ What agents in terminals look like is in agents.json in the relay's home, where 
       timeout: flags.timeout === undefined ? undefined : parseSpan(flags.timeout, '--timeout') * 1000,
       from,
       pointer: flags.pointer,
+      encrypted: flags.encrypt,
       command: io.env.RELAY_COMMAND,
       resolve: open.resolve,
       onEvent: (event) => tell(io, runner, event),
