@@ -1,5 +1,7 @@
 import { z } from 'zod';
 import { ERRORS } from '../base/errors.ts';
+import { exampleOf } from './openapi-examples.ts';
+import { failuresOf } from './openapi-failures.ts';
 import type { Operation } from './operation.ts';
 
 type Schema = { readonly [key: string]: unknown };
@@ -85,8 +87,9 @@ function describe(operation: Operation, path: string): Schema {
           ? { description: 'Done.' }
           : {
               description: operation.summary,
-              content: { 'application/json': { schema: schemaOf(operation.output, 'output') } },
+              content: { 'application/json': withExample(schemaOf(operation.output, 'output')) },
             },
+      ...failuresOf(operation),
       default: {
         description: 'What went wrong, and what to do next.',
         content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } },
@@ -112,7 +115,11 @@ function bodyOf(fields: readonly Field[], whole: string | undefined): Schema {
     required: fields.filter((field) => field.required).map((field) => field.name),
   };
   const required = only ? only.required : fields.some((field) => field.required);
-  return { required, content: { 'application/json': { schema } } };
+  return { required, content: { 'application/json': withExample(schema) } };
+}
+
+function withExample(schema: Schema): Schema {
+  return { schema, example: exampleOf(schema) };
 }
 
 function fieldsOf(input: z.ZodType): Field[] {

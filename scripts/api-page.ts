@@ -1,0 +1,85 @@
+/** Makes docs/api.md from the operation table: `node scripts/api-page.ts`. */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { openApiDocument } from '../src/operations/openapi.ts';
+import { OPERATIONS } from '../src/operations/operations.ts';
+
+interface Described {
+  readonly operationId: string;
+  readonly summary: string;
+  readonly 'x-scope'?: string;
+  readonly parameters?: readonly Parameter[];
+  readonly requestBody?: { readonly content: { readonly 'application/json': { readonly example: unknown } } };
+  readonly responses: { readonly [status: string]: Answer };
+}
+
+interface Parameter {
+  readonly name: string;
+  readonly in: string;
+  readonly required: boolean;
+  readonly schema: {
+    readonly type?: string;
+    readonly description?: string;
+    readonly enum?: readonly string[];
+  };
+}
+
+interface Answer {
+  readonly description: string;
+  readonly content?: { readonly 'application/json': { readonly example: unknown } };
+}
+
+export function apiPage(): string {
+  const { paths } = openApiDocument(OPERATIONS, '') as {
+    paths: { [path: string]: { [method: string]: Described } };
+  };
+  const sections = new Map<string, string[]>();
+  for (const [path, methods] of Object.entries(paths)) {
+    for (const [method, described] of Object.entries(methods)) {
+      const subject = described.operationId.split('.')[0]!;
+      sections.set(subject, [
+        ...(sections.get(subject) ?? []),
+        operation(method.toUpperCase(), path, described),
+      ]);
+    }
+  }
+  const parts = [...sections].map(([subject, list]) => `## ${subject}\n\n${list.join('\n')}`);
+  return `${HEAD}\n${parts.join('\n')}`;
+}
+
+const HEAD = `# The HTTP API
+
+Made from the operation table by \`node scripts/api-page.ts\`; a running relay serves the same as OpenAPI 3.1 at
+\`/openapi.json\`. Every path works under \`/v1\` too. Where keys are on, send \`Authorization: Bearer cr_live_…\`; what a key
+needs is named as its scope. Every error is \`{"error", "code", "hint"}\`.
+`;
+
+function operation(method: string, path: string, described: Described): string {
+  const { summary, parameters = [], requestBody, responses } = described;
+  const scope = described['x-scope'];
+  const [status, answer] = Object.entries(responses).find(([one]) => one.startsWith('2'))!;
+  const refusals = Object.entries(responses)
+    .filter(([one]) => Number(one) >= 400)
+    .map(([one, { description }]) => `${one} ${description}`);
+  const lines = [`### ${method} ${path}`, '', `${summary}.${scope ? ` Scope: \`${scope}\`.` : ''}`, ''];
+  if (parameters.length > 0) lines.push('| parameter | in | |', '|---|---|---|', ...parameters.map(row), '');
+  if (requestBody) lines.push('Takes:', '', block(requestBody.content['application/json'].example), '');
+  const shown = answer.content?.['application/json'].example;
+  lines.push(shown === undefined ? `Answers ${status}.` : `Answers ${status}:`, '');
+  if (shown !== undefined) lines.push(block(shown), '');
+  lines.push(`Refused with ${refusals.join(' · ')}.`, '');
+  return lines.join('\n');
+}
+
+function row({ name, in: where, required, schema }: Parameter): string {
+  const words = [schema.description, schema.enum?.map((one) => `\`${one}\``).join(' or ')]
+    .filter(Boolean)
+    .join('; ');
+  return `| \`${name}\`${required ? ' (required)' : ''} | ${where} | ${words.replaceAll('|', '\\|')} |`;
+}
+
+function block(example: unknown): string {
+  return `\`\`\`json\n${JSON.stringify(example, null, 2)}\n\`\`\``;
+}
+
+if (import.meta.main) writeFileSync(join(import.meta.dirname, '..', 'docs', 'api.md'), apiPage());

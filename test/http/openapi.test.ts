@@ -1,0 +1,79 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { apiPage } from '../../scripts/api-page.ts';
+import { openApiDocument } from '../../src/operations/openapi.ts';
+import { exampleOf } from '../../src/operations/openapi-examples.ts';
+import { OPERATIONS } from '../../src/operations/operations.ts';
+import { startRelay } from './relay-under-test.ts';
+
+interface Described {
+  readonly operationId: string;
+  readonly requestBody?: { readonly content: { readonly 'application/json': Body } };
+  readonly responses: {
+    readonly [status: string]: { readonly content?: { readonly 'application/json': Body } };
+  };
+}
+
+interface Body {
+  readonly schema: { readonly [key: string]: unknown };
+  readonly example?: unknown;
+}
+
+test('the document is served, and has every operation of the table once', async () => {
+  await using relay = await startRelay();
+  const served = (await (await fetch(`${relay.url}/openapi.json`)).json()) as {
+    openapi: string;
+    paths: { [path: string]: { [method: string]: Described } };
+  };
+  assert.match(served.openapi, /^3\.1\./);
+  const names = Object.values(served.paths).flatMap((methods) =>
+    Object.values(methods).map((one) => one.operationId),
+  );
+  assert.deepEqual(names.sort(), OPERATIONS.map(({ name }) => name).sort());
+});
+
+test('every operation says what it may be refused with, and shows what it takes and gives', () => {
+  const { paths } = openApiDocument(OPERATIONS, 'test') as {
+    paths: { [path: string]: { [method: string]: Described } };
+  };
+  for (const [path, methods] of Object.entries(paths)) {
+    for (const [method, { responses, requestBody }] of Object.entries(methods)) {
+      const where = `${method} ${path}`;
+      assert.ok(responses['400'] && responses['429'] && responses.default, where);
+      if (path.includes('{')) assert.ok(responses['404'], where);
+      for (const [status, { content }] of Object.entries(responses)) {
+        if (status !== '204' && status !== 'default')
+          assert.ok(content?.['application/json'].example !== undefined, where);
+        const code =
+          Number(status) >= 400 ? (content!['application/json'].example as { error: string }).error : '';
+        assert.doesNotMatch(code, /\{\w+\}/, `${where} ${status}`);
+      }
+      if (requestBody) assert.ok(requestBody.content['application/json'].example !== undefined, where);
+    }
+  }
+});
+
+test('what is shown as an answer is one', () => {
+  for (const { name, output } of OPERATIONS) {
+    const { schema } = answerOf(name);
+    const checked = output.safeParse(exampleOf(schema));
+    assert.ok(checked.success, `${name}: ${checked.error?.message}`);
+  }
+});
+
+test('the page in docs is the one that the table makes', () => {
+  const page = readFileSync(join(import.meta.dirname, '../../docs/api.md'), 'utf8');
+  assert.equal(page, apiPage(), 'make it anew: node scripts/api-page.ts');
+});
+
+function answerOf(name: string): Body {
+  const { paths } = openApiDocument(OPERATIONS, 'test') as {
+    paths: { [path: string]: { [method: string]: Described } };
+  };
+  const all = Object.values(paths).flatMap((methods) => Object.values(methods));
+  const { responses } = all.find(({ operationId }) => operationId === name)!;
+  const ok = Object.entries(responses).find(([status]) => status.startsWith('2'))![1];
+  return ok.content?.['application/json'] ?? { schema: { type: 'null' } };
+}
