@@ -10,6 +10,8 @@ import { gone, type Pane, Tmux } from './tmux.ts';
 const LOOK_EVERY_MS = 150;
 /** A screen that has not moved for this long takes input. */
 const STILL_MS = 500;
+/** A program that shows nothing may be one that is still starting. */
+const BLANK_MS = 2_000;
 /** For a paste to show. */
 const LAND_MS = 8_000;
 /** For Enter to show. Programs take what comes too fast behind a paste for a part of it. */
@@ -94,7 +96,8 @@ export class TmuxRunner implements Runner {
       const screen = await this.#tmux.capture(pane);
       const still = rest.stillFor(screen);
       const { isBusy, isReady } = this.#agent;
-      if (still >= STILL_MS && screen.trim() !== '' && !isBusy(screen) && isReady(screen)) return;
+      const enough = screen.trim() === '' ? BLANK_MS : STILL_MS;
+      if (still >= enough && !isBusy(screen) && isReady(screen)) return;
       await pause(LOOK_EVERY_MS, over);
     }
   }
