@@ -85,8 +85,14 @@ export class Groups {
         wake();
       },
     };
-    const ended = () => wake();
-    o.signal.addEventListener('abort', ended);
+    // At once, also while the reader is busy with a message: what it would be given now it would never see.
+    const leave = () => {
+      desk.leave(member);
+      presence.changed();
+      this.#giveBack(ledger, waiting.splice(0));
+      wake();
+    };
+    o.signal.addEventListener('abort', leave);
     try {
       if (o.signal.aborted) return;
       desk.join(member);
@@ -100,10 +106,8 @@ export class Groups {
           });
       }
     } finally {
-      o.signal.removeEventListener('abort', ended);
-      desk.leave(member);
-      presence.changed();
-      this.#giveBack(ledger, waiting);
+      o.signal.removeEventListener('abort', leave);
+      leave();
     }
   }
 
