@@ -21,7 +21,7 @@ test('relay "words" makes a thread, streams the answer to stdout and tells the p
   assert.match(first.stderr, /thread [0-9a-f-]{36}/);
   const shown = await relay(['show'], { home: at.home });
   assert.ok(first.stderr.includes(shown.stdout.match(/^thread_id +(\S+)/)![1]!));
-  const next = await relay(['run', 'and?', '--continue', '--json'], { home: at.home, env: model.env });
+  const next = await relay(['run', 'and?', '--json'], { home: at.home, env: model.env });
   const outcome = JSON.parse(next.stdout);
   assert.ok(first.stderr.includes(outcome.thread_id));
   assert.equal(outcome.text, 'I saw the fox.');
@@ -39,8 +39,7 @@ test('--dry-run shows the whole prompt, asks nobody and leaves nothing behind', 
   assert.match(stdout, /is it bounded\?\n$/);
   assert.match(stderr, /tokens instead of/);
   assert.equal(model.asked.length, 0);
-  const none = await relay(['run', 'x', '--continue'], o);
-  assert.equal(none.code, 3);
+  assert.deepEqual(JSON.parse((await relay(['runs', '--json'], o)).stdout).threads, []);
 });
 
 test('without a key it says what to set and which programs are here, and makes nothing', async () => {
@@ -54,6 +53,27 @@ test('without a key it says what to set and which programs are here, and makes n
   assert.equal(code, 2);
   assert.match(stderr, /ANTHROPIC_API_KEY is not set/);
   assert.match(stderr, /--cli gemini/);
+  assert.deepEqual(JSON.parse((await relay(['runs', '--json'], { home: at.home })).stdout).threads, []);
+});
+
+test('the thread used last is the one that is meant, unless another is named or a new one wanted', async () => {
+  using at = temporaryHome();
+  await using model = await startFakeModel(() => 'ok');
+  const threadOf = async (...args: string[]) => {
+    const { stdout, stderr } = await relay(['run', 'go on', '--json', ...args], {
+      home: at.home,
+      env: model.env,
+    });
+    assert.notEqual(stdout, '', stderr);
+    return JSON.parse(stdout).thread_id as string;
+  };
+  const first = await threadOf();
+  assert.equal(await threadOf(), first);
+  const second = await threadOf('--new');
+  assert.notEqual(second, first);
+  assert.equal(await threadOf(), second);
+  assert.equal(await threadOf('--thread', first.slice(0, 8)), first);
+  assert.equal(await threadOf(), first);
 });
 
 test('one word that is no command stays an error with a suggestion', async () => {

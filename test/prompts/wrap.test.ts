@@ -35,7 +35,7 @@ test('its answer is kept in the thread with the exit code, and the next prompt k
   const o = { home: at.home, env };
   const first = await relay(['wrap', 'run', '--cli', 'claude', 'what is it?'], o);
   assert.equal(first.stdout, 'it is 42\n');
-  await relay(['wrap', 'run', '--cli', 'claude', 'are you sure?', '--continue'], o);
+  await relay(['wrap', 'run', '--cli', 'claude', 'are you sure?'], o);
   const seen = readFileSync(join(at.home, 'seen.txt'), 'utf8');
   assert.match(seen, /it is 42/);
   assert.match(seen, /by claude/);

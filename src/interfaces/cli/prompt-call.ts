@@ -2,19 +2,20 @@ import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { basename, resolve } from 'node:path';
 import { Readable } from 'node:stream';
-import { RelayError } from '../../base/errors.ts';
-import { isUuid } from '../../base/ids.ts';
+import { isRelayError, RelayError } from '../../base/errors.ts';
 import { PROMPT_WORDS_BYTES } from '../../base/limits.ts';
 import type { Bundle, PromptOutcome } from '../../domain/prompts/types.ts';
 import type { Flags, FlagValues } from './command.ts';
+import type { Host } from './host.ts';
 import { count } from './human.ts';
 import type { Io } from './io.ts';
+import { findThread, THREAD_FLAG, useThread } from './threads/thread-choice.ts';
 import type { Workshop } from './workshop.ts';
 
 /** What `relay run` and `relay wrap run` have in common. */
 export const PROMPT_FLAGS = {
-  thread: { type: 'string', value: 'ID', help: 'the thread to go on with; a new one is made otherwise' },
-  continue: { type: 'boolean', short: 'c', help: 'go on with the newest thread' },
+  ...THREAD_FLAG,
+  new: { type: 'boolean', help: 'begin a new thread; one is made anyway where none has been used yet' },
   attach: {
     type: 'string',
     value: 'FILE',
@@ -53,37 +54,52 @@ export interface Prepared {
 }
 
 /** Finds or makes the thread, puts in what is attached, and builds the bundle. */
-export async function prepare(io: Io, shop: Workshop, flags: PromptFlags, words: string): Promise<Prepared> {
-  const found = await chosenThread(shop, flags);
+export async function prepare(
+  { io, host }: { readonly io: Io; readonly host: Host },
+  shop: Workshop,
+  flags: PromptFlags,
+  words: string,
+): Promise<Prepared> {
+  const found = await chosenThread({ io, host }, shop, flags);
   const thread_id = found ?? (await shop.threads.create({ name: threadName(words) })).thread_id;
   const fresh = found === null;
   try {
     for (const name of flags.attach ?? []) await attach(io, shop, thread_id, name);
-    return { bundle: await shop.prompts.bundle({ thread_id, words, system: flags.system }), fresh };
+    const bundle = await shop.prompts.bundle({ thread_id, words, system: flags.system });
+    if (!flags['dry-run']) await useThread(host, thread_id);
+    return { bundle, fresh };
   } catch (error) {
-    if (fresh) await shop.threads.delete(thread_id).catch(() => {});
+    if (fresh) await undo(host, shop, thread_id);
     throw error;
   }
 }
 
-async function chosenThread(shop: Workshop, flags: PromptFlags): Promise<string | null> {
-  if (flags.thread !== undefined) return wholeThreadId(shop, flags.thread);
-  if (!flags.continue) return null;
-  const newest = (await shop.threads.list({ limit: 1 })).threads[0];
-  if (newest) return newest.thread_id;
-  throw new RelayError('missing', { what: 'thread to go on with', hint: 'Leave --continue out.' });
+/** A thread that was made for a prompt goes again where nothing came of it. */
+export async function undo(host: Host, shop: Workshop, thread: string): Promise<void> {
+  await shop.threads.delete(thread).catch(() => {});
+  await (await host.threadMemory()).forget(thread).catch(() => {});
 }
 
-/** A thread by its id, or by the beginning of it where that is enough. */
-export async function wholeThreadId(shop: Workshop, id: string): Promise<string> {
-  if (isUuid(id) || !/^[0-9a-f-]{4,}$/i.test(id)) return id;
-  const { threads } = await shop.threads.list({ prefix: id, limit: 2 });
-  if (threads.length === 1) return threads[0]!.thread_id;
-  if (threads.length === 0) return id;
-  throw new RelayError('bad_usage', {
-    what: `Several threads begin with ${id}.`,
-    hint: 'Give more of the id; relay runs lists them.',
-  });
+/** The one that is named, or the one used last; null where there is none, or a new one is wanted. */
+async function chosenThread(
+  { io, host }: { readonly io: Io; readonly host: Host },
+  shop: Workshop,
+  flags: PromptFlags,
+): Promise<string | null> {
+  const named = flags.thread ?? (io.env.RELAY_THREAD || undefined);
+  if (flags.new) {
+    if (flags.thread === undefined) return null;
+    throw new RelayError('bad_usage', { what: 'A thread is either named or new.', hint: 'Leave one out.' });
+  }
+  if (named !== undefined) return findThread(shop.threads, named);
+  const last = (await host.threadMemory()).get();
+  if (last === undefined) return null;
+  try {
+    return (await shop.threads.get(last)).thread_id;
+  } catch (error) {
+    if (isRelayError(error, 'not_found')) return null;
+    throw error;
+  }
 }
 
 async function attach(io: Io, shop: Workshop, thread: string, name: string): Promise<void> {

@@ -1,8 +1,9 @@
 import { EXIT } from '../../base/errors.ts';
 import { ANSWER_TAIL_CHARS } from '../../base/limits.ts';
 import type { Bundle, PromptOutcome } from '../../domain/prompts/types.ts';
+import type { Host } from './host.ts';
 import type { Io } from './io.ts';
-import { type Prepared, tellOutcome } from './prompt-call.ts';
+import { type Prepared, tellOutcome, undo } from './prompt-call.ts';
 import type { Workshop } from './workshop.ts';
 
 export interface WrappedCall {
@@ -16,7 +17,7 @@ export interface WrappedCall {
  * is ours.
  */
 export async function runWrapped(
-  io: Io,
+  { io, host }: { readonly io: Io; readonly host: Host },
   shop: Workshop,
   { bundle, fresh }: Prepared,
   call: WrappedCall,
@@ -24,7 +25,7 @@ export async function runWrapped(
   try {
     return await passThrough(io, shop, bundle, call);
   } catch (error) {
-    if (fresh) await shop.threads.delete(bundle.thread_id).catch(() => {});
+    if (fresh) await undo(host, shop, bundle.thread_id);
     throw error;
   }
 }

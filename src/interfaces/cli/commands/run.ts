@@ -1,6 +1,6 @@
 import { defineCommand } from '../command.ts';
 import { parseCount, printable } from '../human.ts';
-import { PROMPT_FLAGS, prepare, promptWords, showBundle, tellOutcome } from '../prompt-call.ts';
+import { PROMPT_FLAGS, prepare, promptWords, showBundle, tellOutcome, undo } from '../prompt-call.ts';
 import { useThread } from '../threads/thread-choice.ts';
 import { runWrapped } from '../wrapped-run.ts';
 
@@ -30,8 +30,8 @@ anything that speaks like OpenAI.`,
   },
   takes: { min: 1, max: 1 },
   examples: [
-    ['relay "summarise this repo" --attach README.md', 'a new thread, a file, an answer'],
-    ['relay run "and the risks?" --continue', 'go on with the newest thread'],
+    ['relay "summarise this repo" --new --attach README.md', 'a new thread, a file, an answer'],
+    ['relay run "and the risks?"', 'go on with the thread used last'],
     ['relay run "why?" --thread 550e8400 --dry-run', 'see the prompt and its price first'],
     ['relay run "explain" --provider ollama --model qwen3', 'ask a model of your own'],
   ],
@@ -48,14 +48,14 @@ anything that speaks like OpenAI.`,
     };
     // Before anything is made: without a model there is nothing to make it for.
     const model = flags['dry-run'] || flags.cli !== undefined ? null : shop.model(choice);
-    const { bundle, fresh } = await prepare(io, shop, flags, words);
+    const { bundle, fresh } = await prepare({ io, host }, shop, flags, words);
     if (flags['dry-run']) {
       showBundle(io, bundle);
       if (fresh) await shop.threads.delete(bundle.thread_id);
       return 0;
     }
     if (model === null) {
-      const code = await runWrapped(io, shop, { bundle, fresh }, { cli: flags.cli!, args: [] });
+      const code = await runWrapped({ io, host }, shop, { bundle, fresh }, { cli: flags.cli!, args: [] });
       await useThread(host, bundle.thread_id);
       return code;
     }
@@ -77,7 +77,7 @@ anything that speaks like OpenAI.`,
       return 0;
     } catch (error) {
       if (said !== '' && !io.json) io.stdout.write('\n');
-      if (fresh) await shop.threads.delete(bundle.thread_id).catch(() => {});
+      if (fresh) await undo(host, shop, bundle.thread_id);
       throw error;
     }
   },

@@ -4,9 +4,9 @@ import { type RunSummary, stepOf } from '../../../../domain/pipelines/pipelines.
 import { soundPipeline } from '../../../../domain/pipelines/read-pipeline.ts';
 import { defineCommand } from '../../command.ts';
 import { readPipelineFile } from '../../pipeline-file.ts';
-import { wholeThreadId } from '../../prompt-call.ts';
 import { paint } from '../../run-table.ts';
 import type { Style } from '../../style.ts';
+import { findThread } from '../../threads/thread-choice.ts';
 
 export default defineCommand({
   summary: 'Draw a pipeline or a run of one',
@@ -27,7 +27,7 @@ export default defineCommand({
     let statusOf: (step: string) => string | undefined = () => undefined;
     if (flags.run !== undefined) {
       await using shop = await host.openWorkshop(io.cwd);
-      const shown = await shop.pipelines.show(await wholeThreadId(shop, flags.run));
+      const shown = await shop.pipelines.show(await findThread(shop.threads, flags.run));
       pipeline = shown.pipeline;
       statusOf = statuses(shown.summary);
     } else {

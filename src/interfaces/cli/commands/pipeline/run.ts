@@ -5,9 +5,9 @@ import { defineCommand } from '../../command.ts';
 import { parseCount } from '../../human.ts';
 import type { Io } from '../../io.ts';
 import { readPipelineFile } from '../../pipeline-file.ts';
-import { wholeThreadId } from '../../prompt-call.ts';
 import { RunProgress } from '../../run-progress.ts';
 import { tally } from '../../run-table.ts';
+import { findThread } from '../../threads/thread-choice.ts';
 import type { Workshop } from '../../workshop.ts';
 
 /** As a shell says it of a program that Ctrl-C has ended. */
@@ -88,7 +88,7 @@ async function resumed(
       what: 'A run keeps the inputs it began with.',
       hint: 'Leave --input out, or start a new run.',
     });
-  if (flags.run !== undefined) return wholeThreadId(shop, flags.run);
+  if (flags.run !== undefined) return findThread(shop.threads, flags.run);
   if (!flags.resume) return null;
   const { readPipeline } = await import('../../../../domain/pipelines/read-pipeline.ts');
   const name = readPipeline(file!.text, file!.name).pipeline?.name ?? file!.name;

@@ -1,7 +1,7 @@
 import { defineCommand } from '../../command.ts';
 import { moment, rows } from '../../human.ts';
-import { wholeThreadId } from '../../prompt-call.ts';
 import { runTable } from '../../run-table.ts';
+import { findThread } from '../../threads/thread-choice.ts';
 
 export default defineCommand({
   summary: 'Show what became of a run',
@@ -10,7 +10,7 @@ export default defineCommand({
   examples: [['relay pipeline show 550e8400', 'each step, with the ref of its result']],
   async run({ io, host, args }) {
     await using shop = await host.openWorkshop(io.cwd);
-    const { summary } = await shop.pipelines.show(await wholeThreadId(shop, args[0]!));
+    const { summary } = await shop.pipelines.show(await findThread(shop.threads, args[0]!));
     const { run, pipeline, status, started_at, inputs } = summary;
     io.result(summary, () =>
       [

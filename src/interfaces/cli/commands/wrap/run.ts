@@ -22,10 +22,7 @@ that is said there is kept.`,
   takesRest: true,
   examples: [
     ['relay wrap run --cli claude "fix the tests"', 'Claude Code, with the memory of a new thread'],
-    [
-      'relay wrap run --cli codex "and now the docs" --continue -- --model o4',
-      'options of its own behind --',
-    ],
+    ['relay wrap run --cli codex "and now the docs" -- --model o4', 'options of its own behind --'],
     ['relay wrap run --cli ./bot "hello" -- --ask {prompt}', 'a program nobody knows, by a template'],
   ],
   async run({ io, host, flags, args, rest }) {
@@ -43,13 +40,13 @@ that is said there is kept.`,
       });
     await using shop = await host.openWorkshop(io.cwd);
     if (args.length === 0) return await converse();
-    const { bundle, fresh } = await prepare(io, shop, flags, await promptWords(io, args));
+    const { bundle, fresh } = await prepare({ io, host }, shop, flags, await promptWords(io, args));
     if (flags['dry-run']) {
       showBundle(io, bundle);
       if (fresh) await shop.threads.delete(bundle.thread_id);
       return 0;
     }
-    const code = await runWrapped(io, shop, { bundle, fresh }, { cli, args: rest, promptBy });
+    const code = await runWrapped({ io, host }, shop, { bundle, fresh }, { cli, args: rest, promptBy });
     await useThread(host, bundle.thread_id);
     return code;
 
