@@ -13,8 +13,8 @@ export interface Server extends AsyncDisposable {
   readonly folder: string;
 }
 
-export function startRelay(): Promise<Server> {
-  return start((home) => [RELAY, 'up', '--port', '0', '--home', home]);
+export function startRelay(...flags: string[]): Promise<Server> {
+  return start((home) => [RELAY, 'up', '--port', '0', '--home', home, ...flags]);
 }
 
 export function startBare(): Promise<Server> {

@@ -1,0 +1,36 @@
+import { execFile, fork } from 'node:child_process';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import type { LoadJob, LoadResult } from './load-client.ts';
+
+/** Runs so many clients in a process of their own. */
+export function runLoad(job: LoadJob): Promise<LoadResult> {
+  const child = fork(join(import.meta.dirname, 'load-client.ts'));
+  return new Promise((resolve, reject) => {
+    child.once('message', (result) => resolve(result as LoadResult));
+    child.once('error', reject);
+    child.once('exit', (code) => reject(new Error(`The clients ended with exit code ${code}.`)));
+    child.send(job);
+  });
+}
+
+export function percentile(times: readonly number[], share: number): number {
+  if (times.length === 0) throw new Error('There is nothing to take a percentile of.');
+  const sorted = times.toSorted((a, b) => a - b);
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))]!;
+}
+
+/** Makes keys on the store of a home, whether or not a server runs on it. */
+export async function makeKeys(
+  relay: readonly string[],
+  home: string,
+  names: readonly string[],
+): Promise<string[]> {
+  const keys: string[] = [];
+  for (const name of names) {
+    const [program, ...first] = relay as [string, ...string[]];
+    const { stdout } = await promisify(execFile)(program, [...first, 'keys', 'create', name, '--home', home]);
+    keys.push(stdout.trim());
+  }
+  return keys;
+}
