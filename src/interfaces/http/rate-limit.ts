@@ -13,10 +13,10 @@ const BURST_S = 2;
 /** Keys and addresses remembered; the least recent are forgotten first, and begin with a full bucket again. */
 const REMEMBERED = 20_000;
 /**
- * A refused request is answered after a moment: a client that sends as fast as it is answered then takes no time away
- * from others. Only so many wait; beyond that they are refused at once.
+ * A refused request is answered after a moment, no longer than it is told to wait: a client that sends as fast as it is
+ * answered then takes no time away from others. Only so many wait; beyond that they are refused at once.
  */
-const HOLD_MS = 200;
+const HOLD_MS = 1_000;
 const HELD = 2_000;
 
 interface Bucket {

@@ -1,0 +1,41 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { SCOPES } from '../../src/domain/caller.ts';
+import { BUILT_IN_PLANS } from '../../src/domain/usage/plans.ts';
+import { commandTree } from '../../src/interfaces/cli/completion/command-tree.ts';
+import { OPERATIONS } from '../../src/operations/operations.ts';
+
+/** Others depend on these. Literals on purpose: a change here is a change for users. */
+
+test('plans keep the numbers that were promised', () => {
+  const day = 86_400_000;
+  const { free, pro, team } = BUILT_IN_PLANS;
+  assert.deepEqual(
+    { free, pro, team },
+    {
+      free: { pushes: 1_000, pulls: 10_000, keys: 2, payloadBytes: 26_214_400, ttlMs: day },
+      pro: { pushes: 100_000, pulls: 1_000_000, keys: 10, payloadBytes: 26_214_400, ttlMs: day },
+      team: { pushes: 1_000_000, pulls: 10_000_000, keys: 100, payloadBytes: 26_214_400, ttlMs: day },
+    },
+  );
+});
+
+test('scopes, routes and commands keep their names', async () => {
+  assert.deepEqual(SCOPES, ['push', 'pull', 'subscribe', 'threads', 'tasks', 'admin']);
+  const routes = OPERATIONS.filter(({ name }) => /^(keys|usage)\./.test(name)).map(
+    ({ scope, http }) => `${http.method} ${http.path} ${scope}`,
+  );
+  assert.deepEqual(routes, [
+    'POST /keys admin',
+    'GET /keys admin',
+    'DELETE /keys/:id admin',
+    'POST /keys/:id/rotate admin',
+    'GET /usage push',
+  ]);
+  const tree = new Map((await commandTree()).map((node) => [node.path, Object.keys(node.flags)]));
+  for (const path of ['keys create', 'keys list', 'keys revoke', 'keys rotate', 'usage'])
+    assert.ok(tree.has(path), path);
+  for (const flag of ['auth', 'open', 'public-url', 'tls-cert', 'tls-key', 'trust-proxy']) {
+    assert.ok(tree.get('up')!.includes(flag), flag);
+  }
+});
