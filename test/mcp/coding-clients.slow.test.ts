@@ -45,6 +45,8 @@ const CLIENTS = {
       `model_providers.fake={name="fake",base_url="${o.model}/v1",env_key="OPENAI_API_KEY",wire_api="responses"}`,
       'model="fake"',
       'mcp_servers.relay.startup_timeout_sec=60',
+      // Otherwise the first turn goes without the tools of a server that is still starting.
+      'mcp_servers.relay.required=true',
       ...server,
     ];
     return {
