@@ -1,3 +1,4 @@
+import { isatty } from 'node:tty';
 import type { Programs } from '../interfaces/cli/workshop.ts';
 import { commandLine, profileOf } from '../runners/cli/command-line.ts';
 import { findProgram } from '../runners/cli/find-program.ts';
@@ -41,7 +42,8 @@ export function programs(env: Environment, cwd: string): Programs {
 
 function passSignals(): Disposable & { to(kill: (signal: NodeJS.Signals) => void): void } {
   let kill: ((signal: NodeJS.Signals) => void) | null = null;
-  const atTerminal = process.stdin.isTTY === true;
+  // Not by `process.stdin`: making it would change the very pipe that the program inherits.
+  const atTerminal = isatty(0);
   const handlers = PASSED.map((signal) => {
     const handler = () => {
       if (!(atTerminal && FROM_KEYS.has(signal))) kill?.(signal);
