@@ -74,11 +74,13 @@ test('a new group may begin elsewhere; one that exists goes on where it was', as
 
 test('what was given back goes to another member, and after five attempts among the dead letters', async () => {
   await using t = openTestHouse();
-  const sent = await t.relay.channels.publish('c', 'hard');
   await using a = readFrom(t.as('ann'), 'c', { group: 'g' });
   await using b = readFrom(t.as('bob'), 'c', { group: 'g' });
   const takenBy: string[] = [];
   let next = { a: a.take(1), b: b.take(1) };
+  const present = async () => (await t.relay.channels.inspect('c')).groups[0]?.members.length;
+  while ((await present()) !== 2) await new Promise((resolve) => setTimeout(resolve, 1));
+  const sent = await t.relay.channels.publish('c', 'hard');
   for (let attempt = 1; attempt <= 5; attempt++) {
     const got = await Promise.race([
       next.a.then(([message]) => ({ by: 'a' as const, message: message! })),
