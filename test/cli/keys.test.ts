@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { after, test } from 'node:test';
+import { makeCertificate } from '../security/certificate.ts';
 import { cleanEnv, ENTRY, relay, temporaryHome } from './program.ts';
 
 const [here, away] = [temporaryHome(), temporaryHome()];
@@ -72,4 +74,20 @@ test('what makes no sense is told with what would', async () => {
   assert.equal((await relay(['keys', 'create', 'x', '--plan', 'gold'], { home })).code, 2);
   assert.equal((await relay(['up', '--auth', '--open'], { home })).code, 2);
   assert.equal((await relay(['up', '--tls-cert', 'cert.pem'], { home })).code, 2);
+});
+
+test('in the background it serves https, with the key shown by the command and not in the log', async (t) => {
+  using certificate = makeCertificate();
+  if (!certificate) return t.skip('there is no openssl to make a certificate with');
+  using place = temporaryHome();
+  const flags = ['--tls-cert', certificate.cert, '--tls-key', certificate.key, '--auth'];
+  const started = await relay(['up', '-d', '--port', '0', '--json', ...flags], { home: place.home });
+  assert.equal(started.code, 0, started.stderr);
+  const { url, admin_key, log } = JSON.parse(started.stdout);
+  assert.match(url, /^https:/);
+  assert.match(admin_key, /^cr_live_/);
+  assert.ok(!readFileSync(log, 'utf8').includes(admin_key));
+  const status = JSON.parse((await relay(['status', '--json'], { home: place.home })).stdout);
+  assert.equal(status.healthy, true);
+  assert.equal((await relay(['down'], { home: place.home })).code, 0);
 });
