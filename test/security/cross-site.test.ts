@@ -143,8 +143,13 @@ test('sockets and streams end when their key is revoked, here or in another proc
     const stream = await fetch(`${relay.url}/channels/c/events`, { headers });
     const reader = stream.body!.getReader();
     await reader.read();
+    const thread = (await relay.ask('POST', '/threads', { key, body: { name: 'x' } })).json.thread_id;
+    const watched = await fetch(`${relay.url}/threads/${thread}/events?stream=1`, { headers });
+    const events = watched.body!.getReader();
+    await events.read();
     await revoking.house.keys.revoke(ADMIN, id);
     assert.equal(await closed, 1008);
     while (!(await reader.read()).done);
+    while (!(await events.read()).done);
   }
 });

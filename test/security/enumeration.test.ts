@@ -100,6 +100,41 @@ test("one tenant's channels, inboxes and keys do not exist for another", async (
   assert.deepEqual(seen[3]!.json.messages, []);
 });
 
+test("one tenant's threads, artifacts, events and search do not exist for another", async () => {
+  await using relay = await startGuarded();
+  const [mine, theirs] = [await relay.key({ tenant: 'acme' }), await relay.key({ tenant: 'umbrella' })];
+  const { json } = await relay.ask('POST', '/threads', { key: theirs, body: { name: 'secret plan' } });
+  const thread = `/threads/${json.thread_id}`;
+  const artifact = { name: 'notes', type: 'text', mime: 'text/plain', content: 'secret words' };
+  const { json: put } = await relay.ask('POST', `${thread}/artifacts`, { key: theirs, body: artifact });
+  assert.equal((await relay.ask('GET', thread, { key: theirs })).status, 200);
+  assert.deepEqual((await relay.ask('GET', '/threads', { key: mine })).json.threads, []);
+  for (const path of [
+    '',
+    '/state',
+    '/state/header',
+    '/events',
+    '/events?stream=1',
+    '/artifacts',
+    `/artifacts/${put.ref}`,
+    `/artifacts/${put.ref}/content`,
+    '/search?q=secret',
+    '/export',
+  ]) {
+    const foreign = await relay.ask('GET', thread + path, { key: mine });
+    const missing = await relay.ask('GET', `/threads/${NOBODY}${path}`, { key: mine });
+    assert.equal(foreign.status, 404, path);
+    assert.deepEqual(
+      [foreign.status, foreign.text],
+      [missing.status, missing.text.replaceAll(NOBODY, json.thread_id)],
+    );
+  }
+  const patch = [{ op: 'add', path: '/facts/-', value: { id: 'f', key: 'a', value: 'b' } }];
+  assert.equal((await relay.ask('POST', `${thread}/state/patch`, { key: mine, body: patch })).status, 404);
+  assert.equal((await relay.ask('DELETE', thread, { key: mine })).status, 404);
+  assert.equal((await relay.ask('GET', thread, { key: theirs })).status, 200);
+});
+
 test('a key is looked up by its hash, once, and compared in constant time', async () => {
   await using relay = await startGuarded();
   const { key } = await relay.key();

@@ -50,7 +50,7 @@ function routes(deps: HttpDeps, metrics: Metrics): Hono {
   const api = new Hono({ strict: false });
   pointerRoutes(api, relayOf);
   eventRoutes(api, relayOf, deps.stopping, deps.house.keys.holds);
-  threadRoutes(api, relayOf, deps.stopping);
+  threadRoutes(api, relayOf, deps.stopping, deps.house.keys.holds);
   usageRoutes(api, relayOf);
   operationRoutes(api, OPERATIONS, relayOf);
   app.route('/', api);

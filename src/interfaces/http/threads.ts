@@ -1,11 +1,14 @@
 import type { Context, Hono } from 'hono';
 import { RelayError } from '../../base/errors.ts';
 import { BUNDLE_BYTES, SSE_HEARTBEAT_MS } from '../../base/limits.ts';
+import { LOCAL_CALLER } from '../../domain/caller.ts';
+import type { KeyHolds } from '../../domain/keys/holds.ts';
 import type { Relay } from '../../domain/relay.ts';
 import type { Artifact, ThreadEvent } from '../../domain/threads/types.ts';
 import { artifactInput } from './artifact-request.ts';
 import { isOn, queryOf } from './query.ts';
 import { parseRange } from './range.ts';
+import { notesOf } from './request-notes.ts';
 import { bytesResponse, jsonResponse } from './responses.ts';
 
 /** What threads need beyond JSON in and out: contents, bundles, and events as they happen. */
@@ -13,6 +16,7 @@ export function threadRoutes(
   api: Hono,
   relayOf: (c: Context) => Promise<Relay> | Relay,
   stopping: AbortSignal | undefined,
+  holds: KeyHolds,
 ): void {
   api.post('/threads/:id/artifacts', async (c) => {
     const relay = await relayOf(c);
@@ -40,7 +44,8 @@ export function threadRoutes(
     // Read even where a stream follows: what is wrong is to be told before it begins.
     if (!live) return jsonResponse(await relay.threads.events(id, { after, limit }));
     await relay.threads.events(id, { after, limit: 1 });
-    return eventStream((signal) => relay.threads.watch(id, { after, signal }), stopping);
+    const hold = (end: () => void) => holds.hold(notesOf(c)?.caller ?? LOCAL_CALLER, end);
+    return eventStream((signal) => relay.threads.watch(id, { after, signal }), stopping, hold);
   });
 
   api.get('/threads/:id/export', async (c) => {
@@ -108,9 +113,15 @@ function contentHeaders(artifact: Artifact, accept: string): Record<string, stri
 function eventStream(
   watch: (signal: AbortSignal) => AsyncIterable<ThreadEvent>,
   stopping: AbortSignal | undefined,
+  hold: (end: () => void) => () => void,
 ): Response {
   const utf8 = new TextEncoder();
   const gone = new AbortController();
+  gone.signal.addEventListener(
+    'abort',
+    hold(() => gone.abort()),
+    { once: true },
+  );
   const signal = stopping ? AbortSignal.any([gone.signal, stopping]) : gone.signal;
   const events = watch(signal)[Symbol.asyncIterator]();
   let beating: ReturnType<typeof setInterval> | undefined;
