@@ -190,3 +190,38 @@ test('a crash between writing a dead letter and settling the work leaves one let
   assert.equal(messages, 1);
   assert.equal((await t.relay.channels.inspect('c')).groups[0]!.backlog, 0);
 });
+
+test('a group that is made while a channel is being trimmed keeps what comes from then on', async () => {
+  await using t = openTestHouse({ messages: 4 });
+  for (let i = 0; i < 8; i++) await t.engine.logs.append('chn.local.c', { msg: i, from: 'x' });
+  const { list } = t.engine.records;
+  let listed = () => {};
+  const looked = new Promise<void>((resolve) => {
+    listed = resolve;
+  });
+  let goOn = () => {};
+  const held = new Promise<void>((resolve) => {
+    goOn = resolve;
+  });
+  // The trim has seen that there are no groups, and is then held up.
+  t.engine.records.list = async (prefix, o) => {
+    const page = await list.call(t.engine.records, prefix, o);
+    if (!prefix.startsWith('ten.local/grp/')) return page;
+    listed();
+    await held;
+    return page;
+  };
+  await t.relay.channels.publish('c', 8);
+  await looked;
+  t.engine.records.list = list;
+  {
+    await using a = readFrom(t.relay, 'c', { group: 'g', since: await t.relay.channels.position('c') });
+    const first = a.take(1);
+    await t.relay.channels.publish('c', 'work');
+    await first;
+  }
+  for (let i = 0; i < 20; i++) await t.engine.logs.append('chn.local.c', { msg: i, from: 'x' });
+  goOn();
+  await t.house.close();
+  assert.equal((await t.relay.channels.inspect('c')).groups[0]!.backlog, 20);
+});

@@ -87,8 +87,9 @@ export class Retention {
   async #tidy(tenant: string, channel: string, stream: string): Promise<void> {
     const { logs } = this.#ground.engine;
     const cutoff = this.#ground.env.now() - this.#settings.retentionMs;
-    const needed = await this.#groups.tidy(tenant, channel, cutoff);
-    const { count } = await logs.info(stream);
+    // Before the groups are looked at: one that is made meanwhile needs whatever comes from now on.
+    const { count, last } = await logs.info(stream);
+    const needed = Math.min(await this.#groups.tidy(tenant, channel, cutoff), last + 1);
     let excess = count - this.#settings.messages;
     let before = 0;
     for (let after = 0; ; ) {
