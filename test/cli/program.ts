@@ -66,5 +66,5 @@ function run(command: string, args: readonly string[], o: RunOptions): Promise<R
 /** A home of its own for a test file; gone when disposed. */
 export function temporaryHome(): Disposable & { readonly home: string } {
   const home = mkdtempSync(join(tmpdir(), 'relay-cli-'));
-  return { home, [Symbol.dispose]: () => rmSync(home, { recursive: true, force: true, maxRetries: 3 }) };
+  return { home, [Symbol.dispose]: () => rmSync(home, { recursive: true, force: true, maxRetries: 10 }) };
 }

@@ -92,13 +92,15 @@ for (const [way, connect] of ways) {
         const modern = way.includes('2026') || way.includes('local');
         if (modern) await mcp.client.listen({ resourceSubscriptions: [uri] });
         else await mcp.client.subscribeResource({ uri });
-        let id = 0;
-        const changing = setInterval(() => {
-          const value = { id: `t${++id}`, key: 'tick', value: id };
-          void mcp.call('thread_patch', { thread_id, ops: [{ op: 'add', path: '/facts/-', value }] });
-        }, 100);
-        await told;
-        clearInterval(changing);
+        let isTold = false;
+        void told.then(() => {
+          isTold = true;
+        });
+        for (let id = 1; !isTold; id++) {
+          const value = { id: `t${id}`, key: 'tick', value: id };
+          await mcp.call('thread_patch', { thread_id, ops: [{ op: 'add', path: '/facts/-', value }] });
+          await Promise.race([told, new Promise((resolve) => setTimeout(resolve, 100))]);
+        }
       });
     }
   });
