@@ -18,6 +18,7 @@ export interface RecordPage {
 
 /** Small JSON documents with a revision. Every write is linearizable per key: of N racing writers one wins. */
 export interface Records {
+  /** The value may be given to others too, and then is frozen: whoever wants to change it makes another. */
   get(key: string): Promise<Stored | null>;
   /** The new revision, or null when `expect` did not hold. An expired record counts as absent. */
   put(

@@ -64,7 +64,7 @@ export class ContextRelay {
   async pull(url: string, part?: PartRequest, o: CallOptions = {}): Promise<string> {
     if (part) return (await this.pullPart(url, part, o)).text;
     return this.#use(url, o, async (pulled, key) => {
-      if (!pulled.text && key === null) throw notText();
+      if (!pulled.about.text && key === null) throw notText();
       const text = decodeUtf8(await opened(pulled, key));
       if (text === null) throw notText();
       return text;
@@ -105,7 +105,7 @@ export class ContextRelay {
   /** Bytes as they arrive; an encrypted payload arrives whole, because it has to be checked before it is used. */
   async pullStream(url: string, o: CallOptions = {}): Promise<ReadableStream<Uint8Array>> {
     return this.#use(url, o, async (pulled, key) =>
-      streamOf(key === null && !isCiphertext(pulled) ? pulled.body : await opened(pulled, key)),
+      streamOf(key === null && !isCiphertext(pulled.about) ? pulled.body : await opened(pulled, key)),
     );
   }
 
@@ -283,7 +283,7 @@ const MOST_UNFINISHED = 100;
 const CIPHERTEXT = /^(?:.*\n)?(?:\d+[:-])?gAAAAA/;
 
 async function opened(pulled: Pulled, key: string | null): Promise<Uint8Array<ArrayBuffer>> {
-  if (key === null && isCiphertext(pulled)) throw new RelayError('key_missing');
+  if (key === null && isCiphertext(pulled.about)) throw new RelayError('key_missing');
   const stored = await collect(pulled.body, { bytes: STORED_BYTES, what: 'a payload' });
   return key === null ? stored : fernetDecrypt(key, stored);
 }

@@ -122,7 +122,7 @@ class HttpPointers implements PointersApi {
           ? await this.#whole(answer.body, end - start)
           : resumingBody(this.#client, call, answer.body, { start, end, etag: answer.headers.get('etag') });
       const metadata = metadataOf(answer.headers) ?? (await this.peek(id)).metadata;
-      return { ...known, metadata, body, ...(partial ? { range: { start, end } } : {}) };
+      return { about: { ...known, metadata }, body, ...(partial ? { range: { start, end } } : {}) };
     });
   }
 

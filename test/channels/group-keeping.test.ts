@@ -48,7 +48,7 @@ test('a queued task keeps its pointer alive until it is done, and no longer', as
   await using a = readFrom(t.relay, 'tasks', { group: 'g' });
   const [task] = await a.take(1);
   assert.ok(task!.url!.endsWith(pushed.id));
-  assert.equal((await t.relay.pointers.pull(pushed.id)).size, 3);
+  assert.equal((await t.relay.pointers.pull(pushed.id)).about.size, 3);
   await t.relay.channels.ack('tasks', 'g', claimOf(task!));
   await t.house.background.settle();
   await assert.rejects(t.relay.pointers.peek(pushed.id), (e) => isRelayError(e, 'not_found'));

@@ -146,7 +146,7 @@ export class Pointers {
     const body = await this.#open(record, range);
     await countPull(this.#ground, loaded, o.idempotency_key, body);
     const noted = this.#noting(caller, loaded, body);
-    return { ...describe(loaded.id, record), body: noted, ...(range ? { range } : {}) };
+    return { about: describe(record, loaded.id), body: noted, ...(range ? { range } : {}) };
   }
 
   async part(caller: Caller, id: string, part: PartRequest, o: PullOptions = {}): Promise<Part> {
@@ -174,7 +174,7 @@ export class Pointers {
 
   async peek(caller: Caller, id: string): Promise<Peeked> {
     const loaded = await loadForReading(this.#ground.engine.records, caller, id);
-    return describe(loaded.id, loaded.record);
+    return describe(loaded.record, loaded.id);
   }
 
   async delete(caller: Caller, rawId: string): Promise<void> {

@@ -1,4 +1,5 @@
 import { RelayError } from '../../base/errors.ts';
+import { madeOnce } from '../../base/frozen.ts';
 import { isUuid } from '../../base/ids.ts';
 import type { JsonObject } from '../../base/json.ts';
 import type { TokenCount } from '../../base/tokens.ts';
@@ -72,7 +73,7 @@ async function load(records: Records, rawId: string): Promise<Loaded> {
   return { id, record: stored.value as unknown as PointerRecord, revision: stored.revision };
 }
 
-export function describe(id: string, r: PointerRecord): Peeked {
+export const describe = madeOnce((r: PointerRecord, id: string): Peeked => {
   return {
     id,
     metadata: r.metadata,
@@ -88,4 +89,4 @@ export function describe(id: string, r: PointerRecord): Peeked {
     from: r.from,
     ...(r.tokens ? { tokens: r.tokens } : {}),
   };
-}
+});

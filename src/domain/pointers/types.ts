@@ -61,7 +61,8 @@ export interface Peeked {
   readonly tokens?: TokenCount;
 }
 
-export interface Pulled extends Peeked {
+export interface Pulled {
+  readonly about: Peeked;
   readonly body: BlobBody;
   /** The bytes of `body` within the payload; `end` is exclusive. */
   readonly range?: { readonly start: number; readonly end: number };

@@ -6,11 +6,13 @@ import type { BlobBody, BlobInfo, BlobItem, BlobPage, Blobs, Expiry } from '../.
 import { BodyCache } from './body-cache.ts';
 import { type BodyFiles, checkedPlace, type Draft, isPlaced } from './body-files.ts';
 import { BodyFile } from './body-stream.ts';
+import type { ChangeMark } from './change-mark.ts';
 import type { CommitQueue } from './commit-queue.ts';
 import type { Database } from './database.ts';
 import { translated } from './failure.ts';
 import { type Admission, checkSize, intake } from './intake.ts';
 import { checkName, checkPrefix, keyRange } from './names.ts';
+import { SettledReads } from './settled-reads.ts';
 
 export interface BlobOptions {
   /** A body up to this lives in its row. */
@@ -22,10 +24,14 @@ export interface BlobOptions {
   readonly place?: (key: string) => string | undefined;
 }
 
+/** Rows held in memory while nothing is written, by number; their bodies have a cache of their own. */
+const SETTLED_ROWS = 10_000;
+
 interface Row {
   readonly size: number;
   readonly sha256: string;
   readonly file: string | null;
+  readonly expires: number | null;
 }
 
 /** What a row says about its body, and where that is. */
@@ -41,14 +47,23 @@ export class SqliteBlobs implements Blobs {
   readonly #env: Env;
   readonly #options: BlobOptions;
   readonly #cache: BodyCache;
+  readonly #settled: SettledReads<Row>;
 
-  constructor(db: Database, queue: CommitQueue, files: BodyFiles, env: Env, options: BlobOptions) {
+  constructor(
+    db: Database,
+    queue: CommitQueue,
+    files: BodyFiles,
+    env: Env,
+    options: BlobOptions,
+    mark: ChangeMark | null,
+  ) {
     this.#db = db;
     this.#queue = queue;
     this.#files = files;
     this.#env = env;
     this.#options = options;
     this.#cache = new BodyCache(options.cacheBytes ?? 0);
+    this.#settled = new SettledReads(mark, SETTLED_ROWS);
   }
 
   async put(key: string, body: BlobBody, o: { size?: number; expiresAt?: Expiry } = {}): Promise<BlobInfo> {
@@ -89,7 +104,7 @@ export class SqliteBlobs implements Blobs {
   ): Promise<{ body: BlobBody; size: number } | null> {
     checkName('a key', key);
     for (let round = 0; ; round++) {
-      const row = await this.#row(key);
+      const row = this.#known(key) ?? (await this.#row(key));
       if (!row) return null;
       if (row.file === null) {
         const body = this.#cache.get(key, row.sha256) ?? (await this.#body(key, row));
@@ -203,9 +218,19 @@ export class SqliteBlobs implements Blobs {
     return { size, sha256 };
   }
 
+  #known(key: string): Row | undefined {
+    const row = this.#settled.get(key);
+    return row && (row.expires === null || row.expires > this.#env.now()) ? row : undefined;
+  }
+
   #row(key: string): Promise<Row | undefined> {
-    const sql = 'SELECT size, sha256, file FROM blobs WHERE key = ? AND (expires IS NULL OR expires > ?)';
-    return this.#db.patiently(() => this.#db.sql(sql).get(key, this.#env.now()) as Row | undefined);
+    const sql =
+      'SELECT size, sha256, file, expires FROM blobs WHERE key = ? AND (expires IS NULL OR expires > ?)';
+    return this.#db.patiently(() => {
+      const row = this.#db.sql(sql).get(key, this.#env.now()) as Row | undefined;
+      if (row) this.#settled.set(key, row, 1);
+      return row;
+    });
   }
 
   /** The bytes of the row as it was seen; undefined when it has been replaced or deleted since. */

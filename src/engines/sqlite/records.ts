@@ -1,19 +1,26 @@
 import type { Env } from '../../base/env.ts';
 import { RelayError } from '../../base/errors.ts';
+import { freeze } from '../../base/frozen.ts';
 import type { Json } from '../../base/json.ts';
 import { checkDelta, checkExpiry, checkLimit, encodeJson } from '../../kernel/admission.ts';
 import type { RecordItem, RecordPage, Records, Stored } from '../../kernel/records.ts';
+import type { ChangeMark } from './change-mark.ts';
 import type { CommitQueue, Transaction } from './commit-queue.ts';
 import type { Database } from './database.ts';
 import { checkName, checkSegment, type KeyRange, keyRange } from './names.ts';
+import { SettledReads } from './settled-reads.ts';
 
 /** A page of a listing ends early rather than hold more JSON than this; it says so by its `next`. */
 const PAGE_CHARS = 4 * 1024 * 1024;
+
+/** Records held in memory while nothing is written: thousands of pointers, in characters. */
+const SETTLED_CHARS = 8 * 1024 * 1024;
 
 interface Row {
   readonly key: string;
   readonly revision: number;
   readonly value: string;
+  readonly expires: number | null;
 }
 
 export class SqliteRecords implements Records {
@@ -21,17 +28,21 @@ export class SqliteRecords implements Records {
   readonly #queue: CommitQueue;
   readonly #env: Env;
   readonly #maxBytes: number;
+  readonly #settled: SettledReads<Known>;
 
-  constructor(db: Database, queue: CommitQueue, env: Env, maxBytes: number) {
+  constructor(db: Database, queue: CommitQueue, env: Env, maxBytes: number, mark: ChangeMark | null) {
     this.#db = db;
     this.#queue = queue;
     this.#env = env;
     this.#maxBytes = maxBytes;
+    this.#settled = new SettledReads(mark, SETTLED_CHARS);
   }
 
   async get(key: string): Promise<Stored | null> {
     checkName('a key', key);
-    const row = await this.#db.patiently(() => this.#live(key));
+    const known = this.#settled.get(key);
+    if (known) return known.at(this.#env.now());
+    const row = await this.#db.patiently(() => this.#read(key));
     return row ? stored(row) : null;
   }
 
@@ -89,6 +100,12 @@ export class SqliteRecords implements Records {
     return this.#db.patiently(() => this.#page(keyRange(prefix, o.after), limit));
   }
 
+  #read(key: string): Row | undefined {
+    const row = this.#live(key);
+    if (row) this.#settled.set(key, new Known(row), key.length + row.value.length);
+    return row;
+  }
+
   #page({ where, from, to }: KeyRange, limit: number): RecordPage {
     const sql = `SELECT key, revision, value FROM records WHERE ${where}
       AND (expires IS NULL OR expires > ?) ORDER BY key`;
@@ -104,7 +121,8 @@ export class SqliteRecords implements Records {
   }
 
   #live(key: string): Row | undefined {
-    const sql = 'SELECT revision, value FROM records WHERE key = ? AND (expires IS NULL OR expires > ?)';
+    const sql =
+      'SELECT revision, value, expires FROM records WHERE key = ? AND (expires IS NULL OR expires > ?)';
     return this.#db.sql(sql).get(key, this.#env.now()) as Row | undefined;
   }
 
@@ -120,6 +138,27 @@ export class SqliteRecords implements Records {
     this.#db.sql(sql).run(key, revision, expiresAt ?? null, json);
     return revision;
   }
+}
+
+/** A record that is asked for again: then parsed once more, for all who will ask. */
+class Known {
+  readonly #row: Row;
+  #stored: Stored | null = null;
+
+  constructor(row: Row) {
+    this.#row = row;
+  }
+
+  at(now: number): Stored | null {
+    const { expires } = this.#row;
+    if (expires !== null && expires <= now) return null;
+    this.#stored ??= shared(stored(this.#row));
+    return this.#stored;
+  }
+}
+
+function shared({ value, revision }: Stored): Stored {
+  return { value: freeze(value), revision };
 }
 
 function stored(row: Row): Stored {

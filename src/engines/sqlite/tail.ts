@@ -1,4 +1,4 @@
-import type { Json } from '../../base/json.ts';
+import { freeze } from '../../base/frozen.ts';
 import type { Entry } from '../../kernel/logs.ts';
 import type { Database } from './database.ts';
 
@@ -101,7 +101,7 @@ export class Tail {
   }
 
   #take(row: Row): void {
-    const entry = { seq: row.seq!, at: row.at, data: frozen(JSON.parse(row.data)) };
+    const entry = { seq: row.seq!, at: row.at, data: freeze(JSON.parse(row.data)) };
     this.#items.push({ entry, chars: row.data.length, trimmed: this.#items.length === 0 ? row.trimmed : 0 });
     this.#chars += row.data.length;
     this.#to = row.seq!;
@@ -136,12 +136,4 @@ export class Tail {
     this.#chars = 0;
     this.#from = this.#to;
   }
-}
-
-/** Shared by all subscribers, so that nobody changes it under another. */
-function frozen(data: Json): Json {
-  if (typeof data !== 'object' || data === null) return data;
-  for (const each of Object.values(data)) frozen(each);
-  Object.freeze(data);
-  return data;
 }

@@ -24,7 +24,7 @@ export async function takeIn(
   const note = summary === undefined ? {} : { note: summary.slice(0, 2_000) };
   try {
     const found = await relay.pointers.pull(id);
-    const { size, text, content_type } = found;
+    const { size, text, content_type } = found.about;
     const small = text && size <= ENVELOPE_PAYLOAD_BYTES;
     const inline = small ? await new Response(found.body as BodyInit).text() : null;
     const body = inline === null ? found.body : new TextEncoder().encode(inline);
@@ -50,7 +50,8 @@ export async function takeIn(
 /** Whoever gave us the task is told a URL and nothing else, so the URL must be enough. */
 async function reachable(id: string, relay: Relay): Promise<string> {
   if ((await relay.pointers.peek(id)).visibility === 'link') return id;
-  const { body, size, content_type } = await relay.pointers.pull(id);
+  const { about, body } = await relay.pointers.pull(id);
+  const { size, content_type } = about;
   const copy = { body, size, content_type: content_type ?? undefined, visibility: 'link' as const };
   return (await relay.pointers.push(copy)).id;
 }

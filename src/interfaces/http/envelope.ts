@@ -3,7 +3,10 @@ import type { Pulled } from '../../domain/pointers/types.ts';
 
 /** `{"data": …, "metadata": …}`, as existing clients expect it, written without ever holding a large payload whole. */
 export function envelope(pulled: Pulled): string | ReadableStream<Uint8Array> {
-  const { body, text, metadata } = pulled;
+  const {
+    body,
+    about: { text, metadata },
+  } = pulled;
   const tail = `,"metadata":${JSON.stringify(metadata)}${text ? '' : ',"encoding":"base64"'}}`;
   if (body instanceof Uint8Array) {
     const data = text ? JSON.stringify(decode(body)) : `"${toBase64(body)}"`;

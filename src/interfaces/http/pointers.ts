@@ -1,11 +1,20 @@
 import type { Context, Hono } from 'hono';
+import { madeOnce } from '../../base/frozen.ts';
+import type { Peeked } from '../../domain/pointers/types.ts';
 import type { Relay } from '../../domain/relay.ts';
 import { envelope } from './envelope.ts';
 import { pushInput } from './push-request.ts';
 import { isOn, partOf, queryOf } from './query.ts';
 import { parseRange } from './range.ts';
 import { metadataHeader, relayHeaders } from './relay-headers.ts';
-import { bytesResponse, jsonResponse, TEXT_TYPE, textResponse } from './responses.ts';
+import {
+  bytesHeaders,
+  bytesResponse,
+  jsonHeaders,
+  jsonResponse,
+  TEXT_TYPE,
+  textResponse,
+} from './responses.ts';
 import { viewerResponse } from './viewer/page.ts';
 
 /** Payloads in and out: the routes that existing clients rely on, and what came on top. */
@@ -17,7 +26,8 @@ export function pointerRoutes(api: Hono, relayOf: (c: Context) => Promise<Relay>
 
   api.get('/peek/:id', async (c) => {
     const peeked = await (await relayOf(c)).pointers.peek(c.req.param('id'));
-    return jsonResponse(peeked.metadata, { headers: relayHeaders(peeked) });
+    const { body, headers } = peekAnswer(peeked);
+    return new Response(body, { headers });
   });
 
   api.on(['GET', 'HEAD'], '/pull/:id', async (c) => {
@@ -40,19 +50,14 @@ export function pointerRoutes(api: Hono, relayOf: (c: Context) => Promise<Relay>
       return rawOf(c, relay, id, options);
     if (accept.includes('text/html')) return viewerResponse();
     const pulled = await relay.pointers.pull(id, options);
-    return textResponse(envelope(pulled), { Vary: 'Accept', ...relayHeaders(pulled) });
+    return textResponse(envelope(pulled), { Vary: 'Accept', ...relayHeaders(pulled.about) });
   });
 }
 
 /** Never touches the payload and never counts as a pull. */
 async function headOf(relay: Relay, id: string): Promise<Response> {
   const peeked = await relay.pointers.peek(id);
-  return bytesResponse(null, 200, {
-    ...rawHeaders(peeked.sha256, peeked.text),
-    'Content-Length': String(peeked.size),
-    ...relayHeaders(peeked),
-    ...metadataHeader(peeked),
-  });
+  return new Response(null, { headers: wholeHeaders(peeked) });
 }
 
 async function rawOf(
@@ -73,15 +78,31 @@ async function rawOf(
     if (!condition || condition === etag(peeked.sha256)) range = parseRange(wantsRange, peeked.size);
   }
   const pulled = await relay.pointers.pull(id, range ? { ...o, range } : o);
-  const { start, end } = pulled.range ?? { start: 0, end: pulled.size };
-  return bytesResponse(pulled.body, pulled.range ? 206 : 200, {
-    ...rawHeaders(pulled.sha256, pulled.text),
+  const { about, body } = pulled;
+  if (!pulled.range) return new Response(body as BodyInit, { headers: wholeHeaders(about) });
+  const { start, end } = pulled.range;
+  return bytesResponse(body, 206, {
+    ...wholeHeaders(about),
     'Content-Length': String(end - start),
-    ...(pulled.range ? { 'Content-Range': `bytes ${start}-${end - 1}/${pulled.size}` } : {}),
-    ...relayHeaders(pulled),
-    ...metadataHeader(pulled),
+    'Content-Range': `bytes ${start}-${end - 1}/${about.size}`,
   });
 }
+
+/** A peek, as it is answered over and over for as long as the pointer stays what it is. */
+const peekAnswer = madeOnce((peeked: Peeked) => ({
+  body: JSON.stringify(peeked.metadata),
+  headers: jsonHeaders(relayHeaders(peeked)),
+}));
+
+/** What goes before the whole payload. */
+const wholeHeaders = madeOnce((peeked: Peeked) =>
+  bytesHeaders({
+    ...rawHeaders(peeked.sha256, peeked.text),
+    'Content-Length': String(peeked.size),
+    ...relayHeaders(peeked),
+    ...metadataHeader(peeked),
+  }),
+);
 
 /** Whatever the sender called it, a browser must never run it: text is shown as text, all else is a download. */
 function rawHeaders(sha256: string, text: boolean): Record<string, string> {

@@ -18,8 +18,11 @@ const FRESH: Fields = { ...ALWAYS, 'Cache-Control': 'no-store' };
  */
 
 export function jsonResponse(value: unknown, o: { status?: number; headers?: Fields } = {}): Response {
-  const headers = { 'Content-Type': JSON_TYPE, ...FRESH, ...o.headers };
-  return new Response(JSON.stringify(value), { status: o.status ?? 200, headers });
+  return new Response(JSON.stringify(value), { status: o.status ?? 200, headers: jsonHeaders(o.headers) });
+}
+
+export function jsonHeaders(more: Fields = {}): Fields {
+  return { 'Content-Type': JSON_TYPE, ...FRESH, ...more };
 }
 
 export function textResponse(body: string | ReadableStream<Uint8Array>, headers: Fields = {}): Response {
@@ -32,7 +35,11 @@ export function bytesResponse(
   status: number,
   headers: Fields,
 ): Response {
-  return new Response(body as BodyInit | null, { status, headers: { ...ALWAYS, ...headers } });
+  return new Response(body as BodyInit | null, { status, headers: bytesHeaders(headers) });
+}
+
+export function bytesHeaders(more: Fields): Fields {
+  return { ...ALWAYS, ...more };
 }
 
 export function emptyResponse(status: number): Response {
