@@ -4,24 +4,28 @@ import { type BuildOptions, build, type Metafile, type Plugin } from 'esbuild';
 
 /**
  * What agents call all day. These start from one file, because every further one costs a millisecond or more. `parts` is
- * what its commands always need, though the sources load it late for the sake of the others.
+ * what its commands always need, though the sources load it late for the sake of the others. With `event` the file is for
+ * the hook of that name: it reads the store, and the other hooks read the project's files.
  */
-const HOT_FILES: { readonly [file: string]: { commands: readonly string[]; parts: readonly string[] } } = {
+const HOT_FILES: { readonly [file: string]: HotFile } = {
   hot: {
     commands: ['peek', 'pull', 'push', 'rm'],
     parts: ['src/app/open-relay.ts', 'src/engines/sqlite/engine.ts'],
   },
-  hook: {
+  hook: { commands: ['hook'], parts: ['src/app/open-project.ts'] },
+  'inbox-hook': {
     commands: ['hook'],
-    parts: [
-      'src/app/open-project.ts',
-      'src/app/peek-inbox.ts',
-      'src/app/open-house.ts',
-      'src/engines/sqlite/engine.ts',
-    ],
+    event: 'prompt-submit',
+    parts: ['src/app/peek-inbox.ts', 'src/app/open-house.ts', 'src/engines/sqlite/engine.ts'],
   },
   mcp: { commands: ['mcp'], parts: [] },
 };
+
+interface HotFile {
+  readonly commands: readonly string[];
+  readonly event?: string;
+  readonly parts: readonly string[];
+}
 
 /** Loaded late, but then from one file: bundled by itself, it leaves out the parts of libraries that nobody uses. */
 const WHOLE = ['src/app/mcp-stdio.ts'];
@@ -29,9 +33,11 @@ const WHOLE = ['src/app/mcp-stdio.ts'];
 /** What the SDK loads in Node and nowhere else: `contextrelay/runners`. */
 const RUNNERS = 'src/app/node-runners.ts';
 
-/** Command → the file it starts from. */
+/** Command, with its event where it has one → the file it starts from. */
 export const HOT_COMMANDS: { readonly [command: string]: string } = Object.fromEntries(
-  Object.entries(HOT_FILES).flatMap(([file, { commands }]) => commands.map((command) => [command, file])),
+  Object.entries(HOT_FILES).flatMap(([file, { commands, event }]) =>
+    commands.map((command) => [event ? `${command} ${event}` : command, file]),
+  ),
 );
 
 /**

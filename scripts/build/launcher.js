@@ -12,8 +12,10 @@ if (major >= 24 || (major === 22 && minor >= 16)) {
   const { XDG_CACHE_HOME, HOME, LOCALAPPDATA } = process.env;
   const cache = XDG_CACHE_HOME || (HOME ? `${HOME}/.cache` : LOCALAPPDATA);
   if (cache) process.getBuiltinModule('node:module').enableCompileCache(`${cache}/contextrelay`);
-  const command = process.argv[2];
-  await import(`./${Object.hasOwn(HOT, command) ? HOT[command] : 'main'}.js`);
+  // `relay peek …`, or `relay hook claude prompt-submit`.
+  const [, , command, , event] = process.argv;
+  const known = [`${command} ${event}`, command].find((name) => Object.hasOwn(HOT, name));
+  await import(`./${known ? HOT[known] : 'main'}.js`);
 } else {
   await import('./older-node.js');
 }

@@ -56,12 +56,14 @@ export class Database {
 
   /** Runs `work`, again while others are in the way. It must be repeatable: it reads, or it begins a transaction. */
   async patiently<T>(work: () => T): Promise<T> {
-    const start = performance.now();
+    let began: number | undefined;
     for (;;) {
       try {
         return work();
       } catch (error) {
-        if (!isBusy(error) || performance.now() - start > PATIENCE_MS) throw translated(error, this.path);
+        // Only now: a first look at the clock costs a command over a millisecond.
+        began ??= performance.now();
+        if (!isBusy(error) || performance.now() - began > PATIENCE_MS) throw translated(error, this.path);
       }
       await pause(Math.random() * PAUSE_MS);
     }
