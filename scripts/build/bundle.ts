@@ -1,4 +1,4 @@
-import { globSync } from 'node:fs';
+import { globSync, readFileSync } from 'node:fs';
 import { basename, relative, resolve } from 'node:path';
 import { type BuildOptions, build, type Metafile, type Plugin } from 'esbuild';
 
@@ -72,7 +72,7 @@ export async function bundleCli(outdir: string): Promise<Metafile> {
   }
   for (const source of WHOLE) {
     const entryPoints = { [lateName(source)]: source };
-    const plugins = [builtins, withoutValidator, leaveLate(late, [])];
+    const plugins = [builtins, withoutValidator, usedSchemas, leaveLate(late, [])];
     built.push((await build({ ...options, minify: true, entryPoints, plugins })).metafile);
   }
   const all = await build({
@@ -126,6 +126,32 @@ const withoutValidator: Plugin = {
     }));
   },
 };
+
+/**
+ * The MCP library makes a schema for every type of its protocol, and keeps a register of them all for programs that want to
+ * check messages by themselves. Ours does not; without the register, what no request needs can be left out, and the server
+ * starts sooner. That making a schema does nothing else, esbuild has to be told.
+ */
+const usedSchemas: Plugin = {
+  name: 'used-schemas',
+  setup(building) {
+    let registers = 0;
+    building.onLoad({ filter: /@modelcontextprotocol.(?:core|server).dist.[^/\\]+\.mjs$/ }, ({ path }) => {
+      const source = readFileSync(path, 'utf8');
+      const contents = source.replace(REGISTERING, '').replace(SCHEMA, '$1/* @__PURE__ */ (() => $2)();');
+      registers += source.split('\n').length - contents.split('\n').length;
+      return { contents };
+    });
+    building.onEnd(() => {
+      if (registers !== 2)
+        throw new Error('The MCP library registers its schemas in another way than it did.');
+    });
+  },
+};
+
+const REGISTERING = /^for \(const .* of .*\) register\(key, .*\n/gm;
+/** A whole statement: one line, or from a bracket that is opened to the first line that is not indented. */
+const SCHEMA = /^(const \w+Schema(?:\$\d)? = )(.*[{[(]\n(?:\t.*\n)*[^\t\n].*|.+);$/gm;
 
 /** Leaves what is loaded late out of the one file, notes it, and points to where the other build puts it. */
 function leaveLate(late: Record<string, string>, inside: readonly string[]): Plugin {
