@@ -3,8 +3,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 
-/** The real program, as a user would start it. */
-export const ENTRY = resolve(import.meta.dirname, '../../bin/relay.ts');
+/** The real program, as a user would start it; what was built, where the same tests are run on that. */
+export const ENTRY = process.env.RELAY_TEST_ENTRY ?? resolve(import.meta.dirname, '../../bin/relay.ts');
 
 export interface Ran {
   readonly code: number;

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { globSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { type Installation, install } from './installation.ts';
@@ -68,6 +69,18 @@ describe('the package, installed into an empty folder', () => {
       const { code, stderr } = await relay(name, '--help');
       assert.equal(code, 0, `relay ${name} --help: ${stderr}`);
     }
+  });
+
+  // Bundled, they are not what the sources are: late parts lie in files of their own, and libraries are cut to what is used.
+  test('MCP and the hooks do from the bundle all that they do from the sources', async () => {
+    const files = globSync(['test/mcp/*.test.ts', 'test/install/hooks.test.ts'], { cwd: ROOT }).filter(
+      (file) => !file.includes('.slow.'),
+    );
+    assert.ok(files.length > 5, String(files));
+    const entry = join(installation.folder, 'node_modules', 'contextrelay', 'dist', 'cli', 'relay.js');
+    const { NODE_TEST_CONTEXT: _, ...outside } = outsideEnv({ RELAY_TEST_ENTRY: entry });
+    const { code, stdout } = await run(process.execPath, ['--test', ...files], { cwd: ROOT, env: outside });
+    assert.equal(code, 0, stdout);
   });
 
   test('the SDK talks to the served relay', async () => {
