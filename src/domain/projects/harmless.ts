@@ -12,15 +12,33 @@ export async function harmless(lines: readonly string[]): Promise<readonly strin
 export function mightInstruct(text: string): boolean {
   if (/[^\t\n -~]/.test(text)) return true;
   const plain = text.toLowerCase().replace(HASHES, '');
-  return WORDS.test(plain) || FORMS.test(plain);
+  return PARTS.some((part) => plain.includes(part)) || WORDS.test(plain) || FORMS.test(plain);
 }
 
 /** Commits and pointers: long, and in every brief. */
 const HASHES = /\b(?:[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|(?=[0-9]*[a-f])[0-9a-f]{7,40})\b/g;
 
-/** What an order to a model has in it, in English and in languages that are written in the same letters. */
+/**
+ * What an order to a model has in it, in English and in languages that are written in the same letters. A list: as a
+ * pattern it would take longer to prepare than to look for each of them.
+ */
+const PARTS: readonly string[] = [
+  'ignor|disreg|forget|overr|bypass|neglect|discard|dismiss|overlook|circumvent|supersed|obey|comply',
+  'attention|reveal|verbatim|repeat|recite|leak|jail|god mode|restrict|filtered|censor|pretend|play as',
+  'act as|behave|from now|from here|from this point|instru|istruz|prompt|directive|guideline|sudo|assistant',
+  'system|developer|silently|secretly|covertly|without ask|without tell|without confirm|without inform',
+  'without notify|the user|any user|exfil|upload|send|forward|transmit|conversation|credential|webhook',
+  'untrusted|safety|future|answers|reading this|you are|you re|you must|you will|your real|your true',
+  'your new|as a ai|as an ai|as a llm|as an llm|as a language|as an language|language model|precedence',
+  'anweis|befehl|regel|vorgab|richtlin|vergiss|missacht|olvid|omit|omiso|indicac|descart|orden|oubli',
+  'consigne|ordre|diment|trascur|comand|regol|esque|regra|negeer|vergeet|opdracht|zapomn|polece|zasad',
+  'abaikan|lupakan|perintah|talimat|unut|komut|glem|glom|unohda|ohje|uita|felejt|hagyd|zapome|pokyn|sahau',
+  'bo qua|quen|huong dan|chi dan|kalimut|utos|puuza|maagizo|snoitc|tpmorp|erongi',
+].flatMap((line) => line.split('|'));
+
+/** Words that are parts of innocent ones, and what is said in many ways. */
 const WORDS =
-  /ignor|disreg|forget|overr|bypass|neglect|discard|dismiss|overlook|circumvent|supersed|obey|comply|attention|reveal|verbatim|repeat|recite|leak|jail|\bdan\b|god mode|restrict|filtered|censor|pretend|play as|act as|behave|from now|from here|from this point|instru|istruz|prompt|directive|guideline|sudo|assistant|system|developer|\bhuman\b|silently|secretly|covertly|without (?:ask|tell|confirm|inform|notify)|(?:the|any) user|exfil|upload|send|forward|transmit|conversation|credential|webhook|untrusted|safety|future|answers|reading this|you are|you re|you must|you will|your (?:real|true|new)|as an? (?:ai|llm|language)|language model|\b(?:ai|llm|gpt|claude|gemini|copilot|chatbot)\b|precedence|(?:every|each|all) (?:of )?(?:your )?(?:repl|respon|answer|output|message)|anweis|befehl|regel|vorgab|richtlin|vergiss|missacht|olvid|omit|omiso|indicac|descart|orden|oubli|consigne|ordre|diment|trascur|comand|regol|esque|regra|negeer|vergeet|opdracht|zignor|zapomn|polece|zasad|abaikan|lupakan|perintah|talimat|unut|komut|glem|glom|unohda|ohje|uita|felejt|hagyd|zapome|pokyn|instruk|sahau|bo qua|quen|huong dan|chi dan|kalimut|utos|puuza|maagizo|snoitc|tpmorp|erongi/;
+  /\bdan\b|\bhuman\b|\b(?:ai|llm|gpt|claude|gemini|copilot|chatbot)\b|(?:every|each|all) (?:of )?(?:your )?(?:repl|respon|answer|output|message)/;
 
 /** How words are hidden: tags and brackets, encodings, letters set apart or replaced by digits and signs. */
 const FORMS =
