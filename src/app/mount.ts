@@ -6,6 +6,7 @@ import type { Beside } from '../interfaces/http/app.ts';
 import { baseOf, callerOf } from '../interfaces/http/callers.ts';
 import type { HttpDeps } from '../interfaces/http/deps.ts';
 import { failureResponse } from '../interfaces/http/failures.ts';
+import { endingWithKey } from '../interfaces/http/key-bound.ts';
 import { notesOf } from '../interfaces/http/request-notes.ts';
 import { OPERATIONS } from '../operations/operations.ts';
 import { scopedRelay } from './scoped-relay.ts';
@@ -36,7 +37,15 @@ export function mountBeside(deps: HttpDeps, mounts: readonly Mount[]): Beside {
     return failureResponse(error, c.req.raw, deps, notesOf(c));
   });
   others.onError((error, c) => failureResponse(error, c.req.raw, deps, notesOf(c)));
-  return { takes: (url) => OURS.test(url), fetch: (request, env) => others.fetch(request, env) };
+  const { holds } = deps.house.keys;
+  return {
+    takes: (url) => OURS.test(url),
+    fetch: async (request, env) => {
+      const response = await others.fetch(request, env);
+      const { caller } = env.notes;
+      return caller ? endingWithKey(response, (end) => holds.hold(caller, end)) : response;
+    },
+  };
 }
 
 function entrance(deps: HttpDeps): Enter {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { request } from 'node:http';
 import { test } from 'node:test';
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { WebSocket } from 'ws';
 import { startRelay } from '../http/relay-under-test.ts';
 import { startGuarded } from '../keys/guarded-relay.ts';
@@ -151,5 +152,34 @@ test('sockets and streams end when their key is revoked, here or in another proc
     assert.equal(await closed, 1008);
     while (!(await reader.read()).done);
     while (!(await events.read()).done);
+  }
+});
+
+test('streams of MCP and A2A end when their key is revoked, here or in another process', async () => {
+  await using relay = await startGuarded({ house: { defaultPlan: 'team' } });
+  await using other = await startGuarded({ open: () => relay.engine });
+  for (const revoking of [relay, other]) {
+    const { id, key } = await relay.key();
+    const headers = { Authorization: `Bearer ${key}` };
+    const client = new Client(
+      { name: 'test', version: '1' },
+      { versionNegotiation: { mode: { pin: '2026-07-28' } } },
+    );
+    const requestInit = { headers };
+    await client.connect(new StreamableHTTPClientTransport(new URL('/mcp', relay.url), { requestInit }));
+    const listening = await client.listen({ resourceSubscriptions: ['relay://channel/c'] });
+    const task = await fetch(`${relay.url}/a2a/relay/message:stream`, {
+      method: 'POST',
+      headers: { ...headers, 'A2A-Version': '1.0', 'Content-Type': 'application/json' },
+      body: JSON.stringify({
+        message: { messageId: crypto.randomUUID(), role: 'ROLE_USER', parts: [{ text: 'nobody does it' }] },
+      }),
+    });
+    const changes = task.body!.getReader();
+    assert.match(new TextDecoder().decode((await changes.read()).value), /TASK_STATE_SUBMITTED/);
+    await revoking.house.keys.revoke(ADMIN, id);
+    await listening.closed;
+    while (!(await changes.read()).done);
+    await client.close();
   }
 });
