@@ -15,7 +15,7 @@ import type { Relay } from '../../domain/relay.ts';
 import type { AgentEntry } from './agents.ts';
 import { lighten, summaryOf, taskText } from './parts.ts';
 import { isOver, type Shelf, type TaskRecord } from './task-record.ts';
-import { type Result, takeIn } from './task-result.ts';
+import { type Result, receivedResult, takeIn } from './task-result.ts';
 
 export interface TaskDeskOptions {
   readonly relay: Relay;
@@ -183,12 +183,16 @@ export class TaskDesk {
     }
   }
 
+  /**
+   * Asks for the task and not only for its receipts: its result is on disk before anybody is told of it, while receipts are
+   * written a moment later and a crash may swallow them.
+   */
   async #current(record: TaskRecord, revision: number, arrived: Result | null): Promise<TaskRecord> {
     if (isOver(record)) return record;
     const { relay } = this.#o;
-    const known = arrived ? null : await relay.receipts.get(record.id).catch(() => null);
-    const result = arrived ?? known?.receipts.find(({ rung }) => rung === 'result') ?? null;
-    if (result?.url) {
+    const known = arrived ? null : await relay.tasks.get(record.id).catch(() => null);
+    const result = arrived ?? known?.result ?? receivedResult(known?.receipts ?? []);
+    if (result) {
       const over = { ...record, ...(await takeIn(record, result, this.#o)), at: this.#now() };
       if (await this.#write(over, revision)) return over;
       const kept = await this.#o.shelf.get(`task/${record.id}`);
@@ -210,7 +214,7 @@ export class TaskDesk {
         tell({
           url,
           status: String(status ?? ''),
-          summary: typeof summary === 'string' ? summary : undefined,
+          summary: typeof summary === 'string' ? summary : null,
         });
         return;
       }

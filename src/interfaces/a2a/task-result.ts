@@ -1,14 +1,21 @@
 import { isRelayError } from '../../base/errors.ts';
 import { ENVELOPE_PAYLOAD_BYTES } from '../../base/limits.ts';
 import { parsePointer } from '../../base/pointer-url.ts';
+import type { Receipt } from '../../domain/receipts/types.ts';
 import type { Relay } from '../../domain/relay.ts';
 import type { TaskRecord } from './task-record.ts';
 
 /** What a bridge said when it was done. */
 export interface Result {
-  readonly url?: string;
-  readonly status?: string;
-  readonly summary?: string;
+  readonly url: string;
+  readonly status: string;
+  readonly summary: string | null;
+}
+
+/** A push that names the task without a status of the table is no result to the relay, and still what came of it. */
+export function receivedResult(receipts: readonly Receipt[]): Result | null {
+  const found = receipts.find(({ rung, url }) => rung === 'result' && url !== undefined);
+  return found ? { url: found.url!, status: found.status ?? '', summary: found.summary ?? null } : null;
 }
 
 type Outcome = Pick<TaskRecord, 'state' | 'note' | 'artifact'>;
@@ -19,9 +26,9 @@ export async function takeIn(
   { url, status, summary }: Result,
   { relay }: { readonly relay: Relay },
 ): Promise<Outcome> {
-  const { id } = parsePointer(url!);
+  const { id } = parsePointer(url);
   const state = status === 'failed' ? 'failed' : 'completed';
-  const note = summary === undefined ? {} : { note: summary.slice(0, 2_000) };
+  const note = summary === null ? {} : { note: summary.slice(0, 2_000) };
   try {
     const found = await relay.pointers.pull(id);
     const { size, text, content_type } = found.about;
