@@ -14,6 +14,7 @@ import { answerCache } from './answer-cache.ts';
 import type { Config, Environment } from './config.ts';
 import { openHouse } from './open-house.ts';
 import { openRelay } from './open-relay.ts';
+import { pipelineWorker } from './pipeline-worker.ts';
 import { stepRunners } from './step-runners.ts';
 import { programs } from './wrapped-program.ts';
 
@@ -38,7 +39,14 @@ export async function openWorkshop(config: Config, env: Environment, cwd: string
   return {
     threads: threads(LOCAL_CALLER.name),
     prompts,
-    pipelines: new Pipelines({ threads, env: systemEnv, cache, runners, pause }),
+    pipelines: new Pipelines({
+      threads,
+      env: systemEnv,
+      cache,
+      runners,
+      pause,
+      worker: pipelineWorker(config),
+    }),
     model,
     programs: programs(env, cwd),
     [Symbol.asyncDispose]: async () => {

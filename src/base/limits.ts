@@ -240,6 +240,9 @@ export const PIPELINE_FILE_BYTES = MiB;
 export const PIPELINE_EVENT_BYTES = 32 * KiB;
 /** Instances of all steps: each is a process or a call, with events of its own. */
 export const PIPELINE_STEPS = 1_000;
+/** A run whose holder was killed waits so long, and a holder says three times as often that it lives; any hold's most. */
+export const PIPELINE_HOLD_S = 15;
+export const THREAD_HOLD_S = 3_600;
 export const PIPELINE_PARALLEL = 4;
 export const PIPELINE_PARALLEL_MAX = 256;
 /** What one step may say; held in memory, times the steps that run at once. */

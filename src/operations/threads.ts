@@ -186,6 +186,37 @@ export const threadOperations = [
     run: (relay, { thread_id, ...o }) => relay.threads.envelopes(thread_id, o),
   }),
   defineOperation({
+    name: 'threads.hold',
+    summary: 'Hold a thread for work that must not be done twice at once, or renew the hold',
+    scope: 'threads',
+    input: z.object({
+      ...one,
+      token: z.string().describe('made up by the holder; the same one again renews'),
+      holder: z.string().describe('who it is, in words for others'),
+      ttl: z.number().describe('seconds after which it lapses unless it is renewed'),
+      renew: z.boolean().optional().describe('only if it is this token’s still'),
+      instead_of: z.string().optional().describe('take it from this holder, though it has not lapsed'),
+    }),
+    output: z.object({
+      granted: z.boolean(),
+      hold: z.object({ holder: z.string(), since: time, until: time }).nullable(),
+    }),
+    http: { method: 'POST', path: '/threads/:thread_id/hold' },
+    run: (relay, { thread_id, ...o }) => relay.threads.hold(thread_id, o),
+  }),
+  defineOperation({
+    name: 'threads.release',
+    summary: 'Let go of a thread that is held',
+    scope: 'threads',
+    input: z.object({ ...one, token: z.string() }),
+    output: z.null(),
+    http: { method: 'DELETE', path: '/threads/:thread_id/hold', status: 204 },
+    run: async (relay, { thread_id, token }) => {
+      await relay.threads.release(thread_id, { token });
+      return null;
+    },
+  }),
+  defineOperation({
     name: 'threads.stats',
     summary: 'What a thread has saved in tokens, counted',
     scope: 'threads',

@@ -7,6 +7,7 @@ import type { CapabilitiesApi } from '../domain/threads/capabilities/api.ts';
 import type { InvokeAnswer, InvokeInput } from '../domain/threads/capabilities/capabilities.ts';
 import type { CompactAnswer } from '../domain/threads/compactor.ts';
 import type { Envelope, EnvelopeInput } from '../domain/threads/envelopes.ts';
+import type { HoldAnswer, HoldInput } from '../domain/threads/holds.ts';
 import type { Stats, SumStats } from '../domain/threads/ledger.ts';
 import type { Rendered, RenderFormat } from '../domain/threads/render.ts';
 import type { ReportAnswer, ReportFormat } from '../domain/threads/reports.ts';
@@ -181,6 +182,16 @@ export class HttpThreads implements ThreadsApi {
 
   envelopes(id: string, o: { to?: string; after?: string } = {}): Promise<{ envelopes: Envelope[] }> {
     return this.#get(at(id, 'envelopes'), 'envelopes', { ...o });
+  }
+
+  hold(id: string, o: HoldInput): Promise<HoldAnswer> {
+    const body = { ...o } as Json;
+    return this.#calls.call({ method: 'POST', path: at(id, 'hold'), body, repeatable: true, doing: 'hold' });
+  }
+
+  release(id: string, { token }: { token: string }): Promise<void> {
+    const path = `${at(id, 'hold')}?${new URLSearchParams({ token })}`;
+    return this.#calls.send({ method: 'DELETE', path, doing: 'release' });
   }
 
   stats(id: string): Promise<Stats> {

@@ -1,6 +1,7 @@
-import { systemEnv } from '../../src/base/env.ts';
+import { type Env, systemEnv } from '../../src/base/env.ts';
 import type { Json } from '../../src/base/json.ts';
 import { Pipelines, type RunOptions, type RunSummary } from '../../src/domain/pipelines/pipelines.ts';
+import type { Worker } from '../../src/domain/pipelines/run-hold.ts';
 import type { Progress, StepCall, StepResult, StepRunner } from '../../src/domain/pipelines/runner.ts';
 import type { AnswerCache, CachedAnswer } from '../../src/domain/prompts/types.ts';
 import type { Engine } from '../../src/kernel/engine.ts';
@@ -20,9 +21,17 @@ export interface OpenPipelines {
 /** Pipelines on the nasty engine, with an agent that does what the test says. */
 export function openPipelines(
   work: (call: StepCall, o: { signal: AbortSignal }) => Promise<string | StepResult> | string | StepResult,
-  o: { engine?: Engine; cache?: AnswerCache } = {},
+  o: {
+    engine?: Engine;
+    cache?: AnswerCache;
+    env?: Env;
+    name?: string;
+    lives?: Worker['lives'];
+    pause?(ms: number): void;
+  } = {},
 ): OpenPipelines {
-  const threads = openThreads(o.engine ? { engine: o.engine } : {});
+  const env = o.env ?? systemEnv;
+  const threads = openThreads({ env, ...(o.engine ? { engine: o.engine } : {}) });
   const calls: StepCall[] = [];
   const told: Progress[] = [];
   const runner: StepRunner = async (call, at) => {
@@ -32,7 +41,7 @@ export function openPipelines(
   };
   const pipelines = new Pipelines({
     threads: (who) => threads.as(who),
-    env: systemEnv,
+    env,
     cache: o.cache ?? memoryCache(),
     runners: {
       shell: runner,
@@ -42,7 +51,8 @@ export function openPipelines(
       bridge: runner,
       a2a: runner,
     },
-    pause: async () => {},
+    pause: async (ms) => o.pause?.(ms),
+    worker: { name: o.name ?? 'a test', lives: o.lives ?? (() => null) },
   });
   const options = (more: Partial<RunOptions> = {}): RunOptions => ({
     signal: new AbortController().signal,

@@ -104,7 +104,7 @@ test('a run that was stopped goes on where it was, and nothing recorded runs aga
   assert.equal(again.calls[0]!.key, first.calls.find(({ step }) => step === 'b')!.key);
 });
 
-test('two processes on the same run record one result for each step', async () => {
+test('several processes on the same run do the work of each step once, and record one result', async () => {
   const first = openPipelines(() => {
     throw new Error('not yet');
   });
@@ -112,12 +112,11 @@ test('two processes on the same run record one result for each step', async () =
   const processes = [1, 2, 3].map((n) =>
     openPipelines(({ step }) => `${step} by ${n}`, { engine: first.threads.engine }),
   );
-  const summaries = await Promise.all(processes.map((process) => process.resume(run)));
-  for (const summary of summaries) assert.equal(summary.status, 'done');
-  assert.deepEqual(
-    summaries[1]!.steps.map(({ ref }) => ref),
-    summaries[0]!.steps.map(({ ref }) => ref),
-  );
+  const ends = await Promise.allSettled(processes.map((process) => process.resume(run)));
+  assert.ok(ends.some((end) => end.status === 'fulfilled' && end.value.status === 'done'));
+  for (const end of ends) if (end.status === 'rejected') assert.equal(end.reason.code, 'run_held');
+  const calls = processes.flatMap((process) => process.calls.map(({ step }) => step));
+  assert.deepEqual(calls.sort(), ['a', 'b', 'c']);
   const { artifacts } = await first.threads.api.artifacts(run);
   const results = artifacts.flatMap(({ provenance }) =>
     provenance.source_refs.filter((ref) => ref.startsWith('step:')),

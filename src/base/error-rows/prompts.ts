@@ -38,6 +38,18 @@ export const PROMPT_ERRORS = {
     message: '{what}',
     hint: 'Correct it, and look again with: relay pipeline validate {file}',
   },
+  run_held: {
+    status: 409,
+    exit: 1,
+    message: 'The run {run} is at work already: {holder} has held it since {since}.',
+    hint: 'Wait until it is done, or stop it there. To take it from there at once: relay pipeline run --run {run} --take-over',
+  },
+  run_taken: {
+    status: 409,
+    exit: 1,
+    message: 'The run {run} was taken over by {holder}; what was under way here is stopped and not recorded.',
+    hint: 'See how it goes on there with: relay pipeline show {run}',
+  },
   pipeline_failed: {
     status: 500,
     exit: 1,

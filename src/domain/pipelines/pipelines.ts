@@ -9,16 +9,21 @@ import { lastSteps } from './graph.ts';
 import { type RunRecord, readRun, type StepRecord } from './journal.ts';
 import { soundPipeline } from './read-pipeline.ts';
 import { type Known, Run, type RunParts } from './run.ts';
+import { type Held, type HoldParts, RunHold } from './run-hold.ts';
 import type { Progress } from './runner.ts';
 import { Scribe } from './scribe.ts';
 
-export type PipelineParts = Pick<RunParts, 'threads' | 'env' | 'cache' | 'runners' | 'pause'>;
+export type PipelineParts = HoldParts & Pick<RunParts, 'cache' | 'runners'>;
 
 export interface RunOptions {
   readonly maxParallel?: number;
   readonly only?: readonly string[];
   readonly signal: AbortSignal;
+  /** Go on with a run though somebody else still holds it. */
+  readonly takeOver?: boolean;
   progress?(progress: Progress): void;
+  /** Told when a run is held by somebody who may be dead, and so is waited for. */
+  waiting?(held: Held): void;
   /** Told as soon as the run has an id. */
   begun?(run: string, pipeline: Pipeline): void;
 }
@@ -54,6 +59,7 @@ export class Pipelines {
     const inputs = takeInputs(pipeline, given);
     const threads = this.#parts.threads('pipeline');
     const { thread_id: run } = await threads.create({ name: `${THREAD_NAME}${pipeline.name}`.slice(0, 200) });
+    await using hold = await RunHold.take(this.#parts, run, o);
     const kept = await this.#keep(run, file);
     await threads.patch(run, { ops: [Scribe.plan(pipeline.steps)] });
     await threads.record(run, 'pipeline.started', {
@@ -63,11 +69,14 @@ export class Pipelines {
       steps: pipeline.steps.map(({ id }) => id),
     });
     o.begun?.(run, pipeline);
-    return this.#go(run, pipeline, inputs, new Map(), o);
+    return await this.#go({ run, inputs, known: new Map() }, pipeline, hold, o);
   }
 
   /** Goes on where a run stopped. With a file, by what it says now; results that are recorded stay. */
   async resume(run: string, file: PipelineFile | null, o: RunOptions): Promise<RunSummary> {
+    await this.#record(run);
+    await using hold = await RunHold.take(this.#parts, run, o);
+    // What the one before recorded last counts too.
     const record = await this.#record(run);
     const stored = file ?? (await this.#stored(record));
     const pipeline = soundPipeline(stored.text, stored.file, stored.name);
@@ -80,7 +89,7 @@ export class Pipelines {
     if (!same) await threads.patch(run, { ops: [Scribe.plan(pipeline.steps)] });
     await threads.record(run, 'pipeline.resumed', { pipeline: pipeline.name, ...kept, known: known.size });
     o.begun?.(run, pipeline);
-    return this.#go(run, pipeline, record.inputs, known, o);
+    return await this.#go({ run, inputs: record.inputs, known }, pipeline, hold, o);
   }
 
   /** The newest first. `pipeline` narrows it to one. */
@@ -110,21 +119,23 @@ export class Pipelines {
   }
 
   async #go(
-    run: string,
+    { run, inputs, known }: Pick<RunRecord, 'run' | 'inputs'> & { readonly known: Known },
     pipeline: Pipeline,
-    inputs: { readonly [name: string]: Json },
-    known: Known,
+    hold: RunHold,
     o: RunOptions,
   ): Promise<RunSummary> {
+    const threads = hold.fence(this.#parts.threads);
     const parts: RunParts = {
       ...this.#parts,
-      signal: o.signal,
+      threads,
+      signal: AbortSignal.any([o.signal, hold.lost]),
       progress: o.progress ?? (() => {}),
       maxParallel: o.maxParallel ?? pipeline.maxParallel,
       ...(o.only ? { only: o.only } : {}),
     };
     const status = await new Run(parts, pipeline, { run, inputs }, known).go();
-    await this.#parts.threads('pipeline').record(run, 'pipeline.finished', { status });
+    await hold.confirm();
+    await threads('pipeline').record(run, 'pipeline.finished', { status });
     return summary(await this.#record(run), pipeline);
   }
 

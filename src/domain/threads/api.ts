@@ -2,6 +2,7 @@ import type { JsonObject } from '../../base/json.ts';
 import type { BlobBody } from '../../kernel/blobs.ts';
 import type { CompactAnswer } from './compactor.ts';
 import type { Envelope, EnvelopeInput } from './envelopes.ts';
+import type { HoldAnswer, HoldInput } from './holds.ts';
 import type { Stats, SumStats } from './ledger.ts';
 import type { Rendered, RenderFormat } from './render.ts';
 import type { ReportAnswer, ReportFormat } from './reports.ts';
@@ -58,6 +59,10 @@ export interface ThreadsApi {
   record(id: string, type: string, payload: JsonObject): Promise<ThreadEvent>;
   send(id: string, envelope: EnvelopeInput): Promise<Envelope>;
   envelopes(id: string, o?: { to?: string; after?: string }): Promise<{ envelopes: Envelope[] }>;
+
+  /** Holds a thread for work that must not be done twice at once, or renews the hold. Others are told who has it. */
+  hold(id: string, o: HoldInput): Promise<HoldAnswer>;
+  release(id: string, o: { token: string }): Promise<void>;
 
   stats(id: string): Promise<Stats>;
   /** Over all threads of the caller. */

@@ -6,6 +6,8 @@ export const logOf = (id: string) => `thr.${id}`;
 export const metaKey = (id: string) => `thr.${id}/meta`;
 /** The newest header that anyone has worked out. */
 export const headerKey = (id: string) => `thr.${id}/header`;
+/** Who holds it. */
+export const holdKey = (id: string) => `thr.${id}/hold`;
 export const hopsKey = (id: string) => `thr.${id}/hops`;
 /** Counters of what reading has cost since: tokens of headers and of previews. */
 export const ledgerKey = (id: string, what: 'headers' | 'header_reads' | 'previews' | 'preview_reads') =>

@@ -25,6 +25,8 @@ const METHODS = [
   'record',
   'send',
   'envelopes',
+  'hold',
+  'release',
   'stats',
   'totals',
   'report',

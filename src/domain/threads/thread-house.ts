@@ -11,6 +11,7 @@ import { Compactor } from './compactor.ts';
 import { Envelopes } from './envelopes.ts';
 import { Events } from './events.ts';
 import { Headers } from './headers.ts';
+import { Holds } from './holds.ts';
 import { Ledger, type Stats, sumStats } from './ledger.ts';
 import { Removal } from './removal.ts';
 import { Render } from './render.ts';
@@ -27,6 +28,7 @@ export class ThreadHouse {
   readonly artifacts: Artifacts;
   readonly events: Events;
   readonly envelopes: Envelopes;
+  readonly holds: Holds;
   readonly compactor: Compactor;
   readonly removal: Removal;
   readonly reports: Reports;
@@ -44,6 +46,7 @@ export class ThreadHouse {
     this.artifacts = new Artifacts(ground, this.log, this.ledger);
     this.events = new Events(ground, this.log);
     this.envelopes = new Envelopes(ground, this.log);
+    this.holds = new Holds(ground, this.log);
     this.compactor = new Compactor(ground, this.log);
     this.reports = new Reports(ground, this.log, this.artifacts, this.ledger);
     this.render = new Render(ground, this.headers, this.artifacts, this.ledger);
@@ -101,6 +104,8 @@ export function bindThreads(house: ThreadHouse, caller: Caller): ThreadsApi {
     record: (id, type, payload) => threads.record(caller, low(id), type, payload),
     send: (id, envelope) => envelopes.send(caller, low(id), envelope),
     envelopes: async (id, o) => ({ envelopes: await envelopes.list(caller, low(id), o) }),
+    hold: (id, o) => house.holds.hold(caller, low(id), o),
+    release: (id, o) => house.holds.release(caller, low(id), o),
     stats: (id) => house.ledger.stats(caller, low(id)),
     totals: async () => sumStats(await house.allStats(caller)),
     report: (id, o) => house.reports.make(caller, low(id), o?.format ?? 'md'),

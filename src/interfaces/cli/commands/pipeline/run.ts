@@ -2,7 +2,7 @@ import { EXIT, RelayError } from '../../../../base/errors.ts';
 import { PIPELINE_PARALLEL_MAX } from '../../../../base/limits.ts';
 import type { PipelineFile, RunOptions, RunSummary } from '../../../../domain/pipelines/pipelines.ts';
 import { defineCommand } from '../../command.ts';
-import { parseCount } from '../../human.ts';
+import { parseCount, printable } from '../../human.ts';
 import type { Io } from '../../io.ts';
 import { readPipelineFile } from '../../pipeline-file.ts';
 import { RunProgress } from '../../run-progress.ts';
@@ -18,7 +18,8 @@ export default defineCommand({
   usage: 'FILE | --run ID',
   details: `A run is a thread. Steps begin as soon as what they need is there; a failing step stops only what depends on
 it. After a crash or Ctrl-C, --resume goes on: what is recorded never runs again, and what was under way runs once more under
-the same RELAY_STEP_KEY. What the last steps said goes to stdout, everything else to stderr.`,
+the same RELAY_STEP_KEY. Whoever runs it holds it: a second one is refused, or waits out the hold of one who is not heard of any
+more. What the last steps said goes to stdout, everything else to stderr.`,
   flags: {
     input: {
       type: 'string',
@@ -30,6 +31,7 @@ the same RELAY_STEP_KEY. What the last steps said goes to stdout, everything els
     'max-parallel': { type: 'string', value: 'N', help: 'so many steps at once' },
     resume: { type: 'boolean', help: 'go on with the newest run of this pipeline that is not done' },
     run: { type: 'string', value: 'ID', help: 'go on with this run' },
+    'take-over': { type: 'boolean', help: 'go on with a run at once, though it is held elsewhere' },
     only: { type: 'string', value: 'STEP', multiple: true, help: 'only this step and what it needs' },
   },
   takes: { max: 1 },
@@ -56,6 +58,13 @@ the same RELAY_STEP_KEY. What the last steps said goes to stdout, everything els
         ? { maxParallel: parseCount(parallel, '--max-parallel', { min: 1, max: PIPELINE_PARALLEL_MAX }) }
         : {}),
       ...(only ? { only } : {}),
+      ...(flags['take-over'] ? { takeOver: true } : {}),
+      waiting: ({ holder, until }) => {
+        const left = Math.max(1, Math.ceil((Date.parse(until) - Date.now()) / 1000));
+        io.note(
+          `held by ${printable(holder)}; unless heard of, it is free in ${left} s (at once with --take-over)`,
+        );
+      },
       begun: (run, pipeline) => {
         if (!io.json) io.note(`run ${run}`);
         progress = new RunProgress(io, only?.length ?? pipeline.steps.length);

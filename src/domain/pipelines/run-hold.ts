@@ -1,0 +1,165 @@
+import type { Env } from '../../base/env.ts';
+import { RelayError } from '../../base/errors.ts';
+import { uuid } from '../../base/ids.ts';
+import { PIPELINE_HOLD_S } from '../../base/limits.ts';
+import type { ThreadsAs } from '../prompts/types.ts';
+import type { ThreadsApi } from '../threads/api.ts';
+import type { HoldAnswer } from '../threads/holds.ts';
+
+/** Whoever runs pipelines here, and what can be said of others who do. */
+export interface Worker {
+  /** In words for others; no two at once have the same. */
+  readonly name: string;
+  /** Whether another one lives; null where that cannot be seen from here. */
+  lives(name: string): boolean | null;
+}
+
+export type Held = NonNullable<HoldAnswer['hold']>;
+
+export interface HoldParts {
+  readonly threads: ThreadsAs;
+  readonly env: Env;
+  readonly worker: Worker;
+  pause(ms: number, signal: AbortSignal): Promise<void>;
+}
+
+export interface HoldOptions {
+  readonly signal: AbortSignal;
+  /** Do not wait for a holder who is still there. */
+  readonly takeOver?: boolean;
+  /** Told when a holder has to be waited for that may be dead. */
+  waiting?(held: Held): void;
+}
+
+/** Between two looks at somebody else's hold. */
+const LOOK_MS = 500;
+/** Steps that end together ask once; one who was robbed of the run goes on writing for no longer. */
+const BELIEVED_MS = 1_000;
+const RENEW_MS = (PIPELINE_HOLD_S * 1000) / 3;
+
+/**
+ * A run is held by the one who runs it, and renewed while it runs. One who finds it held waits until the hold lapses;
+ * if it is renewed meanwhile, the holder lives.
+ */
+export class RunHold implements AsyncDisposable {
+  readonly #parts: HoldParts;
+  readonly #run: string;
+  readonly #token: string;
+  readonly #lost = new AbortController();
+  /** When it was last asked for with success. */
+  #heard = 0;
+  #timer: ReturnType<typeof setInterval> | undefined;
+  #renewal: Promise<void> | null = null;
+
+  private constructor(parts: HoldParts, run: string) {
+    this.#parts = parts;
+    this.#run = run;
+    this.#token = uuid(parts.env);
+  }
+
+  static async take(parts: HoldParts, run: string, o: HoldOptions): Promise<RunHold> {
+    const hold = new RunHold(parts, run);
+    let seen: Held | null = null;
+    let instead: string | undefined;
+    for (;;) {
+      const held = await hold.#ask(instead === undefined ? {} : { instead_of: instead });
+      if (held === null) break;
+      const renewed = seen !== null && (seen.holder !== held.holder || seen.until !== held.until);
+      const lives = parts.worker.lives(held.holder);
+      if (renewed || (lives === true && !o.takeOver)) throw new RelayError('run_held', { run, ...held });
+      if (seen === null && !o.takeOver && lives === null) o.waiting?.(held);
+      if (o.takeOver || lives === false) instead = held.holder;
+      else await parts.pause(LOOK_MS, o.signal);
+      if (o.signal.aborted) throw new RelayError('aborted', { what: 'waiting for the run' });
+      seen = held;
+    }
+    hold.#timer = setInterval(() => void hold.#renew().catch(() => {}), RENEW_MS);
+    return hold;
+  }
+
+  /** Fires when somebody else has taken the run. */
+  get lost(): AbortSignal {
+    return this.#lost.signal;
+  }
+
+  /** The threads as before, but that nothing is written to them for a run that is somebody else's by now. */
+  fence(threads: ThreadsAs): ThreadsAs {
+    const fenced = new Map<string, ThreadsApi>();
+    return (who) => {
+      let api = fenced.get(who);
+      if (!api) {
+        api = this.#fenced(threads(who));
+        fenced.set(who, api);
+      }
+      return api;
+    };
+  }
+
+  /** Throws where the run is somebody else's by now. What was heard of the store `withinMs` ago is believed. */
+  async confirm(withinMs = 0): Promise<void> {
+    const { signal } = this.#lost;
+    if (!signal.aborted && this.#parts.env.now() - this.#heard >= withinMs) await this.#renew();
+    if (signal.aborted) throw signal.reason;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    clearInterval(this.#timer);
+    await this.#renewal?.catch(() => {});
+    // Where it cannot be let go it lapses.
+    await this.#threads.release(this.#run, { token: this.#token }).catch(() => {});
+  }
+
+  get #threads(): ThreadsApi {
+    return this.#parts.threads('pipeline');
+  }
+
+  #fenced(api: ThreadsApi): ThreadsApi {
+    const { patch, record, putArtifact } = api;
+    const checked =
+      <A extends unknown[], T>(write: (...args: A) => Promise<T>) =>
+      async (...args: A): Promise<T> => {
+        await this.confirm(BELIEVED_MS);
+        return write.apply(api, args);
+      };
+    const writes: Partial<ThreadsApi> = {
+      patch: checked(patch),
+      record: checked(record),
+      putArtifact: checked(putArtifact),
+    };
+    return new Proxy(api, {
+      get(target, name) {
+        const own = writes[name as keyof ThreadsApi];
+        if (own) return own;
+        const value = Reflect.get(target, name, target);
+        return typeof value === 'function' ? value.bind(target) : value;
+      },
+    });
+  }
+
+  #renew(): Promise<void> {
+    this.#renewal ??= this.#ask({ renew: true })
+      .then((held) => {
+        if (held === null) return;
+        clearInterval(this.#timer);
+        this.#lost.abort(new RelayError('run_taken', { run: this.#run, holder: held.holder }));
+      })
+      .finally(() => {
+        this.#renewal = null;
+      });
+    return this.#renewal;
+  }
+
+  /** Null where it is ours now. */
+  async #ask(how: { renew?: boolean; instead_of?: string }): Promise<Held | null> {
+    const asked = this.#parts.env.now();
+    const { granted, hold } = await this.#threads.hold(this.#run, {
+      token: this.#token,
+      holder: this.#parts.worker.name,
+      ttl: PIPELINE_HOLD_S,
+      ...how,
+    });
+    if (!granted) return hold ?? { holder: 'somebody who is done with it', since: '', until: '' };
+    this.#heard = asked;
+    return null;
+  }
+}

@@ -1,0 +1,97 @@
+import { RelayError } from '../../base/errors.ts';
+import type { Json } from '../../base/json.ts';
+import { THREAD_HOLD_S } from '../../base/limits.ts';
+import { compareAndSet } from '../../kernel/compare-and-set.ts';
+import type { Caller } from '../caller.ts';
+import type { Ground } from '../ground.ts';
+import { holdKey } from './keys.ts';
+import { isoTime } from './state.ts';
+import type { ThreadLog } from './thread-log.ts';
+
+export interface HoldInput {
+  /** Known to the holder alone: the same token again renews the hold. */
+  readonly token: string;
+  /** Who it is, in words for others. */
+  readonly holder: string;
+  /** Seconds after which it lapses unless it is renewed. */
+  readonly ttl: number;
+  /** Only if it is this token's still; otherwise a thread that nobody holds is taken. */
+  readonly renew?: boolean;
+  /** Take it from this holder, though it has not lapsed. */
+  readonly instead_of?: string;
+}
+
+export interface HoldAnswer {
+  readonly granted: boolean;
+  /** Who has it now; null where nobody does, which only a renewal can find. */
+  readonly hold: { readonly holder: string; readonly since: string; readonly until: string } | null;
+}
+
+interface Kept {
+  readonly token: string;
+  readonly holder: string;
+  readonly since: number;
+  readonly until: number;
+}
+
+/** Forgotten so long after it lapsed; until then it is its holder's, if nobody else has come. */
+const FORGOTTEN_MS = 24 * 60 * 60 * 1000;
+const WORD = /^[^\p{C}]{1,200}$/u;
+
+/**
+ * One at a time may hold a thread: a promise among those who ask, since writing needs no hold. It is for work that
+ * must not be done twice at once, such as a run of a pipeline.
+ */
+export class Holds {
+  readonly #ground: Ground;
+  readonly #log: ThreadLog;
+
+  constructor(ground: Ground, log: ThreadLog) {
+    this.#ground = ground;
+    this.#log = log;
+  }
+
+  /** Of many who ask at once one gets it. */
+  async hold(caller: Caller, id: string, o: HoldInput): Promise<HoldAnswer> {
+    check(o);
+    await this.#log.meta(caller, id);
+    const { env, engine } = this.#ground;
+    return compareAndSet('a hold', async () => {
+      const stored = await engine.records.get(holdKey(id));
+      const kept = (stored?.value ?? null) as unknown as Kept | null;
+      const now = env.now();
+      const mine = kept?.token === o.token;
+      const free = kept === null || kept.until <= now || kept.holder === o.instead_of;
+      if (!mine && (o.renew || !free)) return { granted: false, hold: kept && told(kept) };
+      const until = now + o.ttl * 1000;
+      const next: Kept = { token: o.token, holder: o.holder, since: mine ? kept.since : now, until };
+      const revision = await engine.records.put(holdKey(id), next as unknown as Json, {
+        expect: stored?.revision ?? 'absent',
+        expiresAt: until + FORGOTTEN_MS,
+      });
+      return revision === null ? null : { granted: true, hold: told(next) };
+    });
+  }
+
+  /** Whoever does not have it lets nothing go. */
+  async release(caller: Caller, id: string, o: { token: string }): Promise<void> {
+    await this.#log.meta(caller, id);
+    const { records } = this.#ground.engine;
+    const stored = await records.get(holdKey(id));
+    if ((stored?.value as unknown as Kept | undefined)?.token !== o.token) return;
+    await records.delete(holdKey(id), { expect: stored!.revision });
+  }
+}
+
+function told({ holder, since, until }: Kept): NonNullable<HoldAnswer['hold']> {
+  return { holder, since: isoTime(since), until: isoTime(until) };
+}
+
+function check({ token, holder, ttl }: HoldInput): void {
+  for (const [name, word] of Object.entries({ token, holder })) {
+    if (WORD.test(word)) continue;
+    throw new RelayError('bad_request', { what: `"${name}" is a line of 1 to 200 characters.` });
+  }
+  if (Number.isFinite(ttl) && ttl >= 1 && ttl <= THREAD_HOLD_S) return;
+  throw new RelayError('bad_request', { what: `"ttl" is a number of seconds from 1 to ${THREAD_HOLD_S}.` });
+}

@@ -1,0 +1,125 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { mock, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { cleanEnv, ENTRY, relay, temporaryHome } from '../cli/program.ts';
+import { stoppedClock } from '../threads/open-threads.ts';
+import { dag, type OpenPipelines, openPipelines } from './open-pipelines.ts';
+
+/** A run whose only step waits until it is told what to say. */
+async function atWork(o: Parameters<typeof openPipelines>[1] = {}) {
+  const answer = Promise.withResolvers<string>();
+  const working = Promise.withResolvers<void>();
+  const first = openPipelines(
+    () => {
+      working.resolve();
+      return answer.promise;
+    },
+    { name: 'ann', ...o },
+  );
+  const begun = Promise.withResolvers<string>();
+  const ended = first.start(dag([{ id: 'a' }]), {}, { begun: begun.resolve });
+  ended.catch(() => {});
+  await working.promise;
+  return { first, ended, run: await begun.promise, say: answer.resolve };
+}
+
+function beside(
+  first: OpenPipelines,
+  o: Omit<NonNullable<Parameters<typeof openPipelines>[1]>, 'engine'>,
+): OpenPipelines {
+  return openPipelines(() => 'second', { name: 'bob', ...o, engine: first.threads.engine });
+}
+
+test('a run that is at work is refused to a second one, who is told by whom and since when', async () => {
+  const { first, ended, run, say } = await atWork();
+  const second = beside(first, { lives: () => true });
+  await assert.rejects(second.resume(run), {
+    code: 'run_held',
+    message: /already: ann has held it since 20\d\d-.*Z\.$/,
+    hint: new RegExp(`--run ${run} --take-over$`),
+  });
+  assert.equal(second.calls.length, 0);
+  say('first');
+  assert.equal((await ended).status, 'done');
+  assert.equal(await first.text(run, 'a'), 'first');
+  assert.equal((await second.resume(run)).status, 'done', 'it was let go');
+});
+
+test('a hold that is renewed while it is waited for is a living holder’s', async () => {
+  mock.timers.enable({ apis: ['setInterval'] });
+  try {
+    const env = stoppedClock();
+    const { first, ended, run, say } = await atWork({ env });
+    const told: string[] = [];
+    const pause = (ms: number) => {
+      env.advance(ms);
+      mock.timers.tick(ms);
+    };
+    const second = beside(first, { env, pause });
+    await assert.rejects(second.resume(run, undefined, { waiting: ({ holder }) => told.push(holder) }), {
+      code: 'run_held',
+    });
+    assert.deepEqual([told, second.calls.length], [['ann'], 0]);
+    say('first');
+    await ended;
+  } finally {
+    mock.timers.reset();
+  }
+});
+
+test('a hold that nobody renews lapses, and the one who had it records nothing more', async () => {
+  const env = stoppedClock();
+  const { first, ended, run, say } = await atWork({ env });
+  const second = beside(first, { env, pause: (ms) => env.advance(ms) });
+  assert.equal((await second.resume(run)).status, 'done');
+  say('first');
+  await assert.rejects(ended, { code: 'run_taken' });
+  const { events } = await first.threads.api.events(run, { limit: 100 });
+  assert.equal(await second.text(run, 'a'), 'second');
+  assert.equal(events.at(-1)?.type, 'pipeline.finished');
+  assert.equal(events.filter(({ type }) => type === 'pipeline.finished').length, 1);
+});
+
+test('a run is taken over at once where that is asked for, and of two who do so one gets it', async () => {
+  const { first, ended, run, say } = await atWork({ lives: () => true });
+  const others = ['bob', 'cid'].map((name) => beside(first, { name, lives: () => true }));
+  const ends = await Promise.allSettled(
+    others.map((other) => other.resume(run, undefined, { takeOver: true })),
+  );
+  assert.ok(ends.some(({ status }) => status === 'fulfilled'));
+  assert.equal(
+    others.reduce((sum, { calls }) => sum + calls.length, 0),
+    1,
+  );
+  say('first');
+  await assert.rejects(ended, { code: 'run_taken' });
+});
+
+test('a second process is refused while the first lives, and goes on at once when it was killed', async () => {
+  using at = temporaryHome();
+  const yaml = `agents: {sh: {shell: true}}
+steps: [{id: nap, agent: sh, prompt: 'echo x >> began; while [ ! -e go ]; do sleep 0.05; done'}]`;
+  writeFileSync(join(at.home, 'nap.yaml'), yaml);
+  const began = () =>
+    existsSync(join(at.home, 'began')) ? readFileSync(join(at.home, 'began'), 'utf8') : '';
+  const child = spawn(process.execPath, [ENTRY, 'pipeline', 'run', 'nap.yaml'], {
+    env: cleanEnv({ home: at.home }),
+    cwd: at.home,
+    stdio: 'ignore',
+  });
+  const ended = new Promise((resolve) => child.once('close', resolve));
+  while (began() === '') await sleep(20);
+  const refused = await relay(['pipeline', 'run', 'nap.yaml', '--resume'], { home: at.home });
+  assert.equal(refused.code, 1);
+  assert.match(refused.stderr, new RegExp(`is at work already: .+, process ${child.pid} has held it since`));
+  assert.equal(began(), 'x\n');
+  child.kill('SIGKILL');
+  await ended;
+  writeFileSync(join(at.home, 'go'), '');
+  const resumed = await relay(['pipeline', 'run', 'nap.yaml', '--resume'], { home: at.home });
+  assert.equal(resumed.code, 0, resumed.stderr);
+  assert.equal(began(), 'x\nx\n');
+});

@@ -1,0 +1,54 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { HttpRelay } from '../../src/sdk/http-relay.ts';
+import { startRelay } from '../http/relay-under-test.ts';
+import { openThreads, stoppedClock } from './open-threads.ts';
+
+const hold = (token: string) => ({ token, holder: `who has ${token}`, ttl: 10 });
+
+test('of many who want to hold a thread at once one does, and the others are told which', async () => {
+  const { api, again } = openThreads();
+  const { thread_id } = await api.create();
+  const asked = Array.from({ length: 8 }, (_, i) => again().api.hold(thread_id, hold(`t${i}`)));
+  const answers = await Promise.all(asked);
+  assert.equal(answers.filter(({ granted }) => granted).length, 1);
+  assert.equal(new Set(answers.map((answer) => answer.hold?.holder)).size, 1);
+});
+
+test('a hold lapses unless it is renewed, and a lapsed one is its holder’s until another comes', async () => {
+  const env = stoppedClock();
+  const { api } = openThreads({ env });
+  const { thread_id } = await api.create();
+  await api.hold(thread_id, hold('a'));
+  env.advance(9_000);
+  assert.ok((await api.hold(thread_id, { ...hold('a'), renew: true })).granted);
+  env.advance(9_000);
+  assert.ok(!(await api.hold(thread_id, hold('b'))).granted);
+  env.advance(2_000);
+  assert.ok((await api.hold(thread_id, { ...hold('a'), renew: true })).granted);
+  env.advance(10_000);
+  assert.ok((await api.hold(thread_id, hold('b'))).granted);
+  assert.deepEqual(await api.hold(thread_id, { ...hold('a'), renew: true }), {
+    granted: false,
+    hold: { holder: 'who has b', since: '2026-01-01T00:00:30.000Z', until: '2026-01-01T00:00:40.000Z' },
+  });
+  await api.release(thread_id, { token: 'a' });
+  assert.ok(!(await api.hold(thread_id, hold('c'))).granted, 'who has none can let none go');
+  assert.ok((await api.hold(thread_id, { ...hold('c'), instead_of: 'who has b' })).granted);
+  assert.ok(!(await api.hold(thread_id, { ...hold('d'), instead_of: 'who has b' })).granted);
+});
+
+test('a thread is held through a server as well, and a stranger’s hold on it is none', async () => {
+  await using server = await startRelay();
+  const { threads } = new HttpRelay({ baseUrl: server.url });
+  const { thread_id } = await threads.create();
+  assert.ok((await threads.hold(thread_id, hold('a'))).granted);
+  assert.equal((await threads.hold(thread_id, hold('b'))).hold?.holder, 'who has a');
+  await threads.release(thread_id, { token: 'a' });
+  assert.deepEqual(await threads.hold(thread_id, { ...hold('a'), renew: true }), {
+    granted: false,
+    hold: null,
+  });
+  await assert.rejects(threads.hold(crypto.randomUUID(), hold('a')), { code: 'not_found' });
+  await assert.rejects(threads.hold(thread_id, { ...hold('a'), ttl: 0 }), { code: 'bad_request' });
+});
