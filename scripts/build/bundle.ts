@@ -12,7 +12,7 @@ const HOT_FILES: { readonly [file: string]: HotFile } = {
     commands: ['peek', 'pull', 'push', 'rm'],
     parts: ['src/app/open-relay.ts', 'src/engines/sqlite/engine.ts'],
   },
-  hook: { commands: ['hook'], parts: ['src/app/open-project.ts'] },
+  hook: { commands: ['hook'], parts: ['src/app/open-project.ts', 'src/base/sanitize/neutralise.ts'] },
   'inbox-hook': {
     commands: ['hook'],
     event: 'prompt-submit',

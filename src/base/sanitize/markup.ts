@@ -10,38 +10,84 @@ const NAMES =
 const TAGS =
   'tool_calls?|tool_use|tool_result|tool_response|function_calls?|function_results?|invoke|antml:[a-z_]+|system|system[-_]reminder|system[-_]prompt|system[-_]message|system[-_]instructions?|assistant|start_of_turn|end_of_turn|start_of_role|end_of_role|bos|eos|thinking|scratchpad|developer|developer[-_]message|im_start|im_end|endoftext|human';
 
-export const MARKUP: readonly { readonly pattern: RegExp; readonly kind: string }[] = [
+/** A mark, and what must be in a text before it is worth looking for: preparing a pattern takes longer than most texts. */
+interface Markup {
+  readonly kind: string;
+  readonly needs: readonly string[];
+  readonly pattern: () => RegExp;
+}
+
+const MARKUP: readonly Markup[] = [
   {
     kind: 'chat markup',
-    pattern: new RegExp(`<\\s{0,2}\\|\\s{0,2}/?(?:${NAMES})\\s{0,2}\\|\\s{0,2}>`, 'giu'),
+    needs: ['<'],
+    pattern: once(() => new RegExp(`<\\s{0,2}\\|\\s{0,2}/?(?:${NAMES})\\s{0,2}\\|\\s{0,2}>`, 'gi')),
   },
-  { kind: 'chat markup', pattern: /<\|[A-Za-z][\w▁ -]{0,40}\|>/gu },
+  { kind: 'chat markup', needs: ['<|'], pattern: () => /<\|[A-Za-z][\w▁ -]{0,40}\|>/g },
   {
     kind: 'chat markup',
-    pattern: /\[\s?\/?\s?(?:INST|SYS|TOOL_CALLS|AVAILABLE_TOOLS|TOOL_RESULTS|SYSTEM_PROMPT)\s?\]/giu,
+    needs: ['['],
+    pattern: () => /\[\s?\/?\s?(?:INST|SYS|TOOL_CALLS|AVAILABLE_TOOLS|TOOL_RESULTS|SYSTEM_PROMPT)\s?\]/gi,
   },
-  { kind: 'chat markup', pattern: /<<\s?\/?\s?SYS\s?>>/giu },
+  { kind: 'chat markup', needs: ['<<'], pattern: () => /<<\s?\/?\s?SYS\s?>>/gi },
   {
     kind: 'chat markup',
-    pattern:
-      /^[ \t>*_#-]{0,8}#{1,6}\s{0,2}\**(?:system|instruction|human|assistant|user input|input instructions)\**\s{0,2}:/gimu,
+    needs: ['#'],
+    pattern: () =>
+      /^[ \t>*_#-]{0,8}#{1,6}\s{0,2}\**(?:system|instruction|human|assistant|user input|input instructions)\**\s{0,2}:/gim,
   },
   {
     kind: 'tool markup',
-    pattern: new RegExp(`<\\s{0,2}/?\\s{0,2}(?:${TAGS})(?:\\s[^<>\\n]{0,200})?/?>`, 'giu'),
+    needs: ['<'],
+    pattern: once(() => new RegExp(`<\\s{0,2}/?\\s{0,2}(?:${TAGS})(?:\\s[^<>\\n]{0,400})?/?>`, 'gi')),
   },
-  { kind: 'tool markup', pattern: /<\/?(?:function|parameter)\s?=\s?[\w."'-]{1,80}\s?>/giu },
-  { kind: 'tool markup', pattern: /<\/?(?:function_calls|invoke|parameter) name=/giu },
+  {
+    kind: 'tool markup',
+    needs: ['<'],
+    pattern: () => /<\/?(?:function|parameter)\s?=\s?[\w."'-]{1,80}\s?>/gi,
+  },
+  { kind: 'tool markup', needs: ['<'], pattern: () => /<\/?(?:function_calls|invoke|parameter) name=/gi },
   // Legacy turn markers: a turn begins behind a blank line, in exactly these words.
   {
     kind: 'role header',
-    pattern: /(?<=\n[ \t]*\n)[ \t]*(?:Human|Assistant):(?=\s)/gu,
+    needs: ['Human:', 'Assistant:'],
+    pattern: () => /(?<=\n[ \t]*\n)[ \t]*(?:Human|Assistant):(?=\s)/g,
   },
   {
     kind: 'role header',
-    pattern:
-      /^[ \t>*_#-]{0,8}\[?\**(?:system|developer|assistant)(?: ?(?:message|prompt|instructions?|note))?\**\]?\**\s{0,2}:\**\s{0,4}(?=(?:you (?:are|must|will|should|have)|ignore|disregard|forget|override|from now|new |reveal|your |the (?:user|assistant)|as an? |do not|always|never|obey|respond|act|print|output|execute|call|send|delete))/gimu,
+    needs: ['system', 'developer', 'assistant'],
+    pattern: () =>
+      /^[ \t>*_#-]{0,8}\[?\**(?:system|developer|assistant)(?: ?(?:message|prompt|instructions?|note))?\**\]?\**\s{0,2}:\**\s{0,4}(?=(?:you (?:are|must|will|should|have)|ignore|disregard|forget|override|from now|new |reveal|your |the (?:user|assistant)|as an? |do not|always|never|obey|respond|act|print|output|execute|call|send|delete))/gim,
   },
   // The frame of previews: content must not be able to close it.
-  { kind: 'frame', pattern: /(?:<{3}|>{3})\s?(?:END )?(?:relay|untrusted)[^\n<>]{0,200}(?:>{3}|<{3})/giu },
+  {
+    kind: 'frame',
+    needs: ['<<<', '>>>'],
+    pattern: () => /(?:<{3}|>{3})\s?(?:END )?(?:relay|untrusted)[^\n<>]{0,400}(?:>{3}|<{3})/gi,
+  },
 ];
+
+/** The marks in a text, with full-width signs and two letters that only look odd taken for plain ones, unit by unit. */
+export function* markupIn(text: string): Generator<{ start: number; end: number; kind: string }> {
+  const plain = text.replace(/[！-～ſ\u212a]/g, plainSign);
+  const lower = plain.toLowerCase();
+  for (const { kind, needs, pattern } of MARKUP) {
+    if (!needs.some((part) => plain.includes(part) || lower.includes(part))) continue;
+    for (const match of plain.matchAll(pattern())) {
+      yield { start: match.index, end: match.index + match[0].length, kind };
+    }
+  }
+}
+
+function plainSign(char: string): string {
+  if (char === 'ſ') return 's';
+  return char === '\u212a' ? 'K' : String.fromCharCode(char.charCodeAt(0) - 0xfee0);
+}
+
+function once(make: () => RegExp): () => RegExp {
+  let made: RegExp | null = null;
+  return () => {
+    made ??= make();
+    return made;
+  };
+}

@@ -1,6 +1,6 @@
 import { encodedRuns, unescaped } from './encodings.ts';
 import { stripInvisible } from './invisible.ts';
-import { MARKUP } from './markup.ts';
+import { markupIn } from './markup.ts';
 import { type Pattern, patterns, SQUEEZED_PATTERN } from './patterns.ts';
 import { piecesOf, type Reading, readAs } from './reading.ts';
 
@@ -50,23 +50,13 @@ function suspects(text: string, depth = DEPTH): Span[] {
 
 function* markup(text: string): Generator<Span> {
   if (!/[<[:>＜｜［：]|&lt|\\u|%3c/i.test(text)) return;
-  // One unit for one: places in the plain form are places in the text.
-  const plain = text.replace(/[！-～]/g, (wide) => String.fromCharCode(wide.charCodeAt(0) - 0xfee0));
-  for (const { pattern, kind } of MARKUP) {
-    for (const match of plain.matchAll(pattern)) {
-      yield { start: match.index, end: match.index + match[0].length, kind };
-    }
-  }
+  yield* markupIn(text);
   const pieces = unescaped(text);
   if (!pieces) return;
   const { chars, starts, ends } = pieces;
   const owner = chars.flatMap((char, i) => Array.from({ length: char.length }, () => i));
-  for (const { pattern, kind } of MARKUP) {
-    for (const match of chars.join('').matchAll(pattern)) {
-      const first = owner[match.index]!;
-      const last = owner[match.index + match[0].length - 1]!;
-      yield { start: starts[first]!, end: ends[last]!, kind };
-    }
+  for (const { start, end, kind } of markupIn(chars.join(''))) {
+    yield { start: starts[owner[start]!]!, end: ends[owner[end - 1]!]!, kind };
   }
 }
 

@@ -1,3 +1,4 @@
+import { hasUncommon } from './characters.ts';
 import { LANGUAGES, type Language } from './languages.ts';
 import { foldWord } from './reading.ts';
 
@@ -30,30 +31,34 @@ const MACHINE =
 const SECRET =
   'api keys?|secrets?|credentials|environment variables|env vars?|passwords?|ssh keys?|private keys?|access tokens?|tokens|cookies|conversation|chat history|file contents|env file';
 
-/** Each with words of which at least one must be there before it is worth looking. */
+/** What each of the words of DROP has in it. */
+const DROPPING =
+  'ignore disregard forget override overrule bypass neglect discard dismiss overlook circumvent supersede follow obey attention';
+
+/** Each with words of which at least one must be there before it is worth looking; of each list, where `&` joins several. */
 const ENGLISH: readonly (readonly [needs: string, source: string])[] = [
   [
-    'instruction prompt rule direction guideline command order directive constraint programming polic protocol guardrail safeguard restriction filter',
+    `${DROPPING} & instruction prompt rule direction guideline command order directive constraint programming polic protocol guardrail safeguard restriction filter`,
     `(?:${DROP}) (?:(?:${FILL}) ){0,5}(?:${OLD}) (?:(?:${OLD}|${FILL}) ){0,3}(?:${RULE})`,
   ],
   [
-    'instruction prompt rule direction guideline command order directive constraint programming polic protocol guardrail safeguard restriction filter',
+    `${DROPPING} & instruction prompt rule direction guideline command order directive constraint programming polic protocol guardrail safeguard restriction filter`,
     `(?:${DROP}) (?:(?:${FILL}) ){0,3}(?:${RULE}) (?:(?:that|which|you|were|was|have|been|had) ){0,4}(?:above|before|given|earlier|previously|so far|received|provided|told)`,
   ],
   [
-    'everything anything all whatever',
+    `${DROPPING} & everything anything all whatever`,
     `(?:${DROP}) (?:everything|anything|all|whatever) (?:(?:that|which|of|you|i|we|they|was|were|is|have|has|had|been|it|the|written|said|stated|mentioned|your) ){0,5}(?:above|before(?: this)?|told|said so far|been told|learned|instructed|prior to this|previously)`,
   ],
   [
-    'above previous preceding prior',
+    `${DROPPING} & above previous preceding prior`,
     `(?:${DROP}) (?:the )?(?:above|previous text|preceding text|prior context|previous context|above text|above context) (?:and|instead)`,
   ],
   [
-    'your',
+    'your & prompt instruction message',
     `(?:reveal|print|show|output|repeat|display|leak|disclose|tell me|give me|dump|expose|recite|share|write out|what is|what are|what was) (?:(?:me|us|out|to|all|of|the|your|full|entire|exact|complete|whole|verbatim|own|back) ){0,6}your (?:(?:full|entire|exact|complete|whole|own|verbatim) ){0,3}(?:${HIDDEN})`,
   ],
   [
-    'above prompt message instruction verbatim',
+    'above prompt message instruction verbatim & starting_with verbatim word_for_word in_full',
     `(?:repeat|print|output|recite|reveal|dump) (?:(?:all|of|the|everything|words|text|every|word|full|entire) ){1,6}(?:above|${HIDDEN})(?: starting with| verbatim| word for word| in full)`,
   ],
   [
@@ -65,11 +70,11 @@ const ENGLISH: readonly (readonly [needs: string, source: string])[] = [
     `you (?:are|re) (?:now |no longer )(?:(?:a|an|in|the|role|of|bound|by|under|any|called|named|known|as|my|acting|operating|playing|going|to|be|act|free|from) ){0,6}(?:dan|jailbroken|jailbreak|unrestricted|unfiltered|uncensored|unbound|evil|stan|aim|rules|restrictions|guidelines|restricted|limited|assistant|chatbot|language model|ai|llm|policies)`,
   ],
   [
-    'restrict filter censor jailbroken amoral evil dan limits rules guidelines',
+    'act behave respond answer pretend roleplay role_play speak operate & restrict filter censor jailbroken amoral evil dan limit rules guidelines',
     '(?:act|behave|respond|answer|pretend|roleplay|role play|speak|operate)(?: (?:as|like|to be|as though|as if|that|in))?(?: you)? (?:(?:a|an|the|are|were|had|have|is|there|being) ){0,4}(?:dan|unrestricted|unfiltered|uncensored|jailbroken|amoral|no (?:restrictions|rules|limits|filters|guidelines|limitations)|without (?:restrictions|rules|limits|filters|guidelines)|evil (?:ai|assistant|twin))',
   ],
   [
-    'mode',
+    'mode & dan jailbreak god unrestricted unfiltered uncensored evil sudo opposite no_limits',
     `(?:enter|enable|activate|switch to|engage|start|turn on) (?:(?:the|your|full|into) ){0,2}(?:dan|jailbreak|god|unrestricted|unfiltered|uncensored|evil|sudo|opposite|no limits) mode`,
   ],
   [
@@ -81,7 +86,7 @@ const ENGLISH: readonly (readonly [needs: string, source: string])[] = [
     'your (?:real|true|actual|secret|hidden) (?:instructions?|task|objective|directive|goal|mission|purpose|orders?) (?:is|are)',
   ],
   [
-    'new_',
+    'new_ & instruction prompt directive',
     'new (?:(?:system|developer|secret|priority|updated|important|override|admin|high priority) ){0,3}(?:instructions?|prompts?|directives?)(?= ?:)',
   ],
   [
@@ -89,7 +94,7 @@ const ENGLISH: readonly (readonly [needs: string, source: string])[] = [
     '(?:system|developer|admin|administrator|root|priority|emergency|security|operator) (?:prompt |instruction |message |command )?override(?: code| activated| engaged| enabled|(?=:))',
   ],
   [
-    'ai llm language_model chatbot gpt claude gemini copilot a_i',
+    'attention note_to notice_to message_to message_for instruction hey dear hello & ai llm language_model chatbot gpt claude gemini copilot a_i',
     `(?:attention|note to|notice to|message to|message for|instructions? to|instructions? for|hey|dear|hello) (?:(?:all|any|the|every|reading|other) ){0,3}(?:${MACHINE})(?: model| reading this| assistant| agent| processing this)?(?=[:.]| you | please | ignore | if | do )`,
   ],
   [
@@ -97,23 +102,23 @@ const ENGLISH: readonly (readonly [needs: string, source: string])[] = [
     `if you (?:are|re) (?:(?:a|an|the|any) ){0,2}(?:${MACHINE}|bot|automated (?:system|agent|assistant)) (?:(?:or|llm|ai|model|agent|assistant|and|are|currently|now) ){0,4}(?:reading|processing|summari[sz]ing|seeing|parsing|analy[sz]ing|reviewing|you must|then you|please)`,
   ],
   [
-    'as_a',
+    'as_a & you_must you_will you_shall you_are you_have',
     `as (?:a|an) (?:${MACHINE})(?: language model| model| assistant| agent)? you (?:must|will|shall|are required|are obligated|have to)`,
   ],
   [
-    'user human operator owner developer',
+    'tell inform alert warn notify mention reveal say_anything disclose & user human operator owner developer',
     '(?:do not|don t|dont|never|must not) (?:tell|inform|alert|warn|notify|mention (?:this|it|anything) to|reveal (?:this|it) to|say anything to|disclose (?:this|it) to) (?:the |any )?(?:user|human|operator|owner|developer)s?(?: about| of| that)? ?(?:this|these|it|what|anything|you|(?=[.:]|$))',
   ],
   [
-    'silently secretly covertly without',
+    'silently secretly covertly without_ & execute run perform carry_out do call invoke send delete use',
     '(?:execute|run|perform|carry out|do|call|invoke|send|delete|use) (?:(?:the|this|following|these|it|command|commands|code|tool|action|script|instructions?|below|above|all|files?) ){1,5}(?:silently|secretly|covertly|without (?:asking|telling|informing|notifying|confirmation|confirming|the users? knowledge|permission|user consent))',
   ],
   [
-    'key secret credential environment env password token cookie conversation history file_contents',
+    'send post upload exfiltrate forward email e_mail leak transmit submit copy & key secret credential environment env password token cookie conversation history file_contents',
     `(?:send|post|upload|exfiltrate|forward|email|e mail|leak|transmit|submit|copy) (?:(?:the|all|any|every|your|their|users?|contents?|of|full|entire|this|and|a|copy|recent|stored) ){0,6}(?:${SECRET}) (?:${WORD} ){0,8}?(?:to|via|at) (?:(?:the|this|my|our|following|an?|external|remote|attacker|url|server|address|endpoint|webhook|email) ){0,4}(?:https?|www|attacker|evil|webhook|[a-z0-9]+ at [a-z0-9]+|server|url|address|endpoint)`,
   ],
   [
-    'begin end start',
+    'begin end start & system user assistant developer hidden & prompt message instruction turn context',
     '(?:begin|end|start) (?:of )?(?:the )?(?:new )?(?:system|user|assistant|developer|hidden) (?:prompts?|messages?|instructions?|turn|context)',
   ],
   [
@@ -121,7 +126,7 @@ const ENGLISH: readonly (readonly [needs: string, source: string])[] = [
     '(?:end of|stop reading) (?:the )?(?:prompt|instructions|system prompt|untrusted data|untrusted content|document context)',
   ],
   [
-    'every each all',
+    'append include add insert embed & every each all & response answer repl output message',
     '(?:append|include|add|insert|embed) (?:(?:the|this|following|a|link|url|text|phrase|image|sentence|markdown|hidden) ){1,6}(?:to|in|into|at the end of) (?:every|each|all)(?: of)?(?: your| future| subsequent)* (?:responses?|answers?|repl(?:y|ies)|outputs?|messages?)',
   ],
   [
@@ -133,7 +138,7 @@ const ENGLISH: readonly (readonly [needs: string, source: string])[] = [
     'you must (?:now )?(?:obey|comply with) (?:me|my|only|every|all|the following|these)(?: new)?(?: orders?| commands?| instructions?| requests?)?',
   ],
   [
-    'safety content ethical security moral moderation',
+    'disable turn_off remove deactivate switch_off suspend & safety content ethical security moral moderation',
     '(?:disable|turn off|remove|deactivate|switch off|suspend) (?:(?:all|any|your|the|of|every) ){1,3}(?:safety|content|ethical|security|moral|moderation) (?:filters?|guidelines?|protocols?|restrictions|checks|guardrails|measures|policies|mechanisms|training|settings)',
   ],
   ['sudo', 'sudo (?:mode|override|ignore|disregard|reveal)'],
@@ -158,9 +163,21 @@ let all: readonly Pattern[] | null = null;
 
 export function patterns(): readonly Pattern[] {
   all ??= [
-    ...ENGLISH.map(([needs, source], i) => lazy([literals(needs)], () => whole(source), i < CORE)),
+    ...ENGLISH.map(([needs, source], i) =>
+      lazy(
+        () => needs.split('&').map(literals),
+        () => whole(source),
+        { core: i < CORE },
+      ),
+    ),
     ...LANGUAGES.map((language) =>
-      lazy([literals(language.verbs), literals(language.nouns)], () => overrideIn(language), false),
+      lazy(
+        () => [literals(language.verbs), literals(language.nouns)],
+        () => overrideIn(language),
+        {
+          uncommon: language.verbs.split(/\s+/).every(hasUncommon),
+        },
+      ),
     ),
   ];
   return all;
@@ -170,7 +187,7 @@ export function patterns(): readonly Pattern[] {
 const CORE = 6;
 
 export const SQUEEZED_PATTERN = lazy(
-  [
+  () => [
     [
       'ignore',
       'disregard',
@@ -186,14 +203,21 @@ export const SQUEEZED_PATTERN = lazy(
     ],
   ],
   () => new RegExp(SQUEEZED, 'g'),
-  false,
 );
 
-function lazy(needs: readonly (readonly string[])[], make: () => RegExp, core: boolean): Pattern {
+/** `uncommon`: all that it needs is written in characters that few texts have. */
+function lazy(
+  needed: () => readonly (readonly string[])[],
+  make: () => RegExp,
+  o: { readonly core?: boolean; readonly uncommon?: boolean } = {},
+): Pattern {
+  let needs: readonly (readonly string[])[] | null = null;
   let regex: RegExp | null = null;
   return {
-    core,
+    core: o.core ?? false,
     in(text) {
+      if (o.uncommon && !hasUncommon(text)) return [];
+      needs ??= needed();
       if (!needs.every((some) => some.some((word) => text.includes(word)))) return [];
       regex ??= make();
       return text.matchAll(regex);

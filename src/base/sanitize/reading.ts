@@ -1,3 +1,4 @@
+import { isLetter, isWordChar, withoutMarks } from './characters.ts';
 import { leetFor, looksLike, wholeLetter } from './confusables.ts';
 
 /**
@@ -91,7 +92,7 @@ function foldLookAlike(chars: readonly string[], i: number): string {
   const code = char.charCodeAt(0);
   if (code < 0x80) {
     if (!LEET_SIGN[code]) return ASCII[code]!;
-    const inWord = isLetter(chars[i - 1]) || isLetter(chars[i + 1]);
+    const inWord = isLetter(chars[i - 1] ?? '') || isLetter(chars[i + 1] ?? '');
     return (inWord && leetFor(char)) || ASCII[code]!;
   }
   const same = looksLike(char);
@@ -109,12 +110,10 @@ const ASCII_SEPARATOR = ASCII.map((char) =>
   /[a-z0-9]/.test(char) ? '' : char === '\n' ? '\n' : char === ':' ? ':' : /[.!?;]/.test(char) ? '.' : ' ',
 );
 
-const MARKS = /[\p{M}\p{DI}\p{Cc}\p{Cf}]/gu;
-
 function foldChar(char: string): string {
   const code = char.charCodeAt(0);
   if (code < 0x80) return ASCII[code]!;
-  const bare = char.normalize('NFKD').replace(MARKS, '').toLowerCase();
+  const bare = withoutMarks(char.normalize('NFKD'), char).toLowerCase();
   return bare.length === 1
     ? (wholeLetter(bare) ?? bare)
     : Array.from(bare, (c) => wholeLetter(c) ?? c).join('');
@@ -124,12 +123,6 @@ function foldChar(char: string): string {
 function separatorOf(char: string): string {
   const code = char.charCodeAt(0);
   if (code < 0x80) return ASCII_SEPARATOR[code]!;
-  if (/^[\p{L}\p{N}]/u.test(char)) return '';
+  if (isWordChar(char)) return '';
   return /[。！？；।؟]/.test(char) ? '.' : ' ';
-}
-
-function isLetter(char: string | undefined): boolean {
-  if (char === undefined) return false;
-  const code = char.charCodeAt(0);
-  return code < 0x80 ? (code | 32) >= 97 && (code | 32) <= 122 : /\p{L}/u.test(char);
 }

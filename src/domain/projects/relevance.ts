@@ -7,9 +7,9 @@ export function relevance(about: ReadonlySet<string>, text: string): number {
 
 /** `authentication` and `authenticate` meet in their first letters; short words and fillers do not count. */
 export function stems(text: string): Set<string> {
-  // The classes of Unicode take milliseconds to prepare, and most texts need none of them.
-  const pattern = /[^\x00-\x7f]/.test(text) ? /[\p{L}\p{N}]+/gu : /[a-z0-9]+/g;
-  const words = text.toLowerCase().match(pattern) ?? [];
+  // Where scripts have their letters, about: the classes of Unicode would take milliseconds to prepare.
+  const words =
+    text.toLowerCase().match(/[a-z0-9\u00c0-\u1fff\u2c00-\u2dff\u3040-\ufdff\uff10-\uffdc]+/g) ?? [];
   return new Set(
     words
       .filter((word) => (word.length > 3 || /[^a-z]/.test(word)) && !FILLERS.has(word))
