@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import { readText } from '../../src/base/read-text.ts';
 import { openSqlite } from '../../src/engines/sqlite/engine.ts';
@@ -52,4 +54,31 @@ test('what a server has in its memory expires on time', async (t) => {
   now += 10;
   assert.equal(await engine.records.get('all.brief/1'), null);
   assert.equal(await engine.blobs.get('all.brief/1'), null);
+});
+
+test('a server opens and reads while another process holds the lock of writers for good', {
+  timeout: 20_000,
+}, async (t) => {
+  const home = temporaryHome(t);
+  await using first = await openSqlite({ home });
+  await first.records.put('all.kept/1', { a: 1 });
+  using stuck = new DatabaseSync(join(home, 'relay.db'));
+  stuck.exec('BEGIN IMMEDIATE');
+  await using engine = await openSqlite({ home, role: 'server' });
+  for (let look = 0; look < 3; look++) {
+    assert.deepEqual((await engine.records.get('all.kept/1'))?.value, { a: 1 });
+  }
+  stuck.exec('ROLLBACK');
+});
+
+test('nobody can change what a server gives to others', async (t) => {
+  await using engine = await openSqlite({ home: temporaryHome(t), role: 'server' });
+  await engine.records.put('all.shared/1', { list: [1] });
+  for (let look = 0; look < 3; look++) {
+    const found = (await engine.records.get('all.shared/1'))!;
+    assert.deepEqual(found, { value: { list: [1] }, revision: found.revision });
+    // The first answer is the caller's own; the others are shared.
+    const change = () => Object.assign(found, { value: null, revision: 0 });
+    if (Object.isFrozen(found.value)) assert.throws(change, TypeError);
+  }
 });

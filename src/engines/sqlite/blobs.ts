@@ -24,8 +24,8 @@ export interface BlobOptions {
   readonly place?: (key: string) => string | undefined;
 }
 
-/** Rows held in memory while nothing is written, by number; their bodies have a cache of their own. */
-const SETTLED_ROWS = 10_000;
+/** Rows held in memory while nothing is written: thousands, in characters. Their bodies have a cache of their own. */
+const SETTLED_CHARS = 4 * 1024 * 1024;
 
 interface Row {
   readonly size: number;
@@ -63,7 +63,7 @@ export class SqliteBlobs implements Blobs {
     this.#env = env;
     this.#options = options;
     this.#cache = new BodyCache(options.cacheBytes ?? 0);
-    this.#settled = new SettledReads(mark, SETTLED_ROWS);
+    this.#settled = new SettledReads(mark, SETTLED_CHARS);
   }
 
   async put(key: string, body: BlobBody, o: { size?: number; expiresAt?: Expiry } = {}): Promise<BlobInfo> {
@@ -104,7 +104,8 @@ export class SqliteBlobs implements Blobs {
   ): Promise<{ body: BlobBody; size: number } | null> {
     checkName('a key', key);
     for (let round = 0; ; round++) {
-      const row = this.#known(key) ?? (await this.#row(key));
+      // What did not fit the first time is never looked for by memory again.
+      const row = (round === 0 ? this.#known(key) : undefined) ?? (await this.#row(key));
       if (!row) return null;
       if (row.file === null) {
         const body = this.#cache.get(key, row.sha256) ?? (await this.#body(key, row));
@@ -228,7 +229,7 @@ export class SqliteBlobs implements Blobs {
       'SELECT size, sha256, file, expires FROM blobs WHERE key = ? AND (expires IS NULL OR expires > ?)';
     return this.#db.patiently(() => {
       const row = this.#db.sql(sql).get(key, this.#env.now()) as Row | undefined;
-      if (row) this.#settled.set(key, row, 1);
+      if (row) this.#settled.set(key, row, row.sha256.length + (row.file?.length ?? 0));
       return row;
     });
   }

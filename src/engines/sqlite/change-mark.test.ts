@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { closeSync, ftruncateSync, mkdtempSync, openSync, rmSync, symlinkSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
@@ -66,4 +66,38 @@ test('there is none where the database has no shared memory', async (t) => {
   const db = new Database(join(home, 'relay.db'), { asItIs: true });
   t.after(() => db.close());
   assert.equal(await ChangeMark.of(db), null);
+});
+
+test('another file of the store is not taken for the header', { skip }, async (t) => {
+  const home = temporaryHome(t);
+  const db = await openDatabase(home, 'process', 'server');
+  t.after(() => db.close());
+  // The WAL starts anew: then the very next commit shows in its first bytes too, and no other.
+  db.sql('PRAGMA wal_checkpoint(TRUNCATE)').get();
+  symlinkSync('relay.db-wal', join(home, 'other-shm'));
+  const misled = {
+    path: join(home, 'other'),
+    isOpen: true,
+    sql: db.sql.bind(db),
+    patiently: db.patiently.bind(db),
+  };
+  assert.equal(await ChangeMark.of(misled as unknown as Database), null);
+});
+
+test('what cannot be read whole is never taken for unchanged', { skip }, async (t) => {
+  const path = join(temporaryHome(t), 'made');
+  const file = openSync(`${path}-shm`, 'w+');
+  t.after(() => closeSync(file));
+  const write = (commits: number) =>
+    writeSync(file, new Int32Array([3_007_000, 0, commits, ...Array(9)]), 0, 48, 0);
+  write(1);
+  const sql = () => ({ run: () => write(2) });
+  const db = { path, isOpen: true, sql, patiently: async (work: () => unknown) => work() };
+  const mark = await ChangeMark.of(db as unknown as Database);
+  assert.ok(mark);
+  assert.equal(mark.generation(), mark.generation());
+  for (const length of [40, 0]) {
+    ftruncateSync(file, length);
+    assert.notEqual(mark.generation(), mark.generation());
+  }
 });

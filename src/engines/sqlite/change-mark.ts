@@ -8,6 +8,12 @@ import type { Database } from './database.ts';
  */
 const HEADER_BYTES = 48;
 
+/** Its first word, in every SQLite that has a WAL. No other file of a store begins so. */
+const HEADER_VERSION = 3_007_000;
+
+/** How long a server that starts waits for its turn to write: someone who holds the lock for good must not keep it from opening. */
+const TRIAL_MS = 250;
+
 /** Where a process finds its own open files. */
 const OWN_FILES = '/proc/self/fd';
 
@@ -33,8 +39,9 @@ export class ChangeMark {
       const file = openedBySqlite(`${db.path}-shm`);
       if (file === null) return null;
       const mark = new ChangeMark(db, file);
+      if (!mark.#look()) return null;
       const before = mark.generation();
-      await db.patiently(() => db.sql('UPDATE counter SET value = value + 1').run());
+      await db.patiently(() => db.sql('UPDATE counter SET value = value + 1').run(), TRIAL_MS);
       return mark.generation() === before ? null : mark;
     } catch {
       return null;
@@ -44,14 +51,23 @@ export class ChangeMark {
   /** The same number for as long as nobody has committed anything. What is read after it is at least as new. */
   generation(): number {
     // The number of the descriptor may mean another file by now; whoever asks on is told that the store was closed.
-    if (!this.#db.isOpen) return ++this.#generation;
-    readSync(this.#file, this.#next, 0, HEADER_BYTES, 0);
+    if (!this.#db.isOpen || !this.#look()) return ++this.#generation;
     for (let at = 0; at < this.#next.length; at++) {
       if (this.#next[at] === this.#seen[at]) continue;
       [this.#seen, this.#next] = [this.#next, this.#seen];
       return ++this.#generation;
     }
     return this.#generation;
+  }
+
+  /** Reads it; false where there is no whole header. */
+  #look(): boolean {
+    try {
+      const bytes = readSync(this.#file, this.#next, 0, HEADER_BYTES, 0);
+      return bytes === HEADER_BYTES && this.#next[0] === HEADER_VERSION;
+    } catch {
+      return false;
+    }
   }
 }
 
@@ -60,11 +76,12 @@ export class ChangeMark {
  * closed, drop every lock that this process has on the file.
  */
 function openedBySqlite(path: string): number | null {
-  const wanted = statSync(path);
+  // As BigInt: some file systems have numbers so large that those of neighbours would be rounded to the same.
+  const wanted = statSync(path, { bigint: true });
   for (const name of readdirSync(OWN_FILES)) {
     try {
       const file = Number(name);
-      const { dev, ino } = fstatSync(file);
+      const { dev, ino } = fstatSync(file, { bigint: true });
       if (dev === wanted.dev && ino === wanted.ino) return file;
     } catch {
       // Listed, and closed since: the listing's own.

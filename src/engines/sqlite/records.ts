@@ -102,7 +102,7 @@ export class SqliteRecords implements Records {
 
   #read(key: string): Row | undefined {
     const row = this.#live(key);
-    if (row) this.#settled.set(key, new Known(row), key.length + row.value.length);
+    if (row) this.#settled.set(key, new Known(row), row.value.length);
     return row;
   }
 
@@ -142,23 +142,25 @@ export class SqliteRecords implements Records {
 
 /** A record that is asked for again: then parsed once more, for all who will ask. */
 class Known {
-  readonly #row: Row;
+  readonly #expires: number | null;
+  /** Until it was parsed. */
+  #row: Row | null;
   #stored: Stored | null = null;
 
   constructor(row: Row) {
+    this.#expires = row.expires;
     this.#row = row;
   }
 
   at(now: number): Stored | null {
-    const { expires } = this.#row;
-    if (expires !== null && expires <= now) return null;
-    this.#stored ??= shared(stored(this.#row));
+    if (this.#expires !== null && this.#expires <= now) return null;
+    if (this.#row) {
+      const { value, revision } = stored(this.#row);
+      this.#stored = Object.freeze({ value: freeze(value), revision });
+      this.#row = null;
+    }
     return this.#stored;
   }
-}
-
-function shared({ value, revision }: Stored): Stored {
-  return { value: freeze(value), revision };
 }
 
 function stored(row: Row): Stored {

@@ -1,5 +1,8 @@
 import type { ChangeMark } from './change-mark.ts';
 
+/** What one takes beside its key and its own text, roughly: many small ones must not come to more than a few large ones. */
+export const ENTRY_CHARS = 256;
+
 /**
  * What was read since the last commit of anyone: for as long as nothing is written, the same question has the same
  * answer. Without a mark it holds nothing.
@@ -11,7 +14,7 @@ export class SettledReads<T> {
   #weight = 0;
   #generation = -1;
 
-  /** `max` is what all that is held may weigh together, in the unit of `set`. */
+  /** `max` is what all that is held may come to, in characters. */
   constructor(mark: ChangeMark | null, max: number) {
     this.#mark = mark;
     this.#max = max;
@@ -28,7 +31,8 @@ export class SettledReads<T> {
   }
 
   /** After `get` found nothing, and in the same turn as the read itself: what was read must not be older than the mark. */
-  set(key: string, value: T, weight: number): void {
+  set(key: string, value: T, chars: number): void {
+    const weight = ENTRY_CHARS + key.length + chars;
     if (!this.#mark || weight > this.#max / 8) return;
     if (this.#weight + weight > this.#max) this.#clear();
     this.#held.set(key, value);
