@@ -31,7 +31,7 @@ export async function openAgent(
 /** The relay is opened only where a text is too long for a message. */
 async function pushed(host: Host, ...args: Parameters<ContextRelay['push']>): Promise<string> {
   await using open = await host.openClient();
-  return open.client.push(...args);
+  return await open.client.push(...args);
 }
 
 function sameOrigin(one: string, other: string): boolean {

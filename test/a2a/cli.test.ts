@@ -40,6 +40,15 @@ test('relay a2a send prints what came of the task, and writes a result of bytes 
   assert.deepEqual(new Uint8Array(readFileSync(file)), bytes);
 });
 
+test('relay a2a send puts a long task on the store here and sends its pointer', async () => {
+  await using _bridge = answerTasks(relay.url, (task) => `got: ${task}`);
+  const text = 'a line of a long task\n'.repeat(1_000);
+  const sent = await run(['a2a', 'send', relay.url, '-'], { home: home.home, stdin: text });
+  assert.equal(sent.code, 0, sent.stderr);
+  const [pointer] = /http:\S+\/pull\/[0-9a-f-]{36}/.exec(sent.stdout) ?? assert.fail(sent.stdout);
+  assert.equal((await run(['pull', pointer], { home: home.home })).stdout, text);
+});
+
 test('relay a2a send says that a task failed, and why', async () => {
   await using _bridge = answerTasks(relay.url, () => {
     throw new Error('no such file');
