@@ -50,6 +50,20 @@ test('it ends when standard input ends, also while a tool waits', async () => {
   assert.deepEqual(await once(child, 'exit'), [0, null]);
 });
 
+test('what was asked before standard input ended is answered, as a shell pipe expects', async () => {
+  const child = server();
+  const push = { name: 'push_context', arguments: { data: 'from a pipe' } };
+  const lines = [
+    { jsonrpc: '2.0', id: 1, method: 'initialize', params: HELLO },
+    { jsonrpc: '2.0', method: 'notifications/initialized' },
+    { jsonrpc: '2.0', id: 2, method: 'tools/call', params: push },
+  ];
+  child.stdin!.end(lines.map((line) => `${JSON.stringify(line)}\n`).join(''));
+  let said = '';
+  for await (const chunk of child.stdout!) said += chunk;
+  assert.match(said, /"text":"http:[^"]+\/pull\/[0-9a-f-]{36}"[^\n]+"id":2/);
+});
+
 test('it ends when nobody reads what it says', async () => {
   const child = server();
   await ask(child, 1, 'initialize', HELLO);

@@ -3,6 +3,7 @@ import { StdioServerTransport, serveStdio } from '@modelcontextprotocol/server/s
 import { isJsonObject } from '../../base/json.ts';
 import { MCP_MESSAGE_BYTES, MCP_WATCHED } from '../../base/limits.ts';
 import type { Desk } from './desk.ts';
+import { LastAnswers } from './last-answers.ts';
 import { isMethod, listenedTo } from './listening.ts';
 import { type McpServerOptions, makeMcpServer } from './server.ts';
 import { Watches } from './watch.ts';
@@ -14,9 +15,10 @@ export interface StdioOptions extends Omit<McpServerOptions, 'subscribe'> {
   readonly stdout: NonNullable<Streams[1]>;
 }
 
-/** Serves one client over a pipe; resolves when the client has closed its end. */
+/** Serves one client over a pipe; resolves when the client has closed its end and has had its last answers. */
 export function serveMcpStdio(desk: Desk, o: StdioOptions): Promise<void> {
   const wire = new StdioServerTransport(o.stdin, o.stdout, { maxBufferSize: MCP_MESSAGE_BYTES });
+  const answers = new LastAnswers(wire, o.stdin, o.stdout);
   let current: McpServer | null = null;
   const changed = (uri: string) => {
     current?.server.sendResourceUpdated({ uri }).catch(o.onError);
@@ -34,6 +36,7 @@ export function serveMcpStdio(desk: Desk, o: StdioOptions): Promise<void> {
     const { onmessage, onclose } = wire;
     // The library answers a modern subscription itself, before the server would hear of it.
     wire.onmessage = (message: JSONRPCMessage) => {
+      answers.expect(message);
       followListening(message, watches);
       onmessage?.(message);
     };
