@@ -38,6 +38,7 @@ test('the card is where agents look for it, and says what can be done here', asy
 test('a bridge that is there has a card and a door of its own', async () => {
   const missing = await fetch(`${relay.url}/a2a/reviewer/.well-known/agent-card.json`);
   assert.equal(missing.status, 404);
+  assert.match(((await missing.json()) as { hint: string }).hint, /relay bridge start --name/);
   const hub = new ContextRelay({ baseUrl: relay.url });
   const runner: Runner = {
     kind: 'exec',

@@ -43,6 +43,19 @@ test('a backup brings everything back, and never replaces a store unasked', asyn
   assert.equal((await run('pull', url)).stdout, 'precious');
 });
 
+test('a backup that is not there, and a home with nothing to back up, are told by their paths', async () => {
+  const empty = join(place, 'empty');
+  const none = await relay(['restore', join(place, 'nowhere')], { home: empty, cwd: place });
+  assert.equal(none.code, 3);
+  assert.match(
+    none.stderr,
+    /There is no backup at .*nowhere\.\n {2}→ Name the folder that relay backup wrote/,
+  );
+  const nothing = await relay(['backup', join(place, 'of-nothing')], { home: empty, cwd: place });
+  assert.equal(nothing.code, 3);
+  assert.match(nothing.stderr, /There is no store at .*empty\./);
+});
+
 test('doctor finds a healthy house healthy and names what is wrong', async () => {
   const well = await run('doctor');
   assert.equal(well.code, 0, well.stdout);

@@ -39,4 +39,10 @@ export const STORE_ERRORS = {
     message: 'There is no room left: {what}. Nothing was stored.',
     hint: 'Free some space, or run relay prune.',
   },
+  no_store: {
+    status: 404,
+    exit: 3,
+    message: 'There is no {what} at {path}.',
+    hint: 'Check the path.',
+  },
 } as const satisfies Record<string, ErrorRow>;

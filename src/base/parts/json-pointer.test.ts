@@ -71,7 +71,8 @@ test('what is not JSON says where it breaks and quotes nothing of it', async () 
   await assert.rejects(json('{"a": 1,\n "secret" oops}', '/a'), (error) => {
     return isRelayError(error, 'not_json') && !/secret|oops/.test(error.message);
   });
-  await assert.rejects(json('hello', ''), refused('not_json', /it breaks/));
+  await assert.rejects(json('hello', ''), refused('not_json', /it does not begin as JSON does/));
+  await assert.rejects(json('{"a": [1, 2', ''), refused('not_json', /it breaks/));
   await assert.rejects(json('', ''), refused('not_json', /it breaks/));
 });
 

@@ -29,9 +29,15 @@ export function parseJson(text: string): Json {
     // The platform's message quotes the payload, which has no place in an error.
     const at = /line (\d+) column (\d+)/.exec(String(cause));
     throw new RelayError('not_json', {
-      what: at ? `it breaks at line ${at[1]}, column ${at[2]}` : 'it breaks off',
+      what: at ? `it breaks at line ${at[1]}, column ${at[2]}` : howItBreaks(text, String(cause)),
     });
   }
+}
+
+/** Where the platform names no place. */
+function howItBreaks(text: string, told: string): string {
+  if (/end of JSON|[Uu]nterminated/.test(told)) return 'it breaks off';
+  return /^\s*[[{"\d-]/.test(text) ? 'it breaks in the middle' : 'it does not begin as JSON does';
 }
 
 /** `array of 12`, `object of 3`, `string`: for one value, in words. */

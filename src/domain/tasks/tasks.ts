@@ -95,7 +95,8 @@ export class Tasks {
       if (!isRelayError(error, 'idempotency_conflict')) throw error;
     }
     const settled = await this.#parts.results.find(caller, id);
-    if (!settled) throw new RelayError('not_found', { what: 'this task' });
+    if (!settled)
+      throw new RelayError('not_found', { what: 'this task', hint: 'See what there is: relay task list' });
     return sameOrConflict(id, settled, status, summary, base);
   }
 

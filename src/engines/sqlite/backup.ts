@@ -24,7 +24,12 @@ export interface Backup {
 export async function backupSqlite(home: string, targetDir: string): Promise<Backup> {
   const source = join(resolve(home), DATABASE_FILE);
   const target = resolve(targetDir);
-  if (!(await isStore(source))) throw new RelayError('not_found', { what: `a store at ${home}` });
+  if (!(await isStore(source)))
+    throw new RelayError('no_store', {
+      what: 'store',
+      path: home,
+      hint: 'Nothing was stored in this home yet; --home or RELAY_HOME names another.',
+    });
   const made = prepareTarget(target);
   try {
     const db = await openDatabase(resolve(home), 'power', 'cli');

@@ -30,7 +30,11 @@ export async function restoreSqlite(
     });
   }
   if (!(await isStore(join(source, DATABASE_FILE)))) {
-    throw new RelayError('not_found', { what: `a backup at ${sourceDir}` });
+    throw new RelayError('no_store', {
+      what: 'backup',
+      path: source,
+      hint: 'Name the folder that relay backup wrote.',
+    });
   }
   mkdirSync(home, { recursive: true, mode: 0o700 });
   const stage = join(home, `restore-${toHex(env.randomBytes(8))}`);

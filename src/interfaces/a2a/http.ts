@@ -53,7 +53,7 @@ export function a2aOverHttp(o: A2AOptions): (c: Context) => Promise<Response> {
         what: `The key "${caller.name}" does not have the scope "tasks".`,
       });
     const entry = name === RELAY_AGENT.name ? RELAY_AGENT : await agents.find(name);
-    if (!entry) throw new RelayError('not_found', { what: `the agent "${name.slice(0, 100)}"` });
+    if (!entry) throw noAgent(name);
     const desk = new TaskDesk({ relay, shelf, env: o.env, base });
     const plain = new RelayAgent({
       agent: entry,
@@ -97,7 +97,7 @@ async function cardResponse(c: Context, name: string, o: A2AOptions): Promise<Re
   const base = o.baseOf(c);
   const options = { base, version: o.version, keys: o.keys };
   const entry = name === RELAY_AGENT.name ? RELAY_AGENT : await (await o.enter(c)).agents.find(name);
-  if (!entry) throw new RelayError('not_found', { what: `the agent "${name.slice(0, 100)}"` });
+  if (!entry) throw noAgent(name);
   const card = agentCard(entry, options);
   const headers = { 'Cache-Control': 'public, max-age=60', Vary: A2A_VERSION_HEADER };
   const plain = AgentCard.toJSON(card) as object;
@@ -146,4 +146,11 @@ function requestId(body: string): unknown {
   } catch {
     return null;
   }
+}
+
+function noAgent(name: string): RelayError {
+  return new RelayError('not_found', {
+    what: `the agent "${name.slice(0, 100)}"`,
+    hint: 'An agent is there once a bridge of that name was started: relay bridge start --name NAME. relay agents lists them.',
+  });
 }

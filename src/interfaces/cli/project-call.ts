@@ -35,8 +35,13 @@ export function needText(
   o: { readonly keep?: boolean } = {},
 ): string {
   const text = o.keep ? (value ?? '').trim() : oneLine(value ?? '');
-  if (text === '')
-    throw new RelayError('bad_usage', { what: `${name} must not be empty.`, hint: 'Say it in a few words.' });
+  if (text === '') {
+    const missing = value === undefined && name.startsWith('--');
+    throw new RelayError('bad_usage', {
+      what: missing ? `${name} is missing.` : `${name} must not be empty.`,
+      hint: missing ? `Say it in a few words: ${name} "…"` : 'Say it in a few words.',
+    });
+  }
   return text;
 }
 

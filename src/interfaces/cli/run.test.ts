@@ -66,6 +66,25 @@ test('a slip in a command is answered with the nearest one', async () => {
   assert.match(err, /There is no command "relay pussh"\.\n {2}→ Did you mean: relay push\?/);
 });
 
+test('what other tools call a command or an option is understood as a guess', async () => {
+  assert.match((await call('serve')).err, /Did you mean: relay up\?/);
+  assert.match((await call('cat')).err, /Did you mean: relay pull\?/);
+  assert.match((await call('todo', 'ls')).err, /Did you mean: relay todo list\?/);
+  assert.match((await call('push', '--metadata', 'a=b')).err, /Did you mean: --meta\?/);
+  assert.match((await call('bridge', 'start', '--as', 'ada')).err, /Did you mean: --name\?/);
+});
+
+test('a sentence without quotes is given back with them', async () => {
+  const { code, err } = await call('todo', 'add', 'Docs', 'for', 'the', 'API');
+  assert.equal(code, 2);
+  assert.match(err, /→ Put the words in quotes: relay todo add "Docs for the API"/);
+  assert.match((await call('push', 'a.md', 'b.md')).err, /→ Use it as: relay push \[file\|-\]/);
+});
+
+test('an option that must be given is told by its name', async () => {
+  assert.match((await call('handoff')).err, /--to is missing\.\n {2}→ Say it in a few words: --to "…"/);
+});
+
 test('nothing is suggested where nothing is near', async () => {
   assert.match((await call('xyzzy')).err, /See relay --help/);
 });

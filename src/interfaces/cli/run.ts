@@ -5,6 +5,7 @@ import { ROOT, SECTIONS } from './commands.ts';
 import { commandHelp, groupHelp } from './help.ts';
 import type { Host } from './host.ts';
 import { type Io, makeIo, type Terminal } from './io.ts';
+import { COMMANDS_KNOWN_AS, OPTIONS_KNOWN_AS } from './known-as.ts';
 import { suggest } from './suggest.ts';
 
 /** What the command line says before any command has seen it. */
@@ -79,7 +80,7 @@ function isPrompt(word: string): boolean {
 }
 
 function unknownCommand(words: string[], word: string, group: Group): RelayError {
-  const near = suggest(word, Object.keys(group.commands));
+  const near = suggest(word, Object.keys(group.commands), COMMANDS_KNOWN_AS);
   const name = [...words, word].join(' ');
   return new RelayError('bad_usage', {
     what: `There is no command "relay ${name}".`,
@@ -152,7 +153,7 @@ function usageError(path: string[], flags: Flags, error: Error & { code?: string
   const name = named.replace(/^-+/, '');
   const see = `See ${path.join(' ')} --help.`;
   if (error.code === 'ERR_PARSE_ARGS_UNKNOWN_OPTION') {
-    const near = suggest(name, Object.keys(flags));
+    const near = suggest(name, Object.keys(flags), OPTIONS_KNOWN_AS);
     return new RelayError('bad_usage', {
       what: `${path.join(' ')} has no option ${named}.`,
       hint: near ? `Did you mean: --${near}?` : see,
@@ -178,10 +179,15 @@ function checkArguments(path: string[], command: Command, args: string[], rest: 
     const extra = args.length > max ? args[max] : rest[0];
     throw new RelayError('bad_usage', {
       what: `${name} does not take "${extra}".`,
-      hint: `Use it as: ${usage}`,
+      hint: TAKES_WORDS.test(usage)
+        ? `Put the words in quotes: ${[name, ...args.slice(0, max - 1)].join(' ')} "${args.slice(max - 1).join(' ')}"`
+        : `Use it as: ${usage}`,
     });
   }
 }
+
+/** The last argument is a sentence, which a shell takes apart where it has no quotes. */
+const TAKES_WORDS = /(<(title|task)(\|-)?>|\[msg\|-\])$/;
 
 function text(value: unknown): string | undefined {
   return typeof value === 'string' ? value : undefined;

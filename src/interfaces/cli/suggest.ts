@@ -1,5 +1,14 @@
-/** The candidate that a typing slip would have been; null when nothing is near. */
-export function suggest(word: string, candidates: Iterable<string>): string | null {
+/** The candidate that is meant: what other tools call so, or what a typing slip would have been; null when nothing is near. */
+export function suggest(
+  word: string,
+  candidates: readonly string[],
+  knownAs: { readonly [word: string]: readonly string[] } = {},
+): string | null {
+  const known = Object.hasOwn(knownAs, word) ? knownAs[word]! : [];
+  return known.find((name) => candidates.includes(name)) ?? nearest(word, candidates);
+}
+
+function nearest(word: string, candidates: readonly string[]): string | null {
   let best: string | null = null;
   let bestDistance = Math.max(1, Math.floor(word.length / 3)) + 1;
   for (const candidate of candidates) {
