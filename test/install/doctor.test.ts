@@ -30,6 +30,8 @@ test('doctor fires each installed hook, looks for its effect, starts the server 
     assert.equal(check.state, 'warning');
     assert.match(check.fix!, /start codex/);
   }
+  const { stdout } = await folder.relay(['doctor']);
+  assert.match(stdout, /\nNothing is wrong, but \d+ warnings above need you\.\n$/);
 });
 
 test('doctor says what is wrong with a hook or a file, and what to type', async () => {

@@ -12,7 +12,7 @@ export class ScratchFolder implements Disposable {
 
   constructor() {
     mkdirSync(this.path);
-    mkdirSync(this.home);
+    mkdirSync(this.home, { mode: 0o700 });
   }
 
   write(name: string, text: string): void {

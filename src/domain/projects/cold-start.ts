@@ -150,7 +150,7 @@ function todosPart({ todos, lastReview, now }: ProjectView, topic: ReadonlySet<s
 export function todoLine(todo: Todo, now: number): string {
   const at = timeOf(todo.updated) ?? timeOf(todo.created);
   const facts = [todo.status.replace('_', ' '), todo.priority, ...(at === null ? [] : [ago(at, now)])];
-  return `${todo.id} (${facts.join(', ')}): ${todo.title}${todo.notes ? ` - ${todo.notes}` : ''}`;
+  return `${todo.id} (${facts.join(', ')}): ${todo.title}${todo.notes ? ` - ${todo.notes.trim().replace(/\s*\n\s*/g, '; ')}` : ''}`;
 }
 
 /** What holds and is about the task, then the newest. */

@@ -3,6 +3,9 @@ import { ago, timeOf } from '../../domain/projects/times.ts';
 import type { Todo } from '../../domain/projects/todos.ts';
 import type { Io } from './io.ts';
 
+/** Below the title's status. */
+const INDENT = ' '.repeat(10);
+
 /** Todos as rows for people. */
 export function todoRows(
   todos: readonly Todo[],
@@ -20,7 +23,14 @@ export function todoRows(
       const age = at === null ? '' : style.dim(` (${ago(at, now)})`);
       const row = `${todo.id}  ${status}  ${todo.priority.padEnd(6)}  ${plainLine(todo.title)}${age}`;
       const told = (o.notes || todo.status === 'blocked') && todo.notes !== '';
-      return told ? `${row}\n${' '.repeat(10)}${style.dim(plainLine(todo.notes))}` : row;
+      return told ? [row, ...noteLines(todo.notes).map((line) => INDENT + style.dim(line))].join('\n') : row;
     })
     .join('\n');
+}
+
+function noteLines(notes: string): string[] {
+  return notes
+    .split('\n')
+    .map((line) => plainLine(line))
+    .filter((line) => line !== '');
 }
