@@ -212,8 +212,6 @@ export const RECEIPT_READERS = 100;
 export const MCP_MESSAGE_BYTES = STORED_BYTES + MiB;
 /** What a tool may answer with: below the 25 000 at which a common client cuts answers off without asking. */
 export const MCP_BUDGET_TOKENS = 20_000;
-/** How long what a client asked for before it closed its end may still take: `printf … | relay mcp` is answered, nothing lingers. */
-export const MCP_LAST_ANSWERS_MS = 1_000;
 /** Resources that one MCP subscription may be told of. */
 export const MCP_WATCHED = 100;
 /** MCP streams of changes that one server holds open. */

@@ -1,6 +1,8 @@
 import type { JSONRPCMessage, RequestId } from '@modelcontextprotocol/server';
 import type { StdioServerTransport } from '@modelcontextprotocol/server/stdio';
-import { MCP_LAST_ANSWERS_MS } from '../../base/limits.ts';
+
+/** Long enough for what a store or a relay answers, short enough that nothing lingers behind a client that is gone. */
+const PATIENCE_MS = 1_000;
 
 /**
  * The library drops what is under way when standard input ends. A client that writes its requests and closes its end,
@@ -45,7 +47,7 @@ export class LastAnswers {
     if (this.#open.size === 0) return;
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#answered = resolve;
-    const patience = setTimeout(resolve, MCP_LAST_ANSWERS_MS);
+    const patience = setTimeout(resolve, PATIENCE_MS);
     await promise;
     clearTimeout(patience);
   }
