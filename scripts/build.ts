@@ -14,7 +14,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { bundleCli, HOT_COMMANDS } from './build/bundle.ts';
+import { type BundledCli, bundleCli } from './build/bundle.ts';
 import { thirdPartyNotices } from './build/notices.ts';
 
 const root = join(import.meta.dirname, '..');
@@ -50,11 +50,11 @@ async function emitLibrary(outDir: string): Promise<void> {
 }
 
 async function emitCli(outdir: string): Promise<void> {
-  const metafile = await bundleCli(outdir);
+  const { metafile, hot } = await bundleCli(outdir);
   writeFileSync(join(fresh, 'THIRD-PARTY-NOTICES'), thirdPartyNotices(metafile));
   copyFileSync(join('scripts', 'build', 'older-node.js'), join(outdir, 'older-node.js'));
   const launcher = join(outdir, 'relay.js');
-  writeFileSync(launcher, launcherSource());
+  writeFileSync(launcher, launcherSource(hot));
   const mcp = join(outdir, 'contextrelay-mcp.js');
   copyFileSync(join('scripts', 'build', 'contextrelay-mcp.js'), mcp);
   for (const program of [launcher, mcp]) chmodSync(program, 0o755);
@@ -62,9 +62,9 @@ async function emitCli(outdir: string): Promise<void> {
   utimesSync(launcher, began, began);
 }
 
-function launcherSource(): string {
+function launcherSource(hot: BundledCli['hot']): string {
   const source = readFileSync(join('scripts', 'build', 'launcher.js'), 'utf8');
-  const filled = source.replace('const HOT = {};', `const HOT = ${JSON.stringify(HOT_COMMANDS)};`);
+  const filled = source.replace('const HOT = {};', `const HOT = ${JSON.stringify(hot)};`);
   if (filled === source) throw new Error('The launcher has no place for the hot commands.');
   return filled;
 }

@@ -1,4 +1,4 @@
-import { globSync, readFileSync } from 'node:fs';
+import { globSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, relative, resolve } from 'node:path';
 import { type BuildOptions, build, type Metafile, type Plugin } from 'esbuild';
 
@@ -33,18 +33,19 @@ const WHOLE = ['src/app/mcp-stdio.ts'];
 /** What the SDK loads in Node and nowhere else: `contextrelay/runners`. */
 const RUNNERS = 'src/app/node-runners.ts';
 
-/** Command, with its event where it has one → the file it starts from. */
-export const HOT_COMMANDS: { readonly [command: string]: string } = Object.fromEntries(
-  Object.entries(HOT_FILES).flatMap(([file, { commands, event }]) =>
-    commands.map((command) => [event ? `${command} ${event}` : command, file]),
-  ),
-);
+export interface BundledCli {
+  /** What went into it. */
+  readonly metafile: Metafile;
+  /** Command, with its event where it has one → the file it starts from. */
+  readonly hot: { readonly [command: string]: string };
+}
 
 /**
- * Bundles the command line into `outdir`: a file for each group of commands above, `main.js` for all, a chunk for each part
- * that is loaded only when needed, and the worker threads. Answers what went into it.
+ * Bundles the command line into `outdir`: a script for each group of commands above, `main.js` for all, a chunk for each
+ * part that is loaded only when needed, and the worker threads.
  */
-export async function bundleCli(outdir: string): Promise<Metafile> {
+export async function bundleCli(outdir: string): Promise<BundledCli> {
+  const hot: Record<string, string> = {};
   const late: Record<string, string> = {};
   const options: BuildOptions & { metafile: true } = {
     outdir,
@@ -63,12 +64,16 @@ export async function bundleCli(outdir: string): Promise<Metafile> {
     logLevel: 'warning',
   };
   const built: Metafile[] = [];
-  for (const [file, { commands, parts }] of Object.entries(HOT_FILES)) {
+  for (const [file, { commands, event, parts }] of Object.entries(HOT_FILES)) {
     const inside = [...commands.map((name) => `src/interfaces/cli/commands/${name}.ts`), ...parts];
-    const entryPoints = { [file]: 'bin/relay.ts' };
-    built.push(
-      (await build({ ...options, entryPoints, plugins: [builtins, leaveLate(late, inside)] })).metafile,
-    );
+    const entryPoints = { [file]: 'src/app/main.ts' };
+    const plugins = [builtins, leaveLate(late, inside)];
+    const { metafile } = await build({ ...options, ...SCRIPT, entryPoints, plugins });
+    built.push(metafile);
+    const [path] = Object.keys(metafile.outputs) as [string];
+    writeFileSync(path, readFileSync(path, 'utf8').replaceAll(LATE_IMPORT, '__import('));
+    const name = basename(path);
+    for (const command of commands) hot[event ? `${command} ${event}` : command] = name;
   }
   for (const source of WHOLE) {
     const entryPoints = { [lateName(source)]: source };
@@ -82,11 +87,26 @@ export async function bundleCli(outdir: string): Promise<Metafile> {
     plugins: [builtins, withoutValidator, leaveWhole],
   });
   built.push(all.metafile);
-  return {
+  const metafile = {
     inputs: Object.assign({}, ...built.map(({ inputs }) => inputs)),
     outputs: Object.assign({}, ...built.map(({ outputs }) => outputs)),
   };
+  return { metafile, hot };
 }
+
+/** As esbuild writes it. */
+const LATE_IMPORT = /\bimport\((?="(?:\.\/|node:))/g;
+
+/**
+ * Run by the launcher, which keeps what the compiler made of them: by their names, so a name stands for one content. They are
+ * given what only an ES module has, `import.meta.url` and `import`, and leave `runMain` behind.
+ */
+const SCRIPT = {
+  entryNames: '[name]-[hash]',
+  format: 'cjs',
+  outExtension: { '.js': '.cjs' },
+  define: { 'import.meta.url': '__url' },
+} satisfies BuildOptions;
 
 /**
  * Node's own modules without `import`, which would evaluate every lazy part of them: 6 ms for node:fs alone. And a bundled
