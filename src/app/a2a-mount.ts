@@ -1,13 +1,16 @@
 import type { Context } from 'hono';
 import type { Json } from '../base/json.ts';
 import { directChannel } from '../base/task-names.ts';
+import type { Caller } from '../domain/caller.ts';
 import type { House } from '../domain/house.ts';
 import type { Relay } from '../domain/relay.ts';
 import type { AgentDirectory, AgentEntry } from '../interfaces/a2a/agents.ts';
+import type { A2AEntered, A2AOverHttp } from '../interfaces/a2a/http.ts';
 import type { Shelf } from '../interfaces/a2a/task-record.ts';
 import type { LogEvent } from '../interfaces/http/deps.ts';
 import type { Records } from '../kernel/records.ts';
-import type { Mount } from './mount.ts';
+import { allUntold, isAnyUntold, untoldOf } from './a2a-untold.ts';
+import type { Enter, Mount } from './mount.ts';
 
 export interface A2AMountOptions {
   readonly house: House;
@@ -21,40 +24,68 @@ export interface A2AMountOptions {
   log(event: LogEvent): void;
 }
 
+export interface A2AMount {
+  readonly mount: Mount;
+  /** Goes on with what servers before this one did not get to tell. Where nothing is left it costs one look. */
+  resume(): Promise<void>;
+}
+
 /** A2A, loaded when the first agent asks for it. */
-export function a2aMount(o: A2AMountOptions): Mount {
-  return (app, enter) => {
-    let serve: Promise<(c: Context) => Promise<Response>> | null = null;
-    const load = async () => {
-      const [{ a2aOverHttp }, { webhookPost }] = await Promise.all([
-        import('../interfaces/a2a/http.ts'),
-        import('./webhook-post.ts'),
-      ]);
-      const { env, engine } = o.house.ground;
-      return a2aOverHttp({
-        version: o.version,
-        env,
-        keys: o.keys,
-        stopping: o.stopping,
-        out: webhookPost({ allowPrivate: o.privateWebhooks }),
-        onError: (error) => o.log({ level: 'warn', event: 'a2a', error: String(error) }),
-        baseOf: (c) => o.publicUrl ?? new URL(c.req.url).origin,
-        enter: async (c) => {
-          const { caller, base } = await enter(c);
-          // A key for tasks is enough: that a task is a push and a thread behind it is our affair.
-          const relay = o.house.relay(caller, base);
-          const shelf = taskShelf(engine.records, caller.tenant);
-          return { caller, base, relay, shelf, agents: bridges(relay) };
-        },
-      });
+export function a2aMount(o: A2AMountOptions): A2AMount {
+  const { env, engine } = o.house.ground;
+  const { records } = engine;
+  const reenter = (caller: Caller, base: string): A2AEntered => {
+    // A key for tasks is enough: that a task is a push and a thread behind it is our affair.
+    const relay = o.house.relay(caller, base);
+    const shelf = taskShelf(records, caller.tenant);
+    return {
+      caller,
+      base,
+      relay,
+      shelf,
+      untold: untoldOf(records, env, caller, base),
+      agents: bridges(relay),
     };
-    const handle = async (c: Context) => {
+  };
+  let entrance: Enter | null = null;
+  let serve: Promise<A2AOverHttp> | null = null;
+  const load = async () => {
+    const [{ a2aOverHttp }, { webhookPost }] = await Promise.all([
+      import('../interfaces/a2a/http.ts'),
+      import('./webhook-post.ts'),
+    ]);
+    return a2aOverHttp({
+      version: o.version,
+      env,
+      keys: o.keys,
+      stopping: o.stopping,
+      out: webhookPost({ allowPrivate: o.privateWebhooks }),
+      onError: (error) => o.log({ level: 'warn', event: 'a2a', error: String(error) }),
+      baseOf: (c) => o.publicUrl ?? new URL(c.req.url).origin,
+      enter: async (c) => {
+        const { caller, base } = await entrance!(c);
+        return reenter(caller, base);
+      },
+      reenter,
+      untold: () => allUntold(records),
+    });
+  };
+  const handle = async (c: Context) => {
+    serve ??= load();
+    return (await serve).answer(c);
+  };
+  return {
+    mount: (app, enter) => {
+      entrance = enter;
+      app.get('/.well-known/agent-card.json', handle);
+      app.all('/a2a', handle);
+      app.all('/a2a/*', handle);
+    },
+    resume: async () => {
+      if (!(await isAnyUntold(records))) return;
       serve ??= load();
-      return (await serve)(c);
-    };
-    app.get('/.well-known/agent-card.json', handle);
-    app.all('/a2a', handle);
-    app.all('/a2a/*', handle);
+      await (await serve).resume();
+    },
   };
 }
 

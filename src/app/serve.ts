@@ -106,15 +106,13 @@ export async function startServer(o: ServerOptions): Promise<RunningServer> {
     gauges: () => processGauges(connections?.open ?? 0),
     log,
   };
-  const mounts = [
-    mcpMount({ ...o, stopping: stopping.signal }),
-    a2aMount({
-      ...o,
-      keys: o.auth === 'keys',
-      privateWebhooks: o.privateWebhooks ?? false,
-      stopping: stopping.signal,
-    }),
-  ];
+  const a2a = a2aMount({
+    ...o,
+    keys: o.auth === 'keys',
+    privateWebhooks: o.privateWebhooks ?? false,
+    stopping: stopping.signal,
+  });
+  const mounts = [mcpMount({ ...o, stopping: stopping.signal }), a2a.mount];
   const app = createHttpApp(deps, mountBeside(deps, mounts));
   const guard = ({ method, headers }: Request) =>
     guardBrowser({ method, header: (name) => headers.get(name) }, browsers);
@@ -127,6 +125,7 @@ export async function startServer(o: ServerOptions): Promise<RunningServer> {
   const timers = [setInterval(() => tidy(o), TIDY_EVERY_MS)];
   if (o.tls) timers.push(renewCertificate(server as TlsServer, o.tls, log));
   for (const timer of timers) timer.unref();
+  a2a.resume().catch((error) => log({ level: 'warn', event: 'a2a', error: String(error) }));
   let stopped: Promise<unknown> | null = null;
   return {
     url: urlOf(server, o),

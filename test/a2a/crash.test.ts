@@ -1,9 +1,16 @@
 import assert from 'node:assert/strict';
+import { resolve } from 'node:path';
 import { test } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
+import { isAnyUntold } from '../../src/app/a2a-untold.ts';
+import { loadConfig } from '../../src/app/config.ts';
+import { openHouse } from '../../src/app/open-house.ts';
+import { openRelay } from '../../src/app/open-relay.ts';
 import { ContextRelay } from '../../src/sdk/context-relay.ts';
-import { serve } from '../channels/programs.ts';
+import { type Running, serve, start } from '../channels/programs.ts';
 import { temporaryHome } from '../cli/program.ts';
-import { a2aClient, request, resultOf, stateOf } from './agents.ts';
+import { a2aClient, answerTasks, request, resultOf, stateOf } from './agents.ts';
+import { receiver, webhookAt } from './receiver.ts';
 
 test('a result that was acknowledged is the task’s, also when the server is killed that very moment', async () => {
   using place = temporaryHome();
@@ -22,3 +29,83 @@ test('a result that was acknowledged is the task’s, also when the server is ki
   assert.equal(stateOf(found), 'completed');
   assert.equal(resultOf(found), 'the result');
 });
+
+const SERVER = resolve(import.meta.dirname, 'scripts/server.ts');
+
+/** A server in a process of its own, to be killed, that may tell webhooks on this machine. */
+async function startTelling(home: string, env = {}): Promise<Running & { url: string }> {
+  const running = start([], { home, env, entry: SERVER });
+  return { ...running, url: (await running.said(/listening on (http:\S+)/))[1]! };
+}
+
+async function kill({ child, ended }: Running): Promise<void> {
+  child.kill('SIGKILL');
+  await ended;
+}
+
+/** A task with a webhook that nobody has done yet. */
+async function giveTask(url: string, hook: string): Promise<string> {
+  const asked = request('tell me', { immediately: true });
+  asked.configuration!.taskPushNotificationConfig = webhookAt(hook);
+  const task = await (await a2aClient(url, 'HTTP+JSON')).sendMessage(asked);
+  assert.ok('artifacts' in task);
+  return task.id;
+}
+
+test('webhooks are told by the next server how a task goes on whose server was killed', async () => {
+  using place = temporaryHome();
+  await using hook = await receiver();
+  const first = await startTelling(place.home);
+  const id = await giveTask(first.url, hook.url);
+  await kill(first);
+  await using second = await startTelling(place.home);
+  await using _bridge = answerTasks(second.url, () => 'told after all');
+  const all = () => hook.told.map(({ body }) => body).join('\n');
+  for (let count = 1; !all().includes('TASK_STATE_COMPLETED'); count++) await hook.until(count);
+  assert.match(all(), /told after all/);
+  assert.ok(all().includes(id));
+});
+
+test('webhooks are told once of a task that ended while no server ran', async () => {
+  using place = temporaryHome();
+  await using hook = await receiver();
+  const first = await startTelling(place.home);
+  const id = await giveTask(first.url, hook.url);
+  await kill(first);
+  {
+    await using open = await openRelay(loadConfig({}, { home: place.home }));
+    const metadata = { task_id: id, status: 'done', summary: 'did it' };
+    await open.client.push('done in the dark', { channel: 'agent-done', metadata });
+  }
+  const second = await startTelling(place.home);
+  // Nobody asks it for anything.
+  await hook.until(2);
+  assert.match(hook.told[0]!.body, /done in the dark/);
+  assert.match(hook.told[1]!.body, /TASK_STATE_COMPLETED/);
+  // Once the answer is written down nothing is left to tell, and that it is shows in the store.
+  await nothingUntold(place.home);
+  await kill(second);
+  await using third = await startTelling(place.home);
+  const next = await giveTask(third.url, hook.url);
+  await using _bridge = answerTasks(third.url, () => 'another');
+  const ofNext = () => hook.told.filter(({ body }) => body.includes(next)).map(({ body }) => body);
+  while (!ofNext().join().includes('TASK_STATE_COMPLETED')) await hook.until(hook.told.length + 1);
+  assert.equal(hook.told.filter(({ body }) => body.includes(id)).length, 2);
+});
+
+test('the next server refuses webhooks in our own network too', async () => {
+  using place = temporaryHome();
+  await using hook = await receiver();
+  const first = await startTelling(place.home);
+  await giveTask(first.url, hook.url);
+  await kill(first);
+  await using second = await startTelling(place.home, { GUARDED: '1' });
+  await using _bridge = answerTasks(second.url, () => 'not for you');
+  await second.said(/is not an address of the public internet/);
+  assert.equal(hook.told.length, 0);
+});
+
+async function nothingUntold(home: string): Promise<void> {
+  await using open = await openHouse(loadConfig({}, { home }), 'cli');
+  while (await isAnyUntold(open.house.ground.engine.records)) await pause(10);
+}

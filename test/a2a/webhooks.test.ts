@@ -1,45 +1,9 @@
 import assert from 'node:assert/strict';
-import { createServer, type IncomingHttpHeaders } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { test } from 'node:test';
 import { webhookPost } from '../../src/app/webhook-post.ts';
 import { startRelay } from '../http/relay-under-test.ts';
 import { a2aClient, answerTasks, BINDINGS, request } from './agents.ts';
-
-interface Told {
-  readonly headers: IncomingHttpHeaders;
-  readonly body: string;
-}
-
-async function receiver(): Promise<
-  AsyncDisposable & { url: string; told: Told[]; until(count: number): Promise<void> }
-> {
-  const told: Told[] = [];
-  let heard = () => {};
-  const server = createServer(async (asked, answer) => {
-    let body = '';
-    for await (const chunk of asked) body += chunk;
-    told.push({ headers: asked.headers, body });
-    answer.end();
-    heard();
-  });
-  await new Promise<void>((ready) => server.listen(0, '127.0.0.1', ready));
-  return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`,
-    told,
-    until: async (count) => {
-      while (told.length < count) {
-        await new Promise<void>((next) => {
-          heard = next;
-        });
-      }
-    },
-    async [Symbol.asyncDispose]() {
-      server.close();
-      server.closeAllConnections();
-    },
-  };
-}
+import { receiver, webhookAt } from './receiver.ts';
 
 for (const binding of BINDINGS) {
   test(`a webhook is told how a task goes on (${binding})`, async () => {
@@ -47,15 +11,7 @@ for (const binding of BINDINGS) {
     await using hook = await receiver();
     const client = await a2aClient(relay.url, binding);
     const asked = request('tell me', { immediately: true });
-    const config = {
-      tenant: '',
-      id: '',
-      taskId: '',
-      url: hook.url,
-      token: 's3cret',
-      authentication: undefined,
-    };
-    asked.configuration!.taskPushNotificationConfig = config;
+    asked.configuration!.taskPushNotificationConfig = { ...webhookAt(hook.url), token: 's3cret' };
     const task = await client.sendMessage(asked);
     assert.ok('artifacts' in task);
     await using _bridge = answerTasks(relay.url, () => 'told');
@@ -116,4 +72,16 @@ test('a name that leads into our own network is refused where the connection is 
   const url = hook.url.replace('127.0.0.1', 'localhost');
   await assert.rejects(post(url, { headers: {}, body: 'x' }), /not an address of the public internet/);
   assert.equal(hook.told.length, 0);
+});
+
+test('a webhook that did not take it is told again how the task ended', async () => {
+  await using relay = await startRelay({ privateWebhooks: true });
+  await using hook = await receiver({ refusing: 1 });
+  const client = await a2aClient(relay.url, 'JSONRPC');
+  const asked = request('tell me', { immediately: true });
+  asked.configuration!.taskPushNotificationConfig = webhookAt(hook.url);
+  await client.sendMessage(asked);
+  await using _bridge = answerTasks(relay.url, () => 'told');
+  await hook.until(2);
+  assert.match(hook.told.map(({ body }) => body).join('\n'), /TASK_STATE_COMPLETED/);
 });

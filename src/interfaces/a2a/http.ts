@@ -1,5 +1,6 @@
 import { A2A_VERSION_HEADER, AgentCard, Extensions, HTTP_EXTENSION_HEADER } from '@a2a-js/sdk';
 import { LegacyJsonRpcTransportHandler, LegacyRestTransportHandler } from '@a2a-js/sdk/compat/v0_3/server';
+import { TaskNotFoundError } from '@a2a-js/sdk/errors';
 import {
   type A2ARequestHandler,
   JsonRpcTransportHandler,
@@ -19,6 +20,7 @@ import { asEvents, patiently, readBody } from './http-bodies.ts';
 import { restResponse } from './rest.ts';
 import { TaskDesk } from './task-desk.ts';
 import type { Shelf } from './task-record.ts';
+import type { Untold, UntoldTask } from './untold.ts';
 import { Webhooks, type WebhooksOptions } from './webhooks.ts';
 
 export interface A2AOptions extends WebhooksOptions {
@@ -28,6 +30,10 @@ export interface A2AOptions extends WebhooksOptions {
   readonly keys: boolean;
   /** Who sent a request; throws `unauthorized`. */
   enter(c: Context): Promise<A2AEntered>;
+  /** The same for somebody who was here before, and of whom this is known. */
+  reenter(caller: Caller, base: string): A2AEntered;
+  /** Tasks of which webhooks wait to hear. */
+  untold(): AsyncIterable<UntoldTask>;
   /** Where pointers and cards say that this relay is, for someone who has not said who he is. */
   baseOf(c: Context): string;
 }
@@ -37,24 +43,31 @@ export interface A2AEntered {
   readonly relay: Relay;
   readonly base: string;
   readonly shelf: Shelf;
+  readonly untold: Untold;
   readonly agents: AgentDirectory;
 }
 
-/** `/a2a/{agent}`: JSON-RPC by POST, HTTP+JSON below it, and its card; the relay's own agent also at the root. */
-export function a2aOverHttp(o: A2AOptions): (c: Context) => Promise<Response> {
+export interface A2AOverHttp {
+  /** `/a2a/{agent}`: JSON-RPC by POST, HTTP+JSON below it, and its card; the relay's own agent also at the root. */
+  answer(c: Context): Promise<Response>;
+  /** Goes on with what servers before this one did not get to tell. */
+  resume(): Promise<void>;
+}
+
+export function a2aOverHttp(o: A2AOptions): A2AOverHttp {
   const webhooks = new Webhooks(o);
-  return async (c) => {
+  const answer = async (c: Context) => {
     const { name, rest } = readPath(c.req.path);
     if (rest === '.well-known/agent-card.json') return cardResponse(c, name, o);
     const entered = await o.enter(c);
-    const { caller, relay, base, shelf, agents } = entered;
+    const { caller, base, untold, agents } = entered;
     if (!caller.scopes.includes('tasks'))
       throw new RelayError('forbidden', {
         what: `The key "${caller.name}" does not have the scope "tasks".`,
       });
     const entry = name === RELAY_AGENT.name ? RELAY_AGENT : await agents.find(name);
     if (!entry) throw noAgent(name);
-    const desk = new TaskDesk({ relay, shelf, env: o.env, base });
+    const desk = new TaskDesk({ ...entered, env: o.env });
     const plain = new RelayAgent({
       agent: entry,
       card: agentCard(entry, { base, version: o.version, keys: o.keys }),
@@ -63,7 +76,7 @@ export function a2aOverHttp(o: A2AOptions): (c: Context) => Promise<Response> {
       signal: AbortSignal.any([c.req.raw.signal, o.stopping]),
       webhooks: {
         check: (url) => webhooks.check(url),
-        follow: (record) => webhooks.follow(record, desk, base),
+        follow: (record) => webhooks.follow(record, { desk, untold, base }),
       },
     });
     const agent = speakingA2A(plain, o.onError);
@@ -73,6 +86,18 @@ export function a2aOverHttp(o: A2AOptions): (c: Context) => Promise<Response> {
       throw new RelayError('method_not_allowed', { method: c.req.method, allowed: 'POST' });
     return patiently(jsonRpcResponse(c, agent, context));
   };
+  const resume = async () => {
+    for await (const { task, caller, base } of o.untold()) {
+      const { untold, ...entered } = o.reenter(caller, base);
+      const desk = new TaskDesk({ ...entered, untold, env: o.env });
+      await desk.find(task).then(
+        (record) => webhooks.follow(record, { desk, untold, base, resumed: true }),
+        // Its sender never got an answer, and sends it again; or it is so old that it is gone.
+        (error) => error instanceof TaskNotFoundError || o.onError(error),
+      );
+    }
+  };
+  return { answer, resume };
 }
 
 /** `/a2a`, `/a2a/{agent}`, `/a2a/{agent}/{what}`, `/.well-known/agent-card.json`. */

@@ -14,12 +14,14 @@ import {
 import type { Relay } from '../../domain/relay.ts';
 import type { AgentEntry } from './agents.ts';
 import { lighten, summaryOf, taskText } from './parts.ts';
-import { isOver, type Shelf, type TaskRecord } from './task-record.ts';
+import { isOver, type Shelf, type TaskRecord, type Webhook } from './task-record.ts';
 import { type Result, receivedResult, takeIn } from './task-result.ts';
+import type { Untold } from './untold.ts';
 
 export interface TaskDeskOptions {
   readonly relay: Relay;
   readonly shelf: Shelf;
+  readonly untold: Untold;
   readonly env: Env;
   readonly base: string;
 }
@@ -60,6 +62,7 @@ export class TaskDesk {
       message: Message.toJSON(light) as JsonObject,
       webhooks: wanted?.url ? [{ config: this.#named(wanted, pushed.id), version }] : [],
     };
+    if (wanted?.url) await this.#o.untold.add(pushed.id);
     if (!(await this.#write(record, 'absent'))) return this.find(pushed.id);
     await relay.threads.record(context_id, 'a2a.task.submitted', { task_id: pushed.id, agent: agent.name });
     return record;
@@ -141,6 +144,7 @@ export class TaskDesk {
   async addWebhook(config: TaskPushNotificationConfig, version: string): Promise<TaskPushNotificationConfig> {
     const named = this.#named(config, config.taskId);
     await this.find(config.taskId);
+    await this.#o.untold.add(config.taskId);
     await this.#change(config.taskId, (now) => {
       const others = now.webhooks.filter((one) => one.config.id !== named.id);
       if (others.length >= A2A_WEBHOOKS)
@@ -148,6 +152,16 @@ export class TaskDesk {
       return { ...now, webhooks: [...others, { config: named, version }] };
     });
     return named;
+  }
+
+  /** The webhook knows how the task ended; unless another has taken its place since. */
+  async told(taskId: string, { config }: Webhook): Promise<void> {
+    await this.#change(taskId, (now) => ({
+      ...now,
+      webhooks: now.webhooks.map((one) =>
+        one.config.id === config.id && one.config.url === config.url ? { ...one, told: true } : one,
+      ),
+    }));
   }
 
   async removeWebhook(taskId: string, id: string): Promise<void> {

@@ -50,6 +50,8 @@ export interface Webhook {
   readonly config: TaskPushNotificationConfig;
   /** The version of the protocol that it was asked for in. */
   readonly version: string;
+  /** It has answered when it was told how the task ended. */
+  readonly told?: true;
 }
 
 export const STATES: Readonly<Record<State, TaskState>> = {

@@ -1,9 +1,11 @@
 import { StreamResponse } from '@a2a-js/sdk';
 import { V03PushNotificationSerializer } from '@a2a-js/sdk/compat/v0_3/server';
 import { RequestMalformedError } from '@a2a-js/sdk/errors';
+import { WEBHOOK_AGAIN_MS, WEBHOOK_TRIES } from '../../base/limits.ts';
 import { changes } from './agent.ts';
 import type { TaskDesk } from './task-desk.ts';
-import { type TaskRecord, toTask, type Webhook } from './task-record.ts';
+import { isOver, type TaskRecord, toTask, type Webhook } from './task-record.ts';
+import type { Untold } from './untold.ts';
 
 /** Posts to an address that somebody else chose: refuses those that lead back into our own network. */
 export interface WebhookPost {
@@ -17,10 +19,23 @@ export interface WebhooksOptions {
   onError(error: unknown): void;
 }
 
-/** Tells webhooks how tasks go on, as long as this server runs; one follower for each task. */
+/** How to look at a task and what is left to tell of it, for whoever named its webhooks. */
+export interface FollowedTask {
+  readonly desk: TaskDesk;
+  readonly untold: Untold;
+  readonly base: string;
+  /** Whoever named the webhook was told nothing yet, or nobody knows: another server took the task. */
+  readonly resumed?: boolean;
+}
+
+/**
+ * Tells webhooks how tasks go on; one follower for each task. What a task has come to is told until every webhook has
+ * answered, by the next server if need be, so one may hear it twice. What was in between is told once, or not.
+ */
 export class Webhooks {
   readonly #o: WebhooksOptions;
-  readonly #followed = new Set<string>();
+  /** What was asked for while a follower was at it: it may be about to end without having seen it. */
+  readonly #followed = new Map<string, (() => void) | null>();
 
   constructor(o: WebhooksOptions) {
     this.#o = o;
@@ -34,41 +49,85 @@ export class Webhooks {
     }
   }
 
-  follow(record: TaskRecord, desk: TaskDesk, base: string): void {
-    if (this.#followed.has(record.id)) return;
-    this.#followed.add(record.id);
-    this.#tell(record, desk, base)
+  follow(record: TaskRecord, about: FollowedTask): void {
+    const { id } = record;
+    if (this.#followed.has(id)) {
+      this.#followed.set(id, () => this.follow(record, about));
+      return;
+    }
+    this.#followed.set(id, null);
+    this.#tell(record, about)
       .catch(this.#o.onError)
-      .finally(() => this.#followed.delete(record.id));
+      .finally(() => {
+        const again = this.#followed.get(id);
+        this.#followed.delete(id);
+        if (!this.#o.stopping.aborted) again?.();
+      });
   }
 
-  async #tell(first: TaskRecord, desk: TaskDesk, base: string): Promise<void> {
-    let begun = false;
+  async #tell(first: TaskRecord, about: FollowedTask): Promise<void> {
+    const { desk } = about;
+    let isNews = about.resumed === true && first.state !== 'submitted';
     for await (const record of desk.follow(first, this.#o.stopping)) {
-      if (begun) {
+      if (isOver(record)) return this.#tellEnd(record.id, about);
+      if (isNews) {
         const { webhooks } = await desk.find(record.id);
-        for (const change of changes(record, base)) {
-          for (const webhook of webhooks) await this.#post(webhook, change, record, base);
-        }
+        for (const webhook of webhooks) await this.#post(webhook, record, about.base);
       }
-      begun = true;
+      isNews = true;
     }
   }
 
-  async #post(webhook: Webhook, change: StreamResponse, record: TaskRecord, base: string): Promise<void> {
+  async #tellEnd(id: string, { desk, untold, base }: FollowedTask): Promise<void> {
+    for (let tries = 1; ; ) {
+      const mark = await untold.mark(id);
+      const record = await desk.find(id);
+      let missed = false;
+      for (const webhook of record.webhooks) {
+        if (webhook.told) continue;
+        if (await this.#post(webhook, record, base)) await desk.told(id, webhook);
+        else missed = true;
+      }
+      if (!missed && (mark === null || (await untold.remove(id, mark)))) return;
+      if (!missed) continue;
+      if (tries === WEBHOOK_TRIES) return;
+      await pause(WEBHOOK_AGAIN_MS * 4 ** (tries++ - 1), this.#o.stopping);
+      if (this.#o.stopping.aborted) return;
+    }
+  }
+
+  /** Whether the webhook took it. */
+  async #post(webhook: Webhook, record: TaskRecord, base: string): Promise<boolean> {
     const { url, token, authentication } = webhook.config;
-    const { body, contentType } =
-      webhook.version === '0.3'
-        ? new V03PushNotificationSerializer().serialize(change, toTask(record, base))
-        : { body: JSON.stringify(StreamResponse.toJSON(change)), contentType: 'application/a2a+json' };
-    const headers: Record<string, string> = { 'Content-Type': contentType };
+    const headers: Record<string, string> = {};
     if (token) headers['X-A2A-Notification-Token'] = token;
     if (authentication?.scheme && authentication.credentials)
       headers.Authorization = `${authentication.scheme} ${authentication.credentials}`;
     try {
-      await this.#o.out.post(url, { headers, body });
+      for (const change of changes(record, base)) {
+        const { body, contentType } =
+          webhook.version === '0.3'
+            ? new V03PushNotificationSerializer().serialize(change, toTask(record, base))
+            : { body: JSON.stringify(StreamResponse.toJSON(change)), contentType: 'application/a2a+json' };
+        await this.#o.out.post(url, { headers: { 'Content-Type': contentType, ...headers }, body });
+      }
+      return true;
     } catch (error) {
       this.#o.onError(error);
+      return false;
     }
   }
+}
+
+function pause(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const done = () => {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', done);
+      resolve();
+    };
+    const timer = setTimeout(done, ms);
+    signal.addEventListener('abort', done);
+    if (signal.aborted) done();
+  });
 }

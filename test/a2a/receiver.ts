@@ -1,0 +1,54 @@
+import { createServer, type IncomingHttpHeaders } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { TaskPushNotificationConfig } from '@a2a-js/sdk';
+
+export interface Told {
+  readonly headers: IncomingHttpHeaders;
+  readonly body: string;
+}
+
+export interface Receiver extends AsyncDisposable {
+  readonly url: string;
+  /** What it took. */
+  readonly told: Told[];
+  /** Resolves when it has taken so many. */
+  until(count: number): Promise<void>;
+}
+
+/** A webhook. `refusing` is how many times it answers that it cannot take it. */
+export async function receiver({ refusing = 0 } = {}): Promise<Receiver> {
+  const told: Told[] = [];
+  let heard = () => {};
+  let refused = 0;
+  const server = createServer(async (asked, answer) => {
+    let body = '';
+    for await (const chunk of asked) body += chunk;
+    if (refused++ < refusing) {
+      answer.writeHead(503).end();
+      return;
+    }
+    told.push({ headers: asked.headers, body });
+    answer.end();
+    heard();
+  });
+  await new Promise<void>((ready) => server.listen(0, '127.0.0.1', ready));
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`,
+    told,
+    until: async (count) => {
+      while (told.length < count) {
+        await new Promise<void>((next) => {
+          heard = next;
+        });
+      }
+    },
+    async [Symbol.asyncDispose]() {
+      server.close();
+      server.closeAllConnections();
+    },
+  };
+}
+
+export function webhookAt(url: string): TaskPushNotificationConfig {
+  return { tenant: '', id: '', taskId: '', url, token: '', authentication: undefined };
+}

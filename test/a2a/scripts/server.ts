@@ -1,0 +1,17 @@
+/** A server on the store of RELAY_HOME whose webhooks may be on this machine, unless GUARDED. Says where it listens. */
+import { loadConfig } from '../../../src/app/config.ts';
+import { openHouse } from '../../../src/app/open-house.ts';
+import { startServer } from '../../../src/app/serve.ts';
+
+const { house } = await openHouse(loadConfig(process.env, {}), 'server');
+const { url } = await startServer({
+  house,
+  host: '127.0.0.1',
+  port: 0,
+  version: 'test',
+  publicUrl: null,
+  allowedHosts: [],
+  privateWebhooks: process.env.GUARDED === undefined,
+  log: (event) => process.stderr.write(`${JSON.stringify(event)}\n`),
+});
+process.stdout.write(`listening on ${url}\n`);
