@@ -50,11 +50,11 @@ async function emitLibrary(outDir: string): Promise<void> {
 }
 
 async function emitCli(outdir: string): Promise<void> {
-  const { metafile, hot } = await bundleCli(outdir);
+  const { metafile, hot, late } = await bundleCli(outdir);
   writeFileSync(join(fresh, 'THIRD-PARTY-NOTICES'), thirdPartyNotices(metafile));
   copyFileSync(join('scripts', 'build', 'older-node.js'), join(outdir, 'older-node.js'));
   const launcher = join(outdir, 'relay.js');
-  writeFileSync(launcher, launcherSource(hot));
+  writeFileSync(launcher, launcherSource({ HOT: hot, LATE: late }));
   const mcp = join(outdir, 'contextrelay-mcp.js');
   copyFileSync(join('scripts', 'build', 'contextrelay-mcp.js'), mcp);
   for (const program of [launcher, mcp]) chmodSync(program, 0o755);
@@ -62,11 +62,13 @@ async function emitCli(outdir: string): Promise<void> {
   utimesSync(launcher, began, began);
 }
 
-function launcherSource(hot: BundledCli['hot']): string {
+function launcherSource(tables: { [name: string]: BundledCli['hot'] }): string {
   const source = readFileSync(join('scripts', 'build', 'launcher.js'), 'utf8');
-  const filled = source.replace('const HOT = {};', `const HOT = ${JSON.stringify(hot)};`);
-  if (filled === source) throw new Error('The launcher has no place for the hot commands.');
-  return filled;
+  return Object.entries(tables).reduce((text, [name, table]) => {
+    const filled = text.replace(`const ${name} = {};`, `const ${name} = ${JSON.stringify(table)};`);
+    if (filled === text) throw new Error(`The launcher has no place for ${name}.`);
+    return filled;
+  }, source);
 }
 
 function swap(): void {

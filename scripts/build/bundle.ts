@@ -36,8 +36,10 @@ const RUNNERS = 'src/app/node-runners.ts';
 export interface BundledCli {
   /** What went into it. */
   readonly metafile: Metafile;
-  /** Command, with its event where it has one → the file it starts from. */
+  /** Command, with its event where it has one → the script it starts from. */
   readonly hot: { readonly [command: string]: string };
+  /** What a script loads late → the script that it is. */
+  readonly late: { readonly [path: string]: string };
 }
 
 /**
@@ -46,6 +48,7 @@ export interface BundledCli {
  */
 export async function bundleCli(outdir: string): Promise<BundledCli> {
   const hot: Record<string, string> = {};
+  const lateScripts: Record<string, string> = {};
   const late: Record<string, string> = {};
   const options: BuildOptions & { metafile: true } = {
     outdir,
@@ -68,17 +71,15 @@ export async function bundleCli(outdir: string): Promise<BundledCli> {
     const inside = [...commands.map((name) => `src/interfaces/cli/commands/${name}.ts`), ...parts];
     const entryPoints = { [file]: 'src/app/main.ts' };
     const plugins = [builtins, leaveLate(late, inside)];
-    const { metafile } = await build({ ...options, ...SCRIPT, entryPoints, plugins });
-    built.push(metafile);
-    const [path] = Object.keys(metafile.outputs) as [string];
-    writeFileSync(path, readFileSync(path, 'utf8').replaceAll(LATE_IMPORT, '__import('));
-    const name = basename(path);
+    const name = await buildScript({ ...options, entryPoints, plugins }, built);
     for (const command of commands) hot[event ? `${command} ${event}` : command] = name;
   }
   for (const source of WHOLE) {
     const entryPoints = { [lateName(source)]: source };
     const plugins = [builtins, withoutValidator, usedSchemas, leaveLate(late, [])];
-    built.push((await build({ ...options, minify: true, entryPoints, plugins })).metafile);
+    const whole = { ...options, minify: true, entryPoints, plugins };
+    built.push((await build(whole)).metafile);
+    lateScripts[`./${lateName(source)}.js`] = await buildScript(whole, built);
   }
   const all = await build({
     ...options,
@@ -91,7 +92,16 @@ export async function bundleCli(outdir: string): Promise<BundledCli> {
     inputs: Object.assign({}, ...built.map(({ inputs }) => inputs)),
     outputs: Object.assign({}, ...built.map(({ outputs }) => outputs)),
   };
-  return { metafile, hot };
+  return { metafile, hot, late: lateScripts };
+}
+
+/** Gives the name of the script. */
+async function buildScript(options: BuildOptions & { metafile: true }, built: Metafile[]): Promise<string> {
+  const { metafile } = await build({ ...options, ...SCRIPT });
+  built.push(metafile);
+  const [path] = Object.keys(metafile.outputs) as [string];
+  writeFileSync(path, readFileSync(path, 'utf8').replaceAll(LATE_IMPORT, '__import('));
+  return basename(path);
 }
 
 /** As esbuild writes it. */

@@ -1,8 +1,9 @@
 #!/usr/bin/env node
 // The published command. It stays plain enough for an old Node to read, so that an old Node can be told so.
 
-// The commands that start from a script of their own; the build fills them in.
+// The commands that start from a script of their own, and what those load late that is one too; the build fills them in.
 const HOT = {};
+const LATE = {};
 
 const [major, minor] = process.versions.node.split('.').map(Number);
 
@@ -16,7 +17,7 @@ if (major >= 24 || (major === 22 && minor >= 16)) {
   // `relay peek …`, or `relay hook claude prompt-submit`.
   const [, , command, , event] = process.argv;
   const known = [`${command} ${event}`, command].find((name) => Object.hasOwn(HOT, name));
-  if (known) await runScript(HOT[known], known, cache);
+  if (known) await runScript(HOT[known], known, cache).runMain();
   else await import('./main.js');
 } else {
   await import('./older-node.js');
@@ -26,7 +27,7 @@ if (major >= 24 || (major === 22 && minor >= 16)) {
  * Node's own cache holds what is compiled before a module runs, which is little of it; this one holds all that the command
  * needed the last time. Once a day it takes in what was compiled since.
  */
-async function runScript(file, name, cache) {
+function runScript(file, name, cache) {
   const fs = process.getBuiltinModule('node:fs');
   const vm = process.getBuiltinModule('node:vm');
   const url = new URL(file, import.meta.url);
@@ -40,8 +41,10 @@ async function runScript(file, name, cache) {
   if (kept && !fresh) process.once('exit', () => keepCode(fs, kept, script.createCachedData()));
   const module = { exports: {} };
   // What it loads late lies beside it, and beside this file.
-  script.runInThisContext()(module, url.href, (other) => import(other));
-  await module.exports.runMain();
+  const load = async (other) =>
+    Object.hasOwn(LATE, other) ? runScript(LATE[other], name, cache) : import(other);
+  script.runInThisContext()(module, url.href, load);
+  return module.exports;
 }
 
 function readCode(fs, path) {
@@ -64,7 +67,11 @@ function keepCode(fs, path, code) {
     fs.writeFileSync(draft, Buffer.concat([code, sum]), { mode: 0o600 });
     fs.renameSync(draft, path);
   } catch {
-    fs.rmSync(draft, { force: true });
+    try {
+      fs.unlinkSync(draft);
+    } catch {
+      // It was not there.
+    }
   }
 }
 

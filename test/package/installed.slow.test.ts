@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { globSync } from 'node:fs';
+import { globSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { type Installation, install } from './installation.ts';
@@ -69,6 +69,35 @@ describe('the package, installed into an empty folder', () => {
       const { code, stderr } = await relay(name, '--help');
       assert.equal(code, 0, `relay ${name} --help: ${stderr}`);
     }
+  });
+
+  test('what the compiler made is kept for the next time, and made anew where it is damaged', async () => {
+    const cache = join(installation.folder, 'cache');
+    const url = (await relay('push', installation.write('kept.txt', 'kept'))).stdout.trim();
+    const pull = async (more: Record<string, string>) => {
+      const { code, stdout, stderr } = await run(installation.relay, ['pull', url], {
+        cwd: installation.folder,
+        env: env(more),
+      });
+      assert.deepEqual([code, stdout, stderr], [0, 'kept', '']);
+    };
+    const kept = () => globSync(join(cache, 'contextrelay', 'hot-*'));
+    await pull({ XDG_CACHE_HOME: cache });
+    const [file, ...others] = kept();
+    assert.ok(file && others.length === 0, String(kept()));
+    const whole = readFileSync(file);
+    await pull({ XDG_CACHE_HOME: cache });
+    assert.ok(readFileSync(file).equals(whole), 'not written again');
+    const page = Buffer.concat([whole.subarray(0, 8192), Buffer.alloc(4096), whole.subarray(12_288)]);
+    for (const damaged of [page, whole.subarray(0, 20_000), Buffer.from('?'), Buffer.alloc(0)]) {
+      writeFileSync(file, damaged);
+      await pull({ XDG_CACHE_HOME: cache });
+      assert.ok(readFileSync(file).length > 100_000, 'made anew');
+    }
+    assert.deepEqual(kept(), [file], 'and nothing is left beside it');
+    // Where nothing can be kept, nothing is.
+    await pull({ XDG_CACHE_HOME: installation.write('a-file', '') });
+    await pull({ XDG_CACHE_HOME: '', HOME: '', LOCALAPPDATA: '' });
   });
 
   // Bundled, they are not what the sources are: late parts lie in files of their own, and libraries are cut to what is used.
