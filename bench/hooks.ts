@@ -44,7 +44,8 @@ const SETUP: readonly (readonly string[])[] = [
   ...Array.from({ length: 8 }, (_, n) => [
     'todo',
     'add',
-    `Write part ${n} of the migration`,
+    // What may pass for an order to a model, or is not ASCII, has to be looked at closely; most projects have some of it.
+    n === 3 ? 'Let the user send files — für alle Systeme 🎉' : `Write part ${n} of the migration`,
     '--priority',
     n % 2 ? 'low' : 'high',
   ]),

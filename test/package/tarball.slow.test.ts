@@ -38,7 +38,7 @@ test('the tarball holds what is published and nothing else', async () => {
   }
   const allowed = [
     /^dist\/THIRD-PARTY-NOTICES$/,
-    /^dist\/cli\/[\w-]+\.js$/,
+    /^dist\/cli\/[\w-]+\.c?js$/,
     // The SDK, and of the layers it takes types from only what it reaches.
     /^dist\/src\/(sdk|base|kernel|domain|operations)\/[\w/-]+(\.js|\.d\.ts)$/,
   ];
