@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Message, SendMessageRequest, Task } from '@a2a-js/sdk';
 import { Role, TaskState } from '@a2a-js/sdk';
 import { type Client, ClientFactory, ClientFactoryOptions } from '@a2a-js/sdk/client';
@@ -55,6 +56,12 @@ export function resultOf(task: Task): string {
   return content?.$case === 'text' || content?.$case === 'url' ? content.value : '';
 }
 
+/** Of the group that does the tasks; none where the relay is gone itself. */
+async function members(relay: ContextRelay): Promise<number> {
+  const detail = await relay.channels.inspect('agent-tasks').catch(() => null);
+  return detail?.groups.find(({ name }) => name === 'bridges')?.members.length ?? 0;
+}
+
 /** A bridge in a nutshell: takes tasks from the channel and answers them. */
 export function answerTasks(
   url: string,
@@ -90,8 +97,11 @@ export function answerTasks(
   });
   return {
     async [Symbol.asyncDispose]() {
+      const before = await members(relay);
       stop.abort();
       await working;
+      // Until the relay knows that it left, the next task may be sent its way, and would be its own for a whole lease.
+      while (before > 0 && (await members(relay)) >= before) await sleep(5);
     },
   };
 }
