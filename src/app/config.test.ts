@@ -86,6 +86,24 @@ test('an unknown option is refused by the name of file and key, with those there
   assert.match(error.hint, /public_url/);
 });
 
+test('the configuration of a Go relay is told from a mistake, with the command that takes its threads over', () => {
+  write('{"provider": "anthropic"}');
+  assert.match(refusal(load).hint, /The options are/);
+  const db = join(home, 'relay.db');
+  writeFileSync(db, 'the database of another program'.repeat(4));
+  const { message, hint } = refusal(load);
+  assert.match(message, /config\.json: it is not this relay's: .* earlier one, written in Go/);
+  assert.match(
+    hint,
+    new RegExp(`relay import --legacy ${home} --home \\S*/\\.contextrelay, and set RELAY_HOME=`),
+  );
+  const ours = Buffer.alloc(100);
+  ours.writeUInt32BE(0x52454c59, 68);
+  writeFileSync(db, ours);
+  assert.match(refusal(load).hint, /The options are/);
+  rmSync(db);
+});
+
 test('a wrong value is refused by the name of its place and says what it must be', () => {
   for (const [text, expected] of [
     ['{"port": "http"}', /"port": it must be a number from 0 to 65535, not "http"/],

@@ -4,6 +4,7 @@ import { RelayError } from '../base/errors.ts';
 import { isJsonObject } from '../base/json.ts';
 import { CHANNEL_MESSAGES, CHANNEL_RETENTION_MS, LEASE_MS } from '../base/limits.ts';
 import { findHome } from './home.ts';
+import { isLegacyHome, legacyHint } from './legacy-home.ts';
 import { atLeast, list, type Option, oneOf, port, text, url, yesOrNo } from './option-readers.ts';
 import { SERVER_OPTIONS, type ServerConfig, serverConfig } from './server-options.ts';
 
@@ -129,6 +130,12 @@ export function loadConfig(env: Environment, flags: { home?: string; url?: strin
   };
   for (const key of Object.keys(written)) {
     if (Object.hasOwn(OPTIONS, key)) continue;
+    if (isLegacyHome(home))
+      throw new RelayError('bad_config', {
+        where: file,
+        what: `it is not this relay's: the folder belongs to an earlier one, written in Go.`,
+        hint: legacyHint(home),
+      });
     throw new RelayError('bad_config', {
       where: `${file}, "${key}"`,
       what: 'there is no such option.',

@@ -152,6 +152,9 @@ test("a Go relay's folder that is the home too is told apart, though its configu
   assert.equal(refused.code, 2);
   assert.match(refused.stderr, /both where the old threads are and where they would go/);
   assert.match(refused.stderr, /relay import --legacy \S+ --home \S+/);
+  const listed = await runHere(['thread', 'list', '--home', dir], at);
+  assert.equal(listed.code, 2);
+  assert.match(listed.stderr, /relay import --legacy \S+ --home \S+/);
   const nowhere = await runHere(['import', '--legacy', 'no-such-folder'], at);
   assert.equal(nowhere.code, 3);
 });
