@@ -25,6 +25,18 @@ test('bodies come whole as well as in pieces', async () => {
   assert.deepEqual([...kinds].sort(), [false, true]);
 });
 
+test('a record is given to all alike, and nobody can change it', async () => {
+  await using engine = openMemory();
+  await engine.records.put('a/1', { list: [1] });
+  const found = (await engine.records.get('a/1'))!;
+  assert.equal(await engine.records.get('a/1'), found);
+  for (const part of [found, found.value, (found.value as { list: number[] }).list]) {
+    assert.ok(Object.isFrozen(part));
+  }
+  await engine.records.put('a/1', { list: [2] });
+  assert.deepEqual((await engine.records.get('a/1'))?.value, { list: [2] });
+});
+
 test('closing ends the subscriptions', async () => {
   const engine = openMemory();
   const { signal } = new AbortController();

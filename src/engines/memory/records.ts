@@ -1,5 +1,6 @@
 import type { Env } from '../../base/env.ts';
 import { RelayError } from '../../base/errors.ts';
+import { freeze } from '../../base/frozen.ts';
 import type { Json } from '../../base/json.ts';
 import {
   checkDelta,
@@ -18,6 +19,8 @@ interface Row {
   readonly json: string;
   readonly revision: number;
   readonly expiresAt: number | undefined;
+  /** The one answer for all who get it, as long as it is not written anew. */
+  shared?: Stored;
 }
 
 export class MemoryRecords implements Records {
@@ -37,7 +40,9 @@ export class MemoryRecords implements Records {
     checkKey('a key', key);
     await this.#hazard.pause();
     const row = this.#live(key);
-    return row ? stored(row) : null;
+    if (!row) return null;
+    row.shared ??= shared(stored(row));
+    return row.shared;
   }
 
   async put(
@@ -125,6 +130,11 @@ export function keysBehind(keys: Iterable<string>, prefix: string, after: string
     if (key.startsWith(prefix) && (after === undefined || compareKeys(key, after) > 0)) found.push(key);
   }
   return found.sort(compareKeys);
+}
+
+/** As the contract allows, and servers do: whoever counts on an answer of his own is found out here. */
+function shared({ value, revision }: Stored): Stored {
+  return Object.freeze({ value: freeze(value), revision });
 }
 
 function stored(row: Row): Stored {
