@@ -105,6 +105,27 @@ test('pages that are allowed can read answers, others get no word', async () => 
   }
 });
 
+test('what a page is told stays with its own answer, also where the same is answered over and over', async () => {
+  const corsOrigins = ['https://a.example', 'https://b.example'];
+  await using relay = await startGuarded({ server: { corsOrigins } });
+  const Authorization = `Bearer ${(await relay.key()).key}`;
+  const pushed = await fetch(`${relay.url}/push`, { method: 'POST', body: 'x', headers: { Authorization } });
+  const { id } = (await pushed.json()) as { id: string };
+  for (const path of [`/peek/${id}`, `/pull/${id}?raw=1`]) {
+    const ask = (more: Record<string, string>) =>
+      send(relay.url, 'GET', path, { Authorization, ...more }).then(({ headers }) => headers);
+    const plain = await ask({});
+    for (const Origin of corsOrigins) {
+      const told = await ask({ Origin });
+      assert.equal(told['access-control-allow-origin'], Origin);
+      assert.equal(told.vary, [plain.vary, 'Origin'].filter(Boolean).join(', '), path);
+    }
+    const after = await ask({});
+    assert.equal(after['access-control-allow-origin'], undefined);
+    assert.equal(after.vary, plain.vary);
+  }
+});
+
 test('a browser socket needs a ticket, which is good once, not for long, and only while its key is', async () => {
   await using relay = await startGuarded({ house: { defaultPlan: 'team' } });
   const key = await relay.key();

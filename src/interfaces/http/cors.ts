@@ -13,16 +13,20 @@ export function corsHeaders(asked: Asked, policy: BrowserPolicy): Record<string,
     'Access-Control-Allow-Origin': policy.origins.includes('*') ? '*' : origin,
     'Access-Control-Expose-Headers': '*',
     'Cross-Origin-Resource-Policy': 'cross-origin',
-    Vary: 'Origin',
   };
 }
 
-export function preflightResponse(asked: Asked, cors: Record<string, string>): Response {
+export function allowReading(headers: Headers, cors: Record<string, string>): void {
+  for (const [name, value] of Object.entries(cors)) headers.set(name, value);
+  // The answer may differ by more than the origin already.
+  headers.append('Vary', 'Origin');
+}
+
+export function preflightResponse(asked: Asked): Response {
   const wanted = asked.header('access-control-request-headers') ?? '';
   return new Response(null, {
     status: 204,
     headers: {
-      ...cors,
       'Access-Control-Allow-Methods': METHODS,
       // `*` would leave Authorization out.
       'Access-Control-Allow-Headers': /^[\w\-, ]{0,1000}$/.test(wanted) ? wanted : '',

@@ -2,7 +2,7 @@ import type { Caller } from '../../domain/caller.ts';
 import type { Operation } from '../../operations/operation.ts';
 import { type Asked, guardBrowser } from './browser-guard.ts';
 import { type ClientAddress, clientAddress } from './client-address.ts';
-import { corsHeaders, preflightResponse } from './cors.ts';
+import { allowReading, corsHeaders, preflightResponse } from './cors.ts';
 import type { HttpDeps } from './deps.ts';
 import { failureResponse } from './failures.ts';
 import type { Metrics } from './metrics.ts';
@@ -24,7 +24,7 @@ export function watchOver(
     deps.tellId?.(env, requestId(notes));
     const cors = corsHeaders(asked, browsers);
     const done = (response: Response): Response => {
-      if (cors) for (const [name, value] of Object.entries(cors)) response.headers.set(name, value);
+      if (cors) allowReading(response.headers, cors);
       tell(deps, metrics, asked, notes, response.status, performance.now() - began);
       return response;
     };
@@ -33,7 +33,7 @@ export function watchOver(
     } catch (error) {
       return done(failureResponse(error, request, deps, notes));
     }
-    if (cors && request.method === 'OPTIONS') return done(preflightResponse(asked, cors));
+    if (cors && request.method === 'OPTIONS') return done(preflightResponse(asked));
     const answer = next(request, { notes });
     return answer instanceof Promise ? answer.then(done) : done(answer);
   };
