@@ -1,7 +1,7 @@
 import { systemEnv } from '../base/env.ts';
 import { RelayError } from '../base/errors.ts';
-import { BRIEF_TOKENS } from '../base/limits.ts';
 import { parsePointer, pointerUrl } from '../base/pointer-url.ts';
+import { BRIEF_TOKENS } from '../base/project-limits.ts';
 import type { TokenCounter } from '../base/tokens.ts';
 import type { Caller } from '../domain/caller.ts';
 import { boundedBrief } from '../domain/projects/brief.ts';

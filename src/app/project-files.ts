@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { RelayError } from '../base/errors.ts';
-import { PROJECT_FILE_BYTES } from '../base/limits.ts';
+import { PROJECT_FILE_BYTES } from '../base/project-limits.ts';
 import { type FileText, LOCAL_FOLDER, type ProjectFiles } from '../domain/projects/files.ts';
 import { writeAtomically } from './atomic-file.ts';
 import { withFileLock } from './project-lock.ts';

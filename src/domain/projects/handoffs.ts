@@ -1,7 +1,7 @@
 import { RelayError } from '../../base/errors.ts';
 import type { Json } from '../../base/json.ts';
 import type { JsonDocument } from '../../base/json-document.ts';
-import { HANDOFFS_KEPT } from '../../base/limits.ts';
+import { HANDOFFS_KEPT } from '../../base/project-limits.ts';
 import { STATE_JSON } from './files.ts';
 import { needKind, textAt, textsAt } from './json-file.ts';
 import { nextId, sameId } from './todos.ts';

@@ -1,4 +1,4 @@
-import { BRIEF_LINE_CHARS } from '../../base/limits.ts';
+import { BRIEF_LINE_CHARS } from '../../base/project-limits.ts';
 import type { Header } from '../threads/types.ts';
 import type { BriefLine, BriefPart, Draft } from './brief.ts';
 import { chooseDecisions, decisionLine, todoLine } from './cold-start.ts';

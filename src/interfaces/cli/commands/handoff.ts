@@ -1,5 +1,5 @@
 import { RelayError } from '../../../base/errors.ts';
-import { BRIEF_TOKENS } from '../../../base/limits.ts';
+import { BRIEF_TOKENS } from '../../../base/project-limits.ts';
 import { boundedBrief, LEAST_TOKENS } from '../../../domain/projects/brief.ts';
 import { transferDraft } from '../../../domain/projects/transfer.ts';
 import type { Header } from '../../../domain/threads/types.ts';

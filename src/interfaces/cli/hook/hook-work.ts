@@ -1,4 +1,4 @@
-import { BRIEF_TOKENS, HOOK_REMOTE_MS, REMINDER_GAP_MS } from '../../../base/limits.ts';
+import { BRIEF_TOKENS, HOOK_REMOTE_MS, REMINDER_GAP_MS } from '../../../base/project-limits.ts';
 import { boundedBrief } from '../../../domain/projects/brief.ts';
 import { coldStart, commitsSince } from '../../../domain/projects/cold-start.ts';
 import { LOCAL_FOLDER } from '../../../domain/projects/files.ts';

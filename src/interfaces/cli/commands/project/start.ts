@@ -1,4 +1,4 @@
-import { BRIEF_TOKENS } from '../../../../base/limits.ts';
+import { BRIEF_TOKENS } from '../../../../base/project-limits.ts';
 import { boundedBrief, LEAST_TOKENS } from '../../../../domain/projects/brief.ts';
 import { coldStart, commitsSince } from '../../../../domain/projects/cold-start.ts';
 import { defineCommand } from '../../command.ts';
