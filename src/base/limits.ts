@@ -257,10 +257,6 @@ export const A2A_WEBHOOKS = 10;
 /** What one list looks through, newest first. */
 export const A2A_TASKS_LISTED = 1_000;
 export const WEBHOOK_TIME_MS = 10 * SECOND;
-/** A webhook that did not take the end of a task is asked again after this long, then after four times as long, and so on: */
-export const WEBHOOK_AGAIN_MS = SECOND;
-/** over twenty minutes, in which a receiver is restarted. Then by the next server that starts. */
-export const WEBHOOK_TRIES = 7;
 
 /** A revoked key stays on the list this long, for whoever looks into what happened. */
 export const KEY_REMEMBERED_MS = 30 * DAY;

@@ -1,11 +1,15 @@
 import { StreamResponse } from '@a2a-js/sdk';
 import { V03PushNotificationSerializer } from '@a2a-js/sdk/compat/v0_3/server';
 import { RequestMalformedError } from '@a2a-js/sdk/errors';
-import { WEBHOOK_AGAIN_MS, WEBHOOK_TRIES } from '../../base/limits.ts';
 import { changes } from './agent.ts';
 import type { TaskDesk } from './task-desk.ts';
 import { isOver, type TaskRecord, toTask, type Webhook } from './task-record.ts';
 import type { Untold } from './untold.ts';
+
+/** A webhook that did not take the end of a task is asked again after this long, then after four times as long, and so on */
+const AGAIN_MS = 1_000;
+/** for over twenty minutes, in which a receiver is restarted. After that the next server that starts asks it. */
+const TRIES = 7;
 
 /** Posts to an address that somebody else chose: refuses those that lead back into our own network. */
 export interface WebhookPost {
@@ -90,8 +94,8 @@ export class Webhooks {
       }
       if (!missed && (mark === null || (await untold.remove(id, mark)))) return;
       if (!missed) continue;
-      if (tries === WEBHOOK_TRIES) return;
-      await pause(WEBHOOK_AGAIN_MS * 4 ** (tries++ - 1), this.#o.stopping);
+      if (tries === TRIES) return;
+      await pause(AGAIN_MS * 4 ** (tries++ - 1), this.#o.stopping);
       if (this.#o.stopping.aborted) return;
     }
   }

@@ -1,4 +1,3 @@
-import { type ChildProcess, spawn } from 'node:child_process';
 import { Readable, Writable } from 'node:stream';
 import {
   type ClientConnection,
@@ -13,6 +12,7 @@ import {
 } from '@agentclientprotocol/sdk';
 import { RelayError } from '../../base/errors.ts';
 import type { AcpOptions } from '../../sdk/agent-bridge-runners.ts';
+import { type LeashedShell, leashedShell } from '../leashed-shell.ts';
 
 /** For an agent to start and say what it is: some download themselves first. */
 const START_MS = 120_000;
@@ -31,7 +31,7 @@ export interface AcpSession {
 export class AcpProcess {
   /** Resolves with why, once the process is no more. */
   readonly ended: Promise<string>;
-  readonly #child: ChildProcess;
+  readonly #child: LeashedShell;
   readonly #cwd: string;
   readonly #listeners = new Map<string, (text: string) => void>();
   readonly #connection: ClientConnection;
@@ -39,20 +39,13 @@ export class AcpProcess {
 
   private constructor(o: AcpOptions) {
     this.#cwd = o.cwd ?? process.cwd();
-    const child = spawn(o.command, {
-      shell: true,
-      cwd: this.#cwd,
-      // A group of its own: what the shell starts ends with it.
-      detached: process.platform !== 'win32',
-      stdio: ['pipe', 'pipe', 'pipe'],
-      env: { ...(o.env ?? process.env) },
-    });
+    const child = leashedShell(o.command, { cwd: this.#cwd, env: { ...(o.env ?? process.env) } });
     this.#child = child;
     let stderr = '';
-    child.stderr!.on('data', (chunk) => {
+    child.stderr.on('data', (chunk) => {
       stderr = (stderr + chunk).slice(-STDERR_CHARS);
     });
-    child.stdin!.on('error', () => {});
+    child.stdin.on('error', () => {});
     this.ended = new Promise((resolve) => {
       const over = (how: string) => {
         const said = stderr.trim().split('\n').at(-1)?.trim();
@@ -65,8 +58,8 @@ export class AcpProcess {
       );
     });
     const stream = ndJsonStream(
-      Writable.toWeb(child.stdin!) as WritableStream<Uint8Array>,
-      Readable.toWeb(child.stdout!) as unknown as ReadableStream<Uint8Array>,
+      Writable.toWeb(child.stdin) as WritableStream<Uint8Array>,
+      Readable.toWeb(child.stdout) as unknown as ReadableStream<Uint8Array>,
     );
     this.#connection = client({ name: 'relay-bridge' })
       .onRequest(methods.client.session.requestPermission, ({ params }) => permit(params, o.allow ?? 'reads'))
@@ -118,7 +111,7 @@ export class AcpProcess {
 
   /** Closing its input is how an agent is told to go; one that stays is made to. */
   async close(): Promise<void> {
-    this.#child.stdin?.end();
+    this.#child.stdin.end();
     this.#signal('SIGTERM');
     const forced = setTimeout(() => this.kill(), 2_000);
     await this.ended;

@@ -1,20 +1,18 @@
-import { spawn } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { TASK_OUTPUT_BYTES } from '../../base/limits.ts';
 import type { Job, Ran, Runner } from '../../domain/tasks/runner.ts';
 import type { ExecOptions } from '../../sdk/agent-bridge-runners.ts';
+import { GRACE_MS, leashedShell } from '../leashed-shell.ts';
 import { Tail } from './tail.ts';
 
-/** Between asking a process to end and making it. */
-const GRACE_MS = 5_000;
 /** Of what went to standard error, for whoever asks why it failed. */
 const STDERR_BYTES = 8 * 1024;
 
 /**
- * A command for each task: the prompt on standard input, the answer on standard output. It runs in a group of its own, so
- * that what it has started ends with it.
+ * A command for each task: the prompt on standard input, the answer on standard output. It ends with the bridge, with all
+ * that it has started.
  */
 export function execRunner(o: ExecOptions): Runner {
   return {
@@ -41,11 +39,8 @@ async function withTaskFile(command: string, job: Job, run: (command: string) =>
 
 function runCommand({ command, cwd, env }: ExecOptions, job: Job): Promise<Ran> {
   return new Promise((resolve) => {
-    const child = spawn(command, {
-      shell: true,
+    const child = leashedShell(command, {
       cwd,
-      detached: process.platform !== 'win32',
-      stdio: ['pipe', 'pipe', 'pipe'],
       env: { ...(env ?? process.env), RELAY_TASK_ID: job.id, RELAY_TASK_URL: job.url },
     });
     const out = new Tail(TASK_OUTPUT_BYTES);

@@ -1,0 +1,48 @@
+import { type ChildProcessByStdio, spawn } from 'node:child_process';
+import type { Readable, Writable } from 'node:stream';
+
+/** Between asking a command to end and making it. */
+export const GRACE_MS = 5_000;
+
+export type LeashedShell = ChildProcessByStdio<Writable, Readable, Readable>;
+
+/**
+ * Runs beside the command, in its group, and reads a pipe of which the other end is ours. A line means that all is done. The end
+ * without a line means that we are gone, also by SIGKILL: it ends the group. It names no process, only the group it is in
+ * itself (0), so it can never hit one that came by a number later. It is no child of the command, which may wait for its own.
+ */
+const WATCH = `( { trap '' TERM INT HUP
+read -r done || { kill -TERM 0; sleep ${GRACE_MS / 1000}; kill -KILL 0; }
+} <&3 3<&- >/dev/null 2>&1 & )
+exec 3<&-
+exec /bin/sh -c "$1"`;
+
+/**
+ * A command for the shell, in a group of its own, so that what it has started ends with it, and with us if we are killed. On
+ * Windows there are no such groups: there a command outlives a killed bridge.
+ */
+export function leashedShell(
+  command: string,
+  { cwd, env }: { readonly cwd?: string; readonly env: NodeJS.ProcessEnv },
+): LeashedShell {
+  if (process.platform === 'win32') {
+    return spawn(command, { shell: true, cwd, env, stdio: ['pipe', 'pipe', 'pipe'] });
+  }
+  const child = spawn('/bin/sh', ['-c', WATCH, 'sh', command], {
+    cwd,
+    env,
+    detached: true,
+    stdio: ['pipe', 'pipe', 'pipe', 'pipe'],
+  });
+  const leash = child.stdio[3] as Writable & Readable;
+  leash.on('error', () => {});
+  leash.resume();
+  // What it left in the background and still writes to us is on the leash too.
+  let open = 3;
+  const ended = () => {
+    if (--open === 0) leash.end('done\n');
+  };
+  child.once('exit', ended);
+  for (const stream of [child.stdout, child.stderr]) stream!.once('close', ended);
+  return child as unknown as LeashedShell;
+}

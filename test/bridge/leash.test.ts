@@ -1,0 +1,68 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { resolve } from 'node:path';
+import { createInterface } from 'node:readline';
+import { test } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
+import { isAlive } from '../../src/app/pid-file.ts';
+import { type LeashedShell, leashedShell } from '../../src/runners/leashed-shell.ts';
+
+const HOLDER = resolve(import.meta.dirname, 'scripts/leash-holder.ts');
+const skip = process.platform === 'win32' ? 'there are no groups of processes' : false;
+
+const isThere = (pid: number) => isAlive({ pid, birth: null });
+
+async function ran(
+  child: LeashedShell,
+): Promise<{ out: string; code: number | null; signal: string | null }> {
+  let out = '';
+  child.stdout.on('data', (chunk) => {
+    out += chunk;
+  });
+  child.stdin.end();
+  const [code, signal] = await once(child, 'close');
+  return { out, code, signal };
+}
+
+test('a command ends with whoever started it, killed as that was, and so does all it started', {
+  skip,
+}, async () => {
+  // It does not go when it is asked to, and neither does its child.
+  const command = 'trap "" TERM; sleep 600 & echo $$ $!; wait';
+  const holder = spawn(process.execPath, [HOLDER, command], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const [line] = (await once(createInterface(holder.stdout), 'line')) as [string];
+  const pids = line.split(' ').map(Number);
+  assert.ok(pids.every(isThere));
+  holder.kill('SIGKILL');
+  while (pids.some(isThere)) await pause(20);
+});
+
+test('what a command says and how it ends is what the shell would have said', { skip }, async () => {
+  const { env } = process;
+  assert.deepEqual(await ran(leashedShell('echo one; exit 3', { env })), {
+    out: 'one\n',
+    code: 3,
+    signal: null,
+  });
+  assert.deepEqual(await ran(leashedShell('kill -9 $$', { env })), {
+    out: '',
+    code: null,
+    signal: 'SIGKILL',
+  });
+  const words = leashedShell('cat; echo "$0 $#"', { env });
+  words.stdin.write("it's $HOME\n");
+  assert.equal((await ran(words)).out, "it's $HOME\n/bin/sh 0\n");
+  // Only what is its own is there to be waited for, and no pipe that it did not ask for.
+  assert.equal((await ran(leashedShell('wait; (: <&3) 2>/dev/null || echo none', { env }))).out, 'none\n');
+});
+
+test('what a command that is done leaves in the background stays, as it would in a shell', {
+  skip,
+}, async () => {
+  const { out, code } = await ran(leashedShell('sleep 600 >/dev/null 2>&1 & echo $!', { env: process.env }));
+  assert.equal(code, 0);
+  const pid = Number(out);
+  assert.ok(isThere(pid));
+  process.kill(pid, 'SIGKILL');
+});
