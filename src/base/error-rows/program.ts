@@ -42,7 +42,7 @@ export const PROGRAM_ERRORS = {
     status: 503,
     exit: 5,
     message: 'The relay at {what} does not answer.',
-    hint: 'Start one with: relay up. Or unset CONTEXTRELAY_URL to use the local store.',
+    hint: 'Check the address. On this machine, relay up starts one; without CONTEXTRELAY_URL the command line needs none.',
   },
   agent_unreachable: {
     status: 502,

@@ -72,7 +72,7 @@ export const REQUEST_ERRORS = {
     status: 404,
     exit: 3,
     message: 'There is no {method} {path} here.',
-    hint: 'See the README for the routes of this relay.',
+    hint: 'GET /openapi.json names the routes of this relay.',
   },
   method_not_allowed: {
     status: 405,

@@ -83,7 +83,11 @@ export function a2aOverHttp(o: A2AOptions): A2AOverHttp {
     const context = callContext(c);
     if (rest !== '') return patiently(restResponse(c, rest, agent, context));
     if (c.req.method !== 'POST')
-      throw new RelayError('method_not_allowed', { method: c.req.method, allowed: 'POST' });
+      throw new RelayError('method_not_allowed', {
+        method: c.req.method,
+        path: c.req.path.slice(0, 200),
+        allowed: 'POST',
+      });
     return patiently(jsonRpcResponse(c, agent, context));
   };
   const resume = async () => {

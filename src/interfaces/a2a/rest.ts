@@ -65,7 +65,11 @@ export async function restResponse(
   if (!found) {
     const [method, path] = [c.req.method, c.req.path.slice(0, 200)];
     if (matching.length === 0) throw new RelayError('no_route', { method, path });
-    throw new RelayError('method_not_allowed', { method, allowed: matching.map(([one]) => one).join(', ') });
+    throw new RelayError('method_not_allowed', {
+      method,
+      path,
+      allowed: matching.map(([one]) => one).join(', '),
+    });
   }
   const ids = found[1].exec(rest)!.slice(1).map(decodeURIComponent);
   const refused = (error: unknown) => {
