@@ -37,6 +37,7 @@ test('without a file everything has its default', () => {
     channels: { retentionMs: 86_400_000, messages: 10_000, leaseMs: 30_000 },
     httpFetch: false,
     capabilities: [],
+    prompts: { provider: null, models: {} },
     server: {
       auth: null,
       plans: {},
@@ -114,6 +115,10 @@ test('a wrong value is refused by the name of its place and says what it must be
     ['{"public_url": "http://relay.example/?a"}', /"public_url"/],
     ['{"durability": "none"}', /"durability": it must be "power" or "process"/],
     ['{"allowed_hosts": "a"}', /"allowed_hosts": it must be a list/],
+    ['{"model_provider": "nobody"}', /"model_provider": it must be "anthropic" or/],
+    ['{"models": {"nobody": "m"}}', /"models": it must be an object with texts under anthropic,/],
+    ['{"models": {"openai": 5}}', /"models": it must be/],
+    ['{"models": "m"}', /"models": it must be/],
     ['{"port": 1', /config\.json: it is not valid JSON/],
     ['[]', /config\.json: it must hold a JSON object/],
   ] as const) {

@@ -3,12 +3,20 @@ import { join } from 'node:path';
 import { RelayError } from '../base/errors.ts';
 import { isJsonObject } from '../base/json.ts';
 import { CHANNEL_MESSAGES, CHANNEL_RETENTION_MS, LEASE_MS } from '../base/limits.ts';
+import type { Preferences, ProviderName } from '../runners/provider/provider.ts';
 import { findHome } from './home.ts';
 import { isLegacyHome, legacyHint } from './legacy-home.ts';
-import { atLeast, list, type Option, oneOf, port, text, url, yesOrNo } from './option-readers.ts';
+import { atLeast, byName, list, type Option, oneOf, port, text, url, yesOrNo } from './option-readers.ts';
 import { SERVER_OPTIONS, type ServerConfig, serverConfig } from './server-options.ts';
 
 export type Environment = { readonly [name: string]: string | undefined };
+
+const MODEL_PROVIDERS = [
+  'anthropic',
+  'openai',
+  'ollama',
+  'compatible',
+] as const satisfies readonly ProviderName[];
 
 /**
  * Every option there is, in one table. `<home>/config.json` holds them by name; where `env` is named, that variable
@@ -75,6 +83,18 @@ export const OPTIONS = {
     read: atLeast(1),
     help: 'seconds that a member of a group has for a message before another gets it',
   },
+  model_provider: {
+    env: null,
+    default: null,
+    read: oneOf(...MODEL_PROVIDERS),
+    help: 'who is asked by `relay run` and in pipelines where neither a flag nor RELAY_PROVIDER says so',
+  },
+  models: {
+    env: null,
+    default: {},
+    read: byName(MODEL_PROVIDERS),
+    help: 'which of its models is asked where neither a flag nor RELAY_MODEL says so: {"anthropic": "NAME", …}',
+  },
   ...SERVER_OPTIONS,
 } as const satisfies { [key: string]: Option };
 
@@ -97,6 +117,7 @@ export interface Config {
   readonly httpFetch: boolean;
   /** Files of plugins. */
   readonly capabilities: readonly string[];
+  readonly prompts: Preferences;
   /** Keys, plans, limits and what else a server on a network needs. */
   readonly server: ServerConfig;
   /** The server to talk to instead of the local store. */
@@ -159,6 +180,7 @@ export function loadConfig(env: Environment, flags: { home?: string; url?: strin
     },
     httpFetch: option('http_fetch'),
     capabilities: option('capabilities'),
+    prompts: { provider: option('model_provider'), models: option('models') },
     server: serverConfig(option),
     remote: remoteUrl(flags.url, env.CONTEXTRELAY_URL),
     apiKey: env.CONTEXTRELAY_API_KEY || null,

@@ -39,6 +39,19 @@ export function oneOf<const T extends string>(...words: T[]): (value: unknown) =
   };
 }
 
+/** Texts by these names. */
+export function byName(names: readonly string[]): (value: unknown) => { readonly [name: string]: string } {
+  return (value) => {
+    const entries = value !== null && typeof value === 'object' ? Object.entries(value) : null;
+    if (
+      !Array.isArray(value) &&
+      entries?.every(([name, word]) => names.includes(name) && word === text(word))
+    )
+      return value as { [name: string]: string };
+    throw new Error(`it must be an object with texts under ${names.join(', ')}.`);
+  };
+}
+
 export function list(value: unknown): readonly string[] {
   if (Array.isArray(value) && value.every((item) => typeof item === 'string' && item !== '')) return value;
   throw new Error(`it must be a list of texts, not ${JSON.stringify(value)}.`);

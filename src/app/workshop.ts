@@ -29,7 +29,7 @@ export async function openWorkshop(config: Config, env: Environment, cwd: string
   const { engine, tokens } = house.ground;
   const cache = answerCache(engine, LOCAL_CALLER.tenant, systemEnv);
   const prompts = new Prompts({ threads, tokens, env: systemEnv, cache });
-  const model: Workshop['model'] = (choice) => openModel(choice, env, installedClis(env));
+  const model: Workshop['model'] = (choice) => openModel(choice, env, installedClis(env), config.prompts);
   let client: Promise<OpenClient> | null = null;
   const openClient = () => {
     client ??= openRelay(config);

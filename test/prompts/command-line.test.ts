@@ -28,6 +28,26 @@ test('relay "words" makes a thread, streams the answer to stdout and tells the p
   assert.match(model.asked[1]!.user, /answered: summarise this file/);
 });
 
+test('config.json names the model, a variable counts before it, and a flag before both', async () => {
+  using at = temporaryHome();
+  await using model = await startFakeModel(() => 'yes');
+  const config = { model_provider: 'anthropic', models: { anthropic: 'of-the-file' } };
+  writeFileSync(join(at.home, 'config.json'), JSON.stringify(config));
+  const env = { ...model.env, RELAY_MODEL: 'of-the-variable' };
+  for (const o of [
+    { env: model.env, args: [] },
+    { env, args: [] },
+    { env, args: ['--model', 'of-the-flag'] },
+  ]) {
+    const { code, stderr } = await relay(['run', 'which?', ...o.args], { home: at.home, env: o.env });
+    assert.equal(code, 0, stderr);
+  }
+  assert.deepEqual(
+    model.asked.map((asked) => asked.model),
+    ['of-the-file', 'of-the-variable', 'of-the-flag'],
+  );
+});
+
 test('--dry-run shows the whole prompt, asks nobody and leaves nothing behind', async () => {
   using at = temporaryHome();
   await using model = await startFakeModel(() => 'no');

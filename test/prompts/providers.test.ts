@@ -66,6 +66,7 @@ const connection = (url: string) => ({
   headers: { 'x-api-key': KEY },
   model: 'm',
   keyName: 'ANTHROPIC_API_KEY',
+  models: '',
   pause: async () => {},
 });
 
@@ -93,6 +94,47 @@ test('a refusal names the variable to look at, and never the key', async () => {
     return true;
   });
   assert.equal(server.asked.length, 1);
+});
+
+const UNKNOWN: readonly [string, number, object][] = [
+  ['anthropic', 404, { type: 'error', error: { type: 'not_found_error', message: 'model: no-such' } }],
+  ['openai', 404, { error: { message: 'The model `no-such` does not exist', code: 'model_not_found' } }],
+  ['openai', 403, { error: { message: 'Your project has no access', code: 'model_not_found' } }],
+  ['ollama', 404, { error: 'model "no-such" not found, try pulling it first' }],
+  ['compatible', 404, { object: 'error', message: 'The model `no-such` does not exist.' }],
+];
+
+test('a model that a provider does not have is told by its name, with the ways to choose another', async () => {
+  for (const [provider, status, body] of UNKNOWN) {
+    const server = createServer((_, response) => response.writeHead(status).end(JSON.stringify(body)));
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const keys = { ANTHROPIC_API_KEY: KEY, OPENAI_API_KEY: KEY };
+    const asking = openModel({ provider, model: 'no-such', baseUrl }, keys, []).answer(PROMPT, {});
+    await assert.rejects(asking, (error) => {
+      assert.ok(isRelayError(error, 'model_unknown'), String(error));
+      assert.match(error.message, new RegExp(`^${provider} has no model "no-such"`));
+      assert.match(error.hint, /--model NAME, RELAY_MODEL, or "models" in config\.json/);
+      assert.ok(error.hint.includes(`{"models": {"${provider}": "NAME"}}`));
+      return true;
+    });
+    server.closeAllConnections();
+    server.close();
+  }
+  await using wrong = await startFakeModel(() => ({ status: 404, message: 'no such page' }));
+  const lost = openModel({ model: 'some' }, { ANTHROPIC_API_KEY: KEY, ANTHROPIC_BASE_URL: wrong.url }, []);
+  await assert.rejects(lost.answer(PROMPT, {}), { code: 'provider_failed' });
+});
+
+test('a flag counts before the environment, that before the configuration, and that before what is built in', () => {
+  const keys = { ANTHROPIC_API_KEY: KEY, OPENAI_API_KEY: KEY };
+  const preferred = { provider: 'openai', models: { openai: 'mine', ollama: 'small' } };
+  const name = (choice: object, env: object) => openModel(choice, { ...keys, ...env }, [], preferred).name;
+  assert.equal(name({}, {}), 'openai/mine');
+  assert.equal(name({}, { RELAY_MODEL: 'other' }), 'openai/other');
+  assert.equal(name({ model: 'best' }, { RELAY_MODEL: 'other' }), 'openai/best');
+  assert.equal(name({}, { RELAY_PROVIDER: 'ollama' }), 'ollama/small');
+  assert.equal(name({ provider: 'anthropic' }, { RELAY_PROVIDER: 'ollama' }), openModel({}, keys, []).name);
 });
 
 test('a key does not follow a redirect to another host', async () => {

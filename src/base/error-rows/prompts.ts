@@ -20,6 +20,12 @@ export const PROMPT_ERRORS = {
     message: '{provider} refused: {what}.',
     hint: 'Check the key in {key}, and that it may use the model {model}.',
   },
+  model_unknown: {
+    status: 400,
+    exit: 2,
+    message: '{provider} has no model "{model}" for you: {what}.',
+    hint: 'Choose another with --model NAME, RELAY_MODEL, or "models" in config.json: {"models": {"{provider}": "NAME"}}. {list}',
+  },
   provider_unreachable: {
     status: 503,
     exit: 5,

@@ -11,6 +11,8 @@ export interface Connection {
   readonly model: string;
   /** The variable that holds the key, for the hint of a refusal. */
   readonly keyName: string;
+  /** How to see which models there are. */
+  readonly models: string;
   /** Waits between attempts; passed in so that a test need not. */
   pause?(ms: number, signal?: AbortSignal): Promise<void>;
 }
@@ -24,7 +26,7 @@ export async function callProvider(
   body: unknown,
   signal?: AbortSignal,
 ): Promise<ReadableStream<Uint8Array>> {
-  const { provider, url, headers, model, keyName, pause = sleep } = connection;
+  const { provider, url, headers, model, keyName, models, pause = sleep } = connection;
   for (let attempt = 0; ; attempt++) {
     const response = await send(connection, body, signal, attempt);
     if (response === null) {
@@ -32,11 +34,12 @@ export async function callProvider(
       continue;
     }
     if (response.ok && response.body) return response.body;
-    const what = await reason(response, headers);
+    const { what, unknown } = await reason(response, headers, model);
     if (isPassing(response.status) && attempt < PROVIDER_RETRIES) {
       await pause(wait(attempt, response.headers.get('retry-after')), signal);
       continue;
     }
+    if (unknown) throw new RelayError('model_unknown', { provider, model, what, list: models });
     if (response.status === 401 || response.status === 403) {
       throw new RelayError('provider_refused', { provider, what, key: keyName, model });
     }
@@ -82,12 +85,18 @@ function wait(attempt: number, retryAfter?: string | null): number {
 }
 
 /** What a provider says about a failure: the message inside its JSON, and never the key that was sent. */
-async function reason(response: Response, headers: Connection['headers']): Promise<string> {
+async function reason(
+  response: Response,
+  headers: Connection['headers'],
+  model: string,
+): Promise<{ what: string; unknown: boolean }> {
   const text = (await response.text().catch(() => '')).slice(0, 20_000);
   let said = text;
+  let code: unknown;
   try {
     const parsed = JSON.parse(text);
     said = parsed.error?.message ?? parsed.error ?? parsed.message ?? text;
+    code = parsed.error?.code;
   } catch {
     // Not JSON: as it is.
   }
@@ -96,7 +105,11 @@ async function reason(response: Response, headers: Connection['headers']): Promi
     const secret = value.replace(/^Bearer /, '');
     if (secret.length > 7) plain = plain.replaceAll(secret, '…');
   }
-  return `${response.status}${plain ? `, ${plain.replace(/\.$/, '')}` : ''}`;
+  return {
+    what: `${response.status}${plain ? `, ${plain.replace(/\.$/, '')}` : ''}`,
+    // OpenAI has a word for it, also where the model exists for others; the rest say that they did not find it by name.
+    unknown: code === 'model_not_found' || (response.status === 404 && String(said).includes(model)),
+  };
 }
 
 function sleep(ms: number, signal?: AbortSignal): Promise<void> {

@@ -15,6 +15,15 @@ export interface ProviderChoice {
   readonly maxTokens?: number;
 }
 
+/** What the configuration says of models. */
+export interface Preferences {
+  readonly provider: string | null;
+  /** By provider. */
+  readonly models: { readonly [provider: string]: string };
+}
+
+const NO_PREFERENCE: Preferences = { provider: null, models: {} };
+
 type Variables = { readonly [name: string]: string | undefined };
 
 /** What each provider needs, and what it takes where nothing is said. */
@@ -23,7 +32,10 @@ interface Row {
   readonly base: string | null;
   /** Variables that move the base. */
   readonly baseKey: string;
+  /** Where neither a flag nor the environment nor the configuration names one. */
   readonly model: string | null;
+  /** How to see which models there are. */
+  readonly models: string;
   readonly path: string;
   headers(key: string): { readonly [name: string]: string };
   make(connection: Connection, maxTokens: number): Model;
@@ -37,6 +49,7 @@ export const PROVIDERS = {
     base: 'https://api.anthropic.com',
     baseKey: 'ANTHROPIC_BASE_URL',
     model: 'claude-sonnet-4-5',
+    models: 'GET /v1/models at its address lists them.',
     path: '/v1/messages',
     headers: (key) => ({ 'x-api-key': key, 'anthropic-version': '2023-06-01' }),
     make: anthropicModel,
@@ -46,6 +59,7 @@ export const PROVIDERS = {
     base: 'https://api.openai.com/v1',
     baseKey: 'OPENAI_BASE_URL',
     model: 'gpt-5',
+    models: 'GET /models at its address lists them.',
     path: '/chat/completions',
     headers: bearer,
     make: openaiModel,
@@ -55,6 +69,7 @@ export const PROVIDERS = {
     base: 'http://127.0.0.1:11434',
     baseKey: 'OLLAMA_HOST',
     model: 'llama3.2',
+    models: '`ollama list` shows those that are here, `ollama pull NAME` gets one.',
     path: '/api/chat',
     headers: () => ({}),
     make: ollamaModel,
@@ -64,6 +79,7 @@ export const PROVIDERS = {
     base: null,
     baseKey: 'RELAY_MODEL_URL',
     model: null,
+    models: 'GET /models at its address lists them.',
     path: '/chat/completions',
     headers: bearer,
     make: openaiModel,
@@ -74,34 +90,50 @@ export type ProviderName = keyof typeof PROVIDERS;
 
 /**
  * The model that a choice and the environment lead to. Anthropic unless told otherwise; another one by itself only
- * where its variable is set and Anthropic's is not. `found` names programs that could be asked instead.
+ * where its variable is set and Anthropic's is not. A choice counts before the environment, that before preferences, and those
+ * before the table above. `found` names programs that could be asked instead.
  */
-export function openModel(choice: ProviderChoice, env: Variables, found: readonly string[]): Model {
-  const provider = chooseProvider(choice, env, found);
+export function openModel(
+  choice: ProviderChoice,
+  env: Variables,
+  found: readonly string[],
+  preferences = NO_PREFERENCE,
+): Model {
+  const provider = chooseProvider(choice, env, found, preferences.provider);
   const row: Row = PROVIDERS[provider];
   const key = row.key === null ? (env.RELAY_MODEL_KEY ?? '') : (env[row.key] ?? '');
   if (row.key !== null && key === '') throw noKey(provider, row.key, found);
   const base = choice.baseUrl ?? (env[row.baseKey] || row.base);
-  const model = choice.model ?? (env.RELAY_MODEL || row.model);
+  const model = choice.model ?? (env.RELAY_MODEL || (preferences.models[provider] ?? row.model));
   if (!base)
     throw new RelayError('no_model', {
       what: 'the address of the server is missing',
       hint: 'Give it with --base-url http://host:port/v1, or set RELAY_MODEL_URL.',
     });
   if (!model)
-    throw new RelayError('no_model', { what: 'its name is missing', hint: 'Give it with --model.' });
+    throw new RelayError('no_model', {
+      what: 'its name is missing',
+      hint: `Give it with --model NAME, RELAY_MODEL, or "models" in config.json: {"models": {"${provider}": "NAME"}}.`,
+    });
   const connection: Connection = {
     provider,
     url: `${address(base, row.baseKey)}${row.path}`,
     headers: row.headers(key),
     model,
     keyName: row.key ?? 'RELAY_MODEL_KEY',
+    models: row.models,
   };
   return row.make(connection, choice.maxTokens ?? ANSWER_TOKENS);
 }
 
-function chooseProvider(choice: ProviderChoice, env: Variables, found: readonly string[]): ProviderName {
-  const named = choice.provider ?? (env.RELAY_PROVIDER || undefined);
+function chooseProvider(
+  choice: ProviderChoice,
+  env: Variables,
+  found: readonly string[],
+  preferred: string | null,
+): ProviderName {
+  const named =
+    choice.provider ?? (env.RELAY_PROVIDER || (choice.baseUrl === undefined ? preferred : null) || undefined);
   if (named !== undefined) {
     if (Object.hasOwn(PROVIDERS, named)) return named as ProviderName;
     throw new RelayError('no_model', {

@@ -10,7 +10,8 @@ export default defineCommand({
   details: `relay "WORDS" is the same. The prompt is bounded: the state header of the thread, previews of its newest
 artifacts, and the words. The answer is kept as an artifact of the thread. Anthropic is asked (ANTHROPIC_API_KEY) unless
 another provider is named, or only another one's variable is set: OPENAI_API_KEY, OLLAMA_HOST, or RELAY_MODEL_URL for
-anything that speaks like OpenAI.`,
+anything that speaks like OpenAI. Which of its models: --model, else RELAY_MODEL, else "models" in config.json, such as
+{"model_provider": "ollama", "models": {"ollama": "qwen3"}}, else one that is built in.`,
   flags: {
     ...PROMPT_FLAGS,
     provider: {
