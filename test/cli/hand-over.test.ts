@@ -101,6 +101,8 @@ test('what is too large, empty or not there is refused in a sentence', async () 
   const large = await relay(['push', file('large.bin', Buffer.alloc(25 * 1024 * 1024 + 1))], { home });
   assert.equal(large.code, 4);
   assert.match(large.stderr, /Too large: .*26214400 bytes/);
+  const words = await relay(['push', 'hello there'], { home });
+  assert.match(words.stderr, /no such file\.\n {2}→ .*piped in: echo "…" \| relay push/);
   assert.equal((await relay(['push'], { home, stdin: '' })).code, 2);
   const missing = await relay(['push', 'nowhere.txt'], { home });
   assert.equal(missing.code, 1);

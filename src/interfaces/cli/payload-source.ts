@@ -109,6 +109,9 @@ function unreadable(name: string, error: unknown): RelayError {
   };
   return new RelayError('failed', {
     what: `${name} cannot be read: ${why[code ?? ''] ?? code}.`,
-    hint: 'Check the name; use - for standard input.',
+    hint:
+      code === 'ENOENT' && /\s/.test(name)
+        ? 'Check the name; words themselves are piped in: echo "…" | relay push'
+        : 'Check the name; use - for standard input.',
   });
 }

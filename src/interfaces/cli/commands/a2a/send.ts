@@ -1,5 +1,6 @@
 import { RelayError } from '../../../../base/errors.ts';
 import { defineCommand } from '../../command.ts';
+import { printable } from '../../human.ts';
 import { writePayload } from '../../payload-target.ts';
 import { AGENT_FLAGS, outcomeText } from '../../remote-agent.ts';
 
@@ -40,8 +41,9 @@ must be able to reach it. The answer is printed; what the agent left behind a UR
     let told = '';
     const outcome = await agent.run({
       ...task,
-      onState: ({ state }) => {
-        if (state !== told && io.stderr.isTTY) io.note(state);
+      onState: ({ state, task_id }) => {
+        if (state !== told && io.stderr.isTTY)
+          io.note(state === 'submitted' ? waits(args[0]!, task_id) : state);
         told = state;
       },
     });
@@ -55,6 +57,13 @@ must be able to reach it. The answer is printed; what the agent left behind a UR
     });
   },
 });
+
+/** An agent may take its time, or not be there at all: whoever waits can go, and come back. */
+function waits(url: string, id: string | null): string {
+  const later =
+    id === null ? '' : `; Ctrl-C leaves it there, to look at later: relay a2a tasks ${url} ${printable(id)}`;
+  return `submitted, and waits to be taken${later}`;
+}
 
 async function allOf(stream: AsyncIterable<string | Uint8Array>): Promise<string> {
   const decoder = new TextDecoder();

@@ -16,6 +16,7 @@ export default defineCommand({
     io.result({ todos, completed: all.length - todos.length }, () =>
       todoRows(todos, Date.now(), io, { notes: true }),
     );
+    if (io.interactive) io.note('Reviewed; due again in a day.');
     return 0;
   },
 });
