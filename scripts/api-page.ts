@@ -9,7 +9,12 @@ interface Described {
   readonly summary: string;
   readonly 'x-scope'?: string;
   readonly parameters?: readonly Parameter[];
-  readonly requestBody?: { readonly content: { readonly 'application/json': { readonly example: unknown } } };
+  readonly requestBody?: {
+    readonly content: {
+      readonly 'application/json': { readonly example: unknown };
+      readonly 'application/octet-stream'?: unknown;
+    };
+  };
   readonly responses: { readonly [status: string]: Answer };
 }
 
@@ -17,6 +22,7 @@ interface Parameter {
   readonly name: string;
   readonly in: string;
   readonly required: boolean;
+  readonly description?: string;
   readonly schema: {
     readonly type?: string;
     readonly description?: string;
@@ -63,7 +69,13 @@ function operation(method: string, path: string, described: Described): string {
     .map(([one, { description }]) => `${one} ${description}`);
   const lines = [`### ${method} ${path}`, '', `${summary}.${scope ? ` Scope: \`${scope}\`.` : ''}`, ''];
   if (parameters.length > 0) lines.push('| parameter | in | |', '|---|---|---|', ...parameters.map(row), '');
-  if (requestBody) lines.push('Takes:', '', block(requestBody.content['application/json'].example), '');
+  if (requestBody) {
+    const raw = requestBody.content['application/octet-stream'] !== undefined;
+    const takes = raw
+      ? 'Takes the payload itself as a body of any other content type, or as JSON:'
+      : 'Takes:';
+    lines.push(takes, '', block(requestBody.content['application/json'].example), '');
+  }
   const shown = answer.content?.['application/json'].example;
   lines.push(shown === undefined ? `Answers ${status}.` : `Answers ${status}:`, '');
   if (shown !== undefined) lines.push(block(shown), '');
@@ -71,8 +83,8 @@ function operation(method: string, path: string, described: Described): string {
   return lines.join('\n');
 }
 
-function row({ name, in: where, required, schema }: Parameter): string {
-  const words = [schema.description, schema.enum?.map((one) => `\`${one}\``).join(' or ')]
+function row({ name, in: where, required, description, schema }: Parameter): string {
+  const words = [description, schema.description, schema.enum?.map((one) => `\`${one}\``).join(' or ')]
     .filter(Boolean)
     .join('; ');
   return `| \`${name}\`${required ? ' (required)' : ''} | ${where} | ${words.replaceAll('|', '\\|')} |`;

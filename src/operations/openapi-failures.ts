@@ -14,12 +14,15 @@ export function failuresOf(operation: Operation): { [status: string]: Schema } {
   return Object.fromEntries(sorted.map(([status, codes]) => [String(status), failure(codes)]));
 }
 
-function codesOf({ scope, http, byLink }: Operation): ErrorCode[] {
+function codesOf({ scope, http, byLink, input }: Operation): ErrorCode[] {
+  const takesPart = 'shape' in input && Object.hasOwn(input.shape as object, 'outline');
   const writes = http.method !== 'GET' && http.method !== 'DELETE';
   const headers = Object.values(http.headers ?? {});
   return [
     'bad_request',
     ...(writes ? (['bad_json', 'too_large'] as const) : []),
+    ...(http.raw ? (['empty_payload'] as const) : []),
+    ...(takesPart ? (['bad_part', 'not_json'] as const) : []),
     ...(scope === null ? [] : (['unauthorized', 'forbidden'] as const)),
     ...(http.method === 'POST' && scope === 'push' ? (['over_quota'] as const) : []),
     ...(http.path.includes(':') || byLink ? (['not_found'] as const) : []),
@@ -43,6 +46,8 @@ const DETAILS: { readonly [code in ErrorCode]?: { readonly [name: string]: unkno
   bad_request: { what: '"limit": expected a number.' },
   bad_json: { what: 'Unexpected end of JSON input' },
   too_large: { what: 'a payload', limit: 26_214_400 },
+  bad_part: { what: 'the first line is 1' },
+  not_json: { what: 'it breaks at line 3, column 7' },
   forbidden: { what: 'The key "ci" does not have the scope "push".' },
   over_quota: { what: 'pushes', limit: 1000, used: 1000, reset: '2026-12-01T00:00:00Z' },
   not_found: { what: 'the pointer' },

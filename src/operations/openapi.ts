@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { ERRORS } from '../base/errors.ts';
 import { exampleOf } from './openapi-examples.ts';
 import { failuresOf } from './openapi-failures.ts';
-import type { Operation } from './operation.ts';
+import type { HttpBinding, Operation } from './operation.ts';
 
 type Schema = { readonly [key: string]: unknown };
 
@@ -71,8 +71,14 @@ function describe(operation: Operation, path: string): Schema {
     ...fields
       .filter(({ name }) => Object.hasOwn(headers, name))
       .map((field) => parameter('header', headers[field.name]!, field)),
-    ...(inBody ? [] : rest.map((field) => parameter('query', field.name, field))),
+    ...rest
+      .filter(({ name }) => !inBody || http.query?.includes(name))
+      .map((field) => parameter('query', field.name, field)),
+    ...rest
+      .filter(({ name }) => http.raw?.includes(name))
+      .map((field) => ({ ...parameter('query', field.name, field), description: 'with a raw body' })),
   ];
+  const carried = rest.filter(({ name }) => !http.query?.includes(name));
   const status = String(http.status ?? 200);
   return {
     operationId: operation.name,
@@ -80,7 +86,7 @@ function describe(operation: Operation, path: string): Schema {
     ...(operation.scope === null ? {} : { 'x-scope': operation.scope }),
     security: operation.scope === null || operation.byLink ? [{}, { key: [] }] : [{ key: [] }],
     ...(parameters.length > 0 ? { parameters } : {}),
-    ...(inBody && rest.length > 0 ? { requestBody: bodyOf(rest, http.body) } : {}),
+    ...(inBody && carried.length > 0 ? { requestBody: bodyOf(carried, http) } : {}),
     responses: {
       [status]:
         status === '204'
@@ -107,7 +113,7 @@ function parameter(where: string, name: string, field: Field | undefined): Schem
   };
 }
 
-function bodyOf(fields: readonly Field[], whole: string | undefined): Schema {
+function bodyOf(fields: readonly Field[], { body: whole, raw }: HttpBinding): Schema {
   const only = whole === undefined ? undefined : fields.find((field) => field.name === whole);
   const schema = only?.schema ?? {
     type: 'object',
@@ -115,7 +121,8 @@ function bodyOf(fields: readonly Field[], whole: string | undefined): Schema {
     required: fields.filter((field) => field.required).map((field) => field.name),
   };
   const required = only ? only.required : fields.some((field) => field.required);
-  return { required, content: { 'application/json': withExample(schema) } };
+  const bytes = raw ? { 'application/octet-stream': {}, 'text/plain': {} } : {};
+  return { required, content: { 'application/json': withExample(schema), ...bytes } };
 }
 
 function withExample(schema: Schema): Schema {

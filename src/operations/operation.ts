@@ -32,6 +32,10 @@ export interface HttpBinding {
   readonly body?: string;
   /** Input field → request header. */
   readonly headers?: { readonly [field: string]: string };
+  /** Input fields that are in the query though there is a body. */
+  readonly query?: readonly string[];
+  /** Any other content type than JSON is the payload itself, and these fields are then in the query. */
+  readonly raw?: readonly string[];
   /** Bytes travel, so the HTTP interface has a handler of its own; the row still names scope, input and output. */
   readonly custom?: true;
 }

@@ -51,7 +51,14 @@ export const pointerOperations = [
       count: z.enum(['0', '1']).optional().describe('count the tokens too'),
     }),
     output: pushed,
-    http: { method: 'POST', path: '/push', headers: { idempotency_key: 'Idempotency-Key' }, custom: true },
+    http: {
+      method: 'POST',
+      path: '/push',
+      headers: { idempotency_key: 'Idempotency-Key' },
+      query: ['count'],
+      raw: ['channel', 'ttl', 'max_pulls', 'visibility'],
+      custom: true,
+    },
     run: bytesTravel,
   }),
   defineOperation({

@@ -77,3 +77,20 @@ function answerOf(name: string): Body {
   const ok = Object.entries(responses).find(([status]) => status.startsWith('2'))![1];
   return ok.content?.['application/json'] ?? { schema: { type: 'null' } };
 }
+
+test('a push is described as it is read: counting in the query, a raw body with its options there too', () => {
+  const { paths } = openApiDocument(OPERATIONS, '') as {
+    paths: {
+      [path: string]: {
+        [method: string]: Described & { parameters: { name: string; in: string; description?: string }[] };
+      };
+    };
+  };
+  const { parameters, requestBody } = paths['/push']!.post!;
+  const inQuery = parameters.filter((one) => one.in === 'query').map(({ name }) => name);
+  assert.deepEqual(inQuery, ['count', 'channel', 'ttl', 'max_pulls', 'visibility']);
+  const { content } = requestBody!;
+  assert.deepEqual(Object.keys(content), ['application/json', 'application/octet-stream', 'text/plain']);
+  const { properties } = content['application/json'].schema as { properties: object };
+  assert.equal(Object.hasOwn(properties, 'count'), false);
+});
