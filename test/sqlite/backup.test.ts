@@ -66,7 +66,7 @@ test('a backup goes only into a folder that is empty, and leaves nothing when it
   writeFileSync(join(target, 'mine'), 'x');
   await assert.rejects(backupSqlite(home, target), { code: 'conflict' });
   assert.deepEqual(filesIn(target), ['mine']);
-  await assert.rejects(backupSqlite(join(home, 'none'), `${target}2`), { code: 'not_found' });
+  await assert.rejects(backupSqlite(join(home, 'none'), `${target}2`), { code: 'no_store' });
   assert.ok(!existsSync(`${target}2`) && !existsSync(join(home, 'none')));
 });
 
