@@ -12,9 +12,12 @@ const COMMON =
 const UNCOMMON = new RegExp(`[^\\t\\n -~${COMMON}]`);
 const COMBINING = /[\u0300-\u036f\u3099\u309a]/g;
 
-/** Whether there is anything beyond ASCII and the common characters in it. */
+/** U+1F000 to U+1FBFF: emoji and other signs, all of them seen. */
+const PICTURES = /[\ud83c-\ud83e][\udc00-\udfff]/g;
+
+/** Whether there is anything beyond ASCII, the common characters and emoji in it. */
 export function hasUncommon(text: string): boolean {
-  return UNCOMMON.test(text);
+  return UNCOMMON.test(text) && UNCOMMON.test(text.replace(PICTURES, ''));
 }
 
 /** A decomposed text without the marks that stand on its letters, and without what is not seen. */

@@ -5,7 +5,7 @@ import { hasUncommon } from './characters.ts';
  * other invisible characters. Those that a script or an emoji needs stay where it needs them.
  */
 export function stripInvisible(text: string): string {
-  if (!hasUncommon(text.replace(PICTURES, ''))) return text;
+  if (!hasUncommon(text)) return text;
   const plain = text.replace(TERMINAL_ESCAPES, '');
   const flags = [...plain.matchAll(FLAGS)].map((flag) => [flag.index, flag.index + flag[0].length] as const);
   return plain.replace(notSeen(), (unseen, index: number, whole: string) => {
@@ -20,9 +20,6 @@ export function stripInvisible(text: string): string {
     return isNeeded(unseen, before, after) ? unseen : '';
   });
 }
-
-/** U+1F000 to U+1FBFF: emoji and other signs, all of them seen. */
-const PICTURES = /[\ud83c-\ud83e][\udc00-\udfff]/g;
 
 const TERMINAL_ESCAPES =
   /(?:\u001b\[|\u009b)[0-?]*[ -/]*[@-~]|(?:\u001b\]|\u009d)[^\u0007\u001b\u009c]{0,4096}(?:\u0007|\u001b\\|\u009c)|\u001b[ -/]*[0-~]/g;
