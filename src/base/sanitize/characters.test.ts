@@ -5,7 +5,7 @@ import { LANGUAGES } from './languages.ts';
 import { foldWord } from './reading.ts';
 
 const all = Array.from({ length: 0x10000 }, (_, code) => String.fromCharCode(code));
-const pictures = Array.from({ length: 0x400 }, (_, i) => String.fromCodePoint(0x1f400 + i));
+const pictures = Array.from({ length: 0x500 }, (_, i) => String.fromCodePoint(0x1f300 + i));
 const wrong = (holds: (char: string) => boolean) =>
   all.filter((char) => !holds(char)).map((char) => char.charCodeAt(0).toString(16));
 

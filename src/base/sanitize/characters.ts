@@ -30,7 +30,7 @@ export function withoutMarks(decomposed: string, from: string): string {
 export function isWordChar(char: string): boolean {
   const code = char.charCodeAt(0);
   if (isLatinOrCyrillic(code) || isHanOrHangul(code)) return true;
-  if (isSign(code)) return false;
+  if (isSign(char, code)) return false;
   return /^[\p{L}\p{N}]/u.test(char);
 }
 
@@ -38,7 +38,7 @@ export function isLetter(char: string): boolean {
   const code = char.charCodeAt(0);
   if (code < 0x80) return (code | 32) >= 97 && (code | 32) <= 122;
   if (isLatinOrCyrillic(code) || isHanOrHangul(code)) return true;
-  return isSign(code) ? false : /\p{L}/u.test(char);
+  return isSign(char, code) ? false : /\p{L}/u.test(char);
 }
 
 function isLatinOrCyrillic(code: number): boolean {
@@ -50,8 +50,8 @@ function isHanOrHangul(code: number): boolean {
   return (code >= 0x4e00 && code <= 0x9fff) || (code >= 0xac00 && code <= 0xd7a3);
 }
 
-/** Dashes, quotes, arrows, and the first half of most emoji: neither letter nor digit. */
-function isSign(code: number): boolean {
+/** Dashes, quotes, arrows, and most emoji, U+1F300 to U+1F7FF: neither letter nor digit. */
+function isSign(char: string, code: number): boolean {
   if ((code >= 0x2010 && code <= 0x205e) || (code >= 0x2190 && code <= 0x23ff)) return true;
-  return code === 0xa0 || code === 0xd83d;
+  return code === 0xa0 || code === 0xd83d || (code === 0xd83c && char.charCodeAt(1) >= 0xdf00);
 }

@@ -80,7 +80,7 @@ export function readAs({ chars, starts, ends }: Pieces, o: ReadingOptions = {}):
 
 /** How the words of a pattern are written in a reading. */
 export function foldWord(word: string): string {
-  return Array.from(word, foldChar).join('');
+  return /[^a-z]/.test(word) ? Array.from(word, foldChar).join('') : word;
 }
 
 function foldPlain(chars: readonly string[], i: number): string {
