@@ -14,7 +14,8 @@ const BURST_S = 2;
 const REMEMBERED = 20_000;
 /**
  * A refused request is answered after a moment, no longer than it is told to wait: a client that sends as fast as it is
- * answered then takes no time away from others. Only so many wait; beyond that they are refused at once.
+ * answered then takes no time away from others. Not all after the same moment: what was refused together would come again
+ * together, and those in between would have to wait for all of it. Only so many wait; beyond that they are refused at once.
  */
 const HOLD_MS = 1_000;
 const HELD = 2_000;
@@ -45,7 +46,7 @@ export class RateLimiter {
     if (wait === 0) return;
     if (this.#held < HELD) {
       this.#held++;
-      await new Promise((resolve) => setTimeout(resolve, HOLD_MS));
+      await new Promise((resolve) => setTimeout(resolve, HOLD_MS * (0.5 + Math.random() / 2)));
       this.#held--;
     }
     throw new RelayError('rate_limited', { seconds: Math.ceil(wait) });
