@@ -1,4 +1,5 @@
 import { systemEnv } from '../base/env.ts';
+import { pause } from '../base/pause.ts';
 import { LOCAL_CALLER } from '../domain/caller.ts';
 import type { House } from '../domain/house.ts';
 import { Pipelines } from '../domain/pipelines/pipelines.ts';
@@ -71,17 +72,4 @@ function relaysOf(config: Config, house: House): (who: string) => Relay {
     }
     return relay;
   };
-}
-
-function pause(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const done = () => {
-      clearTimeout(timer);
-      signal.removeEventListener('abort', done);
-      resolve();
-    };
-    const timer = setTimeout(done, ms);
-    signal.addEventListener('abort', done, { once: true });
-    if (signal.aborted) done();
-  });
 }

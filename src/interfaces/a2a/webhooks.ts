@@ -1,6 +1,7 @@
 import { StreamResponse } from '@a2a-js/sdk';
 import { V03PushNotificationSerializer } from '@a2a-js/sdk/compat/v0_3/server';
 import { RequestMalformedError } from '@a2a-js/sdk/errors';
+import { pause } from '../../base/pause.ts';
 import { changes } from './agent.ts';
 import type { TaskDesk } from './task-desk.ts';
 import { isOver, type TaskRecord, toTask, type Webhook } from './task-record.ts';
@@ -121,17 +122,4 @@ export class Webhooks {
       return false;
     }
   }
-}
-
-function pause(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const done = () => {
-      clearTimeout(timer);
-      signal.removeEventListener('abort', done);
-      resolve();
-    };
-    const timer = setTimeout(done, ms);
-    signal.addEventListener('abort', done);
-    if (signal.aborted) done();
-  });
 }

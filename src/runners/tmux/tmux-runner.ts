@@ -1,5 +1,6 @@
 import { TASK_INLINE_BYTES } from '../../base/limits.ts';
 import { readOutcome } from '../../base/outcome.ts';
+import { pause } from '../../base/pause.ts';
 import { encodeUtf8 } from '../../base/utf8.ts';
 import type { Job, Ran, Runner } from '../../domain/tasks/runner.ts';
 import type { TmuxOptions } from '../../sdk/agent-bridge-runners.ts';
@@ -175,17 +176,4 @@ class Rest {
 function exactly(target: string): string {
   if (/^[%@$=]/.test(target)) return target;
   return `=${target}${target.includes(':') ? '' : ':'}`;
-}
-
-function pause(ms: number, over: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const done = () => {
-      clearTimeout(timer);
-      over.removeEventListener('abort', done);
-      resolve();
-    };
-    const timer = setTimeout(done, ms);
-    over.addEventListener('abort', done);
-    if (over.aborted) done();
-  });
 }
