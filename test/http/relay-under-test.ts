@@ -21,10 +21,13 @@ export async function startRelay(
     open?: (env: Env) => Promise<Engine> | Engine;
     extendMcp?: McpExtension;
     privateWebhooks?: boolean;
+    /** Time and chance to go by; those of the system unless told. */
+    env?: Env;
   } = {},
 ): Promise<RelayUnderTest> {
   let shift = 0;
-  const env: Env = { ...systemEnv, now: () => Date.now() + shift };
+  const source = o.env ?? systemEnv;
+  const env: Env = { ...source, now: () => source.now() + shift };
   const engine = await (o.open ?? ((clock) => openMemory({ env: clock })))(env);
   const tokens = {
     count: async (text: string) => (await import('../../src/base/token-count.ts')).countTokens(text),

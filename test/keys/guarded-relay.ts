@@ -39,12 +39,15 @@ export interface GuardedOptions {
   readonly server?: Partial<ServerOptions>;
   readonly house?: HouseOptions;
   readonly open?: (env: Env) => Promise<Engine> | Engine;
+  /** Time and chance to go by; those of the system unless told. */
+  readonly env?: Env;
 }
 
 /** A real server that asks for keys, with a clock that the test can move. */
 export async function startGuarded(o: GuardedOptions = {}): Promise<GuardedRelay> {
   let shift = 0;
-  const env: Env = { ...systemEnv, now: () => Date.now() + shift };
+  const source = o.env ?? systemEnv;
+  const env: Env = { ...source, now: () => source.now() + shift };
   const engine = await (o.open ?? ((clock) => openMemory({ env: clock })))(env);
   const tokens = {
     count: async (text: string) => (await import('../../src/base/token-count.ts')).countTokens(text),

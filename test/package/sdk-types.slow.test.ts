@@ -1,0 +1,90 @@
+import assert from 'node:assert/strict';
+import { globSync, readdirSync, readFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { exportedNames, reachableTypes } from './exported-names.ts';
+import { type Installation, install } from './installation.ts';
+import { must, outsideEnv, ROOT, run } from './processes.ts';
+
+const PROGRAM = globSync(join(ROOT, 'test/package/sdk-program/*.ts.txt'));
+const PINNED = JSON.parse(readFileSync(join(ROOT, 'test/pins/sdk-types.json'), 'utf8'));
+const ENTRIES = ['.', './runners'] as const;
+
+/** Without @types/node: all that the types need is what a browser has, and the compiler knows that by itself. */
+const WEB = { lib: ['es2022', 'dom', 'dom.iterable'], types: [] };
+/** A project for Node alone, where Node's types say what a stream is. */
+const NODE = { lib: ['es2022'], types: ['node'], typeRoots: [join(ROOT, 'node_modules', '@types')] };
+
+const CONSUMERS = [
+  ['NodeNext', { module: 'nodenext', moduleResolution: 'nodenext', ...WEB }],
+  ['Bundler', { module: 'esnext', moduleResolution: 'bundler', ...WEB }],
+  ['NodeNext and the types of Node instead of those of a browser', { module: 'nodenext', ...NODE }],
+] as const;
+
+describe('the types of the package, installed with nothing beside it', () => {
+  let installation: Installation;
+  let packed: string;
+  let entries: string[];
+  before(async () => {
+    installation = await install();
+    packed = join(installation.folder, 'node_modules', 'contextrelay');
+    const { exports } = JSON.parse(readFileSync(join(packed, 'package.json'), 'utf8'));
+    entries = ENTRIES.map((entry) => join(packed, exports[entry].types));
+    for (const file of PROGRAM) {
+      installation.write(basename(file, '.txt'), readFileSync(file, 'utf8'));
+    }
+  });
+  after(() => installation[Symbol.dispose]());
+
+  test('there is no other package, zod least of all', () => {
+    const installed = readdirSync(join(installation.folder, 'node_modules'));
+    assert.deepEqual(
+      installed.filter((name) => !name.startsWith('.')),
+      ['contextrelay'],
+    );
+    const { files, packages } = reachableTypes(entries);
+    assert.ok(files.size > 20, `only ${files.size} files of types were found`);
+    assert.deepEqual([...packages], []);
+    const naming = [...files].filter((file) => /zod/i.test(readFileSync(file, 'utf8')));
+    assert.deepEqual(
+      naming.map((file) => file.slice(packed.length)),
+      [],
+    );
+  });
+
+  test('the entry points export what is pinned, for the compiler and at run time', async () => {
+    for (const [i, entry] of ENTRIES.entries()) {
+      const { values, types, 'at run time': atRunTime } = PINNED[entry];
+      assert.deepEqual(exportedNames(entries[i]!), { values, types }, entry);
+      const specifier = entry.replace('.', 'contextrelay');
+      const script = installation.write(
+        'names.mjs',
+        `console.log(JSON.stringify(Object.keys(await import('${specifier}'))));`,
+      );
+      const said = await must(process.execPath, [script], { cwd: installation.folder, env: outsideEnv() });
+      assert.deepEqual(JSON.parse(said).sort(), atRunTime, entry);
+    }
+  });
+
+  for (const [i, [name, options]] of CONSUMERS.entries()) {
+    test(`a program that uses all of them compiles, the library checked, with ${name}`, async () => {
+      const compilerOptions = {
+        strict: true,
+        skipLibCheck: false,
+        noEmit: true,
+        target: 'es2022',
+        ...options,
+      };
+      const project = `consumer-${i}.json`;
+      installation.write(project, JSON.stringify({ compilerOptions, files: ['relay.ts'] }));
+      const tsc = join(ROOT, 'node_modules', 'typescript', 'bin', 'tsc');
+      const { code, stdout } = await run(process.execPath, [tsc, '-p', project, '--listFiles'], {
+        cwd: installation.folder,
+      });
+      assert.equal(code, 0, stdout);
+      const read = stdout.split('\n').map((file) => basename(file));
+      for (const file of PROGRAM)
+        assert.ok(read.includes(basename(file, '.txt')), `${file} was not compiled`);
+    });
+  }
+});

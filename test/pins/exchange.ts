@@ -1,0 +1,78 @@
+import { type Agent, type IncomingMessage, request } from 'node:http';
+import type { Pinned } from './transcripts.ts';
+
+/** One request and its answer, over a real socket. */
+
+/** What the relay is told to be called, so that its URLs do not depend on the port. */
+const HOST = '127.0.0.1:7474';
+
+export interface Ready extends Omit<Pinned, 'body' | 'headers'> {
+  readonly headers: { [name: string]: string };
+  readonly body: Buffer | null;
+}
+
+export interface Answer {
+  readonly status: number;
+  readonly headers: readonly [name: string, value: string][];
+  readonly body: Buffer;
+  readonly stream: IncomingMessage;
+}
+
+export function prepare(pinned: Pinned, fill: (text: string) => string, bodies: Map<string, Buffer>): Ready {
+  const headers: { [name: string]: string } = {};
+  if (pinned.json !== undefined) headers['Content-Type'] = 'application/json';
+  for (const [name, value] of Object.entries(pinned.headers ?? {})) headers[name] = fill(value);
+  if (pinned.declare !== undefined) headers['Content-Length'] = String(pinned.declare);
+  const text = pinned.json === undefined ? pinned.body : JSON.stringify(pinned.json);
+  const own =
+    text === undefined ? null : typeof text === 'string' ? Buffer.from(fill(text)) : Buffer.from(text);
+  const body = pinned.bodyOf === undefined ? own : bodies.get(pinned.bodyOf)!;
+  return { ...pinned, send: fill(pinned.send), headers, body };
+}
+
+/** Sends it as it is, header by header. */
+export function send(base: string, under: string, asked: Ready, agent: Agent): Promise<Answer> {
+  const [method, path] = asked.send.split(' ') as [string, string];
+  const { hostname, port } = new URL(base);
+  const headers = { Host: HOST, ...asked.headers };
+  const signal = AbortSignal.timeout(10_000);
+  return new Promise((resolve, reject) => {
+    const alone = asked.declare !== undefined || asked.events !== undefined;
+    const options = { hostname, port, method, path: under + path, headers, signal };
+    const sent = request({ ...options, agent: alone ? false : agent });
+    sent.on('error', (error) => reject(new Error(`${asked.name}: ${error.message}`, { cause: error })));
+    sent.on('response', async (stream) => {
+      let body = Buffer.alloc(0);
+      const done = () => {
+        const pairs = stream.rawHeaders.flatMap((name, i, all): [string, string][] =>
+          i % 2 === 0 ? [[name.toLowerCase(), all[i + 1]!]] : [],
+        );
+        resolve({ status: stream.statusCode!, headers: pairs, body, stream });
+        if (asked.declare !== undefined) sent.destroy();
+      };
+      // Only so many of them, however many come at once; what goes before the first is the time to wait before coming back.
+      const wanted = new RegExp(`^(?:retry: \\d+\\n\\n)?(?:(?:.+\\n)+\\n){${asked.events}}`);
+      stream.on('error', () => {});
+      stream.on('data', (chunk: Buffer) => {
+        body = Buffer.concat([body, chunk]);
+        const events = asked.events === undefined ? null : wanted.exec(body.toString());
+        if (!events) return;
+        body = Buffer.from(events[0]);
+        stream.removeAllListeners('data').resume();
+        done();
+      });
+      stream.on('end', done);
+    });
+    if (asked.declare === undefined) sent.end(asked.body ?? undefined);
+    else sent.flushHeaders();
+  });
+}
+
+/** The JSON of an answer, or the data of each of its events. */
+export function meaningOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return [...text.matchAll(/^data: (.*)$/gm)].map(([, data]) => JSON.parse(data!));
+  }
+}

@@ -1,0 +1,65 @@
+import { test } from 'node:test';
+import { temporaryHome } from '../cli/program.ts';
+import { startRelay } from '../http/relay-under-test.ts';
+import { ERAS, overHttp, overStdio, type TestClient } from '../mcp/clients.ts';
+import { assertPinnedJson } from './pinned.ts';
+
+/**
+ * What the official client is told, over a pipe and over HTTP, in both revisions of the protocol. Where the ways differ,
+ * each answer stands with the ways that got it. UPDATE_PINS=1 rewrites mcp-tools.json; see pinned.ts.
+ */
+
+interface Named {
+  readonly name: string;
+}
+
+/** Part by part: what the server says of itself, then each list, then each item of it by its name. */
+async function told({ client }: TestClient): Promise<[part: string, answer: unknown][]> {
+  const server = client.getServerVersion();
+  const parts: [string, unknown][] = [
+    ['server', server],
+    ['capabilities', client.getServerCapabilities()],
+    ['instructions', client.getInstructions()],
+    ['resources/list', await client.listResources()],
+    ...list('tools', await client.listTools()),
+    ...list('resourceTemplates', await client.listResourceTemplates()),
+    ...list('prompts', await client.listPrompts()),
+  ];
+  const placed = (key: string, value: unknown) =>
+    key === 'version' && value === server?.version ? '{version}' : value;
+  return parts.map(([part, answer]) => [part, JSON.parse(JSON.stringify(answer ?? null), placed)]);
+}
+
+/** The answer with the names in their order, and each item for itself. */
+function list<K extends string>(kind: K, answer: { readonly [kind in K]: readonly Named[] }) {
+  const items = answer[kind];
+  return [
+    [`${kind}/list`, { ...answer, [kind]: items.map(({ name }) => name) }],
+    ...items.map((item) => [`${kind} ${item.name}`, item]),
+  ] as [string, unknown][];
+}
+
+test('an MCP client is told the same tools, resources, prompts and instructions', async () => {
+  using home = temporaryHome();
+  await using relay = await startRelay();
+  const ways = ERAS.flatMap((era) => [
+    { way: `stdio ${era}`, connect: () => overStdio(home.home, era) },
+    { way: `http ${era}`, connect: () => overHttp(relay.url, era) },
+  ]);
+  const answers = await Promise.all(
+    ways.map(async ({ way, connect }) => {
+      await using client = await connect();
+      return { way, parts: await told(client) };
+    }),
+  );
+  const found: { [part: string]: { ways: string[]; answer: unknown }[] } = {};
+  for (const { way, parts } of answers) {
+    for (const [part, answer] of parts) {
+      found[part] ??= [];
+      const same = found[part].find((one) => JSON.stringify(one.answer) === JSON.stringify(answer));
+      if (same) same.ways.push(way);
+      else found[part].push({ ways: [way], answer });
+    }
+  }
+  assertPinnedJson('mcp-tools.json', found);
+});

@@ -1,0 +1,55 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { OPERATIONS } from '../../src/operations/operations.ts';
+import { artifactRequests } from './requests/artifact-requests.ts';
+import { channelRequests } from './requests/channel-requests.ts';
+import { keyRequests } from './requests/key-requests.ts';
+import { pointerRequests } from './requests/pointer-requests.ts';
+import { serverRequests } from './requests/server-requests.ts';
+import { taskRequests } from './requests/task-requests.ts';
+import { threadRequests } from './requests/thread-requests.ts';
+import { checkTranscript, pinnedCalls, type Transcript } from './transcripts.ts';
+
+/** What HTTP clients can observe, route by route. Literals on purpose: a change here is a change for users. */
+
+const plans = { tiny: { pushes: 4, pulls: 1, keys: 8, payloadBytes: 100, ttlMs: 24 * 3600 * 1000 } };
+
+const TRANSCRIPTS: readonly Transcript[] = [
+  { name: 'server', requests: serverRequests },
+  { name: 'pointers', requests: pointerRequests },
+  { name: 'channels', requests: channelRequests },
+  { name: 'tasks', requests: taskRequests },
+  { name: 'threads', requests: threadRequests },
+  { name: 'artifacts', requests: artifactRequests },
+  { name: 'keys', requests: keyRequests, keys: { house: { plans } } },
+];
+
+for (const transcript of TRANSCRIPTS) {
+  test(`${transcript.name}: everything is answered as it was`, () => checkTranscript(transcript));
+  test(`${transcript.name}: and in the same way under /v1`, () => checkTranscript(transcript, '/v1'));
+}
+
+test('every row of the table of operations has been asked for, and has answered', () => {
+  const calls = TRANSCRIPTS.flatMap(({ name }) => pinnedCalls(name));
+  const missing = OPERATIONS.filter(({ name, http }) => {
+    const path = new RegExp(`^${http.path.replaceAll(/:\w+/g, '[^/]+')}$`);
+    // A socket is not opened here: it is told that an upgrade is missing.
+    const fine = (status: number) => (name === 'channels.socket' ? status === 426 : status < 300);
+    return !calls.some((call) => call.method === http.method && path.test(call.path) && fine(call.status));
+  });
+  assert.deepEqual(
+    missing.map(({ name, http }) => `${name} ${http.method} ${http.path}`),
+    [],
+  );
+});
+
+test('no two requests of a transcript have the same name', () => {
+  for (const { name, requests } of TRANSCRIPTS) {
+    const names = requests.map((request) => request.name);
+    assert.deepEqual(
+      names.filter((each, i) => names.indexOf(each) !== i),
+      [],
+      name,
+    );
+  }
+});

@@ -1,0 +1,46 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import * as runners from '../../src/app/node-runners.ts';
+import * as sdk from '../../src/sdk/index.ts';
+import { exportedNames } from '../package/exported-names.ts';
+import { ROOT } from '../package/processes.ts';
+import { assertPinnedJson } from './pinned.ts';
+
+/**
+ * What can be imported from the package. `types` and `values` are what the compiler is told; `at run time` is what is
+ * there. What the types look like is in test/package/sdk-program. UPDATE_PINS=1 rewrites sdk-types.json; see pinned.ts.
+ */
+
+type Conditions = { readonly [condition: string]: string };
+const manifest = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
+  exports: { readonly [entry: string]: string | Conditions };
+};
+const AT_RUN_TIME: { readonly [entry: string]: object } = { '.': sdk, './runners': runners };
+
+test('the entry points of the package export exactly these values and types', () => {
+  const found = Object.entries(manifest.exports).map(([entry, to]) => {
+    if (typeof to === 'string') return [entry, to];
+    // dist/src is made of src, file by file.
+    const source = join(ROOT, to.types!.replace('./dist/', '').replace(/\.d\.ts$/, '.ts'));
+    const names = exportedNames(source);
+    const conditions = Object.keys(to);
+    return [entry, { conditions, ...names, 'at run time': Object.keys(AT_RUN_TIME[entry]!).sort() }];
+  });
+  assertPinnedJson('sdk-types.json', Object.fromEntries(found));
+});
+
+test('the program that pins the types imports each of them', () => {
+  const folder = join(ROOT, 'test', 'package', 'sdk-program');
+  const read = (name: string) => readFileSync(join(folder, `${name}.ts.txt`), 'utf8');
+  const program = ['pointers', 'channels', 'tasks', 'threads', 'relay'].map(read).join('\n');
+  const imports = [...program.matchAll(/^import (?:type )?\{([^}]*)\} from 'contextrelay';/gm)];
+  const imported = new Set(imports.flatMap(([, list]) => list!.split(',').map((name) => name.trim())));
+  const pinned = JSON.parse(readFileSync(join(import.meta.dirname, 'sdk-types.json'), 'utf8'));
+  const missing = [...pinned['.'].values, ...pinned['.'].types].filter((name) => !imported.has(name));
+  assert.deepEqual(missing, []);
+  const { values, types } = pinned['./runners'];
+  const absent = [...values, ...types].filter((name) => !program.includes(`runners.${name}`));
+  assert.deepEqual(absent, []);
+});

@@ -1,0 +1,91 @@
+import { createHash } from 'node:crypto';
+import type { Answer, Ready } from './exchange.ts';
+import type { Pinned } from './transcripts.ts';
+
+/** How requests and answers are written down: as text that a person can read and compare. */
+
+/** The time of day, and what belongs to the connection and not to the answer. */
+const NOISE = new Set(['date', 'connection', 'keep-alive', 'transfer-encoding']);
+const LINE = 110;
+
+export function shownRequest({ send, headers, body, bodyOf }: Ready): string {
+  const lines = [send, ...Object.entries(headers).map(([name, value]) => `${name.toLowerCase()}: ${value}`)];
+  if (bodyOf !== undefined) lines.push(`(the body of ${bodyOf})`);
+  else if (body) lines.push(...(body.length > 2000 ? [digest(body)] : shownBody(body).split('\n')));
+  return lines.map((line) => `> ${line}`).join('\n');
+}
+
+export function shownAnswer({ status, headers, body }: Answer, pin: Pinned['pin']): string {
+  // Whether a short stream is sent with its length is a matter of a moment, except where pieces can be asked for.
+  const sized = body.length === 0 || headers.some(([name]) => name === 'accept-ranges');
+  const kept = headers.filter(([name]) => {
+    if (pin === 'type') return name === 'content-type';
+    return !NOISE.has(name) && (sized || name !== 'content-length');
+  });
+  // The policy of a page names the hashes of what is in it, and the page itself is not pinned.
+  const shown = (value: string) => (pin === 'head' ? value.replace(/'sha256-[^']+'/g, "'sha256-…'") : value);
+  const lines = kept.map(([name, value]) => `< ${name}: ${shown(value)}`).sort();
+  return [`< ${status}`, ...lines, ...(pin || body.length === 0 ? [] : [shownBody(body)])].join('\n');
+}
+
+/** JSON is spread over lines only where nothing is lost by it; any other text has a bar in front of its lines. */
+function shownBody(body: Buffer): string {
+  if (body.subarray(0, 4).toString('latin1') === 'PK\x03\x04') return zipEntries(body);
+  const text = body.toString('utf8');
+  if (text.includes('\0') || !Buffer.from(text).equals(body)) return digest(body);
+  const json = compactJson(text);
+  if (json !== null) return text.length <= LINE ? text : JSON.stringify(json, null, 2);
+  return text
+    .split('\n')
+    .map((line) => (line === '' ? '|' : `| ${line.replaceAll('\r', '␍')}`))
+    .join('\n');
+}
+
+function compactJson(text: string): object | null {
+  try {
+    const parsed: unknown = JSON.parse(text);
+    return typeof parsed === 'object' && JSON.stringify(parsed) === text ? parsed : null;
+  } catch {
+    return null;
+  }
+}
+
+function digest(body: Buffer): string {
+  return `(${body.length} bytes, sha256 ${createHash('sha256').update(body).digest('hex')})`;
+}
+
+/** What is in an archive; how well it was packed is the library's business. */
+function zipEntries(zip: Buffer): string {
+  const lines: string[] = [];
+  const end = zip.lastIndexOf(Buffer.from('PK\x05\x06', 'latin1'));
+  let at = zip.readUInt32LE(end + 16);
+  for (let left = zip.readUInt16LE(end + 10); left > 0; left--) {
+    const [crc, size] = [zip.readUInt32LE(at + 16), zip.readUInt32LE(at + 24)];
+    const [name, extra, comment] = [28, 30, 32].map((field) => zip.readUInt16LE(at + field)) as [
+      number,
+      number,
+      number,
+    ];
+    const path = zip.toString('utf8', at + 46, at + 46 + name);
+    lines.push(`(${path}: ${size} bytes, crc32 ${crc.toString(16).padStart(8, '0')})`);
+    at += 46 + name + extra + comment;
+  }
+  return lines.join('\n');
+}
+
+export function entriesOf(text: string): string[] {
+  return text.split(/^(?==== )/m);
+}
+
+/** The lines that differ, with the name of the request above them. */
+export function difference(was: string | undefined, is: string | undefined): string {
+  const [old, now] = [was ?? '', is ?? ''].map((text) => text.trimEnd().split('\n')) as [string[], string[]];
+  let front = 0;
+  while (front < Math.min(old.length, now.length) && old[front] === now[front]) front++;
+  let back = 0;
+  while (back < Math.min(old.length, now.length) - front && old.at(-1 - back) === now.at(-1 - back)) back++;
+  const context = now.slice(Math.max(1, front - 2), front).map((line) => `  ${line}`);
+  const lost = old.slice(front, old.length - back).map((line) => `- ${line}`);
+  const gained = now.slice(front, now.length - back).map((line) => `+ ${line}`);
+  return [(is ?? was)!.split('\n')[0], ...context, ...lost, ...gained].join('\n');
+}

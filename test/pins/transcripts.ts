@@ -1,0 +1,142 @@
+import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { Agent, type IncomingMessage } from 'node:http';
+import { join } from 'node:path';
+import { openMemory } from '../../src/engines/memory/engine.ts';
+import { startRelay } from '../http/relay-under-test.ts';
+import { type GuardedOptions, startGuarded } from '../keys/guarded-relay.ts';
+import { type Answer, meaningOf, prepare, send } from './exchange.ts';
+import { difference, entriesOf, shownAnswer, shownRequest } from './transcript-text.ts';
+
+/**
+ * Plays requests over real HTTP and compares everything that comes back with a text file beside this one. Time and chance
+ * are held still and the Host is always the same, so ids, times and keys are the same in every run.
+ *
+ * `UPDATE_PINS=1 node --test test/pins/` writes the files anew; look at the difference before you commit it.
+ */
+
+export interface Pinned {
+  /** What the answer is called in the transcript; chance is derived from it. */
+  readonly name: string;
+  /** Makes fields of its JSON answer known to later requests as `{{as.field}}`. */
+  readonly as?: string;
+  /** `GET /pull/{{pushed.id}}` */
+  readonly send: string;
+  readonly headers?: { readonly [name: string]: string };
+  readonly json?: unknown;
+  readonly body?: string | Uint8Array;
+  /** The body of an earlier answer, by its `as`, is sent as it came. */
+  readonly bodyOf?: string;
+  /** Says that so many bytes will follow, and sends none. */
+  readonly declare?: number;
+  /** Reads so many events of a stream, which then stays open until the end. */
+  readonly events?: number;
+  /** Ends all streams first, and asks until the server has noticed, which shows by this status. */
+  readonly alone?: number;
+  /** `head`: status and headers; `type`: status and content type. */
+  readonly pin?: 'head' | 'type';
+  /** The same address also where all the others are asked for under `/v1`. */
+  readonly fixed?: true;
+}
+
+export interface Transcript {
+  readonly name: string;
+  readonly requests: readonly Pinned[];
+  /** A relay that asks for keys; its first one is known as `{{admin.key}}`. */
+  readonly keys?: GuardedOptions;
+}
+
+const FOLDER = join(import.meta.dirname, 'transcripts');
+const START = Date.UTC(2026, 0, 15, 12);
+/** Plays a transcript, under `/v1` or not, and fails where an answer differs from what is written down. */
+export async function checkTranscript(transcript: Transcript, under: '' | '/v1' = ''): Promise<void> {
+  const path = join(FOLDER, `${transcript.name}.txt`);
+  const played = await play(transcript, under);
+  if (process.env.UPDATE_PINS === '1' && under === '') writeFileSync(path, played.join('\n'));
+  const written = existsSync(path) ? entriesOf(readFileSync(path, 'utf8')) : [];
+  const answers = entriesOf(played.join('\n'));
+  const wrong = answers.flatMap((entry, i) => (entry === written[i] ? [] : [difference(written[i], entry)]));
+  const missing = written.slice(answers.length).map((entry) => difference(entry, undefined));
+  const differences = [...wrong, ...missing];
+  if (differences.length === 0) return;
+  assert.fail(
+    `${differences.length} of ${answers.length} answers of ${transcript.name}${under && ` under ${under}`} are not as they were (- was, + is):\n\n${differences.slice(0, 5).join('\n\n')}`,
+  );
+}
+
+/** Which requests are written down, as method, path and status. */
+export function pinnedCalls(name: string): { method: string; path: string; status: number }[] {
+  return entriesOf(readFileSync(join(FOLDER, `${name}.txt`), 'utf8')).map((entry) => {
+    const [, method, path] = /^> (\S+) ([^\s?]+)/m.exec(entry)!;
+    return { method: method!, path: path!, status: Number(/^< (\d+)/m.exec(entry)![1]) };
+  });
+}
+
+async function play({ requests, keys }: Transcript, under: string): Promise<string[]> {
+  let [asked, turn] = ['the first key', 0];
+  const drawn = new Map<string, number>();
+  const env = {
+    now: () => START + turn * 1000,
+    // By request and length: whoever draws something more moves no other number.
+    randomBytes: (length: number) => {
+      const count = (drawn.get(`${asked}/${length}`) ?? 0) + 1;
+      drawn.set(`${asked}/${length}`, count);
+      return chance(`${asked}/${length}/${count}`, length);
+    },
+  };
+  const open = () => openMemory({ env, gaps: false });
+  const guarded = keys ? await startGuarded({ ...keys, env, open }) : null;
+  await using relay = guarded ?? (await startRelay({ env, open }));
+  const known = new Map<string, unknown>();
+  if (guarded) {
+    const scopes = ['push', 'pull', 'subscribe', 'threads', 'tasks', 'admin'] as const;
+    known.set('admin', await guarded.key({ name: 'admin', tenant: 'local', scopes }));
+  }
+  const bodies = new Map<string, Buffer>();
+  const agent = new Agent({ keepAlive: true });
+  const streams: IncomingMessage[] = [];
+  const written: string[] = [];
+  const deadline = Date.now() + 20_000;
+  try {
+    for (const pinned of requests) {
+      [asked, turn] = [pinned.name, turn + 1];
+      const fill = (text: string) => filled(text, known);
+      const ready = prepare(pinned, fill, bodies);
+      if (pinned.alone) for (const stream of streams) stream.destroy();
+      let answer: Answer;
+      do answer = await send(relay.url, pinned.fixed ? '' : under, ready, agent);
+      while (pinned.alone && answer.status !== pinned.alone && Date.now() < deadline);
+      // What is written behind an answer bears the time of its request.
+      await relay.house.background.settle();
+      await (await relay.house.threads()).log.background.settle();
+      if (pinned.events !== undefined) streams.push(answer.stream);
+      if (pinned.as) {
+        bodies.set(pinned.as, answer.body);
+        known.set(pinned.as, meaningOf(answer.body.toString()));
+      }
+      written.push(`=== ${pinned.name}\n${shownRequest(ready)}\n${shownAnswer(answer, pinned.pin)}\n`);
+    }
+  } finally {
+    for (const stream of streams) stream.destroy();
+    agent.destroy();
+  }
+  assert.deepEqual(relay.log, [], 'the server has nothing to complain about');
+  return written;
+}
+
+function chance(seed: string, length: number): Uint8Array<ArrayBuffer> {
+  const blocks = Array.from({ length: Math.ceil(length / 32) }, (_, i) =>
+    createHash('sha256').update(`${seed}/${i}`).digest(),
+  );
+  return new Uint8Array(Buffer.concat(blocks).subarray(0, length));
+}
+
+function filled(text: string, known: ReadonlyMap<string, unknown>): string {
+  return text.replace(/\{\{([\w-]+)\.([\w.]+)\}\}/g, (all, as: string, path: string) => {
+    let value = known.get(as);
+    for (const step of path.split('.')) value = (value as { [key: string]: unknown } | undefined)?.[step];
+    assert.ok(value !== undefined, `${all} is not known`);
+    return String(value);
+  });
+}
