@@ -1,0 +1,123 @@
+/**
+ * Makes the fixture of a home folder with something of everything in it: `node test/pins/make-store.ts OUT_FOLDER`
+ * writes `store-v1.home.gz` (the home) and `store-v1.json` (how it answers) into that folder.
+ *
+ * The fixture in test/fixtures is never remade. It was written once, by the version of that day, and every later
+ * version must open it and understand it as it was meant. A later format gets a second fixture beside it, with a
+ * name of its own. This script stays so that anybody can see how the first one came to be, and how to make the next.
+ */
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { mock } from 'node:test';
+import { startFakeModel } from '../../examples/fake-model.ts';
+import { relay } from '../cli/program.ts';
+import { asHolder, fillChannels, fillPointers, fillTasks, type Keys, type Names } from './fill-store.ts';
+import { fillThreads } from './fill-threads.ts';
+import { type Asked, type Fixture, recordAnswer } from './store-answers.ts';
+import { packFolder, serveHome, unpackFolder } from './store-home.ts';
+import { questionsAbout } from './store-questions.ts';
+
+const CONFIG = { public_url: 'https://relay.example', auth: 'keys', group_lease: 3600 };
+
+const PIPELINE = `name: two
+agents: { sh: { shell: true }, up: { shell: "tr a-z A-Z" } }
+inputs: { word: tea }
+steps:
+  - { id: first, agent: sh, prompt: 'echo "{{ inputs.word }} of $RELAY_STEP_ID"' }
+  - { id: second, agent: up, prompt: "{{ steps.first.output }}!" }
+`;
+
+const [out] = process.argv.slice(2);
+if (out === undefined) throw new Error('Name the folder that the fixture is written into.');
+const scratch = mkdtempSync(join(tmpdir(), 'relay-make-store-'));
+try {
+  const [home, copy, desk] = ['home', 'copy', 'desk'].map((name) => join(scratch, name)) as [
+    string,
+    string,
+    string,
+  ];
+  for (const folder of [home, desk]) mkdirSync(folder, { mode: 0o700 });
+  writeFileSync(join(home, 'config.json'), `${JSON.stringify(CONFIG, null, 2)}\n`);
+  const names: Names = {};
+  const keys = await makeKeys(home, desk);
+  await pushByCommand(home, desk, names);
+  {
+    await using served = await serveHome(home);
+    const [ann, acme, ci] = ['ann', 'acme', 'ci'].map((name) => asHolder(served, keys[name]!));
+    await fillPointers(ann!, acme!, names);
+    await fillChannels(ann!, ci!, names);
+    await fillThreads(ann!, names);
+    await fillTasks(ann!, names);
+  }
+  await promptByCommand(home, desk, names);
+  const left = readdirSync(home).filter((name) => /-(?:wal|shm)$/.test(name));
+  if (left.length > 0) throw new Error(`The database was not closed: ${left.join(', ')}`);
+  const packed = packFolder(home);
+  const now = Date.now() + 1000;
+  mkdirSync(out, { recursive: true });
+  writeFileSync(join(out, 'store-v1.home.gz'), packed);
+  unpackFolder(packed, copy);
+  const asked = await answersOf(copy, now, keys, names);
+  const fixture: Fixture = { now, keys, names, asked };
+  writeFileSync(join(out, 'store-v1.json'), `${JSON.stringify(fixture, null, 2)}\n`);
+  console.log(`${packed.byteLength} bytes, ${asked.length} answers`);
+} finally {
+  rmSync(scratch, { recursive: true, force: true });
+}
+
+/** One command line, as a person would type it. */
+async function command(home: string, cwd: string, args: string[], o: { stdin?: string; env?: object } = {}) {
+  const ran = await relay(args, { home, cwd, stdin: o.stdin, env: { ...o.env } });
+  if (ran.code !== 0) throw new Error(`relay ${args.join(' ')}: ${ran.stderr}`);
+  return ran.stdout;
+}
+
+async function makeKeys(home: string, desk: string): Promise<Keys> {
+  const create = async (...args: string[]) =>
+    JSON.parse(await command(home, desk, ['keys', 'create', ...args, '--json']));
+  const all = 'push,pull,subscribe,threads,tasks,admin';
+  const root = await create('root', '--scopes', all);
+  const ann = await create('ann');
+  const ci = await create('ci', '--scopes', 'push,subscribe', '--channel-prefix', 'builds.');
+  const gone = await create('gone');
+  await command(home, desk, ['keys', 'revoke', gone.id]);
+  const brief = await create('brief', '--expires', '30d');
+  const turned = await create('turned', '--scopes', 'pull');
+  const next = JSON.parse(await command(home, desk, ['keys', 'rotate', turned.id, '--json']));
+  const acme = await create('ops', '--tenant', 'acme', '--plan', 'pro', '--scopes', all);
+  const made = { root, ann, ci, gone, brief, turned, next, acme };
+  return Object.fromEntries(Object.entries(made).map(([name, { key }]) => [name, key as string]));
+}
+
+/** What only a client can do: encryption, alone and for those who share the key of a channel. */
+async function pushByCommand(home: string, desk: string, names: Names): Promise<void> {
+  const push = (stdin: string, ...args: string[]) =>
+    command(home, desk, ['push', '--ttl', '30d', ...args], { stdin });
+  names.encrypted = (await push('nobody but us knows', '--encrypt', '--meta', 'kind=secret')).trim();
+  names['channel-key'] = (await command(home, desk, ['channel', 'key', 'new', 'sealed'])).trim();
+  names.sealed = (await push('sealed to the channel', '--encrypt', '--channel', 'sealed')).trim();
+  names.local = (await push('pushed without a server', '--name', 'note.txt')).trim();
+}
+
+/** A prompt that was billed, one that was answered from the cache, and a run of a pipeline. */
+async function promptByCommand(home: string, desk: string, names: Names): Promise<void> {
+  await using model = await startFakeModel(() => 'All is well.');
+  const { env } = model;
+  const words = ['run', 'How is it going?', '--cache', '--json'];
+  const first = JSON.parse(await command(home, desk, [...words, '--new'], { env }));
+  names.prompted = first.thread_id;
+  await command(home, desk, words, { env });
+  writeFileSync(join(desk, 'two.yaml'), PIPELINE);
+  const ran = JSON.parse(await command(home, desk, ['pipeline', 'run', 'two.yaml', '--json']));
+  names.run = ran.run;
+}
+
+/** How the home answers at a moment that stands still. */
+async function answersOf(home: string, now: number, keys: Keys, names: Names): Promise<Asked[]> {
+  mock.timers.enable({ apis: ['Date'], now });
+  await using served = await serveHome(home);
+  const asked: Asked[] = [];
+  for (const question of questionsAbout(names)) asked.push(await recordAnswer(served, keys, question));
+  return asked;
+}

@@ -1,0 +1,77 @@
+import { createHash } from 'node:crypto';
+import type { Keys, Names } from './fill-store.ts';
+import type { Answer, ServedHome, Wire } from './store-home.ts';
+
+/** A question of the fixture: who asks, and for what. */
+export interface Planned {
+  readonly about: string;
+  readonly as: string | null;
+  readonly path: string;
+  readonly method?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: Wire;
+  readonly take?: number;
+}
+
+export interface Told {
+  readonly status: number;
+  readonly about?: Wire;
+  readonly json?: Wire;
+  readonly text?: string;
+  /** Instead of an answer that is too long to be read by anybody. */
+  readonly sha256?: string;
+}
+
+export interface Asked extends Planned {
+  readonly answer: Told;
+}
+
+/** What `store-v1.json` holds. */
+export interface Fixture {
+  /** The moment at which it was asked, in ms. */
+  readonly now: number;
+  readonly keys: Keys;
+  readonly names: Names;
+  readonly asked: readonly Asked[];
+}
+
+const READABLE_CHARS = 4000;
+
+export async function recordAnswer(served: ServedHome, keys: Keys, planned: Planned): Promise<Asked> {
+  return { ...planned, answer: await answerTo(served, keys, planned) };
+}
+
+export async function answerTo(served: ServedHome, keys: Keys, planned: Planned): Promise<Told> {
+  const { as, about: _, ...question } = planned;
+  return told(await served.ask({ ...question, ...(as === null ? {} : { key: keys[as]! }) }));
+}
+
+function told({ status, json, text, bytes, about }: Answer): Told {
+  const facts = Object.keys(about).length > 0 ? { about } : {};
+  // In which words something is refused may change.
+  if (status >= 400) return { status, json: { code: json?.code } };
+  if (json !== null) {
+    const sorted = inOrder(json);
+    const said = JSON.stringify(sorted);
+    return {
+      status,
+      ...facts,
+      ...(said.length > READABLE_CHARS ? { sha256: hash(said) } : { json: sorted }),
+    };
+  }
+  const readable = text.length <= READABLE_CHARS && !text.includes('\ufffd');
+  return { status, ...facts, ...(readable ? { text } : { sha256: hash(bytes) }) };
+}
+
+/** The order of the fields of an object says nothing, and neither do the last digits of a rank. */
+function inOrder(value: Wire): Wire {
+  if (typeof value === 'number') return Math.round(value * 1000) / 1000;
+  if (Array.isArray(value)) return value.map(inOrder);
+  if (typeof value !== 'object' || value === null) return value;
+  const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
+  return Object.fromEntries(entries.map(([key, each]) => [key, inOrder(each)]));
+}
+
+function hash(said: string | Uint8Array): string {
+  return createHash('sha256').update(said).digest('hex');
+}

@@ -1,0 +1,146 @@
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join, relative, sep } from 'node:path';
+import { gunzipSync, gzipSync } from 'node:zlib';
+import { loadConfig } from '../../src/app/config.ts';
+import { openHouse } from '../../src/app/open-house.ts';
+import { startServer } from '../../src/app/serve.ts';
+
+/** What came over the wire; a test says what should be in it. */
+// biome-ignore lint/suspicious/noExplicitAny: the shape is what is being tested
+export type Wire = any;
+
+export interface Question {
+  readonly method?: string;
+  readonly path: string;
+  /** The API key itself. */
+  readonly key?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** An object goes as JSON, text and bytes as they are. */
+  readonly body?: unknown;
+  /** The answer is a stream of events, of which so many are waited for. */
+  readonly take?: number;
+}
+
+export interface Answer {
+  readonly status: number;
+  readonly bytes: Buffer;
+  readonly text: string;
+  /** Null where the answer is not JSON. */
+  readonly json: Wire;
+  /** What is told of a pointer beside its metadata: the headers that begin with `relay-`. */
+  readonly about: { readonly [header: string]: string };
+}
+
+export interface ServedHome extends AsyncDisposable {
+  readonly url: string;
+  /** What was written into the log of the server. */
+  readonly log: readonly Wire[];
+  ask(question: Question): Promise<Answer>;
+}
+
+/**
+ * The home, opened as the program opens it and served as `relay up` serves it. Store and domain take the time from
+ * `Date`: whoever wants it to stand still holds that one still, and everything follows.
+ */
+export async function serveHome(home: string): Promise<ServedHome> {
+  const config = loadConfig({ RELAY_HOME: home });
+  const opened = await openHouse(config, 'server');
+  const log: Wire[] = [];
+  const server = await startServer({
+    house: opened.house,
+    host: '127.0.0.1',
+    port: 0,
+    version: 'fixture',
+    publicUrl: config.publicUrl,
+    allowedHosts: [],
+    auth: config.server.auth ?? 'open',
+    privateWebhooks: true,
+    log: (event) => log.push(event),
+  });
+  return {
+    url: server.url,
+    log,
+    ask: (question) => ask(server.url, question),
+    async [Symbol.asyncDispose]() {
+      await server.stop();
+      await opened[Symbol.asyncDispose]();
+    },
+  };
+}
+
+/** Far beyond what an answer takes, so that only one that never comes meets it. */
+const PATIENCE_MS = 10_000;
+
+async function ask(base: string, question: Question): Promise<Answer> {
+  const { method = 'GET', path, key, headers = {}, body, take } = question;
+  const raw = body === undefined || typeof body === 'string' || body instanceof Uint8Array;
+  const stop = new AbortController();
+  const response = await fetch(base + path, {
+    method,
+    signal: AbortSignal.any([stop.signal, AbortSignal.timeout(PATIENCE_MS)]),
+    headers: {
+      ...(key === undefined ? {} : { Authorization: `Bearer ${key}` }),
+      ...(raw ? {} : { 'Content-Type': 'application/json' }),
+      ...headers,
+    },
+    ...(body === undefined ? {} : { body: raw ? (body as BodyInit) : JSON.stringify(body) }),
+  });
+  const { status } = response;
+  if (take !== undefined && status === 200) {
+    const json = await takeEvents(response, take);
+    stop.abort();
+    return { status, bytes: Buffer.alloc(0), text: '', json, about: {} };
+  }
+  const bytes = Buffer.from(await response.arrayBuffer());
+  const text = bytes.toString();
+  const about = [...response.headers].filter(([name]) => name.startsWith('relay-'));
+  return { status, bytes, text, json: parsed(text), about: Object.fromEntries(about) };
+}
+
+async function takeEvents(response: Response, count: number): Promise<Wire[]> {
+  const events: Wire[] = [];
+  const decoder = new TextDecoder();
+  let rest = '';
+  for await (const chunk of response.body!) {
+    rest += decoder.decode(chunk, { stream: true });
+    const frames = rest.split('\n\n');
+    rest = frames.pop()!;
+    for (const frame of frames) {
+      const data = frame.split('\n').find((line) => line.startsWith('data:'));
+      if (data) events.push(JSON.parse(data.slice(5)));
+      if (events.length === count) return events;
+    }
+  }
+  return events;
+}
+
+function parsed(text: string): Wire {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}
+
+/** All files of a folder in one: a line of JSON with paths and sizes, then the contents one after the other, gzipped. */
+export function packFolder(folder: string): Buffer {
+  const paths = readdirSync(folder, { withFileTypes: true, recursive: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => relative(folder, join(entry.parentPath, entry.name)))
+    .sort();
+  const contents = paths.map((path) => readFileSync(join(folder, path)));
+  const index = paths.map((path, i) => [path.split(sep).join('/'), contents[i]!.byteLength]);
+  return gzipSync(Buffer.concat([Buffer.from(`${JSON.stringify(index)}\n`), ...contents]), { level: 9 });
+}
+
+export function unpackFolder(packed: Uint8Array, folder: string): void {
+  const bytes = gunzipSync(packed);
+  let at = bytes.indexOf(0x0a) + 1;
+  const index: [path: string, size: number][] = JSON.parse(bytes.subarray(0, at).toString());
+  for (const [path, size] of index) {
+    const target = join(folder, path);
+    mkdirSync(dirname(target), { recursive: true, mode: 0o700 });
+    writeFileSync(target, bytes.subarray(at, at + size), { mode: 0o600 });
+    at += size;
+  }
+}

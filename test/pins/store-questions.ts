@@ -1,0 +1,109 @@
+import type { Names } from './fill-store.ts';
+import type { Planned } from './store-answers.ts';
+
+const A2A = { 'A2A-Version': '1.0' };
+
+/**
+ * What the fixture was asked when it was made, in this order: a pull leaves a receipt and is counted, so whatever
+ * tells of receipts and counts comes first.
+ */
+export function questionsAbout(names: Names): Planned[] {
+  const named = (name: string) => names[name]!;
+  const list: Planned[] = [];
+  const add = (about: string, path: string, o: Partial<Planned> = {}) =>
+    void list.push({ about, as: 'ann', path, ...o });
+
+  const root = { as: 'root' };
+  add('keys', '/keys?all=1', root);
+  add('keys', '/keys?tenant=acme', root);
+  add('usage', '/usage', root);
+  add('usage', '/usage?tenant=acme', root);
+  for (const who of ['ann', 'ci', 'brief', 'next', 'gone', 'turned', 'acme'])
+    add('keys', '/usage', { as: who });
+  add('keys', '/keys', { as: 'ann' });
+  add('keys', '/channels/news', { as: 'ci' });
+  add('agents', '/agents');
+
+  for (const name of [
+    'text',
+    'limited',
+    'work-acked',
+    'work-leased',
+    'announced',
+    'done',
+    'failed',
+    'queued',
+  ])
+    add('receipts', `/pull/${named(name)}/receipts`);
+  add('tasks', '/tasks');
+  for (const name of ['queued', 'done', 'failed', 'a2a-completed']) add('tasks', `/tasks/${named(name)}`);
+
+  const threads = ['thread', 'bare', 'a2a-completed-thread', 'prompted', 'run'];
+  // What commands made belongs to whoever runs the relay, and so does what Ann makes.
+  for (const name of threads) add('threads', `/threads/${named(name)}/stats`);
+  add('threads', '/stats');
+  add('threads', '/threads');
+  for (const name of threads) {
+    const at = `/threads/${named(name)}`;
+    add('threads', at);
+    add('threads', `${at}/state`);
+    add('events', `${at}/events?limit=1000`);
+    add('artifacts', `${at}/artifacts`);
+  }
+  const at = `/threads/${named('thread')}`;
+  // v2 to v5 change the state in every way there is; v20 is filling, v41 and v53 have snapshots, v55 is compacted.
+  for (const version of [1, 2, 3, 4, 5, 20, 41, 52, 53, 54, 55, 56])
+    add('threads', `${at}/state?at=v${version}`);
+  add('threads', `${at}/state/diff?from=v1&to=v5`);
+  add('threads', `${at}/state/header`);
+  add('threads', `${at}/replay`, { method: 'POST' });
+  add('envelopes', `${at}/envelopes`);
+  add('envelopes', `${at}/envelopes?to=painter`);
+  add('events', `${at}/events?limit=5`);
+  for (const [name, ref] of Object.entries(names)) {
+    if (!name.startsWith('artifact-')) continue;
+    add('artifacts', `${at}/artifacts/${ref}?counted=0`);
+    add('artifacts', `${at}/artifacts/${ref}/content`);
+  }
+  add('search', `${at}/search?q=lighthouse`);
+  add('search', `${at}/search?q=survey`);
+  add('render', `/render/${named('thread')}?format=openai`);
+  add('deleted', `/threads/${named('deleted')}`);
+  const hold = { token: 'another', holder: 'somebody else', ttl: 60 };
+  add('hold', `${at}/hold`, { method: 'POST', body: hold });
+  const renewed = { token: 'hold-token', holder: 'ann at her desk', ttl: 3600, renew: true };
+  add('hold', `${at}/hold`, { method: 'POST', body: renewed });
+
+  add('channels', '/channels');
+  for (const name of ['news', 'work', 'sealed', 'agent-tasks', 'agent-done', 'builds.main'])
+    add('channels', `/channels/${name}`);
+  add('channels', '/channels/work/position');
+  add('inbox', '/inbox/reader');
+  const replay = (channel: string, take: number) =>
+    add('channels', `/channels/${encodeURIComponent(channel)}/events?since=all`, { take });
+  replay('news', 3);
+  replay('work', 5);
+  replay('sealed', 1);
+  replay('work.dead', 1);
+
+  for (const name of ['submitted', 'completed', 'canceled', 'hooked'])
+    add('a2a', `/a2a/relay/tasks/${named(`a2a-${name}`)}`, { headers: A2A });
+  add('a2a', '/a2a/relay/tasks?includeArtifacts=true', { headers: A2A });
+  const hooks = `/a2a/relay/tasks/${named('a2a-hooked')}/pushNotificationConfigs`;
+  add('a2a', hooks, { headers: A2A });
+  add('a2a', `${hooks}/hook-1`, { headers: A2A });
+
+  const pointers = ['text', 'json', 'binary', 'large', 'limited', 'tenants', 'once', 'announced', 'revoked'];
+  for (const name of pointers) add('pointers', `/peek/${named(name)}`);
+  for (const name of pointers) {
+    add('pointers', `/pull/${named(name)}?raw=1`);
+    add('pointers', `/pull/${named(name)}?raw=1`, { as: null });
+  }
+  add('pointers', `/pull/${named('limited')}`);
+  add('pointers', `/pull/${named('text')}`);
+  add('pointers', `/pull/${named('large')}?grep=line%20599`);
+  add('pointers', `/pull/${named('json')}?json=/a/2/b`);
+  add('pointers', `/pull/${named('acmes')}`, { as: 'acme' });
+  add('pointers', `/pull/${named('acmes')}`, { as: 'ann' });
+  return list;
+}
