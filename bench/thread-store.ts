@@ -1,8 +1,8 @@
 import { rmSync } from 'node:fs';
 import { loadConfig } from '../src/app/config.ts';
 import { openHouse } from '../src/app/open-house.ts';
-import { LOCAL_CALLER } from '../src/domain/caller.ts';
-import type { ThreadsApi } from '../src/domain/threads/api.ts';
+import { LOCAL_CALLER } from '../src/contract/caller.ts';
+import type { ThreadsApi } from '../src/contract/threads.ts';
 import type { ThreadHouse } from '../src/domain/threads/thread-house.ts';
 import { benchFolder } from './servers.ts';
 

@@ -1,8 +1,8 @@
 /** Makes docs/api.md from the operation table: `node scripts/api-page.ts`. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { openApiDocument } from '../src/operations/openapi.ts';
-import { OPERATIONS } from '../src/operations/operations.ts';
+import { openApiDocument } from '../src/schemas/openapi.ts';
+import { OPERATIONS } from '../src/schemas/operations.ts';
 
 interface Described {
   readonly operationId: string;
@@ -27,6 +27,8 @@ interface Parameter {
     readonly type?: string;
     readonly description?: string;
     readonly enum?: readonly string[];
+    readonly minimum?: number;
+    readonly maximum?: number;
   };
 }
 
@@ -84,9 +86,10 @@ function operation(method: string, path: string, described: Described): string {
 }
 
 function row({ name, in: where, required, description, schema }: Parameter): string {
-  const words = [description, schema.description, schema.enum?.map((one) => `\`${one}\``).join(' or ')]
-    .filter(Boolean)
-    .join('; ');
+  const { minimum, maximum } = schema;
+  const bounds = maximum === undefined ? undefined : `from ${minimum} to ${maximum}`;
+  const choices = schema.enum?.map((one) => `\`${one}\``).join(' or ');
+  const words = [description, schema.description, choices, bounds].filter(Boolean).join('; ');
   return `| \`${name}\`${required ? ' (required)' : ''} | ${where} | ${words.replaceAll('|', '\\|')} |`;
 }
 

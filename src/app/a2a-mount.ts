@@ -1,9 +1,9 @@
 import type { Context } from 'hono';
 import type { Json } from '../base/json.ts';
 import { directChannel } from '../base/task-names.ts';
-import type { Caller } from '../domain/caller.ts';
+import { type Caller, SCOPES } from '../contract/caller.ts';
+import type { Relay } from '../contract/relay.ts';
 import type { House } from '../domain/house.ts';
-import type { Relay } from '../domain/relay.ts';
 import type { AgentDirectory, AgentEntry } from '../interfaces/a2a/agents.ts';
 import type { A2AEntered, A2AOverHttp } from '../interfaces/a2a/http.ts';
 import type { Shelf } from '../interfaces/a2a/task-record.ts';
@@ -35,8 +35,8 @@ export function a2aMount(o: A2AMountOptions): A2AMount {
   const { env, engine } = o.house.ground;
   const { records } = engine;
   const reenter = (caller: Caller, base: string): A2AEntered => {
-    // A key for tasks is enough: that a task is a push and a thread behind it is our affair.
-    const relay = o.house.relay(caller, base);
+    // A key for tasks is enough: that a task is a push and a thread behind it is our affair. Its prefix still binds.
+    const relay = o.house.relay({ ...caller, scopes: SCOPES }, base);
     const shelf = taskShelf(records, caller.tenant);
     return {
       caller,

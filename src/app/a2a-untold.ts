@@ -1,7 +1,7 @@
 import type { Env } from '../base/env.ts';
 import type { Json } from '../base/json.ts';
 import { A2A_TASK_TTL_MS } from '../base/limits.ts';
-import type { Caller } from '../domain/caller.ts';
+import type { Caller } from '../contract/caller.ts';
 import type { Untold, UntoldTask } from '../interfaces/a2a/untold.ts';
 import type { Records } from '../kernel/records.ts';
 

@@ -3,6 +3,7 @@ import { sha256Hex } from '../base/hash.ts';
 import type { Json, JsonObject } from '../base/json.ts';
 import { Crc32 } from '../base/zip/crc32.ts';
 import { writeZip, type ZipEntry } from '../base/zip/zip-writer.ts';
+import type { Artifact } from '../contract/threads/artifacts.ts';
 import { KINDS } from '../domain/threads/artifact-kind.ts';
 import {
   ARTIFACTS,
@@ -19,7 +20,6 @@ import {
 import { advanceChecked } from '../domain/threads/bundle-events.ts';
 import type { StoredEvent } from '../domain/threads/event.ts';
 import { emptyHead } from '../domain/threads/fold.ts';
-import type { Artifact } from '../domain/threads/types.ts';
 import type { TakenOver } from './legacy-state.ts';
 
 /** Who made what came from a Go relay and does not say. */

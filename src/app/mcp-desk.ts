@@ -3,10 +3,11 @@ import { RelayError } from '../base/errors.ts';
 import { parsePointer, pointerUrl } from '../base/pointer-url.ts';
 import { BRIEF_TOKENS } from '../base/project-limits.ts';
 import type { TokenCounter } from '../base/tokens.ts';
-import type { Caller } from '../domain/caller.ts';
+import { may } from '../contract/authorize.ts';
+import type { Caller } from '../contract/caller.ts';
+import type { Relay } from '../contract/relay.ts';
 import { boundedBrief } from '../domain/projects/brief.ts';
 import { coldStart, commitsSince } from '../domain/projects/cold-start.ts';
-import type { Relay } from '../domain/relay.ts';
 import type { Desk } from '../interfaces/mcp/desk.ts';
 import { ContextRelay } from '../sdk/context-relay.ts';
 
@@ -22,7 +23,7 @@ export function remoteDesk(
     env: systemEnv,
     ...o,
     open: async () => open,
-    may: (scope) => caller.scopes.includes(scope),
+    may: (verb) => may(caller, verb),
   };
 }
 

@@ -1,15 +1,13 @@
 import { type Context, Hono } from 'hono';
 import { RelayError } from '../base/errors.ts';
-import { ANONYMOUS, type Caller, requireScope } from '../domain/caller.ts';
-import type { Relay } from '../domain/relay.ts';
+import { type Caller, isAnonymous } from '../contract/caller.ts';
+import type { Relay } from '../contract/relay.ts';
 import type { Beside } from '../interfaces/http/app.ts';
 import { baseOf, callerOf } from '../interfaces/http/callers.ts';
 import type { HttpDeps } from '../interfaces/http/deps.ts';
 import { failureResponse } from '../interfaces/http/failures.ts';
 import { endingWithKey } from '../interfaces/http/key-bound.ts';
 import { notesOf } from '../interfaces/http/request-notes.ts';
-import { OPERATIONS } from '../operations/operations.ts';
-import { scopedRelay } from './scoped-relay.ts';
 
 /** Adds a protocol of its own to the port. `enter` says who sent a request; it throws `unauthorized`. */
 export type Mount = (app: Hono, enter: Enter) => void;
@@ -18,7 +16,6 @@ export type Enter = (c: Context) => Promise<Entered>;
 
 export interface Entered {
   readonly caller: Caller;
-  /** What the caller's key may not do, it refuses. */
   readonly relay: Relay;
   /** What pointers begin with, as whoever sent the request can reach them. */
   readonly base: string;
@@ -54,8 +51,7 @@ function entrance(deps: HttpDeps): Enter {
     if (notes) notes.operation = { name: c.req.path.split('/')[1] ?? 'other' };
     const base = baseOf(deps, c);
     const caller = await callerOf(deps, c);
-    if (caller === ANONYMOUS) throw new RelayError('unauthorized');
-    if (c.req.path.startsWith('/a2a')) requireScope(caller, 'tasks');
-    return { caller, base, relay: scopedRelay(deps.house.relay(caller, base), caller, OPERATIONS) };
+    if (isAnonymous(caller)) throw new RelayError('unauthorized');
+    return { caller, base, relay: deps.house.relay(caller, base) };
   };
 }

@@ -1,6 +1,6 @@
 import { systemEnv } from '../base/env.ts';
 import type { TokenCounter } from '../base/tokens.ts';
-import { LOCAL_CALLER } from '../domain/caller.ts';
+import { LOCAL_CALLER } from '../contract/caller.ts';
 import { House } from '../domain/house.ts';
 import type { ThreadHouse } from '../domain/threads/thread-house.ts';
 import type { LocalStore } from '../interfaces/cli/host.ts';

@@ -1,7 +1,7 @@
 import { isRelayError } from '../base/errors.ts';
 import { type PointerRef, parsePointer, pointerUrl } from '../base/pointer-url.ts';
-import { LOCAL_CALLER } from '../domain/caller.ts';
-import type { Relay } from '../domain/relay.ts';
+import { LOCAL_CALLER } from '../contract/caller.ts';
+import type { Relay } from '../contract/relay.ts';
 import type { ClientOptions, OpenClient } from '../interfaces/cli/host.ts';
 import { ContextRelay } from '../sdk/context-relay.ts';
 import { HttpRelay } from '../sdk/http-relay.ts';

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { LOCAL_CALLER } from '../domain/caller.ts';
-import type { Inbox } from '../domain/inbox/types.ts';
+import { LOCAL_CALLER } from '../contract/caller.ts';
+import type { Inbox } from '../contract/inbox.ts';
 import type { Config } from './config.ts';
 
 /**

@@ -1,8 +1,8 @@
 import { INDEX_TEXT_CHARS, PAGE_ITEMS } from '../base/limits.ts';
-import { type Caller, LOCAL_CALLER } from '../domain/caller.ts';
+import { type Caller, LOCAL_CALLER } from '../contract/caller.ts';
+import type { Artifact } from '../contract/threads/artifacts.ts';
 import type { House } from '../domain/house.ts';
 import type { ThreadHouse } from '../domain/threads/thread-house.ts';
-import type { Artifact } from '../domain/threads/types.ts';
 import type { BlobBody } from '../kernel/blobs.ts';
 import type { Config } from './config.ts';
 import { Mirror } from './mirror.ts';

@@ -1,5 +1,5 @@
 import { RelayError } from '../base/errors.ts';
-import type { CreatedKey } from '../domain/keys/types.ts';
+import type { CreatedKey } from '../contract/keys.ts';
 import type { PortTaken, ServeOptions, ServerControl, Serving } from '../interfaces/cli/host.ts';
 import type { Config, Environment } from './config.ts';
 import { isLoopbackHost } from './own-hosts.ts';

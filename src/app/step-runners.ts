@@ -1,10 +1,10 @@
 import { RelayError } from '../base/errors.ts';
 import { readText } from '../base/read-text.ts';
+import type { Relay } from '../contract/relay.ts';
 import type { StepCall, StepRunner, StepRunners } from '../domain/pipelines/runner.ts';
 import { previewFrame } from '../domain/prompts/bundle.ts';
 import type { Prompts } from '../domain/prompts/prompts.ts';
 import type { Bundle } from '../domain/prompts/types.ts';
-import type { Relay } from '../domain/relay.ts';
 import type { OpenClient } from '../interfaces/cli/host.ts';
 import type { Workshop } from '../interfaces/cli/workshop.ts';
 import { cliStep, shellStep } from '../runners/cli/program-steps.ts';

@@ -1,11 +1,11 @@
 import { systemEnv } from '../base/env.ts';
 import { pause } from '../base/pause.ts';
-import { LOCAL_CALLER } from '../domain/caller.ts';
+import { LOCAL_CALLER } from '../contract/caller.ts';
+import type { Relay } from '../contract/relay.ts';
 import type { House } from '../domain/house.ts';
 import { Pipelines } from '../domain/pipelines/pipelines.ts';
 import { Prompts } from '../domain/prompts/prompts.ts';
 import type { ThreadsAs } from '../domain/prompts/types.ts';
-import type { Relay } from '../domain/relay.ts';
 import type { OpenClient } from '../interfaces/cli/host.ts';
 import type { Workshop } from '../interfaces/cli/workshop.ts';
 import { installedClis } from '../runners/cli/find-program.ts';

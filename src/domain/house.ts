@@ -1,6 +1,7 @@
+import type { Caller } from '../contract/caller.ts';
+import type { Relay } from '../contract/relay.ts';
 import type { Swept } from '../kernel/engine.ts';
 import { Background } from './background.ts';
-import type { Caller } from './caller.ts';
 import { Channels } from './channels/channels.ts';
 import { type ChannelSettings, DEFAULT_CHANNEL_SETTINGS } from './channels/settings.ts';
 import type { Ground } from './ground.ts';
@@ -10,8 +11,7 @@ import { OPEN_ALLOWANCE } from './pointers/allowance.ts';
 import { PointerLookup } from './pointers/lookup.ts';
 import { Pointers } from './pointers/pointers.ts';
 import { Receipts } from './receipts/receipts.ts';
-import type { Relay } from './relay.ts';
-import { bindRelay } from './relay-binding.ts';
+import { relayBinder } from './relay-binding.ts';
 import { Agents } from './tasks/agents.ts';
 import { TaskResults } from './tasks/results.ts';
 import { Tasks } from './tasks/tasks.ts';
@@ -42,6 +42,8 @@ export class House {
   readonly agents: Agents;
   readonly tasks: Tasks;
   readonly background = new Background();
+  /** The relay as one caller sees it. `base` is where its pointers can be reached: `https://relay.example`. */
+  readonly relay: (caller: Caller, base: string) => Relay;
   readonly #onThreads: HouseOptions['onThreads'];
   #threads: Promise<ThreadHouse> | null = null;
 
@@ -71,11 +73,21 @@ export class House {
     this.agents = new Agents(ground);
     const { agents } = this;
     this.tasks = new Tasks({ ground, lookup, pointers, channels, receipts, results, agents });
-  }
-
-  /** The relay as one caller sees it. `base` is where its pointers can be reached: `https://relay.example`. */
-  relay(caller: Caller, base: string): Relay {
-    return bindRelay(this, caller, base);
+    const { inboxes: inbox, keys, usage, tasks } = this;
+    const threads = async () => (await this.threads()).verbs();
+    const capabilities = async () => (await this.threads()).capabilities;
+    this.relay = relayBinder({
+      pointers,
+      channels,
+      inbox,
+      receipts,
+      threads,
+      capabilities,
+      keys,
+      usage,
+      tasks,
+      agents,
+    });
   }
 
   /** Everything about threads; loaded at the first use. */

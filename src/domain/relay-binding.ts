@@ -1,95 +1,88 @@
-import { pointerUrl } from '../base/pointer-url.ts';
-import { type Caller, mayUseChannel, requireChannel } from './caller.ts';
-import type { Channels } from './channels/channels.ts';
-import type { ChannelsApi } from './channels/types.ts';
-import type { House } from './house.ts';
-import type { Inboxes } from './inbox/inboxes.ts';
-import type { InboxApi } from './inbox/types.ts';
-import type { Keys } from './keys/keys.ts';
-import type { KeysApi } from './keys/types.ts';
-import { checkChannelName, checkGroupName } from './names.ts';
-import type { Pointers } from './pointers/pointers.ts';
-import type { PointersApi } from './pointers/types.ts';
-import type { Relay } from './relay.ts';
-import { bindAgents, bindTasks } from './tasks/task-binding.ts';
-import { lazyCapabilities, lazyThreads } from './threads/lazy.ts';
+import { authorize } from '../contract/authorize.ts';
+import type { Caller, CallerAt } from '../contract/caller.ts';
+import { type Relay, VERBS } from '../contract/relay.ts';
+import { type Api, inputOf, type Verb, type Verbs } from '../contract/verb.ts';
 
-/** The parts of the house with the caller and the base address already given. */
-export function bindRelay(house: House, caller: Caller, base: string): Relay {
-  return {
-    pointers: bindPointers(house.pointers, caller, base),
-    channels: bindChannels(house.channels, caller, base),
-    inbox: bindInbox(house.inboxes, caller, base),
-    receipts: { get: (id) => house.receipts.get(caller, id, base) },
-    threads: lazyThreads(() => house.threads(), caller),
-    capabilities: lazyCapabilities(() => house.threads(), caller),
-    keys: bindKeys(house.keys, caller),
-    usage: { get: (o) => house.usage.get(caller, o) },
-    tasks: bindTasks(house.tasks, caller, base),
-    agents: bindAgents(house.agents, caller),
+/** What stands behind a group of verbs: a method of the same name for each, which takes the caller first. */
+export type Serves<V extends Verbs> = {
+  readonly [M in keyof Api<V>]: Api<V>[M] extends (...args: infer P) => infer R
+    ? (caller: CallerAt, ...args: P) => R
+    : never;
+};
+
+type Part = keyof typeof VERBS;
+
+/** Everything behind the API. What is much code and seldom needed is a function that loads it. */
+export type Services = {
+  readonly [P in Part]: Serves<(typeof VERBS)[P]> | (() => Promise<Serves<(typeof VERBS)[P]>>);
+};
+
+type Call = (caller: CallerAt, args: readonly unknown[]) => unknown;
+type Service = { readonly [method: string]: (caller: CallerAt, ...args: readonly unknown[]) => unknown };
+
+/** The relay as one caller sees it, made from the table: each method authorises and then calls its service. */
+export function relayBinder(services: Services): (caller: Caller, base: string) => Relay {
+  const parts = Object.keys(VERBS).map(
+    (part) => [part, callsOf(part as Part, services[part as Part])] as const,
+  );
+  return (caller, base) => {
+    const at: CallerAt = { ...caller, base };
     // The store belongs to whoever opened it, not to one caller's view of it.
-    [Symbol.asyncDispose]: async () => {},
+    const relay: { [part: string | symbol]: unknown } = { [Symbol.asyncDispose]: async () => {} };
+    for (const [part, calls] of parts) relay[part] = bound(calls, at);
+    return relay as unknown as Relay;
   };
 }
 
-function bindPointers(pointers: Pointers, caller: Caller, base: string): PointersApi {
-  return {
-    push: async (input) => {
-      const { id, ...rest } = await pointers.push(caller, input);
-      return { url: pointerUrl(base, id), id, ...rest };
-    },
-    pull: (id, o) => pointers.pull(caller, id, o),
-    part: (id, part, o) => pointers.part(caller, id, part, o),
-    cost: (id, part) => pointers.cost(caller, id, part),
-    peek: (id) => pointers.peek(caller, id),
-    delete: (id) => pointers.delete(caller, id),
-  };
+/** One part of it alone. */
+export function bindPart<P extends Part>(part: P, service: Services[P], caller: CallerAt): Relay[P] {
+  return bound(callsOf(part, service), caller) as Relay[P];
 }
 
-function bindKeys(keys: Keys, caller: Caller): KeysApi {
-  return {
-    create: (input) => keys.create(caller, input),
-    list: (o) => keys.list(caller, o),
-    revoke: (id, o) => keys.revoke(caller, id, o),
-    rotate: (id, o) => keys.rotate(caller, id, o),
-  };
+function callsOf(part: Part, service: unknown): readonly (readonly [method: string, call: Call])[] {
+  return Object.entries(VERBS[part] as Verbs).flatMap(([method, verb]) =>
+    verb.only
+      ? []
+      : [[method, guarded(verb, method, service as Service | (() => Promise<Service>))] as const],
+  );
 }
 
-function bindChannels(channels: Channels, caller: Caller, base: string): ChannelsApi {
-  const { groups } = channels;
-  const on = (name: string): string => allowedChannel(caller, name);
-  return {
-    list: async (o) => {
-      const page = await channels.list(caller, o);
-      return { ...page, channels: page.channels.filter(({ name }) => mayUseChannel(caller, name)) };
-    },
-    inspect: async (name) => channels.inspect(caller, on(name)),
-    position: async (name) => channels.position(caller, on(name)),
-    publish: async (name, msg, o) => channels.publish(caller, on(name), msg, o),
-    subscribe: (name, o = {}) => channels.subscribe(caller, on(name), o, base),
-    ack: async (name, group, claim) => groups.ack(caller, on(name), checkGroupName(group), claim),
-    nack: async (name, group, claim) => groups.nack(caller, on(name), checkGroupName(group), claim),
-    extend: async (name, group, claim) => groups.extend(caller, on(name), checkGroupName(group), claim),
-    removeGroup: async (name, group) => groups.remove(caller, on(name), checkGroupName(group)),
-    ticket: () => channels.tickets.issue(caller),
-  };
+function bound(calls: ReturnType<typeof callsOf>, caller: CallerAt): unknown {
+  const api: { [method: string]: (...args: unknown[]) => unknown } = {};
+  for (const [method, call] of calls) api[method] = (...args) => call(caller, args);
+  return api;
 }
 
-function bindInbox(inboxes: Inboxes, caller: Caller, base: string): InboxApi {
-  return {
-    follow: async (agent, channel, o) => inboxes.follow(caller, agent, allowedChannel(caller, channel), o),
-    unfollow: async (agent, channel) => inboxes.unfollow(caller, agent, allowedChannel(caller, channel)),
-    read: (agent, o = {}) => inboxes.read(caller, agent, o, base),
-    markRead: async (agent, cursors) => {
-      for (const channel of Object.keys(cursors)) allowedChannel(caller, channel);
-      return inboxes.markRead(caller, agent, cursors);
-    },
-  };
+/** The methods of a service that are verbs of a group, for a service that is put together from several. */
+export function methodsFor<V extends Verbs, S extends object>(
+  verbs: V,
+  service: S,
+): Pick<S, keyof S & keyof V> {
+  const methods = Object.keys(verbs).flatMap((name) => {
+    const method = service[name as keyof S] as unknown;
+    return typeof method === 'function' ? [[name, method.bind(service)]] : [];
+  });
+  return Object.fromEntries(methods);
 }
 
-/** A name that is one, and that the caller's key is not kept from. */
-function allowedChannel(caller: Caller, name: string): string {
-  const channel = checkChannelName(name);
-  requireChannel(caller, channel);
-  return channel;
+function guarded(verb: Verb, method: string, service: Service | (() => Promise<Service>)): Call {
+  const call: Call =
+    typeof service !== 'function'
+      ? (caller, args) => service[method]!(caller, ...args)
+      : verb.streams
+        ? async function* (caller, args) {
+            yield* (await service())[method]!(caller, ...args) as AsyncIterable<unknown>;
+          }
+        : async (caller, args) => (await service())[method]!(caller, ...args);
+  const ofThread = verb.args.indexOf('thread_id');
+  return (caller, given) => {
+    const args = ofThread < 0 ? given : given.with(ofThread, String(given[ofThread]).toLowerCase());
+    try {
+      authorize(caller, verb, verb.channels && inputOf(verb, args));
+    } catch (error) {
+      if (verb.streams) throw error;
+      return Promise.reject(error);
+    }
+    return call(caller, args);
+  };
 }

@@ -1,5 +1,5 @@
+import type { TaskStatus } from '../contract/tasks.ts';
 import type { Runner } from '../domain/tasks/runner.ts';
-import type { TaskStatus } from '../domain/tasks/types.ts';
 
 export interface AgentBridgeOptions {
   /** Where tasks are pushed to; `agent-tasks` unless told. */

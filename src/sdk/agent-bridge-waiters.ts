@@ -1,5 +1,5 @@
 import { isRelayError } from '../base/errors.ts';
-import type { TaskResult, TaskStatus } from '../domain/tasks/types.ts';
+import type { TaskResult, TaskStatus } from '../contract/tasks.ts';
 import type { ContextRelay } from './context-relay.ts';
 import type { ReceivedMessage, Subscription } from './subscription.ts';
 

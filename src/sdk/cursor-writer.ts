@@ -1,4 +1,4 @@
-import type { InboxApi } from '../domain/inbox/types.ts';
+import type { InboxApi } from '../contract/inbox.ts';
 
 /** How long what was handled may go unwritten: a crash gives it once more. */
 const WRITE_AFTER_MS = 200;

@@ -1,6 +1,6 @@
 import { isRelayError } from '../base/errors.ts';
 import { pause } from '../base/pause.ts';
-import type { ThreadEvent } from '../domain/threads/types.ts';
+import type { ThreadEvent } from '../contract/threads/answers.ts';
 import type { HttpClient } from './http-client.ts';
 
 const FIRST_WAIT_MS = 200;

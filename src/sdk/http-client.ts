@@ -1,5 +1,6 @@
 import type { Env } from '../base/env.ts';
 import { isRelayError, RelayError } from '../base/errors.ts';
+import type { HttpMethod } from '../contract/verb.ts';
 import { failureOf } from './http-failure.ts';
 import { collect, letGo } from './streams.ts';
 
@@ -20,7 +21,7 @@ export interface HttpOptions {
 }
 
 export interface HttpCall {
-  readonly method: 'GET' | 'POST' | 'DELETE';
+  readonly method: HttpMethod;
   readonly path: string;
   readonly query?: URLSearchParams;
   readonly headers?: Record<string, string>;

@@ -4,6 +4,7 @@ export type { Json, JsonObject } from '../base/json.ts';
 export type { PatchOp } from '../base/json-patch/apply.ts';
 export type { Part, PartRequest } from '../base/parts/part-request.ts';
 export type { TokenCount, TokenCounter } from '../base/tokens.ts';
+export type { Agent, AgentsApi } from '../contract/agents.ts';
 export type {
   ChannelDetail,
   ChannelPage,
@@ -11,14 +12,11 @@ export type {
   Message,
   Published,
   Since,
-} from '../domain/channels/types.ts';
-export type { Inbox, InboxApi } from '../domain/inbox/types.ts';
-export type { Cost, Peeked, Pushed, Visibility } from '../domain/pointers/types.ts';
-export type { Receipt, ReceiptLadder } from '../domain/receipts/types.ts';
-export type { Job, Ran, Runner } from '../domain/tasks/runner.ts';
+} from '../contract/channels.ts';
+export type { Inbox, InboxApi } from '../contract/inbox.ts';
+export type { Cost, Peeked, Pushed, Visibility } from '../contract/pointers.ts';
+export type { Receipt, ReceiptLadder } from '../contract/receipts.ts';
 export type {
-  Agent,
-  AgentsApi,
   Task,
   TaskInfo,
   TaskQuery,
@@ -26,9 +24,12 @@ export type {
   TaskState,
   TaskStatus,
   TasksApi,
-} from '../domain/tasks/types.ts';
-export type { Stats } from '../domain/threads/ledger.ts';
-export type { Artifact, ArtifactType, Header, State, ThreadEvent } from '../domain/threads/types.ts';
+} from '../contract/tasks.ts';
+export type { ThreadEvent } from '../contract/threads/answers.ts';
+export type { Artifact, ArtifactType } from '../contract/threads/artifacts.ts';
+export type { Header, State } from '../contract/threads/state.ts';
+export type { Stats } from '../contract/threads/tokens.ts';
+export type { Job, Ran, Runner } from '../domain/tasks/runner.ts';
 export { AgentBridge } from './agent-bridge.ts';
 export type {
   AgentBridgeOptions,

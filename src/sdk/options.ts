@@ -1,7 +1,7 @@
 import type { JsonObject } from '../base/json.ts';
 import type { TokenCounter } from '../base/tokens.ts';
-import type { Visibility } from '../domain/pointers/types.ts';
-import type { Relay } from '../domain/relay.ts';
+import type { Visibility } from '../contract/pointers.ts';
+import type { Relay } from '../contract/relay.ts';
 import type { ChannelKeys } from './channel-keys.ts';
 
 /** The parts of a relay that a client works with. */

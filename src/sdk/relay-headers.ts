@@ -2,7 +2,7 @@ import { fromBase64Url } from '../base/base64.ts';
 import { isJsonObject, type JsonObject } from '../base/json.ts';
 import type { TokenCount } from '../base/tokens.ts';
 import { decodeUtf8 } from '../base/utf8.ts';
-import type { Peeked, Visibility } from '../domain/pointers/types.ts';
+import type { Peeked, Visibility } from '../contract/pointers.ts';
 
 /** What `Relay-*` headers tell of a pointer; null where they are not those of a relay. */
 export function describedBy(headers: Headers, id: string): Omit<Peeked, 'metadata'> | null {

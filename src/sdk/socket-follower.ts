@@ -1,7 +1,7 @@
 import { isRelayError, RelayError } from '../base/errors.ts';
 import { isJsonObject } from '../base/json.ts';
 import { pause } from '../base/pause.ts';
-import type { Message, Since, SubscribeOptions } from '../domain/channels/types.ts';
+import type { Message, Since, SubscribeOptions } from '../contract/channels.ts';
 import { type Connection, connectSocket } from './socket-connection.ts';
 
 const FIRST_WAIT_MS = 100;

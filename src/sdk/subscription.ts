@@ -1,5 +1,5 @@
 import { RelayError } from '../base/errors.ts';
-import type { ChannelsApi, Message, SubscribeOptions } from '../domain/channels/types.ts';
+import type { ChannelsApi, Message, SubscribeOptions } from '../contract/channels.ts';
 import { abortable } from './abortable.ts';
 import { type ChannelKeys, channelKey, unsealed } from './channel-keys.ts';
 import { CursorWriter } from './cursor-writer.ts';

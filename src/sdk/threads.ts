@@ -2,27 +2,31 @@ import type { JsonObject } from '../base/json.ts';
 import type { PatchOp } from '../base/json-patch/apply.ts';
 import { ARTIFACT_BYTES } from '../base/limits.ts';
 import { encodeUtf8 } from '../base/utf8.ts';
-import type { ImportAnswer, Page, ReplayAnswer, ThreadsApi } from '../domain/threads/api.ts';
-import type { CapabilitiesApi } from '../domain/threads/capabilities/api.ts';
-import type { InvokeAnswer } from '../domain/threads/capabilities/capabilities.ts';
-import type { CompactAnswer } from '../domain/threads/compactor.ts';
-import type { Envelope, EnvelopeInput } from '../domain/threads/envelopes.ts';
-import type { Stats, SumStats } from '../domain/threads/ledger.ts';
-import type { Rendered, RenderFormat } from '../domain/threads/render.ts';
-import type { ReportAnswer, ReportFormat } from '../domain/threads/reports.ts';
+import type { CapabilitiesApi, InvokeAnswer } from '../contract/capabilities.ts';
 import type {
-  Artifact,
-  ArtifactCreated,
-  ArtifactType,
+  CompactAnswer,
   DiffAnswer,
-  Header,
+  Envelope,
+  EnvelopeInput,
+  ImportAnswer,
+  Page,
   PatchAnswer,
-  SearchHit,
-  State,
+  ReplayAnswer,
   ThreadEvent,
   ThreadInfo,
   ThreadItem,
-} from '../domain/threads/types.ts';
+} from '../contract/threads/answers.ts';
+import type { Artifact, ArtifactCreated, ArtifactType, SearchHit } from '../contract/threads/artifacts.ts';
+import type { Header, State } from '../contract/threads/state.ts';
+import type {
+  Rendered,
+  RenderFormat,
+  ReportAnswer,
+  ReportFormat,
+  Stats,
+  SumStats,
+} from '../contract/threads/tokens.ts';
+import type { ThreadsApi } from '../contract/threads.ts';
 import type { PushData } from './options.ts';
 import { collect, streamOf } from './streams.ts';
 

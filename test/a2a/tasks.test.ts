@@ -33,7 +33,7 @@ for (const binding of BINDINGS) {
       assert.ok('artifacts' in second);
       assert.equal(second.contextId, first.contextId);
       const thread = relay.house.relay(
-        { tenant: 'local', keyId: 'local', name: 'local', scopes: [] },
+        { tenant: 'local', keyId: 'local', name: 'local', scopes: ['threads'] },
         relay.url,
       ).threads;
       const { artifacts } = await thread.artifacts(first.contextId);

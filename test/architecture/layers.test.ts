@@ -32,13 +32,17 @@ test('each layer reaches inward and nowhere else', () => {
     base: { values: '', types: '' },
     kernel: { values: 'base', types: '' },
     engines: { values: 'base kernel', types: '' },
-    domain: { values: 'base kernel', types: '' },
-    operations: { values: 'base', types: 'domain' },
-    sdk: { values: 'base', types: 'domain operations' },
-    runners: { values: 'base sdk', types: 'domain operations' },
-    integrations: { values: 'base sdk', types: 'domain operations' },
-    interfaces: { values: 'base operations domain sdk', types: '' },
-    app: { values: 'base kernel engines domain operations sdk runners interfaces integrations', types: '' },
+    contract: { values: 'base', types: 'kernel' },
+    schemas: { values: 'base contract', types: '' },
+    domain: { values: 'base kernel contract', types: '' },
+    sdk: { values: 'base contract', types: 'domain' },
+    runners: { values: 'base contract sdk', types: 'domain' },
+    integrations: { values: 'base contract sdk', types: 'domain' },
+    interfaces: { values: 'base contract schemas domain sdk', types: '' },
+    app: {
+      values: 'base kernel engines contract schemas domain sdk runners interfaces integrations',
+      types: '',
+    },
   };
   assert.deepEqual(Object.keys(allowed).sort(), Object.keys(LAYERS).sort());
   for (const [from, { values, types }] of Object.entries(allowed)) {
@@ -120,7 +124,7 @@ test('only engines with a machine below them, runners, the command line and the 
       'src/base/hash.ts',
       'src/kernel/engine.ts',
       'src/domain/pointers/pointers.ts',
-      'src/operations/table.ts',
+      'src/schemas/table.ts',
       'src/sdk/client.ts',
       'src/engines/memory/blobs.ts',
       'src/engines/cloudflare/blobs.ts',
@@ -141,15 +145,16 @@ test('only engines with a machine below them, runners, the command line and the 
   }
 });
 
-test('base takes the packages it lists, the sdk none, the operations zod', () => {
+test('base takes the packages it lists, the sdk and the contract none, the schemas zod', () => {
   assert.ok(!red('src/base/tokens.ts', "import { x } from 'gpt-tokenizer/encoding/o200k_base';"));
   assert.ok(red('src/base/tokens.ts', "import { x } from 'gpt-tokenizer-extra';"));
   assert.ok(red('src/base/tokens.ts', "import { z } from 'zod';"));
   assert.ok(red('src/base/tokens.ts', "import type { z } from '@scope/zod/v4';"));
   for (const name of ['zod', 'hono', 'ws', 're2js'])
-    assert.ok(red('src/sdk/client.ts', `import '${name}';`), name);
-  assert.ok(!red('src/operations/table.ts', "import { z } from 'zod';"));
-  assert.ok(red('src/operations/table.ts', "import { Hono } from 'hono';"));
+    for (const light of ['src/sdk/client.ts', 'src/contract/verb.ts'])
+      assert.ok(red(light, `import '${name}';`), `${light} ${name}`);
+  assert.ok(!red('src/schemas/table.ts', "import { z } from 'zod';"));
+  assert.ok(red('src/schemas/table.ts', "import { Hono } from 'hono';"));
   assert.ok(red('src/domain/pointers/pointers.ts', "import { z } from 'zod';"));
   assert.ok(red('src/kernel/engine.ts', "import { z } from 'zod';"));
   assert.ok(!red('src/interfaces/http/routes.ts', "import { Hono } from 'hono';"));

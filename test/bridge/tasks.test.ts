@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { isRelayError } from '../../src/base/errors.ts';
 import { TASK_GROUP } from '../../src/base/task-names.ts';
-import type { Relay } from '../../src/domain/relay.ts';
-import type { Bridge } from '../../src/domain/tasks/types.ts';
+import type { Bridge } from '../../src/contract/agents.ts';
+import type { Relay } from '../../src/contract/relay.ts';
 import {
   BASE,
   callerNamed,

@@ -1,4 +1,4 @@
-import type { Relay } from '../../src/domain/relay.ts';
+import type { Relay } from '../../src/contract/relay.ts';
 
 /** The whole payload, read to its end. */
 export async function pull(relay: Relay, id: string): Promise<Uint8Array> {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Message } from '../../src/domain/channels/types.ts';
+import type { Message } from '../../src/contract/channels.ts';
 import { BASE, callerNamed, claimOf, openTestHouse, readFrom } from './house.ts';
 
 test('processes share a group: every message is done once, whoever wins the race for it', async () => {

@@ -1,9 +1,9 @@
 import { type Env, systemEnv } from '../../src/base/env.ts';
-import { type Caller, LOCAL_CALLER } from '../../src/domain/caller.ts';
+import { type Caller, LOCAL_CALLER } from '../../src/contract/caller.ts';
+import type { Message } from '../../src/contract/channels.ts';
+import type { Relay } from '../../src/contract/relay.ts';
 import type { ChannelSettings } from '../../src/domain/channels/settings.ts';
-import type { Message } from '../../src/domain/channels/types.ts';
 import { House } from '../../src/domain/house.ts';
-import type { Relay } from '../../src/domain/relay.ts';
 import { openMemory } from '../../src/engines/memory/engine.ts';
 import type { Engine } from '../../src/kernel/engine.ts';
 

@@ -55,7 +55,9 @@ test('receipts are written behind, are there for other processes, and survive th
   const { id } = await t.relay.pointers.push({ body: encode('x') });
   await pull(t.as('ann'), id);
   await t.house.close();
-  const elsewhere = t.another().relay({ tenant: 'local', keyId: 'k', name: 'eve', scopes: [] }, 'http://x');
+  const elsewhere = t
+    .another()
+    .relay({ tenant: 'local', keyId: 'k', name: 'eve', scopes: ['pull'] }, 'http://x');
   assert.equal((await elsewhere.receipts.get(id)).reached, 'pulled');
 });
 

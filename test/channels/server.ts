@@ -1,8 +1,8 @@
 import { type RawData, WebSocket } from 'ws';
 import { startServer } from '../../src/app/serve.ts';
-import { LOCAL_CALLER } from '../../src/domain/caller.ts';
+import { LOCAL_CALLER } from '../../src/contract/caller.ts';
+import type { Relay } from '../../src/contract/relay.ts';
 import type { ChannelSettings } from '../../src/domain/channels/settings.ts';
-import type { Relay } from '../../src/domain/relay.ts';
 import type { LogEvent } from '../../src/interfaces/http/deps.ts';
 import type { SocketLimits } from '../../src/interfaces/ws/deps.ts';
 import { type HouseUnderTest, openTestHouse } from './house.ts';

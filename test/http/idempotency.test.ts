@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { LOCAL_CALLER } from '../../src/domain/caller.ts';
+import { LOCAL_CALLER } from '../../src/contract/caller.ts';
 import { channelStream } from '../../src/domain/names.ts';
 import { pushJson, pushRaw, type RelayUnderTest, startRelay } from './relay-under-test.ts';
 

@@ -3,13 +3,18 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { apiPage } from '../../scripts/api-page.ts';
-import { openApiDocument } from '../../src/operations/openapi.ts';
-import { exampleOf } from '../../src/operations/openapi-examples.ts';
-import { OPERATIONS } from '../../src/operations/operations.ts';
+import { openApiDocument } from '../../src/schemas/openapi.ts';
+import { exampleOf } from '../../src/schemas/openapi-examples.ts';
+import { OPERATIONS } from '../../src/schemas/operations.ts';
 import { startRelay } from './relay-under-test.ts';
 
 interface Described {
   readonly operationId: string;
+  readonly parameters?: readonly {
+    readonly name: string;
+    readonly in: string;
+    readonly schema: { readonly minimum?: number; readonly maximum?: number };
+  }[];
   readonly requestBody?: { readonly content: { readonly 'application/json': Body } };
   readonly responses: {
     readonly [status: string]: { readonly content?: { readonly 'application/json': Body } };
@@ -31,7 +36,7 @@ test('the document is served, and has every operation of the table once', async 
   const names = Object.values(served.paths).flatMap((methods) =>
     Object.values(methods).map((one) => one.operationId),
   );
-  assert.deepEqual(names.sort(), OPERATIONS.map(({ name }) => name).sort());
+  assert.deepEqual(names.sort(), OPERATIONS.map(({ verb }) => verb.name).sort());
 });
 
 test('every operation says what it may be refused with, and shows what it takes and gives', () => {
@@ -56,7 +61,8 @@ test('every operation says what it may be refused with, and shows what it takes 
 });
 
 test('what is shown as an answer is one', () => {
-  for (const { name, output } of OPERATIONS) {
+  for (const { verb, output } of OPERATIONS) {
+    const { name } = verb;
     const { schema } = answerOf(name);
     const checked = output.safeParse(exampleOf(schema));
     assert.ok(checked.success, `${name}: ${checked.error?.message}`);
@@ -93,4 +99,23 @@ test('a push is described as it is read: counting in the query, a raw body with 
   assert.deepEqual(Object.keys(content), ['application/json', 'application/octet-stream', 'text/plain']);
   const { properties } = content['application/json'].schema as { properties: object };
   assert.equal(Object.hasOwn(properties, 'count'), false);
+});
+
+test('the document resolves whole, and tells the bounds of numbers that have some', () => {
+  const document = openApiDocument(OPERATIONS, 'test') as { [key: string]: unknown };
+  const refs = [...JSON.stringify(document).matchAll(/"\$ref":"([^"]+)"/g)].map((match) => match[1]!);
+  assert.ok(refs.length > 50);
+  for (const ref of new Set(refs)) {
+    const [start, ...path] = ref.split('/');
+    const found = path.reduce<unknown>((at, key) => (at as { [key: string]: unknown })?.[key], document);
+    assert.ok(start === '#' && found !== undefined, ref);
+  }
+  const { paths } = document as { paths: { [path: string]: { [method: string]: Described } } };
+  for (const [path, methods] of Object.entries(paths)) {
+    for (const { name, schema } of methods.get?.parameters ?? []) {
+      if (name !== 'limit' && name !== 'prefetch') continue;
+      assert.equal(schema.minimum, 1, `${path} ${name}`);
+      assert.ok(schema.maximum! >= 100, `${path} ${name}`);
+    }
+  }
 });

@@ -1,8 +1,8 @@
 import { type ServerOptions, startServer } from '../../src/app/serve.ts';
 import { type Env, systemEnv } from '../../src/base/env.ts';
-import { LOCAL_CALLER } from '../../src/domain/caller.ts';
+import { LOCAL_CALLER } from '../../src/contract/caller.ts';
+import type { CreatedKey, NewKey } from '../../src/contract/keys.ts';
 import { House, type HouseOptions } from '../../src/domain/house.ts';
-import type { CreatedKey, NewKey } from '../../src/domain/keys/types.ts';
 import { openMemory } from '../../src/engines/memory/engine.ts';
 import type { LogEvent } from '../../src/interfaces/http/deps.ts';
 import type { Engine } from '../../src/kernel/engine.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { LOCAL_CALLER } from '../../src/domain/caller.ts';
+import { LOCAL_CALLER } from '../../src/contract/caller.ts';
 import { startGuarded } from './guarded-relay.ts';
 
 const DAY_MS = 24 * 3600 * 1000;

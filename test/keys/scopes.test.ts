@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { SCOPES } from '../../src/domain/caller.ts';
-import { OPERATIONS } from '../../src/operations/operations.ts';
+import { SCOPES } from '../../src/contract/caller.ts';
+import { routeOf } from '../../src/contract/verb.ts';
+import { OPERATIONS } from '../../src/schemas/operations.ts';
 import { startGuarded } from './guarded-relay.ts';
 
 const ID = '00000000-0000-4000-8000-000000000000';
@@ -18,7 +19,9 @@ test('every operation asks for a key that has its scope, under both prefixes', a
     keys.set(scope, (await relay.key({ scopes: others })).key);
   }
   assert.ok(OPERATIONS.length > 20);
-  for (const { name, scope, byLink, http } of OPERATIONS) {
+  for (const { verb } of OPERATIONS) {
+    const { name, scope, byLink } = verb;
+    const http = routeOf(verb);
     if (scope === null) continue;
     for (const prefix of ['', '/v1']) {
       const path = prefix + route(http.path);

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { SCOPES } from '../../src/domain/caller.ts';
+import { SCOPES } from '../../src/contract/caller.ts';
 import { BUILT_IN_PLANS } from '../../src/domain/usage/plans.ts';
 import { commandTree } from '../../src/interfaces/cli/completion/command-tree.ts';
-import { OPERATIONS } from '../../src/operations/operations.ts';
+import { OPERATIONS } from '../../src/schemas/operations.ts';
 
 /** Others depend on these. Literals on purpose: a change here is a change for users. */
 
@@ -22,8 +22,8 @@ test('plans keep the numbers that were promised', () => {
 
 test('scopes, routes and commands keep their names', async () => {
   assert.deepEqual(SCOPES, ['push', 'pull', 'subscribe', 'threads', 'tasks', 'admin']);
-  const routes = OPERATIONS.filter(({ name }) => /^(keys|usage)\./.test(name)).map(
-    ({ scope, http }) => `${http.method} ${http.path} ${scope}`,
+  const routes = OPERATIONS.filter(({ verb }) => /^(keys|usage)\./.test(verb.name)).map(
+    ({ verb }) => `${verb.route} ${verb.scope}`,
   );
   assert.deepEqual(routes, [
     'POST /keys admin',

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { OPERATIONS } from '../../src/operations/operations.ts';
+import { routeOf } from '../../src/contract/verb.ts';
+import { OPERATIONS } from '../../src/schemas/operations.ts';
 import { artifactRequests } from './requests/artifact-requests.ts';
 import { channelRequests } from './requests/channel-requests.ts';
 import { keyRequests } from './requests/key-requests.ts';
@@ -31,14 +32,16 @@ for (const transcript of TRANSCRIPTS) {
 
 test('every row of the table of operations has been asked for, and has answered', () => {
   const calls = TRANSCRIPTS.flatMap(({ name }) => pinnedCalls(name));
-  const missing = OPERATIONS.filter(({ name, http }) => {
+  const missing = OPERATIONS.filter(({ verb }) => {
+    const { name } = verb;
+    const http = routeOf(verb);
     const path = new RegExp(`^${http.path.replaceAll(/:\w+/g, '[^/]+')}$`);
     // A socket is not opened here: it is told that an upgrade is missing.
     const fine = (status: number) => (name === 'channels.socket' ? status === 426 : status < 300);
     return !calls.some((call) => call.method === http.method && path.test(call.path) && fine(call.status));
   });
   assert.deepEqual(
-    missing.map(({ name, http }) => `${name} ${http.method} ${http.path}`),
+    missing.map(({ verb }) => `${verb.name} ${verb.route}`),
     [],
   );
 });

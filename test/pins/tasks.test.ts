@@ -3,13 +3,13 @@ import { test } from 'node:test';
 import { OUTCOME_INSTRUCTION } from '../../src/base/outcome.ts';
 import { DONE_CHANNEL, directChannel, TASK_CHANNEL, TASK_GROUP } from '../../src/base/task-names.ts';
 import { commandTree } from '../../src/interfaces/cli/completion/command-tree.ts';
-import { OPERATIONS } from '../../src/operations/operations.ts';
+import { OPERATIONS } from '../../src/schemas/operations.ts';
 
 /** Orchestrators, agents and scripts depend on these words. Literals on purpose: a change here is a change for users. */
 
 test('tasks and agents keep their routes', () => {
-  const routes = OPERATIONS.filter(({ name }) => /^(tasks|agents)\./.test(name)).map(
-    ({ name, scope, http }) => `${name} ${scope} ${http.method} ${http.path}`,
+  const routes = OPERATIONS.filter(({ verb }) => /^(tasks|agents)\./.test(verb.name)).map(
+    ({ verb }) => `${verb.name} ${verb.scope} ${verb.route}`,
   );
   assert.deepEqual(routes, [
     'tasks.list tasks GET /tasks',

@@ -4,7 +4,7 @@ import { Agent, request } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { test } from 'node:test';
 import { WebSocket } from 'ws';
-import { LOCAL_CALLER } from '../../src/domain/caller.ts';
+import { LOCAL_CALLER } from '../../src/contract/caller.ts';
 import { startGuarded } from '../keys/guarded-relay.ts';
 
 function dial(url: string): Socket {

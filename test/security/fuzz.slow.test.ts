@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { LOCAL_CALLER, SCOPES } from '../../src/domain/caller.ts';
+import { LOCAL_CALLER, SCOPES } from '../../src/contract/caller.ts';
 import { openSqlite } from '../../src/engines/sqlite/engine.ts';
 import { startGuarded } from '../keys/guarded-relay.ts';
 import { Fuzzer, type FuzzRequest } from './fuzzer.ts';

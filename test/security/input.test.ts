@@ -4,9 +4,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { gzipSync } from 'node:zlib';
-import type { CreatedKey } from '../../src/domain/keys/types.ts';
+import type { CreatedKey } from '../../src/contract/keys.ts';
+import { routeOf } from '../../src/contract/verb.ts';
 import { openSqlite } from '../../src/engines/sqlite/engine.ts';
-import { OPERATIONS } from '../../src/operations/operations.ts';
+import { OPERATIONS } from '../../src/schemas/operations.ts';
 import { type GuardedRelay, startGuarded } from '../keys/guarded-relay.ts';
 
 let folder: string;
@@ -42,7 +43,9 @@ const TRAVERSALS = [
 ];
 
 test('a path in an id or a name leads nowhere, in any parameter of any operation', async () => {
-  for (const { name, http } of OPERATIONS) {
+  for (const { verb } of OPERATIONS) {
+    const { name } = verb;
+    const http = routeOf(verb);
     if (name.endsWith('.events') || name === 'channels.socket') continue;
     for (const bad of TRAVERSALS) {
       const path = http.path.replace(/:\w+(\{[^}]*\})?/g, encodeURIComponent(bad));

@@ -30,13 +30,19 @@ function counting(o: Partial<Capability> = {}): Capability & { runs: number } {
 describe('a capability', () => {
   const ada = caller('ada');
 
-  it('is listed with its schema', () => {
+  it('is listed with its schema', async () => {
     const { house } = openThreads({ capabilities: [counting()] });
     assert.deepEqual(
-      house.capabilities.list().map(({ name, cacheable, cache_ttl_sec }) => [name, cacheable, cache_ttl_sec]),
+      (await house.capabilities.list()).capabilities.map(({ name, cacheable, cache_ttl_sec, enabled }) => [
+        name,
+        cacheable,
+        cache_ttl_sec,
+        enabled ?? true,
+      ]),
       [
-        ['retrieval.search', true, 300],
-        ['test.echo', true, 60],
+        ['retrieval.search', true, 300, true],
+        ['http.fetch', true, 300, false],
+        ['test.echo', true, 60, true],
       ],
     );
   });

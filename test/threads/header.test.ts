@@ -14,7 +14,9 @@ describe('a header', () => {
     const { thread_id } = await api.create();
     const ops: PatchOp[] = [];
     for (let i = 0; i < 14; i++)
-      ops.push(add('facts', { id: `f${i}`, key: `k${i}`, value: i, at: '2026-01-01T00:00:00.123Z' }));
+      ops.push(
+        add('facts', { id: `f${i}`, key: `k${i}`, value: i, at: '2026-01-01T00:00:00.123Z', by: 'ada' }),
+      );
     for (let i = 0; i < 7; i++) ops.push(add('constraints', { id: `c${i}`, description: `d${i}` }));
     for (let i = 0; i < 9; i++)
       ops.push(add('open_questions', { id: `q${i}`, question: 'w?', status: i % 2 ? 'answered' : 'open' }));
@@ -26,12 +28,27 @@ describe('a header', () => {
     const ids = (items: readonly { id: string }[]) => items.map(({ id }) => id).join(' ');
     assert.equal(
       ids(header.top_facts),
-      'f13 f12 f11 f10 f9 f8 f7 f6 f5 f4'.split(' ').slice(0, header.top_facts.length).join(' '),
+      'f4 f5 f6 f7 f8 f9 f10 f11 f12 f13'.split(' ').slice(-header.top_facts.length).join(' '),
     );
     assert.equal(header.top_facts[0]!.at, '2026-01-01T00:00:00Z');
     assert.equal(ids(header.top_constraints), 'c0 c1 c2 c3 c4');
     assert.equal(ids(header.open_questions), 'q0 q2 q4 q6 q8');
     assert.equal(ids(header.next_steps), 'p3 p4 p5 p6 p7');
+  });
+
+  it('leaves out when and by whom of a fact where nobody said so', async () => {
+    const { api, as } = openThreads();
+    const { thread_id } = await api.create();
+    const dated = { id: 'f2', key: 'b', value: 2, at: '2026-01-01T00:00:00Z' };
+    await api.patch(thread_id, {
+      ops: [add('facts', { id: 'f1', key: 'a', value: 1 }), add('facts', dated)],
+    });
+    await as('ada').patch(thread_id, { ops: [add('facts', { id: 'f3', key: 'c', value: 3 })] });
+    const [bare, signed, named] = (await api.header(thread_id)).top_facts;
+    assert.deepEqual(bare, { id: 'f1', key: 'a', value: 1 });
+    assert.deepEqual(signed, { ...dated, by: 'local' });
+    assert.equal(named!.by, 'ada');
+    assert.ok((await api.state(thread_id)).facts[0]!.at, 'the state itself keeps them');
   });
 
   it('never passes its bytes or its tokens, whatever is in the state', async () => {

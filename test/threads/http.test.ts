@@ -147,7 +147,7 @@ describe('threads over HTTP', () => {
       ['POST', `/threads/${id}/state/patch`, [{ op: 'add', path: '/facts/-', value: {} }], 422],
       ['POST', `/threads/${id}/state/patch`, undefined, 400],
       ['POST', '/threads', { name: 5 }, 400],
-      ['GET', '/threads/not-a-uuid', undefined, 400],
+      ['GET', '/threads/not-a-uuid', undefined, 404],
       ['GET', '/threads/550e8400-e29b-41d4-a716-446655440000', undefined, 404],
       ['GET', `/threads/${id}/state?at=x`, undefined, 400],
       ['GET', `/threads/${id}/state?at=v9`, undefined, 404],

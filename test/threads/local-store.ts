@@ -8,8 +8,8 @@ import type { TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { loadConfig } from '../../src/app/config.ts';
 import { type OpenHouse, openHouse } from '../../src/app/open-house.ts';
-import { LOCAL_CALLER } from '../../src/domain/caller.ts';
-import type { ThreadsApi } from '../../src/domain/threads/api.ts';
+import { LOCAL_CALLER } from '../../src/contract/caller.ts';
+import type { ThreadsApi } from '../../src/contract/threads.ts';
 
 /** A home that is gone after the test. */
 export function temporaryHome(t: TestContext): string {

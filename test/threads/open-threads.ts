@@ -1,10 +1,11 @@
 import { type Env, systemEnv } from '../../src/base/env.ts';
 import { countTokens } from '../../src/base/token-count.ts';
 import type { TokenCounter } from '../../src/base/tokens.ts';
-import { type Caller, LOCAL_CALLER } from '../../src/domain/caller.ts';
-import type { ThreadsApi } from '../../src/domain/threads/api.ts';
+import { type Caller, LOCAL_CALLER } from '../../src/contract/caller.ts';
+import type { ThreadsApi } from '../../src/contract/threads.ts';
+import { bindPart } from '../../src/domain/relay-binding.ts';
 import type { Capability } from '../../src/domain/threads/capabilities/capability.ts';
-import { bindThreads, ThreadHouse } from '../../src/domain/threads/thread-house.ts';
+import { ThreadHouse } from '../../src/domain/threads/thread-house.ts';
 import { openMemory } from '../../src/engines/memory/engine.ts';
 import type { Engine } from '../../src/kernel/engine.ts';
 
@@ -25,11 +26,12 @@ export function openThreads(
   const env = o.env ?? systemEnv;
   const engine = o.engine ?? openMemory({ env });
   const house = new ThreadHouse({ engine, env, tokens: realCounter }, { capabilities: o.capabilities });
-  const as = (name: string, tenant = 'local') => bindThreads(house, caller(name, tenant));
+  const as = (name: string, tenant = 'local') =>
+    bindPart('threads', house.verbs(), { ...caller(name, tenant), base: '' });
   return {
     engine,
     house,
-    api: bindThreads(house, LOCAL_CALLER),
+    api: bindPart('threads', house.verbs(), { ...LOCAL_CALLER, base: '' }),
     as,
     again: () => openThreads({ ...o, engine }),
   };

@@ -1,8 +1,18 @@
 import { RelayError } from '../../base/errors.ts';
 import { type Json, type JsonObject, jsonDepth } from '../../base/json.ts';
 import { IDEMPOTENCY_KEY_CHARS, JSON_DEPTH, SIGNAL_BYTES } from '../../base/limits.ts';
+import { mayUseChannel } from '../../contract/authorize.ts';
+import type { Caller, CallerAt } from '../../contract/caller.ts';
+import type {
+  ChannelDetail,
+  ChannelPage,
+  Claim,
+  Message,
+  Published,
+  Since,
+  SubscribeOptions,
+} from '../../contract/channels.ts';
 import type { Entry } from '../../kernel/logs.ts';
-import type { Caller } from '../caller.ts';
 import type { Ground } from '../ground.ts';
 import { channelStream, checkChannelName, checkGroupName } from '../names.ts';
 import type { PointerLookup } from '../pointers/lookup.ts';
@@ -15,7 +25,6 @@ import type { ChannelSettings } from './settings.ts';
 import { Sight } from './sight.ts';
 import { findStart, type Start } from './start.ts';
 import { Tickets } from './tickets.ts';
-import type { ChannelDetail, ChannelPage, Message, Published, Since, SubscribeOptions } from './types.ts';
 
 /** Named, replayable streams of messages. */
 export class Channels {
@@ -79,7 +88,8 @@ export class Channels {
     return { channel, seq, ts: entry?.at ?? this.#ground.env.now() };
   }
 
-  async *subscribe(caller: Caller, name: string, o: SubscribeOptions, base: string): AsyncGenerator<Message> {
+  async *subscribe(caller: CallerAt, name: string, o: SubscribeOptions = {}): AsyncGenerator<Message> {
+    const { base } = caller;
     const channel = checkChannelName(name);
     const signal = o.signal ?? new AbortController().signal;
     if (o.group === undefined) {
@@ -97,8 +107,9 @@ export class Channels {
     }
   }
 
-  list(caller: Caller, o?: { after?: string; limit?: number }): Promise<ChannelPage> {
-    return this.#directory.list(caller.tenant, o);
+  async list(caller: Caller, o?: { after?: string; limit?: number }): Promise<ChannelPage> {
+    const page = await this.#directory.list(caller.tenant, o);
+    return { ...page, channels: page.channels.filter(({ name }) => mayUseChannel(caller, name)) };
   }
 
   async inspect(caller: Caller, name: string): Promise<ChannelDetail> {
@@ -112,6 +123,36 @@ export class Channels {
   async position(caller: Caller, name: string): Promise<number> {
     const stream = channelStream(caller.tenant, checkChannelName(name));
     return (await this.#ground.engine.logs.info(stream)).last;
+  }
+
+  async ack(caller: Caller, name: string, group: string, claim: Claim): Promise<{ seq: number }> {
+    return this.groups.ack(caller, checkChannelName(name), checkGroupName(group), claim);
+  }
+
+  async nack(
+    caller: Caller,
+    name: string,
+    group: string,
+    claim: Claim,
+  ): Promise<{ seq: number; dead: boolean }> {
+    return this.groups.nack(caller, checkChannelName(name), checkGroupName(group), claim);
+  }
+
+  async extend(
+    caller: Caller,
+    name: string,
+    group: string,
+    claim: Claim,
+  ): Promise<{ seq: number; lease_until: number }> {
+    return this.groups.extend(caller, checkChannelName(name), checkGroupName(group), claim);
+  }
+
+  async removeGroup(caller: Caller, name: string, group: string): Promise<void> {
+    return this.groups.remove(caller, checkChannelName(name), checkGroupName(group));
+  }
+
+  ticket(caller: CallerAt): Promise<{ ticket: string; expires_at: string }> {
+    return this.tickets.issue(caller);
   }
 
   /** Whether a push to the channel is work for someone, so that its pointer must not expire before its message. */

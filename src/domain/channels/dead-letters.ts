@@ -1,10 +1,10 @@
 import type { JsonObject } from '../../base/json.ts';
+import type { DeadLetter } from '../../contract/channels.ts';
 import type { Entry } from '../../kernel/logs.ts';
 import type { Ground } from '../ground.ts';
 import { channelStream, deadLetterChannel } from '../names.ts';
 import type { Directory } from './directory.ts';
 import { type ChannelEntry, channelEntry } from './message.ts';
-import type { DeadLetter } from './types.ts';
 
 /** Told of every letter, once it is where people can look at it. */
 export type OnDead = (tenant: string, letter: ChannelEntry & { readonly dead: DeadLetter }) => void;

@@ -1,8 +1,8 @@
+import type { ChannelInfo, ChannelPage } from '../../contract/channels.ts';
 import type { Ground } from '../ground.ts';
 import { channelKey, channelStream, channelsPrefix, fromSegment, groupsPrefix } from '../names.ts';
 import { channelEntry } from './message.ts';
 import type { ChannelSettings } from './settings.ts';
-import type { ChannelInfo, ChannelPage } from './types.ts';
 
 /** Channels remembered as listed; far more than are in use at a time. */
 const REMEMBERED = 10_000;

@@ -1,10 +1,10 @@
+import type { DeadLetter } from '../../contract/channels.ts';
 import type { Entry } from '../../kernel/logs.ts';
 import type { Ground } from '../ground.ts';
 import { channelStream } from '../names.ts';
 import type { DeadLetters } from './dead-letters.ts';
 import type { GroupLedger } from './group-ledger.ts';
 import { floor, type GroupState, type Step } from './group-state.ts';
-import type { DeadLetter } from './types.ts';
 
 /** Messages that are moved in one go. */
 const AT_ONCE = 100;

@@ -1,4 +1,5 @@
 import { GROUP_IN_FLIGHT } from '../../base/limits.ts';
+import type { DeadLetter } from '../../contract/channels.ts';
 import type { Entry } from '../../kernel/logs.ts';
 import type { Ground } from '../ground.ts';
 import { channelStream } from '../names.ts';
@@ -8,7 +9,6 @@ import type { GroupLedger } from './group-ledger.ts';
 import { type GroupState, nextExpiry, returned, type Step, type Work } from './group-state.ts';
 import { channelEntry } from './message.ts';
 import type { ChannelSettings } from './settings.ts';
-import type { DeadLetter } from './types.ts';
 
 /** After a failure of the store. */
 const RETRY_MS = 1000;

@@ -1,8 +1,9 @@
 import { isRelayError, RelayError } from '../../base/errors.ts';
 import { toHex } from '../../base/ids.ts';
 import { GROUP_IDLE_MS, PREFETCH_MAX } from '../../base/limits.ts';
+import type { Caller } from '../../contract/caller.ts';
+import type { Claim, GroupDetail, Since } from '../../contract/channels.ts';
 import { Background } from '../background.ts';
-import type { Caller } from '../caller.ts';
 import type { Ground } from '../ground.ts';
 import { channelStream } from '../names.ts';
 import type { Directory } from './directory.ts';
@@ -14,7 +15,6 @@ import { floor, heldWork, type Work } from './group-state.ts';
 import { channelEntry } from './message.ts';
 import type { ChannelSettings } from './settings.ts';
 import { findStart, startAt } from './start.ts';
-import type { Claim, GroupDetail, Since } from './types.ts';
 
 /** Groups kept open without members, so that acknowledgements over HTTP need not read them anew. */
 const OPEN_GROUPS = 1000;

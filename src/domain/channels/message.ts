@@ -1,7 +1,7 @@
 import { isJsonObject, type Json, type JsonObject } from '../../base/json.ts';
 import { pointerUrl } from '../../base/pointer-url.ts';
+import type { DeadLetter, Message } from '../../contract/channels.ts';
 import type { Entry } from '../../kernel/logs.ts';
-import type { DeadLetter, Message } from './types.ts';
 
 /** What the log of a channel holds. A pointer is named by its id: each server knows its own address. */
 export interface ChannelEntry {

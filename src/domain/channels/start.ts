@@ -1,6 +1,6 @@
 import { RelayError } from '../../base/errors.ts';
+import type { Since } from '../../contract/channels.ts';
 import type { Entry, Logs } from '../../kernel/logs.ts';
-import type { Since } from './types.ts';
 
 /** A number from here on is a moment in ms (September 2001), below it a sequence. */
 const FIRST_MOMENT = 1e12;

@@ -2,7 +2,7 @@ import { sha256Hex } from '../../base/hash.ts';
 import { toHex } from '../../base/ids.ts';
 import type { Json } from '../../base/json.ts';
 import { TICKET_TTL_MS } from '../../base/limits.ts';
-import type { Caller } from '../caller.ts';
+import type { Caller, CallerAt } from '../../contract/caller.ts';
 import type { Ground } from '../ground.ts';
 
 /** Stand-ins for an API key on a WebSocket: good once, for half a minute, at every server of the store. */
@@ -13,7 +13,7 @@ export class Tickets {
     this.#ground = ground;
   }
 
-  async issue(caller: Caller): Promise<{ ticket: string; expires_at: string }> {
+  async issue({ base: _, ...caller }: CallerAt): Promise<{ ticket: string; expires_at: string }> {
     const { engine, env } = this.#ground;
     const ticket = toHex(env.randomBytes(24));
     const expiresAt = env.now() + Math.max(TICKET_TTL_MS, engine.limits.minTtl);

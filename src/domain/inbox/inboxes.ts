@@ -1,15 +1,16 @@
 import { RelayError } from '../../base/errors.ts';
 import type { Json } from '../../base/json.ts';
 import { INBOX_CHANNELS, INBOX_MESSAGES } from '../../base/limits.ts';
+import { mayUseChannel } from '../../contract/authorize.ts';
+import type { Caller, CallerAt } from '../../contract/caller.ts';
+import type { Since } from '../../contract/channels.ts';
+import type { Followed, Inbox, InboxMessage } from '../../contract/inbox.ts';
 import { compareAndSet } from '../../kernel/compare-and-set.ts';
 import type { Background } from '../background.ts';
-import { type Caller, mayUseChannel } from '../caller.ts';
 import type { Channels } from '../channels/channels.ts';
-import type { Since } from '../channels/types.ts';
 import type { Ground } from '../ground.ts';
 import { checkAgentName, checkChannelName, fromSegment, inboxKey, inboxPrefix } from '../names.ts';
 import type { Receipts } from '../receipts/receipts.ts';
-import type { Followed, Inbox, InboxMessage } from './types.ts';
 
 interface Following {
   readonly channel: string;
@@ -53,12 +54,12 @@ export class Inboxes {
     }
   }
 
-  async read(caller: Caller, rawAgent: string, o: { limit?: number }, base: string): Promise<Inbox> {
+  async read(caller: CallerAt, rawAgent: string, o: { limit?: number } = {}): Promise<Inbox> {
     const agent = checkAgentName(rawAgent);
     const limit = checkLimit(o.limit);
     const all = await this.#following(caller, agent);
     const following = all.filter(({ channel }) => mayUseChannel(caller, channel));
-    const unread = await Promise.all(following.map((each) => this.#unread(caller, each, limit, base)));
+    const unread = await Promise.all(following.map((each) => this.#unread(caller, each, limit)));
     const messages = merge(unread, limit);
     const cursors: { [channel: string]: number } = {};
     for (const { channel, seq } of messages) cursors[channel] = seq;
@@ -124,7 +125,7 @@ export class Inboxes {
   }
 
   /** One more than fits, so that it shows whether there is more. */
-  async #unread(caller: Caller, { channel, cursor }: Following, limit: number, base: string) {
+  async #unread(caller: CallerAt, { channel, cursor }: Following, limit: number) {
     const sight = this.#channels.sight({ after: cursor, gap: false, lenient: false });
     const messages: InboxMessage[] = [];
     for (let after = cursor; messages.length <= limit; ) {
@@ -132,7 +133,7 @@ export class Inboxes {
       if (entries.length === 0) break;
       for (const entry of entries) {
         const seen = sight.see(entry);
-        const message = seen && this.#channels.message(seen, base);
+        const message = seen && this.#channels.message(seen, caller.base);
         if (message) messages.push({ channel, ...message });
       }
       after = entries.at(-1)!.seq;

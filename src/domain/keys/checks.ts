@@ -1,6 +1,6 @@
 import { RelayError } from '../../base/errors.ts';
 import { AGENT_NAME_CHARS, CHANNEL_NAME_CHARS, KEY_TTL_MAX_MS } from '../../base/limits.ts';
-import { SCOPES, type Scope } from '../caller.ts';
+import { SCOPES, type Scope } from '../../contract/caller.ts';
 
 /** It is shown to others, in terminals and prompts too. */
 export function checkKeyName(name: unknown): string {

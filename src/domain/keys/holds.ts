@@ -1,5 +1,5 @@
 import { KEY_CHECK_MS } from '../../base/limits.ts';
-import type { Caller } from '../caller.ts';
+import type { Caller } from '../../contract/caller.ts';
 
 /**
  * Keys behind what outlives a request: sockets and streams. A key that is revoked here ends them at once; one that is revoked

@@ -4,15 +4,15 @@ import { sha256Hex } from '../../base/hash.ts';
 import { toHex } from '../../base/ids.ts';
 import type { Json } from '../../base/json.ts';
 import { KEY_GRACE_MAX_MS, KEY_REMEMBERED_MS } from '../../base/limits.ts';
+import { type Caller, checkTenant, HOUSE_TENANT, runsTheRelay, SCOPES } from '../../contract/caller.ts';
+import type { CreatedKey, KeyInfo, NewKey } from '../../contract/keys.ts';
 import type { RecordItem } from '../../kernel/records.ts';
-import { type Caller, checkTenant, HOUSE_TENANT, requireScope, runsTheRelay, SCOPES } from '../caller.ts';
 import type { Ground } from '../ground.ts';
 import type { Plans } from '../usage/plans.ts';
 import { checkExpiry, checkKeyName, checkPrefix, checkScopes } from './checks.ts';
 import { KeyHolds } from './holds.ts';
 import { describeKey, type KeyRecord, keyKey, type ListedKey, listKey, listPrefix } from './record.ts';
 import { isSecret, newSecret } from './secret.ts';
-import type { CreatedKey, KeyInfo, NewKey } from './types.ts';
 import { KeyUse } from './use.ts';
 
 /** Compared with where no record is found, so that a miss takes the same path as a hit. */
@@ -162,7 +162,6 @@ export class Keys {
 
   /** An admin looks after the own tenant; an admin of the relay after every one. */
   #tenant(caller: Caller, wanted: string | undefined): string {
-    requireScope(caller, 'admin');
     if (wanted === undefined || wanted === caller.tenant) return caller.tenant;
     if (runsTheRelay(caller)) return checkTenant(wanted);
     throw new RelayError('forbidden', { what: `The key "${caller.name}" belongs to another tenant.` });

@@ -1,5 +1,5 @@
-import type { Scope } from '../caller.ts';
-import type { KeyInfo } from './types.ts';
+import type { Scope } from '../../contract/caller.ts';
+import type { KeyInfo } from '../../contract/keys.ts';
 
 /** What is found by the hash of a key, at every request. */
 export interface KeyRecord {

@@ -1,5 +1,5 @@
 import type { Json, JsonObject } from '../../base/json.ts';
-import type { ArtifactType } from '../threads/types.ts';
+import type { ArtifactType } from '../../contract/threads/artifacts.ts';
 
 /** A pipeline as it was written down and checked. */
 export interface Pipeline {

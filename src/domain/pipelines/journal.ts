@@ -1,6 +1,6 @@
 import type { Json } from '../../base/json.ts';
-import type { ThreadsApi } from '../threads/api.ts';
-import type { ThreadEvent } from '../threads/types.ts';
+import type { ThreadEvent } from '../../contract/threads/answers.ts';
+import type { ThreadsApi } from '../../contract/threads.ts';
 import type { StepStatus } from './runner.ts';
 
 /** What the log of a run amounts to. */

@@ -3,7 +3,7 @@ import { sha256Hex } from '../../base/hash.ts';
 import type { Json } from '../../base/json.ts';
 import { PIPELINE_EVENT_BYTES } from '../../base/limits.ts';
 import { readText } from '../../base/read-text.ts';
-import type { Artifact } from '../threads/types.ts';
+import type { Artifact } from '../../contract/threads/artifacts.ts';
 import type { Pipeline } from './definition.ts';
 import { lastSteps } from './graph.ts';
 import { type RunRecord, readRun, type StepRecord } from './journal.ts';

@@ -1,6 +1,6 @@
 import type { Json, JsonObject } from '../../base/json.ts';
 import { STEP_BACKOFF_MS, STEP_CACHE_MS, STEP_RETRIES_MAX, STEP_TIMEOUT_MS } from '../../base/limits.ts';
-import type { ArtifactType } from '../threads/types.ts';
+import type { ArtifactType } from '../../contract/threads/artifacts.ts';
 import type { Agent, Retry, Step } from './definition.ts';
 import { type Expression, parseExpression, type Reference, referencesOf } from './expression.ts';
 import type { FieldReader, Path } from './field-reader.ts';

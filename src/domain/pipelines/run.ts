@@ -1,7 +1,7 @@
 import { RelayError } from '../../base/errors.ts';
 import type { Json } from '../../base/json.ts';
 import { PIPELINE_STEPS } from '../../base/limits.ts';
-import type { Artifact } from '../threads/types.ts';
+import type { Artifact } from '../../contract/threads/artifacts.ts';
 import type { Pipeline, Step } from './definition.ts';
 import { parseExpression, referencesOf } from './expression.ts';
 import { withNeeds } from './graph.ts';

@@ -1,5 +1,5 @@
 import type { Json, JsonObject } from '../../base/json.ts';
-import type { Artifact, ArtifactType } from '../threads/types.ts';
+import type { Artifact, ArtifactType } from '../../contract/threads/artifacts.ts';
 import type { Agent, AgentKind } from './definition.ts';
 
 /** One attempt at a step. */

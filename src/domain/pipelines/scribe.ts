@@ -1,6 +1,6 @@
 import { isRelayError } from '../../base/errors.ts';
 import type { PatchOp } from '../../base/json-patch/apply.ts';
-import type { ThreadsApi } from '../threads/api.ts';
+import type { ThreadsApi } from '../../contract/threads.ts';
 import type { Step } from './definition.ts';
 import type { StepStatus } from './runner.ts';
 

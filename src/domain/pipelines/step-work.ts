@@ -9,9 +9,9 @@ import {
   STEP_OUTPUT_BYTES,
 } from '../../base/limits.ts';
 import { readText } from '../../base/read-text.ts';
+import type { Artifact } from '../../contract/threads/artifacts.ts';
 import { answerPatch } from '../prompts/answer-patch.ts';
 import type { AnswerCache, ThreadsAs } from '../prompts/types.ts';
-import type { Artifact } from '../threads/types.ts';
 import type { Agent, Step } from './definition.ts';
 import { readRun, sourceOf } from './journal.ts';
 import type { Progress, StepCall, StepResult, StepRunners } from './runner.ts';

@@ -1,6 +1,6 @@
 import { DEFAULT_TTL_MS, MAX_TTL_MS, PAYLOAD_BYTES } from '../../base/limits.ts';
-import type { Caller } from '../caller.ts';
-import type { Visibility } from './types.ts';
+import type { Caller } from '../../contract/caller.ts';
+import type { Visibility } from '../../contract/pointers.ts';
 
 /** What a caller may push. */
 export interface Terms {

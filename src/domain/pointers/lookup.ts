@@ -1,4 +1,4 @@
-import type { Caller } from '../caller.ts';
+import type { Caller } from '../../contract/caller.ts';
 import type { Ground } from '../ground.ts';
 import { type Loaded, loadOwn, type PointerRecord, recordKey } from './record.ts';
 

@@ -2,16 +2,31 @@ import { RelayError } from '../../base/errors.ts';
 import { toHex, uuid } from '../../base/ids.ts';
 import type { Json } from '../../base/json.ts';
 import { takePart } from '../../base/parts/take-part.ts';
+import { pointerUrl } from '../../base/pointer-url.ts';
 import { readText } from '../../base/read-text.ts';
 import type { TokenCount } from '../../base/tokens.ts';
+import { encodeUtf8 } from '../../base/utf8.ts';
+import { authorize } from '../../contract/authorize.ts';
+import type { Caller, CallerAt } from '../../contract/caller.ts';
+import {
+  type Cost,
+  type Part,
+  type PartRequest,
+  type Peeked,
+  type Pulled,
+  type PullOptions,
+  type Pushed,
+  type PushInput,
+  type PushOptions,
+  pointers,
+} from '../../contract/pointers.ts';
 import type { BlobBody } from '../../kernel/blobs.ts';
 import { compareAndSet } from '../../kernel/compare-and-set.ts';
-import { type Caller, requireChannel } from '../caller.ts';
 import type { Channels } from '../channels/channels.ts';
 import type { Ground } from '../ground.ts';
 import type { Receipts } from '../receipts/receipts.ts';
 import { StoreSecret } from '../store-secret.ts';
-import { type Allowance, giveBack, type Reservation, type Terms } from './allowance.ts';
+import { type Allowance, giveBack, type Reservation } from './allowance.ts';
 import { takeIn } from './intake.ts';
 import { measured } from './measured.ts';
 import { checkedKey, countPull } from './pull-count.ts';
@@ -26,20 +41,10 @@ import {
   notFound,
   type PointerRecord,
   pullsKey,
+  pushedAs,
   recordKey,
 } from './record.ts';
 import { derivedId, requestFingerprint } from './repeat.ts';
-import type {
-  Cost,
-  Part,
-  PartRequest,
-  Peeked,
-  Pulled,
-  PullOptions,
-  Pushed,
-  PushInput,
-  PushOptions,
-} from './types.ts';
 
 /** What is known of a push once its body is here. */
 interface Settled {
@@ -79,14 +84,31 @@ export class Pointers {
     this.#onPushed = onPushed;
   }
 
+  /** Authorises once more when the options are known: a JSON envelope may name the channel behind the data. */
+  async push(caller: CallerAt, input: PushInput): Promise<Pushed> {
+    const { id, ...pushed } = await this.store(caller, input, (options) =>
+      authorize(caller, pointers.push, { channel: options.channel }),
+    );
+    return { url: pointerUrl(caller.base, id), id, ...pushed };
+  }
+
   /**
-   * The record is the commit point. A body without one is an orphan that a sweep takes; the announcement behind it
+   * A push by the domain itself. The record is the commit point. A body without one is an orphan that a sweep takes; the announcement behind it
    * carries the pointer's id, so a retry with the same key makes up for one that a crash swallowed, and never doubles it.
    */
-  async push(caller: Caller, input: PushInput): Promise<Omit<Pushed, 'url'>> {
+  async store(
+    caller: Caller,
+    input: PushInput,
+    admit: (options: CheckedOptions) => void = () => {},
+  ): Promise<Omit<Pushed, 'url'>> {
     const { engine, env } = this.#ground;
     const terms = await this.#allowance.terms(caller);
-    const early = input.late ? null : checked(caller, input, terms);
+    const checked = (o: PushOptions) => {
+      const options = checkOptions(o, terms);
+      admit(options);
+      return options;
+    };
+    const early = input.late ? null : checked(input);
     const repeatable = checkedKey(input.idempotency_key);
     const id = repeatable ? await derivedId(this.#secret, caller, repeatable) : uuid(env);
     const intake = takeIn(input.body, input.size, terms.payloadBytes);
@@ -94,7 +116,7 @@ export class Pointers {
     // Its time begins when the body is here, and a JSON envelope may tell its length behind the data.
     let settled: Settled | undefined;
     const expiresAt = async () => {
-      settled = await this.#settle(caller, early ?? checked(caller, { ...input, ...input.late?.() }, terms));
+      settled = await this.#settle(caller, early ?? checked({ ...input, ...input.late?.() }));
       return settled.created + settled.keepMs;
     };
     // A small body and its count go into the store side by side; a large one is not read before it may come.
@@ -129,7 +151,7 @@ export class Pointers {
       await this.#announce(caller, id, kept, options);
       this.#receipts.result(caller, id, kept.metadata);
       this.#allowance.note(caller, 'push', size, caller.tenant);
-      return answer(id, kept);
+      return pushedAs(id, kept);
     } catch (error) {
       // Only what was never committed: a lost blob behind a live record would be worse than an orphan.
       if (!(await this.#refersTo(id, blob))) {
@@ -153,7 +175,7 @@ export class Pointers {
     const loaded = await loadForReading(this.#ground.engine.records, caller, id);
     const taken = await this.#take(loaded.record, part);
     await countPull(this.#ground, loaded, o.idempotency_key);
-    this.#pulled(caller, loaded, utf8Length(taken.text));
+    this.#pulled(caller, loaded, encodeUtf8(taken.text).byteLength);
     return taken;
   }
 
@@ -163,7 +185,7 @@ export class Pointers {
     if (part) {
       const { text } = await this.#take(record, part);
       const count = await this.#ground.tokens.count(text);
-      return { ...count, bytes: utf8Length(text) };
+      return { ...count, bytes: encodeUtf8(text).byteLength };
     }
     if (record.tokens) return { ...record.tokens, bytes: record.size };
     const count = await this.#countBlob(record.blob, record.text);
@@ -287,26 +309,6 @@ export class Pointers {
       expiresAt: keptUntil(record),
     });
   }
-}
-
-function checked(caller: Caller, o: PushOptions, terms: Terms): CheckedOptions {
-  const options = checkOptions(o, terms);
-  if (options.channel !== null) requireChannel(caller, options.channel);
-  return options;
-}
-
-function answer(id: string, record: PointerRecord): Omit<Pushed, 'url'> {
-  return {
-    id,
-    channel: record.channel,
-    expires_at: new Date(record.expires).toISOString(),
-    size: record.size,
-    ...(record.tokens ? { tokens: record.tokens } : {}),
-  };
-}
-
-function utf8Length(text: string): number {
-  return new TextEncoder().encode(text).byteLength;
 }
 
 function checkRange(range: { start: number; end: number }, size: number): { start: number; end: number } {

@@ -1,9 +1,9 @@
 import { RelayError } from '../../base/errors.ts';
 import { isJsonObject, type Json, type JsonObject, jsonDepth } from '../../base/json.ts';
 import { JSON_DEPTH, MAX_PULLS, METADATA_BYTES, MIN_TTL_MS } from '../../base/limits.ts';
+import type { PushOptions, Visibility } from '../../contract/pointers.ts';
 import { checkChannelName } from '../names.ts';
 import { OPEN_TERMS, type Terms } from './allowance.ts';
-import type { PushOptions, Visibility } from './types.ts';
 
 /** Options of a push after checking, with their defaults in place. */
 export interface CheckedOptions {

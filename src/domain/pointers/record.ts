@@ -3,9 +3,9 @@ import { madeOnce } from '../../base/frozen.ts';
 import { isUuid } from '../../base/ids.ts';
 import type { JsonObject } from '../../base/json.ts';
 import type { TokenCount } from '../../base/tokens.ts';
+import type { Caller } from '../../contract/caller.ts';
+import type { Peeked, Pushed, Visibility } from '../../contract/pointers.ts';
 import type { Records } from '../../kernel/records.ts';
-import type { Caller } from '../caller.ts';
-import type { Peeked, Visibility } from './types.ts';
 
 /** What is stored beside a payload. Short names: it is read on every pull and peek. */
 export interface PointerRecord {
@@ -90,3 +90,14 @@ export const describe = madeOnce((r: PointerRecord, id: string): Peeked => {
     ...(r.tokens ? { tokens: r.tokens } : {}),
   };
 });
+
+/** What whoever pushed it is told, but for the URL. */
+export function pushedAs(id: string, record: PointerRecord): Omit<Pushed, 'url'> {
+  return {
+    id,
+    channel: record.channel,
+    expires_at: new Date(record.expires).toISOString(),
+    size: record.size,
+    ...(record.tokens ? { tokens: record.tokens } : {}),
+  };
+}

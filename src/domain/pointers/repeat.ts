@@ -1,6 +1,6 @@
 import { hmacSha256, sha256Hex } from '../../base/hash.ts';
 import { uuidFrom } from '../../base/ids.ts';
-import type { Caller } from '../caller.ts';
+import type { Caller } from '../../contract/caller.ts';
 import type { StoreSecret } from '../store-secret.ts';
 import type { CheckedOptions } from './push-options.ts';
 

@@ -1,5 +1,5 @@
 import { BRIEF_LINE_CHARS } from '../../base/project-limits.ts';
-import type { Header } from '../threads/types.ts';
+import type { Header } from '../../contract/threads/state.ts';
 import type { BriefLine, BriefPart, Draft } from './brief.ts';
 import { chooseDecisions, decisionLine, todoLine } from './cold-start.ts';
 import { type Commit, DECISIONS_MD, STATE_JSON, TODOS_JSON } from './files.ts';

@@ -3,8 +3,9 @@ import { datedFrame, oneLine } from '../../base/frame.ts';
 import { sha256Hex } from '../../base/hash.ts';
 import { PROMPT_PREVIEWS, PROMPT_WORDS_BYTES } from '../../base/limits.ts';
 import type { TokenCounter } from '../../base/tokens.ts';
-import type { ThreadsApi } from '../threads/api.ts';
-import type { Artifact, Header } from '../threads/types.ts';
+import type { Artifact } from '../../contract/threads/artifacts.ts';
+import type { Header } from '../../contract/threads/state.ts';
+import type { ThreadsApi } from '../../contract/threads.ts';
 import { systemText } from './system-text.ts';
 import type { Bundle, PromptRequest } from './types.ts';
 

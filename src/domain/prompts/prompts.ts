@@ -7,7 +7,7 @@ import type { PatchOp } from '../../base/json-patch/apply.ts';
 import { ANSWER_CACHE_MS, ANSWER_TAIL_CHARS } from '../../base/limits.ts';
 import { readText } from '../../base/read-text.ts';
 import type { TokenCounter } from '../../base/tokens.ts';
-import type { ArtifactCreated } from '../threads/types.ts';
+import type { ArtifactCreated } from '../../contract/threads/artifacts.ts';
 import { answerPatch } from './answer-patch.ts';
 import { makeBundle } from './bundle.ts';
 import type {

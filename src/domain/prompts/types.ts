@@ -1,7 +1,7 @@
 import type { TokenCount } from '../../base/tokens.ts';
+import type { Artifact } from '../../contract/threads/artifacts.ts';
+import type { ThreadsApi } from '../../contract/threads.ts';
 import type { BlobBody } from '../../kernel/blobs.ts';
-import type { ThreadsApi } from '../threads/api.ts';
-import type { Artifact } from '../threads/types.ts';
 
 /** What is said to a model, all of it. */
 export interface PromptText {

@@ -1,7 +1,7 @@
 import { isJsonObject, type Json, type JsonObject } from '../../base/json.ts';
 import { pointerUrl } from '../../base/pointer-url.ts';
+import { type Receipt, type ReceiptLadder, RUNGS, type Rung } from '../../contract/receipts.ts';
 import type { PointerRecord } from '../pointers/record.ts';
-import { type Receipt, type ReceiptLadder, RUNGS, type Rung } from './types.ts';
 
 /** What was seen of one reader on one rung within a short time. An entry of a pointer's receipts is a list of these. */
 export interface Note {

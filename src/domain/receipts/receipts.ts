@@ -6,12 +6,13 @@ import {
   RECEIPT_READERS,
   RECEIPTS_WAITING,
 } from '../../base/limits.ts';
-import type { Caller } from '../caller.ts';
+import { authorize } from '../../contract/authorize.ts';
+import type { Caller, CallerAt } from '../../contract/caller.ts';
+import { type ReceiptLadder, receipts } from '../../contract/receipts.ts';
 import type { Ground } from '../ground.ts';
 import type { PointerLookup } from '../pointers/lookup.ts';
 import type { PointerRecord } from '../pointers/record.ts';
 import { Ladder, type Note, toEntry } from './ladder.ts';
-import type { ReceiptLadder } from './types.ts';
 
 /** Receipts read, or dropped, at once. */
 const PAGE = 500;
@@ -71,15 +72,21 @@ export class Receipts {
     });
   }
 
-  async get(caller: Caller, rawId: string, base: string): Promise<ReceiptLadder> {
-    const { engine } = this.#ground;
+  async get(caller: CallerAt, rawId: string): Promise<ReceiptLadder> {
     const { id, record } = await this.#pointers.own(caller, rawId);
+    authorize(caller, receipts.get, { channel: record.channel });
+    return this.ladder(caller, id, record);
+  }
+
+  /** The same for the domain itself, which has the record already. */
+  async ladder(caller: CallerAt, id: string, record: PointerRecord): Promise<ReceiptLadder> {
+    const { engine } = this.#ground;
     await this.#write([id]);
     const ladder = new Ladder(id, record);
     for (let after = 0; ; ) {
       const { entries } = await engine.logs.read(streamOf(id), { after, limit: PAGE });
       for (const { data } of entries) ladder.add(data);
-      if (entries.length < PAGE) return ladder.result(base);
+      if (entries.length < PAGE) return ladder.result(caller.base);
       after = entries.at(-1)!.seq;
     }
   }

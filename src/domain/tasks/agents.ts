@@ -2,10 +2,11 @@ import { RelayError } from '../../base/errors.ts';
 import { isJsonObject, type Json } from '../../base/json.ts';
 import { AGENT_ALIVE_MS, AGENT_INSTANCE_CHARS, AGENT_KEPT_MS, BRIDGE_TASKS } from '../../base/limits.ts';
 import { directChannel, TASK_CHANNEL } from '../../base/task-names.ts';
-import { type Caller, mayUseChannel, requireChannel } from '../caller.ts';
+import { type Agent, agents, type Bridge } from '../../contract/agents.ts';
+import { authorize, mayUseChannel } from '../../contract/authorize.ts';
+import type { Caller } from '../../contract/caller.ts';
 import type { Ground } from '../ground.ts';
 import { checkAgentName, checkChannelName, fromSegment, inboxesPrefix, segment } from '../names.ts';
-import type { Agent, Bridge } from './types.ts';
 
 const agentsPrefix = (tenant: string) => `ten.${tenant}/agent/`;
 const agentKey = (tenant: string, name: string, instance: string) =>
@@ -25,7 +26,6 @@ export class Agents {
     const { records } = this.#ground.engine;
     const name = checkAgentName(rawName);
     const known = checkBridge(bridge);
-    requireChannel(caller, known.task_channel);
     const now = this.#ground.env.now();
     const value = { ...known, at: now } as unknown as Json;
     const key = agentKey(caller.tenant, name, known.instance);
@@ -35,14 +35,17 @@ export class Agents {
 
   async leave(caller: Caller, name: string, instance: string): Promise<void> {
     const key = agentKey(caller.tenant, checkAgentName(name), checkInstance(instance));
-    await this.#ground.engine.records.delete(key);
+    const { records } = this.#ground.engine;
+    const known = (await records.get(key))?.value as unknown as Bridge | undefined;
+    authorize(caller, agents.leave, { channel: known?.task_channel });
+    await records.delete(key);
   }
 
   /** Bridges first, then by name. */
-  async list(caller: Caller): Promise<Agent[]> {
+  async list(caller: Caller): Promise<{ agents: Agent[] }> {
     const bridges = await this.bridges(caller);
     const all = [...bridges, ...(await this.#followers(caller))];
-    return all.filter(({ channels }) => channels.some((channel) => mayUseChannel(caller, channel)));
+    return { agents: all.filter(({ channels }) => channels.some((one) => mayUseChannel(caller, one))) };
   }
 
   async bridges(caller: Caller): Promise<Agent[]> {

@@ -2,10 +2,10 @@ import { isUuid } from '../../base/ids.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../base/json.ts';
 import { RESULT_SUMMARY_CHARS } from '../../base/limits.ts';
 import { pointerUrl } from '../../base/pointer-url.ts';
-import type { Caller } from '../caller.ts';
+import type { Caller } from '../../contract/caller.ts';
+import type { TaskResult, TaskStatus } from '../../contract/tasks.ts';
 import type { Ground } from '../ground.ts';
 import type { PointerLookup } from '../pointers/lookup.ts';
-import type { TaskResult, TaskStatus } from './types.ts';
 
 const resultRecord = (taskId: string) => `ptr.${taskId}/result`;
 

@@ -3,19 +3,30 @@ import { RESULT_SUMMARY_CHARS, TASK_SUMMARY_CHARS, TASKS_LISTED } from '../../ba
 import { pointerUrl } from '../../base/pointer-url.ts';
 import { DONE_CHANNEL, resultKey, TASK_GROUP } from '../../base/task-names.ts';
 import { encodeUtf8 } from '../../base/utf8.ts';
-import { type Caller, mayUseChannel, requireChannel } from '../caller.ts';
+import { authorize, mayUseChannel } from '../../contract/authorize.ts';
+import type { Caller, CallerAt } from '../../contract/caller.ts';
+import type { DeadLetter } from '../../contract/channels.ts';
+import {
+  type Settlement,
+  type Task,
+  type TaskInfo,
+  type TaskQuery,
+  type TaskResult,
+  type TaskState,
+  type TaskStatus,
+  tasks,
+} from '../../contract/tasks.ts';
 import type { Channels } from '../channels/channels.ts';
 import type { GroupStanding } from '../channels/groups.ts';
 import type { ChannelEntry } from '../channels/message.ts';
-import type { DeadLetter } from '../channels/types.ts';
 import type { Ground } from '../ground.ts';
 import { checkChannelName } from '../names.ts';
 import type { PointerLookup } from '../pointers/lookup.ts';
 import type { Pointers } from '../pointers/pointers.ts';
+import type { PointerRecord } from '../pointers/record.ts';
 import type { Receipts } from '../receipts/receipts.ts';
 import type { Agents } from './agents.ts';
 import { type KeptResult, type TaskResults, toResult } from './results.ts';
-import type { Settlement, Task, TaskInfo, TaskQuery, TaskResult, TaskState, TaskStatus } from './types.ts';
 
 export interface TasksParts {
   readonly ground: Ground;
@@ -38,56 +49,66 @@ export class Tasks {
     this.#parts = parts;
   }
 
-  async get(caller: Caller, rawId: string, base: string): Promise<Task> {
+  async get(caller: CallerAt, rawId: string): Promise<Task> {
     const { receipts, channels } = this.#parts;
-    const { id, sent, kept, alive } = await this.#find(caller, rawId);
+    const { id, sent, kept, record } = await this.#find(caller, rawId);
+    authorize(caller, tasks.get, { channel: sent.channel });
     const seq = kept ? null : await this.#seqOf(caller, id, sent);
     const standing = kept ? [] : await channels.groups.standing(caller.tenant, sent.channel);
-    const ladder = alive ? (await receipts.get(caller, id, base)).receipts : [];
+    const ladder = record ? (await receipts.ladder(caller, id, record)).receipts : [];
     const acked = ladder.some(({ rung }) => rung === 'acked');
     const names = await this.#names(caller);
     const { size, metadata } = sent;
     return {
-      ...this.#info({ id, sent, kept, seq, standing, acked, names, base }),
+      ...this.#info({ id, sent, kept, seq, standing, acked, names, base: caller.base }),
       size,
       metadata,
       receipts: ladder,
     };
   }
 
-  async list(caller: Caller, o: TaskQuery, base: string): Promise<TaskInfo[]> {
+  async list(caller: CallerAt, o: TaskQuery = {}): Promise<{ tasks: TaskInfo[] }> {
     const limit = checkLimit(o.limit);
     const names = await this.#names(caller);
-    if (o.channel !== undefined) requireChannel(caller, checkChannelName(o.channel));
-    const known = o.channel === undefined ? [...names.channels.keys()] : [o.channel];
+    const known = o.channel === undefined ? [...names.channels.keys()] : [checkChannelName(o.channel)];
     const channels = known.filter((channel) => mayUseChannel(caller, channel));
-    const lists = await Promise.all(channels.map((channel) => this.#onChannel(caller, channel, names, base)));
-    return lists
+    const lists = await Promise.all(channels.map((channel) => this.#onChannel(caller, channel, names)));
+    const found = lists
       .flat()
       .filter(({ state }) => o.state === undefined || state === o.state)
-      .sort((a, b) => Date.parse(b.created_at) - Date.parse(a.created_at))
-      .slice(0, limit);
+      .sort((a, b) => Date.parse(b.created_at) - Date.parse(a.created_at));
+    return { tasks: found.slice(0, limit) };
+  }
+
+  done(caller: CallerAt, id: string, o: Settlement = {}): Promise<TaskResult> {
+    return this.#settle(caller, tasks.done, id, 'done', o);
+  }
+
+  fail(caller: CallerAt, id: string, o: Settlement = {}): Promise<TaskResult> {
+    return this.#settle(caller, tasks.fail, id, 'failed', o);
   }
 
   /** The key makes it one result however many bring one; the channel is told once. */
-  async settle(
-    caller: Caller,
+  async #settle(
+    caller: CallerAt,
+    verb: typeof tasks.done,
     rawId: string,
     status: TaskStatus,
     o: Settlement,
-    base: string,
   ): Promise<TaskResult> {
+    const { base } = caller;
     const { id, sent, kept } = await this.#find(caller, rawId);
+    const done_channel = this.#doneChannel(sent, await this.#names(caller));
+    authorize(caller, verb, { channel: sent.channel, done_channel });
     const summary = o.summary?.trim().slice(0, RESULT_SUMMARY_CHARS) || firstLine(o.data) || status;
     const data = o.data?.trim() ? o.data : summary;
     if (kept) return sameOrConflict(id, kept, status, summary, base);
-    const channel = this.#doneChannel(sent, await this.#names(caller));
     const metadata = { task_id: id, status, summary };
     try {
-      await this.#parts.pointers.push(caller, {
+      await this.#parts.pointers.store(caller, {
         body: encodeUtf8(data),
         content_type: 'text/plain; charset=utf-8',
-        channel,
+        channel: done_channel,
         metadata,
         idempotency_key: resultKey(id),
       });
@@ -109,7 +130,7 @@ export class Tasks {
     const relay: Caller = { tenant, keyId: 'relay', name: 'relay', scopes: [] };
     const sent = { channel: dead.channel, metadata: metadata ?? {} };
     const summary = WHY_DEAD[dead.reason](dead.attempts);
-    await this.#parts.pointers.push(relay, {
+    await this.#parts.pointers.store(relay, {
       body: encodeUtf8(summary),
       content_type: 'text/plain; charset=utf-8',
       channel: this.#doneChannel(sent, await this.#names(relay)),
@@ -118,7 +139,8 @@ export class Tasks {
     });
   }
 
-  async #onChannel(caller: Caller, channel: string, names: Names, base: string): Promise<TaskInfo[]> {
+  async #onChannel(caller: CallerAt, channel: string, names: Names): Promise<TaskInfo[]> {
+    const { base } = caller;
     const { channels, results, lookup } = this.#parts;
     const standing = await channels.groups.standing(caller.tenant, channel);
     const newest: { id: string; seq: number }[] = [];
@@ -195,17 +217,14 @@ export class Tasks {
   async #find(
     caller: Caller,
     rawId: string,
-  ): Promise<{ id: string; sent: Sent; kept: KeptResult | null; alive: boolean }> {
+  ): Promise<{ id: string; sent: Sent; kept: KeptResult | null; record: PointerRecord | null }> {
     const id = String(rawId).toLowerCase();
     const { lookup, results } = this.#parts;
     const [kept, record] = await Promise.all([results.find(caller, id), lookup.find(id)]);
     if (record && record.tenant === caller.tenant && record.channel !== null) {
-      requireChannel(caller, record.channel);
-      return { id, sent: { ...record, channel: record.channel }, kept, alive: true };
+      return { id, sent: { ...record, channel: record.channel }, kept, record };
     }
-    if (kept && mayUseChannel(caller, kept.task.channel)) {
-      return { id, sent: kept.task, kept, alive: false };
-    }
+    if (kept) return { id, sent: kept.task, kept, record: null };
     throw new RelayError('not_found', {
       what: 'this task',
       hint: 'A task’s id is that of the pointer that was pushed to a task channel: relay task list',

@@ -1,4 +1,4 @@
-import type { ArtifactType } from './types.ts';
+import type { ArtifactType } from '../../contract/threads/artifacts.ts';
 
 interface Kind {
   readonly ext: string;

@@ -5,8 +5,18 @@ import type { Json } from '../../base/json.ts';
 import { ARTIFACT_NAME_CHARS, ARTIFACT_SOURCES, INDEX_TEXT_CHARS, PAGE_ITEMS } from '../../base/limits.ts';
 import { makePreview } from '../../base/preview/preview.ts';
 import { neutralise } from '../../base/sanitize/neutralise.ts';
+import type { Caller } from '../../contract/caller.ts';
+import {
+  ARTIFACT_TYPES,
+  type Artifact,
+  type ArtifactContent,
+  type ArtifactCreated,
+  type ArtifactFields,
+  type ArtifactInput,
+  type ArtifactTokens,
+  type SearchHit,
+} from '../../contract/threads/artifacts.ts';
 import type { BlobBody } from '../../kernel/blobs.ts';
-import type { Caller } from '../caller.ts';
 import type { Ground } from '../ground.ts';
 import { guessType, KINDS } from './artifact-kind.ts';
 import type { StoredEvent } from './event.ts';
@@ -17,16 +27,6 @@ import type { Ledger } from './ledger.ts';
 import { repeatable } from './repeat.ts';
 import { isoTime, patchState } from './state.ts';
 import type { ThreadLog } from './thread-log.ts';
-import {
-  ARTIFACT_TYPES,
-  type Artifact,
-  type ArtifactContent,
-  type ArtifactCreated,
-  type ArtifactFields,
-  type ArtifactInput,
-  type ArtifactTokens,
-  type SearchHit,
-} from './types.ts';
 import { versionRef } from './version.ts';
 
 /** The stored content of threads. Its preview travels; the rest is a pull away. */

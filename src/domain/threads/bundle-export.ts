@@ -1,8 +1,9 @@
 import { sha256Hex } from '../../base/hash.ts';
 import { Crc32 } from '../../base/zip/crc32.ts';
 import { writeZip, type ZipEntry } from '../../base/zip/zip-writer.ts';
+import type { Caller } from '../../contract/caller.ts';
+import type { Artifact } from '../../contract/threads/artifacts.ts';
 import type { BlobBody } from '../../kernel/blobs.ts';
-import type { Caller } from '../caller.ts';
 import type { Ground } from '../ground.ts';
 import { KINDS } from './artifact-kind.ts';
 import type { Artifacts } from './artifacts.ts';
@@ -24,7 +25,6 @@ import { hopsKey, ledgerKey } from './keys.ts';
 import type { Ledger } from './ledger.ts';
 import { isoTime } from './state.ts';
 import type { ThreadLog } from './thread-log.ts';
-import type { Artifact } from './types.ts';
 
 /** Larger contents are not packed: they are read twice, and never held. */
 const PACKED_BYTES = 8 * 1024 * 1024;

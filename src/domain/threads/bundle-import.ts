@@ -4,10 +4,11 @@ import type { Json } from '../../base/json.ts';
 import { BUNDLE_BYTES, ORPHAN_AGE_MS } from '../../base/limits.ts';
 import { makePreview } from '../../base/preview/preview.ts';
 import { openZip, type ZipArchive, type ZipItem, type ZipSource } from '../../base/zip/zip-reader.ts';
+import type { Caller } from '../../contract/caller.ts';
+import type { ImportAnswer } from '../../contract/threads/answers.ts';
+import type { Artifact } from '../../contract/threads/artifacts.ts';
 import type { BlobBody } from '../../kernel/blobs.ts';
-import type { Caller } from '../caller.ts';
 import type { Ground } from '../ground.ts';
-import type { ImportAnswer } from './api.ts';
 import { KINDS } from './artifact-kind.ts';
 import type { Artifacts } from './artifacts.ts';
 import { badBundle, contentFile, type LedgerFile } from './bundle.ts';
@@ -19,7 +20,6 @@ import { artifactBlob, artifactKey, hopsKey, ledgerKey, metaKey } from './keys.t
 import type { Removal } from './removal.ts';
 import type { ThreadLog } from './thread-log.ts';
 import type { Threads } from './threads.ts';
-import type { Artifact } from './types.ts';
 import { versionRef } from './version.ts';
 
 /** Takes a bundle in, whole or not at all. */

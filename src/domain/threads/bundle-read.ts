@@ -3,6 +3,7 @@ import { sha256Hex } from '../../base/hash.ts';
 import type { Json } from '../../base/json.ts';
 import { ARTIFACT_BYTES, STATE_BYTES } from '../../base/limits.ts';
 import type { ZipArchive } from '../../base/zip/zip-reader.ts';
+import type { Artifact } from '../../contract/threads/artifacts.ts';
 import { KINDS } from './artifact-kind.ts';
 import {
   ARTIFACTS,
@@ -21,7 +22,6 @@ import {
 import { advanceChecked, checkEvent } from './bundle-events.ts';
 import type { StoredEvent } from './event.ts';
 import { emptyHead, type Head } from './fold.ts';
-import type { Artifact } from './types.ts';
 
 export interface Bundle {
   readonly manifest: Manifest;

@@ -1,5 +1,5 @@
 import { RelayError } from '../../base/errors.ts';
-import type { Artifact } from './types.ts';
+import type { Artifact } from '../../contract/threads/artifacts.ts';
 
 /** What a bundle holds, and how it is laid out. */
 

@@ -1,7 +1,7 @@
 import type { Json } from '../../base/json.ts';
 import type { PatchOp } from '../../base/json-patch/apply.ts';
 import { COMPACT_ACTIONS, COMPACT_REFS } from '../../base/limits.ts';
-import type { Action, ArtifactLink, State } from './types.ts';
+import type { Action, ArtifactLink, State } from '../../contract/threads/state.ts';
 
 export interface Compaction {
   readonly ops: readonly PatchOp[];

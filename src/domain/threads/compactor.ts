@@ -1,6 +1,7 @@
 import type { Json } from '../../base/json.ts';
 import { AUTO_COMPACT_ACTIONS, AUTO_COMPACT_REFS } from '../../base/limits.ts';
-import type { Caller } from '../caller.ts';
+import type { Caller } from '../../contract/caller.ts';
+import type { CompactAnswer } from '../../contract/threads/answers.ts';
 import type { Ground } from '../ground.ts';
 import { compaction } from './compaction.ts';
 import type { StoredEvent } from './event.ts';
@@ -9,12 +10,6 @@ import { metaKey } from './keys.ts';
 import { patchState } from './state.ts';
 import type { ThreadLog, ThreadMeta } from './thread-log.ts';
 import { versionRef } from './version.ts';
-
-export interface CompactAnswer {
-  readonly version: number;
-  readonly state_ref: string;
-  readonly dropped: { readonly actions: number; readonly artifacts: number };
-}
 
 /** While a state stays too long whatever is done, it is not looked through after every event. */
 const LOOK_EVERY = 50;

@@ -9,44 +9,14 @@ import {
   PAGE_ITEMS_MAX,
   THREAD_HOPS,
 } from '../../base/limits.ts';
-import type { Caller } from '../caller.ts';
+import type { Caller } from '../../contract/caller.ts';
+import { ENVELOPE_SCHEMA, type Envelope, type EnvelopeInput } from '../../contract/threads/answers.ts';
 import type { Ground } from '../ground.ts';
 import type { StoredEvent } from './event.ts';
 import { hopsKey } from './keys.ts';
 import { repeatable } from './repeat.ts';
 import { bytesOf, isoTime } from './state.ts';
 import type { ThreadLog } from './thread-log.ts';
-
-export const ENVELOPE_SCHEMA = 'com.relay.a2a.envelope.v1';
-
-/** A typed message from one agent to another, in a thread. */
-export interface Envelope {
-  readonly $schema: typeof ENVELOPE_SCHEMA;
-  readonly msg_id: string;
-  readonly thread_id: string;
-  /** Set by the relay. */
-  readonly from: string;
-  readonly to_capability: string;
-  readonly type: string;
-  /** What the payload is, by its own schema's name. */
-  readonly schema: string | null;
-  readonly payload: Json;
-  readonly note: string | null;
-  readonly idempotency_key: string;
-  readonly timestamp: string;
-  /** Seconds for which it is worth reading. */
-  readonly ttl: number;
-}
-
-export interface EnvelopeInput {
-  readonly to_capability: string;
-  readonly type?: string;
-  readonly schema?: string;
-  readonly payload: Json;
-  readonly note?: string;
-  readonly idempotency_key?: string;
-  readonly ttl?: number;
-}
 
 const DEFAULT_TTL_S = 3_600;
 

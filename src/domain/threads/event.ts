@@ -1,6 +1,6 @@
 import type { Json, JsonObject } from '../../base/json.ts';
+import type { ThreadEvent } from '../../contract/threads/answers.ts';
 import { isoTime } from './state.ts';
-import type { ThreadEvent } from './types.ts';
 
 /** What a log entry of a thread holds. */
 export interface StoredEvent {

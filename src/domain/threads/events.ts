@@ -1,12 +1,12 @@
 import { RelayError } from '../../base/errors.ts';
 import { PAGE_ITEMS_MAX } from '../../base/limits.ts';
-import type { Caller } from '../caller.ts';
+import type { Caller } from '../../contract/caller.ts';
+import type { ThreadEvent } from '../../contract/threads/answers.ts';
 import type { Ground } from '../ground.ts';
 import { fromJson, toWire } from './event.ts';
 import { logOf } from './keys.ts';
 import { bytesOf } from './state.ts';
 import type { ThreadLog } from './thread-log.ts';
-import type { ThreadEvent } from './types.ts';
 
 /** A page of events is cut off here, whatever its limit: one event may carry a megabyte of operations. */
 const PAGE_BYTES = 4 * 1024 * 1024;

@@ -4,7 +4,8 @@ import { HEADER_BYTES, HEADER_TOKENS } from '../../base/limits.ts';
 import { clip } from '../../base/preview/cut.ts';
 import { neutralise } from '../../base/sanitize/neutralise.ts';
 import type { TokenCount, TokenCounter } from '../../base/tokens.ts';
-import type { Header, State } from './types.ts';
+import { LOCAL_CALLER } from '../../contract/caller.ts';
+import type { Fact, Header, State } from '../../contract/threads/state.ts';
 
 export interface CountedHeader {
   readonly header: Header;
@@ -64,7 +65,9 @@ const EMPTY: Parts = {
 function partsOf(state: State): Parts {
   const pick = (item: object, fields: readonly string[]) => picked(item as JsonObject, fields);
   return {
-    facts: newest(state.facts, FACTS).map((fact) => pick(fact, ['id', 'key', 'value', 'at', 'by'])),
+    facts: state.facts
+      .slice(-FACTS)
+      .map((fact) => pick(fact, ['id', 'key', 'value', ...(isSigned(fact) ? ['at', 'by'] : [])])),
     constraints: state.constraints
       .slice(0, CONSTRAINTS)
       .map((constraint) => pick(constraint, ['id', 'description', 'severity', 'by'])),
@@ -84,6 +87,16 @@ function partsOf(state: State): Parts {
   };
 }
 
+/**
+ * Whether `at` and `by` of a fact say something. One that came without them was stamped by the relay, with the moment of
+ * the patch, to the millisecond, and with whoever sent it, which in open mode is nobody in particular.
+ */
+function isSigned({ at, by }: Fact): boolean {
+  const named = by !== undefined && by !== '' && by !== LOCAL_CALLER.name;
+  const dated = at !== undefined && at !== '' && !/\.\d{3}Z$/.test(at);
+  return named || dated;
+}
+
 /** Ever smaller versions of the parts, in the order in which they are to be tried. */
 function* reductions(full: Parts): Generator<Parts> {
   yield full;
@@ -97,7 +110,7 @@ function* reductions(full: Parts): Generator<Parts> {
     yield parts;
   }
   while (parts.facts.length > FEW_FACTS) {
-    parts = { ...parts, facts: parts.facts.slice(0, -1) };
+    parts = { ...parts, facts: parts.facts.slice(1) };
     yield parts;
   }
   for (const chars of CLIPS) {
@@ -118,7 +131,8 @@ function* reductions(full: Parts): Generator<Parts> {
     const lists = ['refs', 'steps', 'questions', 'constraints', 'facts'] as const;
     const longest = lists.reduce((a, b) => (parts[b].length > parts[a].length ? b : a));
     if (parts[longest].length === 0) return;
-    parts = { ...parts, [longest]: parts[longest].slice(0, -1) };
+    const fewer = longest === 'facts' ? parts.facts.slice(1) : parts[longest].slice(0, -1);
+    parts = { ...parts, [longest]: fewer };
     yield parts;
   }
 }

@@ -1,12 +1,12 @@
 import type { Json } from '../../base/json.ts';
-import type { Caller } from '../caller.ts';
+import type { Caller } from '../../contract/caller.ts';
+import type { Header } from '../../contract/threads/state.ts';
 import type { Ground } from '../ground.ts';
 import { fromJson, VERSION_EVENTS } from './event.ts';
 import { type CountedHeader, makeHeader } from './header.ts';
 import { headerKey, logOf } from './keys.ts';
 import type { Ledger } from './ledger.ts';
 import type { ThreadLog } from './thread-log.ts';
-import type { Header } from './types.ts';
 
 /** A header with the place in the log up to which it holds. */
 interface Kept extends CountedHeader {

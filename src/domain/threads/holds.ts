@@ -1,31 +1,13 @@
 import { RelayError } from '../../base/errors.ts';
 import type { Json } from '../../base/json.ts';
 import { THREAD_HOLD_S } from '../../base/limits.ts';
+import type { Caller } from '../../contract/caller.ts';
+import type { HoldAnswer, HoldInput } from '../../contract/threads/answers.ts';
 import { compareAndSet } from '../../kernel/compare-and-set.ts';
-import type { Caller } from '../caller.ts';
 import type { Ground } from '../ground.ts';
 import { holdKey } from './keys.ts';
 import { isoTime } from './state.ts';
 import type { ThreadLog } from './thread-log.ts';
-
-export interface HoldInput {
-  /** Known to the holder alone: the same token again renews the hold. */
-  readonly token: string;
-  /** Who it is, in words for others. */
-  readonly holder: string;
-  /** Seconds after which it lapses unless it is renewed. */
-  readonly ttl: number;
-  /** Only if it is this token's still; otherwise a thread that nobody holds is taken. */
-  readonly renew?: boolean;
-  /** Take it from this holder, though it has not lapsed. */
-  readonly instead_of?: string;
-}
-
-export interface HoldAnswer {
-  readonly granted: boolean;
-  /** Who has it now; null where nobody does, which only a renewal can find. */
-  readonly hold: { readonly holder: string; readonly since: string; readonly until: string } | null;
-}
 
 interface Kept {
   readonly token: string;

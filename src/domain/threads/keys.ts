@@ -4,8 +4,8 @@ import { isUuid } from '../../base/ids.ts';
 
 export const logOf = (id: string) => `thr.${id}`;
 export const metaKey = (id: string) => `thr.${id}/meta`;
-/** The newest header that anyone has worked out. */
-export const headerKey = (id: string) => `thr.${id}/header`;
+/** The newest header that anyone has worked out. The number counts how headers are made: those of before are not read. */
+export const headerKey = (id: string) => `thr.${id}/header.2`;
 /** Who holds it. */
 export const holdKey = (id: string) => `thr.${id}/hold`;
 export const hopsKey = (id: string) => `thr.${id}/hops`;

@@ -1,35 +1,10 @@
 import type { TokenCount } from '../../base/tokens.ts';
-import type { Caller } from '../caller.ts';
+import type { Caller } from '../../contract/caller.ts';
+import type { Stats, SumStats } from '../../contract/threads/tokens.ts';
 import type { Ground } from '../ground.ts';
 import type { Head } from './fold.ts';
 import { ledgerKey } from './keys.ts';
 import type { ThreadLog } from './thread-log.ts';
-
-/** What a thread's content would have cost if pasted, and what has been read of it instead. */
-export interface Stats {
-  readonly thread_id: string;
-  readonly artifacts: number;
-  readonly naive_tokens: number;
-  readonly actual_tokens: number;
-  /** May be negative: then pasting would have been cheaper. */
-  readonly avoided_tokens: number;
-  readonly cache_hits: number;
-  readonly session_cache_hits: number;
-  /** Of what `actual_tokens` is made. */
-  readonly breakdown: {
-    readonly headers: number;
-    readonly header_reads: number;
-    readonly previews: number;
-    readonly preview_reads: number;
-    readonly pulls: number;
-    readonly pull_reads: number;
-  };
-  readonly tokenizer: string;
-  /** Some content was too long to be counted whole. */
-  readonly estimated: boolean;
-  /** As told by providers, where they were asked; beside our own count, not part of it. */
-  readonly billed: { readonly input_tokens: number; readonly output_tokens: number };
-}
 
 /** Reads come often and close together: their counters are written together. */
 const WRITE_EVERY_MS = 250;
@@ -125,10 +100,6 @@ export class Ledger {
     const value = (await this.#ground.engine.records.get(ledgerKey(id, what)))?.value;
     return typeof value === 'number' ? value : 0;
   }
-}
-
-export interface SumStats extends Omit<Stats, 'thread_id'> {
-  readonly threads: number;
 }
 
 /** The sum over several threads. */

@@ -1,5 +1,5 @@
 import { PAGE_ITEMS } from '../../base/limits.ts';
-import type { Caller } from '../caller.ts';
+import type { Caller } from '../../contract/caller.ts';
 import type { Ground } from '../ground.ts';
 import { indexKey, listKey, listPrefix, logOf, metaKey, threadPrefix } from './keys.ts';
 import type { ThreadLog } from './thread-log.ts';

@@ -1,30 +1,12 @@
 import { frame, oneLine } from '../../base/frame.ts';
-import type { TokenCount } from '../../base/tokens.ts';
-import type { Caller } from '../caller.ts';
+import type { Caller } from '../../contract/caller.ts';
+import type { Artifact } from '../../contract/threads/artifacts.ts';
+import type { Header } from '../../contract/threads/state.ts';
+import type { Rendered, RenderedMessage, RenderFormat } from '../../contract/threads/tokens.ts';
 import type { Ground } from '../ground.ts';
 import type { Artifacts } from './artifacts.ts';
 import type { Headers } from './headers.ts';
 import type { Ledger } from './ledger.ts';
-import type { Artifact, Header } from './types.ts';
-
-export type RenderFormat = 'openai' | 'anthropic';
-
-export interface RenderedMessage {
-  readonly role: 'system' | 'user';
-  readonly content: string;
-}
-
-/** A thread as it goes into a prompt. */
-export interface Rendered {
-  readonly format: RenderFormat;
-  readonly thread_id: string;
-  readonly state_ref: string;
-  /** Anthropic takes it apart from the messages; for OpenAI it is the first of them, and this is absent. */
-  readonly system?: string;
-  readonly messages: readonly RenderedMessage[];
-  /** What all of it costs. */
-  readonly tokens: TokenCount;
-}
 
 /** The parts of a prompt, for whoever puts one together. */
 export interface PromptParts {

@@ -1,27 +1,14 @@
 import { oneLine } from '../../base/frame.ts';
 import type { Json } from '../../base/json.ts';
-import type { Caller } from '../caller.ts';
+import type { Caller } from '../../contract/caller.ts';
+import type { Artifact } from '../../contract/threads/artifacts.ts';
+import type { State } from '../../contract/threads/state.ts';
+import type { ReportAnswer, ReportFormat, Stats } from '../../contract/threads/tokens.ts';
 import type { Ground } from '../ground.ts';
 import type { Artifacts } from './artifacts.ts';
 import type { StoredEvent } from './event.ts';
-import type { Ledger, Stats } from './ledger.ts';
+import type { Ledger } from './ledger.ts';
 import type { ThreadLog } from './thread-log.ts';
-import type { Artifact, State } from './types.ts';
-
-export type ReportFormat = 'md' | 'json';
-
-export interface ReportAnswer {
-  readonly artifact_ref: string;
-  readonly format: ReportFormat;
-  readonly size: number;
-  readonly thread_id: string;
-  readonly token_savings: {
-    readonly naive_tokens: number;
-    readonly actual_tokens: number;
-    readonly avoided_tokens: number;
-    readonly tokenizer: string;
-  };
-}
 
 /** Artifacts that a report lists one by one. */
 const LISTED = 1_000;

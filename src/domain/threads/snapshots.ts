@@ -1,13 +1,13 @@
 import type { Json } from '../../base/json.ts';
 import { SNAPSHOT_LOG_BYTES, SNAPSHOTS } from '../../base/limits.ts';
 import { readText } from '../../base/read-text.ts';
+import type { State } from '../../contract/threads/state.ts';
 import { compareAndSet } from '../../kernel/compare-and-set.ts';
 import type { Engine } from '../../kernel/engine.ts';
 import { emptyHead, type Head, type KeyUse, type MutableHead } from './fold.ts';
 import { snapshotBlob, snapshotsKey } from './keys.ts';
 import { bytesOf } from './state.ts';
 import type { Totals } from './totals.ts';
-import type { State } from './types.ts';
 
 /** Where a snapshot stands in its thread. */
 export interface SnapshotMark {

@@ -1,6 +1,6 @@
 import type { Json } from '../../base/json.ts';
 import { isJsonObject } from '../../base/json.ts';
-import type { State } from './types.ts';
+import type { State } from '../../contract/threads/state.ts';
 
 export interface Problem {
   /** Segments behind the list's item; empty for the item itself. */

@@ -4,8 +4,8 @@ import { applyPatch, type Patched } from '../../base/json-patch/apply.ts';
 import { measure } from '../../base/json-patch/measure.ts';
 import { joinPath } from '../../base/json-patch/path.ts';
 import { PATCH_OPS, STATE_BYTES } from '../../base/limits.ts';
+import { type Metrics, STATE_SCHEMA, type State } from '../../contract/threads/state.ts';
 import { checkField, checkItem, guardState, isListName, type ListName } from './state-schema.ts';
-import { type Metrics, STATE_SCHEMA, type State } from './types.ts';
 
 /** A state with the bytes it takes as JSON, so that nobody has to write it out to know. */
 export interface Sized {

@@ -1,7 +1,9 @@
 import { PAGE_ITEMS } from '../../base/limits.ts';
-import type { Caller } from '../caller.ts';
+import type { Caller } from '../../contract/caller.ts';
+import { VERBS } from '../../contract/relay.ts';
+import type { Stats } from '../../contract/threads/tokens.ts';
 import type { Ground } from '../ground.ts';
-import type { ThreadsApi } from './api.ts';
+import { methodsFor, type Serves } from '../relay-binding.ts';
 import { Artifacts } from './artifacts.ts';
 import { BundleExport } from './bundle-export.ts';
 import { BundleImport } from './bundle-import.ts';
@@ -12,7 +14,7 @@ import { Envelopes } from './envelopes.ts';
 import { Events } from './events.ts';
 import { Headers } from './headers.ts';
 import { Holds } from './holds.ts';
-import { Ledger, type Stats, sumStats } from './ledger.ts';
+import { Ledger, sumStats } from './ledger.ts';
 import { Removal } from './removal.ts';
 import { Render } from './render.ts';
 import { Reports } from './reports.ts';
@@ -55,6 +57,34 @@ export class ThreadHouse {
     this.capabilities = new Capabilities(ground, this.log, this.artifacts, this.ledger, o.capabilities);
   }
 
+  /** What does each verb of threads: the method of that name of `Threads` itself, unless it is listed here. */
+  verbs(): Serves<typeof VERBS.threads> {
+    const { threads, headers, artifacts, events, envelopes, holds, ledger } = this;
+    return {
+      ...methodsFor(VERBS.threads, threads),
+      delete: (caller, id) => this.delete(caller, id),
+      header: (caller, id) => headers.read(caller, id),
+      compact: (caller, id) => this.compactor.compact(caller, id),
+      putArtifact: (caller, id, input) => artifacts.put(caller, id, input),
+      artifact: (caller, id, ref, o) => artifacts.get(caller, id, ref, o),
+      content: (caller, id, ref, o) => artifacts.content(caller, id, ref, o),
+      artifacts: (caller, id, o) => artifacts.list(caller, id, o),
+      search: async (caller, id, query, o) => ({ hits: await artifacts.search(caller, id, query, o) }),
+      events: (caller, id, o) => events.list(caller, id, o),
+      watch: (caller, id, o) => events.watch(caller, id, o),
+      send: (caller, id, envelope) => envelopes.send(caller, id, envelope),
+      envelopes: async (caller, id, o) => ({ envelopes: await envelopes.list(caller, id, o) }),
+      hold: (caller, id, o) => holds.hold(caller, id, o),
+      release: (caller, id, o) => holds.release(caller, id, o),
+      stats: (caller, id) => ledger.stats(caller, id),
+      totals: async (caller) => sumStats(await this.allStats(caller)),
+      report: (caller, id, o) => this.reports.make(caller, id, o?.format ?? 'md'),
+      render: (caller, id, o) => this.render.render(caller, id, o?.format ?? 'openai'),
+      export: (caller, id) => this.exports.export(caller, id),
+      import: (caller, bundle) => this.imports.import(caller, bundle),
+    };
+  }
+
   /** Resolves once everything that nobody waited for is done. Call it before the store is closed. */
   settle(): Promise<void> {
     return this.ledger.flush();
@@ -78,39 +108,4 @@ export class ThreadHouse {
     } while (after !== undefined);
     return all;
   }
-}
-
-export function bindThreads(house: ThreadHouse, caller: Caller): ThreadsApi {
-  const { threads, artifacts, events, envelopes } = house;
-  const low = (id: string) => id.toLowerCase();
-  return {
-    create: (o) => threads.create(caller, o),
-    list: (o) => threads.list(caller, o),
-    get: (id) => threads.get(caller, low(id)),
-    delete: (id) => house.delete(caller, low(id)),
-    state: (id, o) => threads.state(caller, low(id), o),
-    header: (id) => house.headers.read(caller, low(id)),
-    patch: (id, input) => threads.patch(caller, low(id), input),
-    diff: (id, o) => threads.diff(caller, low(id), o),
-    compact: (id) => house.compactor.compact(caller, low(id)),
-    replay: (id) => threads.replay(caller, low(id)),
-    putArtifact: (id, input) => artifacts.put(caller, low(id), input),
-    artifact: (id, ref, o) => artifacts.get(caller, low(id), ref, o),
-    content: (id, ref, o) => artifacts.content(caller, low(id), ref, o),
-    artifacts: (id, o) => artifacts.list(caller, low(id), o),
-    search: async (id, query, o) => ({ hits: await artifacts.search(caller, low(id), query, o) }),
-    events: (id, o) => events.list(caller, low(id), o),
-    watch: (id, o) => events.watch(caller, low(id), o),
-    record: (id, type, payload) => threads.record(caller, low(id), type, payload),
-    send: (id, envelope) => envelopes.send(caller, low(id), envelope),
-    envelopes: async (id, o) => ({ envelopes: await envelopes.list(caller, low(id), o) }),
-    hold: (id, o) => house.holds.hold(caller, low(id), o),
-    release: (id, o) => house.holds.release(caller, low(id), o),
-    stats: (id) => house.ledger.stats(caller, low(id)),
-    totals: async () => sumStats(await house.allStats(caller)),
-    report: (id, o) => house.reports.make(caller, low(id), o?.format ?? 'md'),
-    render: (id, o) => house.render.render(caller, low(id), o?.format ?? 'openai'),
-    export: (id) => house.exports.export(caller, low(id)),
-    import: (bundle) => house.imports.import(caller, bundle),
-  };
 }

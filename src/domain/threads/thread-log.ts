@@ -1,8 +1,9 @@
 import { isRelayError, RelayError } from '../../base/errors.ts';
 import { isUuid, toHex } from '../../base/ids.ts';
+import type { Caller } from '../../contract/caller.ts';
+import type { ThreadEvent } from '../../contract/threads/answers.ts';
 import { compareAndSet } from '../../kernel/compare-and-set.ts';
 import { Background } from '../background.ts';
-import type { Caller } from '../caller.ts';
 import type { Ground } from '../ground.ts';
 import { asJson, type StoredEvent, toWire } from './event.ts';
 import type { Head } from './fold.ts';
@@ -10,7 +11,6 @@ import { Heads } from './heads.ts';
 import { logOf, metaKey, opsBlob } from './keys.ts';
 import { Snapshots } from './snapshots.ts';
 import { bytesOf, type Sized } from './state.ts';
-import type { ThreadEvent } from './types.ts';
 
 /** What a thread is beside its log. Its absence means that the thread does not exist. */
 export interface ThreadMeta {

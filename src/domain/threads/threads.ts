@@ -4,7 +4,17 @@ import { isUuid, uuid } from '../../base/ids.ts';
 import type { Json, JsonObject } from '../../base/json.ts';
 import { diffJson } from '../../base/json-patch/diff.ts';
 import { PAGE_ITEMS, THREAD_NAME_CHARS } from '../../base/limits.ts';
-import type { Caller } from '../caller.ts';
+import type { Caller } from '../../contract/caller.ts';
+import type {
+  DiffAnswer,
+  PatchAnswer,
+  PatchInput,
+  ThreadCreated,
+  ThreadEvent,
+  ThreadInfo,
+  ThreadItem,
+} from '../../contract/threads/answers.ts';
+import type { State } from '../../contract/threads/state.ts';
 import type { Ground } from '../ground.ts';
 import { isOwnType, type StoredEvent } from './event.ts';
 import { emptyHead, type Head, stampFor } from './fold.ts';
@@ -12,16 +22,6 @@ import { hopsKey, listKey, listPrefix, logOf, metaKey } from './keys.ts';
 import { type Repeatable, repeatable } from './repeat.ts';
 import { isoTime, patchState } from './state.ts';
 import type { ThreadLog, ThreadMeta } from './thread-log.ts';
-import type {
-  DiffAnswer,
-  PatchAnswer,
-  PatchInput,
-  State,
-  ThreadCreated,
-  ThreadEvent,
-  ThreadInfo,
-  ThreadItem,
-} from './types.ts';
 import { parseVersion, versionRef } from './version.ts';
 
 /** Threads and their states. */
@@ -153,7 +153,7 @@ export class Threads {
   }
 
   /** Appends an event of somebody's own kind; it does not touch the state. */
-  async record(caller: Caller, id: string, type: string, payload: JsonObject): Promise<ThreadEvent> {
+  async record(caller: Caller, id: string, type: string, payload: JsonObject = {}): Promise<ThreadEvent> {
     if (!/^[a-z][a-z0-9_]*(?:\.[a-z0-9_]+)+$/.test(type) || type.length > 64 || isOwnType(type)) {
       throw new RelayError('bad_request', {
         what: 'The type of an event is two or more words with dots between, and none that the relay itself writes.',

@@ -1,6 +1,7 @@
 import type { Json } from '../../base/json.ts';
+import type { ArtifactTokens } from '../../contract/threads/artifacts.ts';
+import type { Metrics } from '../../contract/threads/state.ts';
 import type { StoredEvent } from './event.ts';
-import type { ArtifactTokens, Metrics } from './types.ts';
 
 /** What a thread's events add up to. */
 export interface Totals {

@@ -1,6 +1,6 @@
 import { RelayError } from '../../base/errors.ts';
 import { DEFAULT_TTL_MS, KEYS_MAX, MAX_TTL_MS, PAYLOAD_BYTES } from '../../base/limits.ts';
-import { HOUSE_TENANT } from '../caller.ts';
+import { HOUSE_TENANT } from '../../contract/caller.ts';
 import type { Ground } from '../ground.ts';
 
 /** What a tenant may do. A plan is limits and nothing else: who pays for it is somebody else's affair. */

@@ -1,6 +1,6 @@
 import { RelayError } from '../../base/errors.ts';
 import { DEFAULT_TTL_MS, USAGE_KEPT_MS } from '../../base/limits.ts';
-import type { Caller } from '../caller.ts';
+import type { Caller } from '../../contract/caller.ts';
 import type { Ground } from '../ground.ts';
 import type { Allowance, Reservation, Terms } from '../pointers/allowance.ts';
 import { endOf, monthOf } from './month.ts';

@@ -1,9 +1,9 @@
 import type { Json } from '../../base/json.ts';
 import { USAGE_KEPT_MS, USAGE_WAITING, USAGE_WRITE_MS } from '../../base/limits.ts';
+import type { UsageRow } from '../../contract/usage.ts';
 import { compareAndSet } from '../../kernel/compare-and-set.ts';
 import type { Ground } from '../ground.ts';
 import { dayOf } from './month.ts';
-import type { UsageRow } from './types.ts';
 
 type Figures = { [operation: string]: [count: number, bytes: number] };
 

@@ -1,11 +1,11 @@
 import { RelayError } from '../../base/errors.ts';
-import { type Caller, checkTenant, runsTheRelay } from '../caller.ts';
+import { type Caller, checkTenant, runsTheRelay } from '../../contract/caller.ts';
+import type { UsageQuery, UsageReport } from '../../contract/usage.ts';
 import type { Ground } from '../ground.ts';
 import { endOf, isMonth, monthOf } from './month.ts';
 import type { Plans } from './plans.ts';
 import type { Quota } from './quota.ts';
 import type { Statistics } from './statistics.ts';
-import type { UsageQuery, UsageReport } from './types.ts';
 
 /** What a tenant used of its plan. */
 export class Usage {

@@ -22,11 +22,16 @@ import {
 } from '@a2a-js/sdk/errors';
 import type { A2ARequestHandler, ServerCallContext } from '@a2a-js/sdk/server';
 import { A2A_WAIT_MS } from '../../base/limits.ts';
+import { a2a } from '../../contract/a2a.ts';
+import { authorize, may } from '../../contract/authorize.ts';
+import type { Caller } from '../../contract/caller.ts';
+import type { FromRecord, Verb } from '../../contract/verb.ts';
 import type { AgentEntry } from './agents.ts';
 import type { TaskDesk } from './task-desk.ts';
 import { artifactOf, isOver, STATES, statusOf, type TaskRecord, toTask } from './task-record.ts';
 
 export interface AgentOptions {
+  readonly caller: Caller;
   readonly agent: AgentEntry;
   readonly card: AgentCard;
   readonly desk: TaskDesk;
@@ -74,11 +79,11 @@ export class RelayAgent implements A2ARequestHandler {
   }
 
   async getTask({ id, historyLength }: GetTaskRequest): Promise<Task> {
-    return this.#shown(await this.#find(id), historyLength);
+    return this.#shown(await this.#find(a2a.get, id), historyLength);
   }
 
   async listTasks(params: ListTasksRequest): Promise<ListTasksResponse> {
-    const { desk, agent } = this.#o;
+    const { desk, agent, caller } = this.#o;
     const pageSize = params.pageSize ?? 50;
     if (!Number.isInteger(pageSize) || pageSize < 1 || pageSize > 100)
       throw new RequestMalformedError('pageSize must be between 1 and 100');
@@ -86,6 +91,7 @@ export class RelayAgent implements A2ARequestHandler {
     const all = await desk.list(
       (record) =>
         record.agent === agent.name &&
+        may(caller, a2a.list, this.#channelsOf(record)) &&
         (!params.contextId || record.context_id === params.contextId) &&
         (!params.status || STATES[record.state] === params.status) &&
         Date.parse(record.at) >= after,
@@ -101,12 +107,12 @@ export class RelayAgent implements A2ARequestHandler {
   }
 
   async cancelTask({ id }: CancelTaskRequest): Promise<Task> {
-    await this.#find(id);
+    await this.#find(a2a.cancel, id);
     return this.#shown(await this.#o.desk.cancel(id));
   }
 
   async *resubscribe({ id }: SubscribeToTaskRequest): AsyncGenerator<StreamResponse, void, undefined> {
-    const record = await this.#find(id);
+    const record = await this.#find(a2a.subscribe, id);
     if (isOver(record)) throw new UnsupportedOperationError(`The task is over: ${record.state}.`);
     yield* this.#stream(record);
   }
@@ -116,7 +122,7 @@ export class RelayAgent implements A2ARequestHandler {
     context: ServerCallContext,
   ): Promise<TaskPushNotificationConfig> {
     const { desk, webhooks } = this.#o;
-    await this.#find(params.taskId);
+    await this.#find(a2a.addWebhook, params.taskId);
     await webhooks.check(params.url);
     const added = await desk.addWebhook(params, context.requestedVersion);
     webhooks.follow(await desk.find(params.taskId));
@@ -124,7 +130,7 @@ export class RelayAgent implements A2ARequestHandler {
   }
 
   async getTaskPushNotificationConfig({ taskId, id }: GetTaskPushNotificationConfigRequest) {
-    const { webhooks } = await this.#find(taskId);
+    const { webhooks } = await this.#find(a2a.getWebhook, taskId);
     const found = webhooks.find(({ config }) => config.id === id);
     if (!found) throw new TaskNotFoundError(`The task has no webhook ${id}.`);
     return found.config;
@@ -133,17 +139,19 @@ export class RelayAgent implements A2ARequestHandler {
   async listTaskPushNotificationConfigs({
     taskId,
   }: ListTaskPushNotificationConfigsRequest): Promise<ListTaskPushNotificationConfigsResponse> {
-    const { webhooks } = await this.#find(taskId);
+    const { webhooks } = await this.#find(a2a.listWebhooks, taskId);
     return { configs: webhooks.map(({ config }) => config), nextPageToken: '' };
   }
 
   async deleteTaskPushNotificationConfig(params: DeleteTaskPushNotificationConfigRequest): Promise<void> {
-    await this.#find(params.taskId);
+    await this.#find(a2a.removeWebhook, params.taskId);
     await this.#o.desk.removeWebhook(params.taskId, params.id);
   }
 
   async #submit(params: SendMessageRequest, context: ServerCallContext): Promise<TaskRecord> {
-    const { agent, desk, webhooks } = this.#o;
+    const { agent, desk, webhooks, caller } = this.#o;
+    const { task_channel: channel, done_channel } = agent;
+    authorize(caller, a2a.send, { channel, done_channel });
     if (params.message?.taskId) {
       throw new UnsupportedOperationError(
         'A task takes one message. Send another with the same contextId and no taskId.',
@@ -166,11 +174,18 @@ export class RelayAgent implements A2ARequestHandler {
     }
   }
 
-  async #find(id: string): Promise<TaskRecord> {
+  /** One on a channel that the caller’s key is kept from is as unknown as any other. */
+  async #find(verb: Verb, id: string): Promise<TaskRecord> {
     if (!id.trim()) throw new RequestMalformedError('id is required');
-    const record = await this.#o.desk.find(id);
-    if (record.agent !== this.#o.agent.name) throw new TaskNotFoundError(`Task not found: ${id}`);
-    return record;
+    const { desk, agent, caller } = this.#o;
+    const record = await desk.find(id);
+    if (record.agent === agent.name && may(caller, verb, this.#channelsOf(record))) return record;
+    throw new TaskNotFoundError(`Task not found: ${id}`);
+  }
+
+  /** Records of before 0.2 do not say where the task was put: then it is where its agent looks now. */
+  #channelsOf({ task_channel, done_channel }: TaskRecord): FromRecord {
+    return { channel: task_channel ?? this.#o.agent.task_channel, done_channel };
   }
 
   #shown(record: TaskRecord, historyLength?: number): Task {

@@ -10,10 +10,12 @@ import {
 import type { Context } from 'hono';
 import type { Env } from '../../base/env.ts';
 import { RelayError } from '../../base/errors.ts';
-import type { Caller } from '../../domain/caller.ts';
-import type { Relay } from '../../domain/relay.ts';
+import { a2a } from '../../contract/a2a.ts';
+import { authorize } from '../../contract/authorize.ts';
+import type { Caller } from '../../contract/caller.ts';
+import type { Relay } from '../../contract/relay.ts';
 import { RelayAgent } from './agent.ts';
-import { type AgentDirectory, RELAY_AGENT } from './agents.ts';
+import { type AgentDirectory, type AgentEntry, RELAY_AGENT } from './agents.ts';
 import { agentCard } from './card.ts';
 import { speakingA2A } from './failures.ts';
 import { asEvents, patiently, readBody } from './http-bodies.ts';
@@ -61,14 +63,12 @@ export function a2aOverHttp(o: A2AOptions): A2AOverHttp {
     if (rest === '.well-known/agent-card.json') return cardResponse(c, name, o);
     const entered = await o.enter(c);
     const { caller, base, untold, agents } = entered;
-    if (!caller.scopes.includes('tasks'))
-      throw new RelayError('forbidden', {
-        what: `The key "${caller.name}" does not have the scope "tasks".`,
-      });
+    authorize(caller, a2a.get);
     const entry = name === RELAY_AGENT.name ? RELAY_AGENT : await agents.find(name);
     if (!entry) throw noAgent(name);
     const desk = new TaskDesk({ ...entered, env: o.env });
     const plain = new RelayAgent({
+      caller,
       agent: entry,
       card: agentCard(entry, { base, version: o.version, keys: o.keys }),
       desk,
@@ -125,7 +125,7 @@ function decodeName(name: string): string {
 async function cardResponse(c: Context, name: string, o: A2AOptions): Promise<Response> {
   const base = o.baseOf(c);
   const options = { base, version: o.version, keys: o.keys };
-  const entry = name === RELAY_AGENT.name ? RELAY_AGENT : await (await o.enter(c)).agents.find(name);
+  const entry = name === RELAY_AGENT.name ? RELAY_AGENT : await findAgent(c, name, o);
   if (!entry) throw noAgent(name);
   const card = agentCard(entry, options);
   const headers = { 'Cache-Control': 'public, max-age=60', Vary: A2A_VERSION_HEADER };
@@ -138,6 +138,12 @@ async function cardResponse(c: Context, name: string, o: A2AOptions): Promise<Re
   } as never);
   const both = { ...plain, ...(await older.getAuthenticatedExtendedAgentCard(new ServerCallContext())) };
   return Response.json(both, { headers });
+}
+
+async function findAgent(c: Context, name: string, o: A2AOptions): Promise<AgentEntry | null> {
+  const { caller, agents } = await o.enter(c);
+  authorize(caller, a2a.getCard);
+  return agents.find(name);
 }
 
 function callContext(c: Context): ServerCallContext {

@@ -11,7 +11,7 @@ import {
   A2A_WEBHOOKS,
   DEFAULT_TTL_MS,
 } from '../../base/limits.ts';
-import type { Relay } from '../../domain/relay.ts';
+import type { Relay } from '../../contract/relay.ts';
 import type { AgentEntry } from './agents.ts';
 import { lighten, summaryOf, taskText } from './parts.ts';
 import { isOver, type Shelf, type TaskRecord, type Webhook } from './task-record.ts';
@@ -55,6 +55,7 @@ export class TaskDesk {
       id: pushed.id,
       context_id,
       agent: agent.name,
+      task_channel: agent.task_channel,
       done_channel,
       since,
       state: 'submitted',

@@ -1,8 +1,8 @@
 import { isRelayError } from '../../base/errors.ts';
 import { ENVELOPE_PAYLOAD_BYTES } from '../../base/limits.ts';
 import { parsePointer } from '../../base/pointer-url.ts';
-import type { Receipt } from '../../domain/receipts/types.ts';
-import type { Relay } from '../../domain/relay.ts';
+import type { Receipt } from '../../contract/receipts.ts';
+import type { Relay } from '../../contract/relay.ts';
 import type { TaskRecord } from './task-record.ts';
 
 /** What a bridge said when it was done. */

@@ -1,4 +1,4 @@
-import type { Caller } from '../../domain/caller.ts';
+import type { Caller } from '../../contract/caller.ts';
 
 /**
  * Tasks with webhooks that have yet to be told how the task ended. It outlives the server, and a task is put down before

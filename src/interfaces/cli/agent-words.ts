@@ -1,4 +1,4 @@
-import type { Agent } from '../../domain/tasks/types.ts';
+import type { Agent } from '../../contract/agents.ts';
 import { plural, printable, span } from './human.ts';
 import type { Io } from './io.ts';
 

@@ -1,9 +1,9 @@
 import type { Readable, Writable } from 'node:stream';
 import type { TokenCount } from '../../base/tokens.ts';
-import type { Inbox } from '../../domain/inbox/types.ts';
-import type { CreatedKey } from '../../domain/keys/types.ts';
+import type { Inbox } from '../../contract/inbox.ts';
+import type { CreatedKey } from '../../contract/keys.ts';
+import type { Relay } from '../../contract/relay.ts';
 import type { Project } from '../../domain/projects/project.ts';
-import type { Relay } from '../../domain/relay.ts';
 import type { Runner } from '../../domain/tasks/runner.ts';
 import type { AcpOptions, ExecOptions, TmuxOptions } from '../../sdk/agent-bridge-runners.ts';
 import type { ContextRelay } from '../../sdk/context-relay.ts';

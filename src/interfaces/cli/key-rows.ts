@@ -1,6 +1,6 @@
 import { RelayError } from '../../base/errors.ts';
-import { SCOPES, type Scope } from '../../domain/caller.ts';
-import type { CreatedKey, KeyInfo } from '../../domain/keys/types.ts';
+import { SCOPES, type Scope } from '../../contract/caller.ts';
+import type { CreatedKey, KeyInfo } from '../../contract/keys.ts';
 import { expiry, moment, printable, rows } from './human.ts';
 import type { Io } from './io.ts';
 

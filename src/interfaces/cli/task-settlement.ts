@@ -1,6 +1,6 @@
 import { RelayError } from '../../base/errors.ts';
 import { PAYLOAD_BYTES } from '../../base/limits.ts';
-import type { TaskResult, TaskStatus } from '../../domain/tasks/types.ts';
+import type { TaskResult, TaskStatus } from '../../contract/tasks.ts';
 import { type Command, defineCommand } from './command.ts';
 import type { Io } from './io.ts';
 import { openPayload } from './payload-source.ts';

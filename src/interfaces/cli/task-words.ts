@@ -1,4 +1,4 @@
-import type { TaskInfo } from '../../domain/tasks/types.ts';
+import type { TaskInfo } from '../../contract/tasks.ts';
 import type { TaskAnswer } from '../../sdk/agent-bridge-options.ts';
 import { moment, printable, rows, span } from './human.ts';
 import type { Io } from './io.ts';

@@ -1,7 +1,7 @@
+import type { ThreadsApi } from '../../contract/threads.ts';
 import type { Pipelines } from '../../domain/pipelines/pipelines.ts';
 import type { Prompts } from '../../domain/prompts/prompts.ts';
 import type { Model } from '../../domain/prompts/types.ts';
-import type { ThreadsApi } from '../../domain/threads/api.ts';
 
 /** Where agents are put to work: prompts, programs and pipelines on the threads of a relay. */
 export interface Workshop extends AsyncDisposable {

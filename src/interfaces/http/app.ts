@@ -1,7 +1,7 @@
 import { Hono } from 'hono';
 import { RelayError } from '../../base/errors.ts';
-import { openApiDocument } from '../../operations/openapi.ts';
-import { OPERATIONS } from '../../operations/operations.ts';
+import { openApiDocument } from '../../schemas/openapi.ts';
+import { OPERATIONS } from '../../schemas/operations.ts';
 import { relayMaker } from './callers.ts';
 import type { HttpDeps } from './deps.ts';
 import { eventRoutes } from './events-stream.ts';
@@ -46,7 +46,7 @@ function routes(deps: HttpDeps, metrics: Metrics): Hono {
   app.get('/openapi.json', () => jsonResponse(openApiDocument(OPERATIONS, deps.version)));
   app.get('/metrics', (c) => metricsResponse(c, deps, metrics));
 
-  const relayOf = relayMaker(deps, OPERATIONS);
+  const relayOf = relayMaker(deps);
   const api = new Hono({ strict: false });
   pointerRoutes(api, relayOf);
   eventRoutes(api, relayOf, deps.stopping, deps.house.keys.holds);

@@ -3,7 +3,7 @@ import { RelayError } from '../../base/errors.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../base/json.ts';
 import { ARTIFACT_BYTES } from '../../base/limits.ts';
 import { decodeUtf8, encodeUtf8 } from '../../base/utf8.ts';
-import type { ArtifactFields, ArtifactInput } from '../../domain/threads/types.ts';
+import type { ArtifactFields, ArtifactInput } from '../../contract/threads/artifacts.ts';
 import { readJsonPush } from './json-push-stream.ts';
 import { type Form, readForm } from './multipart.ts';
 

@@ -1,38 +1,45 @@
 import type { Context } from 'hono';
-import { routePath } from 'hono/route';
-import { isRelayError } from '../../base/errors.ts';
-import type { Caller } from '../../domain/caller.ts';
-import type { Relay } from '../../domain/relay.ts';
-import type { Operation } from '../../operations/operation.ts';
-import { admit } from './auth.ts';
+import { isRelayError, RelayError } from '../../base/errors.ts';
+import { authorize } from '../../contract/authorize.ts';
+import { ANONYMOUS, type Caller } from '../../contract/caller.ts';
+import type { Relay } from '../../contract/relay.ts';
+import type { Verb } from '../../contract/verb.ts';
+import type { Keys } from '../../domain/keys/keys.ts';
 import type { HttpDeps } from './deps.ts';
 import { notesOf } from './request-notes.ts';
 
-/** The relay as the caller of a request sees it, once the caller has been found to be allowed that. */
-export type RelayOf = (c: Context, operation?: Operation) => Relay | Promise<Relay>;
+/** The relay as the caller of a request sees it, once its key was found to have the scope of the verb. */
+export type RelayOf = (c: Context, verb: Verb) => Relay | Promise<Relay>;
 
-/**
- * Every request passes here before it reaches the domain: who asks, how often, and whether that key may. A route that is
- * not in the table of operations has nobody to say what it asks for, and is an error.
- */
-export function relayMaker(deps: HttpDeps, operations: readonly Operation[]): RelayOf {
-  const byRoute = routeTable(operations);
+/** Every request passes here before its body is read: who asks, how often, and whether that key may. */
+export function relayMaker(deps: HttpDeps): RelayOf {
   // In open mode it is the same one over and over.
   let last: { caller: Caller; base: string; relay: Relay } | null = null;
-  const relayFor = (c: Context, operation: Operation, caller: Caller): Relay => {
-    admit(caller, operation);
+  const relayFor = (c: Context, verb: Verb, caller: Caller): Relay => {
+    authorize(caller, verb);
     const base = baseOf(deps, c);
     if (last?.caller !== caller || last.base !== base)
       last = { caller, base, relay: deps.house.relay(caller, base) };
     return last.relay;
   };
-  return (c, known) => {
-    const operation = known ?? byRoute(c.req.method, routePath(c));
+  return (c, verb) => {
     const notes = notesOf(c);
-    if (notes) notes.operation = operation;
+    if (notes) notes.operation = verb;
     const caller = callerOf(deps, c);
-    if (caller instanceof Promise) return caller.then((found) => relayFor(c, operation, found));
-    return relayFor(c, operation, caller);
+    if (caller instanceof Promise) return caller.then((found) => relayFor(c, verb, found));
+    return relayFor(c, verb, caller);
+  };
+}
+
+/** Who sends a request: the holder of the key, or nobody in particular. Throws for a key that is no good. */
+export function keyAuthenticator(keys: Keys): (request: Request) => Promise<Caller> {
+  return async (request) => {
+    const header = request.headers.get('authorization');
+    if (header === null) return ANONYMOUS;
+    const secret = /^bearer +(\S+) *$/i.exec(header)?.[1];
+    const caller = secret === undefined ? null : await keys.authenticate(secret);
+    if (caller === null) throw new RelayError('unauthorized');
+    return caller;
   };
 }
 
@@ -66,26 +73,6 @@ async function limited(deps: HttpDeps, c: Context, found: Caller | Promise<Calle
   }
   await deps.limiter!.check(caller, address);
   return caller;
-}
-
-/** Finds the row of a route, whatever the handler calls its parameters. */
-function routeTable(operations: readonly Operation[]): (method: string, path: string) => Operation {
-  const plain = (path: string) => path.replace(/:\w+/g, ':');
-  const table = new Map<string, Operation>();
-  for (const operation of operations) {
-    const { method, path } = operation.http;
-    table.set(`${method} ${plain(path)}`, operation);
-    table.set(`${method} /v1${plain(path)}`, operation);
-  }
-  const known = new Map<string, Operation>();
-  return (asked, path) => {
-    const method = asked === 'HEAD' ? 'GET' : asked;
-    const route = `${method} ${path}`;
-    const operation = known.get(route) ?? table.get(`${method} ${plain(path)}`);
-    if (!operation) throw new Error(`${route} is not in the table of operations.`);
-    known.set(route, operation);
-    return operation;
-  };
 }
 
 function originOf(url: string): string {

@@ -1,4 +1,4 @@
-import type { Caller } from '../../domain/caller.ts';
+import type { Caller } from '../../contract/caller.ts';
 import type { House } from '../../domain/house.ts';
 import type { BrowserPolicy } from './browser-guard.ts';
 import type { Gauge } from './metrics.ts';

@@ -1,5 +1,5 @@
 import { toBase64 } from '../../base/base64.ts';
-import type { Pulled } from '../../domain/pointers/types.ts';
+import type { Pulled } from '../../contract/pointers.ts';
 
 /** `{"data": …, "metadata": …}`, as existing clients expect it, written without ever holding a large payload whole. */
 export function envelope(pulled: Pulled): string | ReadableStream<Uint8Array> {

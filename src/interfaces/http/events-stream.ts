@@ -1,18 +1,14 @@
 import type { Context, Hono } from 'hono';
 import { RelayError } from '../../base/errors.ts';
 import { SSE_HEARTBEAT_MS } from '../../base/limits.ts';
+import { channels, type Message, type SubscribeOptions } from '../../contract/channels.ts';
+import type { Relay } from '../../contract/relay.ts';
 import { checkPrefetch } from '../../domain/channels/groups.ts';
 import { parseSince } from '../../domain/channels/start.ts';
-import type { Message, SubscribeOptions } from '../../domain/channels/types.ts';
 import type { KeyHolds } from '../../domain/keys/holds.ts';
 import { checkGroupName } from '../../domain/names.ts';
-import type { Relay } from '../../domain/relay.ts';
-import { operationNamed } from '../../operations/operations.ts';
 import type { RelayOf } from './callers.ts';
 import { notesOf } from './request-notes.ts';
-
-/** Its route takes any path behind it: the rest of the path is the channel's name. */
-const SOCKET = operationNamed('channels.socket');
 
 /** Channels for whoever has no WebSocket: `curl -N`, `EventSource`. A browser resumes by itself with `Last-Event-ID`. */
 export function eventRoutes(
@@ -22,7 +18,7 @@ export function eventRoutes(
   holds: KeyHolds,
 ): void {
   api.get('/channels/:name/events', async (c) => {
-    const relay = await relayOf(c);
+    const relay = await relayOf(c, channels.events);
     const name = c.req.param('name');
     const o = await subscriptionOf(relay, name, c);
     const gone = new AbortController();
@@ -46,7 +42,7 @@ export function eventRoutes(
 
   /** Where an upgrade is asked for it never comes here; what else would be wrong is told first. */
   const upgrade = async (c: Context): Promise<Response> => {
-    await relayOf(c, SOCKET);
+    await relayOf(c, channels.subscribe);
     checkQuery(c);
     throw new RelayError('upgrade_required');
   };

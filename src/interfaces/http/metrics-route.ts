@@ -1,6 +1,6 @@
 import type { Context } from 'hono';
 import { RelayError } from '../../base/errors.ts';
-import { ANONYMOUS, runsTheRelay } from '../../domain/caller.ts';
+import { ANONYMOUS, runsTheRelay } from '../../contract/caller.ts';
 import { isLoopbackHost } from './browser-guard.ts';
 import type { HttpDeps } from './deps.ts';
 import type { Gauge, Metrics } from './metrics.ts';

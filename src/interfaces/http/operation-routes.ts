@@ -3,39 +3,51 @@ import type { z } from 'zod';
 import { isRelayError, RelayError } from '../../base/errors.ts';
 import { isJsonObject, type Json, jsonDepth } from '../../base/json.ts';
 import { JSON_BODY_BYTES, JSON_DEPTH } from '../../base/limits.ts';
-import type { Relay } from '../../domain/relay.ts';
-import type { Operation } from '../../operations/operation.ts';
+import type { Relay } from '../../contract/relay.ts';
+import { hasBody, routeOf, type Verb } from '../../contract/verb.ts';
+import type { Operation } from '../../schemas/operations.ts';
+import type { RelayOf } from './callers.ts';
 import { emptyResponse, jsonResponse } from './responses.ts';
 
-/** Serves every row of the operation table that does not carry bytes. */
-export function operationRoutes(
-  api: Hono,
-  operations: readonly Operation[],
-  relayOf: (c: Context, operation: Operation) => Promise<Relay> | Relay,
-): void {
+type Methods = { readonly [method: string]: (...args: readonly unknown[]) => Promise<unknown> };
+
+/** Serves every row of the table that has no handler of its own. */
+export function operationRoutes(api: Hono, operations: readonly Operation[], relayOf: RelayOf): void {
   for (const operation of operations) {
-    if (operation.http.custom) continue;
-    api.on(operation.http.method, operation.http.path, async (c) => {
-      const relay = await relayOf(c, operation);
-      const input = check(operation.input, await gather(c, operation));
-      const answer = await operation.run(relay, input);
-      const { status = 200 } = operation.http;
+    const { verb } = operation;
+    if (verb.byHand) continue;
+    const { method, path } = routeOf(verb);
+    api.on(method, path, async (c) => {
+      const relay = await relayOf(c, verb);
+      const answer = await call(relay, operation, check(operation.input, await gather(c, verb)));
+      const { status = 200 } = verb;
       return status === 204 ? emptyResponse(status) : jsonResponse(answer, { status });
     });
   }
 }
 
+/** Calls the method with the fields it takes one by one, and the rest of the input behind them. */
+async function call(relay: Relay, { part, method, verb }: Operation, input: object): Promise<unknown> {
+  const rest: { [field: string]: unknown } = { ...input };
+  const args = verb.args.map((name) => {
+    const value = rest[name];
+    delete rest[name];
+    return value;
+  });
+  const found = await (relay[part] as unknown as Methods)[method]!(...args, rest);
+  return verb.answer === undefined ? found : { [verb.answer]: found };
+}
+
 /** Path, then query or body, then headers; a later source never overrides the path. */
-async function gather(c: Context, { http }: Operation): Promise<Record<string, unknown>> {
+async function gather(c: Context, verb: Verb): Promise<Record<string, unknown>> {
   const fromHeaders: Record<string, unknown> = {};
-  for (const [field, header] of Object.entries(http.headers ?? {})) {
+  for (const [field, header] of Object.entries(verb.headers ?? {})) {
     const value = c.req.header(header);
     if (value !== undefined) fromHeaders[field] = value;
   }
-  const inBody = http.method !== 'GET' && http.method !== 'DELETE';
-  const body = inBody ? await readJson(c) : undefined;
+  const body = hasBody(routeOf(verb).method) ? await readJson(c) : undefined;
   let fields: Record<string, unknown> = {};
-  if (http.body) fields = body === undefined ? {} : { [http.body]: body };
+  if (verb.body) fields = body === undefined ? {} : { [verb.body]: body };
   else if (body !== undefined) {
     if (!isJsonObject(body))
       throw new RelayError('bad_request', { what: 'The JSON body must be an object.' });

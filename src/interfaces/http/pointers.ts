@@ -1,7 +1,8 @@
 import type { Context, Hono } from 'hono';
 import { madeOnce } from '../../base/frozen.ts';
-import type { Peeked } from '../../domain/pointers/types.ts';
-import type { Relay } from '../../domain/relay.ts';
+import { type Peeked, pointers } from '../../contract/pointers.ts';
+import type { Relay } from '../../contract/relay.ts';
+import type { RelayOf } from './callers.ts';
 import { envelope } from './envelope.ts';
 import { pushInput } from './push-request.ts';
 import { isOn, partOf, queryOf } from './query.ts';
@@ -18,20 +19,20 @@ import {
 import { viewerResponse } from './viewer/page.ts';
 
 /** Payloads in and out: the routes that existing clients rely on, and what came on top. */
-export function pointerRoutes(api: Hono, relayOf: (c: Context) => Promise<Relay> | Relay): void {
+export function pointerRoutes(api: Hono, relayOf: RelayOf): void {
   api.post('/push', async (c) => {
-    const relay = await relayOf(c);
+    const relay = await relayOf(c, pointers.push);
     return jsonResponse(await relay.pointers.push(await pushInput(c.req.raw, queryOf(c.req.url))));
   });
 
   api.get('/peek/:id', async (c) => {
-    const peeked = await (await relayOf(c)).pointers.peek(c.req.param('id'));
+    const peeked = await (await relayOf(c, pointers.peek)).pointers.peek(c.req.param('id'));
     const { body, headers } = peekAnswer(peeked);
     return new Response(body, { headers });
   });
 
   api.on(['GET', 'HEAD'], '/pull/:id', async (c) => {
-    const relay = await relayOf(c);
+    const relay = await relayOf(c, pointers.pull);
     const id = c.req.param('id')!;
     if (c.req.method === 'HEAD') return headOf(relay, id);
     const query = queryOf(c.req.url);

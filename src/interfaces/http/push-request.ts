@@ -3,7 +3,7 @@ import { RelayError } from '../../base/errors.ts';
 import { isJsonObject, type JsonObject } from '../../base/json.ts';
 import { PAYLOAD_BYTES, PUSH_WIRE_BYTES, STORED_BYTES } from '../../base/limits.ts';
 import { decodeUtf8 } from '../../base/utf8.ts';
-import type { PushInput, PushOptions } from '../../domain/pointers/types.ts';
+import type { PushInput, PushOptions } from '../../contract/pointers.ts';
 import { noData, readJsonPush } from './json-push-stream.ts';
 import { halfPair } from './json-string-decoder.ts';
 import { isOn } from './query.ts';

@@ -1,5 +1,5 @@
 import { RelayError } from '../../base/errors.ts';
-import { ANONYMOUS, type Caller, LOCAL_CALLER } from '../../domain/caller.ts';
+import { ANONYMOUS, type Caller, LOCAL_CALLER } from '../../contract/caller.ts';
 
 export interface RateLimits {
   /** Requests a second of one key, and of one address that sends none. */

@@ -1,6 +1,6 @@
 import { toBase64Url } from '../../base/base64.ts';
 import type { TokenCount } from '../../base/tokens.ts';
-import type { Peeked } from '../../domain/pointers/types.ts';
+import type { Peeked } from '../../contract/pointers.ts';
 
 /** A header field of this size passes every HTTP stack; larger metadata is for the peek's body alone. */
 const METADATA_HEADER_BYTES = 8 * 1024;

@@ -1,13 +1,13 @@
 import type { Context } from 'hono';
-import type { Caller } from '../../domain/caller.ts';
-import type { Operation } from '../../operations/operation.ts';
+import type { Caller } from '../../contract/caller.ts';
+import type { Verb } from '../../contract/verb.ts';
 import type { ClientAddress } from './client-address.ts';
 
 /** What became known of a request on its way, for the log, the metrics and the traces. */
 export interface RequestNotes {
   /** Found out when it is first asked for. */
   readonly client: ClientAddress;
-  operation: Pick<Operation, 'name'> | null;
+  operation: Pick<Verb, 'name'> | null;
   caller: Caller | null;
   /** Made when somebody asks for it. */
   id: string | null;

@@ -1,5 +1,5 @@
-import type { Caller } from '../../domain/caller.ts';
-import type { Operation } from '../../operations/operation.ts';
+import type { Caller } from '../../contract/caller.ts';
+import type { Verb } from '../../contract/verb.ts';
 import { type Asked, guardBrowser } from './browser-guard.ts';
 import { type ClientAddress, clientAddress } from './client-address.ts';
 import { allowReading, corsHeaders, preflightResponse } from './cors.ts';
@@ -85,7 +85,7 @@ class AskedBy implements Asked {
 }
 
 class Notes implements RequestNotes {
-  operation: Pick<Operation, 'name'> | null = null;
+  operation: Pick<Verb, 'name'> | null = null;
   caller: Caller | null = null;
   id: string | null = null;
   readonly #deps: HttpDeps;

@@ -1,11 +1,14 @@
 import type { Context, Hono } from 'hono';
 import { RelayError } from '../../base/errors.ts';
 import { BUNDLE_BYTES, SSE_HEARTBEAT_MS } from '../../base/limits.ts';
-import { LOCAL_CALLER } from '../../domain/caller.ts';
+import { LOCAL_CALLER } from '../../contract/caller.ts';
+import type { Relay } from '../../contract/relay.ts';
+import type { ThreadEvent } from '../../contract/threads/answers.ts';
+import type { Artifact } from '../../contract/threads/artifacts.ts';
+import { threads } from '../../contract/threads.ts';
 import type { KeyHolds } from '../../domain/keys/holds.ts';
-import type { Relay } from '../../domain/relay.ts';
-import type { Artifact, ThreadEvent } from '../../domain/threads/types.ts';
 import { artifactInput } from './artifact-request.ts';
+import type { RelayOf } from './callers.ts';
 import { isOn, queryOf } from './query.ts';
 import { parseRange } from './range.ts';
 import { notesOf } from './request-notes.ts';
@@ -14,28 +17,28 @@ import { bytesResponse, jsonResponse } from './responses.ts';
 /** What threads need beyond JSON in and out: contents, bundles, and events as they happen. */
 export function threadRoutes(
   api: Hono,
-  relayOf: (c: Context) => Promise<Relay> | Relay,
+  relayOf: RelayOf,
   stopping: AbortSignal | undefined,
   holds: KeyHolds,
 ): void {
   api.post('/threads/:id/artifacts', async (c) => {
-    const relay = await relayOf(c);
+    const relay = await relayOf(c, threads.putArtifact);
     const input = await artifactInput(c.req.raw, queryOf(c.req.url));
     return jsonResponse(await relay.threads.putArtifact(c.req.param('id'), input), { status: 201 });
   });
 
   api.get('/threads/:id/artifacts/:ref', async (c) => {
-    const relay = await relayOf(c);
+    const relay = await relayOf(c, threads.artifact);
     const query = queryOf(c.req.url);
     if (isOn(query.get('raw'))) return content(relay, c);
     const counted = !query.has('counted') || isOn(query.get('counted'));
     return jsonResponse(await relay.threads.artifact(c.req.param('id'), c.req.param('ref'), { counted }));
   });
 
-  api.get('/threads/:id/artifacts/:ref/content', async (c) => content(await relayOf(c), c));
+  api.get('/threads/:id/artifacts/:ref/content', async (c) => content(await relayOf(c, threads.content), c));
 
   api.get('/threads/:id/events', async (c) => {
-    const relay = await relayOf(c);
+    const relay = await relayOf(c, threads.events);
     const id = c.req.param('id');
     const query = queryOf(c.req.url);
     const live = /\btext\/event-stream\b/.test(c.req.header('accept') ?? '') || isOn(query.get('stream'));
@@ -49,7 +52,7 @@ export function threadRoutes(
   });
 
   api.get('/threads/:id/export', async (c) => {
-    const relay = await relayOf(c);
+    const relay = await relayOf(c, threads.export);
     const { body, name } = await relay.threads.export(c.req.param('id'));
     return bytesResponse(body, 200, {
       'Content-Type': 'application/zip',
@@ -59,7 +62,7 @@ export function threadRoutes(
   });
 
   api.post('/threads/import', async (c) => {
-    const relay = await relayOf(c);
+    const relay = await relayOf(c, threads.import);
     const { body } = c.req.raw;
     if (!body) throw new RelayError('empty_payload');
     if (Number(c.req.header('content-length') ?? 0) > BUNDLE_BYTES) {

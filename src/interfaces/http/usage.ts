@@ -1,13 +1,13 @@
-import type { Context, Hono } from 'hono';
-import type { Relay } from '../../domain/relay.ts';
-import type { UsageReport } from '../../domain/usage/types.ts';
+import type { Hono } from 'hono';
+import { type UsageReport, usage } from '../../contract/usage.ts';
+import type { RelayOf } from './callers.ts';
 import { queryOf } from './query.ts';
 import { jsonResponse, textResponse } from './responses.ts';
 
 /** `GET /usage`: as JSON, or as a table for a spreadsheet. */
-export function usageRoutes(api: Hono, relayOf: (c: Context) => Promise<Relay> | Relay): void {
+export function usageRoutes(api: Hono, relayOf: RelayOf): void {
   api.get('/usage', async (c) => {
-    const relay = await relayOf(c);
+    const relay = await relayOf(c, usage.get);
     const query = queryOf(c.req.url);
     const report = await relay.usage.get({
       month: query.get('month') ?? undefined,

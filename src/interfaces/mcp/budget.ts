@@ -1,5 +1,5 @@
 import { RelayError } from '../../base/errors.ts';
-import type { PartRequest, Peeked } from '../../domain/pointers/types.ts';
+import type { PartRequest, Peeked } from '../../contract/pointers.ts';
 import type { Desk, OpenDesk } from './desk.ts';
 import type { Answer } from './tool.ts';
 import { pointerLink } from './uris.ts';

@@ -1,7 +1,7 @@
 import type { Env } from '../../base/env.ts';
 import type { TokenCounter } from '../../base/tokens.ts';
-import type { Scope } from '../../domain/caller.ts';
-import type { Relay } from '../../domain/relay.ts';
+import type { Relay } from '../../contract/relay.ts';
+import type { Verb } from '../../contract/verb.ts';
 import type { ContextRelay } from '../../sdk/context-relay.ts';
 
 /**
@@ -16,8 +16,8 @@ export interface Desk {
   readonly budget: number;
   /** Opens it with the first tool that needs it: a server that was only started costs nothing. */
   open(): Promise<OpenDesk>;
-  /** Whether whoever asks may do this. */
-  may(scope: Scope): boolean;
+  /** Whether whoever asks may do this at all; on which channels is asked when it is done. */
+  may(verb: Verb): boolean;
   /** The brief of the project the client works in; only where the desk is local. */
   brief?(about: string | undefined): Promise<string>;
 }

@@ -1,4 +1,4 @@
-import type { Message } from '../../domain/channels/types.ts';
+import type { Message } from '../../contract/channels.ts';
 import type { ContextRelay } from '../../sdk/context-relay.ts';
 
 interface Asked {

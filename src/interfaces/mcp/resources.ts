@@ -1,6 +1,10 @@
 import { type McpServer, type ReadResourceResult, ResourceTemplate } from '@modelcontextprotocol/server';
 import { toBase64 } from '../../base/base64.ts';
 import { RelayError } from '../../base/errors.ts';
+import { channels } from '../../contract/channels.ts';
+import { pointers } from '../../contract/pointers.ts';
+import { threads } from '../../contract/threads.ts';
+import type { Verb } from '../../contract/verb.ts';
 import { cutToBudget, number, pullWithinBudget } from './budget.ts';
 import type { Desk } from './desk.ts';
 import { recentMessages } from './recent-messages.ts';
@@ -33,7 +37,7 @@ export function addResources(server: McpServer, desk: Desk): void {
     }),
     { description: 'The newest messages of a channel', mimeType: 'application/jsonl' },
     async (uri, { name }) => {
-      const { client } = await entered(desk, 'subscribe');
+      const { client } = await entered(desk, channels.subscribe);
       const channel = decodeURIComponent(String(name));
       const messages = await recentMessages(client, channel, { limit: MESSAGES, signal: forever() });
       const text = await cutToBudget(messages.map(shown).join('\n'), desk);
@@ -49,7 +53,7 @@ export function addResources(server: McpServer, desk: Desk): void {
 }
 
 async function readState(uri: string, id: string, desk: Desk): Promise<ReadResourceResult> {
-  const { relay } = await entered(desk, 'threads');
+  const { relay } = await entered(desk, threads.state);
   const state = JSON.stringify(await relay.threads.state(id), null, 2);
   const fits = (await cutToBudget(state, desk)) === state;
   // Half a JSON document is of use to nobody; the header is the same in brief.
@@ -58,9 +62,9 @@ async function readState(uri: string, id: string, desk: Desk): Promise<ReadResou
 }
 
 async function listThreads(desk: Desk) {
-  if (!desk.may('threads')) return [];
-  const { threads } = await (await desk.open()).relay.threads.list({ limit: LISTED });
-  return threads.map(({ thread_id, name }) => ({
+  if (!desk.may(threads.list)) return [];
+  const page = await (await desk.open()).relay.threads.list({ limit: LISTED });
+  return page.threads.map(({ thread_id, name }) => ({
     uri: stateLink(thread_id).uri,
     name: name || thread_id,
     mimeType: 'application/json',
@@ -68,7 +72,7 @@ async function listThreads(desk: Desk) {
 }
 
 async function readPointer(uri: string, id: string, desk: Desk): Promise<ReadResourceResult> {
-  const open = await entered(desk, 'pull');
+  const open = await entered(desk, pointers.pull);
   const url = await open.resolve(id);
   const found = await open.client.inspect(url);
   if (found.text) {
@@ -95,13 +99,13 @@ async function listChannels(desk: Desk) {
 }
 
 async function channelNames(desk: Desk): Promise<string[]> {
-  if (!desk.may('subscribe')) return [];
-  const { channels } = await (await desk.open()).client.channels.list({ limit: LISTED });
-  return channels.map(({ name }) => name);
+  if (!desk.may(channels.list)) return [];
+  const page = await (await desk.open()).client.channels.list({ limit: LISTED });
+  return page.channels.map(({ name }) => name);
 }
 
-export async function entered(desk: Desk, scope: 'pull' | 'subscribe' | 'threads') {
-  if (!desk.may(scope))
-    throw new RelayError('forbidden', { what: `This key does not have the scope "${scope}".` });
+async function entered(desk: Desk, verb: Verb) {
+  if (!desk.may(verb))
+    throw new RelayError('forbidden', { what: `This key does not have the scope "${verb.scope}".` });
   return desk.open();
 }

@@ -44,8 +44,10 @@ export function makeMcpServer(desk: Desk, o: McpServerOptions): McpServer {
     },
   );
   for (const tool of toolsFor(desk, o.tools)) {
-    const { name, description, reads } = tool;
-    const annotations = reads ? { annotations: { readOnlyHint: true } } : {};
+    const { name, description, verb } = tool;
+    // A client need not ask its user before it only reads.
+    const annotations =
+      verb === null || verb.route?.startsWith('GET ') ? { annotations: { readOnlyHint: true } } : {};
     server.registerTool(name, { description, inputSchema: inputSchema(tool), ...annotations }, (args, ctx) =>
       callTool(tool, args as never, desk, ctx, o),
     );

@@ -1,6 +1,6 @@
 import type { StandardSchemaWithJSON } from '@modelcontextprotocol/server';
 import * as z from 'zod';
-import type { Scope } from '../../domain/caller.ts';
+import type { Verb } from '../../contract/verb.ts';
 import type { Desk, OpenDesk } from './desk.ts';
 
 /** A tool, declared once for every transport. Names, descriptions and schemas ride in every prompt: keep them short. */
@@ -8,9 +8,8 @@ export interface Tool<I extends z.ZodObject = z.ZodObject> {
   readonly name: string;
   readonly description: string;
   readonly input: I;
-  readonly scope: Scope;
-  /** Changes nothing, so that a client need not ask its user. */
-  readonly reads?: true;
+  /** The row of the table that it mirrors: who may call it, and whether it changes anything. None reads files alone. */
+  readonly verb: Verb | null;
   /** Offered only at this end of a pipe. */
   readonly local?: true;
   /** What stands in `Error …: why`. */

@@ -28,7 +28,9 @@ export const TOOLS: readonly Tool[] = [
 export function toolsFor(desk: Desk, wanted: readonly string[] | null): Tool[] {
   return TOOLS.filter(
     (tool) =>
-      (wanted === null || wanted.includes(tool.name)) && (!tool.local || desk.local) && desk.may(tool.scope),
+      (wanted === null || wanted.includes(tool.name)) &&
+      (!tool.local || desk.local) &&
+      (tool.verb === null || desk.may(tool.verb)),
   );
 }
 

@@ -1,3 +1,5 @@
+import { channels } from '../../contract/channels.ts';
+import { threads as threadVerbs } from '../../contract/threads.ts';
 import type { Desk } from './desk.ts';
 import { readUri } from './uris.ts';
 
@@ -10,11 +12,11 @@ export async function watchResource(
 ): Promise<void> {
   const named = readUri(uri);
   try {
-    if (named?.kind === 'channel' && desk.may('subscribe')) {
+    if (named?.kind === 'channel' && desk.may(channels.subscribe)) {
       const { client } = await desk.open();
       for await (const _message of client.channels.subscribe(named.name, { signal })) changed(uri);
     }
-    if (named?.kind === 'state' && desk.may('threads')) {
+    if (named?.kind === 'state' && desk.may(threadVerbs.watch)) {
       const { threads } = (await desk.open()).relay;
       const { event_count } = await threads.get(named.id);
       const after = event_count === 0 ? undefined : String(event_count);

@@ -1,4 +1,4 @@
-import type { Caller } from '../../domain/caller.ts';
+import type { Caller } from '../../contract/caller.ts';
 import type { House } from '../../domain/house.ts';
 
 /** What the WebSocket interface is given by the app. */

@@ -1,6 +1,6 @@
 import { RelayError } from '../../base/errors.ts';
+import type { Message } from '../../contract/channels.ts';
 import { channelEntry, type Entry, toMessage } from '../../domain/channels/message.ts';
-import type { Message } from '../../domain/channels/types.ts';
 
 /** A message on its way to many sockets: written out once for each address that its readers know the relay by. */
 export class SharedFrame {

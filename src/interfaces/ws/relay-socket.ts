@@ -1,6 +1,6 @@
 import { WebSocket } from 'ws';
-import type { Caller } from '../../domain/caller.ts';
-import type { Relay } from '../../domain/relay.ts';
+import type { Caller } from '../../contract/caller.ts';
+import type { Relay } from '../../contract/relay.ts';
 import { receive } from './inbound.ts';
 
 /** What the server does for all of its sockets. */

@@ -3,7 +3,9 @@ import type { Duplex } from 'node:stream';
 import { WebSocketServer } from 'ws';
 import { isRelayError, RelayError } from '../../base/errors.ts';
 import { INBOUND_FRAME_BYTES, PING_EVERY_MS, SLOW_READER_BYTES } from '../../base/limits.ts';
-import { ANONYMOUS, type Caller, requireChannel, requireScope } from '../../domain/caller.ts';
+import { authorize } from '../../contract/authorize.ts';
+import type { Caller } from '../../contract/caller.ts';
+import { channels } from '../../contract/channels.ts';
 import type { Start } from '../../domain/channels/start.ts';
 import { Confirmations } from './confirmations.ts';
 import type { SocketDeps } from './deps.ts';
@@ -84,10 +86,8 @@ export class SocketServer implements SocketHost {
     if (!target) throw new RelayError('no_route', { method: 'GET', path: (request.url ?? '').slice(0, 200) });
     if (this.#stopping) throw new RelayError('busy', { what: 'the relay is stopping' });
     const caller = await this.#caller(asked, target);
-    if (caller === ANONYMOUS) throw new RelayError('unauthorized');
-    requireScope(caller, 'subscribe');
     const { channel, group } = target;
-    requireChannel(caller, channel);
+    authorize(caller, channels.subscribe, { name: channel });
     // Before the socket is open: whatever is sent from then on is behind this.
     const start =
       group === undefined ? await house.channels.start(caller.tenant, channel, target.since) : null;

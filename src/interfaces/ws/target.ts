@@ -1,7 +1,7 @@
 import { RelayError } from '../../base/errors.ts';
+import type { Since } from '../../contract/channels.ts';
 import { checkPrefetch } from '../../domain/channels/groups.ts';
 import { parseSince } from '../../domain/channels/start.ts';
-import type { Since } from '../../domain/channels/types.ts';
 import { checkChannelName, checkGroupName } from '../../domain/names.ts';
 
 /** What a socket asks for in its address. */

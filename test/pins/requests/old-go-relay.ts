@@ -58,7 +58,7 @@ export const oldGoRelay: readonly Pinned[] = [
   { name: 'Python: thread_list', send: 'GET /threads', headers: PYTHON },
   { name: 'Python: thread_get', send: `GET ${T}`, headers: PYTHON },
   { name: 'Python: thread_get of what is gone', send: `GET /threads/${NOBODY}`, headers: PYTHON },
-  { name: 'to change: Python: thread_get with a malformed id', send: 'GET /threads/my-run', headers: PYTHON },
+  { name: 'Python: thread_get with a malformed id', send: 'GET /threads/my-run', headers: PYTHON },
   {
     name: 'Python: artifact_put',
     as: 'analysis',
@@ -71,12 +71,12 @@ export const oldGoRelay: readonly Pinned[] = [
   { name: 'Python: artifact_list', send: `GET ${T}/artifacts`, headers: PYTHON },
   { name: 'Python: state_patch', send: `POST ${T}/state/patch`, headers: PYTHON, body: PATCH },
   {
-    name: 'to change: Python: state_header, with the order of top_facts and their at and by',
+    name: 'Python: state_header, with the order of top_facts and their at and by',
     send: `GET ${T}/state/header`,
     headers: PYTHON,
   },
   { name: 'Python: state_full', send: `GET ${T}/state`, headers: PYTHON },
-  { name: 'to change: Python: cap_list, without http.fetch', send: 'GET /cap/list', headers: PYTHON },
+  { name: 'Python: cap_list', send: 'GET /cap/list', headers: PYTHON },
   { name: 'Python: cap_invoke', send: 'POST /cap/invoke', headers: PYTHON, body: SEARCH },
   { name: 'Python: cap_invoke from the cache', send: 'POST /cap/invoke', headers: PYTHON, body: SEARCH },
   {
@@ -109,7 +109,7 @@ export const oldGoRelay: readonly Pinned[] = [
     body: '[{"op":"add","path":"/facts/-","value":{"id":"f1","key":"language","value":"TypeScript"}},{"op":"add","path":"/decisions/-","value":{"id":"d1","description":"Use artifact refs","reason_codes":["token_reduction"],"confidence":0.99}},{"op":"add","path":"/artifacts/-","value":{"ref":"{{spec.ref}}","type":"markdown","name":"spec.md"}}]',
   },
   {
-    name: 'to change: TypeScript: stateHeader',
+    name: 'TypeScript: stateHeader',
     send: 'GET /threads/{{second.thread_id}}/state/header',
     headers: FETCH,
   },

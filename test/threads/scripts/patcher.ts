@@ -1,6 +1,6 @@
 import { loadConfig } from '../../../src/app/config.ts';
 import { openHouse } from '../../../src/app/open-house.ts';
-import { LOCAL_CALLER } from '../../../src/domain/caller.ts';
+import { LOCAL_CALLER } from '../../../src/contract/caller.ts';
 
 /** Patches a thread on the local store, as any command would. `stay`: says so after each patch and never ends. */
 const { home, thread, name, count, stay } = JSON.parse(process.argv[2]!) as {

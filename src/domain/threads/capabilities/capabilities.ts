@@ -2,34 +2,20 @@ import { RelayError } from '../../../base/errors.ts';
 import { sha256Hex } from '../../../base/hash.ts';
 import type { Json, JsonObject } from '../../../base/json.ts';
 import { CAPABILITY_TIME_MS } from '../../../base/limits.ts';
-import type { Caller } from '../../caller.ts';
+import type { Caller } from '../../../contract/caller.ts';
+import type { CapabilityInfo, InvokeAnswer, InvokeInput } from '../../../contract/capabilities.ts';
+import type { Artifact } from '../../../contract/threads/artifacts.ts';
 import type { Ground } from '../../ground.ts';
 import type { Artifacts } from '../artifacts.ts';
 import type { StoredEvent } from '../event.ts';
 import type { Ledger } from '../ledger.ts';
 import { repeatable } from '../repeat.ts';
 import type { ThreadLog } from '../thread-log.ts';
-import type { Artifact, Preview } from '../types.ts';
 import { canonicalJson } from './canonical-json.ts';
-import type { Capability, CapabilityContext, CapabilityInfo, CapabilityResult } from './capability.ts';
+import type { Capability, CapabilityContext, CapabilityResult } from './capability.ts';
+import { httpFetch } from './http-fetch.ts';
 import { type Registered, Registry } from './registry.ts';
 import { retrievalSearch } from './retrieval-search.ts';
-
-export interface InvokeInput {
-  readonly capability: string;
-  readonly thread_id: string;
-  readonly args?: JsonObject;
-  readonly idempotency_key?: string;
-}
-
-export interface InvokeAnswer {
-  readonly capability: string;
-  readonly preview: Preview;
-  readonly artifact_ref: string;
-  readonly cache_hit: boolean;
-  readonly cache_key: string;
-  readonly duration_ms: number;
-}
 
 /** Where a cached result lies. */
 interface Cached {
@@ -58,11 +44,12 @@ export class Capabilities {
     this.#log = log;
     this.#artifacts = artifacts;
     this.#ledger = ledger;
-    this.#registry = new Registry([retrievalSearch, ...more]);
+    const fetches = more.some(({ name }) => name === 'http.fetch') ? [] : [httpFetch(null)];
+    this.#registry = new Registry([retrievalSearch, ...fetches, ...more]);
   }
 
-  list(): CapabilityInfo[] {
-    return this.#registry.list();
+  async list(): Promise<{ capabilities: CapabilityInfo[] }> {
+    return { capabilities: this.#registry.list() };
   }
 
   async invoke(caller: Caller, input: InvokeInput): Promise<InvokeAnswer> {

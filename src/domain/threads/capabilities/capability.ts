@@ -1,6 +1,6 @@
 import type { Json, JsonObject } from '../../../base/json.ts';
-import type { Caller } from '../../caller.ts';
-import type { ArtifactType, SearchHit } from '../types.ts';
+import type { Caller } from '../../../contract/caller.ts';
+import type { ArtifactType, SearchHit } from '../../../contract/threads/artifacts.ts';
 
 /** Something a thread can have done: a plugin is one file that exports such an object. */
 export interface Capability {
@@ -12,6 +12,8 @@ export interface Capability {
   /** Whether the same arguments give the same result for a while; no, unless told. */
   readonly cacheable?: boolean;
   readonly cache_ttl_sec?: number;
+  /** False for one that has to be allowed first: it is listed, and refuses to run. */
+  readonly enabled?: false;
   /** Whether a search finds its results; yes, unless told. */
   readonly indexed?: boolean;
   /** What else the result depends on; part of the cache's key. */
@@ -38,13 +40,4 @@ export interface CapabilityResult {
   readonly mime?: string;
   readonly name?: string;
   readonly source_refs?: readonly string[];
-}
-
-/** What a caller is told of one. */
-export interface CapabilityInfo {
-  readonly name: string;
-  readonly description: string;
-  readonly args_schema: JsonObject;
-  readonly cacheable: boolean;
-  readonly cache_ttl_sec: number;
 }

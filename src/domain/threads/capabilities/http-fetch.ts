@@ -19,9 +19,11 @@ export interface FetchedPage {
   readonly body: Uint8Array;
 }
 
-export function httpFetch(fetchPublic: PublicFetch): Capability {
+/** Null: it is not allowed, and only listed. */
+export function httpFetch(fetchPublic: PublicFetch | null): Capability {
   return {
     name: 'http.fetch',
+    ...(fetchPublic ? {} : { enabled: false as const }),
     description: 'Get a page or file from the public internet by GET',
     args_schema: {
       type: 'object',
@@ -37,6 +39,7 @@ export function httpFetch(fetchPublic: PublicFetch): Capability {
     async run(args, context) {
       const { url, accept } = args as { url: string; accept?: string };
       const signal = AbortSignal.any([context.signal, AbortSignal.timeout(FETCH_TIME_MS)]);
+      if (!fetchPublic) throw new Error('http.fetch is not allowed');
       const page = await fetchPublic(url, { maxBytes: FETCH_BYTES, signal, accept });
       if (page.status < 200 || page.status > 299)
         throw new Error(`${new URL(page.url).host} answered ${page.status}`);

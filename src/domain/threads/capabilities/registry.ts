@@ -2,8 +2,9 @@ import { RelayError } from '../../../base/errors.ts';
 import type { Json, JsonObject } from '../../../base/json.ts';
 import { JsonSchema } from '../../../base/json-schema.ts';
 import { CAPABILITY_ARGS_BYTES, CAPABILITY_TTL_MAX_S } from '../../../base/limits.ts';
+import type { CapabilityInfo } from '../../../contract/capabilities.ts';
 import { bytesOf } from '../state.ts';
-import type { Capability, CapabilityInfo } from './capability.ts';
+import type { Capability } from './capability.ts';
 
 const DEFAULT_TTL_S = 300;
 
@@ -25,24 +26,18 @@ export class Registry {
   }
 
   list(): CapabilityInfo[] {
-    return [...this.#byName.values()].map(({ name, description, args_schema, cacheable, cache_ttl_sec }) => ({
-      name,
-      description,
-      args_schema,
-      cacheable,
-      cache_ttl_sec,
+    return [...this.#byName.values()].map(({ capability, schema: _, ...info }) => ({
+      ...info,
+      ...(capability.enabled === false ? { enabled: false as const } : {}),
     }));
   }
 
   get(name: string): Registered {
     const found = this.#byName.get(name);
-    if (found) return found;
+    if (found && found.capability.enabled !== false) return found;
     throw new RelayError('not_found', {
       what: `capability ${name.slice(0, 64)}`,
-      hint:
-        name === 'http.fetch'
-          ? 'It is off; allow it in the configuration.'
-          : 'See relay cap list for those there are.',
+      hint: found ? 'It is off; allow it in the configuration.' : 'See relay cap list for those there are.',
     });
   }
 

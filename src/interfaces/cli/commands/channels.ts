@@ -1,4 +1,4 @@
-import type { ChannelInfo } from '../../../domain/channels/types.ts';
+import type { ChannelInfo } from '../../../contract/channels.ts';
 import { defineCommand } from '../command.ts';
 import { moment, plural, printable } from '../human.ts';
 

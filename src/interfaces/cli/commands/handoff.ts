@@ -1,8 +1,8 @@
 import { RelayError } from '../../../base/errors.ts';
 import { BRIEF_TOKENS } from '../../../base/project-limits.ts';
+import type { Header } from '../../../contract/threads/state.ts';
 import { boundedBrief, LEAST_TOKENS } from '../../../domain/projects/brief.ts';
 import { transferDraft } from '../../../domain/projects/transfer.ts';
-import type { Header } from '../../../domain/threads/types.ts';
 import { defineCommand } from '../command.ts';
 import type { Host } from '../host.ts';
 import { needText, PROJECT_FLAGS, theProject, wholeNumber } from '../project-call.ts';

@@ -1,5 +1,5 @@
 import { INBOX_MESSAGES } from '../../../base/limits.ts';
-import type { Inbox } from '../../../domain/inbox/types.ts';
+import type { Inbox } from '../../../contract/inbox.ts';
 import { unsealed } from '../../../sdk/channel-keys.ts';
 import { agentName } from '../channels/agent-name.ts';
 import { messageContent, messageLine } from '../channels/message-line.ts';

@@ -3,7 +3,7 @@ import { RelayError } from '../../../base/errors.ts';
 import type { JsonObject } from '../../../base/json.ts';
 import { GREP_CONTEXT_LINES, INLINE_BLOB_BYTES } from '../../../base/limits.ts';
 import { decodeUtf8 } from '../../../base/utf8.ts';
-import type { PartRequest } from '../../../domain/pointers/types.ts';
+import type { PartRequest } from '../../../contract/pointers.ts';
 import type { ContextRelay } from '../../../sdk/context-relay.ts';
 import { defineCommand } from '../command.ts';
 import { bytes, count, parseCount } from '../human.ts';

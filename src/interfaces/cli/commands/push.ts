@@ -2,7 +2,7 @@ import { RelayError } from '../../../base/errors.ts';
 import type { Json, JsonObject } from '../../../base/json.ts';
 import { MAX_PULLS } from '../../../base/limits.ts';
 import type { TokenCount } from '../../../base/tokens.ts';
-import type { Pushed } from '../../../domain/pointers/types.ts';
+import type { Pushed } from '../../../contract/pointers.ts';
 import { defineCommand } from '../command.ts';
 import { bytes, count, expiry, parseCount, parseSpan } from '../human.ts';
 import type { Io } from '../io.ts';

@@ -1,6 +1,6 @@
 import { setTimeout } from 'node:timers/promises';
 import { parsePointer } from '../../../base/pointer-url.ts';
-import type { Receipt, ReceiptLadder } from '../../../domain/receipts/types.ts';
+import type { Receipt, ReceiptLadder } from '../../../contract/receipts.ts';
 import { interruption } from '../channels/interruption.ts';
 import { defineCommand } from '../command.ts';
 import { bytes, moment, plural, printable } from '../human.ts';

@@ -1,6 +1,6 @@
 import { RelayError } from '../../../base/errors.ts';
 import { PAGE_ITEMS_MAX } from '../../../base/limits.ts';
-import type { ThreadItem } from '../../../domain/threads/types.ts';
+import type { ThreadItem } from '../../../contract/threads/answers.ts';
 import { defineCommand } from '../command.ts';
 import { moment, parseCount } from '../human.ts';
 import { plain } from '../threads/event-line.ts';

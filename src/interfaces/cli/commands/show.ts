@@ -1,5 +1,6 @@
-import type { Stats } from '../../../domain/threads/ledger.ts';
-import type { State, ThreadInfo } from '../../../domain/threads/types.ts';
+import type { ThreadInfo } from '../../../contract/threads/answers.ts';
+import type { State } from '../../../contract/threads/state.ts';
+import type { Stats } from '../../../contract/threads/tokens.ts';
 import { defineCommand } from '../command.ts';
 import { count, moment, plural, rows } from '../human.ts';
 import type { Io } from '../io.ts';

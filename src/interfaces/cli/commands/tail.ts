@@ -1,4 +1,4 @@
-import type { ThreadEvent } from '../../../domain/threads/types.ts';
+import type { ThreadEvent } from '../../../contract/threads/answers.ts';
 import { interruption } from '../channels/interruption.ts';
 import { defineCommand } from '../command.ts';
 import { parseCount } from '../human.ts';

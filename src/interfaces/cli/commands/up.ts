@@ -1,5 +1,5 @@
 import { isRelayError, RelayError } from '../../../base/errors.ts';
-import type { CreatedKey } from '../../../domain/keys/types.ts';
+import type { CreatedKey } from '../../../contract/keys.ts';
 import { defineCommand } from '../command.ts';
 import type { Host, RunningServer, ServeOptions } from '../host.ts';
 import { parseCount, rows } from '../human.ts';

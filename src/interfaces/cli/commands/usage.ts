@@ -1,4 +1,4 @@
-import type { Meter, UsageReport } from '../../../domain/usage/types.ts';
+import type { Meter, UsageReport } from '../../../contract/usage.ts';
 import { defineCommand } from '../command.ts';
 import { bytes, count, moment, rows } from '../human.ts';
 import type { Io } from '../io.ts';

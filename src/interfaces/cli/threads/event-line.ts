@@ -1,5 +1,5 @@
 import { isJsonObject, type Json, type JsonObject } from '../../../base/json.ts';
-import type { ThreadEvent } from '../../../domain/threads/types.ts';
+import type { ThreadEvent } from '../../../contract/threads/answers.ts';
 import { bytes, count, plural, printable } from '../human.ts';
 import type { Io } from '../io.ts';
 

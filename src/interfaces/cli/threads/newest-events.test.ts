@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { ThreadsApi } from '../../../domain/threads/api.ts';
-import type { ThreadEvent } from '../../../domain/threads/types.ts';
+import type { ThreadEvent } from '../../../contract/threads/answers.ts';
+import type { ThreadsApi } from '../../../contract/threads.ts';
 import { newestEvents } from './newest-events.ts';
 
 /** A log of so many events; every tenth makes a version. `most` is what one page holds, whatever is asked for. */

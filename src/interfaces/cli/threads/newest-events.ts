@@ -1,6 +1,6 @@
 import { PAGE_ITEMS_MAX } from '../../../base/limits.ts';
-import type { ThreadsApi } from '../../../domain/threads/api.ts';
-import type { ThreadEvent } from '../../../domain/threads/types.ts';
+import type { ThreadEvent } from '../../../contract/threads/answers.ts';
+import type { ThreadsApi } from '../../../contract/threads.ts';
 
 /**
  * The newest events that are wanted, oldest first. A log is read forwards, so it goes back from the end in steps: the

@@ -1,8 +1,9 @@
 import { RelayError } from '../../../base/errors.ts';
 import { isUuid } from '../../../base/ids.ts';
 import { PAGE_ITEMS_MAX } from '../../../base/limits.ts';
-import type { ThreadsApi } from '../../../domain/threads/api.ts';
-import type { Artifact, ThreadItem } from '../../../domain/threads/types.ts';
+import type { ThreadItem } from '../../../contract/threads/answers.ts';
+import type { Artifact } from '../../../contract/threads/artifacts.ts';
+import type { ThreadsApi } from '../../../contract/threads.ts';
 import type { Flags } from '../command.ts';
 import type { Host, OpenClient } from '../host.ts';
 import { printable } from '../human.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Stats } from '../../../domain/threads/ledger.ts';
+import type { Stats } from '../../../contract/threads/tokens.ts';
 import { makeStyle } from '../style.ts';
 import { tokenRows } from './token-rows.ts';
 

@@ -1,4 +1,4 @@
-import type { Stats, SumStats } from '../../../domain/threads/ledger.ts';
+import type { Stats, SumStats } from '../../../contract/threads/tokens.ts';
 import type { Style } from '../style.ts';
 
 /** The six figures of a thread, and who counted them. */

@@ -1,7 +1,8 @@
 import * as z from 'zod';
 import { takePart } from '../../../base/parts/take-part.ts';
 import { decodeUtf8 } from '../../../base/utf8.ts';
-import type { Artifact } from '../../../domain/threads/types.ts';
+import type { Artifact } from '../../../contract/threads/artifacts.ts';
+import { threads } from '../../../contract/threads.ts';
 import { cutToBudget, number, readPart } from '../budget.ts';
 import { type Answer, defineTool, type ToolCall } from '../tool.ts';
 import { stateLink } from '../uris.ts';
@@ -12,7 +13,7 @@ export const artifactPut = defineTool({
   name: 'artifact_put',
   description: 'Keep a text with a thread; others see its preview and read what they need.',
   input: z.object({ thread_id: z.string(), name: z.string().describe('report.md'), content: z.string() }),
-  scope: 'threads',
+  verb: threads.putArtifact,
   doing: 'storing the artifact',
   async run({ thread_id, name, content }, { relay }) {
     const body = new TextEncoder().encode(content);
@@ -29,8 +30,7 @@ export const artifactGet = defineTool({
     ref: z.string(),
     part: z.string().optional().describe('as in pull_context'),
   }),
-  scope: 'threads',
-  reads: true,
+  verb: threads.artifact,
   doing: 'reading the artifact',
   async run({ thread_id, ref, part }, call): Promise<Answer> {
     const artifact = await call.relay.threads.artifact(thread_id, ref);
@@ -51,8 +51,7 @@ export const artifactSearch = defineTool({
   name: 'artifact_search',
   description: 'Search the artifacts of a thread.',
   input: z.object({ thread_id: z.string(), query: z.string() }),
-  scope: 'threads',
-  reads: true,
+  verb: threads.search,
   doing: 'searching',
   async run({ thread_id, query }, { relay }) {
     const { hits } = await relay.threads.search(thread_id, query, { limit: HITS });

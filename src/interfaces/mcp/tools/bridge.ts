@@ -1,7 +1,8 @@
 import * as z from 'zod';
 import { RelayError } from '../../../base/errors.ts';
 import { parsePointer } from '../../../base/pointer-url.ts';
-import type { Message } from '../../../domain/channels/types.ts';
+import { a2a } from '../../../contract/a2a.ts';
+import type { Message } from '../../../contract/channels.ts';
 import { pullWithinBudget } from '../budget.ts';
 import { type Answer, defineTool, type ToolCall } from '../tool.ts';
 import { pointerLink } from '../uris.ts';
@@ -21,7 +22,7 @@ export const bridgeTask = defineTool({
     done_channel: z.string().default('agent-done'),
     timeout: z.number().min(1).max(LONGEST_S).default(600).describe('seconds'),
   }),
-  scope: 'tasks',
+  verb: a2a.send,
   doing: 'bridging the task',
   async run({ task, task_channel, done_channel, timeout }, call) {
     const { client, signal } = call;

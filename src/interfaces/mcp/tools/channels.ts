@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import type { Message } from '../../../domain/channels/types.ts';
+import { channels, type Message } from '../../../contract/channels.ts';
 import { cutToBudget } from '../budget.ts';
 import { recentMessages } from '../recent-messages.ts';
 import { defineTool } from '../tool.ts';
@@ -12,7 +12,7 @@ export const channelPublish = defineTool({
   description:
     'Send a short message to all who follow a channel. For large texts use push_context with channel.',
   input: z.object({ channel: z.string(), message: z.string() }),
-  scope: 'push',
+  verb: channels.publish,
   doing: 'publishing',
   async run({ channel, message }, { client, signal }) {
     const { seq } = await client.publish(channel, message, { signal });
@@ -31,8 +31,7 @@ export const channelRead = defineTool({
     since: z.number().optional().describe('only those behind this seq'),
     limit: z.number().min(1).max(MOST).default(20),
   }),
-  scope: 'subscribe',
-  reads: true,
+  verb: channels.subscribe,
   doing: 'reading the channel',
   async run({ channel, since, limit }, { client, desk, signal }) {
     const messages = await recentMessages(client, channel, { since, limit: Math.floor(limit), signal });

@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { RelayError } from '../../../base/errors.ts';
 import { parsePointer } from '../../../base/pointer-url.ts';
+import { pointers } from '../../../contract/pointers.ts';
 import { partWithinBudget, pullWithinBudget, readPart } from '../budget.ts';
 import { type Answer, defineTool, type ToolCall } from '../tool.ts';
 import { pointerLink, readUri } from '../uris.ts';
@@ -15,7 +16,7 @@ export const pushContext = defineTool({
     encrypted: z.boolean().default(false).describe('for secrets; keep the #key= of the URL'),
     summary: z.string().optional().describe('one line for peek_context'),
   }),
-  scope: 'push',
+  verb: pointers.push,
   doing: 'pushing context',
   async run({ data, channel, encrypted, summary }, { client, desk, signal }) {
     if (encrypted && !desk.local) throw onlyAtThisEnd('encrypted');
@@ -35,8 +36,7 @@ export const peekContext = defineTool({
   name: 'peek_context',
   description: 'Read what a relay URL is about without pulling it. Use this first.',
   input: z.object({ url: z.string() }),
-  scope: 'pull',
-  reads: true,
+  verb: pointers.peek,
   doing: 'peeking context',
   async run({ url }, call) {
     const metadata = await call.client.peek(await resolved(url, call), { signal: call.signal });
@@ -52,8 +52,7 @@ export const pullContext = defineTool({
     url: z.string(),
     part: z.string().optional().describe('outline, lines=10-40, grep=REGEX, json=/a/b, or all'),
   }),
-  scope: 'pull',
-  reads: true,
+  verb: pointers.pull,
   doing: 'pulling context',
   async run({ url, part }, call): Promise<Answer> {
     const pointer = await resolved(url, call);

@@ -6,8 +6,7 @@ export const projectBrief = defineTool({
   description:
     'Where the project in this folder stands: state, todos, decisions. For a session that remembers nothing.',
   input: z.object({ about: z.string().optional().describe('a task, or a hand-off id') }),
-  scope: 'pull',
-  reads: true,
+  verb: null,
   local: true,
   doing: 'reading the project',
   run: async ({ about }, { desk }) => ({ text: await desk.brief!(about) }),

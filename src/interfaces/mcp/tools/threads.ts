@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { RelayError } from '../../../base/errors.ts';
 import type { PatchOp } from '../../../base/json-patch/apply.ts';
+import { threads } from '../../../contract/threads.ts';
 import { defineTool } from '../tool.ts';
 import { stateLink } from '../uris.ts';
 
@@ -8,8 +9,7 @@ export const threadHeader = defineTool({
   name: 'thread_header',
   description: 'The memory of a thread in brief: facts, constraints, questions, next steps, artifacts.',
   input: z.object({ thread_id: z.string() }),
-  scope: 'threads',
-  reads: true,
+  verb: threads.header,
   doing: 'reading the thread',
   async run({ thread_id }, { relay }) {
     return { text: JSON.stringify(await relay.threads.header(thread_id)), links: [stateLink(thread_id)] };
@@ -25,7 +25,7 @@ export const threadPatch = defineTool({
     thread_id: z.string().optional().describe('begins a new thread if missing'),
     version: z.string().optional().describe('refuse unless it is still at this one, such as v7'),
   }),
-  scope: 'threads',
+  verb: threads.patch,
   doing: 'changing the thread',
   async run({ ops, thread_id, version }, { relay }) {
     if (ops.length === 0) throw new RelayError('bad_request', { what: '"ops" is empty.' });

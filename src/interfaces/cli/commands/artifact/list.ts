@@ -1,5 +1,5 @@
 import { PAGE_ITEMS } from '../../../../base/limits.ts';
-import type { Artifact } from '../../../../domain/threads/types.ts';
+import type { Artifact } from '../../../../contract/threads/artifacts.ts';
 import { defineCommand } from '../../command.ts';
 import { bytes, count, moment, parseCount } from '../../human.ts';
 import { plain } from '../../threads/event-line.ts';

@@ -1,5 +1,5 @@
 import { ARTIFACT_BYTES } from '../../../../base/limits.ts';
-import { ARTIFACT_TYPES } from '../../../../domain/threads/types.ts';
+import { ARTIFACT_TYPES } from '../../../../contract/threads/artifacts.ts';
 import { defineCommand } from '../../command.ts';
 import { bytes, count } from '../../human.ts';
 import { openPayload } from '../../payload-source.ts';

@@ -14,10 +14,11 @@ export default defineCommand({
     const { capabilities } = await open.relay.capabilities.list();
     io.result({ capabilities }, () =>
       capabilities
-        .map(({ name, description, args_schema, cacheable, cache_ttl_sec }) => {
+        .map(({ name, description, args_schema, cacheable, cache_ttl_sec, enabled }) => {
           const cached = cacheable ? `cached for ${span(cache_ttl_sec * 1000)}` : 'not cached';
+          const about = enabled === false ? `off: allow it in the configuration; ${cached}` : cached;
           const lines = [
-            `${io.style.cyan(plain(name))}  ${io.style.dim(cached)}`,
+            `${io.style.cyan(plain(name))}  ${io.style.dim(about)}`,
             `  ${plain(description)}`,
             ...argumentLines(args_schema).map((line) => `  ${line}`),
           ];

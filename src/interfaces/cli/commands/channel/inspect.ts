@@ -1,4 +1,4 @@
-import type { ChannelDetail, GroupDetail } from '../../../../domain/channels/types.ts';
+import type { ChannelDetail, GroupDetail } from '../../../../contract/channels.ts';
 import { defineCommand } from '../../command.ts';
 import { moment, plural, printable, rows, span } from '../../human.ts';
 import type { Style } from '../../style.ts';

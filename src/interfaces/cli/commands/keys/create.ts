@@ -1,4 +1,4 @@
-import type { NewKey } from '../../../../domain/keys/types.ts';
+import type { NewKey } from '../../../../contract/keys.ts';
 import { defineCommand } from '../../command.ts';
 import { parseSpan } from '../../human.ts';
 import { parseScopes, showNewKey, TENANT_FLAG } from '../../key-rows.ts';

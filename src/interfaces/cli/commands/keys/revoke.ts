@@ -1,4 +1,4 @@
-import type { KeyInfo } from '../../../../domain/keys/types.ts';
+import type { KeyInfo } from '../../../../contract/keys.ts';
 import { defineCommand } from '../../command.ts';
 import { TENANT_FLAG } from '../../key-rows.ts';
 

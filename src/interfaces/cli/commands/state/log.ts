@@ -1,5 +1,5 @@
+import type { ThreadEvent } from '../../../../contract/threads/answers.ts';
 import { VERSION_EVENTS } from '../../../../domain/threads/event.ts';
-import type { ThreadEvent } from '../../../../domain/threads/types.ts';
 import { parseVersion } from '../../../../domain/threads/version.ts';
 import { defineCommand } from '../../command.ts';
 import { moment, parseCount } from '../../human.ts';

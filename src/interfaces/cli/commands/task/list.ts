@@ -1,6 +1,6 @@
 import { RelayError } from '../../../../base/errors.ts';
 import { TASKS_LISTED } from '../../../../base/limits.ts';
-import { TASK_STATES, type TaskState } from '../../../../domain/tasks/types.ts';
+import { TASK_STATES, type TaskState } from '../../../../contract/tasks.ts';
 import { defineCommand } from '../../command.ts';
 import { parseCount } from '../../human.ts';
 import { taskLine } from '../../task-words.ts';

@@ -1,5 +1,5 @@
 import { EXIT, isRelayError, RelayError } from '../../../../base/errors.ts';
-import type { ThreadsApi } from '../../../../domain/threads/api.ts';
+import type { ThreadsApi } from '../../../../contract/threads.ts';
 import { defineCommand } from '../../command.ts';
 import { plural } from '../../human.ts';
 import type { Io } from '../../io.ts';

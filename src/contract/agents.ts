@@ -1,0 +1,65 @@
+import { type Api, verb } from './verb.ts';
+
+/** Field names are those on the wire, so that local and remote are one type. */
+
+/** Somebody who can be given work, or who reads what is sent. */
+export interface Agent {
+  readonly name: string;
+  readonly kind: 'bridge' | 'follower';
+  /** A bridge that was heard of lately. Of a follower nobody can tell: it reads when it reads. */
+  readonly alive: boolean | null;
+  /** A bridge's last heartbeat, a follower's last reading. */
+  readonly last_seen: string | null;
+  /** What a bridge serves, what a follower follows. */
+  readonly channels: readonly string[];
+  readonly bridge?: Bridge;
+}
+
+/** What a bridge says of itself with each heartbeat. */
+export interface Bridge {
+  /** Tells two of the same name apart. */
+  readonly instance: string;
+  /** `exec`, `tmux`, `acp`, `a2a`. */
+  readonly runner: string;
+  /** The command, the session or the address. */
+  readonly target: string;
+  readonly task_channel: string;
+  readonly done_channel: string;
+  readonly concurrency: number;
+  /** The ids of the tasks it is at. */
+  readonly running: readonly string[];
+  readonly done: number;
+  readonly failed: number;
+  readonly started_at: string;
+}
+
+export const agents = {
+  list: verb<() => Promise<{ readonly agents: readonly Agent[] }>>('agents.list')({
+    summary: 'Who is there: bridges and followers, with their last sign of life',
+    scope: 'tasks',
+    route: 'GET /agents',
+    args: [],
+  }),
+  /** A bridge is there, and at this. */
+  beat: verb<(name: string, bridge: Bridge) => Promise<void>>('agents.beat')({
+    summary: 'A bridge’s heartbeat',
+    scope: 'tasks',
+    route: 'POST /agents/:name',
+    args: ['name'],
+    channels: ({ task_channel }) => [task_channel],
+    status: 204,
+    repeatable: true,
+  }),
+  /** A bridge goes, and says so. */
+  leave: verb<(name: string, instance: string) => Promise<void>>('agents.leave')({
+    summary: 'A bridge goes',
+    scope: 'tasks',
+    route: 'DELETE /agents/:name/:instance',
+    args: ['name', 'instance'],
+    channels: ({ channel }) => [channel],
+    status: 204,
+    repeatable: true,
+  }),
+};
+
+export interface AgentsApi extends Api<typeof agents> {}

@@ -1,0 +1,45 @@
+import { RelayError } from '../base/errors.ts';
+import { type Caller, isAnonymous } from './caller.ts';
+import type { Verb } from './verb.ts';
+
+/**
+ * The one place where it is decided whether a caller may do something: its key has the scope of the verb, and is not
+ * kept from any channel that the verb touches. Every interface asks here, by way of the bound relay or directly.
+ *
+ * `input` is left out where it is not known yet: then the scope alone is looked at, before a body is read.
+ */
+export function authorize<V extends Verb>(caller: Caller, verb: V, input?: ChannelsInput<V>): void {
+  const refused = refusal(caller, verb, input);
+  if (refused) throw refused;
+}
+
+/** The same as a question, for lists and for answers that do not tell what is there. */
+export function may<V extends Verb>(caller: Caller, verb: V, input?: ChannelsInput<V>): boolean {
+  return refusal(caller, verb, input) === null;
+}
+
+/** For lists of channels, which leave out what the caller's key is kept from. */
+export function mayUseChannel({ channelPrefix }: Caller, channel: string): boolean {
+  return channelPrefix === undefined || channel.startsWith(channelPrefix);
+}
+
+type ChannelsInput<V extends Verb> = Partial<Parameters<NonNullable<V['channels']>>[0]>;
+
+function refusal(caller: Caller, verb: Verb, input?: object): RelayError | null {
+  const { scope } = verb;
+  if (scope !== null && isAnonymous(caller)) return verb.byLink ? null : new RelayError('unauthorized');
+  if (scope !== null && !caller.scopes.includes(scope))
+    return forbidden(`The key "${caller.name}" does not have the scope "${scope}".`);
+  if (input === undefined || caller.channelPrefix === undefined || !verb.channels) return null;
+  for (const channel of verb.channels(input)) {
+    if (typeof channel === 'string' && !mayUseChannel(caller, channel))
+      return forbidden(
+        `The key "${caller.name}" may only use channels that begin with "${caller.channelPrefix}".`,
+      );
+  }
+  return null;
+}
+
+function forbidden(what: string): RelayError {
+  return new RelayError('forbidden', { what });
+}

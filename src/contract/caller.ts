@@ -1,0 +1,49 @@
+import { RelayError } from '../base/errors.ts';
+
+/** Who is asking. Every domain call takes one, and every key and stream is derived from its tenant. */
+export interface Caller {
+  readonly tenant: string;
+  /** The API key's id; `local` where there are no keys. */
+  readonly keyId: string;
+  /** Set by the server and shown to others as `from`. */
+  readonly name: string;
+  readonly scopes: readonly Scope[];
+  /** Only channels whose names begin with this; all of the tenant's where absent. */
+  readonly channelPrefix?: string;
+}
+
+/** A caller, and the address at which it reaches this relay: the URLs of pointers in its answers begin with it. */
+export interface CallerAt extends Caller {
+  readonly base: string;
+}
+
+export const SCOPES = ['push', 'pull', 'subscribe', 'threads', 'tasks', 'admin'] as const;
+export type Scope = (typeof SCOPES)[number];
+
+/** The tenant of whoever runs the relay: everything made in open mode is its, and its admins look after all tenants. */
+export const HOUSE_TENANT = 'local';
+
+/** Whoever sits at the machine, in open mode. */
+export const LOCAL_CALLER: Caller = { tenant: HOUSE_TENANT, keyId: 'local', name: 'local', scopes: SCOPES };
+
+/** Nobody in particular, who holds a pointer that is visible by its link. No tenant can have this name. */
+export const ANONYMOUS: Caller = { tenant: '', keyId: 'anonymous', name: 'anonymous', scopes: ['pull'] };
+
+export function isAnonymous(caller: Caller): boolean {
+  return caller.tenant === ANONYMOUS.tenant;
+}
+
+/** An admin of the relay as a whole, and not only of one tenant. */
+export function runsTheRelay(caller: Caller): boolean {
+  return caller.tenant === HOUSE_TENANT && caller.scopes.includes('admin');
+}
+
+/** Part of every key and stream of the store: no character that divides those. */
+const TENANT = /^[a-z0-9](?:[a-z0-9_-]{0,61}[a-z0-9])?$/;
+
+export function checkTenant(tenant: unknown): string {
+  if (typeof tenant === 'string' && TENANT.test(tenant)) return tenant;
+  throw new RelayError('bad_request', {
+    what: 'A tenant is 1 to 63 lowercase letters, digits, hyphens and underscores, such as "acme".',
+  });
+}

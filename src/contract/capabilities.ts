@@ -1,0 +1,49 @@
+import type { JsonObject } from '../base/json.ts';
+import type { Preview } from './threads/artifacts.ts';
+import { type Api, verb } from './verb.ts';
+
+/** What a caller is told of one. */
+export interface CapabilityInfo {
+  readonly name: string;
+  readonly description: string;
+  readonly args_schema: JsonObject;
+  readonly cacheable: boolean;
+  readonly cache_ttl_sec: number;
+  /** It is there and has to be allowed first; absent where it can be used. */
+  readonly enabled?: false;
+}
+
+export interface InvokeInput {
+  readonly capability: string;
+  readonly thread_id: string;
+  readonly args?: JsonObject;
+  readonly idempotency_key?: string;
+}
+
+export interface InvokeAnswer {
+  readonly capability: string;
+  readonly preview: Preview;
+  readonly artifact_ref: string;
+  readonly cache_hit: boolean;
+  readonly cache_key: string;
+  readonly duration_ms: number;
+}
+
+export const capabilities = {
+  list: verb<() => Promise<{ capabilities: CapabilityInfo[] }>>('capabilities.list')({
+    summary: 'What a thread can have done',
+    scope: 'threads',
+    route: 'GET /cap/list',
+    args: [],
+  }),
+  invoke: verb<(input: InvokeInput) => Promise<InvokeAnswer>>('capabilities.invoke')({
+    summary: 'Have a capability do its work; the result is an artifact',
+    scope: 'threads',
+    route: 'POST /cap/invoke',
+    args: [],
+    headers: { idempotency_key: 'Idempotency-Key' },
+  }),
+};
+
+/** Capabilities as one caller sees them. */
+export interface CapabilitiesApi extends Api<typeof capabilities> {}

@@ -1,0 +1,214 @@
+import type { Json, JsonObject } from '../base/json.ts';
+import { type Api, verb } from './verb.ts';
+
+/** Field names are those on the wire, so that local and remote are one type. */
+
+/** A message of a channel: a pointer (`url`) or a signal (`msg`). */
+export interface Message {
+  readonly url?: string;
+  readonly msg?: Json;
+  /** When it was put on the channel, in ms. */
+  readonly ts: number;
+  /** Grows along the channel; need not be gapless. Resume from it with `since`. */
+  readonly seq: number;
+  /** Set by the relay, not by the sender. */
+  readonly from: string;
+  readonly metadata?: JsonObject;
+  /** The payload key as a Fernet token under the channel's key. */
+  readonly sealed_key?: string;
+  /** In a group: what proves that this member holds the work. */
+  readonly token?: number;
+  /** In a group: how often it has been handed out, this time included. */
+  readonly attempt?: number;
+  /** In a group: until when it is this member's, in ms. */
+  readonly lease_until?: number;
+  /** On a channel of dead letters: where it comes from, and why. */
+  readonly dead?: DeadLetter;
+  /** On the first message behind others that the reader asked for and that are no longer kept. */
+  readonly gap?: true;
+}
+
+export interface DeadLetter {
+  readonly channel: string;
+  readonly group: string;
+  readonly seq: number;
+  readonly ts: number;
+  readonly attempts: number;
+  /** `attempts` used up, `age`: never claimed while it was kept, `gone`: its pointer had expired or been revoked. */
+  readonly reason: 'attempts' | 'age' | 'gone';
+}
+
+/** `all`, a sequence, a moment as ms (from 10¹² on) or ISO 8601. */
+export type Since = number | string;
+
+export interface SubscribeOptions {
+  /** What to begin behind; only what comes from now on unless told. A group that exists goes on where it was. */
+  readonly since?: Since;
+  /** Share the messages with the other members of this group, each under a lease. */
+  readonly group?: string;
+  /** How many messages of the group to hold at once; one unless told. */
+  readonly prefetch?: number;
+  readonly signal?: AbortSignal;
+}
+
+export interface Published {
+  readonly channel: string;
+  readonly seq: number;
+  readonly ts: number;
+}
+
+export interface ChannelInfo {
+  readonly name: string;
+  readonly messages: number;
+  /** 0 where there has been none. */
+  readonly last_seq: number;
+  readonly last_at: string | null;
+  readonly groups: readonly string[];
+}
+
+export interface ChannelPage {
+  readonly channels: readonly ChannelInfo[];
+  /** Pass as `after` to go on; absent at the end. */
+  readonly next?: string;
+}
+
+export interface ChannelDetail {
+  readonly name: string;
+  readonly messages: number;
+  readonly first_seq: number;
+  readonly last_seq: number;
+  readonly last_at: string | null;
+  readonly groups: readonly GroupDetail[];
+}
+
+export interface GroupDetail {
+  readonly name: string;
+  /** Messages that no member has claimed yet, or that came back. */
+  readonly backlog: number;
+  readonly members: readonly { readonly name: string; readonly since: string }[];
+  readonly leases: readonly Lease[];
+}
+
+export interface Lease {
+  readonly seq: number;
+  readonly token: number;
+  readonly attempt: number;
+  readonly member: string;
+  readonly lease_until: string;
+}
+
+/** Which piece of work, and the proof that it is the caller's. */
+export interface Claim {
+  readonly seq: number;
+  readonly token: number;
+}
+
+/** What a stream of messages is asked for by, over WebSocket and as server-sent events. */
+export interface StreamQuery {
+  readonly name: string;
+  readonly since?: Since;
+  readonly group?: string;
+  readonly prefetch?: number;
+}
+
+const onChannel = ({ name }: { name: string }) => [name];
+const member = { scope: 'subscribe', args: ['name', 'group'], channels: onChannel } as const;
+
+type Settle<T> = (name: string, group: string, claim: Claim) => Promise<T>;
+
+export const channels = {
+  list: verb<(o?: { after?: string; limit?: number }) => Promise<ChannelPage>>('channels.list')({
+    summary: 'The channels there are',
+    scope: 'subscribe',
+    route: 'GET /channels',
+    args: [],
+  }),
+  inspect: verb<(name: string) => Promise<ChannelDetail>>('channels.inspect')({
+    summary: 'A channel and its groups: backlog, members, leases',
+    scope: 'subscribe',
+    route: 'GET /channels/:name',
+    args: ['name'],
+    channels: onChannel,
+  }),
+  /** The sequence of the newest message, 0 where there is none: what `since` takes to get all that follows. */
+  position: verb<(name: string) => Promise<number>>('channels.position')({
+    summary: 'The newest sequence of a channel: `since` takes it to get all that follows',
+    scope: 'subscribe',
+    route: 'GET /channels/:name/position',
+    args: ['name'],
+    channels: onChannel,
+    answer: 'seq',
+  }),
+  publish: verb<(name: string, msg: Json, o?: { idempotency_key?: string }) => Promise<Published>>(
+    'channels.publish',
+  )({
+    summary: 'Send a signal to all subscribers of a channel',
+    scope: 'push',
+    route: 'POST /channels/:name',
+    args: ['name', 'msg'],
+    channels: onChannel,
+    headers: { idempotency_key: 'Idempotency-Key' },
+  }),
+  events: verb<null, { input: StreamQuery & { readonly last_event_id?: string }; output: Message }>(
+    'channels.events',
+  )({
+    summary: 'The messages of a channel as server-sent events',
+    scope: 'subscribe',
+    route: 'GET /channels/:name/events',
+    args: ['name'],
+    channels: onChannel,
+    headers: { last_event_id: 'Last-Event-ID' },
+    byHand: 'both',
+    only: 'http',
+  }),
+  /** Replays, then goes live; nothing lost, nothing twice, in order. Ends when the signal fires. */
+  subscribe: verb<
+    (name: string, o?: SubscribeOptions) => AsyncIterable<Message>,
+    { input: StreamQuery & { readonly ticket?: string }; output: Message }
+  >('channels.socket')({
+    summary: 'The messages of a channel over a WebSocket; the rest of the path is its name',
+    scope: 'subscribe',
+    route: 'GET /ws/:name',
+    args: ['name'],
+    channels: onChannel,
+    byHand: 'both',
+    streams: true,
+  }),
+  /** Good for one WebSocket within half a minute, for browsers: they cannot send headers with it. */
+  ticket: verb<() => Promise<{ ticket: string; expires_at: string }>>('channels.ticket')({
+    summary: 'A ticket for one WebSocket within 30 seconds, for browsers: they cannot send headers with it',
+    scope: 'subscribe',
+    route: 'POST /ws-ticket',
+    args: [],
+    repeatable: true,
+  }),
+  /** The work is done. A token that is no longer the newest is refused with `conflict`. */
+  ack: verb<Settle<{ seq: number }>>('channels.ack')({
+    ...member,
+    summary: 'The work is done',
+    route: 'POST /channels/:name/groups/:group/ack',
+    repeatable: true,
+  }),
+  /** Give it back: another member gets it, or it goes among the dead letters. */
+  nack: verb<Settle<{ seq: number; dead: boolean }>>('channels.nack')({
+    ...member,
+    summary: 'Give the work back, for another member',
+    route: 'POST /channels/:name/groups/:group/nack',
+  }),
+  /** Still at work. */
+  extend: verb<Settle<{ seq: number; lease_until: number }>>('channels.extend')({
+    ...member,
+    summary: 'Still at work: the lease begins anew',
+    route: 'POST /channels/:name/groups/:group/extend',
+    repeatable: true,
+  }),
+  /** Forgets the group and whatever it had not done. */
+  removeGroup: verb<(name: string, group: string) => Promise<void>>('channels.remove_group')({
+    ...member,
+    summary: 'Forget a group and whatever it had not done',
+    route: 'DELETE /channels/:name/groups/:group',
+    status: 204,
+  }),
+};
+
+export interface ChannelsApi extends Api<typeof channels> {}

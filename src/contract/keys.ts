@@ -1,0 +1,72 @@
+import type { Scope } from './caller.ts';
+import { type Api, verb } from './verb.ts';
+
+/** Field names are those on the wire, so that local and remote are one type. */
+
+export interface NewKey {
+  /** Shown to others as `from`. */
+  readonly name: string;
+  /** All but `admin` unless told. */
+  readonly scopes?: readonly Scope[];
+  readonly channel_prefix?: string;
+  /** Seconds until it stops working; never unless told. */
+  readonly expires_in?: number;
+  /** The caller's own unless told; another only by an admin of the relay. */
+  readonly tenant?: string;
+  /** Puts the tenant on this plan. */
+  readonly plan?: string;
+}
+
+export interface KeyInfo {
+  readonly id: string;
+  readonly tenant: string;
+  readonly name: string;
+  readonly scopes: readonly Scope[];
+  readonly channel_prefix: string | null;
+  readonly created_at: string;
+  readonly expires_at: string | null;
+  readonly last_used_at: string | null;
+  readonly revoked_at: string | null;
+}
+
+/** The only time the key itself is shown. */
+export interface CreatedKey extends KeyInfo {
+  readonly key: string;
+  readonly plan: string;
+}
+
+export const keys = {
+  create: verb<(input: NewKey) => Promise<CreatedKey>>('keys.create')({
+    summary: 'Make an API key; the answer is the only place that ever shows it',
+    scope: 'admin',
+    route: 'POST /keys',
+    args: [],
+    status: 201,
+  }),
+  /** Newest first; with `all`, also those that were revoked in the last 30 days. */
+  list: verb<(o?: { all?: boolean; tenant?: string }) => Promise<KeyInfo[]>>('keys.list')({
+    summary: 'The keys of the tenant, newest first, never the keys themselves',
+    scope: 'admin',
+    route: 'GET /keys',
+    args: [],
+    answer: 'keys',
+  }),
+  /** It stops working at once, everywhere. */
+  revoke: verb<(id: string, o?: { tenant?: string }) => Promise<KeyInfo>>('keys.revoke')({
+    summary: 'Revoke a key at once',
+    scope: 'admin',
+    route: 'DELETE /keys/:id',
+    args: ['id'],
+    repeatable: true,
+  }),
+  /** A new key with the same name and rights; the old one works for `grace` more seconds, 0 by default. */
+  rotate: verb<(id: string, o?: { grace?: number; tenant?: string }) => Promise<CreatedKey>>('keys.rotate')({
+    summary: 'Make a new key with the same rights in place of an old one',
+    scope: 'admin',
+    route: 'POST /keys/:id/rotate',
+    args: ['id'],
+    status: 201,
+  }),
+};
+
+export interface KeysApi extends Api<typeof keys> {}

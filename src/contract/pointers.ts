@@ -1,0 +1,164 @@
+import type { JsonObject } from '../base/json.ts';
+import type { Part, PartRequest } from '../base/parts/part-request.ts';
+import type { TokenCount } from '../base/tokens.ts';
+import type { BlobBody } from '../kernel/blobs.ts';
+import { type Api, verb } from './verb.ts';
+
+export type { Part, PartRequest };
+
+/** Field names are those on the wire, so that local and remote are one type. */
+
+export type Visibility = 'link' | 'tenant';
+
+export interface PushOptions {
+  readonly content_type?: string;
+  readonly channel?: string;
+  readonly metadata?: JsonObject;
+  /** Seconds. */
+  readonly ttl?: number;
+  readonly max_pulls?: number;
+  readonly visibility?: Visibility;
+  /** The payload key, sealed to the channel's key, for subscribers that share it. Opaque to the relay. */
+  readonly sealed_key?: string;
+}
+
+export interface PushInput extends PushOptions {
+  readonly body: BlobBody;
+  /** Bytes of the body, where known ahead. */
+  readonly size?: number;
+  readonly idempotency_key?: string;
+  /** Count the tokens and answer them. */
+  readonly count?: boolean;
+  /** Options that become known only once the body has been read: a JSON envelope may put them behind the data. */
+  readonly late?: () => PushOptions;
+}
+
+export interface Pushed {
+  readonly url: string;
+  readonly id: string;
+  readonly channel: string | null;
+  /** ISO 8601, UTC. */
+  readonly expires_at: string;
+  readonly size: number;
+  readonly tokens?: TokenCount;
+}
+
+/** What a peek tells: never the payload. */
+export interface Peeked {
+  readonly id: string;
+  readonly metadata: JsonObject;
+  readonly size: number;
+  readonly sha256: string;
+  /** False for bytes that are not valid UTF-8. */
+  readonly text: boolean;
+  readonly content_type: string | null;
+  readonly channel: string | null;
+  readonly created_at: string;
+  readonly expires_at: string;
+  readonly max_pulls: number | null;
+  readonly visibility: Visibility;
+  readonly from: string;
+  /** Only where they have been counted already. */
+  readonly tokens?: TokenCount;
+}
+
+export interface Pulled {
+  readonly about: Peeked;
+  readonly body: BlobBody;
+  /** The bytes of `body` within the payload; `end` is exclusive. */
+  readonly range?: { readonly start: number; readonly end: number };
+}
+
+export interface Cost {
+  readonly tokens: number;
+  readonly tokenizer: string;
+  readonly estimated: boolean;
+  readonly bytes: number;
+}
+
+export interface PullOptions {
+  readonly range?: { readonly start: number; readonly end: number };
+  /** Repeating a pull with the same key within five minutes does not count again. */
+  readonly idempotency_key?: string;
+}
+
+/** What travels for a push: the fields beside the payload, in the JSON envelope or in the query of a raw body. */
+export interface PushFields extends Omit<PushOptions, 'content_type' | 'sealed_key'> {
+  readonly data: string;
+  readonly idempotency_key?: string;
+  /** Count the tokens too. */
+  readonly count?: boolean;
+}
+
+/** What travels for a pull, whole or in part. */
+export interface PullQuery {
+  readonly id: string;
+  readonly raw?: boolean;
+  readonly lines?: string;
+  readonly grep?: string;
+  readonly context?: number;
+  readonly ignore_case?: boolean;
+  readonly json?: string;
+  readonly outline?: boolean;
+  readonly cost?: boolean;
+}
+
+/** The envelope in which a payload travels by default. */
+export interface PulledEnvelope {
+  readonly data: string;
+  readonly metadata: JsonObject;
+  readonly encoding?: 'base64';
+}
+
+const pull = { scope: 'pull', byLink: true, route: 'GET /pull/:id' } as const;
+
+export const pointers = {
+  push: verb<(input: PushInput) => Promise<Pushed>, { input: PushFields; output: Pushed }>('pointers.push')({
+    summary: 'Store a payload and get a pointer to it',
+    scope: 'push',
+    route: 'POST /push',
+    args: [],
+    channels: ({ channel }) => [channel],
+    headers: { idempotency_key: 'Idempotency-Key' },
+    query: ['count'],
+    raw: ['channel', 'ttl', 'max_pulls', 'visibility'],
+    byHand: 'both',
+  }),
+  pull: verb<(id: string, o?: PullOptions) => Promise<Pulled>, { input: PullQuery; output: PulledEnvelope }>(
+    'pointers.pull',
+  )({ ...pull, summary: 'Get a payload back, or only a part of it', args: ['id'], byHand: 'both' }),
+  part: verb<(id: string, part: PartRequest, o?: PullOptions) => Promise<Part>>('pointers.part')({
+    ...pull,
+    summary: 'Get a part of a payload',
+    args: ['id', 'part'],
+    byHand: 'variant',
+  }),
+  /** What pulling it, or a part of it, would cost a model; consumes nothing. */
+  cost: verb<(id: string, part?: PartRequest) => Promise<Cost>>('pointers.cost')({
+    ...pull,
+    summary: 'What a payload, or a part of it, would cost a model',
+    args: ['id', 'part'],
+    byHand: 'variant',
+  }),
+  peek: verb<(id: string) => Promise<Peeked>, { input: { id: string }; output: JsonObject }>('pointers.peek')(
+    {
+      summary: 'The metadata alone; size, expiry and tokens are in Relay-* headers',
+      scope: 'pull',
+      byLink: true,
+      route: 'GET /peek/:id',
+      args: ['id'],
+      byHand: 'both',
+    },
+  ),
+  /** Revokes it at once. Only its owner can. */
+  delete: verb<(id: string) => Promise<void>>('pointers.delete')({
+    summary: 'Revoke a pointer at once',
+    scope: 'push',
+    route: 'DELETE /pull/:id',
+    args: ['id'],
+    status: 204,
+    repeatable: true,
+  }),
+};
+
+export interface PointersApi extends Api<typeof pointers> {}

@@ -1,0 +1,109 @@
+import type { JsonObject } from '../base/json.ts';
+import type { Receipt } from './receipts.ts';
+import { type Api, type FromRecord, verb } from './verb.ts';
+
+/** Field names are those on the wire, so that local and remote are one type. */
+
+/**
+ * `queued`: nobody has it. `running`: somebody holds a lease on it. `acked`: somebody said that it is done and brought no
+ * result. `done`, `failed`: there is a result.
+ */
+export const TASK_STATES = ['queued', 'running', 'acked', 'done', 'failed'] as const;
+export type TaskState = (typeof TASK_STATES)[number];
+
+export const TASK_STATUSES = ['done', 'failed'] as const;
+export type TaskStatus = (typeof TASK_STATUSES)[number];
+
+/** A piece of work handed to an agent: a pointer on a task channel. */
+export interface TaskInfo {
+  /** The pointer's. */
+  readonly id: string;
+  readonly url: string;
+  readonly channel: string;
+  /** Where the result is announced. */
+  readonly done_channel: string;
+  readonly from: string;
+  readonly created_at: string;
+  readonly state: TaskState;
+  /** How often it has been handed out. */
+  readonly attempt: number;
+  /** As the sender put it; null where it said nothing. */
+  readonly summary: string | null;
+  /** The bridge that says it is at it. */
+  readonly agent: string | null;
+  readonly lease: TaskLease | null;
+  readonly result: TaskResult | null;
+}
+
+export interface Task extends TaskInfo {
+  /** Of the payload, in bytes. */
+  readonly size: number;
+  readonly metadata: JsonObject;
+  /** The ladder; empty once the pointer itself is gone. */
+  readonly receipts: readonly Receipt[];
+}
+
+export interface TaskLease {
+  readonly group: string;
+  readonly member: string;
+  readonly attempt: number;
+  readonly lease_until: string;
+}
+
+export interface TaskResult {
+  readonly task_id: string;
+  readonly url: string;
+  readonly status: TaskStatus;
+  readonly summary: string | null;
+  readonly by: string;
+  readonly at: string;
+}
+
+export interface TaskQuery {
+  /** One channel; without it, every channel that a bridge has worked on, and `agent-tasks`. */
+  readonly channel?: string;
+  readonly state?: TaskState;
+  readonly limit?: number;
+}
+
+export interface Settlement {
+  /** The result itself; the summary stands for it where it is left out. */
+  readonly data?: string;
+  readonly summary?: string;
+}
+
+const settled = { scope: 'tasks', args: ['id'], repeatable: true } as const;
+const itsChannels = ({ channel, done_channel }: FromRecord) => [channel, done_channel];
+
+export const tasks = {
+  /** Newest first. */
+  list: verb<(o?: TaskQuery) => Promise<{ readonly tasks: readonly TaskInfo[] }>>('tasks.list')({
+    summary: 'The tasks on the task channels, newest first',
+    scope: 'tasks',
+    route: 'GET /tasks',
+    args: [],
+    channels: ({ channel }) => [channel],
+  }),
+  get: verb<(id: string) => Promise<Task>>('tasks.get')({
+    summary: 'A task: its state, lease, receipts and result',
+    scope: 'tasks',
+    route: 'GET /tasks/:id',
+    args: ['id'],
+    channels: ({ channel }) => [channel],
+  }),
+  /** Brings the result. The same again gives the first one; another one is refused with `conflict`. */
+  done: verb<(id: string, o?: Settlement) => Promise<TaskResult>>('tasks.done')({
+    ...settled,
+    summary: 'Bring the result of a task',
+    route: 'POST /tasks/:id/done',
+    channels: itsChannels,
+  }),
+  fail: verb<(id: string, o?: Settlement) => Promise<TaskResult>>('tasks.fail')({
+    ...settled,
+    summary: 'Say that a task could not be done, and why',
+    route: 'POST /tasks/:id/fail',
+    channels: itsChannels,
+  }),
+};
+
+export interface TasksApi extends Api<typeof tasks> {}

@@ -1,0 +1,130 @@
+import type { Json, JsonObject } from '../../base/json.ts';
+import type { PatchOp } from '../../base/json-patch/apply.ts';
+
+/** `v7` or 7. */
+export type VersionRef = string | number;
+
+export interface Page {
+  readonly after?: string;
+  readonly limit?: number;
+}
+
+export interface ThreadCreated {
+  readonly thread_id: string;
+  readonly name: string;
+  readonly state_ref: string;
+  readonly created_at: string;
+}
+
+export interface ThreadItem {
+  readonly thread_id: string;
+  readonly name: string;
+  readonly created_at: string;
+  readonly hop_count: number;
+}
+
+export interface ThreadInfo extends ThreadItem {
+  readonly state_version: number;
+  readonly artifact_count: number;
+  readonly event_count: number;
+}
+
+export interface PatchInput {
+  readonly ops: readonly PatchOp[];
+  /** `v7` or 7: refuse where the state is at another version. */
+  readonly if_match?: VersionRef;
+  readonly idempotency_key?: string;
+}
+
+export interface PatchAnswer {
+  readonly version: number;
+  readonly updated_at: string;
+  readonly state_ref: string;
+}
+
+export interface DiffAnswer {
+  readonly from: string;
+  readonly to: string;
+  readonly ops: readonly PatchOp[];
+}
+
+export interface ThreadEvent {
+  /** Counts from 1 within the thread. */
+  readonly id: string;
+  readonly thread_id: string;
+  readonly type: string;
+  readonly payload: JsonObject;
+  readonly timestamp: string;
+}
+
+export interface CompactAnswer {
+  readonly version: number;
+  readonly state_ref: string;
+  readonly dropped: { readonly actions: number; readonly artifacts: number };
+}
+
+export interface ReplayAnswer {
+  readonly version: number;
+  readonly events: number;
+  /** Of the state as JSON. */
+  readonly sha256: string;
+  readonly matches: boolean;
+}
+
+export interface ImportAnswer {
+  readonly thread_id: string;
+  readonly name: string;
+  readonly state_ref: string;
+  readonly artifacts: number;
+  readonly events: number;
+}
+
+export const ENVELOPE_SCHEMA = 'com.relay.a2a.envelope.v1';
+
+/** A typed message from one agent to another, in a thread. */
+export interface Envelope {
+  readonly $schema: typeof ENVELOPE_SCHEMA;
+  readonly msg_id: string;
+  readonly thread_id: string;
+  /** Set by the relay. */
+  readonly from: string;
+  readonly to_capability: string;
+  readonly type: string;
+  /** What the payload is, by its own schema's name. */
+  readonly schema: string | null;
+  readonly payload: Json;
+  readonly note: string | null;
+  readonly idempotency_key: string;
+  readonly timestamp: string;
+  /** Seconds for which it is worth reading. */
+  readonly ttl: number;
+}
+
+export interface EnvelopeInput {
+  readonly to_capability: string;
+  readonly type?: string;
+  readonly schema?: string;
+  readonly payload: Json;
+  readonly note?: string;
+  readonly idempotency_key?: string;
+  readonly ttl?: number;
+}
+
+export interface HoldInput {
+  /** Known to the holder alone: the same token again renews the hold. */
+  readonly token: string;
+  /** Who it is, in words for others. */
+  readonly holder: string;
+  /** Seconds after which it lapses unless it is renewed. */
+  readonly ttl: number;
+  /** Only if it is this token's still; otherwise a thread that nobody holds is taken. */
+  readonly renew?: boolean;
+  /** Take it from this holder, though it has not lapsed. */
+  readonly instead_of?: string;
+}
+
+export interface HoldAnswer {
+  readonly granted: boolean;
+  /** Who has it now; null where nobody does, which only a renewal can find. */
+  readonly hold: { readonly holder: string; readonly since: string; readonly until: string } | null;
+}

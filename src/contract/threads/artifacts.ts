@@ -1,0 +1,80 @@
+import { CONTENT_KINDS } from '../../base/preview/content-kinds.ts';
+import type { BlobBody } from '../../kernel/blobs.ts';
+
+export const ARTIFACT_TYPES = CONTENT_KINDS;
+export type ArtifactType = (typeof ARTIFACT_TYPES)[number];
+
+export interface Preview {
+  /** Data, not instructions: what could pass for one has been neutralised. */
+  readonly text: string;
+  readonly line_count: number;
+  readonly truncated: boolean;
+  /** Bytes of the content. */
+  readonly size: number;
+}
+
+export interface Provenance {
+  readonly created_by: string;
+  readonly created_at: string;
+  readonly source_refs: readonly string[];
+  readonly capability: string | null;
+}
+
+export interface ArtifactTokens {
+  readonly content: number;
+  readonly preview: number;
+  readonly tokenizer: string;
+  readonly estimated: boolean;
+}
+
+export interface Artifact {
+  readonly ref: string;
+  readonly thread_id: string;
+  readonly type: ArtifactType;
+  readonly mime: string;
+  readonly name: string;
+  readonly size: number;
+  /** SHA-256, lowercase hex. */
+  readonly hash: string;
+  readonly preview: Preview;
+  readonly provenance: Provenance;
+  readonly tokens: ArtifactTokens;
+  readonly created_at: string;
+}
+
+export interface ArtifactFields {
+  readonly name?: string;
+  /** Told from name and media type where it is missing. */
+  readonly type?: ArtifactType;
+  readonly mime?: string;
+  readonly source_refs?: readonly string[];
+}
+
+export interface ArtifactInput extends ArtifactFields {
+  readonly body: BlobBody;
+  readonly size?: number;
+  readonly idempotency_key?: string;
+  /** Fields that are known only once the body has been read; they count instead of those above. */
+  readonly late?: () => ArtifactFields;
+}
+
+export interface ArtifactCreated extends Artifact {
+  /** The version that refers to it. */
+  readonly state_ref: string;
+}
+
+export interface ArtifactContent {
+  readonly artifact: Artifact;
+  readonly body: BlobBody;
+  readonly range?: { readonly start: number; readonly end: number };
+}
+
+export interface SearchHit {
+  readonly ref: string;
+  readonly thread_id: string;
+  readonly name: string;
+  readonly type: string;
+  readonly score: number;
+  /** The best passage, sanitised, with `**` around what matched. */
+  readonly snippet: string;
+}

@@ -1,0 +1,107 @@
+import { z } from 'zod';
+import { PAGE_ITEMS_MAX, PREFETCH_MAX } from '../base/limits.ts';
+import { channels } from '../contract/channels.ts';
+import { schemasFor } from './schema.ts';
+import { count, json, jsonObject, limit, time } from './shapes.ts';
+
+/** The domain says what is wrong with a name, in one way for every interface. */
+export const name = z
+  .string()
+  .min(1)
+  .describe('up to 256 characters, percent-encoded as one segment of the path');
+const groupName = z.string().min(1);
+export const seq = count;
+
+export const since = z
+  .union([z.string(), z.number()])
+  .describe('`all`, a sequence number, a time in ISO 8601 or in ms; only what is new unless told')
+  .optional();
+
+export const message = z.object({
+  url: z.url().optional().describe('a pushed pointer'),
+  msg: json.optional().describe('a signal'),
+  ts: z.number().describe('ms'),
+  seq,
+  from: z.string(),
+  metadata: jsonObject.optional(),
+  sealed_key: z.string().optional(),
+  token: seq.optional().describe('in a group: proves that the work is yours'),
+  attempt: count.optional(),
+  lease_until: z.number().optional().describe('ms'),
+  dead: z
+    .object({
+      channel: z.string(),
+      group: z.string(),
+      seq,
+      ts: z.number(),
+      attempts: count,
+      reason: z.enum(['attempts', 'age', 'gone']),
+    })
+    .optional(),
+  gap: z.literal(true).optional().describe('messages before this one are no longer kept'),
+});
+
+const channelInfo = {
+  name: z.string(),
+  messages: count,
+  last_seq: seq,
+  last_at: time.nullable(),
+};
+
+const groupDetail = z.object({
+  name: z.string(),
+  backlog: count,
+  members: z.array(z.object({ name: z.string(), since: time })),
+  leases: z.array(
+    z.object({
+      seq,
+      token: seq,
+      attempt: count,
+      member: z.string(),
+      lease_until: time,
+    }),
+  ),
+});
+
+const claim = z.object({ name, group: groupName, seq, token: seq });
+
+const subscription = {
+  since,
+  group: groupName.optional().describe('share the messages with the other members of this group'),
+  prefetch: limit(PREFETCH_MAX).describe('messages to hold at once in a group; one unless told'),
+};
+
+export const channelSchemas = schemasFor(channels)({
+  list: {
+    input: z.object({ after: z.string().optional(), limit: limit(PAGE_ITEMS_MAX) }),
+    output: z.object({
+      channels: z.array(z.object({ ...channelInfo, groups: z.array(z.string()) })),
+      next: z.string().optional(),
+    }),
+  },
+  inspect: {
+    input: z.object({ name }),
+    output: z.object({ ...channelInfo, first_seq: seq, groups: z.array(groupDetail) }),
+  },
+  position: { input: z.object({ name }), output: z.object({ seq }) },
+  publish: {
+    input: z.object({ name, msg: json, idempotency_key: z.string().optional() }),
+    output: z.object({ channel: z.string(), seq, ts: z.number() }),
+  },
+  events: {
+    input: z.object({ name, ...subscription, last_event_id: z.string().optional() }),
+    output: message,
+  },
+  subscribe: {
+    input: z.object({ name, ...subscription, ticket: z.string().optional() }),
+    output: message,
+  },
+  ticket: { input: z.object({}), output: z.object({ ticket: z.string(), expires_at: time }) },
+  ack: { input: claim, output: z.object({ seq }) },
+  nack: {
+    input: claim,
+    output: z.object({ seq, dead: z.boolean().describe('it went among the dead letters') }),
+  },
+  extend: { input: claim, output: z.object({ seq, lease_until: z.number().describe('ms') }) },
+  removeGroup: { input: z.object({ name, group: groupName }), output: z.null() },
+});

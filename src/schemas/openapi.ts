@@ -1,0 +1,148 @@
+import { z } from 'zod';
+import { ERRORS } from '../base/errors.ts';
+import { hasBody, routeOf, type Verb } from '../contract/verb.ts';
+import { exampleOf } from './openapi-examples.ts';
+import { failuresOf } from './openapi-failures.ts';
+import type { Operation } from './operations.ts';
+
+type Schema = { readonly [key: string]: unknown };
+
+interface Field {
+  readonly name: string;
+  readonly schema: Schema;
+  readonly required: boolean;
+}
+
+/** The OpenAPI 3.1 document, made from the table of operations and nothing else. */
+export function openApiDocument(operations: readonly Operation[], version: string): Schema {
+  const paths: { [path: string]: { [method: string]: Schema } } = {};
+  for (const operation of operations) {
+    const { method, path } = routeOf(operation.verb);
+    const template = path.replace(/:(\w+)(\{[^}]*\})?/g, '{$1}');
+    paths[template] ??= {};
+    paths[template][method.toLowerCase()] = describe(operation, template);
+  }
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'ContextRelay',
+      version,
+      description:
+        'Agents hand each other a short pointer instead of the payload. Every path is served under /v1 too.',
+    },
+    paths,
+    components: {
+      securitySchemes: {
+        key: {
+          type: 'http',
+          scheme: 'bearer',
+          description: 'An API key: cr_live_…. Not needed in open mode.',
+        },
+      },
+      schemas: {
+        Error: {
+          type: 'object',
+          required: ['error', 'code', 'hint'],
+          properties: {
+            error: { type: 'string' },
+            code: { type: 'string', enum: Object.keys(ERRORS) },
+            hint: { type: 'string', description: 'what to do next' },
+          },
+        },
+      },
+    },
+  };
+}
+
+function describe(operation: Operation, path: string): Schema {
+  const { verb } = operation;
+  const inPath = [...path.matchAll(/\{(\w+)\}/g)].map((match) => match[1]!);
+  const fields = fieldsOf(operation.input);
+  const headers = verb.headers ?? {};
+  const inBody = hasBody(routeOf(verb).method);
+  const rest = fields.filter(({ name }) => !inPath.includes(name) && !Object.hasOwn(headers, name));
+  const parameters = [
+    ...inPath.map((name) =>
+      parameter(
+        'path',
+        name,
+        fields.find((field) => field.name === name),
+      ),
+    ),
+    ...fields
+      .filter(({ name }) => Object.hasOwn(headers, name))
+      .map((field) => parameter('header', headers[field.name]!, field)),
+    ...rest
+      .filter(({ name }) => !inBody || verb.query?.includes(name))
+      .map((field) => parameter('query', field.name, field)),
+    ...rest
+      .filter(({ name }) => verb.raw?.includes(name))
+      .map((field) => ({ ...parameter('query', field.name, field), description: 'with a raw body' })),
+  ];
+  const carried = rest.filter(({ name }) => !verb.query?.includes(name));
+  const status = String(verb.status ?? 200);
+  return {
+    operationId: verb.name,
+    summary: verb.summary,
+    ...(verb.scope === null ? {} : { 'x-scope': verb.scope }),
+    security: verb.scope === null || verb.byLink ? [{}, { key: [] }] : [{ key: [] }],
+    ...(parameters.length > 0 ? { parameters } : {}),
+    ...(inBody && carried.length > 0 ? { requestBody: bodyOf(carried, verb) } : {}),
+    responses: {
+      [status]:
+        status === '204'
+          ? { description: 'Done.' }
+          : {
+              description: verb.summary,
+              content: { 'application/json': withExample(schemaOf(operation.output, 'output')) },
+            },
+      ...failuresOf(operation),
+      default: {
+        description: 'What went wrong, and what to do next.',
+        content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } },
+      },
+    },
+  };
+}
+
+function parameter(where: string, name: string, field: Field | undefined): Schema {
+  return {
+    name,
+    in: where,
+    required: where === 'path' || (field?.required ?? false),
+    schema: field?.schema ?? { type: 'string' },
+  };
+}
+
+function bodyOf(fields: readonly Field[], { body: whole, raw }: Verb): Schema {
+  const only = whole === undefined ? undefined : fields.find((field) => field.name === whole);
+  const schema = only?.schema ?? {
+    type: 'object',
+    properties: Object.fromEntries(fields.map((field) => [field.name, field.schema])),
+    required: fields.filter((field) => field.required).map((field) => field.name),
+  };
+  const required = only ? only.required : fields.some((field) => field.required);
+  const bytes = raw ? { 'application/octet-stream': {}, 'text/plain': {} } : {};
+  return { required, content: { 'application/json': withExample(schema), ...bytes } };
+}
+
+function withExample(schema: Schema): Schema {
+  return { schema, example: exampleOf(schema) };
+}
+
+function fieldsOf(input: z.ZodType): Field[] {
+  const { properties = {}, required = [] } = schemaOf(input, 'input') as {
+    properties?: { [name: string]: Schema };
+    required?: string[];
+  };
+  return Object.entries(properties).map(([name, schema]) => ({
+    name,
+    schema,
+    required: required.includes(name),
+  }));
+}
+
+function schemaOf(type: z.ZodType, io: 'input' | 'output'): Schema {
+  const { $schema: _, ...schema } = z.toJSONSchema(type, { io, unrepresentable: 'any' });
+  return schema;
+}

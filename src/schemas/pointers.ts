@@ -1,0 +1,67 @@
+import { z } from 'zod';
+import { GREP_CONTEXT_LINES, MAX_PULLS, MAX_TTL_MS } from '../base/limits.ts';
+import { pointers } from '../contract/pointers.ts';
+import { schemasFor } from './schema.ts';
+import { channelName, count, flag, jsonObject, pointerId, time, tokenCount } from './shapes.ts';
+
+const part = {
+  lines: z.string().optional().describe('`10-40`, `10-`, `-20` (the last 20) or `7`'),
+  grep: z
+    .string()
+    .optional()
+    .describe('a regular expression (RE2 syntax); answers matching lines with their numbers'),
+  context: z.coerce
+    .number()
+    .int()
+    .min(0)
+    .max(GREP_CONTEXT_LINES)
+    .optional()
+    .describe('lines around each match'),
+  ignore_case: flag.optional(),
+  json: z.string().optional().describe('a JSON Pointer (RFC 6901) into a JSON payload'),
+  outline: flag.optional().describe('headings, definitions or the shape, with line numbers'),
+};
+
+const pushed = z.object({
+  url: z.url(),
+  id: pointerId,
+  channel: z.string().nullable(),
+  expires_at: time,
+  size: count,
+  tokens: tokenCount.optional(),
+});
+
+const pushFields = z.object({
+  data: z.string().describe('the payload; any other content type sends it as the raw body'),
+  channel: channelName.optional(),
+  metadata: jsonObject.optional(),
+  ttl: z
+    .number()
+    .min(1)
+    .max(MAX_TTL_MS / 1000)
+    .optional()
+    .describe('seconds; 24 hours unless told'),
+  max_pulls: z.number().int().min(1).max(MAX_PULLS).optional(),
+  visibility: z.enum(['link', 'tenant']).optional(),
+});
+
+export const pointerSchemas = schemasFor(pointers)({
+  push: {
+    input: pushFields.extend({
+      idempotency_key: z.string().optional(),
+      count: flag.optional().describe('count the tokens too'),
+    }),
+    output: pushed,
+  },
+  pull: {
+    input: z.object({
+      id: pointerId,
+      raw: flag.optional().describe('the bytes instead of the {data, metadata} envelope'),
+      ...part,
+      cost: flag.optional().describe('the token price instead of the content'),
+    }),
+    output: z.object({ data: z.string(), metadata: jsonObject, encoding: z.literal('base64').optional() }),
+  },
+  peek: { input: z.object({ id: pointerId }), output: jsonObject },
+  delete: { input: z.object({ id: pointerId }), output: z.null() },
+});

@@ -1,0 +1,45 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { z } from 'zod';
+import { verb } from '../contract/verb.ts';
+import { schemasFor } from './schema.ts';
+
+interface Shape {
+  readonly name: string;
+  readonly tags?: readonly string[];
+  readonly at: { readonly seq: number } | null;
+}
+
+const verbs = {
+  get: verb<(id: string, o?: { limit?: number }) => Promise<Shape>>('things.get')({
+    summary: 'A thing',
+    scope: 'pull',
+    route: 'GET /things/:id',
+    args: ['id'],
+  }),
+};
+
+const input = z.object({ id: z.string(), limit: z.number().optional() });
+const at = z.object({ seq: z.number() }).nullable();
+const output = z.object({ name: z.string(), tags: z.array(z.string()).optional(), at });
+
+test('the compiler holds a schema against its shape, in both directions', () => {
+  const declare = schemasFor(verbs);
+  assert.ok(declare({ get: { input, output } }));
+  // @ts-expect-error an optional field of the shape is missing
+  declare({ get: { input, output: output.omit({ tags: true }) } });
+  // @ts-expect-error a field that the shape does not have, though optional
+  declare({ get: { input, output: output.extend({ more: z.string().optional() }) } });
+  // @ts-expect-error optional on one side only
+  declare({ get: { input, output: output.extend({ tags: z.array(z.string()) }) } });
+  // @ts-expect-error another type, deep inside
+  declare({ get: { input, output: output.extend({ at: z.object({ seq: z.string() }).nullable() }) } });
+  // @ts-expect-error null on one side only
+  declare({ get: { input, output: output.extend({ at: z.object({ seq: z.number() }) }) } });
+  // @ts-expect-error an input that the method does not take
+  declare({ get: { input: input.extend({ all: z.boolean().optional() }), output } });
+  // @ts-expect-error an input that the method takes is missing
+  declare({ get: { input: input.omit({ limit: true }), output } });
+  // @ts-expect-error a verb without schemas
+  declare({});
+});

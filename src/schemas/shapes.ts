@@ -1,0 +1,41 @@
+import { z } from 'zod';
+import type { Json, JsonObject } from '../base/json.ts';
+import { CHANNEL_NAME_CHARS, PAGE_ITEMS_MAX } from '../base/limits.ts';
+import type { VersionRef } from '../contract/threads/answers.ts';
+
+/** Shapes that several verbs share. What is wrong with most values the domain says, in one way for every interface. */
+
+export const count = z.number().int();
+export const time = z.iso.datetime();
+export const pointerId = z.uuid();
+
+/** Anything that JSON can say. It came out of a JSON parser, or it was never there. */
+export const json = z.custom<Json>((value) => value !== undefined);
+export const jsonObject: z.ZodType<JsonObject, JsonObject> = z.record(z.string(), json);
+
+/** `0` or `1` in a query. */
+export const flag = z.enum(['0', '1']).transform((value) => value === '1');
+
+/** A whole number from a query; its bounds are told here and enforced by the domain. */
+export const limit = (most: number) => z.coerce.number().int().meta({ minimum: 1, maximum: most }).optional();
+
+/** A page of a listing: from the query, so everything is text. */
+export const page = {
+  after: z.string().optional().describe('the `next` of the page before'),
+  limit: z.coerce.number().int().min(1).max(PAGE_ITEMS_MAX).optional(),
+};
+
+/** Text on the wire; a number is taken for it by whoever calls the method. */
+export const version = (about: string): z.ZodType<VersionRef, VersionRef> => z.string().describe(about);
+
+/** Counted in characters as people see them, not in UTF-16 units. */
+export const channelName = z
+  .string()
+  .min(1)
+  .refine((name) => [...name].length <= CHANNEL_NAME_CHARS, `at most ${CHANNEL_NAME_CHARS} characters`);
+
+export const tokenCount = z.object({
+  tokens: count,
+  tokenizer: z.string(),
+  estimated: z.boolean(),
+});

@@ -1,0 +1,27 @@
+import { z } from 'zod';
+import { usage } from '../contract/usage.ts';
+import { schemasFor } from './schema.ts';
+import { count, time } from './shapes.ts';
+
+const meter = z.object({ used: count, limit: count.nullable() });
+
+export const usageSchemas = schemasFor(usage)({
+  get: {
+    input: z.object({
+      month: z.string().max(7).optional().describe('`2026-11`, in UTC; the current one unless told'),
+      tenant: z.string().max(63).optional().describe('another tenant; only for admins of the relay itself'),
+      format: z.enum(['json', 'csv']).optional(),
+    }),
+    output: z.object({
+      tenant: z.string(),
+      plan: z.string(),
+      month: z.string(),
+      reset: time,
+      pushes: meter,
+      pulls: meter.describe('told, never enforced'),
+      rows: z.array(
+        z.object({ day: z.string(), key: z.string(), operation: z.string(), count, bytes: count }),
+      ),
+    }),
+  },
+});

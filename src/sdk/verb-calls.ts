@@ -1,0 +1,101 @@
+import { systemEnv } from '../base/env.ts';
+import { isRelayError } from '../base/errors.ts';
+import { uuid } from '../base/ids.ts';
+import { isJsonObject } from '../base/json.ts';
+import { decodeUtf8, encodeUtf8 } from '../base/utf8.ts';
+import { type Api, type ByHand, hasBody, inputOf, routeOf, type Verb, type Verbs } from '../contract/verb.ts';
+import type { HttpAnswer, HttpCall, HttpClient } from './http-client.ts';
+import { notARelay } from './http-failure.ts';
+import { collect, letGo } from './streams.ts';
+
+/** The methods of a group that no general client can make. */
+export type HandMade<V extends Verbs> = Pick<Api<V>, ByHand<V> & keyof Api<V>>;
+
+type Input = { [field: string]: unknown };
+
+/** A page of the longest names with all they say of themselves. */
+const ANSWER_BYTES = 16 * 1024 * 1024;
+const JSON_TYPE = { 'Content-Type': 'application/json; charset=utf-8' };
+
+/** Calls verbs over HTTP as their rows say: where each field of the input travels, and what may be sent twice. */
+export class VerbCalls {
+  readonly client: HttpClient;
+
+  constructor(client: HttpClient) {
+    this.client = client;
+  }
+
+  /** The API of a group of verbs: a method for each row, and those that were written by hand. */
+  api<V extends Verbs>(verbs: V, byHand: HandMade<V>): Api<V> {
+    const api: { [method: string]: unknown } = { ...byHand };
+    for (const [method, verb] of Object.entries(verbs)) {
+      if (method in api || verb.only) continue;
+      api[method] = (...args: readonly unknown[]) => this.call(verb, inputOf(verb, args));
+    }
+    return api as Api<V>;
+  }
+
+  async call<T>(verb: Verb, input: Input): Promise<T> {
+    let attempts = 0;
+    const call = { ...requestOf(verb, input), onAttempt: () => attempts++ };
+    try {
+      return await this.client.run(call, async (answer) => {
+        if (verb.status === 204) return (await letGo(answer.body)) as T;
+        const found = await this.read<Input>(answer);
+        return (verb.answer === undefined ? found : found[verb.answer]) as T;
+      });
+    } catch (error) {
+      // The first try deleted it, and only its answer was lost.
+      if (call.method === 'DELETE' && attempts > 1 && isRelayError(error, 'not_found')) return undefined as T;
+      throw error;
+    }
+  }
+
+  /** Asks and looks only at whether it worked. */
+  probe(path: string, doing: string): Promise<void> {
+    return this.client.run({ method: 'GET', path, repeatable: true, doing }, ({ body }) => letGo(body));
+  }
+
+  /** The JSON object of an answer to any request. */
+  async read<T extends object>(answer: HttpAnswer): Promise<T> {
+    const limit = { bytes: ANSWER_BYTES, what: 'an answer' };
+    const text = answer.body ? decodeUtf8(await collect(answer.body, limit)) : null;
+    try {
+      const parsed: unknown = JSON.parse(text ?? '');
+      if (isJsonObject(parsed)) return parsed as T;
+    } catch {
+      // Told below, whatever else it was.
+    }
+    throw notARelay(this.client.base, 'it did not answer in JSON');
+  }
+}
+
+/** Path, headers, query and body of a call. An Idempotency-Key is made up where the caller gave none. */
+function requestOf(verb: Verb, input: Input): HttpCall {
+  const route = routeOf(verb);
+  const { method } = route;
+  const rest = { ...input };
+  const take = (field: string): unknown => {
+    const value = rest[field];
+    delete rest[field];
+    return value;
+  };
+  const path = route.path.replace(/:(\w+)/g, (_, field) => encodeURIComponent(String(take(field))));
+  const headers: Record<string, string> = {};
+  for (const [field, header] of Object.entries(verb.headers ?? {})) {
+    const value = take(field) ?? (field === 'idempotency_key' ? uuid(systemEnv) : undefined);
+    if (value !== undefined) headers[header] = String(value);
+  }
+  const query = new URLSearchParams();
+  for (const field of hasBody(method) ? (verb.query ?? []) : Object.keys(rest)) {
+    const value = take(field);
+    if (value !== undefined)
+      query.set(field, typeof value === 'boolean' ? String(Number(value)) : String(value));
+  }
+  const repeatable =
+    method === 'GET' || verb.repeatable === true || 'idempotency_key' in (verb.headers ?? {});
+  const call = { method, path, query, repeatable, doing: verb.name };
+  if (!hasBody(method)) return { ...call, headers };
+  const body = encodeUtf8(JSON.stringify(verb.body === undefined ? rest : rest[verb.body]));
+  return { ...call, headers: { ...headers, ...JSON_TYPE }, body };
+}
