@@ -15,19 +15,11 @@ export interface ConnectionLimits {
 export class Connections {
   readonly #server: Server;
   readonly #byAddress = new Map<string, number>();
-  #stopping = false;
 
   constructor(server: Server, limits: ConnectionLimits) {
     this.#server = server;
     server.maxConnections = limits.total;
     server.on('connection', (socket: Socket) => this.#count(socket, limits.perAddress));
-    server.prependListener('request', (_, response) => {
-      if (this.#stopping) response.setHeader('Connection', 'close');
-    });
-  }
-
-  get stopping(): boolean {
-    return this.#stopping;
   }
 
   get open(): number {
@@ -38,7 +30,7 @@ export class Connections {
 
   /** Takes no new connections, answers what was asked on those there are, then resolves. */
   async stop(): Promise<void> {
-    this.#stopping = true;
+    this.#server.prependListener('request', (_, response) => response.setHeader('Connection', 'close'));
     // Not the HTTP server's own close, which would cut off whoever is just between two requests.
     const closed = new Promise<void>((resolve) =>
       TcpServer.prototype.close.call(this.#server, () => resolve()),

@@ -21,9 +21,6 @@ export interface Entered {
   readonly base: string;
 }
 
-/** Where the other protocols live. Everything else goes to the routes of the table without a detour. */
-const OURS = /^https?:\/\/[^/]+\/(?:mcp|a2a|\.well-known\/agent-card\.json)(?:[/?]|$)/;
-
 export function mountBeside(deps: HttpDeps, mounts: readonly Mount[]): Beside {
   const others = new Hono({ strict: false });
   const enter = entrance(deps);
@@ -36,7 +33,6 @@ export function mountBeside(deps: HttpDeps, mounts: readonly Mount[]): Beside {
   others.onError((error, c) => failureResponse(error, c.req.raw, deps, notesOf(c)));
   const { holds } = deps.house.keys;
   return {
-    takes: (url) => OURS.test(url),
     fetch: async (request, env) => {
       const response = await others.fetch(request, env);
       const { caller } = env.notes;

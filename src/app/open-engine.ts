@@ -1,4 +1,4 @@
-import { artifactPlace } from '../domain/threads/keys.ts';
+import { ARTIFACT_FILES } from '../domain/threads/keys.ts';
 import type { Engine } from '../kernel/engine.ts';
 import type { Config } from './config.ts';
 import { makeHome } from './home.ts';
@@ -7,5 +7,5 @@ import { makeHome } from './home.ts';
 export async function openEngine(config: Config, role: 'server' | 'cli'): Promise<Engine> {
   makeHome(config.home);
   const { openSqlite } = await import('../engines/sqlite/engine.ts');
-  return openSqlite({ home: config.home, durability: config.durability, role, place: artifactPlace });
+  return openSqlite({ home: config.home, durability: config.durability, role, place: ARTIFACT_FILES });
 }

@@ -27,9 +27,10 @@ type ChannelsInput<V extends Verb> = Partial<Parameters<NonNullable<V['channels'
 
 function refusal(caller: Caller, verb: Verb, input?: object): RelayError | null {
   const { scope } = verb;
-  if (scope !== null && isAnonymous(caller)) return verb.byLink ? null : new RelayError('unauthorized');
-  if (scope !== null && !caller.scopes.includes(scope))
+  if (scope !== null && !caller.scopes.includes(scope)) {
+    if (isAnonymous(caller)) return verb.byLink ? null : new RelayError('unauthorized');
     return forbidden(`The key "${caller.name}" does not have the scope "${scope}".`);
+  }
   if (input === undefined || caller.channelPrefix === undefined || !verb.channels) return null;
   for (const channel of verb.channels(input)) {
     if (typeof channel === 'string' && !mayUseChannel(caller, channel))

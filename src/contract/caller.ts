@@ -27,7 +27,7 @@ export const HOUSE_TENANT = 'local';
 export const LOCAL_CALLER: Caller = { tenant: HOUSE_TENANT, keyId: 'local', name: 'local', scopes: SCOPES };
 
 /** Nobody in particular, who holds a pointer that is visible by its link. No tenant can have this name. */
-export const ANONYMOUS: Caller = { tenant: '', keyId: 'anonymous', name: 'anonymous', scopes: ['pull'] };
+export const ANONYMOUS: Caller = { tenant: '', keyId: 'anonymous', name: 'anonymous', scopes: [] };
 
 export function isAnonymous(caller: Caller): boolean {
   return caller.tenant === ANONYMOUS.tenant;

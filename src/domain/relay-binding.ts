@@ -78,7 +78,8 @@ function guarded(verb: Verb, method: string, service: Service | (() => Promise<S
   return (caller, given) => {
     const args = ofThread < 0 ? given : given.with(ofThread, String(given[ofThread]).toLowerCase());
     try {
-      authorize(caller, verb, verb.channels && inputOf(verb, args));
+      // Only a key that is bound to a prefix is asked on which channels.
+      authorize(caller, verb, caller.channelPrefix === undefined ? undefined : inputOf(verb, args));
     } catch (error) {
       if (verb.streams) throw error;
       return Promise.reject(error);

@@ -17,7 +17,7 @@ import type { Engine } from '../../src/kernel/engine.ts';
 import { startChild } from './child.ts';
 import { contents, filesIn, temporaryHome } from './home.ts';
 
-const place = (key: string) => (key.startsWith('thr.') ? `threads/${key.slice(4)}` : undefined);
+const place = { prefix: 'thr.', path: (key: string) => `threads/${key.slice(4)}` };
 
 test('a backup is a home of its own, and restored it is the store it was', async (t) => {
   const { home, target } = await filled(t);

@@ -7,7 +7,7 @@ import type { BlobBody } from '../../src/kernel/blobs.ts';
 import { manualClock } from '../conformance/case.ts';
 import { filesIn, temporaryHome } from './home.ts';
 
-const place = (key: string) => (key.startsWith('thr.') ? `threads/${key.slice(4)}` : undefined);
+const place = { prefix: 'thr.', path: (key: string) => `threads/${key.slice(4)}` };
 
 test('a body with a place is the file at that place, however small, and for its owner only', async (t) => {
   const home = temporaryHome(t);
@@ -85,7 +85,7 @@ test('a place that cannot be taken leaves what was there, and nothing of the new
 test('a place outside of the home, or where the engine keeps its own, is refused', async (t) => {
   const home = temporaryHome(t);
   for (const bad of ['/etc/x', '../x', 'a/../../x', 'relay.db', 'blobs/ab/x', '.', 'a/', '']) {
-    const engine = await openSqlite({ home, place: () => bad });
+    const engine = await openSqlite({ home, place: { prefix: '', path: () => bad } });
     await assert.rejects(engine.blobs.put('a/b', Buffer.from('x')), { code: 'bad_request' }, bad);
     await engine[Symbol.asyncDispose]();
   }

@@ -29,8 +29,8 @@ import { StoreSecret } from '../store-secret.ts';
 import { type Allowance, giveBack, type Reservation } from './allowance.ts';
 import { takeIn } from './intake.ts';
 import { measured } from './measured.ts';
-import { checkedKey, countPull } from './pull-count.ts';
-import { type CheckedOptions, checkOptions } from './push-options.ts';
+import { countPull } from './pull-count.ts';
+import { type CheckedOptions, checkedKey, checkOptions } from './push-options.ts';
 import {
   blobKey,
   describe,
@@ -53,8 +53,8 @@ interface Settled {
   readonly keepMs: number;
 }
 
-/** Told of every push, after it was committed and before it is announced. */
-export type OnPushed = (
+/** Told of every push that names a task in its metadata, after it was committed and before it is announced. */
+export type OnResult = (
   caller: Caller,
   id: string,
   record: Pick<PointerRecord, 'metadata' | 'expires'>,
@@ -67,21 +67,21 @@ export class Pointers {
   readonly #receipts: Receipts;
   readonly #allowance: Allowance;
   readonly #secret: StoreSecret;
-  readonly #onPushed: OnPushed;
+  readonly #onResult: OnResult;
 
   constructor(
     ground: Ground,
     channels: Channels,
     receipts: Receipts,
     allowance: Allowance,
-    onPushed: OnPushed,
+    onResult: OnResult,
   ) {
     this.#ground = ground;
     this.#allowance = allowance;
     this.#channels = channels;
     this.#receipts = receipts;
     this.#secret = new StoreSecret(ground);
-    this.#onPushed = onPushed;
+    this.#onResult = onResult;
   }
 
   /** Authorises once more when the options are known: a JSON envelope may name the channel behind the data. */
@@ -147,9 +147,10 @@ export class Pointers {
       };
       const kept = await this.#commit(id, record, await counting);
       if (kept.blob !== blob) await Promise.all([engine.blobs.delete(blob), giveBack(counting)]);
-      await this.#onPushed(caller, id, kept);
+      const isResult = kept.metadata.task_id !== undefined;
+      if (isResult) await this.#onResult(caller, id, kept);
       await this.#announce(caller, id, kept, options);
-      this.#receipts.result(caller, id, kept.metadata);
+      if (isResult) this.#receipts.result(caller, id, kept.metadata);
       this.#allowance.note(caller, 'push', size, caller.tenant);
       return pushedAs(id, kept);
     } catch (error) {

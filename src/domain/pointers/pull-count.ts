@@ -1,8 +1,8 @@
-import { RelayError } from '../../base/errors.ts';
 import { sha256Hex } from '../../base/hash.ts';
-import { IDEMPOTENCY_KEY_CHARS, PULL_RETRY_WINDOW_MS } from '../../base/limits.ts';
+import { PULL_RETRY_WINDOW_MS } from '../../base/limits.ts';
 import type { BlobBody } from '../../kernel/blobs.ts';
 import type { Ground } from '../ground.ts';
+import { checkedKey } from './push-options.ts';
 import { keptUntil, type Loaded, notFound, pullsKey, retryKey } from './record.ts';
 
 /** Counts a pull against `max_pulls`, at the first byte and not before; a repeated key is free for a while. */
@@ -23,14 +23,4 @@ export async function countPull(
   if ((await engine.records.add(pullsKey(id), 1, { max, expiresAt: keptUntil(record) })) !== null) return;
   if (body && !(body instanceof Uint8Array)) await body.cancel().catch(() => {});
   throw notFound();
-}
-
-export function checkedKey(key: string | undefined): string | undefined {
-  if (key === undefined || key === '') return undefined;
-  if (key.length > IDEMPOTENCY_KEY_CHARS) {
-    throw new RelayError('bad_request', {
-      what: `The Idempotency-Key is longer than ${IDEMPOTENCY_KEY_CHARS} characters.`,
-    });
-  }
-  return key;
 }

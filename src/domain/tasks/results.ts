@@ -37,7 +37,7 @@ export class TaskResults {
   }
 
   /**
-   * Called for every push, after it was committed and before it is announced: whoever is told of a result finds it by the
+   * Called for a push that names a task, after it was committed and before it is announced: whoever is told of a result finds it by the
    * task's id too. A repeated push makes up for a crash in between.
    */
   async note(

@@ -35,8 +35,11 @@ export function listKey(tenant: string, id: string, created: number): string {
   return `${listPrefix(tenant)}${(2 ** 48 - created).toString(16).padStart(12, '0')}.${id}`;
 }
 
-/** Where an artifact's file lies below the home folder; undefined for any other blob. */
-export function artifactPlace(key: string): string | undefined {
-  const match = /^thr\.([0-9a-f-]{36})\/artifacts\/([0-9a-f]{26}\.[a-z0-9]{1,8})$/.exec(key);
-  return match && isUuid(match[1]!) ? `threads/${match[1]}/artifacts/${match[2]}` : undefined;
-}
+/** Where the files of artifacts lie below the home folder. */
+export const ARTIFACT_FILES = {
+  prefix: 'thr.',
+  path(key: string): string | undefined {
+    const match = /^thr\.([0-9a-f-]{36})\/artifacts\/([0-9a-f]{26}\.[a-z0-9]{1,8})$/.exec(key);
+    return match && isUuid(match[1]!) ? `threads/${match[1]}/artifacts/${match[2]}` : undefined;
+  },
+};

@@ -1,7 +1,17 @@
 import { join } from 'node:path';
 import type { Env } from '../../base/env.ts';
 import { RelayError } from '../../base/errors.ts';
-import { checkExpiry, checkLimit, checkRange, settleExpiry } from '../../kernel/admission.ts';
+import {
+  type BodyLimits,
+  checkExpiry,
+  checkKey,
+  checkLimit,
+  checkRange,
+  checkSize,
+  checkText,
+  intake,
+  settleExpiry,
+} from '../../kernel/admission.ts';
 import type { BlobBody, BlobInfo, BlobItem, BlobPage, Blobs, Expiry } from '../../kernel/blobs.ts';
 import { BodyCache } from './body-cache.ts';
 import { type BodyFiles, checkedPlace, type Draft, isPlaced } from './body-files.ts';
@@ -10,9 +20,16 @@ import type { ChangeMark } from './change-mark.ts';
 import type { CommitQueue } from './commit-queue.ts';
 import type { Database } from './database.ts';
 import { translated } from './failure.ts';
-import { type Admission, checkSize, intake } from './intake.ts';
-import { checkName, checkPrefix, keyRange } from './names.ts';
+import { keyRange } from './names.ts';
 import { SettledReads } from './settled-reads.ts';
+
+/** Which bodies are files with names of their own. */
+export interface Place {
+  /** Only keys that begin so are asked about. */
+  readonly prefix: string;
+  /** The file of a key, below the home; undefined for one that has no such file. */
+  path(key: string): string | undefined;
+}
 
 export interface BlobOptions {
   /** A body up to this lives in its row. */
@@ -21,7 +38,7 @@ export interface BlobOptions {
   /** Inlined bodies held in memory once they were read; none unless told. */
   readonly cacheBytes?: number;
   /** A fixed path for the body of a key, relative to the home. */
-  readonly place?: (key: string) => string | undefined;
+  readonly place?: Place;
 }
 
 /** Rows held in memory while nothing is written: thousands, in characters. Their bodies have a cache of their own. */
@@ -67,13 +84,14 @@ export class SqliteBlobs implements Blobs {
   }
 
   async put(key: string, body: BlobBody, o: { size?: number; expiresAt?: Expiry } = {}): Promise<BlobInfo> {
-    const admission: Admission = { size: o.size, max: this.#options.maxBytes };
+    const admission: BodyLimits = { size: o.size, max: this.#options.maxBytes };
     let place: string | undefined;
     try {
-      checkName('a key', key);
+      checkKey('a key', key);
       if (typeof o.expiresAt === 'number') checkExpiry(o.expiresAt);
       checkSize(body, admission);
-      place = this.#options.place?.(key);
+      const { place: named } = this.#options;
+      if (named && key.startsWith(named.prefix)) place = named.path(key);
       if (place !== undefined) place = checkedPlace(place);
     } catch (error) {
       if (!(body instanceof Uint8Array)) await body.cancel(error).catch(() => {});
@@ -102,7 +120,7 @@ export class SqliteBlobs implements Blobs {
     key: string,
     range?: { start: number; end: number },
   ): Promise<{ body: BlobBody; size: number } | null> {
-    checkName('a key', key);
+    checkKey('a key', key);
     for (let round = 0; ; round++) {
       // What did not fit the first time is never looked for by memory again.
       const row = (round === 0 ? this.#known(key) : undefined) ?? (await this.#row(key));
@@ -125,7 +143,7 @@ export class SqliteBlobs implements Blobs {
   }
 
   async delete(key: string): Promise<void> {
-    checkName('a key', key);
+    checkKey('a key', key);
     const found = await this.#db.patiently(() => this.#db.sql('SELECT 1 FROM blobs WHERE key = ?').get(key));
     if (!found) return;
     const file = await this.#queue.run(() => {
@@ -136,7 +154,7 @@ export class SqliteBlobs implements Blobs {
   }
 
   async list(prefix: string, o: { after?: string; limit?: number } = {}): Promise<BlobPage> {
-    checkPrefix('the prefix of a listing', prefix);
+    checkText('the prefix of a listing', prefix);
     const limit = checkLimit(o.limit);
     const { where, from, to } = keyRange(prefix, o.after);
     const sql = `SELECT key, size, at FROM blobs WHERE ${where}

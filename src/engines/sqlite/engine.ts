@@ -2,7 +2,7 @@ import { resolve } from 'node:path';
 import { type Env, systemEnv } from '../../base/env.ts';
 import { INLINE_BLOB_BYTES } from '../../base/limits.ts';
 import type { Engine, EngineLimits } from '../../kernel/engine.ts';
-import { SqliteBlobs } from './blobs.ts';
+import { type Place, SqliteBlobs } from './blobs.ts';
 import { BodyFiles } from './body-files.ts';
 import { ChangeMark } from './change-mark.ts';
 import { Checkpoints } from './checkpoint.ts';
@@ -31,8 +31,8 @@ export interface SqliteOptions {
   readonly role?: 'server' | 'cli';
   /** A body up to this lives inside the database. */
   readonly inlineBytes?: number;
-  /** A path under the home for the body of a key: then it is always that very file, for people to read. */
-  readonly place?: (key: string) => string | undefined;
+  /** Bodies that are files with names of their own, for people to read. */
+  readonly place?: Place;
 }
 
 /** One machine, any number of processes, no daemon: everything in one SQLite database, large bodies in files beside it. */

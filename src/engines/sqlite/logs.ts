@@ -1,11 +1,10 @@
 import type { Env } from '../../base/env.ts';
 import { RelayError } from '../../base/errors.ts';
 import type { Json } from '../../base/json.ts';
-import { checkLimit, encodeJson } from '../../kernel/admission.ts';
+import { checkKey, checkLimit, encodeJson } from '../../kernel/admission.ts';
 import type { Entry, Logs } from '../../kernel/logs.ts';
 import type { CommitQueue, Transaction } from './commit-queue.ts';
 import type { Database } from './database.ts';
-import { checkName } from './names.ts';
 import type { Subscriptions } from './subscriptions.ts';
 
 /** Entries that one transaction deletes at most: some milliseconds of the lock. */
@@ -42,8 +41,8 @@ export class SqliteLogs implements Logs {
     data: Json,
     o: { expectSeq?: number; id?: string } = {},
   ): Promise<number | null> {
-    checkName("a stream's name", stream);
-    if (o.id !== undefined) checkName("an entry's id", o.id);
+    checkKey("a stream's name", stream);
+    if (o.id !== undefined) checkKey("an entry's id", o.id);
     const json = encodeJson('a log entry', data, this.#maxBytes);
     return this.#queue.run((tx) => {
       const found = this.#stream(stream);
@@ -58,7 +57,7 @@ export class SqliteLogs implements Logs {
     stream: string,
     o: { after?: number; limit?: number } = {},
   ): Promise<{ entries: Entry[]; gap?: true }> {
-    checkName("a stream's name", stream);
+    checkKey("a stream's name", stream);
     const after = checkAfter(o.after);
     const limit = checkLimit(o.limit);
     const entries = await this.#db.patiently(() => readEntries(this.#db, stream, after, limit));
@@ -66,25 +65,25 @@ export class SqliteLogs implements Logs {
   }
 
   subscribe(stream: string, o: { after?: number; signal: AbortSignal }): AsyncIterable<Entry> {
-    checkName("a stream's name", stream);
+    checkKey("a stream's name", stream);
     return this.#subscriptions.follow(stream, checkAfter(o.after), o.signal);
   }
 
   async info(stream: string): Promise<{ first: number; last: number; count: number }> {
-    checkName("a stream's name", stream);
+    checkKey("a stream's name", stream);
     const found = await this.#db.patiently(() => this.#stream(stream));
     return { first: found?.first ?? 0, last: found?.last ?? 0, count: found?.count ?? 0 };
   }
 
   async trim(stream: string, o: { before: number }): Promise<void> {
-    checkName("a stream's name", stream);
+    checkKey("a stream's name", stream);
     const found = await this.#db.patiently(() => this.#stream(stream));
     if (!found || found.first >= Math.min(o.before, found.last)) return;
     while (await this.#queue.run((tx) => this.#trimSome(tx, stream, o.before)));
   }
 
   async drop(stream: string): Promise<void> {
-    checkName("a stream's name", stream);
+    checkKey("a stream's name", stream);
     await this.#queue.run((tx) => {
       const found = this.#stream(stream);
       if (!found) return;

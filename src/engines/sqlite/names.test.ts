@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
-import { behindPrefix, checkName, keyRange } from './names.ts';
+import { behindPrefix, keyRange } from './names.ts';
 
 const TEXTS = [
   '',
@@ -52,11 +52,4 @@ test('nothing but a blob lies behind the last of all letters', () => {
   assert.deepEqual(behindPrefix('\u{10ffff}'), new Uint8Array());
   assert.equal(behindPrefix('a\u{10ffff}'), 'b');
   assert.equal(behindPrefix('\ud7ff'), '\ue000', 'surrogates are no letters');
-});
-
-test('a name with a NUL is refused', () => {
-  assert.throws(() => checkName('a key', 'a\0b'), {
-    code: 'bad_request',
-    message: 'a key must not hold a NUL',
-  });
 });

@@ -1,21 +1,4 @@
-import { RelayError } from '../../base/errors.ts';
-import { checkKey, checkScope, checkText, compareKeys } from '../../kernel/admission.ts';
-
-/** A key, a stream's name or an entry's id. A NUL would end the text for half of SQLite's functions and tools. */
-export function checkName(what: string, name: string): void {
-  checkKey(what, name);
-  checkNul(what, name);
-}
-
-export function checkPrefix(what: string, prefix: string): void {
-  checkText(what, prefix);
-  checkNul(what, prefix);
-}
-
-export function checkSegment(what: string, prefix: string): void {
-  checkScope(what, prefix);
-  checkNul(what, prefix);
-}
+import { compareKeys } from '../../kernel/admission.ts';
 
 /** A listing as a condition on `key` that an index answers, from where it begins to where it ends. */
 export interface KeyRange {
@@ -42,8 +25,4 @@ export function behindPrefix(prefix: string): string | Uint8Array {
     if (last < 0x10ffff) return String.fromCodePoint(...points, last === 0xd7ff ? 0xe000 : last + 1);
   }
   return new Uint8Array();
-}
-
-function checkNul(what: string, text: string): void {
-  if (text.includes('\0')) throw new RelayError('bad_request', { what: `${what} must not hold a NUL` });
 }

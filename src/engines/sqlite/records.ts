@@ -2,12 +2,19 @@ import type { Env } from '../../base/env.ts';
 import { RelayError } from '../../base/errors.ts';
 import { freeze } from '../../base/frozen.ts';
 import type { Json } from '../../base/json.ts';
-import { checkDelta, checkExpiry, checkLimit, encodeJson } from '../../kernel/admission.ts';
+import {
+  checkDelta,
+  checkExpiry,
+  checkKey,
+  checkLimit,
+  checkScope,
+  encodeJson,
+} from '../../kernel/admission.ts';
 import type { RecordItem, RecordPage, Records, Stored } from '../../kernel/records.ts';
 import type { ChangeMark } from './change-mark.ts';
 import type { CommitQueue, Transaction } from './commit-queue.ts';
 import type { Database } from './database.ts';
-import { checkName, checkSegment, type KeyRange, keyRange } from './names.ts';
+import { type KeyRange, keyRange } from './names.ts';
 import { SettledReads } from './settled-reads.ts';
 
 /** A page of a listing ends early rather than hold more JSON than this; it says so by its `next`. */
@@ -39,7 +46,7 @@ export class SqliteRecords implements Records {
   }
 
   async get(key: string): Promise<Stored | null> {
-    checkName('a key', key);
+    checkKey('a key', key);
     const known = this.#settled.get(key);
     if (known) return known.at(this.#env.now());
     const row = await this.#db.patiently(() => this.#read(key));
@@ -51,7 +58,7 @@ export class SqliteRecords implements Records {
     value: Json,
     o: { expect?: 'absent' | number; expiresAt?: number } = {},
   ): Promise<number | null> {
-    checkName('a key', key);
+    checkKey('a key', key);
     checkExpiry(o.expiresAt);
     const json = encodeJson('a record', value, this.#maxBytes);
     return this.#queue.run((tx) => {
@@ -65,7 +72,7 @@ export class SqliteRecords implements Records {
     delta: number,
     o: { max?: number; expiresAt?: number } = {},
   ): Promise<number | null> {
-    checkName('a key', key);
+    checkKey('a key', key);
     checkDelta(delta);
     checkExpiry(o.expiresAt);
     return this.#queue.run((tx) => {
@@ -85,7 +92,7 @@ export class SqliteRecords implements Records {
   }
 
   async delete(key: string, o: { expect?: number } = {}): Promise<boolean> {
-    checkName('a key', key);
+    checkKey('a key', key);
     return this.#queue.run(() => {
       const revision = this.#revision(key);
       if (revision === undefined || (o.expect !== undefined && o.expect !== revision)) return false;
@@ -95,7 +102,7 @@ export class SqliteRecords implements Records {
   }
 
   async list(prefix: string, o: { after?: string; limit?: number } = {}): Promise<RecordPage> {
-    checkSegment('the prefix of a listing', prefix);
+    checkScope('the prefix of a listing', prefix);
     const limit = checkLimit(o.limit);
     return this.#db.patiently(() => this.#page(keyRange(prefix, o.after), limit));
   }

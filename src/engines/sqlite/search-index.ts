@@ -1,10 +1,10 @@
 import { RelayError } from '../../base/errors.ts';
 import type { JsonObject } from '../../base/json.ts';
-import { checkLimit, encodeJson } from '../../kernel/admission.ts';
+import { checkKey, checkLimit, checkScope, encodeJson } from '../../kernel/admission.ts';
 import type { Hit, SearchIndex } from '../../kernel/search-index.ts';
 import type { CommitQueue } from './commit-queue.ts';
 import type { Database } from './database.ts';
-import { behindPrefix, checkName, checkSegment } from './names.ts';
+import { behindPrefix } from './names.ts';
 import { matchOf, segmented, unsegmented } from './words.ts';
 
 /** Among more matches than this the newest are ranked: a word that is everywhere ranks nothing, and costs the most. */
@@ -32,7 +32,7 @@ export class SqliteSearchIndex implements SearchIndex {
   }
 
   async put(key: string, text: string, fields: JsonObject): Promise<void> {
-    checkName('a key', key);
+    checkKey('a key', key);
     const json = encodeJson('the fields of a document', fields, this.#maxBytes);
     if (text.length > this.#maxBytes) {
       throw new RelayError('too_large', { what: 'the text of a document', limit: this.#maxBytes });
@@ -50,12 +50,12 @@ export class SqliteSearchIndex implements SearchIndex {
   }
 
   async remove(key: string): Promise<void> {
-    checkName('a key', key);
+    checkKey('a key', key);
     await this.#queue.run(() => this.#forget(key));
   }
 
   async search(scope: string, query: string, o: { limit?: number } = {}): Promise<Hit[]> {
-    checkSegment('the scope of a search', scope);
+    checkScope('the scope of a search', scope);
     const limit = checkLimit(o.limit);
     const match = matchOf(query);
     if (match === null) return [];

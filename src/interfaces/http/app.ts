@@ -23,16 +23,18 @@ export interface HttpApp {
 
 /** Protocols of their own on the same port, behind the same guard. */
 export interface Beside {
-  takes(url: string): boolean;
   fetch(request: Request, env: Noted): Response | Promise<Response>;
 }
+
+/** Where the other protocols live. Everything else goes to the routes of the table without a detour. */
+const BESIDE = /^https?:\/\/[^/]+\/(?:mcp|a2a|\.well-known\/agent-card\.json)(?:[/?]|$)/;
 
 /** The whole HTTP interface. The same app runs on Node and on Workers. */
 export function createHttpApp(deps: HttpDeps, beside?: Beside): HttpApp {
   const metrics = new Metrics();
   const app = routes(deps, metrics);
   const next = (request: Request, env: Noted) =>
-    beside?.takes(request.url) ? beside.fetch(request, env) : app.fetch(request, env);
+    beside && BESIDE.test(request.url) ? beside.fetch(request, env) : app.fetch(request, env);
   // What every request passes stands here and not in a middleware, which would make each a chain of promises.
   return { fetch: watchOver(deps, metrics, next) };
 }

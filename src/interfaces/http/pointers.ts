@@ -22,7 +22,7 @@ import { viewerResponse } from './viewer/page.ts';
 export function pointerRoutes(api: Hono, relayOf: RelayOf): void {
   api.post('/push', async (c) => {
     const relay = await relayOf(c, pointers.push);
-    return jsonResponse(await relay.pointers.push(await pushInput(c.req.raw, queryOf(c.req.url))));
+    return jsonResponse(await relay.pointers.push(await pushInput(c)));
   });
 
   api.get('/peek/:id', async (c) => {

@@ -1,3 +1,4 @@
+import type { Context } from 'hono';
 import { fromBase64Url } from '../../base/base64.ts';
 import { RelayError } from '../../base/errors.ts';
 import { isJsonObject, type JsonObject } from '../../base/json.ts';
@@ -11,14 +12,18 @@ import { isOn } from './query.ts';
 /** A body up to this size is read whole: faster than a stream, and still bounded. */
 export const WHOLE_BODY_BYTES = 1024 * 1024;
 
+type Query = { readonly [name: string]: string | undefined };
+
 const encoder = new TextEncoder();
 
 /** `POST /push`: a JSON envelope when the content type says so, the payload itself otherwise. */
-export async function pushInput(request: Request, query: URLSearchParams): Promise<PushInput> {
+export async function pushInput({ req }: Context): Promise<PushInput> {
+  const request = req.raw;
+  const query = req.query();
   const length = contentLength(request);
   const common = {
     idempotency_key: request.headers.get('idempotency-key') ?? undefined,
-    count: isOn(query.get('count')),
+    count: query.count !== undefined && isOn(query.count),
   };
   const type = request.headers.get('content-type') ?? '';
   if (/^application\/json\b/i.test(type.trim())) {
@@ -79,23 +84,23 @@ function options(fields: JsonObject): PushOptions {
 }
 
 /** With a raw body the options are in the query and in headers. */
-function rawOptions(request: Request, query: URLSearchParams, type: string): PushOptions {
+function rawOptions(request: Request, query: Query, type: string): PushOptions {
   const metadata = request.headers.get('relay-metadata');
   const declared = request.headers.get('relay-content-type');
   return {
-    channel: query.get('channel') ?? undefined,
+    channel: query.channel,
     ttl: number(query, 'ttl'),
     max_pulls: number(query, 'max_pulls'),
-    visibility: (query.get('visibility') as PushOptions['visibility']) ?? undefined,
+    visibility: query.visibility as PushOptions['visibility'],
     metadata: metadata === null ? undefined : decodeMetadata(metadata),
     sealed_key: request.headers.get('relay-sealed-key') ?? undefined,
     content_type: (declared === null ? type : decodeText(declared)) || undefined,
   };
 }
 
-function number(query: URLSearchParams, name: string): number | undefined {
-  const value = query.get(name);
-  if (value === null || value === '') return undefined;
+function number(query: Query, name: string): number | undefined {
+  const value = query[name];
+  if (value === undefined || value === '') return undefined;
   if (!/^-?\d+(\.\d+)?$/.test(value)) {
     throw new RelayError('bad_request', {
       what: `"${name}" must be a number, not ${JSON.stringify(value.slice(0, 40))}.`,

@@ -1,8 +1,7 @@
 import type { Caller } from '../../contract/caller.ts';
 import type { Verb } from '../../contract/verb.ts';
-import { type Asked, guardBrowser } from './browser-guard.ts';
+import { type Asked, allowReading, corsHeaders, guardBrowser, preflightResponse } from './browser-guard.ts';
 import { type ClientAddress, clientAddress } from './client-address.ts';
-import { allowReading, corsHeaders, preflightResponse } from './cors.ts';
 import type { HttpDeps } from './deps.ts';
 import { failureResponse } from './failures.ts';
 import type { Metrics } from './metrics.ts';

@@ -9,7 +9,7 @@ const { home, kind } = options<{
 }>();
 const engine = await openSqlite({
   home,
-  place: (key) => (kind === 'placed' ? `things/${key}.bin` : undefined),
+  place: { prefix: '', path: (key) => (kind === 'placed' ? `things/${key}.bin` : undefined) },
 });
 const stored: string[] = [];
 for (let i = 0; ; i++) {

@@ -4,7 +4,7 @@ import { openSqlite } from '../../../src/engines/sqlite/engine.ts';
 import { options } from './said.ts';
 
 const { home, bytes, place } = options<{ home: string; bytes: number; place?: string }>();
-const engine = await openSqlite({ home, place: () => place });
+const engine = await openSqlite({ home, place: { prefix: '', path: () => place } });
 // The first write of a process also makes files and folders; what is looked at is the second.
 await engine.blobs.put('warm/1', new Uint8Array(bytes));
 await engine.records.put('warm/1', 1);
