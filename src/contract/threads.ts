@@ -12,6 +12,7 @@ import type {
   PatchAnswer,
   PatchInput,
   ReplayAnswer,
+  RevertInput,
   ThreadCreated,
   ThreadEvent,
   ThreadInfo,
@@ -96,6 +97,14 @@ export const threads = {
     route: 'POST /threads/:thread_id/state/patch',
     args,
     body: 'ops',
+    headers: { if_match: 'If-Match', ...idempotent },
+  }),
+  /** A new version that equals an old one; nothing is taken out of the history. */
+  revert: verb<(thread_id: string, input: RevertInput) => Promise<PatchAnswer>>('threads.revert')({
+    summary: 'Make a new version that equals an old one',
+    scope,
+    route: 'POST /threads/:thread_id/state/revert',
+    args,
     headers: { if_match: 'If-Match', ...idempotent },
   }),
   diff: verb<(thread_id: string, o: { from: VersionRef; to?: VersionRef }) => Promise<DiffAnswer>>(

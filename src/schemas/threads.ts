@@ -26,6 +26,7 @@ import {
 
 const one = { thread_id: threadId };
 const key = { idempotency_key: z.string().optional() };
+const patched = z.object({ version: count, updated_at: time, state_ref: stateRef });
 const next = { next: z.string().optional() };
 
 export const threadSchemas = schemasFor(threads)({
@@ -48,7 +49,18 @@ export const threadSchemas = schemasFor(threads)({
       if_match: version('refuse where the state is at another version than `v7`').optional(),
       ...key,
     }),
-    output: z.object({ version: count, updated_at: time, state_ref: stateRef }),
+    output: patched,
+  },
+  revert: {
+    input: z.object({
+      ...one,
+      to: z
+        .union([z.string(), z.number()], 'say which version, such as v3')
+        .describe('the version to go back to, `v3`'),
+      if_match: version('refuse where the state is at another version than `v7`').optional(),
+      ...key,
+    }),
+    output: patched,
   },
   diff: {
     input: z.object({ ...one, from: version('`v3`'), to: version('`v7`').optional() }),

@@ -34,6 +34,7 @@ const COMMANDS: { [path: string]: string[] } = {
   'state diff': ['thread', 'at'],
   'state log': ['thread', 'at', 'count', 'all'],
   'state compact': ['thread'],
+  'state revert': ['thread', 'to', 'if-match'],
   'artifact put': ['thread', 'type', 'name', 'mime', 'source'],
   'artifact get': ['thread', 'out', 'preview', 'force'],
   'artifact list': ['thread', 'count', 'all'],

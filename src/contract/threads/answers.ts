@@ -36,6 +36,14 @@ export interface PatchInput {
   readonly idempotency_key?: string;
 }
 
+export interface RevertInput {
+  /** The version to go back to. */
+  readonly to: VersionRef;
+  /** `v7` or 7: refuse where the state is at another version. */
+  readonly if_match?: VersionRef;
+  readonly idempotency_key?: string;
+}
+
 export interface PatchAnswer {
   readonly version: number;
   readonly updated_at: string;

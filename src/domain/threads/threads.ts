@@ -9,6 +9,7 @@ import type {
   DiffAnswer,
   PatchAnswer,
   PatchInput,
+  RevertInput,
   ThreadCreated,
   ThreadEvent,
   ThreadInfo,
@@ -116,20 +117,43 @@ export class Threads {
     return this.#log.commit(caller, id, (head) => {
       const before = retry?.seen(head);
       if (before) return { done: patchAnswer(before.version, before.at) };
-      if (expected !== null && expected !== head.version) {
-        throw new RelayError('version_conflict', {
-          current: versionRef(head.version),
-          expected: versionRef(expected),
-        });
-      }
-      return this.#planPatch(head, 'state.patch.applied', { by: caller.name, ops }, retry);
+      checkVersion(head, expected);
+      return this.#planPatch(head, { by: caller.name, ops }, retry);
     });
   }
 
-  #planPatch(head: Head, type: string, payload: { by: string; ops: Json }, retry?: Repeatable | null) {
+  /**
+   * A new version that equals an old one, but for what the relay keeps itself; the versions between them stay. Where the
+   * state is like that already, nothing changes.
+   */
+  async revert(caller: Caller, id: string, input: RevertInput): Promise<PatchAnswer> {
+    const to = parseVersion(input.to);
+    const expected = input.if_match === undefined ? null : parseVersion(input.if_match);
+    const retry = await repeatable('revert', input.idempotency_key, () => sha256Hex(versionRef(to)));
+    return this.#log.commit<PatchAnswer>(caller, id, async (head) => {
+      const before = retry?.seen(head);
+      if (before) return { done: patchAnswer(before.version, before.at) };
+      checkVersion(head, expected);
+      const [old] = await this.#atVersions(head, [to]);
+      const ops = diffJson(comparable(head.state), comparable(old!.state)) as unknown as Json[];
+      if (ops.length === 0) return { done: patchAnswer(head.version, Date.parse(head.state.updated_at)) };
+      return this.#planPatch(head, { by: caller.name, ops, reverted_to: versionRef(to) }, retry);
+    });
+  }
+
+  #planPatch(
+    head: Head,
+    payload: { by: string; ops: Json; reverted_to?: string },
+    retry?: Repeatable | null,
+  ) {
     const version = head.version + 1;
     const at = this.#ground.env.now();
-    const event: StoredEvent = { type, at, payload: { version, ...payload }, ...retry?.mark };
+    const event: StoredEvent = {
+      type: 'state.patch.applied',
+      at,
+      payload: { version, ...payload },
+      ...retry?.mark,
+    };
     const ready = patchState(head, payload.ops, stampFor(head, event));
     return { event, ready, answer: () => patchAnswer(version, at) };
   }
@@ -208,6 +232,11 @@ export class Threads {
     const value = (await this.#ground.engine.records.get(hopsKey(id)))?.value;
     return typeof value === 'number' ? value : 0;
   }
+}
+
+function checkVersion({ version }: Head, expected: number | null): void {
+  if (expected === null || expected === version) return;
+  throw new RelayError('version_conflict', { current: versionRef(version), expected: versionRef(expected) });
 }
 
 function comparable(state: State): Json {

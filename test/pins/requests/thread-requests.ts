@@ -233,4 +233,40 @@ export const threadRequests: readonly Pinned[] = [
   { name: 'delete a thread', send: 'DELETE /threads/{{second.thread_id}}' },
   { name: 'delete a thread again', send: 'DELETE /threads/{{second.thread_id}}' },
   { name: 'the threads at the end', send: 'GET /threads' },
+  { name: 'begin a thread to go back in', as: 'back', send: 'POST /threads', json: { name: 'back' } },
+  {
+    name: 'its second version',
+    send: 'POST /threads/{{back.thread_id}}/state/patch',
+    json: [fact('f1', 'one')],
+  },
+  {
+    name: 'its third version',
+    send: 'POST /threads/{{back.thread_id}}/state/patch',
+    json: [fact('f2', 'two')],
+  },
+  {
+    name: 'go back to a version',
+    send: 'POST /threads/{{back.thread_id}}/state/revert',
+    headers: { 'If-Match': 'v3', 'Idempotency-Key': 'back-once' },
+    json: { to: 'v2' },
+  },
+  {
+    name: 'go back once more with the same key',
+    send: 'POST /threads/{{back.thread_id}}/state/revert',
+    headers: { 'Idempotency-Key': 'back-once' },
+    json: { to: 'v2' },
+  },
+  { name: 'the version that equals the old one', send: 'GET /threads/{{back.thread_id}}/state' },
+  {
+    name: 'go back if it is at an old version',
+    send: 'POST /threads/{{back.thread_id}}/state/revert',
+    headers: { 'If-Match': 'v3' },
+    json: { to: 'v1' },
+  },
+  {
+    name: 'go back to a version that is not there',
+    send: 'POST /threads/{{back.thread_id}}/state/revert',
+    json: { to: 'v99' },
+  },
+  { name: 'go back to nothing', send: 'POST /threads/{{back.thread_id}}/state/revert', json: {} },
 ];

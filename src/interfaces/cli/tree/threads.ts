@@ -46,6 +46,10 @@ export const THREAD_COMMANDS: Commands = {
         summary: 'Show what changed between two versions',
         load: () => import('../commands/state/diff.ts'),
       },
+      revert: {
+        summary: 'Go back to an earlier version, as a new one',
+        load: () => import('../commands/state/revert.ts'),
+      },
       log: { summary: 'List the versions, newest first', load: () => import('../commands/state/log.ts') },
       compact: {
         summary: 'Shorten a state that has grown long',
