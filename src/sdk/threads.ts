@@ -105,6 +105,14 @@ export class Thread {
     return this.#api.patch(this.id, { ops, if_match: o.ifMatch, idempotency_key: o.idempotencyKey });
   }
 
+  /** A new version that equals an old one; nothing is taken out of the history. */
+  revert(
+    to: string | number,
+    o: { ifMatch?: string | number; idempotencyKey?: string } = {},
+  ): Promise<PatchAnswer> {
+    return this.#api.revert(this.id, { to, if_match: o.ifMatch, idempotency_key: o.idempotencyKey });
+  }
+
   diff(from: string | number, to?: string | number): Promise<DiffAnswer> {
     return this.#api.diff(this.id, { from, to });
   }

@@ -89,6 +89,8 @@ describe('threads at the other end of HTTP', () => {
     const { cache_hit } = await thread.invoke('retrieval.search', { query: 'words' });
     assert.equal(cache_hit, false);
     assert.equal((await thread.render('anthropic')).format, 'anthropic');
+    await thread.revert('v1', { idempotencyKey: 'back' });
+    assert.deepEqual((await thread.state()).facts, []);
     const bundle = new Uint8Array(await new Response((await thread.export()) as BodyInit).arrayBuffer());
     await (await client.threads.get(thread.id)).delete();
     assert.equal((await client.threads.import(bundle)).thread_id, thread.id);

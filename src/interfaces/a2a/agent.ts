@@ -183,7 +183,7 @@ export class RelayAgent implements A2ARequestHandler {
     throw new TaskNotFoundError(`Task not found: ${id}`);
   }
 
-  /** Records of before 0.2 do not say where the task was put: then it is where its agent looks now. */
+  /** Records made by 0.1.0 do not say where the task was put: then it is where its agent looks now. */
   #channelsOf({ task_channel, done_channel }: TaskRecord): FromRecord {
     return { channel: task_channel ?? this.#o.agent.task_channel, done_channel };
   }

@@ -22,7 +22,7 @@ export interface TaskRecord {
   readonly id: string;
   readonly context_id: string;
   readonly agent: string;
-  /** Where the task was put; absent in records of before 0.2. */
+  /** Where the task was put; absent in records made by 0.1.0. */
   readonly task_channel?: string;
   readonly done_channel: string;
   /** Results are behind this place of the channel. */
