@@ -46,7 +46,7 @@ export const agents = {
     scope: 'tasks',
     route: 'POST /agents/:name',
     args: ['name'],
-    channels: ({ task_channel }) => [task_channel],
+    channels: ({ task_channel, done_channel, channel }) => [task_channel, done_channel, channel],
     status: 204,
     repeatable: true,
   }),

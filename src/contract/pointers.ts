@@ -1,4 +1,4 @@
-import type { JsonObject } from '../base/json.ts';
+import type { Json, JsonObject } from '../base/json.ts';
 import type { Part, PartRequest } from '../base/parts/part-request.ts';
 import type { TokenCount } from '../base/tokens.ts';
 import type { BlobBody } from '../kernel/blobs.ts';
@@ -110,6 +110,8 @@ export interface PulledEnvelope {
   readonly encoding?: 'base64';
 }
 
+const text = (value: Json | undefined) => (typeof value === 'string' ? value : null);
+
 const pull = { scope: 'pull', byLink: true, route: 'GET /pull/:id' } as const;
 
 export const pointers = {
@@ -118,7 +120,8 @@ export const pointers = {
     scope: 'push',
     route: 'POST /push',
     args: [],
-    channels: ({ channel }) => [channel],
+    // A task says where its result goes, and the relay itself may have to say something there.
+    channels: ({ channel, metadata }) => [channel, channel ? text(metadata?.done_channel) : null],
     headers: { idempotency_key: 'Idempotency-Key' },
     query: ['count'],
     raw: ['channel', 'ttl', 'max_pulls', 'visibility'],

@@ -11,7 +11,7 @@ export interface Wire {
 }
 
 /**
- * A verb of the relay, declared once and without zod, so that clients can import it. The method of `Relay`, the HTTP
+ * A verb of the relay, declared once and without any package, so that clients stay light. The method of `Relay`, the HTTP
  * route, the HTTP client, the binding to the domain and the authorisation are made from it; `src/schemas` adds the
  * schemas of its input and output.
  *

@@ -74,7 +74,7 @@ export class House {
     const { agents } = this;
     this.tasks = new Tasks({ ground, lookup, pointers, channels, receipts, results, agents });
     const { inboxes: inbox, keys, usage, tasks } = this;
-    const threads = async () => (await this.threads()).verbs();
+    const threads = async () => (await this.threads()).verbs;
     const capabilities = async () => (await this.threads()).capabilities;
     this.relay = relayBinder({
       pointers,

@@ -76,7 +76,8 @@ function guarded(verb: Verb, method: string, service: Service | (() => Promise<S
         : async (caller, args) => (await service())[method]!(caller, ...args);
   const ofThread = verb.args.indexOf('thread_id');
   return (caller, given) => {
-    const args = ofThread < 0 ? given : given.with(ofThread, String(given[ofThread]).toLowerCase());
+    const id = given[ofThread];
+    const args = typeof id === 'string' ? given.with(ofThread, id.toLowerCase()) : given;
     try {
       // Only a key that is bound to a prefix is asked on which channels.
       authorize(caller, verb, caller.channelPrefix === undefined ? undefined : inputOf(verb, args));

@@ -1,13 +1,15 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { z } from 'zod';
-import { verb } from '../contract/verb.ts';
+import { routeOf, verb } from '../contract/verb.ts';
+import { OPERATIONS } from './operations.ts';
 import { schemasFor } from './schema.ts';
 
 interface Shape {
   readonly name: string;
   readonly tags?: readonly string[];
   readonly at: { readonly seq: number } | null;
+  readonly cursors: { readonly [channel: string]: number };
 }
 
 const verbs = {
@@ -21,7 +23,8 @@ const verbs = {
 
 const input = z.object({ id: z.string(), limit: z.number().optional() });
 const at = z.object({ seq: z.number() }).nullable();
-const output = z.object({ name: z.string(), tags: z.array(z.string()).optional(), at });
+const cursors = z.record(z.string(), z.number());
+const output = z.object({ name: z.string(), tags: z.array(z.string()).optional(), at, cursors });
 
 test('the compiler holds a schema against its shape, in both directions', () => {
   const declare = schemasFor(verbs);
@@ -36,10 +39,27 @@ test('the compiler holds a schema against its shape, in both directions', () => 
   declare({ get: { input, output: output.extend({ at: z.object({ seq: z.string() }).nullable() }) } });
   // @ts-expect-error null on one side only
   declare({ get: { input, output: output.extend({ at: z.object({ seq: z.number() }) }) } });
+  // @ts-expect-error another type of the values of a record
+  declare({ get: { input, output: output.extend({ cursors: z.record(z.string(), z.string()) }) } });
   // @ts-expect-error an input that the method does not take
   declare({ get: { input: input.extend({ all: z.boolean().optional() }), output } });
   // @ts-expect-error an input that the method takes is missing
   declare({ get: { input: input.omit({ limit: true }), output } });
   // @ts-expect-error a verb without schemas
   declare({});
+});
+
+test('every field that a row names is one of its input', () => {
+  for (const { verb, input } of OPERATIONS) {
+    const named = [
+      ...[...routeOf(verb).path.matchAll(/:(\w+)/g)].map((match) => match[1]!),
+      // The bundle of an import is the body itself.
+      ...verb.args.filter((field) => field !== 'bundle'),
+      ...Object.keys(verb.headers ?? {}),
+      ...(verb.query ?? []),
+      ...(verb.raw ?? []),
+      ...(verb.body === undefined ? [] : [verb.body]),
+    ];
+    for (const field of named) assert.ok(field in input.shape, `${verb.name}: ${field}`);
+  }
 });

@@ -69,7 +69,7 @@ type Plain<T> = unknown extends T
       ? Plain<E>[]
       : string extends keyof T
         ? Known<T> extends never
-          ? { [key: string]: 'anything' }
+          ? { [key: string]: Plain<T[keyof T & string]> }
           : PlainFields<T>
         : PlainFields<T>;
 

@@ -46,7 +46,8 @@ export class VerbCalls {
       });
     } catch (error) {
       // The first try deleted it, and only its answer was lost.
-      if (call.method === 'DELETE' && attempts > 1 && isRelayError(error, 'not_found')) return undefined as T;
+      const deletes = call.method === 'DELETE' && verb.status === 204;
+      if (deletes && attempts > 1 && isRelayError(error, 'not_found')) return undefined as T;
       throw error;
     }
   }

@@ -1,20 +1,23 @@
 import assert from 'node:assert/strict';
 import { connect as connectTcp } from 'node:net';
 import { test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { startTestServer } from './server.ts';
 
 test('a channel named in raw UTF-8 bytes is the one that is named in percent-encoded form', async () => {
-  await using server = await startTestServer();
+  // Node looks for requests whose headers never came whole, and must not take this one for such.
+  await using server = await startTestServer({ timeouts: { headersMs: 200, requestMs: 200, checkMs: 50 } });
   const { hostname, port } = new URL(server.url);
   const socket = connectTcp(Number(port), hostname);
-  const received = new Promise<string>((resolve) => {
-    let text = '';
-    socket.on('data', (data) => {
-      text += data.toString('utf8');
-      if (text.includes('"msg"')) resolve(text);
-      else if (text.includes('\r\n\r\n')) void server.post('/channels/caf%C3%A9', { msg: 'bonjour' });
-    });
+  let text = '';
+  let wake = () => {};
+  socket.on('data', (data) => {
+    text += data.toString('utf8');
+    wake();
   });
+  const until = async (part: string) => {
+    while (!text.includes(part)) await new Promise<void>((resolve) => (wake = resolve));
+  };
   socket.write(
     [
       'GET /ws/café HTTP/1.1',
@@ -27,18 +30,32 @@ test('a channel named in raw UTF-8 bytes is the one that is named in percent-enc
       '',
     ].join('\r\n'),
   );
-  assert.match(await received, /^HTTP\/1\.1 101 [\s\S]*"msg":"bonjour"/);
+  await until('\r\n\r\n');
+  assert.match(text, /^HTTP\/1\.1 101 /);
+  for (const msg of ['bonjour', 'encore']) {
+    await sleep(400);
+    await server.post('/channels/caf%C3%A9', { msg });
+    await until(`"msg":"${msg}"`);
+  }
+  assert.doesNotMatch(text.slice(12), /HTTP\/1\.1/);
   socket.destroy();
 });
 
 test('what cannot be parsed at all is still refused', async () => {
   await using server = await startTestServer();
   const { hostname, port } = new URL(server.url);
-  for (const path of ['/pull/café', '/ws/caf\u0001']) {
+  const host = `Host: ${hostname}\r\n`;
+  for (const [path, headers] of [
+    ['/pull/café', host],
+    ['/ws/caf\u0001', host],
+    ['/ws/café', host],
+    ['/ws/café', 'Connection: Upgrade\r\nUpgrade: websocket\r\n'],
+    ['/ws/café', `${host}Expect: nothing\r\n`],
+  ] as const) {
     const socket = connectTcp(Number(port), hostname);
-    socket.write(`GET ${path} HTTP/1.1\r\nHost: ${hostname}\r\n\r\n`);
+    socket.write(`GET ${path} HTTP/1.1\r\n${headers}\r\n`);
     let text = '';
     for await (const data of socket) text += data;
-    assert.match(text, /^HTTP\/1\.1 400 Bad Request\r\n/, path);
+    assert.match(text, /^HTTP\/1\.1 400 /, path);
   }
 });

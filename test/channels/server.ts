@@ -1,5 +1,5 @@
 import { type RawData, WebSocket } from 'ws';
-import { startServer } from '../../src/app/serve.ts';
+import { type ServerOptions, startServer } from '../../src/app/serve.ts';
 import { LOCAL_CALLER } from '../../src/contract/caller.ts';
 import type { Relay } from '../../src/contract/relay.ts';
 import type { ChannelSettings } from '../../src/domain/channels/settings.ts';
@@ -32,6 +32,7 @@ export async function startTestServer(
   o: {
     channels?: Partial<ChannelSettings>;
     sockets?: Partial<SocketLimits>;
+    timeouts?: ServerOptions['timeouts'];
     house?: HouseUnderTest;
     port?: number;
   } = {},
@@ -46,6 +47,7 @@ export async function startTestServer(
     publicUrl: null,
     allowedHosts: [],
     sockets: o.sockets,
+    timeouts: o.timeouts,
     log: (event) => log.push(event),
   });
   const answer = async (response: Response) => {

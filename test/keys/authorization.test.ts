@@ -103,6 +103,21 @@ test('HTTP: a key for other channels is refused by every row that touches one', 
   assert.equal(pushed.status, 200, 'what is readable by its link stays so');
 });
 
+test('HTTP: a push settles no task on a foreign channel, has nothing told there, and takes no bridge over', async () => {
+  const key = await kept();
+  const free = await make({});
+  const metadata = { task_id: foreign.id, status: 'done', summary: 'forged' };
+  assert.equal(await statusOf('POST', '/push', key, { data: 'x', metadata }), 200);
+  const task = await relay.ask('GET', `/tasks/${foreign.id}`, { key: free });
+  assert.equal(task.json.result, null);
+  assert.ok(!JSON.stringify(task.json.receipts).includes('forged'));
+  const told = { data: 'x', channel: 'mine.t', metadata: { done_channel: 'secret' } };
+  assert.equal(await statusOf('POST', '/push', key, told), 403);
+  assert.equal(await statusOf('POST', '/agents/spy', key, bridge('mine.t')), 403, 'it is somebody else’s');
+  const elsewhere = { ...bridge('mine.t'), done_channel: 'secret' };
+  assert.equal(await statusOf('POST', '/agents/other', key, elsewhere), 403);
+});
+
 test('HTTP: lists leave out what a key is kept from', async () => {
   const key = await kept();
   const free = await make({});
@@ -259,7 +274,7 @@ function bridge(task_channel: string) {
     runner: 'exec',
     target: 'true',
     task_channel,
-    done_channel: 'agent-done',
+    done_channel: task_channel,
     concurrency: 1,
     running: [],
     done: 0,

@@ -27,11 +27,11 @@ export function openThreads(
   const engine = o.engine ?? openMemory({ env });
   const house = new ThreadHouse({ engine, env, tokens: realCounter }, { capabilities: o.capabilities });
   const as = (name: string, tenant = 'local') =>
-    bindPart('threads', house.verbs(), { ...caller(name, tenant), base: '' });
+    bindPart('threads', house.verbs, { ...caller(name, tenant), base: '' });
   return {
     engine,
     house,
-    api: bindPart('threads', house.verbs(), { ...LOCAL_CALLER, base: '' }),
+    api: bindPart('threads', house.verbs, { ...LOCAL_CALLER, base: '' }),
     as,
     again: () => openThreads({ ...o, engine }),
   };

@@ -38,6 +38,20 @@ test('going back makes a version that equals the old one, and keeps those betwee
   assert.equal(same.version, again.version, 'to where it is already changes nothing');
 });
 
+test('a way back that is longer than a patch may be is gone all the same', async () => {
+  const { api } = openThreads();
+  const { thread_id } = await api.create();
+  for (const round of [0, 1]) {
+    const ops = Array.from({ length: 3_000 }, (_, i) => fact(`f${round}-${i}`));
+    await api.patch(thread_id, { ops });
+  }
+  await api.revert(thread_id, { to: 'v1' });
+  assert.deepEqual((await api.state(thread_id)).facts, []);
+  await api.revert(thread_id, { to: 'v3' });
+  assert.equal((await api.state(thread_id)).facts.length, 6_000);
+  assert.ok((await api.replay(thread_id)).matches);
+});
+
 test('going back is refused where it cannot be done, and then changes nothing', async () => {
   const { api } = openThreads();
   const { thread_id } = await api.create();

@@ -53,12 +53,15 @@ interface Settled {
   readonly keepMs: number;
 }
 
-/** Told of every push that names a task in its metadata, after it was committed and before it is announced. */
+/**
+ * Told of every push that names a task in its metadata, after it was committed and before it is announced. False where
+ * the caller is kept from that task.
+ */
 export type OnResult = (
   caller: Caller,
   id: string,
   record: Pick<PointerRecord, 'metadata' | 'expires'>,
-) => Promise<void>;
+) => Promise<boolean>;
 
 /** Payloads behind short ids. */
 export class Pointers {
@@ -87,7 +90,7 @@ export class Pointers {
   /** Authorises once more when the options are known: a JSON envelope may name the channel behind the data. */
   async push(caller: CallerAt, input: PushInput): Promise<Pushed> {
     const { id, ...pushed } = await this.store(caller, input, (options) =>
-      authorize(caller, pointers.push, { channel: options.channel }),
+      authorize(caller, pointers.push, { channel: options.channel, metadata: options.metadata }),
     );
     return { url: pointerUrl(caller.base, id), id, ...pushed };
   }
@@ -148,9 +151,9 @@ export class Pointers {
       const kept = await this.#commit(id, record, await counting);
       if (kept.blob !== blob) await Promise.all([engine.blobs.delete(blob), giveBack(counting)]);
       const isResult = kept.metadata.task_id !== undefined;
-      if (isResult) await this.#onResult(caller, id, kept);
+      const counts = isResult && (await this.#onResult(caller, id, kept));
       await this.#announce(caller, id, kept, options);
-      if (isResult) this.#receipts.result(caller, id, kept.metadata);
+      if (counts) this.#receipts.result(caller, id, kept.metadata);
       this.#allowance.note(caller, 'push', size, caller.tenant);
       return pushedAs(id, kept);
     } catch (error) {

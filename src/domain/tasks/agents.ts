@@ -29,6 +29,8 @@ export class Agents {
     const now = this.#ground.env.now();
     const value = { ...known, at: now } as unknown as Json;
     const key = agentKey(caller.tenant, name, known.instance);
+    const before = (await records.get(key))?.value as unknown as Bridge | undefined;
+    authorize(caller, agents.beat, { ...known, channel: before?.task_channel });
     await records.put(key, value, { expiresAt: now + AGENT_KEPT_MS });
     await this.#noteChannel(caller, known);
   }

@@ -2,6 +2,7 @@ import { isUuid } from '../../base/ids.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../base/json.ts';
 import { RESULT_SUMMARY_CHARS } from '../../base/limits.ts';
 import { pointerUrl } from '../../base/pointer-url.ts';
+import { mayUseChannel } from '../../contract/authorize.ts';
 import type { Caller } from '../../contract/caller.ts';
 import type { TaskResult, TaskStatus } from '../../contract/tasks.ts';
 import type { Ground } from '../ground.ts';
@@ -44,13 +45,15 @@ export class TaskResults {
     caller: Caller,
     pointer: string,
     pushed: { metadata: JsonObject; expires: number },
-  ): Promise<void> {
+  ): Promise<boolean> {
     const { task_id, status, summary } = pushed.metadata;
-    if (typeof task_id !== 'string' || !isUuid(task_id)) return;
-    if (status !== 'done' && status !== 'failed') return;
+    if (typeof task_id !== 'string' || !isUuid(task_id)) return true;
     const id = task_id.toLowerCase();
     const task = await this.#pointers.find(id);
-    if (!task || task.tenant !== caller.tenant || task.channel === null) return;
+    if (!task || task.tenant !== caller.tenant || task.channel === null) return true;
+    // Whoever may not settle the task by its verb does not settle it by a push either.
+    if (!mayUseChannel(caller, task.channel)) return false;
+    if (status !== 'done' && status !== 'failed') return true;
     const { channel, from, created, size, metadata } = task;
     const kept: KeptResult = {
       pointer,
@@ -65,6 +68,7 @@ export class TaskResults {
       expect: 'absent',
       expiresAt: Math.max(pushed.expires, task.expires),
     });
+    return true;
   }
 
   /** Null where there is none, and where it is somebody else's. */

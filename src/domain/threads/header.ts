@@ -65,9 +65,7 @@ const EMPTY: Parts = {
 function partsOf(state: State): Parts {
   const pick = (item: object, fields: readonly string[]) => picked(item as JsonObject, fields);
   return {
-    facts: state.facts
-      .slice(-FACTS)
-      .map((fact) => pick(fact, ['id', 'key', 'value', ...(isSigned(fact) ? ['at', 'by'] : [])])),
+    facts: state.facts.slice(-FACTS).map((fact) => pick(fact, ['id', 'key', 'value', ...signature(fact)])),
     constraints: state.constraints
       .slice(0, CONSTRAINTS)
       .map((constraint) => pick(constraint, ['id', 'description', 'severity', 'by'])),
@@ -88,13 +86,13 @@ function partsOf(state: State): Parts {
 }
 
 /**
- * Whether `at` and `by` of a fact say something. One that came without them was stamped by the relay, with the moment of
- * the patch, to the millisecond, and with whoever sent it, which in open mode is nobody in particular.
+ * Which of `at` and `by` say something. A fact that came without them was stamped by the relay with whoever sent it,
+ * which in open mode is nobody in particular, and with the moment of the patch, to the millisecond.
  */
-function isSigned({ at, by }: Fact): boolean {
+function signature({ at, by }: Fact): string[] {
   const named = by !== undefined && by !== '' && by !== LOCAL_CALLER.name;
-  const dated = at !== undefined && at !== '' && !/\.\d{3}Z$/.test(at);
-  return named || dated;
+  const dated = at !== undefined && at !== '' && (named || !/\.\d{3}Z$/.test(at));
+  return [...(dated ? ['at'] : []), ...(named ? ['by'] : [])];
 }
 
 /** Ever smaller versions of the parts, in the order in which they are to be tried. */

@@ -38,6 +38,7 @@ export class ThreadHouse {
   readonly exports: BundleExport;
   readonly imports: BundleImport;
   readonly capabilities: Capabilities;
+  readonly verbs: Serves<typeof VERBS.threads>;
 
   constructor(ground: Ground, o: { capabilities?: readonly Capability[] } = {}) {
     this.log = new ThreadLog(ground);
@@ -55,10 +56,11 @@ export class ThreadHouse {
     this.exports = new BundleExport(ground, this.log, this.artifacts, this.ledger);
     this.imports = new BundleImport(ground, this.log, this.threads, this.artifacts, this.removal);
     this.capabilities = new Capabilities(ground, this.log, this.artifacts, this.ledger, o.capabilities);
+    this.verbs = this.#bindVerbs();
   }
 
   /** What does each verb of threads: the method of that name of `Threads` itself, unless it is listed here. */
-  verbs(): Serves<typeof VERBS.threads> {
+  #bindVerbs(): Serves<typeof VERBS.threads> {
     const { threads, headers, artifacts, events, envelopes, holds, ledger } = this;
     return {
       ...methodsFor(VERBS.threads, threads),

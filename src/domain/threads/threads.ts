@@ -2,8 +2,10 @@ import { RelayError } from '../../base/errors.ts';
 import { sha256Hex } from '../../base/hash.ts';
 import { isUuid, uuid } from '../../base/ids.ts';
 import type { Json, JsonObject } from '../../base/json.ts';
+import type { PatchOp } from '../../base/json-patch/apply.ts';
 import { diffJson } from '../../base/json-patch/diff.ts';
-import { PAGE_ITEMS, THREAD_NAME_CHARS } from '../../base/limits.ts';
+import { jsonEqual } from '../../base/json-patch/equal.ts';
+import { PAGE_ITEMS, PATCH_OPS, THREAD_NAME_CHARS } from '../../base/limits.ts';
 import type { Caller } from '../../contract/caller.ts';
 import type {
   DiffAnswer,
@@ -135,7 +137,7 @@ export class Threads {
       if (before) return { done: patchAnswer(before.version, before.at) };
       checkVersion(head, expected);
       const [old] = await this.#atVersions(head, [to]);
-      const ops = diffJson(comparable(head.state), comparable(old!.state)) as unknown as Json[];
+      const ops = wayBack(comparable(head.state), comparable(old!.state)) as unknown as Json[];
       if (ops.length === 0) return { done: patchAnswer(head.version, Date.parse(head.state.updated_at)) };
       return this.#planPatch(head, { by: caller.name, ops, reverted_to: versionRef(to) }, retry);
     });
@@ -232,6 +234,19 @@ export class Threads {
     const value = (await this.#ground.engine.records.get(hopsKey(id)))?.value;
     return typeof value === 'number' ? value : 0;
   }
+}
+
+/** The differences, or where they are more than a patch may hold, the fields that differ as wholes. */
+function wayBack(from: Json, to: Json): PatchOp[] {
+  const ops = diffJson(from, to);
+  if (ops.length <= PATCH_OPS) return ops;
+  const [before, after] = [from as JsonObject, to as JsonObject];
+  return Object.keys({ ...before, ...after }).flatMap((field): PatchOp[] => {
+    const path = `/${field}`;
+    if (jsonEqual(before[field] ?? null, after[field] ?? null)) return [];
+    if (after[field] === undefined) return [{ op: 'remove', path }];
+    return [{ op: 'add', path, value: after[field] }];
+  });
 }
 
 function checkVersion({ version }: Head, expected: number | null): void {

@@ -1,6 +1,6 @@
 import type { Context } from 'hono';
 import { RelayError } from '../../base/errors.ts';
-import { ANONYMOUS, runsTheRelay } from '../../contract/caller.ts';
+import { isAnonymous, runsTheRelay } from '../../contract/caller.ts';
 import { isLoopbackHost } from './browser-guard.ts';
 import type { HttpDeps } from './deps.ts';
 import type { Gauge, Metrics } from './metrics.ts';
@@ -16,7 +16,7 @@ export async function metricsResponse(c: Context, deps: HttpDeps, metrics: Metri
   const here = client && !client.proxied && isLoopback(client.address) && isLoopbackHost(host);
   if (!here) {
     const caller = await deps.authenticate(c.req.raw);
-    if (caller === ANONYMOUS) throw new RelayError('unauthorized');
+    if (isAnonymous(caller)) throw new RelayError('unauthorized');
     if (!runsTheRelay(caller)) {
       throw new RelayError('forbidden', { what: 'Metrics are for admins of the relay itself.' });
     }

@@ -1,5 +1,5 @@
 import { RelayError } from '../../base/errors.ts';
-import { ANONYMOUS, type Caller, LOCAL_CALLER } from '../../contract/caller.ts';
+import { type Caller, isAnonymous, LOCAL_CALLER } from '../../contract/caller.ts';
 
 export interface RateLimits {
   /** Requests a second of one key, and of one address that sends none. */
@@ -40,7 +40,7 @@ export class RateLimiter {
   /** Resolves at once, or rejects with `rate_limited` after a moment. A key counts by itself, whatever else its address does. */
   async check(caller: Caller | null, address: string): Promise<void> {
     const wait =
-      caller === null || caller === ANONYMOUS
+      caller === null || isAnonymous(caller)
         ? this.take(`a:${address}`, this.#limits.perAddress)
         : this.take(caller === LOCAL_CALLER ? `l:${address}` : `k:${caller.keyId}`, this.#limits.perKey);
     if (wait === 0) return;

@@ -1,4 +1,5 @@
 import { createServer, type IncomingMessage, type Server } from 'node:http';
+import type { Socket } from 'node:net';
 import { Duplex } from 'node:stream';
 
 type Upgrade = (request: IncomingMessage, socket: Duplex, head: Buffer) => void;
@@ -14,14 +15,19 @@ interface ParseError extends Error {
  * parsed is refused as Node refuses it.
  */
 export function acceptRawPaths(server: Server, upgrade: Upgrade): void {
+  const taken = new WeakSet<Duplex>();
   server.on('clientError', (error: ParseError, socket) => {
+    // The parser that gave up goes on waiting for headers, and complains when they do not come.
+    if (taken.has(socket)) return;
     const encoded = encodedUpgrade(error);
     if (encoded === null) return refuse(error, socket);
     // Those of the parser that gave up; the connection is the socket's from here on.
+    taken.add(socket);
     for (const event of ['data', 'end', 'drain']) socket.removeAllListeners(event);
     parseUpgrade(encoded, (request, head) => {
-      if (request === null) refuse(error, socket);
-      else upgrade(request, socket, head);
+      if (request === null) return refuse(error, socket);
+      request.socket = socket as Socket;
+      upgrade(request, socket, head);
     });
   });
 }
@@ -38,10 +44,15 @@ function encodedUpgrade({ code, rawPacket }: ParseError): Buffer | null {
 
 /** Has Node parse a request that came by another way than a connection. Null where it asks for no upgrade. */
 function parseUpgrade(bytes: Buffer, done: (request: IncomingMessage | null, head: Buffer) => void): void {
-  const parser = createServer(() => done(null, Buffer.alloc(0)));
-  parser.on('clientError', () => done(null, Buffer.alloc(0)));
+  const parser = createServer((_request, response) => response.end());
   parser.on('upgrade', (request, _connection, head) => done(request, head));
-  const connection = new Duplex({ read() {}, write: (_chunk, _encoding, written) => written() });
+  // Whatever is answered, by this parser or by Node itself, is a refusal.
+  const answered = (_chunk: unknown, _encoding: unknown, written: () => void) => {
+    connection.destroy();
+    written();
+    done(null, Buffer.alloc(0));
+  };
+  const connection = new Duplex({ read() {}, write: answered });
   parser.emit('connection', connection);
   connection.push(bytes);
 }
