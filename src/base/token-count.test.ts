@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { countTokens as reference } from 'gpt-tokenizer/encoding/o200k_base';
 import { TOKEN_COUNT_CHARS } from './limits.ts';
@@ -117,6 +118,33 @@ test('a run that no slice can end in makes an estimate that says so', () => {
   const { tokens, estimated } = countTokens('a'.repeat(50_000));
   assert.equal(estimated, true);
   assert.equal(tokens, 50_000 / 8);
+});
+
+test('125 KB without a break are counted by a few slices, not by the square of their length', async () => {
+  let slices = 0;
+  const counted = await countTokensInTurns('a'.repeat(125_000), async () => {
+    slices++;
+  });
+  assert.deepEqual(counted, { tokens: 125_000 / 8, tokenizer: 'o200k_base', estimated: true });
+  assert.ok(slices <= 5, `${slices} slices`);
+});
+
+test('a run without a break says nothing about the words behind it', () => {
+  const words = 'one two three '.repeat(2_000);
+  const { tokens, estimated } = countTokens(`${'a'.repeat(8_000)} ${words}`);
+  assert.equal(estimated, true);
+  assert.equal(tokens, 8_000 / 8 + reference(` ${words}`, plain));
+});
+
+test('the documents of this repository are counted exactly', () => {
+  for (const name of ['README.md', 'ARCHITECTURE.md', 'package-lock.json', 'src/base/token-count.ts']) {
+    const text = readFileSync(new URL(`../../${name}`, import.meta.url), 'utf8');
+    assert.deepEqual(countTokens(text), {
+      tokens: reference(text, plain),
+      tokenizer: 'o200k_base',
+      estimated: false,
+    });
+  }
 });
 
 test('beyond the limit a sample of the whole text is scaled up and called an estimate', () => {

@@ -1,26 +1,33 @@
-import ranks from 'gpt-tokenizer/bpeRanks/o200k_base';
-import { O200K_TOKEN_SPLIT_REGEX } from 'gpt-tokenizer/encodingParams/constants';
-import { BytePairs } from './byte-pairs.ts';
+import { clearMergeCache, countTokens as countExactly } from 'gpt-tokenizer/encoding/o200k_base';
 import { TOKEN_COUNT_CHARS, TOKEN_SLICE_CHARS } from './limits.ts';
 import type { TokenCount } from './tokens.ts';
 
 /**
  * Loading this costs a fifth of a second (the table has 200 000 rows): import it when there is something to count.
- * Special tokens such as `<|endoftext|>` are counted as the plain text they are in a payload.
+ *
+ * The library needs time that grows with the square of a piece without a break: 125 KB of one letter take it 16 seconds.
+ * Here text is therefore counted in slices. They end where no token can span, so that the sum is exact; where there is no
+ * such place, or the text is longer than is counted in one go, the figure is an estimate and says so.
  */
 
 export const TOKENIZER = 'o200k_base';
 
+/** Special tokens such as `<|endoftext|>` are counted as the plain text that they are in a payload. */
+const PLAIN = { disallowedSpecial: new Set<string>() };
+
+/** A slice of a run without a break is slow to count and only an estimate: it stands for so much of what follows in the run. */
+const RUN_CHARS = 16 * TOKEN_SLICE_CHARS;
+
 /** Linear in the text, whatever is in it. Exact, unless `estimated`. */
 export function countTokens(text: string): TokenCount {
-  const tally = new Tally(text.length);
+  const tally = new Tally();
   for (const slice of slices(text)) tally.add(slice);
   return tally.done();
 }
 
 /** The same; `turn` is awaited after each slice (a few milliseconds at most), so that others can do their work. */
 export async function countTokensInTurns(text: string, turn: () => Promise<void>): Promise<TokenCount> {
-  const tally = new Tally(text.length);
+  const tally = new Tally();
   for (const slice of slices(text)) {
     tally.add(slice);
     await turn();
@@ -30,49 +37,45 @@ export async function countTokensInTurns(text: string, turn: () => Promise<void>
 
 interface Slice {
   readonly text: string;
+  /** How many characters of the whole text it stands for: its own, and those that are skipped behind it. */
+  readonly covers: number;
   /** A token may have been cut in two at its end. */
   readonly torn: boolean;
 }
 
 class Tally {
-  readonly #chars: number;
-  #counted = 0;
   #tokens = 0;
-  #torn = false;
+  #estimated = false;
 
-  constructor(chars: number) {
-    this.#chars = chars;
+  add({ text, covers, torn }: Slice): void {
+    this.#tokens += (countExactly(text, PLAIN) * covers) / text.length;
+    this.#estimated ||= torn || covers > text.length;
   }
 
-  add(slice: Slice): void {
-    this.#tokens += countSlice(slice.text);
-    this.#counted += slice.text.length;
-    this.#torn ||= slice.torn;
-  }
-
+  /** The library remembers pieces, which helps within a text; afterwards nothing of a payload stays in memory. */
   done(): TokenCount {
-    const whole = this.#counted === this.#chars;
-    const tokens = whole ? this.#tokens : Math.round((this.#tokens / this.#counted) * this.#chars);
-    return { tokens, tokenizer: TOKENIZER, estimated: this.#torn || !whole };
+    clearMergeCache();
+    return { tokens: Math.round(this.#tokens), tokenizer: TOKENIZER, estimated: this.#estimated };
   }
 }
 
-/** Of a text that is too long, slices spread evenly over all of it. */
+/** All of a text; of one that is too long, slices that are spread evenly over it. */
 function* slices(text: string): Generator<Slice> {
   const stride = Math.max(1, text.length / TOKEN_COUNT_CHARS);
   for (let from = 0; from < text.length; ) {
-    const end = sliceEnd(text, from);
-    yield { text: text.slice(from, end.at), torn: end.torn };
-    const skip = Math.floor((end.at - from) * (stride - 1));
-    from = skip === 0 ? end.at : sliceEnd(text, end.at + skip, 0).at;
+    const { at, torn } = cut(text, from + TOKEN_SLICE_CHARS);
+    const runEnd = torn ? cut(text, at, RUN_CHARS).at : at;
+    const skipped = Math.floor((runEnd - from) * (stride - 1));
+    const next = skipped === 0 ? runEnd : cut(text, runEnd + skipped).at;
+    yield { text: text.slice(from, at), covers: next - from, torn };
+    from = next;
   }
 }
 
-/** A place near the wanted end of a slice that no token spans; or, where there is none, simply one further on. */
-function sliceEnd(text: string, from: number, length = TOKEN_SLICE_CHARS): { at: number; torn: boolean } {
-  const wanted = from + length;
+/** The first place from `wanted` on that no token spans; where there is none `within` so many characters, that far on. */
+function cut(text: string, wanted: number, within = TOKEN_SLICE_CHARS): { at: number; torn: boolean } {
   if (wanted >= text.length) return { at: text.length, torn: false };
-  const last = Math.min(wanted + TOKEN_SLICE_CHARS, text.length);
+  const last = Math.min(wanted + within, text.length);
   for (let at = wanted; at < last; at++) {
     if (isBreak(text.charCodeAt(at - 1), text.charCodeAt(at))) return { at, torn: false };
   }
@@ -105,38 +108,4 @@ function isLetter(code: number): boolean {
 
 function isWord(code: number): boolean {
   return isLetter(code) || isDigit(code) || (code > 0x7f && /[\p{L}\p{N}]/u.test(String.fromCharCode(code)));
-}
-
-function countSlice(text: string): number {
-  let tokens = 0;
-  for (const [piece] of text.matchAll(O200K_TOKEN_SPLIT_REGEX)) tokens += pairs.count(byteString(piece));
-  return tokens;
-}
-
-/** The package has text for most rows and bytes for the rest; here every key is bytes, one character each. */
-function rankTable(): Map<string, number> {
-  const table = new Map<string, number>();
-  ranks.forEach((token, rank) => {
-    table.set(typeof token === 'string' ? byteString(token) : String.fromCharCode(...token), rank);
-  });
-  return table;
-}
-
-function byteString(text: string): string {
-  return NOT_ASCII.test(text) ? characters(encoder.encode(text)) : text;
-}
-
-const NOT_ASCII = /[^\x00-\x7f]/;
-const encoder = new TextEncoder();
-/** Arguments live on the stack. */
-const ARGUMENTS = 4096;
-
-const pairs = new BytePairs(rankTable());
-
-function characters(bytes: Uint8Array): string {
-  if (bytes.length <= ARGUMENTS) return String.fromCharCode(...bytes);
-  let text = '';
-  for (let i = 0; i < bytes.length; i += ARGUMENTS)
-    text += String.fromCharCode(...bytes.subarray(i, i + ARGUMENTS));
-  return text;
 }
