@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { HOSTILE } from '../../../test/threads/corpus/hostile.ts';
-import { isSuspect } from '../../base/sanitize/neutralise.ts';
+import { neutralise } from '../../base/sanitize/neutralise.ts';
 import { harmless, mightInstruct } from './harmless.ts';
 
 test('the quick look misses nothing that the close one would take out', () => {
-  const missed = HOSTILE.filter((text) => isSuspect(text) && !mightInstruct(text));
+  const missed = HOSTILE.filter((text) => neutralise(text) !== text && !mightInstruct(text));
   assert.deepEqual(missed, []);
 });
 
