@@ -1,8 +1,7 @@
 import { type Env, systemEnv } from '../env.ts';
 import { GREP_MATCHES, GREP_TIME_MS, PART_CHARS } from '../limits.ts';
 import { badPart, type Part, shown } from './part-request.ts';
-import { CUT_MARK, PartText, plural } from './part-text.ts';
-import { type PartBody, type TextLine, textLines } from './text-lines.ts';
+import { CUT_MARK, type PartBody, PartText, plural, type TextLine, textLines } from './text-lines.ts';
 
 export interface Matcher {
   test(line: string): boolean;

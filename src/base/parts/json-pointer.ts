@@ -2,8 +2,7 @@ import { RelayError } from '../errors.ts';
 import { type Json, jsonDepth } from '../json.ts';
 import { JSON_DEPTH, PART_CHARS } from '../limits.ts';
 import { badPart, type Part, parseJsonPointer, shown } from './part-request.ts';
-import { CUT_MARK, plural } from './part-text.ts';
-import { type PartBody, wholeText } from './text-lines.ts';
+import { CUT_MARK, type PartBody, plural, wholeText } from './text-lines.ts';
 
 /** The value at an RFC 6901 pointer: a string as its plain text, anything else as JSON, indented where it fits. */
 export async function takeJson(body: PartBody, pointer: string): Promise<Part> {

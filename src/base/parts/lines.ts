@@ -1,7 +1,6 @@
 import { PART_CHARS } from '../limits.ts';
 import { badPart, type LineRange, type Part, parseLineRange } from './part-request.ts';
-import { CUT_MARK, PartText, plural } from './part-text.ts';
-import { type PartBody, type TextLine, textLines } from './text-lines.ts';
+import { CUT_MARK, type PartBody, PartText, plural, type TextLine, textLines } from './text-lines.ts';
 
 /** Lines as they are, without numbers. A stream is read no further than the range goes. */
 export async function takeLines(body: PartBody, lines: string): Promise<Part> {

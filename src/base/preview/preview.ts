@@ -3,10 +3,9 @@ import { PREVIEW_BYTES, PREVIEW_LOOK_BYTES } from '../limits.ts';
 import { neutralise } from '../sanitize/neutralise.ts';
 import { binaryKind } from './binary-kind.ts';
 import type { CONTENT_KINDS } from './content-kinds.ts';
-import { cutAtLine } from './cut.ts';
+import { clip, cutAtLine } from './cut.ts';
 import { emailText } from './email-text.ts';
 import { htmlText } from './html-text.ts';
-import { jsonShape } from './json-shape.ts';
 
 export type PreviewKind = (typeof CONTENT_KINDS)[number];
 
@@ -74,4 +73,60 @@ function whole(start: Uint8Array, size: number): Uint8Array {
     }
   }
   return start.subarray(0, end);
+}
+
+/** Deeper levels are told by their kind alone. */
+const SHAPE_DEPTH = 3;
+const SHAPE_KEYS = 24;
+
+/** The shape of a document, a line for each place in it: names, kinds, counts and short values. */
+function jsonShape(value: Json): string {
+  const lines: string[] = [];
+  writeShape(value, '', SHAPE_DEPTH, lines, '');
+  return lines.join('\n');
+}
+
+function writeShape(value: Json, name: string, depth: number, lines: string[], indent: string): void {
+  const label = name === '' ? '' : `${name}: `;
+  if (Array.isArray(value)) {
+    const kinds = kindsOf(value);
+    lines.push(`${indent}${label}array of ${value.length}${kinds ? ` (${kinds})` : ''}`);
+    const first = value[0];
+    if (depth > 0 && isContainer(first)) writeShape(first, '[0]', depth - 1, lines, `${indent}  `);
+    else if (depth > 0 && value.length > 0)
+      lines.push(
+        `${indent}  ${value.slice(0, 5).map(shortValue).join(', ')}${value.length > 5 ? ', …' : ''}`,
+      );
+    return;
+  }
+  if (!isContainer(value)) {
+    lines.push(`${indent}${label}${shortValue(value)}`);
+    return;
+  }
+  const keys = Object.keys(value);
+  lines.push(`${indent}${label}object of ${keys.length}`);
+  if (depth === 0) return;
+  for (const key of keys.slice(0, SHAPE_KEYS))
+    writeShape(value[key]!, clip(key, 60), depth - 1, lines, `${indent}  `);
+  if (keys.length > SHAPE_KEYS) lines.push(`${indent}  … ${keys.length - SHAPE_KEYS} more`);
+}
+
+function kindsOf(items: readonly Json[]): string {
+  const kinds = new Set(items.slice(0, 1000).map(kindOf));
+  return [...kinds].join(', ');
+}
+
+function kindOf(value: Json): string {
+  if (value === null) return 'null';
+  if (Array.isArray(value)) return 'array';
+  return typeof value;
+}
+
+function shortValue(value: Json): string {
+  if (typeof value === 'string') return JSON.stringify(clip(value, 60));
+  return isContainer(value) ? kindOf(value) : String(value);
+}
+
+function isContainer(value: Json | undefined): value is Json[] | { [key: string]: Json } {
+  return typeof value === 'object' && value !== null;
 }
