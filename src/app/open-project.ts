@@ -4,7 +4,6 @@ import { systemEnv } from '../base/env.ts';
 import { Project } from '../domain/projects/project.ts';
 import type { ProjectClock } from '../domain/projects/times.ts';
 import type { ProjectPatience } from '../interfaces/cli/host.ts';
-import { reflogGit } from './git-reflog.ts';
 import { findProjectFolder, projectFiles } from './project-files.ts';
 import { projectGit } from './project-git.ts';
 
@@ -18,7 +17,7 @@ export function openProject(folder: string, o: ProjectPatience = {}): Project {
   const whole = resolve(folder);
   return new Project({
     files: projectFiles(whole, { lockMs: o.lockMs }),
-    git: { ...projectGit(whole, { timeoutMs: o.gitMs }), ...(o.quick ? reflogGit(whole) : {}) },
+    git: projectGit(whole, { timeoutMs: o.gitMs }),
     clock: systemClock,
   });
 }

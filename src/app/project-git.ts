@@ -26,8 +26,10 @@ export function projectGit(folder: string, o: { readonly timeoutMs?: number } = 
       });
     },
     async head() {
-      const [commit] = await lines('rev-parse', 'HEAD');
-      const [branch] = await lines('symbolic-ref', '--short', '-q', 'HEAD');
+      const [[commit], [branch]] = await Promise.all([
+        lines('rev-parse', 'HEAD'),
+        lines('symbolic-ref', '--short', '-q', 'HEAD'),
+      ]);
       return commit && /^[0-9a-f]{40,64}$/.test(commit) ? { commit, branch: branch ?? null } : null;
     },
     async inFlight() {
@@ -94,7 +96,7 @@ function readStatus(text: string): { path: string; state: string }[] {
 }
 
 async function run(folder: string, args: readonly string[], timeout: number): Promise<string> {
-  // Loaded only where git is really asked: a hook mostly is not.
+  // Loaded only where git is asked: not every hook and command does.
   const { execFile } = await import('node:child_process');
   // A hook of git may have set where the repository is; here the folder alone tells.
   const { GIT_DIR: _, GIT_WORK_TREE: __, GIT_INDEX_FILE: ___, ...env } = process.env;

@@ -74,8 +74,6 @@ export type RunnerSpec =
   | { readonly kind: 'a2a'; readonly url: string };
 
 export interface ProjectPatience {
-  /** Read what git notes in its files instead of asking it, where that will do. */
-  readonly quick?: boolean;
   /** For git to answer; what does not come in time is left out. */
   readonly gitMs?: number;
   /** For another process to finish writing. */

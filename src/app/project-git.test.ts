@@ -1,0 +1,42 @@
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { projectGit } from './project-git.ts';
+
+test('the commits and the head of a repository, of a folder in it and of a worktree', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'relay-git-'));
+  const git = (...args: string[]) =>
+    execFileSync(
+      'git',
+      ['-c', 'user.name=A B', '-c', 'user.email=a@b', '-c', 'commit.gpgsign=false', ...args],
+      {
+        cwd: folder,
+        encoding: 'utf8',
+      },
+    );
+  try {
+    git('init', '-q', '-b', 'trunk');
+    assert.equal(await projectGit(folder).head(), null, 'no commit yet');
+    for (const subject of ['first', 'second: with a colon', 'thrid'])
+      git('commit', '-q', '--allow-empty', '-m', subject);
+    git('commit', '-q', '--amend', '--allow-empty', '-m', 'third');
+    git('worktree', 'add', '-q', join(folder, 'tree'));
+    mkdirSync(join(folder, 'deep'));
+    for (const at of [folder, join(folder, 'deep')]) {
+      const commits = await projectGit(at).commits({ limit: 2 });
+      assert.deepEqual(
+        commits.map(({ subject }) => subject),
+        ['third', 'second: with a colon'],
+      );
+      assert.deepEqual(await projectGit(at).head(), { branch: 'trunk', commit: commits[0]!.hash });
+    }
+    assert.equal((await projectGit(join(folder, 'tree')).head())?.branch, 'tree');
+    assert.deepEqual(await projectGit(folder).commits({ since: Date.now() + 5000, limit: 9 }), []);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+  assert.deepEqual(await projectGit(tmpdir()).commits({ limit: 9 }), []);
+});
