@@ -35,12 +35,12 @@ describe('JsonSchema', () => {
   it('says what does not fit, and where', () => {
     const cases: [Json, string][] = [
       [{}, '"query" is missing'],
-      ['x', 'must be object'],
-      [{ query: 1 }, '/query must be string'],
-      [{ query: '' }, '/query must have at least 1 characters'],
-      [{ query: 'x', limit: 1.5 }, '/limit must be integer'],
+      ['x', 'must be object, not string'],
+      [{ query: 1 }, '/query must be string, not 1'],
+      [{ query: '' }, '/query must not be empty'],
+      [{ query: 'x', limit: 1.5 }, '/limit must be integer, not 1.5'],
       [{ query: 'x', limit: 51 }, '/limit must be at most 50'],
-      [{ query: 'x', tags: ['a', 'c'] }, '/tags/1 must be one of "a", "b"'],
+      [{ query: 'x', tags: ['a', 'c'] }, '/tags/1 must be one of "a", "b", not "c"'],
       [{ query: 'x', tags: ['a', 'a'] }, '/tags has an item twice'],
       [{ query: 'x', mode: 'slow' }, '/mode fits none of the alternatives'],
       [{ query: 'x', other: 1 }, 'does not take "other"'],
@@ -53,13 +53,37 @@ describe('JsonSchema', () => {
     for (const bad of [
       { type: 'strnig' },
       { dependentRequired: {} },
-      { properties: { a: { if: true } } },
+      { properties: { a: { contains: true } } },
       { $ref: 'https://example.com/schema' },
       { pattern: '(' },
       'string',
     ] as Json[]) {
       assert.throws(() => new JsonSchema(bad));
     }
+  });
+
+  it('tells everything that is wrong, each with its path', () => {
+    assert.deepEqual(schema.problems({ query: '', limit: 0, tags: ['c', 'c', 1], mode: null }), [
+      { path: ['query'], what: 'must not be empty' },
+      { path: ['limit'], what: 'must be at least 1' },
+      { path: ['tags'], what: 'has more than 2 items' },
+      { path: ['tags'], what: 'has an item twice' },
+      { path: ['tags', 0], what: 'must be one of "a", "b", not "c"' },
+      { path: ['tags', 1], what: 'must be one of "a", "b", not "c"' },
+      { path: ['tags', 2], what: 'must be one of "a", "b", not 1' },
+      { path: ['mode'], what: 'fits none of the alternatives' },
+    ]);
+  });
+
+  it('takes a condition, and checks the formats that it is given', () => {
+    const choice = new JsonSchema(
+      // biome-ignore lint/suspicious/noThenProperty: the keyword of JSON Schema
+      { if: { type: 'string' }, then: { format: 'day' }, else: { minimum: 1 } },
+      { formats: { day: (text) => /day$/.test(text) } },
+    );
+    assert.equal(choice.check('monday'), null);
+    assert.equal(choice.check('march'), 'must be a day, not "march"');
+    assert.equal(choice.check(0), 'must be at least 1');
   });
 
   it('comes to an end where a schema refers to itself', () => {

@@ -2,98 +2,103 @@ import { isJsonObject, type Json, type JsonObject } from './json.ts';
 import { jsonEqual } from './json-patch/equal.ts';
 import { joinPath } from './json-patch/path.ts';
 
+/** What is wrong with a part of a value. */
+export interface SchemaProblem {
+  readonly path: readonly (string | number)[];
+  readonly what: string;
+}
+
+export interface JsonSchemaOptions {
+  /** Formats to check, by name; any other `format` only tells people something, as the standard has it by default. */
+  readonly formats?: { readonly [name: string]: (text: string) => boolean };
+}
+
+/** Beyond this the schema refers to itself without end. */
+const DEPTH = 64;
+
 /**
- * Checks a value against the part of JSON Schema (2020-12) that arguments are described in. What a schema says beyond
- * that part is refused when the schema is made known, and never silently let pass.
+ * Checks a value against the part of JSON Schema (2020-12) that project files, pipelines and arguments are described in. What
+ * a schema says beyond that part is refused when it is constructed, and never silently ignored.
  */
 export class JsonSchema {
   readonly #root: Json;
+  readonly #formats: NonNullable<JsonSchemaOptions['formats']>;
 
   /** Throws a plain Error that names what is not understood. */
-  constructor(schema: Json) {
+  constructor(schema: Json, o: JsonSchemaOptions = {}) {
     this.#root = schema;
+    this.#formats = o.formats ?? {};
     understand(schema, '#');
   }
 
-  /** What is wrong, as `/place: what`; null when nothing is. */
+  /** The first thing that is wrong, as `/place what`; null when nothing is. */
   check(value: Json): string | null {
-    return this.#check(this.#root, value, [], 0);
-  }
-
-  #check(schema: Json, value: Json, path: (string | number)[], depth: number): string | null {
-    if (schema === true) return null;
-    if (!isJsonObject(schema)) return said(path, 'nothing is allowed here');
-    if (depth > 64) return said(path, 'the schema refers to itself without end');
-    const inner = (part: Json, at = value, to = path) => this.#check(part, at, to, depth + 1);
-    if (typeof schema.$ref === 'string') {
-      const problem = inner(this.#resolve(schema.$ref));
-      if (problem) return problem;
-    }
-    const plain = scalarProblem(schema, value);
-    if (plain) return said(path, plain);
-    for (const part of (schema.allOf as Json[] | undefined) ?? []) {
-      const problem = inner(part);
-      if (problem) return problem;
-    }
-    if (schema.anyOf && !(schema.anyOf as Json[]).some((part) => inner(part) === null)) {
-      return said(path, 'fits none of the alternatives');
-    }
-    if (schema.oneOf && (schema.oneOf as Json[]).filter((part) => inner(part) === null).length !== 1) {
-      return said(path, 'does not fit exactly one of the alternatives');
-    }
-    if (schema.not !== undefined && inner(schema.not) === null) return said(path, 'is what it must not be');
-    if (Array.isArray(value)) return this.#array(schema, value, path, depth);
-    return isJsonObject(value) ? this.#object(schema, value, path, depth) : null;
-  }
-
-  #array(schema: JsonObject, items: Json[], path: (string | number)[], depth: number): string | null {
-    const { minItems, maxItems, uniqueItems } = schema;
-    if (typeof minItems === 'number' && items.length < minItems)
-      return said(path, `needs at least ${minItems} items`);
-    if (typeof maxItems === 'number' && items.length > maxItems)
-      return said(path, `has more than ${maxItems} items`);
-    if (
-      uniqueItems === true &&
-      items.some((item, i) => items.slice(0, i).some((other) => jsonEqual(item, other)))
-    ) {
-      return said(path, 'has an item twice');
-    }
-    const prefix = (schema.prefixItems as Json[] | undefined) ?? [];
-    for (const [i, item] of items.entries()) {
-      const part = i < prefix.length ? prefix[i] : schema.items;
-      const problem = part === undefined ? null : this.#check(part, item, [...path, i], depth + 1);
-      if (problem) return problem;
-    }
+    for (const { path, what } of this.#check(this.#root, value, [], 0))
+      return path.length === 0 ? what : `${joinPath(path)} ${what}`;
     return null;
   }
 
-  #object(schema: JsonObject, value: JsonObject, path: (string | number)[], depth: number): string | null {
-    for (const name of (schema.required as string[] | undefined) ?? []) {
-      if (!Object.hasOwn(value, name)) return said(path, `"${name}" is missing`);
-    }
-    const keys = Object.keys(value);
-    const { minProperties, maxProperties } = schema;
-    if (typeof minProperties === 'number' && keys.length < minProperties)
-      return said(path, 'has too few members');
-    if (typeof maxProperties === 'number' && keys.length > maxProperties)
-      return said(path, 'has too many members');
+  /** Everything that is wrong. */
+  problems(value: Json): SchemaProblem[] {
+    return [...this.#check(this.#root, value, [], 0)];
+  }
+
+  *#check(schema: Json, value: Json, path: Path, depth: number): Problems {
+    if (schema === true) return;
+    if (!isJsonObject(schema)) return yield { path, what: 'nothing is allowed here' };
+    if (depth > DEPTH) return yield { path, what: 'the schema refers to itself without end' };
+    const inner = (part: Json) => this.#check(part, value, path, depth + 1);
+    const fits = (part: Json) => inner(part).next().done === true;
+    if (typeof schema.$ref === 'string') yield* inner(this.#resolve(schema.$ref));
+    const type = typeProblem(schema, value);
+    // What else is wrong with a value of another type says nothing new.
+    if (type) return yield { path, what: type };
+    for (const what of this.#plain(schema, value)) yield { path, what };
+    for (const part of (schema.allOf as Json[] | undefined) ?? []) yield* inner(part);
+    if (schema.anyOf && !(schema.anyOf as Json[]).some(fits))
+      yield { path, what: 'fits none of the alternatives' };
+    if (schema.oneOf && (schema.oneOf as Json[]).filter(fits).length !== 1)
+      yield { path, what: 'does not fit exactly one of the alternatives' };
+    if (schema.not !== undefined && fits(schema.not)) yield { path, what: 'is what it must not be' };
+    if (schema.if !== undefined) yield* inner((fits(schema.if) ? schema.then : schema.else) ?? true);
+    if (Array.isArray(value)) yield* this.#items(schema, value, path, depth);
+    else if (isJsonObject(value)) yield* this.#members(schema, value, path, depth);
+  }
+
+  *#items(schema: JsonObject, items: Json[], path: Path, depth: number): Problems {
+    const prefix = (schema.prefixItems as Json[] | undefined) ?? [];
+    for (const [i, item] of items.entries())
+      yield* this.#check(prefix[i] ?? schema.items ?? true, item, [...path, i], depth + 1);
+  }
+
+  *#members(schema: JsonObject, value: JsonObject, path: Path, depth: number): Problems {
     const known = (schema.properties ?? {}) as JsonObject;
     const patterns = Object.entries((schema.patternProperties ?? {}) as JsonObject);
-    for (const key of keys) {
+    for (const key of Object.keys(value)) {
       const parts = [
         ...(Object.hasOwn(known, key) ? [known[key]!] : []),
         ...patterns.filter(([pattern]) => new RegExp(pattern, 'u').test(key)).map(([, part]) => part),
       ];
       if (parts.length === 0 && schema.additionalProperties === false)
-        return said(path, `does not take "${key}"`);
-      if (parts.length === 0 && schema.additionalProperties !== undefined)
-        parts.push(schema.additionalProperties);
-      for (const part of parts) {
-        const problem = this.#check(part, value[key]!, [...path, key], depth + 1);
-        if (problem) return problem;
-      }
+        yield { path, what: `does not take "${key}"` };
+      else if (parts.length === 0) parts.push(schema.additionalProperties ?? true);
+      for (const part of parts) yield* this.#check(part, value[key]!, [...path, key], depth + 1);
     }
-    return null;
+  }
+
+  *#plain(schema: JsonObject, value: Json): Generator<string> {
+    const { enum: options, const: only } = schema;
+    if (options !== undefined && !(options as Json[]).some((one) => jsonEqual(one, value)))
+      yield `must be one of ${(options as Json[]).map((one) => JSON.stringify(one)).join(', ')}, not ${shown(value)}`;
+    if (only !== undefined && !jsonEqual(only, value))
+      yield `must be ${JSON.stringify(only)}, not ${shown(value)}`;
+    if (typeof value === 'string') {
+      yield* textProblems(schema, value);
+      const format = this.#formats[String(schema.format)];
+      if (format && !format(value)) yield `must be a ${schema.format}, not ${shown(value)}`;
+    } else if (typeof value === 'number') yield* numberProblems(schema, value);
+    else if (Array.isArray(value)) yield* arrayProblems(schema, value);
+    else if (isJsonObject(value)) yield* objectProblems(schema, value);
   }
 
   #resolve(ref: string): Json {
@@ -119,45 +124,62 @@ const TYPES: { readonly [name: string]: (value: Json) => boolean } = {
   object: (value) => isJsonObject(value),
 };
 
-function scalarProblem(schema: JsonObject, value: Json): string | null {
-  const { type } = schema;
-  if (type !== undefined) {
-    const allowed = (Array.isArray(type) ? type : [type]) as string[];
-    if (!allowed.some((name) => TYPES[name]!(value))) return `must be ${allowed.join(' or ')}`;
-  }
-  if (schema.enum !== undefined && !(schema.enum as Json[]).some((one) => jsonEqual(one, value))) {
-    return `must be one of ${(schema.enum as Json[]).map((one) => JSON.stringify(one)).join(', ')}`;
-  }
-  if (schema.const !== undefined && !jsonEqual(schema.const, value))
-    return `must be ${JSON.stringify(schema.const)}`;
-  if (typeof value === 'string') return textProblem(schema, value);
-  return typeof value === 'number' ? numberProblem(schema, value) : null;
+type Path = readonly (string | number)[];
+type Problems = Generator<SchemaProblem, void>;
+
+function typeProblem({ type }: JsonObject, value: Json): string | null {
+  if (type === undefined) return null;
+  const allowed = (Array.isArray(type) ? type : [type]) as string[];
+  if (allowed.some((name) => TYPES[name]!(value))) return null;
+  const name = value === null ? 'null' : Array.isArray(value) ? 'array' : typeof value;
+  return `must be ${allowed.join(' or ')}, not ${name === 'number' ? shown(value) : name}`;
 }
 
-function textProblem({ minLength, maxLength, pattern }: JsonObject, text: string): string | null {
+function* textProblems({ minLength, maxLength, pattern }: JsonObject, text: string): Generator<string> {
   const length = [...text].length;
   if (typeof minLength === 'number' && length < minLength)
-    return `must have at least ${minLength} characters`;
-  if (typeof maxLength === 'number' && length > maxLength) return `must have at most ${maxLength} characters`;
-  if (typeof pattern === 'string' && !new RegExp(pattern, 'u').test(text)) return `must match ${pattern}`;
-  return null;
+    yield minLength === 1 ? 'must not be empty' : `must have at least ${minLength} characters`;
+  if (typeof maxLength === 'number' && length > maxLength) yield `must have at most ${maxLength} characters`;
+  if (typeof pattern === 'string' && !new RegExp(pattern, 'u').test(text))
+    yield `must match ${pattern}, not ${shown(text)}`;
 }
 
-function numberProblem(schema: JsonObject, value: number): string | null {
+function* numberProblems(schema: JsonObject, value: number): Generator<string> {
   const { minimum, maximum, exclusiveMinimum, exclusiveMaximum, multipleOf } = schema;
-  if (typeof minimum === 'number' && value < minimum) return `must be at least ${minimum}`;
-  if (typeof maximum === 'number' && value > maximum) return `must be at most ${maximum}`;
+  if (typeof minimum === 'number' && value < minimum) yield `must be at least ${minimum}`;
+  if (typeof maximum === 'number' && value > maximum) yield `must be at most ${maximum}`;
   if (typeof exclusiveMinimum === 'number' && value <= exclusiveMinimum)
-    return `must be above ${exclusiveMinimum}`;
+    yield `must be above ${exclusiveMinimum}`;
   if (typeof exclusiveMaximum === 'number' && value >= exclusiveMaximum)
-    return `must be below ${exclusiveMaximum}`;
+    yield `must be below ${exclusiveMaximum}`;
   if (typeof multipleOf === 'number' && !Number.isInteger(value / multipleOf))
-    return `must be a multiple of ${multipleOf}`;
-  return null;
+    yield `must be a multiple of ${multipleOf}`;
+}
+
+function* arrayProblems({ minItems, maxItems, uniqueItems }: JsonObject, items: Json[]): Generator<string> {
+  if (typeof minItems === 'number' && items.length < minItems) yield `needs at least ${minItems} items`;
+  if (typeof maxItems === 'number' && items.length > maxItems) yield `has more than ${maxItems} items`;
+  const twice = (item: Json, i: number) => items.slice(0, i).some((other) => jsonEqual(item, other));
+  if (uniqueItems === true && items.some(twice)) yield 'has an item twice';
+}
+
+function* objectProblems(schema: JsonObject, value: JsonObject): Generator<string> {
+  const { required, minProperties, maxProperties } = schema;
+  for (const name of (required as string[] | undefined) ?? [])
+    if (!Object.hasOwn(value, name)) yield `"${name}" is missing`;
+  const count = Object.keys(value).length;
+  if (typeof minProperties === 'number' && count < minProperties) yield 'has too few members';
+  if (typeof maxProperties === 'number' && count > maxProperties) yield 'has too many members';
+}
+
+/** A value in a message. */
+function shown(value: Json): string {
+  const text = JSON.stringify(value);
+  return text.length > 60 ? `${text.slice(0, 60)}…` : text;
 }
 
 /** Words that say something about the value, by the kind of what they hold. */
-const SCHEMA_WORDS = new Set(['not', 'items', 'additionalProperties']);
+const SCHEMA_WORDS = new Set(['not', 'if', 'then', 'else', 'items', 'additionalProperties']);
 const SCHEMA_LISTS = new Set(['allOf', 'anyOf', 'oneOf', 'prefixItems']);
 const SCHEMA_MAPS = new Set(['properties', 'patternProperties', '$defs', 'definitions']);
 const PLAIN_WORDS = new Set(
@@ -192,8 +214,4 @@ function understand(schema: Json | undefined, at: string): void {
     if (!Object.hasOwn(TYPES, String(name))) throw new Error(`${at}/type is not understood`);
   if ($ref !== undefined && !/^#(?:\/|$)/.test(String($ref))) throw new Error(`${at}/$ref leads elsewhere`);
   if (typeof pattern === 'string') new RegExp(pattern, 'u');
-}
-
-function said(path: readonly (string | number)[], what: string): string {
-  return path.length === 0 ? what : `${joinPath(path)} ${what}`;
 }

@@ -147,7 +147,7 @@ describe('a capability', () => {
     assert.equal((await as('ada').get(thread_id)).artifact_count, 0);
     for (const wrong of [
       { name: 'Bad Name' },
-      { args_schema: { if: true } },
+      { args_schema: { contains: true } },
       { run: undefined },
       { cache_ttl_sec: 0 },
     ]) {

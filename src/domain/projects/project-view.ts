@@ -1,6 +1,6 @@
 import { isRelayError } from '../../base/errors.ts';
 import type { JsonDocument } from '../../base/json-document.ts';
-import { placeOf } from '../../base/json-syntax.ts';
+import { JsonSchema } from '../../base/json-schema.ts';
 import { type Decision, readDecisions } from './decisions.ts';
 import {
   DECISIONS_MD,
@@ -16,8 +16,8 @@ import { openJsonFile, textAt } from './json-file.ts';
 import { type ProjectIdentity, readProjectMd } from './project-md.ts';
 import { STATE_SCHEMA, TODOS_SCHEMA } from './schemas.ts';
 import { type ProjectState, readState } from './state.ts';
+import { timeOf } from './times.ts';
 import { readTodos, type Todo } from './todos.ts';
-import { violations } from './validation.ts';
 
 /** Everything the project files say, read once. What is missing or broken is said, never a reason to stop. */
 export interface ProjectView {
@@ -87,16 +87,22 @@ export async function readProject(
   };
 }
 
-/** What in a file breaks its schema, as sentences. */
+/** What in a file breaks its schema, as sentences in the order of the file. */
 export function faults(name: string, doc: JsonDocument, most: number = FAULTS_TOLD): string[] {
-  const found = violations(name === STATE_JSON ? STATE_SCHEMA : TODOS_SCHEMA, doc.root);
-  const told = found.slice(0, most).map(({ path, what, at }) => {
-    const { line } = placeOf(doc.text, at);
-    return `${name}, line ${line}: ${path === '' ? 'it' : `"${path}"`} ${what}.`;
+  const schema = new JsonSchema(name === STATE_JSON ? STATE_SCHEMA : TODOS_SCHEMA, { formats: FORMATS });
+  const found = schema
+    .problems(doc.get()!)
+    .map((problem) => ({ ...problem, at: doc.find(problem.path)!.start }))
+    .sort((a, b) => a.at - b.at);
+  const told = found.slice(0, most).map(({ path, what }) => {
+    const place = [`${name}, line ${doc.place(path).line}`, ...(path.length > 0 ? [path.join('/')] : [])];
+    return `${place.join(', ')}: ${what}.`;
   });
   if (found.length > most) told.push(`${name}: ${found.length - most} more; see relay project check`);
   return told;
 }
+
+const FORMATS = { 'date-time': (text: string) => timeOf(text) !== null };
 
 function sentence(error: unknown): string {
   return isRelayError(error) ? error.message : `That failed: ${(error as Error).message}`;

@@ -1,17 +1,17 @@
-import type { Schema } from './validation.ts';
+import type { JsonObject } from '../../base/json.ts';
 
 /** Published as schemas/state.schema.json and schemas/todos.schema.json; a test holds the copies to these. */
 
 const DRAFT = 'https://json-schema.org/draft/2020-12/schema';
 
-const TIME: Schema = {
+const TIME: JsonObject = {
   type: ['string', 'null'],
   format: 'date-time',
   description: 'ISO 8601 with an offset, such as 2026-04-20T10:00:00+08:00',
 };
-const TEXTS: Schema = { type: 'array', items: { type: 'string' } };
+const TEXTS: JsonObject = { type: 'array', items: { type: 'string' } };
 
-export const STATE_SCHEMA: Schema = {
+export const STATE_SCHEMA: JsonObject = {
   $schema: DRAFT,
   title: 'state.json: where a project stands',
   description: 'Fields that are not named here are allowed everywhere and are kept.',
@@ -77,7 +77,7 @@ export const STATE_SCHEMA: Schema = {
 export const PRIORITIES = ['high', 'medium', 'low'] as const;
 export const TODO_STATUSES = ['pending', 'in_progress', 'completed', 'blocked'] as const;
 
-export const TODOS_SCHEMA: Schema = {
+export const TODOS_SCHEMA: JsonObject = {
   $schema: DRAFT,
   title: 'todos.json: the list an agent keeps across sessions',
   description: 'Fields that are not named here are allowed everywhere and are kept.',
