@@ -1,4 +1,5 @@
 import type { Json } from './json.ts';
+import { jsonEqual } from './json-patch/equal.ts';
 import {
   type JsonEntry,
   type JsonNode,
@@ -59,7 +60,7 @@ export class JsonDocument {
   set(path: JsonPath, value: Json): this {
     const present = this.find(path);
     if (present) {
-      if (!sameJson(jsonValue(present), value)) {
+      if (!jsonEqual(jsonValue(present), value)) {
         this.#splice(present.start, present.end, this.#write(value, this.#indentAt(present.start)));
       }
       return this;
@@ -203,17 +204,6 @@ export class JsonDocument {
     this.#lines = null;
     this.#root = parseJsonText(this.#text, { comments: this.#comments });
   }
-}
-
-export function sameJson(a: Json | undefined, b: Json | undefined): boolean {
-  if (a === b) return true;
-  if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return false;
-  if (Array.isArray(a) !== Array.isArray(b)) return false;
-  const [left, right] = [Object.entries(a), b as { [key: string]: Json }];
-  return (
-    left.length === Object.keys(right).length &&
-    left.every(([key, value]) => Object.hasOwn(right, key) && sameJson(value, right[key]))
-  );
 }
 
 /** Of two members with the same name the later one counts, as everywhere. */

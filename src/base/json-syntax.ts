@@ -2,13 +2,14 @@ import type { Json } from './json.ts';
 
 /**
  * Reads JSON and remembers where each value stands, so that a file can be changed without being written anew.
- * With `comments`, what editors of settings files allow is allowed here too: comments and trailing commas.
+ * With `comments`, comments and trailing commas are allowed, as editors allow them in settings files.
+ * Throws a `JsonSyntaxError`.
  */
 export function parseJsonText(text: string, o: { comments?: boolean } = {}): JsonNode {
   return new Reader(text, o.comments === true).document();
 }
 
-export type JsonNode = JsonObjectNode | JsonArrayNode | JsonScalarNode;
+export type JsonNode = JsonContainerNode | JsonScalarNode;
 
 interface Span {
   /** Index of the first character. */
@@ -17,13 +18,8 @@ interface Span {
   readonly end: number;
 }
 
-export interface JsonObjectNode extends Span {
-  readonly kind: 'object';
-  readonly entries: readonly JsonEntry[];
-}
-
-export interface JsonArrayNode extends Span {
-  readonly kind: 'array';
+export interface JsonContainerNode extends Span {
+  readonly kind: 'object' | 'array';
   readonly entries: readonly JsonEntry[];
 }
 
@@ -72,30 +68,22 @@ export function lineStarts(text: string): number[] {
   return starts;
 }
 
+/** As `JSON.parse` would give it: of two members with the same name the later one counts. */
 export function jsonValue(node: JsonNode): Json {
   if (node.kind === 'scalar') return node.value;
   if (node.kind === 'array') return node.entries.map((entry) => jsonValue(entry.node));
-  const object: { [key: string]: Json } = {};
-  for (const { key, node: value } of node.entries) {
-    // Defined, not assigned: a key called __proto__ is a key like any other.
-    Object.defineProperty(object, key!, {
-      value: jsonValue(value),
-      writable: true,
-      enumerable: true,
-      configurable: true,
-    });
-  }
-  return object;
+  // A key called __proto__ is a key like any other here, which an assignment would not give.
+  return Object.fromEntries(node.entries.map((entry) => [entry.key!, jsonValue(entry.node)]));
 }
 
 /** Nesting beyond this is an attack on the stack, not a settings file. */
 const DEPTH = 500;
 
-const QUOTE = 0x22;
-const BACKSLASH = 0x5c;
-const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
-const WORD = /(?:true|false|null)\b/y;
-const ESCAPE = /\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})/y;
+const BLANK = /[\t\n\r ]*/y;
+const BLANK_OR_COMMENT = /(?:[\t\n\r ]|\/\/[^\r\n]*|\/\*[\s\S]*?\*\/)*/y;
+/** Without its closing quote, so that what stands in the place of that can be named. */
+const STRING = /"[^"\\\u0000-\u001f]*(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\\u0000-\u001f]*)*/y;
+const NUMBER_OR_WORD = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|(?:true|false|null)\b/y;
 
 class Reader {
   readonly #text: string;
@@ -117,18 +105,18 @@ class Reader {
 
   #value(depth: number): JsonNode {
     this.#space();
+    if (depth > DEPTH) throw this.#fail('it is nested too deeply');
     const start = this.#at;
     const char = this.#text[start];
-    if (depth > DEPTH) throw this.#fail('it is nested too deeply');
-    if (char === '{' || char === '[') return this.#container(char, depth);
+    if (char === '{') return this.#container('object', '}', depth);
+    if (char === '[') return this.#container('array', ']', depth);
     if (char === '"') return { kind: 'scalar', start, value: this.#string(), end: this.#at };
-    const raw = this.#take(NUMBER) || this.#take(WORD);
-    if (!raw) throw this.#fail(char === undefined ? 'the text ends too early' : 'a value is expected');
+    const raw = this.#take(NUMBER_OR_WORD);
+    if (raw === '') throw this.#fail('a value is expected');
     return { kind: 'scalar', start, end: this.#at, value: JSON.parse(raw) };
   }
 
-  #container(open: '{' | '[', depth: number): JsonNode {
-    const [kind, close] = open === '{' ? (['object', '}'] as const) : (['array', ']'] as const);
+  #container(kind: 'object' | 'array', close: string, depth: number): JsonNode {
     const start = this.#at++;
     const entries: JsonEntry[] = [];
     for (;;) {
@@ -140,7 +128,7 @@ class Reader {
         this.#at++;
         return { kind, start, end: this.#at, entries };
       }
-      if (last && last.comma === null) throw this.#fail(this.#ended() ?? `a comma or ${close} is expected`);
+      if (last && last.comma === null) throw this.#fail(`a comma or ${close} is expected`);
       const from = this.#at;
       const key = kind === 'object' ? this.#key() : null;
       const node = this.#value(depth + 1);
@@ -152,54 +140,25 @@ class Reader {
   }
 
   #key(): string {
-    if (this.#text[this.#at] !== '"')
-      throw this.#fail(this.#ended() ?? 'a name in double quotes is expected');
+    if (this.#text[this.#at] !== '"') throw this.#fail('a name in double quotes is expected');
     const key = this.#string();
     this.#space();
-    if (this.#text[this.#at] !== ':') throw this.#fail(this.#ended() ?? 'a colon is expected');
+    if (this.#text[this.#at] !== ':') throw this.#fail('a colon is expected');
     this.#at++;
     return key;
   }
 
   #string(): string {
-    const start = this.#at++;
-    const text = this.#text;
-    for (;;) {
-      const char = text.charCodeAt(this.#at);
-      if (char === QUOTE) break;
-      // Also where the text has ended: then it is not a number.
-      if (!(char >= 0x20)) {
-        throw this.#fail(this.#ended() ?? 'a string is not closed, or holds what must be escaped');
-      }
-      if (char !== BACKSLASH) this.#at++;
-      else if (!this.#take(ESCAPE)) throw this.#fail('a string is not closed, or holds what must be escaped');
-    }
-    return JSON.parse(text.slice(start, ++this.#at));
+    const open = this.#take(STRING);
+    if (this.#text[this.#at] !== '"')
+      throw this.#fail('a string is not closed, or holds what must be escaped');
+    this.#at++;
+    return JSON.parse(`${open}"`);
   }
 
   #space(): void {
-    this.#skipBlank();
-    while (this.#comments && this.#text[this.#at] === '/') {
-      const next = this.#text[this.#at + 1];
-      if (next !== '/' && next !== '*') return;
-      const end = next === '/' ? this.#text.slice(this.#at).search(/[\r\n]|$/) : this.#blockEnd();
-      this.#at += end;
-      this.#skipBlank();
-    }
-  }
-
-  #skipBlank(): void {
-    for (;;) {
-      const char = this.#text.charCodeAt(this.#at);
-      if (char !== 0x20 && char !== 0x0a && char !== 0x0d && char !== 0x09) return;
-      this.#at++;
-    }
-  }
-
-  #blockEnd(): number {
-    const end = this.#text.indexOf('*/', this.#at + 2);
-    if (end < 0) throw this.#fail('a comment is not closed');
-    return end + 2 - this.#at;
+    this.#take(this.#comments ? BLANK_OR_COMMENT : BLANK);
+    if (this.#comments && this.#text.startsWith('/*', this.#at)) throw this.#fail('a comment is not closed');
   }
 
   #take(pattern: RegExp): string {
@@ -209,11 +168,8 @@ class Reader {
     return found;
   }
 
-  #ended(): string | null {
-    return this.#at >= this.#text.length ? 'the text ends too early' : null;
-  }
-
   #fail(what: string): JsonSyntaxError {
-    return new JsonSyntaxError(what, this.#text, this.#at);
+    const ended = this.#at >= this.#text.length;
+    return new JsonSyntaxError(ended ? 'the text ends too early' : what, this.#text, this.#at);
   }
 }

@@ -1,6 +1,7 @@
 import type { Json, JsonObject } from '../../base/json.ts';
 import { isJsonObject } from '../../base/json.ts';
-import { JsonDocument, type JsonPath, sameJson } from '../../base/json-document.ts';
+import { JsonDocument, type JsonPath } from '../../base/json-document.ts';
+import { jsonEqual } from '../../base/json-patch/equal.ts';
 
 /** What we put into somebody's JSON settings. Ours is told from theirs by one rule, for adding, checking and removing. */
 export type Entry = HooksEntry | ServerEntry;
@@ -119,7 +120,7 @@ function removeUpwards(doc: JsonDocument, path: JsonPath, keep: readonly string[
   for (let depth = path.length - 1; depth > 0; depth--) {
     const above = path.slice(0, depth);
     const value = doc.get(above);
-    if (keep.includes(above.join('/')) || !sameJson(value, Array.isArray(value) ? [] : {})) return;
+    if (keep.includes(above.join('/')) || !jsonEqual(value, Array.isArray(value) ? [] : {})) return;
     doc.remove(above);
   }
 }

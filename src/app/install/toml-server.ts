@@ -1,6 +1,6 @@
 import { parse, TomlError, type TomlTable } from 'smol-toml';
 import { isJsonObject, type Json, type JsonObject } from '../../base/json.ts';
-import { sameJson } from '../../base/json-document.ts';
+import { jsonEqual } from '../../base/json-patch/equal.ts';
 import { isOurServer, Occupied } from './entries.ts';
 
 /** `[mcp_servers.relay]` in a TOML file, added and removed as text: comments, order and line ends stay. */
@@ -39,7 +39,7 @@ export function addTomlServer(
     throw new Occupied(`"${TABLE}.${NAME}" is there already and runs something else`);
   }
   const merged = { ...(present as JsonObject | undefined), ...wanted };
-  if (sameJson(present, merged)) return text;
+  if (jsonEqual(present, merged)) return text;
   const after = present === undefined ? appended(text, wanted) : replaced(text, wanted);
   const expected = { ...before, [TABLE]: { ...(servers as JsonObject), [NAME]: merged } };
   return proven(after, expected);
@@ -102,7 +102,7 @@ function ourLines(lines: readonly string[]): Set<number> {
 function proven(text: string, expected: Json): string {
   const fits = () => {
     try {
-      return sameJson(readToml(text), expected);
+      return jsonEqual(readToml(text), expected);
     } catch {
       return false;
     }
