@@ -1,4 +1,4 @@
-import { digestDecisions, readSeal, repeatedIds, rewritten, SEAL_FILE } from './decision-history.ts';
+import { digestDecisions, readSeal, repeatedIds, rewritten, SEAL_FILE } from './decisions.ts';
 import {
   DECISIONS_MD,
   PROJECT_FILES,

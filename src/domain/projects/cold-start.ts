@@ -12,7 +12,6 @@ import {
 } from './files.ts';
 import type { Handoff } from './handoffs.ts';
 import type { ProjectView } from './project-view.ts';
-import { relevance, stems } from './relevance.ts';
 import { ago, timeOf } from './times.ts';
 import { sameId, sortTodos, type Todo } from './todos.ts';
 
@@ -205,3 +204,26 @@ function part(
 ): BriefPart {
   return { title, source, at: timeOf(at), verb, lines };
 }
+
+/** How many of the words that carry meaning two texts share; the beginning of a word is enough. */
+export function relevance(about: ReadonlySet<string>, text: string): number {
+  let shared = 0;
+  for (const stem of stems(text)) if (about.has(stem)) shared++;
+  return shared;
+}
+
+/** `authentication` and `authenticate` meet in their first letters; short words and fillers do not count. */
+export function stems(text: string): Set<string> {
+  const words = text.toLowerCase().match(/[\p{L}\p{M}\p{N}]+/gu) ?? [];
+  return new Set(
+    words
+      .filter((word) => (word.length > 3 || /[^a-z]/.test(word)) && !FILLERS.has(word))
+      .map((word) => (/^[a-z]+$/.test(word) ? word.slice(0, 6) : word)),
+  );
+}
+
+const FILLERS = new Set(
+  'about after again also been before being between could does done each every from have into just like made make more most must only other over same should some such than that their them then there these they this through under until very want were what when where which while will with would your'.split(
+    ' ',
+  ),
+);

@@ -1,7 +1,6 @@
 import { isJsonObject } from '../../base/json.ts';
 import { oneLine } from './decisions.ts';
 import type { ProjectFiles, ProjectGit } from './files.ts';
-import { DATABASE, DEPLOYMENT, FOLDERS, FRAMEWORKS } from './known-stack.ts';
 
 /** What can be found out about a folder without asking anybody. */
 export interface ProjectFacts {
@@ -167,3 +166,108 @@ function lastPart(path: string): string | null {
 function unique(values: readonly string[]): string[] {
   return [...new Set(values)];
 }
+
+/** What a dependency usually means, and below a file or a folder. Anything else is left for its owner to say. */
+const FRAMEWORKS: { readonly [dependency: string]: readonly ['frontend' | 'backend', string] } = {
+  react: ['frontend', 'React'],
+  vue: ['frontend', 'Vue'],
+  svelte: ['frontend', 'Svelte'],
+  'solid-js': ['frontend', 'Solid'],
+  preact: ['frontend', 'Preact'],
+  '@angular/core': ['frontend', 'Angular'],
+  lit: ['frontend', 'Lit'],
+  next: ['frontend', 'Next.js'],
+  nuxt: ['frontend', 'Nuxt'],
+  astro: ['frontend', 'Astro'],
+  vite: ['frontend', 'Vite'],
+  tailwindcss: ['frontend', 'Tailwind CSS'],
+  electron: ['frontend', 'Electron'],
+  'react-native': ['frontend', 'React Native'],
+  express: ['backend', 'Express'],
+  fastify: ['backend', 'Fastify'],
+  hono: ['backend', 'Hono'],
+  koa: ['backend', 'Koa'],
+  '@nestjs/core': ['backend', 'NestJS'],
+  django: ['backend', 'Django'],
+  flask: ['backend', 'Flask'],
+  fastapi: ['backend', 'FastAPI'],
+  starlette: ['backend', 'Starlette'],
+  axum: ['backend', 'Axum'],
+  'actix-web': ['backend', 'Actix Web'],
+  rocket: ['backend', 'Rocket'],
+  'github.com/gin-gonic/gin': ['backend', 'Gin'],
+  'github.com/labstack/echo': ['backend', 'Echo'],
+  'github.com/go-chi/chi': ['backend', 'chi'],
+  'github.com/gofiber/fiber': ['backend', 'Fiber'],
+};
+
+const DATABASE: { readonly [dependency: string]: string } = {
+  pg: 'PostgreSQL',
+  postgres: 'PostgreSQL',
+  psycopg: 'PostgreSQL',
+  psycopg2: 'PostgreSQL',
+  'psycopg2-binary': 'PostgreSQL',
+  asyncpg: 'PostgreSQL',
+  'github.com/jackc/pgx': 'PostgreSQL',
+  'github.com/lib/pq': 'PostgreSQL',
+  'tokio-postgres': 'PostgreSQL',
+  mysql2: 'MySQL',
+  pymysql: 'MySQL',
+  'better-sqlite3': 'SQLite',
+  rusqlite: 'SQLite',
+  'github.com/mattn/go-sqlite3': 'SQLite',
+  mongodb: 'MongoDB',
+  mongoose: 'MongoDB',
+  pymongo: 'MongoDB',
+  redis: 'Redis',
+  ioredis: 'Redis',
+  'github.com/redis/go-redis': 'Redis',
+  '@prisma/client': 'Prisma',
+  'drizzle-orm': 'Drizzle',
+  sqlalchemy: 'SQLAlchemy',
+  sqlx: 'SQLx',
+};
+
+const DEPLOYMENT: { readonly [file: string]: string } = {
+  Dockerfile: 'Docker',
+  'docker-compose.yml': 'Docker Compose',
+  'compose.yaml': 'Docker Compose',
+  'wrangler.toml': 'Cloudflare Workers',
+  'wrangler.jsonc': 'Cloudflare Workers',
+  'vercel.json': 'Vercel',
+  'netlify.toml': 'Netlify',
+  'fly.toml': 'Fly.io',
+  'render.yaml': 'Render',
+  Procfile: 'Procfile',
+  'serverless.yml': 'Serverless Framework',
+  'Chart.yaml': 'Helm',
+};
+
+const FOLDERS: { readonly [name: string]: string } = {
+  src: 'the code',
+  lib: 'the code that others import',
+  app: 'the application',
+  bin: 'programs to run',
+  cmd: 'programs to run',
+  internal: 'code for this repository alone',
+  pkg: 'packages for others',
+  packages: 'the packages of this workspace',
+  apps: 'the applications of this workspace',
+  docs: 'documents',
+  doc: 'documents',
+  test: 'tests',
+  tests: 'tests',
+  spec: 'tests',
+  e2e: 'tests of the whole',
+  examples: 'examples that run',
+  scripts: 'chores',
+  tools: 'chores',
+  public: 'files served as they are',
+  static: 'files served as they are',
+  assets: 'pictures and other material',
+  migrations: 'changes to the database, in order',
+  config: 'settings',
+  infra: 'where it runs',
+  deploy: 'where it runs',
+  bench: 'measurements',
+};

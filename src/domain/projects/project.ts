@@ -1,8 +1,17 @@
 import { RelayError } from '../../base/errors.ts';
 import type { JsonDocument } from '../../base/json-document.ts';
 import type { Finding } from './check.ts';
-import { digestDecisions, extendSeal, readSeal, SEAL_FILE, writeSeal } from './decision-history.ts';
-import { appendDecision, type NewDecision, oneLine, readDecisions } from './decisions.ts';
+import {
+  appendDecision,
+  digestDecisions,
+  extendSeal,
+  type NewDecision,
+  oneLine,
+  readDecisions,
+  readSeal,
+  SEAL_FILE,
+  writeSeal,
+} from './decisions.ts';
 import {
   DECISIONS_MD,
   PROJECT_FILES,

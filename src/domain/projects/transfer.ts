@@ -1,12 +1,11 @@
 import { BRIEF_LINE_CHARS } from '../../base/project-limits.ts';
 import type { Header } from '../../contract/threads/state.ts';
 import type { BriefLine, BriefPart, Draft } from './brief.ts';
-import { chooseDecisions, decisionLine, todoLine } from './cold-start.ts';
+import { chooseDecisions, decisionLine, relevance, stems, todoLine } from './cold-start.ts';
 import { type Commit, DECISIONS_MD, STATE_JSON, TODOS_JSON } from './files.ts';
 import { lineAt } from './json-file.ts';
 import { plainLine } from './plain-line.ts';
 import type { ProjectView } from './project-view.ts';
-import { relevance, stems } from './relevance.ts';
 import { ago, timeOf } from './times.ts';
 import { sortTodos } from './todos.ts';
 
