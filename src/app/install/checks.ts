@@ -5,7 +5,7 @@ import { isJsonObject, type Json, type JsonObject } from '../../base/json.ts';
 import { jsonValue, parseJsonText } from '../../base/json-syntax.ts';
 import type { Check } from '../../interfaces/cli/host.ts';
 import { CLIENTS, type Client, clientPlan, type Scope, type Target } from './clients.ts';
-import { isOurHook, isOurServer } from './entries.ts';
+import { isOurServer, ourHandlers } from './entries.ts';
 import { fireHooks, type InstalledHook } from './fire-hooks.ts';
 import { type InstallReport, type InstallSettings, runInstall } from './installer.ts';
 import { listTools } from './list-tools.ts';
@@ -67,7 +67,8 @@ async function* hookChecks(
   const hooks: InstalledHook[] = [];
   for (const target of targets) {
     if (target.kind === 'json' && target.parts.includes('hooks'))
-      hooks.push(...ourHooks(await readSettings(target.file), client));
+      for (const { event, handler } of ourHandlers(await readSettings(target.file), client))
+        hooks.push({ event, command: handler.command });
   }
   if (hooks.length === 0) return;
   for (const { event, fault } of await fireHooks(hooks, settings.places.env)) {
@@ -75,19 +76,6 @@ async function* hookChecks(
       ? { name: `${name}: hook ${event}`, state: 'ok', found: 'fired, and its effect was seen' }
       : { name: `${name}: hook ${event}`, state: 'wrong', found: fault, fix: again };
   }
-}
-
-function ourHooks(value: Json | undefined, client: Client): InstalledHook[] {
-  const events = isJsonObject(value) && isJsonObject(value.hooks) ? value.hooks : {};
-  return Object.entries(events).flatMap(([event, groups]) =>
-    (Array.isArray(groups) ? groups : []).flatMap((group) =>
-      (isJsonObject(group) && Array.isArray(group.hooks) ? group.hooks : []).flatMap((handler) =>
-        isJsonObject(handler) && isOurHook(handler.command, client)
-          ? [{ event, command: handler.command as string }]
-          : [],
-      ),
-    ),
-  );
 }
 
 async function* trustChecks(

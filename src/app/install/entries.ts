@@ -87,12 +87,12 @@ function addServer(doc: JsonDocument, { path, value }: ServerEntry): void {
 
 function addHooks(doc: JsonDocument, { client, events }: HooksEntry): void {
   needObjects(doc, ['hooks']);
-  for (const { event, path } of ourHandlers(doc, client).reverse()) {
-    const wanted = events[event];
+  for (const ours of ourHandlers(doc.get(), client).reverse()) {
+    const [wanted, path] = [events[ours.event], pathOf(ours)];
     if (wanted) for (const [key, value] of Object.entries(wanted)) doc.set([...path, key], value);
     else removeHandler(doc, path, []);
   }
-  const present = new Set(ourHandlers(doc, client).map(({ event }) => event));
+  const present = new Set(ourHandlers(doc.get(), client).map(({ event }) => event));
   for (const [event, handler] of Object.entries(events)) {
     if (present.has(event)) continue;
     const list = doc.find(['hooks', event]);
@@ -102,9 +102,9 @@ function addHooks(doc: JsonDocument, { client, events }: HooksEntry): void {
 }
 
 function removeHooks(doc: JsonDocument, client: string, keep: readonly string[]): void {
-  for (let found = ourHandlers(doc, client); found.length > 0; found = ourHandlers(doc, client)) {
-    removeHandler(doc, found.at(-1)!.path, keep);
-  }
+  // Looked for again each time: where a name is there twice, removing the later member uncovers the earlier one.
+  for (let ours = ourHandlers(doc.get(), client).at(-1); ours; ours = ourHandlers(doc.get(), client).at(-1))
+    removeHandler(doc, pathOf(ours), keep);
 }
 
 /** The handler, then its group and so on upwards as long as nothing else is in them. */
@@ -125,18 +125,30 @@ function removeUpwards(doc: JsonDocument, path: JsonPath, keep: readonly string[
   }
 }
 
-function ourHandlers(doc: JsonDocument, client: string): { event: string; path: JsonPath }[] {
-  const hooks = doc.get(['hooks']);
-  if (!isJsonObject(hooks)) return [];
+/** Our handler of an event, with its group and its place in that. */
+export interface OurHandler {
+  readonly event: string;
+  readonly group: number;
+  readonly index: number;
+  readonly handler: JsonObject & { readonly command: string };
+}
+
+/** What of a client's settings is ours, whatever shape the rest is in. */
+export function ourHandlers(settings: Json | undefined, client: string): OurHandler[] {
+  const hooks = isJsonObject(settings) && isJsonObject(settings.hooks) ? settings.hooks : {};
   return Object.entries(hooks).flatMap(([event, groups]) =>
-    (Array.isArray(groups) ? groups : []).flatMap((group, g) =>
-      (isJsonObject(group) && Array.isArray(group.hooks) ? group.hooks : []).flatMap((handler, h) =>
+    (Array.isArray(groups) ? groups : []).flatMap((entry, group) =>
+      (isJsonObject(entry) && Array.isArray(entry.hooks) ? entry.hooks : []).flatMap((handler, index) =>
         isJsonObject(handler) && isOurHook(handler.command, client)
-          ? [{ event, path: ['hooks', event, g, 'hooks', h] }]
+          ? [{ event, group, index, handler: handler as OurHandler['handler'] }]
           : [],
       ),
     ),
   );
+}
+
+function pathOf({ event, group, index }: OurHandler): JsonPath {
+  return ['hooks', event, group, 'hooks', index];
 }
 
 function needObjects(doc: JsonDocument, path: readonly string[]): void {

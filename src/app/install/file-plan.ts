@@ -1,8 +1,10 @@
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { RelayError } from '../../base/errors.ts';
 import { JsonSyntaxError } from '../../base/json-syntax.ts';
 import type { Part, Target } from './clients.ts';
 import { addEntries, type Entry, Occupied, presentContainers, removeEntries } from './entries.ts';
-import { digest, type Receipt } from './receipts.ts';
+import { digest, type Receipt, type Receipts } from './receipts.ts';
 import { addTomlServer, removeTomlServer, TomlSyntax } from './toml-server.ts';
 
 /** A settings file, as it is and as it shall be. Null is: no such file. */
@@ -97,4 +99,89 @@ function guarded<T>(file: string, plan: () => T): T {
     }
     throw error;
   }
+}
+
+/** The skill as it is shipped: path below its folder → text. */
+export type SkillFiles = ReadonlyMap<string, string>;
+
+export async function readSkill(folder: string): Promise<SkillFiles> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+  const files = new Map<string, string>();
+  for (const entry of entries.filter((found) => found.isFile() && !/\.pyc$/.test(found.name))) {
+    const path = join(entry.parentPath, entry.name);
+    files.set(path.slice(folder.length + 1).replaceAll('\\', '/'), await readFile(path, 'utf8'));
+  }
+  return new Map([...files].sort(([a], [b]) => (a < b ? -1 : 1)));
+}
+
+/** How a skill of ours is told from another one of the same name. */
+const OURS = /^ {2}source: contextrelay$/m;
+
+export interface SkillPlan {
+  readonly files: readonly FilePlan[];
+  /** Files that somebody changed: they are left alone, and said. */
+  readonly edited: readonly string[];
+}
+
+/** Writes every file of the skill, but for those that somebody changed since we wrote them. */
+export async function planSkillAdd(
+  folder: string,
+  shipped: SkillFiles,
+  receipts: Receipts,
+): Promise<SkillPlan> {
+  const present = await textOf(join(folder, 'SKILL.md'));
+  if (present !== null && !OURS.test(present)) {
+    throw new RelayError('conflict', {
+      what: `${folder} was left as it is: another skill has that name. Nothing was changed anywhere.`,
+      hint: 'Move that folder away, or install the other parts alone with --only.',
+    });
+  }
+  return planSkill(folder, shipped, receipts, ({ before, text, receipt }) => {
+    const own = before === null || receipt === null || isOwn(before, text, receipt);
+    return own ? { after: text, original: receipt?.original ?? null } : 'edited';
+  });
+}
+
+/** Gives back what was there before the files of the skill, but for those that somebody changed. */
+export function planSkillRemove(folder: string, shipped: SkillFiles, receipts: Receipts): Promise<SkillPlan> {
+  return planSkill(folder, shipped, receipts, ({ before, text, receipt }) => {
+    if (before === null) return 'absent';
+    return isOwn(before, text, receipt) ? { after: receipt?.original ?? null, original: null } : 'edited';
+  });
+}
+
+interface SkillFile {
+  readonly before: string | null;
+  /** As it is shipped. */
+  readonly text: string;
+  readonly receipt: Receipt | null;
+}
+
+function isOwn(before: string, text: string, receipt: Receipt | null): boolean {
+  return before === text || receipt?.after === digest(before);
+}
+
+async function planSkill(
+  folder: string,
+  shipped: SkillFiles,
+  receipts: Receipts,
+  decide: (file: SkillFile) => Pick<FilePlan, 'after' | 'original'> | 'edited' | 'absent',
+): Promise<SkillPlan> {
+  const files: FilePlan[] = [];
+  const edited: string[] = [];
+  for (const [name, text] of shipped) {
+    const path = join(folder, name);
+    const before = await textOf(path);
+    const decided = decide({ before, text, receipt: await receipts.get(path) });
+    if (decided === 'edited') edited.push(path);
+    else if (decided !== 'absent') files.push({ path, parts: ['skill'], before, keep: [], ...decided });
+  }
+  return { files, edited };
+}
+
+async function textOf(path: string): Promise<string | null> {
+  return readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return null;
+    throw error;
+  });
 }

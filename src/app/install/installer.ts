@@ -12,11 +12,17 @@ import {
   type Scope,
   type Target,
 } from './clients.ts';
-import { type FilePlan, planAdd, planRemove } from './file-plan.ts';
+import {
+  type FilePlan,
+  planAdd,
+  planRemove,
+  planSkillAdd,
+  planSkillRemove,
+  type SkillFiles,
+} from './file-plan.ts';
 import type { Launcher } from './launcher.ts';
 import { lineDiff } from './line-diff.ts';
 import { digest, Receipts } from './receipts.ts';
-import { planSkillAdd, planSkillRemove, type SkillFiles } from './skill-plan.ts';
 
 export interface InstallSettings {
   readonly places: Places;

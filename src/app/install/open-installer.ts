@@ -5,9 +5,9 @@ import { RelayError } from '../../base/errors.ts';
 import type { Installer, InstallRequest } from '../../interfaces/cli/host.ts';
 import type { Environment } from '../config.ts';
 import { CLIENTS, type Client, type Part, type Places, SKILL_NAME } from './clients.ts';
+import { readSkill } from './file-plan.ts';
 import { type InstallSettings, runInstall } from './installer.ts';
 import { findLauncher, packageRoot } from './launcher.ts';
-import { readSkill } from './skill-plan.ts';
 
 /** The installer for this machine, this folder and this program. */
 export async function openInstaller(env: Environment, relayHome: string): Promise<Installer> {

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { dirname } from 'node:path';
 import { isJsonObject, type Json, type JsonObject } from '../../base/json.ts';
-import { isOurHook } from './entries.ts';
+import { ourHandlers } from './entries.ts';
 
 /** What clients have been told about our hooks and this folder. It is read, never written: trust is the user's to give. */
 
@@ -17,22 +17,11 @@ export function codexHookTrust(
   config: JsonObject,
 ): { readonly event: string; readonly trust: Trust }[] {
   const state = isJsonObject(config.hooks) && isJsonObject(config.hooks.state) ? config.hooks.state : {};
-  const events = isJsonObject(hooks) && isJsonObject(hooks.hooks) ? hooks.hooks : {};
-  const found: { event: string; trust: Trust }[] = [];
-  for (const [event, groups] of Object.entries(events)) {
-    for (const [g, group] of (Array.isArray(groups) ? groups : []).entries()) {
-      const handlers = isJsonObject(group) && Array.isArray(group.hooks) ? group.hooks : [];
-      for (const [h, handler] of handlers.entries()) {
-        if (!isJsonObject(handler) || !isOurHook(handler.command, 'codex')) continue;
-        const label = event.replace(/(?<=[a-z])(?=[A-Z])/g, '_').toLowerCase();
-        found.push({
-          event,
-          trust: hookTrust(state[`${file}:${label}:${g}:${h}`], codexDigest(label, handler)),
-        });
-      }
-    }
-  }
-  return found;
+  return ourHandlers(hooks, 'codex').map(({ event, group, index, handler }) => {
+    const label = event.replace(/(?<=[a-z])(?=[A-Z])/g, '_').toLowerCase();
+    const noted = state[`${file}:${label}:${group}:${index}`];
+    return { event, trust: hookTrust(noted, codexDigest(label, handler)) };
+  });
 }
 
 function hookTrust(state: Json | undefined, digest: string): Trust {
