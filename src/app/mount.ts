@@ -2,12 +2,11 @@ import { type Context, Hono } from 'hono';
 import { RelayError } from '../base/errors.ts';
 import { type Caller, isAnonymous } from '../contract/caller.ts';
 import type { Relay } from '../contract/relay.ts';
-import type { Beside } from '../interfaces/http/app.ts';
-import { baseOf, callerOf } from '../interfaces/http/callers.ts';
+import type { MountedProtocols } from '../interfaces/http/app.ts';
+import { baseOf, callerOf, notesOf } from '../interfaces/http/callers.ts';
 import type { HttpDeps } from '../interfaces/http/deps.ts';
+import { endingWithKey } from '../interfaces/http/event-stream.ts';
 import { failureResponse } from '../interfaces/http/failures.ts';
-import { endingWithKey } from '../interfaces/http/key-bound.ts';
-import { notesOf } from '../interfaces/http/request-notes.ts';
 
 /** Adds a protocol of its own to the port. `enter` says who sent a request; it throws `unauthorized`. */
 export type Mount = (app: Hono, enter: Enter) => void;
@@ -21,7 +20,7 @@ export interface Entered {
   readonly base: string;
 }
 
-export function mountBeside(deps: HttpDeps, mounts: readonly Mount[]): Beside {
+export function mountBeside(deps: HttpDeps, mounts: readonly Mount[]): MountedProtocols {
   const others = new Hono({ strict: false });
   const enter = entrance(deps);
   for (const mount of mounts) mount(others, enter);
@@ -43,8 +42,7 @@ export function mountBeside(deps: HttpDeps, mounts: readonly Mount[]): Beside {
 
 function entrance(deps: HttpDeps): Enter {
   return async (c) => {
-    const notes = notesOf(c);
-    if (notes) notes.operation = { name: c.req.path.split('/')[1] ?? 'other' };
+    notesOf(c).operation = { name: c.req.path.split('/')[1] ?? 'other' };
     const base = baseOf(deps, c);
     const caller = await callerOf(deps, c);
     if (isAnonymous(caller)) throw new RelayError('unauthorized');

@@ -1,10 +1,11 @@
+import { isLoopback } from '../base/address.ts';
 import { RelayError } from '../base/errors.ts';
 import type { House } from '../domain/house.ts';
 import type { ServeOptions } from '../interfaces/cli/host.ts';
 import type { RequestSeen } from '../interfaces/http/request-notes.ts';
 import type { Config } from './config.ts';
 import { startMetering } from './metering.ts';
-import { isLoopbackHost, ownHosts } from './own-hosts.ts';
+import { ownHosts } from './own-hosts.ts';
 import type { ServerOptions } from './serve.ts';
 import { flushLog, logEvent, logRequest } from './server-log.ts';
 import { TraceExporter } from './trace-exporter.ts';
@@ -21,7 +22,7 @@ export interface NetworkOptions {
 export function networkOptions(config: Config, o: ServeOptions, auth: 'open' | 'keys'): NetworkOptions {
   const { server } = config;
   const publicUrl = o.publicUrl ?? (config.publicUrlChosen ? config.publicUrl : null);
-  const guarded = auth === 'keys' || !isLoopbackHost(o.host);
+  const guarded = auth === 'keys' || !isLoopback(o.host);
   const traces = server.otlpEndpoint === null ? null : new TraceExporter(server.otlpEndpoint, logEvent);
   const observers: ((seen: RequestSeen) => void)[] = [];
   if (server.logRequests ?? auth === 'keys') observers.push(logRequest);

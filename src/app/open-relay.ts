@@ -1,3 +1,4 @@
+import { isLoopback } from '../base/address.ts';
 import { isRelayError } from '../base/errors.ts';
 import { type PointerRef, parsePointer, pointerUrl } from '../base/pointer-url.ts';
 import { LOCAL_CALLER } from '../contract/caller.ts';
@@ -66,15 +67,11 @@ async function resolve(url: string, relay: Relay, own: readonly string[]): Promi
   const here = pointerUrl(STORE, ref.id, ref.key);
   if (ref.base === null) return here;
   const ours = own.some((base) => byNumber(base) === byNumber(ref.base!));
-  if (!ours && !isLoopback(ref.base)) return url;
+  if (!ours && !isLoopback(new URL(ref.base).hostname)) return url;
   if (await holds(relay, ref)) return here;
   const { askHealth } = await import('./server-health.ts');
   const elsewhere = (await askHealth(ref.base)) !== null;
   return elsewhere || !ours ? url : here;
-}
-
-function isLoopback(base: string): boolean {
-  return /^https?:\/\/(127(\.\d+){3}|localhost|\[::1\])(:\d+)?$/.test(base);
 }
 
 /** `localhost` is the same place under another name. */

@@ -1,13 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { isLoopbackHost, ownHosts } from './own-hosts.ts';
-
-test('loopback is told from addresses that others can reach', () => {
-  for (const host of ['127.0.0.1', '127.8.9.1', 'localhost', '::1']) assert.ok(isLoopbackHost(host), host);
-  for (const host of ['0.0.0.0', '::', '192.168.1.2', 'relay.example', '127.0.0.1.example']) {
-    assert.ok(!isLoopbackHost(host), host);
-  }
-});
+import { ownHosts } from './own-hosts.ts';
 
 test('a server is called by the address it listens on, or by any of the machine', () => {
   assert.deepEqual(ownHosts('127.0.0.1'), []);

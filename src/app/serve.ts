@@ -3,6 +3,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { createServer as createTlsServer, type Server as TlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { getRequestListener } from '@hono/node-server';
+import { isLoopback } from '../base/address.ts';
 import { RelayError } from '../base/errors.ts';
 import { LOCAL_CALLER } from '../contract/caller.ts';
 import type { House } from '../domain/house.ts';
@@ -21,7 +22,6 @@ import { a2aMount } from './a2a-mount.ts';
 import { type ConnectionLimits, Connections } from './connections.ts';
 import { mcpMount } from './mcp-mount.ts';
 import { mountBeside } from './mount.ts';
-import { isLoopbackHost } from './own-hosts.ts';
 import { processGauges } from './process-gauges.ts';
 import { trustList } from './trust-list.ts';
 
@@ -158,7 +158,7 @@ function browserPolicy(o: ServerOptions): BrowserPolicy {
   const any = o.auth === 'keys' ? ['*'] : [];
   return {
     hosts: [...o.allowedHosts, ...named, ...any].map((host) => host.toLowerCase()),
-    anyAddress: !isLoopbackHost(o.host),
+    anyAddress: !isLoopback(o.host),
     origins: (o.corsOrigins ?? []).map((origin) => origin.toLowerCase()),
   };
 }

@@ -1,8 +1,8 @@
+import { isLoopback } from '../base/address.ts';
 import { RelayError } from '../base/errors.ts';
 import type { CreatedKey } from '../contract/keys.ts';
 import type { PortTaken, ServeOptions, ServerControl, Serving } from '../interfaces/cli/host.ts';
 import type { Config, Environment } from './config.ts';
-import { isLoopbackHost } from './own-hosts.ts';
 import {
   claimServer,
   isAlive,
@@ -88,7 +88,7 @@ async function serve(config: Config, o: ServeOptions): Promise<Serving> {
 function authOf(config: Config, o: ServeOptions): 'open' | 'keys' {
   if (o.auth) return 'keys';
   if (o.open) return 'open';
-  return config.server.auth ?? (isLoopbackHost(o.host) ? 'open' : 'keys');
+  return config.server.auth ?? (isLoopback(o.host) ? 'open' : 'keys');
 }
 
 async function firstKey(config: Config): Promise<CreatedKey | null> {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { isPublicAddress } from './address.ts';
+import { isLoopback, isPublicAddress } from './address.ts';
 
 test('addresses of the public internet are told from all others', () => {
   for (const address of [
@@ -74,5 +74,13 @@ test('addresses of the public internet are told from all others', () => {
     '::ffff:1.2.3',
   ]) {
     assert.equal(isPublicAddress(address), false, address);
+  }
+});
+
+test('loopback is told from addresses that others can reach', () => {
+  for (const host of ['127.0.0.1', '127.8.9.1', 'localhost', '::1', '[::1]', '::ffff:127.0.0.1'])
+    assert.ok(isLoopback(host), host);
+  for (const host of ['0.0.0.0', '::', '192.168.1.2', 'relay.example', '127.0.0.1.example']) {
+    assert.ok(!isLoopback(host), host);
   }
 });

@@ -9,6 +9,15 @@ export function isPublicAddress(address: string): boolean {
   return v6 !== null && isPublicV6(v6);
 }
 
+/**
+ * Whether a host name or an address, in brackets or not, is this machine's own: only programs on it reach what listens
+ * there, and no name server can lead it elsewhere.
+ */
+export function isLoopback(host: string): boolean {
+  const bare = host.replace(/^\[(.*)\]$/, '$1');
+  return bare === 'localhost' || bare === '::1' || /^(::ffff:)?127(\.\d{1,3}){3}$/.test(bare);
+}
+
 type V4 = readonly [number, number, number, number];
 
 function parseV4(text: string): V4 | null {

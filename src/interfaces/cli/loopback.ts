@@ -1,10 +1,5 @@
 import { RelayError } from '../../base/errors.ts';
 
-/** Whether only programs on this machine can reach what listens there. */
-export function isLoopback(host: string): boolean {
-  return host === 'localhost' || host === '::1' || /^127(\.\d{1,3}){3}$/.test(host);
-}
-
 /** An address as pointers begin with it. */
 export function baseUrl(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : null;

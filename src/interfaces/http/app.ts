@@ -1,20 +1,23 @@
-import { Hono } from 'hono';
+import { type Context, Hono } from 'hono';
+import { isLoopback } from '../../base/address.ts';
 import { RelayError } from '../../base/errors.ts';
+import { ANONYMOUS, runsTheRelay } from '../../contract/caller.ts';
+import { type UsageReport, usage } from '../../contract/usage.ts';
 import { openApiDocument } from '../../schemas/openapi.ts';
 import { OPERATIONS } from '../../schemas/operations.ts';
-import { relayMaker } from './callers.ts';
+import { isLoopbackHost } from './browser-guard.ts';
+import { notesOf, type RelayOf, relayMaker } from './callers.ts';
+import { eventRoutes } from './channel-events.ts';
 import type { HttpDeps } from './deps.ts';
-import { eventRoutes } from './events-stream.ts';
 import { failureResponse } from './failures.ts';
-import { Metrics } from './metrics.ts';
-import { metricsResponse } from './metrics-route.ts';
+import { type Gauge, Metrics } from './metrics.ts';
 import { operationRoutes } from './operation-routes.ts';
 import { pointerRoutes } from './pointers.ts';
-import { type Noted, notesOf } from './request-notes.ts';
+import { queryOf } from './request-fields.ts';
+import type { Noted } from './request-notes.ts';
 import { watchOver } from './request-watch.ts';
 import { jsonResponse, textResponse } from './responses.ts';
 import { threadRoutes } from './threads.ts';
-import { usageRoutes } from './usage.ts';
 
 export interface HttpApp {
   /** `env` is what the runtime passes along with a request. */
@@ -22,19 +25,19 @@ export interface HttpApp {
 }
 
 /** Protocols of their own on the same port, behind the same guard. */
-export interface Beside {
+export interface MountedProtocols {
   fetch(request: Request, env: Noted): Response | Promise<Response>;
 }
 
 /** Where the other protocols live. Everything else goes to the routes of the table without a detour. */
-const BESIDE = /^https?:\/\/[^/]+\/(?:mcp|a2a|\.well-known\/agent-card\.json)(?:[/?]|$)/;
+const MOUNTED = /^https?:\/\/[^/]+\/(?:mcp|a2a|\.well-known\/agent-card\.json)(?:[/?]|$)/;
 
 /** The whole HTTP interface. The same app runs on Node and on Workers. */
-export function createHttpApp(deps: HttpDeps, beside?: Beside): HttpApp {
+export function createHttpApp(deps: HttpDeps, mounted?: MountedProtocols): HttpApp {
   const metrics = new Metrics();
   const app = routes(deps, metrics);
   const next = (request: Request, env: Noted) =>
-    beside && BESIDE.test(request.url) ? beside.fetch(request, env) : app.fetch(request, env);
+    mounted && MOUNTED.test(request.url) ? mounted.fetch(request, env) : app.fetch(request, env);
   // What every request passes stands here and not in a middleware, which would make each a chain of promises.
   return { fetch: watchOver(deps, metrics, next) };
 }
@@ -51,8 +54,8 @@ function routes(deps: HttpDeps, metrics: Metrics): Hono {
   const relayOf = relayMaker(deps);
   const api = new Hono({ strict: false });
   pointerRoutes(api, relayOf);
-  eventRoutes(api, relayOf, deps.stopping, deps.house.keys.holds);
-  threadRoutes(api, relayOf, deps.stopping, deps.house.keys.holds);
+  eventRoutes(api, relayOf, deps);
+  threadRoutes(api, relayOf, deps);
   usageRoutes(api, relayOf);
   operationRoutes(api, OPERATIONS, relayOf);
   app.route('/', api);
@@ -82,4 +85,54 @@ async function ready(deps: HttpDeps): Promise<Response> {
   if (deps.stopping?.aborted) return jsonResponse({ status: 'stopping' }, { status: 503 });
   await deps.house.ground.engine.records.get('sys/health');
   return jsonResponse({ status: 'ready' });
+}
+
+const METRICS_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
+
+/** For an admin of the relay, and for whoever asks on the machine itself and not through a proxy on it. */
+async function metricsResponse(c: Context, deps: HttpDeps, metrics: Metrics): Promise<Response> {
+  const client = notesOf(c).client;
+  const host = c.req.header('host') ?? null;
+  const here = !client.proxied && isLoopback(client.address) && isLoopbackHost(host);
+  if (!here) {
+    const caller = await deps.authenticate(c.req.raw);
+    if (caller === ANONYMOUS) throw new RelayError('unauthorized');
+    if (!runsTheRelay(caller)) {
+      throw new RelayError('forbidden', { what: 'Metrics are for admins of the relay itself.' });
+    }
+  }
+  const { blobs, records, entries, diskBytes } = await deps.house.ground.engine.usage();
+  const gauges: Gauge[] = [
+    { name: 'relay_store_payloads', help: 'Payloads in the store.', value: blobs.count },
+    { name: 'relay_store_payload_bytes', help: 'Bytes of all payloads.', value: blobs.bytes },
+    { name: 'relay_store_records', help: 'Records in the store.', value: records },
+    { name: 'relay_store_entries', help: 'Entries in all logs.', value: entries },
+    { name: 'relay_store_disk_bytes', help: 'What the store takes on disk.', value: diskBytes },
+    ...(deps.gauges?.() ?? []),
+  ];
+  return textResponse(metrics.render(gauges), { 'Content-Type': METRICS_TYPE });
+}
+
+/** `GET /usage`: as JSON, or as a table for a spreadsheet. */
+function usageRoutes(api: Hono, relayOf: RelayOf): void {
+  api.get('/usage', async (c) => {
+    const relay = await relayOf(c, usage.get);
+    const query = queryOf(c.req.url);
+    const report = await relay.usage.get({
+      month: query.get('month') ?? undefined,
+      tenant: query.get('tenant') ?? undefined,
+    });
+    const csv = query.get('format') === 'csv' || (c.req.header('accept') ?? '').includes('text/csv');
+    if (!csv) return jsonResponse(report);
+    return textResponse(usageTable(report), {
+      'Content-Type': 'text/csv; charset=utf-8',
+      'Content-Disposition': `attachment; filename="usage-${report.tenant}-${report.month}.csv"`,
+    });
+  });
+}
+
+/** No field can hold a comma, a quote or the beginning of a formula: all are ids, dates and numbers. */
+function usageTable({ tenant, rows }: UsageReport): string {
+  const lines = rows.map((row) => [row.day, tenant, row.key, row.operation, row.count, row.bytes].join(','));
+  return ['day,tenant,key,operation,count,bytes', ...lines, ''].join('\r\n');
 }

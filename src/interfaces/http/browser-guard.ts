@@ -1,6 +1,5 @@
+import { isLoopback } from '../../base/address.ts';
 import { RelayError } from '../../base/errors.ts';
-
-const LOOPBACK = new Set(['localhost', '127.0.0.1', '[::1]']);
 
 /** Which names a relay answers to, and which pages may talk to it. */
 export interface BrowserPolicy {
@@ -46,12 +45,12 @@ export function isOriginAllowed(origin: string, policy: BrowserPolicy): boolean 
 }
 
 export function isLoopbackHost(host: string | null): boolean {
-  return host !== null && LOOPBACK.has(hostname(host) ?? '');
+  return host !== null && isLoopback(hostname(host) ?? '');
 }
 
 function isHostAllowed(name: string | null, policy: BrowserPolicy): boolean {
   if (name === null) return false;
-  if (LOOPBACK.has(name) || policy.hosts.includes(name) || policy.hosts.includes('*')) return true;
+  if (isLoopback(name) || policy.hosts.includes(name) || policy.hosts.includes('*')) return true;
   return policy.anyAddress && isNumber(name);
 }
 

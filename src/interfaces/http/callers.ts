@@ -6,7 +6,12 @@ import type { Relay } from '../../contract/relay.ts';
 import type { Verb } from '../../contract/verb.ts';
 import type { Keys } from '../../domain/keys/keys.ts';
 import type { HttpDeps } from './deps.ts';
-import { notesOf } from './request-notes.ts';
+import type { Noted, RequestNotes } from './request-notes.ts';
+
+/** What is known of the request that a handler was given. */
+export function notesOf(c: Context): RequestNotes {
+  return (c.env as Noted).notes;
+}
 
 /** The relay as the caller of a request sees it, once its key was found to have the scope of the verb. */
 export type RelayOf = (c: Context, verb: Verb) => Relay | Promise<Relay>;
@@ -23,8 +28,7 @@ export function relayMaker(deps: HttpDeps): RelayOf {
     return last.relay;
   };
   return (c, verb) => {
-    const notes = notesOf(c);
-    if (notes) notes.operation = verb;
+    notesOf(c).operation = verb;
     const caller = callerOf(deps, c);
     if (caller instanceof Promise) return caller.then((found) => relayFor(c, verb, found));
     return relayFor(c, verb, caller);
@@ -47,8 +51,7 @@ export function keyAuthenticator(keys: Keys): (request: Request) => Promise<Call
 export function callerOf(deps: HttpDeps, c: Context): Caller | Promise<Caller> {
   const found = deps.authenticate(c.req.raw);
   const noted = (caller: Caller): Caller => {
-    const notes = notesOf(c);
-    if (notes) notes.caller = caller;
+    notesOf(c).caller = caller;
     return caller;
   };
   if (!deps.limiter) return found instanceof Promise ? found.then(noted) : noted(found);
@@ -58,11 +61,11 @@ export function callerOf(deps: HttpDeps, c: Context): Caller | Promise<Caller> {
 /** Where pointers can be reached, as whoever sent the request reaches the relay. */
 export function baseOf(deps: HttpDeps, c: Context): string {
   if (deps.publicUrl !== null) return deps.publicUrl;
-  return (deps.trustsProxies ? notesOf(c)?.client.origin : null) ?? originOf(c.req.url);
+  return (deps.trustsProxies ? notesOf(c).client.origin : null) ?? originOf(c.req.url);
 }
 
 async function limited(deps: HttpDeps, c: Context, found: Caller | Promise<Caller>): Promise<Caller> {
-  const address = notesOf(c)?.client.address ?? 'unknown';
+  const address = notesOf(c).client.address;
   let caller: Caller;
   try {
     caller = await found;

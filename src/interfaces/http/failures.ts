@@ -1,7 +1,7 @@
 import { ERRORS, isRelayError, RelayError } from '../../base/errors.ts';
 import type { HttpDeps } from './deps.ts';
 import { WHOLE_BODY_BYTES } from './push-request.ts';
-import { type RequestNotes, requestId } from './request-notes.ts';
+import type { RequestNotes } from './request-notes.ts';
 import { jsonResponse } from './responses.ts';
 
 /** Errors from the table are answered as they are; anything else is logged in full and shown in brief. */
@@ -9,16 +9,16 @@ export function failureResponse(
   error: unknown,
   asked: Request,
   deps: HttpDeps,
-  notes?: RequestNotes,
+  notes: RequestNotes,
 ): Response {
   if (isRelayError(error)) return respond(error, asked);
-  const request = requestId(notes);
+  const request = notes.id;
   deps.log({
     level: 'error',
     event: 'unexpected',
     request,
     method: asked.method,
-    operation: notes?.operation?.name ?? 'other',
+    operation: notes.operation?.name ?? 'other',
     error: error instanceof Error ? (error.stack ?? error.message) : String(error),
   });
   return respond(new RelayError('internal', { request }), asked);

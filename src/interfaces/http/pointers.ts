@@ -1,13 +1,12 @@
 import type { Context, Hono } from 'hono';
+import { toBase64, toBase64Url } from '../../base/base64.ts';
 import { madeOnce } from '../../base/frozen.ts';
-import { type Peeked, pointers } from '../../contract/pointers.ts';
+import type { TokenCount } from '../../base/tokens.ts';
+import { type Peeked, type Pulled, pointers } from '../../contract/pointers.ts';
 import type { Relay } from '../../contract/relay.ts';
 import type { RelayOf } from './callers.ts';
-import { envelope } from './envelope.ts';
 import { pushInput } from './push-request.ts';
-import { isOn, partOf, queryOf } from './query.ts';
-import { parseRange } from './range.ts';
-import { metadataHeader, relayHeaders } from './relay-headers.ts';
+import { isOn, parseRange, partOf, queryOf } from './request-fields.ts';
 import {
   bytesHeaders,
   bytesResponse,
@@ -121,4 +120,96 @@ const etag = (sha256: string) => `"${sha256}"`;
 
 function matches(header: string, sha256: string): boolean {
   return header.split(',').some((tag) => ['*', etag(sha256)].includes(tag.trim().replace(/^W\//, '')));
+}
+
+/** A header field of this size passes every HTTP stack; larger metadata is for the peek's body alone. */
+const METADATA_HEADER_BYTES = 8 * 1024;
+
+/** What is known of a pointer, as response headers. Free text is percent-encoded: headers are ASCII. */
+function relayHeaders(p: Peeked): Record<string, string> {
+  const headers: Record<string, string> = {
+    'Relay-Id': p.id,
+    'Relay-Size': String(p.size),
+    'Relay-Sha256': p.sha256,
+    'Relay-Text': p.text ? '1' : '0',
+    'Relay-Created-At': p.created_at,
+    'Relay-Expires-At': p.expires_at,
+    'Relay-Visibility': p.visibility,
+    'Relay-From': encodeURIComponent(p.from),
+  };
+  if (p.content_type !== null) headers['Relay-Content-Type'] = encodeURIComponent(p.content_type);
+  if (p.channel !== null) headers['Relay-Channel'] = encodeURIComponent(p.channel);
+  if (p.max_pulls !== null) headers['Relay-Max-Pulls'] = String(p.max_pulls);
+  if (p.tokens) headers['Relay-Tokens'] = tokensHeader(p.tokens);
+  return headers;
+}
+
+function metadataHeader(p: Peeked): Record<string, string> {
+  if (Object.keys(p.metadata).length === 0) return {};
+  const encoded = toBase64Url(new TextEncoder().encode(JSON.stringify(p.metadata)));
+  return encoded.length > METADATA_HEADER_BYTES
+    ? { 'Relay-Metadata-Omitted': '1' }
+    : { 'Relay-Metadata': encoded };
+}
+
+function tokensHeader(t: TokenCount): string {
+  return `${t.tokens}; ${t.tokenizer}${t.estimated ? '; estimated' : ''}`;
+}
+
+/** `{"data": …, "metadata": …}`, as existing clients expect it, written without ever holding a large payload whole. */
+function envelope(pulled: Pulled): string | ReadableStream<Uint8Array> {
+  const {
+    body,
+    about: { text, metadata },
+  } = pulled;
+  const tail = `,"metadata":${JSON.stringify(metadata)}${text ? '' : ',"encoding":"base64"'}}`;
+  if (body instanceof Uint8Array) {
+    const data = text ? JSON.stringify(decode(body)) : `"${toBase64(body)}"`;
+    return `{"data":${data}${tail}`;
+  }
+  return body.pipeThrough(wrap('{"data":"', text ? escaper() : base64(), `"${tail}`));
+}
+
+interface Encoder {
+  chunk(bytes: Uint8Array): string;
+  end(): string;
+}
+
+function wrap(head: string, encoder: Encoder, tail: string): TransformStream<Uint8Array, Uint8Array> {
+  const utf8 = new TextEncoder();
+  return new TransformStream({
+    start: (controller) => controller.enqueue(utf8.encode(head)),
+    transform: (bytes, controller) => controller.enqueue(utf8.encode(encoder.chunk(bytes))),
+    flush: (controller) => controller.enqueue(utf8.encode(encoder.end() + tail)),
+  });
+}
+
+/** The decoder holds back a character that a chunk cuts in two, so each piece can be escaped by itself. */
+function escaper(): Encoder {
+  const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
+  const escaped = (text: string) => JSON.stringify(text).slice(1, -1);
+  return {
+    chunk: (bytes) => escaped(decoder.decode(bytes, { stream: true })),
+    end: () => escaped(decoder.decode()),
+  };
+}
+
+/** Three bytes make four characters; what does not fill three waits for the next chunk. */
+function base64(): Encoder {
+  let left = new Uint8Array(0);
+  return {
+    chunk: (bytes) => {
+      const all = new Uint8Array(left.length + bytes.length);
+      all.set(left);
+      all.set(bytes, left.length);
+      const whole = all.length - (all.length % 3);
+      left = all.slice(whole);
+      return toBase64(all.subarray(0, whole));
+    },
+    end: () => toBase64(left),
+  };
+}
+
+function decode(bytes: Uint8Array): string {
+  return new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes);
 }

@@ -5,9 +5,8 @@ import { isJsonObject, type JsonObject } from '../../base/json.ts';
 import { PAYLOAD_BYTES, PUSH_WIRE_BYTES, STORED_BYTES } from '../../base/limits.ts';
 import { decodeUtf8 } from '../../base/utf8.ts';
 import type { PushInput, PushOptions } from '../../contract/pointers.ts';
-import { noData, readJsonPush } from './json-push-stream.ts';
-import { halfPair } from './json-string-decoder.ts';
-import { isOn } from './query.ts';
+import { halfPair, noData, readJsonPush } from './json-push-stream.ts';
+import { isOn } from './request-fields.ts';
 
 /** A body up to this size is read whole: faster than a stream, and still bounded. */
 export const WHOLE_BODY_BYTES = 1024 * 1024;

@@ -1,4 +1,3 @@
-import type { Context } from 'hono';
 import type { Caller } from '../../contract/caller.ts';
 import type { Verb } from '../../contract/verb.ts';
 import type { ClientAddress } from './client-address.ts';
@@ -9,13 +8,13 @@ export interface RequestNotes {
   readonly client: ClientAddress;
   operation: Pick<Verb, 'name'> | null;
   caller: Caller | null;
-  /** Made when somebody asks for it. */
-  id: string | null;
+  /** Different for every request of every server that runs. */
+  readonly id: string;
 }
 
 /** A request that has been answered. */
 export interface RequestSeen {
-  readonly id: string | null;
+  readonly id: string;
   readonly method: string;
   /** The operation's name, or `other`: never the path, which may be a capability. */
   readonly operation: string;
@@ -31,18 +30,4 @@ export interface RequestSeen {
 /** They travel beside the request, in the environment that the router hands to every handler. */
 export interface Noted {
   readonly notes: RequestNotes;
-}
-
-export function notesOf(c: Context): RequestNotes | undefined {
-  return (c.env as Noted | undefined)?.notes;
-}
-
-const start = crypto.randomUUID().slice(0, 8);
-let count = 0;
-
-/** Different for every request of every server that runs. */
-export function requestId(notes: RequestNotes | undefined): string {
-  const id = notes?.id ?? `${start}-${++count}`;
-  if (notes) notes.id = id;
-  return id;
 }

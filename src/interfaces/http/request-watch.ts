@@ -5,7 +5,7 @@ import { type ClientAddress, clientAddress } from './client-address.ts';
 import type { HttpDeps } from './deps.ts';
 import { failureResponse } from './failures.ts';
 import type { Metrics } from './metrics.ts';
-import { type Noted, type RequestNotes, requestId } from './request-notes.ts';
+import type { Noted, RequestNotes } from './request-notes.ts';
 
 type Answer = Response | Promise<Response>;
 
@@ -20,7 +20,7 @@ export function watchOver(
     const began = performance.now();
     const asked = new AskedBy(deps, request, env);
     const notes = new Notes(deps, asked, env);
-    deps.tellId?.(env, requestId(notes));
+    deps.tellId?.(env, notes.id);
     const cors = corsHeaders(asked, browsers);
     const done = (response: Response): Response => {
       if (cors) allowReading(response.headers, cors);
@@ -83,10 +83,13 @@ class AskedBy implements Asked {
   }
 }
 
+const start = crypto.randomUUID().slice(0, 8);
+let count = 0;
+
 class Notes implements RequestNotes {
   operation: Pick<Verb, 'name'> | null = null;
   caller: Caller | null = null;
-  id: string | null = null;
+  readonly id = `${start}-${++count}`;
   readonly #deps: HttpDeps;
   readonly #asked: Asked;
   readonly #env: unknown;

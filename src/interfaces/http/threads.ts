@@ -1,26 +1,19 @@
 import type { Context, Hono } from 'hono';
 import { RelayError } from '../../base/errors.ts';
-import { BUNDLE_BYTES, SSE_HEARTBEAT_MS } from '../../base/limits.ts';
-import { LOCAL_CALLER } from '../../contract/caller.ts';
+import { BUNDLE_BYTES } from '../../base/limits.ts';
 import type { Relay } from '../../contract/relay.ts';
 import type { ThreadEvent } from '../../contract/threads/answers.ts';
 import type { Artifact } from '../../contract/threads/artifacts.ts';
 import { threads } from '../../contract/threads.ts';
-import type { KeyHolds } from '../../domain/keys/holds.ts';
 import { artifactInput } from './artifact-request.ts';
 import type { RelayOf } from './callers.ts';
-import { isOn, queryOf } from './query.ts';
-import { parseRange } from './range.ts';
-import { notesOf } from './request-notes.ts';
+import type { HttpDeps } from './deps.ts';
+import { liveEvents } from './event-stream.ts';
+import { isOn, parseRange, queryOf } from './request-fields.ts';
 import { bytesResponse, jsonResponse } from './responses.ts';
 
 /** What threads need beyond JSON in and out: contents, bundles, and events as they happen. */
-export function threadRoutes(
-  api: Hono,
-  relayOf: RelayOf,
-  stopping: AbortSignal | undefined,
-  holds: KeyHolds,
-): void {
+export function threadRoutes(api: Hono, relayOf: RelayOf, deps: HttpDeps): void {
   api.post('/threads/:id/artifacts', async (c) => {
     const relay = await relayOf(c, threads.putArtifact);
     const input = await artifactInput(c.req.raw, queryOf(c.req.url));
@@ -47,8 +40,7 @@ export function threadRoutes(
     // Read even where a stream follows: what is wrong is to be told before it begins.
     if (!live) return jsonResponse(await relay.threads.events(id, { after, limit }));
     await relay.threads.events(id, { after, limit: 1 });
-    const hold = (end: () => void) => holds.hold(notesOf(c)?.caller ?? LOCAL_CALLER, end);
-    return eventStream((signal) => relay.threads.watch(id, { after, signal }), stopping, hold);
+    return liveEvents(c, deps, (signal) => relay.threads.watch(id, { after, signal }), eventOf);
   });
 
   api.get('/threads/:id/export', async (c) => {
@@ -70,6 +62,10 @@ export function threadRoutes(
     }
     return jsonResponse(await relay.threads.import(body), { status: 201 });
   });
+}
+
+function eventOf(event: ThreadEvent): string {
+  return `id: ${event.id}\nevent: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`;
 }
 
 function pageLimit(text: string): number {
@@ -111,51 +107,4 @@ function contentHeaders(artifact: Artifact, accept: string): Record<string, stri
     'Accept-Ranges': 'bytes',
     'Cache-Control': 'private, no-cache',
   };
-}
-
-function eventStream(
-  watch: (signal: AbortSignal) => AsyncIterable<ThreadEvent>,
-  stopping: AbortSignal | undefined,
-  hold: (end: () => void) => () => void,
-): Response {
-  const utf8 = new TextEncoder();
-  const gone = new AbortController();
-  gone.signal.addEventListener(
-    'abort',
-    hold(() => gone.abort()),
-    { once: true },
-  );
-  const signal = stopping ? AbortSignal.any([gone.signal, stopping]) : gone.signal;
-  const events = watch(signal)[Symbol.asyncIterator]();
-  let beating: ReturnType<typeof setInterval> | undefined;
-  const body = new ReadableStream<Uint8Array>({
-    start(controller) {
-      controller.enqueue(utf8.encode('retry: 1000\n\n'));
-      beating = setInterval(() => {
-        if ((controller.desiredSize ?? 0) > 0) controller.enqueue(utf8.encode(': still here\n\n'));
-      }, SSE_HEARTBEAT_MS);
-    },
-    async pull(controller) {
-      const next = await events.next().catch(() => null);
-      if (next && !next.done) {
-        const { id, type } = next.value;
-        controller.enqueue(utf8.encode(`id: ${id}\nevent: ${type}\ndata: ${JSON.stringify(next.value)}\n\n`));
-        return;
-      }
-      clearInterval(beating);
-      controller.close();
-    },
-    cancel() {
-      clearInterval(beating);
-      gone.abort();
-    },
-  });
-  return new Response(body, {
-    headers: {
-      'Content-Type': 'text/event-stream; charset=utf-8',
-      'Cache-Control': 'no-store',
-      'X-Content-Type-Options': 'nosniff',
-      'X-Accel-Buffering': 'no',
-    },
-  });
 }

@@ -1,10 +1,11 @@
+import { isLoopback } from '../../../base/address.ts';
 import { isRelayError, RelayError } from '../../../base/errors.ts';
 import type { CreatedKey } from '../../../contract/keys.ts';
 import { defineCommand } from '../command.ts';
 import type { Host, RunningServer, ServeOptions } from '../host.ts';
 import { parseCount, rows } from '../human.ts';
 import type { Io } from '../io.ts';
-import { baseUrl, isLoopback } from '../loopback.ts';
+import { baseUrl } from '../loopback.ts';
 
 export default defineCommand({
   summary: 'Run the relay server here',

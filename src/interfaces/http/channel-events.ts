@@ -1,0 +1,53 @@
+import type { Context, Hono } from 'hono';
+import { RelayError } from '../../base/errors.ts';
+import { channels, type Message, type SubscribeOptions } from '../../contract/channels.ts';
+import type { Relay } from '../../contract/relay.ts';
+import { checkPrefetch } from '../../domain/channels/groups.ts';
+import { parseSince } from '../../domain/channels/start.ts';
+import { checkGroupName } from '../../domain/names.ts';
+import type { RelayOf } from './callers.ts';
+import type { HttpDeps } from './deps.ts';
+import { liveEvents } from './event-stream.ts';
+
+/** Channels for whoever has no WebSocket: `curl -N`, `EventSource`. A browser resumes by itself with `Last-Event-ID`. */
+export function eventRoutes(api: Hono, relayOf: RelayOf, deps: HttpDeps): void {
+  api.get('/channels/:name/events', async (c) => {
+    const relay = await relayOf(c, channels.events);
+    const name = c.req.param('name');
+    const o = await subscriptionOf(relay, name, c);
+    return liveEvents(c, deps, (signal) => relay.channels.subscribe(name, { ...o, signal }), eventOf);
+  });
+
+  /** Where an upgrade is asked for it never comes here; what else would be wrong is told first. */
+  const upgrade = async (c: Context): Promise<Response> => {
+    await relayOf(c, channels.subscribe);
+    checkQuery(c);
+    throw new RelayError('upgrade_required');
+  };
+  api.get('/ws', upgrade);
+  api.get('/ws/*', upgrade);
+}
+
+/** Everything that can be wrong is told before the stream begins, and so is where it begins. */
+async function subscriptionOf(relay: Relay, name: string, c: Context): Promise<SubscribeOptions> {
+  const o = checkQuery(c);
+  const newest = await relay.channels.position(name);
+  return o.group === undefined ? { since: o.since ?? newest } : o;
+}
+
+function checkQuery(c: Context): SubscribeOptions {
+  const { group, prefetch, ...query } = c.req.query();
+  const since = c.req.header('last-event-id') ?? query.since;
+  parseSince(since);
+  return {
+    since,
+    group: group === undefined ? undefined : checkGroupName(group),
+    prefetch: prefetch === undefined ? undefined : checkPrefetch(Number(prefetch)),
+  };
+}
+
+/** JSON text has no line ends in it, so it is one line of data. A gap is an event of its own kind. */
+function eventOf({ gap, ...message }: Message): string {
+  const notice = gap ? `event: gap\ndata: ${JSON.stringify({ gap: true, next: message.seq })}\n\n` : '';
+  return `${notice}id: ${message.seq}\ndata: ${JSON.stringify(message)}\n\n`;
+}
