@@ -4,12 +4,12 @@ import { directChannel } from '../base/task-names.ts';
 import { type Caller, SCOPES } from '../contract/caller.ts';
 import type { Relay } from '../contract/relay.ts';
 import type { House } from '../domain/house.ts';
-import type { AgentDirectory, AgentEntry } from '../interfaces/a2a/agents.ts';
+import type { AgentDirectory, AgentEntry } from '../interfaces/a2a/card.ts';
 import type { A2AEntered, A2AOverHttp } from '../interfaces/a2a/http.ts';
-import type { Shelf } from '../interfaces/a2a/task-record.ts';
+import type { TaskStore } from '../interfaces/a2a/task-record.ts';
 import type { LogEvent } from '../interfaces/http/deps.ts';
 import type { Records } from '../kernel/records.ts';
-import { allUntold, isAnyUntold, untoldOf } from './a2a-untold.ts';
+import { hasOutboxEntries, outboxEntries, outboxOf } from './a2a-webhook-outbox.ts';
 import type { Enter, Mount } from './mount.ts';
 
 export interface A2AMountOptions {
@@ -37,13 +37,13 @@ export function a2aMount(o: A2AMountOptions): A2AMount {
   const reenter = (caller: Caller, base: string): A2AEntered => {
     // A key for tasks is enough: that a task is a push and a thread behind it is our affair. Its prefix still binds.
     const relay = o.house.relay({ ...caller, scopes: SCOPES }, base);
-    const shelf = taskShelf(records, caller.tenant);
+    const store = taskStore(records, caller.tenant);
     return {
       caller,
       base,
       relay,
-      shelf,
-      untold: untoldOf(records, env, caller, base),
+      store,
+      outbox: outboxOf(records, env, caller, base),
       agents: bridges(relay),
     };
   };
@@ -67,7 +67,7 @@ export function a2aMount(o: A2AMountOptions): A2AMount {
         return reenter(caller, base);
       },
       reenter,
-      untold: () => allUntold(records),
+      outboxEntries: () => outboxEntries(records),
     });
   };
   const handle = async (c: Context) => {
@@ -82,7 +82,7 @@ export function a2aMount(o: A2AMountOptions): A2AMount {
       app.all('/a2a/*', handle);
     },
     resume: async () => {
-      if (!(await isAnyUntold(records))) return;
+      if (!(await hasOutboxEntries(records))) return;
       serve ??= load();
       await (await serve).resume();
     },
@@ -90,7 +90,7 @@ export function a2aMount(o: A2AMountOptions): A2AMount {
 }
 
 /** Tasks of one tenant, beside its other indexes. */
-function taskShelf(records: Records, tenant: string): Shelf {
+function taskStore(records: Records, tenant: string): TaskStore {
   const prefix = `ten.${tenant}/a2a/`;
   return {
     get: async (key) => {

@@ -8,8 +8,8 @@ import type { Ran, Runner } from '../domain/tasks/runner.ts';
 import type { AgentBridgeOptions } from './agent-bridge-options.ts';
 import { ownPointer } from './agent-bridge-pointer.ts';
 import { pointerPrompt, wholePrompt } from './agent-bridge-prompt.ts';
-import type { ResultWaiters } from './agent-bridge-waiters.ts';
 import type { ContextRelay } from './context-relay.ts';
+import type { ResultWaiters } from './result-waiters.ts';
 import type { ReceivedMessage } from './subscription.ts';
 
 export interface TaskOptions extends AgentBridgeOptions {

@@ -8,8 +8,8 @@ import type { Bridge } from '../contract/agents.ts';
 import type { Runner } from '../domain/tasks/runner.ts';
 import type { AgentBridgeOptions } from './agent-bridge-options.ts';
 import { runTask } from './agent-bridge-task.ts';
-import type { ResultWaiters } from './agent-bridge-waiters.ts';
 import type { ContextRelay } from './context-relay.ts';
+import type { ResultWaiters } from './result-waiters.ts';
 import type { ReceivedMessage, Subscription } from './subscription.ts';
 
 export interface WorkerOptions extends AgentBridgeOptions {

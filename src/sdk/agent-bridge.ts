@@ -11,10 +11,10 @@ import type {
 } from './agent-bridge-options.ts';
 import { ownPointer } from './agent-bridge-pointer.ts';
 import { type NodeRunners, type RunnerOptions, runnerOf } from './agent-bridge-runners.ts';
-import { type FoundResult, ResultWaiters } from './agent-bridge-waiters.ts';
 import { BridgeWorker } from './agent-bridge-worker.ts';
 import { ContextRelay } from './context-relay.ts';
 import type { ContextRelayOptions } from './options.ts';
+import { type FoundResult, ResultWaiters } from './result-waiters.ts';
 
 /**
  * Both ends of handing work to an agent: `pushAndWait` where the work comes from, `start` next to the agent that does

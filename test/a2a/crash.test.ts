@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { resolve } from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
-import { isAnyUntold } from '../../src/app/a2a-untold.ts';
+import { hasOutboxEntries } from '../../src/app/a2a-webhook-outbox.ts';
 import { loadConfig } from '../../src/app/config.ts';
 import { openHouse } from '../../src/app/open-house.ts';
 import { openRelay } from '../../src/app/open-relay.ts';
@@ -83,7 +83,7 @@ test('webhooks are told once of a task that ended while no server ran', async ()
   assert.match(hook.told[0]!.body, /done in the dark/);
   assert.match(hook.told[1]!.body, /TASK_STATE_COMPLETED/);
   // Once the answer is written down nothing is left to tell, and that it is shows in the store.
-  await nothingUntold(place.home);
+  await emptyOutbox(place.home);
   await kill(second);
   await using third = await startTelling(place.home);
   const next = await giveTask(third.url, hook.url);
@@ -105,7 +105,7 @@ test('the next server refuses webhooks in our own network too', async () => {
   assert.equal(hook.told.length, 0);
 });
 
-async function nothingUntold(home: string): Promise<void> {
+async function emptyOutbox(home: string): Promise<void> {
   await using open = await openHouse(loadConfig({}, { home }), 'cli');
-  while (await isAnyUntold(open.house.ground.engine.records)) await pause(10);
+  while (await hasOutboxEntries(open.house.ground.engine.records)) await pause(10);
 }

@@ -26,15 +26,15 @@ import { a2a } from '../../contract/a2a.ts';
 import { authorize, may } from '../../contract/authorize.ts';
 import type { Caller } from '../../contract/caller.ts';
 import type { FromRecord, Verb } from '../../contract/verb.ts';
-import type { AgentEntry } from './agents.ts';
-import type { TaskDesk } from './task-desk.ts';
+import type { AgentEntry } from './card.ts';
 import { artifactOf, isOver, STATES, statusOf, type TaskRecord, toTask } from './task-record.ts';
+import type { TaskService } from './task-service.ts';
 
 export interface AgentOptions {
   readonly caller: Caller;
   readonly agent: AgentEntry;
   readonly card: AgentCard;
-  readonly desk: TaskDesk;
+  readonly tasks: TaskService;
   readonly base: string;
   /** Fires when the client is gone or the server stops. */
   readonly signal: AbortSignal;
@@ -62,11 +62,11 @@ export class RelayAgent implements A2ARequestHandler {
   }
 
   async sendMessage(params: SendMessageRequest, context: ServerCallContext): Promise<Task> {
-    const { desk, signal } = this.#o;
+    const { tasks, signal } = this.#o;
     let record = await this.#submit(params, context);
     if (!params.configuration?.returnImmediately) {
       const until = AbortSignal.any([signal, AbortSignal.timeout(A2A_WAIT_MS)]);
-      for await (const now of desk.follow(record, until)) record = now;
+      for await (const now of tasks.follow(record, until)) record = now;
     }
     return this.#shown(record, params.configuration?.historyLength);
   }
@@ -83,12 +83,12 @@ export class RelayAgent implements A2ARequestHandler {
   }
 
   async listTasks(params: ListTasksRequest): Promise<ListTasksResponse> {
-    const { desk, agent, caller } = this.#o;
+    const { tasks, agent, caller } = this.#o;
     const pageSize = params.pageSize ?? 50;
     if (!Number.isInteger(pageSize) || pageSize < 1 || pageSize > 100)
       throw new RequestMalformedError('pageSize must be between 1 and 100');
     const after = params.statusTimestampAfter ? Date.parse(params.statusTimestampAfter) : 0;
-    const all = await desk.list(
+    const all = await tasks.list(
       (record) =>
         record.agent === agent.name &&
         may(caller, a2a.list, this.#channelsOf(record)) &&
@@ -97,18 +97,19 @@ export class RelayAgent implements A2ARequestHandler {
         Date.parse(record.at) >= after,
     );
     const start = params.pageToken ? Math.max(0, Number.parseInt(params.pageToken, 10) || 0) : 0;
-    const page = await Promise.all(all.slice(start, start + pageSize).map(({ id }) => desk.find(id)));
-    const tasks = page.map((record) => {
+    const page = await Promise.all(all.slice(start, start + pageSize).map(({ id }) => tasks.find(id)));
+    const shown = page.map((record) => {
       const task = this.#shown(record, params.historyLength ?? 0);
       return params.includeArtifacts ? task : { ...task, artifacts: [] };
     });
     const end = start + page.length;
-    return { tasks, nextPageToken: end < all.length ? String(end) : '', pageSize, totalSize: all.length };
+    const nextPageToken = end < all.length ? String(end) : '';
+    return { tasks: shown, nextPageToken, pageSize, totalSize: all.length };
   }
 
   async cancelTask({ id }: CancelTaskRequest): Promise<Task> {
     await this.#find(a2a.cancel, id);
-    return this.#shown(await this.#o.desk.cancel(id));
+    return this.#shown(await this.#o.tasks.cancel(id));
   }
 
   async *resubscribe({ id }: SubscribeToTaskRequest): AsyncGenerator<StreamResponse, void, undefined> {
@@ -121,11 +122,11 @@ export class RelayAgent implements A2ARequestHandler {
     params: TaskPushNotificationConfig,
     context: ServerCallContext,
   ): Promise<TaskPushNotificationConfig> {
-    const { desk, webhooks } = this.#o;
+    const { tasks, webhooks } = this.#o;
     await this.#find(a2a.addWebhook, params.taskId);
     await webhooks.check(params.url);
-    const added = await desk.addWebhook(params, context.requestedVersion);
-    webhooks.follow(await desk.find(params.taskId));
+    const added = await tasks.addWebhook(params, context.requestedVersion);
+    webhooks.follow(await tasks.find(params.taskId));
     return added;
   }
 
@@ -145,11 +146,11 @@ export class RelayAgent implements A2ARequestHandler {
 
   async deleteTaskPushNotificationConfig(params: DeleteTaskPushNotificationConfigRequest): Promise<void> {
     await this.#find(a2a.removeWebhook, params.taskId);
-    await this.#o.desk.removeWebhook(params.taskId, params.id);
+    await this.#o.tasks.removeWebhook(params.taskId, params.id);
   }
 
   async #submit(params: SendMessageRequest, context: ServerCallContext): Promise<TaskRecord> {
-    const { agent, desk, webhooks, caller } = this.#o;
+    const { agent, tasks, webhooks, caller } = this.#o;
     const { task_channel: channel, done_channel } = agent;
     authorize(caller, a2a.send, { channel, done_channel });
     if (params.message?.taskId) {
@@ -159,15 +160,15 @@ export class RelayAgent implements A2ARequestHandler {
     }
     const webhook = params.configuration?.taskPushNotificationConfig?.url;
     if (webhook) await webhooks.check(webhook);
-    const record = await desk.submit(agent, params, context.requestedVersion);
+    const record = await tasks.submit(agent, params, context.requestedVersion);
     if (webhook) webhooks.follow(record);
     return record;
   }
 
   async *#stream(first: TaskRecord): AsyncGenerator<StreamResponse, void, undefined> {
-    const { desk, base, signal } = this.#o;
+    const { tasks, base, signal } = this.#o;
     let begun = false;
-    for await (const record of desk.follow(first, signal)) {
+    for await (const record of tasks.follow(first, signal)) {
       if (begun) yield* changes(record, base);
       else yield { payload: { $case: 'task', value: this.#shown(record) } };
       begun = true;
@@ -177,8 +178,8 @@ export class RelayAgent implements A2ARequestHandler {
   /** One on a channel that the caller’s key is kept from is as unknown as any other. */
   async #find(verb: Verb, id: string): Promise<TaskRecord> {
     if (!id.trim()) throw new RequestMalformedError('id is required');
-    const { desk, agent, caller } = this.#o;
-    const record = await desk.find(id);
+    const { tasks, agent, caller } = this.#o;
+    const record = await tasks.find(id);
     if (record.agent === agent.name && may(caller, verb, this.#channelsOf(record))) return record;
     throw new TaskNotFoundError(`Task not found: ${id}`);
   }

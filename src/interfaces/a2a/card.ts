@@ -1,7 +1,30 @@
 import { A2A_PROTOCOL_VERSION, type AgentCard } from '@a2a-js/sdk';
 import { duplicateInterfacesForLegacy } from '@a2a-js/sdk/compat/v0_3';
 import { ENVELOPE_PAYLOAD_BYTES } from '../../base/limits.ts';
-import { type AgentEntry, RELAY_AGENT } from './agents.ts';
+
+/** An agent that can be given tasks through this relay. */
+export interface AgentEntry {
+  readonly name: string;
+  readonly description: string;
+  /** Where tasks for it are put. */
+  readonly task_channel: string;
+  /** Where its results come from. */
+  readonly done_channel: string;
+}
+
+/** Who can be called here. */
+export interface AgentDirectory {
+  list(): Promise<readonly AgentEntry[]>;
+  find(name: string): Promise<AgentEntry | null>;
+}
+
+/** The relay's own: whoever of the bridges is free takes the task. */
+export const RELAY_AGENT: AgentEntry = {
+  name: 'relay',
+  description: 'Hands tasks to the coding agents that listen on this relay, and their results back.',
+  task_channel: 'agent-tasks',
+  done_channel: 'agent-done',
+};
 
 /** Names the extension by which large parts travel as pointers. */
 export const POINTER_EXTENSION = 'https://contextrelay.dev/a2a/pointers/v1';

@@ -1,20 +1,11 @@
 import { formatSSEErrorEvent, formatSSEEvent, SSE_HEADERS } from '@a2a-js/sdk';
-import { RelayError } from '../../base/errors.ts';
 import { A2A_REQUEST_BYTES, SSE_HEARTBEAT_MS } from '../../base/limits.ts';
+import { pause } from '../../base/pause.ts';
+import { bodyText } from '../body-text.ts';
+import { eventResponse } from '../event-response.ts';
 
-/** The body as text, cut off while being read. */
-export async function readBody(request: Request): Promise<string> {
-  if (!request.body) return '';
-  const decoder = new TextDecoder();
-  let text = '';
-  let size = 0;
-  for await (const chunk of request.body) {
-    size += chunk.byteLength;
-    if (size > A2A_REQUEST_BYTES)
-      throw new RelayError('too_large', { what: 'an A2A request', limit: A2A_REQUEST_BYTES });
-    text += decoder.decode(chunk, { stream: true });
-  }
-  return text + decoder.decode();
+export function readBody(request: Request): Promise<string> {
+  return bodyText(request, { bytes: A2A_REQUEST_BYTES, what: 'an A2A request' });
 }
 
 /** Server-sent events. What goes wrong before the first is answered as if it were no stream. */
@@ -30,29 +21,16 @@ export async function asEvents(
   } catch (error) {
     return refused(error);
   }
-  const encoder = new TextEncoder();
-  let beating: ReturnType<typeof setInterval> | undefined;
-  const body = new ReadableStream<Uint8Array>({
-    start(controller) {
-      beating = setInterval(() => controller.enqueue(encoder.encode(': alive\n\n')), SSE_HEARTBEAT_MS);
-    },
-    async pull(controller) {
-      try {
-        const { value, done } = first ?? (await iterator.next());
-        first = undefined as never;
-        if (!done) return controller.enqueue(encoder.encode(formatSSEEvent(value)));
-      } catch (error) {
-        controller.enqueue(encoder.encode(formatSSEErrorEvent(failure(error))));
-      }
-      clearInterval(beating);
-      controller.close();
-    },
-    async cancel() {
-      clearInterval(beating);
-      await iterator.return?.();
-    },
+  return eventResponse(from(first, iterator), {
+    write: formatSSEEvent,
+    failed: (error) => formatSSEErrorEvent(failure(error)),
+    headers: SSE_HEADERS,
+    ended: async () => void (await iterator.return?.()),
   });
-  return new Response(body, { headers: SSE_HEADERS });
+}
+
+async function* from(first: IteratorResult<unknown>, rest: AsyncIterator<unknown>): AsyncGenerator<unknown> {
+  for (let next = first; !next.done; next = await rest.next()) yield next.value;
 }
 
 /**
@@ -60,7 +38,9 @@ export async function asEvents(
  * that nobody in between takes the connection for dead.
  */
 export async function patiently(answer: Promise<Response>): Promise<Response> {
-  const early = await Promise.race([answer, pause(SSE_HEARTBEAT_MS)]);
+  const settled = new AbortController();
+  const waited = pause(SSE_HEARTBEAT_MS, settled.signal).then(() => null);
+  const early = await Promise.race([answer, waited]).finally(() => settled.abort());
   if (early) return early;
   let beating: ReturnType<typeof setInterval> | undefined;
   const body = new ReadableStream<Uint8Array>({
@@ -82,10 +62,4 @@ export async function patiently(answer: Promise<Response>): Promise<Response> {
     cancel: () => clearInterval(beating),
   });
   return new Response(body, { headers: { 'Content-Type': 'application/json' } });
-}
-
-function pause(ms: number): Promise<null> {
-  return new Promise((resolve) => {
-    setTimeout(() => resolve(null), ms).unref?.();
-  });
 }

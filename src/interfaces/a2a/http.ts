@@ -1,6 +1,6 @@
 import { A2A_VERSION_HEADER, AgentCard, Extensions, HTTP_EXTENSION_HEADER } from '@a2a-js/sdk';
 import { LegacyJsonRpcTransportHandler, LegacyRestTransportHandler } from '@a2a-js/sdk/compat/v0_3/server';
-import { TaskNotFoundError } from '@a2a-js/sdk/errors';
+import { A2AError, RequestMalformedError, TaskNotFoundError } from '@a2a-js/sdk/errors';
 import {
   type A2ARequestHandler,
   JsonRpcTransportHandler,
@@ -9,20 +9,17 @@ import {
 } from '@a2a-js/sdk/server';
 import type { Context } from 'hono';
 import type { Env } from '../../base/env.ts';
-import { RelayError } from '../../base/errors.ts';
+import { isRelayError, RelayError } from '../../base/errors.ts';
 import { a2a } from '../../contract/a2a.ts';
 import { authorize } from '../../contract/authorize.ts';
 import type { Caller } from '../../contract/caller.ts';
 import type { Relay } from '../../contract/relay.ts';
 import { RelayAgent } from './agent.ts';
-import { type AgentDirectory, type AgentEntry, RELAY_AGENT } from './agents.ts';
-import { agentCard } from './card.ts';
-import { speakingA2A } from './failures.ts';
+import { type AgentDirectory, type AgentEntry, agentCard, RELAY_AGENT } from './card.ts';
 import { asEvents, patiently, readBody } from './http-bodies.ts';
 import { restResponse } from './rest.ts';
-import { TaskDesk } from './task-desk.ts';
-import type { Shelf } from './task-record.ts';
-import type { Untold, UntoldTask } from './untold.ts';
+import type { OutboxEntry, TaskStore, WebhookOutbox } from './task-record.ts';
+import { TaskService } from './task-service.ts';
 import { Webhooks, type WebhooksOptions } from './webhooks.ts';
 
 export interface A2AOptions extends WebhooksOptions {
@@ -34,8 +31,8 @@ export interface A2AOptions extends WebhooksOptions {
   enter(c: Context): Promise<A2AEntered>;
   /** The same for somebody who was here before, and of whom this is known. */
   reenter(caller: Caller, base: string): A2AEntered;
-  /** Tasks of which webhooks wait to hear. */
-  untold(): AsyncIterable<UntoldTask>;
+  /** Tasks of which webhooks wait to hear, of all callers. */
+  outboxEntries(): AsyncIterable<OutboxEntry>;
   /** Where pointers and cards say that this relay is, for someone who has not said who he is. */
   baseOf(c: Context): string;
 }
@@ -44,8 +41,8 @@ export interface A2AEntered {
   readonly caller: Caller;
   readonly relay: Relay;
   readonly base: string;
-  readonly shelf: Shelf;
-  readonly untold: Untold;
+  readonly store: TaskStore;
+  readonly outbox: WebhookOutbox;
   readonly agents: AgentDirectory;
 }
 
@@ -62,21 +59,21 @@ export function a2aOverHttp(o: A2AOptions): A2AOverHttp {
     const { name, rest } = readPath(c.req.path);
     if (rest === '.well-known/agent-card.json') return cardResponse(c, name, o);
     const entered = await o.enter(c);
-    const { caller, base, untold, agents } = entered;
+    const { caller, base, outbox, agents } = entered;
     authorize(caller, a2a.get);
     const entry = name === RELAY_AGENT.name ? RELAY_AGENT : await agents.find(name);
     if (!entry) throw noAgent(name);
-    const desk = new TaskDesk({ ...entered, env: o.env });
+    const tasks = new TaskService({ ...entered, env: o.env });
     const plain = new RelayAgent({
       caller,
       agent: entry,
       card: agentCard(entry, { base, version: o.version, keys: o.keys }),
-      desk,
+      tasks,
       base,
       signal: AbortSignal.any([c.req.raw.signal, o.stopping]),
       webhooks: {
         check: (url) => webhooks.check(url),
-        follow: (record) => webhooks.follow(record, { desk, untold, base }),
+        follow: (record) => webhooks.follow(record, { tasks, outbox, base }),
       },
     });
     const agent = speakingA2A(plain, o.onError);
@@ -91,11 +88,11 @@ export function a2aOverHttp(o: A2AOptions): A2AOverHttp {
     return patiently(jsonRpcResponse(c, agent, context));
   };
   const resume = async () => {
-    for await (const { task, caller, base } of o.untold()) {
-      const { untold, ...entered } = o.reenter(caller, base);
-      const desk = new TaskDesk({ ...entered, untold, env: o.env });
-      await desk.find(task).then(
-        (record) => webhooks.follow(record, { desk, untold, base, resumed: true }),
+    for await (const { task, caller, base } of o.outboxEntries()) {
+      const { outbox, ...entered } = o.reenter(caller, base);
+      const tasks = new TaskService({ ...entered, outbox, env: o.env });
+      await tasks.find(task).then(
+        (record) => webhooks.follow(record, { tasks, outbox, base, resumed: true }),
         // Its sender never got an answer, and sends it again; or it is so old that it is gone.
         (error) => error instanceof TaskNotFoundError || o.onError(error),
       );
@@ -188,4 +185,41 @@ function noAgent(name: string): RelayError {
     what: `the agent "${name.slice(0, 100)}"`,
     hint: 'An agent is there once a bridge of that name was started: relay bridge start --name NAME. relay agents lists them.',
   });
+}
+
+const STREAMS = ['sendMessageStream', 'resubscribe'];
+
+/** The agent, with errors of ours in the words of the protocol, and accidents logged instead of shown. */
+function speakingA2A(agent: A2ARequestHandler, onError: (error: unknown) => void): A2ARequestHandler {
+  const told = (error: unknown) => translate(error, onError);
+  return new Proxy(agent, {
+    get(target, name) {
+      const method = Reflect.get(target, name) as unknown;
+      if (typeof method !== 'function') return method;
+      if (STREAMS.includes(String(name))) {
+        return async function* (...args: unknown[]) {
+          try {
+            yield* method.apply(target, args);
+          } catch (error) {
+            throw told(error);
+          }
+        };
+      }
+      return async (...args: unknown[]) => {
+        try {
+          return await method.apply(target, args);
+        } catch (error) {
+          throw told(error);
+        }
+      };
+    },
+  });
+}
+
+function translate(error: unknown, onError: (error: unknown) => void): unknown {
+  if (error instanceof A2AError) return error;
+  if (isRelayError(error) && error.status < 500)
+    return new RequestMalformedError(`${error.message} ${error.hint}`);
+  onError(error);
+  return new Error('The relay failed. Its log says why.');
 }

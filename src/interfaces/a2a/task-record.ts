@@ -1,9 +1,10 @@
 import { Message, Role, type Task, type TaskPushNotificationConfig, TaskState } from '@a2a-js/sdk';
 import type { Json, JsonObject } from '../../base/json.ts';
+import type { Caller } from '../../contract/caller.ts';
 import { pointerPart, textPart } from './parts.ts';
 
 /** Where tasks are kept between requests: small documents of one tenant, with a revision. */
-export interface Shelf {
+export interface TaskStore {
   /** `task/{id}` or `message/{agent}/{id}`. */
   get(key: string): Promise<{ readonly value: Json; readonly revision: number } | null>;
   /** False: somebody else was faster. */
@@ -13,6 +14,26 @@ export interface Shelf {
     after?: string;
     limit: number;
   }): Promise<{ readonly values: readonly Json[]; readonly next?: string }>;
+}
+
+/**
+ * Tasks with webhooks that have yet to be told how the task ended. It outlives the server, and a task is put down before
+ * whoever named the webhook gets an answer.
+ */
+export interface WebhookOutbox {
+  add(task: string): Promise<void>;
+  /** Changes whenever the task is added again; null where it is not there. */
+  mark(task: string): Promise<number | null>;
+  /** False: it was added again since, and something may be left to tell. */
+  remove(task: string, mark: number): Promise<boolean>;
+}
+
+/** Enough to go on where another server stopped. */
+export interface OutboxEntry {
+  readonly task: string;
+  /** Who named the webhook. */
+  readonly caller: Caller;
+  readonly base: string;
 }
 
 export type State = 'submitted' | 'working' | 'completed' | 'failed' | 'canceled';
@@ -25,8 +46,6 @@ export interface TaskRecord {
   /** Where the task was put; absent in records made by 0.1.0. */
   readonly task_channel?: string;
   readonly done_channel: string;
-  /** Results are behind this place of the channel. */
-  readonly since: number;
   readonly state: State;
   /** ISO 8601. */
   readonly at: string;

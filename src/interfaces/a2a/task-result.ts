@@ -3,19 +3,15 @@ import { ENVELOPE_PAYLOAD_BYTES } from '../../base/limits.ts';
 import { parsePointer } from '../../base/pointer-url.ts';
 import type { Receipt } from '../../contract/receipts.ts';
 import type { Relay } from '../../contract/relay.ts';
+import type { FoundResult } from '../../sdk/result-waiters.ts';
 import type { TaskRecord } from './task-record.ts';
 
-/** What a bridge said when it was done. */
-export interface Result {
-  readonly url: string;
-  readonly status: string;
-  readonly summary: string | null;
-}
-
 /** A push that names the task without a status of the table is no result to the relay, and still what came of it. */
-export function receivedResult(receipts: readonly Receipt[]): Result | null {
+export function receivedResult(receipts: readonly Receipt[]): FoundResult | null {
   const found = receipts.find(({ rung, url }) => rung === 'result' && url !== undefined);
-  return found ? { url: found.url!, status: found.status ?? '', summary: found.summary ?? null } : null;
+  if (!found) return null;
+  const status = found.status === 'failed' ? 'failed' : 'done';
+  return { url: found.url!, status, summary: found.summary ?? null };
 }
 
 type Outcome = Pick<TaskRecord, 'state' | 'note' | 'artifact'>;
@@ -23,7 +19,7 @@ type Outcome = Pick<TaskRecord, 'state' | 'note' | 'artifact'>;
 /** Makes the result an artifact of the task's thread. Doing it twice makes one. */
 export async function takeIn(
   record: TaskRecord,
-  { url, status, summary }: Result,
+  { url, status, summary }: FoundResult,
   { relay }: { readonly relay: Relay },
 ): Promise<Outcome> {
   const { id } = parsePointer(url);

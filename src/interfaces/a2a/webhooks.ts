@@ -3,9 +3,8 @@ import { V03PushNotificationSerializer } from '@a2a-js/sdk/compat/v0_3/server';
 import { RequestMalformedError } from '@a2a-js/sdk/errors';
 import { pause } from '../../base/pause.ts';
 import { changes } from './agent.ts';
-import type { TaskDesk } from './task-desk.ts';
-import { isOver, type TaskRecord, toTask, type Webhook } from './task-record.ts';
-import type { Untold } from './untold.ts';
+import { isOver, type TaskRecord, toTask, type Webhook, type WebhookOutbox } from './task-record.ts';
+import type { TaskService } from './task-service.ts';
 
 /** A webhook that did not take the end of a task is asked again after this long, then after four times as long, and so on */
 const AGAIN_MS = 1_000;
@@ -26,8 +25,8 @@ export interface WebhooksOptions {
 
 /** How to look at a task and what is left to tell of it, for whoever named its webhooks. */
 export interface FollowedTask {
-  readonly desk: TaskDesk;
-  readonly untold: Untold;
+  readonly tasks: TaskService;
+  readonly outbox: WebhookOutbox;
   readonly base: string;
   /** Whoever named the webhook was told nothing yet, or nobody knows: another server took the task. */
   readonly resumed?: boolean;
@@ -71,29 +70,29 @@ export class Webhooks {
   }
 
   async #tell(first: TaskRecord, about: FollowedTask): Promise<void> {
-    const { desk } = about;
+    const { tasks } = about;
     let isNews = about.resumed === true && first.state !== 'submitted';
-    for await (const record of desk.follow(first, this.#o.stopping)) {
+    for await (const record of tasks.follow(first, this.#o.stopping)) {
       if (isOver(record)) return this.#tellEnd(record.id, about);
       if (isNews) {
-        const { webhooks } = await desk.find(record.id);
+        const { webhooks } = await tasks.find(record.id);
         for (const webhook of webhooks) await this.#post(webhook, record, about.base);
       }
       isNews = true;
     }
   }
 
-  async #tellEnd(id: string, { desk, untold, base }: FollowedTask): Promise<void> {
+  async #tellEnd(id: string, { tasks, outbox, base }: FollowedTask): Promise<void> {
     for (let tries = 1; ; ) {
-      const mark = await untold.mark(id);
-      const record = await desk.find(id);
+      const mark = await outbox.mark(id);
+      const record = await tasks.find(id);
       let missed = false;
       for (const webhook of record.webhooks) {
         if (webhook.told) continue;
-        if (await this.#post(webhook, record, base)) await desk.told(id, webhook);
+        if (await this.#post(webhook, record, base)) await tasks.told(id, webhook);
         else missed = true;
       }
-      if (!missed && (mark === null || (await untold.remove(id, mark)))) return;
+      if (!missed && (mark === null || (await outbox.remove(id, mark)))) return;
       if (!missed) continue;
       if (tries === TRIES) return;
       await pause(AGAIN_MS * 4 ** (tries++ - 1), this.#o.stopping);

@@ -1,59 +1,8 @@
 import type { Context } from 'hono';
-import { SSE_HEARTBEAT_MS } from '../../base/limits.ts';
 import { LOCAL_CALLER } from '../../contract/caller.ts';
+import { eventResponse } from '../event-response.ts';
 import { notesOf } from './callers.ts';
 import type { HttpDeps } from './deps.ts';
-
-const HEADERS = {
-  'Content-Type': 'text/event-stream; charset=utf-8',
-  'Cache-Control': 'no-store',
-  'X-Content-Type-Options': 'nosniff',
-  // Some proxies would hold a stream back until it ends.
-  'X-Accel-Buffering': 'no',
-};
-
-export interface EventWriter<T> {
-  /** One event as it goes over the wire, with the empty line behind it. */
-  write(event: T): string;
-  /** The last event of a stream that failed. By default it ends without one: readers come back by themselves. */
-  failed?(error: unknown): string;
-  /** What is sent before the first event. */
-  readonly head?: string;
-  readonly headers?: Record<string, string>;
-  /** Called once, when the stream is over or its reader has left. */
-  ended?(): void | Promise<void>;
-}
-
-/** Server-sent events. A comment now and then shows that the connection is alive. */
-export function eventResponse<T>(events: AsyncIterable<T>, o: EventWriter<T>): Response {
-  const utf8 = new TextEncoder();
-  const iterator = events[Symbol.asyncIterator]();
-  let beating: ReturnType<typeof setInterval> | undefined;
-  const end = () => {
-    clearInterval(beating);
-    return o.ended?.();
-  };
-  const body = new ReadableStream<Uint8Array>({
-    start(controller) {
-      if (o.head) controller.enqueue(utf8.encode(o.head));
-      beating = setInterval(() => {
-        if ((controller.desiredSize ?? 0) > 0) controller.enqueue(utf8.encode(': still here\n\n'));
-      }, SSE_HEARTBEAT_MS);
-    },
-    async pull(controller) {
-      try {
-        const { done, value } = await iterator.next();
-        if (!done) return controller.enqueue(utf8.encode(o.write(value)));
-      } catch (error) {
-        if (o.failed) controller.enqueue(utf8.encode(o.failed(error)));
-      }
-      controller.close();
-      await end();
-    },
-    cancel: end,
-  });
-  return new Response(body, { headers: o.headers ?? HEADERS });
-}
 
 /** Events for as long as their reader stays, the server runs, and the key that they were asked for with works. */
 export function liveEvents<T>(

@@ -6,6 +6,7 @@ import { JSON_BODY_BYTES, JSON_DEPTH } from '../../base/limits.ts';
 import type { Relay } from '../../contract/relay.ts';
 import { hasBody, routeOf, type Verb } from '../../contract/verb.ts';
 import type { Operation } from '../../schemas/operations.ts';
+import { bodyText } from '../body-text.ts';
 import type { RelayOf } from './callers.ts';
 import { emptyResponse, jsonResponse } from './responses.ts';
 
@@ -58,20 +59,13 @@ async function gather(c: Context, verb: Verb): Promise<Record<string, unknown>> 
 
 /** The JSON body, cut off while being read; undefined where there is none. */
 export async function readJson(c: Context): Promise<Json | undefined> {
-  const { body } = c.req.raw;
-  if (!body) return undefined;
-  const tooLarge = () => new RelayError('too_large', { what: 'a JSON body', limit: JSON_BODY_BYTES });
-  if (Number(c.req.header('content-length') ?? 0) > JSON_BODY_BYTES) throw tooLarge();
-  const decoder = new TextDecoder('utf-8', { fatal: true });
-  let text = '';
-  let size = 0;
+  if (!c.req.raw.body) return undefined;
+  const limit = { bytes: JSON_BODY_BYTES, what: 'a JSON body' };
+  if (Number(c.req.header('content-length') ?? 0) > limit.bytes)
+    throw new RelayError('too_large', { what: limit.what, limit: limit.bytes });
+  let text: string;
   try {
-    for await (const chunk of body) {
-      size += chunk.byteLength;
-      if (size > JSON_BODY_BYTES) throw tooLarge();
-      text += decoder.decode(chunk, { stream: true });
-    }
-    text += decoder.decode();
+    text = await bodyText(c.req.raw, limit, new TextDecoder('utf-8', { fatal: true }));
   } catch (error) {
     if (isRelayError(error)) throw error;
     if (error instanceof TypeError) throw new RelayError('bad_json', { what: 'it is not UTF-8' }, error);

@@ -3,6 +3,7 @@ import type { Context } from 'hono';
 import { RelayError } from '../../base/errors.ts';
 import { isJsonObject } from '../../base/json.ts';
 import { MCP_MESSAGE_BYTES, MCP_STREAMS } from '../../base/limits.ts';
+import { bodyText } from '../body-text.ts';
 import type { Desk } from './desk.ts';
 import { isMethod, listenedTo } from './listening.ts';
 import { type McpServerOptions, makeMcpServer } from './server.ts';
@@ -86,15 +87,7 @@ function takesLong(message: unknown): boolean {
 /** The message, cut off while being read. What is no JSON is left to the library, which knows how to refuse it. */
 async function readMessage(request: Request): Promise<{ request: Request; message?: unknown }> {
   if (request.method !== 'POST' || !request.body) return { request };
-  const decoder = new TextDecoder();
-  let [text, size] = ['', 0];
-  for await (const chunk of request.body) {
-    size += chunk.byteLength;
-    if (size > MCP_MESSAGE_BYTES)
-      throw new RelayError('too_large', { what: 'an MCP message', limit: MCP_MESSAGE_BYTES });
-    text += decoder.decode(chunk, { stream: true });
-  }
-  text += decoder.decode();
+  const text = await bodyText(request, { bytes: MCP_MESSAGE_BYTES, what: 'an MCP message' });
   const { url, method, headers, signal } = request;
   try {
     return { request, message: JSON.parse(text) };

@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { RelayError } from '../../../base/errors.ts';
 import { parsePointer } from '../../../base/pointer-url.ts';
 import { a2a } from '../../../contract/a2a.ts';
-import type { Message } from '../../../contract/channels.ts';
+import { type FoundResult, ResultWaiters } from '../../../sdk/result-waiters.ts';
 import { pullWithinBudget } from '../budget.ts';
 import { type Answer, defineTool, type ToolCall } from '../tool.ts';
 import { pointerLink } from '../uris.ts';
@@ -27,15 +27,16 @@ export const bridgeTask = defineTool({
   async run({ task, task_channel, done_channel, timeout }, call) {
     const { client, signal } = call;
     // Before the task is there, so that even the fastest answer comes behind it.
-    const since = await client.channels.position(done_channel);
+    using listening = await new ResultWaiters(client).listen(done_channel);
     const metadata = { summary: task.slice(0, SUMMARY_CHARS), done_channel };
     const url = await client.push(task, { channel: task_channel, metadata, signal });
     const { id } = parsePointer(url);
     const stopTelling = tellProgress(url, task_channel, call);
     try {
       const patience = AbortSignal.timeout(timeout * 1000);
-      const done = await resultOf(id, done_channel, since, AbortSignal.any([signal, patience]), call);
-      if (done) return await result(done, call);
+      const either = AbortSignal.any([signal, patience]);
+      const found = await listening.wait(id, { signal: either, unmarked: true });
+      if (found) return await answer(found, call);
       signal.throwIfAborted();
     } finally {
       stopTelling();
@@ -47,31 +48,11 @@ export const bridgeTask = defineTool({
   },
 });
 
-/** The message with the result; null when the signal came first. */
-async function resultOf(
-  id: string,
-  channel: string,
-  since: number,
-  signal: AbortSignal,
-  { client }: ToolCall,
-): Promise<Message | null> {
-  try {
-    for await (const message of client.channels.subscribe(channel, { since, signal })) {
-      const about = message.metadata?.task_id;
-      // Older bridges do not say which task a result belongs to: then it is the first one behind the task.
-      if (message.url && (about === id || about === undefined)) return message;
-    }
-  } catch (error) {
-    if (!signal.aborted) throw error;
-  }
-  return null;
-}
-
-async function result(message: Message, call: ToolCall): Promise<Answer> {
-  const answer = await pullWithinBudget(await call.resolve(message.url!), call);
-  const links = [pointerLink(parsePointer(message.url!).id, 'the result')];
-  if (message.metadata?.status !== 'failed') return { ...answer, links };
-  return { text: `The task failed: ${answer.text}`, links, failed: true };
+async function answer({ url, status }: FoundResult, call: ToolCall): Promise<Answer> {
+  const pulled = await pullWithinBudget(await call.resolve(url), call);
+  const links = [pointerLink(parsePointer(url).id, 'the result')];
+  if (status !== 'failed') return { ...pulled, links };
+  return { text: `The task failed: ${pulled.text}`, links, failed: true };
 }
 
 /** Says how far there is evidence: stored, notified, pulled. */

@@ -24,7 +24,10 @@ interface Listening {
   readonly waiters: Set<Waiter>;
 }
 
-/** Brings each result to the one who waits for it: one subscription for a done channel, however many wait on it. */
+/**
+ * Brings the results of tasks to those who wait for them: the SDK's bridge, the MCP tool and A2A. There is one subscription
+ * for each done channel, however many wait on it.
+ */
 export class ResultWaiters {
   readonly #client: ContextRelay;
   readonly #listening = new Map<string, Listening>();

@@ -11,27 +11,31 @@ import {
   A2A_WEBHOOKS,
   DEFAULT_TTL_MS,
 } from '../../base/limits.ts';
+import { pause } from '../../base/pause.ts';
 import type { Relay } from '../../contract/relay.ts';
-import type { AgentEntry } from './agents.ts';
+import { ContextRelay } from '../../sdk/context-relay.ts';
+import { type FoundResult, ResultWaiters } from '../../sdk/result-waiters.ts';
+import type { AgentEntry } from './card.ts';
 import { lighten, summaryOf, taskText } from './parts.ts';
-import { isOver, type Shelf, type TaskRecord, type Webhook } from './task-record.ts';
-import { type Result, receivedResult, takeIn } from './task-result.ts';
-import type { Untold } from './untold.ts';
+import { isOver, type TaskRecord, type TaskStore, type Webhook, type WebhookOutbox } from './task-record.ts';
+import { receivedResult, takeIn } from './task-result.ts';
 
-export interface TaskDeskOptions {
+export interface TaskServiceOptions {
   readonly relay: Relay;
-  readonly shelf: Shelf;
-  readonly untold: Untold;
+  readonly store: TaskStore;
+  readonly outbox: WebhookOutbox;
   readonly env: Env;
   readonly base: string;
 }
 
 /** Tasks that others give to agents of this relay, for one caller. Everything it knows is in the store. */
-export class TaskDesk {
-  readonly #o: TaskDeskOptions;
+export class TaskService {
+  readonly #o: TaskServiceOptions;
+  readonly #results: ResultWaiters;
 
-  constructor(o: TaskDeskOptions) {
+  constructor(o: TaskServiceOptions) {
     this.#o = o;
+    this.#results = new ResultWaiters(new ContextRelay({ relay: o.relay, ownBases: [o.base] }));
   }
 
   /** Puts the task where the agent looks. The same message again is the same task. */
@@ -41,7 +45,6 @@ export class TaskDesk {
     if (!message?.messageId) throw new RequestMalformedError('message.messageId is required');
     const context_id = await this.#thread(agent, message);
     const light = await lighten(message, relay.pointers, base);
-    const since = await relay.channels.position(agent.done_channel);
     const { done_channel } = agent;
     const pushed = await relay.pointers.push({
       body: new TextEncoder().encode(taskText(light)),
@@ -57,13 +60,12 @@ export class TaskDesk {
       agent: agent.name,
       task_channel: agent.task_channel,
       done_channel,
-      since,
       state: 'submitted',
       at: this.#now(),
       message: Message.toJSON(light) as JsonObject,
       webhooks: wanted?.url ? [{ config: this.#named(wanted, pushed.id), version }] : [],
     };
-    if (wanted?.url) await this.#o.untold.add(pushed.id);
+    if (wanted?.url) await this.#o.outbox.add(pushed.id);
     if (!(await this.#write(record, 'absent'))) return this.find(pushed.id);
     await relay.threads.record(context_id, 'a2a.task.submitted', { task_id: pushed.id, agent: agent.name });
     return record;
@@ -71,9 +73,9 @@ export class TaskDesk {
 
   /** The task as it is now: what has come of it in the meantime is taken in first. */
   async find(id: string): Promise<TaskRecord> {
-    const kept = /^[0-9a-f-]{36}$/.test(id) ? await this.#o.shelf.get(`task/${id}`) : null;
+    const kept = /^[0-9a-f-]{36}$/.test(id) ? await this.#kept(id) : null;
     if (!kept) throw new TaskNotFoundError(`Task not found: ${id}`);
-    return this.#current(kept.value as unknown as TaskRecord, kept.revision, null);
+    return this.#current(kept.record, kept.revision, null);
   }
 
   /** Newest first. */
@@ -81,7 +83,7 @@ export class TaskDesk {
     const found: TaskRecord[] = [];
     let after: string | undefined;
     do {
-      const page = await this.#o.shelf.list({ after, limit: 100 });
+      const page = await this.#o.store.list({ after, limit: 100 });
       found.push(...(page.values as unknown as TaskRecord[]));
       after = page.next;
     } while (after !== undefined && found.length < A2A_TASKS_LISTED);
@@ -108,33 +110,23 @@ export class TaskDesk {
     if (isOver(first)) return;
     const stop = new AbortController();
     const until = AbortSignal.any([signal, stop.signal]);
-    const arrived: { result: Result | null; wake: () => void } = { result: null, wake: () => {} };
-    const listening = this.#listen(first, until, (result) => {
-      arrived.result = result;
-      arrived.wake();
+    const arrived = new AbortController();
+    let result: FoundResult | null = null;
+    const listening = this.#result(first, until).then((found) => {
+      result = found;
+      if (found) arrived.abort();
     });
+    const soon = AbortSignal.any([until, arrived.signal]);
     try {
       let last = first;
       while (!until.aborted) {
-        const kept = await this.#o.shelf.get(`task/${first.id}`);
+        const kept = await this.#kept(first.id);
         if (!kept) return;
-        const record = await this.#current(
-          kept.value as unknown as TaskRecord,
-          kept.revision,
-          arrived.result,
-        );
+        const record = await this.#current(kept.record, kept.revision, result);
         if (record.state !== last.state) yield record;
         if (isOver(record)) return;
         last = record;
-        await new Promise<void>((resolve) => {
-          const timer = setTimeout(resolve, A2A_LOOK_MS);
-          arrived.wake = () => {
-            clearTimeout(timer);
-            resolve();
-          };
-          until.addEventListener('abort', arrived.wake, { once: true });
-          if (arrived.result) arrived.wake();
-        });
+        await pause(A2A_LOOK_MS, soon);
       }
     } finally {
       stop.abort();
@@ -145,7 +137,7 @@ export class TaskDesk {
   async addWebhook(config: TaskPushNotificationConfig, version: string): Promise<TaskPushNotificationConfig> {
     const named = this.#named(config, config.taskId);
     await this.find(config.taskId);
-    await this.#o.untold.add(config.taskId);
+    await this.#o.outbox.add(config.taskId);
     await this.#change(config.taskId, (now) => {
       const others = now.webhooks.filter((one) => one.config.id !== named.id);
       if (others.length >= A2A_WEBHOOKS)
@@ -175,16 +167,16 @@ export class TaskDesk {
 
   /** The thread that a message belongs to. One without a thread begins one, and only one however often it comes. */
   async #thread(agent: AgentEntry, message: Message): Promise<string> {
-    const { relay, shelf, env } = this.#o;
+    const { relay, store, env } = this.#o;
     if (message.contextId) return this.#known(message.contextId);
     const key = `message/${encodeURIComponent(`${agent.name} ${message.messageId}`).slice(0, 500)}`;
-    const seen = await shelf.get(key);
+    const seen = await store.get(key);
     if (seen) return seen.value as string;
     const { thread_id } = await relay.threads.create({ name: summaryOf(message) });
     const expiresAt = env.now() + DEFAULT_TTL_MS;
-    if (await shelf.put(key, thread_id, { expect: 'absent', expiresAt })) return thread_id;
+    if (await store.put(key, thread_id, { expect: 'absent', expiresAt })) return thread_id;
     await relay.threads.delete(thread_id);
-    return ((await shelf.get(key))?.value as string | undefined) ?? thread_id;
+    return ((await store.get(key))?.value as string | undefined) ?? thread_id;
   }
 
   async #known(context: string): Promise<string> {
@@ -202,7 +194,7 @@ export class TaskDesk {
    * Asks for the task and not only for its receipts: its result is on disk before anybody is told of it, while receipts are
    * written a moment later and a crash may swallow them.
    */
-  async #current(record: TaskRecord, revision: number, arrived: Result | null): Promise<TaskRecord> {
+  async #current(record: TaskRecord, revision: number, arrived: FoundResult | null): Promise<TaskRecord> {
     if (isOver(record)) return record;
     const { relay } = this.#o;
     const known = arrived ? null : await relay.tasks.get(record.id).catch(() => null);
@@ -210,49 +202,41 @@ export class TaskDesk {
     if (result) {
       const over = { ...record, ...(await takeIn(record, result, this.#o)), at: this.#now() };
       if (await this.#write(over, revision)) return over;
-      const kept = await this.#o.shelf.get(`task/${record.id}`);
-      return kept ? (kept.value as unknown as TaskRecord) : over;
+      return (await this.#kept(record.id))?.record ?? over;
     }
     const taken = known?.receipts.find(({ rung }) => rung === 'pulled' || rung === 'acked');
     return taken ? { ...record, state: 'working', at: taken.at } : record;
   }
 
-  async #listen(record: TaskRecord, signal: AbortSignal, tell: (result: Result) => void): Promise<void> {
-    const { channels } = this.#o.relay;
+  /** The result as soon as it is announced; null where nobody can listen. Then the task is still looked at now and then. */
+  async #result({ id, done_channel }: TaskRecord, signal: AbortSignal): Promise<FoundResult | null> {
     try {
-      for await (const { url, metadata } of channels.subscribe(record.done_channel, {
-        since: record.since,
-        signal,
-      })) {
-        if (!url || metadata?.task_id !== record.id) continue;
-        const { status, summary } = metadata;
-        tell({
-          url,
-          status: String(status ?? ''),
-          summary: typeof summary === 'string' ? summary : null,
-        });
-        return;
-      }
+      using listening = await this.#results.listen(done_channel);
+      return await listening.wait(id, { signal });
     } catch {
-      // Without it the task is still looked at now and then.
+      return null;
     }
   }
 
   /** Applies a change to the newest state of a task; null leaves it as it is. */
   async #change(id: string, change: (now: TaskRecord) => TaskRecord | null): Promise<TaskRecord> {
     for (;;) {
-      const kept = await this.#o.shelf.get(`task/${id}`);
+      const kept = await this.#kept(id);
       if (!kept) throw new TaskNotFoundError(`Task not found: ${id}`);
-      const now = kept.value as unknown as TaskRecord;
-      const next = change(now);
-      if (next === null) return now;
+      const next = change(kept.record);
+      if (next === null) return kept.record;
       if (await this.#write(next, kept.revision)) return next;
     }
   }
 
+  async #kept(id: string): Promise<{ record: TaskRecord; revision: number } | null> {
+    const kept = await this.#o.store.get(`task/${id}`);
+    return kept && { record: kept.value as unknown as TaskRecord, revision: kept.revision };
+  }
+
   #write(record: TaskRecord, expect: 'absent' | number): Promise<boolean> {
     const expiresAt = this.#o.env.now() + A2A_TASK_TTL_MS;
-    return this.#o.shelf.put(`task/${record.id}`, record as unknown as Json, { expect, expiresAt });
+    return this.#o.store.put(`task/${record.id}`, record as unknown as Json, { expect, expiresAt });
   }
 
   #named(config: TaskPushNotificationConfig, taskId: string): TaskPushNotificationConfig {
