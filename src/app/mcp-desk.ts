@@ -8,14 +8,14 @@ import type { Caller } from '../contract/caller.ts';
 import type { Relay } from '../contract/relay.ts';
 import { boundedBrief } from '../domain/projects/brief.ts';
 import { coldStart, commitsSince } from '../domain/projects/cold-start.ts';
-import type { Desk } from '../interfaces/mcp/desk.ts';
+import type { ToolContext } from '../interfaces/mcp/tool.ts';
 import { ContextRelay } from '../sdk/context-relay.ts';
 
 /** The desk of a request over HTTP: the relay as its sender sees it, and nothing beyond. */
 export function remoteDesk(
   { caller, relay, base }: { caller: Caller; relay: Relay; base: string },
   o: { counter: TokenCounter; budget: number },
-): Desk {
+): ToolContext {
   const client = new ContextRelay({ relay, ownBases: [base] });
   const open = { client, relay, resolve: (url: string) => ownPointer(url, relay, base) };
   return {

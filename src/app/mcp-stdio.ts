@@ -1,8 +1,8 @@
 import { config as configureZod } from 'zod';
 import { systemEnv } from '../base/env.ts';
 import type { Host, McpOptions, OpenClient } from '../interfaces/cli/host.ts';
-import type { Desk, OpenDesk } from '../interfaces/mcp/desk.ts';
 import { serveMcpStdio } from '../interfaces/mcp/stdio.ts';
+import type { RelayAccess, ToolContext } from '../interfaces/mcp/tool.ts';
 import { readToolNames } from '../interfaces/mcp/tools.ts';
 import { ownTokenCounter } from './token-counter.ts';
 
@@ -15,7 +15,7 @@ export async function serveMcp(host: Host, o: McpOptions): Promise<void> {
   configureZod({ jitless: true });
   const tools = o.tools === null ? null : readToolNames(o.tools);
   const opened: { relay: Promise<OpenClient> | null } = { relay: null };
-  const open = (): Promise<OpenDesk> => {
+  const open = (): Promise<RelayAccess> => {
     opened.relay ??= host.openClient().catch((error) => {
       // The next tool tries again: a store that is busy now need not be so then.
       opened.relay = null;
@@ -23,7 +23,7 @@ export async function serveMcp(host: Host, o: McpOptions): Promise<void> {
     });
     return opened.relay;
   };
-  const desk: Desk = {
+  const desk: ToolContext = {
     local: true,
     env: systemEnv,
     counter: ownTokenCounter,

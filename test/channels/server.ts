@@ -4,7 +4,7 @@ import { LOCAL_CALLER } from '../../src/contract/caller.ts';
 import type { Relay } from '../../src/contract/relay.ts';
 import type { ChannelSettings } from '../../src/domain/channels/settings.ts';
 import type { LogEvent } from '../../src/interfaces/http/deps.ts';
-import type { SocketLimits } from '../../src/interfaces/ws/deps.ts';
+import type { SocketLimits } from '../../src/interfaces/ws/socket-server.ts';
 import { type HouseUnderTest, openTestHouse } from './house.ts';
 
 /** What came over the wire; a test says what should be in it. */

@@ -1,51 +1,51 @@
 import { RelayError } from '../../base/errors.ts';
 import type { PartRequest, Peeked } from '../../contract/pointers.ts';
-import type { Desk, OpenDesk } from './desk.ts';
-import type { Answer } from './tool.ts';
+import type { Answer, RelayAccess, ToolContext } from './tool.ts';
 import { pointerLink } from './uris.ts';
 
-type Pulling = OpenDesk & { readonly desk: Desk; readonly signal: AbortSignal };
+type Pulling = RelayAccess & { readonly context: ToolContext; readonly signal: AbortSignal };
 
 /** Enough of a payload to make a preview of. */
 const LOOK_BYTES = 16 * 1024;
 
 /** The payload where it fits the budget; else what it is, what it would cost, and how to take less of it. */
 export async function pullWithinBudget(url: string, call: Pulling): Promise<Answer> {
-  const { client, desk, signal } = call;
+  const { client, context, signal } = call;
   const encrypted = url.includes('#key=');
   const found = await client.inspect(url, { signal });
   if (!found.text && !encrypted) throw await notText(url, found, call);
   // A token is at least one byte, so what has no more bytes than the budget has tokens needs no counting.
   const plain = encrypted ? Math.floor((found.size * 3) / 4) : found.size;
-  if (plain <= desk.budget) return { text: await client.pull(url, undefined, { signal }) };
+  if (plain <= context.budget) return { text: await client.pull(url, undefined, { signal }) };
   if (!encrypted) {
     const cost = await client.cost(url, undefined, { signal });
-    if (cost.tokens <= desk.budget) return { text: await client.pull(url, undefined, { signal }) };
+    if (cost.tokens <= context.budget) return { text: await client.pull(url, undefined, { signal }) };
     return tooLarge(found, cost, found.max_pulls === null ? await beginning(url, call) : null, call);
   }
   // Only this side can read it, and reading counts: what may be read only so often is not read to be measured.
   if (found.max_pulls !== null) return tooLarge(found, null, null, call);
   const text = await client.pull(url, undefined, { signal });
-  const cost = await desk.counter.count(text);
-  if (cost.tokens <= desk.budget) return { text };
+  const cost = await context.counter.count(text);
+  if (cost.tokens <= context.budget) return { text };
   return tooLarge(found, cost, new TextEncoder().encode(text.slice(0, LOOK_BYTES)), call);
 }
 
 /** A part, cut to the budget where even that is too much. */
 export async function partWithinBudget(url: string, part: PartRequest, call: Pulling): Promise<Answer> {
   const taken = await call.client.pullPart(url, part, { signal: call.signal });
-  const text = await cutToBudget(taken.text, call.desk);
+  const text = await cutToBudget(taken.text, call.context);
   return { text: taken.truncated ? `${text}\n[${taken.about}]` : text };
 }
 
-export async function cutToBudget(text: string, desk: Desk): Promise<string> {
-  if (text.length * 3 <= desk.budget || new TextEncoder().encode(text).byteLength <= desk.budget) return text;
-  const { tokens } = await desk.counter.count(text);
-  if (tokens <= desk.budget) return text;
-  const chars = Math.floor((text.length * desk.budget) / tokens);
+export async function cutToBudget(text: string, context: ToolContext): Promise<string> {
+  if (text.length * 3 <= context.budget || new TextEncoder().encode(text).byteLength <= context.budget)
+    return text;
+  const { tokens } = await context.counter.count(text);
+  if (tokens <= context.budget) return text;
+  const chars = Math.floor((text.length * context.budget) / tokens);
   const line = text.lastIndexOf('\n', chars);
   const kept = text.slice(0, line > chars / 2 ? line : chars);
-  return `${kept}\n[cut: this part has ${number(tokens)} tokens, the budget is ${number(desk.budget)}; ask for less of it]`;
+  return `${kept}\n[cut: this part has ${number(tokens)} tokens, the budget is ${number(context.budget)}; ask for less of it]`;
 }
 
 /** `lines=10-40`, `grep=PATTERN`, `json=/a/b`, `outline`; null for `all`. */
@@ -70,13 +70,13 @@ async function tooLarge(
   found: Peeked,
   cost: { readonly tokens: number; readonly tokenizer: string; readonly estimated: boolean } | null,
   start: Uint8Array | null,
-  { desk }: Pulling,
+  { context }: Pulling,
 ): Promise<Answer> {
   const price = cost
     ? `${cost.estimated ? 'about ' : ''}${number(cost.tokens)} tokens (${cost.tokenizer})`
     : 'not counted';
   const lines = [
-    `Not pulled: ${number(found.size)} bytes, ${price}; the budget is ${number(desk.budget)} tokens.`,
+    `Not pulled: ${number(found.size)} bytes, ${price}; the budget is ${number(context.budget)} tokens.`,
   ];
   if (start) {
     // Loaded late: a server that starts is waited for, and few payloads are that large.
@@ -86,7 +86,7 @@ async function tooLarge(
     ]);
     const preview = makePreview('text', { start, size: found.size, lineCount: 0, isText: true });
     const source = { what: 'the beginning of the payload', by: found.from, at: Date.parse(found.created_at) };
-    lines.push(frame(preview.text, source, desk.env.now()));
+    lines.push(frame(preview.text, source, context.env.now()));
   } else lines.push('It may be pulled only so often, so not even its beginning was taken.');
   lines.push(
     'Pull a part: pull_context with part="outline", "lines=1-200", "grep=PATTERN" or "json=/path"; part="all" takes everything.',

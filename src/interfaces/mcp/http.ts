@@ -4,14 +4,13 @@ import { RelayError } from '../../base/errors.ts';
 import { isJsonObject } from '../../base/json.ts';
 import { MCP_MESSAGE_BYTES, MCP_STREAMS } from '../../base/limits.ts';
 import { bodyText } from '../body-text.ts';
-import type { Desk } from './desk.ts';
-import { isMethod, listenedTo } from './listening.ts';
 import { type McpServerOptions, makeMcpServer } from './server.ts';
-import { Watches } from './watch.ts';
+import type { ToolContext } from './tool.ts';
+import { isMethod, listenedTo, Watches } from './watch.ts';
 
 export interface McpHttpOptions extends Pick<McpServerOptions, 'version' | 'extend' | 'onError'> {
-  /** The desk for whoever sent a request; throws `unauthorized`. */
-  enter(c: Context): Promise<Desk>;
+  /** What tools may work with for whoever sent a request; throws `unauthorized`. */
+  enter(c: Context): Promise<ToolContext>;
   /** Ends what is still being streamed. */
   readonly stopping: AbortSignal;
 }
@@ -26,14 +25,14 @@ export function mcpOverHttp(o: McpHttpOptions): (c: Context) => Promise<Response
     for (const handler of streams) handler.close().catch(o.onError);
   });
   return async (c) => {
-    const desk = await o.enter(c);
+    const context = await o.enter(c);
     const { request, message } = await readMessage(c.req.raw);
     if (isMethod(message, 'subscriptions/listen') && streams.size >= MCP_STREAMS)
       throw new RelayError('busy', { what: 'too many streams of changes are open' });
     const handler: McpHttpHandler = createMcpHandler(
-      ({ era }) => makeMcpServer(desk, { ...o, tools: null, subscribe: era === 'modern' }),
+      ({ era }) => makeMcpServer(context, { ...o, tools: null, subscribe: era === 'modern' }),
       {
-        bus: changesFor(message, desk, o, {
+        bus: changesFor(message, context, o, {
           begun: () => streams.add(handler),
           ended: () => streams.delete(handler),
         }),
@@ -51,7 +50,7 @@ export function mcpOverHttp(o: McpHttpOptions): (c: Context) => Promise<Response
  */
 function changesFor(
   message: unknown,
-  desk: Desk,
+  context: ToolContext,
   { onError, extend }: McpHttpOptions,
   stream: { begun(): void; ended(): void },
 ): ServerEventBus {
@@ -62,7 +61,7 @@ function changesFor(
   return {
     publish,
     subscribe(listener) {
-      const watches = new Watches(desk, (uri) => publish({ kind: 'resource_updated', uri }), onError);
+      const watches = new Watches(context, (uri) => publish({ kind: 'resource_updated', uri }), onError);
       listeners.add(listener);
       stream.begun();
       const end = extend?.listening?.(publish);

@@ -6,9 +6,8 @@ import { pointers } from '../../contract/pointers.ts';
 import { threads } from '../../contract/threads.ts';
 import type { Verb } from '../../contract/verb.ts';
 import { cutToBudget, number, pullWithinBudget } from './budget.ts';
-import type { Desk } from './desk.ts';
-import { recentMessages } from './recent-messages.ts';
-import { shown } from './tools/channels.ts';
+import type { ToolContext } from './tool.ts';
+import { recentMessages, shown } from './tools/channels.ts';
 import { CHANNEL_URI, channelUri, POINTER_URI, STATE_URI, stateLink } from './uris.ts';
 
 /** What a client shows to choose from. */
@@ -20,50 +19,50 @@ const BLOB_BYTES = 1024 * 1024;
 const forever = () => new AbortController().signal;
 
 /** The same things as tools work with, for clients that attach by link instead of calling. */
-export function addResources(server: McpServer, desk: Desk): void {
+export function addResources(server: McpServer, context: ToolContext): void {
   server.registerResource(
     'pointer',
     new ResourceTemplate(POINTER_URI, { list: undefined }),
     { description: 'A payload' },
-    (uri, { id }) => readPointer(uri.href, String(id), desk),
+    (uri, { id }) => readPointer(uri.href, String(id), context),
   );
   server.registerResource(
     'channel',
     new ResourceTemplate(CHANNEL_URI, {
-      list: async () => ({ resources: await listChannels(desk) }),
+      list: async () => ({ resources: await listChannels(context) }),
       complete: {
-        name: async (value) => (await channelNames(desk)).filter((name) => name.startsWith(value)),
+        name: async (value) => (await channelNames(context)).filter((name) => name.startsWith(value)),
       },
     }),
     { description: 'The newest messages of a channel', mimeType: 'application/jsonl' },
     async (uri, { name }) => {
-      const { client } = await entered(desk, channels.subscribe);
+      const { client } = await entered(context, channels.subscribe);
       const channel = decodeURIComponent(String(name));
       const messages = await recentMessages(client, channel, { limit: MESSAGES, signal: forever() });
-      const text = await cutToBudget(messages.map(shown).join('\n'), desk);
+      const text = await cutToBudget(messages.map(shown).join('\n'), context);
       return { contents: [{ uri: uri.href, mimeType: 'application/jsonl', text }] };
     },
   );
   server.registerResource(
     'thread',
-    new ResourceTemplate(STATE_URI, { list: async () => ({ resources: await listThreads(desk) }) }),
+    new ResourceTemplate(STATE_URI, { list: async () => ({ resources: await listThreads(context) }) }),
     { description: 'The memory of a thread', mimeType: 'application/json' },
-    (uri, { id }) => readState(uri.href, String(id), desk),
+    (uri, { id }) => readState(uri.href, String(id), context),
   );
 }
 
-async function readState(uri: string, id: string, desk: Desk): Promise<ReadResourceResult> {
-  const { relay } = await entered(desk, threads.state);
+async function readState(uri: string, id: string, context: ToolContext): Promise<ReadResourceResult> {
+  const { relay } = await entered(context, threads.state);
   const state = JSON.stringify(await relay.threads.state(id), null, 2);
-  const fits = (await cutToBudget(state, desk)) === state;
+  const fits = (await cutToBudget(state, context)) === state;
   // Half a JSON document is of use to nobody; the header is the same in brief.
   const text = fits ? state : JSON.stringify(await relay.threads.header(id), null, 2);
   return { contents: [{ uri, mimeType: 'application/json', text }] };
 }
 
-async function listThreads(desk: Desk) {
-  if (!desk.may(threads.list)) return [];
-  const page = await (await desk.open()).relay.threads.list({ limit: LISTED });
+async function listThreads(context: ToolContext) {
+  if (!context.may(threads.list)) return [];
+  const page = await (await context.open()).relay.threads.list({ limit: LISTED });
   return page.threads.map(({ thread_id, name }) => ({
     uri: stateLink(thread_id).uri,
     name: name || thread_id,
@@ -71,12 +70,12 @@ async function listThreads(desk: Desk) {
   }));
 }
 
-async function readPointer(uri: string, id: string, desk: Desk): Promise<ReadResourceResult> {
-  const open = await entered(desk, pointers.pull);
+async function readPointer(uri: string, id: string, context: ToolContext): Promise<ReadResourceResult> {
+  const open = await entered(context, pointers.pull);
   const url = await open.resolve(id);
   const found = await open.client.inspect(url);
   if (found.text) {
-    const { text } = await pullWithinBudget(url, { ...open, desk, signal: forever() });
+    const { text } = await pullWithinBudget(url, { ...open, context, signal: forever() });
     return { contents: [{ uri, mimeType: found.content_type ?? 'text/plain', text }] };
   }
   if (found.size > BLOB_BYTES) {
@@ -90,22 +89,22 @@ async function readPointer(uri: string, id: string, desk: Desk): Promise<ReadRes
   return { contents: [{ uri, mimeType: found.content_type ?? 'application/octet-stream', blob }] };
 }
 
-async function listChannels(desk: Desk) {
-  return (await channelNames(desk)).map((name) => ({
+async function listChannels(context: ToolContext) {
+  return (await channelNames(context)).map((name) => ({
     uri: channelUri(name),
     name,
     mimeType: 'application/jsonl',
   }));
 }
 
-async function channelNames(desk: Desk): Promise<string[]> {
-  if (!desk.may(channels.list)) return [];
-  const page = await (await desk.open()).client.channels.list({ limit: LISTED });
+async function channelNames(context: ToolContext): Promise<string[]> {
+  if (!context.may(channels.list)) return [];
+  const page = await (await context.open()).client.channels.list({ limit: LISTED });
   return page.channels.map(({ name }) => name);
 }
 
-async function entered(desk: Desk, verb: Verb) {
-  if (!desk.may(verb))
+async function entered(context: ToolContext, verb: Verb) {
+  if (!context.may(verb))
     throw new RelayError('forbidden', { what: `This key does not have the scope "${verb.scope}".` });
-  return desk.open();
+  return context.open();
 }

@@ -5,11 +5,10 @@ import {
   type ServerEventBus,
   type ServerOptions,
 } from '@modelcontextprotocol/server';
+import * as z from 'zod';
 import { isRelayError } from '../../base/errors.ts';
-import type { Desk } from './desk.ts';
-import { addPrompts } from './prompts.ts';
 import { addResources } from './resources.ts';
-import { type Answer, inputSchema, type Tool, type ToolCall } from './tool.ts';
+import { type Answer, inputSchema, type Tool, type ToolCall, type ToolContext } from './tool.ts';
 import { toolsFor } from './tools.ts';
 
 export interface McpServerOptions {
@@ -32,7 +31,7 @@ export interface McpExtension {
 }
 
 /** A server for one connection, or for one request where there are no connections; the same for every protocol era. */
-export function makeMcpServer(desk: Desk, o: McpServerOptions): McpServer {
+export function makeMcpServer(context: ToolContext, o: McpServerOptions): McpServer {
   const server = new McpServer(
     { name: 'contextrelay', title: 'ContextRelay', version: o.version },
     {
@@ -43,19 +42,48 @@ export function makeMcpServer(desk: Desk, o: McpServerOptions): McpServer {
       ...o.extend?.options,
     },
   );
-  for (const tool of toolsFor(desk, o.tools)) {
+  for (const tool of toolsFor(context, o.tools)) {
     const { name, description, verb } = tool;
     // A client need not ask its user before it only reads.
     const annotations =
       verb === null || verb.route?.startsWith('GET ') ? { annotations: { readOnlyHint: true } } : {};
     server.registerTool(name, { description, inputSchema: inputSchema(tool), ...annotations }, (args, ctx) =>
-      callTool(tool, args as never, desk, ctx, o),
+      callTool(tool, args as never, context, ctx, o),
     );
   }
-  addResources(server, desk);
-  addPrompts(server, desk);
+  addResources(server, context);
+  addPrompts(server);
   o.extend?.register(server);
   return server;
+}
+
+/** What a person may choose from a menu. */
+function addPrompts(server: McpServer): void {
+  server.registerPrompt(
+    'handoff',
+    {
+      title: 'Hand the work over',
+      description: 'Write down where things stand and get a URL for the agent that goes on',
+      argsSchema: z.object({
+        to: z.string().optional().describe('who goes on'),
+        channel: z.string().optional().describe('announce it there'),
+      }),
+    },
+    ({ to, channel }) => ({
+      messages: [{ role: 'user', content: { type: 'text', text: handoff(to, channel) } }],
+    }),
+  );
+}
+
+function handoff(to: string | undefined, channel: string | undefined): string {
+  const whom = to ? `to ${to}` : 'to another agent';
+  const where = channel ? `, channel "${channel}"` : '';
+  return [
+    `Hand this work over ${whom}, who knows nothing of our conversation.`,
+    'Write, in Markdown: the goal; what is done, with files and commits; what was decided and why; what is still open; the next step; how to check the result. Facts only, and say what you are not sure of.',
+    `Then call push_context with that text${where} and a one-line summary.`,
+    'Answer with the URL alone and one sentence that says what it is.',
+  ].join('\n');
 }
 
 const INSTRUCTIONS =
@@ -65,21 +93,21 @@ const INSTRUCTIONS =
 async function callTool(
   tool: Tool,
   args: Record<string, never>,
-  desk: Desk,
+  context: ToolContext,
   ctx: ServerContext,
   o: McpServerOptions,
 ): Promise<CallToolResult> {
   try {
     const call: ToolCall = {
-      ...(await desk.open()),
-      desk,
+      ...(await context.open()),
+      context,
       signal: ctx.mcpReq.signal,
       progress: progressTeller(ctx),
     };
     return toResult(await tool.run(args, call));
   } catch (error) {
     if (!isRelayError(error) && !ctx.mcpReq.signal.aborted) o.onError(error);
-    return toResult({ text: `Error ${tool.doing}: ${reason(error, desk)}`, failed: true });
+    return toResult({ text: `Error ${tool.doing}: ${reason(error, context)}`, failed: true });
   }
 }
 
@@ -94,9 +122,9 @@ function toResult({ text, links = [], failed }: Answer): CallToolResult {
 }
 
 /** What went wrong and what to do; of an accident behind HTTP no more than that it was one. */
-export function reason(error: unknown, desk: Desk): string {
+export function reason(error: unknown, context: ToolContext): string {
   if (isRelayError(error)) return `${error.message} ${error.hint}`;
-  if (!desk.local) return 'The relay failed. Its log says why.';
+  if (!context.local) return 'The relay failed. Its log says why.';
   return error instanceof Error ? error.message : String(error);
 }
 

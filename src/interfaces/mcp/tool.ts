@@ -1,7 +1,10 @@
 import type { StandardSchemaWithJSON } from '@modelcontextprotocol/server';
 import * as z from 'zod';
+import type { Env } from '../../base/env.ts';
+import type { TokenCounter } from '../../base/tokens.ts';
+import type { Relay } from '../../contract/relay.ts';
 import type { Verb } from '../../contract/verb.ts';
-import type { Desk, OpenDesk } from './desk.ts';
+import type { ContextRelay } from '../../sdk/context-relay.ts';
 
 /** A tool, declared once for every transport. Names, descriptions and schemas ride in every prompt: keep them short. */
 export interface Tool<I extends z.ZodObject = z.ZodObject> {
@@ -17,8 +20,33 @@ export interface Tool<I extends z.ZodObject = z.ZodObject> {
   run(args: z.output<I>, call: ToolCall): Promise<Answer>;
 }
 
-export interface ToolCall extends OpenDesk {
-  readonly desk: Desk;
+/**
+ * What tools work with. At this end of a pipe (`local`) they may encrypt, decrypt and ask other relays; behind HTTP they do
+ * none of that: a key would have travelled to the server, and a URL would make the server fetch what it is told.
+ */
+export interface ToolContext {
+  readonly local: boolean;
+  readonly env: Env;
+  readonly counter: TokenCounter;
+  /** The most tokens a pull may answer with. */
+  readonly budget: number;
+  /** Opens the relay with the first tool that needs it: a server that was only started costs nothing. */
+  open(): Promise<RelayAccess>;
+  /** Whether whoever asks may do this at all; on which channels is asked when it is done. */
+  may(verb: Verb): boolean;
+  /** The brief of the project the client works in; only where it is `local`. */
+  brief?(about: string | undefined): Promise<string>;
+}
+
+export interface RelayAccess {
+  readonly client: ContextRelay;
+  readonly relay: Relay;
+  /** The same pointer as the client takes it; throws for one that must not be asked for from here. */
+  resolve(url: string): Promise<string>;
+}
+
+export interface ToolCall extends RelayAccess {
+  readonly context: ToolContext;
   /** Fires when the client no longer wants the answer. */
   readonly signal: AbortSignal;
   /** Told to clients that asked for it. */

@@ -1,12 +1,22 @@
+import * as z from 'zod';
 import { RelayError } from '../../base/errors.ts';
-import type { Desk } from './desk.ts';
-import type { Tool } from './tool.ts';
+import { defineTool, type Tool, type ToolContext } from './tool.ts';
 import { artifactGet, artifactPut, artifactSearch } from './tools/artifacts.ts';
 import { bridgeTask } from './tools/bridge.ts';
 import { channelPublish, channelRead } from './tools/channels.ts';
 import { peekContext, pullContext, pushContext } from './tools/pointers.ts';
-import { projectBrief } from './tools/project.ts';
 import { threadHeader, threadPatch } from './tools/threads.ts';
+
+const projectBrief = defineTool({
+  name: 'project_brief',
+  description:
+    'Where the project in this folder stands: state, todos, decisions. For a session that remembers nothing.',
+  input: z.object({ about: z.string().optional().describe('a task, or a hand-off id') }),
+  verb: null,
+  local: true,
+  doing: 'reading the project',
+  run: async ({ about }, { context }) => ({ text: await context.brief!(about) }),
+});
 
 /** All there are. The list rides in every prompt of every client: a tool must earn its tokens. */
 export const TOOLS: readonly Tool[] = [
@@ -24,13 +34,13 @@ export const TOOLS: readonly Tool[] = [
   projectBrief,
 ];
 
-/** Those that can be called at this desk, by whoever sits at it, out of those that were asked for. */
-export function toolsFor(desk: Desk, wanted: readonly string[] | null): Tool[] {
+/** Those that can be called in this context, by whoever asks there, out of those that were asked for. */
+export function toolsFor(context: ToolContext, wanted: readonly string[] | null): Tool[] {
   return TOOLS.filter(
     (tool) =>
       (wanted === null || wanted.includes(tool.name)) &&
-      (!tool.local || desk.local) &&
-      (tool.verb === null || desk.may(tool.verb)),
+      (!tool.local || context.local) &&
+      (tool.verb === null || context.may(tool.verb)),
   );
 }
 

@@ -1,10 +1,10 @@
 import { setImmediate } from 'node:timers/promises';
+import { pause } from '../../base/pause.ts';
 import type { Channels } from '../../domain/channels/channels.ts';
 import type { Entry } from '../../domain/channels/message.ts';
 import type { Start } from '../../domain/channels/start.ts';
 import type { Confirmations } from './confirmations.ts';
-import { gapFrame, SharedFrame } from './frames.ts';
-import { TEXT, TOO_SLOW } from './protocol.ts';
+import { gapFrame, SharedFrame, TEXT, TOO_SLOW } from './frames.ts';
 import type { RelaySocket } from './relay-socket.ts';
 
 /** After so many sends in a row everyone else gets a turn. */
@@ -116,7 +116,7 @@ export class FanOut {
         return;
       } catch {
         // The store did not answer: those who wait here wait on, and miss nothing.
-        await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
+        await pause(RETRY_MS, signal);
       }
     }
   }

@@ -1,6 +1,15 @@
-import { RelayError } from '../../base/errors.ts';
+import { isRelayError, RelayError } from '../../base/errors.ts';
 import type { Message } from '../../contract/channels.ts';
 import { channelEntry, type Entry, toMessage } from '../../domain/channels/message.ts';
+
+/** Text frames, as they are. */
+export const TEXT = { binary: false, compress: false, fin: true } as const;
+
+/** Close codes. 1001 and 1008 are the protocol's own. */
+export const GOING_AWAY = 1001;
+export const REFUSED = 1008;
+/** The reader does not keep up. */
+export const TOO_SLOW = 4008;
 
 /** A message on its way to many sockets: written out once for each address that its readers know the relay by. */
 export class SharedFrame {
@@ -43,6 +52,6 @@ export function gapFrame(after: number, next: number): Buffer {
 }
 
 export function errorFrame(error: unknown, about: { seq?: number; token?: number }): Buffer {
-  const known = error instanceof RelayError ? error : new RelayError('internal', { request: 'unknown' });
+  const known = isRelayError(error) ? error : new RelayError('internal', { request: 'unknown' });
   return Buffer.from(JSON.stringify({ ...known.toJSON(), ...about }));
 }

@@ -7,15 +7,36 @@ import { authorize } from '../../contract/authorize.ts';
 import type { Caller } from '../../contract/caller.ts';
 import { channels } from '../../contract/channels.ts';
 import type { Start } from '../../domain/channels/start.ts';
+import type { House } from '../../domain/house.ts';
 import { Confirmations } from './confirmations.ts';
-import type { SocketDeps } from './deps.ts';
 import { FanOut } from './fan-out.ts';
-import { errorFrame, messageFrame } from './frames.ts';
+import { errorFrame, GOING_AWAY, messageFrame, REFUSED, TEXT } from './frames.ts';
 import { PingWheel } from './ping-wheel.ts';
-import { GOING_AWAY, REFUSED, TEXT } from './protocol.ts';
-import { refuse } from './refusal.ts';
 import { RelaySocket, type SocketHost } from './relay-socket.ts';
 import { parseTarget, type Target } from './target.ts';
+
+/** What the WebSocket interface is given by the app. */
+export interface SocketDeps {
+  readonly house: House;
+  /** Where pointers say they can be reached; null: where the socket came in. */
+  readonly publicUrl: string | null;
+  /** Throws for a request that a foreign web page made. */
+  guard(request: Request): void;
+  /** Who is asking; throws `unauthorized`. */
+  authenticate(request: Request): Caller | Promise<Caller>;
+  log(event: {
+    readonly level: 'warn' | 'error';
+    readonly event: string;
+    readonly [field: string]: unknown;
+  }): void;
+  readonly limits?: Partial<SocketLimits>;
+}
+
+export interface SocketLimits {
+  readonly pingEveryMs: number;
+  /** What may wait for a reader that does not keep up. */
+  readonly slowReaderBytes: number;
+}
 
 /** How long sockets are given to say goodbye when the server stops. */
 const FAREWELL_MS = 1000;
@@ -202,4 +223,21 @@ function asRequest(request: IncomingMessage): Request {
 
 function originOf({ url }: Request): string {
   return new URL(url).origin;
+}
+
+/** Answers an upgrade that does not come about, like any other request that fails. */
+function refuse(socket: Duplex, reason: unknown): void {
+  const error = isRelayError(reason) ? reason : new RelayError('internal', { request: 'unknown' });
+  const body = JSON.stringify(error);
+  const head = [
+    `HTTP/1.1 ${error.status} Refused`,
+    'Connection: close',
+    'Content-Type: application/json; charset=utf-8',
+    `Content-Length: ${Buffer.byteLength(body)}`,
+    'Cache-Control: no-store',
+    'X-Content-Type-Options: nosniff',
+    ...(error.code === 'unauthorized' ? ['WWW-Authenticate: Bearer realm="relay"'] : []),
+  ];
+  socket.once('finish', () => socket.destroy());
+  socket.end(`${head.join('\r\n')}\r\n\r\n${body}`);
 }

@@ -35,13 +35,13 @@ export const artifactGet = defineTool({
   async run({ thread_id, ref, part }, call): Promise<Answer> {
     const artifact = await call.relay.threads.artifact(thread_id, ref);
     const asked = part ? readPart(part) : undefined;
-    if (asked === undefined && artifact.tokens.content > call.desk.budget) return tooLarge(artifact, call);
+    if (asked === undefined && artifact.tokens.content > call.context.budget) return tooLarge(artifact, call);
     const { body } = await call.relay.threads.content(thread_id, ref);
     const bytes = body instanceof Uint8Array ? body : new Uint8Array(await new Response(body).arrayBuffer());
     if (asked) {
       const { re2Matcher } = await import('../../../base/parts/re2-matcher.ts');
       const taken = await takePart(bytes, asked, re2Matcher);
-      return { text: await cutToBudget(taken.text, call.desk) };
+      return { text: await cutToBudget(taken.text, call.context) };
     }
     return { text: decodeUtf8(bytes) ?? `(${artifact.preview.text})` };
   },
@@ -60,7 +60,7 @@ export const artifactSearch = defineTool({
   },
 });
 
-async function tooLarge(artifact: Artifact, { desk }: ToolCall): Promise<Answer> {
+async function tooLarge(artifact: Artifact, { context }: ToolCall): Promise<Answer> {
   const { frame } = await import('../../../base/frame.ts');
   const { content, tokenizer, estimated } = artifact.tokens;
   const source = {
@@ -71,8 +71,8 @@ async function tooLarge(artifact: Artifact, { desk }: ToolCall): Promise<Answer>
   const price = `${estimated ? 'about ' : ''}${number(content)} tokens (${tokenizer})`;
   return {
     text: [
-      `Not read: ${number(artifact.size)} bytes, ${price}; the budget is ${number(desk.budget)} tokens.`,
-      frame(artifact.preview.text, source, desk.env.now()),
+      `Not read: ${number(artifact.size)} bytes, ${price}; the budget is ${number(context.budget)} tokens.`,
+      frame(artifact.preview.text, source, context.env.now()),
       'Read a part: artifact_get with part="outline", "lines=1-200", "grep=PATTERN" or "json=/path"; part="all" takes everything.',
     ].join('\n'),
   };

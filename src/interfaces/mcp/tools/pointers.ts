@@ -18,8 +18,8 @@ export const pushContext = defineTool({
   }),
   verb: pointers.push,
   doing: 'pushing context',
-  async run({ data, channel, encrypted, summary }, { client, desk, signal }) {
-    if (encrypted && !desk.local) throw onlyAtThisEnd('encrypted');
+  async run({ data, channel, encrypted, summary }, { client, context, signal }) {
+    if (encrypted && !context.local) throw onlyAtThisEnd('encrypted');
     const metadata = summary ? { summary } : undefined;
     const pushed = await client.pushDetailed(data, {
       channel: channel || undefined,
@@ -67,7 +67,7 @@ export const pullContext = defineTool({
 function resolved(url: string, call: ToolCall): Promise<string> {
   const named = readUri(url.trim());
   const pointer = named?.kind === 'pointer' ? named.id : url.trim();
-  if (!call.desk.local && parsePointer(pointer).key !== null) throw onlyAtThisEnd('#key=');
+  if (!call.context.local && parsePointer(pointer).key !== null) throw onlyAtThisEnd('#key=');
   return call.resolve(pointer);
 }
 
