@@ -1,16 +1,16 @@
 import { isRelayError } from '../base/errors.ts';
 import { TASK_SUMMARY_CHARS, TASK_TIMEOUT_MS } from '../base/limits.ts';
-import { outcomeSummary, readOutcome } from '../base/outcome.ts';
+import { OUTCOME_INSTRUCTION, OUTCOME_REQUEST, outcomeSummary, readOutcome } from '../base/outcome.ts';
+import { pause } from '../base/pause.ts';
 import { parsePointer } from '../base/pointer-url.ts';
 import { resultKey } from '../base/task-names.ts';
 import type { TaskStatus } from '../contract/tasks.ts';
 import type { Ran, Runner } from '../domain/tasks/runner.ts';
 import type { AgentBridgeOptions } from './agent-bridge-options.ts';
-import { ownPointer } from './agent-bridge-pointer.ts';
-import { pointerPrompt, wholePrompt } from './agent-bridge-prompt.ts';
 import type { ContextRelay } from './context-relay.ts';
+import { isPassing } from './http-failure.ts';
 import type { ResultWaiters } from './result-waiters.ts';
-import type { ReceivedMessage } from './subscription.ts';
+import { ifLost, type ReceivedMessage } from './subscription.ts';
 
 export interface TaskOptions extends AgentBridgeOptions {
   readonly doneChannel: string;
@@ -63,7 +63,7 @@ export async function runTask(
   if (settled.signal.aborted) return drop(message, o, id, 'the agent brought the result itself');
   if (stopping.aborted) {
     // Else it would be handed to this very bridge again, which the relay does not know to have left.
-    await sleep(LEAVE_MS);
+    await pause(LEAVE_MS);
     await message.nack();
     return forget(o, id, 'given back');
   }
@@ -141,7 +141,7 @@ async function bringResult(
       }
       if (stopping.aborted || !isPassing(error)) throw error;
       o.onEvent?.({ type: 'trouble', what: words(error) });
-      await sleep(wait);
+      await pause(wait, stopping);
     }
   }
 }
@@ -173,20 +173,36 @@ function tookTooLong(timeout: number): string {
   return `It took longer than ${timeout / 1000} s and was stopped.`;
 }
 
-function isPassing(error: unknown): boolean {
-  return (['unreachable', 'busy', 'timeout', 'rate_limited', 'internal'] as const).some((code) =>
-    isRelayError(error, code),
-  );
-}
-
 function words(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-function ifLost(error: unknown): void {
-  if (!isRelayError(error, 'conflict')) throw error;
+/** A pointer from the relay's own channel, to be asked from that relay whatever address stands in it. */
+export async function ownPointer(
+  url: string,
+  resolve: (url: string) => Promise<string> = async (same) => same,
+): Promise<string> {
+  const { id, key } = parsePointer(url);
+  return key === null ? id : resolve(url);
 }
 
-function sleep(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms));
+/** Both end with the task's id, by which a runner knows them again on a screen. */
+const ending = (id: string) => `(relay task ${id})`;
+
+/** The task as it was sent, and the request for an outcome block behind it. */
+function wholePrompt({ id, text }: { id: string; text: string }): string {
+  return `${text}\n\n---\n${OUTCOME_INSTRUCTION}\n${ending(id)}`;
+}
+
+/**
+ * One line, however long the task: terminals submit line by line. The command that brings the result needs no reading of
+ * the screen; the block is for agents that cannot run it.
+ */
+function pointerPrompt(o: { id: string; url: string; command: string }): string {
+  const { id, url, command } = o;
+  return (
+    `You have a task. Read it with: ${command} pull "${url}" - then do it. ` +
+    `When you have finished, run: ${command} task done ${id} "what you did, what is left, what to know" - ` +
+    `or, if you cannot run commands, ${OUTCOME_REQUEST} ${ending(id)}`
+  );
 }

@@ -1,7 +1,8 @@
 import { systemEnv } from '../base/env.ts';
-import { isRelayError, RelayError } from '../base/errors.ts';
+import { RelayError } from '../base/errors.ts';
 import { toHex } from '../base/ids.ts';
 import { AGENT_BEAT_MS, BRIDGE_TASKS } from '../base/limits.ts';
+import { pause } from '../base/pause.ts';
 import { parsePointer } from '../base/pointer-url.ts';
 import { directChannel, TASK_GROUP } from '../base/task-names.ts';
 import type { Bridge } from '../contract/agents.ts';
@@ -10,7 +11,7 @@ import type { AgentBridgeOptions } from './agent-bridge-options.ts';
 import { runTask } from './agent-bridge-task.ts';
 import type { ContextRelay } from './context-relay.ts';
 import type { ResultWaiters } from './result-waiters.ts';
-import type { ReceivedMessage, Subscription } from './subscription.ts';
+import { keepExtending, type ReceivedMessage, type Subscription } from './subscription.ts';
 
 export interface WorkerOptions extends AgentBridgeOptions {
   readonly taskChannel: string;
@@ -90,21 +91,22 @@ export class BridgeWorker implements AsyncDisposable {
     clearInterval(this.#beating);
     await Promise.all(this.#subscriptions.map((each) => each.close()));
     // Who has left is given nothing more, once the relay knows it; what runs is given back no sooner.
-    await Promise.all([...this.#running.keys(), new Promise((resolve) => setTimeout(resolve, LEAVE_MS))]);
+    await Promise.all([...this.#running.keys(), pause(LEAVE_MS)]);
     await this.#options.runner.close();
     await this.#client.agents.leave(this.name, this.#instance).catch(() => {});
   }
 
   async #follow(subscription: Subscription): Promise<void> {
     for await (const message of subscription) {
-      const lease = new Lease(message);
+      const lost = new AbortController();
+      const lease = keepExtending(message, () => lost.abort());
       // What is held while a task of the other channel takes the slot stays this bridge's.
       if (!(await this.#slots.take(this.#stopping.signal))) {
         lease.stop();
         await message.nack().catch(() => {});
         return;
       }
-      const work: Promise<void> = this.#take(message, lease).finally(() => {
+      const work: Promise<void> = this.#take(message, lost.signal).finally(() => {
         lease.stop();
         this.#running.delete(work);
         this.#slots.free();
@@ -115,10 +117,10 @@ export class BridgeWorker implements AsyncDisposable {
     }
   }
 
-  async #take(message: ReceivedMessage, lease: Lease): Promise<void> {
+  async #take(message: ReceivedMessage, lost: AbortSignal): Promise<void> {
     const { signal: stopping } = this.#stopping;
     try {
-      const status = await runTask(this.#client, this.#options, { message, lost: lease.lost, stopping });
+      const status = await runTask(this.#client, this.#options, { message, lost, stopping });
       if (status) this.#counts[status]++;
     } catch (error) {
       // Nothing was decided: whoever gets it next may have more luck.
@@ -158,30 +160,6 @@ export class BridgeWorker implements AsyncDisposable {
 
 /** For the relay to see that connections were closed. */
 const LEAVE_MS = 200;
-
-/** Keeps the work ours for as long as we are at it, and tells when it no longer is. */
-class Lease {
-  readonly #lost = new AbortController();
-  readonly #timer: ReturnType<typeof setInterval>;
-
-  constructor(message: ReceivedMessage) {
-    const length = (message.lease_until ?? 0) - systemEnv.now();
-    const extend = () =>
-      message.extend().catch((error) => {
-        // Anything else is a relay that does not answer just now, and the lease may still be good when it does.
-        if (isRelayError(error, 'conflict')) this.#lost.abort();
-      });
-    this.#timer = setInterval(extend, Math.max(length / 3, 100));
-  }
-
-  get lost(): AbortSignal {
-    return this.#lost.signal;
-  }
-
-  stop(): void {
-    clearInterval(this.#timer);
-  }
-}
 
 /** So many at once, in the order of asking. */
 class Slots {

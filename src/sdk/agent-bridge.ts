@@ -9,8 +9,8 @@ import type {
   TaskAnswer,
   WaitOptions,
 } from './agent-bridge-options.ts';
-import { ownPointer } from './agent-bridge-pointer.ts';
 import { type NodeRunners, type RunnerOptions, runnerOf } from './agent-bridge-runners.ts';
+import { ownPointer } from './agent-bridge-task.ts';
 import { BridgeWorker } from './agent-bridge-worker.ts';
 import { ContextRelay } from './context-relay.ts';
 import type { ContextRelayOptions } from './options.ts';

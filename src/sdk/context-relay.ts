@@ -15,7 +15,6 @@ import type { ReceiptLadder } from '../contract/receipts.ts';
 import type { TasksApi } from '../contract/tasks.ts';
 import { abortable } from './abortable.ts';
 import { channelKey, sealKey } from './channel-keys.ts';
-import { nativeMatcher } from './native-matcher.ts';
 import type {
   CallOptions,
   ContextRelayOptions,
@@ -24,7 +23,7 @@ import type {
   PushData,
   PushOptions,
 } from './options.ts';
-import { payloadOf, wholePayload } from './payload.ts';
+import { nativeMatcher, payloadOf, wholePayload } from './payload.ts';
 import { RelayChoice } from './relay-choice.ts';
 import { collect, letGo, streamOf } from './streams.ts';
 import { type MessageHandler, Subscription, type SubscriptionOptions } from './subscription.ts';

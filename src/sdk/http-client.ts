@@ -1,5 +1,6 @@
 import type { Env } from '../base/env.ts';
 import { isRelayError, RelayError } from '../base/errors.ts';
+import { pause } from '../base/pause.ts';
 import type { HttpMethod } from '../contract/verb.ts';
 import { failureOf } from './http-failure.ts';
 import { collect, letGo } from './streams.ts';
@@ -17,7 +18,7 @@ export interface HttpOptions {
   readonly signal?: AbortSignal | undefined;
   readonly env?: Pick<Env, 'randomBytes'> | undefined;
   /** For tests: how to wait. */
-  readonly sleep?: ((ms: number) => Promise<void>) | undefined;
+  readonly sleep?: ((ms: number, signal?: AbortSignal) => Promise<void>) | undefined;
 }
 
 export interface HttpCall {
@@ -78,12 +79,12 @@ export class HttpClient {
 
   /** Waits before the next try, or throws where there is none. */
   async pause(call: Pick<HttpCall, 'repeatable' | 'doing'>, error: unknown, attempt: number): Promise<void> {
-    const { retries = DEFAULT_RETRIES, signal } = this.#options;
+    const { retries = DEFAULT_RETRIES, sleep = pause, signal } = this.#options;
     if (!call.repeatable || attempt >= retries || !isTransient(error)) throw error;
     const told = Number(error.details.retry_after ?? 0) * 1000;
     if (told > LONGEST_WAIT_MS) throw error;
     const wait = Math.max(told, FIRST_WAIT_MS * 2 ** attempt * (0.5 + this.#chance()));
-    await this.#sleep(wait, signal);
+    await sleep(wait, signal);
     if (signal?.aborted) throw stopped(call.doing, signal);
   }
 
@@ -159,19 +160,6 @@ export class HttpClient {
   #chance(): number {
     const bytes = this.#options.env?.randomBytes(1) ?? crypto.getRandomValues(new Uint8Array(1));
     return bytes[0]! / 256;
-  }
-
-  #sleep(ms: number, signal: AbortSignal | undefined): Promise<void> {
-    if (this.#options.sleep) return this.#options.sleep(ms);
-    return new Promise((resolve) => {
-      const done = () => {
-        clearTimeout(timer);
-        signal?.removeEventListener('abort', done);
-        resolve();
-      };
-      const timer = setTimeout(done, ms);
-      signal?.addEventListener('abort', done);
-    });
   }
 }
 

@@ -1,4 +1,4 @@
-import { type ErrorCode, isErrorCode, RelayError } from '../base/errors.ts';
+import { type ErrorCode, isErrorCode, isRelayError, RelayError } from '../base/errors.ts';
 
 /** What a relay answered, as the error it threw there; what something else answered, as near to that as its status tells. */
 export function failureOf(status: number, headers: Headers, body: string, base: string): RelayError {
@@ -23,6 +23,13 @@ export function notARelay(base: string, what: string): RelayError {
   error.message = `What answers at ${base} is not a relay: ${what}.`;
   return error;
 }
+
+/** Whether it may be better in a moment. */
+export function isPassing(error: unknown): error is RelayError {
+  return isRelayError(error) && PASSING.includes(error.code);
+}
+
+const PASSING: readonly ErrorCode[] = ['unreachable', 'busy', 'timeout', 'rate_limited', 'internal'];
 
 function codeOf(status: number): ErrorCode {
   return BY_STATUS[status] ?? (status >= 500 ? 'internal' : 'bad_request');

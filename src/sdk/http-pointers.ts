@@ -1,14 +1,15 @@
-import { toBase64Url } from '../base/base64.ts';
+import { fromBase64Url, toBase64Url } from '../base/base64.ts';
 import { systemEnv } from '../base/env.ts';
 import { RelayError } from '../base/errors.ts';
+import { checkIdempotencyKey } from '../base/idempotency-key.ts';
 import { uuid } from '../base/ids.ts';
-import type { JsonObject } from '../base/json.ts';
-import { IDEMPOTENCY_KEY_CHARS, INLINE_BLOB_BYTES, PART_CHARS, STORED_BYTES } from '../base/limits.ts';
+import { isJsonObject, type JsonObject } from '../base/json.ts';
+import { INLINE_BLOB_BYTES, PART_CHARS, STORED_BYTES } from '../base/limits.ts';
+import type { TokenCount } from '../base/tokens.ts';
 import { decodeUtf8, encodeUtf8 } from '../base/utf8.ts';
-import type { PartRequest, Pushed, PushInput, pointers } from '../contract/pointers.ts';
+import type { PartRequest, Peeked, Pushed, PushInput, pointers, Visibility } from '../contract/pointers.ts';
 import type { HttpAnswer, HttpCall, HttpClient } from './http-client.ts';
 import { notARelay } from './http-failure.ts';
-import { decoded, describedBy, metadataOf } from './relay-headers.ts';
 import { brokeOff, resumingBody, startOf } from './resuming-body.ts';
 import { collect, letGo } from './streams.ts';
 import type { HandMade, VerbCalls } from './verb-calls.ts';
@@ -135,10 +136,11 @@ function rangeHeader({ start, end }: { start: number; end: number }): string {
   return `bytes=${start}-${end - 1}`;
 }
 
+/** A header takes no other characters. */
 function idempotency(key: string): Record<string, string> {
-  if (/^[\x21-\x7e]+$/.test(key) && key.length <= IDEMPOTENCY_KEY_CHARS) return { 'Idempotency-Key': key };
+  if (/^[\x21-\x7e]+$/.test(key)) return { 'Idempotency-Key': checkIdempotencyKey(key)! };
   throw new RelayError('bad_request', {
-    what: `An idempotency key has 1 to ${IDEMPOTENCY_KEY_CHARS} printable ASCII characters and no spaces.`,
+    what: 'An idempotency key that travels in a header has printable ASCII characters and no spaces.',
   });
 }
 
@@ -180,4 +182,61 @@ function envelopeRequest(input: PushInput, data: string): Pick<HttpCall, 'body' 
     headers: { 'Content-Type': 'application/json; charset=utf-8' },
     query: new URLSearchParams(input.count ? { count: '1' } : {}),
   };
+}
+
+/** What `Relay-*` headers tell of a pointer; null where they are not those of a relay. */
+function describedBy(headers: Headers, id: string): Omit<Peeked, 'metadata'> | null {
+  const size = whole(headers.get('relay-size'));
+  const created_at = headers.get('relay-created-at');
+  const expires_at = headers.get('relay-expires-at');
+  if (size === null || created_at === null || expires_at === null) return null;
+  const tokens = tokensOf(headers.get('relay-tokens'));
+  return {
+    id: headers.get('relay-id') ?? id,
+    size,
+    sha256: headers.get('relay-sha256') ?? headers.get('etag')?.replace(/^(?:W\/)?"|"$/g, '') ?? '',
+    text: headers.get('relay-text') === '1',
+    content_type: decoded(headers.get('relay-content-type')),
+    channel: decoded(headers.get('relay-channel')),
+    created_at,
+    expires_at,
+    max_pulls: whole(headers.get('relay-max-pulls')),
+    visibility: (headers.get('relay-visibility') as Visibility | null) ?? 'link',
+    from: decoded(headers.get('relay-from')) ?? '',
+    ...(tokens ? { tokens } : {}),
+  };
+}
+
+/** Null where it did not fit into a header and has to be peeked at. */
+function metadataOf(headers: Headers): JsonObject | null {
+  const header = headers.get('relay-metadata');
+  if (header === null) return headers.has('relay-metadata-omitted') ? null : {};
+  try {
+    const parsed: unknown = JSON.parse(decodeUtf8(fromBase64Url(header)!)!);
+    return isJsonObject(parsed) ? parsed : null;
+  } catch {
+    return null;
+  }
+}
+
+function decoded(text: string | null): string | null {
+  if (text === null || text === '') return null;
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
+/** `123; o200k_base`, with `; estimated` behind it where it is one. */
+function tokensOf(header: string | null): TokenCount | null {
+  const [tokens, tokenizer, estimated] = header?.split(';').map((part) => part.trim()) ?? [];
+  const count = whole(tokens ?? null);
+  return count === null || !tokenizer
+    ? null
+    : { tokens: count, tokenizer, estimated: estimated === 'estimated' };
+}
+
+function whole(text: string | null): number | null {
+  return text !== null && /^\d{1,15}$/.test(text) ? Number(text) : null;
 }

@@ -1,5 +1,6 @@
 import { RelayError } from '../base/errors.ts';
 import { PAYLOAD_BYTES } from '../base/limits.ts';
+import type { MatcherFactory } from '../base/parts/grep.ts';
 import { encodeUtf8 } from '../base/utf8.ts';
 import type { PushData } from './options.ts';
 import { collect, watched } from './streams.ts';
@@ -38,6 +39,17 @@ export async function wholePayload(body: Payload['body']): Promise<Uint8Array<Ar
   if (whole.byteLength === 0) throw new RelayError('empty_payload');
   return whole;
 }
+
+/** The platform's own regular expressions: here the pattern, the payload and the machine belong to the same person. */
+export const nativeMatcher: MatcherFactory = (pattern, { ignoreCase }) => {
+  const flags = ignoreCase ? 'i' : '';
+  try {
+    return new RegExp(pattern, `u${flags}`);
+  } catch {
+    // Many patterns escape more than strict Unicode mode allows.
+    return new RegExp(pattern, flags);
+  }
+};
 
 const TEXT = 'text/plain; charset=utf-8';
 

@@ -1,7 +1,8 @@
-import { isRelayError, RelayError } from '../base/errors.ts';
+import { isRelayError } from '../base/errors.ts';
 import { isJsonObject } from '../base/json.ts';
 import { pause } from '../base/pause.ts';
 import type { Message, Since, SubscribeOptions } from '../contract/channels.ts';
+import { isPassing } from './http-failure.ts';
 import { type Connection, connectSocket } from './socket-connection.ts';
 
 const FIRST_WAIT_MS = 100;
@@ -59,10 +60,10 @@ export async function* followSocket(o: SocketOptions): AsyncGenerator<Message> {
       failure = connection.reason;
     } catch (error) {
       if (signal?.aborted) return;
-      if (!connected || !isPassing(error)) throw error;
+      if (!connected) throw error;
       failure = error as Error;
     }
-    if (!isPassing(failure)) throw failure;
+    if (!isPassing(failure) || failure.details.final) throw failure;
     if (!lost) o.onConnection?.(failure);
     lost = true;
     if (Date.now() - begun > GOOD_MS) wait = FIRST_WAIT_MS;
@@ -117,13 +118,4 @@ function parsed(text: string): Record<string, unknown> | null {
   } catch {
     return null;
   }
-}
-
-/** Whether it may be better in a moment. */
-function isPassing(error: unknown): boolean {
-  if (!(error instanceof RelayError)) return false;
-  return (
-    ['unreachable', 'busy', 'timeout', 'rate_limited', 'internal'].includes(error.code) &&
-    !error.details.final
-  );
 }

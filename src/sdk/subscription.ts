@@ -1,8 +1,8 @@
-import { RelayError } from '../base/errors.ts';
+import { isRelayError, RelayError } from '../base/errors.ts';
 import type { ChannelsApi, Message, SubscribeOptions } from '../contract/channels.ts';
+import type { InboxApi } from '../contract/inbox.ts';
 import { abortable } from './abortable.ts';
 import { type ChannelKeys, channelKey, unsealed } from './channel-keys.ts';
-import { CursorWriter } from './cursor-writer.ts';
 import type { ClientRelay } from './options.ts';
 
 export interface SubscriptionOptions extends SubscribeOptions {
@@ -141,7 +141,6 @@ export class Subscription implements AsyncIterable<ReceivedMessage>, AsyncDispos
       return;
     }
     extending.stop();
-    // Lost in the meantime: another member has it, and its answer counts.
     await message.ack().catch(ifLost);
   }
 
@@ -170,20 +169,70 @@ export class Subscription implements AsyncIterable<ReceivedMessage>, AsyncDispos
   }
 }
 
-/** Renews the lease three times as often as needed, until told to stop or until it is lost. */
-export function keepExtending(message: ReceivedMessage): { stop(): void } {
+/**
+ * Renews the lease three times as often as needed, until it is stopped. Once the work is another's it stops by itself and
+ * calls `lost`. Any other failure is a relay that does not answer just now: the lease may still be good when it does.
+ */
+export function keepExtending(message: ReceivedMessage, lost?: () => void): { stop(): void } {
   const lease = (message.lease_until ?? 0) - Date.now();
-  const timer = setInterval(
-    () => {
-      message.extend().catch((error) => {
-        if (error instanceof RelayError && error.code === 'conflict') clearInterval(timer);
-      });
-    },
-    Math.max(lease / 3, 100),
-  );
+  const extend = () =>
+    message.extend().catch((error) => {
+      if (!isRelayError(error, 'conflict')) return;
+      clearInterval(timer);
+      lost?.();
+    });
+  const timer = setInterval(extend, Math.max(lease / 3, 100));
   return { stop: () => clearInterval(timer) };
 }
 
-function ifLost(error: unknown): void {
-  if (!(error instanceof RelayError) || error.code !== 'conflict') throw error;
+/** Work that was lost in the meantime is another member's, and its answer counts; anything else is thrown. */
+export function ifLost(error: unknown): void {
+  if (!isRelayError(error, 'conflict')) throw error;
+}
+
+/** How long what was handled may go unwritten: a crash gives it once more. */
+const WRITE_AFTER_MS = 200;
+
+/** Tells the relay now and then how far a durable subscriber has come. */
+class CursorWriter {
+  readonly #inbox: InboxApi;
+  readonly #agent: string;
+  readonly #channel: string;
+  #reached = 0;
+  #written = 0;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  #writing: Promise<void> = Promise.resolve();
+
+  constructor(inbox: InboxApi, agent: string, channel: string) {
+    this.#inbox = inbox;
+    this.#agent = agent;
+    this.#channel = channel;
+  }
+
+  move(seq: number): void {
+    if (seq <= this.#reached) return;
+    this.#reached = seq;
+    this.#timer ??= setTimeout(() => {
+      // The relay is out of reach: the next message, or the end, tries again.
+      this.#write().catch(() => {});
+    }, WRITE_AFTER_MS);
+  }
+
+  async flush(): Promise<void> {
+    await this.#write();
+  }
+
+  #write(): Promise<void> {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    this.#writing = this.#writing
+      .catch(() => {})
+      .then(async () => {
+        const reached = this.#reached;
+        if (reached <= this.#written) return;
+        await this.#inbox.markRead(this.#agent, { [this.#channel]: reached });
+        this.#written = reached;
+      });
+    return this.#writing;
+  }
 }

@@ -1,7 +1,7 @@
 import { type Context, Hono } from 'hono';
 import { isLoopback } from '../../base/address.ts';
 import { RelayError } from '../../base/errors.ts';
-import { ANONYMOUS, runsTheRelay } from '../../contract/caller.ts';
+import { isAnonymous, runsTheRelay } from '../../contract/caller.ts';
 import { type UsageReport, usage } from '../../contract/usage.ts';
 import { openApiDocument } from '../../schemas/openapi.ts';
 import { OPERATIONS } from '../../schemas/operations.ts';
@@ -96,7 +96,7 @@ async function metricsResponse(c: Context, deps: HttpDeps, metrics: Metrics): Pr
   const here = !client.proxied && isLoopback(client.address) && isLoopbackHost(host);
   if (!here) {
     const caller = await deps.authenticate(c.req.raw);
-    if (caller === ANONYMOUS) throw new RelayError('unauthorized');
+    if (isAnonymous(caller)) throw new RelayError('unauthorized');
     if (!runsTheRelay(caller)) {
       throw new RelayError('forbidden', { what: 'Metrics are for admins of the relay itself.' });
     }

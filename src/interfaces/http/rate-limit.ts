@@ -1,4 +1,5 @@
 import { RelayError } from '../../base/errors.ts';
+import { pause } from '../../base/pause.ts';
 import { type Caller, isAnonymous, LOCAL_CALLER } from '../../contract/caller.ts';
 
 export interface RateLimits {
@@ -46,7 +47,7 @@ export class RateLimiter {
     if (wait === 0) return;
     if (this.#held < HELD) {
       this.#held++;
-      await new Promise((resolve) => setTimeout(resolve, HOLD_MS * (0.5 + Math.random() / 2)));
+      await pause(HOLD_MS * (0.5 + Math.random() / 2));
       this.#held--;
     }
     throw new RelayError('rate_limited', { seconds: Math.ceil(wait) });

@@ -10,7 +10,8 @@ import {
   type RequestPermissionRequest,
   type RequestPermissionResponse,
 } from '@agentclientprotocol/sdk';
-import { RelayError } from '../../base/errors.ts';
+import { isRelayError, RelayError } from '../../base/errors.ts';
+import { pause } from '../../base/pause.ts';
 import type { AcpOptions } from '../../sdk/agent-bridge-runners.ts';
 import { type LeashedShell, leashedShell } from '../leashed-shell.ts';
 
@@ -133,7 +134,7 @@ export class AcpProcess {
       return await Promise.race([asked, gone, late]);
     } catch (error) {
       // A broken pipe is only how an ended process shows itself first.
-      if (!(error instanceof RelayError) && (await this.#soonEnded()))
+      if (!isRelayError(error) && (await this.#soonEnded()))
         throw new RelayError('agent_gone', { what: this.#why! }, error);
       throw error;
     } finally {
@@ -143,8 +144,7 @@ export class AcpProcess {
   }
 
   async #soonEnded(): Promise<boolean> {
-    const moment = new Promise((resolve) => setTimeout(resolve, 200));
-    await Promise.race([this.ended, moment]);
+    await Promise.race([this.ended, pause(200)]);
     return this.#why !== null;
   }
 

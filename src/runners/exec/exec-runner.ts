@@ -5,7 +5,6 @@ import { TASK_OUTPUT_BYTES } from '../../base/limits.ts';
 import type { Job, Ran, Runner } from '../../domain/tasks/runner.ts';
 import type { ExecOptions } from '../../sdk/agent-bridge-runners.ts';
 import { GRACE_MS, leashedShell } from '../leashed-shell.ts';
-import { Tail } from './tail.ts';
 
 /** Of what went to standard error, for whoever asks why it failed. */
 const STDERR_BYTES = 8 * 1024;
@@ -92,4 +91,31 @@ function howItEnded(code: number | null, signal: NodeJS.Signals | null, stderr: 
 /** For the shell, as one word. */
 function quoted(word: string): string {
   return process.platform === 'win32' ? `"${word}"` : `'${word.replaceAll("'", `'\\''`)}'`;
+}
+
+/** The end of a stream of bytes, as much as is worth keeping. */
+export class Tail {
+  readonly #limit: number;
+  readonly #chunks: Uint8Array[] = [];
+  #size = 0;
+  #cut = false;
+
+  constructor(limit: number) {
+    this.#limit = limit;
+  }
+
+  add(chunk: Uint8Array): void {
+    this.#chunks.push(chunk);
+    this.#size += chunk.byteLength;
+    while (this.#size - this.#chunks[0]!.byteLength >= this.#limit) {
+      this.#size -= this.#chunks.shift()!.byteLength;
+      this.#cut = true;
+    }
+  }
+
+  /** Says so where the beginning is missing. */
+  text(): string {
+    const text = Buffer.concat(this.#chunks).toString('utf8');
+    return this.#cut ? `[… only the end of a long output]\n${text}` : text;
+  }
 }

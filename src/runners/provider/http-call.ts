@@ -1,5 +1,6 @@
 import { RelayError } from '../../base/errors.ts';
 import { PROVIDER_RETRIES } from '../../base/limits.ts';
+import { pause } from '../../base/pause.ts';
 import { redact } from '../../base/redact.ts';
 
 /** How to reach a provider, and how to speak of it. */
@@ -26,17 +27,21 @@ export async function callProvider(
   body: unknown,
   signal?: AbortSignal,
 ): Promise<ReadableStream<Uint8Array>> {
-  const { provider, url, headers, model, keyName, models, pause = sleep } = connection;
+  const { provider, url, headers, model, keyName, models } = connection;
+  const pauseOrStop = async (ms: number) => {
+    await (connection.pause ?? pause)(ms, signal);
+    if (signal?.aborted) throw new RelayError('aborted', { what: 'the prompt' });
+  };
   for (let attempt = 0; ; attempt++) {
     const response = await send(connection, body, signal, attempt);
     if (response === null) {
-      await pause(wait(attempt), signal);
+      await pauseOrStop(wait(attempt));
       continue;
     }
     if (response.ok && response.body) return response.body;
     const { what, unknown } = await reason(response, headers, model);
     if (isPassing(response.status) && attempt < PROVIDER_RETRIES) {
-      await pause(wait(attempt, response.headers.get('retry-after')), signal);
+      await pauseOrStop(wait(attempt, response.headers.get('retry-after')));
       continue;
     }
     if (unknown) throw new RelayError('model_unknown', { provider, model, what, list: models });
@@ -110,21 +115,4 @@ async function reason(
     // OpenAI has a word for it, also where the model exists for others; the rest say that they did not find it by name.
     unknown: code === 'model_not_found' || (response.status === 404 && String(said).includes(model)),
   };
-}
-
-function sleep(ms: number, signal?: AbortSignal): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const timer = setTimeout(done, ms);
-    function done() {
-      clearTimeout(timer);
-      signal?.removeEventListener('abort', stop);
-      resolve();
-    }
-    function stop() {
-      clearTimeout(timer);
-      reject(new RelayError('aborted', { what: 'the prompt' }));
-    }
-    if (signal?.aborted) stop();
-    else signal?.addEventListener('abort', stop, { once: true });
-  });
 }

@@ -1,7 +1,6 @@
 import type { Model } from '../../domain/prompts/types.ts';
 import { type Connection, callProvider } from './http-call.ts';
-import { streamLines } from './stream-lines.ts';
-import { gather, type Piece, parsePiece } from './streamed-answer.ts';
+import { gather, type Piece, parsePiece, streamLines } from './streamed-answer.ts';
 
 interface Line {
   readonly message?: { readonly content?: string };

@@ -1,7 +1,6 @@
 import type { Model } from '../../domain/prompts/types.ts';
 import { type Connection, callProvider } from './http-call.ts';
-import { eventData } from './stream-lines.ts';
-import { gather, type Piece, parsePiece } from './streamed-answer.ts';
+import { eventData, gather, type Piece, parsePiece } from './streamed-answer.ts';
 
 interface Chunk {
   readonly choices?: readonly {
