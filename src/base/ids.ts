@@ -1,4 +1,6 @@
 import type { Env } from './env.ts';
+import { RelayError } from './errors.ts';
+import { IDEMPOTENCY_KEY_CHARS } from './limits.ts';
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
@@ -30,4 +32,12 @@ export function toHex(bytes: Uint8Array): string {
 /** 26 lowercase hex characters that sort by time: 12 of milliseconds, 14 of chance. */
 export function timeOrderedId(env: Env): string {
   return env.now().toString(16).padStart(12, '0') + toHex(env.randomBytes(7));
+}
+
+/** An Idempotency-Key as a relay takes it; undefined where there is none. */
+export function checkIdempotencyKey(key: string | undefined): string | undefined {
+  if (key === undefined || key === '') return undefined;
+  if (key.length <= IDEMPOTENCY_KEY_CHARS) return key;
+  const what = `The Idempotency-Key is longer than ${IDEMPOTENCY_KEY_CHARS} characters.`;
+  throw new RelayError('bad_request', { what });
 }

@@ -1,8 +1,7 @@
 import { fromBase64Url, toBase64Url } from '../base/base64.ts';
 import { systemEnv } from '../base/env.ts';
 import { RelayError } from '../base/errors.ts';
-import { checkIdempotencyKey } from '../base/idempotency-key.ts';
-import { uuid } from '../base/ids.ts';
+import { checkIdempotencyKey, uuid } from '../base/ids.ts';
 import { isJsonObject, type JsonObject } from '../base/json.ts';
 import { INLINE_BLOB_BYTES, PART_CHARS, STORED_BYTES } from '../base/limits.ts';
 import type { TokenCount } from '../base/tokens.ts';
@@ -10,7 +9,7 @@ import { decodeUtf8, encodeUtf8 } from '../base/utf8.ts';
 import type { PartRequest, Peeked, Pushed, PushInput, pointers, Visibility } from '../contract/pointers.ts';
 import type { HttpAnswer, HttpCall, HttpClient } from './http-client.ts';
 import { notARelay } from './http-failure.ts';
-import { brokeOff, resumingBody, startOf } from './resuming-body.ts';
+import { brokeOff, rangeHeader, resumingBody, startOf } from './resuming-body.ts';
 import { collect, letGo } from './streams.ts';
 import type { HandMade, VerbCalls } from './verb-calls.ts';
 
@@ -124,16 +123,6 @@ const STORED = { bytes: STORED_BYTES, what: 'a payload' };
 
 function pullPath(id: string): string {
   return `/pull/${encodeURIComponent(id)}`;
-}
-
-/** `end` is exclusive here and inclusive on the wire. */
-function rangeHeader({ start, end }: { start: number; end: number }): string {
-  if (!Number.isSafeInteger(start) || !Number.isSafeInteger(end) || start < 0 || end <= start) {
-    throw new RelayError('bad_request', {
-      what: 'A range goes from a byte to a later one; `end` is not part of it.',
-    });
-  }
-  return `bytes=${start}-${end - 1}`;
 }
 
 /** A header takes no other characters. */

@@ -7,6 +7,7 @@ import type { ImportAnswer, ThreadEvent } from '../contract/threads/answers.ts';
 import type { Artifact, ArtifactCreated } from '../contract/threads/artifacts.ts';
 import { threads } from '../contract/threads.ts';
 import { HttpClient, type HttpOptions } from './http-client.ts';
+import { rangeHeader } from './resuming-body.ts';
 import type { HandMade, VerbCalls } from './verb-calls.ts';
 
 /** Contents and bundles travel as bytes, and events as long as somebody watches. */
@@ -35,7 +36,7 @@ export function httpThreads(calls: VerbCalls, options: HttpOptions): HandMade<ty
     async content(id, ref, { range } = {}) {
       const artifact = await calls.call<Artifact>(threads.artifact, { thread_id: id, ref, counted: false });
       const headers: Record<string, string> = { Accept: 'application/octet-stream' };
-      if (range) headers.Range = `bytes=${range.start}-${range.end - 1}`;
+      if (range) headers.Range = rangeHeader(range);
       const path = at(id, `artifacts/${encodeURIComponent(ref)}/content`);
       const call = { method: 'GET', path, headers, repeatable: true, doing: 'artifact' } as const;
       return client.run(call, async ({ body }) => ({

@@ -20,7 +20,7 @@ export function resumingBody(
   async function resume(): Promise<ReadableStreamDefaultReader<Uint8Array>> {
     const headers = {
       ...call.headers,
-      Range: `bytes=${at}-${end - 1}`,
+      Range: rangeHeader({ start: at, end }),
       ...(etag ? { 'If-Range': etag } : {}),
     };
     return client.run({ ...call, headers }, async (answer) => {
@@ -63,6 +63,16 @@ export function resumingBody(
     },
     { highWaterMark: 0 },
   );
+}
+
+/** `end` is exclusive here and inclusive on the wire. */
+export function rangeHeader({ start, end }: { start: number; end: number }): string {
+  if (!Number.isSafeInteger(start) || !Number.isSafeInteger(end) || start < 0 || end <= start) {
+    throw new RelayError('bad_request', {
+      what: 'A range goes from a byte to a later one; `end` is not part of it.',
+    });
+  }
+  return `bytes=${start}-${end - 1}`;
 }
 
 /** Where the bytes of an answer begin: 0, unless it is partial. */

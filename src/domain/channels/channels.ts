@@ -1,6 +1,7 @@
 import { RelayError } from '../../base/errors.ts';
+import { checkIdempotencyKey } from '../../base/ids.ts';
 import { type Json, type JsonObject, jsonDepth } from '../../base/json.ts';
-import { IDEMPOTENCY_KEY_CHARS, JSON_DEPTH, SIGNAL_BYTES } from '../../base/limits.ts';
+import { JSON_DEPTH, SIGNAL_BYTES } from '../../base/limits.ts';
 import { mayUseChannel } from '../../contract/authorize.ts';
 import type { Caller, CallerAt } from '../../contract/caller.ts';
 import type {
@@ -78,7 +79,7 @@ export class Channels {
   ): Promise<Published> {
     const channel = checkChannelName(name);
     checkSignal(msg);
-    const key = checkKey(o.idempotency_key);
+    const key = checkIdempotencyKey(o.idempotency_key);
     const { tenant } = caller;
     const seq = await this.#append(tenant, channel, { msg, from: caller.name }, key && `sig:${key}`);
     const entry = await this.#entry(tenant, channel, seq);
@@ -249,11 +250,4 @@ function checkSignal(msg: unknown): void {
       hint: 'Push it instead, with this channel, and subscribers get a pointer to it.',
     });
   }
-}
-
-function checkKey(key: string | undefined): string | undefined {
-  if (key === undefined || key === '') return undefined;
-  if (key.length <= IDEMPOTENCY_KEY_CHARS) return key;
-  const what = `The Idempotency-Key is longer than ${IDEMPOTENCY_KEY_CHARS} characters.`;
-  throw new RelayError('bad_request', { what });
 }

@@ -1,5 +1,5 @@
 import { RelayError } from '../../base/errors.ts';
-import { toHex, uuid } from '../../base/ids.ts';
+import { checkIdempotencyKey, toHex, uuid } from '../../base/ids.ts';
 import type { Json } from '../../base/json.ts';
 import { takePart } from '../../base/parts/take-part.ts';
 import { pointerUrl } from '../../base/pointer-url.ts';
@@ -30,7 +30,7 @@ import { type Allowance, giveBack, type Reservation } from './allowance.ts';
 import { takeIn } from './intake.ts';
 import { measured } from './measured.ts';
 import { countPull } from './pull-count.ts';
-import { type CheckedOptions, checkedKey, checkOptions } from './push-options.ts';
+import { type CheckedOptions, checkOptions } from './push-options.ts';
 import {
   blobKey,
   describe,
@@ -112,7 +112,7 @@ export class Pointers {
       return options;
     };
     const early = input.late ? null : checked(input);
-    const repeatable = checkedKey(input.idempotency_key);
+    const repeatable = checkIdempotencyKey(input.idempotency_key);
     const id = repeatable ? await derivedId(this.#secret, caller, repeatable) : uuid(env);
     const intake = takeIn(input.body, input.size, terms.payloadBytes);
     const blob = blobKey(id, toHex(env.randomBytes(8)));

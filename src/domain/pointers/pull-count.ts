@@ -1,8 +1,8 @@
 import { sha256Hex } from '../../base/hash.ts';
+import { checkIdempotencyKey } from '../../base/ids.ts';
 import { PULL_RETRY_WINDOW_MS } from '../../base/limits.ts';
 import type { BlobBody } from '../../kernel/blobs.ts';
 import type { Ground } from '../ground.ts';
-import { checkedKey } from './push-options.ts';
 import { keptUntil, type Loaded, notFound, pullsKey, retryKey } from './record.ts';
 
 /** Counts a pull against `max_pulls`, at the first byte and not before; a repeated key is free for a while. */
@@ -13,7 +13,7 @@ export async function countPull(
   body?: BlobBody,
 ): Promise<void> {
   if (record.max_pulls === null) return;
-  const key = checkedKey(rawKey);
+  const key = checkIdempotencyKey(rawKey);
   if (key) {
     const expiresAt = Math.min(keptUntil(record), env.now() + PULL_RETRY_WINDOW_MS);
     const seen = retryKey(id, await sha256Hex(key));

@@ -1,12 +1,6 @@
 import { RelayError } from '../../base/errors.ts';
 import { isJsonObject, type Json, type JsonObject, jsonDepth } from '../../base/json.ts';
-import {
-  IDEMPOTENCY_KEY_CHARS,
-  JSON_DEPTH,
-  MAX_PULLS,
-  METADATA_BYTES,
-  MIN_TTL_MS,
-} from '../../base/limits.ts';
+import { JSON_DEPTH, MAX_PULLS, METADATA_BYTES, MIN_TTL_MS } from '../../base/limits.ts';
 import type { PushOptions, Visibility } from '../../contract/pointers.ts';
 import { checkChannelName } from '../names.ts';
 import { OPEN_TERMS, type Terms } from './allowance.ts';
@@ -33,17 +27,6 @@ export function checkOptions(o: PushOptions, terms: Terms = OPEN_TERMS): Checked
     content_type: shortText('content_type', o.content_type, 256),
     sealed_key: shortText('sealed_key', o.sealed_key, 1024),
   };
-}
-
-/** An Idempotency-Key; undefined for none. */
-export function checkedKey(key: string | undefined): string | undefined {
-  if (key === undefined || key === '') return undefined;
-  if (key.length > IDEMPOTENCY_KEY_CHARS) {
-    throw new RelayError('bad_request', {
-      what: `The Idempotency-Key is longer than ${IDEMPOTENCY_KEY_CHARS} characters.`,
-    });
-  }
-  return key;
 }
 
 export function checkChannel(channel: unknown): string | null {

@@ -1,6 +1,6 @@
 import { RelayError } from '../../base/errors.ts';
 import { sha256Hex } from '../../base/hash.ts';
-import { IDEMPOTENCY_KEY_CHARS } from '../../base/limits.ts';
+import { checkIdempotencyKey } from '../../base/ids.ts';
 import type { Head, KeyUse } from './fold.ts';
 
 /** A request that may come again under the same key and must then be done only once. */
@@ -17,12 +17,7 @@ export async function repeatable(
   key: string | undefined,
   request: () => Promise<string>,
 ): Promise<Repeatable | null> {
-  if (key === undefined || key === '') return null;
-  if (key.length > IDEMPOTENCY_KEY_CHARS) {
-    throw new RelayError('bad_request', {
-      what: `The Idempotency-Key is longer than ${IDEMPOTENCY_KEY_CHARS} characters.`,
-    });
-  }
+  if (checkIdempotencyKey(key) === undefined) return null;
   const mark = {
     key: (await sha256Hex(`${kind}\n${key}`)).slice(0, 32),
     request: (await request()).slice(0, 32),
