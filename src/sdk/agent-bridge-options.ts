@@ -2,27 +2,27 @@ import type { TaskStatus } from '../contract/tasks.ts';
 import type { Runner } from '../domain/tasks/runner.ts';
 
 export interface AgentBridgeOptions {
-  /** Where tasks are pushed to; `agent-tasks` unless told. */
+  /** Where tasks are pushed to; `agent-tasks` by default. */
   readonly taskChannel?: string;
-  /** Where results are announced; `agent-done` unless told. */
+  /** Where results are announced; `agent-done` by default. */
   readonly doneChannel?: string;
   /** Of the agent at this end, for `start`; others address it by this name. */
   readonly name?: string;
   /** Where tasks run, for `start`. */
   readonly runner?: Runner;
-  /** Tasks at once; 1 unless told. */
+  /** Tasks at once; 1 by default. */
   readonly concurrency?: number;
-  /** Obey only these senders, as the relay names them; everyone of the same tenant unless told. */
+  /** Obey only these senders, as the relay names them; everyone of the same tenant by default. */
   readonly from?: readonly string[];
-  /** For one task, in ms; 600 000 unless told. */
+  /** For one task, in ms; 600 000 by default. */
   readonly timeout?: number;
-  /** Always give the agent one line with the pointer, or never; unless told, as the runner wants it. */
+  /** Always give the agent one line with the pointer, or never; by default, as the runner wants it. */
   readonly pointer?: boolean;
-  /** How the agent calls the relay's command; `relay` unless told. */
+  /** How the agent calls the relay's command; `relay` by default. */
   readonly command?: string;
   /** Encrypts results; only who shares the done channel's key can read them. */
   readonly encrypted?: boolean;
-  /** The same pointer as this client takes it; as it is unless told. */
+  /** The same pointer as this client takes it; as it is by default. */
   readonly resolve?: (url: string) => Promise<string>;
   /** Told what happens, for a log. */
   readonly onEvent?: (event: BridgeEvent) => void;
@@ -40,7 +40,7 @@ export type BridgeEvent =
 export interface SendOptions {
   /** For this agent alone. */
   readonly to?: string;
-  /** One line for lists; the beginning of the task unless told. */
+  /** One line for lists; the beginning of the task by default. */
   readonly summary?: string;
   readonly encrypted?: boolean;
   /** The same key with the same task makes one task, however often it is sent. */
@@ -49,7 +49,7 @@ export interface SendOptions {
 }
 
 export interface WaitOptions {
-  /** In ms; 600 000 unless told. */
+  /** In ms; 600 000 by default. */
   readonly timeout?: number;
   readonly signal?: AbortSignal;
 }

@@ -5,7 +5,7 @@ export interface TmuxOptions {
   /** `work`, or `work:0` with the window in it. */
   readonly session: string;
   readonly window?: string;
-  /** Which agent runs there: `claude`, `codex`, `gemini`… Found out by itself unless told. */
+  /** Which agent runs there: `claude`, `codex`, `gemini`… Found out by itself by default. */
   readonly profile?: string;
   /** More profiles, or others in place of those there are. */
   readonly profiles?: { readonly [name: string]: unknown };
@@ -25,7 +25,7 @@ export interface AcpOptions {
   readonly command: string;
   readonly cwd?: string;
   readonly env?: { readonly [name: string]: string | undefined };
-  /** What the agent may do without a person to ask: everything, only look, or nothing. `reads` unless told. */
+  /** What the agent may do without a person to ask: everything, only look, or nothing. `reads` by default. */
   readonly allow?: 'all' | 'reads' | 'none';
 }
 

@@ -16,9 +16,9 @@ export interface ContextRelayOptions {
   /** Else `CONTEXTRELAY_API_KEY`. Sent to the relay's own origin and to no other. */
   readonly apiKey?: string;
   readonly fetch?: typeof fetch;
-  /** How long to wait for an answer to begin, and then for each next piece of it; in ms, 60 000 unless told. */
+  /** How long to wait for an answer to begin, and then for each next piece of it; in ms, 60 000 by default. */
   readonly timeout?: number;
-  /** How often to try again what can be repeated; 3 unless told. */
+  /** How often to try again what can be repeated; 3 by default. */
   readonly retries?: number;
   /** Works on this relay instead of one behind HTTP. */
   readonly relay?: ClientRelay;
@@ -46,7 +46,7 @@ export interface PushOptions {
   /** Encrypts on this side; the key is behind `#key=` in the URL and nowhere else. Metadata stays readable. */
   readonly encrypted?: boolean;
   readonly metadata?: JsonObject;
-  /** Seconds until it expires; a day unless told. */
+  /** Seconds until it expires; a day by default. */
   readonly ttl?: number;
   readonly maxPulls?: number;
   /** Whether the URL alone is enough to pull it, or a key of the same tenant is needed. */

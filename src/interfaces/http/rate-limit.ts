@@ -6,7 +6,7 @@ export interface RateLimits {
   /** Requests a second of one key, and of one address that sends none. */
   readonly perKey: number;
   readonly perAddress: number;
-  /** So many seconds' worth may come at once; 2 unless told. */
+  /** So many seconds' worth may come at once; 2 by default. */
   readonly burst?: number;
 }
 

@@ -89,7 +89,7 @@ export const PROVIDERS = {
 export type ProviderName = keyof typeof PROVIDERS;
 
 /**
- * The model that a choice and the environment lead to. Anthropic unless told otherwise; another one by itself only
+ * The model that a choice and the environment lead to. Anthropic by default; another one by itself only
  * where its variable is set and Anthropic's is not. A choice counts before the environment, that before preferences, and those
  * before the table above. `found` names programs that could be asked instead.
  */
