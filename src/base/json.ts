@@ -1,9 +1,20 @@
+import { RelayError } from './errors.ts';
+
 /** What JSON can say. */
 export type Json = string | number | boolean | null | Json[] | { [key: string]: Json };
 export type JsonObject = { [key: string]: Json };
 
 export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** What somebody sent as JSON; `bad_json` tells them where it is none. */
+export function parseJson(text: string): Json {
+  try {
+    return JSON.parse(text) as Json;
+  } catch (error) {
+    throw new RelayError('bad_json', { what: (error as Error).message }, error);
+  }
 }
 
 /** How deep a value is nested; stops looking once it is deeper than `enough`. Never recurses. */

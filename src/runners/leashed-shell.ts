@@ -46,3 +46,13 @@ export function leashedShell(
   for (const stream of [child.stdout, child.stderr]) stream!.once('close', ended);
   return child as unknown as LeashedShell;
 }
+
+/** Signals a command and all that it has started, which would stay behind otherwise. */
+export function signalGroup({ pid }: Pick<LeashedShell, 'pid'>, signal: NodeJS.Signals): void {
+  if (pid === undefined) return;
+  try {
+    process.kill(process.platform === 'win32' ? pid : -pid, signal);
+  } catch {
+    // It has ended by itself.
+  }
+}

@@ -3,7 +3,7 @@ import { isRelayError, RelayError } from '../base/errors.ts';
 import { pause } from '../base/pause.ts';
 import type { HttpMethod } from '../contract/verb.ts';
 import { failureOf } from './http-failure.ts';
-import { collect, letGo } from './streams.ts';
+import { collect, letGo, readThrough } from './streams.ts';
 
 export interface HttpOptions {
   /** `https://host`, with any path in front of `/push` and `/pull`. */
@@ -128,25 +128,16 @@ export class HttpClient {
   }
 
   #guarded(body: ReadableStream<Uint8Array>, limit: TimeLimit, doing: string): ReadableStream<Uint8Array> {
-    const reader = body.getReader();
-    return new ReadableStream(
-      {
-        pull: async (controller) => {
-          try {
-            limit.start();
-            const next = await reader.read();
-            if (next.done) controller.close();
-            else controller.enqueue(next.value);
-          } catch (error) {
-            throw this.#explain(error, limit, doing);
-          } finally {
-            limit.stop();
-          }
-        },
-        cancel: (reason) => reader.cancel(reason),
-      },
-      { highWaterMark: 0 },
-    );
+    return readThrough(body, async (next) => {
+      try {
+        limit.start();
+        return await next();
+      } catch (error) {
+        throw this.#explain(error, limit, doing);
+      } finally {
+        limit.stop();
+      }
+    });
   }
 
   #explain(error: unknown, limit: TimeLimit, doing: string): RelayError {
@@ -205,25 +196,16 @@ class Upload {
   }
 
   #remembering(body: ReadableStream<Uint8Array>): ReadableStream<Uint8Array> {
-    const reader = body.getReader();
-    return new ReadableStream<Uint8Array>(
-      {
-        pull: async (controller) => {
-          try {
-            const next = await reader.read();
-            if (next.done) controller.close();
-            else controller.enqueue(next.value);
-          } catch (error) {
-            this.failure = isRelayError(error)
-              ? error
-              : new RelayError('aborted', { what: 'the stream to push broke off' }, error);
-            throw error;
-          }
-        },
-        cancel: (reason) => reader.cancel(reason),
-      },
-      { highWaterMark: 0 },
-    );
+    return readThrough(body, async (next) => {
+      try {
+        return await next();
+      } catch (error) {
+        this.failure = isRelayError(error)
+          ? error
+          : new RelayError('aborted', { what: 'the stream to push broke off' }, error);
+        throw error;
+      }
+    });
   }
 }
 

@@ -3,7 +3,7 @@ import { PAYLOAD_BYTES } from '../base/limits.ts';
 import type { MatcherFactory } from '../base/parts/grep.ts';
 import { encodeUtf8 } from '../base/utf8.ts';
 import type { PushData } from './options.ts';
-import { collect, watched } from './streams.ts';
+import { collect, readThrough } from './streams.ts';
 
 export interface Payload {
   readonly body: Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array>;
@@ -61,15 +61,18 @@ function checked(bytes: Uint8Array<ArrayBuffer>, limit: number): Uint8Array<Arra
 
 function limited(stream: ReadableStream<Uint8Array>, limit: number): ReadableStream<Uint8Array> {
   let size = 0;
-  return watched(stream, (chunk: unknown) => {
-    if (!(chunk instanceof Uint8Array)) {
+  return readThrough(stream, async (read) => {
+    const next = await read();
+    if (next.done) return next;
+    if (!(next.value instanceof Uint8Array)) {
       throw new RelayError('bad_request', {
         what: 'A stream that is pushed gives bytes, and this one gave something else.',
         hint: 'Pipe text through a TextEncoderStream first.',
       });
     }
-    size += chunk.byteLength;
+    size += next.value.byteLength;
     if (size > limit) throw tooLarge();
+    return next;
   });
 }
 

@@ -44,24 +44,25 @@ export function streamOf(body: Uint8Array | ReadableStream<Uint8Array>): Readabl
   });
 }
 
-/** Passes each chunk through `see`, which may throw; the source is then let go. */
-export function watched(
+type Next = ReadableStreamReadResult<Uint8Array>;
+
+/** The same stream, with each read made by `read`. Where that throws, the source is let go. Nothing is read ahead. */
+export function readThrough(
   body: ReadableStream<Uint8Array>,
-  see: (chunk: Uint8Array) => void,
+  read: (next: () => Promise<Next>) => Promise<Next>,
 ): ReadableStream<Uint8Array> {
   const reader = body.getReader();
   return new ReadableStream(
     {
       async pull(controller) {
-        const next = await reader.read();
-        if (next.done) return controller.close();
         try {
-          see(next.value);
+          const next = await read(() => reader.read());
+          if (next.done) controller.close();
+          else controller.enqueue(next.value);
         } catch (error) {
           await reader.cancel(error).catch(() => {});
           throw error;
         }
-        controller.enqueue(next.value);
       },
       cancel: (reason) => reader.cancel(reason),
     },

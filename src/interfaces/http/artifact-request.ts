@@ -1,6 +1,6 @@
 import { fromBase64 } from '../../base/base64.ts';
 import { RelayError } from '../../base/errors.ts';
-import { isJsonObject, type Json, type JsonObject } from '../../base/json.ts';
+import { isJsonObject, type Json, type JsonObject, parseJson } from '../../base/json.ts';
 import { ARTIFACT_BYTES } from '../../base/limits.ts';
 import { decodeUtf8, encodeUtf8 } from '../../base/utf8.ts';
 import type { ArtifactFields, ArtifactInput } from '../../contract/threads/artifacts.ts';
@@ -59,12 +59,7 @@ async function fromJson(request: Request, length: number): Promise<ArtifactInput
     };
   }
   const text = decodeUtf8(new Uint8Array(await request.arrayBuffer()));
-  let parsed: Json | undefined;
-  try {
-    parsed = text === null ? undefined : JSON.parse(text);
-  } catch (error) {
-    throw new RelayError('bad_json', { what: (error as Error).message }, error);
-  }
+  const parsed = text === null ? null : parseJson(text);
   if (!isJsonObject(parsed) || typeof parsed.content !== 'string') {
     throw new RelayError('bad_request', {
       what: 'The JSON body must be an object with a text in "content".',

@@ -1,7 +1,7 @@
 import type { Context, Hono } from 'hono';
 import type { z } from 'zod';
 import { isRelayError, RelayError } from '../../base/errors.ts';
-import { isJsonObject, type Json, jsonDepth } from '../../base/json.ts';
+import { isJsonObject, type Json, jsonDepth, parseJson } from '../../base/json.ts';
 import { JSON_BODY_BYTES, JSON_DEPTH } from '../../base/limits.ts';
 import type { Relay } from '../../contract/relay.ts';
 import { hasBody, routeOf, type Verb } from '../../contract/verb.ts';
@@ -72,12 +72,7 @@ export async function readJson(c: Context): Promise<Json | undefined> {
     throw new RelayError('aborted', { what: 'the body did not arrive whole' }, error);
   }
   if (text.trim() === '') return undefined;
-  let parsed: Json;
-  try {
-    parsed = JSON.parse(text);
-  } catch (error) {
-    throw new RelayError('bad_json', { what: (error as Error).message }, error);
-  }
+  const parsed = parseJson(text);
   if (jsonDepth(parsed, JSON_DEPTH) > JSON_DEPTH) {
     throw new RelayError('bad_request', {
       what: `The JSON body is nested more than ${JSON_DEPTH} levels deep.`,

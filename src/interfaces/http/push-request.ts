@@ -1,7 +1,7 @@
 import type { Context } from 'hono';
 import { fromBase64Url } from '../../base/base64.ts';
 import { RelayError } from '../../base/errors.ts';
-import { isJsonObject, type JsonObject } from '../../base/json.ts';
+import { isJsonObject, type JsonObject, parseJson } from '../../base/json.ts';
 import { PAYLOAD_BYTES, PUSH_WIRE_BYTES, STORED_BYTES } from '../../base/limits.ts';
 import { decodeUtf8 } from '../../base/utf8.ts';
 import type { PushInput, PushOptions } from '../../contract/pointers.ts';
@@ -66,12 +66,7 @@ async function readWhole(request: Request): Promise<Uint8Array<ArrayBuffer>> {
 function parseObject(bytes: Uint8Array): JsonObject {
   const text = decodeUtf8(bytes);
   if (text === null) throw new RelayError('bad_json', { what: 'it is not UTF-8' });
-  let parsed: unknown;
-  try {
-    parsed = JSON.parse(text);
-  } catch (error) {
-    throw new RelayError('bad_json', { what: (error as Error).message }, error);
-  }
+  const parsed = parseJson(text);
   if (!isJsonObject(parsed)) throw noData();
   return parsed;
 }

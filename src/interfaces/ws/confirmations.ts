@@ -26,7 +26,7 @@ export class Confirmations {
     if (socket.unconfirmed.length >= REMEMBERED) return;
     socket.unconfirmed.push(pointer);
     if (socket.asked === 0) this.#waiting.add(socket);
-    this.#timer ??= setTimeout(() => this.#askSome(), ASK_AFTER_MS).unref();
+    this.#askSoon();
   }
 
   /** A ping whose answer can be told from any other pong. */
@@ -47,7 +47,7 @@ export class Confirmations {
     socket.asked = 0;
     if (unconfirmed.length === 0) socket.unconfirmed = null;
     else this.#waiting.add(socket);
-    if (this.#waiting.size > 0) this.#timer ??= setTimeout(() => this.#askSome(), ASK_AFTER_MS).unref();
+    if (this.#waiting.size > 0) this.#askSoon();
     for (const pointer of confirmed) this.#receipts.notified(pointer, socket.caller.name);
   }
 
@@ -60,6 +60,10 @@ export class Confirmations {
     this.#waiting.clear();
   }
 
+  #askSoon(): void {
+    this.#timer ??= setTimeout(() => this.#askSome(), ASK_AFTER_MS).unref();
+  }
+
   #askSome(): void {
     this.#timer = undefined;
     let asked = 0;
@@ -67,7 +71,7 @@ export class Confirmations {
       if (asked++ >= ASK_AT_ONCE) break;
       this.ping(socket);
     }
-    if (this.#waiting.size > 0) this.#timer = setTimeout(() => this.#askSome(), ASK_AFTER_MS).unref();
+    if (this.#waiting.size > 0) this.#askSoon();
   }
 }
 

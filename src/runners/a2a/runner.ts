@@ -4,6 +4,7 @@ import { RelayError } from '../../base/errors.ts';
 import { uuid } from '../../base/ids.ts';
 import { ENVELOPE_PAYLOAD_BYTES, PAYLOAD_BYTES } from '../../base/limits.ts';
 import type { ContextRelay } from '../../sdk/context-relay.ts';
+import { collect } from '../../sdk/streams.ts';
 import { type A2AConnection, connectA2A } from './connection.ts';
 import { type A2AOutcome, advanced, isFinal, type OutcomePart, outcomeOf } from './outcome.ts';
 
@@ -91,14 +92,7 @@ export class A2ARunner {
       throw new RelayError('failed', {
         what: `${new URL(part.url).host} answered ${response.status} for the result.`,
       });
-    const chunks: Uint8Array[] = [];
-    let size = 0;
-    for await (const chunk of response.body ?? []) {
-      size += chunk.byteLength;
-      if (size > PAYLOAD_BYTES) throw new RelayError('too_large', { what: 'a result', limit: PAYLOAD_BYTES });
-      chunks.push(chunk);
-    }
-    return Buffer.concat(chunks);
+    return collect(response.body ?? new Uint8Array(), { bytes: PAYLOAD_BYTES, what: 'a result' });
   }
 
   async #request(task: A2ATask, returnImmediately: boolean): Promise<SendMessageRequest> {

@@ -13,7 +13,7 @@ import {
 import { isRelayError, RelayError } from '../../base/errors.ts';
 import { pause } from '../../base/pause.ts';
 import type { AcpOptions } from '../../sdk/agent-bridge-runners.ts';
-import { type LeashedShell, leashedShell } from '../leashed-shell.ts';
+import { type LeashedShell, leashedShell, signalGroup } from '../leashed-shell.ts';
 
 /** For an agent to start and say what it is: some download themselves first. */
 const START_MS = 120_000;
@@ -149,13 +149,7 @@ export class AcpProcess {
   }
 
   #signal(signal: NodeJS.Signals): void {
-    const { pid } = this.#child;
-    if (pid === undefined || this.#why !== null) return;
-    try {
-      process.kill(process.platform === 'win32' ? pid : -pid, signal);
-    } catch {
-      // It has ended by itself.
-    }
+    if (this.#why === null) signalGroup(this.#child, signal);
   }
 }
 

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { TASK_OUTPUT_BYTES } from '../../base/limits.ts';
 import type { Job, Ran, Runner } from '../../domain/tasks/runner.ts';
 import type { ExecOptions } from '../../sdk/agent-bridge-runners.ts';
-import { GRACE_MS, leashedShell } from '../leashed-shell.ts';
+import { GRACE_MS, leashedShell, signalGroup } from '../leashed-shell.ts';
 
 /** Of what went to standard error, for whoever asks why it failed. */
 const STDERR_BYTES = 8 * 1024;
@@ -51,8 +51,8 @@ function runCommand({ command, cwd, env }: ExecOptions, job: Job): Promise<Ran> 
     child.stdin.end(job.prompt);
     let forced: ReturnType<typeof setTimeout> | undefined;
     const stop = () => {
-      end(child.pid, 'SIGTERM');
-      forced = setTimeout(() => end(child.pid, 'SIGKILL'), GRACE_MS);
+      signalGroup(child, 'SIGTERM');
+      forced = setTimeout(() => signalGroup(child, 'SIGKILL'), GRACE_MS);
     };
     const over = () => {
       clearTimeout(forced);
@@ -70,16 +70,6 @@ function runCommand({ command, cwd, env }: ExecOptions, job: Job): Promise<Ran> 
       resolve({ output: out.text(), ...(failed === undefined ? {} : { failed }) });
     });
   });
-}
-
-/** The whole group: a shell's own children would stay behind otherwise. */
-function end(pid: number | undefined, signal: NodeJS.Signals): void {
-  if (pid === undefined) return;
-  try {
-    process.kill(process.platform === 'win32' ? pid : -pid, signal);
-  } catch {
-    // It has ended by itself.
-  }
 }
 
 function howItEnded(code: number | null, signal: NodeJS.Signals | null, stderr: string): string {
