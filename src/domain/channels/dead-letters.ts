@@ -1,8 +1,8 @@
-import type { JsonObject } from '../../base/json.ts';
 import type { DeadLetter } from '../../contract/channels.ts';
 import type { Entry } from '../../kernel/logs.ts';
 import type { Ground } from '../ground.ts';
 import { channelStream, deadLetterChannel } from '../names.ts';
+import { asJson } from '../records.ts';
 import type { Directory } from './directory.ts';
 import { type ChannelEntry, channelEntry } from './message.ts';
 
@@ -34,9 +34,8 @@ export class DeadLetters {
     const letter = channelEntry(entry.data);
     if (target === null || letter === null) return;
     const dead: DeadLetter = { channel, group, seq: entry.seq, ts: entry.at, attempts, reason };
-    const data = { ...letter, dead } as unknown as JsonObject;
     const id = `dead:${entry.seq}:${group}`;
-    await this.#ground.engine.logs.append(channelStream(tenant, target), data, { id });
+    await this.#ground.engine.logs.append(channelStream(tenant, target), asJson({ ...letter, dead }), { id });
     await this.#directory.note(tenant, target);
     this.#onDead?.(tenant, { ...letter, dead });
   }

@@ -1,6 +1,7 @@
 import type { ChannelInfo, ChannelPage } from '../../contract/channels.ts';
 import type { Ground } from '../ground.ts';
 import { channelKey, channelStream, channelsPrefix, fromSegment, groupsPrefix } from '../names.ts';
+import { allRecords } from '../records.ts';
 import { channelEntry } from './message.ts';
 import type { ChannelSettings } from './settings.ts';
 
@@ -73,12 +74,10 @@ export class Directory {
   async groups(tenant: string, channel: string): Promise<string[]> {
     const prefix = groupsPrefix(tenant, channel);
     const names: string[] = [];
-    for (let after: string | undefined; ; ) {
-      const page = await this.#ground.engine.records.list(prefix, { after, limit: 1000 });
-      for (const { key } of page.items) names.push(fromSegment(key.slice(prefix.length)));
-      if (page.next === undefined) return names;
-      after = page.next;
+    for await (const { key } of allRecords(this.#ground.engine.records, prefix)) {
+      names.push(fromSegment(key.slice(prefix.length)));
     }
+    return names;
   }
 
   async hasGroups(tenant: string, channel: string): Promise<boolean> {

@@ -1,10 +1,18 @@
 import { RelayError } from '../../base/errors.ts';
 import { toHex } from '../../base/ids.ts';
-import type { Json, JsonObject } from '../../base/json.ts';
 import { compareAndSet } from '../../kernel/compare-and-set.ts';
 import type { Ground } from '../ground.ts';
 import { groupKey, groupStream } from '../names.ts';
-import { applySteps, fromSnapshot, type GroupState, newState, type Step, toSnapshot } from './group-state.ts';
+import { asJson, fromJson, type RecordsOf, recordsOf } from '../records.ts';
+import {
+  applySteps,
+  fromSnapshot,
+  type GroupSnapshot,
+  type GroupState,
+  newState,
+  type Step,
+  toSnapshot,
+} from './group-state.ts';
 
 /** Entries of the log between two snapshots: few to read for who opens the group, few writes for who works in it. */
 const SNAPSHOT_EVERY = 128;
@@ -17,6 +25,12 @@ export interface Decision<T> {
   readonly steps: readonly Step[];
   /** Told the sequence of the entry, once it is in the log; 0 where there were no steps. */
   result(entry: number): T;
+}
+
+/** An entry of the log. `born` tells which life of the group it belongs to. */
+interface GroupEntry {
+  readonly born: string;
+  readonly steps: readonly Step[];
 }
 
 interface Waiting {
@@ -34,6 +48,7 @@ export class GroupLedger {
   readonly channel: string;
   readonly group: string;
   readonly #ground: Ground;
+  readonly #records: RecordsOf<GroupSnapshot>;
   readonly #stream: string;
   readonly #key: string;
   #state: GroupState | null = null;
@@ -50,6 +65,7 @@ export class GroupLedger {
     this.channel = channel;
     this.group = group;
     this.#ground = ground;
+    this.#records = recordsOf(ground.engine.records);
     this.#stream = groupStream(tenant, channel, group);
     this.#key = groupKey(tenant, channel, group);
   }
@@ -60,11 +76,10 @@ export class GroupLedger {
 
   /** Makes the group where it does not exist, to begin behind `cursor`. Whether it was made. */
   async create(cursor: () => Promise<number>): Promise<boolean> {
-    const { records } = this.#ground.engine;
-    if (await records.get(this.#key)) return false;
+    if (await this.#records.get(this.#key)) return false;
     const { env } = this.#ground;
     const state = newState(toHex(env.randomBytes(6)), await cursor(), env.now());
-    return (await records.put(this.#key, toSnapshot(state), { expect: 'absent' })) !== null;
+    return (await this.#records.put(this.#key, toSnapshot(state), { expect: 'absent' })) !== null;
   }
 
   /** The state with everything in it that is in the log now. Not to be changed by the caller. */
@@ -87,11 +102,11 @@ export class GroupLedger {
   }
 
   async remove(): Promise<void> {
-    const { logs, records } = this.#ground.engine;
+    const { logs } = this.#ground.engine;
     await this.#exclusive(async () => {
       this.#state = null;
       await logs.drop(this.#stream);
-      if (!(await records.delete(this.#key))) throw noGroup(this.group, this.channel);
+      if (!(await this.#records.delete(this.#key))) throw noGroup(this.group, this.channel);
     });
   }
 
@@ -144,7 +159,7 @@ export class GroupLedger {
       }
       if (refused.length > 0 && round === 0) return null;
       if (steps.length === 0) return 0;
-      const data = { born: state.born, steps } as unknown as JsonObject;
+      const data = asJson<GroupEntry>({ born: state.born, steps });
       const seq = await logs.append(this.#stream, data, { expectSeq: state.seq });
       if (seq !== null) applySteps(state, seq, this.#ground.env.now(), steps);
       return seq;
@@ -161,7 +176,7 @@ export class GroupLedger {
     let confirmed: string | null = null;
     for (;;) {
       const { entries, gap } = await logs.read(this.#stream, { after: state.seq, limit: PAGE });
-      const foreign = entries.some(({ data }) => entryOf(data).born !== state.born);
+      const foreign = entries.some(({ data }) => fromJson<GroupEntry>(data).born !== state.born);
       if (gap || (foreign && confirmed !== state.born)) {
         // Someone made a snapshot further on and trimmed the log behind it; or removed the group and made it anew.
         state = await this.#load();
@@ -169,7 +184,7 @@ export class GroupLedger {
         continue;
       }
       for (const { seq, at, data } of entries) {
-        const { born, steps } = entryOf(data);
+        const { born, steps } = fromJson<GroupEntry>(data);
         // What someone appended who did not know yet that the group was removed is not part of this one.
         applySteps(state, seq, at, born === state.born ? steps : []);
         this.#unsaved++;
@@ -187,34 +202,30 @@ export class GroupLedger {
   }
 
   async #load(): Promise<GroupState> {
-    const stored = await this.#ground.engine.records.get(this.#key);
+    const stored = await this.#records.get(this.#key);
     if (!stored) {
       this.#state = null;
       throw noGroup(this.group, this.channel);
     }
     this.#revision = stored.revision;
     this.#unsaved = 0;
-    return fromSnapshot(stored.value as Json);
+    return fromSnapshot(stored.value);
   }
 
   /** So that the log does not grow with the group's history. Who loses the race has nothing to save. */
   async #save(): Promise<void> {
-    const { logs, records } = this.#ground.engine;
+    const { logs } = this.#ground.engine;
     const state = this.#state;
     if (!state) return;
     this.#unsaved = 0;
-    const saved = await records.put(this.#key, toSnapshot(state), { expect: this.#revision });
+    const saved = await this.#records.put(this.#key, toSnapshot(state), { expect: this.#revision });
     if (saved === null) {
-      this.#revision = (await records.get(this.#key))?.revision ?? 0;
+      this.#revision = (await this.#records.get(this.#key))?.revision ?? 0;
       return;
     }
     this.#revision = saved;
     await logs.trim(this.#stream, { before: state.seq });
   }
-}
-
-function entryOf(data: Json): { born: string; steps: readonly Step[] } {
-  return data as unknown as { born: string; steps: Step[] };
 }
 
 export function noGroup(group: string, channel: string): RelayError {

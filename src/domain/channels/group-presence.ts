@@ -1,8 +1,8 @@
 import { toHex } from '../../base/ids.ts';
-import type { Json } from '../../base/json.ts';
 import { MEMBER_TTL_MS } from '../../base/limits.ts';
 import type { Ground } from '../ground.ts';
 import { membersPrefix } from '../names.ts';
+import { type RecordsOf, recordsOf } from '../records.ts';
 import type { GroupDesk } from './group-desk.ts';
 import type { GroupLedger } from './group-ledger.ts';
 
@@ -16,6 +16,7 @@ type Shown = [name: string, since: number];
 /** Who is there, for people who look. One record per process, which vanishes by itself after a crash. */
 export class GroupPresence {
   readonly #ground: Ground;
+  readonly #records: RecordsOf<Shown[]>;
   readonly #desk: GroupDesk;
   readonly #prefix: string;
   readonly #key: string;
@@ -25,6 +26,7 @@ export class GroupPresence {
 
   constructor(ground: Ground, ledger: GroupLedger, desk: GroupDesk) {
     this.#ground = ground;
+    this.#records = recordsOf(ground.engine.records);
     this.#desk = desk;
     this.#prefix = membersPrefix(ledger.tenant, ledger.channel, ledger.group);
     this.#key = this.#prefix + toHex(ground.env.randomBytes(8));
@@ -35,8 +37,8 @@ export class GroupPresence {
   }
 
   async everyone(): Promise<{ name: string; since: string }[]> {
-    const { items } = await this.#ground.engine.records.list(this.#prefix, { limit: 1000 });
-    const elsewhere = items.filter(({ key }) => key !== this.#key).flatMap(({ value }) => value as Shown[]);
+    const { items } = await this.#records.list(this.#prefix, { limit: 1000 });
+    const elsewhere = items.filter(({ key }) => key !== this.#key).flatMap(({ value }) => value);
     return [...this.#own(), ...elsewhere].map(([name, since]) => ({
       name,
       since: new Date(since).toISOString(),
@@ -63,13 +65,12 @@ export class GroupPresence {
   }
 
   #write(gone: boolean): Promise<unknown> {
-    const { records } = this.#ground.engine;
     const before = this.#writing.catch(() => {});
     this.#writing = before.then((): Promise<unknown> => {
       this.#written = !gone;
-      if (gone) return records.delete(this.#key);
+      if (gone) return this.#records.delete(this.#key);
       const expiresAt = this.#ground.env.now() + MEMBER_TTL_MS;
-      return records.put(this.#key, this.#own() as unknown as Json, { expiresAt });
+      return this.#records.put(this.#key, this.#own(), { expiresAt });
     });
     return this.#writing;
   }

@@ -1,5 +1,4 @@
 import { RelayError } from '../../base/errors.ts';
-import type { Json, JsonObject } from '../../base/json.ts';
 import { GROUP_ACKS_KEPT } from '../../base/limits.ts';
 
 /**
@@ -119,8 +118,20 @@ export function nextExpiry(state: GroupState): number | null {
   return next;
 }
 
-/** Short, because it is one record however long the group has been at work. */
-export function toSnapshot(state: GroupState): JsonObject {
+/** A state as it is stored. Short, because it is one record however long the group has been at work. */
+export interface GroupSnapshot extends Pick<GroupState, 'born' | 'seq' | 'cursor' | 'active'> {
+  readonly open: (readonly [
+    seq: number,
+    token: number,
+    attempt: number,
+    until: number,
+    member: string,
+    by: string,
+  ])[];
+  readonly acked: [seq: number, token: number][];
+}
+
+export function toSnapshot(state: GroupState): GroupSnapshot {
   return {
     born: state.born,
     seq: state.seq,
@@ -131,15 +142,8 @@ export function toSnapshot(state: GroupState): JsonObject {
   };
 }
 
-export function fromSnapshot(value: Json): GroupState {
-  const { born, seq, cursor, active, open, acked } = value as {
-    born: string;
-    seq: number;
-    cursor: number;
-    active: number;
-    open: [number, number, number, number, string, string][];
-    acked: [number, number][];
-  };
+export function fromSnapshot(snapshot: GroupSnapshot): GroupState {
+  const { born, seq, cursor, active, open, acked } = snapshot;
   return {
     born,
     seq,

@@ -2,6 +2,7 @@ import { isJsonObject, type Json, type JsonObject } from '../../base/json.ts';
 import { pointerUrl } from '../../base/pointer-url.ts';
 import type { DeadLetter, Message } from '../../contract/channels.ts';
 import type { Entry } from '../../kernel/logs.ts';
+import { fromJson } from '../records.ts';
 
 /** What the log of a channel holds. A pointer is named by its id: each server knows its own address. */
 export interface ChannelEntry {
@@ -19,7 +20,7 @@ export const TOMBSTONE: JsonObject = { gone: true };
 /** Null for what is no message. */
 export function channelEntry(data: Json): ChannelEntry | null {
   if (!isJsonObject(data) || typeof data.from !== 'string') return null;
-  return data as unknown as ChannelEntry;
+  return fromJson<ChannelEntry>(data);
 }
 
 /** The message as subscribers of one server see it; null for what is no message. `url` comes first, for who reads it by eye. */

@@ -11,6 +11,16 @@ import type { Channels } from '../channels/channels.ts';
 import type { Ground } from '../ground.ts';
 import { checkAgentName, checkChannelName, fromSegment, inboxKey, inboxPrefix } from '../names.ts';
 import type { Receipts } from '../receipts/receipts.ts';
+import { type RecordsOf, recordsOf } from '../records.ts';
+
+/** That an agent follows a channel, as it is stored. */
+export interface FollowRecord {
+  /** The sequence of the last message that the agent has read. */
+  readonly cursor: number;
+  readonly followed: number;
+  /** When the cursor was last moved. */
+  readonly read?: number;
+}
 
 interface Following {
   readonly channel: string;
@@ -20,12 +30,14 @@ interface Following {
 /** One record for each agent and channel: how far it has read. */
 export class Inboxes {
   readonly #ground: Ground;
+  readonly #records: RecordsOf<FollowRecord>;
   readonly #channels: Channels;
   readonly #receipts: Receipts;
   readonly #background: Background;
 
   constructor(o: { ground: Ground; channels: Channels; receipts: Receipts; background: Background }) {
     this.#ground = o.ground;
+    this.#records = recordsOf(o.ground.engine.records);
     this.#channels = o.channels;
     this.#receipts = o.receipts;
     this.#background = o.background;
@@ -34,14 +46,13 @@ export class Inboxes {
   async follow(caller: Caller, rawAgent: string, name: string, o: { since?: Since } = {}): Promise<Followed> {
     const agent = checkAgentName(rawAgent);
     const channel = checkChannelName(name);
-    const { records } = this.#ground.engine;
     const key = inboxKey(caller.tenant, agent, channel);
-    const known = await records.get(key);
-    if (known) return { agent, channel, cursor: cursorOf(known.value) };
+    const known = await this.#records.get(key);
+    if (known) return { agent, channel, cursor: known.value.cursor };
     await this.#checkRoom(caller, agent);
     const { after } = await this.#channels.start(caller.tenant, channel, o.since);
     const value = { cursor: after, followed: this.#ground.env.now() };
-    const won = await records.put(key, value, { expect: 'absent' });
+    const won = await this.#records.put(key, value, { expect: 'absent' });
     if (won !== null) return { agent, channel, cursor: after };
     return this.follow(caller, agent, channel, o);
   }
@@ -49,7 +60,7 @@ export class Inboxes {
   async unfollow(caller: Caller, rawAgent: string, name: string): Promise<void> {
     const agent = checkAgentName(rawAgent);
     const channel = checkChannelName(name);
-    if (!(await this.#ground.engine.records.delete(inboxKey(caller.tenant, agent, channel)))) {
+    if (!(await this.#records.delete(inboxKey(caller.tenant, agent, channel)))) {
       throw notFollowing(agent, channel);
     }
   }
@@ -93,16 +104,14 @@ export class Inboxes {
 
   /** Moves the cursor forward, and gives where it was. */
   #advance(caller: Caller, agent: string, channel: string, seq: number): Promise<number> {
-    const { records } = this.#ground.engine;
     const key = inboxKey(caller.tenant, agent, channel);
     return compareAndSet('an inbox', async () => {
-      const stored = await records.get(key);
+      const stored = await this.#records.get(key);
       if (!stored) throw notFollowing(agent, channel);
-      const before = cursorOf(stored.value);
+      const before = stored.value.cursor;
       if (before >= seq) return before;
-      const read = this.#ground.env.now();
-      const value = { ...(stored.value as { [key: string]: Json }), cursor: seq, read };
-      return (await records.put(key, value, { expect: stored.revision })) === null ? null : before;
+      const value = { ...stored.value, cursor: seq, read: this.#ground.env.now() };
+      return (await this.#records.put(key, value, { expect: stored.revision })) === null ? null : before;
     });
   }
 
@@ -143,10 +152,10 @@ export class Inboxes {
 
   async #following(caller: Caller, agent: string): Promise<Following[]> {
     const prefix = inboxPrefix(caller.tenant, agent);
-    const { items } = await this.#ground.engine.records.list(prefix, { limit: INBOX_CHANNELS });
+    const { items } = await this.#records.list(prefix, { limit: INBOX_CHANNELS });
     return items.map(({ key, value }) => ({
       channel: fromSegment(key.slice(prefix.length)),
-      cursor: cursorOf(value),
+      cursor: value.cursor,
     }));
   }
 
@@ -173,10 +182,6 @@ function merge(lists: readonly (readonly InboxMessage[])[], limit: number): Inbo
     merged.push(oldest.list[oldest.at++]!);
   }
   return merged;
-}
-
-function cursorOf(value: Json): number {
-  return (value as { cursor: number }).cursor;
 }
 
 function checkLimit(limit = INBOX_MESSAGES): number {

@@ -2,12 +2,11 @@ import { equalInConstantTime } from '../../base/constant-time.ts';
 import { RelayError } from '../../base/errors.ts';
 import { sha256Hex } from '../../base/hash.ts';
 import { toHex } from '../../base/ids.ts';
-import type { Json } from '../../base/json.ts';
 import { KEY_GRACE_MAX_MS, KEY_REMEMBERED_MS } from '../../base/limits.ts';
 import { type Caller, checkTenant, HOUSE_TENANT, runsTheRelay, SCOPES } from '../../contract/caller.ts';
 import type { CreatedKey, KeyInfo, NewKey } from '../../contract/keys.ts';
-import type { RecordItem } from '../../kernel/records.ts';
 import type { Ground } from '../ground.ts';
+import { allRecords, type RecordsOf, recordsOf } from '../records.ts';
 import type { Plans } from '../usage/plans.ts';
 import { checkExpiry, checkKeyName, checkPrefix, checkScopes } from './checks.ts';
 import { KeyHolds } from './holds.ts';
@@ -24,10 +23,14 @@ export class Keys {
   readonly use: KeyUse;
   readonly holds = new KeyHolds((caller) => this.isValid(caller));
   readonly #ground: Ground;
+  readonly #byHash: RecordsOf<KeyRecord>;
+  readonly #byTenant: RecordsOf<ListedKey>;
   readonly #plans: Plans;
 
   constructor(ground: Ground, plans: Plans) {
     this.#ground = ground;
+    this.#byHash = recordsOf(ground.engine.records);
+    this.#byTenant = recordsOf(ground.engine.records);
     this.#plans = plans;
     this.use = new KeyUse(ground);
   }
@@ -36,8 +39,7 @@ export class Keys {
   async authenticate(secret: string): Promise<Caller | null> {
     if (!isSecret(secret)) return null;
     const hash = await sha256Hex(secret);
-    const stored = await this.#ground.engine.records.get(keyKey(hash));
-    const record = stored?.value as unknown as KeyRecord | undefined;
+    const record = (await this.#byHash.get(keyKey(hash)))?.value;
     if (!equalInConstantTime(record?.hash ?? NO_HASH, hash) || !record) return null;
     this.use.note(record.tenant, record.id);
     return callerOf(record);
@@ -46,9 +48,8 @@ export class Keys {
   /** For what outlives a request: whether the key it began with still works. */
   async isValid(caller: Caller): Promise<boolean> {
     if (caller.keyId === 'local' || caller.keyId === 'anonymous') return true;
-    const { records } = this.#ground.engine;
-    const listed = (await records.get(listKey(caller.tenant, caller.keyId)))?.value as unknown as ListedKey;
-    return listed ? (await records.get(keyKey(listed.hash))) !== null : false;
+    const listed = (await this.#byTenant.get(listKey(caller.tenant, caller.keyId)))?.value;
+    return listed ? (await this.#byHash.get(keyKey(listed.hash))) !== null : false;
   }
 
   async create(caller: Caller, input: NewKey): Promise<CreatedKey> {
@@ -114,22 +115,22 @@ export class Keys {
     plan: string,
     max: number | null,
   ): Promise<CreatedKey> {
-    const { engine, env } = this.#ground;
+    const { env } = this.#ground;
     const secret = newSecret(env);
     const hash = await sha256Hex(secret);
     const id = `key_${toHex(env.randomBytes(8))}`;
     const record: KeyRecord = { hash, id, tenant, ...draft, created: env.now() };
     const listed: ListedKey = { ...record, revoked: null };
     const expiresAt = record.expires ?? undefined;
-    await engine.records.put(listKey(tenant, id), listed as unknown as Json, { expiresAt });
+    await this.#byTenant.put(listKey(tenant, id), listed, { expiresAt });
     try {
       if (max !== null) {
         const count = (await this.#listed(tenant)).filter((key) => this.#works(key) && !key.replaced).length;
         if (count > max) throw new RelayError('too_many_keys', { plan, limit: max });
       }
-      await engine.records.put(keyKey(hash), record as unknown as Json, { expect: 'absent', expiresAt });
+      await this.#byHash.put(keyKey(hash), record, { expect: 'absent', expiresAt });
     } catch (error) {
-      await engine.records.delete(listKey(tenant, id)).catch(() => {});
+      await this.#byTenant.delete(listKey(tenant, id)).catch(() => {});
       throw error;
     }
     return { ...describeKey(listed, null), key: secret, plan };
@@ -137,20 +138,21 @@ export class Keys {
 
   /** What is found by the hash goes first: from there on no request gets through. */
   async #end(key: ListedKey, at: number, replaced?: string): Promise<void> {
-    const { records } = this.#ground.engine;
-    await records.delete(keyKey(key.hash));
-    const ended = { ...key, revoked: at, ...(replaced ? { replaced } : {}) } as unknown as Json;
-    await records.put(listKey(key.tenant, key.id), ended, { expiresAt: at + KEY_REMEMBERED_MS });
+    await this.#byHash.delete(keyKey(key.hash));
+    const ended = { ...key, revoked: at, ...(replaced ? { replaced } : {}) };
+    await this.#byTenant.put(listKey(key.tenant, key.id), ended, { expiresAt: at + KEY_REMEMBERED_MS });
     this.holds.end(key.id);
   }
 
   async #expire(key: ListedKey, at: number, replaced: string): Promise<void> {
-    const { records } = this.#ground.engine;
     const expires = Math.min(at, key.expires ?? at);
     const { revoked: _, replaced: __, ...record } = { ...key, expires };
-    await records.put(keyKey(key.hash), record as unknown as Json, { expiresAt: expires });
-    const listed = { ...key, expires, replaced } as unknown as Json;
-    await records.put(listKey(key.tenant, key.id), listed, { expiresAt: expires });
+    await this.#byHash.put(keyKey(key.hash), record, { expiresAt: expires });
+    await this.#byTenant.put(
+      listKey(key.tenant, key.id),
+      { ...key, expires, replaced },
+      { expiresAt: expires },
+    );
   }
 
   async #changePlan(caller: Caller, tenant: string, plan: string): Promise<void> {
@@ -169,19 +171,15 @@ export class Keys {
 
   async #find(tenant: string, id: string): Promise<ListedKey> {
     if (!/^key_[0-9a-f]{16}$/.test(id)) throw missing();
-    const stored = await this.#ground.engine.records.get(listKey(tenant, id));
+    const stored = await this.#byTenant.get(listKey(tenant, id));
     if (!stored) throw missing();
-    return stored.value as unknown as ListedKey;
+    return stored.value;
   }
 
   async #listed(tenant: string): Promise<ListedKey[]> {
-    const items: RecordItem[] = [];
-    for (let after: string | undefined; ; ) {
-      const page = await this.#ground.engine.records.list(listPrefix(tenant), { after, limit: 1000 });
-      items.push(...page.items);
-      if (page.next === undefined) return items.map((item) => item.value as unknown as ListedKey);
-      after = page.next;
-    }
+    const keys: ListedKey[] = [];
+    for await (const { value } of allRecords(this.#byTenant, listPrefix(tenant))) keys.push(value);
+    return keys;
   }
 
   #works(key: ListedKey): boolean {

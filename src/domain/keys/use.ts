@@ -1,16 +1,19 @@
 import { KEY_USE_WAITING, KEY_USE_WRITE_MS, USAGE_KEPT_MS } from '../../base/limits.ts';
 import type { Ground } from '../ground.ts';
+import { allRecords, type RecordsOf, recordsOf } from '../records.ts';
 import { usedKey, usedPrefix } from './record.ts';
 
 /** When each key was last used. Written behind and at most once a minute a key: a request waits for none of it. */
 export class KeyUse {
   readonly #ground: Ground;
+  readonly #records: RecordsOf<number>;
   /** `tenant/id` → when; the values of `#written` are what the store already knows. */
   readonly #seen = new Map<string, number>();
   readonly #written = new Map<string, number>();
 
   constructor(ground: Ground) {
     this.#ground = ground;
+    this.#records = recordsOf(ground.engine.records);
   }
 
   note(tenant: string, id: string): void {
@@ -27,7 +30,7 @@ export class KeyUse {
         if (!this.#seen.has(key)) this.#seen.set(key, at);
         continue;
       }
-      await this.#ground.engine.records.put(key, at, { expiresAt: at + USAGE_KEPT_MS });
+      await this.#records.put(key, at, { expiresAt: at + USAGE_KEPT_MS });
       this.#written.delete(key);
       this.#written.set(key, at);
       if (this.#written.size > KEY_USE_WAITING) this.#written.delete(this.#written.keys().next().value!);
@@ -38,11 +41,8 @@ export class KeyUse {
   async of(tenant: string): Promise<Map<string, number>> {
     const prefix = usedPrefix(tenant);
     const used = new Map<string, number>();
-    for (let after: string | undefined; ; ) {
-      const page = await this.#ground.engine.records.list(prefix, { after, limit: 1000 });
-      for (const { key, value } of page.items) used.set(key.slice(prefix.length), Number(value));
-      if (page.next === undefined) break;
-      after = page.next;
+    for await (const { key, value } of allRecords(this.#records, prefix)) {
+      used.set(key.slice(prefix.length), value);
     }
     for (const [key, at] of this.#seen) {
       if (key.startsWith(prefix)) used.set(key.slice(prefix.length), at);

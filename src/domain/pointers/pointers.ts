@@ -1,6 +1,5 @@
 import { RelayError } from '../../base/errors.ts';
 import { checkIdempotencyKey, toHex, uuid } from '../../base/ids.ts';
-import type { Json } from '../../base/json.ts';
 import { takePart } from '../../base/parts/take-part.ts';
 import { pointerUrl } from '../../base/pointer-url.ts';
 import { readText } from '../../base/read-text.ts';
@@ -25,6 +24,7 @@ import { compareAndSet } from '../../kernel/compare-and-set.ts';
 import type { Channels } from '../channels/channels.ts';
 import type { Ground } from '../ground.ts';
 import type { Receipts } from '../receipts/receipts.ts';
+import { type RecordsOf, recordsOf } from '../records.ts';
 import { StoreSecret } from '../store-secret.ts';
 import { type Allowance, giveBack, type Reservation } from './allowance.ts';
 import { takeIn } from './intake.ts';
@@ -66,6 +66,7 @@ export type OnResult = (
 /** Payloads behind short ids. */
 export class Pointers {
   readonly #ground: Ground;
+  readonly #records: RecordsOf<PointerRecord>;
   readonly #channels: Channels;
   readonly #receipts: Receipts;
   readonly #allowance: Allowance;
@@ -80,6 +81,7 @@ export class Pointers {
     onResult: OnResult,
   ) {
     this.#ground = ground;
+    this.#records = recordsOf(ground.engine.records);
     this.#allowance = allowance;
     this.#channels = channels;
     this.#receipts = receipts;
@@ -166,7 +168,7 @@ export class Pointers {
   }
 
   async pull(caller: Caller, id: string, o: PullOptions = {}): Promise<Pulled> {
-    const loaded = await loadForReading(this.#ground.engine.records, caller, id);
+    const loaded = await loadForReading(this.#records, caller, id);
     const { record } = loaded;
     const range = o.range && checkRange(o.range, record.size);
     const body = await this.#open(record, range);
@@ -176,7 +178,7 @@ export class Pointers {
   }
 
   async part(caller: Caller, id: string, part: PartRequest, o: PullOptions = {}): Promise<Part> {
-    const loaded = await loadForReading(this.#ground.engine.records, caller, id);
+    const loaded = await loadForReading(this.#records, caller, id);
     const taken = await this.#take(loaded.record, part);
     await countPull(this.#ground, loaded, o.idempotency_key);
     this.#pulled(caller, loaded, encodeUtf8(taken.text).byteLength);
@@ -184,7 +186,7 @@ export class Pointers {
   }
 
   async cost(caller: Caller, id: string, part?: PartRequest): Promise<Cost> {
-    const loaded = await loadForReading(this.#ground.engine.records, caller, id);
+    const loaded = await loadForReading(this.#records, caller, id);
     const { record } = loaded;
     if (part) {
       const { text } = await this.#take(record, part);
@@ -199,13 +201,13 @@ export class Pointers {
   }
 
   async peek(caller: Caller, id: string): Promise<Peeked> {
-    const loaded = await loadForReading(this.#ground.engine.records, caller, id);
+    const loaded = await loadForReading(this.#records, caller, id);
     return describe(loaded.record, loaded.id);
   }
 
   async delete(caller: Caller, rawId: string): Promise<void> {
     const { engine } = this.#ground;
-    const { id, record } = await loadOwn(engine.records, caller, rawId);
+    const { id, record } = await loadOwn(this.#records, caller, rawId);
     if (!(await engine.records.delete(recordKey(id)))) throw notFound();
     await engine.blobs.delete(record.blob);
     await engine.records.delete(pullsKey(id));
@@ -213,17 +215,16 @@ export class Pointers {
 
   /** The work that kept it is done: from here on it lives as long as was asked for. */
   async release(id: string): Promise<void> {
-    const { blobs, records } = this.#ground.engine;
     await compareAndSet('a pointer', async () => {
-      const stored = await records.get(recordKey(id));
-      const { kept, ...record } = (stored?.value ?? {}) as unknown as PointerRecord;
-      if (!stored || kept === undefined) return true;
+      const stored = await this.#records.get(recordKey(id));
+      if (stored?.value.kept === undefined) return true;
+      const { kept: _, ...record } = stored.value;
       const { revision: expect } = stored;
       if (record.expires > this.#ground.env.now()) {
-        return records.put(recordKey(id), record as unknown as Json, { expect, expiresAt: record.expires });
+        return this.#records.put(recordKey(id), record, { expect, expiresAt: record.expires });
       }
-      if (!(await records.delete(recordKey(id), { expect }))) return null;
-      await blobs.delete(record.blob);
+      if (!(await this.#records.delete(recordKey(id), { expect }))) return null;
+      await this.#ground.engine.blobs.delete(record.blob);
       return true;
     });
   }
@@ -231,7 +232,7 @@ export class Pointers {
   /** Null where no push is left, but this may be a retry of one that was counted. */
   #count(caller: Caller, retriedId: string | null): Promise<Reservation | null> {
     const counting = this.#allowance.reserve(caller).catch(async (error) => {
-      if (retriedId !== null && (await this.#ground.engine.records.get(recordKey(retriedId)))) return null;
+      if (retriedId !== null && (await this.#records.get(recordKey(retriedId)))) return null;
       throw error;
     });
     // Looked at when its turn comes.
@@ -241,11 +242,9 @@ export class Pointers {
 
   /** The record that stands in the end: ours, or that of the first try with the same key. */
   async #commit(id: string, record: PointerRecord, counted: Reservation | null): Promise<PointerRecord> {
-    const { records } = this.#ground.engine;
-    const value = record as unknown as Json;
     const options = { expect: 'absent', expiresAt: keptUntil(record) } as const;
-    if (counted && (await records.put(recordKey(id), value, options)) !== null) return record;
-    const first = (await records.get(recordKey(id)))?.value as unknown as PointerRecord | undefined;
+    if (counted && (await this.#records.put(recordKey(id), record, options)) !== null) return record;
+    const first = (await this.#records.get(recordKey(id)))?.value;
     if (!first || first.fingerprint !== record.fingerprint) throw new RelayError('idempotency_conflict');
     return first;
   }
@@ -281,9 +280,9 @@ export class Pointers {
   }
 
   async #refersTo(id: string, blob: string): Promise<boolean> {
-    const stored = await this.#ground.engine.records.get(recordKey(id)).catch(() => undefined);
+    const stored = await this.#records.get(recordKey(id)).catch(() => undefined);
     if (stored === undefined) return true;
-    return (stored?.value as unknown as PointerRecord | undefined)?.blob === blob;
+    return stored?.value.blob === blob;
   }
 
   async #open(record: PointerRecord, range?: { start: number; end: number }): Promise<BlobBody> {
@@ -307,11 +306,8 @@ export class Pointers {
 
   /** So that the next peek can tell. Losing the race to another change of the record loses nothing. */
   async #remember({ id, record, revision }: Loaded, tokens: TokenCount): Promise<void> {
-    const value = { ...record, tokens } as unknown as Json;
-    await this.#ground.engine.records.put(recordKey(id), value, {
-      expect: revision,
-      expiresAt: keptUntil(record),
-    });
+    const options = { expect: revision, expiresAt: keptUntil(record) };
+    await this.#records.put(recordKey(id), { ...record, tokens }, options);
   }
 }
 

@@ -5,7 +5,7 @@ import type { JsonObject } from '../../base/json.ts';
 import type { TokenCount } from '../../base/tokens.ts';
 import type { Caller } from '../../contract/caller.ts';
 import type { Peeked, Pushed, Visibility } from '../../contract/pointers.ts';
-import type { Records } from '../../kernel/records.ts';
+import type { RecordsOf } from '../records.ts';
 
 /** What is stored beside a payload. Short names: it is read on every pull and peek. */
 export interface PointerRecord {
@@ -53,24 +53,32 @@ export interface Loaded {
 }
 
 /** Missing, expired, malformed and foreign are one answer, so that nobody can tell them apart. */
-export async function loadForReading(records: Records, caller: Caller, rawId: string): Promise<Loaded> {
+export async function loadForReading(
+  records: RecordsOf<PointerRecord>,
+  caller: Caller,
+  rawId: string,
+): Promise<Loaded> {
   const loaded = await load(records, rawId);
   if (loaded.record.visibility === 'tenant' && loaded.record.tenant !== caller.tenant) throw notFound();
   return loaded;
 }
 
-export async function loadOwn(records: Records, caller: Caller, rawId: string): Promise<Loaded> {
+export async function loadOwn(
+  records: RecordsOf<PointerRecord>,
+  caller: Caller,
+  rawId: string,
+): Promise<Loaded> {
   const loaded = await load(records, rawId);
   if (loaded.record.tenant !== caller.tenant) throw notFound();
   return loaded;
 }
 
-async function load(records: Records, rawId: string): Promise<Loaded> {
+async function load(records: RecordsOf<PointerRecord>, rawId: string): Promise<Loaded> {
   if (!isUuid(rawId)) throw notFound();
   const id = rawId.toLowerCase();
   const stored = await records.get(recordKey(id));
   if (!stored) throw notFound();
-  return { id, record: stored.value as unknown as PointerRecord, revision: stored.revision };
+  return { id, record: stored.value, revision: stored.revision };
 }
 
 export const describe = madeOnce((r: PointerRecord, id: string): Peeked => {

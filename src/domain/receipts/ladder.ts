@@ -1,7 +1,8 @@
-import { isJsonObject, type Json, type JsonObject } from '../../base/json.ts';
+import { isJsonObject, type Json } from '../../base/json.ts';
 import { pointerUrl } from '../../base/pointer-url.ts';
 import { type Receipt, type ReceiptLadder, RUNGS, type Rung } from '../../contract/receipts.ts';
 import type { PointerRecord } from '../pointers/record.ts';
+import { asJson, fromJson } from '../records.ts';
 
 /** What was seen of one reader on one rung within a short time. An entry of a pointer's receipts is a list of these. */
 export interface Note {
@@ -18,8 +19,8 @@ export interface Note {
   readonly summary?: string;
 }
 
-export function toEntry(notes: readonly Note[]): JsonObject {
-  return { notes: notes as unknown as Json[] };
+export function toEntry(notes: readonly Note[]): Json {
+  return asJson({ notes });
 }
 
 /** Adds up what the log of receipts holds, entry by entry. */
@@ -35,7 +36,7 @@ export class Ladder {
 
   add(data: Json): void {
     if (!isJsonObject(data) || !Array.isArray(data.notes)) return;
-    for (const note of data.notes as unknown as Note[]) {
+    for (const note of fromJson<Note[]>(data.notes)) {
       const key = JSON.stringify([note.rung, note.by, note.group, note.pointer]);
       const known = this.#notes.get(key);
       if (!known) this.#notes.set(key, { ...note });

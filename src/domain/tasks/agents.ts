@@ -1,46 +1,58 @@
 import { RelayError } from '../../base/errors.ts';
-import { isJsonObject, type Json } from '../../base/json.ts';
 import { AGENT_ALIVE_MS, AGENT_INSTANCE_CHARS, AGENT_KEPT_MS, BRIDGE_TASKS } from '../../base/limits.ts';
 import { directChannel, TASK_CHANNEL } from '../../base/task-names.ts';
 import { type Agent, agents, type Bridge } from '../../contract/agents.ts';
 import { authorize, mayUseChannel } from '../../contract/authorize.ts';
 import type { Caller } from '../../contract/caller.ts';
 import type { Ground } from '../ground.ts';
+import type { FollowRecord } from '../inbox/inboxes.ts';
 import { checkAgentName, checkChannelName, fromSegment, inboxesPrefix, segment } from '../names.ts';
+import { allRecords, type RecordsOf, recordsOf } from '../records.ts';
 
 const agentsPrefix = (tenant: string) => `ten.${tenant}/agent/`;
 const agentKey = (tenant: string, name: string, instance: string) =>
   `${agentsPrefix(tenant)}${segment(name)}/${segment(instance)}`;
 const taskChannelsPrefix = (tenant: string) => `ten.${tenant}/tasks/`;
-const PAGE = 1000;
+
+/** A bridge with the moment of its last heartbeat. */
+type SeenBridge = Bridge & { readonly at: number };
+
+/** A channel that bridges have worked on. */
+interface TaskChannel {
+  readonly done_channel: string;
+  readonly until: number;
+}
 
 /** Who is there: bridges by their heartbeats, followers by the inboxes they have. */
 export class Agents {
   readonly #ground: Ground;
+  readonly #bridges: RecordsOf<SeenBridge>;
+  readonly #taskChannels: RecordsOf<TaskChannel>;
+  readonly #follows: RecordsOf<FollowRecord>;
 
   constructor(ground: Ground) {
     this.#ground = ground;
+    this.#bridges = recordsOf(ground.engine.records);
+    this.#taskChannels = recordsOf(ground.engine.records);
+    this.#follows = recordsOf(ground.engine.records);
   }
 
   async beat(caller: Caller, rawName: string, bridge: Bridge): Promise<void> {
-    const { records } = this.#ground.engine;
     const name = checkAgentName(rawName);
     const known = checkBridge(bridge);
     const now = this.#ground.env.now();
-    const value = { ...known, at: now } as unknown as Json;
     const key = agentKey(caller.tenant, name, known.instance);
-    const before = (await records.get(key))?.value as unknown as Bridge | undefined;
+    const before = (await this.#bridges.get(key))?.value;
     authorize(caller, agents.beat, { ...known, channel: before?.task_channel });
-    await records.put(key, value, { expiresAt: now + AGENT_KEPT_MS });
+    await this.#bridges.put(key, { ...known, at: now }, { expiresAt: now + AGENT_KEPT_MS });
     await this.#noteChannel(caller, known);
   }
 
   async leave(caller: Caller, name: string, instance: string): Promise<void> {
     const key = agentKey(caller.tenant, checkAgentName(name), checkInstance(instance));
-    const { records } = this.#ground.engine;
-    const known = (await records.get(key))?.value as unknown as Bridge | undefined;
+    const known = (await this.#bridges.get(key))?.value;
     authorize(caller, agents.leave, { channel: known?.task_channel });
-    await records.delete(key);
+    await this.#bridges.delete(key);
   }
 
   /** Bridges first, then by name. */
@@ -54,8 +66,8 @@ export class Agents {
     const prefix = agentsPrefix(caller.tenant);
     const now = this.#ground.env.now();
     const found: Agent[] = [];
-    for await (const { key, value } of this.#all(prefix)) {
-      const { at, ...bridge } = value as unknown as Bridge & { at: number };
+    for await (const { key, value } of allRecords(this.#bridges, prefix)) {
+      const { at, ...bridge } = value;
       const name = fromSegment(key.slice(prefix.length).split('/')[0]!);
       found.push({
         name,
@@ -73,9 +85,8 @@ export class Agents {
   async taskChannels(caller: Caller): Promise<Map<string, string | null>> {
     const prefix = taskChannelsPrefix(caller.tenant);
     const channels = new Map<string, string | null>([[TASK_CHANNEL, null]]);
-    for await (const { key, value } of this.#all(prefix)) {
-      const done = isJsonObject(value) ? value.done_channel : null;
-      channels.set(fromSegment(key.slice(prefix.length)), typeof done === 'string' ? done : null);
+    for await (const { key, value } of allRecords(this.#taskChannels, prefix)) {
+      channels.set(fromSegment(key.slice(prefix.length)), value.done_channel);
     }
     for (const { name, bridge } of await this.bridges(caller)) {
       if (bridge) channels.set(directChannel(bridge.task_channel, name), bridge.done_channel);
@@ -86,12 +97,11 @@ export class Agents {
   async #followers(caller: Caller): Promise<Agent[]> {
     const prefix = inboxesPrefix(caller.tenant);
     const found = new Map<string, { channels: string[]; seen: number | null }>();
-    for await (const { key, value } of this.#all(prefix)) {
+    for await (const { key, value } of allRecords(this.#follows, prefix)) {
       const [agent, channel] = key.slice(prefix.length).split('/').map(fromSegment) as [string, string];
       const follower = found.get(agent) ?? { channels: [], seen: null };
-      const read = isJsonObject(value) && typeof value.read === 'number' ? value.read : null;
       follower.channels.push(channel);
-      if (read !== null) follower.seen = Math.max(follower.seen ?? 0, read);
+      if (value.read !== undefined) follower.seen = Math.max(follower.seen ?? 0, value.read);
       found.set(agent, follower);
     }
     return Array.from(found, ([name, { channels, seen }]) => ({
@@ -105,25 +115,12 @@ export class Agents {
 
   /** Kept longer than the bridge, so that its tasks are still listed after it has gone. */
   async #noteChannel(caller: Caller, { task_channel, done_channel }: Bridge): Promise<void> {
-    const { records } = this.#ground.engine;
     const key = taskChannelsPrefix(caller.tenant) + segment(task_channel);
-    const known = (await records.get(key))?.value;
+    const known = (await this.#taskChannels.get(key))?.value;
     const now = this.#ground.env.now();
-    if (isJsonObject(known ?? null)) {
-      const { done_channel: last, until } = known as { done_channel: string; until: number };
-      if (last === done_channel && until > now + AGENT_KEPT_MS / 2) return;
-    }
+    if (known?.done_channel === done_channel && known.until > now + AGENT_KEPT_MS / 2) return;
     const until = now + AGENT_KEPT_MS;
-    await records.put(key, { done_channel, until }, { expiresAt: until });
-  }
-
-  async *#all(prefix: string): AsyncGenerator<{ key: string; value: Json }> {
-    for (let after: string | undefined; ; ) {
-      const page = await this.#ground.engine.records.list(prefix, { after, limit: PAGE });
-      yield* page.items;
-      if (page.next === undefined) return;
-      after = page.next;
-    }
+    await this.#taskChannels.put(key, { done_channel, until }, { expiresAt: until });
   }
 }
 

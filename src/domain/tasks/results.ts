@@ -1,5 +1,5 @@
 import { isUuid } from '../../base/ids.ts';
-import { isJsonObject, type Json, type JsonObject } from '../../base/json.ts';
+import type { JsonObject } from '../../base/json.ts';
 import { RESULT_SUMMARY_CHARS } from '../../base/limits.ts';
 import { pointerUrl } from '../../base/pointer-url.ts';
 import { mayUseChannel } from '../../contract/authorize.ts';
@@ -7,6 +7,7 @@ import type { Caller } from '../../contract/caller.ts';
 import type { TaskResult, TaskStatus } from '../../contract/tasks.ts';
 import type { Ground } from '../ground.ts';
 import type { PointerLookup } from '../pointers/lookup.ts';
+import { type RecordsOf, recordsOf } from '../records.ts';
 
 const resultRecord = (taskId: string) => `ptr.${taskId}/result`;
 
@@ -30,10 +31,12 @@ export interface KeptResult {
 /** Which pointer is the result of which task. The first one counts. */
 export class TaskResults {
   readonly #ground: Ground;
+  readonly #records: RecordsOf<KeptResult>;
   readonly #pointers: PointerLookup;
 
   constructor(ground: Ground, pointers: PointerLookup) {
     this.#ground = ground;
+    this.#records = recordsOf(ground.engine.records);
     this.#pointers = pointers;
   }
 
@@ -64,7 +67,7 @@ export class TaskResults {
       tenant: caller.tenant,
       task: { channel, from, created, size, metadata },
     };
-    await this.#ground.engine.records.put(resultRecord(id), kept as unknown as Json, {
+    await this.#records.put(resultRecord(id), kept, {
       expect: 'absent',
       expiresAt: Math.max(pushed.expires, task.expires),
     });
@@ -74,10 +77,8 @@ export class TaskResults {
   /** Null where there is none, and where it is somebody else's. */
   async find(caller: Caller, taskId: string): Promise<KeptResult | null> {
     if (!isUuid(taskId)) return null;
-    const stored = await this.#ground.engine.records.get(resultRecord(taskId.toLowerCase()));
-    if (!stored || !isJsonObject(stored.value)) return null;
-    const kept = stored.value as unknown as KeptResult;
-    return kept.tenant === caller.tenant ? kept : null;
+    const kept = (await this.#records.get(resultRecord(taskId.toLowerCase())))?.value;
+    return kept?.tenant === caller.tenant ? kept : null;
   }
 }
 

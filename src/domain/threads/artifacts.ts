@@ -1,7 +1,6 @@
 import { RelayError } from '../../base/errors.ts';
 import { sha256Hex } from '../../base/hash.ts';
 import { timeOrderedId } from '../../base/ids.ts';
-import type { Json } from '../../base/json.ts';
 import { ARTIFACT_NAME_CHARS, ARTIFACT_SOURCES, INDEX_TEXT_CHARS, PAGE_ITEMS } from '../../base/limits.ts';
 import { makePreview } from '../../base/preview/preview.ts';
 import { neutralise } from '../../base/sanitize/neutralise.ts';
@@ -18,6 +17,7 @@ import {
 } from '../../contract/threads/artifacts.ts';
 import type { BlobBody } from '../../kernel/blobs.ts';
 import type { Ground } from '../ground.ts';
+import { type RecordsOf, recordsOf } from '../records.ts';
 import { guessType, KINDS } from './artifact-kind.ts';
 import type { StoredEvent } from './event.ts';
 import { linkOps, stampFor } from './fold.ts';
@@ -32,11 +32,13 @@ import { versionRef } from './version.ts';
 /** The stored content of threads. Its preview travels; the rest is a pull away. */
 export class Artifacts {
   readonly #ground: Ground;
+  readonly #records: RecordsOf<Artifact>;
   readonly #log: ThreadLog;
   readonly #ledger: Ledger;
 
   constructor(ground: Ground, log: ThreadLog, ledger: Ledger) {
     this.#ground = ground;
+    this.#records = recordsOf(ground.engine.records);
     this.#log = log;
     this.#ledger = ledger;
   }
@@ -85,7 +87,7 @@ export class Artifacts {
         tokens,
         created_at,
       };
-      await engine.records.put(artifactKey(id, ref), artifact as unknown as Json);
+      await this.#records.put(artifactKey(id, ref), artifact);
       const retry = await repeatable('artifact', input.idempotency_key, () =>
         sha256Hex(JSON.stringify([hash, type, mime, name, source_refs])),
       );
@@ -186,11 +188,9 @@ export class Artifacts {
 
   /** For whoever has made sure that the thread is the caller's. */
   async meta(id: string, ref: string): Promise<Artifact> {
-    const stored = /^[0-9a-f]{26}$/.test(ref)
-      ? await this.#ground.engine.records.get(artifactKey(id, ref))
-      : null;
+    const stored = /^[0-9a-f]{26}$/.test(ref) ? await this.#records.get(artifactKey(id, ref)) : null;
     if (!stored) throw noArtifact(ref);
-    return stored.value as unknown as Artifact;
+    return stored.value;
   }
 
   /** The content, without anyone being charged for it. */
@@ -238,7 +238,7 @@ export class Artifacts {
   }
 
   async #discard(id: string, ref: string, blob: string): Promise<void> {
-    await this.#ground.engine.records.delete(artifactKey(id, ref));
+    await this.#records.delete(artifactKey(id, ref));
     await this.#ground.engine.blobs.delete(blob);
   }
 }

@@ -1,13 +1,14 @@
 import { isRelayError, RelayError } from '../../base/errors.ts';
 import { isJsonObject, type Json } from '../../base/json.ts';
+import { asJson, fromJson } from '../records.ts';
 import { badBundle } from './bundle.ts';
-import { asJson, type StoredEvent, VERSION_EVENTS } from './event.ts';
+import { type StoredEvent, VERSION_EVENTS } from './event.ts';
 import { advance, type Head, linkOps, type MutableHead, stampFor } from './fold.ts';
 import { bytesOf, patchState, type Sized } from './state.ts';
 
 /** An event of a bundle, as this relay might have written it. */
 export function checkEvent(value: Json): StoredEvent {
-  const event = value as unknown as StoredEvent;
+  const event = fromJson<StoredEvent>(value);
   const text = (field: unknown) => field === undefined || (typeof field === 'string' && field.length <= 64);
   const fine =
     isJsonObject(value) &&

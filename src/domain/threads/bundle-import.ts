@@ -1,6 +1,5 @@
 import { RelayError } from '../../base/errors.ts';
 import { toHex } from '../../base/ids.ts';
-import type { Json } from '../../base/json.ts';
 import { BUNDLE_BYTES, ORPHAN_AGE_MS } from '../../base/limits.ts';
 import { makePreview } from '../../base/preview/preview.ts';
 import { openZip, type ZipArchive, type ZipItem, type ZipSource } from '../../base/zip/zip-reader.ts';
@@ -9,6 +8,7 @@ import type { ImportAnswer } from '../../contract/threads/answers.ts';
 import type { Artifact } from '../../contract/threads/artifacts.ts';
 import type { BlobBody } from '../../kernel/blobs.ts';
 import type { Ground } from '../ground.ts';
+import { recordsOf } from '../records.ts';
 import { KINDS } from './artifact-kind.ts';
 import type { Artifacts } from './artifacts.ts';
 import { badBundle, contentFile, type LedgerFile } from './bundle.ts';
@@ -128,7 +128,8 @@ export class BundleImport {
     zip: ZipArchive,
     artifacts: readonly Artifact[],
   ): Promise<{ artifact: Artifact; text: string }[]> {
-    const { blobs, records } = this.#ground.engine;
+    const { blobs } = this.#ground.engine;
+    const records = recordsOf<Artifact>(this.#ground.engine.records);
     const kept: { artifact: Artifact; text: string }[] = [];
     for (const described of artifacts) {
       const { ref, type, thread_id, size, hash } = described;
@@ -138,7 +139,7 @@ export class BundleImport {
       if (stored.sha256 !== hash) throw badBundle(`the content of artifact ${ref} has another hash`);
       const seen = intake.seen();
       const artifact: Artifact = { ...described, preview: makePreview(type, seen) };
-      await records.put(artifactKey(thread_id, ref), artifact as unknown as Json);
+      await records.put(artifactKey(thread_id, ref), artifact);
       kept.push({ artifact, text: seen.text.slice(0, 100_000) });
     }
     return kept;

@@ -4,6 +4,7 @@ import type { Json } from '../../base/json.ts';
 import { ARTIFACT_BYTES, STATE_BYTES } from '../../base/limits.ts';
 import type { ZipArchive } from '../../base/zip/zip-reader.ts';
 import type { Artifact } from '../../contract/threads/artifacts.ts';
+import { fromJson } from '../records.ts';
 import { KINDS } from './artifact-kind.ts';
 import {
   ARTIFACTS,
@@ -102,7 +103,7 @@ function checkContent(
 }
 
 function checkLedger(value: Json): LedgerFile {
-  const ledger = value as unknown as LedgerFile;
+  const ledger = fromJson<LedgerFile>(value);
   const fields = [
     ledger?.headers,
     ledger?.header_reads,

@@ -1,7 +1,7 @@
-import type { Json } from '../../base/json.ts';
 import type { PatchOp } from '../../base/json-patch/apply.ts';
 import { COMPACT_ACTIONS, COMPACT_REFS } from '../../base/limits.ts';
 import type { Action, ArtifactLink, State } from '../../contract/threads/state.ts';
+import { asJson } from '../records.ts';
 
 export interface Compaction {
   readonly ops: readonly PatchOp[];
@@ -26,9 +26,8 @@ export function compaction(state: State): Compaction | null {
   };
   if (dropped.actions === 0 && dropped.artifacts === 0) return null;
   const ops: PatchOp[] = [];
-  if (dropped.actions > 0)
-    ops.push({ op: 'replace', path: '/last_actions', value: actions as unknown as Json });
-  if (dropped.artifacts > 0) ops.push({ op: 'replace', path: '/artifacts', value: links as unknown as Json });
+  if (dropped.actions > 0) ops.push({ op: 'replace', path: '/last_actions', value: asJson(actions) });
+  if (dropped.artifacts > 0) ops.push({ op: 'replace', path: '/artifacts', value: asJson(links) });
   ops.push({ op: 'add', path: '/session_summary', value: summary(state, gone, dropped) });
   return { ops, dropped };
 }

@@ -1,14 +1,14 @@
-import type { Json } from '../../base/json.ts';
 import { AUTO_COMPACT_ACTIONS, AUTO_COMPACT_REFS } from '../../base/limits.ts';
 import type { Caller } from '../../contract/caller.ts';
 import type { CompactAnswer } from '../../contract/threads/answers.ts';
 import type { Ground } from '../ground.ts';
+import { asJson } from '../records.ts';
 import { compaction } from './compaction.ts';
 import type { StoredEvent } from './event.ts';
 import { type Head, stampFor } from './fold.ts';
 import { metaKey } from './keys.ts';
 import { patchState } from './state.ts';
-import type { ThreadLog, ThreadMeta } from './thread-log.ts';
+import type { ThreadLog } from './thread-log.ts';
 import { versionRef } from './version.ts';
 
 /** While a state stays too long whatever is done, it is not looked through after every event. */
@@ -32,7 +32,7 @@ export class Compactor {
       const found = compaction(head.state);
       if (!found) return { done: answer(head.version, { actions: 0, artifacts: 0 }) };
       const version = head.version + 1;
-      const ops = found.ops as unknown as Json;
+      const ops = asJson(found.ops);
       const payload = { version, by: caller.name, ops, dropped: { ...found.dropped } };
       const event: StoredEvent = { type: 'checkpoint.created', at: this.#ground.env.now(), payload };
       const ready = patchState(head, ops, stampFor(head, event));
@@ -42,8 +42,7 @@ export class Compactor {
 
   #byItself(id: string): void {
     this.#log.background.run(async () => {
-      const stored = await this.#ground.engine.records.get(metaKey(id));
-      const tenant = (stored?.value as unknown as ThreadMeta | undefined)?.tenant;
+      const tenant = (await this.#log.metas.get(metaKey(id)))?.value.tenant;
       if (tenant !== undefined) await this.compact({ tenant, keyId: 'relay', name: 'relay', scopes: [] }, id);
     });
   }

@@ -1,7 +1,6 @@
 import { RelayError } from '../../base/errors.ts';
 import { sha256Hex } from '../../base/hash.ts';
 import { uuid, uuidFrom } from '../../base/ids.ts';
-import type { Json } from '../../base/json.ts';
 import {
   ENVELOPE_NOTE_CHARS,
   ENVELOPE_PAYLOAD_BYTES,
@@ -12,6 +11,7 @@ import {
 import type { Caller } from '../../contract/caller.ts';
 import { ENVELOPE_SCHEMA, type Envelope, type EnvelopeInput } from '../../contract/threads/answers.ts';
 import type { Ground } from '../ground.ts';
+import { asJson, fromJson } from '../records.ts';
 import type { StoredEvent } from './event.ts';
 import { hopsKey } from './keys.ts';
 import { repeatable } from './repeat.ts';
@@ -64,7 +64,7 @@ export class Envelopes {
         const first = retry.seen(head);
         if (first) return { done: envelope(first.at) };
         const at = env.now();
-        const payload = { by: caller.name, envelope: envelope(at) as unknown as Json };
+        const payload = { by: caller.name, envelope: asJson(envelope(at)) };
         const event: StoredEvent = { type: 'message.sent', at, payload, ...retry.mark };
         return {
           event,
@@ -86,7 +86,7 @@ export class Envelopes {
     const found: Envelope[] = [];
     for await (const { event } of this.#log.heads.events(id, 0)) {
       if (event.type !== 'message.sent') continue;
-      const envelope = event.payload.envelope as unknown as Envelope;
+      const envelope = fromJson<Envelope>(event.payload.envelope);
       if (o.after !== undefined && envelope.msg_id === o.after) found.length = 0;
       else if (
         event.at + envelope.ttl * 1000 > now &&

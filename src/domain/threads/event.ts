@@ -1,4 +1,4 @@
-import type { Json, JsonObject } from '../../base/json.ts';
+import type { JsonObject } from '../../base/json.ts';
 import type { ThreadEvent } from '../../contract/threads/answers.ts';
 import { isoTime } from './state.ts';
 
@@ -33,12 +33,4 @@ export function isOwnType(type: string): boolean {
 export function toWire(threadId: string, count: number, event: StoredEvent): ThreadEvent {
   const { type, payload, at } = event;
   return { id: String(count), thread_id: threadId, type, payload, timestamp: isoTime(at) };
-}
-
-export function asJson(event: StoredEvent): Json {
-  return event as unknown as Json;
-}
-
-export function fromJson(data: Json): StoredEvent {
-  return data as unknown as StoredEvent;
 }

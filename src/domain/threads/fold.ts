@@ -1,7 +1,8 @@
 import { RelayError } from '../../base/errors.ts';
 import type { Json } from '../../base/json.ts';
 import { THREAD_KEYS } from '../../base/limits.ts';
-import { asJson, type StoredEvent, VERSION_EVENTS } from './event.ts';
+import { asJson } from '../records.ts';
+import { type StoredEvent, VERSION_EVENTS } from './event.ts';
 import { bytesOf, firstState, replayPatch, type Sized, type Stamp } from './state.ts';
 import { addToTotals, emptyTotals, metricsOf, type Totals } from './totals.ts';
 

@@ -5,7 +5,16 @@ import { clip } from '../../base/preview/cut.ts';
 import { neutralise } from '../../base/sanitize/neutralise.ts';
 import type { TokenCount, TokenCounter } from '../../base/tokens.ts';
 import { LOCAL_CALLER } from '../../contract/caller.ts';
-import type { Fact, Header, State } from '../../contract/threads/state.ts';
+import type {
+  Action,
+  ArtifactLink,
+  Constraint,
+  Fact,
+  Header,
+  PlanStep,
+  Question,
+  State,
+} from '../../contract/threads/state.ts';
 
 export interface CountedHeader {
   readonly header: Header;
@@ -42,12 +51,12 @@ const FEW_FACTS = 3;
 const CLIPS = [240, 120, 60, 30];
 
 interface Parts {
-  readonly facts: readonly JsonObject[];
-  readonly constraints: readonly JsonObject[];
-  readonly questions: readonly JsonObject[];
-  readonly steps: readonly JsonObject[];
-  readonly refs: readonly JsonObject[];
-  readonly actions: readonly JsonObject[];
+  readonly facts: readonly Fact[];
+  readonly constraints: readonly Constraint[];
+  readonly questions: readonly Question[];
+  readonly steps: readonly PlanStep[];
+  readonly refs: readonly ArtifactLink[];
+  readonly actions: readonly Action[];
   readonly truncated: boolean;
 }
 
@@ -63,23 +72,22 @@ const EMPTY: Parts = {
 
 /** Looks at the ends of the lists only, so that a long memory costs no more than a short one. */
 function partsOf(state: State): Parts {
-  const pick = (item: object, fields: readonly string[]) => picked(item as JsonObject, fields);
   return {
-    facts: state.facts.slice(-FACTS).map((fact) => pick(fact, ['id', 'key', 'value', ...signature(fact)])),
+    facts: state.facts.slice(-FACTS).map((fact) => picked(fact, ['id', 'key', 'value', ...signature(fact)])),
     constraints: state.constraints
       .slice(0, CONSTRAINTS)
-      .map((constraint) => pick(constraint, ['id', 'description', 'severity', 'by'])),
+      .map((constraint) => picked(constraint, ['id', 'description', 'severity', 'by'])),
     questions: first(
       state.open_questions,
       QUESTIONS,
       ({ status }) => status === undefined || status === 'open',
-    ).map((question) => pick(question, ['id', 'question'])),
+    ).map((question) => picked(question, ['id', 'question'])),
     steps: first(state.plan, STEPS, ({ status }) => status === undefined || status === 'pending').map(
-      (step) => pick(step, ['id', 'step']),
+      (step) => picked(step, ['id', 'step']),
     ),
-    refs: newest(state.artifacts, REFS).map((link) => pick(link, ['ref', 'type', 'name'])),
+    refs: newest(state.artifacts, REFS).map((link) => picked(link, ['ref', 'type', 'name'])),
     actions: newest(state.last_actions, ACTIONS).map((action) =>
-      pick(action, ['at', 'description', 'result_ref']),
+      picked(action, ['at', 'description', 'result_ref']),
     ),
     truncated: false,
   };
@@ -89,10 +97,10 @@ function partsOf(state: State): Parts {
  * Which of `at` and `by` say something. A fact that came without them was stamped by the relay with whoever sent it,
  * which in open mode is nobody in particular, and with the moment of the patch, to the millisecond.
  */
-function signature({ at, by }: Fact): string[] {
+function signature({ at, by }: Fact): ('at' | 'by')[] {
   const named = by !== undefined && by !== '' && by !== LOCAL_CALLER.name;
   const dated = at !== undefined && at !== '' && (named || !/\.\d{3}Z$/.test(at));
-  return [...(dated ? ['at'] : []), ...(named ? ['by'] : [])];
+  return [...(dated ? (['at'] as const) : []), ...(named ? (['by'] as const) : [])];
 }
 
 /** Ever smaller versions of the parts, in the order in which they are to be tried. */
@@ -112,7 +120,7 @@ function* reductions(full: Parts): Generator<Parts> {
     yield parts;
   }
   for (const chars of CLIPS) {
-    const short = (items: readonly JsonObject[]) => items.map((item) => clipped(item, chars));
+    const short = <T extends object>(items: readonly T[]) => items.map((item) => clipped(item, chars));
     parts = {
       facts: short(parts.facts),
       constraints: short(parts.constraints),
@@ -140,25 +148,26 @@ function assemble(state: State, parts: Parts): Header {
     $schema: state.$schema,
     thread_id: state.thread_id,
     version: state.version,
-    top_facts: parts.facts as unknown as Header['top_facts'],
-    top_constraints: parts.constraints as unknown as Header['top_constraints'],
-    open_questions: parts.questions as unknown as Header['open_questions'],
-    next_steps: parts.steps as unknown as Header['next_steps'],
-    artifact_refs: parts.refs as unknown as Header['artifact_refs'],
-    last_actions: parts.actions as unknown as Header['last_actions'],
+    top_facts: parts.facts,
+    top_constraints: parts.constraints,
+    open_questions: parts.questions,
+    next_steps: parts.steps,
+    artifact_refs: parts.refs,
+    last_actions: parts.actions,
     metrics: state.metrics,
     ...(parts.truncated ? { truncated: true as const } : {}),
   };
 }
 
-function picked(item: JsonObject, fields: readonly string[]): JsonObject {
+/** Some fields of an item. Whoever asks names those that the type needs. */
+function picked<T extends object>(item: T, fields: readonly (keyof T & string)[]): T {
   const out: JsonObject = {};
   for (const field of fields) {
-    const value = item[field];
+    const value = item[field] as Json | undefined;
     if (value === undefined) continue;
     out[field] = field === 'at' && typeof value === 'string' ? toSeconds(value) : harmless(value);
   }
-  return out;
+  return out as T;
 }
 
 function harmless(value: Json): Json {
@@ -169,15 +178,14 @@ function harmless(value: Json): Json {
 }
 
 /** Strings cut short; a value of any other kind that is too long becomes the beginning of its JSON. */
-function clipped(item: JsonObject, chars: number): JsonObject {
-  return Object.fromEntries(
-    Object.entries(item).map(([field, value]) => {
-      if (typeof value === 'string') return [field, field === 'at' ? value : clip(value, chars)];
-      if (typeof value !== 'object' || value === null) return [field, value];
-      const text = JSON.stringify(value);
-      return [field, text.length > chars ? clip(text, chars) : value];
-    }),
-  );
+function clipped<T extends object>(item: T, chars: number): T {
+  const short = Object.entries(item).map(([field, value]) => {
+    if (typeof value === 'string') return [field, field === 'at' ? value : clip(value, chars)];
+    if (typeof value !== 'object' || value === null) return [field, value];
+    const text = JSON.stringify(value);
+    return [field, text.length > chars ? clip(text, chars) : value];
+  });
+  return Object.fromEntries(short) as T;
 }
 
 /** Milliseconds matter to nobody who reads a prompt. */

@@ -1,8 +1,8 @@
-import type { Json } from '../../base/json.ts';
 import type { Caller } from '../../contract/caller.ts';
 import type { Header } from '../../contract/threads/state.ts';
 import type { Ground } from '../ground.ts';
-import { fromJson, VERSION_EVENTS } from './event.ts';
+import { fromJson, type RecordsOf, recordsOf } from '../records.ts';
+import { type StoredEvent, VERSION_EVENTS } from './event.ts';
 import { type CountedHeader, makeHeader } from './header.ts';
 import { headerKey, logOf } from './keys.ts';
 import type { Ledger } from './ledger.ts';
@@ -22,12 +22,14 @@ const KEPT = 1_000;
 /** Headers as they are read: worked out once for a version, by whichever process comes first, and kept in a record. */
 export class Headers {
   readonly #ground: Ground;
+  readonly #records: RecordsOf<Kept>;
   readonly #log: ThreadLog;
   readonly #ledger: Ledger;
   readonly #memory = new Map<string, Kept>();
 
   constructor(ground: Ground, log: ThreadLog, ledger: Ledger) {
     this.#ground = ground;
+    this.#records = recordsOf(ground.engine.records);
     this.#log = log;
     this.#ledger = ledger;
   }
@@ -41,7 +43,7 @@ export class Headers {
 
   async current(caller: Caller, id: string): Promise<CountedHeader> {
     await this.#log.meta(caller, id);
-    const kept = this.#memory.get(id) ?? (await this.#stored(id));
+    const kept = this.#memory.get(id) ?? (await this.#records.get(headerKey(id)))?.value;
     if (kept) {
       const still = await this.#stillHolds(id, kept);
       if (still) return still;
@@ -50,7 +52,7 @@ export class Headers {
     const made = await makeHeader(head.state, this.#ground.tokens);
     const fresh: Kept = { ...made, version: head.version, seq: head.seq };
     this.#keep(id, fresh);
-    this.#log.background.run(() => this.#ground.engine.records.put(headerKey(id), fresh as unknown as Json));
+    this.#log.background.run(() => this.#records.put(headerKey(id), fresh));
     return fresh;
   }
 
@@ -58,16 +60,14 @@ export class Headers {
     this.#memory.delete(id);
   }
 
-  async #stored(id: string): Promise<Kept | null> {
-    const stored = await this.#ground.engine.records.get(headerKey(id));
-    return (stored?.value ?? null) as unknown as Kept | null;
-  }
-
   /** Whether no event since has made a version. Answers without the state, however large that is. */
   async #stillHolds(id: string, kept: Kept): Promise<Kept | null> {
     const { logs } = this.#ground.engine;
     const { entries } = await logs.read(logOf(id), { after: kept.seq, limit: LOOK });
-    if (entries.length === LOOK || entries.some(({ data }) => VERSION_EVENTS.has(fromJson(data).type)))
+    if (
+      entries.length === LOOK ||
+      entries.some(({ data }) => VERSION_EVENTS.has(fromJson<StoredEvent>(data).type))
+    )
       return null;
     const seq = entries.at(-1)?.seq ?? kept.seq;
     const moved = seq === kept.seq ? kept : { ...kept, seq };

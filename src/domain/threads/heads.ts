@@ -2,7 +2,8 @@ import { STATE_CACHE_BYTES } from '../../base/limits.ts';
 import { readText } from '../../base/read-text.ts';
 import type { Engine } from '../../kernel/engine.ts';
 import type { Entry } from '../../kernel/logs.ts';
-import { fromJson, type StoredEvent } from './event.ts';
+import { fromJson } from '../records.ts';
+import type { StoredEvent } from './event.ts';
 import { advance, emptyHead, type Head, type MutableHead } from './fold.ts';
 import { logOf } from './keys.ts';
 import type { SnapshotMark, Snapshots } from './snapshots.ts';
@@ -126,7 +127,7 @@ export class Heads {
   async #seen(entries: readonly Entry[]): Promise<SeenEvent[]> {
     const seen: SeenEvent[] = [];
     for (const { seq, data } of entries) {
-      const event = fromJson(data);
+      const event = fromJson<StoredEvent>(data);
       seen.push({ seq, event: event.ops_blob === undefined ? event : await this.whole(event) });
     }
     return seen;

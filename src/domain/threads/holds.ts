@@ -1,10 +1,10 @@
 import { RelayError } from '../../base/errors.ts';
-import type { Json } from '../../base/json.ts';
 import { THREAD_HOLD_S } from '../../base/limits.ts';
 import type { Caller } from '../../contract/caller.ts';
 import type { HoldAnswer, HoldInput } from '../../contract/threads/answers.ts';
 import { compareAndSet } from '../../kernel/compare-and-set.ts';
 import type { Ground } from '../ground.ts';
+import { type RecordsOf, recordsOf } from '../records.ts';
 import { holdKey } from './keys.ts';
 import { isoTime } from './state.ts';
 import type { ThreadLog } from './thread-log.ts';
@@ -26,10 +26,12 @@ const WORD = /^[^\p{C}]{1,200}$/u;
  */
 export class Holds {
   readonly #ground: Ground;
+  readonly #records: RecordsOf<Kept>;
   readonly #log: ThreadLog;
 
   constructor(ground: Ground, log: ThreadLog) {
     this.#ground = ground;
+    this.#records = recordsOf(ground.engine.records);
     this.#log = log;
   }
 
@@ -37,17 +39,17 @@ export class Holds {
   async hold(caller: Caller, id: string, o: HoldInput): Promise<HoldAnswer> {
     check(o);
     await this.#log.meta(caller, id);
-    const { env, engine } = this.#ground;
+    const { env } = this.#ground;
     return compareAndSet('a hold', async () => {
-      const stored = await engine.records.get(holdKey(id));
-      const kept = (stored?.value ?? null) as unknown as Kept | null;
+      const stored = await this.#records.get(holdKey(id));
+      const kept = stored?.value ?? null;
       const now = env.now();
       const mine = kept?.token === o.token;
       const free = kept === null || kept.until <= now || kept.holder === o.instead_of;
       if (!mine && (o.renew || !free)) return { granted: false, hold: kept && told(kept) };
       const until = now + o.ttl * 1000;
       const next: Kept = { token: o.token, holder: o.holder, since: mine ? kept.since : now, until };
-      const revision = await engine.records.put(holdKey(id), next as unknown as Json, {
+      const revision = await this.#records.put(holdKey(id), next, {
         expect: stored?.revision ?? 'absent',
         expiresAt: until + FORGOTTEN_MS,
       });
@@ -58,10 +60,9 @@ export class Holds {
   /** Whoever does not have it lets nothing go. */
   async release(caller: Caller, id: string, o: { token: string }): Promise<void> {
     await this.#log.meta(caller, id);
-    const { records } = this.#ground.engine;
-    const stored = await records.get(holdKey(id));
-    if ((stored?.value as unknown as Kept | undefined)?.token !== o.token) return;
-    await records.delete(holdKey(id), { expect: stored!.revision });
+    const stored = await this.#records.get(holdKey(id));
+    if (stored?.value.token !== o.token) return;
+    await this.#records.delete(holdKey(id), { expect: stored.revision });
   }
 }
 

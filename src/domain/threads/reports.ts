@@ -1,5 +1,4 @@
 import { oneLine } from '../../base/frame.ts';
-import type { Json } from '../../base/json.ts';
 import type { Caller } from '../../contract/caller.ts';
 import type { Artifact } from '../../contract/threads/artifacts.ts';
 import type { State } from '../../contract/threads/state.ts';
@@ -33,7 +32,7 @@ export class Reports {
     const stats = await this.#ledger.stats(caller, id);
     const { artifacts } = await this.#artifacts.list(caller, id, { limit: LISTED });
     const told: Told = { name: meta.name, state: head.state, events: head.count, stats, artifacts };
-    const text = format === 'md' ? markdown(told) : JSON.stringify(asJson(told), null, 2);
+    const text = format === 'md' ? markdown(told) : JSON.stringify(document(told), null, 2);
     const artifact = await this.#artifacts.put(caller, id, {
       body: new TextEncoder().encode(text),
       name: `report-v${head.version}.${format}`,
@@ -57,7 +56,7 @@ interface Told {
   readonly artifacts: readonly Artifact[];
 }
 
-function asJson({ name, state, events, stats, artifacts }: Told): Json {
+function document({ name, state, events, stats, artifacts }: Told): object {
   const listed = artifacts.map(({ ref, type, name: title, size, hash, tokens, created_at, provenance }) => ({
     ref,
     type,
@@ -68,7 +67,7 @@ function asJson({ name, state, events, stats, artifacts }: Told): Json {
     created_at,
     created_by: provenance.created_by,
   }));
-  return { thread_id: state.thread_id, name, events, state, artifacts: listed, stats } as unknown as Json;
+  return { thread_id: state.thread_id, name, events, state, artifacts: listed, stats };
 }
 
 function markdown({ name, state, events, stats, artifacts }: Told): string {

@@ -1,9 +1,9 @@
-import type { Json } from '../../base/json.ts';
 import { SNAPSHOT_LOG_BYTES, SNAPSHOTS } from '../../base/limits.ts';
 import { readText } from '../../base/read-text.ts';
 import type { State } from '../../contract/threads/state.ts';
 import { compareAndSet } from '../../kernel/compare-and-set.ts';
 import type { Engine } from '../../kernel/engine.ts';
+import { type RecordsOf, recordsOf } from '../records.ts';
 import { emptyHead, type Head, type KeyUse, type MutableHead } from './fold.ts';
 import { snapshotBlob, snapshotsKey } from './keys.ts';
 import { bytesOf } from './state.ts';
@@ -27,9 +27,11 @@ interface SnapshotBody extends SnapshotMark {
 /** Folded states, kept so that a read begins near its version. They can all be lost: the log is the truth. */
 export class Snapshots {
   readonly #engine: Engine;
+  readonly #marks: RecordsOf<readonly SnapshotMark[]>;
 
   constructor(engine: Engine) {
     this.#engine = engine;
+    this.#marks = recordsOf(engine.records);
   }
 
   /** Whether so much log has come since the last one that the next is due. */
@@ -38,7 +40,7 @@ export class Snapshots {
   }
 
   async marks(id: string): Promise<readonly SnapshotMark[]> {
-    return marksIn((await this.#engine.records.get(snapshotsKey(id)))?.value);
+    return (await this.#marks.get(snapshotsKey(id)))?.value ?? [];
   }
 
   async load(id: string, mark: SnapshotMark): Promise<MutableHead | null> {
@@ -59,14 +61,13 @@ export class Snapshots {
     const body: SnapshotBody = { version, seq, count, state, totals, refs, keys: [...head.keys] };
     await this.#engine.blobs.put(snapshotBlob(id, version), new TextEncoder().encode(JSON.stringify(body)));
     const dropped = await compareAndSet('the list of snapshots', async () => {
-      const stored = await this.#engine.records.get(snapshotsKey(id));
-      const before = marksIn(stored?.value);
+      const stored = await this.#marks.get(snapshotsKey(id));
+      const before = stored?.value ?? [];
       if (before.some((mark) => mark.version === version)) return [];
       const marks = [...before, { version, seq, count }].sort((a, b) => a.version - b.version);
       const kept = marks.length > SNAPSHOTS ? thinned(marks) : marks;
       const expect = stored ? stored.revision : 'absent';
-      const value = kept as unknown as Json;
-      if ((await this.#engine.records.put(snapshotsKey(id), value, { expect })) === null) return null;
+      if ((await this.#marks.put(snapshotsKey(id), kept, { expect })) === null) return null;
       return marks.filter((mark) => !kept.includes(mark));
     });
     for (const mark of dropped) await this.#engine.blobs.delete(snapshotBlob(id, mark.version));
@@ -76,8 +77,4 @@ export class Snapshots {
 /** Every second one, but always the newest. */
 function thinned(marks: readonly SnapshotMark[]): SnapshotMark[] {
   return marks.filter((_, i) => (marks.length - 1 - i) % 2 === 0);
-}
-
-function marksIn(value: Json | undefined): readonly SnapshotMark[] {
-  return Array.isArray(value) ? (value as unknown as SnapshotMark[]) : [];
 }

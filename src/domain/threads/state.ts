@@ -5,6 +5,7 @@ import { measure } from '../../base/json-patch/measure.ts';
 import { joinPath } from '../../base/json-patch/path.ts';
 import { PATCH_OPS, STATE_BYTES } from '../../base/limits.ts';
 import { type Metrics, STATE_SCHEMA, type State } from '../../contract/threads/state.ts';
+import { asJson, fromJson } from '../records.ts';
 import { checkField, checkItem, guardState, isListName, type ListName } from './state-schema.ts';
 
 /** A state with the bytes it takes as JSON, so that nobody has to write it out to know. */
@@ -45,7 +46,7 @@ export function patchState(before: Sized, ops: unknown, stamp: Stamp): Sized {
     throw new RelayError('bad_request', { what: `A patch has at most ${PATCH_OPS} operations.` });
   }
   const options = { guard: guardState, bytes: before.bytes, maxBytes: STATE_BYTES };
-  const patched = applyPatch(before.state as unknown as Json, ops, options);
+  const patched = applyPatch(asJson(before.state), ops, options);
   checkTouched(patched);
   const after = finish(patched, stamp);
   if (after.bytes > STATE_BYTES) throw tooLarge(after);
@@ -54,7 +55,7 @@ export function patchState(before: Sized, ops: unknown, stamp: Stamp): Sized {
 
 /** Applies a patch that is in the log already: it was checked when it came, perhaps by other rules. */
 export function replayPatch(before: Sized, ops: unknown, stamp: Stamp): Sized {
-  return finish(applyPatch(before.state as unknown as Json, ops, { bytes: before.bytes }), stamp);
+  return finish(applyPatch(asJson(before.state), ops, { bytes: before.bytes }), stamp);
 }
 
 function checkTouched({ doc, touched }: Patched): void {
@@ -109,8 +110,8 @@ function finish({ doc, bytes, touched }: Patched, stamp: Stamp): Sized {
   }
   set('version', stamp.version);
   set('updated_at', isoTime(stamp.at));
-  set('metrics', stamp.metrics as unknown as Json);
-  return { state: next as unknown as State, bytes: size };
+  set('metrics', asJson(stamp.metrics));
+  return { state: fromJson<State>(next), bytes: size };
 }
 
 /** Where the items stand; one that was copied stands in several places. */

@@ -5,7 +5,8 @@ import type { ThreadEvent } from '../../contract/threads/answers.ts';
 import { compareAndSet } from '../../kernel/compare-and-set.ts';
 import { Background } from '../background.ts';
 import type { Ground } from '../ground.ts';
-import { asJson, type StoredEvent, toWire } from './event.ts';
+import { asJson, type RecordsOf, recordsOf } from '../records.ts';
+import { type StoredEvent, toWire } from './event.ts';
 import type { Head } from './fold.ts';
 import { Heads } from './heads.ts';
 import { logOf, metaKey, opsBlob } from './keys.ts';
@@ -32,6 +33,8 @@ export type Follower = (head: Head, event: StoredEvent) => void;
 export class ThreadLog {
   readonly heads: Heads;
   readonly background = new Background();
+  /** What there is of each thread beside its log, under `metaKey`. */
+  readonly metas: RecordsOf<ThreadMeta>;
   readonly #ground: Ground;
   readonly #snapshots: Snapshots;
   /** Within one process, writers of a thread queue up instead of racing each other. */
@@ -41,6 +44,7 @@ export class ThreadLog {
 
   constructor(ground: Ground) {
     this.#ground = ground;
+    this.metas = recordsOf(ground.engine.records);
     this.#snapshots = new Snapshots(ground.engine);
     this.heads = new Heads(ground.engine, this.#snapshots);
   }
@@ -56,15 +60,15 @@ export class ThreadLog {
 
   /** The thread's own facts; missing and foreign ones are the same to whoever asks. */
   async meta(caller: Caller, id: string): Promise<ThreadMeta> {
-    const stored = isUuid(id) ? await this.#ground.engine.records.get(metaKey(id.toLowerCase())) : null;
-    const meta = stored?.value as unknown as ThreadMeta | undefined;
+    const stored = isUuid(id) ? await this.metas.get(metaKey(id.toLowerCase())) : null;
+    const meta = stored?.value;
     if (meta?.tenant !== caller.tenant) throw noThread(id);
     return meta;
   }
 
   /** Whether there is such a thread, whosever it is. */
   async exists(id: string): Promise<boolean> {
-    return (await this.#ground.engine.records.get(metaKey(id))) !== null;
+    return (await this.metas.get(metaKey(id))) !== null;
   }
 
   async head(caller: Caller, id: string): Promise<Head> {

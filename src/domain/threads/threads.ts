@@ -19,6 +19,7 @@ import type {
 } from '../../contract/threads/answers.ts';
 import type { State } from '../../contract/threads/state.ts';
 import type { Ground } from '../ground.ts';
+import { asJson, type RecordsOf, recordsOf } from '../records.ts';
 import { isOwnType, type StoredEvent } from './event.ts';
 import { emptyHead, type Head, stampFor } from './fold.ts';
 import { hopsKey, listKey, listPrefix, logOf, metaKey } from './keys.ts';
@@ -27,16 +28,24 @@ import { isoTime, patchState } from './state.ts';
 import type { ThreadLog, ThreadMeta } from './thread-log.ts';
 import { parseVersion, versionRef } from './version.ts';
 
+/** A thread in the list of its tenant. */
+interface ListedThread {
+  readonly name: string;
+  readonly created: number;
+}
+
 /** Threads and their states. */
 export class Threads {
   readonly #ground: Ground;
   readonly #log: ThreadLog;
+  readonly #listed: RecordsOf<ListedThread>;
   /** Finishes the deletion of a thread that a crash left half done. */
   readonly #cleanUp: (tenant: string, id: string) => Promise<void>;
 
   constructor(ground: Ground, log: ThreadLog, cleanUp: (tenant: string, id: string) => Promise<void>) {
     this.#ground = ground;
     this.#log = log;
+    this.#listed = recordsOf(ground.engine.records);
     this.#cleanUp = cleanUp;
   }
 
@@ -58,10 +67,9 @@ export class Threads {
 
   /** Makes the records by which a thread is known, ahead of its log. */
   async introduce(id: string, meta: ThreadMeta): Promise<void> {
-    const { records } = this.#ground.engine;
     const { name, created, tenant } = meta;
-    await records.put(metaKey(id), meta as unknown as Json);
-    await records.put(listKey(tenant, id, created), { name, created });
+    await this.#log.metas.put(metaKey(id), meta);
+    await this.#listed.put(listKey(tenant, id, created), { name, created });
   }
 
   /** Newest first. With `prefix`, only those whose id begins with it. */
@@ -69,17 +77,16 @@ export class Threads {
     caller: Caller,
     o: { limit?: number; after?: string; prefix?: string } = {},
   ): Promise<{ threads: ThreadItem[]; next?: string }> {
-    const { records } = this.#ground.engine;
     const prefix = listPrefix(caller.tenant);
     const limit = o.limit ?? PAGE_ITEMS;
     const threads: ThreadItem[] = [];
     let after = o.after === undefined ? undefined : prefix + o.after;
     for (;;) {
-      const page = await records.list(prefix, { after, limit: PAGE_ITEMS });
+      const page = await this.#listed.list(prefix, { after, limit: PAGE_ITEMS });
       for (const { key, value } of page.items) {
         const id = key.slice(key.lastIndexOf('.') + 1);
         if (o.prefix !== undefined && !id.startsWith(o.prefix.toLowerCase())) continue;
-        const item = await this.#item(caller, id, value as { name: string; created: number });
+        const item = await this.#item(caller, id, value);
         if (!item) continue;
         threads.push(item);
         if (threads.length === limit) return { threads, next: key.slice(prefix.length) };
@@ -137,9 +144,9 @@ export class Threads {
       if (before) return { done: patchAnswer(before.version, before.at) };
       checkVersion(head, expected);
       const [old] = await this.#atVersions(head, [to]);
-      const ops = wayBack(comparable(head.state), comparable(old!.state)) as unknown as Json[];
+      const ops = wayBack(comparable(head.state), comparable(old!.state));
       if (ops.length === 0) return { done: patchAnswer(head.version, Date.parse(head.state.updated_at)) };
-      return this.#planPatch(head, { by: caller.name, ops, reverted_to: versionRef(to) }, retry);
+      return this.#planPatch(head, { by: caller.name, ops: asJson(ops), reverted_to: versionRef(to) }, retry);
     });
   }
 
@@ -214,14 +221,10 @@ export class Threads {
     return this.#log.heads.at(head.id, versions);
   }
 
-  async #item(
-    caller: Caller,
-    id: string,
-    known: { name: string; created: number },
-  ): Promise<ThreadItem | null> {
+  async #item(caller: Caller, id: string, known: ListedThread): Promise<ThreadItem | null> {
     const { engine } = this.#ground;
     if (!isUuid(id)) return null;
-    if (!(await engine.records.get(metaKey(id)))) {
+    if (!(await this.#log.exists(id))) {
       this.#log.background.run(() => this.#cleanUp(caller.tenant, id));
       return null;
     }
@@ -256,7 +259,7 @@ function checkVersion({ version }: Head, expected: number | null): void {
 
 function comparable(state: State): Json {
   const { version: _, updated_at: __, metrics: ___, ...rest } = state;
-  return rest as unknown as Json;
+  return asJson(rest);
 }
 
 function patchAnswer(version: number, at: number): PatchAnswer {

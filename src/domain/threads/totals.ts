@@ -1,6 +1,7 @@
 import type { Json } from '../../base/json.ts';
 import type { ArtifactTokens } from '../../contract/threads/artifacts.ts';
 import type { Metrics } from '../../contract/threads/state.ts';
+import { fromJson } from '../records.ts';
 import type { StoredEvent } from './event.ts';
 
 /** What a thread's events add up to. */
@@ -48,7 +49,7 @@ export function emptyTotals(): Totals {
 export function addToTotals(totals: Totals, { type, payload }: StoredEvent): Totals {
   switch (type) {
     case 'artifact.created': {
-      const tokens = payload.tokens as unknown as ArtifactTokens;
+      const tokens = fromJson<ArtifactTokens>(payload.tokens);
       return {
         ...totals,
         artifacts: totals.artifacts + 1,

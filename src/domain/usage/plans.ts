@@ -2,6 +2,7 @@ import { RelayError } from '../../base/errors.ts';
 import { DEFAULT_TTL_MS, KEYS_MAX, MAX_TTL_MS, PAYLOAD_BYTES } from '../../base/limits.ts';
 import { HOUSE_TENANT } from '../../contract/caller.ts';
 import type { Ground } from '../ground.ts';
+import { allRecords, type RecordsOf, recordsOf } from '../records.ts';
 
 /** What a tenant may do. A plan is limits and nothing else: who pays for it is somebody else's affair. */
 export interface Plan {
@@ -23,7 +24,7 @@ export const BUILT_IN_PLANS: PlanTable = {
   free: { pushes: 1_000, pulls: 10_000, keys: 2, ...hosted },
   pro: { pushes: 100_000, pulls: 1_000_000, keys: 10, ...hosted },
   team: { pushes: 1_000_000, pulls: 10_000_000, keys: 100, ...hosted },
-  /** Of whoever runs the relay, unless they say otherwise. */
+  /** The default of whoever runs the relay. */
   unlimited: { pushes: null, pulls: null, keys: KEYS_MAX, payloadBytes: PAYLOAD_BYTES, ttlMs: MAX_TTL_MS },
 };
 
@@ -40,19 +41,22 @@ const tenantKey = (tenant: string) => `sys/tenants/${tenant}`;
 /** Which tenant is on which plan. */
 export class Plans {
   readonly #ground: Ground;
+  readonly #settings: RecordsOf<{ readonly plan?: string }>;
+  readonly #tenants: RecordsOf<{ readonly since: number }>;
   readonly #table: PlanTable;
   readonly #default: string;
 
   constructor(ground: Ground, o: PlanOptions = {}) {
     this.#ground = ground;
+    this.#settings = recordsOf(ground.engine.records);
+    this.#tenants = recordsOf(ground.engine.records);
     this.#table = { ...BUILT_IN_PLANS, ...o.plans };
     this.#default = o.defaultPlan ?? 'free';
     this.named(this.#default);
   }
 
   async of(tenant: string): Promise<Plan> {
-    const stored = await this.#ground.engine.records.get(settingsKey(tenant));
-    const chosen = (stored?.value as { plan?: string } | undefined)?.plan;
+    const chosen = (await this.#settings.get(settingsKey(tenant)))?.value.plan;
     // A plan that was taken out of the configuration gives nobody more than the others have.
     if (chosen !== undefined && Object.hasOwn(this.#table, chosen)) return this.named(chosen);
     return this.named(tenant === HOUSE_TENANT ? 'unlimited' : this.#default);
@@ -60,7 +64,7 @@ export class Plans {
 
   async set(tenant: string, plan: string): Promise<void> {
     this.named(plan);
-    await this.#ground.engine.records.put(settingsKey(tenant), { plan });
+    await this.#settings.put(settingsKey(tenant), { plan });
   }
 
   named(name: string): Plan {
@@ -74,21 +78,13 @@ export class Plans {
 
   /** Puts a tenant on the list of all tenants. */
   async register(tenant: string): Promise<void> {
-    await this.#ground.engine.records.put(
-      tenantKey(tenant),
-      { since: this.#ground.env.now() },
-      { expect: 'absent' },
-    );
+    await this.#tenants.put(tenantKey(tenant), { since: this.#ground.env.now() }, { expect: 'absent' });
   }
 
   async tenants(): Promise<string[]> {
     const prefix = tenantKey('');
     const names: string[] = [];
-    for (let after: string | undefined; ; ) {
-      const page = await this.#ground.engine.records.list(prefix, { after, limit: 1000 });
-      for (const { key } of page.items) names.push(key.slice(prefix.length));
-      if (page.next === undefined) return names;
-      after = page.next;
-    }
+    for await (const { key } of allRecords(this.#tenants, prefix)) names.push(key.slice(prefix.length));
+    return names;
   }
 }

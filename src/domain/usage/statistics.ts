@@ -1,8 +1,8 @@
-import type { Json } from '../../base/json.ts';
 import { USAGE_KEPT_MS, USAGE_WAITING, USAGE_WRITE_MS } from '../../base/limits.ts';
 import type { UsageRow } from '../../contract/usage.ts';
 import { compareAndSet } from '../../kernel/compare-and-set.ts';
 import type { Ground } from '../ground.ts';
+import { allRecords, type RecordsOf, recordsOf } from '../records.ts';
 import { dayOf } from './month.ts';
 
 type Figures = { [operation: string]: [count: number, bytes: number] };
@@ -20,6 +20,7 @@ const statsKey = (tenant: string, day: string, key: string) => `ten.${tenant}/st
 /** How often and how much, by key, operation and day. Written behind: a crash loses some seconds of it. */
 export class Statistics {
   readonly #ground: Ground;
+  readonly #records: RecordsOf<Figures>;
   #waiting = new Map<string, { tenant: string; day: string; key: string; figures: Figures }>();
   #timer: ReturnType<typeof setTimeout> | null = null;
   #writing: Promise<void> = Promise.resolve();
@@ -28,6 +29,7 @@ export class Statistics {
 
   constructor(ground: Ground) {
     this.#ground = ground;
+    this.#records = recordsOf(ground.engine.records);
   }
 
   note(tenant: string, keyId: string, operation: string, bytes: number): void {
@@ -52,19 +54,14 @@ export class Statistics {
   }
 
   async rows(tenant: string, month: string): Promise<UsageRow[]> {
-    const prefix = statsPrefix(tenant, month);
     const rows: UsageRow[] = [];
-    for (let after: string | undefined; ; ) {
-      const page = await this.#ground.engine.records.list(prefix, { after, limit: 1000 });
-      for (const { key, value } of page.items) {
-        const [day, id] = key.slice(`ten.${tenant}/stats/`.length).split('/') as [string, string];
-        for (const [operation, [count, bytes]] of Object.entries(value as unknown as Figures)) {
-          rows.push({ day, key: id, operation, count, bytes });
-        }
+    for await (const { key, value } of allRecords(this.#records, statsPrefix(tenant, month))) {
+      const [day, id] = key.slice(`ten.${tenant}/stats/`.length).split('/') as [string, string];
+      for (const [operation, [count, bytes]] of Object.entries(value)) {
+        rows.push({ day, key: id, operation, count, bytes });
       }
-      if (page.next === undefined) return rows;
-      after = page.next;
     }
+    return rows;
   }
 
   #schedule(): void {
@@ -93,15 +90,14 @@ export class Statistics {
   }
 
   #add(key: string, figures: Figures): Promise<number> {
-    const { records } = this.#ground.engine;
     return compareAndSet('the statistics', async () => {
-      const stored = await records.get(key);
-      const sum: Figures = { ...((stored?.value ?? {}) as Figures) };
+      const stored = await this.#records.get(key);
+      const sum: Figures = { ...stored?.value };
       for (const [operation, [count, bytes]] of Object.entries(figures)) {
         add(sum, operation, count, bytes);
       }
       const expiresAt = this.#ground.env.now() + USAGE_KEPT_MS;
-      return records.put(key, sum as unknown as Json, { expect: stored?.revision ?? 'absent', expiresAt });
+      return this.#records.put(key, sum, { expect: stored?.revision ?? 'absent', expiresAt });
     });
   }
 

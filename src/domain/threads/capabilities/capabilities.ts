@@ -6,6 +6,7 @@ import type { Caller } from '../../../contract/caller.ts';
 import type { CapabilityInfo, InvokeAnswer, InvokeInput } from '../../../contract/capabilities.ts';
 import type { Artifact } from '../../../contract/threads/artifacts.ts';
 import type { Ground } from '../../ground.ts';
+import { type RecordsOf, recordsOf } from '../../records.ts';
 import type { Artifacts } from '../artifacts.ts';
 import type { StoredEvent } from '../event.ts';
 import type { Ledger } from '../ledger.ts';
@@ -26,6 +27,7 @@ interface Cached {
 /** Runs capabilities for threads. A result is an artifact, and is used again while the cache holds it. */
 export class Capabilities {
   readonly #ground: Ground;
+  readonly #cache: RecordsOf<Cached>;
   readonly #log: ThreadLog;
   readonly #artifacts: Artifacts;
   readonly #ledger: Ledger;
@@ -41,6 +43,7 @@ export class Capabilities {
     more: readonly Capability[] = [],
   ) {
     this.#ground = ground;
+    this.#cache = recordsOf(ground.engine.records);
     this.#log = log;
     this.#artifacts = artifacts;
     this.#ledger = ledger;
@@ -134,7 +137,7 @@ export class Capabilities {
     if (cacheable) {
       const value = { thread_id: id, ref: artifact.ref };
       const expiresAt = this.#ground.env.now() + cache_ttl_sec * 1000;
-      await this.#ground.engine.records.put(recordKey(caller, cacheKey), value, { expiresAt });
+      await this.#cache.put(recordKey(caller, cacheKey), value, { expiresAt });
     }
     return artifact;
   }
@@ -146,8 +149,7 @@ export class Capabilities {
     cacheKey: string,
     capability: string,
   ): Promise<Artifact | null> {
-    const stored = await this.#ground.engine.records.get(recordKey(caller, cacheKey));
-    const cached = stored?.value as unknown as Cached | undefined;
+    const cached = (await this.#cache.get(recordKey(caller, cacheKey)))?.value;
     if (!cached) return null;
     try {
       await this.#log.meta(caller, cached.thread_id);

@@ -1,4 +1,4 @@
-import type { Json } from '../../../base/json.ts';
+import { asJson } from '../../records.ts';
 import type { Capability } from './capability.ts';
 
 /** Finds artifacts by their words. What it found holds until the thread has another artifact. */
@@ -29,7 +29,7 @@ export const retrievalSearch: Capability = {
     } = args as { query: string; limit?: number; everywhere?: boolean };
     const hits = await context.search(query, { limit, everywhere });
     return {
-      content: { query, hits: hits as unknown as Json },
+      content: { query, hits: asJson(hits) },
       name: `search: ${query.slice(0, 80)}`,
       source_refs: hits.map((hit) => hit.ref),
     };

@@ -1,0 +1,54 @@
+import type { Json } from '../base/json.ts';
+import type { Records } from '../kernel/records.ts';
+
+/** `T` itself where JSON can express it. A field that is a function or has methods makes the compiler refuse `T`. */
+type Plain<T> = { [K in keyof T]: PlainValue<T[K]> };
+type PlainValue<V> = V extends Json | undefined
+  ? V
+  : V extends (...args: never[]) => unknown
+    ? never
+    : Plain<V>;
+
+/** The records of one kind: `Records` whose values are known to be of type `T`. */
+export interface RecordsOf<T> extends Omit<Records, 'get' | 'put' | 'list'> {
+  get(key: string): Promise<{ readonly value: T; readonly revision: number } | null>;
+  put(key: string, value: T, o?: Parameters<Records['put']>[2]): Promise<number | null>;
+  list(
+    prefix: string,
+    o?: Parameters<Records['list']>[1],
+  ): Promise<{ readonly items: RecordOf<T>[]; readonly next?: string }>;
+}
+
+export interface RecordOf<T> {
+  readonly key: string;
+  readonly value: T;
+  readonly revision: number;
+}
+
+/**
+ * The same store, seen through the type of what is kept under some of its keys. Nothing is checked when it runs: what a
+ * record holds was written by this code, or by an earlier version of it.
+ */
+export function recordsOf<T extends Plain<T>>(records: Records): RecordsOf<T> {
+  return records as unknown as RecordsOf<T>;
+}
+
+/** Every record below a prefix, in key order, read page by page. */
+export async function* allRecords<T>(records: RecordsOf<T>, prefix: string): AsyncGenerator<RecordOf<T>> {
+  for (let after: string | undefined; ; ) {
+    const page = await records.list(prefix, { after, limit: 1000 });
+    yield* page.items;
+    if (page.next === undefined) return;
+    after = page.next;
+  }
+}
+
+/** A value whose type says that it is JSON, though an interface has no index signature for the compiler to see it by. */
+export function asJson<T extends Plain<T>>(value: T): Json {
+  return value as unknown as Json;
+}
+
+/** What this code once stored with `asJson`. Nothing is checked. */
+export function fromJson<T extends Plain<T>>(value: Json | undefined): T {
+  return value as unknown as T;
+}
