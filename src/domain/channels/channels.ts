@@ -16,7 +16,7 @@ import type {
 import type { Entry } from '../../kernel/logs.ts';
 import type { Ground } from '../ground.ts';
 import { channelStream, checkChannelName, checkGroupName } from '../names.ts';
-import type { PointerLookup } from '../pointers/lookup.ts';
+import type { PointerLookup } from '../pointers/record.ts';
 import { DeadLetters, type OnDead } from './dead-letters.ts';
 import { Directory } from './directory.ts';
 import { Groups, type OnAcked } from './groups.ts';

@@ -3,7 +3,7 @@ import type { DeadLetter } from '../../contract/channels.ts';
 import type { Entry } from '../../kernel/logs.ts';
 import type { Ground } from '../ground.ts';
 import { channelStream } from '../names.ts';
-import type { PointerLookup } from '../pointers/lookup.ts';
+import type { PointerLookup } from '../pointers/record.ts';
 import type { DeadLetters } from './dead-letters.ts';
 import type { GroupLedger } from './group-ledger.ts';
 import { type GroupState, nextExpiry, returned, type Step, type Work } from './group-state.ts';

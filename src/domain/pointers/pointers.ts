@@ -27,12 +27,11 @@ import type { Receipts } from '../receipts/receipts.ts';
 import { type RecordsOf, recordsOf } from '../records.ts';
 import { StoreSecret } from '../store-secret.ts';
 import { type Allowance, giveBack, type Reservation } from './allowance.ts';
-import { takeIn } from './intake.ts';
-import { measured } from './measured.ts';
-import { countPull } from './pull-count.ts';
-import { type CheckedOptions, checkOptions } from './push-options.ts';
+import { countRead, meterBody } from './body-meter.ts';
+import { type CheckedOptions, checkOptions, derivedId, requestFingerprint } from './push-options.ts';
 import {
   blobKey,
+  countPull,
   describe,
   keptUntil,
   type Loaded,
@@ -44,7 +43,6 @@ import {
   pushedAs,
   recordKey,
 } from './record.ts';
-import { derivedId, requestFingerprint } from './repeat.ts';
 
 /** What is known of a push once its body is here. */
 interface Settled {
@@ -116,7 +114,7 @@ export class Pointers {
     const early = input.late ? null : checked(input);
     const repeatable = checkIdempotencyKey(input.idempotency_key);
     const id = repeatable ? await derivedId(this.#secret, caller, repeatable) : uuid(env);
-    const intake = takeIn(input.body, input.size, terms.payloadBytes);
+    const metered = meterBody(input.body, input.size, terms.payloadBytes);
     const blob = blobKey(id, toHex(env.randomBytes(8)));
     // Its time begins when the body is here, and a JSON envelope may tell its length behind the data.
     let settled: Settled | undefined;
@@ -128,7 +126,7 @@ export class Pointers {
     const counting = this.#count(caller, repeatable ? id : null);
     try {
       if (!(input.body instanceof Uint8Array)) await counting;
-      const { size, sha256 } = await engine.blobs.put(blob, intake.body, { size: input.size, expiresAt });
+      const { size, sha256 } = await engine.blobs.put(blob, metered.body, { size: input.size, expiresAt });
       const { options, created, keepMs } = settled!;
       const record: PointerRecord = {
         tenant: caller.tenant,
@@ -137,7 +135,7 @@ export class Pointers {
         blob,
         size,
         sha256,
-        text: intake.isText(),
+        text: metered.isText(),
         type: options.content_type,
         metadata: options.metadata,
         channel: options.channel,
@@ -146,7 +144,7 @@ export class Pointers {
         ...(keepMs > options.ttlMs ? { kept: created + keepMs } : {}),
         max_pulls: options.max_pulls,
         visibility: options.visibility,
-        tokens: input.count ? await this.#countBlob(blob, intake.isText()) : null,
+        tokens: input.count ? await this.#countBlob(blob, metered.isText()) : null,
         fingerprint: repeatable ? await requestFingerprint(sha256, options) : null,
         sealed_key: options.sealed_key,
       };
@@ -265,7 +263,7 @@ export class Pointers {
 
   /** The receipt says what was read out, not what was asked for. */
   #noting(caller: Caller, loaded: Loaded, body: BlobBody): BlobBody {
-    if (!(body instanceof Uint8Array)) return measured(body, (bytes) => this.#pulled(caller, loaded, bytes));
+    if (!(body instanceof Uint8Array)) return countRead(body, (bytes) => this.#pulled(caller, loaded, bytes));
     this.#pulled(caller, loaded, body.byteLength);
     return body;
   }

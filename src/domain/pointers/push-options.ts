@@ -1,8 +1,12 @@
 import { RelayError } from '../../base/errors.ts';
+import { hmacSha256, sha256Hex } from '../../base/hash.ts';
+import { uuidFrom } from '../../base/ids.ts';
 import { isJsonObject, type Json, type JsonObject, jsonDepth } from '../../base/json.ts';
 import { JSON_DEPTH, MAX_PULLS, METADATA_BYTES, MIN_TTL_MS } from '../../base/limits.ts';
+import type { Caller } from '../../contract/caller.ts';
 import type { PushOptions, Visibility } from '../../contract/pointers.ts';
 import { checkChannelName } from '../names.ts';
+import type { StoreSecret } from '../store-secret.ts';
 import { OPEN_TERMS, type Terms } from './allowance.ts';
 
 /** Options of a push after checking, with their defaults in place. */
@@ -27,6 +31,19 @@ export function checkOptions(o: PushOptions, terms: Terms = OPEN_TERMS): Checked
     content_type: shortText('content_type', o.content_type, 256),
     sealed_key: shortText('sealed_key', o.sealed_key, 1024),
   };
+}
+
+/** The same key of the same tenant gives the same id; without the store's secret nobody can tell which. */
+export async function derivedId(secret: StoreSecret, caller: Caller, key: string): Promise<string> {
+  return uuidFrom(await hmacSha256(await secret.bytes(), `push\n${caller.tenant}\n${key}`));
+}
+
+/** What must be alike for a repeated key to be a retry and not another request. */
+export function requestFingerprint(sha256: string, o: CheckedOptions): Promise<string> {
+  const { channel, metadata, ttlMs, max_pulls, visibility, content_type, sealed_key } = o;
+  return sha256Hex(
+    JSON.stringify([sha256, channel, metadata, ttlMs, max_pulls, visibility, content_type, sealed_key]),
+  );
 }
 
 export function checkChannel(channel: unknown): string | null {

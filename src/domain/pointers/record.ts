@@ -1,11 +1,15 @@
 import { RelayError } from '../../base/errors.ts';
 import { madeOnce } from '../../base/frozen.ts';
-import { isUuid } from '../../base/ids.ts';
+import { sha256Hex } from '../../base/hash.ts';
+import { checkIdempotencyKey, isUuid } from '../../base/ids.ts';
 import type { JsonObject } from '../../base/json.ts';
+import { PULL_RETRY_WINDOW_MS } from '../../base/limits.ts';
 import type { TokenCount } from '../../base/tokens.ts';
 import type { Caller } from '../../contract/caller.ts';
 import type { Peeked, Pushed, Visibility } from '../../contract/pointers.ts';
-import type { RecordsOf } from '../records.ts';
+import type { BlobBody } from '../../kernel/blobs.ts';
+import type { Ground } from '../ground.ts';
+import { type RecordsOf, recordsOf } from '../records.ts';
 
 /** What is stored beside a payload. Short names: it is read on every pull and peek. */
 export interface PointerRecord {
@@ -79,6 +83,45 @@ async function load(records: RecordsOf<PointerRecord>, rawId: string): Promise<L
   const stored = await records.get(recordKey(id));
   if (!stored) throw notFound();
   return { id, record: stored.value, revision: stored.revision };
+}
+
+/** What others may know of a pointer, without its payload. */
+export class PointerLookup {
+  readonly #records: RecordsOf<PointerRecord>;
+
+  constructor(ground: Ground) {
+    this.#records = recordsOf(ground.engine.records);
+  }
+
+  /** Null where it does not exist, has expired or was revoked. */
+  async find(id: string): Promise<PointerRecord | null> {
+    return (await this.#records.get(recordKey(id)))?.value ?? null;
+  }
+
+  /** Only for its tenant; anyone else is told that there is nothing. */
+  own(caller: Caller, id: string): Promise<Loaded> {
+    return loadOwn(this.#records, caller, id);
+  }
+}
+
+/** Counts a pull against `max_pulls`, at the first byte and not before; a repeated key is free for a while. */
+export async function countPull(
+  { engine, env }: Ground,
+  { id, record }: Loaded,
+  rawKey: string | undefined,
+  body?: BlobBody,
+): Promise<void> {
+  if (record.max_pulls === null) return;
+  const key = checkIdempotencyKey(rawKey);
+  if (key !== undefined) {
+    const expiresAt = Math.min(keptUntil(record), env.now() + PULL_RETRY_WINDOW_MS);
+    const seen = retryKey(id, await sha256Hex(key));
+    if ((await engine.records.put(seen, 1, { expect: 'absent', expiresAt })) === null) return;
+  }
+  const max = record.max_pulls;
+  if ((await engine.records.add(pullsKey(id), 1, { max, expiresAt: keptUntil(record) })) !== null) return;
+  if (body && !(body instanceof Uint8Array)) await body.cancel().catch(() => {});
+  throw notFound();
 }
 
 export const describe = madeOnce((r: PointerRecord, id: string): Peeked => {

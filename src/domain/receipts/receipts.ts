@@ -10,8 +10,7 @@ import { authorize } from '../../contract/authorize.ts';
 import type { Caller, CallerAt } from '../../contract/caller.ts';
 import { type ReceiptLadder, receipts } from '../../contract/receipts.ts';
 import type { Ground } from '../ground.ts';
-import type { PointerLookup } from '../pointers/lookup.ts';
-import type { PointerRecord } from '../pointers/record.ts';
+import type { PointerLookup, PointerRecord } from '../pointers/record.ts';
 import { Ladder, type Note, toEntry } from './ladder.ts';
 
 /** Receipts read, or dropped, at once. */

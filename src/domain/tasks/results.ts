@@ -6,7 +6,7 @@ import { mayUseChannel } from '../../contract/authorize.ts';
 import type { Caller } from '../../contract/caller.ts';
 import type { TaskResult, TaskStatus } from '../../contract/tasks.ts';
 import type { Ground } from '../ground.ts';
-import type { PointerLookup } from '../pointers/lookup.ts';
+import type { PointerLookup } from '../pointers/record.ts';
 import { type RecordsOf, recordsOf } from '../records.ts';
 
 const resultRecord = (taskId: string) => `ptr.${taskId}/result`;

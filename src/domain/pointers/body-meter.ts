@@ -3,26 +3,26 @@ import { PAYLOAD_BYTES, storedBytes } from '../../base/limits.ts';
 import { decodeUtf8, Utf8Check } from '../../base/utf8.ts';
 import type { BlobBody } from '../../kernel/blobs.ts';
 
-/** A body on its way into the store: measured, cut off at the limit, and looked at for being text. */
-export interface Intake {
+/** A body on its way into the store: it is cut off at the limit, and checked for being text as it passes. */
+export interface MeteredBody {
   readonly body: BlobBody;
   /** Whether every byte so far was valid UTF-8; final once the body has been read. */
   isText(): boolean;
 }
 
-export function takeIn(body: BlobBody, declaredSize?: number, payloadBytes = PAYLOAD_BYTES): Intake {
+export function meterBody(body: BlobBody, declaredSize?: number, payloadBytes = PAYLOAD_BYTES): MeteredBody {
   if (declaredSize !== undefined && declaredSize > storedBytes(payloadBytes)) throw tooLarge(payloadBytes);
   return body instanceof Uint8Array ? whole(body, payloadBytes) : streamed(body, payloadBytes);
 }
 
-function whole(bytes: Uint8Array, payloadBytes: number): Intake {
+function whole(bytes: Uint8Array, payloadBytes: number): MeteredBody {
   if (bytes.byteLength === 0) throw new RelayError('empty_payload');
   const limit = limitFor(bytes, payloadBytes);
   if (bytes.byteLength > limit) throw tooLarge(limit);
   return { body: bytes, isText: () => decodeUtf8(bytes) !== null };
 }
 
-function streamed(source: ReadableStream<Uint8Array>, payloadBytes: number): Intake {
+function streamed(source: ReadableStream<Uint8Array>, payloadBytes: number): MeteredBody {
   const reader = source.getReader();
   const utf8 = new Utf8Check();
   const start: number[] = [];
@@ -70,4 +70,44 @@ function limitFor(start: ArrayLike<number>, payloadBytes: number): number {
 
 function tooLarge(limit: number): RelayError {
   return new RelayError('too_large', { what: 'a payload', limit });
+}
+
+/**
+ * A body on its way out: the same bytes. Calls `onEnd` once with how many of them were read, at the end or when the reader
+ * went away, and never for a stream of which nothing was read.
+ */
+export function countRead(
+  source: ReadableStream<Uint8Array>,
+  onEnd: (bytes: number) => void,
+): ReadableStream<Uint8Array> {
+  const reader = source.getReader();
+  let bytes = 0;
+  const end = () => {
+    if (bytes > 0) onEnd(bytes);
+    bytes = 0;
+  };
+  return new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        try {
+          const { done, value } = await reader.read();
+          if (done) {
+            end();
+            controller.close();
+            return;
+          }
+          bytes += value.byteLength;
+          controller.enqueue(value);
+        } catch (error) {
+          end();
+          throw error;
+        }
+      },
+      cancel(reason) {
+        end();
+        return reader.cancel(reason);
+      },
+    },
+    { highWaterMark: 0 },
+  );
 }
