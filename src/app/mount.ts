@@ -30,12 +30,12 @@ export function mountBeside(deps: HttpDeps, mounts: readonly Mount[]): MountedPr
     return failureResponse(error, c.req.raw, deps, notesOf(c));
   });
   others.onError((error, c) => failureResponse(error, c.req.raw, deps, notesOf(c)));
-  const { holds } = deps.house.keys;
+  const { watch } = deps.house.keys;
   return {
     fetch: async (request, env) => {
       const response = await others.fetch(request, env);
       const { caller } = env.notes;
-      return caller ? endingWithKey(response, (end) => holds.hold(caller, end)) : response;
+      return caller ? endingWithKey(response, (end) => watch.watch(caller, end)) : response;
     },
   };
 }

@@ -1,7 +1,8 @@
 import { RelayError } from '../../base/errors.ts';
-import { checkIdempotencyKey } from '../../base/ids.ts';
+import { sha256Hex } from '../../base/hash.ts';
+import { checkIdempotencyKey, toHex } from '../../base/ids.ts';
 import { type Json, type JsonObject, jsonDepth } from '../../base/json.ts';
-import { JSON_DEPTH, SIGNAL_BYTES } from '../../base/limits.ts';
+import { JSON_DEPTH, SIGNAL_BYTES, TICKET_TTL_MS } from '../../base/limits.ts';
 import { mayUseChannel } from '../../contract/authorize.ts';
 import type { Caller, CallerAt } from '../../contract/caller.ts';
 import type {
@@ -17,15 +18,15 @@ import type { Entry } from '../../kernel/logs.ts';
 import type { Ground } from '../ground.ts';
 import { channelStream, checkChannelName, checkGroupName } from '../names.ts';
 import type { PointerLookup } from '../pointers/record.ts';
+import { type RecordsOf, recordsOf } from '../records.ts';
 import { DeadLetters, type OnDead } from './dead-letters.ts';
 import { Directory } from './directory.ts';
 import { Groups, type OnAcked } from './groups.ts';
 import { channelEntry, toMessage } from './message.ts';
+import { ReaderView } from './reader-view.ts';
 import { Retention } from './retention.ts';
 import type { ChannelSettings } from './settings.ts';
-import { Sight } from './sight.ts';
 import { findStart, type Start } from './start.ts';
-import { Tickets } from './tickets.ts';
 
 /** Named, replayable streams of messages. */
 export class Channels {
@@ -173,8 +174,8 @@ export class Channels {
     return findStart(this.#ground.engine.logs, channelStream(tenant, channel), since);
   }
 
-  sight(start: Start): Sight {
-    return new Sight(this.#ground.env, this.settings.retentionMs, start);
+  view(start: Start): ReaderView {
+    return new ReaderView(this.#ground.env, this.settings.retentionMs, start);
   }
 
   isMessage(entry: Entry): boolean {
@@ -186,7 +187,7 @@ export class Channels {
     return toMessage(entry, base);
   }
 
-  /** The log itself, unfiltered: to be looked at through a `Sight`. */
+  /** The log itself, unfiltered: to be looked at through a `ReaderView`. */
   async read(tenant: string, channel: string, after: number): Promise<Entry[]> {
     return (await this.#ground.engine.logs.read(channelStream(tenant, channel), { after })).entries;
   }
@@ -213,9 +214,9 @@ export class Channels {
     signal: AbortSignal,
   ): AsyncGenerator<Entry> {
     const start = await this.start(tenant, channel, since);
-    const sight = this.sight(start);
+    const view = this.view(start);
     for await (const entry of this.follow(tenant, channel, start.after, signal)) {
-      const seen = sight.see(entry);
+      const seen = view.see(entry);
       if (seen) yield seen;
     }
   }
@@ -250,4 +251,36 @@ function checkSignal(msg: unknown): void {
       hint: 'Push it instead, with this channel, and subscribers get a pointer to it.',
     });
   }
+}
+
+/** Stand-ins for an API key on a WebSocket: good once, for half a minute, at every server of the store. */
+export class Tickets {
+  readonly #ground: Ground;
+  readonly #records: RecordsOf<Caller>;
+
+  constructor(ground: Ground) {
+    this.#ground = ground;
+    this.#records = recordsOf(ground.engine.records);
+  }
+
+  async issue({ base: _, ...caller }: CallerAt): Promise<{ ticket: string; expires_at: string }> {
+    const { engine, env } = this.#ground;
+    const ticket = toHex(env.randomBytes(24));
+    const expiresAt = env.now() + Math.max(TICKET_TTL_MS, engine.limits.minTtl);
+    await this.#records.put(await ticketKey(ticket), caller, { expiresAt });
+    return { ticket, expires_at: new Date(expiresAt).toISOString() };
+  }
+
+  /** Null for a ticket that is used up, too old or made up. */
+  async redeem(ticket: string): Promise<Caller | null> {
+    const key = await ticketKey(ticket);
+    const stored = await this.#records.get(key);
+    if (!stored || !(await this.#records.delete(key))) return null;
+    return stored.value;
+  }
+}
+
+/** Only the hash is stored, as with API keys. */
+async function ticketKey(ticket: string): Promise<string> {
+  return `tkt.${await sha256Hex(ticket)}/caller`;
 }

@@ -4,16 +4,21 @@ import type { Ground } from '../ground.ts';
 import { channelStream, deadLetterChannel } from '../names.ts';
 import { asJson } from '../records.ts';
 import type { Directory } from './directory.ts';
+import type { GroupLog } from './group-log.ts';
+import { floor, type GroupState, type Step } from './group-state.ts';
 import { type ChannelEntry, channelEntry } from './message.ts';
 
-/** Told of every letter, once it is where people can look at it. */
+/** Messages that are moved in one go. */
+const AT_ONCE = 100;
+const PAGE = 500;
+
+/** Called for every dead letter, once it is where people can look at it. */
 export type OnDead = (tenant: string, letter: ChannelEntry & { readonly dead: DeadLetter }) => void;
 
-/** Work that a group could not do, kept where people can look at it. */
+/** Work that a group could not do is moved to a channel of its own, where people can look at it. */
 export class DeadLetters {
   readonly #ground: Ground;
   readonly #directory: Directory;
-
   readonly #onDead: OnDead | undefined;
 
   constructor(ground: Ground, directory: Directory, onDead?: OnDead) {
@@ -22,7 +27,7 @@ export class DeadLetters {
     this.#onDead = onDead;
   }
 
-  /** Before the group settles it, and under an id: a crash in between puts it here once, not never and not twice. */
+  /** To be called before the group settles the message. The id makes that a crash in between puts it here exactly once. */
   async put(
     at: { tenant: string; channel: string; group: string },
     entry: Entry,
@@ -38,5 +43,57 @@ export class DeadLetters {
     await this.#ground.engine.logs.append(channelStream(tenant, target), asJson({ ...letter, dead }), { id });
     await this.#directory.note(tenant, target);
     this.#onDead?.(tenant, { ...letter, dead });
+  }
+
+  /** Moves what nobody had claimed by the cutoff, or what came back and waits. Gives the state after that. */
+  async moveExpired(log: GroupLog, cutoff: number): Promise<GroupState> {
+    const old = await this.#unclaimed(log, cutoff);
+    for (let at = 0; at < old.length; at += AT_ONCE) await this.move(log, old.slice(at, at + AT_ONCE), 'age');
+    return log.state();
+  }
+
+  /** Moves messages, which are given in the order of the channel and without a hole: the group's cursor passes over nothing. */
+  async move(log: GroupLog, seqs: readonly number[], reason: DeadLetter['reason']): Promise<void> {
+    const { logs } = this.#ground.engine;
+    const stream = channelStream(log.tenant, log.channel);
+    const state = await log.state();
+    for (const seq of seqs) {
+      const [entry] = (await logs.read(stream, { after: seq - 1, limit: 1 })).entries;
+      if (entry?.seq !== seq) continue;
+      await this.put(log, entry, state.open.get(seq)?.attempt ?? 0, reason);
+    }
+    await log.propose((current, now) => {
+      const open = seqs.filter((seq) => {
+        const work = current.open.get(seq);
+        return work ? work.until <= now : seq > current.cursor;
+      });
+      return { steps: open.map((seq): Step => ['dead', seq]), result: () => undefined };
+    });
+  }
+
+  /** Oldest first. */
+  async #unclaimed(log: GroupLog, cutoff: number): Promise<number[]> {
+    const state = await log.state();
+    const now = this.#ground.env.now();
+    const old: number[] = [];
+    for (const entry of await this.#before(log, floor(state) - 1, cutoff)) {
+      const work = state.open.get(entry.seq);
+      if (entry.seq > state.cursor || (work && work.until <= now)) old.push(entry.seq);
+    }
+    return old;
+  }
+
+  async #before(log: GroupLog, after: number, cutoff: number): Promise<Entry[]> {
+    const stream = channelStream(log.tenant, log.channel);
+    const old: Entry[] = [];
+    for (;;) {
+      const from = old.at(-1)?.seq ?? Math.max(after, 0);
+      const { entries } = await this.#ground.engine.logs.read(stream, { after: from, limit: PAGE });
+      for (const entry of entries) {
+        if (entry.at >= cutoff) return old;
+        old.push(entry);
+      }
+      if (entries.length < PAGE) return old;
+    }
   }
 }

@@ -3,8 +3,8 @@ import { MEMBER_TTL_MS } from '../../base/limits.ts';
 import type { Ground } from '../ground.ts';
 import { membersPrefix } from '../names.ts';
 import { type RecordsOf, recordsOf } from '../records.ts';
-import type { GroupDesk } from './group-desk.ts';
-import type { GroupLedger } from './group-ledger.ts';
+import type { GroupDelivery } from './group-delivery.ts';
+import type { GroupLog } from './group-log.ts';
 
 /** Members that one process shows; beyond it a list helps nobody. */
 const SHOWN = 200;
@@ -17,18 +17,18 @@ type Shown = [name: string, since: number];
 export class GroupPresence {
   readonly #ground: Ground;
   readonly #records: RecordsOf<Shown[]>;
-  readonly #desk: GroupDesk;
+  readonly #delivery: GroupDelivery;
   readonly #prefix: string;
   readonly #key: string;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #written = false;
   #writing: Promise<unknown> = Promise.resolve();
 
-  constructor(ground: Ground, ledger: GroupLedger, desk: GroupDesk) {
+  constructor(ground: Ground, log: GroupLog, delivery: GroupDelivery) {
     this.#ground = ground;
     this.#records = recordsOf(ground.engine.records);
-    this.#desk = desk;
-    this.#prefix = membersPrefix(ledger.tenant, ledger.channel, ledger.group);
+    this.#delivery = delivery;
+    this.#prefix = membersPrefix(log.tenant, log.channel, log.group);
     this.#key = this.#prefix + toHex(ground.env.randomBytes(8));
   }
 
@@ -51,15 +51,15 @@ export class GroupPresence {
   }
 
   #own(): Shown[] {
-    return Array.from(this.#desk.members, ({ name, since }): Shown => [name, since]).slice(0, SHOWN);
+    return Array.from(this.#delivery.members, ({ name, since }): Shown => [name, since]).slice(0, SHOWN);
   }
 
   #writeIn(ms: number): void {
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => {
       // Only for show: the next try is not far.
-      this.#write(this.#desk.idle).catch(() => {});
-      if (!this.#desk.idle) this.#writeIn(MEMBER_TTL_MS / 3);
+      this.#write(this.#delivery.idle).catch(() => {});
+      if (!this.#delivery.idle) this.#writeIn(MEMBER_TTL_MS / 3);
     }, ms);
     (this.#timer as { unref?: () => void }).unref?.();
   }

@@ -6,10 +6,10 @@ import type { Claim, GroupDetail, Since } from '../../contract/channels.ts';
 import { Background } from '../background.ts';
 import type { Ground } from '../ground.ts';
 import { channelStream } from '../names.ts';
+import type { DeadLetters } from './dead-letters.ts';
 import type { Directory } from './directory.ts';
-import { GroupBurial } from './group-burial.ts';
-import { type Delivery, type DeskShared, GroupDesk, type Member } from './group-desk.ts';
-import { GroupLedger } from './group-ledger.ts';
+import { type DeliveredWork, type DeliveryParts, GroupDelivery, type Member } from './group-delivery.ts';
+import { GroupLog } from './group-log.ts';
 import { GroupPresence } from './group-presence.ts';
 import { floor, heldWork, type Work } from './group-state.ts';
 import { channelEntry } from './message.ts';
@@ -20,8 +20,8 @@ import { findStart, startAt } from './start.ts';
 const OPEN_GROUPS = 1000;
 
 interface OpenGroup {
-  readonly ledger: GroupLedger;
-  readonly desk: GroupDesk;
+  readonly log: GroupLog;
+  readonly delivery: GroupDelivery;
   readonly presence: GroupPresence;
 }
 
@@ -46,56 +46,56 @@ export class Groups {
   readonly #ground: Ground;
   readonly #settings: ChannelSettings;
   readonly #directory: Directory;
-  readonly #burial: GroupBurial;
-  readonly #shared: DeskShared;
+  readonly #deadLetters: DeadLetters;
+  readonly #shared: DeliveryParts;
   readonly #onAcked: OnAcked;
   readonly #background = new Background();
   readonly #open = new Map<string, OpenGroup>();
 
-  constructor(o: DeskShared & { directory: Directory; onAcked: OnAcked }) {
+  constructor(o: DeliveryParts & { directory: Directory; onAcked: OnAcked }) {
     this.#shared = o;
     this.#ground = o.ground;
     this.#settings = o.settings;
     this.#directory = o.directory;
-    this.#burial = new GroupBurial(o.ground, o.deadLetters);
+    this.#deadLetters = o.deadLetters;
     this.#onAcked = o.onAcked;
   }
 
-  /** A new group begins with everything the channel keeps, unless told. Ends when the signal fires. */
+  /** A new group begins with everything the channel keeps, by default. Ends when the signal fires. */
   async *subscribe(
     caller: Caller,
     channel: string,
     group: string,
     o: GroupSubscription,
-  ): AsyncGenerator<Delivery> {
+  ): AsyncGenerator<DeliveredWork> {
     const { env } = this.#ground;
     const { tenant } = caller;
-    const { ledger, desk, presence } = this.#at(tenant, channel, group);
-    const made = await ledger.create(() => this.#beginning(tenant, channel, o.since));
+    const { log, delivery, presence } = this.#at(tenant, channel, group);
+    const made = await log.create(() => this.#beginning(tenant, channel, o.since));
     if (made) await this.#directory.note(tenant, channel);
-    const waiting: Delivery[] = [];
+    const waiting: DeliveredWork[] = [];
     let wake = () => {};
     const member: Member = {
       id: toHex(env.randomBytes(6)),
       name: caller.name,
       since: env.now(),
       prefetch: checkPrefetch(o.prefetch),
-      deliver: (delivery) => {
-        waiting.push(delivery);
+      deliver: (work) => {
+        waiting.push(work);
         wake();
       },
     };
     // At once, also while the reader is busy with a message: what it would be given now it would never see.
     const leave = () => {
-      desk.leave(member);
+      delivery.leave(member);
       presence.changed();
-      this.#giveBack(ledger, waiting.splice(0));
+      this.#giveBack(log, waiting.splice(0));
       wake();
     };
     o.signal.addEventListener('abort', leave);
     try {
       if (o.signal.aborted) return;
-      desk.join(member);
+      delivery.join(member);
       presence.changed();
       while (!o.signal.aborted) {
         const next = waiting.shift();
@@ -112,15 +112,15 @@ export class Groups {
   }
 
   async ack(caller: Caller, channel: string, group: string, { seq, token }: Claim): Promise<{ seq: number }> {
-    const { ledger, desk } = this.#at(caller.tenant, channel, group);
-    const first = await ledger.propose((state) => {
+    const { log, delivery } = this.#at(caller.tenant, channel, group);
+    const first = await log.propose((state) => {
       // The answer to the first one was lost on its way.
       if (state.acked.get(seq) === token) return { steps: [], result: () => false };
       heldWork(state, seq, token);
       return { steps: [['ack', seq, token]], result: () => true };
     });
     if (first) {
-      desk.wake();
+      delivery.wake();
       this.#onAcked(caller, { channel, group, seq });
     }
     return { seq };
@@ -132,15 +132,15 @@ export class Groups {
     group: string,
     { seq, token }: Claim,
   ): Promise<{ seq: number; dead: boolean }> {
-    const { ledger, desk } = this.#at(caller.tenant, channel, group);
-    const attempt = await ledger.propose((state) => {
+    const { log, delivery } = this.#at(caller.tenant, channel, group);
+    const attempt = await log.propose((state) => {
       const work = heldWork(state, seq, token);
       return { steps: [['nack', seq, token]], result: () => work.attempt };
     });
     const dead = attempt >= this.#settings.attempts;
     // Here and now, also where no member is left who would find it.
-    if (dead) await this.#burial.bury(ledger, [seq], 'attempts');
-    desk.wake();
+    if (dead) await this.#deadLetters.move(log, [seq], 'attempts');
+    delivery.wake();
     return { seq, dead };
   }
 
@@ -150,8 +150,8 @@ export class Groups {
     group: string,
     { seq, token }: Claim,
   ): Promise<{ seq: number; lease_until: number }> {
-    const { ledger } = this.#at(caller.tenant, channel, group);
-    const until = await ledger.propose((state, now) => {
+    const { log } = this.#at(caller.tenant, channel, group);
+    const until = await log.propose((state, now) => {
       heldWork(state, seq, token);
       const later = now + this.#settings.leaseMs;
       return { steps: [['extend', seq, token, later]], result: () => later };
@@ -160,7 +160,7 @@ export class Groups {
   }
 
   async remove(caller: Caller, channel: string, group: string): Promise<void> {
-    const { ledger, presence } = this.#at(caller.tenant, channel, group);
+    const { log, presence } = this.#at(caller.tenant, channel, group);
     const members = await presence.everyone();
     if (members.length > 0) {
       throw new RelayError('conflict', {
@@ -168,14 +168,14 @@ export class Groups {
         hint: 'Stop them first.',
       });
     }
-    await ledger.remove();
+    await log.remove();
   }
 
   async detail(caller: Caller, channel: string, group: string): Promise<GroupDetail> {
     const { tenant } = caller;
     const { logs } = this.#ground.engine;
-    const { ledger, presence } = this.#at(tenant, channel, group);
-    const state = await ledger.state();
+    const { log, presence } = this.#at(tenant, channel, group);
+    const state = await log.state();
     const stream = channelStream(tenant, channel);
     let unclaimed = 0;
     for (let after = state.cursor; ; ) {
@@ -205,7 +205,7 @@ export class Groups {
   async standing(tenant: string, channel: string): Promise<GroupStanding[]> {
     const standings: GroupStanding[] = [];
     for (const group of await this.#directory.groups(tenant, channel)) {
-      const state = await this.#at(tenant, channel, group).ledger.state().catch(ifRemoved);
+      const state = await this.#at(tenant, channel, group).log.state().catch(ifRemoved);
       if (state) standings.push({ group, cursor: state.cursor, open: new Map(state.open) });
     }
     return standings;
@@ -214,7 +214,7 @@ export class Groups {
   /** Whether some group of the channel still has to do with a message. */
   async wanted(tenant: string, channel: string, seq: number): Promise<boolean> {
     for (const group of await this.#directory.groups(tenant, channel)) {
-      const state = await this.#at(tenant, channel, group).ledger.state().catch(ifRemoved);
+      const state = await this.#at(tenant, channel, group).log.state().catch(ifRemoved);
       if (state && (seq > state.cursor || state.open.has(seq))) return true;
     }
     return false;
@@ -227,11 +227,11 @@ export class Groups {
   async tidy(tenant: string, channel: string, cutoff: number): Promise<number> {
     let lowest = Number.POSITIVE_INFINITY;
     for (const group of await this.#directory.groups(tenant, channel)) {
-      const { ledger, desk, presence } = this.#at(tenant, channel, group);
-      const state = await this.#burial.ageOut(ledger, cutoff).catch(ifRemoved);
+      const { log, delivery, presence } = this.#at(tenant, channel, group);
+      const state = await this.#deadLetters.moveExpired(log, cutoff).catch(ifRemoved);
       if (!state) continue;
       const idle = state.active < this.#ground.env.now() - GROUP_IDLE_MS && state.open.size === 0;
-      if (idle && desk.idle && (await presence.everyone()).length === 0) await ledger.remove();
+      if (idle && delivery.idle && (await presence.everyone()).length === 0) await log.remove();
       else lowest = Math.min(lowest, floor(state));
     }
     return lowest;
@@ -242,7 +242,7 @@ export class Groups {
     await Promise.all(Array.from(this.#open.values(), ({ presence }) => presence.close()));
   }
 
-  /** Where a new group begins: with everything unless told, but never with what is no longer kept. */
+  /** Where a new group begins: with everything by default, but never with what is no longer kept. */
   async #beginning(tenant: string, channel: string, since: Since = 'all'): Promise<number> {
     const { engine, env } = this.#ground;
     const stream = channelStream(tenant, channel);
@@ -252,10 +252,10 @@ export class Groups {
   }
 
   /** What was handed out to a member that left before it saw it. Where that fails, the lease runs out. */
-  #giveBack(ledger: GroupLedger, deliveries: readonly Delivery[]): void {
-    for (const { entry, token } of deliveries) {
+  #giveBack(log: GroupLog, undelivered: readonly DeliveredWork[]): void {
+    for (const { entry, token } of undelivered) {
       this.#background.run(() =>
-        ledger.propose((state) => ({
+        log.propose((state) => ({
           steps: state.open.get(entry.seq)?.token === token ? [['free', entry.seq, token]] : [],
           result: () => undefined,
         })),
@@ -267,9 +267,9 @@ export class Groups {
     const key = JSON.stringify([tenant, channel, group]);
     let found = this.#open.get(key);
     if (!found) {
-      const ledger = new GroupLedger(this.#ground, tenant, channel, group);
-      const desk = new GroupDesk(this.#shared, ledger);
-      found = { ledger, desk, presence: new GroupPresence(this.#ground, ledger, desk) };
+      const log = new GroupLog(this.#ground, tenant, channel, group);
+      const delivery = new GroupDelivery(this.#shared, log);
+      found = { log, delivery, presence: new GroupPresence(this.#ground, log, delivery) };
     }
     // The newest last, so that the first is the one that nobody has asked for in the longest time.
     this.#open.delete(key);
@@ -279,8 +279,8 @@ export class Groups {
   }
 
   #closeOne(): void {
-    for (const [key, { desk }] of this.#open) {
-      if (!desk.idle) continue;
+    for (const [key, { delivery }] of this.#open) {
+      if (!delivery.idle) continue;
       this.#open.delete(key);
       return;
     }

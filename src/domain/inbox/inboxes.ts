@@ -135,13 +135,13 @@ export class Inboxes {
 
   /** One more than fits, so that it shows whether there is more. */
   async #unread(caller: CallerAt, { channel, cursor }: Following, limit: number) {
-    const sight = this.#channels.sight({ after: cursor, gap: false, lenient: false });
+    const view = this.#channels.view({ after: cursor, gap: false, lenient: false });
     const messages: InboxMessage[] = [];
     for (let after = cursor; messages.length <= limit; ) {
       const entries = await this.#channels.read(caller.tenant, channel, after);
       if (entries.length === 0) break;
       for (const entry of entries) {
-        const seen = sight.see(entry);
+        const seen = view.see(entry);
         const message = seen && this.#channels.message(seen, caller.base);
         if (message) messages.push({ channel, ...message });
       }

@@ -1,18 +1,32 @@
 import { equalInConstantTime } from '../../base/constant-time.ts';
+import type { Env } from '../../base/env.ts';
 import { RelayError } from '../../base/errors.ts';
 import { sha256Hex } from '../../base/hash.ts';
 import { toHex } from '../../base/ids.ts';
-import { KEY_GRACE_MAX_MS, KEY_REMEMBERED_MS } from '../../base/limits.ts';
+import {
+  KEY_GRACE_MAX_MS,
+  KEY_REMEMBERED_MS,
+  KEY_USE_WAITING,
+  KEY_USE_WRITE_MS,
+  USAGE_KEPT_MS,
+} from '../../base/limits.ts';
 import { type Caller, checkTenant, HOUSE_TENANT, runsTheRelay, SCOPES } from '../../contract/caller.ts';
 import type { CreatedKey, KeyInfo, NewKey } from '../../contract/keys.ts';
 import type { Ground } from '../ground.ts';
 import { allRecords, type RecordsOf, recordsOf } from '../records.ts';
 import type { Plans } from '../usage/plans.ts';
 import { checkExpiry, checkKeyName, checkPrefix, checkScopes } from './checks.ts';
-import { KeyHolds } from './holds.ts';
-import { describeKey, type KeyRecord, keyKey, type ListedKey, listKey, listPrefix } from './record.ts';
-import { isSecret, newSecret } from './secret.ts';
-import { KeyUse } from './use.ts';
+import { KeyWatch } from './key-watch.ts';
+import {
+  describeKey,
+  type KeyRecord,
+  keyKey,
+  type ListedKey,
+  listKey,
+  listPrefix,
+  usedKey,
+  usedPrefix,
+} from './record.ts';
 
 /** Compared with where no record is found, so that a miss takes the same path as a hit. */
 const NO_HASH = '-'.repeat(64);
@@ -21,7 +35,7 @@ const NO_HASH = '-'.repeat(64);
 export class Keys {
   /** When each key was last used; written behind. */
   readonly use: KeyUse;
-  readonly holds = new KeyHolds((caller) => this.isValid(caller));
+  readonly watch = new KeyWatch((caller) => this.isValid(caller));
   readonly #ground: Ground;
   readonly #byHash: RecordsOf<KeyRecord>;
   readonly #byTenant: RecordsOf<ListedKey>;
@@ -141,7 +155,7 @@ export class Keys {
     await this.#byHash.delete(keyKey(key.hash));
     const ended = { ...key, revoked: at, ...(replaced ? { replaced } : {}) };
     await this.#byTenant.put(listKey(key.tenant, key.id), ended, { expiresAt: at + KEY_REMEMBERED_MS });
-    this.holds.end(key.id);
+    this.watch.end(key.id);
   }
 
   async #expire(key: ListedKey, at: number, replaced: string): Promise<void> {
@@ -185,6 +199,77 @@ export class Keys {
   #works(key: ListedKey): boolean {
     return key.revoked === null && (key.expires === null || key.expires > this.#ground.env.now());
   }
+}
+
+/** When each key was last used. Written behind and at most once a minute a key: a request waits for none of it. */
+class KeyUse {
+  readonly #ground: Ground;
+  readonly #records: RecordsOf<number>;
+  /** `tenant/id` → when; the values of `#written` are what the store already knows. */
+  readonly #seen = new Map<string, number>();
+  readonly #written = new Map<string, number>();
+
+  constructor(ground: Ground) {
+    this.#ground = ground;
+    this.#records = recordsOf(ground.engine.records);
+  }
+
+  note(tenant: string, id: string): void {
+    const key = usedKey(tenant, id);
+    if (this.#seen.size >= KEY_USE_WAITING && !this.#seen.has(key)) return;
+    this.#seen.set(key, this.#ground.env.now());
+  }
+
+  async flush(o: { all?: boolean } = {}): Promise<void> {
+    const seen = [...this.#seen];
+    this.#seen.clear();
+    for (const [key, at] of seen) {
+      if (!o.all && at - (this.#written.get(key) ?? 0) < KEY_USE_WRITE_MS) {
+        if (!this.#seen.has(key)) this.#seen.set(key, at);
+        continue;
+      }
+      await this.#records.put(key, at, { expiresAt: at + USAGE_KEPT_MS });
+      this.#written.delete(key);
+      this.#written.set(key, at);
+      if (this.#written.size > KEY_USE_WAITING) this.#written.delete(this.#written.keys().next().value!);
+    }
+  }
+
+  /** Of one tenant, by key id; what is not written yet included. */
+  async of(tenant: string): Promise<Map<string, number>> {
+    const prefix = usedPrefix(tenant);
+    const used = new Map<string, number>();
+    for await (const { key, value } of allRecords(this.#records, prefix)) {
+      used.set(key.slice(prefix.length), value);
+    }
+    for (const [key, at] of this.#seen) {
+      if (key.startsWith(prefix)) used.set(key.slice(prefix.length), at);
+    }
+    return used;
+  }
+}
+
+const SECRET_PREFIX = 'cr_live_';
+const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
+/** 40 of 62 characters are 238 bits: nobody finds one by trying. */
+const SECRET_CHARS = 40;
+const SECRET = new RegExp(`^${SECRET_PREFIX}[0-9A-Za-z]{${SECRET_CHARS}}$`);
+
+/** A new API key. Whoever gets it is the only one to have it: the relay keeps its hash. */
+function newSecret(env: Env): string {
+  let text = SECRET_PREFIX;
+  while (text.length < SECRET_PREFIX.length + SECRET_CHARS) {
+    for (const byte of env.randomBytes(SECRET_CHARS)) {
+      // The largest multiple of 62 below 256: what is above would favour some characters.
+      if (byte < 248 && text.length < SECRET_PREFIX.length + SECRET_CHARS)
+        text += ALPHABET[byte % ALPHABET.length];
+    }
+  }
+  return text;
+}
+
+function isSecret(text: string): boolean {
+  return SECRET.test(text);
 }
 
 function callerOf({ tenant, id, name, scopes, prefix }: KeyRecord): Caller {

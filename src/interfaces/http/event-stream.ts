@@ -12,7 +12,7 @@ export function liveEvents<T>(
   write: (event: T) => string,
 ): Response {
   const gone = new AbortController();
-  const letGo = house.keys.holds.hold(notesOf(c).caller ?? LOCAL_CALLER, () => gone.abort());
+  const letGo = house.keys.watch.watch(notesOf(c).caller ?? LOCAL_CALLER, () => gone.abort());
   gone.signal.addEventListener('abort', letGo, { once: true });
   const signal = stopping ? AbortSignal.any([gone.signal, stopping]) : gone.signal;
   return eventResponse(follow(signal), {

@@ -83,14 +83,14 @@ export class FanOut {
   }
 
   async #catchUp(socket: RelaySocket, start: Start): Promise<void> {
-    const sight = this.#channels.sight(start);
+    const view = this.#channels.view(start);
     socket.gap = false;
     while (socket.seq < this.#position && socket.readyState === socket.OPEN) {
       const entries = await this.#channels.read(this.#tenant, this.#channel, socket.seq);
       if (entries.length === 0) socket.seq = this.#position;
       let flushed: Promise<void> | null = null;
       for (const entry of entries) {
-        const seen = sight.see(entry);
+        const seen = view.see(entry);
         if (seen) {
           flushed = new Promise((resolve) => this.#send(socket, new SharedFrame(seen), () => resolve()));
         }
@@ -98,7 +98,7 @@ export class FanOut {
       }
       await flushed;
     }
-    socket.gap = sight.owesGap;
+    socket.gap = view.owesGap;
     // In the same breath as the last look at the position, or an entry could slip through in between.
     if (socket.readyState === socket.OPEN) this.#sockets.add(socket);
   }

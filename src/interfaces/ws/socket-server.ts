@@ -127,10 +127,10 @@ export class SocketServer implements SocketHost {
   #accept(socket: RelaySocket, target: Target, start: Start | null): void {
     this.#wheel.add(socket);
     socket.listen();
-    const { holds } = this.#deps.house.keys;
+    const { watch } = this.#deps.house.keys;
     socket.once(
       'close',
-      holds.hold(socket.caller, () => socket.close(REFUSED, 'the key no longer works')),
+      watch.watch(socket.caller, () => socket.close(REFUSED, 'the key no longer works')),
     );
     const serving = start === null ? this.#serveMember(socket, target) : this.#serveReader(socket, start);
     serving.catch((error) => {

@@ -5,7 +5,7 @@ import type { Ground } from '../ground.ts';
 import { channelStream } from '../names.ts';
 import type { PointerLookup } from '../pointers/record.ts';
 import type { DeadLetters } from './dead-letters.ts';
-import type { GroupLedger } from './group-ledger.ts';
+import type { GroupLog } from './group-log.ts';
 import { type GroupState, nextExpiry, returned, type Step, type Work } from './group-state.ts';
 import { channelEntry } from './message.ts';
 import type { ChannelSettings } from './settings.ts';
@@ -15,7 +15,8 @@ const RETRY_MS = 1000;
 /** So that several processes do not all reach for the same work at the same moment. */
 const SPREAD_MS = 20;
 
-export interface Delivery {
+/** A message on its way to the member that claimed it. */
+export interface DeliveredWork {
   readonly entry: Entry;
   readonly token: number;
   readonly attempt: number;
@@ -28,10 +29,10 @@ export interface Member {
   readonly since: number;
   /** How much it may hold at once. */
   readonly prefetch: number;
-  deliver(delivery: Delivery): void;
+  deliver(work: DeliveredWork): void;
 }
 
-export interface DeskShared {
+export interface DeliveryParts {
   readonly ground: Ground;
   readonly settings: ChannelSettings;
   readonly deadLetters: DeadLetters;
@@ -48,10 +49,10 @@ interface Candidate {
 }
 
 /** Hands out a group's work to the members in this process. Every process with members has one. */
-export class GroupDesk {
+export class GroupDelivery {
   readonly #ground: Ground;
   readonly #settings: ChannelSettings;
-  readonly #ledger: GroupLedger;
+  readonly #log: GroupLog;
   readonly #deadLetters: DeadLetters;
   readonly #pointers: PointerLookup;
   readonly #stream: string;
@@ -62,13 +63,13 @@ export class GroupDesk {
   #again = false;
   #next = 0;
 
-  constructor(shared: DeskShared, ledger: GroupLedger) {
+  constructor(shared: DeliveryParts, log: GroupLog) {
     this.#ground = shared.ground;
     this.#settings = shared.settings;
     this.#deadLetters = shared.deadLetters;
     this.#pointers = shared.pointers;
-    this.#ledger = ledger;
-    this.#stream = channelStream(ledger.tenant, ledger.channel);
+    this.#log = log;
+    this.#stream = channelStream(log.tenant, log.channel);
   }
 
   get members(): Iterable<Member> {
@@ -116,7 +117,7 @@ export class GroupDesk {
   }
 
   async #round(): Promise<void> {
-    const state = await this.#ledger.state();
+    const state = await this.#log.state();
     const candidates = await this.#candidates(state);
     if (candidates.length > 0) {
       this.#again = true;
@@ -155,9 +156,9 @@ export class GroupDesk {
 
   async #handOut(candidates: readonly Candidate[]): Promise<void> {
     for (const { entry, dead, before } of candidates) {
-      if (dead) await this.#deadLetters.put(this.#ledger, entry, before?.attempt ?? 0, dead);
+      if (dead) await this.#deadLetters.put(this.#log, entry, before?.attempt ?? 0, dead);
     }
-    const claims = await this.#ledger.propose((state, now) => {
+    const claims = await this.#log.propose((state, now) => {
       const good = candidates.filter((candidate) => stillOpen(state, candidate, now));
       const until = now + this.#settings.leaseMs;
       return {
@@ -172,7 +173,7 @@ export class GroupDesk {
       if (member && this.#members.has(member.id)) {
         member.deliver({ entry, token, attempt: (before?.attempt ?? 0) + 1, until });
       } else {
-        await this.#ledger.propose((state) => ({
+        await this.#log.propose((state) => ({
           steps: state.open.get(entry.seq)?.token === token ? [['free', entry.seq, token]] : [],
           result: () => undefined,
         }));
@@ -237,7 +238,7 @@ export class GroupDesk {
       }
     };
     void follow(this.#stream);
-    void follow(this.#ledger.stream);
+    void follow(this.#log.stream);
   }
 }
 

@@ -43,7 +43,7 @@ interface Waiting {
  * The log of a group as one process sees it. Whatever waits goes into one entry, appended only if nobody else was
  * faster; then everything is judged again. Other processes do the same, so of two racing claims one wins.
  */
-export class GroupLedger {
+export class GroupLog {
   readonly tenant: string;
   readonly channel: string;
   readonly group: string;

@@ -7,7 +7,7 @@ import type { Start } from './start.ts';
  * What one reader sees of a channel's log: messages within the retention, whether or not older ones have been
  * trimmed yet, and a mark on the first behind others that it asked for and does not get.
  */
-export class Sight {
+export class ReaderView {
   readonly #env: Env;
   readonly #retentionMs: number;
   #lenient: boolean;
