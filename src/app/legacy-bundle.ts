@@ -17,7 +17,7 @@ import {
   type ManifestFile,
   STATE,
 } from '../domain/threads/bundle.ts';
-import { advanceChecked } from '../domain/threads/bundle-events.ts';
+import { advanceChecked } from '../domain/threads/bundle-read.ts';
 import type { StoredEvent } from '../domain/threads/event.ts';
 import { emptyHead } from '../domain/threads/fold.ts';
 import type { TakenOver } from './legacy-state.ts';

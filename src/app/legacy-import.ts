@@ -11,7 +11,7 @@ import { ARTIFACT_BYTES, ARTIFACT_NAME_CHARS, THREAD_NAME_CHARS } from '../base/
 import { makePreview } from '../base/preview/preview.ts';
 import { ARTIFACT_TYPES, type Artifact, type ArtifactType } from '../contract/threads/artifacts.ts';
 import { guessType, KINDS } from '../domain/threads/artifact-kind.ts';
-import { Intake } from '../domain/threads/intake.ts';
+import { ContentScan } from '../domain/threads/content-scan.ts';
 import type { LegacyThread } from '../interfaces/cli/host.ts';
 import { LEGACY_AUTHOR, type LegacyContent, type LegacyParts, legacyBundle } from './legacy-bundle.ts';
 import { takeOverState } from './legacy-state.ts';
@@ -159,9 +159,9 @@ async function describe(
   type: ArtifactType,
 ): Promise<LegacyContent> {
   const hash = createHash('sha256');
-  const intake = new Intake(Readable.toWeb(createReadStream(path)) as ReadableStream<Uint8Array>);
-  for await (const chunk of intake.body as ReadableStream<Uint8Array>) hash.update(chunk);
-  const seen = intake.seen();
+  const scan = new ContentScan(Readable.toWeb(createReadStream(path)) as ReadableStream<Uint8Array>);
+  for await (const chunk of scan.body as ReadableStream<Uint8Array>) hash.update(chunk);
+  const seen = scan.seen();
   const preview = makePreview(type, seen);
   const [counted, shown] = [
     await ownTokenCounter.count(seen.text),

@@ -1,5 +1,5 @@
 import { hostname, userInfo } from 'node:os';
-import type { Worker } from '../domain/pipelines/run-hold.ts';
+import type { Worker } from '../domain/pipelines/run-lease.ts';
 import type { Config } from './config.ts';
 import { isAlive } from './pid-file.ts';
 

@@ -1,7 +1,7 @@
 import { type Env, systemEnv } from '../../src/base/env.ts';
 import type { Json } from '../../src/base/json.ts';
 import { Pipelines, type RunOptions, type RunSummary } from '../../src/domain/pipelines/pipelines.ts';
-import type { Worker } from '../../src/domain/pipelines/run-hold.ts';
+import type { Worker } from '../../src/domain/pipelines/run-lease.ts';
 import type { Progress, StepCall, StepResult, StepRunner } from '../../src/domain/pipelines/runner.ts';
 import type { AnswerCache, CachedAnswer } from '../../src/domain/prompts/types.ts';
 import type { Engine } from '../../src/kernel/engine.ts';

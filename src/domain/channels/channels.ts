@@ -254,7 +254,7 @@ function checkSignal(msg: unknown): void {
 }
 
 /** Stand-ins for an API key on a WebSocket: good once, for half a minute, at every server of the store. */
-export class Tickets {
+class Tickets {
   readonly #ground: Ground;
   readonly #records: RecordsOf<Caller>;
 

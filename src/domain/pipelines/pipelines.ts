@@ -9,11 +9,11 @@ import { lastSteps } from './graph.ts';
 import { type RunRecord, readRun, type StepRecord } from './journal.ts';
 import { soundPipeline } from './read-pipeline.ts';
 import { type Known, Run, type RunParts } from './run.ts';
-import { type Held, type HoldParts, RunHold } from './run-hold.ts';
+import { type Held, type LeaseParts, RunLease } from './run-lease.ts';
 import type { Progress } from './runner.ts';
-import { Scribe } from './scribe.ts';
+import { StepRecorder } from './step-recorder.ts';
 
-export type PipelineParts = HoldParts & Pick<RunParts, 'cache' | 'runners'>;
+export type PipelineParts = LeaseParts & Pick<RunParts, 'cache' | 'runners'>;
 
 export interface RunOptions {
   readonly maxParallel?: number;
@@ -59,9 +59,9 @@ export class Pipelines {
     const inputs = takeInputs(pipeline, given);
     const threads = this.#parts.threads('pipeline');
     const { thread_id: run } = await threads.create({ name: `${THREAD_NAME}${pipeline.name}`.slice(0, 200) });
-    await using hold = await RunHold.take(this.#parts, run, o);
+    await using lease = await RunLease.take(this.#parts, run, o);
     const kept = await this.#keep(run, file);
-    await threads.patch(run, { ops: [Scribe.plan(pipeline.steps)] });
+    await threads.patch(run, { ops: [StepRecorder.plan(pipeline.steps)] });
     await threads.record(run, 'pipeline.started', {
       pipeline: pipeline.name,
       ...kept,
@@ -69,13 +69,13 @@ export class Pipelines {
       steps: pipeline.steps.map(({ id }) => id),
     });
     o.begun?.(run, pipeline);
-    return await this.#go({ run, inputs, known: new Map() }, pipeline, hold, o);
+    return await this.#go({ run, inputs, known: new Map() }, pipeline, lease, o);
   }
 
   /** Goes on where a run stopped. With a file, by what it says now; results that are recorded stay. */
   async resume(run: string, file: PipelineFile | null, o: RunOptions): Promise<RunSummary> {
     await this.#record(run);
-    await using hold = await RunHold.take(this.#parts, run, o);
+    await using lease = await RunLease.take(this.#parts, run, o);
     // What the one before recorded last counts too.
     const record = await this.#record(run);
     const stored = file ?? (await this.#stored(record));
@@ -86,10 +86,10 @@ export class Pipelines {
     const same = (await sha256Hex(stored.text)) === hash;
     const kept = same ? { hash, ...definition } : await this.#keep(run, stored);
     const known = await this.#known(record);
-    if (!same) await threads.patch(run, { ops: [Scribe.plan(pipeline.steps)] });
+    if (!same) await threads.patch(run, { ops: [StepRecorder.plan(pipeline.steps)] });
     await threads.record(run, 'pipeline.resumed', { pipeline: pipeline.name, ...kept, known: known.size });
     o.begun?.(run, pipeline);
-    return await this.#go({ run, inputs: record.inputs, known }, pipeline, hold, o);
+    return await this.#go({ run, inputs: record.inputs, known }, pipeline, lease, o);
   }
 
   /** The newest first. `pipeline` narrows it to one. */
@@ -121,20 +121,20 @@ export class Pipelines {
   async #go(
     { run, inputs, known }: Pick<RunRecord, 'run' | 'inputs'> & { readonly known: Known },
     pipeline: Pipeline,
-    hold: RunHold,
+    lease: RunLease,
     o: RunOptions,
   ): Promise<RunSummary> {
-    const threads = hold.fence(this.#parts.threads);
+    const threads = lease.fence(this.#parts.threads);
     const parts: RunParts = {
       ...this.#parts,
       threads,
-      signal: AbortSignal.any([o.signal, hold.lost]),
+      signal: AbortSignal.any([o.signal, lease.lost]),
       progress: o.progress ?? (() => {}),
       maxParallel: o.maxParallel ?? pipeline.maxParallel,
       ...(o.only ? { only: o.only } : {}),
     };
     const status = await new Run(parts, pipeline, { run, inputs }, known).go();
-    await hold.confirm();
+    await lease.confirm();
     await threads('pipeline').record(run, 'pipeline.finished', { status });
     return summary(await this.#record(run), pipeline);
   }

@@ -2,9 +2,15 @@ import type { Json, JsonObject } from '../../base/json.ts';
 import { STEP_BACKOFF_MS, STEP_CACHE_MS, STEP_RETRIES_MAX, STEP_TIMEOUT_MS } from '../../base/limits.ts';
 import type { ArtifactType } from '../../contract/threads/artifacts.ts';
 import type { Agent, Retry, Step } from './definition.ts';
-import { type Expression, parseExpression, type Reference, referencesOf } from './expression.ts';
+import {
+  type Expression,
+  parseExpression,
+  type Reference,
+  referencesOf,
+  templateReferences,
+  valueReferences,
+} from './expression.ts';
 import type { FieldReader, Path } from './field-reader.ts';
-import { templateReferences, valueReferences } from './template.ts';
 
 const KEYS = [
   'id',

@@ -8,8 +8,7 @@ import { withNeeds } from './graph.ts';
 import type { RunRecord } from './journal.ts';
 import type { StepStatus } from './runner.ts';
 import { Scope, type ScopeParts, type StepView } from './scope.ts';
-import { Scribe } from './scribe.ts';
-import { Slots } from './slots.ts';
+import { StepRecorder } from './step-recorder.ts';
 import { type Outcome, StepWork, type WorkParts } from './step-work.ts';
 
 export interface RunParts extends Omit<WorkParts, 'run'> {
@@ -33,7 +32,7 @@ export class Run {
   readonly #record: Pick<RunRecord, 'run' | 'inputs'>;
   readonly #known: Known;
   readonly #slots: Slots;
-  readonly #scribe: Scribe;
+  readonly #recorder: StepRecorder;
   readonly #views = new Map<string, StepView>();
   readonly #steps = new Map<string, Promise<void>>();
   /** Fires for whoever asked to stop, and when the store itself fails. */
@@ -46,7 +45,7 @@ export class Run {
     this.#record = record;
     this.#known = known;
     this.#slots = new Slots(parts.maxParallel);
-    this.#scribe = new Scribe(parts.threads('pipeline'), record.run, pipeline.steps);
+    this.#recorder = new StepRecorder(parts.threads('pipeline'), record.run, pipeline.steps);
   }
 
   /** Resolves with how it ended, once nothing runs any more. */
@@ -55,7 +54,7 @@ export class Run {
     const wanted = withNeeds(steps, this.#parts.only ?? steps.map(({ id }) => id));
     for (const step of steps) if (wanted.has(step.id)) this.#begin(step);
     const ended = await Promise.allSettled(this.#steps.values());
-    await this.#scribe.settle();
+    await this.#recorder.settle();
     const broken = ended.find((end) => end.status === 'rejected');
     if (broken) throw (broken as PromiseRejectedResult).reason;
     const statuses = [...wanted].map((id) => this.#views.get(id)?.status ?? 'pending');
@@ -93,7 +92,7 @@ export class Run {
       return this.#end(step, 'blocked', [], false);
     }
     this.#views.set(step.id, { status: 'running', results: [], many: step.forEach !== undefined });
-    this.#scribe.status(step.id, 'running');
+    this.#recorder.status(step.id, 'running');
     const items = await this.#items(step);
     if (items === null) return this.#end(step, 'failed', [], true);
     const outcomes = await Promise.all(items.map((item) => this.#instance(step, item)));
@@ -156,15 +155,15 @@ export class Run {
       this.#parts.progress({ step: id, status: 'done', ref: known.artifact.ref, known: true });
       return { status: 'done', artifact: known.artifact };
     }
-    const outcome = await work.run((agent) => this.#slots.hold(agent));
-    if (outcome.status === 'done') this.#scribe.action(`${id} done by ${step.agent}`, outcome.artifact.ref);
-    else if (outcome.status === 'failed') this.#scribe.action(`${id} failed: ${outcome.why.slice(0, 120)}`);
+    const outcome = await work.run((agent) => this.#slots.use(agent));
+    if (outcome.status === 'done') this.#recorder.action(`${id} done by ${step.agent}`, outcome.artifact.ref);
+    else if (outcome.status === 'failed') this.#recorder.action(`${id} failed: ${outcome.why.slice(0, 120)}`);
     return outcome;
   }
 
   #end(step: Step, status: StepStatus, results: readonly Artifact[], many: boolean): void {
     this.#views.set(step.id, { status, results, many });
-    this.#scribe.status(step.id, status === 'interrupted' ? 'pending' : status);
+    this.#recorder.status(step.id, status === 'interrupted' ? 'pending' : status);
   }
 
   #scopeParts(): ScopeParts {
@@ -182,4 +181,27 @@ function together(outcomes: readonly Outcome[]): StepStatus {
     if (outcomes.some((outcome) => outcome.status === status)) return status;
   const skipped = outcomes.length > 0 && outcomes.every(({ status }) => status === 'skipped');
   return skipped ? 'skipped' : 'done';
+}
+
+/** Lets so many work at once, and the others wait in the order they came. */
+class Slots {
+  #free: number;
+  readonly #waiting: (() => void)[] = [];
+
+  constructor(count: number) {
+    this.#free = count;
+  }
+
+  async use<T>(work: () => Promise<T>): Promise<T> {
+    if (this.#free > 0) this.#free--;
+    else await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    try {
+      return await work();
+    } finally {
+      // The place goes from hand to hand, so that nobody slips in between.
+      const next = this.#waiting.shift();
+      if (next) next();
+      else this.#free++;
+    }
+  }
 }

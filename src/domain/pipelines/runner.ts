@@ -25,7 +25,7 @@ export interface StepCall {
 
 export interface StepResult {
   readonly content: string | Uint8Array;
-  /** Who said it; the agent's name unless told. */
+  /** Who said it; by default the agent's name. */
   readonly by?: string;
   readonly type?: ArtifactType;
   readonly source_refs?: readonly string[];

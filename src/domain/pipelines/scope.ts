@@ -1,16 +1,25 @@
 import { RelayError } from '../../base/errors.ts';
 import { datedFrame, oneLine } from '../../base/frame.ts';
-import type { Json, JsonObject } from '../../base/json.ts';
-import { isJsonObject } from '../../base/json.ts';
+import { isJsonObject, type Json, type JsonObject } from '../../base/json.ts';
 import { STEP_OUTPUT_BYTES, STEP_VALUE_BYTES } from '../../base/limits.ts';
 import { readText } from '../../base/read-text.ts';
 import { neutralise } from '../../base/sanitize/neutralise.ts';
 import type { Artifact } from '../../contract/threads/artifacts.ts';
 import type { ThreadsApi } from '../../contract/threads.ts';
 import type { Agent, Step } from './definition.ts';
-import { evaluate, parseExpression, type Reference, referencesOf, truth } from './expression.ts';
+import {
+  asText,
+  evaluate,
+  fillTemplate,
+  fillValue,
+  parseExpression,
+  type Reference,
+  referencesOf,
+  templateReferences,
+  truth,
+  valueReferences,
+} from './expression.ts';
 import type { StepStatus } from './runner.ts';
-import { asText, fillTemplate, fillValue, templateReferences, valueReferences } from './template.ts';
 
 /** What became of a step, as later ones see it. */
 export interface StepView {

@@ -16,7 +16,6 @@ import type { Agent, Step } from './definition.ts';
 import { readRun, sourceOf } from './journal.ts';
 import type { Progress, StepCall, StepResult, StepRunners } from './runner.ts';
 import type { Scope } from './scope.ts';
-import type { Slots } from './slots.ts';
 
 export interface WorkParts {
   readonly run: string;
@@ -56,8 +55,8 @@ export class StepWork {
     this.#instance = instance;
   }
 
-  /** `hold` waits for a place among those at work; writing down what came of it needs none. */
-  async run(hold: Slots['hold']): Promise<Outcome> {
+  /** `inSlot` waits for a free slot before it begins; recording what came of it needs none. */
+  async run(inSlot: <T>(work: () => Promise<T>) => Promise<T>): Promise<Outcome> {
     const { env, signal } = this.#parts;
     const { step, scope } = this.#instance;
     this.#began = env.now();
@@ -76,7 +75,7 @@ export class StepWork {
     const cacheKey = step.cacheMs === null ? null : await this.#cacheKey(call);
     const known = cacheKey && (await this.#fromCache(cacheKey));
     if (known) return this.#done(known, call, 0, { cached: true });
-    const worked = await hold(() => this.#attempts(call));
+    const worked = await inSlot(() => this.#attempts(call));
     if ('status' in worked) return worked;
     const outcome = await this.#done(worked.result, call, worked.attempts, {});
     if (cacheKey && outcome.status === 'done') {

@@ -46,7 +46,7 @@ export function requestFingerprint(sha256: string, o: CheckedOptions): Promise<s
   );
 }
 
-export function checkChannel(channel: unknown): string | null {
+function checkChannel(channel: unknown): string | null {
   if (channel === undefined || channel === null || channel === '') return null;
   if (typeof channel !== 'string') throw wrong('channel', 'a string', channel);
   return checkChannelName(channel);

@@ -39,7 +39,7 @@ export interface PointerRecord {
 
 export const recordKey = (id: string) => `ptr.${id}/meta`;
 export const pullsKey = (id: string) => `ptr.${id}/pulls`;
-export const retryKey = (id: string, hash: string) => `ptr.${id}/retry/${hash}`;
+const retryKey = (id: string, hash: string) => `ptr.${id}/retry/${hash}`;
 export const blobKey = (id: string, attempt: string) => `ptr.${id}/${attempt}`;
 
 export function keptUntil(record: PointerRecord): number {

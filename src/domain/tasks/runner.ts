@@ -7,9 +7,9 @@ export interface Runner {
   readonly kind: string;
   /** The command, session or address: shown to people. */
   readonly target: string;
-  /** Jobs that it can do side by side; as many as wanted unless told. */
+  /** How many jobs it can do at once; by default as many as wanted. */
   readonly slots?: number;
-  /** Whether this text may go in whole; always unless told. Where not, the prompt is one line with the pointer. */
+  /** Whether this text may go in whole; by default it always may. Where not, the prompt is one line with the pointer. */
   inline?(text: string): boolean;
   /** Rejects where the agent cannot be reached at all. Called once, before the first job. */
   open?(): Promise<void>;

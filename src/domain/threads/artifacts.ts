@@ -19,14 +19,13 @@ import type { BlobBody } from '../../kernel/blobs.ts';
 import type { Ground } from '../ground.ts';
 import { type RecordsOf, recordsOf } from '../records.ts';
 import { guessType, KINDS } from './artifact-kind.ts';
+import { ContentScan, type Seen } from './content-scan.ts';
 import type { StoredEvent } from './event.ts';
-import { linkOps, stampFor } from './fold.ts';
-import { Intake, type Seen } from './intake.ts';
+import { linkOps, repeatable, stampFor } from './fold.ts';
 import { artifactBlob, artifactKey, incomingBlob, indexKey, indexScope } from './keys.ts';
-import type { Ledger } from './ledger.ts';
-import { repeatable } from './repeat.ts';
 import { isoTime, patchState } from './state.ts';
 import type { ThreadLog } from './thread-log.ts';
+import type { TokenLedger } from './token-ledger.ts';
 import { versionRef } from './version.ts';
 
 /** The stored content of threads. Its preview travels; the rest is a pull away. */
@@ -34,9 +33,9 @@ export class Artifacts {
   readonly #ground: Ground;
   readonly #records: RecordsOf<Artifact>;
   readonly #log: ThreadLog;
-  readonly #ledger: Ledger;
+  readonly #ledger: TokenLedger;
 
-  constructor(ground: Ground, log: ThreadLog, ledger: Ledger) {
+  constructor(ground: Ground, log: ThreadLog, ledger: TokenLedger) {
     this.#ground = ground;
     this.#records = recordsOf(ground.engine.records);
     this.#log = log;
@@ -58,10 +57,10 @@ export class Artifacts {
     const early = input.late ? null : checkInput(input);
     const ref = timeOrderedId(env);
     let blob = early ? artifactBlob(id, ref, KINDS[early.type].ext) : incomingBlob(id, ref);
-    const intake = new Intake(input.body, input.size);
+    const scan = new ContentScan(input.body, input.size);
     try {
-      const { size, sha256: hash } = await engine.blobs.put(blob, intake.body, { size: input.size });
-      const seen = intake.seen();
+      const { size, sha256: hash } = await engine.blobs.put(blob, scan.body, { size: input.size });
+      const seen = scan.seen();
       const { name, type, mime, source_refs } = early ?? checkInput(input.late!());
       if (!early) blob = await this.#rename(blob, artifactBlob(id, ref, KINDS[type].ext));
       const preview = makePreview(type, seen);

@@ -22,9 +22,9 @@ import {
 } from './bundle.ts';
 import type { Head } from './fold.ts';
 import { hopsKey, ledgerKey } from './keys.ts';
-import type { Ledger } from './ledger.ts';
 import { isoTime } from './state.ts';
 import type { ThreadLog } from './thread-log.ts';
+import type { TokenLedger } from './token-ledger.ts';
 
 /** Larger contents are not packed: they are read twice, and never held. */
 const PACKED_BYTES = 8 * 1024 * 1024;
@@ -34,9 +34,9 @@ export class BundleExport {
   readonly #ground: Ground;
   readonly #log: ThreadLog;
   readonly #artifacts: Artifacts;
-  readonly #counters: Ledger;
+  readonly #counters: TokenLedger;
 
-  constructor(ground: Ground, log: ThreadLog, artifacts: Artifacts, counters: Ledger) {
+  constructor(ground: Ground, log: ThreadLog, artifacts: Artifacts, counters: TokenLedger) {
     this.#ground = ground;
     this.#log = log;
     this.#artifacts = artifacts;

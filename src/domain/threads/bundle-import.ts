@@ -12,10 +12,9 @@ import { recordsOf } from '../records.ts';
 import { KINDS } from './artifact-kind.ts';
 import type { Artifacts } from './artifacts.ts';
 import { badBundle, contentFile, type LedgerFile } from './bundle.ts';
-import { foldChecked } from './bundle-events.ts';
-import { type Bundle, readBundle } from './bundle-read.ts';
+import { type Bundle, foldChecked, readBundle } from './bundle-read.ts';
+import { ContentScan } from './content-scan.ts';
 import { emptyHead, type Head } from './fold.ts';
-import { Intake } from './intake.ts';
 import { artifactBlob, artifactKey, hopsKey, ledgerKey, metaKey } from './keys.ts';
 import type { Removal } from './removal.ts';
 import type { ThreadLog } from './thread-log.ts';
@@ -134,10 +133,10 @@ export class BundleImport {
     for (const described of artifacts) {
       const { ref, type, thread_id, size, hash } = described;
       const { ext } = KINDS[type];
-      const intake = new Intake(streamOf(zip, zip.items.get(contentFile(ref, ext))!), size);
-      const stored = await blobs.put(artifactBlob(thread_id, ref, ext), intake.body, { size });
+      const scan = new ContentScan(streamOf(zip, zip.items.get(contentFile(ref, ext))!), size);
+      const stored = await blobs.put(artifactBlob(thread_id, ref, ext), scan.body, { size });
       if (stored.sha256 !== hash) throw badBundle(`the content of artifact ${ref} has another hash`);
-      const seen = intake.seen();
+      const seen = scan.seen();
       const artifact: Artifact = { ...described, preview: makePreview(type, seen) };
       await records.put(artifactKey(thread_id, ref), artifact);
       kept.push({ artifact, text: seen.text.slice(0, 100_000) });

@@ -13,8 +13,8 @@ import { ENVELOPE_SCHEMA, type Envelope, type EnvelopeInput } from '../../contra
 import type { Ground } from '../ground.ts';
 import { asJson, fromJson } from '../records.ts';
 import type { StoredEvent } from './event.ts';
+import { repeatable } from './fold.ts';
 import { hopsKey } from './keys.ts';
-import { repeatable } from './repeat.ts';
 import { bytesOf, isoTime } from './state.ts';
 import type { ThreadLog } from './thread-log.ts';
 

@@ -6,7 +6,7 @@ import type { Rendered, RenderedMessage, RenderFormat } from '../../contract/thr
 import type { Ground } from '../ground.ts';
 import type { Artifacts } from './artifacts.ts';
 import type { Headers } from './headers.ts';
-import type { Ledger } from './ledger.ts';
+import type { TokenLedger } from './token-ledger.ts';
 
 /** The parts of a prompt, for whoever puts one together. */
 export interface PromptParts {
@@ -30,9 +30,9 @@ export class Render {
   readonly #ground: Ground;
   readonly #headers: Headers;
   readonly #artifacts: Artifacts;
-  readonly #ledger: Ledger;
+  readonly #ledger: TokenLedger;
 
-  constructor(ground: Ground, headers: Headers, artifacts: Artifacts, ledger: Ledger) {
+  constructor(ground: Ground, headers: Headers, artifacts: Artifacts, ledger: TokenLedger) {
     this.#ground = ground;
     this.#headers = headers;
     this.#artifacts = artifacts;

@@ -6,8 +6,8 @@ import type { ReportAnswer, ReportFormat, Stats } from '../../contract/threads/t
 import type { Ground } from '../ground.ts';
 import type { Artifacts } from './artifacts.ts';
 import type { StoredEvent } from './event.ts';
-import type { Ledger } from './ledger.ts';
 import type { ThreadLog } from './thread-log.ts';
+import type { TokenLedger } from './token-ledger.ts';
 
 /** Artifacts that a report lists one by one. */
 const LISTED = 1_000;
@@ -17,9 +17,9 @@ export class Reports {
   readonly #ground: Ground;
   readonly #log: ThreadLog;
   readonly #artifacts: Artifacts;
-  readonly #ledger: Ledger;
+  readonly #ledger: TokenLedger;
 
-  constructor(ground: Ground, log: ThreadLog, artifacts: Artifacts, ledger: Ledger) {
+  constructor(ground: Ground, log: ThreadLog, artifacts: Artifacts, ledger: TokenLedger) {
     this.#ground = ground;
     this.#log = log;
     this.#artifacts = artifacts;

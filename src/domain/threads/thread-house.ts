@@ -9,28 +9,28 @@ import { BundleExport } from './bundle-export.ts';
 import { BundleImport } from './bundle-import.ts';
 import { Capabilities } from './capabilities/capabilities.ts';
 import type { Capability } from './capabilities/capability.ts';
-import { Compactor } from './compactor.ts';
+import { Compactor } from './compaction.ts';
 import { Envelopes } from './envelopes.ts';
 import { Events } from './events.ts';
 import { Headers } from './headers.ts';
-import { Holds } from './holds.ts';
-import { Ledger, sumStats } from './ledger.ts';
 import { Removal } from './removal.ts';
 import { Render } from './render.ts';
 import { Reports } from './reports.ts';
+import { ThreadLeases } from './thread-leases.ts';
 import { ThreadLog } from './thread-log.ts';
 import { Threads } from './threads.ts';
+import { sumStats, TokenLedger } from './token-ledger.ts';
 
 /** Everything about threads, put together once for a store. */
 export class ThreadHouse {
   readonly log: ThreadLog;
   readonly threads: Threads;
-  readonly ledger: Ledger;
+  readonly ledger: TokenLedger;
   readonly headers: Headers;
   readonly artifacts: Artifacts;
   readonly events: Events;
   readonly envelopes: Envelopes;
-  readonly holds: Holds;
+  readonly leases: ThreadLeases;
   readonly compactor: Compactor;
   readonly removal: Removal;
   readonly reports: Reports;
@@ -44,12 +44,12 @@ export class ThreadHouse {
     this.log = new ThreadLog(ground);
     this.removal = new Removal(ground, this.log);
     this.threads = new Threads(ground, this.log, (tenant, id) => this.removal.finish(tenant, id));
-    this.ledger = new Ledger(ground, this.log);
+    this.ledger = new TokenLedger(ground, this.log);
     this.headers = new Headers(ground, this.log, this.ledger);
     this.artifacts = new Artifacts(ground, this.log, this.ledger);
     this.events = new Events(ground, this.log);
     this.envelopes = new Envelopes(ground, this.log);
-    this.holds = new Holds(ground, this.log);
+    this.leases = new ThreadLeases(ground, this.log);
     this.compactor = new Compactor(ground, this.log);
     this.reports = new Reports(ground, this.log, this.artifacts, this.ledger);
     this.render = new Render(ground, this.headers, this.artifacts, this.ledger);
@@ -61,7 +61,7 @@ export class ThreadHouse {
 
   /** What does each verb of threads: the method of that name of `Threads` itself, unless it is listed here. */
   #bindVerbs(): Serves<typeof VERBS.threads> {
-    const { threads, headers, artifacts, events, envelopes, holds, ledger } = this;
+    const { threads, headers, artifacts, events, envelopes, leases, ledger } = this;
     return {
       ...methodsFor(VERBS.threads, threads),
       delete: (caller, id) => this.delete(caller, id),
@@ -76,8 +76,8 @@ export class ThreadHouse {
       watch: (caller, id, o) => events.watch(caller, id, o),
       send: (caller, id, envelope) => envelopes.send(caller, id, envelope),
       envelopes: async (caller, id, o) => ({ envelopes: await envelopes.list(caller, id, o) }),
-      hold: (caller, id, o) => holds.hold(caller, id, o),
-      release: (caller, id, o) => holds.release(caller, id, o),
+      hold: (caller, id, o) => leases.hold(caller, id, o),
+      release: (caller, id, o) => leases.release(caller, id, o),
       stats: (caller, id) => ledger.stats(caller, id),
       totals: async (caller) => sumStats(await this.allStats(caller)),
       report: (caller, id, o) => this.reports.make(caller, id, o?.format ?? 'md'),

@@ -173,7 +173,7 @@ async function patiently<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-export function noThread(id: string): RelayError {
+function noThread(id: string): RelayError {
   return new RelayError('not_found', {
     what: `thread ${id.slice(0, 64)}`,
     hint: 'See relay runs for the threads there are.',

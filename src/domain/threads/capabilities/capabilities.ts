@@ -9,10 +9,9 @@ import type { Ground } from '../../ground.ts';
 import { type RecordsOf, recordsOf } from '../../records.ts';
 import type { Artifacts } from '../artifacts.ts';
 import type { StoredEvent } from '../event.ts';
-import type { Ledger } from '../ledger.ts';
-import { repeatable } from '../repeat.ts';
+import { repeatable } from '../fold.ts';
 import type { ThreadLog } from '../thread-log.ts';
-import { canonicalJson } from './canonical-json.ts';
+import type { TokenLedger } from '../token-ledger.ts';
 import type { Capability, CapabilityContext, CapabilityResult } from './capability.ts';
 import { httpFetch } from './http-fetch.ts';
 import { type Registered, Registry } from './registry.ts';
@@ -30,7 +29,7 @@ export class Capabilities {
   readonly #cache: RecordsOf<Cached>;
   readonly #log: ThreadLog;
   readonly #artifacts: Artifacts;
-  readonly #ledger: Ledger;
+  readonly #ledger: TokenLedger;
   readonly #registry: Registry;
   /** The same thing asked for twice at once is done once. */
   readonly #running = new Map<string, Promise<Artifact>>();
@@ -39,7 +38,7 @@ export class Capabilities {
     ground: Ground,
     log: ThreadLog,
     artifacts: Artifacts,
-    ledger: Ledger,
+    ledger: TokenLedger,
     more: readonly Capability[] = [],
   ) {
     this.#ground = ground;
@@ -196,6 +195,16 @@ async function cacheKey(
 ) {
   const salt = (await capability.salt?.(context)) ?? '';
   return sha256Hex(JSON.stringify([caller.tenant, name, said, salt]));
+}
+
+/** The same text for the same value, in whatever order its members came. */
+function canonicalJson(value: Json): string {
+  if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`;
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value);
+  const members = Object.keys(value)
+    .sort()
+    .map((key) => `${JSON.stringify(key)}:${canonicalJson(value[key]!)}`);
+  return `{${members.join(',')}}`;
 }
 
 function contentOf({ content, type, mime }: CapabilityResult) {

@@ -9,12 +9,12 @@ export interface Capability {
   readonly description: string;
   /** JSON Schema of the arguments. */
   readonly args_schema: JsonObject;
-  /** Whether the same arguments give the same result for a while; no, unless told. */
+  /** Whether the same arguments give the same result for a while. By default it does not. */
   readonly cacheable?: boolean;
   readonly cache_ttl_sec?: number;
   /** False for one that has to be allowed first: it is listed, and refuses to run. */
   readonly enabled?: false;
-  /** Whether a search finds its results; yes, unless told. */
+  /** Whether a search finds its results. By default it does. */
   readonly indexed?: boolean;
   /** What else the result depends on; part of the cache's key. */
   salt?(context: CapabilityContext): string | Promise<string>;

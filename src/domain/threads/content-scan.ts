@@ -3,7 +3,7 @@ import { ARTIFACT_BYTES, PREVIEW_LOOK_BYTES, TOKEN_COUNT_CHARS } from '../../bas
 import type { Content } from '../../base/preview/preview.ts';
 import type { BlobBody } from '../../kernel/blobs.ts';
 
-/** What was learnt of a content while it went by. */
+/** What was learnt of a content while it passed. */
 export interface Seen extends Content {
   /** Its text, as far as tokens are counted; empty where it is not text. */
   readonly text: string;
@@ -11,8 +11,11 @@ export interface Seen extends Content {
   readonly textBytes: number;
 }
 
-/** A content on its way into the store: cut off at the limit and looked at, held only as far as it is needed. */
-export class Intake {
+/**
+ * Reads along while a content goes into the store: cuts it off at the limit, and keeps of it what a preview and a count of
+ * tokens need.
+ */
+export class ContentScan {
   readonly body: BlobBody;
   readonly #decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
   #start: Uint8Array[] = [];

@@ -13,7 +13,7 @@ const WRITE_EVERY_MS = 250;
  * Counts what is read. Artifacts and pulls are events; headers and previews, which are read all the time, are counters
  * that are written behind: a crash may lose the last few, and never adds one.
  */
-export class Ledger {
+export class TokenLedger {
   readonly #ground: Ground;
   readonly #log: ThreadLog;
   /** Counter → what is still to be added to it. */

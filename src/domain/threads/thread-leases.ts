@@ -9,24 +9,25 @@ import { holdKey } from './keys.ts';
 import { isoTime } from './state.ts';
 import type { ThreadLog } from './thread-log.ts';
 
-interface Kept {
+/** A lease as it is stored. */
+interface Lease {
   readonly token: string;
   readonly holder: string;
   readonly since: number;
   readonly until: number;
 }
 
-/** Forgotten so long after it lapsed; until then it is its holder's, if nobody else has come. */
+/** How long a lapsed lease is remembered. Until then its holder may renew it, if nobody else has taken it. */
 const FORGOTTEN_MS = 24 * 60 * 60 * 1000;
 const WORD = /^[^\p{C}]{1,200}$/u;
 
 /**
- * One at a time may hold a thread: a promise among those who ask, since writing needs no hold. It is for work that
- * must not be done twice at once, such as a run of a pipeline.
+ * Leases of threads, behind the verbs `hold` and `release`: one at a time may have the lease of a thread. It is advisory,
+ * since writing needs no lease, and meant for work that must not be done twice at once, such as a run of a pipeline.
  */
-export class Holds {
+export class ThreadLeases {
   readonly #ground: Ground;
-  readonly #records: RecordsOf<Kept>;
+  readonly #records: RecordsOf<Lease>;
   readonly #log: ThreadLog;
 
   constructor(ground: Ground, log: ThreadLog) {
@@ -35,12 +36,12 @@ export class Holds {
     this.#log = log;
   }
 
-  /** Of many who ask at once one gets it. */
+  /** Takes or renews the lease. Of many who ask at once one gets it. */
   async hold(caller: Caller, id: string, o: HoldInput): Promise<HoldAnswer> {
     check(o);
     await this.#log.meta(caller, id);
     const { env } = this.#ground;
-    return compareAndSet('a hold', async () => {
+    return compareAndSet('the lease of a thread', async () => {
       const stored = await this.#records.get(holdKey(id));
       const kept = stored?.value ?? null;
       const now = env.now();
@@ -48,7 +49,7 @@ export class Holds {
       const free = kept === null || kept.until <= now || kept.holder === o.instead_of;
       if (!mine && (o.renew || !free)) return { granted: false, hold: kept && told(kept) };
       const until = now + o.ttl * 1000;
-      const next: Kept = { token: o.token, holder: o.holder, since: mine ? kept.since : now, until };
+      const next: Lease = { token: o.token, holder: o.holder, since: mine ? kept.since : now, until };
       const revision = await this.#records.put(holdKey(id), next, {
         expect: stored?.revision ?? 'absent',
         expiresAt: until + FORGOTTEN_MS,
@@ -57,7 +58,7 @@ export class Holds {
     });
   }
 
-  /** Whoever does not have it lets nothing go. */
+  /** Ends the lease. Does nothing for whoever does not have it. */
   async release(caller: Caller, id: string, o: { token: string }): Promise<void> {
     await this.#log.meta(caller, id);
     const stored = await this.#records.get(holdKey(id));
@@ -66,7 +67,7 @@ export class Holds {
   }
 }
 
-function told({ holder, since, until }: Kept): NonNullable<HoldAnswer['hold']> {
+function told({ holder, since, until }: Lease): NonNullable<HoldAnswer['hold']> {
   return { holder, since: isoTime(since), until: isoTime(until) };
 }
 

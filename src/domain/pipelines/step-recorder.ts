@@ -8,7 +8,7 @@ import type { StepStatus } from './runner.ts';
  * Keeps the plan in the state of a run up to date. The log is the truth and this is a view of it, so changes that come
  * while one is being written go together into the next.
  */
-export class Scribe {
+export class StepRecorder {
   readonly #threads: ThreadsApi;
   readonly #run: string;
   readonly #places: ReadonlyMap<string, number>;

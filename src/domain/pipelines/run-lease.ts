@@ -16,14 +16,14 @@ export interface Worker {
 
 export type Held = NonNullable<HoldAnswer['hold']>;
 
-export interface HoldParts {
+export interface LeaseParts {
   readonly threads: ThreadsAs;
   readonly env: Env;
   readonly worker: Worker;
   pause(ms: number, signal: AbortSignal): Promise<void>;
 }
 
-export interface HoldOptions {
+export interface LeaseOptions {
   readonly signal: AbortSignal;
   /** Do not wait for a holder who is still there. */
   readonly takeOver?: boolean;
@@ -31,18 +31,22 @@ export interface HoldOptions {
   waiting?(held: Held): void;
 }
 
-/** Between two looks at somebody else's hold. */
+/** How long to wait between two looks at somebody else's lease. */
 const LOOK_MS = 500;
-/** Steps that end together ask once; one who was robbed of the run goes on writing for no longer. */
+/**
+ * How long a confirmed lease is taken for granted. Steps that end together ask the store once, and whoever lost the run
+ * goes on writing for no longer than this.
+ */
 const BELIEVED_MS = 1_000;
+/** The holder renews its lease every third of the time for which it is given. */
 const RENEW_MS = (PIPELINE_HOLD_S * 1000) / 3;
 
 /**
- * A run is held by the one who runs it, and renewed while it runs. One who finds it held waits until the hold lapses;
- * if it is renewed meanwhile, the holder lives.
+ * The lease that a process has on the run it works on, renewed as long as it runs. Whoever finds a run leased waits until
+ * the lease lapses; if it is renewed meanwhile, the holder lives.
  */
-export class RunHold implements AsyncDisposable {
-  readonly #parts: HoldParts;
+export class RunLease implements AsyncDisposable {
+  readonly #parts: LeaseParts;
   readonly #run: string;
   readonly #token: string;
   readonly #lost = new AbortController();
@@ -51,18 +55,18 @@ export class RunHold implements AsyncDisposable {
   #timer: ReturnType<typeof setInterval> | undefined;
   #renewal: Promise<void> | null = null;
 
-  private constructor(parts: HoldParts, run: string) {
+  private constructor(parts: LeaseParts, run: string) {
     this.#parts = parts;
     this.#run = run;
     this.#token = uuid(parts.env);
   }
 
-  static async take(parts: HoldParts, run: string, o: HoldOptions): Promise<RunHold> {
-    const hold = new RunHold(parts, run);
+  static async take(parts: LeaseParts, run: string, o: LeaseOptions): Promise<RunLease> {
+    const lease = new RunLease(parts, run);
     let seen: Held | null = null;
     let instead: string | undefined;
     for (;;) {
-      const held = await hold.#ask(instead === undefined ? {} : { instead_of: instead });
+      const held = await lease.#ask(instead === undefined ? {} : { instead_of: instead });
       if (held === null) break;
       const renewed = seen !== null && (seen.holder !== held.holder || seen.until !== held.until);
       const lives = parts.worker.lives(held.holder);
@@ -73,8 +77,8 @@ export class RunHold implements AsyncDisposable {
       if (o.signal.aborted) throw new RelayError('aborted', { what: 'waiting for the run' });
       seen = held;
     }
-    hold.#timer = setInterval(() => void hold.#renew().catch(() => {}), RENEW_MS);
-    return hold;
+    lease.#timer = setInterval(() => void lease.#renew().catch(() => {}), RENEW_MS);
+    return lease;
   }
 
   /** Fires when somebody else has taken the run. */
