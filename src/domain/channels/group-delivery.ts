@@ -10,9 +10,9 @@ import { type GroupState, nextExpiry, returned, type Step, type Work } from './g
 import { channelEntry } from './message.ts';
 import type { ChannelSettings } from './settings.ts';
 
-/** After a failure of the store. */
+/** How long to wait after the store failed. */
 const RETRY_MS = 1000;
-/** So that several processes do not all reach for the same work at the same moment. */
+/** A random delay up to this, so that several processes do not claim the same work at the same moment. */
 const SPREAD_MS = 20;
 
 /** A message on its way to the member that claimed it. */
@@ -27,7 +27,7 @@ export interface Member {
   readonly id: string;
   readonly name: string;
   readonly since: number;
-  /** How much it may hold at once. */
+  /** How many messages may be leased to it at once. */
   readonly prefetch: number;
   deliver(work: DeliveredWork): void;
 }
@@ -39,16 +39,16 @@ export interface DeliveryParts {
   readonly pointers: PointerLookup;
 }
 
-/** A message on its way to a member, or among the dead letters. */
+/** A message that is about to go to a member, or to the dead letters. */
 interface Candidate {
   readonly entry: Entry;
-  /** What was there before; undefined where nobody has claimed it yet. */
+  /** The last claim; undefined where nobody has claimed it yet. */
   readonly before?: Work;
   readonly dead?: DeadLetter['reason'];
   readonly member?: Member;
 }
 
-/** Hands out a group's work to the members in this process. Every process with members has one. */
+/** Delivers a group's work to its members in this process. Every process with members has one. */
 export class GroupDelivery {
   readonly #ground: Ground;
   readonly #settings: ChannelSettings;
@@ -86,7 +86,7 @@ export class GroupDelivery {
     this.wake();
   }
 
-  /** What it holds stays leased to it: it may still be at work, and come back to say so. */
+  /** The member's leases stay its own: it may still be at work, and acknowledge later. */
   leave(member: Member): void {
     this.#members.delete(member.id);
     if (this.#members.size > 0) return;
@@ -95,7 +95,7 @@ export class GroupDelivery {
     clearTimeout(this.#timer);
   }
 
-  /** Something may have changed: looks, and hands out what there is. */
+  /** To be called when something may have changed: looks for work and delivers it. */
   wake(): void {
     this.#again = true;
     if (!this.#running) void this.#run();
@@ -207,7 +207,7 @@ export class GroupDelivery {
     return (await this.#pointers.find(message.pointer)) === null ? 'gone' : undefined;
   }
 
-  /** A message that is no longer there stands for itself with nothing in it, and is settled without a letter. */
+  /** A message that is no longer in the log is replaced by an empty entry, and settled without a dead letter. */
   async #entry(seq: number): Promise<Entry> {
     const { entries } = await this.#ground.engine.logs.read(this.#stream, { after: seq - 1, limit: 1 });
     return entries[0]?.seq === seq ? entries[0] : { seq, at: 0, data: null };
@@ -220,7 +220,7 @@ export class GroupDelivery {
     this.#timer = setTimeout(() => this.wake(), Math.max(ms, 0) + spread);
   }
 
-  /** New messages, and what other processes do in the group. */
+  /** Wakes up for new messages, and for what other processes do in the group. */
   #watch(): void {
     const watching = new AbortController();
     this.#watching = watching;
@@ -242,7 +242,7 @@ export class GroupDelivery {
   }
 }
 
-/** The next slot, of another member than the last one to try where there is a choice. */
+/** The next slot; where there is a choice, of another member than the last one that tried. */
 function take(slots: Member[], last?: string): Member {
   const other = last === undefined ? 0 : slots.findIndex((member) => member.id !== last);
   return slots.splice(Math.max(other, 0), 1)[0]!;

@@ -14,16 +14,16 @@ import {
   toSnapshot,
 } from './group-state.ts';
 
-/** Entries of the log between two snapshots: few to read for who opens the group, few writes for who works in it. */
+/** Entries of the log between two snapshots: few to read when a group is opened, and few extra writes. */
 const SNAPSHOT_EVERY = 128;
 const PAGE = 500;
 
-/** What someone wants to do, judged against the state as it is at that moment. Throws to refuse. */
+/** What someone wants to do, decided against the state as it is at that moment. Throws to refuse. */
 export type Proposal<T> = (state: GroupState, now: number) => Decision<T>;
 
 export interface Decision<T> {
   readonly steps: readonly Step[];
-  /** Told the sequence of the entry, once it is in the log; 0 where there were no steps. */
+  /** Called with the sequence of the entry once it is in the log; with 0 where there were no steps. */
   result(entry: number): T;
 }
 
@@ -40,8 +40,9 @@ interface Waiting {
 }
 
 /**
- * The log of a group as one process sees it. Whatever waits goes into one entry, appended only if nobody else was
- * faster; then everything is judged again. Other processes do the same, so of two racing claims one wins.
+ * The log of a group as one process sees it. All waiting proposals go into one entry, which is appended only if
+ * nobody else appended meanwhile; otherwise they are decided again. Other processes do the same, so of two racing claims
+ * one wins.
  */
 export class GroupLog {
   readonly tenant: string;
@@ -56,7 +57,7 @@ export class GroupLog {
   /** Entries since the snapshot. */
   #unsaved = 0;
   #queue: Waiting[] = [];
-  /** Everything that touches the state, one after the other. */
+  /** Serialises everything that touches the state. */
   #turn: Promise<unknown> = Promise.resolve();
   #flushing = false;
 
@@ -74,7 +75,7 @@ export class GroupLog {
     return this.#stream;
   }
 
-  /** Makes the group where it does not exist, to begin behind `cursor`. Whether it was made. */
+  /** Creates the group if it does not exist, to begin behind `cursor`. Gives whether it was created. */
   async create(cursor: () => Promise<number>): Promise<boolean> {
     if (await this.#records.get(this.#key)) return false;
     const { env } = this.#ground;
@@ -82,7 +83,7 @@ export class GroupLog {
     return (await this.#records.put(this.#key, toSnapshot(state), { expect: 'absent' })) !== null;
   }
 
-  /** The state with everything in it that is in the log now. Not to be changed by the caller. */
+  /** The state as of the newest entry of the log. Callers must not change it. */
   state(): Promise<GroupState> {
     return this.#exclusive(() => this.#refresh());
   }
@@ -145,7 +146,7 @@ export class GroupLog {
       for (const waiting of batch) {
         try {
           const decision = waiting.propose(state, this.#ground.env.now());
-          // Judged without knowing of the others in this entry: two may not touch the same message.
+          // Proposals do not know of each other, so two in one entry must not touch the same message.
           if (decision.steps.some((step) => touched.has(step[1]))) {
             later.push(waiting);
             continue;
@@ -212,7 +213,7 @@ export class GroupLog {
     return fromSnapshot(stored.value);
   }
 
-  /** So that the log does not grow with the group's history. Who loses the race has nothing to save. */
+  /** Saves a snapshot and trims the log, which so does not grow with the group's history. Losing the race loses nothing. */
   async #save(): Promise<void> {
     const { logs } = this.#ground.engine;
     const state = this.#state;

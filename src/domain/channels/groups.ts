@@ -38,7 +38,7 @@ export interface GroupStanding {
   readonly open: ReadonlyMap<number, Pick<Work, 'attempt' | 'until' | 'by'>>;
 }
 
-/** Told when a message is acknowledged, after the fact. */
+/** Called after a message was acknowledged. */
 export type OnAcked = (caller: Caller, at: { channel: string; group: string; seq: number }) => void;
 
 /** Consumers that share a channel's messages. */
@@ -85,7 +85,7 @@ export class Groups {
         wake();
       },
     };
-    // At once, also while the reader is busy with a message: what it would be given now it would never see.
+    // Leaves at once, also while the reader is busy with a message: it would never see what it is given from now on.
     const leave = () => {
       delivery.leave(member);
       presence.changed();
@@ -114,7 +114,7 @@ export class Groups {
   async ack(caller: Caller, channel: string, group: string, { seq, token }: Claim): Promise<{ seq: number }> {
     const { log, delivery } = this.#at(caller.tenant, channel, group);
     const first = await log.propose((state) => {
-      // The answer to the first one was lost on its way.
+      // A repeated acknowledgement: the answer to the first one was lost.
       if (state.acked.get(seq) === token) return { steps: [], result: () => false };
       heldWork(state, seq, token);
       return { steps: [['ack', seq, token]], result: () => true };
@@ -138,7 +138,7 @@ export class Groups {
       return { steps: [['nack', seq, token]], result: () => work.attempt };
     });
     const dead = attempt >= this.#settings.attempts;
-    // Here and now, also where no member is left who would find it.
+    // Moved right here, because there may be no member left who would do it.
     if (dead) await this.#deadLetters.move(log, [seq], 'attempts');
     delivery.wake();
     return { seq, dead };
@@ -211,7 +211,7 @@ export class Groups {
     return standings;
   }
 
-  /** Whether some group of the channel still has to do with a message. */
+  /** Whether some group of the channel still needs a message. */
   async wanted(tenant: string, channel: string, seq: number): Promise<boolean> {
     for (const group of await this.#directory.groups(tenant, channel)) {
       const state = await this.#at(tenant, channel, group).log.state().catch(ifRemoved);
@@ -221,8 +221,8 @@ export class Groups {
   }
 
   /**
-   * What nobody claimed for as long as it is kept goes among the dead letters. Gives the lowest sequence that a group
-   * still needs; what nobody has worked in for a week is forgotten.
+   * Moves what nobody claimed within the retention to the dead letters, and forgets groups in which nobody has worked for a
+   * week. Gives the lowest sequence that a group still needs.
    */
   async tidy(tenant: string, channel: string, cutoff: number): Promise<number> {
     let lowest = Number.POSITIVE_INFINITY;
@@ -251,7 +251,7 @@ export class Groups {
     return Math.max(wanted.after, kept.after);
   }
 
-  /** What was handed out to a member that left before it saw it. Where that fails, the lease runs out. */
+  /** Gives back work that was claimed for a member that left before it saw it. If that fails, the lease runs out. */
   #giveBack(log: GroupLog, undelivered: readonly DeliveredWork[]): void {
     for (const { entry, token } of undelivered) {
       this.#background.run(() =>
@@ -271,7 +271,7 @@ export class Groups {
       const delivery = new GroupDelivery(this.#shared, log);
       found = { log, delivery, presence: new GroupPresence(this.#ground, log, delivery) };
     }
-    // The newest last, so that the first is the one that nobody has asked for in the longest time.
+    // The most recently used is last, so that the first is the one to close.
     this.#open.delete(key);
     this.#open.set(key, found);
     if (this.#open.size > OPEN_GROUPS) this.#closeOne();

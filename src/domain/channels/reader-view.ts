@@ -5,7 +5,7 @@ import type { Start } from './start.ts';
 
 /**
  * What one reader sees of a channel's log: messages within the retention, whether or not older ones have been
- * trimmed yet, and a mark on the first behind others that it asked for and does not get.
+ * trimmed yet, and a gap mark on the first message behind others that it asked for and does not get.
  */
 export class ReaderView {
   readonly #env: Env;
@@ -20,12 +20,12 @@ export class ReaderView {
     this.#hole = start.gap;
   }
 
-  /** Whether the next message that is seen will bear the mark. */
+  /** Whether the next visible message will bear the gap mark. */
   get owesGap(): boolean {
     return this.#hole;
   }
 
-  /** Null for an entry that is not to be seen. To be called for every entry, in order. */
+  /** The entry as the reader sees it; null for one that is not visible. To be called for every entry, in order. */
   see(entry: Entry): Entry | null {
     if (entry.gap && !this.#lenient) this.#hole = true;
     if (channelEntry(entry.data) === null) return null;

@@ -5,7 +5,7 @@ import type { Groups } from './groups.ts';
 import { channelEntry, TOMBSTONE } from './message.ts';
 import type { ChannelSettings } from './settings.ts';
 
-/** One append in so many looks for what can be dropped; a channel is larger than it should be by about as much. */
+/** At most one append in this many looks for what can be dropped; a channel may exceed its size by about as much. */
 const EVERY_MAX = 64;
 const PAGE = 500;
 /** Channels looked after in one go. */

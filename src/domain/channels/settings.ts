@@ -4,7 +4,7 @@ import { CHANNEL_MESSAGES, CHANNEL_RETENTION_MS, GROUP_ATTEMPTS, LEASE_MS } from
 export interface ChannelSettings {
   /** Messages older than this are gone. */
   readonly retentionMs: number;
-  /** So many messages a channel keeps, about; work that a group has not claimed is kept beyond it. */
+  /** About how many messages a channel keeps. Work that a group has not claimed is kept beyond it. */
   readonly messages: number;
   readonly leaseMs: number;
   readonly attempts: number;

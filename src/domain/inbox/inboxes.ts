@@ -115,7 +115,7 @@ export class Inboxes {
     });
   }
 
-  /** The agent says that it was told: that is the evidence for "notified". */
+  /** Marking a message as read is the evidence that the agent was notified of it. */
   async #noteRead(
     caller: Caller,
     agent: string,

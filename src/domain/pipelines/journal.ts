@@ -25,7 +25,7 @@ export interface StepRecord {
   readonly attempts: number;
   /** The one result there is. */
   readonly ref?: string;
-  /** It was told to be done, so everything that follows a result has been written too. */
+  /** The log says that it is done, so everything that follows a result has been written too. */
   readonly settled?: boolean;
   readonly cached?: boolean;
   readonly duration_ms?: number;

@@ -19,12 +19,12 @@ export interface RunOptions {
   readonly maxParallel?: number;
   readonly only?: readonly string[];
   readonly signal: AbortSignal;
-  /** Go on with a run though somebody else still holds it. */
+  /** Go on with a run though somebody else still has its lease. */
   readonly takeOver?: boolean;
   progress?(progress: Progress): void;
-  /** Told when a run is held by somebody who may be dead, and so is waited for. */
+  /** Called when it has to wait because the holder of the run's lease may be dead. */
   waiting?(held: Held): void;
-  /** Told as soon as the run has an id. */
+  /** Called as soon as the run has an id. */
   begun?(run: string, pipeline: Pipeline): void;
 }
 

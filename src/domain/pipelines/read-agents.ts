@@ -2,7 +2,7 @@ import { isJsonObject, type Json } from '../../base/json.ts';
 import type { Agent, AgentKind } from './definition.ts';
 import type { FieldReader, Path } from './field-reader.ts';
 
-/** The key that tells what an agent is, and what may stand beside it. */
+/** The key that says of what kind an agent is, and which other keys that kind may have. */
 const KEYS: { readonly [kind in AgentKind]: readonly string[] } = {
   provider: ['provider', 'model', 'base_url', 'system', 'max_tokens'],
   cli: ['cli', 'args', 'prompt_by', 'system'],

@@ -23,7 +23,7 @@ export interface Reading {
   readonly problems: readonly Problem[];
 }
 
-/** Reads and checks a pipeline. Everything that is wrong is told at once, each with its line. */
+/** Reads and checks a pipeline. Reports everything that is wrong at once, each with its line. */
 export function readPipeline(text: string, fallbackName: string): Reading {
   if (text.length > PIPELINE_FILE_BYTES)
     throw new RelayError('too_large', { what: 'a pipeline', limit: PIPELINE_FILE_BYTES });

@@ -8,7 +8,7 @@ import type { ThreadsAs } from '../prompts/types.ts';
 
 /** Whoever runs pipelines here, and what can be said of others who do. */
 export interface Worker {
-  /** In words for others; no two at once have the same. */
+  /** Shown to others. No two workers have the same name at the same time. */
   readonly name: string;
   /** Whether another one lives; null where that cannot be seen from here. */
   lives(name: string): boolean | null;
@@ -27,7 +27,7 @@ export interface LeaseOptions {
   readonly signal: AbortSignal;
   /** Do not wait for a holder who is still there. */
   readonly takeOver?: boolean;
-  /** Told when a holder has to be waited for that may be dead. */
+  /** Called when it has to wait for a holder that may be dead. */
   waiting?(held: Held): void;
 }
 

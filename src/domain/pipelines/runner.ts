@@ -43,7 +43,7 @@ export type StepRunners = { readonly [kind in AgentKind]?: StepRunner };
 
 export type StepStatus = 'pending' | 'running' | 'done' | 'failed' | 'skipped' | 'blocked' | 'interrupted';
 
-/** What whoever watches a run is told. */
+/** What is reported to whoever watches a run. */
 export interface Progress {
   readonly step: string;
   readonly status: StepStatus | 'retrying' | 'said';

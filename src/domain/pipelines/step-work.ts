@@ -66,7 +66,7 @@ export class StepWork {
       if (step.when !== undefined && !(await scope.holds(step.when))) {
         const why = `"${step.when}" does not hold`;
         await this.#note('skipped', { why });
-        return this.#told({ status: 'skipped', why });
+        return this.#reported({ status: 'skipped', why });
       }
       call = await this.#prepare();
     } catch (error) {
@@ -112,7 +112,7 @@ export class StepWork {
     const { id, step } = this.#instance;
     this.#began = this.#parts.env.now();
     for (let attempt = 1; ; attempt++) {
-      if (signal.aborted) return this.#told({ status: 'interrupted', why: 'the run was stopped' });
+      if (signal.aborted) return this.#reported({ status: 'interrupted', why: 'the run was stopped' });
       progress({ step: id, status: 'running', attempt });
       // It need not be on the disk before the work begins: what may have begun may be done again.
       const noted = this.#note('started', { key: call.key, attempt });
@@ -122,7 +122,7 @@ export class StepWork {
         return { result, attempts: attempt };
       } catch (error) {
         await noted;
-        if (signal.aborted) return this.#told({ status: 'interrupted', why: 'the run was stopped' });
+        if (signal.aborted) return this.#reported({ status: 'interrupted', why: 'the run was stopped' });
         if (attempt > step.retry.max) return this.#failed(error, attempt);
         const wait = Math.min(step.retry.backoffMs * 2 ** (attempt - 1), STEP_BACKOFF_MAX_MS);
         const why = reason(error);
@@ -241,10 +241,10 @@ export class StepWork {
   async #failed(error: unknown, attempts: number): Promise<Outcome> {
     const why = reason(error);
     await this.#note('failed', { why, attempts });
-    return this.#told({ status: 'failed', why });
+    return this.#reported({ status: 'failed', why });
   }
 
-  #told(outcome: Extract<Outcome, { why: string }>): Outcome {
+  #reported(outcome: Extract<Outcome, { why: string }>): Outcome {
     const { env, progress } = this.#parts;
     const duration_ms = env.now() - this.#began;
     progress({ step: this.#instance.id, status: outcome.status, why: outcome.why, duration_ms });

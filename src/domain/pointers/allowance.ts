@@ -4,14 +4,14 @@ import type { Visibility } from '../../contract/pointers.ts';
 
 /** What a caller may push. */
 export interface Terms {
-  /** Where the sender says nothing. */
+  /** By default, where the sender names none. */
   readonly visibility: Visibility;
   readonly ttlMs: number;
   readonly maxTtlMs: number;
   readonly payloadBytes: number;
 }
 
-/** One push that counts, unless it is given back. */
+/** One push that counts until it is given back. */
 export interface Reservation {
   giveBack(): Promise<void>;
 }
@@ -21,7 +21,7 @@ export interface Allowance {
   terms(caller: Caller): Terms | Promise<Terms>;
   /** Counts a push before it is committed. Rejects with `over_quota`. */
   reserve(caller: Caller): Promise<Reservation>;
-  /** For the statistics: who moved how much of whose. */
+  /** For the statistics: `caller` moved so many bytes of a pointer of the tenant `owner`. */
   note(caller: Caller, operation: 'push' | 'pull', bytes: number, owner: string): void;
 }
 
@@ -34,14 +34,14 @@ export const OPEN_TERMS: Terms = {
 
 const FREE: Reservation = { giveBack: async () => {} };
 
-/** Where there are no keys there is nothing to count. */
+/** For a relay without keys: the same for everybody, and nothing is counted. */
 export const OPEN_ALLOWANCE: Allowance = {
   terms: () => OPEN_TERMS,
   reserve: async () => FREE,
   note: () => {},
 };
 
-/** A count that cannot be given back stays: one too many, never one too few. */
+/** If giving back fails, the count stays one too high; it is never too low. */
 export async function giveBack(counting: Promise<Reservation | null>): Promise<void> {
   await counting.then((counted) => counted?.giveBack()).catch(() => {});
 }

@@ -37,7 +37,7 @@ function streamed(source: ReadableStream<Uint8Array>, payloadBytes: number): Met
         controller.close();
         return;
       }
-      // A network may cut anywhere, also within the few bytes that tell a token.
+      // A network may split the body anywhere, also within the few bytes by which a token is recognised.
       if (start.length < FERNET_START.length)
         start.push(...value.subarray(0, FERNET_START.length - start.length));
       size += value.byteLength;
@@ -55,7 +55,7 @@ function streamed(source: ReadableStream<Uint8Array>, payloadBytes: number): Met
   return { body, isText: () => text };
 }
 
-/** A sender that went away is no fault of the relay's. */
+/** A sender that went away is not an internal error. */
 function cutOff(error: unknown): never {
   if (isRelayError(error)) throw error;
   throw new RelayError('aborted', { what: 'the payload did not arrive whole' }, error);

@@ -51,10 +51,7 @@ interface Settled {
   readonly keepMs: number;
 }
 
-/**
- * Told of every push that names a task in its metadata, after it was committed and before it is announced. False where
- * the caller is kept from that task.
- */
+/** Called for a push that names a task in its metadata, before it is announced. False: the caller is kept from that task. */
 export type OnResult = (
   caller: Caller,
   id: string,
@@ -96,8 +93,9 @@ export class Pointers {
   }
 
   /**
-   * A push by the domain itself. The record is the commit point. A body without one is an orphan that a sweep takes; the announcement behind it
-   * carries the pointer's id, so a retry with the same key makes up for one that a crash swallowed, and never doubles it.
+   * A push by the domain itself. The record is the commit point; a body without one is an orphan that a sweep removes. The
+   * announcement carries the pointer's id, so a retry with the same key makes up for one that a crash prevented, and never
+   * doubles it.
    */
   async store(
     caller: Caller,
@@ -116,13 +114,13 @@ export class Pointers {
     const id = repeatable ? await derivedId(this.#secret, caller, repeatable) : uuid(env);
     const metered = meterBody(input.body, input.size, terms.payloadBytes);
     const blob = blobKey(id, toHex(env.randomBytes(8)));
-    // Its time begins when the body is here, and a JSON envelope may tell its length behind the data.
+    // Its lifetime begins when the body is here, and a JSON envelope may name the lifetime behind the data.
     let settled: Settled | undefined;
     const expiresAt = async () => {
       settled = await this.#settle(caller, early ?? checked({ ...input, ...input.late?.() }));
       return settled.created + settled.keepMs;
     };
-    // A small body and its count go into the store side by side; a large one is not read before it may come.
+    // A small body is stored while its push is counted; a large one is not read before the push is allowed.
     const counting = this.#count(caller, repeatable ? id : null);
     try {
       if (!(input.body instanceof Uint8Array)) await counting;
@@ -157,7 +155,7 @@ export class Pointers {
       this.#allowance.note(caller, 'push', size, caller.tenant);
       return pushedAs(id, kept);
     } catch (error) {
-      // Only what was never committed: a lost blob behind a live record would be worse than an orphan.
+      // Deletes only what was never committed: a lost blob behind a live record would be worse than an orphan.
       if (!(await this.#refersTo(id, blob))) {
         await Promise.all([engine.blobs.delete(blob).catch(() => {}), giveBack(counting)]);
       }
@@ -211,7 +209,7 @@ export class Pointers {
     await engine.records.delete(pullsKey(id));
   }
 
-  /** The work that kept it is done: from here on it lives as long as was asked for. */
+  /** To be called when the work that kept it is done. From then on it lives only as long as was asked for. */
   async release(id: string): Promise<void> {
     await compareAndSet('a pointer', async () => {
       const stored = await this.#records.get(recordKey(id));
@@ -233,7 +231,7 @@ export class Pointers {
       if (retriedId !== null && (await this.#records.get(recordKey(retriedId)))) return null;
       throw error;
     });
-    // Looked at when its turn comes.
+    // Awaited later; until then a rejection must not count as unhandled.
     counting.catch(() => {});
     return counting;
   }
@@ -302,7 +300,7 @@ export class Pointers {
     return this.#ground.tokens.count(await readText(found.body));
   }
 
-  /** So that the next peek can tell. Losing the race to another change of the record loses nothing. */
+  /** Stores the count for the next peek. Losing the race to another change of the record loses nothing. */
   async #remember({ id, record, revision }: Loaded, tokens: TokenCount): Promise<void> {
     const options = { expect: revision, expiresAt: keptUntil(record) };
     await this.#records.put(recordKey(id), { ...record, tokens }, options);

@@ -11,7 +11,7 @@ import type { BlobBody } from '../../kernel/blobs.ts';
 import type { Ground } from '../ground.ts';
 import { type RecordsOf, recordsOf } from '../records.ts';
 
-/** What is stored beside a payload. Short names: it is read on every pull and peek. */
+/** The record that is stored with a payload. Its names are short because it is read on every pull and peek. */
 export interface PointerRecord {
   readonly tenant: string;
   readonly by: string;
@@ -98,7 +98,7 @@ export class PointerLookup {
     return (await this.#records.get(recordKey(id)))?.value ?? null;
   }
 
-  /** Only for its tenant; anyone else is told that there is nothing. */
+  /** Only for its tenant; for anyone else it does not exist. */
   own(caller: Caller, id: string): Promise<Loaded> {
     return loadOwn(this.#records, caller, id);
   }
@@ -142,7 +142,7 @@ export const describe = madeOnce((r: PointerRecord, id: string): Peeked => {
   };
 });
 
-/** What whoever pushed it is told, but for the URL. */
+/** The answer to a push, without the URL. */
 export function pushedAs(id: string, record: PointerRecord): Omit<Pushed, 'url'> {
   return {
     id,

@@ -21,7 +21,7 @@ export interface Model {
 
 export interface ModelAnswer {
   readonly text: string;
-  /** As the provider told it. */
+  /** As the provider reported it. */
   readonly billed?: Billed;
   /** It stopped because it may not say more. */
   readonly cut?: boolean;

@@ -13,7 +13,7 @@ import type { Ground } from '../ground.ts';
 import type { PointerLookup, PointerRecord } from '../pointers/record.ts';
 import { Ladder, type Note, toEntry } from './ladder.ts';
 
-/** Receipts read, or dropped, at once. */
+/** Receipts that are read or dropped at once. */
 const PAGE = 500;
 
 const streamOf = (id: string) => `rcp.${id}`;
@@ -151,7 +151,7 @@ export class Receipts {
     clearTimeout(this.#timer);
     this.#timerAt = due;
     this.#timer = setTimeout(() => this.#writeDue(), due - now);
-    // Whoever closes the store writes what waits; this alone keeps no process alive.
+    // What waits is written when the store is closed, so this timer need not keep the process alive.
     (this.#timer as { unref?: () => void }).unref?.();
   }
 
@@ -168,7 +168,7 @@ export class Receipts {
     this.#write(due).catch(() => {});
   }
 
-  /** Everything at once, so that the engine makes one commit of it. */
+  /** Writes everything at once, so that the engine makes one commit of it. */
   #write(ids: readonly string[]): Promise<unknown> {
     const taken = ids.flatMap((id) => {
       const waiting = this.#waiting.get(id);

@@ -41,8 +41,8 @@ export class TaskResults {
   }
 
   /**
-   * Called for a push that names a task, after it was committed and before it is announced: whoever is told of a result finds it by the
-   * task's id too. A repeated push makes up for a crash in between.
+   * Called for a push that names a task, after it was committed and before it is announced, so that whoever sees the
+   * announcement also finds the result by the task's id. A repeated push makes up for a crash in between.
    */
   async note(
     caller: Caller,

@@ -87,7 +87,7 @@ export class Tasks {
     return this.#settle(caller, tasks.fail, id, 'failed', o);
   }
 
-  /** The key makes it one result however many bring one; the channel is told once. */
+  /** The idempotency key makes it one result however many bring one, and one message on the channel. */
   async #settle(
     caller: CallerAt,
     verb: typeof tasks.done,
@@ -120,7 +120,7 @@ export class Tasks {
     return sameOrConflict(id, settled, status, summary, base);
   }
 
-  /** Nobody could do it: whoever waits is told, instead of waiting for ever. */
+  /** Called for a task that nobody could do. It gets a failed result, so that whoever waits for one does not wait for ever. */
   async buried(
     tenant: string,
     { pointer, metadata, dead }: ChannelEntry & { readonly dead: DeadLetter },

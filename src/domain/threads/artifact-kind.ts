@@ -29,7 +29,7 @@ const BY_EXT: { readonly [ext: string]: ArtifactType } = {
 const BINARY_EXT =
   /^(?:png|jpe?g|gif|webp|pdf|zip|gz|tar|tgz|bz2|xz|7z|exe|bin|so|dylib|wasm|mp[34]|wav|ogg|mov|avi|sqlite|db|docx|xlsx|pptx|woff2?|ttf|ico)$/;
 
-/** What an artifact is when nobody says so: told from its name, then from its media type. */
+/** The type of an artifact that was given none: guessed from its name, then from its media type. */
 export function guessType(name: string, mime: string | undefined): ArtifactType {
   const ext = /\.([a-z0-9]{1,10})$/i.exec(name)?.[1]?.toLowerCase() ?? '';
   const known = Object.hasOwn(BY_EXT, ext) ? BY_EXT[ext] : undefined;

@@ -12,7 +12,7 @@ export const ARTIFACTS = 'artifacts.ndjson';
 export const eventsFile = (part: number) => `events/${String(part).padStart(6, '0')}.ndjson`;
 export const contentFile = (ref: string, ext: string) => `artifacts/${ref}.${ext}`;
 
-/** One file of events holds about so much. */
+/** About how much one file of events holds. */
 export const EVENTS_FILE_BYTES = 4 * 1024 * 1024;
 /** No file but a content is larger than this. */
 export const FILE_BYTES = 64 * 1024 * 1024;

@@ -65,7 +65,7 @@ interface Compaction {
 
 /**
  * What to do to a state that has grown long: repeated actions become one, the newest actions and references stay, and
- * whatever is still referred to. The rest is told in the session's summary. Null where there is nothing to gain.
+ * whatever is still referred to. The rest is summed up in the session's summary. Null where there is nothing to gain.
  * Nothing is lost: the versions before it can be read, and every artifact stays in the thread's list.
  */
 function compaction(state: State): Compaction | null {

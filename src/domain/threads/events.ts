@@ -11,7 +11,7 @@ import type { ThreadLog } from './thread-log.ts';
 
 /** A page of events is cut off here, whatever its limit: one event may carry a megabyte of operations. */
 const PAGE_BYTES = 4 * 1024 * 1024;
-/** Places where readers left off, so that the next page of each begins there. */
+/** How many places are remembered where readers left off, so that their next page begins there. */
 const PLACES = 1_000;
 
 interface Place {

@@ -9,7 +9,7 @@ import { logOf } from './keys.ts';
 import type { SnapshotMark, Snapshots } from './snapshots.ts';
 import type { Sized } from './state.ts';
 
-/** Entries taken at once: some are large. */
+/** Entries read at once. Some are large. */
 const PAGE = 200;
 
 export interface SeenEvent {
@@ -30,14 +30,14 @@ export class Heads {
     this.#snapshots = snapshots;
   }
 
-  /** The thread as it is now: what any process has appended is in. Null for a log that is empty. */
+  /** The thread as it is now, including what other processes have appended. Null for an empty log. */
   async load(id: string): Promise<Head | null> {
     let head = this.#cache.get(id)?.head ?? (await this.#coldStart(id));
     for (;;) {
       const { entries } = await this.#engine.logs.read(logOf(id), { after: head.seq, limit: PAGE });
       if (entries.length === 0) break;
       const seen = await this.#seen(entries);
-      // A log that begins anew is another thread's life under the same id; nothing of the old one counts.
+      // A log that begins anew belongs to a new thread under the same id; nothing of the old one counts.
       if (head.count > 0 && seen.some(({ event }) => event.type === 'thread.created')) {
         this.forget(id);
         head = emptyHead(id);
@@ -115,7 +115,7 @@ export class Heads {
     return nearest(await this.#snapshots.marks(id), (mark) => mark.count <= count) ?? { seq: 0, count: 0 };
   }
 
-  /** An entry as it was meant, with operations that had to be kept elsewhere. */
+  /** The whole event, with the operations that had to be stored in a blob. */
   async whole(event: StoredEvent): Promise<StoredEvent> {
     if (event.ops_blob === undefined) return event;
     const found = await this.#engine.blobs.get(event.ops_blob);

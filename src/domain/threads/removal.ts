@@ -40,9 +40,9 @@ export class Removal {
     } while (after !== undefined);
   }
 
-  /** Told after everything of a thread is gone. */
-  follow(told: (id: string) => void): void {
-    this.#followers.push(told);
+  /** `follower` is called after everything of a thread is gone. */
+  follow(follower: (id: string) => void): void {
+    this.#followers.push(follower);
   }
 
   /** Everything that is kept under the thread's name. */
@@ -54,7 +54,7 @@ export class Removal {
       if (ref) await engine.index.remove(indexKey(tenant, id, ref));
     });
     await engine.logs.drop(logOf(id));
-    for (const told of this.#followers) told(id);
+    for (const follower of this.#followers) follower(id);
   }
 
   async #removeAll(id: string, onRecord: (key: string) => Promise<void>): Promise<void> {

@@ -12,7 +12,7 @@ import type { TokenLedger } from './token-ledger.ts';
 /** Artifacts that a report lists one by one. */
 const LISTED = 1_000;
 
-/** A thread told in one document, which becomes an artifact of it. */
+/** Describes a thread in one document, which becomes an artifact of it. */
 export class Reports {
   readonly #ground: Ground;
   readonly #log: ThreadLog;

@@ -28,7 +28,7 @@ interface ItemSchema {
   readonly optional: { readonly [field: string]: Check };
 }
 
-/** The lists of a state. Items may carry fields of their own beside these. */
+/** The lists of a state. Items may have further fields of their own. */
 export const LISTS = {
   facts: { required: { id: text, key: text, value: anything }, optional: { at: moment, by: words } },
   constraints: { required: { id: text, description: text }, optional: { severity: words, by: words } },

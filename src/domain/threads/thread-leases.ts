@@ -47,14 +47,14 @@ export class ThreadLeases {
       const now = env.now();
       const mine = kept?.token === o.token;
       const free = kept === null || kept.until <= now || kept.holder === o.instead_of;
-      if (!mine && (o.renew || !free)) return { granted: false, hold: kept && told(kept) };
+      if (!mine && (o.renew || !free)) return { granted: false, hold: kept && described(kept) };
       const until = now + o.ttl * 1000;
       const next: Lease = { token: o.token, holder: o.holder, since: mine ? kept.since : now, until };
       const revision = await this.#records.put(holdKey(id), next, {
         expect: stored?.revision ?? 'absent',
         expiresAt: until + FORGOTTEN_MS,
       });
-      return revision === null ? null : { granted: true, hold: told(next) };
+      return revision === null ? null : { granted: true, hold: described(next) };
     });
   }
 
@@ -67,7 +67,7 @@ export class ThreadLeases {
   }
 }
 
-function told({ holder, since, until }: Lease): NonNullable<HoldAnswer['hold']> {
+function described({ holder, since, until }: Lease): NonNullable<HoldAnswer['hold']> {
   return { holder, since: isoTime(since), until: isoTime(until) };
 }
 

@@ -13,7 +13,7 @@ import { logOf, metaKey, opsBlob } from './keys.ts';
 import { Snapshots } from './snapshots.ts';
 import { bytesOf, type Sized } from './state.ts';
 
-/** What a thread is beside its log. Its absence means that the thread does not exist. */
+/** The record of a thread, in addition to its log. Without it the thread does not exist. */
 export interface ThreadMeta {
   readonly tenant: string;
   readonly name: string;
@@ -26,14 +26,14 @@ export type Plan<T> =
   | { readonly done: T }
   | { readonly event: StoredEvent; readonly ready?: Sized; readonly answer: (after: Head) => T };
 
-/** Told after every append, so that what is derived from the log can follow. */
+/** Called after every append, so that what is derived from the log can follow. */
 export type Follower = (head: Head, event: StoredEvent) => void;
 
 /** The one way into a thread's log: every append is made against the head it was thought out for. */
 export class ThreadLog {
   readonly heads: Heads;
   readonly background = new Background();
-  /** What there is of each thread beside its log, under `metaKey`. */
+  /** The records of threads, under `metaKey`. */
   readonly metas: RecordsOf<ThreadMeta>;
   readonly #ground: Ground;
   readonly #snapshots: Snapshots;
@@ -49,16 +49,18 @@ export class ThreadLog {
     this.heads = new Heads(ground.engine, this.#snapshots);
   }
 
-  /** Told before every append, and waited for nowhere: it must be quick, and do no harm where the append never comes. */
-  precede(told: (id: string) => void): void {
-    this.#preceding.push(told);
+  /**
+   * `before` is called before every append and not awaited. It must be quick, and do no harm where the append never comes.
+   */
+  precede(before: (id: string) => void): void {
+    this.#preceding.push(before);
   }
 
   follow(follower: Follower): void {
     this.#followers.push(follower);
   }
 
-  /** The thread's own facts; missing and foreign ones are the same to whoever asks. */
+  /** The thread's own record. A missing thread and one of another tenant give the same error. */
   async meta(caller: Caller, id: string): Promise<ThreadMeta> {
     const stored = isUuid(id) ? await this.metas.get(metaKey(id.toLowerCase())) : null;
     const meta = stored?.value;
@@ -66,7 +68,7 @@ export class ThreadLog {
     return meta;
   }
 
-  /** Whether there is such a thread, whosever it is. */
+  /** Whether there is such a thread, of whichever tenant. */
   async exists(id: string): Promise<boolean> {
     return (await this.metas.get(metaKey(id))) !== null;
   }
@@ -107,7 +109,7 @@ export class ThreadLog {
   async append(head: Head, event: StoredEvent, ready?: Sized): Promise<Head | null> {
     const { logs } = this.#ground.engine;
     const stored = await this.#fitting(head.id, event);
-    for (const told of this.#preceding) told(head.id);
+    for (const before of this.#preceding) before(head.id);
     const seq = await logs.append(logOf(head.id), asJson(stored), { expectSeq: head.seq });
     if (seq === null) {
       if (stored.ops_blob !== undefined) await this.#ground.engine.blobs.delete(stored.ops_blob);
@@ -119,7 +121,7 @@ export class ThreadLog {
     return after;
   }
 
-  /** Tells the followers. */
+  /** Calls the followers. */
   announce(head: Head, event: StoredEvent): void {
     for (const follower of this.#followers) follower(head, event);
   }

@@ -6,7 +6,7 @@ import type { Head } from './fold.ts';
 import { ledgerKey } from './keys.ts';
 import type { ThreadLog } from './thread-log.ts';
 
-/** Reads come often and close together: their counters are written together. */
+/** Reads come often and close together, so their counters are written together, this much later. */
 const WRITE_EVERY_MS = 250;
 
 /**
@@ -92,7 +92,7 @@ export class TokenLedger {
     this.#pending.set(key, (this.#pending.get(key) ?? 0) + delta);
     if (this.#timer !== undefined) return;
     this.#timer = setTimeout(() => void this.flush(), WRITE_EVERY_MS);
-    // What is left to write is written when the store is closed; nothing stays awake for it.
+    // What is left is written when the store is closed, so this timer need not keep the process alive.
     (this.#timer as { unref?: () => void }).unref?.();
   }
 

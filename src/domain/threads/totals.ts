@@ -19,7 +19,7 @@ export interface Totals {
   readonly cache_misses: number;
   readonly session_cache_hits: number;
   readonly hops: number;
-  /** As told by a provider, beside our own count. */
+  /** As reported by a provider, in addition to our own count. */
   readonly billed_input: number;
   readonly billed_output: number;
   readonly tokenizer: string | null;

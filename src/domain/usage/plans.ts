@@ -7,9 +7,9 @@ import { allRecords, type RecordsOf, recordsOf } from '../records.ts';
 /** What a tenant may do. A plan is limits and nothing else: who pays for it is somebody else's affair. */
 export interface Plan {
   readonly name: string;
-  /** A calendar month in UTC; null: as many as one likes. */
+  /** Per calendar month in UTC; null for no limit. */
   readonly pushes: number | null;
-  /** Told and exported, never enforced: a pull is always answered. */
+  /** Shown and exported, never enforced: a pull is always answered. */
   readonly pulls: number | null;
   readonly keys: number;
   readonly payloadBytes: number;

@@ -43,7 +43,7 @@ export class Quota implements Allowance {
     return { giveBack: async () => void (await records.add(key, -1)) };
   }
 
-  /** A pull by the link alone is told to the owner of the pointer: nobody else is there to tell. */
+  /** A pull by the link alone, without a key, counts for the owner of the pointer. */
   note(caller: Caller, operation: 'push' | 'pull', bytes: number, owner: string): void {
     const { tenant, keyId } = caller.tenant === '' ? { tenant: owner, keyId: 'link' } : caller;
     this.#statistics.note(tenant, keyId, operation, bytes);

@@ -24,7 +24,7 @@ export class Statistics {
   #waiting = new Map<string, { tenant: string; day: string; key: string; figures: Figures }>();
   #timer: ReturnType<typeof setTimeout> | null = null;
   #writing: Promise<void> = Promise.resolve();
-  /** Told of what was written, after it was. */
+  /** Called with what was written, after it was. */
   onWritten: ((rows: readonly Metered[]) => void) | null = null;
 
   constructor(ground: Ground) {
