@@ -3,12 +3,12 @@ import { loadConfig } from '../src/app/config.ts';
 import { openHouse } from '../src/app/open-house.ts';
 import { LOCAL_CALLER } from '../src/contract/caller.ts';
 import type { ThreadsApi } from '../src/contract/threads.ts';
-import type { ThreadHouse } from '../src/domain/threads/thread-house.ts';
+import type { ThreadServices } from '../src/domain/threads/thread-services.ts';
 import { benchFolder } from './servers.ts';
 
 export interface ThreadStore extends AsyncDisposable {
   readonly threads: ThreadsApi;
-  readonly house: ThreadHouse;
+  readonly house: ThreadServices;
 }
 
 /** Threads on a store of their own, in this process. Without a sync per write: the disk is not what is compared. */

@@ -3,7 +3,7 @@ import { mkdir, open, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { toWire } from '../domain/threads/event.ts';
 import type { Head } from '../domain/threads/fold.ts';
-import type { ThreadHouse } from '../domain/threads/thread-house.ts';
+import type { ThreadServices } from '../domain/threads/thread-services.ts';
 import { unique } from './atomic-file.ts';
 import { withFileLock } from './project-lock.ts';
 import { setMark, staleMarks, threadsFolder } from './stale-marks.ts';
@@ -15,14 +15,14 @@ import { setMark, staleMarks, threadsFolder } from './stale-marks.ts';
  */
 export class Mirror {
   readonly #folder: string;
-  readonly #threads: ThreadHouse;
+  readonly #threads: ThreadServices;
   /** Threads whose files are being written; true when something came meanwhile. */
   readonly #writing = new Map<string, boolean>();
   readonly #marks = new Map<string, string>();
   /** Where each events.log ends, as this process left it. */
   readonly #ends = new Map<string, { size: number; count: number; seq: number }>();
 
-  constructor(home: string, threads: ThreadHouse) {
+  constructor(home: string, threads: ThreadServices) {
     this.#folder = threadsFolder(home);
     this.#threads = threads;
     threads.log.precede((id) => this.#mark(id));

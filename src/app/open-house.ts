@@ -2,7 +2,7 @@ import { systemEnv } from '../base/env.ts';
 import type { TokenCounter } from '../base/tokens.ts';
 import { LOCAL_CALLER } from '../contract/caller.ts';
 import { House } from '../domain/house.ts';
-import type { ThreadHouse } from '../domain/threads/thread-house.ts';
+import type { ThreadServices } from '../domain/threads/thread-services.ts';
 import type { LocalStore } from '../interfaces/cli/host.ts';
 import type { Config } from './config.ts';
 import { openEngine } from './open-engine.ts';
@@ -38,7 +38,7 @@ export async function openHouse(
   const capabilities = async () => (await import('./load-capabilities.ts')).loadCapabilities(config);
   const { channels } = config;
   const { plans, defaultPlan } = config.server;
-  const onThreads = (threads: ThreadHouse) => keepLegible(config.home, threads);
+  const onThreads = (threads: ThreadServices) => keepLegible(config.home, threads);
   const house = new House(
     { engine, env: systemEnv, tokens, capabilities },
     { channels, auth, plans, defaultPlan, onThreads },
@@ -55,7 +55,7 @@ export async function openHouse(
 }
 
 /** The files of threads follow, from the first moment on; what an earlier process left stale is made up for. */
-async function keepLegible(home: string, threads: ThreadHouse): Promise<void> {
+async function keepLegible(home: string, threads: ThreadServices): Promise<void> {
   const { Mirror } = await import('./mirror.ts');
   const mirror = new Mirror(home, threads);
   if (hasStale(home)) threads.log.background.run(() => mirror.heal());

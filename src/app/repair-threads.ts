@@ -2,7 +2,7 @@ import { INDEX_TEXT_CHARS, PAGE_ITEMS } from '../base/limits.ts';
 import { type Caller, LOCAL_CALLER } from '../contract/caller.ts';
 import type { Artifact } from '../contract/threads/artifacts.ts';
 import type { House } from '../domain/house.ts';
-import type { ThreadHouse } from '../domain/threads/thread-house.ts';
+import type { ThreadServices } from '../domain/threads/thread-services.ts';
 import type { BlobBody } from '../kernel/blobs.ts';
 import type { Config } from './config.ts';
 import { Mirror } from './mirror.ts';
@@ -48,7 +48,7 @@ export async function repairThreads(
   return done;
 }
 
-async function* everyThread(threads: ThreadHouse, caller: Caller): AsyncGenerator<string> {
+async function* everyThread(threads: ThreadServices, caller: Caller): AsyncGenerator<string> {
   let after: string | undefined;
   do {
     const page = await threads.threads.list(caller, { after, limit: PAGE_ITEMS });
@@ -57,7 +57,7 @@ async function* everyThread(threads: ThreadHouse, caller: Caller): AsyncGenerato
   } while (after !== undefined);
 }
 
-async function* everyArtifact(threads: ThreadHouse, caller: Caller, id: string): AsyncGenerator<Artifact> {
+async function* everyArtifact(threads: ThreadServices, caller: Caller, id: string): AsyncGenerator<Artifact> {
   let after: string | undefined;
   do {
     const page = await threads.artifacts.list(caller, id, { after, limit: PAGE_ITEMS });
@@ -67,7 +67,7 @@ async function* everyArtifact(threads: ThreadHouse, caller: Caller, id: string):
 }
 
 /** As much of it as a search looks through; nothing where it is not text, null where it is gone. */
-async function textOf(threads: ThreadHouse, artifact: Artifact): Promise<string | null> {
+async function textOf(threads: ThreadServices, artifact: Artifact): Promise<string | null> {
   let body: BlobBody;
   try {
     body = await threads.artifacts.open(artifact);

@@ -15,7 +15,7 @@ import { relayBinder } from './relay-binding.ts';
 import { Agents } from './tasks/agents.ts';
 import { TaskResults } from './tasks/results.ts';
 import { Tasks } from './tasks/tasks.ts';
-import type { ThreadHouse } from './threads/thread-house.ts';
+import type { ThreadServices } from './threads/thread-services.ts';
 import { type PlanOptions, Plans } from './usage/plans.ts';
 import { Quota } from './usage/quota.ts';
 import { Statistics } from './usage/statistics.ts';
@@ -25,7 +25,7 @@ export interface HouseOptions extends PlanOptions {
   /** `keys`: what is pushed is the tenant's own and counts against its plan. `open` unless told. */
   readonly auth?: 'open' | 'keys';
   /** Told of the part for threads when it is first used, before anything is done with it. */
-  readonly onThreads?: (threads: ThreadHouse) => Promise<void>;
+  readonly onThreads?: (threads: ThreadServices) => Promise<void>;
   readonly channels?: Partial<ChannelSettings>;
 }
 
@@ -45,7 +45,7 @@ export class House {
   /** The relay as one caller sees it. `base` is where its pointers can be reached: `https://relay.example`. */
   readonly relay: (caller: Caller, base: string) => Relay;
   readonly #onThreads: HouseOptions['onThreads'];
-  #threads: Promise<ThreadHouse> | null = null;
+  #threads: Promise<ThreadServices> | null = null;
 
   constructor(ground: Ground, o: HouseOptions = {}) {
     this.ground = ground;
@@ -91,7 +91,7 @@ export class House {
   }
 
   /** Everything about threads; loaded at the first use. */
-  threads(): Promise<ThreadHouse> {
+  threads(): Promise<ThreadServices> {
     this.#threads ??= this.#loadThreads().catch((error) => {
       this.#threads = null;
       throw error;
@@ -99,10 +99,10 @@ export class House {
     return this.#threads;
   }
 
-  async #loadThreads(): Promise<ThreadHouse> {
-    const { ThreadHouse } = await import('./threads/thread-house.ts');
+  async #loadThreads(): Promise<ThreadServices> {
+    const { ThreadServices } = await import('./threads/thread-services.ts');
     const capabilities = await this.ground.capabilities?.();
-    const threads = new ThreadHouse(this.ground, { capabilities });
+    const threads = new ThreadServices(this.ground, { capabilities });
     await this.#onThreads?.(threads);
     return threads;
   }

@@ -5,7 +5,7 @@ import { type Caller, LOCAL_CALLER } from '../../src/contract/caller.ts';
 import type { ThreadsApi } from '../../src/contract/threads.ts';
 import { bindPart } from '../../src/domain/relay-binding.ts';
 import type { Capability } from '../../src/domain/threads/capabilities/capability.ts';
-import { ThreadHouse } from '../../src/domain/threads/thread-house.ts';
+import { ThreadServices } from '../../src/domain/threads/thread-services.ts';
 import { openMemory } from '../../src/engines/memory/engine.ts';
 import type { Engine } from '../../src/kernel/engine.ts';
 
@@ -13,7 +13,7 @@ export const realCounter: TokenCounter = { count: async (text) => countTokens(te
 
 export interface OpenThreads {
   readonly engine: Engine;
-  readonly house: ThreadHouse;
+  readonly house: ThreadServices;
   readonly api: ThreadsApi;
   as(name: string, tenant?: string): ThreadsApi;
   /** Another process on the same store, as far as threads can tell. */
@@ -25,7 +25,7 @@ export function openThreads(
 ): OpenThreads {
   const env = o.env ?? systemEnv;
   const engine = o.engine ?? openMemory({ env });
-  const house = new ThreadHouse({ engine, env, tokens: realCounter }, { capabilities: o.capabilities });
+  const house = new ThreadServices({ engine, env, tokens: realCounter }, { capabilities: o.capabilities });
   const as = (name: string, tenant = 'local') =>
     bindPart('threads', house.verbs, { ...caller(name, tenant), base: '' });
   return {

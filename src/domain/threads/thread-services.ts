@@ -21,8 +21,8 @@ import { ThreadLog } from './thread-log.ts';
 import { Threads } from './threads.ts';
 import { sumStats, TokenLedger } from './token-ledger.ts';
 
-/** Everything about threads, put together once for a store. */
-export class ThreadHouse {
+/** The services behind `relay.threads` and `relay.capabilities`, put together once for a store. */
+export class ThreadServices {
   readonly log: ThreadLog;
   readonly threads: Threads;
   readonly ledger: TokenLedger;
