@@ -173,10 +173,7 @@ export class GroupDelivery {
       if (member && this.#members.has(member.id)) {
         member.deliver({ entry, token, attempt: (before?.attempt ?? 0) + 1, until });
       } else {
-        await this.#log.propose((state) => ({
-          steps: state.open.get(entry.seq)?.token === token ? [['free', entry.seq, token]] : [],
-          result: () => undefined,
-        }));
+        await this.#log.free(entry.seq, token);
       }
     }
   }

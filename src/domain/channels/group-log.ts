@@ -102,6 +102,14 @@ export class GroupLog {
     });
   }
 
+  /** Gives back a claim before its member saw the message. It does not count as an attempt. */
+  free(seq: number, token: number): Promise<void> {
+    return this.propose((state) => ({
+      steps: state.open.get(seq)?.token === token ? [['free', seq, token]] : [],
+      result: () => undefined,
+    }));
+  }
+
   async remove(): Promise<void> {
     const { logs } = this.#ground.engine;
     await this.#exclusive(async () => {

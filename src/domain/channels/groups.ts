@@ -254,12 +254,7 @@ export class Groups {
   /** Gives back work that was claimed for a member that left before it saw it. If that fails, the lease runs out. */
   #giveBack(log: GroupLog, undelivered: readonly DeliveredWork[]): void {
     for (const { entry, token } of undelivered) {
-      this.#background.run(() =>
-        log.propose((state) => ({
-          steps: state.open.get(entry.seq)?.token === token ? [['free', entry.seq, token]] : [],
-          result: () => undefined,
-        })),
-      );
+      this.#background.run(() => log.free(entry.seq, token));
     }
   }
 

@@ -19,6 +19,8 @@ import {
   type Manifest,
   type ManifestFile,
   STATE,
+  streamOf,
+  wholeBody,
 } from './bundle.ts';
 import type { Head } from './fold.ts';
 import { hopsKey, ledgerKey } from './keys.ts';
@@ -57,15 +59,7 @@ export class BundleExport {
       events: head.count,
       artifacts: head.totals.artifacts,
     } as const;
-    const zip = writeZip(this.#entries(head, base));
-    const body = new ReadableStream<Uint8Array>({
-      async pull(controller) {
-        const { done, value } = await zip.next();
-        if (done) controller.close();
-        else controller.enqueue(value);
-      },
-      cancel: async () => void (await zip.return(undefined)),
-    });
+    const body = streamOf(writeZip(this.#entries(head, base)));
     return { body, name: `thread-${head.id}.zip` };
   }
 
@@ -134,9 +128,4 @@ export class BundleExport {
 async function* chunks(body: BlobBody): AsyncGenerator<Uint8Array> {
   if (body instanceof Uint8Array) yield body;
   else for await (const chunk of body) yield chunk;
-}
-
-async function wholeBody(body: BlobBody): Promise<Uint8Array> {
-  if (body instanceof Uint8Array) return body;
-  return new Uint8Array(await new Response(body as ReadableStream<Uint8Array<ArrayBuffer>>).arrayBuffer());
 }

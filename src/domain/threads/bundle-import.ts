@@ -2,7 +2,7 @@ import { RelayError } from '../../base/errors.ts';
 import { toHex } from '../../base/ids.ts';
 import { BUNDLE_BYTES, ORPHAN_AGE_MS } from '../../base/limits.ts';
 import { makePreview } from '../../base/preview/preview.ts';
-import { openZip, type ZipArchive, type ZipItem, type ZipSource } from '../../base/zip/zip-reader.ts';
+import { openZip, type ZipArchive, type ZipSource } from '../../base/zip/zip-reader.ts';
 import type { Caller } from '../../contract/caller.ts';
 import type { ImportAnswer } from '../../contract/threads/answers.ts';
 import type { Artifact } from '../../contract/threads/artifacts.ts';
@@ -11,7 +11,7 @@ import type { Ground } from '../ground.ts';
 import { recordsOf } from '../records.ts';
 import { KINDS } from './artifact-kind.ts';
 import type { Artifacts } from './artifacts.ts';
-import { badBundle, contentFile, type LedgerFile } from './bundle.ts';
+import { badBundle, contentFile, type LedgerFile, streamOf, wholeBody } from './bundle.ts';
 import { type Bundle, foldChecked, readBundle } from './bundle-read.ts';
 import { ContentScan } from './content-scan.ts';
 import { emptyHead, type Head } from './fold.ts';
@@ -51,10 +51,7 @@ export class BundleImport {
         read: async (start, end) => {
           const found = await engine.blobs.get(key, { start, end });
           if (!found) throw badBundle('it is gone');
-          if (found.body instanceof Uint8Array) return found.body;
-          return new Uint8Array(
-            await new Response(found.body as ReadableStream<Uint8Array<ArrayBuffer>>).arrayBuffer(),
-          );
+          return wholeBody(found.body);
         },
       });
     } finally {
@@ -133,7 +130,7 @@ export class BundleImport {
     for (const described of artifacts) {
       const { ref, type, thread_id, size, hash } = described;
       const { ext } = KINDS[type];
-      const scan = new ContentScan(streamOf(zip, zip.items.get(contentFile(ref, ext))!), size);
+      const scan = new ContentScan(streamOf(zip.stream(zip.items.get(contentFile(ref, ext))!)), size);
       const stored = await blobs.put(artifactBlob(thread_id, ref, ext), scan.body, { size });
       if (stored.sha256 !== hash) throw badBundle(`the content of artifact ${ref} has another hash`);
       const seen = scan.seen();
@@ -151,18 +148,6 @@ export class BundleImport {
     }
     if (ledger.hops > 0) await records.add(hopsKey(id), ledger.hops);
   }
-}
-
-function streamOf(zip: ZipArchive, item: ZipItem): ReadableStream<Uint8Array> {
-  const chunks = zip.stream(item);
-  return new ReadableStream<Uint8Array>({
-    async pull(controller) {
-      const { done, value } = await chunks.next();
-      if (done) controller.close();
-      else controller.enqueue(value);
-    },
-    cancel: async () => void (await chunks.return(undefined)),
-  });
 }
 
 function inMemory(bytes: Uint8Array): ZipSource {

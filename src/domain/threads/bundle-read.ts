@@ -1,4 +1,4 @@
-import { isRelayError, RelayError } from '../../base/errors.ts';
+import { isRelayError } from '../../base/errors.ts';
 import { sha256Hex } from '../../base/hash.ts';
 import { isJsonObject, type Json } from '../../base/json.ts';
 import { ARTIFACT_BYTES, STATE_BYTES } from '../../base/limits.ts';
@@ -160,8 +160,7 @@ export function advanceChecked(head: MutableHead, event: StoredEvent): void {
   try {
     advance(head, head.seq + 1, event, foldChecked(head, event));
   } catch (error) {
-    if (error instanceof RelayError && error.code === 'store_damaged')
-      throw badBundle('its versions have gaps');
+    if (isRelayError(error, 'store_damaged')) throw badBundle('its versions have gaps');
     throw error;
   }
 }
@@ -172,7 +171,7 @@ async function text(zip: ZipArchive, name: string, limit: number): Promise<strin
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(await zip.bytes(item, limit));
   } catch (error) {
-    throw error instanceof RelayError ? error : badBundle(`${name} is not text`);
+    throw isRelayError(error) ? error : badBundle(`${name} is not text`);
   }
 }
 

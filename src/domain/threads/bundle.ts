@@ -1,5 +1,6 @@
 import { RelayError } from '../../base/errors.ts';
 import type { Artifact } from '../../contract/threads/artifacts.ts';
+import type { BlobBody } from '../../kernel/blobs.ts';
 
 /** What a bundle holds, and how it is laid out. */
 
@@ -42,6 +43,23 @@ export interface LedgerFile {
   readonly previews: number;
   readonly preview_reads: number;
   readonly hops: number;
+}
+
+/** The bytes of a ZIP, or of a file in one, as a stream that is read on demand. */
+export function streamOf(chunks: AsyncGenerator<Uint8Array>): ReadableStream<Uint8Array> {
+  return new ReadableStream<Uint8Array>({
+    async pull(controller) {
+      const { done, value } = await chunks.next();
+      if (done) controller.close();
+      else controller.enqueue(value);
+    },
+    cancel: async () => void (await chunks.return(undefined)),
+  });
+}
+
+export async function wholeBody(body: BlobBody): Promise<Uint8Array> {
+  if (body instanceof Uint8Array) return body;
+  return new Uint8Array(await new Response(body as ReadableStream<Uint8Array<ArrayBuffer>>).arrayBuffer());
 }
 
 export function badBundle(what: string): RelayError {

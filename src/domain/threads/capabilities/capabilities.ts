@@ -1,4 +1,4 @@
-import { RelayError } from '../../../base/errors.ts';
+import { isRelayError, RelayError } from '../../../base/errors.ts';
 import { sha256Hex } from '../../../base/hash.ts';
 import type { Json, JsonObject } from '../../../base/json.ts';
 import { CAPABILITY_TIME_MS } from '../../../base/limits.ts';
@@ -164,7 +164,7 @@ export class Capabilities {
         { capability },
       );
     } catch (error) {
-      if (error instanceof RelayError && error.code === 'not_found') return null;
+      if (isRelayError(error, 'not_found')) return null;
       throw error;
     }
   }
@@ -233,7 +233,7 @@ async function inTime<T>(capability: string, signal: AbortSignal, work: Promise<
   try {
     return await Promise.race([work, late]);
   } catch (error) {
-    if (error instanceof RelayError) throw error;
+    if (isRelayError(error)) throw error;
     throw new RelayError(
       'capability_failed',
       { capability, what: (error as Error)?.message ?? String(error) },
