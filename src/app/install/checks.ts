@@ -6,10 +6,9 @@ import { jsonValue, parseJsonText } from '../../base/json-syntax.ts';
 import type { Check } from '../../interfaces/cli/host.ts';
 import { CLIENTS, type Client, clientPlan, type Scope, type Target } from './clients.ts';
 import { isOurServer, ourHandlers } from './entries.ts';
-import { fireHooks, type InstalledHook } from './fire-hooks.ts';
 import { type InstallReport, type InstallSettings, runInstall } from './installer.ts';
-import { listTools } from './list-tools.ts';
 import { readToml } from './toml-server.ts';
+import { fireHooks, type InstalledHook, listTools } from './trial-runs.ts';
 import {
   claudeFolderTrust,
   codexFolderTrust,

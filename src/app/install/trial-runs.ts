@@ -2,6 +2,8 @@ import { spawn } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { isJsonObject, type Json, type JsonObject } from '../../base/json.ts';
 import type { Environment } from '../config.ts';
 import { loadConfig } from '../config.ts';
 import { openProject } from '../open-project.ts';
@@ -18,8 +20,8 @@ export interface Fired {
   readonly fault: string | null;
 }
 
-/** Longer than any client of ours is told to wait. */
-const HOOK_MS = 10_000;
+/** As long as a client waits for a hook, and long enough for a cold start of a server on a busy machine. */
+const ANSWER_MS = 10_000;
 
 /**
  * Runs hooks just as a client would, by the very lines in its settings, in a project made for the purpose, and looks for
@@ -113,7 +115,7 @@ function runLine(line: string, stage: Stage): Promise<{ stdout: string; fault: s
       shell: true,
       stdio: ['pipe', 'pipe', 'pipe'],
     });
-    const timer = setTimeout(() => child.kill('SIGKILL'), HOOK_MS);
+    const timer = setTimeout(() => child.kill('SIGKILL'), ANSWER_MS);
     let [stdout, stderr] = ['', ''];
     child.stdout.setEncoding('utf8').on('data', (text: string) => {
       stdout += text;
@@ -127,9 +129,71 @@ function runLine(line: string, stage: Stage): Promise<{ stdout: string; fault: s
     child.once('close', (code) => {
       clearTimeout(timer);
       const words = stderr.trim().split('\n')[0];
-      if (code === null) resolve({ stdout, fault: `it did not end within ${HOOK_MS / 1000} s` });
+      if (code === null) resolve({ stdout, fault: `it did not end within ${ANSWER_MS / 1000} s` });
       else
         resolve({ stdout, fault: code === 0 ? null : `it ended with ${code}${words ? `: ${words}` : ''}` });
     });
   });
+}
+
+/** Starts an MCP server over stdio as a client would, and asks for its tools. Throws a sentence where that fails. */
+export async function listTools(
+  server: { readonly command: string; readonly args: readonly string[] },
+  env: Environment,
+): Promise<string[]> {
+  const child = spawn(server.command, [...server.args], { env: { ...env }, stdio: ['pipe', 'pipe', 'pipe'] });
+  let stderr = '';
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    stderr += text;
+  });
+  child.stdin.on('error', () => {});
+  const ended = new Promise<string>((resolve) => {
+    child.once('error', (error) => resolve(error.message));
+    child.once('close', (code, signal) => {
+      const words = stderr
+        .trim()
+        .split('\n')[0]
+        ?.replace(/^error /, '');
+      if (child.killed) resolve(`it did not answer within ${ANSWER_MS / 1000} s`);
+      else resolve(`it ended with ${code ?? signal}${words ? `: ${words}` : ''}`);
+    });
+  });
+  const timer = setTimeout(() => child.kill('SIGKILL'), ANSWER_MS);
+  const send = (message: object) => child.stdin.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`);
+  try {
+    const clientInfo = { name: 'relay doctor', version: '1' };
+    const params = { protocolVersion: '2025-06-18', capabilities: {}, clientInfo };
+    send({ id: 1, method: 'initialize', params });
+    for await (const line of createInterface({ input: child.stdout })) {
+      const message = line.trim() === '' ? {} : readAnswer(line);
+      if (message.id === 2) return toolNames(message.result);
+      if (message.id !== 1) continue;
+      send({ method: 'notifications/initialized' });
+      send({ id: 2, method: 'tools/list', params: {} });
+    }
+    throw new Error(await ended);
+  } finally {
+    clearTimeout(timer);
+    child.stdin.end();
+    child.kill();
+  }
+}
+
+function readAnswer(line: string): JsonObject {
+  let message: unknown;
+  try {
+    message = JSON.parse(line);
+  } catch {
+    throw new Error('it wrote something that is not JSON to stdout');
+  }
+  if (!isJsonObject(message)) return {};
+  if (isJsonObject(message.error))
+    throw new Error(String(message.error.message ?? 'it answered with an error'));
+  return message;
+}
+
+function toolNames(result: Json | undefined): string[] {
+  const tools = isJsonObject(result) ? result.tools : undefined;
+  if (!Array.isArray(tools)) throw new Error('it did not list its tools');
+  return tools.map((tool) => (isJsonObject(tool) ? String(tool.name) : ''));
 }
