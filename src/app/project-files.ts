@@ -43,7 +43,7 @@ export function projectFiles(folder: string, o: { readonly lockMs?: number } = {
   };
 }
 
-/** At once: these files are small, and a thread that reads them would take longer to begin. */
+/** Synchronous: these files are small, and reading them through the thread pool takes longer. */
 function readText(path: string, name: string): FileText | null {
   let bytes: Buffer;
   let modifiedAt: number;
@@ -79,7 +79,7 @@ function firstBadByte(bytes: Uint8Array): { line: number; column: number } {
   return { line: sound.length, column: sound.at(-1)!.length + 1 };
 }
 
-/** It ignores itself, so that nobody has to add it to a .gitignore. */
+/** The folder has a .gitignore of its own, so that nobody has to add it to theirs. */
 async function makeLocalFolder(folder: string): Promise<string> {
   const local = join(folder, LOCAL_FOLDER);
   const ignore = join(local, '.gitignore');

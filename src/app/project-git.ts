@@ -8,7 +8,7 @@ import {
   TODOS_JSON,
 } from '../domain/projects/files.ts';
 
-/** Long enough for a large repository, short enough for who waits. */
+/** How long git may take by default: enough for a large repository. */
 const GIT_MS = 5_000;
 const OWN = new Set<string>([PROJECT_MD, STATE_JSON, TODOS_JSON, DECISIONS_MD]);
 
@@ -81,7 +81,7 @@ export function projectGit(folder: string, o: { readonly timeoutMs?: number } = 
   };
 }
 
-/** Names that are cut by NUL, with a second one behind a rename. */
+/** Reads `git status -z`: names end with NUL, and a rename has a second name behind it. */
 function readStatus(text: string): { path: string; state: string }[] {
   const found: { path: string; state: string }[] = [];
   const fields = text.split('\0');
@@ -98,7 +98,7 @@ function readStatus(text: string): { path: string; state: string }[] {
 async function run(folder: string, args: readonly string[], timeout: number): Promise<string> {
   // Loaded only where git is asked: not every hook and command does.
   const { execFile } = await import('node:child_process');
-  // A hook of git may have set where the repository is; here the folder alone tells.
+  // When run from a git hook, these variables would name another repository than that of the folder.
   const { GIT_DIR: _, GIT_WORK_TREE: __, GIT_INDEX_FILE: ___, ...env } = process.env;
   return new Promise((resolve, reject) => {
     execFile(

@@ -78,7 +78,7 @@ function isAlive(pid: number): boolean {
   }
 }
 
-/** Two that notice the same dead holder must not take away each other's new lock: only one of them may look and delete. */
+/** Of two processes that notice the same dead holder only one may delete its lock, or it could delete the other's new one. */
 function breakLock(lock: string, dead: Holder | null): void {
   const breaking = `${lock}.break`;
   if (!create(breaking, { pid: process.pid, host: hostname(), token: '' })) {

@@ -93,7 +93,7 @@ export class JsonDocument {
     let end = entry.comma === null ? entry.end : entry.comma + 1;
     const alone = before === parent.start + 1 && /^\s*$/.test(this.#text.slice(end, parent.end - 1));
     if (alone) end = parent.end - 1;
-    // Behind a remark that runs to the end of its line, the line must go on ending there.
+    // The line before may end with a comment: its line end must stay, or the comment would swallow what follows.
     else if (this.#comments && /[\r\n]/.test(this.#text.slice(before, entry.start))) {
       if (!/^[\t ]*[\r\n]/.test(this.#text.slice(end))) before = entry.start;
     }
@@ -136,7 +136,7 @@ export class JsonDocument {
     this.#reread();
   }
 
-  /** A remark on the same line belongs to the member before it. */
+  /** Where a comment on the same line ends, which belongs to the member before it. */
   #endOfLineRemark(at: number): number {
     if (!this.#comments) return at;
     const remark = /^[\t ]*(?:\/\/[^\r\n]*|\/\*[^\r\n]*?\*\/)(?=[\t ]*[\r\n])/.exec(this.#text.slice(at));
@@ -166,7 +166,7 @@ export class JsonDocument {
     return JSON.stringify(value, null, this.#unit()).replaceAll('\n', this.#eol() + indent);
   }
 
-  /** Everything on one line, as a machine writes it. An empty object is nobody's choice of style. */
+  /** Whether the whole document is on one line. An empty one is not, so that its first member gets a line of its own. */
   #flat(): boolean {
     return this.#entries() > 0 && !/[\r\n]/.test(this.#text.slice(this.#root.start, this.#root.end));
   }
@@ -206,7 +206,7 @@ export class JsonDocument {
   }
 }
 
-/** Of two members with the same name the later one counts, as everywhere. */
+/** Of two members with the same name the later one counts, as in JSON.parse. */
 function entryAt(node: JsonNode, step: string | number): JsonEntry | undefined {
   if (node.kind === 'array' && typeof step === 'number') return node.entries[step];
   if (node.kind === 'object' && typeof step === 'string')

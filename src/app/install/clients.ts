@@ -50,10 +50,10 @@ export interface ClientPlan {
 
 export const SKILL_NAME = 'context-relay';
 
-/** Long enough for a machine under load; our own time is a fraction of it. */
+/** The time limit of a hook: long enough for a machine under load. */
 const HOOK_SECONDS = 10;
 
-/** What each event is called by whom. */
+/** The clients' names of events, and ours. */
 const EVENTS = {
   claude: {
     SessionStart: 'session-start',

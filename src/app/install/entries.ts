@@ -37,7 +37,7 @@ export function isOurServer(value: Json | undefined): boolean {
   return words.at(-1) === 'mcp' && words.some((word) => /(?:^|[/\\])relay(?:\.js|\.ts|\.cmd)?$/.test(word));
 }
 
-/** Something of another's stands where ours would go. */
+/** Thrown where another program's entry stands in the place of ours. */
 export class Occupied extends Error {}
 
 /** The text with our entries in it as they should be; the same text where they are. */

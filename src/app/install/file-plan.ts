@@ -7,7 +7,7 @@ import { addEntries, type Entry, Occupied, presentContainers, removeEntries } fr
 import { digest, type Receipt, type Receipts } from './receipts.ts';
 import { addTomlServer, removeTomlServer, TomlSyntax } from './toml-server.ts';
 
-/** A settings file, as it is and as it shall be. Null is: no such file. */
+/** A file before and after the change; null where there is no file. */
 export interface FilePlan {
   readonly path: string;
   readonly parts: readonly Part[];
@@ -16,7 +16,7 @@ export interface FilePlan {
   /** What to give back when it is removed again. */
   readonly original: string | null;
   readonly keep: readonly string[];
-  /** Something of ours stays in it. */
+  /** Only some of our entries are removed, so that others stay in the file. */
   readonly partial?: boolean;
 }
 
@@ -80,7 +80,7 @@ function remove(target: SettingsTarget, text: string, keep: readonly string[] | 
   return text.trim() === '' ? text : removeEntries(text, target.entries as readonly Entry[], keep);
 }
 
-/** What is broken or taken stops the whole installation, before anything is written. */
+/** A file that cannot be read, or has another's entry in our place, stops the installation before anything is written. */
 function guarded<T>(file: string, plan: () => T): T {
   try {
     return plan();

@@ -55,7 +55,7 @@ export interface Change {
   readonly diff: readonly string[];
 }
 
-/** A client may write its settings at the same moment: then everything is planned again, this often. */
+/** How often everything is planned again when a client writes its settings at the same moment. */
 const ATTEMPTS = 5;
 
 /** Adds or removes exactly what is ours. Everything is planned before anything is written; a problem stops all of it. */
@@ -171,7 +171,7 @@ class ChangedMeanwhile extends RelayError {
   }
 }
 
-/** Answers the folders that may be empty now. */
+/** Returns the folders that may be empty now. */
 async function apply(
   file: FilePlan,
   action: 'add' | 'remove',

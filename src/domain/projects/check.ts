@@ -20,7 +20,7 @@ export interface Finding {
 /** How far back the history of decisions.md is followed. */
 const VERSIONS = 200;
 
-/** Everything that is not as it should be; nothing where all is well. */
+/** Everything that is wrong with the project files; an empty list where nothing is. */
 export async function checkProject(
   view: ProjectView,
   files: ProjectFiles,
@@ -57,7 +57,7 @@ export async function checkProject(
   return [...found, ...(await checkHistory(view, files, git))];
 }
 
-/** Whether decisions.md was only ever appended to, by all witnesses there are. */
+/** Whether decisions.md was only ever appended to, judged by its commits and by the seal. */
 async function checkHistory(
   view: ProjectView,
   files: ProjectFiles,
@@ -82,7 +82,7 @@ async function checkHistory(
     }
     [later, by] = [earlier, `in commit ${commit.slice(0, 9)}`];
   }
-  // What the commits have told already need not be told again.
+  // A finding that a commit shows is not reported a second time.
   const told = new Set(found.map(({ what }) => /ADR-\d+ (?:is gone|was changed|was moved)/.exec(what)?.[0]));
   for (const what of rewritten(seal.records, now)) {
     if (told.has(what)) continue;

@@ -15,10 +15,10 @@ import type { ProjectView } from './project-view.ts';
 import { ago, timeOf } from './times.ts';
 import { sameId, sortTodos, type Todo } from './todos.ts';
 
-/** More than this is a list to scroll, not news. */
+/** The most commits in a brief. */
 const COMMITS_TOLD = 20;
 
-/** What was committed since somebody last wrote down where things stand; the newest few where nobody did. */
+/** The commits since the last sync; the newest few where there was none. */
 export async function commitsSince(git: ProjectGit | null, view: ProjectView): Promise<readonly Commit[]> {
   const since = timeOf(view.state?.last_sync);
   return (await git?.commits(since === null ? { limit: 5 } : { since, limit: COMMITS_TOLD })) ?? [];
@@ -122,7 +122,7 @@ function handoffsPart({ handoffs, now }: ProjectView): BriefPart {
   return part('Given to sub-agents', STATE_JSON, null, '', lines);
 }
 
-/** Only where nobody has synced since: afterwards it is history. */
+/** A checkpoint is shown until the next sync. */
 function checkpointPart({ state }: ProjectView): BriefPart {
   const checkpoint = state?.checkpoint;
   const lines: BriefLine[] = [];
@@ -152,7 +152,7 @@ export function todoLine(todo: Todo, now: number): string {
   return `${todo.id} (${facts.join(', ')}): ${todo.title}${todo.notes ? ` - ${todo.notes.trim().replace(/\s*\n\s*/g, '; ')}` : ''}`;
 }
 
-/** What holds and is about the task, then the newest. */
+/** Decisions about the task first, then the newest; superseded ones are left out. */
 function decisionsPart({ decisions, modified }: ProjectView, topic: ReadonlySet<string>): BriefPart {
   const lines = chooseDecisions(decisions, topic).map((decision, index) => ({
     text: decisionLine(decision),
@@ -205,14 +205,14 @@ function part(
   return { title, source, at: timeOf(at), verb, lines };
 }
 
-/** How many of the words that carry meaning two texts share; the beginning of a word is enough. */
+/** How many words two texts share, compared by `stems`. */
 export function relevance(about: ReadonlySet<string>, text: string): number {
   let shared = 0;
   for (const stem of stems(text)) if (about.has(stem)) shared++;
   return shared;
 }
 
-/** `authentication` and `authenticate` meet in their first letters; short words and fillers do not count. */
+/** Words by their first six letters, so that `authentication` is like `authenticate`; without short words and fillers. */
 export function stems(text: string): Set<string> {
   const words = text.toLowerCase().match(/[\p{L}\p{M}\p{N}]+/gu) ?? [];
   return new Set(

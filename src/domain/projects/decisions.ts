@@ -141,9 +141,9 @@ function indented(text: string): string {
 }
 
 /**
- * decisions.md is only ever appended to. Two witnesses can tell whether it was: the commits that changed it, and on this
- * machine a seal, the digest of every record a command has seen. The seal stays out of version control, so
- * that it neither conflicts nor can be rewritten together with the file.
+ * decisions.md is only ever appended to. Two things show whether it was: the commits that changed it, and on this machine
+ * the seal, a file with the digest of every record that a command has seen. The seal stays out of version control, so that
+ * it neither conflicts in merges nor is rewritten together with decisions.md.
  */
 export const SEAL_FILE = `${LOCAL_FOLDER}/decisions.json`;
 
@@ -178,7 +178,7 @@ export function rewritten(earlier: readonly RecordDigest[], later: readonly Reco
   return found;
 }
 
-/** A number that is used twice hides a record. */
+/** Ids that more than one record has. */
 export function repeatedIds(records: readonly { readonly id: string }[]): string[] {
   const seen = new Set<string>();
   return [...new Set(records.map(({ id }) => id).filter((id) => seen.size === seen.add(id).size))];
@@ -186,11 +186,11 @@ export function repeatedIds(records: readonly { readonly id: string }[]): string
 
 export interface Seal {
   readonly records: readonly RecordDigest[];
-  /** The last commit that changed the file when somebody accepted it as it was: what lies before is not looked at again. */
+  /** The last commit that changed the file when `check --accept` was run. Earlier commits are not checked again. */
   readonly accepted: string | null;
 }
 
-/** An unreadable seal is no seal: it is a witness, not a part of the project. */
+/** A seal that cannot be read counts as empty: it must not stop a command. */
 export function readSeal(text: string | undefined): Seal {
   try {
     const value: unknown = JSON.parse(text ?? '');
@@ -205,7 +205,7 @@ export function readSeal(text: string | undefined): Seal {
   }
 }
 
-/** What was sealed stays sealed as it was; new records join. */
+/** Adds the digests of new records; those that are there stay as they are. */
 export function extendSeal(seal: Seal, now: readonly RecordDigest[]): Seal {
   const fresh = now.filter(({ id }) => !seal.records.some((record) => record.id === id));
   return { ...seal, records: [...seal.records, ...fresh] };

@@ -36,7 +36,7 @@ export interface Commit {
   readonly subject: string;
 }
 
-/** The version control around the folder, as far as a project wants to know. */
+/** What a project asks of the git repository around its folder. */
 export interface ProjectGit {
   /** Newest first. */
   commits(o: { readonly since?: number; readonly limit: number }): Promise<readonly Commit[]>;

@@ -13,6 +13,6 @@ export function plainLine(text: string, most: number = BRIEF_LINE_CHARS): string
   return `${space > most * 0.8 ? cut.slice(0, space) : cut}…`;
 }
 
-/** Without the classes of Unicode, which take a hook too long; what goes to a model is looked at more closely elsewhere. */
+/** Listed, because classes of Unicode take milliseconds to compile. What goes to a model also passes `neutralise`. */
 const UNSEEN =
   /[\u0000-\u0008\u000e-\u001f\u007f-\u009f\u00ad\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff9-\ufffb]|\udb40[\udc00-\udfff]/g;

@@ -18,7 +18,7 @@ import { type ProjectState, readState } from './state.ts';
 import { timeOf } from './times.ts';
 import { readTodos, type Todo } from './todos.ts';
 
-/** Everything the project files say, read once. What is missing or broken is said, never a reason to stop. */
+/** Everything the project files say, read once. A missing or broken file is listed and does not stop the reading. */
 export interface ProjectView {
   readonly now: number;
   readonly folderName: string;
@@ -32,14 +32,14 @@ export interface ProjectView {
   readonly todos: readonly Todo[];
   readonly lastReview: string | null;
   readonly decisions: readonly Decision[];
-  /** For who wants to point at a line. */
+  /** The documents themselves, to look up lines. */
   readonly documents: { readonly state: JsonDocument | null; readonly todos: JsonDocument | null };
 }
 
 /** How many faults of a file are told one by one. */
 const FAULTS_TOLD = 3;
 
-/** With `quick`, a file that parses is taken as it is: what in it breaks a rule is not looked for. */
+/** With `quick`, files are parsed but not checked against their schemas. */
 export async function readProject(
   files: ProjectFiles,
   now: number,
@@ -107,7 +107,7 @@ function sentence(error: unknown): string {
   return isRelayError(error) ? error.message : `That failed: ${(error as Error).message}`;
 }
 
-/** PROJECT.md, as far as a brief wants it. */
+/** The parts of PROJECT.md that a brief shows. */
 export interface ProjectIdentity {
   readonly name: string | null;
   readonly description: string | null;

@@ -205,7 +205,7 @@ export class Project {
     });
   }
 
-  /** A file that is missing beside others is made; where there are none at all, there is no project. */
+  /** A missing file is made from its template, but only where another project file exists. */
   async #open(name: string, template: string): Promise<JsonDocument> {
     const file = await this.files.read(name);
     if (!file && !(await this.#anyFile())) throw this.#missing();
@@ -257,7 +257,7 @@ export class Project {
   }
 
   async #exists(name: string): Promise<boolean> {
-    // What cannot be read is there all the same.
+    // A file that cannot be read exists all the same.
     return (await this.files.read(name).catch(() => true)) !== null;
   }
 

@@ -19,7 +19,7 @@ export interface ProjectState {
   readonly checkpoint: Checkpoint | null;
 }
 
-/** What a hook notes just before an agent forgets. */
+/** What a hook saves before an agent's context is compacted. */
 export interface Checkpoint {
   readonly at: string;
   readonly client: string | null;
@@ -95,12 +95,12 @@ export function syncState(doc: JsonDocument, change: StateChange, at: string): v
   doc.set(['last_update'], at);
 }
 
-/** Saves what would be forgotten. `last_update` moves; when it was really brought up to date is kept in `last_sync`. */
+/** Saves a checkpoint. It moves `last_update`, so the time of the last real sync is kept in `last_sync`. */
 export function saveCheckpoint(doc: JsonDocument, checkpoint: Checkpoint): void {
   needKind(STATE_JSON, doc, ['checkpoint'], 'object');
   const { last_sync, last_update, checkpoint: before } = readState(doc);
   const { at, files_in_flight, ...rest } = checkpoint;
-  // Some clients announce a compaction at every turn: what would say the same again is not written again.
+  // Some clients announce a compaction at every turn: a checkpoint that says nothing new is not written.
   const same =
     before !== null && JSON.stringify({ ...before, at }) === JSON.stringify({ at, ...rest, files_in_flight });
   if (same && before.at === last_update) return;
