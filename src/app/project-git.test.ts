@@ -34,6 +34,8 @@ test('the commits and the head of a repository, of a folder in it and of a workt
       assert.deepEqual(await projectGit(at).head(), { branch: 'trunk', commit: commits[0]!.hash });
     }
     assert.equal((await projectGit(join(folder, 'tree')).head())?.branch, 'tree');
+    git('checkout', '-q', '--detach');
+    assert.equal((await projectGit(folder).head())?.branch, null);
     assert.deepEqual(await projectGit(folder).commits({ since: Date.now() + 5000, limit: 9 }), []);
   } finally {
     rmSync(folder, { recursive: true, force: true });

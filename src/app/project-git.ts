@@ -26,11 +26,9 @@ export function projectGit(folder: string, o: { readonly timeoutMs?: number } = 
       });
     },
     async head() {
-      const [[commit], [branch]] = await Promise.all([
-        lines('rev-parse', 'HEAD'),
-        lines('symbolic-ref', '--short', '-q', 'HEAD'),
-      ]);
-      return commit && /^[0-9a-f]{40,64}$/.test(commit) ? { commit, branch: branch ?? null } : null;
+      const [commit, ref = ''] = await lines('rev-parse', 'HEAD', '--symbolic-full-name', 'HEAD');
+      const branch = /^refs\/heads\/(.+)$/.exec(ref)?.[1] ?? null;
+      return commit && /^[0-9a-f]{40,64}$/.test(commit) ? { commit, branch } : null;
     },
     async inFlight() {
       const [text, [prefix = '']] = await Promise.all([
