@@ -41,6 +41,21 @@ test('a server never tells what is older than what another process was told is w
   await writer.ended();
 });
 
+test('a server sees its own writes at once, and those of another connection, also when the WAL starts anew', async (t) => {
+  const home = temporaryHome(t);
+  await using engine = await openSqlite({ home, role: 'server' });
+  await using other = await openSqlite({ home });
+  using wal = new DatabaseSync(join(home, 'relay.db'));
+  for (let n = 1; n <= 20; n++) {
+    const writer = n % 2 ? engine : other;
+    await writer.records.put('all.count/1', { n });
+    await writer.blobs.put('all.count/1', new TextEncoder().encode(String(n)));
+    assert.deepEqual(await seen(engine), Array(2).fill({ record: n, blob: n }));
+    assert.deepEqual(await seen(other), Array(2).fill({ record: n, blob: n }));
+    if (n % 5 === 0) wal.exec('PRAGMA wal_checkpoint(TRUNCATE)');
+  }
+});
+
 test('what a server has in its memory expires on time', async (t) => {
   let now = 1_000_000;
   const env = { now: () => now, randomBytes: (n: number) => new Uint8Array(n) };

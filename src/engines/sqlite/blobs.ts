@@ -16,7 +16,6 @@ import type { BlobBody, BlobInfo, BlobItem, BlobPage, Blobs, Expiry } from '../.
 import { BodyCache } from './body-cache.ts';
 import { type BodyFiles, checkedPlace, type Draft, isPlaced } from './body-files.ts';
 import { BodyFile } from './body-stream.ts';
-import type { ChangeMark } from './change-mark.ts';
 import type { CommitQueue } from './commit-queue.ts';
 import type { Database } from './database.ts';
 import { translated } from './failure.ts';
@@ -66,21 +65,14 @@ export class SqliteBlobs implements Blobs {
   readonly #cache: BodyCache;
   readonly #settled: SettledReads<Row>;
 
-  constructor(
-    db: Database,
-    queue: CommitQueue,
-    files: BodyFiles,
-    env: Env,
-    options: BlobOptions,
-    mark: ChangeMark | null,
-  ) {
+  constructor(db: Database, queue: CommitQueue, files: BodyFiles, env: Env, options: BlobOptions) {
     this.#db = db;
     this.#queue = queue;
     this.#files = files;
     this.#env = env;
     this.#options = options;
     this.#cache = new BodyCache(options.cacheBytes ?? 0);
-    this.#settled = new SettledReads(mark, SETTLED_CHARS);
+    this.#settled = new SettledReads(db, queue, SETTLED_CHARS);
   }
 
   async put(key: string, body: BlobBody, o: { size?: number; expiresAt?: Expiry } = {}): Promise<BlobInfo> {

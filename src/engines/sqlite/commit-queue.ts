@@ -35,11 +35,17 @@ export class CommitQueue {
   #waiting: Waiting[] = [];
   #flushing: Promise<void> | undefined;
   #closed = false;
+  #commits = 0;
 
   /** `committed` runs after each COMMIT with the streams it touched, before anyone is answered. */
   constructor(db: Database, committed: (streams: ReadonlySet<string>) => void) {
     this.#db = db;
     this.#committed = committed;
+  }
+
+  /** How often this connection has committed, or may have. */
+  get commits(): number {
+    return this.#commits;
   }
 
   /** `bytes`: about how much it writes. */
@@ -91,6 +97,8 @@ export class CommitQueue {
     try {
       answers = batch.map((each) => (batch.length === 1 ? alone(each, changes) : this.#saved(each, changes)));
       changes.finish();
+      // Counted before, since a COMMIT that fails may have been done nevertheless.
+      this.#commits++;
       this.#db.sql('COMMIT').run();
     } catch (error) {
       this.#rollback();

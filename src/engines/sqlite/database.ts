@@ -34,10 +34,6 @@ export class Database {
     this.#connection.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
   }
 
-  get isOpen(): boolean {
-    return this.#open;
-  }
-
   sql(text: string): StatementSync {
     if (!this.#open) throw closed();
     let statement = this.#statements.get(text);
@@ -46,6 +42,11 @@ export class Database {
       this.#statements.set(text, statement);
     }
     return statement;
+  }
+
+  /** Differs from the last one when another connection, of whichever process, has committed since. Ours do not count. */
+  dataVersion(): number {
+    return (this.sql('PRAGMA data_version').get() as { data_version: number }).data_version;
   }
 
   /** Several statements, or one that is not worth keeping. */

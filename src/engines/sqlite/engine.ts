@@ -4,7 +4,6 @@ import { INLINE_BLOB_BYTES } from '../../base/limits.ts';
 import type { Engine, EngineLimits } from '../../kernel/engine.ts';
 import { type Place, SqliteBlobs } from './blobs.ts';
 import { BodyFiles } from './body-files.ts';
-import { ChangeMark } from './change-mark.ts';
 import { Checkpoints } from './checkpoint.ts';
 import { CommitQueue } from './commit-queue.ts';
 import { SqliteLogs } from './logs.ts';
@@ -48,7 +47,6 @@ export async function openSqlite(o: SqliteOptions): Promise<Engine> {
     durability: o.durability ?? 'power',
   };
   const db = await openDatabase(home, limits.durability, role);
-  const mark = role === 'server' ? await ChangeMark.of(db) : null;
   const wake = new WakeFile(home);
   const checkpoints = new Checkpoints(db, role);
   const subscriptions = new Subscriptions(db, wake);
@@ -64,7 +62,7 @@ export async function openSqlite(o: SqliteOptions): Promise<Engine> {
     cacheBytes: role === 'server' ? CACHE_BYTES : 0,
     place: o.place,
   };
-  const blobs = new SqliteBlobs(db, queue, files, env, blobOptions, mark);
+  const blobs = new SqliteBlobs(db, queue, files, env, blobOptions);
   const sweeper = new Sweeper(db, queue, blobs, checkpoints, home, env);
   let closing: Promise<void> | undefined;
   const close = async () => {
@@ -76,7 +74,7 @@ export async function openSqlite(o: SqliteOptions): Promise<Engine> {
   };
   return {
     blobs,
-    records: new SqliteRecords(db, queue, env, limits.recordBytes, mark),
+    records: new SqliteRecords(db, queue, env, limits.recordBytes),
     logs: new SqliteLogs(db, queue, subscriptions, env, limits.entryBytes),
     index: new SqliteSearchIndex(db, queue, limits.recordBytes),
     limits,

@@ -11,7 +11,6 @@ import {
   encodeJson,
 } from '../../kernel/admission.ts';
 import type { RecordItem, RecordPage, Records, Stored } from '../../kernel/records.ts';
-import type { ChangeMark } from './change-mark.ts';
 import type { CommitQueue, Transaction } from './commit-queue.ts';
 import type { Database } from './database.ts';
 import { type KeyRange, keyRange } from './names.ts';
@@ -37,12 +36,12 @@ export class SqliteRecords implements Records {
   readonly #maxBytes: number;
   readonly #settled: SettledReads<Known>;
 
-  constructor(db: Database, queue: CommitQueue, env: Env, maxBytes: number, mark: ChangeMark | null) {
+  constructor(db: Database, queue: CommitQueue, env: Env, maxBytes: number) {
     this.#db = db;
     this.#queue = queue;
     this.#env = env;
     this.#maxBytes = maxBytes;
-    this.#settled = new SettledReads(mark, SETTLED_CHARS);
+    this.#settled = new SettledReads(db, queue, SETTLED_CHARS);
   }
 
   async get(key: string): Promise<Stored | null> {

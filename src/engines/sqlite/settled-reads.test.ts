@@ -1,20 +1,37 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { ChangeMark } from './change-mark.ts';
 import { ENTRY_CHARS, SettledReads } from './settled-reads.ts';
 
 function held(max: number) {
-  let generation = 1;
-  const mark = { generation: () => generation } as ChangeMark;
-  return { reads: new SettledReads<string>(mark, max), commit: () => ++generation };
+  const state = { version: 1, commits: 0, fails: false };
+  const dataVersion = () => {
+    if (state.fails) throw new Error('busy');
+    return state.version;
+  };
+  return { state, reads: new SettledReads<string>({ dataVersion }, state, max) };
 }
 
-test('what was read stays until anything is committed', () => {
-  const { reads, commit } = held(16 * ENTRY_CHARS);
-  assert.equal(reads.get('a'), undefined);
+test('what was read stays until anyone commits', () => {
+  const { reads, state } = held(16 * ENTRY_CHARS);
+  for (const commit of [() => state.version++, () => state.commits++]) {
+    assert.equal(reads.get('a'), undefined);
+    reads.set('a', 'x', 1);
+    assert.equal(reads.get('a'), 'x');
+    commit();
+    assert.equal(reads.get('a'), undefined);
+  }
+});
+
+test('nothing is given while SQLite cannot say whether anyone has committed, nor is what was read meanwhile', () => {
+  const { reads, state } = held(16 * ENTRY_CHARS);
+  reads.get('a');
   reads.set('a', 'x', 1);
-  assert.equal(reads.get('a'), 'x');
-  commit();
+  state.fails = true;
+  assert.equal(reads.get('a'), undefined);
+  reads.set('a', 'y', 1);
+  assert.equal(reads.get('a'), undefined);
+  reads.set('a', 'z', 1);
+  state.fails = false;
   assert.equal(reads.get('a'), undefined);
 });
 
@@ -36,10 +53,4 @@ test('many small ones are not held without end', () => {
   for (const key of keys) reads.set(key, key, 0);
   const kept = keys.filter((key) => reads.get(key) !== undefined);
   assert.ok(kept.length > 0 && kept.length <= 16, String(kept));
-});
-
-test('without a mark it holds nothing', () => {
-  const reads = new SettledReads<string>(null, 100);
-  reads.set('a', 'x', 1);
-  assert.equal(reads.get('a'), undefined);
 });

@@ -147,9 +147,9 @@ export class Subscriptions {
   /** Whether another process has committed since the last look. */
   #changed(): boolean {
     try {
-      const row = this.#db.sql('PRAGMA data_version').get() as { data_version: number };
-      if (row.data_version === this.#version) return false;
-      this.#version = row.data_version;
+      const version = this.#db.dataVersion();
+      if (version === this.#version) return false;
+      this.#version = version;
       return true;
     } catch {
       return false;
