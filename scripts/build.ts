@@ -14,7 +14,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { type BundledCli, bundleCli } from './build/bundle.ts';
+import { bundleCli } from './build/bundle.ts';
 import { thirdPartyNotices } from './build/notices.ts';
 
 const root = join(import.meta.dirname, '..');
@@ -50,25 +50,15 @@ async function emitLibrary(outDir: string): Promise<void> {
 }
 
 async function emitCli(outdir: string): Promise<void> {
-  const { metafile, hot, late } = await bundleCli(outdir);
-  writeFileSync(join(fresh, 'THIRD-PARTY-NOTICES'), thirdPartyNotices(metafile));
-  copyFileSync(join('scripts', 'build', 'older-node.js'), join(outdir, 'older-node.js'));
+  writeFileSync(join(fresh, 'THIRD-PARTY-NOTICES'), thirdPartyNotices(await bundleCli(outdir)));
   const launcher = join(outdir, 'relay.js');
-  writeFileSync(launcher, launcherSource({ HOT: hot, LATE: late }));
   const mcp = join(outdir, 'contextrelay-mcp.js');
+  copyFileSync(join('scripts', 'build', 'older-node.js'), join(outdir, 'older-node.js'));
+  copyFileSync(join('scripts', 'build', 'launcher.js'), launcher);
   copyFileSync(join('scripts', 'build', 'contextrelay-mcp.js'), mcp);
   for (const program of [launcher, mcp]) chmodSync(program, 0o755);
   // setup.mjs takes this file's time for the time of the sources it was made from.
   utimesSync(launcher, began, began);
-}
-
-function launcherSource(tables: { [name: string]: BundledCli['hot'] }): string {
-  const source = readFileSync(join('scripts', 'build', 'launcher.js'), 'utf8');
-  return Object.entries(tables).reduce((text, [name, table]) => {
-    const filled = text.replace(`const ${name} = {};`, `const ${name} = ${JSON.stringify(table)};`);
-    if (filled === text) throw new Error(`The launcher has no place for ${name}.`);
-    return filled;
-  }, source);
 }
 
 function swap(): void {

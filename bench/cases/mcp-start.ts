@@ -15,8 +15,8 @@ const HELLO = {
 
 export default {
   name: 'mcp-start',
-  claim: 'at most 3×',
-  limit: 3,
+  claim: 'at most 4×',
+  limit: 4,
   async run({ rounds }) {
     const home = benchFolder();
     try {
