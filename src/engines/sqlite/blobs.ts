@@ -34,7 +34,7 @@ export interface BlobOptions {
   /** A body up to this lives in its row. */
   readonly inlineBytes: number;
   readonly maxBytes: number;
-  /** Inlined bodies held in memory once they were read; none unless told. */
+  /** Inlined bodies held in memory once they were read; none by default. */
   readonly cacheBytes?: number;
   /** A fixed path for the body of a key, relative to the home. */
   readonly place?: Place;
@@ -139,8 +139,8 @@ export class SqliteBlobs implements Blobs {
     const found = await this.#db.patiently(() => this.#db.sql('SELECT 1 FROM blobs WHERE key = ?').get(key));
     if (!found) return;
     const file = await this.#queue.run(() => {
-      const gone = this.#db.sql('DELETE FROM blobs WHERE key = ? RETURNING file').get(key);
-      return (gone as { file: string | null } | undefined)?.file;
+      const sql = 'DELETE FROM blobs WHERE key = ? RETURNING file';
+      return this.#db.sql<Pick<Row, 'file'>>(sql).get(key)?.file;
     });
     if (file) await this.removeBody(file);
   }
@@ -151,8 +151,10 @@ export class SqliteBlobs implements Blobs {
     const { where, from, to } = keyRange(prefix, o.after);
     const sql = `SELECT key, size, at FROM blobs WHERE ${where}
       AND (expires IS NULL OR expires > ?) ORDER BY key LIMIT ?`;
-    const rows = await this.#db.patiently(() => this.#db.sql(sql).all(from, to, this.#env.now(), limit + 1));
-    const items = rows.slice(0, limit).map((row) => ({ ...row }) as unknown as BlobItem);
+    const rows = await this.#db.patiently(() =>
+      this.#db.sql<BlobItem>(sql).all(from, to, this.#env.now(), limit + 1),
+    );
+    const items = rows.slice(0, limit).map((row) => ({ ...row }));
     return rows.length > limit ? { items, next: items.at(-1)!.key } : { items };
   }
 
@@ -220,10 +222,10 @@ export class SqliteBlobs implements Blobs {
       expires = excluded.expires, file = excluded.file, body = excluded.body`;
     const expires = typeof expiresAt === 'function' ? await settleExpiry(expiresAt) : expiresAt;
     const before = await this.#queue.run((tx) => {
-      const old = this.#db.sql('SELECT file FROM blobs WHERE key = ?').get(key);
+      const old = this.#db.sql<Pick<Row, 'file'>>('SELECT file FROM blobs WHERE key = ?').get(key);
       this.#db.sql(sql).run(key, size, sha256, this.#env.now(), expires ?? null, file, body);
       if (place) this.#files.placeNow(place, file!, tx);
-      return (old as { file: string | null } | undefined)?.file;
+      return old?.file;
     }, body?.length);
     if (before && before !== file) await this.removeBody(before);
     return { size, sha256 };
@@ -238,7 +240,7 @@ export class SqliteBlobs implements Blobs {
     const sql =
       'SELECT size, sha256, file, expires FROM blobs WHERE key = ? AND (expires IS NULL OR expires > ?)';
     return this.#db.patiently(() => {
-      const row = this.#db.sql(sql).get(key, this.#env.now()) as Row | undefined;
+      const row = this.#db.sql<Row>(sql).get(key, this.#env.now());
       if (row) this.#settled.set(key, row, row.sha256.length + (row.file?.length ?? 0));
       return row;
     });
@@ -247,8 +249,8 @@ export class SqliteBlobs implements Blobs {
   /** The bytes of the row as it was seen; undefined when it has been replaced or deleted since. */
   async #body(key: string, { sha256 }: Row): Promise<Uint8Array | undefined> {
     const sql = 'SELECT body FROM blobs WHERE key = ? AND sha256 = ? AND file IS NULL';
-    const found = await this.#db.patiently(() => this.#db.sql(sql).get(key, sha256));
-    const body = (found as { body: Uint8Array } | undefined)?.body;
+    const found = await this.#db.patiently(() => this.#db.sql<{ body: Uint8Array }>(sql).get(key, sha256));
+    const body = found?.body;
     if (body) this.#cache.set(key, sha256, body);
     return body;
   }

@@ -164,7 +164,7 @@ class Changes implements Transaction {
 
   next(): number {
     if (this.#last === 0) {
-      const row = this.#db.sql('SELECT value FROM counter').get() as { value: number };
+      const row = this.#db.sql<{ value: number }>('SELECT value FROM counter').get()!;
       this.#first = this.#last = row.value;
     }
     return ++this.#last;

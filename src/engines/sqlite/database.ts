@@ -1,4 +1,9 @@
-import { DatabaseSync, type StatementSync } from 'node:sqlite';
+import {
+  DatabaseSync,
+  type SQLInputValue,
+  type SQLOutputValue,
+  type StatementResultingChanges,
+} from 'node:sqlite';
 import { pathToFileURL } from 'node:url';
 import { RelayError } from '../../base/errors.ts';
 import { isBusy, translated } from './failure.ts';
@@ -15,6 +20,14 @@ const PAUSE_MS = 4;
 /** Far longer than any fair wait; whoever holds the lock as long is stuck. */
 const PATIENCE_MS = 30_000;
 
+/** A prepared statement, and what its text says that the rows it gives are. */
+export interface Statement<Row> {
+  get(...values: SQLInputValue[]): Row | undefined;
+  all(...values: SQLInputValue[]): Row[];
+  iterate(...values: SQLInputValue[]): IterableIterator<Row>;
+  run(...values: SQLInputValue[]): StatementResultingChanges;
+}
+
 /**
  * A connection, its statements prepared when first used. The file is never opened in any other way: closing it
  * would drop the locks that every connection of this process has on it, behind SQLite's back.
@@ -22,7 +35,7 @@ const PATIENCE_MS = 30_000;
 export class Database {
   readonly path: string;
   readonly #connection: DatabaseSync;
-  readonly #statements = new Map<string, StatementSync>();
+  readonly #statements = new Map<string, Statement<unknown>>();
   #open = true;
 
   /** `asItIs`: only to look at the file itself, without locks, and without its WAL or making one. */
@@ -34,19 +47,19 @@ export class Database {
     this.#connection.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
   }
 
-  sql(text: string): StatementSync {
+  sql<Row = Record<string, SQLOutputValue>>(text: string): Statement<Row> {
     if (!this.#open) throw closed();
     let statement = this.#statements.get(text);
     if (!statement) {
-      statement = this.#connection.prepare(text);
+      statement = this.#connection.prepare(text) as Statement<unknown>;
       this.#statements.set(text, statement);
     }
-    return statement;
+    return statement as Statement<Row>;
   }
 
   /** Differs from the last one when another connection, of whichever process, has committed since. Ours do not count. */
   dataVersion(): number {
-    return (this.sql('PRAGMA data_version').get() as { data_version: number }).data_version;
+    return this.sql<{ data_version: number }>('PRAGMA data_version').get()!.data_version;
   }
 
   /** Several statements, or one that is not worth keeping. */

@@ -10,10 +10,8 @@ import { SqliteLogs } from './logs.ts';
 import { openDatabase } from './opening.ts';
 import { SqliteRecords } from './records.ts';
 import { SqliteSearchIndex } from './search-index.ts';
+import { Sweeper, usageOf } from './space.ts';
 import { Subscriptions } from './subscriptions.ts';
-import { Sweeper } from './sweep.ts';
-import { usageOf } from './usage.ts';
-import { WakeFile } from './wake.ts';
 
 const MiB = 1024 * 1024;
 
@@ -24,7 +22,7 @@ export interface SqliteOptions {
   /** The folder of the store; made, for nobody else to read, where it is missing. */
   readonly home: string;
   readonly env?: Env;
-  /** What an acknowledged write survives. Unless told: a power cut. */
+  /** What an acknowledged write survives; by default a power cut. */
   readonly durability?: 'power' | 'process';
   /** A server lives long and checkpoints aside; a command is over before that would pay. */
   readonly role?: 'server' | 'cli';
@@ -47,12 +45,10 @@ export async function openSqlite(o: SqliteOptions): Promise<Engine> {
     durability: o.durability ?? 'power',
   };
   const db = await openDatabase(home, limits.durability, role);
-  const wake = new WakeFile(home);
   const checkpoints = new Checkpoints(db, role);
-  const subscriptions = new Subscriptions(db, wake);
+  const subscriptions = new Subscriptions(db, home);
   const queue = new CommitQueue(db, (streams) => {
     subscriptions.committed(streams);
-    if (streams.size > 0) wake.touch();
     checkpoints.committed();
   });
   const files = new BodyFiles(home, env, limits.durability === 'power');
@@ -66,10 +62,10 @@ export async function openSqlite(o: SqliteOptions): Promise<Engine> {
   const sweeper = new Sweeper(db, queue, blobs, checkpoints, home, env);
   let closing: Promise<void> | undefined;
   const close = async () => {
-    subscriptions.close();
+    subscriptions.end();
     await queue.close();
     await checkpoints.close();
-    wake.close();
+    subscriptions.close();
     db.close();
   };
   return {

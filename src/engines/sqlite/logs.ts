@@ -6,6 +6,7 @@ import type { Entry, Logs } from '../../kernel/logs.ts';
 import type { CommitQueue, Transaction } from './commit-queue.ts';
 import type { Database } from './database.ts';
 import type { Subscriptions } from './subscriptions.ts';
+import { readEntries } from './tail.ts';
 
 /** Entries that one transaction deletes at most: some milliseconds of the lock. */
 export const DELETE_ENTRIES = 1000;
@@ -124,11 +125,11 @@ export class SqliteLogs implements Logs {
     if (!found) return false;
     const below = Math.min(before, found.last);
     const last = this.#db
-      .sql(
+      .sql<{ seq: number | null; count: number }>(
         `SELECT max(seq) AS seq, count(*) AS count FROM
         (SELECT seq FROM entries WHERE stream = ? AND seq < ? ORDER BY seq LIMIT ${DELETE_ENTRIES})`,
       )
-      .get(found.id, below) as { seq: number | null; count: number };
+      .get(found.id, below)!;
     if (last.seq === null) return false;
     this.#db.sql('DELETE FROM entries WHERE stream = ? AND seq <= ?').run(found.id, last.seq);
     this.#db
@@ -143,40 +144,13 @@ export class SqliteLogs implements Logs {
 
   #stream(name: string): Stream | undefined {
     const sql = 'SELECT id, first, last, count FROM streams WHERE name = ?';
-    return this.#db.sql(sql).get(name) as Stream | undefined;
+    return this.#db.sql<Stream>(sql).get(name);
   }
 
   #sequenceOf(stream: number, id: string): number | undefined {
     const sql = 'SELECT seq FROM entries WHERE stream = ? AND id = ?';
-    return (this.#db.sql(sql).get(stream, id) as { seq: number } | undefined)?.seq;
+    return this.#db.sql<{ seq: number }>(sql).get(stream, id)?.seq;
   }
-}
-
-/** One statement, so that the entries and what was trimmed before them are of the same moment. */
-export function readEntries(
-  db: Database,
-  stream: string,
-  after: number,
-  limit: number,
-  maxChars = Number.POSITIVE_INFINITY,
-): Entry[] {
-  const sql = `SELECT e.seq, e.at, e.data, s.trimmed FROM streams s JOIN entries e ON e.stream = s.id
-    WHERE s.name = ? AND e.seq > ? ORDER BY e.seq LIMIT ?`;
-  const entries: Entry[] = [];
-  let chars = 0;
-  for (const each of db.sql(sql).iterate(stream, after, limit)) {
-    const { seq, at, data, trimmed } = each as unknown as {
-      seq: number;
-      at: number;
-      data: string;
-      trimmed: number;
-    };
-    const entry: Entry = { seq, at, data: JSON.parse(data) };
-    entries.push(entries.length === 0 && after < trimmed ? { ...entry, gap: true } : entry);
-    chars += data.length;
-    if (chars > maxChars) break;
-  }
-  return entries;
 }
 
 function checkAfter(after = 0): number {

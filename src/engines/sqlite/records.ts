@@ -117,9 +117,8 @@ export class SqliteRecords implements Records {
       AND (expires IS NULL OR expires > ?) ORDER BY key`;
     const items: RecordItem[] = [];
     let chars = 0;
-    for (const each of this.#db.sql(sql).iterate(from, to, this.#env.now())) {
+    for (const row of this.#db.sql<Row>(sql).iterate(from, to, this.#env.now())) {
       if (items.length === limit || chars > PAGE_CHARS) return { items, next: items.at(-1)!.key };
-      const row = each as unknown as Row;
       items.push({ key: row.key, ...stored(row) });
       chars += row.value.length;
     }
@@ -129,12 +128,12 @@ export class SqliteRecords implements Records {
   #live(key: string): Row | undefined {
     const sql =
       'SELECT revision, value, expires FROM records WHERE key = ? AND (expires IS NULL OR expires > ?)';
-    return this.#db.sql(sql).get(key, this.#env.now()) as Row | undefined;
+    return this.#db.sql<Row>(sql).get(key, this.#env.now());
   }
 
   #revision(key: string): number | undefined {
     const sql = 'SELECT revision FROM records WHERE key = ? AND (expires IS NULL OR expires > ?)';
-    return (this.#db.sql(sql).get(key, this.#env.now()) as Row | undefined)?.revision;
+    return this.#db.sql<Row>(sql).get(key, this.#env.now())?.revision;
   }
 
   #write(tx: Transaction, key: string, json: string, expiresAt: number | undefined): number {

@@ -5,7 +5,6 @@ import type { Hit, SearchIndex } from '../../kernel/search-index.ts';
 import type { CommitQueue } from './commit-queue.ts';
 import type { Database } from './database.ts';
 import { behindPrefix } from './names.ts';
-import { matchOf, segmented, unsegmented } from './words.ts';
 
 /** Among more matches than this the newest are ranked: a word that is everywhere ranks nothing, and costs the most. */
 const RANKED = 1000;
@@ -15,6 +14,22 @@ const FOLDERS = 8;
 
 /** Words in a snippet. */
 const SNIPPET_WORDS = 24;
+
+/** Different words of a query that are looked up; each costs a walk, and what so many do not tell apart, more do not. */
+const QUERY_WORDS = 64;
+
+/**
+ * Scripts that are written without spaces. FTS5 would take a whole sentence for one word, so each letter becomes a
+ * word of its own, and letters that touch in a query must touch in the text.
+ */
+const unspaced = () =>
+  /[\p{scx=Han}\p{scx=Hira}\p{scx=Kana}\p{scx=Thai}\p{scx=Laoo}\p{scx=Khmr}\p{scx=Mymr}\p{scx=Hang}]\p{M}*/gu;
+
+/** Separates words for FTS5 and nothing for a reader, so it can be taken out again. */
+const SEAM = '\u200b';
+
+/** A letter or digit: what FTS5 makes a word of. */
+const word = () => /[\p{L}\p{N}\p{Co}]/u;
 
 /**
  * Full text in FTS5. Case and diacritics do not count. Every folder of a key is a word of its own in the index, so
@@ -74,30 +89,25 @@ export class SqliteSearchIndex implements SearchIndex {
             [prefix, behindPrefix(prefix)],
           ];
     const best = this.#db
-      .sql(
+      .sql<{ id: number; score: number }>(
         `SELECT id, score FROM (
           SELECT words.rowid AS id, -bm25(words, 0, 1) AS score FROM words ${join}
           WHERE words MATCH ? ORDER BY words.rowid DESC LIMIT ${RANKED}
         ) ORDER BY score DESC, id DESC LIMIT ?`,
       )
-      .all(...range, match, limit) as { id: number; score: number }[];
+      .all(...range, match, limit);
     if (best.length === 0) return [];
     const ids = best.map((hit) => hit.id);
     // Once more through the matches, for the few that are shown: snippets of all would cost far more. The sign keeps
     // SQLite from starting the search anew for each.
     const rows = this.#db
-      .sql(
+      .sql<{ id: number; key: string; fields: string; snippet: string }>(
         `SELECT d.id, d.key, d.fields, snippet(words, 1, char(2), char(3), '…', ${SNIPPET_WORDS}) AS snippet
         FROM words JOIN documents d ON d.id = words.rowid
         WHERE words MATCH ? AND words.rowid BETWEEN CAST(? AS INTEGER) AND CAST(? AS INTEGER)
         AND +words.rowid IN (SELECT value FROM json_each(?))`,
       )
-      .all(match, Math.min(...ids), Math.max(...ids), JSON.stringify(ids)) as {
-      id: number;
-      key: string;
-      fields: string;
-      snippet: string;
-    }[];
+      .all(match, Math.min(...ids), Math.max(...ids), JSON.stringify(ids));
     const byId = new Map(rows.map((row) => [row.id, row]));
     return best.flatMap(({ id, score }) => {
       const row = byId.get(id);
@@ -107,12 +117,12 @@ export class SqliteSearchIndex implements SearchIndex {
   }
 
   #forget(key: string): void {
-    const row = this.#db.sql('SELECT id, scope, text FROM documents WHERE key = ?').get(key);
+    const find = 'SELECT id, scope, text FROM documents WHERE key = ?';
+    const row = this.#db.sql<{ id: number; scope: string; text: string }>(find).get(key);
     if (!row) return;
-    const { id, scope, text } = row as { id: number; scope: string; text: string };
     const sql = "INSERT INTO words (words, rowid, scope, text) VALUES ('delete', ?, ?, ?)";
-    this.#db.sql(sql).run(id, scope, text);
-    this.#db.sql('DELETE FROM documents WHERE id = ?').run(id);
+    this.#db.sql(sql).run(row.id, row.scope, row.text);
+    this.#db.sql('DELETE FROM documents WHERE id = ?').run(row.id);
   }
 }
 
@@ -132,4 +142,25 @@ function folders(key: string): string[] {
 /** One word, whatever characters the folder has. */
 function folderWord(folder: string): string {
   return process.getBuiltinModule('node:crypto').hash('sha256', folder, 'hex').slice(0, 32);
+}
+
+/** The text as it is indexed: marks of snippets taken out, and a seam around every letter of an unspaced script. */
+export function segmented(text: string): string {
+  const clean = text.toWellFormed().replace(/[\u0000\u0002\u0003\u200b]/g, ' ');
+  return clean.replace(unspaced(), `${SEAM}$&${SEAM}`);
+}
+
+export function unsegmented(text: string): string {
+  return text.replaceAll(SEAM, '');
+}
+
+/** A query as FTS5 takes it, every word quoted, the last one a prefix; null where there is no word in it. */
+export function matchOf(query: string): string | null {
+  const words = segmented(query)
+    .split(/[^\p{L}\p{N}\p{Co}\p{M}\u200b]+/u)
+    .filter((each) => word().test(each));
+  const last = words.pop();
+  if (last === undefined) return null;
+  const whole = [...new Set(words)].slice(0, QUERY_WORDS).map((word) => `"${word}" AND `);
+  return `${whole.join('')}"${last}"*`;
 }

@@ -1,12 +1,15 @@
+import { closeSync, constants, type FSWatcher, openSync, watch, writeSync } from 'node:fs';
+import { join } from 'node:path';
 import type { Entry } from '../../kernel/logs.ts';
 import type { Database } from './database.ts';
-import { readEntries } from './logs.ts';
-import { Tail } from './tail.ts';
-import type { WakeFile } from './wake.ts';
+import { readEntries, Tail } from './tail.ts';
 
 /** What a subscriber that is behind reads, and holds, at once. */
 const PAGE_ENTRIES = 100;
 const PAGE_CHARS = 256 * 1024;
+
+/** The file in the home that processes wake each other with. */
+const WAKE_FILE = 'wake';
 
 /** How often to look for what the wake file did not tell. */
 const LOOK_MS = 1000;
@@ -23,9 +26,9 @@ export class Subscriptions {
   #lookedAt = 0;
   #lookCost = 0;
 
-  constructor(db: Database, wake: WakeFile) {
+  constructor(db: Database, home: string) {
     this.#db = db;
-    this.#wake = wake;
+    this.#wake = new WakeFile(join(home, WAKE_FILE));
   }
 
   /** Pull-based: between two entries it holds a cursor and at most one page. */
@@ -67,18 +70,25 @@ export class Subscriptions {
     }
   }
 
-  /** This process has committed to these streams. */
+  /** This process has committed to these streams: tells its own subscribers, and other processes. */
   committed(streams: ReadonlySet<string>): void {
     for (const stream of streams) {
       const tail = this.#tails.get(stream);
       if (tail) this.#refresh(tail);
     }
+    if (streams.size > 0) this.#wake.touch();
   }
 
-  close(): void {
+  /** Ends what everyone follows. What is committed after it still wakes other processes, until `close`. */
+  end(): void {
     this.#closed = true;
     for (const tail of this.#tails.values()) for (const wake of tail.waiting) wake();
     this.#stop();
+  }
+
+  close(): void {
+    this.end();
+    this.#wake.close();
   }
 
   /** Null where the store was closed meanwhile. */
@@ -163,5 +173,55 @@ export class Subscriptions {
     } catch {
       this.#db.patiently(() => tail.refresh(this.#db)).catch(() => {});
     }
+  }
+}
+
+/**
+ * How processes tell each other that streams have grown: a file that is written after a commit and watched by
+ * who waits. Only a hint, which may get lost; nothing is ever read from it.
+ */
+class WakeFile {
+  readonly #path: string;
+  #fd = -1;
+  #watcher: FSWatcher | undefined;
+
+  constructor(path: string) {
+    this.#path = path;
+  }
+
+  /** After COMMIT: whoever is woken earlier looks too early. */
+  touch(): void {
+    try {
+      if (this.#fd < 0) this.#fd = this.#open();
+      writeSync(this.#fd, '.', 0);
+    } catch {
+      // The commit stands; others will see it when they look by themselves.
+    }
+  }
+
+  /** Does not keep the process alive. */
+  watch(woken: () => void): void {
+    try {
+      closeSync(this.#open());
+      this.#watcher = watch(this.#path, { persistent: false }, woken);
+      this.#watcher.on('error', () => this.unwatch());
+    } catch {
+      // Some file systems cannot be watched, and watches can run out.
+    }
+  }
+
+  unwatch(): void {
+    this.#watcher?.close();
+    this.#watcher = undefined;
+  }
+
+  close(): void {
+    this.unwatch();
+    if (this.#fd >= 0) closeSync(this.#fd);
+    this.#fd = -1;
+  }
+
+  #open(): number {
+    return openSync(this.#path, constants.O_WRONLY | constants.O_CREAT, 0o600);
   }
 }

@@ -70,8 +70,7 @@ export class Tail {
     const found: Row[] = [];
     let chars = 0;
     let all = true;
-    for (const each of db.sql(sql).iterate(this.#to, this.stream)) {
-      const row = each as unknown as Row;
+    for (const row of db.sql<Row>(sql).iterate(this.#to, this.stream)) {
       chars += row.data?.length ?? 0;
       if (found.length === TAIL_ENTRIES || (found.length > 0 && chars > TAIL_CHARS)) {
         all = false;
@@ -94,10 +93,10 @@ export class Tail {
 
   /** Where the stream ends now: what is older is not worth holding. */
   #begin(db: Database): void {
-    const row = db.sql('SELECT id, last FROM streams WHERE name = ?').get(this.stream);
-    const { id, last } = (row ?? { id: null, last: 0 }) as { id: number | null; last: number };
-    this.#id = id;
-    this.#from = this.#to = last;
+    const sql = 'SELECT id, last FROM streams WHERE name = ?';
+    const row = db.sql<{ id: number; last: number }>(sql).get(this.stream);
+    this.#id = row?.id ?? null;
+    this.#from = this.#to = row?.last ?? 0;
   }
 
   #take(row: Row): void {
@@ -136,4 +135,29 @@ export class Tail {
     this.#chars = 0;
     this.#from = this.#to;
   }
+}
+
+/**
+ * A page of a stream, at most `limit` entries, fewer where they have more than `maxChars` together. One statement, so that
+ * the entries and what was trimmed before them are of the same moment.
+ */
+export function readEntries(
+  db: Database,
+  stream: string,
+  after: number,
+  limit: number,
+  maxChars = Number.POSITIVE_INFINITY,
+): Entry[] {
+  const sql = `SELECT e.seq, e.at, e.data, s.trimmed FROM streams s JOIN entries e ON e.stream = s.id
+    WHERE s.name = ? AND e.seq > ? ORDER BY e.seq LIMIT ?`;
+  const entries: Entry[] = [];
+  let chars = 0;
+  const rows = db.sql<{ seq: number; at: number; data: string; trimmed: number }>(sql);
+  for (const { seq, at, data, trimmed } of rows.iterate(stream, after, limit)) {
+    const entry: Entry = { seq, at, data: JSON.parse(data) };
+    entries.push(entries.length === 0 && after < trimmed ? { ...entry, gap: true } : entry);
+    chars += data.length;
+    if (chars > maxChars) break;
+  }
+  return entries;
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { matchOf, segmented, unsegmented } from './words.ts';
+import { matchOf, segmented, unsegmented } from './search-index.ts';
 
 test('every word of a query is quoted, and the last is a prefix', () => {
   assert.equal(matchOf('fast relay'), '"fast" AND "relay"*');

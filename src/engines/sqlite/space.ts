@@ -2,7 +2,7 @@ import { promises } from 'node:fs';
 import { join } from 'node:path';
 import type { Env } from '../../base/env.ts';
 import { ORPHAN_AGE_MS } from '../../base/limits.ts';
-import type { Swept } from '../../kernel/engine.ts';
+import type { Swept, Usage } from '../../kernel/engine.ts';
 import type { SqliteBlobs } from './blobs.ts';
 import { BODIES } from './body-files.ts';
 import type { Checkpoints } from './checkpoint.ts';
@@ -69,7 +69,7 @@ export class Sweeper {
       const rows = await this.#queue.run(() => {
         const sql = `DELETE FROM blobs WHERE id IN (SELECT id FROM blobs WHERE expires <= ? LIMIT ${BLOBS})
           RETURNING size, file`;
-        return this.#db.sql(sql).all(now) as { size: number; file: string | null }[];
+        return this.#db.sql<{ size: number; file: string | null }>(sql).all(now);
       });
       for (const { size, file } of rows) {
         blobs++;
@@ -89,10 +89,10 @@ export class Sweeper {
   async #droppedStreams(): Promise<void> {
     for (;;) {
       const found = await this.#db.patiently(() =>
-        this.#db.sql('SELECT id FROM streams WHERE name IS NULL').get(),
+        this.#db.sql<{ id: number }>('SELECT id FROM streams WHERE name IS NULL').get(),
       );
       if (!found) return;
-      const { id } = found as { id: number };
+      const { id } = found;
       const sql = `DELETE FROM entries WHERE stream = ?1 AND seq <=
         (SELECT max(seq) FROM (SELECT seq FROM entries WHERE stream = ?1 ORDER BY seq LIMIT ${DELETE_ENTRIES}))`;
       await this.#inSteps(DELETE_ENTRIES, () => Number(this.#db.sql(sql).run(id).changes));
@@ -121,7 +121,7 @@ export class Sweeper {
   /** Moves free pages to the end of the file and cuts them off. */
   async #giveBack(): Promise<void> {
     const free = () =>
-      (this.#db.sql('PRAGMA freelist_count').get() as { freelist_count: number }).freelist_count;
+      this.#db.sql<{ freelist_count: number }>('PRAGMA freelist_count').get()!.freelist_count;
     let before = await this.#db.patiently(free);
     if (before <= SPARE_PAGES) return;
     for (;;) {
@@ -144,12 +144,39 @@ export class Sweeper {
   }
 }
 
+/** What has expired and waits for a sweep still takes its room on disk, but is no longer counted. */
+export async function usageOf(db: Database, home: string, env: Env): Promise<Usage> {
+  const row = await db.patiently(() => {
+    const sql = `WITH live AS (SELECT size FROM blobs WHERE expires IS NULL OR expires > ?1) SELECT
+      (SELECT count(*) FROM live) AS blobs,
+      (SELECT coalesce(sum(size), 0) FROM live) AS bytes,
+      (SELECT count(*) FROM records WHERE expires IS NULL OR expires > ?1) AS records,
+      (SELECT coalesce(sum(count), 0) FROM streams WHERE name IS NOT NULL) AS entries,
+      (SELECT coalesce(sum(size), 0) FROM blobs WHERE file NOT LIKE 'blobs/%') AS placed`;
+    return db.sql<Record<'blobs' | 'bytes' | 'records' | 'entries' | 'placed', number>>(sql).get(env.now())!;
+  });
+  let diskBytes = row.placed;
+  for (const end of ['', '-wal', '-shm']) diskBytes += await sizeOf(db.path + end);
+  for await (const { path } of bodyFiles(home)) diskBytes += await sizeOf(path);
+  return {
+    blobs: { count: row.blobs, bytes: row.bytes },
+    records: row.records,
+    entries: row.entries,
+    diskBytes,
+  };
+}
+
 /** Every file under the folder of bodies, drafts included, one folder at a time. */
-export async function* bodyFiles(home: string): AsyncGenerator<{ path: string; file: string }> {
+async function* bodyFiles(home: string): AsyncGenerator<{ path: string; file: string }> {
   const root = join(home, BODIES);
   for (const folder of await promises.readdir(root).catch(() => [])) {
     for (const name of await promises.readdir(join(root, folder)).catch(() => [])) {
       yield { path: join(root, folder, name), file: `${BODIES}/${folder}/${name}` };
     }
   }
+}
+
+async function sizeOf(path: string): Promise<number> {
+  const stat = await promises.stat(path).catch(() => null);
+  return stat?.size ?? 0;
 }
