@@ -9,13 +9,14 @@ import { type BuildOptions, build, type Metafile, type Plugin } from 'esbuild';
  */
 const HOT_FILES: { readonly [file: string]: readonly string[] } = {
   hot: [
-    ...['peek', 'pull', 'push', 'rm', 'hook'].map((name) => `src/interfaces/cli/commands/${name}.ts`),
+    ...['peek', 'pull', 'push', 'rm'].map((name) => `src/interfaces/cli/pointers/${name}.ts`),
+    'src/interfaces/cli/coding-agents/hook.ts',
     'src/app/open-relay.ts',
     'src/app/open-house.ts',
     'src/app/peek-inbox.ts',
     'src/engines/sqlite/engine.ts',
   ],
-  hook: ['src/interfaces/cli/commands/hook.ts', 'src/app/open-project.ts', 'src/base/sanitize/neutralise.ts'],
+  hook: ['src/interfaces/cli/coding-agents/hook.ts', 'src/app/open-project.ts', 'src/base/sanitize/neutralise.ts'],
 };
 
 /** Exports `runMain`, which the launcher calls. */

@@ -31,18 +31,18 @@ export interface Invocation<F extends Flags = Flags> {
   readonly rest: readonly string[];
 }
 
+/** What a command's own file says of it; its name and its summary are in commands.ts. */
 export interface CommandSpec<F extends Flags = Flags> {
-  readonly summary: string;
   /** What stands behind the name in --help: `[file|-]`. */
   readonly usage?: string;
   /** Paragraphs below the summary in --help. */
   readonly details?: string;
   readonly flags?: F;
-  /** How many positional arguments it takes; none unless told. */
+  /** How many positional arguments it takes; none by default. */
   readonly takes?: { readonly min?: number; readonly max?: number };
   /** Whether it takes what stands behind `--`. */
   readonly takesRest?: boolean;
-  /** Called by other programs, which must not be stopped by it: an error is told on stderr and the exit code is 0. */
+  /** Called by other programs, which must not be stopped by it: an error is printed on stderr and the exit code is 0. */
   readonly failsOpen?: boolean;
   /** A command line and what it does; shown in --help. */
   readonly examples: readonly (readonly [string, string])[];
@@ -61,6 +61,7 @@ export function defineCommand<const F extends Flags>(spec: CommandSpec<F>): Comm
 export type Node = Leaf | Group;
 
 export interface Leaf {
+  /** The one line of lists, and the first one of the command's own help. */
   readonly summary: string;
   /** Left out of the list in --help. */
   readonly hidden?: boolean;
@@ -69,10 +70,21 @@ export interface Leaf {
 
 export type Commands = { readonly [name: string]: Node };
 
+/** Commands by the title they stand under in `relay --help`. */
+export type Sections = { readonly [title: string]: Commands };
+
 export interface Group {
   readonly summary: string;
   readonly hidden?: boolean;
   readonly commands: Commands;
+}
+
+export function command(summary: string, load: Leaf['load'], o: { hidden?: boolean } = {}): Leaf {
+  return { summary, load, ...o };
+}
+
+export function group(summary: string, commands: Commands): Group {
+  return { summary, commands };
 }
 
 export function isGroup(node: Node): node is Group {

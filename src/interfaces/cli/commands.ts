@@ -1,28 +1,262 @@
-import type { Group } from './command.ts';
-import type { Section } from './help.ts';
-import { AGENT_COMMANDS } from './tree/agents.ts';
-import { CHANNEL_COMMANDS } from './tree/channels.ts';
-import { HOUSEKEEPING_COMMANDS } from './tree/housekeeping.ts';
-import { MORE_COMMANDS } from './tree/more.ts';
-import { POINTER_COMMANDS } from './tree/pointers.ts';
-import { PROJECT_COMMANDS } from './tree/projects.ts';
-import { SERVER_COMMANDS } from './tree/server.ts';
-import { THREAD_COMMANDS } from './tree/threads.ts';
+import { command, type Group, group, type Sections } from './command.ts';
 
-/** How `relay --help` groups them. */
-export const SECTIONS: readonly Section[] = [
-  { title: 'Hand over', commands: POINTER_COMMANDS },
-  { title: 'Channels', commands: CHANNEL_COMMANDS },
-  { title: 'Threads', commands: THREAD_COMMANDS },
-  { title: 'Projects', commands: PROJECT_COMMANDS },
-  { title: 'Agents', commands: AGENT_COMMANDS },
-  { title: 'Server', commands: SERVER_COMMANDS },
-  { title: 'Housekeeping', commands: HOUSEKEEPING_COMMANDS },
-  { title: 'More', commands: MORE_COMMANDS },
-];
-
-/** The whole command tree. A command's own file is loaded only when it is called. */
-export const ROOT: Group = {
-  summary: 'relay: agents hand each other a short pointer instead of the payload',
-  commands: Object.assign({}, ...SECTIONS.map((section) => section.commands)),
+/**
+ * Every command, at the words it is called by and with its one summary, as `relay --help` groups them. A command's own file
+ * is loaded only when it is called or its help is asked for: importing them all would take longer than a peek.
+ */
+export const SECTIONS: Sections = {
+  'Hand over': {
+    push: command('Store a payload and get a pointer to it', () => import('./pointers/push.ts')),
+    pull: command('Get a payload back, or only a part of it', () => import('./pointers/pull.ts')),
+    peek: command('Look at the metadata without touching the payload', () => import('./pointers/peek.ts')),
+    rm: command('Revoke pointers at once', () => import('./pointers/rm.ts')),
+  },
+  Channels: {
+    watch: command('Show the messages of a channel as they come', () => import('./channels/watch.ts')),
+    publish: command('Send a signal to a channel, without a payload', () => import('./channels/publish.ts')),
+    channels: command('List the channels there are', () => import('./channels/list.ts')),
+    channel: group('One channel: its groups and its key', {
+      inspect: command(
+        'Show a channel and its groups: backlog, members, leases',
+        () => import('./channels/inspect.ts'),
+      ),
+      'forget-group': command(
+        'Forget a group and whatever it had not done',
+        () => import('./channels/forget-group.ts'),
+      ),
+      key: group('Keys shared with others on a channel, for encrypted pushes', {
+        new: command(
+          'Make a key for a channel, to be shared with those who read it',
+          () => import('./channels/key/new.ts'),
+        ),
+        add: command("Take a channel's key that someone gave you", () => import('./channels/key/add.ts')),
+        show: command('Print the key of a channel', () => import('./channels/key/show.ts')),
+        list: command('List the channels there is a key for', () => import('./channels/key/list.ts')),
+        rm: command('Throw away the key of a channel', () => import('./channels/key/rm.ts')),
+      }),
+    }),
+    follow: command(
+      'Have the messages of a channel kept for a named agent',
+      () => import('./channels/follow.ts'),
+    ),
+    unfollow: command('Stop following a channel', () => import('./channels/unfollow.ts')),
+    inbox: command('Show what a named agent has not read yet', () => import('./channels/inbox.ts')),
+    receipts: command(
+      'Show who was told of a pointer, pulled it, did it',
+      () => import('./pointers/receipts.ts'),
+    ),
+  },
+  Threads: {
+    init: command('Make the configuration and the storage', () => import('./store/init.ts')),
+    thread: group('Threads: versioned state, artifacts and events in one place', {
+      new: command('Begin a thread and print its id', () => import('./threads/new.ts')),
+      use: command('Choose the thread that is meant where none is named', () => import('./threads/use.ts')),
+      list: command(
+        'List recent threads, newest first; the same as relay runs',
+        () => import('./threads/list.ts'),
+      ),
+      rm: command('Delete threads with everything in them', () => import('./threads/rm.ts')),
+    }),
+    runs: command('List recent threads, newest first', () => import('./threads/list.ts')),
+    show: command('Show what a thread is about and where it stands', () => import('./threads/show.ts')),
+    tail: command('Show the events of a thread, also as they happen', () => import('./threads/tail.ts')),
+    state: group("A thread's memory: facts, decisions, plan, changed by JSON Patch", {
+      header: command(
+        'Print the bounded view of a state that goes into a prompt',
+        () => import('./state/header.ts'),
+      ),
+      get: command(
+        'Print the whole state, or a place of it, as it is or was',
+        () => import('./state/get.ts'),
+      ),
+      patch: command('Change the state by JSON Patch, whole or not at all', () => import('./state/patch.ts')),
+      diff: command('Show what changed between two versions of a state', () => import('./state/diff.ts')),
+      revert: command('Go back to an earlier version, as a new one', () => import('./state/revert.ts')),
+      log: command('List the versions of a state, newest first', () => import('./state/log.ts')),
+      compact: command('Shorten a state that has grown long', () => import('./state/compact.ts')),
+    }),
+    artifact: group('Stored content of a thread: a ref and a preview travel, the rest is a pull away', {
+      put: command('Store a file in a thread and get a ref to it', () => import('./artifacts/put.ts')),
+      get: command('Get the content of an artifact back', () => import('./artifacts/get.ts')),
+      list: command('List the artifacts of a thread, newest first', () => import('./artifacts/list.ts')),
+      search: command('Search the artifacts of a thread, best first', () => import('./artifacts/search.ts')),
+    }),
+    cap: group('Capabilities: what a thread can have done, with a cache', {
+      list: command(
+        'List what a thread can have done, and what each takes',
+        () => import('./capabilities/list.ts'),
+      ),
+      invoke: command(
+        'Have a capability do something for a thread',
+        () => import('./capabilities/invoke.ts'),
+      ),
+    }),
+    report: command('Tell a thread in one document', () => import('./threads/report.ts')),
+    stats: command('Show what a thread has saved in tokens, counted', () => import('./threads/stats.ts')),
+    export: command('Write a whole thread into one file', () => import('./threads/export.ts')),
+    import: command(
+      'Take in a thread that was exported, or the threads of a Go relay',
+      () => import('./threads/import.ts'),
+    ),
+    replay: command(
+      'Fold the events of a thread again and compare with its state',
+      () => import('./threads/replay.ts'),
+    ),
+  },
+  Projects: {
+    project: group('Project files: where a project stands, for sessions that remember nothing', {
+      init: command(
+        'Write PROJECT.md, state.json, todos.json and decisions.md',
+        () => import('./projects/init.ts'),
+      ),
+      start: command(
+        'The cold start: one bounded brief of where the project stands',
+        () => import('./projects/start.ts'),
+      ),
+      sync: command(
+        'The end of a session: write down where things stand',
+        () => import('./projects/sync.ts'),
+      ),
+      check: command(
+        'Check the project files, and that no decision was rewritten',
+        () => import('./projects/check.ts'),
+      ),
+      handoff: command(
+        'Give a task to a sub-agent, through state.json',
+        () => import('./projects/handoff.ts'),
+      ),
+      report: command(
+        'Report the result of a task that was handed off, as the sub-agent',
+        () => import('./projects/report.ts'),
+      ),
+      result: command('Read what a sub-agent reported', () => import('./projects/result.ts')),
+    }),
+    todo: group('The todos of a project', {
+      add: command('Add a todo', () => import('./todos/add.ts')),
+      start: command('Start a todo, or take it up again', () => import('./todos/start.ts')),
+      done: command('Complete a todo', () => import('./todos/done.ts')),
+      block: command('Mark a todo as blocked, with the reason', () => import('./todos/block.ts')),
+      list: command(
+        'List the todos: in progress, blocked, then next by priority',
+        () => import('./todos/list.ts'),
+      ),
+      review: command(
+        'Go through all open todos and note that it was done',
+        () => import('./todos/review.ts'),
+      ),
+    }),
+    decide: command('Record a decision: append it to decisions.md', () => import('./projects/decide.ts')),
+    handoff: command(
+      'Hand the work over to another agent, with a bounded brief',
+      () => import('./coding-agents/handoff.ts'),
+    ),
+    install: command(
+      'Set up a coding agent: skill, hooks and MCP entry',
+      () => import('./coding-agents/install.ts'),
+    ),
+    hook: command(
+      'What a coding agent calls by itself; relay install sets it up',
+      () => import('./coding-agents/hook.ts'),
+      { hidden: true },
+    ),
+  },
+  Agents: {
+    run: command('Ask a model something, with the memory of a thread', () => import('./prompts/run.ts')),
+    wrap: group('Ask any program something, with the memory of a thread', {
+      run: command(
+        'Ask any program something, with the memory of a thread',
+        () => import('./prompts/wrap.ts'),
+      ),
+      list: command(
+        'List the programs that are known, and which are here',
+        () => import('./prompts/programs.ts'),
+      ),
+    }),
+    pipeline: group('Pipelines: steps of several agents, in parallel where they can be', {
+      run: command('Run a pipeline, or go on with a run', () => import('./pipelines/run.ts')),
+      validate: command(
+        'Check a pipeline, and name the lines that are wrong',
+        () => import('./pipelines/validate.ts'),
+      ),
+      graph: command('Draw a pipeline or a run of one', () => import('./pipelines/graph.ts')),
+      list: command('List the runs there were', () => import('./pipelines/list.ts')),
+      show: command('Show what became of a run', () => import('./pipelines/show.ts')),
+    }),
+    mcp: command('Serve MCP over standard input and output', () => import('./server/mcp.ts')),
+    a2a: group('Agents elsewhere, by the A2A protocol', {
+      card: command('Show what an agent says of itself', () => import('./a2a/card.ts')),
+      send: command(
+        'Give an agent elsewhere a task and wait for what comes of it',
+        () => import('./a2a/send.ts'),
+      ),
+      tasks: command(
+        'List the tasks an agent elsewhere has from you, or show one',
+        () => import('./a2a/tasks.ts'),
+      ),
+    }),
+    bridge: group('Hand work to agents, and bring their results back', {
+      start: command(
+        'Give an agent the tasks of a channel, and bring its results back',
+        () => import('./bridge/start.ts'),
+      ),
+      send: command('Give a task to an agent behind a bridge', () => import('./bridge/send.ts')),
+      list: command('List the bridges, with their last heartbeat', () => import('./bridge/list.ts')),
+      status: command(
+        'Show what bridges are at, and what waits for them',
+        () => import('./bridge/status.ts'),
+      ),
+    }),
+    task: group('Tasks: what was given to agents, and what came back', {
+      list: command('List tasks, newest first', () => import('./tasks/list.ts')),
+      show: command(
+        'Show a task: its state, who has it, who has seen it, its result',
+        () => import('./tasks/show.ts'),
+      ),
+      done: command('Bring the result of a task', () => import('./tasks/done.ts')),
+      fail: command('Say that a task could not be done, and why', () => import('./tasks/fail.ts')),
+      wait: command('Wait for the result of a task, and print it', () => import('./tasks/wait.ts')),
+    }),
+    agents: command('List who is there: bridges and followers', () => import('./bridge/agents.ts')),
+  },
+  Server: {
+    up: command('Run the relay server here', () => import('./server/up.ts')),
+    down: command('Stop the relay server that runs here', () => import('./server/down.ts')),
+    status: command(
+      'Tell whether a relay runs, where, and what it holds',
+      () => import('./server/status.ts'),
+    ),
+    keys: group('API keys: who may do what on a relay that others can reach', {
+      create: command('Make an API key; it is shown this once', () => import('./keys/create.ts')),
+      list: command(
+        'List the API keys: name, rights, last use; never the keys themselves',
+        () => import('./keys/list.ts'),
+      ),
+      revoke: command('Revoke API keys at once', () => import('./keys/revoke.ts')),
+      rotate: command(
+        'Make a new key in place of an old one, with the same name and rights',
+        () => import('./keys/rotate.ts'),
+      ),
+    }),
+    usage: command('Show what was used of the plan this month', () => import('./server/usage.ts')),
+    doctor: command(
+      'Check that everything works, and say what to do where not',
+      () => import('./server/doctor.ts'),
+    ),
+  },
+  Housekeeping: {
+    prune: command('Give back the space of what has expired', () => import('./store/prune.ts')),
+    du: command('Show what takes how much space', () => import('./store/du.ts')),
+    backup: command('Copy the whole store to a folder, while in use', () => import('./store/backup.ts')),
+    restore: command('Bring a backup back', () => import('./store/restore.ts')),
+  },
+  More: {
+    demo: command('Play a hand-off between two agents and show the bill', () => import('./program/demo.ts')),
+    completion: command('Print a completion script for a shell', () => import('./program/completion.ts')),
+    version: command('Print the version', () => import('./program/version.ts')),
+  },
 };
+
+export const ROOT: Group = group(
+  'relay: agents hand each other a short pointer instead of the payload',
+  Object.assign({}, ...Object.values(SECTIONS)),
+);

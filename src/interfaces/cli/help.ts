@@ -1,10 +1,5 @@
-import { type Command, type Commands, type Flags, GLOBAL_FLAGS, type Group, isGroup } from './command.ts';
+import { type Command, type Flags, GLOBAL_FLAGS, type Group, isGroup, type Sections } from './command.ts';
 import type { Style } from './style.ts';
-
-export interface Section {
-  readonly title: string;
-  readonly commands: Commands;
-}
 
 /** Where it is shown. */
 export interface Look {
@@ -17,13 +12,13 @@ export function groupHelp(
   path: readonly string[],
   group: Group,
   { style, width: columns }: Look,
-  sections?: readonly Section[],
+  sections: Sections = { Commands: group.commands },
 ): string {
   const name = path.join(' ');
   const lines = [group.summary, '', `${style.bold('Usage')}  ${name} <command> [options]`, ''];
   const shown = Object.entries(group.commands).filter(([, node]) => !node.hidden);
   const width = Math.max(...shown.map(([key]) => key.length)) + 2;
-  for (const { title, commands } of sections ?? [{ title: 'Commands', commands: group.commands }]) {
+  for (const [title, commands] of Object.entries(sections)) {
     const rows = Object.entries(commands)
       .filter(([, node]) => !node.hidden)
       .map(([key, node]) => `  ${style.cyan(key.padEnd(width))}${node.summary}`);
@@ -39,13 +34,18 @@ export function groupHelp(
   return lines.join('\n');
 }
 
-export function commandHelp(path: readonly string[], command: Command, { style, width }: Look): string {
+export function commandHelp(
+  path: readonly string[],
+  summary: string,
+  command: Command,
+  { style, width }: Look,
+): string {
   const name = path.join(' ');
   const flags = command.flags ?? {};
   const usage = [name, command.usage, Object.keys(flags).length > 0 ? '[options]' : '']
     .filter(Boolean)
     .join(' ');
-  const lines = [command.summary, '', `${style.bold('Usage')}  ${usage}`];
+  const lines = [summary, '', `${style.bold('Usage')}  ${usage}`];
   if (command.details) lines.push('', wrap(command.details, width));
   if (Object.keys(flags).length > 0) lines.push('', style.bold('Options'), ...flagRows(flags, style, width));
   lines.push('', style.bold('Examples'));

@@ -7,7 +7,7 @@ import type { Project } from '../../domain/projects/project.ts';
 import type { Runner } from '../../domain/tasks/runner.ts';
 import type { AcpOptions, ExecOptions, TmuxOptions } from '../../sdk/agent-bridge-runners.ts';
 import type { ContextRelay } from '../../sdk/context-relay.ts';
-import type { RemoteAgent } from './remote-agent.ts';
+import type { RemoteAgent } from './a2a/remote-agent.ts';
 import type { Workshop } from './workshop.ts';
 
 /** What the program offers to its commands; the app puts it together, and loads each part when it is called. */

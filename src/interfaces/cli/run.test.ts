@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { PassThrough } from 'node:stream';
 import { test } from 'node:test';
-import { commandTree } from './completion/command-tree.ts';
 import type { Host } from './host.ts';
 import type { Output, Terminal } from './io.ts';
+import { commandTree } from './program/command-tree.ts';
 import { type Globals, runCli } from './run.ts';
 
 /** No command that is called here needs more of its host. */

@@ -32,7 +32,7 @@ export async function runCli(
     const parsed = parse(path, command, tail);
     io = makeIo(terminal, { json: parsed.json, noColor: parsed.values['no-color'] === true });
     if (parsed.values.help) {
-      io.print(commandHelp(path, command, io));
+      io.print(commandHelp(path, node.summary, command, io));
       return EXIT.ok;
     }
     const host = makeHost({ home: text(parsed.values.home), url: text(parsed.values.url) });

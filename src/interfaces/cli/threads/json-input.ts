@@ -2,7 +2,7 @@ import { RelayError } from '../../../base/errors.ts';
 import type { Json } from '../../../base/json.ts';
 import { JSON_BODY_BYTES } from '../../../base/limits.ts';
 import type { Io } from '../io.ts';
-import { openPayload } from '../payload-source.ts';
+import { openPayload } from '../pointers/payload-source.ts';
 
 /** JSON from `--json '…'`, from a file, or with `-` for either from standard input. */
 export async function jsonInput(

@@ -1,0 +1,73 @@
+import { RelayError } from '../../../base/errors.ts';
+import { defineCommand } from '../command.ts';
+import { printable } from '../human.ts';
+import { writePayload } from '../pointers/payload-target.ts';
+import { AGENT_FLAGS, outcomeText } from './remote-agent.ts';
+
+export default defineCommand({
+  usage: '<url> <task|->',
+  details: `With - the task is read from standard input. A long one is put on the relay and sent as a pointer, so the agent
+must be able to reach it. The answer is printed; what the agent left behind a URL is fetched with --out.`,
+  flags: {
+    ...AGENT_FLAGS,
+    attach: {
+      type: 'string',
+      value: 'URL',
+      multiple: true,
+      help: 'a pointer or another URL that goes with it',
+    },
+    context: { type: 'string', value: 'ID', help: 'go on in this context' },
+    'no-wait': { type: 'boolean', help: 'print the id of the task and do not wait' },
+    out: { type: 'string', short: 'o', value: 'FILE', help: 'write the result there, - for standard output' },
+  },
+  takes: { min: 2 },
+  examples: [
+    ['relay a2a send https://agents.example "review the diff" --attach <url>', 'with a pointer'],
+    ['git diff | relay a2a send http://127.0.0.1:7474/a2a/reviewer -', 'from a pipe'],
+    ['relay a2a send <url> "make a picture" -o picture.png', 'the result into a file'],
+  ],
+  async run({ io, host, args, flags }) {
+    const agent = await host.openAgent(args[0]!, { token: flags.token });
+    const text = args[1] === '-' ? await allOf(io.stdin.stream) : args[1]!;
+    if (text.trim() === '')
+      throw new RelayError('bad_usage', { what: 'The task is empty.', hint: 'Say what is to be done.' });
+    const task = { text, attached: flags.attach, contextId: flags.context };
+    if (flags['no-wait']) {
+      const submitted = await agent.submit(task);
+      io.result(submitted, submitted.task_id ?? outcomeText(submitted, io));
+      return 0;
+    }
+    let told = '';
+    const outcome = await agent.run({
+      ...task,
+      onState: ({ state, task_id }) => {
+        if (state !== told && io.stderr.isTTY)
+          io.note(state === 'submitted' ? waits(args[0]!, task_id) : state);
+        told = state;
+      },
+    });
+    const [first] = outcome.parts;
+    if (flags.out !== undefined && first) await writePayload(io, await agent.read(first), flags);
+    else io.result(outcome, () => outcomeText(outcome, io));
+    if (outcome.state === 'completed') return 0;
+    throw new RelayError('failed', {
+      what: `The task is ${outcome.state}.`,
+      hint: outcome.note ?? `Look at it later: relay a2a tasks ${args[0]} ${outcome.task_id ?? ''}`,
+    });
+  },
+});
+
+/** An agent may take its time, or not be there at all: whoever waits can go, and come back. */
+function waits(url: string, id: string | null): string {
+  const later =
+    id === null ? '' : `; Ctrl-C leaves it there, to look at later: relay a2a tasks ${url} ${printable(id)}`;
+  return `submitted, and waits to be taken${later}`;
+}
+
+async function allOf(stream: AsyncIterable<string | Uint8Array>): Promise<string> {
+  const decoder = new TextDecoder();
+  let text = '';
+  for await (const chunk of stream)
+    text += typeof chunk === 'string' ? chunk : decoder.decode(chunk, { stream: true });
+  return text + decoder.decode();
+}

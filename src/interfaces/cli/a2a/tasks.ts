@@ -1,0 +1,36 @@
+import { defineCommand } from '../command.ts';
+import { rows } from '../human.ts';
+import { AGENT_FLAGS, outcomeText } from './remote-agent.ts';
+
+export default defineCommand({
+  usage: '<url> [task]',
+  flags: {
+    ...AGENT_FLAGS,
+    context: { type: 'string', value: 'ID', help: 'only those of this context' },
+    cancel: { type: 'boolean', help: 'cancel the task that is named' },
+  },
+  takes: { min: 1, max: 2 },
+  examples: [
+    ['relay a2a tasks https://agents.example', 'all of them, newest first'],
+    ['relay a2a tasks <url> <task>', 'one, with its result'],
+    ['relay a2a tasks <url> <task> --cancel', 'call it off'],
+  ],
+  async run({ io, host, args, flags }) {
+    const agent = await host.openAgent(args[0]!, { token: flags.token });
+    const id = args[1];
+    if (id !== undefined) {
+      const outcome = flags.cancel ? await agent.cancel(id) : await agent.find(id);
+      io.result(outcome, () => [outcome.state, outcomeText(outcome, io)].filter(Boolean).join('\n'));
+      return 0;
+    }
+    const tasks = await agent.list({ contextId: flags.context });
+    io.result({ tasks }, () => {
+      if (tasks.length === 0) return 'no tasks';
+      return rows(
+        tasks.map(({ task_id, state, context_id }) => [task_id ?? '', `${state}  ${context_id}`]),
+        io.style.dim,
+      );
+    });
+    return 0;
+  },
+});

@@ -1,0 +1,50 @@
+import { RelayError } from '../../../base/errors.ts';
+import { defineCommand } from '../command.ts';
+import { printable } from '../human.ts';
+import { notForTerminals, writePayload } from '../pointers/payload-target.ts';
+import { chooseThread, findArtifact, THREAD_FLAG } from '../threads/thread-choice.ts';
+
+export default defineCommand({
+  usage: '<ref>',
+  details: `The bytes go to standard output as they are, which is counted as a pull in relay stats. With --preview only
+what goes into prompts is printed. With --json everything but the content is: type, name, size, hash, preview,
+provenance and tokens. The beginning of a ref will do, or a name: of several by that name, the newest.`,
+  takes: { min: 1 },
+  flags: {
+    preview: { type: 'boolean', short: 'p', help: 'only the preview' },
+    out: { type: 'string', short: 'o', value: 'FILE', help: 'write to this file, whole or not at all' },
+    force: { type: 'boolean', short: 'f', help: 'write binary data even to a terminal' },
+    ...THREAD_FLAG,
+  },
+  examples: [
+    ['relay artifact get 01914a2b3c4d5e6f7890abcdef', 'to standard output'],
+    ['relay artifact get survey.md --out survey.md', 'by its name, into a file'],
+    ['relay artifact get <ref> --preview', 'what a model is shown of it'],
+  ],
+  async run(call) {
+    const { io, host, args, flags } = call;
+    if (flags.preview && flags.out !== undefined) {
+      throw new RelayError('bad_usage', {
+        what: '--preview and --out do not go together.',
+        hint: 'Redirect the preview: relay artifact get <ref> --preview > FILE',
+      });
+    }
+    await using open = await host.openClient();
+    const { threads } = open.relay;
+    const id = await chooseThread(call, open, flags.thread);
+    const ref = await findArtifact(threads, id, args[0]!);
+    if (flags.preview || (io.json && flags.out === undefined)) {
+      const artifact = await threads.artifact(id, ref);
+      io.result(artifact, () => (io.interactive ? printable(artifact.preview.text) : artifact.preview.text));
+      return 0;
+    }
+    if (io.interactive && !flags.force && flags.out === undefined) {
+      // Before it counts as a pull.
+      const { type } = await threads.artifact(id, ref, { counted: false });
+      if (type === 'binary') throw notForTerminals();
+    }
+    const { artifact, body } = await threads.content(id, ref);
+    await writePayload(io, body, { ...flags, size: artifact.size });
+    return 0;
+  },
+});

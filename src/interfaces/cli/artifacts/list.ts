@@ -1,0 +1,58 @@
+import { PAGE_ITEMS } from '../../../base/limits.ts';
+import type { Artifact } from '../../../contract/threads/artifacts.ts';
+import { defineCommand } from '../command.ts';
+import { bytes, count, moment, parseCount } from '../human.ts';
+import { plain } from '../threads/event-line.ts';
+import { chooseThread, everyArtifact, THREAD_FLAG } from '../threads/thread-choice.ts';
+
+export default defineCommand({
+  details: 'Piped: ref, type, bytes, tokens and name.',
+  flags: {
+    count: { type: 'string', short: 'n', value: 'N', help: `so many at most (${PAGE_ITEMS})` },
+    all: { type: 'boolean', help: 'every one' },
+    ...THREAD_FLAG,
+  },
+  examples: [
+    ['relay artifact list', 'of the thread used last'],
+    ['relay artifact list --thread 550e84 --json', 'with previews, hashes and provenance'],
+  ],
+  async run(call) {
+    const { io, host, flags } = call;
+    const most = flags.all
+      ? Number.POSITIVE_INFINITY
+      : parseCount(flags.count ?? String(PAGE_ITEMS), '--count', { min: 1 });
+    await using open = await host.openClient();
+    const id = await chooseThread(call, open, flags.thread);
+    const artifacts: Artifact[] = [];
+    let more = false;
+    for await (const artifact of everyArtifact(open.relay.threads, id, most)) {
+      more = artifacts.length === most;
+      if (more) break;
+      artifacts.push(artifact);
+    }
+    io.result({ artifacts, ...(more ? { more } : {}) }, () => {
+      if (artifacts.length === 0)
+        return io.interactive ? io.style.dim('None yet. Store one with: relay artifact put FILE') : '';
+      const cells = artifacts.map((a) => [
+        a.type,
+        io.interactive ? bytes(a.size) : String(a.size),
+        tokens(a),
+      ]);
+      const widths = [0, 1, 2].map((i) => Math.max(...cells.map((row) => row[i]!.length)));
+      const now = Date.now();
+      const lines = artifacts.map(({ ref, name, created_at }, i) => {
+        const [type, size, cost] = cells[i]!;
+        const figures = `${type!.padEnd(widths[0]!)}  ${size!.padStart(widths[1]!)}  ${cost!.padStart(widths[2]!)}`;
+        const when = io.interactive ? `  ${io.style.dim(moment(Date.parse(created_at), now))}` : '';
+        return `${io.style.cyan(ref)}  ${figures}  ${plain(name)}${when}`;
+      });
+      if (more && io.interactive) lines.push(io.style.dim('There are older ones: relay artifact list --all'));
+      return lines.join('\n');
+    });
+    return 0;
+
+    function tokens({ tokens: { content } }: Artifact): string {
+      return io.interactive ? `${count(content)} tokens` : String(content);
+    }
+  },
+});

@@ -1,0 +1,67 @@
+import { RelayError } from '../../../base/errors.ts';
+import { PAYLOAD_BYTES, TASK_TIMEOUT_MS } from '../../../base/limits.ts';
+import { AgentBridge } from '../../../sdk/agent-bridge.ts';
+import { defineCommand } from '../command.ts';
+import { parseSpan, printable } from '../human.ts';
+import { openPayload } from '../pointers/payload-source.ts';
+import { readAllText } from '../tasks/read-text.ts';
+import { tellAnswer } from '../tasks/task-words.ts';
+
+export default defineCommand({
+  usage: '<task|->',
+  details: `Prints the task's id, or with --wait the result. A task is kept until an agent takes it, also when none is
+there yet. Whoever stops waiting can ask again: relay task wait ID.`,
+  takes: { max: 1 },
+  flags: {
+    wait: { type: 'boolean', short: 'w', help: 'wait for the result and print it' },
+    timeout: { type: 'string', value: 'TIME', help: 'wait so long: 90s, 15m, 2h (10m)' },
+    to: { type: 'string', value: 'NAME', help: 'for this agent alone (see relay agents)' },
+    file: { type: 'string', short: 'f', value: 'FILE', help: 'the task is in this file' },
+    encrypt: { type: 'boolean', short: 'e', help: 'encrypt it; the bridge needs the channel’s key' },
+    'task-channel': { type: 'string', value: 'NAME', help: 'where agents look for tasks (agent-tasks)' },
+    'done-channel': { type: 'string', value: 'NAME', help: 'where results come back (agent-done)' },
+  },
+  examples: [
+    ['relay bridge send "Refactor the auth module and run the tests" --wait', 'the result, when it is there'],
+    ['relay bridge send --file brief.md --to reviewer', 'for one agent; prints the task’s id'],
+  ],
+  async run({ io, host, args, flags }) {
+    if (args[0] !== undefined && flags.file !== undefined) {
+      throw new RelayError('bad_usage', {
+        what: 'The task is either in the words or in the file.',
+        hint: 'Leave one out.',
+      });
+    }
+    const words = args[0];
+    const task =
+      words !== undefined && words !== '-'
+        ? words
+        : await readAllText((await openPayload(io, flags.file ?? words)).body, PAYLOAD_BYTES);
+    const timeout =
+      flags.timeout === undefined ? TASK_TIMEOUT_MS : parseSpan(flags.timeout, '--timeout') * 1000;
+    await using open = await host.openClient();
+    const bridge = new AgentBridge(open.client, {
+      taskChannel: flags['task-channel'],
+      doneChannel: flags['done-channel'],
+      resolve: open.resolve,
+    });
+    const o = { to: flags.to, encrypted: flags.encrypt };
+    const { agents } = await open.relay.agents.list();
+    const there = agents.some(
+      ({ name, alive, bridge: serves }) =>
+        alive && serves?.task_channel === bridge.taskChannel && (flags.to === undefined || name === flags.to),
+    );
+    if (!there) {
+      const who = flags.to === undefined ? 'No bridge' : `No bridge called ${printable(flags.to)}`;
+      io.note(
+        `${who} is there for ${bridge.taskChannel} yet; the task waits for one: relay bridge start --help`,
+      );
+    }
+    if (flags.wait) return tellAnswer(io, await bridge.sendAndWait(task, { ...o, timeout }));
+    const sent = await bridge.send(task, o);
+    io.result(sent, () =>
+      io.interactive ? `${sent.id}\n${io.style.dim(`wait for it: relay task wait ${sent.id}`)}` : sent.id,
+    );
+    return 0;
+  },
+});

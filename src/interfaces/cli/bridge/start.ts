@@ -1,0 +1,140 @@
+import { RelayError } from '../../../base/errors.ts';
+import { BRIDGE_TASKS } from '../../../base/limits.ts';
+import type { Runner } from '../../../domain/tasks/runner.ts';
+import { AgentBridge } from '../../../sdk/agent-bridge.ts';
+import type { BridgeEvent } from '../../../sdk/agent-bridge-options.ts';
+import { defineCommand } from '../command.ts';
+import type { Host, RunnerSpec } from '../host.ts';
+import { parseCount, parseSpan, printable } from '../human.ts';
+import type { Io } from '../io.ts';
+
+export default defineCommand({
+  details: `Runs next to the agent until Ctrl-C. Each task is held under a lease while it runs: two bridges never run the
+same one, and a bridge that dies loses it to the next. Errors, timeouts and a dead agent come back as failed results.
+--exec runs a command for each task, with the task on standard input ({file} and {url} stand for it in the command);
+--tmux pastes it into a terminal where an agent runs, long ones as one line with the pointer;
+--acp drives an agent that speaks the Agent Client Protocol; --a2a calls an agent at an A2A address.
+What agents in terminals look like is in agents.json in the relay's home, where you can add your own.`,
+  flags: {
+    tmux: { type: 'string', value: 'SESSION[:WINDOW]', help: 'an agent in a terminal' },
+    exec: { type: 'string', value: 'CMD', help: 'a command for each task' },
+    acp: { type: 'string', value: 'CMD', help: 'an agent that speaks ACP' },
+    a2a: { type: 'string', value: 'URL', help: 'an agent that speaks A2A' },
+    name: { type: 'string', value: 'NAME', help: 'what others call this agent (--to NAME)' },
+    'task-channel': { type: 'string', value: 'NAME', help: 'take tasks from here (agent-tasks)' },
+    'done-channel': { type: 'string', value: 'NAME', help: 'announce results here (agent-done)' },
+    concurrency: { type: 'string', value: 'N', help: 'so many tasks at once (1)' },
+    from: { type: 'string', value: 'NAMES', multiple: true, help: 'obey only these senders, by comma' },
+    timeout: { type: 'string', value: 'TIME', help: 'for one task: 90s, 15m, 2h (10m)' },
+    encrypt: { type: 'boolean', short: 'e', help: 'encrypt results; senders need the done channel’s key' },
+    pointer: { type: 'boolean', help: 'always give the agent one line with the pointer' },
+    profile: { type: 'string', value: 'NAME', help: 'for --tmux: claude, codex, gemini… (found out)' },
+    allow: { type: 'string', value: 'all|reads|none', help: 'for --acp: what it may do unasked (reads)' },
+  },
+  examples: [
+    ['relay bridge start --exec "claude -p" --name reviewer', 'a new session for each task'],
+    ['relay bridge start --tmux work:0', 'the agent you have open there'],
+    ['relay bridge start --acp "gemini --acp" --concurrency 3', 'three tasks side by side'],
+  ],
+  async run({ io, host, flags }) {
+    const from = flags.from?.flatMap((names) => names.split(',')).map((name) => name.trim());
+    const runner = await host.openRunner(readSpec(flags));
+    if (from === undefined && io.env.CONTEXTRELAY_API_KEY) {
+      io.note('It obeys everyone who has a key of this tenant; --from NAMES obeys only those.');
+    }
+    await using open = await host.openClient();
+    const bridge = new AgentBridge(open.client, {
+      runner,
+      name: flags.name,
+      taskChannel: flags['task-channel'],
+      doneChannel: flags['done-channel'],
+      concurrency:
+        flags.concurrency === undefined
+          ? 1
+          : parseCount(flags.concurrency, '--concurrency', { min: 1, max: BRIDGE_TASKS }),
+      timeout: flags.timeout === undefined ? undefined : parseSpan(flags.timeout, '--timeout') * 1000,
+      from,
+      pointer: flags.pointer,
+      encrypted: flags.encrypt,
+      command: io.env.RELAY_COMMAND,
+      resolve: open.resolve,
+      onEvent: (event) => tell(io, runner, event),
+    });
+    await serve(io, host, bridge);
+    return 0;
+  },
+});
+
+async function serve(io: Io, host: Host, bridge: AgentBridge): Promise<void> {
+  const worker = await bridge.start();
+  let told = false;
+  const stop = () => {
+    if (told) process.exit(130);
+    told = true;
+    io.note('stopping; what runs is given back (again to stop at once)');
+    void worker.stop();
+  };
+  process.on('SIGINT', stop).on('SIGTERM', stop);
+  if (host.remote !== null) io.note(`on ${host.remote}`);
+  try {
+    await worker.ended;
+  } finally {
+    process.off('SIGINT', stop).off('SIGTERM', stop);
+  }
+}
+
+function readSpec(flags: {
+  readonly tmux?: string;
+  readonly exec?: string;
+  readonly acp?: string;
+  readonly a2a?: string;
+  readonly profile?: string;
+  readonly allow?: string;
+}): RunnerSpec {
+  const kinds = (['tmux', 'exec', 'acp', 'a2a'] as const).filter((kind) => flags[kind] !== undefined);
+  if (kinds.length !== 1) {
+    throw new RelayError('bad_usage', {
+      what: kinds.length === 0 ? 'Which agent?' : 'One bridge serves one agent.',
+      hint: 'Give one of --tmux SESSION, --exec CMD, --acp CMD or --a2a URL.',
+    });
+  }
+  const { tmux, exec, acp, a2a, profile, allow } = flags;
+  if (tmux !== undefined)
+    return { kind: 'tmux', session: tmux, ...(profile === undefined ? {} : { profile }) };
+  if (exec !== undefined) return { kind: 'exec', command: exec };
+  if (a2a !== undefined) return { kind: 'a2a', url: a2a };
+  if (allow === undefined || allow === 'all' || allow === 'reads' || allow === 'none') {
+    return { kind: 'acp', command: acp!, ...(allow === undefined ? {} : { allow }) };
+  }
+  throw new RelayError('bad_usage', {
+    what: `--allow does not know "${allow}".`,
+    hint: 'Use all, reads or none.',
+  });
+}
+
+/** One line for each thing that happens; JSON lines with --json. */
+function tell(io: Io, runner: Runner, event: BridgeEvent): void {
+  if (io.json) {
+    io.print(JSON.stringify(event));
+    return;
+  }
+  switch (event.type) {
+    case 'ready':
+      io.print(`bridge ${io.style.bold(event.name)} to ${runner.kind} ${printable(runner.target)}`);
+      io.print(io.style.dim(`tasks from ${event.channels.map(printable).join(' and ')}; Ctrl-C stops it`));
+      return;
+    case 'task':
+      io.print(
+        `${event.id}  from ${printable(event.from)}${event.attempt > 1 ? `, attempt ${event.attempt}` : ''}`,
+      );
+      return;
+    case 'result':
+      io.print(`${event.id}  ${event.status}: ${printable(event.summary)}`);
+      return;
+    case 'dropped':
+      io.print(`${event.id}  ${event.why}`);
+      return;
+    case 'trouble':
+      io.warn(printable(event.what));
+  }
+}

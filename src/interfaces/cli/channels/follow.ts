@@ -1,0 +1,31 @@
+import { defineCommand } from '../command.ts';
+import { agentName } from './agent-name.ts';
+
+export default defineCommand({
+  usage: '<channel>',
+  details: `For agents and hooks that cannot keep a connection open: what comes is found later with relay inbox. Nothing needs to
+run in between. Following a channel twice changes nothing.`,
+  takes: { min: 1 },
+  flags: {
+    as: { type: 'string', value: 'NAME', help: 'the agent (RELAY_AGENT)' },
+    since: {
+      type: 'string',
+      value: 'WHEN',
+      help: 'begin behind a sequence number or at a time; all for everything',
+    },
+  },
+  examples: [
+    ['relay follow reviews --as claude', 'from now on'],
+    ['relay follow reviews --as claude --since all', 'with everything there is'],
+  ],
+  async run({ io, host, args, flags }) {
+    const agent = agentName(io, flags.as, 'follow <channel>');
+    await using open = await host.openClient();
+    const followed = await open.relay.inbox.follow(agent, args[0]!, { since: flags.since });
+    io.result(
+      followed,
+      `${followed.agent} follows ${followed.channel}; read with: relay inbox --as ${followed.agent}`,
+    );
+    return 0;
+  },
+});

@@ -1,0 +1,64 @@
+import { INBOX_MESSAGES } from '../../../base/limits.ts';
+import type { Inbox } from '../../../contract/inbox.ts';
+import { unsealed } from '../../../sdk/channel-keys.ts';
+import { defineCommand } from '../command.ts';
+import type { Host } from '../host.ts';
+import { parseCount } from '../human.ts';
+import { agentName } from './agent-name.ts';
+import { messageContent, messageLine } from './message-line.ts';
+
+export default defineCommand({
+  details: `From the channels it follows, oldest first. Piped: channel and message, one line each. A look changes nothing; with
+--mark-read what was shown is not shown again.`,
+  flags: {
+    as: { type: 'string', value: 'NAME', help: 'the agent (RELAY_AGENT)' },
+    'mark-read': { type: 'boolean', help: 'mark what is shown as read' },
+    limit: { type: 'string', short: 'n', value: 'N', help: `show at most so many (${INBOX_MESSAGES})` },
+  },
+  examples: [
+    ['relay inbox --as claude', 'what is new'],
+    ['relay inbox --as claude --mark-read --json', 'for a hook: once, as JSON'],
+  ],
+  async run({ io, host, flags }) {
+    const agent = agentName(io, flags.as, 'inbox');
+    const limit =
+      flags.limit === undefined
+        ? undefined
+        : parseCount(flags.limit, '--limit', { min: 1, max: INBOX_MESSAGES });
+    await using open = await host.openClient();
+    const inbox = await readable(host, await open.relay.inbox.read(agent, { limit }));
+    io.result(inbox, () => {
+      const { messages, following } = inbox;
+      if (!io.interactive) {
+        return messages
+          .map((each) => `${each.channel}\t${messageContent(each).replaceAll('\n', ' ')}`)
+          .join('\n');
+      }
+      if (following.length === 0) {
+        return io.style.dim(
+          `${agent} follows no channel yet. Begin with: relay follow CHANNEL --as ${agent}`,
+        );
+      }
+      if (messages.length === 0) return io.style.dim(`Nothing new for ${agent} in ${following.join(', ')}.`);
+      const more = inbox.more ? [io.style.dim('There is more: mark these as read to see it.')] : [];
+      return [...messages.map((each) => messageLine(each, io.style, each.channel)), ...more].join('\n');
+    });
+    // After it was shown: who is interrupted in between sees it again.
+    if (flags['mark-read'] && inbox.messages.length > 0)
+      await open.relay.inbox.markRead(agent, inbox.cursors);
+    return 0;
+  },
+});
+
+/** Pointers with their key behind them, where it was sealed to a key of this machine. */
+async function readable(host: Host, inbox: Inbox): Promise<Inbox> {
+  if (!inbox.messages.some(({ sealed_key }) => sealed_key)) return inbox;
+  const keyring = await host.keyring();
+  const messages = await Promise.all(
+    inbox.messages.map(async (message) => ({
+      ...(await unsealed(message, await keyring.get(message.channel))),
+      channel: message.channel,
+    })),
+  );
+  return { ...inbox, messages };
+}

@@ -1,0 +1,47 @@
+import { RelayError } from '../../../../base/errors.ts';
+import { isFernetKey } from '../../../../base/fernet.ts';
+import { defineCommand } from '../../command.ts';
+import type { Io } from '../../io.ts';
+
+export default defineCommand({
+  usage: '<channel> [-]',
+  details: `The key comes from standard input, so that it is in no shell history and no list of processes.`,
+  takes: { min: 1, max: 2 },
+  flags: { force: { type: 'boolean', short: 'f', help: 'replace the key there is' } },
+  examples: [
+    ['relay channel key add reviews', 'asks for it'],
+    ['relay channel key add reviews < key.txt', 'from a file'],
+  ],
+  async run({ io, host, args, flags }) {
+    const channel = args[0]!;
+    const keyring = await host.keyring();
+    const known = await keyring.get(channel);
+    const key = await readKey(io);
+    if (known !== undefined && known !== key && !flags.force) {
+      throw new RelayError('conflict', {
+        what: `There is another key for ${channel} already.`,
+        hint: 'Replace it with --force.',
+      });
+    }
+    await keyring.put(channel, key);
+    io.result({ channel, keyring: keyring.path }, `kept in ${keyring.path}`);
+    return 0;
+  },
+});
+
+async function readKey(io: Io): Promise<string> {
+  const asked = await io.ask('The key: ');
+  let text = asked ?? '';
+  if (asked === null) {
+    for await (const chunk of io.stdin.stream) {
+      text += chunk;
+      if (text.length > 1000) break;
+    }
+  }
+  const key = text.trim();
+  if (isFernetKey(key)) return key;
+  throw new RelayError('bad_usage', {
+    what: 'That is not a channel key.',
+    hint: 'It has 44 characters of URL-safe base64, as relay channel key new prints it.',
+  });
+}

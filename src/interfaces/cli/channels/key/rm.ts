@@ -1,0 +1,20 @@
+import { RelayError } from '../../../../base/errors.ts';
+import { defineCommand } from '../../command.ts';
+
+export default defineCommand({
+  usage: '<channel>',
+  details: 'What was sealed to it can no longer be read from here.',
+  takes: { min: 1 },
+  examples: [['relay channel key rm reviews', 'on this machine only']],
+  async run({ io, host, args }) {
+    const channel = args[0]!;
+    if (!(await (await host.keyring()).remove(channel))) {
+      throw new RelayError('not_found', {
+        what: `a key for ${channel}`,
+        hint: 'See: relay channel key list',
+      });
+    }
+    io.result({ channel }, `removed the key of ${channel}`);
+    return 0;
+  },
+});

@@ -1,0 +1,71 @@
+import { RelayError } from '../../../base/errors.ts';
+import type { Json } from '../../../base/json.ts';
+import { SIGNAL_BYTES } from '../../../base/limits.ts';
+import { defineCommand } from '../command.ts';
+import type { Io } from '../io.ts';
+
+export default defineCommand({
+  usage: '<channel> [msg|-]',
+  details: `A signal is a short text, up to 16 KiB, for all subscribers of the channel. What is larger is a push:
+relay push FILE --channel NAME.`,
+  takes: { min: 1, max: 2 },
+  flags: {
+    parse: { type: 'boolean', help: 'the message is JSON and is sent as such' },
+    'idempotency-key': {
+      type: 'string',
+      value: 'KEY',
+      help: 'sent twice with the same key, it is one message',
+    },
+  },
+  examples: [
+    ['relay publish builds "build 512 is green"', 'a text'],
+    ['relay publish builds --parse \'{"build": 512, "ok": true}\'', 'JSON'],
+    ['date | relay publish clock', 'from a pipe'],
+  ],
+  async run({ io, host, args, flags }) {
+    const [channel, word] = args;
+    const text = word === undefined || word === '-' ? await fromInput(io, word) : word;
+    await using open = await host.openClient();
+    const msg = flags.parse ? parsed(text) : text;
+    const published = await open.client.publish(channel!, msg, { idempotencyKey: flags['idempotency-key'] });
+    io.result(published, io.interactive ? `#${published.seq} on ${published.channel}` : '');
+    return 0;
+  },
+});
+
+function parsed(text: string): Json {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw new RelayError('bad_usage', {
+      what: `The message is not JSON: ${(error as Error).message}.`,
+      hint: 'Leave --parse out to send it as a text.',
+    });
+  }
+}
+
+/** Without the line end that a pipe puts behind it. */
+async function fromInput(io: Io, word: string | undefined): Promise<string> {
+  if (word === undefined && io.stdin.isTTY) {
+    throw new RelayError('bad_usage', {
+      what: 'There is no message: none was given and nothing is piped in.',
+      hint: 'Use: relay publish CHANNEL "some words"',
+    });
+  }
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of io.stdin.stream) {
+    chunks.push(Buffer.from(chunk));
+    size += chunk.length;
+    if (size > 2 * SIGNAL_BYTES) {
+      throw new RelayError('too_large', {
+        what: 'a signal',
+        limit: SIGNAL_BYTES,
+        hint: 'Push it instead: relay push --channel NAME',
+      });
+    }
+  }
+  return Buffer.concat(chunks)
+    .toString('utf8')
+    .replace(/\r?\n$/, '');
+}

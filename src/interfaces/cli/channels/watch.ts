@@ -1,0 +1,111 @@
+import { isRelayError } from '../../../base/errors.ts';
+import { PREFETCH_MAX } from '../../../base/limits.ts';
+import { keepExtending, type ReceivedMessage } from '../../../sdk/subscription.ts';
+import { defineCommand } from '../command.ts';
+import type { OpenClient } from '../host.ts';
+import { parseCount } from '../human.ts';
+import type { Io } from '../io.ts';
+import { interruption } from './interruption.ts';
+import { runForMessage } from './message-command.ts';
+import { messageContent, messageLine } from './message-line.ts';
+
+export default defineCommand({
+  usage: '<channel>',
+  details: `Piped, one line a message: the pointer, or the signal. With --exec a shell command runs for each, one after
+the other, with the payload on its standard input and RELAY_URL, RELAY_SEQ, RELAY_FROM, RELAY_METADATA, RELAY_CHANNEL
+(and RELAY_MSG for a signal) in its environment. In a group each message goes to one member: exit code 0 acknowledges
+it, any other gives it back, and its lease is extended while the command runs. Without --exec a message of a group is
+acknowledged once it is printed. A lost connection is opened again and nothing is missed.`,
+  takes: { min: 1 },
+  flags: {
+    since: {
+      type: 'string',
+      value: 'WHEN',
+      help: 'begin behind a sequence number or at a time; all for everything',
+    },
+    group: {
+      type: 'string',
+      short: 'g',
+      value: 'NAME',
+      help: 'share the work with the other members of this group',
+    },
+    as: {
+      type: 'string',
+      value: 'NAME',
+      help: 'remember what was shown under this name, and go on from there',
+    },
+    exec: { type: 'string', short: 'x', value: 'CMD', help: 'run this for each message' },
+    count: { type: 'string', short: 'n', value: 'N', help: 'stop after so many messages' },
+    prefetch: { type: 'string', value: 'N', help: 'in a group: messages to hold at once (1)' },
+  },
+  examples: [
+    ['relay watch builds', 'what comes from now on'],
+    ['relay watch builds --since all --json', 'everything there is, then what comes, as JSON lines'],
+    [
+      'relay watch tasks --group workers --exec "./work.sh"',
+      'one worker of several; start it as often as you like',
+    ],
+    ['relay pull "$(relay watch reports -n 1)"', 'wait for the next report and take it'],
+  ],
+  async run({ io, host, args, flags }) {
+    const channel = args[0]!;
+    const most =
+      flags.count === undefined ? Number.POSITIVE_INFINITY : parseCount(flags.count, '--count', { min: 1 });
+    const prefetch =
+      flags.prefetch === undefined
+        ? undefined
+        : parseCount(flags.prefetch, '--prefetch', { min: 1, max: PREFETCH_MAX });
+    using interrupted = interruption();
+    const { signal } = interrupted;
+    await using open = await host.openClient({
+      onConnection: (lost) => io.note(lost ? `${lost.message} Trying again…` : 'connected again'),
+    });
+    const { since, group, as: durable } = flags;
+    await using messages = open.client.subscribe(channel, { since, group, durable, prefetch, signal });
+    await messages.ready;
+    if (io.interactive && !io.json) io.note(`watching ${channel}; Ctrl-C to stop`);
+    let count = 0;
+    for await (const message of messages) {
+      if (flags.exec === undefined) show(io, message);
+      const done = flags.exec === undefined || (await work(io, open, message, flags.exec));
+      if (done) await message.ack().catch(ifLost);
+      if (++count >= most || signal.aborted) break;
+    }
+    return 0;
+  },
+});
+
+function show(io: Io, message: ReceivedMessage): void {
+  if (io.json) io.stdout.write(`${JSON.stringify(message)}\n`);
+  else if (io.interactive) io.print(messageLine(message, io.style));
+  else {
+    if (message.gap) io.warn('messages before this one are no longer kept');
+    io.print(messageContent(message).replaceAll('\n', ' '));
+  }
+}
+
+/** False where a message of a group was given back because the command failed. Elsewhere a failure is only told. */
+async function work(io: Io, open: OpenClient, message: ReceivedMessage, command: string): Promise<boolean> {
+  const extending = message.token === undefined ? null : keepExtending(message);
+  let failure: string | null = null;
+  try {
+    const env = io.env as NodeJS.ProcessEnv;
+    const code = await runForMessage(command, message, open, { env, cwd: io.cwd });
+    if (code !== 0) failure = code === null ? 'was ended by a signal' : `ended with exit code ${code}`;
+  } catch (error) {
+    if (!isRelayError(error)) throw error;
+    failure = `was not run: ${error.message}`;
+  } finally {
+    extending?.stop();
+  }
+  if (failure === null) return true;
+  io.warn(`#${message.seq}: the command ${failure}`);
+  if (message.token === undefined) return true;
+  await message.nack().catch(ifLost);
+  return false;
+}
+
+/** Another member has the work in the meantime: its answer counts. */
+function ifLost(error: unknown): void {
+  if (!isRelayError(error, 'conflict')) throw error;
+}

@@ -1,0 +1,107 @@
+import { RelayError } from '../../../base/errors.ts';
+import { BRIEF_TOKENS } from '../../../base/project-limits.ts';
+import type { Header } from '../../../contract/threads/state.ts';
+import { boundedBrief, LEAST_TOKENS } from '../../../domain/projects/brief.ts';
+import { transferDraft } from '../../../domain/projects/transfer.ts';
+import { defineCommand } from '../command.ts';
+import type { Host } from '../host.ts';
+import { needText, PROJECT_FLAGS, theProject, wholeNumber } from '../projects/project-call.ts';
+
+/** How each client is started with a first prompt. */
+const STARTS: { readonly [client: string]: (prompt: string) => string } = {
+  claude: (prompt) => `claude ${prompt}`,
+  codex: (prompt) => `codex ${prompt}`,
+  gemini: (prompt) => `gemini -i ${prompt}`,
+  opencode: (prompt) => `opencode --prompt ${prompt}`,
+  cursor: (prompt) => `cursor-agent ${prompt}`,
+};
+
+export default defineCommand({
+  details: `The ask, the decisions that matter, files in flight from git, open todos and what to read, each line with the place it comes
+from. No model is asked. With --push the brief becomes a pointer, and the line to give is printed.`,
+  flags: {
+    to: { type: 'string', value: 'AGENT', help: 'claude, codex, gemini or any other name' },
+    ask: {
+      type: 'string',
+      value: 'TEXT',
+      help: 'what the next agent should do (the current task unless told)',
+    },
+    context: {
+      type: 'string',
+      multiple: true,
+      value: 'URL|FILE',
+      help: 'what it should read; may be repeated',
+    },
+    thread: {
+      type: 'string',
+      value: 'ID',
+      help: 'a thread whose header goes with it; the beginning of its id will do',
+    },
+    'max-tokens': { type: 'string', value: 'N', help: `the most it may cost a model (${BRIEF_TOKENS})` },
+    push: { type: 'boolean', help: 'store the brief and print a pointer to it' },
+    channel: { type: 'string', value: 'NAME', help: 'with --push: announce it there' },
+    ...PROJECT_FLAGS,
+  },
+  examples: [
+    ['relay handoff --to codex', 'print the brief'],
+    [
+      'relay handoff --to gemini --ask "finish the parser" --push',
+      'print the line to start the other agent with',
+    ],
+  ],
+  async run(call) {
+    const { io, host, flags } = call;
+    const to = needText('--to', flags.to);
+    const max = wholeNumber('--max-tokens', flags['max-tokens'], LEAST_TOKENS) ?? BRIEF_TOKENS;
+    const project = await theProject(call);
+    const view = await project.read();
+    const { git } = project;
+    const [inFlight, commits, head] = await Promise.all([
+      git?.inFlight(),
+      git?.commits({ limit: 5 }),
+      git?.head(),
+    ]);
+    const draft = transferDraft(view, {
+      to,
+      ask: flags.ask ?? null,
+      inFlight: inFlight ?? [],
+      commits: commits ?? [],
+      head: head ?? null,
+      pointers: flags.context ?? [],
+      thread: flags.thread === undefined ? null : await threadHeader(host, flags.thread),
+    });
+    const count = async (text: string) => (await host.countTokens(text)).tokens;
+    const brief = await boundedBrief(draft, max, view.now, count);
+    const tokens = { ...brief.tokens, tokenizer: 'o200k_base' };
+    if (!flags.push) {
+      io.result({ to, tokens, omitted: brief.omitted, text: brief.text }, brief.text);
+      return 0;
+    }
+    await using open = await host.openClient();
+    const metadata = { summary: draft.title, to, from: 'relay handoff' };
+    const url = await open.client.push(brief.text, {
+      metadata,
+      ...(flags.channel ? { channel: flags.channel } : {}),
+    });
+    const prompt = `Take over the work described in ${url} (read it with: relay pull ${url}).`;
+    const start = STARTS[to]?.(`"${prompt}"`) ?? null;
+    io.result({ to, url, tokens, omitted: brief.omitted, prompt, start }, () =>
+      io.interactive ? [url, '', start ?? prompt].join('\n') : url,
+    );
+    return 0;
+  },
+});
+
+async function threadHeader(host: Host, id: string): Promise<Header> {
+  await using open = await host.openClient();
+  const { threads } = open.relay;
+  const { threads: found } = await threads.list({ prefix: id, limit: 2 });
+  if (found.length > 1) {
+    const ids = found.map(({ thread_id }) => thread_id).join(', ');
+    throw new RelayError('bad_usage', {
+      what: `Several threads begin with ${id}.`,
+      hint: `For example ${ids}.`,
+    });
+  }
+  return threads.header(found[0]?.thread_id ?? id);
+}

@@ -1,0 +1,104 @@
+import { RelayError } from '../../../base/errors.ts';
+import { defineCommand } from '../command.ts';
+import { ROOT } from '../commands.ts';
+import type { InstallReport } from '../host.ts';
+import type { Io } from '../io.ts';
+import { oneOf } from '../projects/project-call.ts';
+import { suggest } from '../suggest.ts';
+
+const PARTS = ['skill', 'hooks', 'mcp'] as const;
+
+export default defineCommand({
+  usage: '<claude|codex|gemini|opencode|openclaw|cursor|vscode>…',
+  details: `Settings of others stay as they are, comments and order included; a file that does not parse is not touched. Installing twice
+changes nothing. --remove takes out what was put in, and gives the files back as they were.`,
+  flags: {
+    project: { type: 'boolean', help: 'for this folder (unless told otherwise)' },
+    user: { type: 'boolean', help: 'for you, in every folder' },
+    'dry-run': { type: 'boolean', help: 'show what would change, and change nothing' },
+    check: { type: 'boolean', help: 'say what is missing or has drifted; ends with 1 if anything has' },
+    remove: { type: 'boolean', help: 'take it out again' },
+    only: { type: 'string', multiple: true, value: PARTS.join('|'), help: 'just this part; may be repeated' },
+  },
+  takes: { min: 1, max: 7 },
+  examples: [
+    ['relay install claude', 'for this folder, to be committed with it'],
+    ['relay install codex gemini --user', 'for you, everywhere'],
+    ['relay install claude --dry-run', 'look first'],
+    ['relay install claude --remove', 'as if nothing had been'],
+  ],
+  async run({ io, host, flags, args }) {
+    if (flags.project && flags.user) {
+      throw new RelayError('bad_usage', {
+        what: '--project and --user exclude each other.',
+        hint: 'Choose one.',
+      });
+    }
+    const installer = await host.installer();
+    for (const client of args) {
+      if (installer.clients.includes(client)) continue;
+      const near = suggest(client, installer.clients);
+      throw new RelayError('bad_usage', {
+        what: `"${client}" is no agent that relay knows.`,
+        hint: near ? `Did you mean: relay install ${near}?` : `It knows: ${installer.clients.join(', ')}.`,
+      });
+    }
+    const only = flags.only?.map((part) => oneOf('--only', part, PARTS)!);
+    const scope = flags.user ? 'user' : 'project';
+    const action = flags.remove ? 'remove' : 'add';
+    const dryRun = flags['dry-run'] || flags.check;
+    const reports: ({ client: string } & InstallReport)[] = [];
+    for (const client of args) {
+      const report = await installer.run({ client, scope, action, only, dryRun });
+      reports.push({ client, ...report, notes: [...report.notes, ...missingServer(report, action)] });
+    }
+    const drifted = reports.some(({ changes }) => changes.some(({ what }) => what !== 'same'));
+    const ok = !flags.check || !drifted;
+    const shown = reports.map((report) => (io.json ? report : render(report, io, { ...flags, scope })));
+    io.result({ ok, scope, action, dry_run: dryRun ?? false, reports }, () => shown.join('\n\n'));
+    return ok ? 0 : 1;
+  },
+});
+
+function missingServer({ changes }: InstallReport, action: string): string[] {
+  const writes = changes.some(({ parts }) => parts.includes('mcp'));
+  return action === 'add' && writes && !Object.hasOwn(ROOT.commands, 'mcp')
+    ? [
+        'The MCP entry runs "relay mcp", which this version does not have yet: the client will report it as failing.',
+      ]
+    : [];
+}
+
+function render(
+  { client, changes, notes }: { client: string } & InstallReport,
+  io: Io,
+  o: { 'dry-run'?: boolean; check?: boolean; remove?: boolean; scope: string },
+): string {
+  const { style } = io;
+  const lines = [style.bold(`${client} (${o.scope === 'user' ? 'for you' : 'for this folder'})`)];
+  const verbs = o.check
+    ? { same: 'ok', created: 'missing', changed: 'drifted', deleted: 'drifted', kept: 'edited' }
+    : o['dry-run']
+      ? {
+          same: 'same',
+          created: 'would create',
+          changed: 'would change',
+          deleted: 'would delete',
+          kept: 'would keep',
+        }
+      : { same: 'same', created: 'created', changed: 'changed', deleted: 'deleted', kept: 'kept' };
+  if (changes.length === 0) lines.push('  nothing to do');
+  for (const { path, parts, what, diff } of changes) {
+    const paint = what === 'same' ? style.dim : o.check ? style.yellow : style.green;
+    lines.push(`  ${paint(verbs[what].padEnd(13))}${path} ${style.dim(`(${parts.join(', ')})`)}`);
+    const shown = o['dry-run'] && what !== 'same' && !parts.includes('skill');
+    if (shown) lines.push(...diff.map((row) => `      ${paintRow(row, io)}`));
+  }
+  const told = o.remove ? [] : notes;
+  return [...lines, ...told.map((note) => `  ${style.yellow('note')}  ${note}`)].join('\n');
+}
+
+function paintRow(row: string, { style }: Io): string {
+  if (row.startsWith('+')) return style.green(row);
+  return row.startsWith('-') ? style.red(row) : style.dim(row);
+}

@@ -1,3 +1,0 @@
-import { settlementCommand } from '../../task-settlement.ts';
-
-export default settlementCommand('failed');

@@ -1,7 +1,0 @@
-import { defineTodoChange } from '../../todo-change.ts';
-
-export default defineTodoChange({
-  summary: 'Complete a todo',
-  example: ['relay todo done TODO-003', 'it is completed, and when is noted'],
-  change: () => ({ status: 'completed' }),
-});

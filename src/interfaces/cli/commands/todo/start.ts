@@ -1,7 +1,0 @@
-import { defineTodoChange } from '../../todo-change.ts';
-
-export default defineTodoChange({
-  summary: 'Start a todo, or take it up again',
-  example: ['relay todo start TODO-003', 'it is in progress now; 3 means the same one'],
-  change: () => ({ status: 'in_progress' }),
-});

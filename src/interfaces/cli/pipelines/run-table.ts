@@ -1,0 +1,39 @@
+import type { RunSummary } from '../../../domain/pipelines/pipelines.ts';
+import { plural, span } from '../human.ts';
+import type { Style } from '../style.ts';
+
+/** What became of each step, one line each. */
+export function runTable(summary: Pick<RunSummary, 'steps'>, style: Style): string {
+  const { steps } = summary;
+  const width = Math.max(4, ...steps.map(({ step }) => step.length)) + 2;
+  return steps
+    .map((step) => {
+      const { status, ref, why, duration_ms, attempts, cached } = step;
+      const notes = [
+        ...(cached ? ['from the cache'] : duration_ms !== undefined ? [seconds(duration_ms)] : []),
+        ...(attempts > 1 ? [`${attempts} attempts`] : []),
+        ...(why ? [why] : []),
+        ...(ref ? [ref] : []),
+      ];
+      return `${step.step.padEnd(width)}${paint(status, style)}  ${style.dim(notes.join(' · '))}`.trimEnd();
+    })
+    .join('\n');
+}
+
+export function paint(status: string, style: Style): string {
+  const word = status.padEnd(11);
+  if (status === 'done') return style.green(word);
+  if (status === 'failed') return style.red(word);
+  return status === 'running' ? style.cyan(word) : style.yellow(word);
+}
+
+/** `3 done, 1 failed, 2 blocked` */
+export function tally(summary: Pick<RunSummary, 'steps'>): string {
+  const counts = new Map<string, number>();
+  for (const { status } of summary.steps) counts.set(status, (counts.get(status) ?? 0) + 1);
+  return [...counts].map(([status, n]) => `${n} ${status}`).join(', ') || plural(0, 'step');
+}
+
+export function seconds(ms: number): string {
+  return ms < 60_000 ? `${(ms / 1000).toFixed(1)} s` : span(ms);
+}

@@ -1,0 +1,158 @@
+import { EXIT, RelayError } from '../../../base/errors.ts';
+import { PIPELINE_PARALLEL_MAX } from '../../../base/limits.ts';
+import type { PipelineFile, RunOptions, RunSummary } from '../../../domain/pipelines/pipelines.ts';
+import { defineCommand } from '../command.ts';
+import { parseCount, printable } from '../human.ts';
+import type { Io } from '../io.ts';
+import { findThread } from '../threads/thread-choice.ts';
+import type { Workshop } from '../workshop.ts';
+import { readPipelineFile } from './pipeline-file.ts';
+import { RunProgress } from './run-progress.ts';
+import { tally } from './run-table.ts';
+
+/** As a shell says it of a program that Ctrl-C has ended. */
+const INTERRUPTED = 130;
+
+export default defineCommand({
+  usage: 'FILE | --run ID',
+  details: `A run is a thread. Steps begin as soon as what they need is there; a failing step stops only what depends on
+it. After a crash or Ctrl-C, --resume goes on: what is recorded never runs again, and what was under way runs once more under
+the same RELAY_STEP_KEY. Whoever runs it holds it: a second one is refused, or waits out the hold of one who is not heard of any
+more. What the last steps said goes to stdout, everything else to stderr.`,
+  flags: {
+    input: {
+      type: 'string',
+      value: 'NAME=VALUE',
+      multiple: true,
+      short: 'i',
+      help: 'a value for the pipeline',
+    },
+    'max-parallel': { type: 'string', value: 'N', help: 'so many steps at once' },
+    resume: { type: 'boolean', help: 'go on with the newest run of this pipeline that is not done' },
+    run: { type: 'string', value: 'ID', help: 'go on with this run' },
+    'take-over': { type: 'boolean', help: 'go on with a run at once, though it is held elsewhere' },
+    only: { type: 'string', value: 'STEP', multiple: true, help: 'only this step and what it needs' },
+  },
+  takes: { max: 1 },
+  examples: [
+    ['relay pipeline run review.yaml --input branch=main', 'from the start'],
+    ['relay pipeline run review.yaml --resume', 'go on after a crash, a failure or Ctrl-C'],
+    ['relay pipeline run --run 550e8400', 'go on with this one, by the file it was started with'],
+  ],
+  async run({ io, host, flags, args }) {
+    const file = args[0] === undefined ? null : await readPipelineFile(io, args[0]);
+    if (!file && !flags.run)
+      throw new RelayError('bad_usage', {
+        what: 'relay pipeline run needs a file, or --run ID.',
+        hint: 'See relay pipeline run --help.',
+      });
+    const parallel = flags['max-parallel'];
+    const only = flags.only?.flatMap((ids) => ids.split(',')).filter((id) => id !== '');
+    await using shop = await host.openWorkshop(io.cwd);
+    using stop = stopping(io);
+    let progress: RunProgress | null = null;
+    const o: RunOptions = {
+      signal: stop.signal,
+      ...(parallel
+        ? { maxParallel: parseCount(parallel, '--max-parallel', { min: 1, max: PIPELINE_PARALLEL_MAX }) }
+        : {}),
+      ...(only ? { only } : {}),
+      ...(flags['take-over'] ? { takeOver: true } : {}),
+      waiting: ({ holder, until }) => {
+        const left = Math.max(1, Math.ceil((Date.parse(until) - Date.now()) / 1000));
+        io.note(
+          `held by ${printable(holder)}; unless heard of, it is free in ${left} s (at once with --take-over)`,
+        );
+      },
+      begun: (run, pipeline) => {
+        if (!io.json) io.note(`run ${run}`);
+        progress = new RunProgress(io, only?.length ?? pipeline.steps.length);
+      },
+      progress: (told) => progress?.take(told),
+    };
+    let summary: RunSummary;
+    try {
+      const run = await resumed(shop, file, flags);
+      summary =
+        run === null
+          ? await shop.pipelines.start(file!, inputs(flags.input), o)
+          : await shop.pipelines.resume(run, file, o);
+    } finally {
+      (progress as RunProgress | null)?.[Symbol.dispose]();
+    }
+    return await tell(io, shop, summary);
+  },
+});
+
+/** The run to go on with; null for a new one. */
+async function resumed(
+  shop: Workshop,
+  file: PipelineFile | null,
+  flags: { readonly run?: string; readonly resume?: boolean; readonly input?: string[] },
+): Promise<string | null> {
+  const going = flags.run !== undefined || flags.resume;
+  if (going && flags.input)
+    throw new RelayError('bad_usage', {
+      what: 'A run keeps the inputs it began with.',
+      hint: 'Leave --input out, or start a new run.',
+    });
+  if (flags.run !== undefined) return findThread(shop.threads, flags.run);
+  if (!flags.resume) return null;
+  const { readPipeline } = await import('../../../domain/pipelines/read-pipeline.ts');
+  const name = readPipeline(file!.text, file!.name).pipeline?.name ?? file!.name;
+  const runs = await shop.pipelines.list({ limit: 20, pipeline: name });
+  const open = runs.find(({ status }) => status !== 'done');
+  if (open) return open.run;
+  throw new RelayError('missing', {
+    what: `run of ${name} that is not done`,
+    hint: 'Leave --resume out to start one; relay pipeline list shows those there were.',
+  });
+}
+
+function inputs(given: readonly string[] | undefined): { [name: string]: string } {
+  return Object.fromEntries(
+    (given ?? []).map((pair) => {
+      const at = pair.indexOf('=');
+      if (at > 0) return [pair.slice(0, at), pair.slice(at + 1)];
+      throw new RelayError('bad_usage', {
+        what: `--input takes NAME=VALUE, not "${pair}".`,
+        hint: 'For example: --input topic=tea',
+      });
+    }),
+  );
+}
+
+/** The first Ctrl-C stops in good order, a second one at once. */
+function stopping(io: Io): Disposable & { readonly signal: AbortSignal } {
+  const control = new AbortController();
+  const stop = () => {
+    if (control.signal.aborted) process.exit(INTERRUPTED);
+    io.note('stopping; once more to stop at once');
+    control.abort();
+  };
+  process.on('SIGINT', stop);
+  process.on('SIGTERM', stop);
+  return {
+    signal: control.signal,
+    [Symbol.dispose]: () => {
+      process.off('SIGINT', stop);
+      process.off('SIGTERM', stop);
+    },
+  };
+}
+
+async function tell(io: Io, shop: Workshop, summary: RunSummary): Promise<number> {
+  const { run, status, results } = summary;
+  if (io.json) io.result(summary, '');
+  else {
+    for (const { ref } of results) {
+      const { body } = await shop.threads.content(run, ref);
+      if (body instanceof Uint8Array) await io.stdout.send(body);
+      else for await (const chunk of body) await io.stdout.send(chunk);
+    }
+    io.note(`${tally(summary)} · run ${run}`);
+  }
+  if (status === 'done' || status === 'partial') return EXIT.ok;
+  if (!io.json) io.note(`go on with: relay pipeline run --run ${run}`);
+  return status === 'interrupted' ? INTERRUPTED : EXIT.failed;
+}

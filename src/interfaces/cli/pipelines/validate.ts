@@ -1,0 +1,30 @@
+import { EXIT } from '../../../base/errors.ts';
+import { readPipeline } from '../../../domain/pipelines/read-pipeline.ts';
+import { defineCommand } from '../command.ts';
+import { plural } from '../human.ts';
+import { readPipelineFile } from './pipeline-file.ts';
+
+export default defineCommand({
+  usage: 'FILE',
+  details:
+    'Ends with 2 where something is wrong. What is merely odd, such as an input that is never used, is a warning.',
+  takes: { min: 1 },
+  examples: [['relay pipeline validate review.yaml', 'file:line: what is wrong']],
+  async run({ io, args }) {
+    const file = await readPipelineFile(io, args[0]!);
+    const { pipeline, problems } = readPipeline(file.text, file.name);
+    const errors = problems.filter(({ severity }) => severity === 'error').length;
+    io.result({ ok: errors === 0, problems }, () =>
+      [
+        ...problems.map(
+          ({ line, what, severity }) =>
+            `${file.file}:${line}: ${severity === 'error' ? '' : io.style.yellow('warning: ')}${what}`,
+        ),
+        ...(errors === 0 && pipeline
+          ? [`${io.style.green('ok')} ${pipeline.name}: ${plural(pipeline.steps.length, 'step')}`]
+          : []),
+      ].join('\n'),
+    );
+    return errors === 0 ? EXIT.ok : EXIT.usage;
+  },
+});

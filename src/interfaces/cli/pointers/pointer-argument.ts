@@ -1,0 +1,26 @@
+import { RelayError } from '../../../base/errors.ts';
+import { parsePointer } from '../../../base/pointer-url.ts';
+import type { Io } from '../io.ts';
+
+/** A pointer from the command line, or with `-` from standard input: `relay push f | relay pull -`. */
+export async function pointerArgument(io: Io, word: string): Promise<string> {
+  const text = word === '-' ? await firstLine(io) : word;
+  parsePointer(text);
+  return text.trim();
+}
+
+async function firstLine(io: Io): Promise<string> {
+  let text = '';
+  for await (const chunk of io.stdin.stream) {
+    text += chunk;
+    if (/\S\s*\n/.test(text) || text.length > MOST_CHARS) break;
+  }
+  const line = text.trim().split('\n')[0]!.slice(0, MOST_CHARS);
+  if (line) return line;
+  throw new RelayError('bad_usage', {
+    what: 'No pointer came from standard input.',
+    hint: 'Use: relay push FILE | relay pull -',
+  });
+}
+
+const MOST_CHARS = 4096;

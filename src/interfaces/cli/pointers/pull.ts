@@ -1,0 +1,124 @@
+import { toBase64 } from '../../../base/base64.ts';
+import { RelayError } from '../../../base/errors.ts';
+import type { JsonObject } from '../../../base/json.ts';
+import { GREP_CONTEXT_LINES, INLINE_BLOB_BYTES } from '../../../base/limits.ts';
+import { decodeUtf8 } from '../../../base/utf8.ts';
+import type { PartRequest } from '../../../contract/pointers.ts';
+import type { ContextRelay } from '../../../sdk/context-relay.ts';
+import { defineCommand } from '../command.ts';
+import { bytes, count, parseCount } from '../human.ts';
+import { notForTerminals, writePayload } from './payload-target.ts';
+import { pointerArgument } from './pointer-argument.ts';
+
+export default defineCommand({
+  usage: '<url>',
+  details: `The bytes go to standard output as they are. A part costs a model only its own tokens: look at --outline
+first, then take the lines you need. --cost tells the price of either without taking it.`,
+  takes: { min: 1 },
+  flags: {
+    lines: { type: 'string', value: 'A-B', help: 'only these lines: 10-40, 10-, 7, or -20 for the last 20' },
+    grep: {
+      type: 'string',
+      value: 'PATTERN',
+      help: 'only lines that match (RE2 syntax), with their numbers',
+    },
+    context: { type: 'string', short: 'C', value: 'N', help: 'with --grep: lines around each match' },
+    'ignore-case': { type: 'boolean', short: 'i', help: 'with --grep: upper and lower case alike' },
+    'json-pointer': { type: 'string', value: '/a/b', help: 'only this place of a JSON payload (RFC 6901)' },
+    outline: { type: 'boolean', help: 'only headings, definitions or the shape, with line numbers' },
+    cost: { type: 'boolean', help: 'only what it would cost, in tokens; takes nothing' },
+    out: { type: 'string', short: 'o', value: 'FILE', help: 'write to this file, whole or not at all' },
+    force: { type: 'boolean', short: 'f', help: 'write binary data even to a terminal' },
+  },
+  examples: [
+    ['relay pull <url>', 'the payload, to standard output'],
+    ['relay pull <url> --outline', 'what is in it, for a few tokens'],
+    ['relay pull <url> --lines 120-180', 'these lines'],
+    ['relay pull <url> --grep "TODO|FIXME" -C 2', 'matching lines, each with two around it'],
+    ['relay pull <url> --out report.pdf', 'into a file'],
+    ['relay pull <url> --cost', 'what a model would pay for it'],
+  ],
+  async run({ io, host, args, flags }) {
+    const pointer = await pointerArgument(io, args[0]!);
+    const part = partOf(flags);
+    await using open = await host.openClient();
+    const { client } = open;
+    const url = await open.resolve(pointer);
+    if (flags.cost) {
+      const cost = await client.cost(url, part);
+      const about = cost.estimated ? 'about ' : '';
+      const text = `${about}${count(cost.tokens)} tokens (${cost.tokenizer}), ${bytes(cost.bytes)}`;
+      io.result(cost, text);
+      return 0;
+    }
+    if (part) {
+      const taken = await client.pullPart(url, part);
+      if (taken.truncated) io.warn(taken.about);
+      else if (io.interactive && !io.json && !flags.outline) io.note(taken.about);
+      if (io.json && flags.out === undefined) io.result(taken, '');
+      else await writePayload(io, new TextEncoder().encode(withLineEnd(taken.text)), flags);
+      return 0;
+    }
+    if (io.json && flags.out === undefined) {
+      io.result(await envelope(client, url), '');
+      return 0;
+    }
+    // Looking is free on the local store, and worth a request where someone watches.
+    const look = open.remote === null || io.interactive || io.stderr.isTTY;
+    const { size, text = true } = look ? await client.inspect(url) : {};
+    // Before it counts as a pull.
+    if (!text && io.interactive && !flags.force && flags.out === undefined) throw notForTerminals();
+    const small = size !== undefined && size <= INLINE_BLOB_BYTES;
+    const body = small ? await client.pullBytes(url) : await client.pullStream(url);
+    await writePayload(io, body, { ...flags, size });
+    return 0;
+  },
+});
+
+/** A part is lines of text, and lines end. */
+function withLineEnd(text: string): string {
+  return text === '' || text.endsWith('\n') ? text : `${text}\n`;
+}
+
+/** The shape that a pull over HTTP answers with. */
+async function envelope(client: ContextRelay, url: string): Promise<JsonObject> {
+  const { metadata } = await client.inspect(url);
+  const content = await client.pullBytes(url);
+  const text = decodeUtf8(content);
+  return text === null ? { data: toBase64(content), metadata, encoding: 'base64' } : { data: text, metadata };
+}
+
+interface PartFlags {
+  readonly lines?: string;
+  readonly grep?: string;
+  readonly context?: string;
+  readonly 'ignore-case'?: boolean;
+  readonly 'json-pointer'?: string;
+  readonly outline?: boolean;
+}
+
+function partOf(flags: PartFlags): PartRequest | undefined {
+  const given = (['lines', 'grep', 'json-pointer', 'outline'] as const).filter(
+    (name) => flags[name] !== undefined,
+  );
+  if (given.length > 1) {
+    throw wrongUse(`--${given[0]} and --${given[1]} do not go together.`, 'Take one part at a time.');
+  }
+  if (flags.grep === undefined && (flags.context !== undefined || flags['ignore-case'])) {
+    throw wrongUse('--context and --ignore-case need --grep.', 'Use: relay pull <url> --grep PATTERN -C 2');
+  }
+  if (flags.lines !== undefined) return { lines: flags.lines };
+  if (flags.grep !== undefined) {
+    const context =
+      flags.context === undefined
+        ? undefined
+        : parseCount(flags.context, '--context', { max: GREP_CONTEXT_LINES });
+    return { grep: flags.grep, context, ignore_case: flags['ignore-case'] };
+  }
+  if (flags['json-pointer'] !== undefined) return { json: flags['json-pointer'] };
+  return flags.outline ? { outline: true } : undefined;
+}
+
+function wrongUse(what: string, hint: string): RelayError {
+  return new RelayError('bad_usage', { what, hint });
+}

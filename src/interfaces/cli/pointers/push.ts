@@ -1,0 +1,125 @@
+import { RelayError } from '../../../base/errors.ts';
+import type { Json, JsonObject } from '../../../base/json.ts';
+import { MAX_PULLS } from '../../../base/limits.ts';
+import type { TokenCount } from '../../../base/tokens.ts';
+import type { Pushed } from '../../../contract/pointers.ts';
+import { defineCommand } from '../command.ts';
+import { bytes, count, expiry, parseCount, parseSpan } from '../human.ts';
+import type { Io } from '../io.ts';
+import { withProgress } from '../progress.ts';
+import { openPayload } from './payload-source.ts';
+import { keepBeginning, warnOfSecrets } from './secret-warning.ts';
+
+export default defineCommand({
+  usage: '[file|-]',
+  details: `Takes a file, or what is piped in, up to 25 MiB. At a terminal it prints the pointer, size, tokens and
+expiry; piped, the pointer alone. Whoever has the pointer can pull it until it expires or is revoked.
+With --encrypt the relay sees only ciphertext: the key is behind #key= in the pointer and travels nowhere
+else. Metadata is never encrypted.`,
+  takes: { max: 1 },
+  flags: {
+    encrypt: { type: 'boolean', short: 'e', help: 'encrypt it here; the key is in the pointer alone' },
+    ttl: { type: 'string', value: 'TIME', help: 'expire after 90s, 15m, 2h, 7d or that many seconds (24h)' },
+    meta: {
+      type: 'string',
+      short: 'm',
+      value: 'K=V',
+      multiple: true,
+      help: 'metadata; K:=JSON for numbers and lists',
+    },
+    name: { type: 'string', value: 'NAME', help: 'the same as --meta name=NAME' },
+    channel: { type: 'string', short: 'c', value: 'NAME', help: 'announce it on this channel' },
+    'max-pulls': { type: 'string', value: 'N', help: 'allow only so many pulls' },
+    visibility: {
+      type: 'string',
+      value: 'link|tenant',
+      help: 'who may pull: anyone with the pointer, or your tenant',
+    },
+    count: { type: 'boolean', help: 'count the tokens also when piped' },
+    'no-count': { type: 'boolean', help: 'do not count the tokens' },
+  },
+  examples: [
+    ['relay push notes.md', 'a pointer that is good for 24 hours'],
+    ['git diff | relay push --ttl 2h', 'from a pipe, for two hours'],
+    ['relay push .env --encrypt --max-pulls 1', 'a secret, for one reader'],
+    ['relay push survey.md -m topic=survey -m pages:=12', 'with metadata for a peek'],
+    ['url=$(relay push report.md)', 'the pointer alone, for a script'],
+  ],
+  async run({ io, host, args, flags }) {
+    const counting = flags.count ?? (!flags['no-count'] && io.interactive);
+    const metadata = readMetadata(flags.meta ?? [], flags.name);
+    const options = {
+      encrypted: flags.encrypt,
+      metadata,
+      channel: flags.channel,
+      ttl: flags.ttl === undefined ? undefined : parseSpan(flags.ttl, '--ttl'),
+      maxPulls:
+        flags['max-pulls'] === undefined
+          ? undefined
+          : parseCount(flags['max-pulls'], '--max-pulls', { min: 1, max: MAX_PULLS }),
+      visibility: readVisibility(flags.visibility),
+    };
+    const source = await openPayload(io, args[0]);
+    const kept = keepBeginning(source.body);
+    const body = kept.body instanceof Uint8Array ? kept.body : withProgress(io, kept.body, source);
+    await using open = await host.openClient();
+    const pushed = await open.client.pushDetailed(body, { ...options, size: source.size, count: counting });
+    tell(io, pushed, { encrypted: flags.encrypt === true, size: kept.size() });
+    if (!flags.encrypt) warnOfSecrets(io, kept.beginning(), pushed.id);
+    return 0;
+  },
+});
+
+function readMetadata(pairs: readonly string[], name: string | undefined): JsonObject | undefined {
+  const metadata: JsonObject = {};
+  for (const pair of pairs) {
+    const match = /^([^=]+?)(:?=)(.*)$/s.exec(pair);
+    if (!match) {
+      throw new RelayError('bad_usage', {
+        what: `--meta does not understand "${pair}".`,
+        hint: 'Say it as --meta topic=survey, or --meta pages:=12 for a number.',
+      });
+    }
+    const [, key, sign, value] = match as unknown as [string, string, string, string];
+    metadata[key] = sign === '=' ? value : jsonValue(key, value);
+  }
+  if (name !== undefined) metadata.name = name;
+  return Object.keys(metadata).length > 0 ? metadata : undefined;
+}
+
+function jsonValue(key: string, text: string): Json {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new RelayError('bad_usage', {
+      what: `--meta ${key}:= wants JSON, not "${text}".`,
+      hint: `For a text use one equals sign: --meta ${key}=${text}`,
+    });
+  }
+}
+
+function readVisibility(text: string | undefined): 'link' | 'tenant' | undefined {
+  if (text === undefined || text === 'link' || text === 'tenant') return text;
+  throw new RelayError('bad_usage', {
+    what: `--visibility does not know "${text}".`,
+    hint: 'Use link or tenant.',
+  });
+}
+
+function tell(io: Io, pushed: Pushed, o: { encrypted: boolean; size: number }): void {
+  io.result({ ...pushed, encrypted: o.encrypted }, () => {
+    if (!io.interactive) return pushed.url;
+    const facts = [
+      bytes(o.size),
+      pushed.tokens ? tokensInWords(pushed.tokens) : null,
+      o.encrypted ? 'encrypted' : null,
+      `expires ${expiry(pushed.expires_at, Date.now())}`,
+      pushed.channel ? `on channel ${pushed.channel}` : null,
+    ];
+    return `${io.style.bold(pushed.url)}\n${io.style.dim(facts.filter((fact) => fact !== null).join(' · '))}`;
+  });
+}
+
+function tokensInWords(counted: TokenCount): string {
+  return `${counted.estimated ? 'about ' : ''}${count(counted.tokens)} tokens (${counted.tokenizer})`;
+}

@@ -1,0 +1,79 @@
+import { setTimeout } from 'node:timers/promises';
+import { parsePointer } from '../../../base/pointer-url.ts';
+import type { Receipt, ReceiptLadder } from '../../../contract/receipts.ts';
+import { interruption } from '../channels/interruption.ts';
+import { defineCommand } from '../command.ts';
+import { bytes, moment, plural, printable } from '../human.ts';
+import type { Style } from '../style.ts';
+import { pointerArgument } from './pointer-argument.ts';
+
+const LOOK_EVERY_MS = 500;
+
+export default defineCommand({
+  usage: '<url>',
+  details: `The ladder goes stored, notified, pulled, acked, result. A rung is shown where there is evidence for it: a
+subscriber that answered after the message, bytes that were read, an acknowledgement, a result. Nothing turns into
+"delivered" by waiting.`,
+  takes: { min: 1 },
+  flags: {
+    watch: { type: 'boolean', short: 'w', help: 'go on and show what is new, until there is a result' },
+  },
+  examples: [
+    ['relay receipts <url>', 'how far it has come'],
+    ['relay receipts <url> --watch', 'as it happens'],
+  ],
+  async run({ io, host, args, flags }) {
+    const pointer = await pointerArgument(io, args[0]!);
+    await using open = await host.openClient();
+    const url = await open.resolve(pointer);
+    let ladder = await open.client.receipts(url);
+    const show = (receipts: readonly Receipt[]) => {
+      if (io.json) io.stdout.write(`${JSON.stringify({ ...ladder, receipts })}\n`);
+      else for (const receipt of receipts) io.print(line(receipt, io.style));
+    };
+    if (!flags.watch) {
+      io.result(ladder, () => ladder.receipts.map((receipt) => line(receipt, io.style)).join('\n'));
+      return 0;
+    }
+    using interrupted = interruption();
+    const { signal } = interrupted;
+    show(ladder.receipts);
+    while (ladder.reached !== 'result' && !signal.aborted) {
+      await setTimeout(LOOK_EVERY_MS, undefined, { signal }).catch(() => {});
+      if (signal.aborted) break;
+      const before = seen(ladder);
+      ladder = await open.client.receipts(url);
+      const fresh = ladder.receipts.filter((receipt) => !before.has(JSON.stringify(receipt)));
+      if (fresh.length > 0) show(fresh);
+    }
+    return 0;
+  },
+});
+
+function seen({ receipts }: ReceiptLadder): Set<string> {
+  return new Set(receipts.map((receipt) => JSON.stringify(receipt)));
+}
+
+function line(receipt: Receipt, style: Style): string {
+  const { rung, by, at, last_at } = receipt;
+  const when = moment(Date.parse(last_at ?? at), Date.now());
+  const notes = [...evidence(receipt), when].join(' · ');
+  return `${style.bold(rung.padEnd(9))} ${style.cyan(printable(by))}  ${style.dim(notes)}`;
+}
+
+function evidence({ rung, count = 1, bytes: size = 0, group, url, status, summary }: Receipt): string[] {
+  switch (rung) {
+    case 'stored':
+      return [bytes(size)];
+    case 'notified':
+      return count > 1 ? [plural(count, 'subscriber')] : [];
+    case 'pulled':
+      return [plural(count, 'time'), bytes(size)];
+    case 'acked':
+      return group === undefined ? [] : [`in the group ${printable(group)}`];
+    case 'result':
+      return [status, summary, url && parsePointer(url).id].flatMap((text) =>
+        text ? [printable(text)] : [],
+      );
+  }
+}

@@ -1,0 +1,41 @@
+import { defineCommand } from '../command.ts';
+import { needText, PROJECT_FLAGS, theProject } from './project-call.ts';
+
+export default defineCommand({
+  usage: '<task>',
+  details:
+    'Writes the task down and prints the line to give to the child, which remembers nothing of this session.',
+  flags: {
+    expect: { type: 'string', value: 'OUTPUT', help: 'what should come back' },
+    context: {
+      type: 'string',
+      multiple: true,
+      value: 'URL|FILE',
+      help: 'what the child should read; may be repeated',
+    },
+    ...PROJECT_FLAGS,
+  },
+  takes: { min: 1, max: 1 },
+  examples: [
+    [
+      'relay project handoff "Port the parser to Rust" --expect "a passing cargo test"',
+      'prints the line for the child',
+    ],
+    [
+      'relay project handoff "Review it" --expect "a list of faults" --context https://…/pull/…',
+      'with a pointer to read',
+    ],
+  ],
+  async run(call) {
+    const { io, flags, args } = call;
+    const project = await theProject(call);
+    const handoff = await project.handOff({
+      task: needText('The task', args[0], { keep: true }),
+      expect: (flags.expect ?? '').trim(),
+      context: flags.context,
+    });
+    const prompt = `You are given ${handoff.id} in ${project.files.folder}. Run there: relay project start --for ${handoff.id}. When done, run: relay project report ${handoff.id} --result "…"`;
+    io.result({ ...handoff, folder: project.files.folder, prompt }, prompt);
+    return 0;
+  },
+});

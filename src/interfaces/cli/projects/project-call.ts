@@ -1,0 +1,68 @@
+import { resolve } from 'node:path';
+import { RelayError } from '../../../base/errors.ts';
+import { oneLine } from '../../../domain/projects/decisions.ts';
+import type { Project } from '../../../domain/projects/project.ts';
+import type { Flags } from '../command.ts';
+import type { Host } from '../host.ts';
+import type { Io } from '../io.ts';
+
+/** What every command about a project understands. */
+export const PROJECT_FLAGS = {
+  dir: {
+    type: 'string',
+    value: 'DIR',
+    help: 'the project folder (here, or the nearest one above that has the files)',
+  },
+} as const satisfies Flags;
+
+/** The project a command is about; refuses where there is none. */
+export async function theProject(call: {
+  readonly io: Io;
+  readonly host: Host;
+  readonly flags: { readonly dir?: string };
+}): Promise<Project> {
+  const { io, host, flags } = call;
+  if (flags.dir !== undefined) return host.openProject(resolve(io.cwd, flags.dir));
+  const found = await host.findProject(io.cwd);
+  if (found === null) throw new RelayError('no_project', { path: io.cwd });
+  return found;
+}
+
+/** A text that must say something: on one line, unless `keep` asks for its lines. */
+export function needText(
+  name: string,
+  value: string | undefined,
+  o: { readonly keep?: boolean } = {},
+): string {
+  const text = o.keep ? (value ?? '').trim() : oneLine(value ?? '');
+  if (text === '') {
+    const missing = value === undefined && name.startsWith('--');
+    throw new RelayError('bad_usage', {
+      what: missing ? `${name} is missing.` : `${name} must not be empty.`,
+      hint: missing ? `Say it in a few words: ${name} "…"` : 'Say it in a few words.',
+    });
+  }
+  return text;
+}
+
+export function oneOf<const T extends string>(
+  name: string,
+  value: string | undefined,
+  words: readonly T[],
+): T | undefined {
+  if (value === undefined || words.includes(value as T)) return value as T | undefined;
+  throw new RelayError('bad_usage', {
+    what: `${name} must be one of: ${words.join(', ')}.`,
+    hint: `Not "${value}".`,
+  });
+}
+
+export function wholeNumber(name: string, value: string | undefined, least: number): number | undefined {
+  if (value === undefined) return undefined;
+  const number = /^\d+$/.test(value) ? Number(value) : Number.NaN;
+  if (number >= least && Number.isSafeInteger(number)) return number;
+  throw new RelayError('bad_usage', {
+    what: `${name} must be a whole number from ${least} on.`,
+    hint: `Not "${value}".`,
+  });
+}

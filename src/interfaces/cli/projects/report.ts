@@ -1,0 +1,37 @@
+import { defineCommand } from '../command.ts';
+import { needText, PROJECT_FLAGS, theProject } from './project-call.ts';
+
+export default defineCommand({
+  usage: '[id]',
+  details: 'Without an id the only open hand-off is meant. RELAY_HANDOFF may name it too.',
+  flags: {
+    result: { type: 'string', value: 'TEXT', help: 'what came out' },
+    artifact: {
+      type: 'string',
+      multiple: true,
+      value: 'URL|FILE',
+      help: 'where the rest is; may be repeated',
+    },
+    failed: { type: 'boolean', help: 'it did not work; the result says why' },
+    ...PROJECT_FLAGS,
+  },
+  takes: { max: 1 },
+  examples: [
+    ['relay project report HANDOFF-002 --result "ported; 41 tests pass"', 'it is done'],
+    ['relay project report --result "no access to the registry" --failed', 'it did not work'],
+  ],
+  async run(call) {
+    const { io, flags, args } = call;
+    const project = await theProject(call);
+    const handoff = await project.report(args[0] ?? (io.env.RELAY_HANDOFF || null), {
+      result: needText('--result', flags.result, { keep: true }),
+      artifacts: flags.artifact,
+      failed: flags.failed,
+    });
+    io.result(
+      handoff,
+      `${handoff.id} is ${handoff.status}. Its parent reads it with: relay project result ${handoff.id}`,
+    );
+    return 0;
+  },
+});

@@ -1,0 +1,48 @@
+import { BRIEF_TOKENS } from '../../../base/project-limits.ts';
+import { boundedBrief, LEAST_TOKENS } from '../../../domain/projects/brief.ts';
+import { coldStart, commitsSince } from '../../../domain/projects/cold-start.ts';
+import { defineCommand } from '../command.ts';
+import { PROJECT_FLAGS, theProject, wholeNumber } from './project-call.ts';
+
+export default defineCommand({
+  details: `For a new session, a sub-agent, a cron or a heartbeat run: reads PROJECT.md, state.json, todos.json and the decisions that
+matter, checks them, and prints one page with the source and the age of each part, and what was committed since.`,
+  flags: {
+    for: { type: 'string', value: 'TASK', help: 'what it is for, or a hand-off such as HANDOFF-002' },
+    'max-tokens': { type: 'string', value: 'N', help: `the most it may cost a model (${BRIEF_TOKENS})` },
+    ...PROJECT_FLAGS,
+  },
+  examples: [
+    ['relay project start', 'the brief, for a prompt'],
+    ['relay project start --for "the login form"', 'with the decisions and todos about that first'],
+    ['relay project start --for HANDOFF-002', 'for the sub-agent that was given this task'],
+    ['relay project start --json', 'for a program'],
+  ],
+  async run(call) {
+    const { io, host, flags } = call;
+    const max = wholeNumber('--max-tokens', flags['max-tokens'], LEAST_TOKENS) ?? BRIEF_TOKENS;
+    const project = await theProject(call);
+    const view = await project.read();
+    const draft = coldStart(view, await commitsSince(project.git, view), flags.for ?? null);
+    const count = async (text: string) => (await host.countTokens(text)).tokens;
+    const brief = await boundedBrief(draft, max, view.now, count);
+    io.result(
+      {
+        folder: project.files.folder,
+        tokens: { ...brief.tokens, tokenizer: 'o200k_base' },
+        omitted: brief.omitted,
+        warnings: brief.warnings,
+        parts: brief.parts.map(({ title, source, at, lines }) => ({
+          title,
+          source,
+          at: at === null ? null : new Date(at).toISOString(),
+          age_seconds: at === null ? null : Math.round((view.now - at) / 1000),
+          lines: lines.map(({ text }) => text),
+        })),
+        text: brief.text,
+      },
+      brief.text,
+    );
+    return 0;
+  },
+});

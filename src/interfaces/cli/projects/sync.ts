@@ -1,0 +1,97 @@
+import { RelayError } from '../../../base/errors.ts';
+import type { NewDecision } from '../../../domain/projects/decisions.ts';
+import { defineCommand } from '../command.ts';
+import { needText, PROJECT_FLAGS, theProject } from './project-call.ts';
+
+export default defineCommand({
+  details: `Lists are added to, never replaced, so that parallel sessions do not lose each other's lines. What is done leaves the lists
+of what was next, blocked and in progress; a todo that is named by its number is completed.`,
+  flags: {
+    phase: { type: 'string', value: 'WORDS', help: 'the stage the project is in' },
+    task: { type: 'string', value: 'WORDS', help: 'what is being worked on' },
+    doing: { type: 'string', value: 'WORDS', help: 'the step in progress; empty for none' },
+    done: {
+      type: 'string',
+      multiple: true,
+      value: 'STEP',
+      help: 'finished: words, or TODO-003; may be repeated',
+    },
+    next: { type: 'string', multiple: true, value: 'STEP', help: 'to do next; may be repeated' },
+    blocked: { type: 'string', multiple: true, value: 'STEP', help: 'stuck, and why; may be repeated' },
+    drop: {
+      type: 'string',
+      multiple: true,
+      value: 'STEP',
+      help: 'no longer next or blocked, without being done',
+    },
+    note: { type: 'string', value: 'WORDS', help: 'the notes for the next session (replaces the last ones)' },
+    todo: { type: 'string', multiple: true, value: 'TITLE', help: 'a new todo; may be repeated' },
+    decision: {
+      type: 'string',
+      multiple: true,
+      value: '"TITLE: WHAT"',
+      help: 'a decision, appended to decisions.md',
+    },
+    session: { type: 'string', value: 'ID', help: 'which session this was' },
+    commit: { type: 'boolean', help: 'commit the project files, and only these' },
+    ...PROJECT_FLAGS,
+  },
+  examples: [
+    ['relay project sync --done "login form" --next "password reset"', 'a usual end'],
+    [
+      'relay project sync --done TODO-003 --note "CORS needs a proxy" --commit',
+      'with a todo, a note and a commit',
+    ],
+    ['relay project sync --decision "Use JWT: no sessions on the server"', 'with a decision'],
+  ],
+  async run(call) {
+    const { io, flags } = call;
+    const project = await theProject(call);
+    const texts = (name: 'done' | 'next' | 'blocked' | 'drop') =>
+      flags[name]?.map((text) => needText(`--${name}`, text));
+    const { todos, decisions } = await project.sync({
+      phase: flags.phase,
+      task: flags.task,
+      doing: flags.doing,
+      note: flags.note,
+      session: flags.session,
+      done: texts('done'),
+      next: texts('next'),
+      blocked: texts('blocked'),
+      drop: texts('drop'),
+      todos: flags.todo?.map((title) => ({ title: needText('--todo', title) })),
+      decisions: flags.decision?.map((text) => splitDecision(text, flags.task)),
+    });
+    const commit = flags.commit ? await project.commit(commitMessage(flags.task ?? flags.done?.[0])) : null;
+    io.result({ folder: project.files.folder, todos, decisions, commit }, () =>
+      [
+        `synced ${project.files.folder}`,
+        ...todos.map(({ id, title }) => `added  ${id}  ${title}`),
+        ...decisions.map((id) => `added  ${id}`),
+        ...(flags.commit ? [commit ? `committed ${commit.slice(0, 9)}` : 'nothing to commit'] : []),
+      ].join('\n'),
+    );
+    return 0;
+  },
+});
+
+function splitDecision(text: string, task: string | undefined): NewDecision {
+  const found = /^([^:]+):\s*(.+)$/s.exec(text.trim());
+  if (!found) {
+    throw new RelayError('bad_usage', {
+      what: `A decision needs a title and what was decided: "${text}".`,
+      hint: 'For example: --decision "Use JWT: no sessions on the server". relay decide takes the rest too.',
+    });
+  }
+  return {
+    title: found[1]!,
+    decision: found[2]!,
+    context: task ? `Came up while working on: ${task}` : 'Noted at the end of a session',
+    consequences: 'Not written down yet',
+  };
+}
+
+function commitMessage(about: string | undefined): string {
+  const words = about?.replace(/\s+/g, ' ').slice(0, 60);
+  return words ? `project: sync after ${words}` : 'project: sync';
+}

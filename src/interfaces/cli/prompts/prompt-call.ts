@@ -1,0 +1,158 @@
+import { createReadStream } from 'node:fs';
+import { stat } from 'node:fs/promises';
+import { basename, resolve } from 'node:path';
+import { Readable } from 'node:stream';
+import { isRelayError, RelayError } from '../../../base/errors.ts';
+import { PROMPT_WORDS_BYTES } from '../../../base/limits.ts';
+import type { Bundle, PromptOutcome } from '../../../domain/prompts/types.ts';
+import type { Flags, FlagValues } from '../command.ts';
+import type { Host } from '../host.ts';
+import { count } from '../human.ts';
+import type { Io } from '../io.ts';
+import { findThread, THREAD_FLAG, useThread } from '../threads/thread-choice.ts';
+import type { Workshop } from '../workshop.ts';
+
+/** What `relay run` and `relay wrap run` have in common. */
+export const PROMPT_FLAGS = {
+  ...THREAD_FLAG,
+  new: { type: 'boolean', help: 'begin a new thread; one is made anyway where none has been used yet' },
+  attach: {
+    type: 'string',
+    value: 'FILE',
+    multiple: true,
+    help: 'put a file into the thread first; - is stdin. Its preview travels, the rest is a pull away',
+  },
+  system: { type: 'string', value: 'TEXT', help: 'who the model is to be' },
+  'dry-run': { type: 'boolean', help: 'show the prompt and what it costs; ask nobody, keep nothing' },
+} as const satisfies Flags;
+
+type PromptFlags = FlagValues<typeof PROMPT_FLAGS>;
+
+/** The words: from the command line, or from stdin for `-`. */
+export async function promptWords(io: Io, args: readonly string[]): Promise<string> {
+  const words = args.join(' ');
+  if (words !== '-') return words;
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for (let chunk = await io.stdin.take(); chunk !== null; chunk = await io.stdin.take()) {
+    chunks.push(chunk);
+    size += chunk.byteLength;
+    if (size > PROMPT_WORDS_BYTES)
+      throw new RelayError('too_large', {
+        what: 'a prompt',
+        limit: PROMPT_WORDS_BYTES,
+        hint: 'Put the material into the thread with --attach -; its preview travels.',
+      });
+  }
+  return Buffer.concat(chunks).toString('utf8');
+}
+
+export interface Prepared {
+  readonly bundle: Bundle;
+  /** It was made for this, and is to go again where nothing comes of it. */
+  readonly fresh: boolean;
+}
+
+/** Finds or makes the thread, puts in what is attached, and builds the bundle. */
+export async function prepare(
+  { io, host }: { readonly io: Io; readonly host: Host },
+  shop: Workshop,
+  flags: PromptFlags,
+  words: string,
+): Promise<Prepared> {
+  const found = await chosenThread({ io, host }, shop, flags);
+  const thread_id = found ?? (await shop.threads.create({ name: threadName(words) })).thread_id;
+  const fresh = found === null;
+  try {
+    for (const name of flags.attach ?? []) await attach(io, shop, thread_id, name);
+    const bundle = await shop.prompts.bundle({ thread_id, words, system: flags.system });
+    if (!flags['dry-run']) await useThread(host, thread_id);
+    return { bundle, fresh };
+  } catch (error) {
+    if (fresh) await undo(host, shop, thread_id);
+    throw error;
+  }
+}
+
+/** A thread that was made for a prompt goes again where nothing came of it. */
+export async function undo(host: Host, shop: Workshop, thread: string): Promise<void> {
+  await shop.threads.delete(thread).catch(() => {});
+  await (await host.threadMemory()).forget(thread).catch(() => {});
+}
+
+/** The one that is named, or the one used last; null where there is none, or a new one is wanted. */
+async function chosenThread(
+  { io, host }: { readonly io: Io; readonly host: Host },
+  shop: Workshop,
+  flags: PromptFlags,
+): Promise<string | null> {
+  const named = flags.thread ?? (io.env.RELAY_THREAD || undefined);
+  if (flags.new) {
+    if (flags.thread === undefined) return null;
+    throw new RelayError('bad_usage', { what: 'A thread is either named or new.', hint: 'Leave one out.' });
+  }
+  if (named !== undefined) return findThread(shop.threads, named);
+  const last = (await host.threadMemory()).get();
+  if (last === undefined) return null;
+  try {
+    return (await shop.threads.get(last)).thread_id;
+  } catch (error) {
+    if (isRelayError(error, 'not_found')) return null;
+    throw error;
+  }
+}
+
+async function attach(io: Io, shop: Workshop, thread: string, name: string): Promise<void> {
+  if (name === '-') {
+    const body = Readable.toWeb(io.stdin.stream) as ReadableStream<Uint8Array>;
+    await shop.threads.putArtifact(thread, { body, name: 'stdin.txt' });
+    return;
+  }
+  const path = resolve(io.cwd, name);
+  const file = await stat(path).catch(() => null);
+  if (!file?.isFile()) throw new RelayError('missing', { what: `file ${name}` });
+  const body = Readable.toWeb(createReadStream(path)) as ReadableStream<Uint8Array>;
+  await shop.threads.putArtifact(thread, { body, size: file.size, name: basename(path) });
+}
+
+function threadName(words: string): string {
+  const line = words.trim().replace(/\s+/g, ' ');
+  return [...line].length > 60 ? `${[...line].slice(0, 59).join('')}…` : line;
+}
+
+/** The whole prompt and its price, for --dry-run. */
+export function showBundle(io: Io, bundle: Bundle): void {
+  const { system, user, tokens, pasted, state_ref, artifacts, fingerprint } = bundle;
+  const json = {
+    system,
+    user,
+    state_ref,
+    artifacts: artifacts.map(({ ref, name, size }) => ({ ref, name, size })),
+    fingerprint,
+    tokens,
+    pasted,
+  };
+  const { style } = io;
+  io.result(json, () => [style.bold('system'), system, '', style.bold('user'), user].join('\n'));
+  if (!io.json) io.note(price(bundle));
+}
+
+/** `1,204 tokens instead of 48,320 pasted (o200k_base)` */
+export function price({ tokens, pasted }: Bundle): string {
+  const about = tokens.estimated || pasted.estimated ? 'about ' : '';
+  return `${about}${count(tokens.tokens)} tokens instead of ${count(pasted.tokens)} pasted (${tokens.tokenizer})`;
+}
+
+/** What came of it, for people. */
+export function tellOutcome(io: Io, outcome: PromptOutcome, bundle: Bundle): void {
+  const { thread_id, artifact_ref, state_ref, billed, patch, session_cache_hit, cut, model } = outcome;
+  if (cut) io.warn(`${model} was not done when it reached its limit; see --max-tokens.`);
+  if (patch.status === 'refused')
+    io.warn(`What ${model} wanted to be remembered was refused: ${patch.why}. The rest is kept.`);
+  const cost = session_cache_hit
+    ? 'answered before, from the session cache'
+    : `${price(bundle)}${billed ? `; billed ${count(billed.input_tokens)} in, ${count(billed.output_tokens)} out` : ''}`;
+  io.note(`${cost}`);
+  const learnt = patch.status === 'applied' ? `, ${patch.ops} remembered` : '';
+  io.note(`answer ${artifact_ref} · state ${state_ref}${learnt} · thread ${thread_id}`);
+}

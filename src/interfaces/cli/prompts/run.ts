@@ -1,0 +1,84 @@
+import { defineCommand } from '../command.ts';
+import { parseCount, printable } from '../human.ts';
+import { useThread } from '../threads/thread-choice.ts';
+import { PROMPT_FLAGS, prepare, promptWords, showBundle, tellOutcome, undo } from './prompt-call.ts';
+import { runWrapped } from './wrapped-run.ts';
+
+export default defineCommand({
+  usage: '"WORDS" | -',
+  details: `relay "WORDS" is the same. The prompt is bounded: the state header of the thread, previews of its newest
+artifacts, and the words. The answer is kept as an artifact of the thread. Anthropic is asked (ANTHROPIC_API_KEY) unless
+another provider is named, or only another one's variable is set: OPENAI_API_KEY, OLLAMA_HOST, or RELAY_MODEL_URL for
+anything that speaks like OpenAI. Which of its models: --model, else RELAY_MODEL, else "models" in config.json, such as
+{"model_provider": "ollama", "models": {"ollama": "qwen3"}}, else one that is built in.`,
+  flags: {
+    ...PROMPT_FLAGS,
+    provider: {
+      type: 'string',
+      value: 'NAME',
+      help: 'anthropic, openai, ollama or compatible (RELAY_PROVIDER)',
+    },
+    model: { type: 'string', value: 'NAME', help: 'which of its models (RELAY_MODEL)' },
+    'base-url': {
+      type: 'string',
+      value: 'URL',
+      help: 'where an OpenAI-compatible server is (RELAY_MODEL_URL)',
+    },
+    'max-tokens': { type: 'string', value: 'N', help: 'how much it may say at most' },
+    cli: { type: 'string', value: 'PROGRAM', help: 'ask a program instead, as relay wrap run does' },
+    cache: { type: 'boolean', help: 'take the answer to an identical prompt, where there is one' },
+  },
+  takes: { min: 1, max: 1 },
+  examples: [
+    ['relay "summarise this repo" --new --attach README.md', 'a new thread, a file, an answer'],
+    ['relay run "and the risks?"', 'go on with the thread used last'],
+    ['relay run "why?" --thread 550e8400 --dry-run', 'see the prompt and its price first'],
+    ['relay run "explain" --provider ollama --model qwen3', 'ask a model of your own'],
+  ],
+  async run({ io, host, flags, args }) {
+    const words = await promptWords(io, args);
+    await using shop = await host.openWorkshop(io.cwd);
+    const choice = {
+      provider: flags.provider,
+      model: flags.model,
+      baseUrl: flags['base-url'],
+      maxTokens: flags['max-tokens']
+        ? parseCount(flags['max-tokens'], '--max-tokens', { min: 1 })
+        : undefined,
+    };
+    // Before anything is made: without a model there is nothing to make it for.
+    const model = flags['dry-run'] || flags.cli !== undefined ? null : shop.model(choice);
+    const { bundle, fresh } = await prepare({ io, host }, shop, flags, words);
+    if (flags['dry-run']) {
+      showBundle(io, bundle);
+      if (fresh) await shop.threads.delete(bundle.thread_id);
+      return 0;
+    }
+    if (model === null) {
+      const code = await runWrapped({ io, host }, shop, { bundle, fresh }, { cli: flags.cli!, args: [] });
+      await useThread(host, bundle.thread_id);
+      return code;
+    }
+    let said = '';
+    try {
+      const outcome = await shop.prompts.ask(bundle, model, {
+        cache: flags.cache,
+        onText: (text) => {
+          said += text;
+          if (!io.json) io.stdout.write(io.interactive ? printable(text) : text);
+        },
+      });
+      if (io.json) io.result({ ...outcome, text: said }, '');
+      else {
+        if (!said.endsWith('\n')) io.stdout.write('\n');
+        tellOutcome(io, outcome, bundle);
+      }
+      await useThread(host, bundle.thread_id);
+      return 0;
+    } catch (error) {
+      if (said !== '' && !io.json) io.stdout.write('\n');
+      if (fresh) await undo(host, shop, bundle.thread_id);
+      throw error;
+    }
+  },
+});

@@ -1,0 +1,69 @@
+import { RelayError } from '../../../base/errors.ts';
+import { defineCommand } from '../command.ts';
+import { useThread } from '../threads/thread-choice.ts';
+import { PROMPT_FLAGS, prepare, promptWords, showBundle } from './prompt-call.ts';
+import { runWrapped } from './wrapped-run.ts';
+
+const WAYS = ['stdin', 'argument', 'file'] as const;
+
+export default defineCommand({
+  usage: '--cli PROGRAM ["WORDS" | -] [-- ARGS…]',
+  details: `What the program says on stdout goes through untouched and is kept as an artifact; its stderr stays apart,
+and its exit code is the one of this command. claude, codex, gemini, opencode, aider and sgpt are known by name; others get
+the prompt on stdin, or where {prompt} or {file} stands among ARGS. Without words the program gets the terminal, and nothing
+that is said there is kept.`,
+  flags: {
+    cli: { type: 'string', value: 'PROGRAM', help: 'which program: a name or a path' },
+    ...PROMPT_FLAGS,
+    'prompt-by': { type: 'string', value: 'stdin|argument|file', help: 'how the prompt gets in' },
+  },
+  takes: { max: 1 },
+  takesRest: true,
+  examples: [
+    ['relay wrap run --cli claude "fix the tests"', 'Claude Code, with the memory of a new thread'],
+    ['relay wrap run --cli codex "and now the docs" -- --model o4', 'options of its own behind --'],
+    ['relay wrap run --cli ./bot "hello" -- --ask {prompt}', 'a program nobody knows, by a template'],
+  ],
+  async run({ io, host, flags, args, rest }) {
+    const { cli } = flags;
+    if (!cli)
+      throw new RelayError('bad_usage', {
+        what: 'relay wrap run needs a program.',
+        hint: 'Name it with --cli; relay wrap list shows those that are known.',
+      });
+    const promptBy = WAYS.find((way) => way === flags['prompt-by']);
+    if (flags['prompt-by'] !== undefined && !promptBy)
+      throw new RelayError('bad_usage', {
+        what: `--prompt-by takes ${WAYS.join(', ')}.`,
+        hint: 'For example: --prompt-by stdin',
+      });
+    await using shop = await host.openWorkshop(io.cwd);
+    if (args.length === 0) return await converse();
+    const { bundle, fresh } = await prepare({ io, host }, shop, flags, await promptWords(io, args));
+    if (flags['dry-run']) {
+      showBundle(io, bundle);
+      if (fresh) await shop.threads.delete(bundle.thread_id);
+      return 0;
+    }
+    const code = await runWrapped({ io, host }, shop, { bundle, fresh }, { cli, args: rest, promptBy });
+    await useThread(host, bundle.thread_id);
+    return code;
+
+    async function converse(): Promise<number> {
+      if (!io.stdin.isTTY || !shop.programs.converses(cli!))
+        throw new RelayError('bad_usage', {
+          what: 'There is nothing to ask: no words were given.',
+          hint: `Use: relay wrap run --cli ${cli} "WORDS", or - to read them from stdin.`,
+        });
+      const thread = flags.thread ?? '';
+      const { code } = await shop.programs.run({
+        cli: cli!,
+        args: rest,
+        prompt: null,
+        terminal: true,
+        thread,
+      });
+      return code;
+    }
+  },
+});

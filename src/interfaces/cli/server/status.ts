@@ -1,0 +1,62 @@
+import { existsSync } from 'node:fs';
+import { RelayError } from '../../../base/errors.ts';
+import { defineCommand } from '../command.ts';
+import type { Host } from '../host.ts';
+import { bytes, plural, rows, span } from '../human.ts';
+import type { Io } from '../io.ts';
+
+export default defineCommand({
+  examples: [
+    ['relay status', 'the local server and store'],
+    ['relay status --json', 'the same for a program'],
+    ['relay status --url https://relay.example', 'whether that server answers'],
+  ],
+  async run({ io, host }) {
+    return host.remote === null ? local(io, host) : remote(io, host, host.remote);
+  },
+});
+
+async function remote(io: Io, host: Host, url: string): Promise<number> {
+  const health = await host.server.health(url);
+  if (health === null) throw new RelayError('unreachable', { what: url });
+  io.result({ url, ...health }, () =>
+    rows([
+      ['server', `${url} answers: ${health.status}`],
+      ['version', health.version ?? 'unknown'],
+    ]),
+  );
+  return health.status === 'ok' ? 0 : 1;
+}
+
+async function local(io: Io, host: Host): Promise<number> {
+  const { server } = host;
+  const running = server.running();
+  const left = running ? null : server.leftBehind();
+  const health = running ? await server.health(running.url) : null;
+  const usage = existsSync(host.home) ? await storeUsage(host) : null;
+  const healthy = running === null || health?.status === 'ok';
+  const json = { running: running !== null, healthy, server: running, health, home: host.home, usage };
+  io.result(json, () => {
+    const lines: [string, string][] = [];
+    if (running) {
+      const since = span(Date.now() - Date.parse(running.started_at));
+      const state = healthy ? io.style.green('healthy') : io.style.red('does not answer');
+      lines.push(['server', `${running.url}, pid ${running.pid}, up for ${since}, ${state}`]);
+      if (running.log) lines.push(['log', running.log]);
+    } else {
+      lines.push(['server', `none runs${left ? ` (pid ${left.pid} ended without stopping properly)` : ''}`]);
+      lines.push(['', io.style.dim('not needed on this machine; start one with: relay up')]);
+    }
+    const held = usage
+      ? `${plural(usage.blobs.count, 'payload')}, ${bytes(usage.blobs.bytes)}; ${bytes(usage.diskBytes)} on disk`
+      : 'nothing yet';
+    lines.push(['home', host.home], ['holds', held]);
+    return rows(lines, io.style.dim);
+  });
+  return healthy ? 0 : 1;
+}
+
+async function storeUsage(host: Host) {
+  await using store = await host.openStore();
+  return store.usage();
+}

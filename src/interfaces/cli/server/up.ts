@@ -1,0 +1,177 @@
+import { isLoopback } from '../../../base/address.ts';
+import { isRelayError, RelayError } from '../../../base/errors.ts';
+import type { CreatedKey } from '../../../contract/keys.ts';
+import { defineCommand } from '../command.ts';
+import type { Host, RunningServer, ServeOptions } from '../host.ts';
+import { parseCount, rows } from '../human.ts';
+import type { Io } from '../io.ts';
+import { baseUrl } from './loopback.ts';
+
+export default defineCommand({
+  details: `The commands work on the local store without a server. Run one when other machines, programs or a
+browser shall reach it. It serves the same store, so pointers made before work at once.
+It listens on loopback unless --host says otherwise. On any other address it asks for API keys.`,
+  flags: {
+    port: { type: 'string', value: 'N', help: 'listen on this port (7474); 0 takes a free one' },
+    host: { type: 'string', value: 'ADDRESS', help: 'listen on this address (127.0.0.1)' },
+    auth: { type: 'boolean', help: 'ask for API keys on loopback too; the first start makes one' },
+    open: { type: 'boolean', help: 'allow an address that others can reach, without keys' },
+    'public-url': {
+      type: 'string',
+      value: 'URL',
+      help: 'what pointers begin with, where a proxy is in front',
+    },
+    'tls-cert': { type: 'string', value: 'FILE', help: 'serve https with this certificate (PEM)' },
+    'tls-key': { type: 'string', value: 'FILE', help: 'the private key of the certificate (PEM)' },
+    'trust-proxy': {
+      type: 'string',
+      value: 'NETWORK',
+      multiple: true,
+      help: 'believe X-Forwarded-* of a proxy there: an address, 10.0.0.0/8, loopback',
+    },
+    detach: { type: 'boolean', short: 'd', help: 'run in the background; stop it with relay down' },
+  },
+  examples: [
+    ['relay up', 'serve on http://127.0.0.1:7474 until Ctrl-C'],
+    ['relay up --detach', 'in the background; fine to call when it runs already'],
+    ['relay up --port 0', 'on a port that is free'],
+    ['relay up --host 0.0.0.0', 'for other machines, with API keys'],
+    ['relay up --public-url https://relay.example --trust-proxy loopback', 'behind a proxy on this machine'],
+  ],
+  async run({ io, host, flags }) {
+    const { server } = host;
+    if (host.remote !== null && io.interactive) {
+      io.warn(`CONTEXTRELAY_URL or --url is set: other commands talk to ${host.remote}, not to this server.`);
+    }
+    if (flags.auth && flags.open) {
+      throw new RelayError('bad_usage', { what: '--auth and --open exclude each other.', hint: 'Give one.' });
+    }
+    const where: ServeOptions = {
+      open: flags.open,
+      auth: flags.auth,
+      publicUrl: flags['public-url'] && baseUrl(flags['public-url']),
+      tlsCert: flags['tls-cert'],
+      tlsKey: flags['tls-key'],
+      trustProxy: flags['trust-proxy'],
+      host: flags.host ?? server.defaults.host,
+      port:
+        flags.port === undefined ? server.defaults.port : parseCount(flags.port, '--port', { max: 65_535 }),
+    };
+    const running = server.running();
+    if (running !== null) return alreadyRunning(io, running, flags.detach === true);
+    const left = server.leftBehind();
+    if (left !== null)
+      io.note(`The server with pid ${left.pid} ended without stopping properly; starting anew.`);
+    const keys = server.asksForKeys(where);
+    if (!keys && !isLoopback(where.host)) {
+      io.warn(`Everyone who can reach ${where.host} can read and write: there are no keys.`);
+    }
+    const first = keys ? await server.firstKey() : null;
+    if (flags.detach) return detach(io, host, where, first);
+    return serve(io, host, where, first);
+  },
+});
+
+function alreadyRunning(io: Io, running: RunningServer, fine: boolean): number {
+  if (!fine) {
+    throw new RelayError('failed', {
+      what: `A relay already serves this home: ${running.url} (pid ${running.pid}).`,
+      hint: 'Stop it with: relay down. Or give this one a home of its own with --home DIR.',
+    });
+  }
+  io.result({ ...running, already_running: true }, `already running on ${running.url} (pid ${running.pid})`);
+  return 0;
+}
+
+async function serve(io: Io, host: Host, where: ServeOptions, first: CreatedKey | null): Promise<number> {
+  const serving = await orElsewhere(io, host, where, false, (o) => host.server.serve(o));
+  // Ready to stop before it says that it listens: whoever waits for that line may stop it at once.
+  let told = false;
+  const stop = () => {
+    if (told) process.exit(130);
+    told = true;
+    io.note('stopping; what was accepted is still answered (again to stop at once)');
+    serving.stop();
+  };
+  process.on('SIGINT', stop).on('SIGTERM', stop);
+  greet(io, host, serving.url, null, first);
+  await serving.stopped;
+  process.off('SIGINT', stop).off('SIGTERM', stop);
+  return 0;
+}
+
+async function detach(io: Io, host: Host, where: ServeOptions, first: CreatedKey | null): Promise<number> {
+  const server = await orElsewhere(io, host, where, true, async (o) => {
+    const taken = o.port === 0 ? null : await host.server.portTaken(o);
+    if (taken) throw new RelayError('port_taken', { ...o, by: '' });
+    return host.server.detach(o);
+  });
+  greet(io, host, server.url, server, first);
+  return 0;
+}
+
+/** A taken port is not the end: say by what, and offer the next. */
+async function orElsewhere<T>(
+  io: Io,
+  host: Host,
+  where: ServeOptions,
+  detached: boolean,
+  start: (o: ServeOptions) => Promise<T>,
+): Promise<T> {
+  try {
+    return await start(where);
+  } catch (error) {
+    if (!isRelayError(error, 'port_taken')) throw error;
+    const taken = await host.server.portTaken(where);
+    // Free again in the meantime.
+    if (taken === null) return start(where);
+    const by = taken.by ? ` ${taken.by}` : '';
+    if (taken.free === null) throw new RelayError('port_taken', { ...where, by });
+    const question = `Port ${where.port} is taken${by}. Listen on ${taken.free} instead? [Y/n] `;
+    const answer = io.json ? null : await io.ask(question);
+    if (answer !== null && /^(y(es)?)?$/i.test(answer)) {
+      return orElsewhere(io, host, { ...where, port: taken.free }, detached, start);
+    }
+    const command = `relay up --port ${taken.free}${where.open ? ' --open' : ''}${detached ? ' --detach' : ''}`;
+    throw new RelayError('port_taken', {
+      ...where,
+      by,
+      hint: taken.relay
+        ? `Use that relay: --url http://${where.host}:${where.port}. Or: ${command}`
+        : `Use: ${command}`,
+    });
+  }
+}
+
+/** Three commands to try, which work as they stand in another terminal. */
+function greet(
+  io: Io,
+  host: Host,
+  url: string,
+  background: RunningServer | null,
+  first: CreatedKey | null,
+): void {
+  const { style } = io;
+  const pid = background?.pid ?? process.pid;
+  // In a clone nothing is on the PATH yet; whoever starts it there says how it is called.
+  const relay = io.env.RELAY_COMMAND ?? 'relay';
+  const authorization = first ? `-H "Authorization: Bearer ${first.key}" ` : '';
+  const json = { url, home: host.home, pid, ...(background ? { log: background.log } : {}) };
+  io.result({ ...json, ...(first ? { admin_key: first.key } : {}) }, () => {
+    const facts: [string, string][] = [['data in', host.home]];
+    if (background) facts.push(['pid', String(pid)], ['log', background.log ?? '-']);
+    if (first)
+      facts.push(['admin key', `${style.bold(first.key)}  (shown this once; more: relay keys create)`]);
+    return [
+      `listening on ${style.bold(style.cyan(url))}`,
+      rows(facts, style.dim),
+      '',
+      background ? 'Try:' : 'Try, in another terminal:',
+      `  ${style.cyan(`echo "hello, agent" | ${relay} push`)}`,
+      `  ${style.cyan(`curl ${authorization}-d "hello from curl" ${url}/push`)}`,
+      `  ${style.cyan(`${relay} demo`)}`,
+      '',
+      style.dim(background ? `Stop it with: ${relay} down` : 'Stop it with Ctrl-C.'),
+    ].join('\n');
+  });
+}

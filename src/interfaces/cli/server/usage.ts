@@ -1,0 +1,47 @@
+import type { Meter, UsageReport } from '../../../contract/usage.ts';
+import { defineCommand } from '../command.ts';
+import { bytes, count, moment, rows } from '../human.ts';
+import type { Io } from '../io.ts';
+import { TENANT_FLAG } from '../keys/key-rows.ts';
+
+export default defineCommand({
+  flags: {
+    month: { type: 'string', value: 'YYYY-MM', help: 'another month, in UTC' },
+    csv: { type: 'boolean', help: 'a table by day, key and operation, for a spreadsheet' },
+    ...TENANT_FLAG,
+  },
+  examples: [
+    ['relay usage', 'this month'],
+    ['relay usage --month 2026-10 --csv', 'another one, as a table'],
+  ],
+  async run({ io, host, flags }) {
+    await using open = await host.openClient();
+    const report = await open.relay.usage.get({ month: flags.month, tenant: flags.tenant });
+    if (flags.csv) io.stdout.write(table(report));
+    else io.result(report, () => summary(report, io));
+    return 0;
+  },
+});
+
+function table({ tenant, rows: all }: UsageReport): string {
+  const lines = all.map((row) => [row.day, tenant, row.key, row.operation, row.count, row.bytes].join(','));
+  return `${['day,tenant,key,operation,count,bytes', ...lines].join('\n')}\n`;
+}
+
+function summary(report: UsageReport, io: Io): string {
+  const moved = report.rows.reduce((sum, row) => sum + row.bytes, 0);
+  return rows(
+    [
+      ['tenant', `${report.tenant}, plan ${report.plan}`],
+      ['month', `${report.month} (UTC), until ${moment(Date.parse(report.reset), Date.now())}`],
+      ['pushes', meter(report.pushes)],
+      ['pulls', meter(report.pulls)],
+      ['moved', bytes(moved)],
+    ],
+    io.style.dim,
+  );
+}
+
+function meter({ used, limit }: Meter): string {
+  return limit === null ? count(used) : `${count(used)} of ${count(limit)}`;
+}

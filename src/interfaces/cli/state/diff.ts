@@ -1,0 +1,58 @@
+import { RelayError } from '../../../base/errors.ts';
+import type { PatchOp } from '../../../base/json-patch/apply.ts';
+import { parseVersion } from '../../../domain/threads/version.ts';
+import { defineCommand } from '../command.ts';
+import { printable } from '../human.ts';
+import type { Style } from '../style.ts';
+import { chooseThread, THREAD_FLAG } from '../threads/thread-choice.ts';
+
+export default defineCommand({
+  usage: '[<from> [<to>]]',
+  details: `Without versions, what the newest one changed; with one, everything since it. With --json it is a JSON Patch
+that leads from the one to the other, which can be sent; version, time and metrics are left out of it.`,
+  takes: { max: 2 },
+  flags: {
+    at: { type: 'string', value: 'v3', help: 'what this version changed' },
+    ...THREAD_FLAG,
+  },
+  examples: [
+    ['relay state diff', 'the newest change'],
+    ['relay state diff v3', 'all since version 3'],
+    ['relay state diff v3 v7 --thread 550e84', 'between two versions'],
+    ['relay state diff v9 v8 --json | jq .ops | relay state patch -', 'take a change back, as a new version'],
+  ],
+  async run(call) {
+    const { io, host, args, flags } = call;
+    if (flags.at !== undefined && args.length > 0) {
+      throw new RelayError('bad_usage', {
+        what: '--at is about one version, and does not go with others.',
+        hint: `Use: relay state diff ${args.join(' ')}, or: relay state diff --at ${flags.at}`,
+      });
+    }
+    await using open = await host.openClient();
+    const { threads } = open.relay;
+    const id = await chooseThread(call, open, flags.thread);
+    const [from, to] =
+      args.length > 0 ? args : await oneStep(flags.at, async () => (await threads.get(id)).state_version);
+    const diff = await threads.diff(id, { from: from!, to });
+    io.result(diff, () => {
+      const head = io.interactive ? [io.style.dim(`${diff.from} → ${diff.to}`)] : [];
+      const lines = diff.ops.map((op) => opLine(op, io.style));
+      return [...head, ...(lines.length === 0 && io.interactive ? ['no difference'] : lines)].join('\n');
+    });
+    return 0;
+  },
+});
+
+/** From the version before. The first one began with nothing. */
+async function oneStep(at: string | undefined, newest: () => Promise<number>): Promise<[string, string]> {
+  const version = at === undefined ? await newest() : parseVersion(at);
+  return [`v${Math.max(1, version - 1)}`, `v${version}`];
+}
+
+function opLine(op: PatchOp, style: Style): string {
+  const paint = { add: style.green, remove: style.red }[op.op as string] ?? style.yellow;
+  const value = 'value' in op ? ` ${printable(JSON.stringify(op.value))}` : '';
+  const from = 'from' in op ? ` from ${printable(String(op.from))}` : '';
+  return `${paint(op.op)} ${printable(op.path)}${from}${value}`;
+}

@@ -1,0 +1,52 @@
+import { RelayError } from '../../../base/errors.ts';
+import { isJsonObject, type Json } from '../../../base/json.ts';
+import { parsePath } from '../../../base/json-patch/path.ts';
+import { defineCommand } from '../command.ts';
+import { chooseThread, THREAD_FLAG } from '../threads/thread-choice.ts';
+
+export default defineCommand({
+  usage: '[/path]',
+  details: 'Always JSON. A path is a JSON Pointer (RFC 6901), the same as in a patch.',
+  takes: { max: 1 },
+  flags: {
+    at: { type: 'string', value: 'v3', help: 'as it was at this version' },
+    ...THREAD_FLAG,
+  },
+  examples: [
+    ['relay state get --thread 550e84', 'all of it'],
+    ['relay state get --at v3', 'as it was at version 3'],
+    ['relay state get /facts/0/value', 'one place'],
+  ],
+  async run(call) {
+    const { io, host, args, flags } = call;
+    await using open = await host.openClient();
+    const id = await chooseThread(call, open, flags.thread);
+    const state = await open.relay.threads.state(id, { at: flags.at });
+    const found = args[0] === undefined ? state : placeOf(state as unknown as Json, args[0]);
+    io.result(found, () => JSON.stringify(found, null, io.interactive ? 2 : undefined));
+    return 0;
+  },
+});
+
+function placeOf(state: Json, pointer: string): Json {
+  const path = parsePath(pointer);
+  if (path === null) {
+    throw new RelayError('bad_usage', {
+      what: `"${pointer}" is not a JSON Pointer.`,
+      hint: 'It begins with a slash: relay state get /facts/0',
+    });
+  }
+  let at: Json = state;
+  for (const segment of path) {
+    const holder: Json = at;
+    const inside = Array.isArray(holder) || isJsonObject(holder);
+    if (!inside || !Object.hasOwn(holder, segment)) {
+      throw new RelayError('not_found', {
+        what: `${pointer} of the state`,
+        hint: 'relay state get shows what there is.',
+      });
+    }
+    at = (holder as { [key: string]: Json })[segment]!;
+  }
+  return at;
+}

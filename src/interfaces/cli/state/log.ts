@@ -1,0 +1,62 @@
+import type { ThreadEvent } from '../../../contract/threads/answers.ts';
+import { VERSION_EVENTS } from '../../../domain/threads/event.ts';
+import { parseVersion } from '../../../domain/threads/version.ts';
+import { defineCommand } from '../command.ts';
+import { moment, parseCount } from '../human.ts';
+import { describe, plain } from '../threads/event-line.ts';
+import { newestEvents } from '../threads/newest-events.ts';
+import { chooseThread, THREAD_FLAG } from '../threads/thread-choice.ts';
+
+export default defineCommand({
+  details:
+    'Each with when, by whom and what. relay state diff --at v3 shows one of them, relay state get --at v3 all.',
+  flags: {
+    at: { type: 'string', value: 'v3', help: 'from this version backwards' },
+    count: { type: 'string', short: 'n', value: 'N', help: 'so many at most (20)' },
+    all: { type: 'boolean', help: 'every one' },
+    ...THREAD_FLAG,
+  },
+  examples: [
+    ['relay state log', 'the newest 20'],
+    ['relay state log --at v3 --thread 550e84', 'how it came to version 3'],
+    ['relay state log --all --json', 'every version with its operations'],
+  ],
+  async run(call) {
+    const { io, host, flags } = call;
+    const most = flags.all
+      ? Number.POSITIVE_INFINITY
+      : parseCount(flags.count ?? '20', '--count', { min: 1 });
+    const newest = flags.at === undefined ? Number.POSITIVE_INFINITY : parseVersion(flags.at);
+    await using open = await host.openClient();
+    const id = await chooseThread(call, open, flags.thread);
+    const wanted = ({ type, payload }: ThreadEvent) =>
+      VERSION_EVENTS.has(type) && typeof payload.version === 'number' && payload.version <= newest;
+    const events = (await newestEvents(open.relay.threads, id, { most, wanted })).reverse();
+    const versions = events.map((event) => ({ state_ref: `v${event.payload.version}`, ...event }));
+    io.result({ versions }, () => {
+      const now = Date.now();
+      const width = Math.max(0, ...versions.map(({ state_ref }) => state_ref.length)) + 2;
+      return versions
+        .map((version) => {
+          const { state_ref, timestamp, payload } = version;
+          const when = io.interactive ? moment(Date.parse(timestamp), now) : timestamp;
+          const by = typeof payload.by === 'string' ? plain(payload.by) : '';
+          const what = whatItDid(version, state_ref);
+          return `${io.style.cyan(state_ref.padEnd(width))}${io.style.dim(`${when}  ${by}`)}  ${what}`;
+        })
+        .join('\n');
+    });
+    return 0;
+  },
+});
+
+/** The version stands in front already. */
+function whatItDid(event: ThreadEvent, stateRef: string): string {
+  const told = describe(event).replace(new RegExp(`^${stateRef}(?: · |$)`), '');
+  const verb: { [type: string]: string } = {
+    'thread.created': 'began',
+    'artifact.created': 'artifact',
+    'checkpoint.created': 'compacted',
+  };
+  return [verb[event.type] ?? '', told].filter((part) => part !== '').join(' ');
+}

@@ -1,0 +1,33 @@
+import { RelayError } from '../../../base/errors.ts';
+import { defineCommand } from '../command.ts';
+import { chooseThread, THREAD_FLAG } from '../threads/thread-choice.ts';
+
+export default defineCommand({
+  details: `Makes a version that equals the one you name. Nothing is lost: the versions between them stay, can be read and
+compared, and can be gone back to in the same way.`,
+  flags: {
+    to: { type: 'string', value: 'v3', help: 'the version to go back to' },
+    'if-match': { type: 'string', value: 'v7', help: 'refuse where the state is at another version' },
+    ...THREAD_FLAG,
+  },
+  examples: [
+    ['relay state revert --to v3', 'the state as it was at version 3'],
+    ['relay state diff v3', 'what that would undo, before you do it'],
+  ],
+  async run(call) {
+    const { io, host, flags } = call;
+    if (flags.to === undefined) {
+      throw new RelayError('bad_usage', {
+        what: 'There is no version to go back to.',
+        hint: 'Use: relay state revert --to v3. See what there is: relay state log',
+      });
+    }
+    await using open = await host.openClient();
+    const id = await chooseThread(call, open, flags.thread, { use: true });
+    const answer = await open.relay.threads.revert(id, { to: flags.to, if_match: flags['if-match'] });
+    io.result(answer, () =>
+      io.interactive ? `${io.style.dim('state_ref')}  ${answer.state_ref}` : answer.state_ref,
+    );
+    return 0;
+  },
+});

@@ -1,0 +1,28 @@
+import { resolve } from 'node:path';
+import { RelayError } from '../../../base/errors.ts';
+import { defineCommand } from '../command.ts';
+
+export default defineCommand({
+  usage: '<dir>',
+  details: 'The store that is there now is kept aside, not deleted, and is replaced only with --force.',
+  takes: { min: 1 },
+  flags: { force: { type: 'boolean', help: 'replace the store that is there' } },
+  examples: [
+    ['relay restore ~/relay-backup', 'into an empty home'],
+    ['relay restore ~/relay-backup --force', 'in place of what is there'],
+    ['relay restore ~/relay-backup --home /tmp/look', 'somewhere else, to look into it'],
+  ],
+  async run({ io, host, args, flags }) {
+    const running = host.server.running();
+    if (running !== null) {
+      throw new RelayError('failed', {
+        what: `A relay serves this home: ${running.url} (pid ${running.pid}).`,
+        hint: 'Stop it first with: relay down',
+      });
+    }
+    const source = resolve(io.cwd, args[0]!);
+    await host.restore(source, { force: flags.force === true });
+    io.result({ home: host.home, restored: source }, `restored ${source} into ${host.home}`);
+    return 0;
+  },
+});

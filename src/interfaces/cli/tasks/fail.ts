@@ -1,0 +1,3 @@
+import { settlementCommand } from './task-settlement.ts';
+
+export default settlementCommand('failed');

@@ -1,0 +1,34 @@
+import { RelayError } from '../../../base/errors.ts';
+import { TASKS_LISTED } from '../../../base/limits.ts';
+import { TASK_STATES, type TaskState } from '../../../contract/tasks.ts';
+import { defineCommand } from '../command.ts';
+import { parseCount } from '../human.ts';
+import { taskLine } from './task-words.ts';
+
+export default defineCommand({
+  details: 'Those on agent-tasks and on every channel that a bridge has worked on lately, or on one channel.',
+  flags: {
+    channel: { type: 'string', short: 'c', value: 'NAME', help: 'only on this task channel' },
+    state: { type: 'string', value: 'STATE', help: 'only queued, running, acked, done or failed ones' },
+    limit: { type: 'string', short: 'n', value: 'N', help: 'so many (20)' },
+  },
+  examples: [
+    ['relay task list', 'what there is to do, and what was done'],
+    ['relay task list --state running', 'what agents are at'],
+  ],
+  async run({ io, host, flags }) {
+    const limit =
+      flags.limit === undefined ? 20 : parseCount(flags.limit, '--limit', { min: 1, max: TASKS_LISTED });
+    const state = flags.state as TaskState | undefined;
+    if (state !== undefined && !TASK_STATES.includes(state)) {
+      const hint = `Use one of: ${TASK_STATES.join(', ')}.`;
+      throw new RelayError('bad_usage', { what: `--state does not know "${state}".`, hint });
+    }
+    await using open = await host.openClient();
+    const { tasks } = await open.relay.tasks.list({ channel: flags.channel, state, limit });
+    io.result({ tasks }, () =>
+      tasks.length === 0 ? 'no tasks' : tasks.map((task) => taskLine(io, task)).join('\n'),
+    );
+    return 0;
+  },
+});

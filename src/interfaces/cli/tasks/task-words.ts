@@ -1,0 +1,44 @@
+import type { TaskInfo } from '../../../contract/tasks.ts';
+import type { TaskAnswer } from '../../../sdk/agent-bridge-options.ts';
+import { moment, printable, rows, span } from '../human.ts';
+import type { Io } from '../io.ts';
+
+/** A task in one line, for lists. */
+export function taskLine(io: Io, task: TaskInfo): string {
+  const paint = { done: io.style.green, failed: io.style.red, running: io.style.cyan }[task.state as 'done'];
+  const state = task.state.padEnd(7);
+  const about = task.result?.summary ?? task.summary ?? '';
+  const who = task.agent ? ` (${printable(task.agent)})` : '';
+  const age = span(Date.now() - Date.parse(task.created_at));
+  return `${task.id}  ${paint ? paint(state) : state}  ${printable(about).slice(0, 60)}${who}  ${io.style.dim(age)}`;
+}
+
+export function taskFacts(io: Io, task: TaskInfo): string {
+  const now = Date.now();
+  const facts: [string, string][] = [
+    ['state', task.state + (task.attempt > 1 ? `, attempt ${task.attempt}` : '')],
+    ['from', `${printable(task.from)}, ${moment(Date.parse(task.created_at), now)}`],
+    ['channel', `${printable(task.channel)} → ${printable(task.done_channel)}`],
+    ['task', task.url],
+  ];
+  if (task.summary) facts.splice(1, 0, ['about', printable(task.summary)]);
+  if (task.agent) facts.push(['agent', printable(task.agent)]);
+  if (task.lease) {
+    const { member, lease_until } = task.lease;
+    facts.push(['lease', `${printable(member)}, ${moment(Date.parse(lease_until), now)}`]);
+  }
+  if (task.result) {
+    const { summary, by, at, url } = task.result;
+    facts.push(['result', `${printable(summary ?? '')} (${printable(by)}, ${moment(Date.parse(at), now)})`]);
+    facts.push(['', url]);
+  }
+  return rows(facts, io.style.dim);
+}
+
+/** The answer as it came; a failed one is told on stderr too. The exit code. */
+export function tellAnswer(io: Io, answer: TaskAnswer): number {
+  io.result(answer, answer.text);
+  if (answer.status === 'done') return 0;
+  if (!io.json) io.warn(`the task failed: ${printable(answer.summary ?? '')}`);
+  return 1;
+}

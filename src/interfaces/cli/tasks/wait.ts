@@ -1,0 +1,23 @@
+import { TASK_TIMEOUT_MS } from '../../../base/limits.ts';
+import { AgentBridge } from '../../../sdk/agent-bridge.ts';
+import { defineCommand } from '../command.ts';
+import { parseSpan } from '../human.ts';
+import { taskArgument } from './task-argument.ts';
+import { tellAnswer } from './task-words.ts';
+
+export default defineCommand({
+  usage: '<id|url>',
+  details:
+    'For a task that was sent before, here or elsewhere. The exit code is 1 where it failed, 5 where no result came.',
+  takes: { min: 1, max: 1 },
+  flags: { timeout: { type: 'string', value: 'TIME', help: 'wait so long: 90s, 15m, 2h (10m)' } },
+  examples: [['relay task wait <id>', 'the result, as soon as it is there']],
+  async run({ io, host, args, flags }) {
+    const id = await taskArgument(io, args[0]!);
+    const timeout =
+      flags.timeout === undefined ? TASK_TIMEOUT_MS : parseSpan(flags.timeout, '--timeout') * 1000;
+    await using open = await host.openClient();
+    const bridge = new AgentBridge(open.client, { resolve: open.resolve });
+    return tellAnswer(io, await bridge.wait(id, { timeout }));
+  },
+});

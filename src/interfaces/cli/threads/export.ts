@@ -1,0 +1,26 @@
+import { defineCommand } from '../command.ts';
+import { writePayload } from '../pointers/payload-target.ts';
+import { chooseThread, THREAD_FLAG, threadWord } from './thread-choice.ts';
+
+export default defineCommand({
+  usage: '[<id>]',
+  details: `A ZIP bundle of its state, artifacts and events with the hash of each. relay import gives the same thread
+again, on any machine. Piped, the bundle goes to standard output.`,
+  takes: { max: 1 },
+  flags: {
+    out: { type: 'string', short: 'o', value: 'FILE', help: 'where to (thread-<id>.zip here)' },
+    ...THREAD_FLAG,
+  },
+  examples: [
+    ['relay export --thread 550e84 --out bundle.zip', 'into a file'],
+    ['relay export 550e84 | ssh elsewhere relay import -', 'straight to another machine'],
+  ],
+  async run(call) {
+    const { io, host, args, flags } = call;
+    await using open = await host.openClient();
+    const id = await chooseThread(call, open, threadWord('export', args[0], flags.thread));
+    const { body, name } = await open.relay.threads.export(id);
+    await writePayload(io, body, { out: flags.out ?? (io.interactive || io.json ? name : undefined) });
+    return 0;
+  },
+});

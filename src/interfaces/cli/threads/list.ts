@@ -1,0 +1,54 @@
+import { RelayError } from '../../../base/errors.ts';
+import { PAGE_ITEMS_MAX } from '../../../base/limits.ts';
+import type { ThreadItem } from '../../../contract/threads/answers.ts';
+import { defineCommand } from '../command.ts';
+import { moment, parseCount } from '../human.ts';
+import { plain } from './event-line.ts';
+
+export default defineCommand({
+  details: 'The one that is meant where none is named has a star. Piped: id, moment of its making and name.',
+  flags: {
+    count: { type: 'string', short: 'n', value: 'N', help: 'so many at most (20)' },
+    all: { type: 'boolean', help: 'every one' },
+  },
+  examples: [
+    ['relay runs', 'the newest 20'],
+    ['relay runs --all --json | jq -r ".threads[].thread_id"', 'the ids of all of them'],
+  ],
+  async run({ io, host, flags }) {
+    if (flags.all && flags.count !== undefined) {
+      throw new RelayError('bad_usage', { what: '--all and --count do not go together.', hint: 'Use one.' });
+    }
+    const most = flags.all
+      ? Number.POSITIVE_INFINITY
+      : parseCount(flags.count ?? '20', '--count', { min: 1 });
+    await using open = await host.openClient();
+    const threads: ThreadItem[] = [];
+    let more = false;
+    for (let after: string | undefined; ; ) {
+      const limit = Math.min(PAGE_ITEMS_MAX, most - threads.length);
+      const page = await open.relay.threads.list({ after, limit });
+      threads.push(...page.threads);
+      more = page.next !== undefined;
+      if (!more || threads.length >= most) break;
+      after = page.next;
+    }
+    const last = (await host.threadMemory()).get();
+    io.result({ threads, ...(more ? { more } : {}) }, () => {
+      if (!io.interactive)
+        return threads.map((t) => `${t.thread_id}  ${t.created_at}  ${plain(t.name)}`.trimEnd()).join('\n');
+      if (threads.length === 0)
+        return io.style.dim('There are no threads yet. Begin with: relay thread new --name my-first-run');
+      const now = Date.now();
+      const times = threads.map(({ created_at }) => moment(Date.parse(created_at), now));
+      const width = Math.max(...times.map((time) => time.length)) + 2;
+      const lines = threads.map(({ thread_id, name }, i) => {
+        const star = thread_id === last ? '* ' : '  ';
+        return `${star}${io.style.cyan(thread_id)}  ${io.style.dim(times[i]!.padEnd(width))}${plain(name)}`;
+      });
+      if (more) lines.push(io.style.dim('  There are older ones: relay runs --all'));
+      return lines.join('\n');
+    });
+    return 0;
+  },
+});

@@ -1,0 +1,36 @@
+import { defineCommand } from '../command.ts';
+import { writePayload } from '../pointers/payload-target.ts';
+import { oneOf } from '../projects/project-call.ts';
+import { chooseThread, THREAD_FLAG, threadWord } from './thread-choice.ts';
+
+export default defineCommand({
+  usage: '[<id>]',
+  details: `Prints the report, which is stored as an artifact of the thread too. With --json only its artifact_ref and
+the token figures are printed.`,
+  takes: { max: 1 },
+  flags: {
+    format: { type: 'string', value: 'md|json', help: 'Markdown for people, or JSON (md)' },
+    out: { type: 'string', short: 'o', value: 'FILE', help: 'write it to this file' },
+    ...THREAD_FLAG,
+  },
+  examples: [
+    ['relay report 550e84', 'facts, decisions, plan, artifacts and tokens'],
+    ['relay report --format json --out run.json', 'the same as JSON, into a file'],
+  ],
+  async run(call) {
+    const { io, host, args, flags } = call;
+    const format = oneOf('--format', flags.format, ['md', 'json']);
+    await using open = await host.openClient();
+    const { threads } = open.relay;
+    const id = await chooseThread(call, open, threadWord('report', args[0], flags.thread));
+    const answer = await threads.report(id, { format });
+    if (io.json && flags.out === undefined) {
+      io.result(answer, '');
+      return 0;
+    }
+    if (io.stderr.isTTY && !io.json) io.note(`artifact_ref  ${answer.artifact_ref}`);
+    const { body } = await threads.content(id, answer.artifact_ref);
+    await writePayload(io, body, { out: flags.out, size: answer.size });
+    return 0;
+  },
+});

@@ -1,0 +1,96 @@
+import type { ThreadInfo } from '../../../contract/threads/answers.ts';
+import type { State } from '../../../contract/threads/state.ts';
+import type { Stats } from '../../../contract/threads/tokens.ts';
+import { defineCommand } from '../command.ts';
+import { count, moment, plural, rows } from '../human.ts';
+import type { Io } from '../io.ts';
+import { plain, short } from './event-line.ts';
+import { chooseThread, THREAD_FLAG, threadWord } from './thread-choice.ts';
+
+/** Of each list, as many as a screen holds. */
+const SHOWN = 8;
+
+export default defineCommand({
+  usage: '[<id>]',
+  details: 'A summary for people. What goes into a prompt is relay state header; all there is, relay report.',
+  takes: { max: 1 },
+  flags: { ...THREAD_FLAG },
+  examples: [
+    ['relay show', 'the thread used last'],
+    ['relay show 550e84', 'another one, by the beginning of its id'],
+  ],
+  async run(call) {
+    const { io, host, args, flags } = call;
+    await using open = await host.openClient();
+    const { threads } = open.relay;
+    const id = await chooseThread(call, open, threadWord('show', args[0], flags.thread), { quiet: true });
+    const [info, state, stats] = [await threads.get(id), await threads.state(id), await threads.stats(id)];
+    io.result({ ...info, state_ref: `v${info.state_version}`, stats, state }, () =>
+      summary(io, info, state, stats),
+    );
+    return 0;
+  },
+});
+
+function summary(io: Io, info: ThreadInfo, state: State, stats: Stats): string {
+  const { style } = io;
+  const when = (iso: string) => (io.interactive ? moment(Date.parse(iso), Date.now()) : iso);
+  const facts: [string, string][] = [['thread_id', info.thread_id]];
+  if (info.name !== '') facts.push(['name', plain(info.name)]);
+  facts.push(
+    ['created', when(info.created_at)],
+    ['state_ref', `v${info.state_version}, ${when(state.updated_at)}`],
+    ['artifacts', count(info.artifact_count)],
+    ['events', count(info.event_count)],
+  );
+  if (info.hop_count > 0) facts.push(['hops', count(info.hop_count)]);
+  if (stats.artifacts > 0)
+    facts.push(['tokens avoided', `${count(stats.avoided_tokens)} (${stats.tokenizer})`]);
+  const room = io.width - 4;
+  const list = (title: string, items: readonly string[], newest: boolean): string[] => {
+    if (items.length === 0) return [];
+    const shown = newest ? items.slice(-SHOWN).reverse() : items.slice(0, SHOWN);
+    const more =
+      items.length > SHOWN ? [style.dim(`  … ${plural(items.length - SHOWN, 'more', 'more')}`)] : [];
+    return ['', style.bold(title), ...shown.map((item) => `  ${short(item, room)}`), ...more];
+  };
+  const text = (value: unknown) => (typeof value === 'string' ? value : JSON.stringify(value));
+  const open = state.open_questions.filter(({ status }) => (status ?? 'open') === 'open');
+  const pending = state.plan.filter(({ status }) => (status ?? 'pending') === 'pending');
+  return [
+    rows(facts, style.dim),
+    ...(state.session_summary ? ['', style.bold('Summary'), `  ${short(state.session_summary, room)}`] : []),
+    ...list(
+      'Facts',
+      state.facts.map(({ key, value }) => `${key}: ${text(value)}`),
+      true,
+    ),
+    ...list(
+      'Constraints',
+      state.constraints.map(({ description }) => description),
+      false,
+    ),
+    ...list(
+      'Decisions',
+      state.decisions.map(({ description }) => description),
+      true,
+    ),
+    ...list(
+      'Open questions',
+      open.map(({ question }) => question),
+      false,
+    ),
+    ...list(
+      'Next steps',
+      pending.map(({ step }) => step),
+      false,
+    ),
+    ...list(
+      'Artifacts',
+      state.artifacts.map(({ ref, type = '', name = '' }) =>
+        [ref, type, name].filter((part) => part !== '').join(' · '),
+      ),
+      true,
+    ),
+  ].join('\n');
+}

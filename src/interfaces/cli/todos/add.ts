@@ -1,0 +1,24 @@
+import { PRIORITIES } from '../../../domain/projects/schemas.ts';
+import { defineCommand } from '../command.ts';
+import { needText, oneOf, PROJECT_FLAGS, theProject } from '../projects/project-call.ts';
+
+export default defineCommand({
+  usage: '<title>',
+  flags: {
+    priority: { type: 'string', value: PRIORITIES.join('|'), help: 'how much it matters (medium)' },
+    notes: { type: 'string', value: 'TEXT', help: 'what else there is to know' },
+    ...PROJECT_FLAGS,
+  },
+  takes: { min: 1, max: 1 },
+  examples: [['relay todo add "Write the migration" --priority high', 'prints its number']],
+  async run(call) {
+    const { io, flags, args } = call;
+    const todo = await (await theProject(call)).addTodo({
+      title: needText('The title', args[0]),
+      priority: oneOf('--priority', flags.priority, PRIORITIES),
+      notes: flags.notes,
+    });
+    io.result(todo, `${todo.id}  ${todo.title}`);
+    return 0;
+  },
+});

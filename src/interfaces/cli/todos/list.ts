@@ -1,0 +1,28 @@
+import { TODO_STATUSES } from '../../../domain/projects/schemas.ts';
+import { sortTodos } from '../../../domain/projects/todos.ts';
+import { defineCommand } from '../command.ts';
+import { oneOf, PROJECT_FLAGS, theProject } from '../projects/project-call.ts';
+import { todoRows } from './todo-rows.ts';
+
+export default defineCommand({
+  flags: {
+    all: { type: 'boolean', help: 'the completed ones too' },
+    status: { type: 'string', value: TODO_STATUSES.join('|'), help: 'only these' },
+    ...PROJECT_FLAGS,
+  },
+  examples: [
+    ['relay todo list', 'what is open'],
+    ['relay todo list --status blocked --json', 'for a program'],
+  ],
+  async run(call) {
+    const { io, flags } = call;
+    const status = oneOf('--status', flags.status, TODO_STATUSES);
+    const view = await (await theProject(call)).read();
+    for (const sentence of view.broken) io.warn(sentence);
+    const todos = sortTodos(view.todos).filter((todo) =>
+      status ? todo.status === status : flags.all || todo.status !== 'completed',
+    );
+    io.result({ todos, last_review: view.lastReview }, () => todoRows(todos, view.now, io));
+    return 0;
+  },
+});

@@ -1,0 +1,21 @@
+import { sortTodos } from '../../../domain/projects/todos.ts';
+import { defineCommand } from '../command.ts';
+import { PROJECT_FLAGS, theProject } from '../projects/project-call.ts';
+import { todoRows } from './todo-rows.ts';
+
+export default defineCommand({
+  details:
+    'Lists what is open with its age and its notes, and stamps last_review. Then start, complete or block what has changed.',
+  flags: PROJECT_FLAGS,
+  examples: [['relay todo review', 'due once a day']],
+  async run(call) {
+    const { io } = call;
+    const all = await (await theProject(call)).reviewTodos();
+    const todos = sortTodos(all.filter((todo) => todo.status !== 'completed'));
+    io.result({ todos, completed: all.length - todos.length }, () =>
+      todoRows(todos, Date.now(), io, { notes: true }),
+    );
+    if (io.interactive) io.note('Reviewed; due again in a day.');
+    return 0;
+  },
+});

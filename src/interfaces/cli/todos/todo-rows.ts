@@ -1,0 +1,36 @@
+import { plainLine } from '../../../domain/projects/plain-line.ts';
+import { ago, timeOf } from '../../../domain/projects/times.ts';
+import type { Todo } from '../../../domain/projects/todos.ts';
+import type { Io } from '../io.ts';
+
+/** Below the title's status. */
+const INDENT = ' '.repeat(10);
+
+/** Todos as rows for people. */
+export function todoRows(
+  todos: readonly Todo[],
+  now: number,
+  io: Io,
+  o: { readonly notes?: boolean } = {},
+): string {
+  if (todos.length === 0) return 'No open todos.';
+  const { style } = io;
+  const paint = { in_progress: style.cyan, blocked: style.red, pending: style.bold, completed: style.dim };
+  return todos
+    .map((todo) => {
+      const at = timeOf(todo.completed_at) ?? timeOf(todo.updated) ?? timeOf(todo.created);
+      const status = paint[todo.status](todo.status.replace('_', ' ').padEnd(11));
+      const age = at === null ? '' : style.dim(` (${ago(at, now)})`);
+      const row = `${todo.id}  ${status}  ${todo.priority.padEnd(6)}  ${plainLine(todo.title)}${age}`;
+      const told = (o.notes || todo.status === 'blocked') && todo.notes !== '';
+      return told ? [row, ...noteLines(todo.notes).map((line) => INDENT + style.dim(line))].join('\n') : row;
+    })
+    .join('\n');
+}
+
+function noteLines(notes: string): string[] {
+  return notes
+    .split('\n')
+    .map((line) => plainLine(line))
+    .filter((line) => line !== '');
+}
