@@ -80,8 +80,11 @@ export function expiry(iso: string, now: number): string {
 
 const SECONDS: { readonly [unit: string]: number } = { s: 1, m: 60, h: 3600, d: 86_400, w: 604_800 };
 
-/** Seconds from `90s`, `15m`, `2h`, `7d`, `1w`, `1h30m` or a plain number of seconds. */
-export function parseSpan(text: string, flag: string): number {
+/** Seconds from `90s`, `15m`, `2h`, `7d`, `1w`, `1h30m` or a plain number of seconds; undefined where the flag is not given. */
+export function parseSpan(text: string, flag: string): number;
+export function parseSpan(text: string | undefined, flag: string): number | undefined;
+export function parseSpan(text: string | undefined, flag: string): number | undefined {
+  if (text === undefined) return undefined;
   const plain = text.trim().toLowerCase();
   if (/^\d+(\.\d+)?$/.test(plain)) return Number(plain);
   if (/^(\d+(\.\d+)?[smhdw])+$/.test(plain)) {
@@ -96,14 +99,48 @@ export function parseSpan(text: string, flag: string): number {
   });
 }
 
-export function parseCount(text: string, flag: string, o: { min?: number; max?: number } = {}): number {
-  const { min = 0, max = Number.MAX_SAFE_INTEGER } = o;
+/** As parseSpan, in milliseconds. */
+export function parseMilliseconds(text: string | undefined, flag: string): number | undefined {
+  const seconds = parseSpan(text, flag);
+  return seconds === undefined ? undefined : seconds * 1000;
+}
+
+interface Range {
+  readonly min?: number;
+  readonly max?: number;
+}
+
+/** A whole number; undefined where the flag is not given. */
+export function parseCount(text: string, flag: string, range?: Range): number;
+export function parseCount(text: string | undefined, flag: string, range?: Range): number | undefined;
+export function parseCount(text: string | undefined, flag: string, range: Range = {}): number | undefined {
+  if (text === undefined) return undefined;
+  const { min = 0, max = Number.MAX_SAFE_INTEGER } = range;
   const n = Number(text);
   if (/^\d+$/.test(text) && n >= min && n <= max) return n;
-  const range = max === Number.MAX_SAFE_INTEGER ? `from ${min} up` : `from ${min} to ${max}`;
+  const wanted = max === Number.MAX_SAFE_INTEGER ? `from ${min} up` : `from ${min} to ${max}`;
   throw new RelayError('bad_usage', {
     what: `${flag} takes a whole number, not "${text}".`,
-    hint: `Give it a number ${range}.`,
+    hint: `Give it a number ${wanted}.`,
+  });
+}
+
+/** How many of a list are wanted: `--count N`, or all of them with `--all`. */
+export function parseMost(flags: { count?: string; all?: boolean }, standard: number): number {
+  if (flags.all) return Number.POSITIVE_INFINITY;
+  return parseCount(flags.count, '--count', { min: 1 }) ?? standard;
+}
+
+/** One of the words a flag knows; undefined where the flag is not given. */
+export function oneOf<const T extends string>(
+  flag: string,
+  value: string | undefined,
+  words: readonly T[],
+): T | undefined {
+  if (value === undefined || words.includes(value as T)) return value as T | undefined;
+  throw new RelayError('bad_usage', {
+    what: `${flag} does not know "${value}".`,
+    hint: `Use one of: ${words.join(', ')}.`,
   });
 }
 

@@ -31,6 +31,5 @@ export default defineCommand({
         lines.push(['skill', `${text(skill.name)}: ${text(skill.description)}`]);
       return rows(lines, io.style.dim);
     });
-    return 0;
   },
 });

@@ -21,7 +21,7 @@ export default defineCommand({
     if (id !== undefined) {
       const outcome = flags.cancel ? await agent.cancel(id) : await agent.find(id);
       io.result(outcome, () => [outcome.state, outcomeText(outcome, io)].filter(Boolean).join('\n'));
-      return 0;
+      return;
     }
     const tasks = await agent.list({ contextId: flags.context });
     io.result({ tasks }, () => {
@@ -31,6 +31,5 @@ export default defineCommand({
         io.style.dim,
       );
     });
-    return 0;
   },
 });

@@ -36,7 +36,7 @@ provenance and tokens. The beginning of a ref will do, or a name: of several by 
     if (flags.preview || (io.json && flags.out === undefined)) {
       const artifact = await threads.artifact(id, ref);
       io.result(artifact, () => (io.interactive ? printable(artifact.preview.text) : artifact.preview.text));
-      return 0;
+      return;
     }
     if (io.interactive && !flags.force && flags.out === undefined) {
       // Before it counts as a pull.
@@ -45,6 +45,5 @@ provenance and tokens. The beginning of a ref will do, or a name: of several by 
     }
     const { artifact, body } = await threads.content(id, ref);
     await writePayload(io, body, { ...flags, size: artifact.size });
-    return 0;
   },
 });

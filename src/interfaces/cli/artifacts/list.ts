@@ -1,7 +1,7 @@
 import { PAGE_ITEMS } from '../../../base/limits.ts';
 import type { Artifact } from '../../../contract/threads/artifacts.ts';
 import { defineCommand } from '../command.ts';
-import { bytes, count, moment, parseCount } from '../human.ts';
+import { bytes, count, moment, parseMost } from '../human.ts';
 import { plain } from '../threads/event-line.ts';
 import { chooseThread, everyArtifact, THREAD_FLAG } from '../threads/thread-choice.ts';
 
@@ -18,9 +18,7 @@ export default defineCommand({
   ],
   async run(call) {
     const { io, host, flags } = call;
-    const most = flags.all
-      ? Number.POSITIVE_INFINITY
-      : parseCount(flags.count ?? String(PAGE_ITEMS), '--count', { min: 1 });
+    const most = parseMost(flags, PAGE_ITEMS);
     await using open = await host.openClient();
     const id = await chooseThread(call, open, flags.thread);
     const artifacts: Artifact[] = [];
@@ -33,11 +31,11 @@ export default defineCommand({
     io.result({ artifacts, ...(more ? { more } : {}) }, () => {
       if (artifacts.length === 0)
         return io.interactive ? io.style.dim('None yet. Store one with: relay artifact put FILE') : '';
-      const cells = artifacts.map((a) => [
-        a.type,
-        io.interactive ? bytes(a.size) : String(a.size),
-        tokens(a),
-      ]);
+      const cells = artifacts.map(({ type, size, tokens: { content } }) =>
+        io.interactive
+          ? [type, bytes(size), `${count(content)} tokens`]
+          : [type, String(size), String(content)],
+      );
       const widths = [0, 1, 2].map((i) => Math.max(...cells.map((row) => row[i]!.length)));
       const now = Date.now();
       const lines = artifacts.map(({ ref, name, created_at }, i) => {
@@ -49,10 +47,5 @@ export default defineCommand({
       if (more && io.interactive) lines.push(io.style.dim('There are older ones: relay artifact list --all'));
       return lines.join('\n');
     });
-    return 0;
-
-    function tokens({ tokens: { content } }: Artifact): string {
-      return io.interactive ? `${count(content)} tokens` : String(content);
-    }
   },
 });

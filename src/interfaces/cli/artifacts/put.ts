@@ -1,10 +1,9 @@
 import { ARTIFACT_BYTES } from '../../../base/limits.ts';
 import { ARTIFACT_TYPES } from '../../../contract/threads/artifacts.ts';
 import { defineCommand } from '../command.ts';
-import { bytes, count } from '../human.ts';
+import { bytes, count, oneOf } from '../human.ts';
 import { openPayload } from '../pointers/payload-source.ts';
 import { withProgress } from '../progress.ts';
-import { oneOf } from '../projects/project-call.ts';
 import { plain } from '../threads/event-line.ts';
 import { chooseThread, THREAD_FLAG } from '../threads/thread-choice.ts';
 
@@ -52,6 +51,5 @@ it is asked for. Piped, the ref alone is printed.`,
       ];
       return `${io.style.dim('artifact_ref')}  ${artifact.ref}\n${io.style.dim(facts.join(' · '))}`;
     });
-    return 0;
   },
 });

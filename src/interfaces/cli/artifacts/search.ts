@@ -30,6 +30,5 @@ export default defineCommand({
         .map(({ ref, name, snippet }) => `${io.style.cyan(ref)}  ${plain(name)}\n    ${shown(snippet)}`)
         .join('\n');
     });
-    return 0;
   },
 });

@@ -11,6 +11,5 @@ export default defineCommand({
         ? 'nobody; start one with: relay bridge start --exec "claude -p"'
         : agents.map((agent) => agentLine(io, agent)).join('\n'),
     );
-    return 0;
   },
 });

@@ -10,6 +10,5 @@ export default defineCommand({
     io.result({ bridges }, () =>
       bridges.length === 0 ? 'no bridges' : bridges.map((each) => agentLine(io, each)).join('\n'),
     );
-    return 0;
   },
 });

@@ -2,7 +2,7 @@ import { RelayError } from '../../../base/errors.ts';
 import { PAYLOAD_BYTES, TASK_TIMEOUT_MS } from '../../../base/limits.ts';
 import { AgentBridge } from '../../../sdk/agent-bridge.ts';
 import { defineCommand } from '../command.ts';
-import { parseSpan, printable } from '../human.ts';
+import { parseMilliseconds, printable } from '../human.ts';
 import { openPayload } from '../pointers/payload-source.ts';
 import { readAllText } from '../tasks/read-text.ts';
 import { tellAnswer } from '../tasks/task-words.ts';
@@ -37,8 +37,7 @@ there yet. Whoever stops waiting can ask again: relay task wait ID.`,
       words !== undefined && words !== '-'
         ? words
         : await readAllText((await openPayload(io, flags.file ?? words)).body, PAYLOAD_BYTES);
-    const timeout =
-      flags.timeout === undefined ? TASK_TIMEOUT_MS : parseSpan(flags.timeout, '--timeout') * 1000;
+    const timeout = parseMilliseconds(flags.timeout, '--timeout') ?? TASK_TIMEOUT_MS;
     await using open = await host.openClient();
     const bridge = new AgentBridge(open.client, {
       taskChannel: flags['task-channel'],
@@ -62,6 +61,5 @@ there yet. Whoever stops waiting can ask again: relay task wait ID.`,
     io.result(sent, () =>
       io.interactive ? `${sent.id}\n${io.style.dim(`wait for it: relay task wait ${sent.id}`)}` : sent.id,
     );
-    return 0;
   },
 });

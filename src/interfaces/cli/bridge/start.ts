@@ -5,7 +5,7 @@ import { AgentBridge } from '../../../sdk/agent-bridge.ts';
 import type { BridgeEvent } from '../../../sdk/agent-bridge-options.ts';
 import { defineCommand } from '../command.ts';
 import type { Host, RunnerSpec } from '../host.ts';
-import { parseCount, parseSpan, printable } from '../human.ts';
+import { oneOf, parseCount, parseMilliseconds, printable } from '../human.ts';
 import type { Io } from '../io.ts';
 
 export default defineCommand({
@@ -48,11 +48,8 @@ What agents in terminals look like is in agents.json in the relay's home, where 
       name: flags.name,
       taskChannel: flags['task-channel'],
       doneChannel: flags['done-channel'],
-      concurrency:
-        flags.concurrency === undefined
-          ? 1
-          : parseCount(flags.concurrency, '--concurrency', { min: 1, max: BRIDGE_TASKS }),
-      timeout: flags.timeout === undefined ? undefined : parseSpan(flags.timeout, '--timeout') * 1000,
+      concurrency: parseCount(flags.concurrency, '--concurrency', { min: 1, max: BRIDGE_TASKS }) ?? 1,
+      timeout: parseMilliseconds(flags.timeout, '--timeout'),
       from,
       pointer: flags.pointer,
       encrypted: flags.encrypt,
@@ -61,7 +58,6 @@ What agents in terminals look like is in agents.json in the relay's home, where 
       onEvent: (event) => tell(io, runner, event),
     });
     await serve(io, host, bridge);
-    return 0;
   },
 });
 
@@ -98,18 +94,13 @@ function readSpec(flags: {
       hint: 'Give one of --tmux SESSION, --exec CMD, --acp CMD or --a2a URL.',
     });
   }
-  const { tmux, exec, acp, a2a, profile, allow } = flags;
+  const { tmux, exec, acp, a2a, profile } = flags;
   if (tmux !== undefined)
     return { kind: 'tmux', session: tmux, ...(profile === undefined ? {} : { profile }) };
   if (exec !== undefined) return { kind: 'exec', command: exec };
   if (a2a !== undefined) return { kind: 'a2a', url: a2a };
-  if (allow === undefined || allow === 'all' || allow === 'reads' || allow === 'none') {
-    return { kind: 'acp', command: acp!, ...(allow === undefined ? {} : { allow }) };
-  }
-  throw new RelayError('bad_usage', {
-    what: `--allow does not know "${allow}".`,
-    hint: 'Use all, reads or none.',
-  });
+  const allow = oneOf('--allow', flags.allow, ['all', 'reads', 'none']);
+  return { kind: 'acp', command: acp!, ...(allow === undefined ? {} : { allow }) };
 }
 
 /** One line for each thing that happens; JSON lines with --json. */

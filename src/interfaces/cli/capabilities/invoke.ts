@@ -39,6 +39,5 @@ not done twice. The arguments are a JSON object. Here --json is for them; --outp
       const ref = `${io.style.dim('artifact_ref')}  ${answer.artifact_ref}${cached}`;
       return `${ref}\n${io.interactive ? printable(text) : text}`;
     });
-    return 0;
   },
 });

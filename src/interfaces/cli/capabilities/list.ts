@@ -25,7 +25,6 @@ export default defineCommand({
         })
         .join('\n\n'),
     );
-    return 0;
   },
 });
 

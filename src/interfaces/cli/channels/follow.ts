@@ -26,6 +26,5 @@ run in between. Following a channel twice changes nothing.`,
       followed,
       `${followed.agent} follows ${followed.channel}; read with: relay inbox --as ${followed.agent}`,
     );
-    return 0;
   },
 });

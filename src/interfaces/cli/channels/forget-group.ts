@@ -11,6 +11,5 @@ export default defineCommand({
     await using open = await host.openClient();
     await open.relay.channels.removeGroup(channel, group);
     io.result({ channel, group }, `forgot ${group} of ${channel}`);
-    return 0;
   },
 });

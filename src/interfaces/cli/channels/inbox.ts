@@ -21,10 +21,7 @@ export default defineCommand({
   ],
   async run({ io, host, flags }) {
     const agent = agentName(io, flags.as, 'inbox');
-    const limit =
-      flags.limit === undefined
-        ? undefined
-        : parseCount(flags.limit, '--limit', { min: 1, max: INBOX_MESSAGES });
+    const limit = parseCount(flags.limit, '--limit', { min: 1, max: INBOX_MESSAGES });
     await using open = await host.openClient();
     const inbox = await readable(host, await open.relay.inbox.read(agent, { limit }));
     io.result(inbox, () => {
@@ -46,7 +43,6 @@ export default defineCommand({
     // After it was shown: who is interrupted in between sees it again.
     if (flags['mark-read'] && inbox.messages.length > 0)
       await open.relay.inbox.markRead(agent, inbox.cursors);
-    return 0;
   },
 });
 

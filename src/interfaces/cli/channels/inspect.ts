@@ -14,7 +14,6 @@ export default defineCommand({
     await using open = await host.openClient();
     const detail = await open.relay.channels.inspect(args[0]!);
     io.result(detail, () => describe(detail, io.style, Date.now()));
-    return 0;
   },
 });
 

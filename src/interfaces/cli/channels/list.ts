@@ -35,6 +35,5 @@ export default defineCommand({
         })
         .join('\n');
     });
-    return 0;
   },
 });

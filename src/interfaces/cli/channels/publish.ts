@@ -29,7 +29,6 @@ relay push FILE --channel NAME.`,
     const msg = flags.parse ? parsed(text) : text;
     const published = await open.client.publish(channel!, msg, { idempotencyKey: flags['idempotency-key'] });
     io.result(published, io.interactive ? `#${published.seq} on ${published.channel}` : '');
-    return 0;
   },
 });
 

@@ -11,6 +11,5 @@ export default defineCommand({
     await using open = await host.openClient();
     await open.relay.inbox.unfollow(agent, args[0]!);
     io.result({ agent, channel: args[0] }, `${agent} no longer follows ${args[0]}`);
-    return 0;
   },
 });

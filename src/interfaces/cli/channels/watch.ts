@@ -49,12 +49,8 @@ acknowledged once it is printed. A lost connection is opened again and nothing i
   ],
   async run({ io, host, args, flags }) {
     const channel = args[0]!;
-    const most =
-      flags.count === undefined ? Number.POSITIVE_INFINITY : parseCount(flags.count, '--count', { min: 1 });
-    const prefetch =
-      flags.prefetch === undefined
-        ? undefined
-        : parseCount(flags.prefetch, '--prefetch', { min: 1, max: PREFETCH_MAX });
+    const most = parseCount(flags.count, '--count', { min: 1 }) ?? Number.POSITIVE_INFINITY;
+    const prefetch = parseCount(flags.prefetch, '--prefetch', { min: 1, max: PREFETCH_MAX });
     using interrupted = interruption();
     const { signal } = interrupted;
     await using open = await host.openClient({
@@ -71,7 +67,6 @@ acknowledged once it is printed. A lost connection is opened again and nothing i
       if (done) await message.ack().catch(ifLost);
       if (++count >= most || signal.aborted) break;
     }
-    return 0;
   },
 });
 

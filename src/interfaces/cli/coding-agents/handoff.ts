@@ -5,7 +5,8 @@ import { boundedBrief, LEAST_TOKENS } from '../../../domain/projects/brief.ts';
 import { transferDraft } from '../../../domain/projects/transfer.ts';
 import { defineCommand } from '../command.ts';
 import type { Host } from '../host.ts';
-import { needText, PROJECT_FLAGS, theProject, wholeNumber } from '../projects/project-call.ts';
+import { parseCount } from '../human.ts';
+import { needText, PROJECT_FLAGS, theProject } from '../projects/project-call.ts';
 
 /** How each client is started with a first prompt. */
 const STARTS: { readonly [client: string]: (prompt: string) => string } = {
@@ -52,7 +53,7 @@ from. No model is asked. With --push the brief becomes a pointer, and the line t
   async run(call) {
     const { io, host, flags } = call;
     const to = needText('--to', flags.to);
-    const max = wholeNumber('--max-tokens', flags['max-tokens'], LEAST_TOKENS) ?? BRIEF_TOKENS;
+    const max = parseCount(flags['max-tokens'], '--max-tokens', { min: LEAST_TOKENS }) ?? BRIEF_TOKENS;
     const project = await theProject(call);
     const view = await project.read();
     const { git } = project;
@@ -75,7 +76,7 @@ from. No model is asked. With --push the brief becomes a pointer, and the line t
     const tokens = { ...brief.tokens, tokenizer: 'o200k_base' };
     if (!flags.push) {
       io.result({ to, tokens, omitted: brief.omitted, text: brief.text }, brief.text);
-      return 0;
+      return;
     }
     await using open = await host.openClient();
     const metadata = { summary: draft.title, to, from: 'relay handoff' };
@@ -88,7 +89,6 @@ from. No model is asked. With --push the brief becomes a pointer, and the line t
     io.result({ to, url, tokens, omitted: brief.omitted, prompt, start }, () =>
       io.interactive ? [url, '', start ?? prompt].join('\n') : url,
     );
-    return 0;
   },
 });
 

@@ -2,8 +2,8 @@ import { RelayError } from '../../../base/errors.ts';
 import { defineCommand } from '../command.ts';
 import { ROOT } from '../commands.ts';
 import type { InstallReport } from '../host.ts';
+import { oneOf } from '../human.ts';
 import type { Io } from '../io.ts';
-import { oneOf } from '../projects/project-call.ts';
 import { suggest } from '../suggest.ts';
 
 const PARTS = ['skill', 'hooks', 'mcp'] as const;

@@ -34,6 +34,5 @@ unless --scopes says otherwise. Only its hash is stored: whoever loses it makes 
     };
     await using open = await host.openClient();
     showNewKey(io, await open.relay.keys.create(input));
-    return 0;
   },
 });

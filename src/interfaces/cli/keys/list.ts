@@ -14,6 +14,5 @@ export default defineCommand({
     await using open = await host.openClient();
     const keys = await open.relay.keys.list({ all: flags.all, tenant: flags.tenant });
     io.result({ keys }, () => keyRows(keys, io, Date.now()));
-    return 0;
   },
 });

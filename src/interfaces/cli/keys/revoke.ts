@@ -14,6 +14,5 @@ export default defineCommand({
     const revoked: KeyInfo[] = [];
     for (const id of args) revoked.push(await open.relay.keys.revoke(id, { tenant: flags.tenant }));
     io.result({ revoked }, () => revoked.map(({ id, name }) => `revoked ${id} (${name})`).join('\n'));
-    return 0;
   },
 });

@@ -14,9 +14,8 @@ export default defineCommand({
     ['relay keys rotate key_1a2b3c4d5e6f7081 --grace 24h', 'programs have a day to take up the new one'],
   ],
   async run({ io, host, flags, args }) {
-    const grace = flags.grace === undefined ? undefined : parseSpan(flags.grace, '--grace');
+    const grace = parseSpan(flags.grace, '--grace');
     await using open = await host.openClient();
     showNewKey(io, await open.relay.keys.rotate(args[0]!, { grace, tenant: flags.tenant }));
-    return 0;
   },
 });

@@ -39,7 +39,6 @@ export default defineCommand({
     io.result({ name: pipeline.name, steps, mermaid: drawn }, () =>
       asText ? inRounds(pipeline, statusOf, io.style) : drawn,
     );
-    return 0;
   },
 });
 

@@ -25,6 +25,5 @@ export default defineCommand({
             })
             .join('\n'),
     );
-    return 0;
   },
 });

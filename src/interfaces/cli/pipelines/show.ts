@@ -29,6 +29,5 @@ export default defineCommand({
         runTable(summary, io.style),
       ].join('\n'),
     );
-    return 0;
   },
 });

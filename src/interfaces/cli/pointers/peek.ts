@@ -38,6 +38,5 @@ A peek is free: it reads no payload and counts as no pull.`,
       const table = rows(lines, io.style.dim);
       return metadata.length === 0 ? table : `${table}\nmetadata\n${rows(metadata, io.style.dim)}`;
     });
-    return 0;
   },
 });

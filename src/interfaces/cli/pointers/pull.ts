@@ -49,7 +49,7 @@ first, then take the lines you need. --cost tells the price of either without ta
       const about = cost.estimated ? 'about ' : '';
       const text = `${about}${count(cost.tokens)} tokens (${cost.tokenizer}), ${bytes(cost.bytes)}`;
       io.result(cost, text);
-      return 0;
+      return;
     }
     if (part) {
       const taken = await client.pullPart(url, part);
@@ -57,11 +57,11 @@ first, then take the lines you need. --cost tells the price of either without ta
       else if (io.interactive && !io.json && !flags.outline) io.note(taken.about);
       if (io.json && flags.out === undefined) io.result(taken, '');
       else await writePayload(io, new TextEncoder().encode(withLineEnd(taken.text)), flags);
-      return 0;
+      return;
     }
     if (io.json && flags.out === undefined) {
       io.result(await envelope(client, url), '');
-      return 0;
+      return;
     }
     // Looking is free on the local store, and worth a request where someone watches.
     const look = open.remote === null || io.interactive || io.stderr.isTTY;
@@ -71,7 +71,6 @@ first, then take the lines you need. --cost tells the price of either without ta
     const small = size !== undefined && size <= INLINE_BLOB_BYTES;
     const body = small ? await client.pullBytes(url) : await client.pullStream(url);
     await writePayload(io, body, { ...flags, size });
-    return 0;
   },
 });
 
@@ -109,10 +108,7 @@ function partOf(flags: PartFlags): PartRequest | undefined {
   }
   if (flags.lines !== undefined) return { lines: flags.lines };
   if (flags.grep !== undefined) {
-    const context =
-      flags.context === undefined
-        ? undefined
-        : parseCount(flags.context, '--context', { max: GREP_CONTEXT_LINES });
+    const context = parseCount(flags.context, '--context', { max: GREP_CONTEXT_LINES });
     return { grep: flags.grep, context, ignore_case: flags['ignore-case'] };
   }
   if (flags['json-pointer'] !== undefined) return { json: flags['json-pointer'] };

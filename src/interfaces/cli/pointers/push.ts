@@ -4,7 +4,7 @@ import { MAX_PULLS } from '../../../base/limits.ts';
 import type { TokenCount } from '../../../base/tokens.ts';
 import type { Pushed } from '../../../contract/pointers.ts';
 import { defineCommand } from '../command.ts';
-import { bytes, count, expiry, parseCount, parseSpan } from '../human.ts';
+import { bytes, count, expiry, oneOf, parseCount, parseSpan } from '../human.ts';
 import type { Io } from '../io.ts';
 import { withProgress } from '../progress.ts';
 import { openPayload } from './payload-source.ts';
@@ -52,12 +52,9 @@ else. Metadata is never encrypted.`,
       encrypted: flags.encrypt,
       metadata,
       channel: flags.channel,
-      ttl: flags.ttl === undefined ? undefined : parseSpan(flags.ttl, '--ttl'),
-      maxPulls:
-        flags['max-pulls'] === undefined
-          ? undefined
-          : parseCount(flags['max-pulls'], '--max-pulls', { min: 1, max: MAX_PULLS }),
-      visibility: readVisibility(flags.visibility),
+      ttl: parseSpan(flags.ttl, '--ttl'),
+      maxPulls: parseCount(flags['max-pulls'], '--max-pulls', { min: 1, max: MAX_PULLS }),
+      visibility: oneOf('--visibility', flags.visibility, ['link', 'tenant']),
     };
     const source = await openPayload(io, args[0]);
     const kept = keepBeginning(source.body);
@@ -66,7 +63,6 @@ else. Metadata is never encrypted.`,
     const pushed = await open.client.pushDetailed(body, { ...options, size: source.size, count: counting });
     tell(io, pushed, { encrypted: flags.encrypt === true, size: kept.size() });
     if (!flags.encrypt) warnOfSecrets(io, kept.beginning(), pushed.id);
-    return 0;
   },
 });
 
@@ -96,14 +92,6 @@ function jsonValue(key: string, text: string): Json {
       hint: `For a text use one equals sign: --meta ${key}=${text}`,
     });
   }
-}
-
-function readVisibility(text: string | undefined): 'link' | 'tenant' | undefined {
-  if (text === undefined || text === 'link' || text === 'tenant') return text;
-  throw new RelayError('bad_usage', {
-    what: `--visibility does not know "${text}".`,
-    hint: 'Use link or tenant.',
-  });
 }
 
 function tell(io: Io, pushed: Pushed, o: { encrypted: boolean; size: number }): void {

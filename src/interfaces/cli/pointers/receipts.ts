@@ -33,7 +33,7 @@ subscriber that answered after the message, bytes that were read, an acknowledge
     };
     if (!flags.watch) {
       io.result(ladder, () => ladder.receipts.map((receipt) => line(receipt, io.style)).join('\n'));
-      return 0;
+      return;
     }
     using interrupted = interruption();
     const { signal } = interrupted;
@@ -46,7 +46,6 @@ subscriber that answered after the message, bytes that were read, an acknowledge
       const fresh = ladder.receipts.filter((receipt) => !before.has(JSON.stringify(receipt)));
       if (fresh.length > 0) show(fresh);
     }
-    return 0;
   },
 });
 

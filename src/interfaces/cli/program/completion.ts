@@ -21,6 +21,5 @@ export default defineCommand({
     }
     const script = SHELLS[shell]!(await commandTree());
     io.result({ shell, script }, script);
-    return 0;
   },
 });

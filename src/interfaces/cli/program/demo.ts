@@ -16,7 +16,6 @@ the tokenizer from the very texts that would pass through the two models; none i
     const bill = await play(io, host, say);
     const { pasted, relayed, tokenizer } = bill;
     io.result(bill, () => summary(io, pasted, relayed, tokenizer));
-    return 0;
   },
 });
 

@@ -37,6 +37,5 @@ export default defineCommand({
     };
     const id = await (await theProject(call)).decide(decision);
     io.result({ id, title: decision.title }, `${id}  ${decision.title}`);
-    return 0;
   },
 });

@@ -36,6 +36,5 @@ export default defineCommand({
     });
     const prompt = `You are given ${handoff.id} in ${project.files.folder}. Run there: relay project start --for ${handoff.id}. When done, run: relay project report ${handoff.id} --result "…"`;
     io.result({ ...handoff, folder: project.files.folder, prompt }, prompt);
-    return 0;
   },
 });

@@ -25,6 +25,5 @@ Cargo.toml, go.mod and git. A file that exists is kept.`,
           : 'Nothing to do. --force would write them anew.',
       ].join('\n'),
     );
-    return 0;
   },
 });

@@ -44,25 +44,3 @@ export function needText(
   }
   return text;
 }
-
-export function oneOf<const T extends string>(
-  name: string,
-  value: string | undefined,
-  words: readonly T[],
-): T | undefined {
-  if (value === undefined || words.includes(value as T)) return value as T | undefined;
-  throw new RelayError('bad_usage', {
-    what: `${name} must be one of: ${words.join(', ')}.`,
-    hint: `Not "${value}".`,
-  });
-}
-
-export function wholeNumber(name: string, value: string | undefined, least: number): number | undefined {
-  if (value === undefined) return undefined;
-  const number = /^\d+$/.test(value) ? Number(value) : Number.NaN;
-  if (number >= least && Number.isSafeInteger(number)) return number;
-  throw new RelayError('bad_usage', {
-    what: `${name} must be a whole number from ${least} on.`,
-    hint: `Not "${value}".`,
-  });
-}

@@ -32,6 +32,5 @@ export default defineCommand({
       handoff,
       `${handoff.id} is ${handoff.status}. Its parent reads it with: relay project result ${handoff.id}`,
     );
-    return 0;
   },
 });

@@ -2,7 +2,8 @@ import { BRIEF_TOKENS } from '../../../base/project-limits.ts';
 import { boundedBrief, LEAST_TOKENS } from '../../../domain/projects/brief.ts';
 import { coldStart, commitsSince } from '../../../domain/projects/cold-start.ts';
 import { defineCommand } from '../command.ts';
-import { PROJECT_FLAGS, theProject, wholeNumber } from './project-call.ts';
+import { parseCount } from '../human.ts';
+import { PROJECT_FLAGS, theProject } from './project-call.ts';
 
 export default defineCommand({
   details: `For a new session, a sub-agent, a cron or a heartbeat run: reads PROJECT.md, state.json, todos.json and the decisions that
@@ -20,7 +21,7 @@ matter, checks them, and prints one page with the source and the age of each par
   ],
   async run(call) {
     const { io, host, flags } = call;
-    const max = wholeNumber('--max-tokens', flags['max-tokens'], LEAST_TOKENS) ?? BRIEF_TOKENS;
+    const max = parseCount(flags['max-tokens'], '--max-tokens', { min: LEAST_TOKENS }) ?? BRIEF_TOKENS;
     const project = await theProject(call);
     const view = await project.read();
     const draft = coldStart(view, await commitsSince(project.git, view), flags.for ?? null);
@@ -43,6 +44,5 @@ matter, checks them, and prints one page with the source and the age of each par
       },
       brief.text,
     );
-    return 0;
   },
 });

@@ -71,7 +71,6 @@ of what was next, blocked and in progress; a todo that is named by its number is
         ...(flags.commit ? [commit ? `committed ${commit.slice(0, 9)}` : 'nothing to commit'] : []),
       ].join('\n'),
     );
-    return 0;
   },
 });
 

@@ -14,6 +14,5 @@ export default defineCommand({
         ]),
       ),
     );
-    return 0;
   },
 });

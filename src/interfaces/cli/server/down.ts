@@ -12,7 +12,7 @@ export default defineCommand({
     const running = host.server.running();
     if (running === null) {
       io.result({ stopped: false, running: false }, `no relay runs on ${host.home}`);
-      return 0;
+      return;
     }
     if (!(await host.server.stop(running, { force: flags.force === true }))) {
       throw new RelayError('failed', {
@@ -24,6 +24,5 @@ export default defineCommand({
       { stopped: true, pid: running.pid, url: running.url },
       `stopped ${running.url} (pid ${running.pid})`,
     );
-    return 0;
   },
 });

@@ -19,10 +19,7 @@ client closes its end. A running relay serves the same tools over HTTP at /mcp.`
     ['relay mcp --tools push_context,peek_context,pull_context', 'three tools and no more'],
   ],
   async run({ io, host, flags }) {
-    const budget =
-      flags.budget === undefined
-        ? MCP_BUDGET_TOKENS
-        : parseCount(flags.budget, '--budget', { min: 100, max: 10_000_000 });
+    const budget = parseCount(flags.budget, '--budget', { min: 100, max: 10_000_000 }) ?? MCP_BUDGET_TOKENS;
     if (io.stdin.isTTY) io.note('This talks to programs, not to people. End it with Ctrl-D.');
     await host.serveMcp({
       tools: flags.tools ?? null,
@@ -32,7 +29,6 @@ client closes its end. A running relay serves the same tools over HTTP at /mcp.`
       stdout: io.stdout.stream,
       onError: (error) => io.warn(inOneLine(error)),
     });
-    return 0;
   },
 });
 

@@ -54,8 +54,7 @@ It listens on loopback unless --host says otherwise. On any other address it ask
       tlsKey: flags['tls-key'],
       trustProxy: flags['trust-proxy'],
       host: flags.host ?? server.defaults.host,
-      port:
-        flags.port === undefined ? server.defaults.port : parseCount(flags.port, '--port', { max: 65_535 }),
+      port: parseCount(flags.port, '--port', { max: 65_535 }) ?? server.defaults.port,
     };
     const running = server.running();
     if (running !== null) return alreadyRunning(io, running, flags.detach === true);

@@ -19,7 +19,6 @@ export default defineCommand({
     const report = await open.relay.usage.get({ month: flags.month, tenant: flags.tenant });
     if (flags.csv) io.stdout.write(table(report));
     else io.result(report, () => summary(report, io));
-    return 0;
   },
 });
 

@@ -18,6 +18,5 @@ referred to. It makes a version, and every earlier one can still be read. A long
       const left = `${plural(dropped.actions, 'action')} and ${plural(dropped.artifacts, 'artifact ref')} left out`;
       return `${io.style.dim('state_ref')}  ${state_ref}\n${io.style.dim(left)}`;
     });
-    return 0;
   },
 });

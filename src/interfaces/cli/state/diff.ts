@@ -40,7 +40,6 @@ that leads from the one to the other, which can be sent; version, time and metri
       const lines = diff.ops.map((op) => opLine(op, io.style));
       return [...head, ...(lines.length === 0 && io.interactive ? ['no difference'] : lines)].join('\n');
     });
-    return 0;
   },
 });
 

@@ -24,7 +24,6 @@ export default defineCommand({
     const state = await open.relay.threads.state(id, { at: flags.at });
     const found = args[0] === undefined ? state : placeOf(state as unknown as Json, args[0]);
     io.result(found, () => JSON.stringify(found, null, io.interactive ? 2 : undefined));
-    return 0;
   },
 });
 

@@ -15,6 +15,5 @@ relay stats.`,
     await using open = await host.openClient();
     const header = await open.relay.threads.header(await chooseThread(call, open, flags.thread));
     io.result(header, () => JSON.stringify(header, null, io.interactive ? 2 : undefined));
-    return 0;
   },
 });

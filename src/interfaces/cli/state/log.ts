@@ -2,7 +2,7 @@ import type { ThreadEvent } from '../../../contract/threads/answers.ts';
 import { VERSION_EVENTS } from '../../../domain/threads/event.ts';
 import { parseVersion } from '../../../domain/threads/version.ts';
 import { defineCommand } from '../command.ts';
-import { moment, parseCount } from '../human.ts';
+import { moment, parseMost } from '../human.ts';
 import { describe, plain } from '../threads/event-line.ts';
 import { newestEvents } from '../threads/newest-events.ts';
 import { chooseThread, THREAD_FLAG } from '../threads/thread-choice.ts';
@@ -23,9 +23,7 @@ export default defineCommand({
   ],
   async run(call) {
     const { io, host, flags } = call;
-    const most = flags.all
-      ? Number.POSITIVE_INFINITY
-      : parseCount(flags.count ?? '20', '--count', { min: 1 });
+    const most = parseMost(flags, 20);
     const newest = flags.at === undefined ? Number.POSITIVE_INFINITY : parseVersion(flags.at);
     await using open = await host.openClient();
     const id = await chooseThread(call, open, flags.thread);
@@ -46,7 +44,6 @@ export default defineCommand({
         })
         .join('\n');
     });
-    return 0;
   },
 });
 

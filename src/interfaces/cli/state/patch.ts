@@ -55,6 +55,5 @@ Here --json is for the patch; --output json asks for an answer in JSON.`,
     io.result(answer, () =>
       io.interactive ? `${io.style.dim('state_ref')}  ${answer.state_ref}` : answer.state_ref,
     );
-    return 0;
   },
 });

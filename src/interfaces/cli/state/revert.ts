@@ -28,6 +28,5 @@ compared, and can be gone back to in the same way.`,
     io.result(answer, () =>
       io.interactive ? `${io.style.dim('state_ref')}  ${answer.state_ref}` : answer.state_ref,
     );
-    return 0;
   },
 });

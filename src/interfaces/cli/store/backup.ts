@@ -14,6 +14,5 @@ export default defineCommand({
     const target = resolve(io.cwd, args[0]!);
     await host.backup(target);
     io.result({ home: host.home, backup: target }, `backed up ${host.home} to ${target}`);
-    return 0;
   },
 });

@@ -20,6 +20,5 @@ export default defineCommand({
         io.style.dim,
       ),
     );
-    return 0;
   },
 });

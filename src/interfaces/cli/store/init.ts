@@ -27,6 +27,5 @@ stays as it is.`,
         lines.push(`Next: ${io.style.cyan('relay thread new --name my-first-run')}, or relay demo.`);
       return lines.join('\n');
     });
-    return 0;
   },
 });

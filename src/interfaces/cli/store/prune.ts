@@ -14,6 +14,5 @@ export default defineCommand({
         ? 'nothing to prune'
         : `pruned ${plural(swept.blobs, 'payload')} and ${plural(swept.records, 'record')}, ${bytes(swept.bytes)}`,
     );
-    return 0;
   },
 });

@@ -23,6 +23,5 @@ export default defineCommand({
     const source = resolve(io.cwd, args[0]!);
     await host.restore(source, { force: flags.force === true });
     io.result({ home: host.home, restored: source }, `restored ${source} into ${host.home}`);
-    return 0;
   },
 });

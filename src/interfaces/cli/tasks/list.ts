@@ -1,8 +1,7 @@
-import { RelayError } from '../../../base/errors.ts';
 import { TASKS_LISTED } from '../../../base/limits.ts';
-import { TASK_STATES, type TaskState } from '../../../contract/tasks.ts';
+import { TASK_STATES } from '../../../contract/tasks.ts';
 import { defineCommand } from '../command.ts';
-import { parseCount } from '../human.ts';
+import { oneOf, parseCount } from '../human.ts';
 import { taskLine } from './task-words.ts';
 
 export default defineCommand({
@@ -17,18 +16,12 @@ export default defineCommand({
     ['relay task list --state running', 'what agents are at'],
   ],
   async run({ io, host, flags }) {
-    const limit =
-      flags.limit === undefined ? 20 : parseCount(flags.limit, '--limit', { min: 1, max: TASKS_LISTED });
-    const state = flags.state as TaskState | undefined;
-    if (state !== undefined && !TASK_STATES.includes(state)) {
-      const hint = `Use one of: ${TASK_STATES.join(', ')}.`;
-      throw new RelayError('bad_usage', { what: `--state does not know "${state}".`, hint });
-    }
+    const limit = parseCount(flags.limit, '--limit', { min: 1, max: TASKS_LISTED }) ?? 20;
+    const state = oneOf('--state', flags.state, TASK_STATES);
     await using open = await host.openClient();
     const { tasks } = await open.relay.tasks.list({ channel: flags.channel, state, limit });
     io.result({ tasks }, () =>
       tasks.length === 0 ? 'no tasks' : tasks.map((task) => taskLine(io, task)).join('\n'),
     );
-    return 0;
   },
 });

@@ -23,6 +23,5 @@ export default defineCommand({
       if (answer !== null) parts.push(`${io.style.dim('what came back')}\n${printable(answer)}`);
       return parts.join('\n\n');
     });
-    return 0;
   },
 });

@@ -35,7 +35,6 @@ the same again is fine, another result is refused. The first line is the summary
       };
       const result: TaskResult = await (status === 'done' ? tasks.done(id, o) : tasks.fail(id, o));
       io.result(result, io.interactive ? `${result.status}: ${result.url}` : result.url);
-      return 0;
     },
   });
 }

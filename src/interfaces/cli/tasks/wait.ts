@@ -1,7 +1,7 @@
 import { TASK_TIMEOUT_MS } from '../../../base/limits.ts';
 import { AgentBridge } from '../../../sdk/agent-bridge.ts';
 import { defineCommand } from '../command.ts';
-import { parseSpan } from '../human.ts';
+import { parseMilliseconds } from '../human.ts';
 import { taskArgument } from './task-argument.ts';
 import { tellAnswer } from './task-words.ts';
 
@@ -14,8 +14,7 @@ export default defineCommand({
   examples: [['relay task wait <id>', 'the result, as soon as it is there']],
   async run({ io, host, args, flags }) {
     const id = await taskArgument(io, args[0]!);
-    const timeout =
-      flags.timeout === undefined ? TASK_TIMEOUT_MS : parseSpan(flags.timeout, '--timeout') * 1000;
+    const timeout = parseMilliseconds(flags.timeout, '--timeout') ?? TASK_TIMEOUT_MS;
     await using open = await host.openClient();
     const bridge = new AgentBridge(open.client, { resolve: open.resolve });
     return tellAnswer(io, await bridge.wait(id, { timeout }));

@@ -21,6 +21,5 @@ again, on any machine. Piped, the bundle goes to standard output.`,
     const id = await chooseThread(call, open, threadWord('export', args[0], flags.thread));
     const { body, name } = await open.relay.threads.export(id);
     await writePayload(io, body, { out: flags.out ?? (io.interactive || io.json ? name : undefined) });
-    return 0;
   },
 });

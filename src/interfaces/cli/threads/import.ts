@@ -53,7 +53,6 @@ and artifacts keep their ids; what does not fit a state here is kept beside it a
       ];
       return `${style.dim('thread_id')}  ${taken.thread_id}\n${style.dim(facts.join(' · '))}`;
     });
-    return 0;
   },
 });
 

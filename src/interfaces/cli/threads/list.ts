@@ -2,7 +2,7 @@ import { RelayError } from '../../../base/errors.ts';
 import { PAGE_ITEMS_MAX } from '../../../base/limits.ts';
 import type { ThreadItem } from '../../../contract/threads/answers.ts';
 import { defineCommand } from '../command.ts';
-import { moment, parseCount } from '../human.ts';
+import { moment, parseMost } from '../human.ts';
 import { plain } from './event-line.ts';
 
 export default defineCommand({
@@ -19,9 +19,7 @@ export default defineCommand({
     if (flags.all && flags.count !== undefined) {
       throw new RelayError('bad_usage', { what: '--all and --count do not go together.', hint: 'Use one.' });
     }
-    const most = flags.all
-      ? Number.POSITIVE_INFINITY
-      : parseCount(flags.count ?? '20', '--count', { min: 1 });
+    const most = parseMost(flags, 20);
     await using open = await host.openClient();
     const threads: ThreadItem[] = [];
     let more = false;
@@ -49,6 +47,5 @@ export default defineCommand({
       if (more) lines.push(io.style.dim('  There are older ones: relay runs --all'));
       return lines.join('\n');
     });
-    return 0;
   },
 });

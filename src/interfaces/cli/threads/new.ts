@@ -18,6 +18,5 @@ commands mean where none is named. Piped, the id alone is printed.`,
     io.result(created, () =>
       io.interactive ? `${io.style.dim('thread_id')}  ${created.thread_id}` : created.thread_id,
     );
-    return 0;
   },
 });

@@ -1,6 +1,6 @@
 import { defineCommand } from '../command.ts';
+import { oneOf } from '../human.ts';
 import { writePayload } from '../pointers/payload-target.ts';
-import { oneOf } from '../projects/project-call.ts';
 import { chooseThread, THREAD_FLAG, threadWord } from './thread-choice.ts';
 
 export default defineCommand({
@@ -26,11 +26,10 @@ the token figures are printed.`,
     const answer = await threads.report(id, { format });
     if (io.json && flags.out === undefined) {
       io.result(answer, '');
-      return 0;
+      return;
     }
     if (io.stderr.isTTY && !io.json) io.note(`artifact_ref  ${answer.artifact_ref}`);
     const { body } = await threads.content(id, answer.artifact_ref);
     await writePayload(io, body, { out: flags.out, size: answer.size });
-    return 0;
   },
 });

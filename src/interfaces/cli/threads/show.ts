@@ -28,7 +28,6 @@ export default defineCommand({
     io.result({ ...info, state_ref: `v${info.state_version}`, stats, state }, () =>
       summary(io, info, state, stats),
     );
-    return 0;
   },
 });
 

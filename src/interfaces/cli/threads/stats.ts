@@ -30,6 +30,5 @@ it is counted by a tokenizer, whose name is given; nothing is guessed from lengt
       ? await threads.totals()
       : await threads.stats(await chooseThread(call, open, word));
     io.result(stats, () => tokenRows(stats, io.style));
-    return 0;
   },
 });

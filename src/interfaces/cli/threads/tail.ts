@@ -37,14 +37,13 @@ export default defineCommand({
         for (const event of page.events) show(io, event);
         after = page.next;
       }
-      return 0;
+      return;
     }
     using interrupted = interruption();
     const { signal } = interrupted;
     const { event_count } = await threads.get(id);
     const after = String(Math.max(0, event_count - most));
     for await (const event of threads.watch(id, { after, signal })) show(io, event);
-    return 0;
   },
 });
 

@@ -16,6 +16,5 @@ shell or an agent alone, whatever others do meanwhile.`,
     const info = await open.relay.threads.get(id);
     await useThread(host, id);
     io.result(info, () => (io.interactive ? `${io.style.dim('thread_id')}  ${id}` : id));
-    return 0;
   },
 });

@@ -1,6 +1,7 @@
 import { PRIORITIES } from '../../../domain/projects/schemas.ts';
 import { defineCommand } from '../command.ts';
-import { needText, oneOf, PROJECT_FLAGS, theProject } from '../projects/project-call.ts';
+import { oneOf } from '../human.ts';
+import { needText, PROJECT_FLAGS, theProject } from '../projects/project-call.ts';
 
 export default defineCommand({
   usage: '<title>',
@@ -19,6 +20,5 @@ export default defineCommand({
       notes: flags.notes,
     });
     io.result(todo, `${todo.id}  ${todo.title}`);
-    return 0;
   },
 });

@@ -1,7 +1,8 @@
 import { TODO_STATUSES } from '../../../domain/projects/schemas.ts';
 import { sortTodos } from '../../../domain/projects/todos.ts';
 import { defineCommand } from '../command.ts';
-import { oneOf, PROJECT_FLAGS, theProject } from '../projects/project-call.ts';
+import { oneOf } from '../human.ts';
+import { PROJECT_FLAGS, theProject } from '../projects/project-call.ts';
 import { todoRows } from './todo-rows.ts';
 
 export default defineCommand({
@@ -23,6 +24,5 @@ export default defineCommand({
       status ? todo.status === status : flags.all || todo.status !== 'completed',
     );
     io.result({ todos, last_review: view.lastReview }, () => todoRows(todos, view.now, io));
-    return 0;
   },
 });

@@ -16,6 +16,5 @@ export default defineCommand({
       todoRows(todos, Date.now(), io, { notes: true }),
     );
     if (io.interactive) io.note('Reviewed; due again in a day.');
-    return 0;
   },
 });

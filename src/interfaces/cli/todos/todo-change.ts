@@ -23,7 +23,6 @@ export function defineTodoChange(spec: {
         { ...todo, changed },
         `${todo.id}  ${changed ? status : `was ${status} already`}  ${todo.title}`,
       );
-      return 0;
     },
   });
 }

@@ -25,7 +25,6 @@ export default defineCommand({
     }
     await keyring.put(channel, key);
     io.result({ channel, keyring: keyring.path }, `kept in ${keyring.path}`);
-    return 0;
   },
 });
 

@@ -17,6 +17,5 @@ export default defineCommand({
         )
         .join('\n');
     });
-    return 0;
   },
 });

@@ -33,6 +33,5 @@ and no server can. Give it to them over a way you trust; they take it with relay
     io.result({ channel, key, keyring: keyring.path }, key);
     if (io.interactive && !io.json)
       io.note(`kept in ${keyring.path}; elsewhere: relay channel key add ${channel}`);
-    return 0;
   },
 });

@@ -15,6 +15,5 @@ export default defineCommand({
       });
     }
     io.result({ channel }, `removed the key of ${channel}`);
-    return 0;
   },
 });

@@ -15,6 +15,5 @@ export default defineCommand({
       });
     }
     io.result({ channel, key }, key);
-    return 0;
   },
 });
