@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { commandTree } from '../../src/interfaces/cli/program/command-tree.ts';
+import { commandTree } from '../../src/interfaces/cli/program/completion.ts';
 import { OPERATIONS } from '../../src/schemas/operations.ts';
 import { connect, startTestServer } from './server.ts';
 

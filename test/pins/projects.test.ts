@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { isOurHook } from '../../src/app/install/entries.ts';
 import { appendDecision } from '../../src/domain/projects/decisions.ts';
 import { stateJson, todosJson } from '../../src/domain/projects/templates.ts';
-import { commandTree } from '../../src/interfaces/cli/program/command-tree.ts';
+import { commandTree } from '../../src/interfaces/cli/program/completion.ts';
 
 /** Files that agents of all kinds read, and words that stand in people's settings. Literals on purpose. */
 

@@ -3,7 +3,7 @@ import { PassThrough } from 'node:stream';
 import { test } from 'node:test';
 import type { Host } from './host.ts';
 import type { Output, Terminal } from './io.ts';
-import { commandTree } from './program/command-tree.ts';
+import { commandTree } from './program/completion.ts';
 import { type Globals, runCli } from './run.ts';
 
 /** No command that is called here needs more of its host. */

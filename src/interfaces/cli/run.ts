@@ -5,8 +5,7 @@ import { ROOT, SECTIONS } from './commands.ts';
 import { commandHelp, groupHelp } from './help.ts';
 import type { Host } from './host.ts';
 import { type Io, makeIo, type Terminal } from './io.ts';
-import { COMMANDS_KNOWN_AS, OPTIONS_KNOWN_AS } from './known-as.ts';
-import { suggest } from './suggest.ts';
+import { COMMANDS_KNOWN_AS, OPTIONS_KNOWN_AS, suggest } from './suggest.ts';
 
 /** What the command line says before any command has seen it. */
 export interface Globals {

@@ -1,7 +1,7 @@
 import { RelayError } from '../../../base/errors.ts';
 import { defineCommand } from '../command.ts';
 import { printable } from '../human.ts';
-import { writePayload } from '../pointers/payload-target.ts';
+import { writePayload } from '../pointers/payload.ts';
 import { AGENT_FLAGS, outcomeText } from './remote-agent.ts';
 
 export default defineCommand({

@@ -1,7 +1,7 @@
 import { RelayError } from '../../../base/errors.ts';
 import { defineCommand } from '../command.ts';
 import { printable } from '../human.ts';
-import { notForTerminals, writePayload } from '../pointers/payload-target.ts';
+import { notForTerminals, writePayload } from '../pointers/payload.ts';
 import { chooseThread, findArtifact, THREAD_FLAG } from '../threads/thread-choice.ts';
 
 export default defineCommand({

@@ -2,7 +2,7 @@ import { ARTIFACT_BYTES } from '../../../base/limits.ts';
 import { ARTIFACT_TYPES } from '../../../contract/threads/artifacts.ts';
 import { defineCommand } from '../command.ts';
 import { bytes, count, oneOf } from '../human.ts';
-import { openPayload } from '../pointers/payload-source.ts';
+import { openPayload } from '../pointers/payload.ts';
 import { withProgress } from '../progress.ts';
 import { plain } from '../threads/event-line.ts';
 import { chooseThread, THREAD_FLAG } from '../threads/thread-choice.ts';

@@ -1,5 +1,7 @@
+import type { Agent } from '../../../contract/agents.ts';
 import { defineCommand } from '../command.ts';
-import { agentLine } from './agent-words.ts';
+import { plural, printable, span } from '../human.ts';
+import type { Io } from '../io.ts';
 
 export default defineCommand({
   examples: [['relay agents', 'who can be given work, and who reads what']],
@@ -13,3 +15,20 @@ export default defineCommand({
     );
   },
 });
+
+/** An agent in one line, for lists. */
+export function agentLine(io: Io, agent: Agent): string {
+  const { name, kind, alive, last_seen, bridge, channels } = agent;
+  const seen = last_seen === null ? 'never' : `${span(Date.now() - Date.parse(last_seen))} ago`;
+  const life = alive === null ? 'follows ' : alive ? io.style.green('alive   ') : io.style.red('silent  ');
+  const what =
+    kind === 'follower' || !bridge
+      ? channels.map(printable).join(', ')
+      : `${bridge.runner} ${printable(bridge.target)} · ${printable(bridge.task_channel)} · ${atWork(bridge)}`;
+  return `${printable(name).padEnd(20)} ${life} ${what}  ${io.style.dim(`seen ${seen}`)}`;
+}
+
+function atWork({ running, concurrency, done, failed }: NonNullable<Agent['bridge']>): string {
+  const now = running.length === 0 ? 'idle' : `${running.length} of ${concurrency} running`;
+  return `${now}, ${plural(done, 'task')} done${failed > 0 ? `, ${failed} failed` : ''}`;
+}

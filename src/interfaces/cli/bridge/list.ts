@@ -1,5 +1,5 @@
 import { defineCommand } from '../command.ts';
-import { agentLine } from './agent-words.ts';
+import { agentLine } from './agents.ts';
 
 export default defineCommand({
   examples: [['relay bridge list', 'which agents take tasks, from where']],

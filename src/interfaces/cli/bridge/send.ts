@@ -3,8 +3,7 @@ import { PAYLOAD_BYTES, TASK_TIMEOUT_MS } from '../../../base/limits.ts';
 import { AgentBridge } from '../../../sdk/agent-bridge.ts';
 import { defineCommand } from '../command.ts';
 import { parseMilliseconds, printable } from '../human.ts';
-import { openPayload } from '../pointers/payload-source.ts';
-import { readAllText } from '../tasks/read-text.ts';
+import { openPayload, readAllText } from '../pointers/payload.ts';
 import { tellAnswer } from '../tasks/task-words.ts';
 
 export default defineCommand({

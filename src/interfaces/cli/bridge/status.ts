@@ -1,7 +1,7 @@
 import { RelayError } from '../../../base/errors.ts';
 import { defineCommand } from '../command.ts';
 import { taskLine } from '../tasks/task-words.ts';
-import { agentLine } from './agent-words.ts';
+import { agentLine } from './agents.ts';
 
 export default defineCommand({
   usage: '[name]',

@@ -2,7 +2,7 @@ import { RelayError } from '../../../base/errors.ts';
 import { isJsonObject } from '../../../base/json.ts';
 import { defineCommand } from '../command.ts';
 import { printable } from '../human.ts';
-import { jsonInput } from '../threads/json-input.ts';
+import { jsonInput } from '../pointers/payload.ts';
 import { chooseThread, THREAD_FLAG } from '../threads/thread-choice.ts';
 
 export default defineCommand({

@@ -1,10 +1,11 @@
+import { RelayError } from '../../../base/errors.ts';
 import { INBOX_MESSAGES } from '../../../base/limits.ts';
 import type { Inbox } from '../../../contract/inbox.ts';
 import { unsealed } from '../../../sdk/channel-keys.ts';
 import { defineCommand } from '../command.ts';
 import type { Host } from '../host.ts';
 import { parseCount } from '../human.ts';
-import { agentName } from './agent-name.ts';
+import type { Io } from '../io.ts';
 import { messageContent, messageLine } from './message-line.ts';
 
 export default defineCommand({
@@ -57,4 +58,14 @@ async function readable(host: Host, inbox: Inbox): Promise<Inbox> {
     })),
   );
   return { ...inbox, messages };
+}
+
+/** Whose inbox: `--as`, else RELAY_AGENT, which an agent's session sets once. */
+export function agentName(io: Io, flag: string | undefined, command: string): string {
+  const name = flag ?? io.env.RELAY_AGENT;
+  if (name) return name;
+  throw new RelayError('bad_usage', {
+    what: 'Whose inbox is it?',
+    hint: `Use: relay ${command} --as NAME, or set RELAY_AGENT.`,
+  });
 }

@@ -1,5 +1,5 @@
 import { defineCommand } from '../command.ts';
-import { agentName } from './agent-name.ts';
+import { agentName } from './inbox.ts';
 
 export default defineCommand({
   usage: '<channel>',

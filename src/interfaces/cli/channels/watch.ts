@@ -1,12 +1,13 @@
+import { spawn } from 'node:child_process';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
 import { isRelayError } from '../../../base/errors.ts';
 import { PREFETCH_MAX } from '../../../base/limits.ts';
 import { keepExtending, type ReceivedMessage } from '../../../sdk/subscription.ts';
 import { defineCommand } from '../command.ts';
 import type { OpenClient } from '../host.ts';
 import { parseCount } from '../human.ts';
-import type { Io } from '../io.ts';
-import { interruption } from './interruption.ts';
-import { runForMessage } from './message-command.ts';
+import { type Io, interruption } from '../io.ts';
 import { messageContent, messageLine } from './message-line.ts';
 
 export default defineCommand({
@@ -103,4 +104,58 @@ async function work(io: Io, open: OpenClient, message: ReceivedMessage, command:
 /** Another member has the work in the meantime: its answer counts. */
 function ifLost(error: unknown): void {
   if (!isRelayError(error, 'conflict')) throw error;
+}
+
+/**
+ * Runs a shell command for one message: the payload, or the signal's text, on its standard input; the rest in RELAY_*
+ * variables. The exit code, or null where a signal ended it.
+ */
+async function runForMessage(
+  command: string,
+  message: ReceivedMessage,
+  open: OpenClient,
+  o: { env: NodeJS.ProcessEnv; cwd: string },
+): Promise<number | null> {
+  const input = await payloadOf(message, open);
+  const child = spawn(command, {
+    shell: true,
+    cwd: o.cwd,
+    env: { ...o.env, ...variables(message) },
+    stdio: ['pipe', 'inherit', 'inherit'],
+  });
+  const ended = new Promise<number | null>((resolve, reject) => {
+    child.once('error', reject);
+    child.once('exit', (code) => resolve(code));
+  });
+  // A command that does not want its input may leave it unread.
+  const fed = pipeline(input, child.stdin).catch(() => {});
+  const code = await ended;
+  await fed;
+  return code;
+}
+
+async function payloadOf(message: ReceivedMessage, open: OpenClient): Promise<Readable> {
+  if (message.url === undefined) return Readable.from([messageContent(message)]);
+  const body = await open.client.pullStream(await open.resolve(message.url));
+  return Readable.fromWeb(body as import('node:stream/web').ReadableStream);
+}
+
+function variables(message: ReceivedMessage): NodeJS.ProcessEnv {
+  const { channel, url, msg, seq, ts, from, metadata, token, attempt } = message;
+  return {
+    RELAY_CHANNEL: channel,
+    RELAY_SEQ: String(seq),
+    RELAY_TS: String(ts),
+    RELAY_FROM: from,
+    RELAY_METADATA: JSON.stringify(metadata ?? {}),
+    ...(url === undefined ? { RELAY_MSG: clean(messageContent(message)) } : { RELAY_URL: url }),
+    ...(token === undefined ? {} : { RELAY_TOKEN: String(token) }),
+    ...(attempt === undefined ? {} : { RELAY_ATTEMPT: String(attempt) }),
+    ...(msg === undefined ? {} : { RELAY_JSON: clean(JSON.stringify(msg)) }),
+  };
+}
+
+/** An environment cannot hold a NUL character. */
+function clean(text: string): string {
+  return text.replaceAll('\u0000', '');
 }

@@ -5,8 +5,8 @@ import { soundPipeline } from '../../../domain/pipelines/read-pipeline.ts';
 import { defineCommand } from '../command.ts';
 import type { Style } from '../style.ts';
 import { findThread } from '../threads/thread-choice.ts';
-import { readPipelineFile } from './pipeline-file.ts';
 import { paint } from './run-table.ts';
+import { readPipelineFile } from './validate.ts';
 
 export default defineCommand({
   usage: 'FILE | --run ID',

@@ -1,8 +1,11 @@
-import { EXIT } from '../../../base/errors.ts';
+import { readFile } from 'node:fs/promises';
+import { basename, extname, resolve } from 'node:path';
+import { EXIT, RelayError } from '../../../base/errors.ts';
+import type { PipelineFile } from '../../../domain/pipelines/pipelines.ts';
 import { readPipeline } from '../../../domain/pipelines/read-pipeline.ts';
 import { defineCommand } from '../command.ts';
 import { plural } from '../human.ts';
-import { readPipelineFile } from './pipeline-file.ts';
+import type { Io } from '../io.ts';
 
 export default defineCommand({
   usage: 'FILE',
@@ -28,3 +31,15 @@ export default defineCommand({
     return errors === 0 ? EXIT.ok : EXIT.usage;
   },
 });
+
+/** A pipeline's file as it is named on the command line. */
+export async function readPipelineFile(io: Io, name: string): Promise<PipelineFile> {
+  try {
+    const text = await readFile(resolve(io.cwd, name), 'utf8');
+    return { text, file: name, name: basename(name, extname(name)) };
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'ENOENT') throw new RelayError('missing', { what: `file ${name}` });
+    throw new RelayError('failed', { what: `${name} cannot be read (${code}).` });
+  }
+}

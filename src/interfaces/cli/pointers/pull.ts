@@ -7,7 +7,7 @@ import type { PartRequest } from '../../../contract/pointers.ts';
 import type { ContextRelay } from '../../../sdk/context-relay.ts';
 import { defineCommand } from '../command.ts';
 import { bytes, count, parseCount } from '../human.ts';
-import { notForTerminals, writePayload } from './payload-target.ts';
+import { notForTerminals, writePayload } from './payload.ts';
 import { pointerArgument } from './pointer-argument.ts';
 
 export default defineCommand({

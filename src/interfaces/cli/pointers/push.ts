@@ -1,14 +1,14 @@
 import { RelayError } from '../../../base/errors.ts';
 import type { Json, JsonObject } from '../../../base/json.ts';
-import { MAX_PULLS } from '../../../base/limits.ts';
+import { MAX_PULLS, SECRET_SCAN_CHARS } from '../../../base/limits.ts';
+import { findSecrets } from '../../../base/secrets.ts';
 import type { TokenCount } from '../../../base/tokens.ts';
 import type { Pushed } from '../../../contract/pointers.ts';
 import { defineCommand } from '../command.ts';
 import { bytes, count, expiry, oneOf, parseCount, parseSpan } from '../human.ts';
 import type { Io } from '../io.ts';
 import { withProgress } from '../progress.ts';
-import { openPayload } from './payload-source.ts';
-import { keepBeginning, warnOfSecrets } from './secret-warning.ts';
+import { type Body, openPayload } from './payload.ts';
 
 export default defineCommand({
   usage: '[file|-]',
@@ -110,4 +110,41 @@ function tell(io: Io, pushed: Pushed, o: { encrypted: boolean; size: number }): 
 
 function tokensInWords(counted: TokenCount): string {
   return `${counted.estimated ? 'about ' : ''}${count(counted.tokens)} tokens (${counted.tokenizer})`;
+}
+
+interface Kept {
+  readonly body: Body;
+  /** How much has passed through. */
+  size(): number;
+  beginning(): Uint8Array;
+}
+
+/** Keeps as much of the beginning of what passes through as the search for secrets looks at. */
+function keepBeginning(body: Body): Kept {
+  if (body instanceof Uint8Array) {
+    return { body, size: () => body.byteLength, beginning: () => body.subarray(0, SECRET_SCAN_CHARS) };
+  }
+  const kept: Uint8Array[] = [];
+  let left = SECRET_SCAN_CHARS;
+  const passing = body.pipeThrough(
+    new TransformStream<Uint8Array, Uint8Array>({
+      transform(chunk, controller) {
+        if (left > 0) kept.push(chunk.slice(0, left));
+        left -= chunk.byteLength;
+        controller.enqueue(chunk);
+      },
+    }),
+  );
+  return { body: passing, size: () => SECRET_SCAN_CHARS - left, beginning: () => Buffer.concat(kept) };
+}
+
+/** Says what kind of secret is in which line, and what to type; never the secret. Says nothing about binary data. */
+function warnOfSecrets(io: Io, beginning: Uint8Array, id: string): void {
+  if (beginning.includes(0)) return;
+  const found = findSecrets(new TextDecoder().decode(beginning));
+  if (found.length === 0) return;
+  const named = found.slice(0, 3).map(({ kind, line }) => `${kind} in line ${line}`);
+  if (found.length > 3) named.push(`${found.length - 3} more`);
+  io.warn(`this looks like it holds a secret (${named.join(', ')}), and it was stored unencrypted.`);
+  io.note(`  → relay rm ${id}, then push it again with --encrypt`);
 }

@@ -1,9 +1,9 @@
 import { setTimeout } from 'node:timers/promises';
 import { parsePointer } from '../../../base/pointer-url.ts';
 import type { Receipt, ReceiptLadder } from '../../../contract/receipts.ts';
-import { interruption } from '../channels/interruption.ts';
 import { defineCommand } from '../command.ts';
 import { bytes, moment, plural, printable } from '../human.ts';
+import { interruption } from '../io.ts';
 import type { Style } from '../style.ts';
 import { pointerArgument } from './pointer-argument.ts';
 

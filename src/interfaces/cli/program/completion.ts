@@ -1,7 +1,6 @@
 import { RelayError } from '../../../base/errors.ts';
-import { defineCommand } from '../command.ts';
-import { commandTree } from './command-tree.ts';
-import { SHELLS } from './shells.ts';
+import { defineCommand, type Flag, type Flags, GLOBAL_FLAGS, type Group, isGroup } from '../command.ts';
+import { ROOT } from '../commands.ts';
 
 export default defineCommand({
   usage: 'bash|zsh|fish',
@@ -23,3 +22,210 @@ export default defineCommand({
     io.result({ shell, script }, script);
   },
 });
+
+/** What a shell needs to know about one command or group. */
+interface TreeNode {
+  /** `thread rm`; empty for `relay` itself. */
+  readonly path: string;
+  readonly summary: string;
+  /** Names and summaries of what may follow. */
+  readonly commands: readonly { readonly name: string; readonly summary: string }[];
+  readonly flags: Flags;
+  /** Positional words that are known ahead, such as the names of shells. */
+  readonly words: readonly string[];
+}
+
+/** Every command with its flags, loaded from the tree that also routes them; parents before children. */
+export async function commandTree(): Promise<TreeNode[]> {
+  const nodes: TreeNode[] = [];
+  const visit = async (path: string[], group: Group): Promise<void> => {
+    const shown = Object.entries(group.commands).filter(([, node]) => !node.hidden);
+    nodes.push({
+      path: path.join(' '),
+      summary: group.summary,
+      commands: shown.map(([name, node]) => ({ name, summary: node.summary })),
+      flags: GLOBAL_FLAGS,
+      words: [],
+    });
+    for (const [name, node] of shown) {
+      if (isGroup(node)) {
+        await visit([...path, name], node);
+        continue;
+      }
+      const { default: command } = await node.load();
+      nodes.push({
+        path: [...path, name].join(' '),
+        summary: node.summary,
+        commands: [],
+        flags: { ...GLOBAL_FLAGS, ...command.flags },
+        words: literalWords(command.usage ?? ''),
+      });
+    }
+  };
+  await visit([], ROOT);
+  return nodes;
+}
+
+/** `bash|zsh|fish` is a choice of words; `[file|-]` and `<url>` are not. */
+function literalWords(usage: string): string[] {
+  return /^[\w-]+(\|[\w-]+)+$/.test(usage) ? usage.split('|') : [];
+}
+
+/** A script per shell. All three find the command that was typed so far and offer what may follow it. */
+const SHELLS: { readonly [shell: string]: (tree: readonly TreeNode[]) => string } = {
+  bash,
+  zsh,
+  fish,
+};
+
+function bash(tree: readonly TreeNode[]): string {
+  const cases = tree.map((node) => {
+    const names = node.commands.map((command) => command.name);
+    return `    ${quote(node.path)}) words=${quote([...names, ...node.words].join(' '))}; flags=${quote(flagNames(node).join(' '))} ;;`;
+  });
+  return `# bash completion for relay; load it with: source <(relay completion bash)
+_relay() {
+  local cur=\${COMP_WORDS[COMP_CWORD]} path='' word words='' flags='' i skip=''
+  for ((i = 1; i < COMP_CWORD; i++)); do
+    word=\${COMP_WORDS[i]}
+    if [[ -n $skip ]]; then skip=''; continue; fi
+    case $word in
+      ${valueFlags(tree).join('|')}) skip=1; continue ;;
+      -*) continue ;;
+    esac
+    case "\${path:+$path }$word" in
+      ${groupChildren(tree).map(quote).join('|')}) path="\${path:+$path }$word" ;;
+    esac
+  done
+  COMPREPLY=()
+  if [[ -n $skip ]]; then
+    compopt -o default 2>/dev/null
+    return
+  fi
+  case $path in
+${cases.join('\n')}
+  esac
+  if [[ $cur == -* ]]; then
+    COMPREPLY=($(compgen -W "$flags" -- "$cur"))
+  elif [[ -n $words ]]; then
+    COMPREPLY=($(compgen -W "$words" -- "$cur"))
+  else
+    compopt -o default 2>/dev/null
+  fi
+}
+complete -F _relay relay contextrelay
+`;
+}
+
+function zsh(tree: readonly TreeNode[]): string {
+  const cases = tree.map((node) => {
+    const commands = [
+      ...node.commands.map(({ name, summary }) => quote(`${name}:${summary}`)),
+      ...node.words.map(quote),
+    ];
+    const flags = Object.entries(node.flags).map(([name, flag]) => quote(`--${name}:${flag.help}`));
+    return `    ${quote(node.path)}) words_=(${commands.join(' ')}); flags_=(${flags.join(' ')}) ;;`;
+  });
+  return `#compdef relay contextrelay
+# zsh completion for relay
+_relay() {
+  local -a words_ flags_
+  local path_='' word skip='' i
+  for ((i = 2; i < CURRENT; i++)); do
+    word=\${words[i]}
+    if [[ -n $skip ]]; then skip=''; continue; fi
+    case $word in
+      ${valueFlags(tree).join('|')}) skip=1; continue ;;
+      -*) continue ;;
+    esac
+    case "\${path_:+$path_ }$word" in
+      ${groupChildren(tree).map(quote).join('|')}) path_="\${path_:+$path_ }$word" ;;
+    esac
+  done
+  if [[ -n $skip ]]; then
+    _files
+    return
+  fi
+  case $path_ in
+${cases.join('\n')}
+  esac
+  if [[ \${words[CURRENT]} == -* ]]; then
+    _describe option flags_
+  elif (( \${#words_} )); then
+    _describe command words_
+  else
+    _files
+  fi
+}
+if [[ $zsh_eval_context[-1] == loadautofunc ]]; then
+  _relay "$@"
+else
+  compdef _relay relay contextrelay
+fi
+`;
+}
+
+function fish(tree: readonly TreeNode[]): string {
+  const lines = tree.flatMap((node) => {
+    const here = `-n ${quote(`__relay_at ${quote(node.path)}`)}`;
+    const words = node.commands.map(
+      ({ name, summary }) => `${here} -f -a ${quote(name)} -d ${quote(summary)}`,
+    );
+    const literals = node.words.map((word) => `${here} -f -a ${quote(word)}`);
+    const flags = Object.entries(node.flags).map(([name, flag]) => `${here} ${fishFlag(name, flag)}`);
+    return [...words, ...literals, ...flags];
+  });
+  return `# fish completion for relay
+function __relay_at
+    set -l at ''
+    set -l skip 0
+    for word in (commandline -opc)[2..-1]
+        if test $skip = 1
+            set skip 0
+            continue
+        end
+        switch $word
+            case ${valueFlags(tree).join(' ')}
+                set skip 1
+                continue
+            case '-*'
+                continue
+        end
+        set -l next (string trim -- "$at $word")
+        switch $next
+            case ${groupChildren(tree).map(quote).join(' ')}
+                set at $next
+        end
+    end
+    test "$at" = "$argv[1]"
+end
+${['relay', 'contextrelay'].flatMap((name) => lines.map((line) => `complete -c ${name} ${line}`)).join('\n')}
+`;
+}
+
+function fishFlag(name: string, flag: Flag): string {
+  const short = flag.short ? ` -s ${flag.short}` : '';
+  const value = flag.type === 'string' ? ' -r' : '';
+  return `-l ${name}${short}${value} -d ${quote(flag.help)}`;
+}
+
+function flagNames(node: TreeNode): string[] {
+  return Object.keys(node.flags).map((name) => `--${name}`);
+}
+
+/** Flags of any command behind which a value stands, so that the value is not taken for a command. */
+function valueFlags(tree: readonly TreeNode[]): string[] {
+  const names = tree.flatMap((node) =>
+    Object.entries(node.flags).flatMap(([name, flag]) => (flag.type === 'string' ? [`--${name}`] : [])),
+  );
+  return [...new Set(names)];
+}
+
+/** The paths that lead on: every command and group by its full name. */
+function groupChildren(tree: readonly TreeNode[]): string[] {
+  return tree.map((node) => node.path).filter((path) => path !== '');
+}
+
+function quote(text: string): string {
+  return `'${text.replaceAll("'", `'\\''`)}'`;
+}

@@ -5,7 +5,6 @@ import { defineCommand } from '../command.ts';
 import type { Host, RunningServer, ServeOptions } from '../host.ts';
 import { parseCount, rows } from '../human.ts';
 import type { Io } from '../io.ts';
-import { baseUrl } from './loopback.ts';
 
 export default defineCommand({
   details: `The commands work on the local store without a server. Run one when other machines, programs or a
@@ -172,5 +171,17 @@ function greet(
       '',
       style.dim(background ? `Stop it with: ${relay} down` : 'Stop it with Ctrl-C.'),
     ].join('\n');
+  });
+}
+
+/** An address as pointers begin with it. */
+function baseUrl(text: string): string {
+  const url = URL.canParse(text) ? new URL(text) : null;
+  if (url && /^https?:$/.test(url.protocol) && !url.search && !url.hash && !url.username) {
+    return url.origin + url.pathname.replace(/\/+$/, '');
+  }
+  throw new RelayError('bad_usage', {
+    what: '--public-url takes an address that begins with http:// or https://.',
+    hint: 'For example: --public-url https://relay.example',
   });
 }

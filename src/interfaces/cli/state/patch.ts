@@ -1,7 +1,7 @@
 import { RelayError } from '../../../base/errors.ts';
 import type { PatchOp } from '../../../base/json-patch/apply.ts';
 import { defineCommand } from '../command.ts';
-import { jsonInput } from '../threads/json-input.ts';
+import { jsonInput } from '../pointers/payload.ts';
 import { chooseThread, THREAD_FLAG } from '../threads/thread-choice.ts';
 
 export default defineCommand({

@@ -1,3 +1,58 @@
-import { settlementCommand } from './task-settlement.ts';
+import { RelayError } from '../../../base/errors.ts';
+import { PAYLOAD_BYTES } from '../../../base/limits.ts';
+import type { TaskResult, TaskStatus } from '../../../contract/tasks.ts';
+import { type Command, defineCommand } from '../command.ts';
+import type { Io } from '../io.ts';
+import { openPayload, readAllText } from '../pointers/payload.ts';
+import { taskArgument } from './task-words.ts';
 
 export default settlementCommand('done');
+
+/** `relay task done` and `relay task fail` differ in one word. */
+export function settlementCommand(status: TaskStatus): Command {
+  const word = status === 'done' ? 'done' : 'fail';
+  const text = status === 'done' ? 'Tests pass; nothing is left' : 'The build does not start';
+  return defineCommand({
+    usage: '<id|url> [text|-]',
+    details: `The text is what the sender gets; - reads it from standard input, --file from a file. It is brought once:
+the same again is fine, another result is refused. The first line is the summary unless --summary says another.`,
+    takes: { min: 1, max: 2 },
+    flags: {
+      file: { type: 'string', short: 'f', value: 'FILE', help: 'the result is in this file' },
+      summary: { type: 'string', short: 's', value: 'TEXT', help: 'one line for lists' },
+    },
+    examples: [
+      [`relay task ${word} <id> "${text}"`, 'the result in words'],
+      [`relay task ${word} <id> --file report.md --summary "see the report"`, 'a long one'],
+    ],
+    async run({ io, host, args, flags }) {
+      const id = await taskArgument(io, args[0]!);
+      const data = await readResult(io, args[1], flags.file);
+      await using open = await host.openClient();
+      const { tasks } = open.relay;
+      const o = {
+        ...(data === undefined ? {} : { data }),
+        ...(flags.summary === undefined ? {} : { summary: flags.summary }),
+      };
+      const result: TaskResult = await (status === 'done' ? tasks.done(id, o) : tasks.fail(id, o));
+      io.result(result, io.interactive ? `${result.status}: ${result.url}` : result.url);
+    },
+  });
+}
+
+/** Standard input only where it was asked for: an agent's shell may hold it open for ever. */
+async function readResult(
+  io: Io,
+  text: string | undefined,
+  file: string | undefined,
+): Promise<string | undefined> {
+  if (text !== undefined && file !== undefined) {
+    throw new RelayError('bad_usage', {
+      what: 'The result is either in the words or in the file.',
+      hint: 'Leave one out.',
+    });
+  }
+  if (file === undefined && text !== '-') return text;
+  const source = await openPayload(io, file ?? '-');
+  return readAllText(source.body, PAYLOAD_BYTES);
+}

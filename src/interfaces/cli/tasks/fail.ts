@@ -1,3 +1,3 @@
-import { settlementCommand } from './task-settlement.ts';
+import { settlementCommand } from './done.ts';
 
 export default settlementCommand('failed');

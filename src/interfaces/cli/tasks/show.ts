@@ -1,7 +1,6 @@
 import { defineCommand } from '../command.ts';
 import { moment, printable } from '../human.ts';
-import { taskArgument } from './task-argument.ts';
-import { taskFacts } from './task-words.ts';
+import { taskArgument, taskFacts } from './task-words.ts';
 
 export default defineCommand({
   usage: '<id|url>',

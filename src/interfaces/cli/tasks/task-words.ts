@@ -1,7 +1,9 @@
+import { parsePointer } from '../../../base/pointer-url.ts';
 import type { TaskInfo } from '../../../contract/tasks.ts';
 import type { TaskAnswer } from '../../../sdk/agent-bridge-options.ts';
 import { moment, printable, rows, span } from '../human.ts';
 import type { Io } from '../io.ts';
+import { pointerArgument } from '../pointers/pointer-argument.ts';
 
 /** A task in one line, for lists. */
 export function taskLine(io: Io, task: TaskInfo): string {
@@ -41,4 +43,9 @@ export function tellAnswer(io: Io, answer: TaskAnswer): number {
   if (answer.status === 'done') return 0;
   if (!io.json) io.warn(`the task failed: ${printable(answer.summary ?? '')}`);
   return 1;
+}
+
+/** A task is named by its id or by its pointer; `-` for one that is piped in. */
+export async function taskArgument(io: Io, word: string): Promise<string> {
+  return parsePointer(await pointerArgument(io, word)).id;
 }

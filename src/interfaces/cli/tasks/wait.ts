@@ -2,8 +2,7 @@ import { TASK_TIMEOUT_MS } from '../../../base/limits.ts';
 import { AgentBridge } from '../../../sdk/agent-bridge.ts';
 import { defineCommand } from '../command.ts';
 import { parseMilliseconds } from '../human.ts';
-import { taskArgument } from './task-argument.ts';
-import { tellAnswer } from './task-words.ts';
+import { taskArgument, tellAnswer } from './task-words.ts';
 
 export default defineCommand({
   usage: '<id|url>',

@@ -1,5 +1,5 @@
 import { defineCommand } from '../command.ts';
-import { writePayload } from '../pointers/payload-target.ts';
+import { writePayload } from '../pointers/payload.ts';
 import { chooseThread, THREAD_FLAG, threadWord } from './thread-choice.ts';
 
 export default defineCommand({

@@ -5,7 +5,7 @@ import { BUNDLE_BYTES } from '../../../base/limits.ts';
 import { defineCommand, type Invocation } from '../command.ts';
 import type { Host } from '../host.ts';
 import { plural } from '../human.ts';
-import { openPayload } from '../pointers/payload-source.ts';
+import { openPayload } from '../pointers/payload.ts';
 import { withProgress } from '../progress.ts';
 import { plain } from './event-line.ts';
 import { useThread } from './thread-choice.ts';

@@ -1,6 +1,6 @@
 import { defineCommand } from '../command.ts';
 import { oneOf } from '../human.ts';
-import { writePayload } from '../pointers/payload-target.ts';
+import { writePayload } from '../pointers/payload.ts';
 import { chooseThread, THREAD_FLAG, threadWord } from './thread-choice.ts';
 
 export default defineCommand({

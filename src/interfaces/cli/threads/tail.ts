@@ -1,8 +1,7 @@
 import type { ThreadEvent } from '../../../contract/threads/answers.ts';
-import { interruption } from '../channels/interruption.ts';
 import { defineCommand } from '../command.ts';
 import { parseCount } from '../human.ts';
-import type { Io } from '../io.ts';
+import { type Io, interruption } from '../io.ts';
 import { eventLine } from './event-line.ts';
 import { newestEvents } from './newest-events.ts';
 import { chooseThread, THREAD_FLAG, threadWord } from './thread-choice.ts';

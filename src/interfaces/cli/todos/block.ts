@@ -1,5 +1,5 @@
 import { needText } from '../projects/project-call.ts';
-import { defineTodoChange } from './todo-change.ts';
+import { defineTodoChange } from './todos.ts';
 
 export default defineTodoChange({
   example: [

@@ -1,4 +1,4 @@
-import { defineTodoChange } from './todo-change.ts';
+import { defineTodoChange } from './todos.ts';
 
 export default defineTodoChange({
   example: ['relay todo done TODO-003', 'it is completed, and when is noted'],

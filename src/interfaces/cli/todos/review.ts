@@ -1,7 +1,7 @@
 import { sortTodos } from '../../../domain/projects/todos.ts';
 import { defineCommand } from '../command.ts';
 import { PROJECT_FLAGS, theProject } from '../projects/project-call.ts';
-import { todoRows } from './todo-rows.ts';
+import { todoRows } from './todos.ts';
 
 export default defineCommand({
   details:

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Stats } from '../../../contract/threads/tokens.ts';
 import { makeStyle } from '../style.ts';
-import { tokenRows } from './token-rows.ts';
+import { tokenRows } from './stats.ts';
 
 const plain = makeStyle(false);
 

@@ -1,0 +1,284 @@
+import type { Stats } from 'node:fs';
+import { type FileHandle, open, realpath, rename, rm, stat } from 'node:fs/promises';
+import { basename, dirname, join, resolve } from 'node:path';
+import { RelayError } from '../../../base/errors.ts';
+import type { Json } from '../../../base/json.ts';
+import { INLINE_BLOB_BYTES, JSON_BODY_BYTES, PAYLOAD_BYTES } from '../../../base/limits.ts';
+import { decodeUtf8 } from '../../../base/utf8.ts';
+import { bytes } from '../human.ts';
+import type { Io } from '../io.ts';
+import { withProgress } from '../progress.ts';
+
+export type Body = Uint8Array | ReadableStream<Uint8Array>;
+
+/** What a push sends: small files whole, large ones and pipes as a stream. */
+export interface PayloadSource {
+  readonly body: Body;
+  /** Known ahead for a file. */
+  readonly size?: number;
+  readonly label: string;
+}
+
+const CHUNK_BYTES = 64 * 1024;
+
+/** From a file, or from standard input for `-` or when nothing is named and something is piped in. */
+export async function openPayload(
+  io: Io,
+  name: string | undefined,
+  o: { limit?: number } = {},
+): Promise<PayloadSource> {
+  if (name !== undefined && name !== '-') return fromFile(io, name, o.limit ?? PAYLOAD_BYTES);
+  if (name === undefined && io.stdin.isTTY) {
+    throw new RelayError('bad_usage', {
+      what: 'There is nothing to push: no file was named and nothing is piped in.',
+      hint: 'Use: relay push FILE, or: some-command | relay push',
+    });
+  }
+  if (io.stdin.isTTY) io.note('Type or paste; end with Ctrl-D on a line of its own.');
+  return { body: streamOf(io.stdin.stream), label: 'standard input' };
+}
+
+async function fromFile(io: Io, name: string, limit: number): Promise<PayloadSource> {
+  const path = resolve(io.cwd, name);
+  let file: FileHandle;
+  try {
+    file = await open(path, 'r');
+  } catch (error) {
+    throw unreadable(name, error);
+  }
+  try {
+    const stat = await file.stat();
+    if (stat.isDirectory()) {
+      throw new RelayError('bad_usage', {
+        what: `${name} is a folder.`,
+        hint: `Pack it into one file first: tar cz ${name} | relay push`,
+      });
+    }
+    if (!stat.isFile()) return { body: fileStream(file, null), label: basename(path) };
+    const { size } = stat;
+    if (size > limit) {
+      throw new RelayError('too_large', { what: `${name}, with its ${bytes(size)},`, limit });
+    }
+    if (size > INLINE_BLOB_BYTES) return { body: fileStream(file, size), size, label: basename(path) };
+    const body = await file.readFile();
+    await file.close();
+    return { body, size: body.byteLength, label: basename(path) };
+  } catch (error) {
+    await file.close().catch(() => {});
+    throw error;
+  }
+}
+
+/** Closes the file when it has been read, or is no longer wanted. */
+function fileStream(file: FileHandle, size: number | null): ReadableStream<Uint8Array> {
+  let left = size ?? Number.POSITIVE_INFINITY;
+  return new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        const chunk = new Uint8Array(CHUNK_BYTES);
+        const { bytesRead } = await file.read(chunk, 0, Math.min(CHUNK_BYTES, left));
+        left -= bytesRead;
+        if (bytesRead > 0) controller.enqueue(chunk.subarray(0, bytesRead));
+        if (bytesRead === 0 || left === 0) {
+          await file.close();
+          controller.close();
+        }
+      },
+      cancel: () => file.close(),
+    },
+    { highWaterMark: 1 },
+  );
+}
+
+function streamOf(input: AsyncIterable<Uint8Array>): ReadableStream<Uint8Array> {
+  const chunks = input[Symbol.asyncIterator]();
+  return new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        const { done, value } = await chunks.next();
+        if (done) controller.close();
+        else controller.enqueue(value);
+      },
+      cancel: async () => void (await chunks.return?.()),
+    },
+    { highWaterMark: 1 },
+  );
+}
+
+function unreadable(name: string, error: unknown): RelayError {
+  const { code } = error as NodeJS.ErrnoException;
+  const why: { [code: string]: string } = {
+    ENOENT: 'there is no such file',
+    EACCES: 'you may not read it',
+    ENOTDIR: 'a part of its path is not a folder',
+    ELOOP: 'its links go in circles',
+  };
+  return new RelayError('failed', {
+    what: `${name} cannot be read: ${why[code ?? ''] ?? code}.`,
+    hint:
+      code === 'ENOENT' && /\s/.test(name)
+        ? 'Check the name; words themselves are piped in: echo "…" | relay push'
+        : 'Check the name; use - for standard input.',
+  });
+}
+
+/** Enough to tell text from bytes that would upset a terminal. */
+const LOOK_BYTES = 8192;
+
+/** Writes a payload to standard output, or into a file that is complete or not there. */
+export async function writePayload(
+  io: Io,
+  body: Body,
+  o: { out?: string; force?: boolean; size?: number },
+): Promise<void> {
+  if (o.out !== undefined && o.out !== '-') return toFile(io, body, o.out, o.size);
+  await toOutput(io, body, o);
+}
+
+async function toOutput(io: Io, body: Body, o: { force?: boolean; size?: number }): Promise<void> {
+  const watched = io.interactive ? body : shown(io, body, 'pull', o.size);
+  let first = true;
+  let last = 0;
+  await each(watched, async (chunk) => {
+    if (first && io.interactive && !o.force) refuseBinary(chunk);
+    first = false;
+    last = chunk.at(-1) ?? last;
+    // What came whole is written at once; a Node stream would take longer to make than to use.
+    if (body instanceof Uint8Array) io.stdout.write(chunk);
+    else await io.stdout.send(chunk);
+  });
+  // The prompt of the shell begins on a line of its own; a pipe gets the bytes and nothing else.
+  if (io.interactive && last !== LINE_FEED && !first) io.stdout.write('\n');
+}
+
+const LINE_FEED = 0x0a;
+
+function refuseBinary(chunk: Uint8Array): void {
+  const look = chunk.subarray(0, LOOK_BYTES);
+  const text = !look.includes(0) && isText(look, chunk.byteLength <= LOOK_BYTES);
+  if (!text) throw notForTerminals();
+}
+
+export function notForTerminals(): RelayError {
+  return new RelayError('bad_usage', {
+    what: 'This payload is not text and would upset the terminal.',
+    hint: 'Write it to a file with --out FILE, pipe it on, or insist with --force.',
+  });
+}
+
+function isText(look: Uint8Array, whole: boolean): boolean {
+  try {
+    new TextDecoder('utf-8', { fatal: true }).decode(look, { stream: !whole });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+async function toFile(io: Io, body: Body, name: string, size?: number): Promise<void> {
+  const target = resolve(io.cwd, name);
+  const path = await realpath(target).catch(() => target);
+  const there = await stat(path).catch(() => null);
+  if (there?.isDirectory()) {
+    throw new RelayError('bad_usage', {
+      what: `${name} is a folder.`,
+      hint: `Name a file in it: --out ${join(name, 'FILE')}`,
+    });
+  }
+  // A device or a pipe cannot be replaced; it takes the bytes as they come.
+  const direct = there !== null && !there.isFile();
+  const draft = direct ? path : join(dirname(path), `.${basename(path)}.${process.pid}.part`);
+  const file = await openTarget(draft, name, direct, there);
+  let written = 0;
+  try {
+    await each(shown(io, body, basename(path), size), async (chunk) => {
+      await file.writeFile(chunk);
+      written += chunk.byteLength;
+    });
+    await file.close();
+    if (!direct) await rename(draft, path);
+  } catch (error) {
+    await file.close().catch(() => {});
+    if (!direct) await rm(draft, { force: true });
+    throw error;
+  }
+  io.result({ out: path, size: written }, io.interactive ? `wrote ${name}, ${bytes(written)}` : '');
+}
+
+async function openTarget(
+  path: string,
+  name: string,
+  direct: boolean,
+  there: Stats | null,
+): Promise<FileHandle> {
+  try {
+    const file = await open(path, direct ? 'w' : 'wx');
+    if (there && !direct) await file.chmod(there.mode & 0o777);
+    return file;
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    const why =
+      code === 'ENOENT' ? 'there is no such folder' : code === 'EACCES' ? 'you may not write there' : code;
+    throw new RelayError('failed', {
+      what: `${name} cannot be written: ${why}.`,
+      hint: 'Choose another place for --out.',
+    });
+  }
+}
+
+function shown(io: Io, body: Body, label: string, size?: number): Body {
+  return body instanceof Uint8Array ? body : withProgress(io, body, { label, size });
+}
+
+async function each(body: Body, use: (chunk: Uint8Array) => Promise<void>): Promise<void> {
+  if (body instanceof Uint8Array) return use(body);
+  for await (const chunk of body) await use(chunk);
+}
+
+async function readAll(body: Body, what: string, limit: number): Promise<Uint8Array> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  await each(body, async (chunk) => {
+    size += chunk.byteLength;
+    if (size > limit) throw new RelayError('too_large', { what, limit });
+    chunks.push(chunk);
+  });
+  return Buffer.concat(chunks);
+}
+
+/** A whole payload as text, up to a limit. */
+export async function readAllText(body: Body, limit: number): Promise<string> {
+  const text = decodeUtf8(await readAll(body, 'the text', limit));
+  if (text !== null) return text;
+  throw new RelayError('bad_usage', { what: 'That is not text.', hint: 'Push it, and send the pointer.' });
+}
+
+/** JSON from `--json '…'`, from a file, or with `-` for either from standard input. */
+export async function jsonInput(
+  io: Io,
+  command: string,
+  o: { readonly flag?: string; readonly file?: string },
+): Promise<Json | undefined> {
+  if (o.flag !== undefined && o.file !== undefined) {
+    throw new RelayError('bad_usage', {
+      what: `--json and ${o.file} do not go together.`,
+      hint: `Use: relay ${command} --json '…', or: relay ${command} FILE`,
+    });
+  }
+  if (o.flag !== undefined && o.flag !== '-') return parse(o.flag, '--json');
+  const name = o.flag ?? o.file;
+  if (name === undefined) return undefined;
+  const { body, label } = await openPayload(io, name, { limit: JSON_BODY_BYTES });
+  return parse(new TextDecoder().decode(await readAll(body, label, JSON_BODY_BYTES)), label);
+}
+
+function parse(text: string, label: string): Json {
+  try {
+    return JSON.parse(text) as Json;
+  } catch (error) {
+    throw new RelayError('bad_usage', {
+      what: `${label} is not valid JSON: ${(error as Error).message.replace(/\.?$/, '.')}`,
+      hint: 'In a shell, single quotes around it keep the double quotes inside.',
+    });
+  }
+}
