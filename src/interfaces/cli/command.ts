@@ -2,10 +2,9 @@ import type { Host } from './host.ts';
 import type { Io } from './io.ts';
 
 export interface Flag {
-  readonly type: 'string' | 'boolean';
   /** One line for --help. */
   readonly help: string;
-  /** What stands behind the flag in --help: `--ttl SECONDS`. */
+  /** What stands behind the flag in --help: `--ttl SECONDS`. A flag without it is a switch and takes no value. */
   readonly value?: string;
   readonly short?: string;
   /** May be given several times; the value is then a list. */
@@ -14,11 +13,11 @@ export interface Flag {
 
 export type Flags = { readonly [name: string]: Flag };
 
-type FlagValue<F extends Flag> = F['type'] extends 'boolean'
-  ? boolean
-  : F['multiple'] extends true
+type FlagValue<F extends Flag> = F['value'] extends string
+  ? F['multiple'] extends true
     ? string[]
-    : string;
+    : string
+  : boolean;
 
 export type FlagValues<F extends Flags> = { readonly [K in keyof F]?: FlagValue<F[K]> };
 
@@ -93,18 +92,10 @@ export function isGroup(node: Node): node is Group {
 
 /** Understood by every command, before or behind its name. */
 export const GLOBAL_FLAGS = {
-  home: { type: 'string', value: 'DIR', help: 'where the local store is (RELAY_HOME; ~/.relay)' },
-  url: {
-    type: 'string',
-    value: 'URL',
-    help: 'talk to this relay instead of the local store (CONTEXTRELAY_URL)',
-  },
-  json: { type: 'boolean', help: 'answer in JSON' },
-  output: {
-    type: 'string',
-    value: 'json|text',
-    help: 'the same as --json, for commands that take JSON in --json',
-  },
-  'no-color': { type: 'boolean', help: 'no colours (NO_COLOR)' },
-  help: { type: 'boolean', short: 'h', help: 'show this help' },
+  home: { value: 'DIR', help: 'where the local store is (RELAY_HOME; ~/.relay)' },
+  url: { value: 'URL', help: 'talk to this relay instead of the local store (CONTEXTRELAY_URL)' },
+  json: { help: 'answer in JSON' },
+  output: { value: 'json|text', help: 'the same as --json, for commands that take JSON in --json' },
+  'no-color': { help: 'no colours (NO_COLOR)' },
+  help: { short: 'h', help: 'show this help' },
 } as const satisfies Flags;

@@ -59,7 +59,7 @@ export function commandHelp(
 
 function flagRows(flags: Flags, style: Style, columns: number): string[] {
   const names = Object.entries(flags).map(([key, flag]) => {
-    const value = flag.type === 'string' ? ` ${flag.value ?? 'VALUE'}` : '';
+    const value = flag.value ? ` ${flag.value}` : '';
     return `${flag.short ? `-${flag.short}, ` : ''}--${key}${value}`;
   });
   const width = Math.max(...names.map((name) => name.length)) + 2;

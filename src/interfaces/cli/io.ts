@@ -111,11 +111,15 @@ async function askAt({ stdin, stderr }: Terminal, question: string): Promise<str
   });
 }
 
-/** Fires with Ctrl-C or when told to end. The second time ends the program at once. */
-export function interruption(): Disposable & { readonly signal: AbortSignal } {
+/** The exit code of what a signal ended, as shells give it for Ctrl-C. */
+export const INTERRUPTED = 130;
+
+/** Fires with Ctrl-C or SIGTERM, and calls `onStop` then. The second time ends the program at once. */
+export function interruption(onStop?: () => void): Disposable & { readonly signal: AbortSignal } {
   const controller = new AbortController();
   const stop = () => {
-    if (controller.signal.aborted) process.exit(130);
+    if (controller.signal.aborted) process.exit(INTERRUPTED);
+    onStop?.();
     controller.abort();
   };
   process.on('SIGINT', stop).on('SIGTERM', stop);

@@ -57,7 +57,7 @@ function route(argv: readonly string[]): { words: string[]; node: Node; tail: st
     if (word.startsWith('-') && word !== '-') {
       before.push(word);
       const flag = Object.entries(GLOBAL_FLAGS).find(([name]) => word === `--${name}`)?.[1];
-      if (flag?.type === 'string' && at + 1 < argv.length) before.push(argv[++at]!);
+      if (flag && 'value' in flag && at + 1 < argv.length) before.push(argv[++at]!);
       at++;
       continue;
     }
@@ -123,12 +123,16 @@ function parse(path: string[], command: Command, tail: string[]): Parsed {
   const options = Object.fromEntries(
     Object.entries(flags).map(([name, flag]) => [
       name,
-      { type: flag.type, multiple: flag.multiple ?? false, ...(flag.short ? { short: flag.short } : {}) },
+      {
+        type: flag.value ? ('string' as const) : ('boolean' as const),
+        multiple: flag.multiple ?? false,
+        ...(flag.short ? { short: flag.short } : {}),
+      },
     ]),
   );
   try {
     const { values, positionals } = parseArgs({ args: head, options, allowPositionals: true, strict: true });
-    const json = values.output === 'json' || (values.json === true && flags.json?.type === 'boolean');
+    const json = values.output === 'json' || values.json === true;
     return { values, args: positionals, rest, json };
   } catch (error) {
     throw usageError(path, flags, error as Error);
@@ -140,7 +144,7 @@ function joinDashValues(flags: Flags, words: readonly string[]): string[] {
   const joined: string[] = [];
   for (let at = 0; at < words.length; at++) {
     const [word, next] = [words[at]!, words[at + 1]];
-    const takesValue = word.startsWith('--') && flags[word.slice(2)]?.type === 'string';
+    const takesValue = word.startsWith('--') && flags[word.slice(2)]?.value !== undefined;
     if (takesValue && next !== undefined && /^-\d/.test(next)) joined.push(`${word}=${words[++at]}`);
     else joined.push(word);
   }
@@ -159,8 +163,8 @@ function usageError(path: string[], flags: Flags, error: Error & { code?: string
     });
   }
   const flag = flags[name];
-  if (flag?.type === 'string') {
-    const hint = `Use --${name} ${flag.value ?? 'VALUE'}; a value that begins with a dash goes behind an equals sign.`;
+  if (flag?.value) {
+    const hint = `Use --${name} ${flag.value}; a value that begins with a dash goes behind an equals sign.`;
     return new RelayError('bad_usage', { what: `--${name} needs a value.`, hint });
   }
   const what = flag ? `--${name} takes no value.` : error.message.split('\n')[0]!.replace(/\.?$/, '.');

@@ -37,7 +37,7 @@ export type AgentPart =
 
 /** What every command about an agent understands. */
 export const AGENT_FLAGS = {
-  token: { type: 'string', value: 'TOKEN', help: 'sent to the agent as Bearer (A2A_TOKEN)' },
+  token: { value: 'TOKEN', help: 'sent to the agent as Bearer (A2A_TOKEN)' },
 } as const satisfies Flags;
 
 /** Everything an agent answered with, in words; what is behind a URL as its URL. */

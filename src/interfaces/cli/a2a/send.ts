@@ -10,15 +10,10 @@ export default defineCommand({
 must be able to reach it. The answer is printed; what the agent left behind a URL is fetched with --out.`,
   flags: {
     ...AGENT_FLAGS,
-    attach: {
-      type: 'string',
-      value: 'URL',
-      multiple: true,
-      help: 'a pointer or another URL that goes with it',
-    },
-    context: { type: 'string', value: 'ID', help: 'go on in this context' },
-    'no-wait': { type: 'boolean', help: 'print the id of the task and do not wait' },
-    out: { type: 'string', short: 'o', value: 'FILE', help: 'write the result there, - for standard output' },
+    attach: { value: 'URL', multiple: true, help: 'a pointer or another URL that goes with it' },
+    context: { value: 'ID', help: 'go on in this context' },
+    'no-wait': { help: 'print the id of the task and do not wait' },
+    out: { short: 'o', value: 'FILE', help: 'write the result there, - for standard output' },
   },
   takes: { min: 2 },
   examples: [

@@ -6,8 +6,8 @@ export default defineCommand({
   usage: '<url> [task]',
   flags: {
     ...AGENT_FLAGS,
-    context: { type: 'string', value: 'ID', help: 'only those of this context' },
-    cancel: { type: 'boolean', help: 'cancel the task that is named' },
+    context: { value: 'ID', help: 'only those of this context' },
+    cancel: { help: 'cancel the task that is named' },
   },
   takes: { min: 1, max: 2 },
   examples: [

@@ -11,9 +11,9 @@ what goes into prompts is printed. With --json everything but the content is: ty
 provenance and tokens. The beginning of a ref will do, or a name: of several by that name, the newest.`,
   takes: { min: 1 },
   flags: {
-    preview: { type: 'boolean', short: 'p', help: 'only the preview' },
-    out: { type: 'string', short: 'o', value: 'FILE', help: 'write to this file, whole or not at all' },
-    force: { type: 'boolean', short: 'f', help: 'write binary data even to a terminal' },
+    preview: { short: 'p', help: 'only the preview' },
+    out: { short: 'o', value: 'FILE', help: 'write to this file, whole or not at all' },
+    force: { short: 'f', help: 'write binary data even to a terminal' },
     ...THREAD_FLAG,
   },
   examples: [

@@ -8,8 +8,8 @@ import { chooseThread, everyArtifact, THREAD_FLAG } from '../threads/thread-choi
 export default defineCommand({
   details: 'Piped: ref, type, bytes, tokens and name.',
   flags: {
-    count: { type: 'string', short: 'n', value: 'N', help: `so many at most (${PAGE_ITEMS})` },
-    all: { type: 'boolean', help: 'every one' },
+    count: { short: 'n', value: 'N', help: `so many at most (${PAGE_ITEMS})` },
+    all: { help: 'every one' },
     ...THREAD_FLAG,
   },
   examples: [

@@ -13,10 +13,10 @@ export default defineCommand({
 it is asked for. Piped, the ref alone is printed.`,
   takes: { min: 1 },
   flags: {
-    type: { type: 'string', value: 'TYPE', help: `${ARTIFACT_TYPES.join(', ')} (told from the name)` },
-    name: { type: 'string', short: 'n', value: 'NAME', help: 'the name it goes by (that of the file)' },
-    mime: { type: 'string', value: 'TYPE', help: 'its media type (that of its type)' },
-    source: { type: 'string', value: 'REF', multiple: true, help: 'what it was made from; may be repeated' },
+    type: { value: 'TYPE', help: `${ARTIFACT_TYPES.join(', ')} (told from the name)` },
+    name: { short: 'n', value: 'NAME', help: 'the name it goes by (that of the file)' },
+    mime: { value: 'TYPE', help: 'its media type (that of its type)' },
+    source: { value: 'REF', multiple: true, help: 'what it was made from; may be repeated' },
     ...THREAD_FLAG,
   },
   examples: [

@@ -7,10 +7,7 @@ export default defineCommand({
   usage: '<words…>',
   details: 'Full text, ranked. Each is shown with the passage that fits best.',
   takes: { min: 1, max: 100 },
-  flags: {
-    count: { type: 'string', short: 'n', value: 'N', help: 'so many at most (10)' },
-    ...THREAD_FLAG,
-  },
+  flags: { count: { short: 'n', value: 'N', help: 'so many at most (10)' }, ...THREAD_FLAG },
   examples: [
     ['relay artifact search retry backoff', 'in the thread used last'],
     ['relay artifact search timeout --thread 550e84 --json', 'with scores'],

@@ -6,7 +6,7 @@ import type { BridgeEvent } from '../../../sdk/agent-bridge-options.ts';
 import { defineCommand } from '../command.ts';
 import type { Host, RunnerSpec } from '../host.ts';
 import { oneOf, parseCount, parseMilliseconds, printable } from '../human.ts';
-import type { Io } from '../io.ts';
+import { type Io, interruption } from '../io.ts';
 
 export default defineCommand({
   details: `Runs next to the agent until Ctrl-C. Each task is held under a lease while it runs: two bridges never run the
@@ -16,20 +16,20 @@ same one, and a bridge that dies loses it to the next. Errors, timeouts and a de
 --acp drives an agent that speaks the Agent Client Protocol; --a2a calls an agent at an A2A address.
 What agents in terminals look like is in agents.json in the relay's home, where you can add your own.`,
   flags: {
-    tmux: { type: 'string', value: 'SESSION[:WINDOW]', help: 'an agent in a terminal' },
-    exec: { type: 'string', value: 'CMD', help: 'a command for each task' },
-    acp: { type: 'string', value: 'CMD', help: 'an agent that speaks ACP' },
-    a2a: { type: 'string', value: 'URL', help: 'an agent that speaks A2A' },
-    name: { type: 'string', value: 'NAME', help: 'what others call this agent (--to NAME)' },
-    'task-channel': { type: 'string', value: 'NAME', help: 'take tasks from here (agent-tasks)' },
-    'done-channel': { type: 'string', value: 'NAME', help: 'announce results here (agent-done)' },
-    concurrency: { type: 'string', value: 'N', help: 'so many tasks at once (1)' },
-    from: { type: 'string', value: 'NAMES', multiple: true, help: 'obey only these senders, by comma' },
-    timeout: { type: 'string', value: 'TIME', help: 'for one task: 90s, 15m, 2h (10m)' },
-    encrypt: { type: 'boolean', short: 'e', help: 'encrypt results; senders need the done channel’s key' },
-    pointer: { type: 'boolean', help: 'always give the agent one line with the pointer' },
-    profile: { type: 'string', value: 'NAME', help: 'for --tmux: claude, codex, gemini… (found out)' },
-    allow: { type: 'string', value: 'all|reads|none', help: 'for --acp: what it may do unasked (reads)' },
+    tmux: { value: 'SESSION[:WINDOW]', help: 'an agent in a terminal' },
+    exec: { value: 'CMD', help: 'a command for each task' },
+    acp: { value: 'CMD', help: 'an agent that speaks ACP' },
+    a2a: { value: 'URL', help: 'an agent that speaks A2A' },
+    name: { value: 'NAME', help: 'what others call this agent (--to NAME)' },
+    'task-channel': { value: 'NAME', help: 'take tasks from here (agent-tasks)' },
+    'done-channel': { value: 'NAME', help: 'announce results here (agent-done)' },
+    concurrency: { value: 'N', help: 'so many tasks at once (1)' },
+    from: { value: 'NAMES', multiple: true, help: 'obey only these senders, by comma' },
+    timeout: { value: 'TIME', help: 'for one task: 90s, 15m, 2h (10m)' },
+    encrypt: { short: 'e', help: 'encrypt results; senders need the done channel’s key' },
+    pointer: { help: 'always give the agent one line with the pointer' },
+    profile: { value: 'NAME', help: 'for --tmux: claude, codex, gemini… (found out)' },
+    allow: { value: 'all|reads|none', help: 'for --acp: what it may do unasked (reads)' },
   },
   examples: [
     ['relay bridge start --exec "claude -p" --name reviewer', 'a new session for each task'],
@@ -63,20 +63,12 @@ What agents in terminals look like is in agents.json in the relay's home, where 
 
 async function serve(io: Io, host: Host, bridge: AgentBridge): Promise<void> {
   const worker = await bridge.start();
-  let told = false;
-  const stop = () => {
-    if (told) process.exit(130);
-    told = true;
+  using _ = interruption(() => {
     io.note('stopping; what runs is given back (again to stop at once)');
     void worker.stop();
-  };
-  process.on('SIGINT', stop).on('SIGTERM', stop);
+  });
   if (host.remote !== null) io.note(`on ${host.remote}`);
-  try {
-    await worker.ended;
-  } finally {
-    process.off('SIGINT', stop).off('SIGTERM', stop);
-  }
+  await worker.ended;
 }
 
 function readSpec(flags: {

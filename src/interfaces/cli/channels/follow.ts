@@ -7,12 +7,8 @@ export default defineCommand({
 run in between. Following a channel twice changes nothing.`,
   takes: { min: 1 },
   flags: {
-    as: { type: 'string', value: 'NAME', help: 'the agent (RELAY_AGENT)' },
-    since: {
-      type: 'string',
-      value: 'WHEN',
-      help: 'begin behind a sequence number or at a time; all for everything',
-    },
+    as: { value: 'NAME', help: 'the agent (RELAY_AGENT)' },
+    since: { value: 'WHEN', help: 'begin behind a sequence number or at a time; all for everything' },
   },
   examples: [
     ['relay follow reviews --as claude', 'from now on'],

@@ -12,9 +12,9 @@ export default defineCommand({
   details: `From the channels it follows, oldest first. Piped: channel and message, one line each. A look changes nothing; with
 --mark-read what was shown is not shown again.`,
   flags: {
-    as: { type: 'string', value: 'NAME', help: 'the agent (RELAY_AGENT)' },
-    'mark-read': { type: 'boolean', help: 'mark what is shown as read' },
-    limit: { type: 'string', short: 'n', value: 'N', help: `show at most so many (${INBOX_MESSAGES})` },
+    as: { value: 'NAME', help: 'the agent (RELAY_AGENT)' },
+    'mark-read': { help: 'mark what is shown as read' },
+    limit: { short: 'n', value: 'N', help: `show at most so many (${INBOX_MESSAGES})` },
   },
   examples: [
     ['relay inbox --as claude', 'what is new'],

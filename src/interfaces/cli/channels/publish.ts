@@ -10,12 +10,8 @@ export default defineCommand({
 relay push FILE --channel NAME.`,
   takes: { min: 1, max: 2 },
   flags: {
-    parse: { type: 'boolean', help: 'the message is JSON and is sent as such' },
-    'idempotency-key': {
-      type: 'string',
-      value: 'KEY',
-      help: 'sent twice with the same key, it is one message',
-    },
+    parse: { help: 'the message is JSON and is sent as such' },
+    'idempotency-key': { value: 'KEY', help: 'sent twice with the same key, it is one message' },
   },
   examples: [
     ['relay publish builds "build 512 is green"', 'a text'],

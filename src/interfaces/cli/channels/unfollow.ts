@@ -4,7 +4,7 @@ import { agentName } from './inbox.ts';
 export default defineCommand({
   usage: '<channel>',
   takes: { min: 1 },
-  flags: { as: { type: 'string', value: 'NAME', help: 'the agent (RELAY_AGENT)' } },
+  flags: { as: { value: 'NAME', help: 'the agent (RELAY_AGENT)' } },
   examples: [['relay unfollow reviews --as claude', 'what it had not read there is no longer shown']],
   async run({ io, host, args, flags }) {
     const agent = agentName(io, flags.as, 'unfollow <channel>');

@@ -19,25 +19,12 @@ it, any other gives it back, and its lease is extended while the command runs. W
 acknowledged once it is printed. A lost connection is opened again and nothing is missed.`,
   takes: { min: 1 },
   flags: {
-    since: {
-      type: 'string',
-      value: 'WHEN',
-      help: 'begin behind a sequence number or at a time; all for everything',
-    },
-    group: {
-      type: 'string',
-      short: 'g',
-      value: 'NAME',
-      help: 'share the work with the other members of this group',
-    },
-    as: {
-      type: 'string',
-      value: 'NAME',
-      help: 'remember what was shown under this name, and go on from there',
-    },
-    exec: { type: 'string', short: 'x', value: 'CMD', help: 'run this for each message' },
-    count: { type: 'string', short: 'n', value: 'N', help: 'stop after so many messages' },
-    prefetch: { type: 'string', value: 'N', help: 'in a group: messages to hold at once (1)' },
+    since: { value: 'WHEN', help: 'begin behind a sequence number or at a time; all for everything' },
+    group: { short: 'g', value: 'NAME', help: 'share the work with the other members of this group' },
+    as: { value: 'NAME', help: 'remember what was shown under this name, and go on from there' },
+    exec: { short: 'x', value: 'CMD', help: 'run this for each message' },
+    count: { short: 'n', value: 'N', help: 'stop after so many messages' },
+    prefetch: { value: 'N', help: 'in a group: messages to hold at once (1)' },
   },
   examples: [
     ['relay watch builds', 'what comes from now on'],

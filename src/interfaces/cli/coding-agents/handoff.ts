@@ -21,26 +21,13 @@ export default defineCommand({
   details: `The ask, the decisions that matter, files in flight from git, open todos and what to read, each line with the place it comes
 from. No model is asked. With --push the brief becomes a pointer, and the line to give is printed.`,
   flags: {
-    to: { type: 'string', value: 'AGENT', help: 'claude, codex, gemini or any other name' },
-    ask: {
-      type: 'string',
-      value: 'TEXT',
-      help: 'what the next agent should do (the current task unless told)',
-    },
-    context: {
-      type: 'string',
-      multiple: true,
-      value: 'URL|FILE',
-      help: 'what it should read; may be repeated',
-    },
-    thread: {
-      type: 'string',
-      value: 'ID',
-      help: 'a thread whose header goes with it; the beginning of its id will do',
-    },
-    'max-tokens': { type: 'string', value: 'N', help: `the most it may cost a model (${BRIEF_TOKENS})` },
-    push: { type: 'boolean', help: 'store the brief and print a pointer to it' },
-    channel: { type: 'string', value: 'NAME', help: 'with --push: announce it there' },
+    to: { value: 'AGENT', help: 'claude, codex, gemini or any other name' },
+    ask: { value: 'TEXT', help: 'what the next agent should do (the current task unless told)' },
+    context: { multiple: true, value: 'URL|FILE', help: 'what it should read; may be repeated' },
+    thread: { value: 'ID', help: 'a thread whose header goes with it; the beginning of its id will do' },
+    'max-tokens': { value: 'N', help: `the most it may cost a model (${BRIEF_TOKENS})` },
+    push: { help: 'store the brief and print a pointer to it' },
+    channel: { value: 'NAME', help: 'with --push: announce it there' },
     ...PROJECT_FLAGS,
   },
   examples: [

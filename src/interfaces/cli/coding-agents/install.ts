@@ -13,12 +13,12 @@ export default defineCommand({
   details: `Settings of others stay as they are, comments and order included; a file that does not parse is not touched. Installing twice
 changes nothing. --remove takes out what was put in, and gives the files back as they were.`,
   flags: {
-    project: { type: 'boolean', help: 'for this folder (unless told otherwise)' },
-    user: { type: 'boolean', help: 'for you, in every folder' },
-    'dry-run': { type: 'boolean', help: 'show what would change, and change nothing' },
-    check: { type: 'boolean', help: 'say what is missing or has drifted; ends with 1 if anything has' },
-    remove: { type: 'boolean', help: 'take it out again' },
-    only: { type: 'string', multiple: true, value: PARTS.join('|'), help: 'just this part; may be repeated' },
+    project: { help: 'for this folder (unless told otherwise)' },
+    user: { help: 'for you, in every folder' },
+    'dry-run': { help: 'show what would change, and change nothing' },
+    check: { help: 'say what is missing or has drifted; ends with 1 if anything has' },
+    remove: { help: 'take it out again' },
+    only: { multiple: true, value: PARTS.join('|'), help: 'just this part; may be repeated' },
   },
   takes: { min: 1, max: 7 },
   examples: [

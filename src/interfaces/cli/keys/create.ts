@@ -9,10 +9,10 @@ export default defineCommand({
 unless --scopes says otherwise. Only its hash is stored: whoever loses it makes another.`,
   takes: { min: 1, max: 1 },
   flags: {
-    scopes: { type: 'string', value: 'LIST', help: 'of push, pull, subscribe, threads, tasks, admin' },
-    'channel-prefix': { type: 'string', value: 'TEXT', help: 'only channels that begin with this' },
-    expires: { type: 'string', value: 'TIME', help: 'stop working after 30d, 12h, …' },
-    plan: { type: 'string', value: 'NAME', help: 'put the tenant on this plan: free, pro, team, …' },
+    scopes: { value: 'LIST', help: 'of push, pull, subscribe, threads, tasks, admin' },
+    'channel-prefix': { value: 'TEXT', help: 'only channels that begin with this' },
+    expires: { value: 'TIME', help: 'stop working after 30d, 12h, …' },
+    plan: { value: 'NAME', help: 'put the tenant on this plan: free, pro, team, …' },
     ...TENANT_FLAG,
   },
   examples: [

@@ -5,7 +5,7 @@ import { expiry, moment, printable, rows } from '../human.ts';
 import type { Io } from '../io.ts';
 
 export const TENANT_FLAG = {
-  tenant: { type: 'string', value: 'NAME', help: 'of another tenant; for whoever runs the relay' },
+  tenant: { value: 'NAME', help: 'of another tenant; for whoever runs the relay' },
 } as const;
 
 export function parseScopes(text: string): Scope[] {

@@ -2,10 +2,7 @@ import { defineCommand } from '../command.ts';
 import { keyRows, TENANT_FLAG } from './key-rows.ts';
 
 export default defineCommand({
-  flags: {
-    all: { type: 'boolean', help: 'also those revoked in the last 30 days' },
-    ...TENANT_FLAG,
-  },
+  flags: { all: { help: 'also those revoked in the last 30 days' }, ...TENANT_FLAG },
   examples: [
     ['relay keys list', 'the keys that work'],
     ['relay keys list --all --json', 'for a program, the revoked ones too'],

@@ -6,7 +6,7 @@ export default defineCommand({
   usage: '<id>',
   takes: { min: 1, max: 1 },
   flags: {
-    grace: { type: 'string', value: 'TIME', help: 'let the old one work for this much longer (not at all)' },
+    grace: { value: 'TIME', help: 'let the old one work for this much longer (not at all)' },
     ...TENANT_FLAG,
   },
   examples: [

@@ -11,9 +11,9 @@ import { readPipelineFile } from './validate.ts';
 export default defineCommand({
   usage: 'FILE | --run ID',
   flags: {
-    run: { type: 'string', value: 'ID', help: 'draw this run, with what became of each step' },
-    mermaid: { type: 'boolean', help: 'for documents; this is also what comes out of a pipe' },
-    text: { type: 'boolean', help: 'for a terminal' },
+    run: { value: 'ID', help: 'draw this run, with what became of each step' },
+    mermaid: { help: 'for documents; this is also what comes out of a pipe' },
+    text: { help: 'for a terminal' },
   },
   takes: { max: 1 },
   examples: [

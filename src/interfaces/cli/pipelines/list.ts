@@ -4,7 +4,7 @@ import { paint, tally } from './run-table.ts';
 
 export default defineCommand({
   usage: '[PIPELINE]',
-  flags: { limit: { type: 'string', value: 'N', help: 'so many of the newest (20)' } },
+  flags: { limit: { value: 'N', help: 'so many of the newest (20)' } },
   takes: { max: 1 },
   examples: [
     ['relay pipeline list', 'the newest first'],

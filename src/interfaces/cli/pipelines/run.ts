@@ -4,14 +4,11 @@ import type { PipelineFile, RunOptions, RunSummary } from '../../../domain/pipel
 import type { Progress } from '../../../domain/pipelines/runner.ts';
 import { defineCommand } from '../command.ts';
 import { parseCount, printable } from '../human.ts';
-import type { Io } from '../io.ts';
+import { INTERRUPTED, type Io, interruption } from '../io.ts';
 import { findThread } from '../threads/thread-choice.ts';
 import type { Workshop } from '../workshop.ts';
 import { paint, seconds, tally } from './run-table.ts';
 import { readPipelineFile } from './validate.ts';
-
-/** As a shell says it of a program that Ctrl-C has ended. */
-const INTERRUPTED = 130;
 
 export default defineCommand({
   usage: 'FILE | --run ID',
@@ -20,18 +17,12 @@ it. After a crash or Ctrl-C, --resume goes on: what is recorded never runs again
 the same RELAY_STEP_KEY. Whoever runs it holds it: a second one is refused, or waits out the hold of one who is not heard of any
 more. What the last steps said goes to stdout, everything else to stderr.`,
   flags: {
-    input: {
-      type: 'string',
-      value: 'NAME=VALUE',
-      multiple: true,
-      short: 'i',
-      help: 'a value for the pipeline',
-    },
-    'max-parallel': { type: 'string', value: 'N', help: 'so many steps at once' },
-    resume: { type: 'boolean', help: 'go on with the newest run of this pipeline that is not done' },
-    run: { type: 'string', value: 'ID', help: 'go on with this run' },
-    'take-over': { type: 'boolean', help: 'go on with a run at once, though it is held elsewhere' },
-    only: { type: 'string', value: 'STEP', multiple: true, help: 'only this step and what it needs' },
+    input: { value: 'NAME=VALUE', multiple: true, short: 'i', help: 'a value for the pipeline' },
+    'max-parallel': { value: 'N', help: 'so many steps at once' },
+    resume: { help: 'go on with the newest run of this pipeline that is not done' },
+    run: { value: 'ID', help: 'go on with this run' },
+    'take-over': { help: 'go on with a run at once, though it is held elsewhere' },
+    only: { value: 'STEP', multiple: true, help: 'only this step and what it needs' },
   },
   takes: { max: 1 },
   examples: [
@@ -49,7 +40,7 @@ more. What the last steps said goes to stdout, everything else to stderr.`,
     const parallel = flags['max-parallel'];
     const only = flags.only?.flatMap((ids) => ids.split(',')).filter((id) => id !== '');
     await using shop = await host.openWorkshop(io.cwd);
-    using stop = stopping(io);
+    using stop = interruption(() => io.note('stopping; once more to stop at once'));
     let progress: RunProgress | null = null;
     const o: RunOptions = {
       signal: stop.signal,
@@ -120,25 +111,6 @@ function inputs(given: readonly string[] | undefined): { [name: string]: string 
       });
     }),
   );
-}
-
-/** The first Ctrl-C stops in good order, a second one at once. */
-function stopping(io: Io): Disposable & { readonly signal: AbortSignal } {
-  const control = new AbortController();
-  const stop = () => {
-    if (control.signal.aborted) process.exit(INTERRUPTED);
-    io.note('stopping; once more to stop at once');
-    control.abort();
-  };
-  process.on('SIGINT', stop);
-  process.on('SIGTERM', stop);
-  return {
-    signal: control.signal,
-    [Symbol.dispose]: () => {
-      process.off('SIGINT', stop);
-      process.off('SIGTERM', stop);
-    },
-  };
 }
 
 async function tell(io: Io, shop: Workshop, summary: RunSummary): Promise<number> {

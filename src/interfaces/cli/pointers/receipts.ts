@@ -15,9 +15,7 @@ export default defineCommand({
 subscriber that answered after the message, bytes that were read, an acknowledgement, a result. Nothing turns into
 "delivered" by waiting.`,
   takes: { min: 1 },
-  flags: {
-    watch: { type: 'boolean', short: 'w', help: 'go on and show what is new, until there is a result' },
-  },
+  flags: { watch: { short: 'w', help: 'go on and show what is new, until there is a result' } },
   examples: [
     ['relay receipts <url>', 'how far it has come'],
     ['relay receipts <url> --watch', 'as it happens'],

@@ -72,11 +72,7 @@ function literalWords(usage: string): string[] {
 }
 
 /** A script per shell. All three find the command that was typed so far and offer what may follow it. */
-const SHELLS: { readonly [shell: string]: (tree: readonly TreeNode[]) => string } = {
-  bash,
-  zsh,
-  fish,
-};
+const SHELLS: { readonly [shell: string]: (tree: readonly TreeNode[]) => string } = { bash, zsh, fish };
 
 function bash(tree: readonly TreeNode[]): string {
   const cases = tree.map((node) => {
@@ -205,7 +201,7 @@ ${['relay', 'contextrelay'].flatMap((name) => lines.map((line) => `complete -c $
 
 function fishFlag(name: string, flag: Flag): string {
   const short = flag.short ? ` -s ${flag.short}` : '';
-  const value = flag.type === 'string' ? ' -r' : '';
+  const value = flag.value ? ' -r' : '';
   return `-l ${name}${short}${value} -d ${quote(flag.help)}`;
 }
 
@@ -216,7 +212,7 @@ function flagNames(node: TreeNode): string[] {
 /** Flags of any command behind which a value stands, so that the value is not taken for a command. */
 function valueFlags(tree: readonly TreeNode[]): string[] {
   const names = tree.flatMap((node) =>
-    Object.entries(node.flags).flatMap(([name, flag]) => (flag.type === 'string' ? [`--${name}`] : [])),
+    Object.entries(node.flags).flatMap(([name, flag]) => (flag.value ? [`--${name}`] : [])),
   );
   return [...new Set(names)];
 }

@@ -5,7 +5,7 @@ export default defineCommand({
   details: `decisions.md is only ever appended to. Two witnesses are asked: the commits that changed it, and the seal that relay keeps
 of every decision it has seen (in .relay, on this machine only).`,
   flags: {
-    accept: { type: 'boolean', help: 'take the decisions as they are now; later changes are told again' },
+    accept: { help: 'take the decisions as they are now; later changes are told again' },
     ...PROJECT_FLAGS,
   },
   examples: [

@@ -6,16 +6,11 @@ export default defineCommand({
   details:
     'Decisions are numbered and never changed. A new one replaces an old one by saying so: --supersedes ADR-002.',
   flags: {
-    context: { type: 'string', value: 'TEXT', help: 'what made it necessary' },
-    decision: { type: 'string', value: 'TEXT', help: 'what was decided' },
-    consequences: { type: 'string', value: 'TEXT', help: 'what follows from it, good and bad' },
-    status: { type: 'string', value: 'WORD', help: 'Accepted unless told; Proposed, Rejected, …' },
-    supersedes: {
-      type: 'string',
-      multiple: true,
-      value: 'ADR',
-      help: 'the decision it replaces; may be repeated',
-    },
+    context: { value: 'TEXT', help: 'what made it necessary' },
+    decision: { value: 'TEXT', help: 'what was decided' },
+    consequences: { value: 'TEXT', help: 'what follows from it, good and bad' },
+    status: { value: 'WORD', help: 'Accepted unless told; Proposed, Rejected, …' },
+    supersedes: { multiple: true, value: 'ADR', help: 'the decision it replaces; may be repeated' },
     ...PROJECT_FLAGS,
   },
   takes: { min: 1, max: 1 },

@@ -6,13 +6,8 @@ export default defineCommand({
   details:
     'Writes the task down and prints the line to give to the child, which remembers nothing of this session.',
   flags: {
-    expect: { type: 'string', value: 'OUTPUT', help: 'what should come back' },
-    context: {
-      type: 'string',
-      multiple: true,
-      value: 'URL|FILE',
-      help: 'what the child should read; may be repeated',
-    },
+    expect: { value: 'OUTPUT', help: 'what should come back' },
+    context: { multiple: true, value: 'URL|FILE', help: 'what the child should read; may be repeated' },
     ...PROJECT_FLAGS,
   },
   takes: { min: 1, max: 1 },

@@ -8,11 +8,7 @@ import type { Io } from '../io.ts';
 
 /** What every command about a project understands. */
 export const PROJECT_FLAGS = {
-  dir: {
-    type: 'string',
-    value: 'DIR',
-    help: 'the project folder (here, or the nearest one above that has the files)',
-  },
+  dir: { value: 'DIR', help: 'the project folder (here, or the nearest one above that has the files)' },
 } as const satisfies Flags;
 
 /** The project a command is about; refuses where there is none. */

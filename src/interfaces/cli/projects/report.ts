@@ -5,14 +5,9 @@ export default defineCommand({
   usage: '[id]',
   details: 'Without an id the only open hand-off is meant. RELAY_HANDOFF may name it too.',
   flags: {
-    result: { type: 'string', value: 'TEXT', help: 'what came out' },
-    artifact: {
-      type: 'string',
-      multiple: true,
-      value: 'URL|FILE',
-      help: 'where the rest is; may be repeated',
-    },
-    failed: { type: 'boolean', help: 'it did not work; the result says why' },
+    result: { value: 'TEXT', help: 'what came out' },
+    artifact: { multiple: true, value: 'URL|FILE', help: 'where the rest is; may be repeated' },
+    failed: { help: 'it did not work; the result says why' },
     ...PROJECT_FLAGS,
   },
   takes: { max: 1 },

@@ -9,8 +9,8 @@ export default defineCommand({
   details: `For a new session, a sub-agent, a cron or a heartbeat run: reads PROJECT.md, state.json, todos.json and the decisions that
 matter, checks them, and prints one page with the source and the age of each part, and what was committed since.`,
   flags: {
-    for: { type: 'string', value: 'TASK', help: 'what it is for, or a hand-off such as HANDOFF-002' },
-    'max-tokens': { type: 'string', value: 'N', help: `the most it may cost a model (${BRIEF_TOKENS})` },
+    for: { value: 'TASK', help: 'what it is for, or a hand-off such as HANDOFF-002' },
+    'max-tokens': { value: 'N', help: `the most it may cost a model (${BRIEF_TOKENS})` },
     ...PROJECT_FLAGS,
   },
   examples: [

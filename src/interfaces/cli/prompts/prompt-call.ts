@@ -15,15 +15,14 @@ import type { Workshop } from '../workshop.ts';
 /** What `relay run` and `relay wrap run` have in common. */
 export const PROMPT_FLAGS = {
   ...THREAD_FLAG,
-  new: { type: 'boolean', help: 'begin a new thread; one is made anyway where none has been used yet' },
+  new: { help: 'begin a new thread; one is made anyway where none has been used yet' },
   attach: {
-    type: 'string',
     value: 'FILE',
     multiple: true,
     help: 'put a file into the thread first; - is stdin. Its preview travels, the rest is a pull away',
   },
-  system: { type: 'string', value: 'TEXT', help: 'who the model is to be' },
-  'dry-run': { type: 'boolean', help: 'show the prompt and what it costs; ask nobody, keep nothing' },
+  system: { value: 'TEXT', help: 'who the model is to be' },
+  'dry-run': { help: 'show the prompt and what it costs; ask nobody, keep nothing' },
 } as const satisfies Flags;
 
 type PromptFlags = FlagValues<typeof PROMPT_FLAGS>;

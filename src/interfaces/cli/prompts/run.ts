@@ -13,20 +13,12 @@ anything that speaks like OpenAI. Which of its models: --model, else RELAY_MODEL
 {"model_provider": "ollama", "models": {"ollama": "qwen3"}}, else one that is built in.`,
   flags: {
     ...PROMPT_FLAGS,
-    provider: {
-      type: 'string',
-      value: 'NAME',
-      help: 'anthropic, openai, ollama or compatible (RELAY_PROVIDER)',
-    },
-    model: { type: 'string', value: 'NAME', help: 'which of its models (RELAY_MODEL)' },
-    'base-url': {
-      type: 'string',
-      value: 'URL',
-      help: 'where an OpenAI-compatible server is (RELAY_MODEL_URL)',
-    },
-    'max-tokens': { type: 'string', value: 'N', help: 'how much it may say at most' },
-    cli: { type: 'string', value: 'PROGRAM', help: 'ask a program instead, as relay wrap run does' },
-    cache: { type: 'boolean', help: 'take the answer to an identical prompt, where there is one' },
+    provider: { value: 'NAME', help: 'anthropic, openai, ollama or compatible (RELAY_PROVIDER)' },
+    model: { value: 'NAME', help: 'which of its models (RELAY_MODEL)' },
+    'base-url': { value: 'URL', help: 'where an OpenAI-compatible server is (RELAY_MODEL_URL)' },
+    'max-tokens': { value: 'N', help: 'how much it may say at most' },
+    cli: { value: 'PROGRAM', help: 'ask a program instead, as relay wrap run does' },
+    cache: { help: 'take the answer to an identical prompt, where there is one' },
   },
   takes: { min: 1, max: 1 },
   examples: [

@@ -13,9 +13,9 @@ and its exit code is the one of this command. claude, codex, gemini, opencode, a
 the prompt on stdin, or where {prompt} or {file} stands among ARGS. Without words the program gets the terminal, and nothing
 that is said there is kept.`,
   flags: {
-    cli: { type: 'string', value: 'PROGRAM', help: 'which program: a name or a path' },
+    cli: { value: 'PROGRAM', help: 'which program: a name or a path' },
     ...PROMPT_FLAGS,
-    'prompt-by': { type: 'string', value: 'stdin|argument|file', help: 'how the prompt gets in' },
+    'prompt-by': { value: 'stdin|argument|file', help: 'how the prompt gets in' },
   },
   takes: { max: 1 },
   takesRest: true,

@@ -4,12 +4,7 @@ import { plural } from '../human.ts';
 
 export default defineCommand({
   details: 'Every line is something that was really tried. Ends with 1 when anything is wrong.',
-  flags: {
-    repair: {
-      type: 'boolean',
-      help: 'write the files of threads anew from their logs, and what a search needs',
-    },
-  },
+  flags: { repair: { help: 'write the files of threads anew from their logs, and what a search needs' } },
   examples: [
     ['relay doctor', 'look at Node, the store, the disk and the server'],
     ['relay doctor --url https://relay.example', 'look at a server elsewhere'],

@@ -3,7 +3,7 @@ import { defineCommand } from '../command.ts';
 
 export default defineCommand({
   details: 'What it has accepted is still answered. That none runs is no error.',
-  flags: { force: { type: 'boolean', help: 'end it at once if it does not stop by itself' } },
+  flags: { force: { help: 'end it at once if it does not stop by itself' } },
   examples: [
     ['relay down', 'stop the server of this home'],
     ['relay down --force', 'also when it hangs'],

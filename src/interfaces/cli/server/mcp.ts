@@ -7,9 +7,8 @@ export default defineCommand({
 the local store, or on the server that CONTEXTRELAY_URL names, with CONTEXTRELAY_API_KEY. It ends when the
 client closes its end. A running relay serves the same tools over HTTP at /mcp.`,
   flags: {
-    tools: { type: 'string', value: 'A,B', help: 'offer only these tools' },
+    tools: { value: 'A,B', help: 'offer only these tools' },
     budget: {
-      type: 'string',
       value: 'TOKENS',
       help: `the most a pull answers with before it asks to take a part (${count(MCP_BUDGET_TOKENS)})`,
     },

@@ -4,31 +4,26 @@ import type { CreatedKey } from '../../../contract/keys.ts';
 import { defineCommand } from '../command.ts';
 import type { Host, RunningServer, ServeOptions } from '../host.ts';
 import { parseCount, rows } from '../human.ts';
-import type { Io } from '../io.ts';
+import { type Io, interruption } from '../io.ts';
 
 export default defineCommand({
   details: `The commands work on the local store without a server. Run one when other machines, programs or a
 browser shall reach it. It serves the same store, so pointers made before work at once.
 It listens on loopback unless --host says otherwise. On any other address it asks for API keys.`,
   flags: {
-    port: { type: 'string', value: 'N', help: 'listen on this port (7474); 0 takes a free one' },
-    host: { type: 'string', value: 'ADDRESS', help: 'listen on this address (127.0.0.1)' },
-    auth: { type: 'boolean', help: 'ask for API keys on loopback too; the first start makes one' },
-    open: { type: 'boolean', help: 'allow an address that others can reach, without keys' },
-    'public-url': {
-      type: 'string',
-      value: 'URL',
-      help: 'what pointers begin with, where a proxy is in front',
-    },
-    'tls-cert': { type: 'string', value: 'FILE', help: 'serve https with this certificate (PEM)' },
-    'tls-key': { type: 'string', value: 'FILE', help: 'the private key of the certificate (PEM)' },
+    port: { value: 'N', help: 'listen on this port (7474); 0 takes a free one' },
+    host: { value: 'ADDRESS', help: 'listen on this address (127.0.0.1)' },
+    auth: { help: 'ask for API keys on loopback too; the first start makes one' },
+    open: { help: 'allow an address that others can reach, without keys' },
+    'public-url': { value: 'URL', help: 'what pointers begin with, where a proxy is in front' },
+    'tls-cert': { value: 'FILE', help: 'serve https with this certificate (PEM)' },
+    'tls-key': { value: 'FILE', help: 'the private key of the certificate (PEM)' },
     'trust-proxy': {
-      type: 'string',
       value: 'NETWORK',
       multiple: true,
       help: 'believe X-Forwarded-* of a proxy there: an address, 10.0.0.0/8, loopback',
     },
-    detach: { type: 'boolean', short: 'd', help: 'run in the background; stop it with relay down' },
+    detach: { short: 'd', help: 'run in the background; stop it with relay down' },
   },
   examples: [
     ['relay up', 'serve on http://127.0.0.1:7474 until Ctrl-C'],
@@ -56,7 +51,10 @@ It listens on loopback unless --host says otherwise. On any other address it ask
       port: parseCount(flags.port, '--port', { max: 65_535 }) ?? server.defaults.port,
     };
     const running = server.running();
-    if (running !== null) return alreadyRunning(io, running, flags.detach === true);
+    if (running !== null) {
+      alreadyRunning(io, running, flags.detach === true);
+      return;
+    }
     const left = server.leftBehind();
     if (left !== null)
       io.note(`The server with pid ${left.pid} ended without stopping properly; starting anew.`);
@@ -65,12 +63,12 @@ It listens on loopback unless --host says otherwise. On any other address it ask
       io.warn(`Everyone who can reach ${where.host} can read and write: there are no keys.`);
     }
     const first = keys ? await server.firstKey() : null;
-    if (flags.detach) return detach(io, host, where, first);
-    return serve(io, host, where, first);
+    if (flags.detach) await detach(io, host, where, first);
+    else await serve(io, host, where, first);
   },
 });
 
-function alreadyRunning(io: Io, running: RunningServer, fine: boolean): number {
+function alreadyRunning(io: Io, running: RunningServer, fine: boolean): void {
   if (!fine) {
     throw new RelayError('failed', {
       what: `A relay already serves this home: ${running.url} (pid ${running.pid}).`,
@@ -78,34 +76,26 @@ function alreadyRunning(io: Io, running: RunningServer, fine: boolean): number {
     });
   }
   io.result({ ...running, already_running: true }, `already running on ${running.url} (pid ${running.pid})`);
-  return 0;
 }
 
-async function serve(io: Io, host: Host, where: ServeOptions, first: CreatedKey | null): Promise<number> {
+async function serve(io: Io, host: Host, where: ServeOptions, first: CreatedKey | null): Promise<void> {
   const serving = await orElsewhere(io, host, where, false, (o) => host.server.serve(o));
   // Ready to stop before it says that it listens: whoever waits for that line may stop it at once.
-  let told = false;
-  const stop = () => {
-    if (told) process.exit(130);
-    told = true;
+  using _ = interruption(() => {
     io.note('stopping; what was accepted is still answered (again to stop at once)');
     serving.stop();
-  };
-  process.on('SIGINT', stop).on('SIGTERM', stop);
+  });
   greet(io, host, serving.url, null, first);
   await serving.stopped;
-  process.off('SIGINT', stop).off('SIGTERM', stop);
-  return 0;
 }
 
-async function detach(io: Io, host: Host, where: ServeOptions, first: CreatedKey | null): Promise<number> {
+async function detach(io: Io, host: Host, where: ServeOptions, first: CreatedKey | null): Promise<void> {
   const server = await orElsewhere(io, host, where, true, async (o) => {
     const taken = o.port === 0 ? null : await host.server.portTaken(o);
     if (taken) throw new RelayError('port_taken', { ...o, by: '' });
     return host.server.detach(o);
   });
   greet(io, host, server.url, server, first);
-  return 0;
 }
 
 /** A taken port is not the end: say by what, and offer the next. */

@@ -6,8 +6,8 @@ import { TENANT_FLAG } from '../keys/key-rows.ts';
 
 export default defineCommand({
   flags: {
-    month: { type: 'string', value: 'YYYY-MM', help: 'another month, in UTC' },
-    csv: { type: 'boolean', help: 'a table by day, key and operation, for a spreadsheet' },
+    month: { value: 'YYYY-MM', help: 'another month, in UTC' },
+    csv: { help: 'a table by day, key and operation, for a spreadsheet' },
     ...TENANT_FLAG,
   },
   examples: [

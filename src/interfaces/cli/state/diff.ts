@@ -11,10 +11,7 @@ export default defineCommand({
   details: `Without versions, what the newest one changed; with one, everything since it. With --json it is a JSON Patch
 that leads from the one to the other, which can be sent; version, time and metrics are left out of it.`,
   takes: { max: 2 },
-  flags: {
-    at: { type: 'string', value: 'v3', help: 'what this version changed' },
-    ...THREAD_FLAG,
-  },
+  flags: { at: { value: 'v3', help: 'what this version changed' }, ...THREAD_FLAG },
   examples: [
     ['relay state diff', 'the newest change'],
     ['relay state diff v3', 'all since version 3'],

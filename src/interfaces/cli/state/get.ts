@@ -8,10 +8,7 @@ export default defineCommand({
   usage: '[/path]',
   details: 'Always JSON. A path is a JSON Pointer (RFC 6901), the same as in a patch.',
   takes: { max: 1 },
-  flags: {
-    at: { type: 'string', value: 'v3', help: 'as it was at this version' },
-    ...THREAD_FLAG,
-  },
+  flags: { at: { value: 'v3', help: 'as it was at this version' }, ...THREAD_FLAG },
   examples: [
     ['relay state get --thread 550e84', 'all of it'],
     ['relay state get --at v3', 'as it was at version 3'],

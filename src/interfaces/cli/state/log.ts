@@ -11,9 +11,9 @@ export default defineCommand({
   details:
     'Each with when, by whom and what. relay state diff --at v3 shows one of them, relay state get --at v3 all.',
   flags: {
-    at: { type: 'string', value: 'v3', help: 'from this version backwards' },
-    count: { type: 'string', short: 'n', value: 'N', help: 'so many at most (20)' },
-    all: { type: 'boolean', help: 'every one' },
+    at: { value: 'v3', help: 'from this version backwards' },
+    count: { short: 'n', value: 'N', help: 'so many at most (20)' },
+    all: { help: 'every one' },
     ...THREAD_FLAG,
   },
   examples: [

@@ -21,8 +21,8 @@ order; with it, one that was made for an older version is refused and told the c
 Here --json is for the patch; --output json asks for an answer in JSON.`,
   takes: { max: 1 },
   flags: {
-    json: { type: 'string', value: 'PATCH', help: 'the operations; - reads them from standard input' },
-    'if-match': { type: 'string', value: 'v7', help: 'refuse where the state is at another version' },
+    json: { value: 'PATCH', help: 'the operations; - reads them from standard input' },
+    'if-match': { value: 'v7', help: 'refuse where the state is at another version' },
     ...THREAD_FLAG,
   },
   examples: [

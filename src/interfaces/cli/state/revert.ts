@@ -6,8 +6,8 @@ export default defineCommand({
   details: `Makes a version that equals the one you name. Nothing is lost: the versions between them stay, can be read and
 compared, and can be gone back to in the same way.`,
   flags: {
-    to: { type: 'string', value: 'v3', help: 'the version to go back to' },
-    'if-match': { type: 'string', value: 'v7', help: 'refuse where the state is at another version' },
+    to: { value: 'v3', help: 'the version to go back to' },
+    'if-match': { value: 'v7', help: 'refuse where the state is at another version' },
     ...THREAD_FLAG,
   },
   examples: [

@@ -6,7 +6,7 @@ export default defineCommand({
   usage: '<dir>',
   details: 'The store that is there now is kept aside, not deleted, and is replaced only with --force.',
   takes: { min: 1 },
-  flags: { force: { type: 'boolean', help: 'replace the store that is there' } },
+  flags: { force: { help: 'replace the store that is there' } },
   examples: [
     ['relay restore ~/relay-backup', 'into an empty home'],
     ['relay restore ~/relay-backup --force', 'in place of what is there'],

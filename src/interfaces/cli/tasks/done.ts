@@ -18,8 +18,8 @@ export function settlementCommand(status: TaskStatus): Command {
 the same again is fine, another result is refused. The first line is the summary unless --summary says another.`,
     takes: { min: 1, max: 2 },
     flags: {
-      file: { type: 'string', short: 'f', value: 'FILE', help: 'the result is in this file' },
-      summary: { type: 'string', short: 's', value: 'TEXT', help: 'one line for lists' },
+      file: { short: 'f', value: 'FILE', help: 'the result is in this file' },
+      summary: { short: 's', value: 'TEXT', help: 'one line for lists' },
     },
     examples: [
       [`relay task ${word} <id> "${text}"`, 'the result in words'],

@@ -7,9 +7,9 @@ import { taskLine } from './task-words.ts';
 export default defineCommand({
   details: 'Those on agent-tasks and on every channel that a bridge has worked on lately, or on one channel.',
   flags: {
-    channel: { type: 'string', short: 'c', value: 'NAME', help: 'only on this task channel' },
-    state: { type: 'string', value: 'STATE', help: 'only queued, running, acked, done or failed ones' },
-    limit: { type: 'string', short: 'n', value: 'N', help: 'so many (20)' },
+    channel: { short: 'c', value: 'NAME', help: 'only on this task channel' },
+    state: { value: 'STATE', help: 'only queued, running, acked, done or failed ones' },
+    limit: { short: 'n', value: 'N', help: 'so many (20)' },
   },
   examples: [
     ['relay task list', 'what there is to do, and what was done'],

@@ -9,7 +9,7 @@ export default defineCommand({
   details:
     'For a task that was sent before, here or elsewhere. The exit code is 1 where it failed, 5 where no result came.',
   takes: { min: 1, max: 1 },
-  flags: { timeout: { type: 'string', value: 'TIME', help: 'wait so long: 90s, 15m, 2h (10m)' } },
+  flags: { timeout: { value: 'TIME', help: 'wait so long: 90s, 15m, 2h (10m)' } },
   examples: [['relay task wait <id>', 'the result, as soon as it is there']],
   async run({ io, host, args, flags }) {
     const id = await taskArgument(io, args[0]!);

@@ -18,7 +18,7 @@ already is left as it is.
 With --legacy it reads the threads/ of a Go relay's folder (~/.relay unless one is named) and never changes it. Threads
 and artifacts keep their ids; what does not fit a state here is kept beside it as an artifact, and told.`,
   takes: { max: 1 },
-  flags: { legacy: { type: 'boolean', help: 'read the folder of a Go relay' } },
+  flags: { legacy: { help: 'read the folder of a Go relay' } },
   examples: [
     ['relay import bundle.zip', 'a thread from elsewhere'],
     [

@@ -7,10 +7,7 @@ import { plain } from './event-line.ts';
 
 export default defineCommand({
   details: 'The one that is meant where none is named has a star. Piped: id, moment of its making and name.',
-  flags: {
-    count: { type: 'string', short: 'n', value: 'N', help: 'so many at most (20)' },
-    all: { type: 'boolean', help: 'every one' },
-  },
+  flags: { count: { short: 'n', value: 'N', help: 'so many at most (20)' }, all: { help: 'every one' } },
   examples: [
     ['relay runs', 'the newest 20'],
     ['relay runs --all --json | jq -r ".threads[].thread_id"', 'the ids of all of them'],

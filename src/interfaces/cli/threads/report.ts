@@ -9,8 +9,8 @@ export default defineCommand({
 the token figures are printed.`,
   takes: { max: 1 },
   flags: {
-    format: { type: 'string', value: 'md|json', help: 'Markdown for people, or JSON (md)' },
-    out: { type: 'string', short: 'o', value: 'FILE', help: 'write it to this file' },
+    format: { value: 'md|json', help: 'Markdown for people, or JSON (md)' },
+    out: { short: 'o', value: 'FILE', help: 'write it to this file' },
     ...THREAD_FLAG,
   },
   examples: [

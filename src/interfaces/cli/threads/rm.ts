@@ -10,7 +10,7 @@ export default defineCommand({
   usage: '<id…>',
   details: `State, artifacts and events are gone for good; relay export keeps a copy. At a terminal it asks first.`,
   takes: { min: 1, max: 1000 },
-  flags: { force: { type: 'boolean', short: 'f', help: 'do not ask' } },
+  flags: { force: { short: 'f', help: 'do not ask' } },
   examples: [
     ['relay thread rm 550e84', 'delete one'],
     ['relay export 550e84 --out kept.zip && relay thread rm 550e84', 'keep a copy'],

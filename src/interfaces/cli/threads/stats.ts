@@ -10,7 +10,7 @@ export default defineCommand({
 previews, and every content that was pulled later. What was avoided is the difference, and it may be negative. All of
 it is counted by a tokenizer, whose name is given; nothing is guessed from lengths.`,
   takes: { max: 1 },
-  flags: { all: { type: 'boolean', help: 'all threads together' }, ...THREAD_FLAG },
+  flags: { all: { help: 'all threads together' }, ...THREAD_FLAG },
   examples: [
     ['relay stats', 'of the thread used last'],
     ['relay stats 550e84 --json', 'with what the figures are made of'],

@@ -11,9 +11,9 @@ export default defineCommand({
   details: 'One line an event, oldest first. With --json each line is the whole event.',
   takes: { max: 1 },
   flags: {
-    follow: { type: 'boolean', short: 'f', help: 'go on and show what is new' },
-    count: { type: 'string', short: 'n', value: 'N', help: 'begin with so many of the newest (10)' },
-    all: { type: 'boolean', help: 'begin with the first one' },
+    follow: { short: 'f', help: 'go on and show what is new' },
+    count: { short: 'n', value: 'N', help: 'begin with so many of the newest (10)' },
+    all: { help: 'begin with the first one' },
     ...THREAD_FLAG,
   },
   examples: [

@@ -12,7 +12,6 @@ import type { Io } from '../io.ts';
 /** What every command about one thread understands. */
 export const THREAD_FLAG = {
   thread: {
-    type: 'string',
     short: 't',
     value: 'ID',
     help: 'the thread: its id, the beginning of it, or its name (RELAY_THREAD; else the one used last)',

@@ -6,8 +6,8 @@ import { needText, PROJECT_FLAGS, theProject } from '../projects/project-call.ts
 export default defineCommand({
   usage: '<title>',
   flags: {
-    priority: { type: 'string', value: PRIORITIES.join('|'), help: 'how much it matters (medium)' },
-    notes: { type: 'string', value: 'TEXT', help: 'what else there is to know' },
+    priority: { value: PRIORITIES.join('|'), help: 'how much it matters (medium)' },
+    notes: { value: 'TEXT', help: 'what else there is to know' },
     ...PROJECT_FLAGS,
   },
   takes: { min: 1, max: 1 },

@@ -6,6 +6,6 @@ export default defineTodoChange({
     'relay todo block TODO-003 --reason "no access to the staging database"',
     'the reason goes into its notes',
   ],
-  flags: { reason: { type: 'string', value: 'TEXT', help: 'why it cannot go on' } },
+  flags: { reason: { value: 'TEXT', help: 'why it cannot go on' } },
   change: (flags) => ({ status: 'blocked', reason: needText('--reason', flags.reason) }),
 });

@@ -7,8 +7,8 @@ import { todoRows } from './todos.ts';
 
 export default defineCommand({
   flags: {
-    all: { type: 'boolean', help: 'the completed ones too' },
-    status: { type: 'string', value: TODO_STATUSES.join('|'), help: 'only these' },
+    all: { help: 'the completed ones too' },
+    status: { value: TODO_STATUSES.join('|'), help: 'only these' },
     ...PROJECT_FLAGS,
   },
   examples: [

@@ -7,7 +7,7 @@ export default defineCommand({
   usage: '<channel> [-]',
   details: `The key comes from standard input, so that it is in no shell history and no list of processes.`,
   takes: { min: 1, max: 2 },
-  flags: { force: { type: 'boolean', short: 'f', help: 'replace the key there is' } },
+  flags: { force: { short: 'f', help: 'replace the key there is' } },
   examples: [
     ['relay channel key add reviews', 'asks for it'],
     ['relay channel key add reviews < key.txt', 'from a file'],
