@@ -46,7 +46,7 @@ export function makeHost(globals: Globals, env: Environment): Host {
     openProject: async (folder) => (await import('./open-project.ts')).openProject(folder),
     findProject: async (from, o) => (await import('./open-project.ts')).findProject(from, o),
     peekInbox: async (agent, o) => (await import('./peek-inbox.ts')).peekInbox(config(), agent, o),
-    openWorkshop: async (cwd) => (await import('./workshop.ts')).openWorkshop(config(), env, cwd),
+    openAgentWork: async (cwd) => (await import('./workshop.ts')).openWorkshop(config(), env, cwd),
     openRunner: async (spec) => (await import('./open-runner.ts')).openRunner(spec, host.home),
     installer: async () => (await import('./install/open-installer.ts')).openInstaller(env, host.home),
     openAgent: async (url, o) => (await import('./open-agent.ts')).openAgent(url, o, config(), env, host),

@@ -1,5 +1,5 @@
-import type { RemoteAgent } from '../interfaces/cli/a2a/remote-agent.ts';
 import type { Host } from '../interfaces/cli/host.ts';
+import type { RemoteAgent } from '../interfaces/cli/host-agents.ts';
 import { connectA2A } from '../runners/a2a/connection.ts';
 import { A2ARunner } from '../runners/a2a/runner.ts';
 import type { ContextRelay } from '../sdk/context-relay.ts';

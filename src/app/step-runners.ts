@@ -6,7 +6,7 @@ import { previewFrame } from '../domain/prompts/bundle.ts';
 import type { Prompts } from '../domain/prompts/prompts.ts';
 import type { Bundle } from '../domain/prompts/types.ts';
 import type { OpenClient } from '../interfaces/cli/host.ts';
-import type { Workshop } from '../interfaces/cli/workshop.ts';
+import type { AgentWork } from '../interfaces/cli/host-agents.ts';
 import { cliStep, shellStep } from '../runners/cli/program-steps.ts';
 import type { Environment } from './config.ts';
 
@@ -17,7 +17,7 @@ export interface RunnerParts {
   open(): Promise<OpenClient>;
   readonly env: Environment;
   readonly cwd: string;
-  readonly model: Workshop['model'];
+  readonly model: AgentWork['model'];
 }
 
 /** Where the steps of a pipeline are done. */

@@ -7,7 +7,7 @@ import { Pipelines } from '../domain/pipelines/pipelines.ts';
 import { Prompts } from '../domain/prompts/prompts.ts';
 import type { ThreadsAs } from '../domain/prompts/types.ts';
 import type { OpenClient } from '../interfaces/cli/host.ts';
-import type { Workshop } from '../interfaces/cli/workshop.ts';
+import type { AgentWork } from '../interfaces/cli/host-agents.ts';
 import { installedClis } from '../runners/cli/find-program.ts';
 import { openModel } from '../runners/provider/provider.ts';
 import { HttpRelay } from '../sdk/http-relay.ts';
@@ -23,14 +23,14 @@ import { programs } from './wrapped-program.ts';
  * Prompts and pipelines on the threads of a relay. Models and programs are asked from here, wherever the threads are, and
  * the answers kept for identical questions are kept here too.
  */
-export async function openWorkshop(config: Config, env: Environment, cwd: string): Promise<Workshop> {
+export async function openWorkshop(config: Config, env: Environment, cwd: string): Promise<AgentWork> {
   const { house, ...open } = await openHouse(config, 'workshop');
   const relays = relaysOf(config, house);
   const threads: ThreadsAs = (who) => relays(who).threads;
   const { engine, tokens } = house.ground;
   const cache = answerCache(engine, LOCAL_CALLER.tenant, systemEnv);
   const prompts = new Prompts({ threads, tokens, env: systemEnv, cache });
-  const model: Workshop['model'] = (choice) => openModel(choice, env, installedClis(env), config.prompts);
+  const model: AgentWork['model'] = (choice) => openModel(choice, env, installedClis(env), config.prompts);
   let client: Promise<OpenClient> | null = null;
   const openClient = () => {
     client ??= openRelay(config);

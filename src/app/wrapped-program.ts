@@ -1,5 +1,5 @@
 import { isatty } from 'node:tty';
-import type { Programs } from '../interfaces/cli/workshop.ts';
+import type { Programs } from '../interfaces/cli/host-agents.ts';
 import { commandLine, profileOf } from '../runners/cli/command-line.ts';
 import { findProgram } from '../runners/cli/find-program.ts';
 import { PROFILES } from '../runners/cli/profiles.ts';

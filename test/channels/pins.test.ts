@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { ROOT } from '../../src/interfaces/cli/commands.ts';
 import { commandTree } from '../../src/interfaces/cli/program/completion.ts';
 import { OPERATIONS } from '../../src/schemas/operations.ts';
 import { connect, startTestServer } from './server.ts';
@@ -101,7 +102,7 @@ const COMMANDS: { [path: string]: string[] } = {
 };
 
 test('the commands for channels keep their names and flags', async () => {
-  const tree = new Map((await commandTree()).map((node) => [node.path, Object.keys(node.flags)]));
+  const tree = new Map((await commandTree(ROOT)).map((node) => [node.path, Object.keys(node.flags)]));
   for (const [path, flags] of Object.entries(COMMANDS)) {
     assert.ok(tree.has(path), `relay ${path}`);
     for (const flag of flags) assert.ok(tree.get(path)!.includes(flag), `relay ${path} --${flag}`);

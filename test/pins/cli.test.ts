@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { EXIT } from '../../src/base/errors.ts';
 import { GLOBAL_FLAGS } from '../../src/interfaces/cli/command.ts';
+import { ROOT } from '../../src/interfaces/cli/commands.ts';
 import { commandTree } from '../../src/interfaces/cli/program/completion.ts';
 
 /** Scripts and agents depend on these words. Literals on purpose: a change here is a change for users. */
@@ -59,7 +60,7 @@ const COMMANDS: { [path: string]: string[] } = {
 };
 
 test('the commands of the first day keep their names and flags', async () => {
-  const tree = new Map((await commandTree()).map((node) => [node.path, Object.keys(node.flags)]));
+  const tree = new Map((await commandTree(ROOT)).map((node) => [node.path, Object.keys(node.flags)]));
   for (const [path, flags] of Object.entries(COMMANDS)) {
     assert.ok(tree.has(path), `relay ${path}`);
     for (const flag of flags) assert.ok(tree.get(path)!.includes(flag), `relay ${path} --${flag}`);

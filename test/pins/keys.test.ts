@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { SCOPES } from '../../src/contract/caller.ts';
 import { BUILT_IN_PLANS } from '../../src/domain/usage/plans.ts';
+import { ROOT } from '../../src/interfaces/cli/commands.ts';
 import { commandTree } from '../../src/interfaces/cli/program/completion.ts';
 import { OPERATIONS } from '../../src/schemas/operations.ts';
 
@@ -32,7 +33,7 @@ test('scopes, routes and commands keep their names', async () => {
     'POST /keys/:id/rotate admin',
     'GET /usage push',
   ]);
-  const tree = new Map((await commandTree()).map((node) => [node.path, Object.keys(node.flags)]));
+  const tree = new Map((await commandTree(ROOT)).map((node) => [node.path, Object.keys(node.flags)]));
   for (const path of ['keys create', 'keys list', 'keys revoke', 'keys rotate', 'usage'])
     assert.ok(tree.has(path), path);
   for (const flag of ['auth', 'open', 'public-url', 'tls-cert', 'tls-key', 'trust-proxy']) {

@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import { isOurHook } from '../../src/app/install/entries.ts';
 import { appendDecision } from '../../src/domain/projects/decisions.ts';
 import { stateJson, todosJson } from '../../src/domain/projects/templates.ts';
+import { ROOT } from '../../src/interfaces/cli/commands.ts';
 import { commandTree } from '../../src/interfaces/cli/program/completion.ts';
 
 /** Files that agents of all kinds read, and words that stand in people's settings. Literals on purpose. */
@@ -41,7 +42,7 @@ const COMMANDS: { [path: string]: string[] } = {
 };
 
 test('the commands about projects keep their names and flags', async () => {
-  const tree = new Map((await commandTree()).map((node) => [node.path, Object.keys(node.flags)]));
+  const tree = new Map((await commandTree(ROOT)).map((node) => [node.path, Object.keys(node.flags)]));
   for (const [path, flags] of Object.entries(COMMANDS)) {
     assert.ok(tree.has(path), `relay ${path}`);
     for (const flag of flags) assert.ok(tree.get(path)!.includes(flag), `relay ${path} --${flag}`);

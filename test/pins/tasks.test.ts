@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { OUTCOME_INSTRUCTION } from '../../src/base/outcome.ts';
 import { DONE_CHANNEL, directChannel, TASK_CHANNEL, TASK_GROUP } from '../../src/base/task-names.ts';
+import { ROOT } from '../../src/interfaces/cli/commands.ts';
 import { commandTree } from '../../src/interfaces/cli/program/completion.ts';
 import { OPERATIONS } from '../../src/schemas/operations.ts';
 
@@ -42,7 +43,7 @@ test('channels, group and markers keep their names', () => {
 });
 
 test('the commands for tasks keep their names and flags', async () => {
-  const tree = new Map((await commandTree()).map((node) => [node.path, Object.keys(node.flags)]));
+  const tree = new Map((await commandTree(ROOT)).map((node) => [node.path, Object.keys(node.flags)]));
   const commands: { [path: string]: string[] } = {
     'bridge start': [
       'tmux',

@@ -1,3 +1,4 @@
+import { RelayError } from '../../base/errors.ts';
 import type { Host } from './host.ts';
 import type { Io } from './io.ts';
 
@@ -28,6 +29,8 @@ export interface Invocation<F extends Flags = Flags> {
   readonly args: readonly string[];
   /** What stood behind `--`, untouched. */
   readonly rest: readonly string[];
+  /** Every command there is. */
+  readonly commands: Group;
 }
 
 /** What a command's own file says of it; its name and its summary are in commands.ts. */
@@ -50,6 +53,11 @@ export interface CommandSpec<F extends Flags = Flags> {
 }
 
 export type Command = CommandSpec<Flags>;
+
+/** What a command throws for a command line that it does not understand: what is wrong, and what to type instead. */
+export function badUsage(what: string, hint: string): RelayError {
+  return new RelayError('bad_usage', { what, hint });
+}
 
 /** Gives `run` the types of its flags. */
 export function defineCommand<const F extends Flags>(spec: CommandSpec<F>): Command {

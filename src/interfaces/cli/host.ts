@@ -7,8 +7,7 @@ import type { Project } from '../../domain/projects/project.ts';
 import type { Runner } from '../../domain/tasks/runner.ts';
 import type { AcpOptions, ExecOptions, TmuxOptions } from '../../sdk/agent-bridge-runners.ts';
 import type { ContextRelay } from '../../sdk/context-relay.ts';
-import type { RemoteAgent } from './a2a/remote-agent.ts';
-import type { Workshop } from './workshop.ts';
+import type { AgentWork, RemoteAgent } from './host-agents.ts';
 
 /** What the program offers to its commands; the app puts it together, and loads each part when it is called. */
 export interface Host {
@@ -53,7 +52,7 @@ export interface Host {
     o: { readonly limit: number; readonly signal: AbortSignal },
   ): Promise<Inbox | null>;
   /** Prompts, programs and pipelines. `cwd` is where programs run. */
-  openWorkshop(cwd: string): Promise<Workshop>;
+  openAgentWork(cwd: string): Promise<AgentWork>;
   /** Where a bridge runs tasks. */
   openRunner(spec: RunnerSpec): Promise<Runner>;
   /** Sets up coding agents. */

@@ -1,4 +1,4 @@
-import { RelayError } from '../../base/errors.ts';
+import { badUsage } from './command.ts';
 
 /** Figures and times as people read and write them. Without Intl: loading it costs more than a peek. */
 
@@ -93,10 +93,10 @@ export function parseSpan(text: string | undefined, flag: string): number | unde
       seconds += Number(n) * SECONDS[unit!]!;
     return seconds;
   }
-  throw new RelayError('bad_usage', {
-    what: `${flag} does not understand "${text}".`,
-    hint: 'Say it as 90s, 15m, 2h, 7d or a number of seconds.',
-  });
+  throw badUsage(
+    `${flag} does not understand "${text}".`,
+    'Say it as 90s, 15m, 2h, 7d or a number of seconds.',
+  );
 }
 
 /** As parseSpan, in milliseconds. */
@@ -119,10 +119,7 @@ export function parseCount(text: string | undefined, flag: string, range: Range 
   const n = Number(text);
   if (/^\d+$/.test(text) && n >= min && n <= max) return n;
   const wanted = max === Number.MAX_SAFE_INTEGER ? `from ${min} up` : `from ${min} to ${max}`;
-  throw new RelayError('bad_usage', {
-    what: `${flag} takes a whole number, not "${text}".`,
-    hint: `Give it a number ${wanted}.`,
-  });
+  throw badUsage(`${flag} takes a whole number, not "${text}".`, `Give it a number ${wanted}.`);
 }
 
 /** How many of a list are wanted: `--count N`, or all of them with `--all`. */
@@ -138,10 +135,7 @@ export function oneOf<const T extends string>(
   words: readonly T[],
 ): T | undefined {
   if (value === undefined || words.includes(value as T)) return value as T | undefined;
-  throw new RelayError('bad_usage', {
-    what: `${flag} does not know "${value}".`,
-    hint: `Use one of: ${words.join(', ')}.`,
-  });
+  throw badUsage(`${flag} does not know "${value}".`, `Use one of: ${words.join(', ')}.`);
 }
 
 /** Somebody else's words at a terminal: control and direction characters are shown, not obeyed. */

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { PassThrough } from 'node:stream';
 import { test } from 'node:test';
+import { ROOT } from './commands.ts';
 import type { Host } from './host.ts';
 import type { Output, Terminal } from './io.ts';
 import { commandTree } from './program/completion.ts';
@@ -48,7 +49,7 @@ test('help is found as a flag and as a command', async () => {
 });
 
 test('every command has a summary, an example and fits its help into a terminal', async () => {
-  const leaves = (await commandTree()).filter((node) => node.commands.length === 0);
+  const leaves = (await commandTree(ROOT)).filter((node) => node.commands.length === 0);
   for (const { path: name } of leaves) {
     const { code, out } = await call(...name.split(' '), '--help');
     assert.equal(code, 0, name);

@@ -1,6 +1,14 @@
 import { parseArgs } from 'node:util';
 import { EXIT, isRelayError, RelayError } from '../../base/errors.ts';
-import { type Command, type Flags, GLOBAL_FLAGS, type Group, isGroup, type Node } from './command.ts';
+import {
+  badUsage,
+  type Command,
+  type Flags,
+  GLOBAL_FLAGS,
+  type Group,
+  isGroup,
+  type Node,
+} from './command.ts';
 import { ROOT, SECTIONS } from './commands.ts';
 import { commandHelp, groupHelp } from './help.ts';
 import type { Host } from './host.ts';
@@ -37,7 +45,7 @@ export async function runCli(
     const host = makeHost({ home: text(parsed.values.home), url: text(parsed.values.url) });
     checkArguments(path, command, parsed.args, parsed.rest);
     const { args, rest } = parsed;
-    const code = await command.run({ io, host, flags: parsed.values as never, args, rest });
+    const code = await command.run({ io, host, flags: parsed.values as never, args, rest, commands: ROOT });
     return code ?? EXIT.ok;
   } catch (error) {
     const code = fail(error, io);
@@ -81,12 +89,12 @@ function isPrompt(word: string): boolean {
 function unknownCommand(words: string[], word: string, group: Group): RelayError {
   const near = suggest(word, Object.keys(group.commands), COMMANDS_KNOWN_AS);
   const name = [...words, word].join(' ');
-  return new RelayError('bad_usage', {
-    what: `There is no command "relay ${name}".`,
-    hint: near
+  return badUsage(
+    `There is no command "relay ${name}".`,
+    near
       ? `Did you mean: relay ${[...words, near].join(' ')}?`
       : `See ${['relay', ...words].join(' ')} --help.`,
-  });
+  );
 }
 
 function groupCalled(path: string[], group: Group, tail: string[], io: Io, version: string): number {
@@ -98,8 +106,7 @@ function groupCalled(path: string[], group: Group, tail: string[], io: Io, versi
   const unknown = tail.find(
     (word) => word.startsWith('-') && !['-h', '--help', '--json', '--no-color'].includes(word),
   );
-  if (unknown)
-    throw new RelayError('bad_usage', { what: `${unknown} needs a command.`, hint: 'See relay --help.' });
+  if (unknown) throw badUsage(`${unknown} needs a command.`, 'See relay --help.');
   if (tail.includes('--help') || tail.includes('-h') || path.length === 1) {
     io.print(help);
     return EXIT.ok;
@@ -157,18 +164,15 @@ function usageError(path: string[], flags: Flags, error: Error & { code?: string
   const see = `See ${path.join(' ')} --help.`;
   if (error.code === 'ERR_PARSE_ARGS_UNKNOWN_OPTION') {
     const near = suggest(name, Object.keys(flags), OPTIONS_KNOWN_AS);
-    return new RelayError('bad_usage', {
-      what: `${path.join(' ')} has no option ${named}.`,
-      hint: near ? `Did you mean: --${near}?` : see,
-    });
+    return badUsage(`${path.join(' ')} has no option ${named}.`, near ? `Did you mean: --${near}?` : see);
   }
   const flag = flags[name];
   if (flag?.value) {
     const hint = `Use --${name} ${flag.value}; a value that begins with a dash goes behind an equals sign.`;
-    return new RelayError('bad_usage', { what: `--${name} needs a value.`, hint });
+    return badUsage(`--${name} needs a value.`, hint);
   }
   const what = flag ? `--${name} takes no value.` : error.message.split('\n')[0]!.replace(/\.?$/, '.');
-  return new RelayError('bad_usage', { what, hint: see });
+  return badUsage(what, see);
 }
 
 function checkArguments(path: string[], command: Command, args: string[], rest: string[]): void {
@@ -176,16 +180,16 @@ function checkArguments(path: string[], command: Command, args: string[], rest: 
   const name = path.join(' ');
   const usage = [name, command.usage].filter(Boolean).join(' ');
   if (args.length < min) {
-    throw new RelayError('bad_usage', { what: `${name} needs more: ${usage}`, hint: `See ${name} --help.` });
+    throw badUsage(`${name} needs more: ${usage}`, `See ${name} --help.`);
   }
   if (args.length > max || (rest.length > 0 && !command.takesRest)) {
     const extra = args.length > max ? args[max] : rest[0];
-    throw new RelayError('bad_usage', {
-      what: `${name} does not take "${extra}".`,
-      hint: TAKES_WORDS.test(usage)
+    throw badUsage(
+      `${name} does not take "${extra}".`,
+      TAKES_WORDS.test(usage)
         ? `Put the words in quotes: ${[name, ...args.slice(0, max - 1)].join(' ')} "${args.slice(max - 1).join(' ')}"`
         : `Use it as: ${usage}`,
-    });
+    );
   }
 }
 

@@ -1,7 +1,7 @@
 import { isJsonObject } from '../../../base/json.ts';
 import { defineCommand } from '../command.ts';
 import { printable, rows } from '../human.ts';
-import { AGENT_FLAGS } from './remote-agent.ts';
+import { AGENT_FLAGS } from './outcome.ts';
 
 export default defineCommand({
   usage: '<url>',

@@ -1,8 +1,8 @@
 import { RelayError } from '../../../base/errors.ts';
-import { defineCommand } from '../command.ts';
+import { badUsage, defineCommand } from '../command.ts';
 import { printable } from '../human.ts';
 import { writePayload } from '../pointers/payload.ts';
-import { AGENT_FLAGS, outcomeText } from './remote-agent.ts';
+import { AGENT_FLAGS, outcomeText } from './outcome.ts';
 
 export default defineCommand({
   usage: '<url> <task|->',
@@ -24,8 +24,7 @@ must be able to reach it. The answer is printed; what the agent left behind a UR
   async run({ io, host, args, flags }) {
     const agent = await host.openAgent(args[0]!, { token: flags.token });
     const text = args[1] === '-' ? await allOf(io.stdin.stream) : args[1]!;
-    if (text.trim() === '')
-      throw new RelayError('bad_usage', { what: 'The task is empty.', hint: 'Say what is to be done.' });
+    if (text.trim() === '') throw badUsage('The task is empty.', 'Say what is to be done.');
     const task = { text, attached: flags.attach, contextId: flags.context };
     if (flags['no-wait']) {
       const submitted = await agent.submit(task);

@@ -1,6 +1,6 @@
 import { defineCommand } from '../command.ts';
 import { rows } from '../human.ts';
-import { AGENT_FLAGS, outcomeText } from './remote-agent.ts';
+import { AGENT_FLAGS, outcomeText } from './outcome.ts';
 
 export default defineCommand({
   usage: '<url> [task]',

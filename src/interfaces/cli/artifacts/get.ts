@@ -1,5 +1,4 @@
-import { RelayError } from '../../../base/errors.ts';
-import { defineCommand } from '../command.ts';
+import { badUsage, defineCommand } from '../command.ts';
 import { printable } from '../human.ts';
 import { notForTerminals, writePayload } from '../pointers/payload.ts';
 import { chooseThread, findArtifact, THREAD_FLAG } from '../threads/thread-choice.ts';
@@ -24,10 +23,10 @@ provenance and tokens. The beginning of a ref will do, or a name: of several by 
   async run(call) {
     const { io, host, args, flags } = call;
     if (flags.preview && flags.out !== undefined) {
-      throw new RelayError('bad_usage', {
-        what: '--preview and --out do not go together.',
-        hint: 'Redirect the preview: relay artifact get <ref> --preview > FILE',
-      });
+      throw badUsage(
+        '--preview and --out do not go together.',
+        'Redirect the preview: relay artifact get <ref> --preview > FILE',
+      );
     }
     await using open = await host.openClient();
     const { threads } = open.relay;

@@ -1,9 +1,8 @@
-import { RelayError } from '../../../base/errors.ts';
 import { PAYLOAD_BYTES, TASK_TIMEOUT_MS } from '../../../base/limits.ts';
 import { AgentBridge } from '../../../sdk/agent-bridge.ts';
 import { defineCommand } from '../command.ts';
 import { parseMilliseconds, printable } from '../human.ts';
-import { openPayload, readAllText } from '../pointers/payload.ts';
+import { openPayload, readAllText, textOrFile } from '../pointers/payload.ts';
 import { tellAnswer } from '../tasks/task-words.ts';
 
 export default defineCommand({
@@ -25,17 +24,9 @@ there yet. Whoever stops waiting can ask again: relay task wait ID.`,
     ['relay bridge send --file brief.md --to reviewer', 'for one agent; prints the task’s id'],
   ],
   async run({ io, host, args, flags }) {
-    if (args[0] !== undefined && flags.file !== undefined) {
-      throw new RelayError('bad_usage', {
-        what: 'The task is either in the words or in the file.',
-        hint: 'Leave one out.',
-      });
-    }
-    const words = args[0];
-    const task =
-      words !== undefined && words !== '-'
-        ? words
-        : await readAllText((await openPayload(io, flags.file ?? words)).body, PAYLOAD_BYTES);
+    // Without words or a file, the task is what is piped in.
+    const given = await textOrFile(io, 'task', args[0], flags.file);
+    const task = given ?? (await readAllText((await openPayload(io, undefined)).body, PAYLOAD_BYTES));
     const timeout = parseMilliseconds(flags.timeout, '--timeout') ?? TASK_TIMEOUT_MS;
     await using open = await host.openClient();
     const bridge = new AgentBridge(open.client, {

@@ -1,9 +1,8 @@
-import { RelayError } from '../../../base/errors.ts';
 import { BRIDGE_TASKS } from '../../../base/limits.ts';
 import type { Runner } from '../../../domain/tasks/runner.ts';
 import { AgentBridge } from '../../../sdk/agent-bridge.ts';
 import type { BridgeEvent } from '../../../sdk/agent-bridge-options.ts';
-import { defineCommand } from '../command.ts';
+import { badUsage, defineCommand } from '../command.ts';
 import type { Host, RunnerSpec } from '../host.ts';
 import { oneOf, parseCount, parseMilliseconds, printable } from '../human.ts';
 import { type Io, interruption } from '../io.ts';
@@ -81,10 +80,10 @@ function readSpec(flags: {
 }): RunnerSpec {
   const kinds = (['tmux', 'exec', 'acp', 'a2a'] as const).filter((kind) => flags[kind] !== undefined);
   if (kinds.length !== 1) {
-    throw new RelayError('bad_usage', {
-      what: kinds.length === 0 ? 'Which agent?' : 'One bridge serves one agent.',
-      hint: 'Give one of --tmux SESSION, --exec CMD, --acp CMD or --a2a URL.',
-    });
+    throw badUsage(
+      kinds.length === 0 ? 'Which agent?' : 'One bridge serves one agent.',
+      'Give one of --tmux SESSION, --exec CMD, --acp CMD or --a2a URL.',
+    );
   }
   const { tmux, exec, acp, a2a, profile } = flags;
   if (tmux !== undefined)

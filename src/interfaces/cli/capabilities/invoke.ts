@@ -1,6 +1,5 @@
-import { RelayError } from '../../../base/errors.ts';
 import { isJsonObject } from '../../../base/json.ts';
-import { defineCommand } from '../command.ts';
+import { badUsage, defineCommand } from '../command.ts';
 import { printable } from '../human.ts';
 import { jsonInput } from '../pointers/payload.ts';
 import { chooseThread, THREAD_FLAG } from '../threads/thread-choice.ts';
@@ -22,10 +21,10 @@ not done twice. The arguments are a JSON object. Here --json is for them; --outp
     const { io, host, args, flags } = call;
     const given = (await jsonInput(io, 'cap invoke', { flag: flags.json })) ?? {};
     if (!isJsonObject(given)) {
-      throw new RelayError('bad_usage', {
-        what: 'The arguments of a capability are a JSON object.',
-        hint: `Use: relay cap invoke ${args[0]} --json '{"query": "…"}'`,
-      });
+      throw badUsage(
+        'The arguments of a capability are a JSON object.',
+        `Use: relay cap invoke ${args[0]} --json '{"query": "…"}'`,
+      );
     }
     await using open = await host.openClient();
     const thread_id = await chooseThread(call, open, flags.thread, { use: true });

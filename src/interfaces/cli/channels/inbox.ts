@@ -1,8 +1,7 @@
-import { RelayError } from '../../../base/errors.ts';
 import { INBOX_MESSAGES } from '../../../base/limits.ts';
 import type { Inbox } from '../../../contract/inbox.ts';
 import { unsealed } from '../../../sdk/channel-keys.ts';
-import { defineCommand } from '../command.ts';
+import { badUsage, defineCommand } from '../command.ts';
 import type { Host } from '../host.ts';
 import { parseCount } from '../human.ts';
 import type { Io } from '../io.ts';
@@ -64,8 +63,5 @@ async function readable(host: Host, inbox: Inbox): Promise<Inbox> {
 export function agentName(io: Io, flag: string | undefined, command: string): string {
   const name = flag ?? io.env.RELAY_AGENT;
   if (name) return name;
-  throw new RelayError('bad_usage', {
-    what: 'Whose inbox is it?',
-    hint: `Use: relay ${command} --as NAME, or set RELAY_AGENT.`,
-  });
+  throw badUsage('Whose inbox is it?', `Use: relay ${command} --as NAME, or set RELAY_AGENT.`);
 }

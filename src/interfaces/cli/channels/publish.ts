@@ -1,7 +1,7 @@
 import { RelayError } from '../../../base/errors.ts';
 import type { Json } from '../../../base/json.ts';
 import { SIGNAL_BYTES } from '../../../base/limits.ts';
-import { defineCommand } from '../command.ts';
+import { badUsage, defineCommand } from '../command.ts';
 import type { Io } from '../io.ts';
 
 export default defineCommand({
@@ -32,20 +32,20 @@ function parsed(text: string): Json {
   try {
     return JSON.parse(text);
   } catch (error) {
-    throw new RelayError('bad_usage', {
-      what: `The message is not JSON: ${(error as Error).message}.`,
-      hint: 'Leave --parse out to send it as a text.',
-    });
+    throw badUsage(
+      `The message is not JSON: ${(error as Error).message}.`,
+      'Leave --parse out to send it as a text.',
+    );
   }
 }
 
 /** Without the line end that a pipe puts behind it. */
 async function fromInput(io: Io, word: string | undefined): Promise<string> {
   if (word === undefined && io.stdin.isTTY) {
-    throw new RelayError('bad_usage', {
-      what: 'There is no message: none was given and nothing is piped in.',
-      hint: 'Use: relay publish CHANNEL "some words"',
-    });
+    throw badUsage(
+      'There is no message: none was given and nothing is piped in.',
+      'Use: relay publish CHANNEL "some words"',
+    );
   }
   const chunks: Buffer[] = [];
   let size = 0;

@@ -1,9 +1,8 @@
-import { RelayError } from '../../../base/errors.ts';
 import { BRIEF_TOKENS } from '../../../base/project-limits.ts';
 import type { Header } from '../../../contract/threads/state.ts';
 import { boundedBrief, LEAST_TOKENS } from '../../../domain/projects/brief.ts';
 import { transferDraft } from '../../../domain/projects/transfer.ts';
-import { defineCommand } from '../command.ts';
+import { badUsage, defineCommand } from '../command.ts';
 import type { Host } from '../host.ts';
 import { parseCount } from '../human.ts';
 import { needText, PROJECT_FLAGS, theProject } from '../projects/project-call.ts';
@@ -85,10 +84,7 @@ async function threadHeader(host: Host, id: string): Promise<Header> {
   const { threads: found } = await threads.list({ prefix: id, limit: 2 });
   if (found.length > 1) {
     const ids = found.map(({ thread_id }) => thread_id).join(', ');
-    throw new RelayError('bad_usage', {
-      what: `Several threads begin with ${id}.`,
-      hint: `For example ${ids}.`,
-    });
+    throw badUsage(`Several threads begin with ${id}.`, `For example ${ids}.`);
   }
   return threads.header(found[0]?.thread_id ?? id);
 }

@@ -1,4 +1,4 @@
-import { EXIT, RelayError } from '../../../base/errors.ts';
+import { EXIT } from '../../../base/errors.ts';
 import { isJsonObject } from '../../../base/json.ts';
 import { BRIEF_TOKENS, HOOK_REMOTE_MS, REMINDER_GAP_MS } from '../../../base/project-limits.ts';
 import { neutralise } from '../../../base/sanitize/neutralise.ts';
@@ -8,7 +8,7 @@ import { LOCAL_FOLDER } from '../../../domain/projects/files.ts';
 import { plainLine } from '../../../domain/projects/plain-line.ts';
 import type { Project } from '../../../domain/projects/project.ts';
 import { ago, timeOf } from '../../../domain/projects/times.ts';
-import { defineCommand } from '../command.ts';
+import { badUsage, defineCommand } from '../command.ts';
 import type { Host } from '../host.ts';
 import type { Input } from '../io.ts';
 
@@ -31,10 +31,10 @@ line on stderr and exit code 0. RELAY_AGENT names the inbox to look into; unless
   async run({ io, host, args }) {
     const [client, event] = args as [HookClient, HookEvent];
     if (!HOOK_CLIENTS.includes(client) || !HOOK_EVENTS.includes(event) || args.length > 2) {
-      throw new RelayError('bad_usage', {
-        what: `There is no hook "${args.join(' ')}".`,
-        hint: `Use: relay hook ${HOOK_CLIENTS.join('|')} ${HOOK_EVENTS.join('|')}`,
-      });
+      throw badUsage(
+        `There is no hook "${args.join(' ')}".`,
+        `Use: relay hook ${HOOK_CLIENTS.join('|')} ${HOOK_EVENTS.join('|')}`,
+      );
     }
     let answer = {};
     let waiting = false;

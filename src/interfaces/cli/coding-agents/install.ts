@@ -1,6 +1,4 @@
-import { RelayError } from '../../../base/errors.ts';
-import { defineCommand } from '../command.ts';
-import { ROOT } from '../commands.ts';
+import { badUsage, defineCommand } from '../command.ts';
 import type { InstallReport } from '../host.ts';
 import { oneOf } from '../human.ts';
 import type { Io } from '../io.ts';
@@ -29,19 +27,16 @@ changes nothing. --remove takes out what was put in, and gives the files back as
   ],
   async run({ io, host, flags, args }) {
     if (flags.project && flags.user) {
-      throw new RelayError('bad_usage', {
-        what: '--project and --user exclude each other.',
-        hint: 'Choose one.',
-      });
+      throw badUsage('--project and --user exclude each other.', 'Choose one.');
     }
     const installer = await host.installer();
     for (const client of args) {
       if (installer.clients.includes(client)) continue;
       const near = suggest(client, installer.clients);
-      throw new RelayError('bad_usage', {
-        what: `"${client}" is no agent that relay knows.`,
-        hint: near ? `Did you mean: relay install ${near}?` : `It knows: ${installer.clients.join(', ')}.`,
-      });
+      throw badUsage(
+        `"${client}" is no agent that relay knows.`,
+        near ? `Did you mean: relay install ${near}?` : `It knows: ${installer.clients.join(', ')}.`,
+      );
     }
     const only = flags.only?.map((part) => oneOf('--only', part, PARTS)!);
     const scope = flags.user ? 'user' : 'project';
@@ -49,8 +44,7 @@ changes nothing. --remove takes out what was put in, and gives the files back as
     const dryRun = flags['dry-run'] || flags.check;
     const reports: ({ client: string } & InstallReport)[] = [];
     for (const client of args) {
-      const report = await installer.run({ client, scope, action, only, dryRun });
-      reports.push({ client, ...report, notes: [...report.notes, ...missingServer(report, action)] });
+      reports.push({ client, ...(await installer.run({ client, scope, action, only, dryRun })) });
     }
     const drifted = reports.some(({ changes }) => changes.some(({ what }) => what !== 'same'));
     const ok = !flags.check || !drifted;
@@ -59,15 +53,6 @@ changes nothing. --remove takes out what was put in, and gives the files back as
     return ok ? 0 : 1;
   },
 });
-
-function missingServer({ changes }: InstallReport, action: string): string[] {
-  const writes = changes.some(({ parts }) => parts.includes('mcp'));
-  return action === 'add' && writes && !Object.hasOwn(ROOT.commands, 'mcp')
-    ? [
-        'The MCP entry runs "relay mcp", which this version does not have yet: the client will report it as failing.',
-      ]
-    : [];
-}
 
 function render(
   { client, changes, notes }: { client: string } & InstallReport,

@@ -1,6 +1,6 @@
-import { RelayError } from '../../../base/errors.ts';
 import { SCOPES, type Scope } from '../../../contract/caller.ts';
 import type { CreatedKey, KeyInfo } from '../../../contract/keys.ts';
+import { badUsage } from '../command.ts';
 import { expiry, moment, printable, rows } from '../human.ts';
 import type { Io } from '../io.ts';
 
@@ -12,10 +12,7 @@ export function parseScopes(text: string): Scope[] {
   const words = text.split(',').map((word) => word.trim());
   const unknown = words.find((word) => !SCOPES.includes(word as Scope));
   if (unknown === undefined) return words as Scope[];
-  throw new RelayError('bad_usage', {
-    what: `There is no scope "${unknown}".`,
-    hint: `The scopes are: ${SCOPES.join(', ')}.`,
-  });
+  throw badUsage(`There is no scope "${unknown}".`, `The scopes are: ${SCOPES.join(', ')}.`);
 }
 
 /** The key alone where a program reads it; at a terminal with what there is to know. */

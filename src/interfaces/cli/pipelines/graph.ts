@@ -25,8 +25,8 @@ export default defineCommand({
     let pipeline: Pipeline;
     let statusOf: (step: string) => string | undefined = () => undefined;
     if (flags.run !== undefined) {
-      await using shop = await host.openWorkshop(io.cwd);
-      const shown = await shop.pipelines.show(await findThread(shop.threads, flags.run));
+      await using work = await host.openAgentWork(io.cwd);
+      const shown = await work.pipelines.show(await findThread(work.threads, flags.run));
       pipeline = shown.pipeline;
       statusOf = statuses(shown.summary);
     } else {

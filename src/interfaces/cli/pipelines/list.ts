@@ -12,8 +12,8 @@ export default defineCommand({
   ],
   async run({ io, host, flags, args }) {
     const limit = flags.limit ? parseCount(flags.limit, '--limit', { min: 1, max: 1000 }) : 20;
-    await using shop = await host.openWorkshop(io.cwd);
-    const runs = await shop.pipelines.list({ limit, pipeline: args[0] });
+    await using work = await host.openAgentWork(io.cwd);
+    const runs = await work.pipelines.list({ limit, pipeline: args[0] });
     const width = Math.max(0, ...runs.map(({ pipeline }) => pipeline.length)) + 2;
     io.result({ runs }, () =>
       runs.length === 0

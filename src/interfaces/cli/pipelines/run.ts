@@ -2,11 +2,11 @@ import { EXIT, RelayError } from '../../../base/errors.ts';
 import { PIPELINE_PARALLEL_MAX } from '../../../base/limits.ts';
 import type { PipelineFile, RunOptions, RunSummary } from '../../../domain/pipelines/pipelines.ts';
 import type { Progress } from '../../../domain/pipelines/runner.ts';
-import { defineCommand } from '../command.ts';
+import { badUsage, defineCommand } from '../command.ts';
+import type { AgentWork } from '../host-agents.ts';
 import { parseCount, printable } from '../human.ts';
 import { INTERRUPTED, type Io, interruption } from '../io.ts';
 import { findThread } from '../threads/thread-choice.ts';
-import type { Workshop } from '../workshop.ts';
 import { paint, seconds, tally } from './run-table.ts';
 import { readPipelineFile } from './validate.ts';
 
@@ -33,13 +33,10 @@ more. What the last steps said goes to stdout, everything else to stderr.`,
   async run({ io, host, flags, args }) {
     const file = args[0] === undefined ? null : await readPipelineFile(io, args[0]);
     if (!file && !flags.run)
-      throw new RelayError('bad_usage', {
-        what: 'relay pipeline run needs a file, or --run ID.',
-        hint: 'See relay pipeline run --help.',
-      });
+      throw badUsage('relay pipeline run needs a file, or --run ID.', 'See relay pipeline run --help.');
     const parallel = flags['max-parallel'];
     const only = flags.only?.flatMap((ids) => ids.split(',')).filter((id) => id !== '');
-    await using shop = await host.openWorkshop(io.cwd);
+    await using work = await host.openAgentWork(io.cwd);
     using stop = interruption(() => io.note('stopping; once more to stop at once'));
     let progress: RunProgress | null = null;
     const o: RunOptions = {
@@ -63,35 +60,32 @@ more. What the last steps said goes to stdout, everything else to stderr.`,
     };
     let summary: RunSummary;
     try {
-      const run = await resumed(shop, file, flags);
+      const run = await resumed(work, file, flags);
       summary =
         run === null
-          ? await shop.pipelines.start(file!, inputs(flags.input), o)
-          : await shop.pipelines.resume(run, file, o);
+          ? await work.pipelines.start(file!, inputs(flags.input), o)
+          : await work.pipelines.resume(run, file, o);
     } finally {
       (progress as RunProgress | null)?.[Symbol.dispose]();
     }
-    return await tell(io, shop, summary);
+    return await tell(io, work, summary);
   },
 });
 
 /** The run to go on with; null for a new one. */
 async function resumed(
-  shop: Workshop,
+  work: AgentWork,
   file: PipelineFile | null,
   flags: { readonly run?: string; readonly resume?: boolean; readonly input?: string[] },
 ): Promise<string | null> {
   const going = flags.run !== undefined || flags.resume;
   if (going && flags.input)
-    throw new RelayError('bad_usage', {
-      what: 'A run keeps the inputs it began with.',
-      hint: 'Leave --input out, or start a new run.',
-    });
-  if (flags.run !== undefined) return findThread(shop.threads, flags.run);
+    throw badUsage('A run keeps the inputs it began with.', 'Leave --input out, or start a new run.');
+  if (flags.run !== undefined) return findThread(work.threads, flags.run);
   if (!flags.resume) return null;
   const { readPipeline } = await import('../../../domain/pipelines/read-pipeline.ts');
   const name = readPipeline(file!.text, file!.name).pipeline?.name ?? file!.name;
-  const runs = await shop.pipelines.list({ limit: 20, pipeline: name });
+  const runs = await work.pipelines.list({ limit: 20, pipeline: name });
   const open = runs.find(({ status }) => status !== 'done');
   if (open) return open.run;
   throw new RelayError('missing', {
@@ -105,20 +99,17 @@ function inputs(given: readonly string[] | undefined): { [name: string]: string 
     (given ?? []).map((pair) => {
       const at = pair.indexOf('=');
       if (at > 0) return [pair.slice(0, at), pair.slice(at + 1)];
-      throw new RelayError('bad_usage', {
-        what: `--input takes NAME=VALUE, not "${pair}".`,
-        hint: 'For example: --input topic=tea',
-      });
+      throw badUsage(`--input takes NAME=VALUE, not "${pair}".`, 'For example: --input topic=tea');
     }),
   );
 }
 
-async function tell(io: Io, shop: Workshop, summary: RunSummary): Promise<number> {
+async function tell(io: Io, work: AgentWork, summary: RunSummary): Promise<number> {
   const { run, status, results } = summary;
   if (io.json) io.result(summary, '');
   else {
     for (const { ref } of results) {
-      const { body } = await shop.threads.content(run, ref);
+      const { body } = await work.threads.content(run, ref);
       if (body instanceof Uint8Array) await io.stdout.send(body);
       else for await (const chunk of body) await io.stdout.send(chunk);
     }

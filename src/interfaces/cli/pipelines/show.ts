@@ -8,8 +8,8 @@ export default defineCommand({
   takes: { min: 1 },
   examples: [['relay pipeline show 550e8400', 'each step, with the ref of its result']],
   async run({ io, host, args }) {
-    await using shop = await host.openWorkshop(io.cwd);
-    const { summary } = await shop.pipelines.show(await findThread(shop.threads, args[0]!));
+    await using work = await host.openAgentWork(io.cwd);
+    const { summary } = await work.pipelines.show(await findThread(work.threads, args[0]!));
     const { run, pipeline, status, started_at, inputs } = summary;
     io.result(summary, () =>
       [

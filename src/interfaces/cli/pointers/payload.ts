@@ -5,6 +5,7 @@ import { RelayError } from '../../../base/errors.ts';
 import type { Json } from '../../../base/json.ts';
 import { INLINE_BLOB_BYTES, JSON_BODY_BYTES, PAYLOAD_BYTES } from '../../../base/limits.ts';
 import { decodeUtf8 } from '../../../base/utf8.ts';
+import { badUsage } from '../command.ts';
 import { bytes } from '../human.ts';
 import type { Io } from '../io.ts';
 import { withProgress } from '../progress.ts';
@@ -29,10 +30,10 @@ export async function openPayload(
 ): Promise<PayloadSource> {
   if (name !== undefined && name !== '-') return fromFile(io, name, o.limit ?? PAYLOAD_BYTES);
   if (name === undefined && io.stdin.isTTY) {
-    throw new RelayError('bad_usage', {
-      what: 'There is nothing to push: no file was named and nothing is piped in.',
-      hint: 'Use: relay push FILE, or: some-command | relay push',
-    });
+    throw badUsage(
+      'There is nothing to push: no file was named and nothing is piped in.',
+      'Use: relay push FILE, or: some-command | relay push',
+    );
   }
   if (io.stdin.isTTY) io.note('Type or paste; end with Ctrl-D on a line of its own.');
   return { body: streamOf(io.stdin.stream), label: 'standard input' };
@@ -49,10 +50,7 @@ async function fromFile(io: Io, name: string, limit: number): Promise<PayloadSou
   try {
     const stat = await file.stat();
     if (stat.isDirectory()) {
-      throw new RelayError('bad_usage', {
-        what: `${name} is a folder.`,
-        hint: `Pack it into one file first: tar cz ${name} | relay push`,
-      });
+      throw badUsage(`${name} is a folder.`, `Pack it into one file first: tar cz ${name} | relay push`);
     }
     if (!stat.isFile()) return { body: fileStream(file, null), label: basename(path) };
     const { size } = stat;
@@ -160,10 +158,10 @@ function refuseBinary(chunk: Uint8Array): void {
 }
 
 export function notForTerminals(): RelayError {
-  return new RelayError('bad_usage', {
-    what: 'This payload is not text and would upset the terminal.',
-    hint: 'Write it to a file with --out FILE, pipe it on, or insist with --force.',
-  });
+  return badUsage(
+    'This payload is not text and would upset the terminal.',
+    'Write it to a file with --out FILE, pipe it on, or insist with --force.',
+  );
 }
 
 function isText(look: Uint8Array, whole: boolean): boolean {
@@ -180,10 +178,7 @@ async function toFile(io: Io, body: Body, name: string, size?: number): Promise<
   const path = await realpath(target).catch(() => target);
   const there = await stat(path).catch(() => null);
   if (there?.isDirectory()) {
-    throw new RelayError('bad_usage', {
-      what: `${name} is a folder.`,
-      hint: `Name a file in it: --out ${join(name, 'FILE')}`,
-    });
+    throw badUsage(`${name} is a folder.`, `Name a file in it: --out ${join(name, 'FILE')}`);
   }
   // A device or a pipe cannot be replaced; it takes the bytes as they come.
   const direct = there !== null && !there.isFile();
@@ -250,7 +245,20 @@ async function readAll(body: Body, what: string, limit: number): Promise<Uint8Ar
 export async function readAllText(body: Body, limit: number): Promise<string> {
   const text = decodeUtf8(await readAll(body, 'the text', limit));
   if (text !== null) return text;
-  throw new RelayError('bad_usage', { what: 'That is not text.', hint: 'Push it, and send the pointer.' });
+  throw badUsage('That is not text.', 'Push it, and send the pointer.');
+}
+
+/** A text that is either in the words or in a file; `-` for standard input. Undefined where neither is given. */
+export async function textOrFile(
+  io: Io,
+  what: string,
+  text: string | undefined,
+  file: string | undefined,
+): Promise<string | undefined> {
+  if (text !== undefined && file !== undefined)
+    throw badUsage(`The ${what} is either in the words or in the file.`, 'Leave one out.');
+  if (file === undefined && text !== '-') return text;
+  return readAllText((await openPayload(io, file ?? '-')).body, PAYLOAD_BYTES);
 }
 
 /** JSON from `--json '…'`, from a file, or with `-` for either from standard input. */
@@ -260,10 +268,10 @@ export async function jsonInput(
   o: { readonly flag?: string; readonly file?: string },
 ): Promise<Json | undefined> {
   if (o.flag !== undefined && o.file !== undefined) {
-    throw new RelayError('bad_usage', {
-      what: `--json and ${o.file} do not go together.`,
-      hint: `Use: relay ${command} --json '…', or: relay ${command} FILE`,
-    });
+    throw badUsage(
+      `--json and ${o.file} do not go together.`,
+      `Use: relay ${command} --json '…', or: relay ${command} FILE`,
+    );
   }
   if (o.flag !== undefined && o.flag !== '-') return parse(o.flag, '--json');
   const name = o.flag ?? o.file;
@@ -276,9 +284,9 @@ function parse(text: string, label: string): Json {
   try {
     return JSON.parse(text) as Json;
   } catch (error) {
-    throw new RelayError('bad_usage', {
-      what: `${label} is not valid JSON: ${(error as Error).message.replace(/\.?$/, '.')}`,
-      hint: 'In a shell, single quotes around it keep the double quotes inside.',
-    });
+    throw badUsage(
+      `${label} is not valid JSON: ${(error as Error).message.replace(/\.?$/, '.')}`,
+      'In a shell, single quotes around it keep the double quotes inside.',
+    );
   }
 }

@@ -1,5 +1,5 @@
-import { RelayError } from '../../../base/errors.ts';
 import { parsePointer } from '../../../base/pointer-url.ts';
+import { badUsage } from '../command.ts';
 import type { Io } from '../io.ts';
 
 /** A pointer from the command line, or with `-` from standard input: `relay push f | relay pull -`. */
@@ -17,10 +17,7 @@ async function firstLine(io: Io): Promise<string> {
   }
   const line = text.trim().split('\n')[0]!.slice(0, MOST_CHARS);
   if (line) return line;
-  throw new RelayError('bad_usage', {
-    what: 'No pointer came from standard input.',
-    hint: 'Use: relay push FILE | relay pull -',
-  });
+  throw badUsage('No pointer came from standard input.', 'Use: relay push FILE | relay pull -');
 }
 
 const MOST_CHARS = 4096;

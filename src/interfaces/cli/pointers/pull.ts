@@ -1,11 +1,10 @@
 import { toBase64 } from '../../../base/base64.ts';
-import { RelayError } from '../../../base/errors.ts';
 import type { JsonObject } from '../../../base/json.ts';
 import { GREP_CONTEXT_LINES, INLINE_BLOB_BYTES } from '../../../base/limits.ts';
 import { decodeUtf8 } from '../../../base/utf8.ts';
 import type { PartRequest } from '../../../contract/pointers.ts';
 import type { ContextRelay } from '../../../sdk/context-relay.ts';
-import { defineCommand } from '../command.ts';
+import { badUsage, defineCommand } from '../command.ts';
 import { bytes, count, parseCount } from '../human.ts';
 import { notForTerminals, writePayload } from './payload.ts';
 import { pointerArgument } from './pointer-argument.ts';
@@ -97,10 +96,10 @@ function partOf(flags: PartFlags): PartRequest | undefined {
     (name) => flags[name] !== undefined,
   );
   if (given.length > 1) {
-    throw wrongUse(`--${given[0]} and --${given[1]} do not go together.`, 'Take one part at a time.');
+    throw badUsage(`--${given[0]} and --${given[1]} do not go together.`, 'Take one part at a time.');
   }
   if (flags.grep === undefined && (flags.context !== undefined || flags['ignore-case'])) {
-    throw wrongUse('--context and --ignore-case need --grep.', 'Use: relay pull <url> --grep PATTERN -C 2');
+    throw badUsage('--context and --ignore-case need --grep.', 'Use: relay pull <url> --grep PATTERN -C 2');
   }
   if (flags.lines !== undefined) return { lines: flags.lines };
   if (flags.grep !== undefined) {
@@ -109,8 +108,4 @@ function partOf(flags: PartFlags): PartRequest | undefined {
   }
   if (flags['json-pointer'] !== undefined) return { json: flags['json-pointer'] };
   return flags.outline ? { outline: true } : undefined;
-}
-
-function wrongUse(what: string, hint: string): RelayError {
-  return new RelayError('bad_usage', { what, hint });
 }

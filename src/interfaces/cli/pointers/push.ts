@@ -1,10 +1,9 @@
-import { RelayError } from '../../../base/errors.ts';
 import type { Json, JsonObject } from '../../../base/json.ts';
 import { MAX_PULLS, SECRET_SCAN_CHARS } from '../../../base/limits.ts';
 import { findSecrets } from '../../../base/secrets.ts';
 import type { TokenCount } from '../../../base/tokens.ts';
 import type { Pushed } from '../../../contract/pointers.ts';
-import { defineCommand } from '../command.ts';
+import { badUsage, defineCommand } from '../command.ts';
 import { bytes, count, expiry, oneOf, parseCount, parseSpan } from '../human.ts';
 import type { Io } from '../io.ts';
 import { withProgress } from '../progress.ts';
@@ -61,10 +60,10 @@ function readMetadata(pairs: readonly string[], name: string | undefined): JsonO
   for (const pair of pairs) {
     const match = /^([^=]+?)(:?=)(.*)$/s.exec(pair);
     if (!match) {
-      throw new RelayError('bad_usage', {
-        what: `--meta does not understand "${pair}".`,
-        hint: 'Say it as --meta topic=survey, or --meta pages:=12 for a number.',
-      });
+      throw badUsage(
+        `--meta does not understand "${pair}".`,
+        'Say it as --meta topic=survey, or --meta pages:=12 for a number.',
+      );
     }
     const [, key, sign, value] = match as unknown as [string, string, string, string];
     metadata[key] = sign === '=' ? value : jsonValue(key, value);
@@ -77,10 +76,10 @@ function jsonValue(key: string, text: string): Json {
   try {
     return JSON.parse(text);
   } catch {
-    throw new RelayError('bad_usage', {
-      what: `--meta ${key}:= wants JSON, not "${text}".`,
-      hint: `For a text use one equals sign: --meta ${key}=${text}`,
-    });
+    throw badUsage(
+      `--meta ${key}:= wants JSON, not "${text}".`,
+      `For a text use one equals sign: --meta ${key}=${text}`,
+    );
   }
 }
 

@@ -1,6 +1,12 @@
-import { RelayError } from '../../../base/errors.ts';
-import { defineCommand, type Flag, type Flags, GLOBAL_FLAGS, type Group, isGroup } from '../command.ts';
-import { ROOT } from '../commands.ts';
+import {
+  badUsage,
+  defineCommand,
+  type Flag,
+  type Flags,
+  GLOBAL_FLAGS,
+  type Group,
+  isGroup,
+} from '../command.ts';
 
 export default defineCommand({
   usage: 'bash|zsh|fish',
@@ -10,15 +16,15 @@ export default defineCommand({
     ['relay completion zsh > ~/.zfunc/_relay', 'for zsh, with ~/.zfunc in fpath'],
     ['relay completion fish > ~/.config/fish/completions/relay.fish', 'for fish'],
   ],
-  async run({ io, args }) {
+  async run({ io, args, commands }) {
     const shell = args[0]!;
     if (!Object.hasOwn(SHELLS, shell)) {
-      throw new RelayError('bad_usage', {
-        what: `There is no completion for "${shell}".`,
-        hint: `Choose one of: ${Object.keys(SHELLS).join(', ')}.`,
-      });
+      throw badUsage(
+        `There is no completion for "${shell}".`,
+        `Choose one of: ${Object.keys(SHELLS).join(', ')}.`,
+      );
     }
-    const script = SHELLS[shell]!(await commandTree());
+    const script = SHELLS[shell]!(await commandTree(commands));
     io.result({ shell, script }, script);
   },
 });
@@ -36,7 +42,7 @@ interface TreeNode {
 }
 
 /** Every command with its flags, loaded from the tree that also routes them; parents before children. */
-export async function commandTree(): Promise<TreeNode[]> {
+export async function commandTree(root: Group): Promise<TreeNode[]> {
   const nodes: TreeNode[] = [];
   const visit = async (path: string[], group: Group): Promise<void> => {
     const shown = Object.entries(group.commands).filter(([, node]) => !node.hidden);
@@ -62,7 +68,7 @@ export async function commandTree(): Promise<TreeNode[]> {
       });
     }
   };
-  await visit([], ROOT);
+  await visit([], root);
   return nodes;
 }
 

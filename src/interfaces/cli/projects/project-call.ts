@@ -2,7 +2,7 @@ import { resolve } from 'node:path';
 import { RelayError } from '../../../base/errors.ts';
 import { oneLine } from '../../../domain/projects/decisions.ts';
 import type { Project } from '../../../domain/projects/project.ts';
-import type { Flags } from '../command.ts';
+import { badUsage, type Flags } from '../command.ts';
 import type { Host } from '../host.ts';
 import type { Io } from '../io.ts';
 
@@ -33,10 +33,10 @@ export function needText(
   const text = o.keep ? (value ?? '').trim() : oneLine(value ?? '');
   if (text === '') {
     const missing = value === undefined && name.startsWith('--');
-    throw new RelayError('bad_usage', {
-      what: missing ? `${name} is missing.` : `${name} must not be empty.`,
-      hint: missing ? `Say it in a few words: ${name} "…"` : 'Say it in a few words.',
-    });
+    throw badUsage(
+      missing ? `${name} is missing.` : `${name} must not be empty.`,
+      missing ? `Say it in a few words: ${name} "…"` : 'Say it in a few words.',
+    );
   }
   return text;
 }

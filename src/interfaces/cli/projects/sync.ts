@@ -1,6 +1,5 @@
-import { RelayError } from '../../../base/errors.ts';
 import type { NewDecision } from '../../../domain/projects/decisions.ts';
-import { defineCommand } from '../command.ts';
+import { badUsage, defineCommand } from '../command.ts';
 import { needText, PROJECT_FLAGS, theProject } from './project-call.ts';
 
 export default defineCommand({
@@ -62,10 +61,10 @@ of what was next, blocked and in progress; a todo that is named by its number is
 function splitDecision(text: string, task: string | undefined): NewDecision {
   const found = /^([^:]+):\s*(.+)$/s.exec(text.trim());
   if (!found) {
-    throw new RelayError('bad_usage', {
-      what: `A decision needs a title and what was decided: "${text}".`,
-      hint: 'For example: --decision "Use JWT: no sessions on the server". relay decide takes the rest too.',
-    });
+    throw badUsage(
+      `A decision needs a title and what was decided: "${text}".`,
+      'For example: --decision "Use JWT: no sessions on the server". relay decide takes the rest too.',
+    );
   }
   return {
     title: found[1]!,

@@ -4,8 +4,8 @@ import { rows } from '../human.ts';
 export default defineCommand({
   examples: [['relay wrap list', 'what --cli can name without more ado']],
   async run({ io, host }) {
-    await using shop = await host.openWorkshop(io.cwd);
-    const known = shop.programs.known();
+    await using work = await host.openAgentWork(io.cwd);
+    const known = work.programs.known();
     io.result({ programs: known }, () =>
       rows(
         known.map(({ name, about, installed }) => [

@@ -5,12 +5,12 @@ import { Readable } from 'node:stream';
 import { isRelayError, RelayError } from '../../../base/errors.ts';
 import { PROMPT_WORDS_BYTES } from '../../../base/limits.ts';
 import type { Bundle, PromptOutcome } from '../../../domain/prompts/types.ts';
-import type { Flags, FlagValues } from '../command.ts';
+import { badUsage, type Flags, type FlagValues } from '../command.ts';
 import type { Host } from '../host.ts';
+import type { AgentWork } from '../host-agents.ts';
 import { count } from '../human.ts';
 import type { Io } from '../io.ts';
 import { findThread, THREAD_FLAG, useThread } from '../threads/thread-choice.ts';
-import type { Workshop } from '../workshop.ts';
 
 /** What `relay run` and `relay wrap run` have in common. */
 export const PROMPT_FLAGS = {
@@ -55,63 +55,63 @@ export interface Prepared {
 /** Finds or makes the thread, puts in what is attached, and builds the bundle. */
 export async function prepare(
   { io, host }: { readonly io: Io; readonly host: Host },
-  shop: Workshop,
+  work: AgentWork,
   flags: PromptFlags,
   words: string,
 ): Promise<Prepared> {
-  const found = await chosenThread({ io, host }, shop, flags);
-  const thread_id = found ?? (await shop.threads.create({ name: threadName(words) })).thread_id;
+  const found = await chosenThread({ io, host }, work, flags);
+  const thread_id = found ?? (await work.threads.create({ name: threadName(words) })).thread_id;
   const fresh = found === null;
   try {
-    for (const name of flags.attach ?? []) await attach(io, shop, thread_id, name);
-    const bundle = await shop.prompts.bundle({ thread_id, words, system: flags.system });
+    for (const name of flags.attach ?? []) await attach(io, work, thread_id, name);
+    const bundle = await work.prompts.bundle({ thread_id, words, system: flags.system });
     if (!flags['dry-run']) await useThread(host, thread_id);
     return { bundle, fresh };
   } catch (error) {
-    if (fresh) await undo(host, shop, thread_id);
+    if (fresh) await undo(host, work, thread_id);
     throw error;
   }
 }
 
 /** A thread that was made for a prompt goes again where nothing came of it. */
-export async function undo(host: Host, shop: Workshop, thread: string): Promise<void> {
-  await shop.threads.delete(thread).catch(() => {});
+export async function undo(host: Host, work: AgentWork, thread: string): Promise<void> {
+  await work.threads.delete(thread).catch(() => {});
   await (await host.threadMemory()).forget(thread).catch(() => {});
 }
 
 /** The one that is named, or the one used last; null where there is none, or a new one is wanted. */
 async function chosenThread(
   { io, host }: { readonly io: Io; readonly host: Host },
-  shop: Workshop,
+  work: AgentWork,
   flags: PromptFlags,
 ): Promise<string | null> {
   const named = flags.thread ?? (io.env.RELAY_THREAD || undefined);
   if (flags.new) {
     if (flags.thread === undefined) return null;
-    throw new RelayError('bad_usage', { what: 'A thread is either named or new.', hint: 'Leave one out.' });
+    throw badUsage('A thread is either named or new.', 'Leave one out.');
   }
-  if (named !== undefined) return findThread(shop.threads, named);
+  if (named !== undefined) return findThread(work.threads, named);
   const last = (await host.threadMemory()).get();
   if (last === undefined) return null;
   try {
-    return (await shop.threads.get(last)).thread_id;
+    return (await work.threads.get(last)).thread_id;
   } catch (error) {
     if (isRelayError(error, 'not_found')) return null;
     throw error;
   }
 }
 
-async function attach(io: Io, shop: Workshop, thread: string, name: string): Promise<void> {
+async function attach(io: Io, work: AgentWork, thread: string, name: string): Promise<void> {
   if (name === '-') {
     const body = Readable.toWeb(io.stdin.stream) as ReadableStream<Uint8Array>;
-    await shop.threads.putArtifact(thread, { body, name: 'stdin.txt' });
+    await work.threads.putArtifact(thread, { body, name: 'stdin.txt' });
     return;
   }
   const path = resolve(io.cwd, name);
   const file = await stat(path).catch(() => null);
   if (!file?.isFile()) throw new RelayError('missing', { what: `file ${name}` });
   const body = Readable.toWeb(createReadStream(path)) as ReadableStream<Uint8Array>;
-  await shop.threads.putArtifact(thread, { body, size: file.size, name: basename(path) });
+  await work.threads.putArtifact(thread, { body, size: file.size, name: basename(path) });
 }
 
 function threadName(words: string): string {

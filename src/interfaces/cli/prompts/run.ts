@@ -29,7 +29,7 @@ anything that speaks like OpenAI. Which of its models: --model, else RELAY_MODEL
   ],
   async run({ io, host, flags, args }) {
     const words = await promptWords(io, args);
-    await using shop = await host.openWorkshop(io.cwd);
+    await using work = await host.openAgentWork(io.cwd);
     const choice = {
       provider: flags.provider,
       model: flags.model,
@@ -39,21 +39,21 @@ anything that speaks like OpenAI. Which of its models: --model, else RELAY_MODEL
         : undefined,
     };
     // Before anything is made: without a model there is nothing to make it for.
-    const model = flags['dry-run'] || flags.cli !== undefined ? null : shop.model(choice);
-    const { bundle, fresh } = await prepare({ io, host }, shop, flags, words);
+    const model = flags['dry-run'] || flags.cli !== undefined ? null : work.model(choice);
+    const { bundle, fresh } = await prepare({ io, host }, work, flags, words);
     if (flags['dry-run']) {
       showBundle(io, bundle);
-      if (fresh) await shop.threads.delete(bundle.thread_id);
+      if (fresh) await work.threads.delete(bundle.thread_id);
       return 0;
     }
     if (model === null) {
-      const code = await runWrapped({ io, host }, shop, { bundle, fresh }, { cli: flags.cli!, args: [] });
+      const code = await runWrapped({ io, host }, work, { bundle, fresh }, { cli: flags.cli!, args: [] });
       await useThread(host, bundle.thread_id);
       return code;
     }
     let said = '';
     try {
-      const outcome = await shop.prompts.ask(bundle, model, {
+      const outcome = await work.prompts.ask(bundle, model, {
         cache: flags.cache,
         onText: (text) => {
           said += text;
@@ -69,7 +69,7 @@ anything that speaks like OpenAI. Which of its models: --model, else RELAY_MODEL
       return 0;
     } catch (error) {
       if (said !== '' && !io.json) io.stdout.write('\n');
-      if (fresh) await undo(host, shop, bundle.thread_id);
+      if (fresh) await undo(host, work, bundle.thread_id);
       throw error;
     }
   },

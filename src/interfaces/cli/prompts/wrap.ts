@@ -1,5 +1,4 @@
-import { RelayError } from '../../../base/errors.ts';
-import { defineCommand } from '../command.ts';
+import { badUsage, defineCommand } from '../command.ts';
 import { useThread } from '../threads/thread-choice.ts';
 import { PROMPT_FLAGS, prepare, promptWords, showBundle } from './prompt-call.ts';
 import { runWrapped } from './wrapped-run.ts';
@@ -27,36 +26,33 @@ that is said there is kept.`,
   async run({ io, host, flags, args, rest }) {
     const { cli } = flags;
     if (!cli)
-      throw new RelayError('bad_usage', {
-        what: 'relay wrap run needs a program.',
-        hint: 'Name it with --cli; relay wrap list shows those that are known.',
-      });
+      throw badUsage(
+        'relay wrap run needs a program.',
+        'Name it with --cli; relay wrap list shows those that are known.',
+      );
     const promptBy = WAYS.find((way) => way === flags['prompt-by']);
     if (flags['prompt-by'] !== undefined && !promptBy)
-      throw new RelayError('bad_usage', {
-        what: `--prompt-by takes ${WAYS.join(', ')}.`,
-        hint: 'For example: --prompt-by stdin',
-      });
-    await using shop = await host.openWorkshop(io.cwd);
+      throw badUsage(`--prompt-by takes ${WAYS.join(', ')}.`, 'For example: --prompt-by stdin');
+    await using work = await host.openAgentWork(io.cwd);
     if (args.length === 0) return await converse();
-    const { bundle, fresh } = await prepare({ io, host }, shop, flags, await promptWords(io, args));
+    const { bundle, fresh } = await prepare({ io, host }, work, flags, await promptWords(io, args));
     if (flags['dry-run']) {
       showBundle(io, bundle);
-      if (fresh) await shop.threads.delete(bundle.thread_id);
+      if (fresh) await work.threads.delete(bundle.thread_id);
       return 0;
     }
-    const code = await runWrapped({ io, host }, shop, { bundle, fresh }, { cli, args: rest, promptBy });
+    const code = await runWrapped({ io, host }, work, { bundle, fresh }, { cli, args: rest, promptBy });
     await useThread(host, bundle.thread_id);
     return code;
 
     async function converse(): Promise<number> {
-      if (!io.stdin.isTTY || !shop.programs.converses(cli!))
-        throw new RelayError('bad_usage', {
-          what: 'There is nothing to ask: no words were given.',
-          hint: `Use: relay wrap run --cli ${cli} "WORDS", or - to read them from stdin.`,
-        });
+      if (!io.stdin.isTTY || !work.programs.converses(cli!))
+        throw badUsage(
+          'There is nothing to ask: no words were given.',
+          `Use: relay wrap run --cli ${cli} "WORDS", or - to read them from stdin.`,
+        );
       const thread = flags.thread ?? '';
-      const { code } = await shop.programs.run({
+      const { code } = await work.programs.run({
         cli: cli!,
         args: rest,
         prompt: null,

@@ -2,8 +2,8 @@ import { EXIT } from '../../../base/errors.ts';
 import { ANSWER_TAIL_CHARS } from '../../../base/limits.ts';
 import type { Bundle, PromptOutcome } from '../../../domain/prompts/types.ts';
 import type { Host } from '../host.ts';
+import type { AgentWork } from '../host-agents.ts';
 import type { Io } from '../io.ts';
-import type { Workshop } from '../workshop.ts';
 import { type Prepared, tellOutcome, undo } from './prompt-call.ts';
 
 export interface WrappedCall {
@@ -18,22 +18,22 @@ export interface WrappedCall {
  */
 export async function runWrapped(
   { io, host }: { readonly io: Io; readonly host: Host },
-  shop: Workshop,
+  work: AgentWork,
   { bundle, fresh }: Prepared,
   call: WrappedCall,
 ): Promise<number> {
   try {
-    return await passThrough(io, shop, bundle, call);
+    return await passThrough(io, work, bundle, call);
   } catch (error) {
-    if (fresh) await undo(host, shop, bundle.thread_id);
+    if (fresh) await undo(host, work, bundle.thread_id);
     throw error;
   }
 }
 
-async function passThrough(io: Io, shop: Workshop, bundle: Bundle, call: WrappedCall): Promise<number> {
-  await shop.prompts.charge(bundle);
+async function passThrough(io: Io, work: AgentWork, bundle: Bundle, call: WrappedCall): Promise<number> {
+  await work.prompts.charge(bundle);
   const passage = new Passage(io);
-  const ended = shop.programs.run({
+  const ended = work.programs.run({
     ...call,
     prompt: `${bundle.system}\n\n${bundle.user}`,
     terminal: false,
@@ -50,7 +50,7 @@ async function passThrough(io: Io, shop: Workshop, bundle: Bundle, call: Wrapped
   const anything = await passage.began;
   let outcome: PromptOutcome | null = null;
   if (anything) {
-    outcome = await shop.prompts
+    outcome = await work.prompts
       .record(bundle, {
         by: call.cli,
         body: passage.body,

@@ -1,7 +1,7 @@
 import { isLoopback } from '../../../base/address.ts';
 import { isRelayError, RelayError } from '../../../base/errors.ts';
 import type { CreatedKey } from '../../../contract/keys.ts';
-import { defineCommand } from '../command.ts';
+import { badUsage, defineCommand } from '../command.ts';
 import type { Host, RunningServer, ServeOptions } from '../host.ts';
 import { parseCount, rows } from '../human.ts';
 import { type Io, interruption } from '../io.ts';
@@ -38,7 +38,7 @@ It listens on loopback unless --host says otherwise. On any other address it ask
       io.warn(`CONTEXTRELAY_URL or --url is set: other commands talk to ${host.remote}, not to this server.`);
     }
     if (flags.auth && flags.open) {
-      throw new RelayError('bad_usage', { what: '--auth and --open exclude each other.', hint: 'Give one.' });
+      throw badUsage('--auth and --open exclude each other.', 'Give one.');
     }
     const where: ServeOptions = {
       open: flags.open,
@@ -170,8 +170,8 @@ function baseUrl(text: string): string {
   if (url && /^https?:$/.test(url.protocol) && !url.search && !url.hash && !url.username) {
     return url.origin + url.pathname.replace(/\/+$/, '');
   }
-  throw new RelayError('bad_usage', {
-    what: '--public-url takes an address that begins with http:// or https://.',
-    hint: 'For example: --public-url https://relay.example',
-  });
+  throw badUsage(
+    '--public-url takes an address that begins with http:// or https://.',
+    'For example: --public-url https://relay.example',
+  );
 }

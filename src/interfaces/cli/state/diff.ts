@@ -1,7 +1,6 @@
-import { RelayError } from '../../../base/errors.ts';
 import type { PatchOp } from '../../../base/json-patch/apply.ts';
 import { parseVersion } from '../../../domain/threads/version.ts';
-import { defineCommand } from '../command.ts';
+import { badUsage, defineCommand } from '../command.ts';
 import { printable } from '../human.ts';
 import type { Style } from '../style.ts';
 import { chooseThread, THREAD_FLAG } from '../threads/thread-choice.ts';
@@ -21,10 +20,10 @@ that leads from the one to the other, which can be sent; version, time and metri
   async run(call) {
     const { io, host, args, flags } = call;
     if (flags.at !== undefined && args.length > 0) {
-      throw new RelayError('bad_usage', {
-        what: '--at is about one version, and does not go with others.',
-        hint: `Use: relay state diff ${args.join(' ')}, or: relay state diff --at ${flags.at}`,
-      });
+      throw badUsage(
+        '--at is about one version, and does not go with others.',
+        `Use: relay state diff ${args.join(' ')}, or: relay state diff --at ${flags.at}`,
+      );
     }
     await using open = await host.openClient();
     const { threads } = open.relay;

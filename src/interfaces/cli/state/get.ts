@@ -1,7 +1,7 @@
 import { RelayError } from '../../../base/errors.ts';
 import { isJsonObject, type Json } from '../../../base/json.ts';
 import { parsePath } from '../../../base/json-patch/path.ts';
-import { defineCommand } from '../command.ts';
+import { badUsage, defineCommand } from '../command.ts';
 import { chooseThread, THREAD_FLAG } from '../threads/thread-choice.ts';
 
 export default defineCommand({
@@ -27,10 +27,7 @@ export default defineCommand({
 function placeOf(state: Json, pointer: string): Json {
   const path = parsePath(pointer);
   if (path === null) {
-    throw new RelayError('bad_usage', {
-      what: `"${pointer}" is not a JSON Pointer.`,
-      hint: 'It begins with a slash: relay state get /facts/0',
-    });
+    throw badUsage(`"${pointer}" is not a JSON Pointer.`, 'It begins with a slash: relay state get /facts/0');
   }
   let at: Json = state;
   for (const segment of path) {

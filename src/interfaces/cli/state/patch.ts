@@ -1,6 +1,5 @@
-import { RelayError } from '../../../base/errors.ts';
 import type { PatchOp } from '../../../base/json-patch/apply.ts';
-import { defineCommand } from '../command.ts';
+import { badUsage, defineCommand } from '../command.ts';
 import { jsonInput } from '../pointers/payload.ts';
 import { chooseThread, THREAD_FLAG } from '../threads/thread-choice.ts';
 
@@ -40,10 +39,10 @@ Here --json is for the patch; --output json asks for an answer in JSON.`,
     const { io, host, args, flags } = call;
     const ops = await jsonInput(io, 'state patch', { flag: flags.json, file: args[0] });
     if (ops === undefined) {
-      throw new RelayError('bad_usage', {
-        what: 'There is no patch.',
-        hint: "Use: relay state patch --json '[…]', or a file, or - for standard input.",
-      });
+      throw badUsage(
+        'There is no patch.',
+        "Use: relay state patch --json '[…]', or a file, or - for standard input.",
+      );
     }
     await using open = await host.openClient();
     const id = await chooseThread(call, open, flags.thread, { use: true });

@@ -1,5 +1,4 @@
-import { RelayError } from '../../../base/errors.ts';
-import { defineCommand } from '../command.ts';
+import { badUsage, defineCommand } from '../command.ts';
 import { chooseThread, THREAD_FLAG } from '../threads/thread-choice.ts';
 
 export default defineCommand({
@@ -17,10 +16,10 @@ compared, and can be gone back to in the same way.`,
   async run(call) {
     const { io, host, flags } = call;
     if (flags.to === undefined) {
-      throw new RelayError('bad_usage', {
-        what: 'There is no version to go back to.',
-        hint: 'Use: relay state revert --to v3. See what there is: relay state log',
-      });
+      throw badUsage(
+        'There is no version to go back to.',
+        'Use: relay state revert --to v3. See what there is: relay state log',
+      );
     }
     await using open = await host.openClient();
     const id = await chooseThread(call, open, flags.thread, { use: true });

@@ -1,9 +1,6 @@
-import { RelayError } from '../../../base/errors.ts';
-import { PAYLOAD_BYTES } from '../../../base/limits.ts';
 import type { TaskResult, TaskStatus } from '../../../contract/tasks.ts';
 import { type Command, defineCommand } from '../command.ts';
-import type { Io } from '../io.ts';
-import { openPayload, readAllText } from '../pointers/payload.ts';
+import { textOrFile } from '../pointers/payload.ts';
 import { taskArgument } from './task-words.ts';
 
 export default settlementCommand('done');
@@ -27,7 +24,8 @@ the same again is fine, another result is refused. The first line is the summary
     ],
     async run({ io, host, args, flags }) {
       const id = await taskArgument(io, args[0]!);
-      const data = await readResult(io, args[1], flags.file);
+      // Standard input only where it was asked for: an agent's shell may hold it open for ever.
+      const data = await textOrFile(io, 'result', args[1], flags.file);
       await using open = await host.openClient();
       const { tasks } = open.relay;
       const o = {
@@ -38,21 +36,4 @@ the same again is fine, another result is refused. The first line is the summary
       io.result(result, io.interactive ? `${result.status}: ${result.url}` : result.url);
     },
   });
-}
-
-/** Standard input only where it was asked for: an agent's shell may hold it open for ever. */
-async function readResult(
-  io: Io,
-  text: string | undefined,
-  file: string | undefined,
-): Promise<string | undefined> {
-  if (text !== undefined && file !== undefined) {
-    throw new RelayError('bad_usage', {
-      what: 'The result is either in the words or in the file.',
-      hint: 'Leave one out.',
-    });
-  }
-  if (file === undefined && text !== '-') return text;
-  const source = await openPayload(io, file ?? '-');
-  return readAllText(source.body, PAYLOAD_BYTES);
 }

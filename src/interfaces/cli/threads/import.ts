@@ -1,8 +1,8 @@
 import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { EXIT, isRelayError, RelayError } from '../../../base/errors.ts';
+import { EXIT, isRelayError } from '../../../base/errors.ts';
 import { BUNDLE_BYTES } from '../../../base/limits.ts';
-import { defineCommand, type Invocation } from '../command.ts';
+import { badUsage, defineCommand, type Invocation } from '../command.ts';
 import type { Host } from '../host.ts';
 import { plural } from '../human.ts';
 import { openPayload } from '../pointers/payload.ts';
@@ -31,10 +31,7 @@ and artifacts keep their ids; what does not fit a state here is kept beside it a
     const { io, host, args, flags } = call;
     if (flags.legacy) return importLegacy(call, args[0]);
     if (args[0] === undefined) {
-      throw new RelayError('bad_usage', {
-        what: 'Which bundle?',
-        hint: 'Use: relay import bundle.zip. relay export makes one.',
-      });
+      throw badUsage('Which bundle?', 'Use: relay import bundle.zip. relay export makes one.');
     }
     const source = await openPayload(io, args[0], { limit: BUNDLE_BYTES });
     const body = source.body instanceof Uint8Array ? source.body : withProgress(io, source.body, source);
@@ -67,10 +64,10 @@ async function importLegacy({ io, host }: Invocation, named: string | undefined)
   const dir = named === undefined ? join(homedir(), '.relay') : resolve(io.cwd, named);
   if (dir === host.home && !isRemote(host)) {
     const elsewhere = join(homedir(), '.contextrelay');
-    throw new RelayError('bad_usage', {
-      what: `${dir} is both where the old threads are and where they would go.`,
-      hint: `Keep them apart: relay import --legacy ${dir} --home ${elsewhere}, and RELAY_HOME=${elsewhere} from then on.`,
-    });
+    throw badUsage(
+      `${dir} is both where the old threads are and where they would go.`,
+      `Keep them apart: relay import --legacy ${dir} --home ${elsewhere}, and RELAY_HOME=${elsewhere} from then on.`,
+    );
   }
   await using open = await host.openClient();
   const threads: Outcome[] = [];

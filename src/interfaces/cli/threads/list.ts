@@ -1,7 +1,6 @@
-import { RelayError } from '../../../base/errors.ts';
 import { PAGE_ITEMS_MAX } from '../../../base/limits.ts';
 import type { ThreadItem } from '../../../contract/threads/answers.ts';
-import { defineCommand } from '../command.ts';
+import { badUsage, defineCommand } from '../command.ts';
 import { moment, parseMost } from '../human.ts';
 import { plain } from './event-line.ts';
 
@@ -14,7 +13,7 @@ export default defineCommand({
   ],
   async run({ io, host, flags }) {
     if (flags.all && flags.count !== undefined) {
-      throw new RelayError('bad_usage', { what: '--all and --count do not go together.', hint: 'Use one.' });
+      throw badUsage('--all and --count do not go together.', 'Use one.');
     }
     const most = parseMost(flags, 20);
     await using open = await host.openClient();

@@ -1,6 +1,6 @@
 import { EXIT, isRelayError, RelayError } from '../../../base/errors.ts';
 import type { ThreadsApi } from '../../../contract/threads.ts';
-import { defineCommand } from '../command.ts';
+import { badUsage, defineCommand } from '../command.ts';
 import { plural } from '../human.ts';
 import type { Io } from '../io.ts';
 import { plain } from './event-line.ts';
@@ -47,10 +47,10 @@ export default defineCommand({
 /** Where a slip of the finger costs a thread, a letter or two are not enough to name it. */
 function longEnough(word: string): string {
   if (word.trim().length >= 4) return word;
-  throw new RelayError('bad_usage', {
-    what: `"${word}" is too short to delete a thread by.`,
-    hint: 'Say at least four characters of its id; relay runs lists them.',
-  });
+  throw badUsage(
+    `"${word}" is too short to delete a thread by.`,
+    'Say at least four characters of its id; relay runs lists them.',
+  );
 }
 
 async function agreed(io: Io, threads: ThreadsApi, id: string): Promise<boolean> {

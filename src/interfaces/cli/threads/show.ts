@@ -46,12 +46,17 @@ function summary(io: Io, info: ThreadInfo, state: State, stats: Stats): string {
   if (stats.artifacts > 0)
     facts.push(['tokens avoided', `${count(stats.avoided_tokens)} (${stats.tokenizer})`]);
   const room = io.width - 4;
-  const list = (title: string, items: readonly string[], newest: boolean): string[] => {
+  const list = <T>(
+    title: string,
+    items: readonly T[],
+    line: (item: T) => string,
+    newest = false,
+  ): string[] => {
     if (items.length === 0) return [];
     const shown = newest ? items.slice(-SHOWN).reverse() : items.slice(0, SHOWN);
     const more =
       items.length > SHOWN ? [style.dim(`  … ${plural(items.length - SHOWN, 'more', 'more')}`)] : [];
-    return ['', style.bold(title), ...shown.map((item) => `  ${short(item, room)}`), ...more];
+    return ['', style.bold(title), ...shown.map((item) => `  ${short(line(item), room)}`), ...more];
   };
   const text = (value: unknown) => (typeof value === 'string' ? value : JSON.stringify(value));
   const open = state.open_questions.filter(({ status }) => (status ?? 'open') === 'open');
@@ -59,36 +64,15 @@ function summary(io: Io, info: ThreadInfo, state: State, stats: Stats): string {
   return [
     rows(facts, style.dim),
     ...(state.session_summary ? ['', style.bold('Summary'), `  ${short(state.session_summary, room)}`] : []),
-    ...list(
-      'Facts',
-      state.facts.map(({ key, value }) => `${key}: ${text(value)}`),
-      true,
-    ),
-    ...list(
-      'Constraints',
-      state.constraints.map(({ description }) => description),
-      false,
-    ),
-    ...list(
-      'Decisions',
-      state.decisions.map(({ description }) => description),
-      true,
-    ),
-    ...list(
-      'Open questions',
-      open.map(({ question }) => question),
-      false,
-    ),
-    ...list(
-      'Next steps',
-      pending.map(({ step }) => step),
-      false,
-    ),
+    ...list('Facts', state.facts, ({ key, value }) => `${key}: ${text(value)}`, true),
+    ...list('Constraints', state.constraints, ({ description }) => description),
+    ...list('Decisions', state.decisions, ({ description }) => description, true),
+    ...list('Open questions', open, ({ question }) => question),
+    ...list('Next steps', pending, ({ step }) => step),
     ...list(
       'Artifacts',
-      state.artifacts.map(({ ref, type = '', name = '' }) =>
-        [ref, type, name].filter((part) => part !== '').join(' · '),
-      ),
+      state.artifacts,
+      ({ ref, type, name }) => [ref, type, name].filter(Boolean).join(' · '),
       true,
     ),
   ].join('\n');

@@ -1,6 +1,5 @@
-import { RelayError } from '../../../base/errors.ts';
 import type { Stats, SumStats } from '../../../contract/threads/tokens.ts';
-import { defineCommand } from '../command.ts';
+import { badUsage, defineCommand } from '../command.ts';
 import type { Style } from '../style.ts';
 import { chooseThread, THREAD_FLAG, threadWord } from './thread-choice.ts';
 
@@ -20,10 +19,10 @@ it is counted by a tokenizer, whose name is given; nothing is guessed from lengt
     const { io, host, args, flags } = call;
     const word = threadWord('stats', args[0], flags.thread);
     if (flags.all && word !== undefined) {
-      throw new RelayError('bad_usage', {
-        what: '--all is about all threads, not about one.',
-        hint: `Use: relay stats ${word}, or: relay stats --all`,
-      });
+      throw badUsage(
+        '--all is about all threads, not about one.',
+        `Use: relay stats ${word}, or: relay stats --all`,
+      );
     }
     await using open = await host.openClient();
     const { threads } = open.relay;

@@ -4,7 +4,7 @@ import { PAGE_ITEMS_MAX } from '../../../base/limits.ts';
 import type { ThreadItem } from '../../../contract/threads/answers.ts';
 import type { Artifact } from '../../../contract/threads/artifacts.ts';
 import type { ThreadsApi } from '../../../contract/threads.ts';
-import type { Flags } from '../command.ts';
+import { badUsage, type Flags } from '../command.ts';
 import type { Host, OpenClient } from '../host.ts';
 import { printable } from '../human.ts';
 import type { Io } from '../io.ts';
@@ -37,10 +37,10 @@ export async function chooseThread(
   }
   const last = (await host.threadMemory()).get();
   if (last === undefined) {
-    throw new RelayError('bad_usage', {
-      what: 'Which thread? None has been used here yet.',
-      hint: 'Begin one with: relay thread new --name NAME. Or name one: relay runs lists them.',
-    });
+    throw badUsage(
+      'Which thread? None has been used here yet.',
+      'Begin one with: relay thread new --name NAME. Or name one: relay runs lists them.',
+    );
   }
   if (!o.quiet && io.stderr.isTTY && !io.json) io.note(`thread ${last}`);
   return last;
@@ -62,10 +62,7 @@ export function threadWord(
   flag: string | undefined,
 ): string | undefined {
   if (arg === undefined || flag === undefined) return arg ?? flag;
-  throw new RelayError('bad_usage', {
-    what: 'The thread is named twice.',
-    hint: `Use: relay ${command} ${arg}`,
-  });
+  throw badUsage('The thread is named twice.', `Use: relay ${command} ${arg}`);
 }
 
 /** From an id, the beginning of one, or a name. What fits several threads is refused, with all of them. */
@@ -141,8 +138,8 @@ export async function* everyArtifact(
 
 function ambiguous(word: string, what: string, shown: readonly string[], found: number): RelayError {
   const more = found > shown.length ? ['…'] : [];
-  return new RelayError('bad_usage', {
-    what: `"${word}" fits several ${what}:\n${[...shown, ...more].map((line) => `  ${line}`).join('\n')}`,
-    hint: 'Say a little more of the id.',
-  });
+  return badUsage(
+    `"${word}" fits several ${what}:\n${[...shown, ...more].map((line) => `  ${line}`).join('\n')}`,
+    'Say a little more of the id.',
+  );
 }

@@ -1,6 +1,6 @@
 import { RelayError } from '../../../../base/errors.ts';
 import { isFernetKey } from '../../../../base/fernet.ts';
-import { defineCommand } from '../../command.ts';
+import { badUsage, defineCommand } from '../../command.ts';
 import type { Io } from '../../io.ts';
 
 export default defineCommand({
@@ -39,8 +39,8 @@ async function readKey(io: Io): Promise<string> {
   }
   const key = text.trim();
   if (isFernetKey(key)) return key;
-  throw new RelayError('bad_usage', {
-    what: 'That is not a channel key.',
-    hint: 'It has 44 characters of URL-safe base64, as relay channel key new prints it.',
-  });
+  throw badUsage(
+    'That is not a channel key.',
+    'It has 44 characters of URL-safe base64, as relay channel key new prints it.',
+  );
 }
