@@ -86,7 +86,7 @@ export interface Group {
   readonly commands: Commands;
 }
 
-export function command(summary: string, load: Leaf['load'], o: { hidden?: boolean } = {}): Leaf {
+export function leaf(summary: string, load: Leaf['load'], o: { hidden?: boolean } = {}): Leaf {
   return { summary, load, ...o };
 }
 

@@ -1,4 +1,4 @@
-import { command, type Group, group, type Sections } from './command.ts';
+import { type Group, group, leaf, type Sections } from './command.ts';
 
 /**
  * Every command, at the words it is called by and with its one summary, as `relay --help` groups them. A command's own file
@@ -6,253 +6,229 @@ import { command, type Group, group, type Sections } from './command.ts';
  */
 export const SECTIONS: Sections = {
   'Hand over': {
-    push: command('Store a payload and get a pointer to it', () => import('./pointers/push.ts')),
-    pull: command('Get a payload back, or only a part of it', () => import('./pointers/pull.ts')),
-    peek: command('Look at the metadata without touching the payload', () => import('./pointers/peek.ts')),
-    rm: command('Revoke pointers at once', () => import('./pointers/rm.ts')),
+    push: leaf('Store a payload and get a pointer to it', () => import('./pointers/push.ts')),
+    pull: leaf('Get a payload back, or only a part of it', () => import('./pointers/pull.ts')),
+    peek: leaf('Look at the metadata without touching the payload', () => import('./pointers/peek.ts')),
+    rm: leaf('Revoke pointers at once', () => import('./pointers/rm.ts')),
   },
   Channels: {
-    watch: command('Show the messages of a channel as they come', () => import('./channels/watch.ts')),
-    publish: command('Send a signal to a channel, without a payload', () => import('./channels/publish.ts')),
-    channels: command('List the channels there are', () => import('./channels/list.ts')),
+    watch: leaf('Show the messages of a channel as they come', () => import('./channels/watch.ts')),
+    publish: leaf('Send a signal to a channel, without a payload', () => import('./channels/publish.ts')),
+    channels: leaf('List the channels there are', () => import('./channels/list.ts')),
     channel: group('One channel: its groups and its key', {
-      inspect: command(
+      inspect: leaf(
         'Show a channel and its groups: backlog, members, leases',
         () => import('./channels/inspect.ts'),
       ),
-      'forget-group': command(
+      'forget-group': leaf(
         'Forget a group and whatever it had not done',
         () => import('./channels/forget-group.ts'),
       ),
       key: group('Keys shared with others on a channel, for encrypted pushes', {
-        new: command(
+        new: leaf(
           'Make a key for a channel, to be shared with those who read it',
           () => import('./channels/key/new.ts'),
         ),
-        add: command("Take a channel's key that someone gave you", () => import('./channels/key/add.ts')),
-        show: command('Print the key of a channel', () => import('./channels/key/show.ts')),
-        list: command('List the channels there is a key for', () => import('./channels/key/list.ts')),
-        rm: command('Throw away the key of a channel', () => import('./channels/key/rm.ts')),
+        add: leaf("Take a channel's key that someone gave you", () => import('./channels/key/add.ts')),
+        show: leaf('Print the key of a channel', () => import('./channels/key/show.ts')),
+        list: leaf('List the channels there is a key for', () => import('./channels/key/list.ts')),
+        rm: leaf('Throw away the key of a channel', () => import('./channels/key/rm.ts')),
       }),
     }),
-    follow: command(
+    follow: leaf(
       'Have the messages of a channel kept for a named agent',
       () => import('./channels/follow.ts'),
     ),
-    unfollow: command('Stop following a channel', () => import('./channels/unfollow.ts')),
-    inbox: command('Show what a named agent has not read yet', () => import('./channels/inbox.ts')),
-    receipts: command(
+    unfollow: leaf('Stop following a channel', () => import('./channels/unfollow.ts')),
+    inbox: leaf('Show what a named agent has not read yet', () => import('./channels/inbox.ts')),
+    receipts: leaf(
       'Show who was told of a pointer, pulled it, did it',
       () => import('./pointers/receipts.ts'),
     ),
   },
   Threads: {
-    init: command('Make the configuration and the storage', () => import('./store/init.ts')),
+    init: leaf('Make the configuration and the storage', () => import('./store/init.ts')),
     thread: group('Threads: versioned state, artifacts and events in one place', {
-      new: command('Begin a thread and print its id', () => import('./threads/new.ts')),
-      use: command('Choose the thread that is meant where none is named', () => import('./threads/use.ts')),
-      list: command(
+      new: leaf('Begin a thread and print its id', () => import('./threads/new.ts')),
+      use: leaf('Choose the thread that is meant where none is named', () => import('./threads/use.ts')),
+      list: leaf(
         'List recent threads, newest first; the same as relay runs',
         () => import('./threads/list.ts'),
       ),
-      rm: command('Delete threads with everything in them', () => import('./threads/rm.ts')),
+      rm: leaf('Delete threads with everything in them', () => import('./threads/rm.ts')),
     }),
-    runs: command('List recent threads, newest first', () => import('./threads/list.ts')),
-    show: command('Show what a thread is about and where it stands', () => import('./threads/show.ts')),
-    tail: command('Show the events of a thread, also as they happen', () => import('./threads/tail.ts')),
+    runs: leaf('List recent threads, newest first', () => import('./threads/list.ts')),
+    show: leaf('Show what a thread is about and where it stands', () => import('./threads/show.ts')),
+    tail: leaf('Show the events of a thread, also as they happen', () => import('./threads/tail.ts')),
     state: group("A thread's memory: facts, decisions, plan, changed by JSON Patch", {
-      header: command(
+      header: leaf(
         'Print the bounded view of a state that goes into a prompt',
         () => import('./state/header.ts'),
       ),
-      get: command(
-        'Print the whole state, or a place of it, as it is or was',
-        () => import('./state/get.ts'),
-      ),
-      patch: command('Change the state by JSON Patch, whole or not at all', () => import('./state/patch.ts')),
-      diff: command('Show what changed between two versions of a state', () => import('./state/diff.ts')),
-      revert: command('Go back to an earlier version, as a new one', () => import('./state/revert.ts')),
-      log: command('List the versions of a state, newest first', () => import('./state/log.ts')),
-      compact: command('Shorten a state that has grown long', () => import('./state/compact.ts')),
+      get: leaf('Print the whole state, or a place of it, as it is or was', () => import('./state/get.ts')),
+      patch: leaf('Change the state by JSON Patch, whole or not at all', () => import('./state/patch.ts')),
+      diff: leaf('Show what changed between two versions of a state', () => import('./state/diff.ts')),
+      revert: leaf('Go back to an earlier version, as a new one', () => import('./state/revert.ts')),
+      log: leaf('List the versions of a state, newest first', () => import('./state/log.ts')),
+      compact: leaf('Shorten a state that has grown long', () => import('./state/compact.ts')),
     }),
     artifact: group('Stored content of a thread: a ref and a preview travel, the rest is a pull away', {
-      put: command('Store a file in a thread and get a ref to it', () => import('./artifacts/put.ts')),
-      get: command('Get the content of an artifact back', () => import('./artifacts/get.ts')),
-      list: command('List the artifacts of a thread, newest first', () => import('./artifacts/list.ts')),
-      search: command('Search the artifacts of a thread, best first', () => import('./artifacts/search.ts')),
+      put: leaf('Store a file in a thread and get a ref to it', () => import('./artifacts/put.ts')),
+      get: leaf('Get the content of an artifact back', () => import('./artifacts/get.ts')),
+      list: leaf('List the artifacts of a thread, newest first', () => import('./artifacts/list.ts')),
+      search: leaf('Search the artifacts of a thread, best first', () => import('./artifacts/search.ts')),
     }),
     cap: group('Capabilities: what a thread can have done, with a cache', {
-      list: command(
+      list: leaf(
         'List what a thread can have done, and what each takes',
         () => import('./capabilities/list.ts'),
       ),
-      invoke: command(
-        'Have a capability do something for a thread',
-        () => import('./capabilities/invoke.ts'),
-      ),
+      invoke: leaf('Have a capability do something for a thread', () => import('./capabilities/invoke.ts')),
     }),
-    report: command('Tell a thread in one document', () => import('./threads/report.ts')),
-    stats: command('Show what a thread has saved in tokens, counted', () => import('./threads/stats.ts')),
-    export: command('Write a whole thread into one file', () => import('./threads/export.ts')),
-    import: command(
+    report: leaf('Tell a thread in one document', () => import('./threads/report.ts')),
+    stats: leaf('Show what a thread has saved in tokens, counted', () => import('./threads/stats.ts')),
+    export: leaf('Write a whole thread into one file', () => import('./threads/export.ts')),
+    import: leaf(
       'Take in a thread that was exported, or the threads of a Go relay',
       () => import('./threads/import.ts'),
     ),
-    replay: command(
+    replay: leaf(
       'Fold the events of a thread again and compare with its state',
       () => import('./threads/replay.ts'),
     ),
   },
   Projects: {
     project: group('Project files: where a project stands, for sessions that remember nothing', {
-      init: command(
+      init: leaf(
         'Write PROJECT.md, state.json, todos.json and decisions.md',
         () => import('./projects/init.ts'),
       ),
-      start: command(
+      start: leaf(
         'The cold start: one bounded brief of where the project stands',
         () => import('./projects/start.ts'),
       ),
-      sync: command(
-        'The end of a session: write down where things stand',
-        () => import('./projects/sync.ts'),
-      ),
-      check: command(
+      sync: leaf('The end of a session: write down where things stand', () => import('./projects/sync.ts')),
+      check: leaf(
         'Check the project files, and that no decision was rewritten',
         () => import('./projects/check.ts'),
       ),
-      handoff: command(
-        'Give a task to a sub-agent, through state.json',
-        () => import('./projects/handoff.ts'),
-      ),
-      report: command(
+      handoff: leaf('Give a task to a sub-agent, through state.json', () => import('./projects/handoff.ts')),
+      report: leaf(
         'Report the result of a task that was handed off, as the sub-agent',
         () => import('./projects/report.ts'),
       ),
-      result: command('Read what a sub-agent reported', () => import('./projects/result.ts')),
+      result: leaf('Read what a sub-agent reported', () => import('./projects/result.ts')),
     }),
     todo: group('The todos of a project', {
-      add: command('Add a todo', () => import('./todos/add.ts')),
-      start: command('Start a todo, or take it up again', () => import('./todos/start.ts')),
-      done: command('Complete a todo', () => import('./todos/done.ts')),
-      block: command('Mark a todo as blocked, with the reason', () => import('./todos/block.ts')),
-      list: command(
+      add: leaf('Add a todo', () => import('./todos/add.ts')),
+      start: leaf('Start a todo, or take it up again', () => import('./todos/start.ts')),
+      done: leaf('Complete a todo', () => import('./todos/done.ts')),
+      block: leaf('Mark a todo as blocked, with the reason', () => import('./todos/block.ts')),
+      list: leaf(
         'List the todos: in progress, blocked, then next by priority',
         () => import('./todos/list.ts'),
       ),
-      review: command(
-        'Go through all open todos and note that it was done',
-        () => import('./todos/review.ts'),
-      ),
+      review: leaf('Go through all open todos and note that it was done', () => import('./todos/review.ts')),
     }),
-    decide: command('Record a decision: append it to decisions.md', () => import('./projects/decide.ts')),
-    handoff: command(
+    decide: leaf('Record a decision: append it to decisions.md', () => import('./projects/decide.ts')),
+    handoff: leaf(
       'Hand the work over to another agent, with a bounded brief',
       () => import('./coding-agents/handoff.ts'),
     ),
-    install: command(
+    install: leaf(
       'Set up a coding agent: skill, hooks and MCP entry',
       () => import('./coding-agents/install.ts'),
     ),
-    hook: command(
+    hook: leaf(
       'What a coding agent calls by itself; relay install sets it up',
       () => import('./coding-agents/hook.ts'),
       { hidden: true },
     ),
   },
   Agents: {
-    run: command('Ask a model something, with the memory of a thread', () => import('./prompts/run.ts')),
+    run: leaf('Ask a model something, with the memory of a thread', () => import('./prompts/run.ts')),
     wrap: group('Ask any program something, with the memory of a thread', {
-      run: command(
-        'Ask any program something, with the memory of a thread',
-        () => import('./prompts/wrap.ts'),
-      ),
-      list: command(
+      run: leaf('Ask any program something, with the memory of a thread', () => import('./prompts/wrap.ts')),
+      list: leaf(
         'List the programs that are known, and which are here',
         () => import('./prompts/programs.ts'),
       ),
     }),
     pipeline: group('Pipelines: steps of several agents, in parallel where they can be', {
-      run: command('Run a pipeline, or go on with a run', () => import('./pipelines/run.ts')),
-      validate: command(
+      run: leaf('Run a pipeline, or go on with a run', () => import('./pipelines/run.ts')),
+      validate: leaf(
         'Check a pipeline, and name the lines that are wrong',
         () => import('./pipelines/validate.ts'),
       ),
-      graph: command('Draw a pipeline or a run of one', () => import('./pipelines/graph.ts')),
-      list: command('List the runs there were', () => import('./pipelines/list.ts')),
-      show: command('Show what became of a run', () => import('./pipelines/show.ts')),
+      graph: leaf('Draw a pipeline or a run of one', () => import('./pipelines/graph.ts')),
+      list: leaf('List the runs there were', () => import('./pipelines/list.ts')),
+      show: leaf('Show what became of a run', () => import('./pipelines/show.ts')),
     }),
-    mcp: command('Serve MCP over standard input and output', () => import('./server/mcp.ts')),
+    mcp: leaf('Serve MCP over standard input and output', () => import('./server/mcp.ts')),
     a2a: group('Agents elsewhere, by the A2A protocol', {
-      card: command('Show what an agent says of itself', () => import('./a2a/card.ts')),
-      send: command(
+      card: leaf('Show what an agent says of itself', () => import('./a2a/card.ts')),
+      send: leaf(
         'Give an agent elsewhere a task and wait for what comes of it',
         () => import('./a2a/send.ts'),
       ),
-      tasks: command(
+      tasks: leaf(
         'List the tasks an agent elsewhere has from you, or show one',
         () => import('./a2a/tasks.ts'),
       ),
     }),
     bridge: group('Hand work to agents, and bring their results back', {
-      start: command(
+      start: leaf(
         'Give an agent the tasks of a channel, and bring its results back',
         () => import('./bridge/start.ts'),
       ),
-      send: command('Give a task to an agent behind a bridge', () => import('./bridge/send.ts')),
-      list: command('List the bridges, with their last heartbeat', () => import('./bridge/list.ts')),
-      status: command(
-        'Show what bridges are at, and what waits for them',
-        () => import('./bridge/status.ts'),
-      ),
+      send: leaf('Give a task to an agent behind a bridge', () => import('./bridge/send.ts')),
+      list: leaf('List the bridges, with their last heartbeat', () => import('./bridge/list.ts')),
+      status: leaf('Show what bridges are at, and what waits for them', () => import('./bridge/status.ts')),
     }),
     task: group('Tasks: what was given to agents, and what came back', {
-      list: command('List tasks, newest first', () => import('./tasks/list.ts')),
-      show: command(
+      list: leaf('List tasks, newest first', () => import('./tasks/list.ts')),
+      show: leaf(
         'Show a task: its state, who has it, who has seen it, its result',
         () => import('./tasks/show.ts'),
       ),
-      done: command('Bring the result of a task', () => import('./tasks/done.ts')),
-      fail: command('Say that a task could not be done, and why', () => import('./tasks/fail.ts')),
-      wait: command('Wait for the result of a task, and print it', () => import('./tasks/wait.ts')),
+      done: leaf('Bring the result of a task', () => import('./tasks/done.ts')),
+      fail: leaf('Say that a task could not be done, and why', () => import('./tasks/fail.ts')),
+      wait: leaf('Wait for the result of a task, and print it', () => import('./tasks/wait.ts')),
     }),
-    agents: command('List who is there: bridges and followers', () => import('./bridge/agents.ts')),
+    agents: leaf('List who is there: bridges and followers', () => import('./bridge/agents.ts')),
   },
   Server: {
-    up: command('Run the relay server here', () => import('./server/up.ts')),
-    down: command('Stop the relay server that runs here', () => import('./server/down.ts')),
-    status: command(
-      'Tell whether a relay runs, where, and what it holds',
-      () => import('./server/status.ts'),
-    ),
+    up: leaf('Run the relay server here', () => import('./server/up.ts')),
+    down: leaf('Stop the relay server that runs here', () => import('./server/down.ts')),
+    status: leaf('Tell whether a relay runs, where, and what it holds', () => import('./server/status.ts')),
     keys: group('API keys: who may do what on a relay that others can reach', {
-      create: command('Make an API key; it is shown this once', () => import('./keys/create.ts')),
-      list: command(
+      create: leaf('Make an API key; it is shown this once', () => import('./keys/create.ts')),
+      list: leaf(
         'List the API keys: name, rights, last use; never the keys themselves',
         () => import('./keys/list.ts'),
       ),
-      revoke: command('Revoke API keys at once', () => import('./keys/revoke.ts')),
-      rotate: command(
+      revoke: leaf('Revoke API keys at once', () => import('./keys/revoke.ts')),
+      rotate: leaf(
         'Make a new key in place of an old one, with the same name and rights',
         () => import('./keys/rotate.ts'),
       ),
     }),
-    usage: command('Show what was used of the plan this month', () => import('./server/usage.ts')),
-    doctor: command(
+    usage: leaf('Show what was used of the plan this month', () => import('./server/usage.ts')),
+    doctor: leaf(
       'Check that everything works, and say what to do where not',
       () => import('./server/doctor.ts'),
     ),
   },
   Housekeeping: {
-    prune: command('Give back the space of what has expired', () => import('./store/prune.ts')),
-    du: command('Show what takes how much space', () => import('./store/du.ts')),
-    backup: command('Copy the whole store to a folder, while in use', () => import('./store/backup.ts')),
-    restore: command('Bring a backup back', () => import('./store/restore.ts')),
+    prune: leaf('Give back the space of what has expired', () => import('./store/prune.ts')),
+    du: leaf('Show what takes how much space', () => import('./store/du.ts')),
+    backup: leaf('Copy the whole store to a folder, while in use', () => import('./store/backup.ts')),
+    restore: leaf('Bring a backup back', () => import('./store/restore.ts')),
   },
   More: {
-    demo: command('Play a hand-off between two agents and show the bill', () => import('./program/demo.ts')),
-    completion: command('Print a completion script for a shell', () => import('./program/completion.ts')),
-    version: command('Print the version', () => import('./program/version.ts')),
+    demo: leaf('Play a hand-off between two agents and show the bill', () => import('./program/demo.ts')),
+    completion: leaf('Print a completion script for a shell', () => import('./program/completion.ts')),
+    version: leaf('Print the version', () => import('./program/version.ts')),
   },
 };
 

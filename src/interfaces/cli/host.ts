@@ -177,7 +177,7 @@ export interface StoreUsage {
 
 /** The server that serves the local store. */
 export interface ServerControl {
-  /** Where `up` listens unless told. */
+  /** Where `up` listens by default. */
   readonly defaults: ServeOptions;
   /** The one that runs on this home, if any. */
   running(): RunningServer | null;

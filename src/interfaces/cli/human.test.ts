@@ -12,6 +12,7 @@ import {
   printable,
   rows,
   span,
+  unpainted,
 } from './human.ts';
 
 test('sizes read in the largest unit that fits', () => {
@@ -90,7 +91,7 @@ test('control and direction characters of others are shown, not obeyed', () => {
 
 test('rows are aligned', () => {
   assert.equal(
-    rows([
+    rows(unpainted, [
       ['a', '1'],
       ['long', '2'],
     ]),

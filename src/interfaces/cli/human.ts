@@ -146,10 +146,12 @@ export function printable(text: string): string {
   );
 }
 
-/** `label  value` rows, aligned. */
+export const unpainted = (label: string): string => label;
+
+/** `label  value` rows, aligned; `paint` is for the labels. */
 export function rows(
+  paint: (label: string) => string,
   entries: readonly (readonly [string, string])[],
-  paint = (label: string) => label,
 ): string {
   const width = Math.max(...entries.map(([label]) => label.length)) + 2;
   return entries.map(([label, value]) => `${paint(label.padEnd(width))}${value}`).join('\n');

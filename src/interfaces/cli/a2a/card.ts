@@ -29,7 +29,7 @@ export default defineCommand({
         ]);
       for (const skill of list(card.skills))
         lines.push(['skill', `${text(skill.name)}: ${text(skill.description)}`]);
-      return rows(lines, io.style.dim);
+      return rows(io.style.dim, lines);
     });
   },
 });

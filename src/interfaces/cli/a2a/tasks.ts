@@ -27,8 +27,8 @@ export default defineCommand({
     io.result({ tasks }, () => {
       if (tasks.length === 0) return 'no tasks';
       return rows(
-        tasks.map(({ task_id, state, context_id }) => [task_id ?? '', `${state}  ${context_id}`]),
         io.style.dim,
+        tasks.map(({ task_id, state, context_id }) => [task_id ?? '', `${state}  ${context_id}`]),
       );
     });
   },

@@ -20,8 +20,7 @@ provenance and tokens. The beginning of a ref will do, or a name: of several by 
     ['relay artifact get survey.md --out survey.md', 'by its name, into a file'],
     ['relay artifact get <ref> --preview', 'what a model is shown of it'],
   ],
-  async run(call) {
-    const { io, host, args, flags } = call;
+  async run({ io, host, args, flags }) {
     if (flags.preview && flags.out !== undefined) {
       throw badUsage(
         '--preview and --out do not go together.',
@@ -30,7 +29,7 @@ provenance and tokens. The beginning of a ref will do, or a name: of several by 
     }
     await using open = await host.openClient();
     const { threads } = open.relay;
-    const id = await chooseThread(call, open, flags.thread);
+    const id = await chooseThread({ io, host }, open, flags.thread);
     const ref = await findArtifact(threads, id, args[0]!);
     if (flags.preview || (io.json && flags.out === undefined)) {
       const artifact = await threads.artifact(id, ref);

@@ -16,11 +16,10 @@ export default defineCommand({
     ['relay artifact list', 'of the thread used last'],
     ['relay artifact list --thread 550e84 --json', 'with previews, hashes and provenance'],
   ],
-  async run(call) {
-    const { io, host, flags } = call;
+  async run({ io, host, flags }) {
     const most = parseMost(flags, PAGE_ITEMS);
     await using open = await host.openClient();
-    const id = await chooseThread(call, open, flags.thread);
+    const id = await chooseThread({ io, host }, open, flags.thread);
     const artifacts: Artifact[] = [];
     let more = false;
     for await (const artifact of everyArtifact(open.relay.threads, id, most)) {

@@ -24,13 +24,12 @@ it is asked for. Piped, the ref alone is printed.`,
     ['npm test 2>&1 | relay artifact put - --type tool_output --name test.log', 'from a pipe'],
     ['ref=$(relay artifact put survey.md)', 'the ref alone, for a script'],
   ],
-  async run(call) {
-    const { io, host, args, flags } = call;
+  async run({ io, host, args, flags }) {
     const type = oneOf('--type', flags.type, ARTIFACT_TYPES);
     const source = await openPayload(io, args[0]!, { limit: ARTIFACT_BYTES });
     const body = source.body instanceof Uint8Array ? source.body : withProgress(io, source.body, source);
     await using open = await host.openClient();
-    const id = await chooseThread(call, open, flags.thread, { use: true });
+    const id = await chooseThread({ io, host }, open, flags.thread, { use: true });
     const artifact = await open.relay.threads.putArtifact(id, {
       body,
       size: source.size,

@@ -12,11 +12,10 @@ export default defineCommand({
     ['relay artifact search retry backoff', 'in the thread used last'],
     ['relay artifact search timeout --thread 550e84 --json', 'with scores'],
   ],
-  async run(call) {
-    const { io, host, args, flags } = call;
+  async run({ io, host, args, flags }) {
     const limit = parseCount(flags.count ?? '10', '--count', { min: 1, max: 1000 });
     await using open = await host.openClient();
-    const id = await chooseThread(call, open, flags.thread);
+    const id = await chooseThread({ io, host }, open, flags.thread);
     const { hits } = await open.relay.threads.search(id, args.join(' '), { limit });
     io.result({ hits }, () => {
       if (hits.length === 0) return io.interactive ? io.style.dim('Nothing fits.') : '';

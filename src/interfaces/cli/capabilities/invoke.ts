@@ -17,8 +17,7 @@ not done twice. The arguments are a JSON object. Here --json is for them; --outp
       'the answer for a program',
     ],
   ],
-  async run(call) {
-    const { io, host, args, flags } = call;
+  async run({ io, host, args, flags }) {
     const given = (await jsonInput(io, 'cap invoke', { flag: flags.json })) ?? {};
     if (!isJsonObject(given)) {
       throw badUsage(
@@ -27,7 +26,7 @@ not done twice. The arguments are a JSON object. Here --json is for them; --outp
       );
     }
     await using open = await host.openClient();
-    const thread_id = await chooseThread(call, open, flags.thread, { use: true });
+    const thread_id = await chooseThread({ io, host }, open, flags.thread, { use: true });
     const answer = await open.relay.capabilities.invoke({ capability: args[0]!, thread_id, args: given });
     io.result(answer, () => {
       const { text } = answer.preview;

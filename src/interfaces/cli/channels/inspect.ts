@@ -21,15 +21,12 @@ function describe(detail: ChannelDetail, style: Style, now: number): string {
   const { messages, first_seq, last_seq, last_at } = detail;
   const kept = messages > 0 ? `${plural(messages, 'message')}, #${first_seq} to #${last_seq}` : 'none';
   const lines = [
-    rows(
-      [
-        ['channel', printable(detail.name)],
-        ['kept', kept],
-        ['last', last_at === null ? 'never' : moment(Date.parse(last_at), now)],
-        ['groups', detail.groups.length === 0 ? 'none' : String(detail.groups.length)],
-      ],
-      style.dim,
-    ),
+    rows(style.dim, [
+      ['channel', printable(detail.name)],
+      ['kept', kept],
+      ['last', last_at === null ? 'never' : moment(Date.parse(last_at), now)],
+      ['groups', detail.groups.length === 0 ? 'none' : String(detail.groups.length)],
+    ]),
     ...detail.groups.map((group) => describeGroup(group, style, now)),
   ];
   return lines.join('\n\n');

@@ -36,11 +36,10 @@ from. No model is asked. With --push the brief becomes a pointer, and the line t
       'print the line to start the other agent with',
     ],
   ],
-  async run(call) {
-    const { io, host, flags } = call;
+  async run({ io, host, flags }) {
     const to = needText('--to', flags.to);
     const max = parseCount(flags['max-tokens'], '--max-tokens', { min: LEAST_TOKENS }) ?? BRIEF_TOKENS;
-    const project = await theProject(call);
+    const project = await theProject({ io, host, flags });
     const view = await project.read();
     const { git } = project;
     const [inFlight, commits, head] = await Promise.all([

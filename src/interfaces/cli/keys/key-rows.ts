@@ -29,7 +29,7 @@ export function showNewKey(io: Io, key: CreatedKey): void {
     const note = io.style.dim(
       'Keep it now: it is not shown again. Programs take it from CONTEXTRELAY_API_KEY.',
     );
-    return [io.style.bold(key.key), rows(facts, io.style.dim), '', note].join('\n');
+    return [io.style.bold(key.key), rows(io.style.dim, facts), '', note].join('\n');
   });
 }
 

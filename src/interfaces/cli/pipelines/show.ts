@@ -13,18 +13,13 @@ export default defineCommand({
     const { run, pipeline, status, started_at, inputs } = summary;
     io.result(summary, () =>
       [
-        rows(
-          [
-            ['run', run],
-            ['pipeline', pipeline],
-            ['status', status],
-            ['started', moment(Date.parse(started_at), Date.now())],
-            ...Object.entries(inputs).map(
-              ([name, value]) => [`input ${name}`, JSON.stringify(value)] as const,
-            ),
-          ],
-          io.style.dim,
-        ),
+        rows(io.style.dim, [
+          ['run', run],
+          ['pipeline', pipeline],
+          ['status', status],
+          ['started', moment(Date.parse(started_at), Date.now())],
+          ...Object.entries(inputs).map(([name, value]) => [`input ${name}`, JSON.stringify(value)] as const),
+        ]),
         '',
         runTable(summary, io.style),
       ].join('\n'),

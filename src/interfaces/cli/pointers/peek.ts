@@ -35,8 +35,8 @@ A peek is free: it reads no payload and counts as no pull.`,
         const text = typeof value === 'string' ? value : JSON.stringify(value);
         return [`  ${printable(key)}`, printable(text)];
       });
-      const table = rows(lines, io.style.dim);
-      return metadata.length === 0 ? table : `${table}\nmetadata\n${rows(metadata, io.style.dim)}`;
+      const table = rows(io.style.dim, lines);
+      return metadata.length === 0 ? table : `${table}\nmetadata\n${rows(io.style.dim, metadata)}`;
     });
   },
 });

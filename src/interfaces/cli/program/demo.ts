@@ -1,6 +1,6 @@
 import { defineCommand } from '../command.ts';
 import type { Host } from '../host.ts';
-import { bytes, count, rows } from '../human.ts';
+import { bytes, count, rows, unpainted } from '../human.ts';
 import type { Io } from '../io.ts';
 
 export default defineCommand({
@@ -110,7 +110,7 @@ function summary(io: Io, pasted: Sums, relayed: Sums, tokenizer: string): string
   const share = ((all(relayed) / all(pasted)) * 100).toFixed(1);
   return [
     `${style.bold('The bill')}, in tokens counted with ${tokenizer}`,
-    rows([
+    rows(unpainted, [
       ['  pasted into the prompt', line(pasted)],
       ['  through the relay', line(relayed)],
     ]),

@@ -12,9 +12,8 @@ of every decision it has seen (in .relay, on this machine only).`,
     ['relay project check', 'ends with 1 when something is wrong'],
     ['relay project check --accept', 'a change to a decision was meant'],
   ],
-  async run(call) {
-    const { io, flags } = call;
-    const project = await theProject(call);
+  async run({ io, host, flags }) {
+    const project = await theProject({ io, host, flags });
     const findings = await project.check({ accept: flags.accept });
     const wrong = findings.some(({ level }) => level === 'wrong');
     io.result({ ok: !wrong, folder: project.files.folder, findings }, () =>

@@ -20,8 +20,7 @@ export default defineCommand({
       'prints its number',
     ],
   ],
-  async run(call) {
-    const { io, flags, args } = call;
+  async run({ io, host, args, flags }) {
     const decision = {
       title: needText('The title', args[0]),
       context: needText('--context', flags.context, { keep: true }),
@@ -30,7 +29,7 @@ export default defineCommand({
       status: flags.status,
       supersedes: flags.supersedes,
     };
-    const id = await (await theProject(call)).decide(decision);
+    const id = await (await theProject({ io, host, flags })).decide(decision);
     io.result({ id, title: decision.title }, `${id}  ${decision.title}`);
   },
 });

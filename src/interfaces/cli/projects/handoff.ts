@@ -21,9 +21,8 @@ export default defineCommand({
       'with a pointer to read',
     ],
   ],
-  async run(call) {
-    const { io, flags, args } = call;
-    const project = await theProject(call);
+  async run({ io, host, args, flags }) {
+    const project = await theProject({ io, host, flags });
     const handoff = await project.handOff({
       task: needText('The task', args[0], { keep: true }),
       expect: (flags.expect ?? '').trim(),

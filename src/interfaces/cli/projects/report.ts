@@ -15,9 +15,8 @@ export default defineCommand({
     ['relay project report HANDOFF-002 --result "ported; 41 tests pass"', 'it is done'],
     ['relay project report --result "no access to the registry" --failed', 'it did not work'],
   ],
-  async run(call) {
-    const { io, flags, args } = call;
-    const project = await theProject(call);
+  async run({ io, host, args, flags }) {
+    const project = await theProject({ io, host, flags });
     const handoff = await project.report(args[0] ?? (io.env.RELAY_HANDOFF || null), {
       result: needText('--result', flags.result, { keep: true }),
       artifacts: flags.artifact,

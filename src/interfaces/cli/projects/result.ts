@@ -12,9 +12,8 @@ export default defineCommand({
     ['relay project result HANDOFF-002', 'the result of one'],
     ['relay project result --all', 'where all of them stand'],
   ],
-  async run(call) {
-    const { io, flags, args } = call;
-    const project = await theProject(call);
+  async run({ io, host, args, flags }) {
+    const project = await theProject({ io, host, flags });
     if (flags.all) {
       const { handoffs } = await project.read();
       io.result({ handoffs }, () =>

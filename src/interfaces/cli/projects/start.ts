@@ -19,10 +19,9 @@ matter, checks them, and prints one page with the source and the age of each par
     ['relay project start --for HANDOFF-002', 'for the sub-agent that was given this task'],
     ['relay project start --json', 'for a program'],
   ],
-  async run(call) {
-    const { io, host, flags } = call;
+  async run({ io, host, flags }) {
     const max = parseCount(flags['max-tokens'], '--max-tokens', { min: LEAST_TOKENS }) ?? BRIEF_TOKENS;
-    const project = await theProject(call);
+    const project = await theProject({ io, host, flags });
     const view = await project.read();
     const draft = coldStart(view, await commitsSince(project.git, view), flags.for ?? null);
     const count = async (text: string) => (await host.countTokens(text)).tokens;

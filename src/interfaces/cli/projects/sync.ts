@@ -28,9 +28,8 @@ of what was next, blocked and in progress; a todo that is named by its number is
     ],
     ['relay project sync --decision "Use JWT: no sessions on the server"', 'with a decision'],
   ],
-  async run(call) {
-    const { io, flags } = call;
-    const project = await theProject(call);
+  async run({ io, host, flags }) {
+    const project = await theProject({ io, host, flags });
     const texts = (name: 'done' | 'next' | 'blocked' | 'drop') =>
       flags[name]?.map((text) => needText(`--${name}`, text));
     const { todos, decisions } = await project.sync({

@@ -1,5 +1,5 @@
 import { defineCommand } from '../command.ts';
-import { rows } from '../human.ts';
+import { rows, unpainted } from '../human.ts';
 
 export default defineCommand({
   examples: [['relay wrap list', 'what --cli can name without more ado']],
@@ -8,6 +8,7 @@ export default defineCommand({
     const known = work.programs.known();
     io.result({ programs: known }, () =>
       rows(
+        unpainted,
         known.map(({ name, about, installed }) => [
           name,
           `${about}${installed ? '' : io.style.dim(', not here')}`,

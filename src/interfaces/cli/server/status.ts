@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { RelayError } from '../../../base/errors.ts';
 import { defineCommand } from '../command.ts';
 import type { Host } from '../host.ts';
-import { bytes, plural, rows, span } from '../human.ts';
+import { bytes, plural, rows, span, unpainted } from '../human.ts';
 import type { Io } from '../io.ts';
 
 export default defineCommand({
@@ -20,7 +20,7 @@ async function remote(io: Io, host: Host, url: string): Promise<number> {
   const health = await host.server.health(url);
   if (health === null) throw new RelayError('unreachable', { what: url });
   io.result({ url, ...health }, () =>
-    rows([
+    rows(unpainted, [
       ['server', `${url} answers: ${health.status}`],
       ['version', health.version ?? 'unknown'],
     ]),
@@ -51,7 +51,7 @@ async function local(io: Io, host: Host): Promise<number> {
       ? `${plural(usage.blobs.count, 'payload')}, ${bytes(usage.blobs.bytes)}; ${bytes(usage.diskBytes)} on disk`
       : 'nothing yet';
     lines.push(['home', host.home], ['holds', held]);
-    return rows(lines, io.style.dim);
+    return rows(io.style.dim, lines);
   });
   return healthy ? 0 : 1;
 }

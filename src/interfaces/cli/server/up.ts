@@ -152,7 +152,7 @@ function greet(
       facts.push(['admin key', `${style.bold(first.key)}  (shown this once; more: relay keys create)`]);
     return [
       `listening on ${style.bold(style.cyan(url))}`,
-      rows(facts, style.dim),
+      rows(style.dim, facts),
       '',
       background ? 'Try:' : 'Try, in another terminal:',
       `  ${style.cyan(`echo "hello, agent" | ${relay} push`)}`,

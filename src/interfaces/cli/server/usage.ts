@@ -29,16 +29,13 @@ function table({ tenant, rows: all }: UsageReport): string {
 
 function summary(report: UsageReport, io: Io): string {
   const moved = report.rows.reduce((sum, row) => sum + row.bytes, 0);
-  return rows(
-    [
-      ['tenant', `${report.tenant}, plan ${report.plan}`],
-      ['month', `${report.month} (UTC), until ${moment(Date.parse(report.reset), Date.now())}`],
-      ['pushes', meter(report.pushes)],
-      ['pulls', meter(report.pulls)],
-      ['moved', bytes(moved)],
-    ],
-    io.style.dim,
-  );
+  return rows(io.style.dim, [
+    ['tenant', `${report.tenant}, plan ${report.plan}`],
+    ['month', `${report.month} (UTC), until ${moment(Date.parse(report.reset), Date.now())}`],
+    ['pushes', meter(report.pushes)],
+    ['pulls', meter(report.pulls)],
+    ['moved', bytes(moved)],
+  ]);
 }
 
 function meter({ used, limit }: Meter): string {

@@ -7,10 +7,9 @@ export default defineCommand({
 referred to. It makes a version, and every earlier one can still be read. A long session does this by itself.`,
   flags: { ...THREAD_FLAG },
   examples: [['relay state compact --thread 550e84', 'says what was left out']],
-  async run(call) {
-    const { io, host, flags } = call;
+  async run({ io, host, flags }) {
     await using open = await host.openClient();
-    const id = await chooseThread(call, open, flags.thread, { use: true });
+    const id = await chooseThread({ io, host }, open, flags.thread, { use: true });
     const answer = await open.relay.threads.compact(id);
     const { state_ref, dropped } = answer;
     io.result(answer, () => {

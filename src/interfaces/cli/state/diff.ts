@@ -17,8 +17,7 @@ that leads from the one to the other, which can be sent; version, time and metri
     ['relay state diff v3 v7 --thread 550e84', 'between two versions'],
     ['relay state diff v9 v8 --json | jq .ops | relay state patch -', 'take a change back, as a new version'],
   ],
-  async run(call) {
-    const { io, host, args, flags } = call;
+  async run({ io, host, args, flags }) {
     if (flags.at !== undefined && args.length > 0) {
       throw badUsage(
         '--at is about one version, and does not go with others.',
@@ -27,7 +26,7 @@ that leads from the one to the other, which can be sent; version, time and metri
     }
     await using open = await host.openClient();
     const { threads } = open.relay;
-    const id = await chooseThread(call, open, flags.thread);
+    const id = await chooseThread({ io, host }, open, flags.thread);
     const [from, to] =
       args.length > 0 ? args : await oneStep(flags.at, async () => (await threads.get(id)).state_version);
     const diff = await threads.diff(id, { from: from!, to });

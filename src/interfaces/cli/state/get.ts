@@ -14,10 +14,9 @@ export default defineCommand({
     ['relay state get --at v3', 'as it was at version 3'],
     ['relay state get /facts/0/value', 'one place'],
   ],
-  async run(call) {
-    const { io, host, args, flags } = call;
+  async run({ io, host, args, flags }) {
     await using open = await host.openClient();
-    const id = await chooseThread(call, open, flags.thread);
+    const id = await chooseThread({ io, host }, open, flags.thread);
     const state = await open.relay.threads.state(id, { at: flags.at });
     const found = args[0] === undefined ? state : placeOf(state as unknown as Json, args[0]);
     io.result(found, () => JSON.stringify(found, null, io.interactive ? 2 : undefined));

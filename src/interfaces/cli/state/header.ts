@@ -10,10 +10,9 @@ relay stats.`,
     ['relay state header --thread 550e84', 'token-efficient'],
     ['claude -p "$(relay state header) Go on with the next step."', 'in front of a prompt'],
   ],
-  async run(call) {
-    const { io, host, flags } = call;
+  async run({ io, host, flags }) {
     await using open = await host.openClient();
-    const header = await open.relay.threads.header(await chooseThread(call, open, flags.thread));
+    const header = await open.relay.threads.header(await chooseThread({ io, host }, open, flags.thread));
     io.result(header, () => JSON.stringify(header, null, io.interactive ? 2 : undefined));
   },
 });

@@ -21,12 +21,11 @@ export default defineCommand({
     ['relay state log --at v3 --thread 550e84', 'how it came to version 3'],
     ['relay state log --all --json', 'every version with its operations'],
   ],
-  async run(call) {
-    const { io, host, flags } = call;
+  async run({ io, host, flags }) {
     const most = parseMost(flags, 20);
     const newest = flags.at === undefined ? Number.POSITIVE_INFINITY : parseVersion(flags.at);
     await using open = await host.openClient();
-    const id = await chooseThread(call, open, flags.thread);
+    const id = await chooseThread({ io, host }, open, flags.thread);
     const wanted = ({ type, payload }: ThreadEvent) =>
       VERSION_EVENTS.has(type) && typeof payload.version === 'number' && payload.version <= newest;
     const events = (await newestEvents(open.relay.threads, id, { most, wanted })).reverse();

@@ -35,8 +35,7 @@ Here --json is for the patch; --output json asks for an answer in JSON.`,
     ],
     ['relay state patch patch.json --thread 550e84', 'from a file'],
   ],
-  async run(call) {
-    const { io, host, args, flags } = call;
+  async run({ io, host, args, flags }) {
     const ops = await jsonInput(io, 'state patch', { flag: flags.json, file: args[0] });
     if (ops === undefined) {
       throw badUsage(
@@ -45,7 +44,7 @@ Here --json is for the patch; --output json asks for an answer in JSON.`,
       );
     }
     await using open = await host.openClient();
-    const id = await chooseThread(call, open, flags.thread, { use: true });
+    const id = await chooseThread({ io, host }, open, flags.thread, { use: true });
     // The domain says what is wrong with which operation.
     const answer = await open.relay.threads.patch(id, {
       ops: ops as unknown as PatchOp[],

@@ -13,8 +13,7 @@ compared, and can be gone back to in the same way.`,
     ['relay state revert --to v3', 'the state as it was at version 3'],
     ['relay state diff v3', 'what that would undo, before you do it'],
   ],
-  async run(call) {
-    const { io, host, flags } = call;
+  async run({ io, host, flags }) {
     if (flags.to === undefined) {
       throw badUsage(
         'There is no version to go back to.',
@@ -22,7 +21,7 @@ compared, and can be gone back to in the same way.`,
       );
     }
     await using open = await host.openClient();
-    const id = await chooseThread(call, open, flags.thread, { use: true });
+    const id = await chooseThread({ io, host }, open, flags.thread, { use: true });
     const answer = await open.relay.threads.revert(id, { to: flags.to, if_match: flags['if-match'] });
     io.result(answer, () =>
       io.interactive ? `${io.style.dim('state_ref')}  ${answer.state_ref}` : answer.state_ref,

@@ -10,15 +10,12 @@ export default defineCommand({
     await using store = await host.openStore();
     const usage = await store.usage();
     io.result({ home: host.home, ...usage }, () =>
-      rows(
-        [
-          ['payloads', `${count(usage.blobs.count)}, ${bytes(usage.blobs.bytes)}`],
-          ['records', count(usage.records)],
-          ['log entries', count(usage.entries)],
-          ['on disk', `${bytes(usage.diskBytes)} in ${host.home}`],
-        ],
-        io.style.dim,
-      ),
+      rows(io.style.dim, [
+        ['payloads', `${count(usage.blobs.count)}, ${bytes(usage.blobs.bytes)}`],
+        ['records', count(usage.records)],
+        ['log entries', count(usage.entries)],
+        ['on disk', `${bytes(usage.diskBytes)} in ${host.home}`],
+      ]),
     );
   },
 });

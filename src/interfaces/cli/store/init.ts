@@ -14,14 +14,11 @@ stays as it is.`,
     await store.usage();
     io.result({ home: host.home, config, config_written: written }, () => {
       const lines = [
-        rows(
-          [
-            ['home', host.home],
-            ['config', `${config}${written ? '' : ' (was there, left as it is)'}`],
-            ['storage', 'ready'],
-          ],
-          io.style.dim,
-        ),
+        rows(io.style.dim, [
+          ['home', host.home],
+          ['config', `${config}${written ? '' : ' (was there, left as it is)'}`],
+          ['storage', 'ready'],
+        ]),
       ];
       if (io.interactive)
         lines.push(`Next: ${io.style.cyan('relay thread new --name my-first-run')}, or relay demo.`);

@@ -34,7 +34,7 @@ export function taskFacts(io: Io, task: TaskInfo): string {
     facts.push(['result', `${printable(summary ?? '')} (${printable(by)}, ${moment(Date.parse(at), now)})`]);
     facts.push(['', url]);
   }
-  return rows(facts, io.style.dim);
+  return rows(io.style.dim, facts);
 }
 
 /** The answer as it came; a failed one is told on stderr too. The exit code. */

@@ -12,10 +12,9 @@ again, on any machine. Piped, the bundle goes to standard output.`,
     ['relay export --thread 550e84 --out bundle.zip', 'into a file'],
     ['relay export 550e84 | ssh elsewhere relay import -', 'straight to another machine'],
   ],
-  async run(call) {
-    const { io, host, args, flags } = call;
+  async run({ io, host, args, flags }) {
     await using open = await host.openClient();
-    const id = await chooseThread(call, open, threadWord('export', args[0], flags.thread));
+    const id = await chooseThread({ io, host }, open, threadWord('export', args[0], flags.thread));
     const { body, name } = await open.relay.threads.export(id);
     await writePayload(io, body, { out: flags.out ?? (io.interactive || io.json ? name : undefined) });
   },

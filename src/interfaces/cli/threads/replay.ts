@@ -13,25 +13,18 @@ whether that gives the same bytes. Ends with 1 where it does not.`,
     ['relay replay 550e84', 'the version, the number of events and the hash of the state'],
     ['relay replay --json | jq -r .sha256', 'the hash alone, to compare with another machine'],
   ],
-  async run(call) {
-    const { io, host, args, flags } = call;
+  async run({ io, host, args, flags }) {
     await using open = await host.openClient();
-    const id = await chooseThread(call, open, threadWord('replay', args[0], flags.thread));
+    const id = await chooseThread({ io, host }, open, threadWord('replay', args[0], flags.thread));
     const answer = await open.relay.threads.replay(id);
     const { version, events, sha256, matches } = answer;
     io.result({ thread_id: id, ...answer }, () =>
-      rows(
-        [
-          ['state_ref', `v${version}`],
-          ['events', count(events)],
-          ['sha256', sha256],
-          [
-            'replayed',
-            matches ? io.style.green('the same bytes') : io.style.red('other bytes than the state'),
-          ],
-        ],
-        io.style.dim,
-      ),
+      rows(io.style.dim, [
+        ['state_ref', `v${version}`],
+        ['events', count(events)],
+        ['sha256', sha256],
+        ['replayed', matches ? io.style.green('the same bytes') : io.style.red('other bytes than the state')],
+      ]),
     );
     return matches ? EXIT.ok : EXIT.failed;
   },

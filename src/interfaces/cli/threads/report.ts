@@ -17,12 +17,11 @@ the token figures are printed.`,
     ['relay report 550e84', 'facts, decisions, plan, artifacts and tokens'],
     ['relay report --format json --out run.json', 'the same as JSON, into a file'],
   ],
-  async run(call) {
-    const { io, host, args, flags } = call;
+  async run({ io, host, args, flags }) {
     const format = oneOf('--format', flags.format, ['md', 'json']);
     await using open = await host.openClient();
     const { threads } = open.relay;
-    const id = await chooseThread(call, open, threadWord('report', args[0], flags.thread));
+    const id = await chooseThread({ io, host }, open, threadWord('report', args[0], flags.thread));
     const answer = await threads.report(id, { format });
     if (io.json && flags.out === undefined) {
       io.result(answer, '');

@@ -19,11 +19,12 @@ export default defineCommand({
     ['relay show', 'the thread used last'],
     ['relay show 550e84', 'another one, by the beginning of its id'],
   ],
-  async run(call) {
-    const { io, host, args, flags } = call;
+  async run({ io, host, args, flags }) {
     await using open = await host.openClient();
     const { threads } = open.relay;
-    const id = await chooseThread(call, open, threadWord('show', args[0], flags.thread), { quiet: true });
+    const id = await chooseThread({ io, host }, open, threadWord('show', args[0], flags.thread), {
+      quiet: true,
+    });
     const [info, state, stats] = [await threads.get(id), await threads.state(id), await threads.stats(id)];
     io.result({ ...info, state_ref: `v${info.state_version}`, stats, state }, () =>
       summary(io, info, state, stats),
@@ -62,7 +63,7 @@ function summary(io: Io, info: ThreadInfo, state: State, stats: Stats): string {
   const open = state.open_questions.filter(({ status }) => (status ?? 'open') === 'open');
   const pending = state.plan.filter(({ status }) => (status ?? 'pending') === 'pending');
   return [
-    rows(facts, style.dim),
+    rows(style.dim, facts),
     ...(state.session_summary ? ['', style.bold('Summary'), `  ${short(state.session_summary, room)}`] : []),
     ...list('Facts', state.facts, ({ key, value }) => `${key}: ${text(value)}`, true),
     ...list('Constraints', state.constraints, ({ description }) => description),

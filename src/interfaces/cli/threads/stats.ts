@@ -15,8 +15,7 @@ it is counted by a tokenizer, whose name is given; nothing is guessed from lengt
     ['relay stats 550e84 --json', 'with what the figures are made of'],
     ['relay stats --all', 'of all threads together'],
   ],
-  async run(call) {
-    const { io, host, args, flags } = call;
+  async run({ io, host, args, flags }) {
     const word = threadWord('stats', args[0], flags.thread);
     if (flags.all && word !== undefined) {
       throw badUsage(
@@ -28,7 +27,7 @@ it is counted by a tokenizer, whose name is given; nothing is guessed from lengt
     const { threads } = open.relay;
     const stats = flags.all
       ? await threads.totals()
-      : await threads.stats(await chooseThread(call, open, word));
+      : await threads.stats(await chooseThread({ io, host }, open, word));
     io.result(stats, () => tokenRows(stats, io.style));
   },
 });

@@ -21,14 +21,13 @@ export default defineCommand({
     ['relay tail 550e84 --follow', 'watch agents at work on it'],
     ['relay tail --all --json', 'the whole history as JSON lines'],
   ],
-  async run(call) {
-    const { io, host, args, flags } = call;
+  async run({ io, host, args, flags }) {
     const most = flags.all ? Number.POSITIVE_INFINITY : parseCount(flags.count ?? '10', '--count');
     await using open = await host.openClient({
       onConnection: (lost) => io.note(lost ? `${lost.message} Trying again…` : 'connected again'),
     });
     const { threads } = open.relay;
-    const id = await chooseThread(call, open, threadWord('tail', args[0], flags.thread));
+    const id = await chooseThread({ io, host }, open, threadWord('tail', args[0], flags.thread));
     if (!flags.follow) {
       if (!flags.all) for (const event of await newestEvents(threads, id, { most })) show(io, event);
       for (let after: string | undefined = '0'; flags.all && after !== undefined; ) {

@@ -12,9 +12,8 @@ export default defineCommand({
   },
   takes: { min: 1, max: 1 },
   examples: [['relay todo add "Write the migration" --priority high', 'prints its number']],
-  async run(call) {
-    const { io, flags, args } = call;
-    const todo = await (await theProject(call)).addTodo({
+  async run({ io, host, args, flags }) {
+    const todo = await (await theProject({ io, host, flags })).addTodo({
       title: needText('The title', args[0]),
       priority: oneOf('--priority', flags.priority, PRIORITIES),
       notes: flags.notes,

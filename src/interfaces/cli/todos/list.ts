@@ -15,10 +15,9 @@ export default defineCommand({
     ['relay todo list', 'what is open'],
     ['relay todo list --status blocked --json', 'for a program'],
   ],
-  async run(call) {
-    const { io, flags } = call;
+  async run({ io, host, flags }) {
     const status = oneOf('--status', flags.status, TODO_STATUSES);
-    const view = await (await theProject(call)).read();
+    const view = await (await theProject({ io, host, flags })).read();
     for (const sentence of view.broken) io.warn(sentence);
     const todos = sortTodos(view.todos).filter((todo) =>
       status ? todo.status === status : flags.all || todo.status !== 'completed',

@@ -8,9 +8,8 @@ export default defineCommand({
     'Lists what is open with its age and its notes, and stamps last_review. Then start, complete or block what has changed.',
   flags: PROJECT_FLAGS,
   examples: [['relay todo review', 'due once a day']],
-  async run(call) {
-    const { io } = call;
-    const all = await (await theProject(call)).reviewTodos();
+  async run({ io, host, flags }) {
+    const all = await (await theProject({ io, host, flags })).reviewTodos();
     const todos = sortTodos(all.filter((todo) => todo.status !== 'completed'));
     io.result({ todos, completed: all.length - todos.length }, () =>
       todoRows(todos, Date.now(), io, { notes: true }),

@@ -16,10 +16,9 @@ export function defineTodoChange(spec: {
     flags: { ...spec.flags, ...PROJECT_FLAGS },
     takes: { min: 1, max: 1 },
     examples: [spec.example],
-    async run(call) {
-      const { io, flags, args } = call;
+    async run({ io, host, args, flags }) {
       const change = spec.change(flags as { [name: string]: string | undefined });
-      const project = await theProject(call);
+      const project = await theProject({ io, host, flags });
       const { todo, changed } = await project.changeTodo(args[0]!, change);
       const status = todo.status.replace('_', ' ');
       io.result(
