@@ -1,6 +1,6 @@
 import { rmSync } from 'node:fs';
 import { loadConfig } from '../src/app/config.ts';
-import { openHouse } from '../src/app/open-house.ts';
+import { openHouse } from '../src/app/store/open-house.ts';
 import { LOCAL_CALLER } from '../src/contract/caller.ts';
 import type { ThreadsApi } from '../src/contract/threads.ts';
 import type { ThreadServices } from '../src/domain/threads/thread-services.ts';

@@ -9,7 +9,7 @@
  */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
-import { AgentBridge } from '../src/sdk/index.ts';
+import { AgentBridge } from '../src/public/index.ts';
 import { FAKE, openStory, RELAY } from './story.ts';
 
 const SCRIPT = `

@@ -6,7 +6,7 @@
  *   node examples/checkpoint.ts --fake   without any
  */
 import assert from 'node:assert/strict';
-import { countTokens } from '../src/base/token-count.ts';
+import { countTokens } from '../src/text/token-count.ts';
 import { openStory } from './story.ts';
 
 /** What a query gave: about 80 KB. */

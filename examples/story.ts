@@ -2,8 +2,8 @@ import { spawn } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { ContextRelay } from '../src/public/index.ts';
 import { openModel } from '../src/runners/provider/provider.ts';
-import { ContextRelay } from '../src/sdk/index.ts';
 import { type Reply, startFakeModel } from './fake-model.ts';
 
 /** What the examples stand on: a relay, and someone to ask. */

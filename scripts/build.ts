@@ -45,7 +45,7 @@ async function emitLibrary(outDir: string): Promise<void> {
   });
   if (code !== 0) throw new Error('The SDK does not compile.');
   // The types name AsyncDisposable, which a consumer that compiles for an older language level does not have.
-  const types = join(outDir, 'src', 'sdk', 'index.d.ts');
+  const types = join(outDir, 'src', 'public', 'index.d.ts');
   writeFileSync(types, `/// <reference lib="esnext.disposable" />\n${readFileSync(types, 'utf8')}`);
 }
 

@@ -11,19 +11,23 @@ const HOT_FILES: { readonly [file: string]: readonly string[] } = {
   hot: [
     ...['peek', 'pull', 'push', 'rm'].map((name) => `src/interfaces/cli/pointers/${name}.ts`),
     'src/interfaces/cli/coding-agents/hook.ts',
-    'src/app/open-relay.ts',
-    'src/app/open-house.ts',
-    'src/app/peek-inbox.ts',
+    'src/app/store/open-relay.ts',
+    'src/app/store/open-house.ts',
+    'src/app/store/peek-inbox.ts',
     'src/engines/sqlite/engine.ts',
   ],
-  hook: ['src/interfaces/cli/coding-agents/hook.ts', 'src/app/open-project.ts', 'src/base/sanitize/neutralise.ts'],
+  hook: [
+    'src/interfaces/cli/coding-agents/hook.ts',
+    'src/app/projects/open-project.ts',
+    'src/text/sanitize/neutralise.ts',
+  ],
 };
 
 /** Exports `runMain`, which the launcher calls. */
 const MAIN = 'src/app/main.ts';
 
 /** What the SDK loads in Node and nowhere else: `contextrelay/runners`. */
-const RUNNERS = 'src/app/node-runners.ts';
+const RUNNERS = 'src/app/agents/node-runners.ts';
 
 /**
  * Bundles the command line into `outdir`: the files above, `main.js` for all commands, a chunk for each part that is loaded

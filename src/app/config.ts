@@ -4,10 +4,20 @@ import { RelayError } from '../base/errors.ts';
 import { isJsonObject } from '../base/json.ts';
 import { CHANNEL_MESSAGES, CHANNEL_RETENTION_MS, LEASE_MS } from '../base/limits.ts';
 import type { Preferences, ProviderName } from '../runners/provider/provider.ts';
-import { findHome } from './home.ts';
-import { isLegacyHome, legacyHint } from './legacy-home.ts';
-import { atLeast, byName, list, type Option, oneOf, port, text, url, yesOrNo } from './option-readers.ts';
-import { SERVER_OPTIONS, type ServerConfig, serverConfig } from './server-options.ts';
+import { isLegacyHome, legacyHint } from './legacy/home.ts';
+import {
+  atLeast,
+  byName,
+  list,
+  type Option,
+  oneOf,
+  port,
+  text,
+  url,
+  yesOrNo,
+} from './serve/option-readers.ts';
+import { SERVER_OPTIONS, type ServerConfig, serverConfig } from './serve/server-options.ts';
+import { findHome } from './store/home.ts';
 
 export type Environment = { readonly [name: string]: string | undefined };
 

@@ -1,8 +1,8 @@
 import type { Host } from '../interfaces/cli/host.ts';
 import type { Globals } from '../interfaces/cli/run.ts';
 import { type Config, type Environment, loadConfig } from './config.ts';
-import { findHome } from './home.ts';
-import { serverControl } from './server-control.ts';
+import { serverControl } from './serve/server-control.ts';
+import { findHome } from './store/home.ts';
 import { packageVersion } from './version.ts';
 
 /**
@@ -28,30 +28,31 @@ export function makeHost(globals: Globals, env: Environment): Host {
     get server() {
       return serverControl(config(), env);
     },
-    openClient: async (o) => (await import('./open-relay.ts')).openRelay(config(), o),
-    openScratch: async () => (await import('./scratch.ts')).openScratch(config()),
-    openStore: async () => (await import('./open-house.ts')).openStore(config()),
-    initHome: async () => (await import('./init-home.ts')).initHome(config().home),
+    openClient: async (o) => (await import('./store/open-relay.ts')).openRelay(config(), o),
+    openScratch: async () => (await import('./store/scratch.ts')).openScratch(config()),
+    openStore: async () => (await import('./store/open-house.ts')).openStore(config()),
+    initHome: async () => (await import('./store/init-home.ts')).initHome(config().home),
     threadMemory: async () => {
       const { home, remote } = config();
-      return (await import('./thread-memory.ts')).openThreadMemory(home, remote);
+      return (await import('./agents/thread-memory.ts')).openThreadMemory(home, remote);
     },
     async *readLegacy(dir) {
-      yield* (await import('./legacy-import.ts')).readLegacy(dir);
+      yield* (await import('./legacy/import.ts')).readLegacy(dir);
     },
-    keyring: async () => (await import('./keyring.ts')).openKeyring(config().home),
-    countTokens: async (text) => (await import('./token-counter.ts')).ownTokenCounter.count(text),
-    backup: async (target) => (await import('./keep-safe.ts')).backup(config(), target),
-    restore: async (source, o) => (await import('./keep-safe.ts')).restore(config(), source, o),
-    openProject: async (folder) => (await import('./open-project.ts')).openProject(folder),
-    findProject: async (from, o) => (await import('./open-project.ts')).findProject(from, o),
-    peekInbox: async (agent, o) => (await import('./peek-inbox.ts')).peekInbox(config(), agent, o),
-    openAgentWork: async (cwd) => (await import('./workshop.ts')).openWorkshop(config(), env, cwd),
-    openRunner: async (spec) => (await import('./open-runner.ts')).openRunner(spec, host.home),
+    keyring: async () => (await import('./store/keyring.ts')).openKeyring(config().home),
+    countTokens: async (text) => (await import('./store/token-counter.ts')).ownTokenCounter.count(text),
+    backup: async (target) => (await import('./store/backup.ts')).backup(config(), target),
+    restore: async (source, o) => (await import('./store/backup.ts')).restore(config(), source, o),
+    openProject: async (folder) => (await import('./projects/open-project.ts')).openProject(folder),
+    findProject: async (from, o) => (await import('./projects/open-project.ts')).findProject(from, o),
+    peekInbox: async (agent, o) => (await import('./store/peek-inbox.ts')).peekInbox(config(), agent, o),
+    openAgentWork: async (cwd) => (await import('./agents/prompt-work.ts')).openWorkshop(config(), env, cwd),
+    openRunner: async (spec) => (await import('./agents/open-runner.ts')).openRunner(spec, host.home),
     installer: async () => (await import('./install/open-installer.ts')).openInstaller(env, host.home),
-    openAgent: async (url, o) => (await import('./open-agent.ts')).openAgent(url, o, config(), env, host),
-    serveMcp: async (o) => (await import('./mcp-stdio.ts')).serveMcp(host, o),
-    repair: async () => (await import('./repair-threads.ts')).repairStore(config()),
+    openAgent: async (url, o) =>
+      (await import('./agents/open-agent.ts')).openAgent(url, o, config(), env, host),
+    serveMcp: async (o) => (await import('./mcp/mcp-stdio.ts')).serveMcp(host, o),
+    repair: async () => (await import('./store/repair-threads.ts')).repairStore(config()),
     async *diagnose() {
       yield* (await import('./doctor.ts')).diagnose(host, config);
       const { installSettings } = await import('./install/open-installer.ts');

@@ -1,7 +1,7 @@
 import type { Json, JsonObject } from '../base/json.ts';
-import type { Part, PartRequest } from '../base/parts/part-request.ts';
 import type { TokenCount } from '../base/tokens.ts';
 import type { BlobBody } from '../kernel/blobs.ts';
+import type { Part, PartRequest } from '../text/parts/part-request.ts';
 import { type Api, verb } from './verb.ts';
 
 export type { Part, PartRequest };

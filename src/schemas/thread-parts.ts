@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import type { PatchOp } from '../base/json-patch/apply.ts';
-import { CONTENT_KINDS } from '../base/preview/content-kinds.ts';
+import { CONTENT_KINDS } from '../base/content-kinds.ts';
 import { ENVELOPE_SCHEMA } from '../contract/threads/answers.ts';
 import { STATE_SCHEMA } from '../contract/threads/state.ts';
+import type { PatchOp } from '../formats/json-patch/apply.ts';
 import { count, json, jsonObject, time, tokenCount } from './shapes.ts';
 
 /** Shapes of threads, for the document that is made of the table. What is wrong with a value the domain says. */

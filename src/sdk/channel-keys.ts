@@ -1,7 +1,7 @@
 import { systemEnv } from '../base/env.ts';
 import { isRelayError } from '../base/errors.ts';
-import { fernetDecrypt, fernetEncrypt } from '../base/fernet.ts';
 import type { Message } from '../contract/channels.ts';
+import { fernetDecrypt, fernetEncrypt } from '../formats/fernet.ts';
 
 /** Keys that sender and subscribers of a channel share, by channel. They never leave this side. */
 export type ChannelKeys =

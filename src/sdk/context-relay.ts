@@ -1,18 +1,18 @@
 import { systemEnv } from '../base/env.ts';
 import { RelayError } from '../base/errors.ts';
-import { FERNET_CONTENT_TYPE, fernetDecrypt, fernetEncrypt, generateFernetKey } from '../base/fernet.ts';
 import { uuid } from '../base/ids.ts';
 import { isJsonObject, type Json, type JsonObject } from '../base/json.ts';
 import { PAYLOAD_BYTES, STORED_BYTES } from '../base/limits.ts';
-import { takePart } from '../base/parts/take-part.ts';
-import { type PointerRef, parsePointer, pointerUrl } from '../base/pointer-url.ts';
 import { decodeUtf8 } from '../base/utf8.ts';
 import type { AgentsApi } from '../contract/agents.ts';
 import type { ChannelsApi, Published } from '../contract/channels.ts';
 import type { InboxApi } from '../contract/inbox.ts';
+import { type PointerRef, parsePointer, pointerUrl } from '../contract/pointer-url.ts';
 import type { Cost, Part, PartRequest, Peeked, Pulled, Pushed } from '../contract/pointers.ts';
 import type { ReceiptLadder } from '../contract/receipts.ts';
 import type { TasksApi } from '../contract/tasks.ts';
+import { FERNET_CONTENT_TYPE, fernetDecrypt, fernetEncrypt, generateFernetKey } from '../formats/fernet.ts';
+import { takePart } from '../text/parts/take-part.ts';
 import { abortable } from './abortable.ts';
 import { channelKey, sealKey } from './channel-keys.ts';
 import type {

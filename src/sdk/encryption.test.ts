@@ -3,8 +3,8 @@ import { test } from 'node:test';
 import { WireRelay } from '../../test/sdk/wire-relay.ts';
 import { systemEnv } from '../base/env.ts';
 import { type ErrorCode, isRelayError } from '../base/errors.ts';
-import { fernetEncrypt, generateFernetKey } from '../base/fernet.ts';
 import { PAYLOAD_BYTES } from '../base/limits.ts';
+import { fernetEncrypt, generateFernetKey } from '../formats/fernet.ts';
 import { ContextRelay } from './context-relay.ts';
 
 const refused = (code: ErrorCode) => (error: unknown) => isRelayError(error, code);

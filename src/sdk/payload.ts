@@ -1,7 +1,7 @@
 import { RelayError } from '../base/errors.ts';
 import { PAYLOAD_BYTES } from '../base/limits.ts';
-import type { MatcherFactory } from '../base/parts/grep.ts';
 import { encodeUtf8 } from '../base/utf8.ts';
+import type { MatcherFactory } from '../text/parts/grep.ts';
 import type { PushData } from './options.ts';
 import { collect, readThrough } from './streams.ts';
 

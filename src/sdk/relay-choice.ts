@@ -1,5 +1,5 @@
-import type { PointerRef } from '../base/pointer-url.ts';
-import { parsePointer } from '../base/pointer-url.ts';
+import type { PointerRef } from '../contract/pointer-url.ts';
+import { parsePointer } from '../contract/pointer-url.ts';
 import { HttpRelay } from './http-relay.ts';
 import { type ClientRelay, type ContextRelayOptions, connection, originOf } from './options.ts';
 

@@ -1,5 +1,4 @@
 import type { JsonObject } from '../base/json.ts';
-import type { PatchOp } from '../base/json-patch/apply.ts';
 import { ARTIFACT_BYTES } from '../base/limits.ts';
 import { encodeUtf8 } from '../base/utf8.ts';
 import type { CapabilitiesApi, InvokeAnswer } from '../contract/capabilities.ts';
@@ -27,6 +26,7 @@ import type {
   SumStats,
 } from '../contract/threads/tokens.ts';
 import type { ThreadsApi } from '../contract/threads.ts';
+import type { PatchOp } from '../formats/json-patch/apply.ts';
 import type { PushData } from './options.ts';
 import { collect, streamOf } from './streams.ts';
 

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Message, SendMessageRequest, Task } from '@a2a-js/sdk';
 import { Role, TaskState } from '@a2a-js/sdk';
 import { type Client, ClientFactory, ClientFactoryOptions } from '@a2a-js/sdk/client';
-import { parsePointer } from '../../src/base/pointer-url.ts';
+import { parsePointer } from '../../src/contract/pointer-url.ts';
 import { ContextRelay } from '../../src/sdk/context-relay.ts';
 
 export const BINDINGS = ['JSONRPC', 'HTTP+JSON'] as const;

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { webhookPost } from '../../src/app/webhook-post.ts';
+import { webhookPost } from '../../src/app/serve/webhook-post.ts';
 import { startRelay } from '../http/relay-under-test.ts';
 import { a2aClient, answerTasks, BINDINGS, request } from './agents.ts';
 import { receiver, webhookAt } from './receiver.ts';

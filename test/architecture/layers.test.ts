@@ -30,17 +30,22 @@ test('the conformance cases need no Node, so that they run wherever an engine do
 test('each layer reaches inward and nowhere else', () => {
   const allowed: Record<string, { values: string; types: string }> = {
     base: { values: '', types: '' },
+    text: { values: 'base', types: '' },
+    formats: { values: 'base', types: '' },
     kernel: { values: 'base', types: '' },
     engines: { values: 'base kernel', types: '' },
-    contract: { values: 'base', types: 'kernel' },
-    schemas: { values: 'base contract', types: '' },
-    domain: { values: 'base kernel contract', types: '' },
-    sdk: { values: 'base contract', types: 'domain' },
-    runners: { values: 'base contract sdk', types: 'domain' },
-    integrations: { values: 'base contract sdk', types: 'domain' },
-    interfaces: { values: 'base contract schemas domain sdk', types: '' },
+    contract: { values: 'base', types: 'kernel text formats' },
+    schemas: { values: 'base contract', types: 'formats' },
+    domain: { values: 'base text formats kernel contract', types: '' },
+    sdk: { values: 'base text formats contract', types: '' },
+    work: { values: 'base text formats contract sdk', types: 'kernel' },
+    runners: { values: 'base text contract sdk work', types: '' },
+    integrations: { values: 'base contract sdk', types: '' },
+    interfaces: { values: 'base text formats contract schemas domain sdk work', types: '' },
+    public: { values: 'base contract sdk work', types: 'text formats' },
     app: {
-      values: 'base kernel engines contract schemas domain sdk runners interfaces integrations',
+      values:
+        'base text formats kernel engines contract schemas domain sdk work runners interfaces integrations',
       types: '',
     },
   };
@@ -136,7 +141,7 @@ test('only engines with a machine below them, runners, the command line and the 
     for (const path of [
       'src/engines/sqlite/blobs.ts',
       'src/interfaces/cli/run.ts',
-      'src/app/serve.ts',
+      'src/app/serve/serve.ts',
       'src/runners/exec/run.ts',
     ]) {
       assert.ok(!red(path, use), `${path}: ${use}`);
@@ -145,9 +150,10 @@ test('only engines with a machine below them, runners, the command line and the 
   }
 });
 
-test('base takes the packages it lists, the sdk and the contract none, the schemas zod', () => {
-  assert.ok(!red('src/base/tokens.ts', "import { x } from 'gpt-tokenizer/encoding/o200k_base';"));
-  assert.ok(red('src/base/tokens.ts', "import { x } from 'gpt-tokenizer-extra';"));
+test('text takes the packages it lists, base none, the sdk and the contract none, the schemas zod', () => {
+  assert.ok(!red('src/text/tokens.ts', "import { x } from 'gpt-tokenizer/encoding/o200k_base';"));
+  assert.ok(red('src/base/tokens.ts', "import { x } from 'gpt-tokenizer/encoding/o200k_base';"));
+  assert.ok(red('src/text/tokens.ts', "import { x } from 'gpt-tokenizer-extra';"));
   assert.ok(red('src/base/tokens.ts', "import { z } from 'zod';"));
   assert.ok(red('src/base/tokens.ts', "import type { z } from '@scope/zod/v4';"));
   for (const name of ['zod', 'hono', 'ws', 're2js'])

@@ -6,8 +6,8 @@ import { join, resolve } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { loadConfig } from '../../src/app/config.ts';
-import { openHouse } from '../../src/app/open-house.ts';
-import { startServer } from '../../src/app/serve.ts';
+import { startServer } from '../../src/app/serve/serve.ts';
+import { openHouse } from '../../src/app/store/open-house.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
 

@@ -1,8 +1,8 @@
-import type { Job, Ran, Runner } from '../../src/domain/tasks/runner.ts';
-import { AgentBridge } from '../../src/sdk/agent-bridge.ts';
-import type { AgentBridgeOptions, BridgeEvent } from '../../src/sdk/agent-bridge-options.ts';
-import type { BridgeWorker } from '../../src/sdk/agent-bridge-worker.ts';
 import { ContextRelay } from '../../src/sdk/context-relay.ts';
+import { AgentBridge } from '../../src/work/bridge/agent-bridge.ts';
+import type { AgentBridgeOptions, BridgeEvent } from '../../src/work/bridge/options.ts';
+import type { Job, Ran, Runner } from '../../src/work/bridge/runner.ts';
+import type { BridgeWorker } from '../../src/work/bridge/worker.ts';
 import type { ServerUnderTest } from '../channels/server.ts';
 
 export const client = (server: ServerUnderTest) => new ContextRelay({ baseUrl: server.url });

@@ -5,7 +5,7 @@ import { resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import { test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
-import { isAlive } from '../../src/app/pid-file.ts';
+import { isAlive } from '../../src/app/serve/pid-file.ts';
 import { type LeashedShell, leashedShell } from '../../src/runners/leashed-shell.ts';
 
 const HOLDER = resolve(import.meta.dirname, 'scripts/leash-holder.ts');

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { test } from 'node:test';
 import { TmuxRunner } from '../../src/runners/tmux/tmux-runner.ts';
-import { AgentBridge } from '../../src/sdk/agent-bridge.ts';
+import { AgentBridge } from '../../src/work/bridge/agent-bridge.ts';
 import { startTestServer } from '../channels/server.ts';
 import { ENTRY } from '../cli/program.ts';
 import { client, startWorker } from './bridge.ts';

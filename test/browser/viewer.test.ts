@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import type { Browser, Page } from 'playwright-core';
-import { ContextRelay } from '../../src/sdk/index.ts';
+import { ContextRelay } from '../../src/public/index.ts';
 import { type RelayUnderTest, startRelay } from '../http/relay-under-test.ts';
 import { noBrowser, openBrowser } from './chromium.ts';
 

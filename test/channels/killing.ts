@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { ContextRelay } from '../../src/sdk/index.ts';
+import { ContextRelay } from '../../src/public/index.ts';
 import { temporaryHome } from '../cli/program.ts';
 import { type Running, serve } from './programs.ts';
 

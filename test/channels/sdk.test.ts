@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { systemEnv } from '../../src/base/env.ts';
 import { isRelayError } from '../../src/base/errors.ts';
-import { generateFernetKey } from '../../src/base/fernet.ts';
-import { ContextRelay, type ContextRelayOptions, type ReceivedMessage } from '../../src/sdk/index.ts';
+import { generateFernetKey } from '../../src/formats/fernet.ts';
+import { ContextRelay, type ContextRelayOptions, type ReceivedMessage } from '../../src/public/index.ts';
 import { openTestHouse } from './house.ts';
 import { type ServerUnderTest, startTestServer } from './server.ts';
 

@@ -1,5 +1,5 @@
 import { type RawData, WebSocket } from 'ws';
-import { type ServerOptions, startServer } from '../../src/app/serve.ts';
+import { type ServerOptions, startServer } from '../../src/app/serve/serve.ts';
 import { LOCAL_CALLER } from '../../src/contract/caller.ts';
 import type { Relay } from '../../src/contract/relay.ts';
 import type { ChannelSettings } from '../../src/domain/channels/settings.ts';

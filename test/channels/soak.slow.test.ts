@@ -7,7 +7,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { WebSocket } from 'ws';
 import { openSqlite } from '../../src/engines/sqlite/engine.ts';
-import { ContextRelay } from '../../src/sdk/index.ts';
+import { ContextRelay } from '../../src/public/index.ts';
 import { openTestHouse } from './house.ts';
 import { startTestServer } from './server.ts';
 

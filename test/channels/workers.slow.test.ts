@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { ContextRelay } from '../../src/sdk/index.ts';
+import { ContextRelay } from '../../src/public/index.ts';
 import { temporaryHome } from '../cli/program.ts';
 import { type Running, serve, start } from './programs.ts';
 

@@ -1,4 +1,4 @@
-import { startServer } from '../../src/app/serve.ts';
+import { startServer } from '../../src/app/serve/serve.ts';
 import { type Env, systemEnv } from '../../src/base/env.ts';
 import { House } from '../../src/domain/house.ts';
 import { openMemory } from '../../src/engines/memory/engine.ts';
@@ -30,7 +30,7 @@ export async function startRelay(
   const env: Env = { ...source, now: () => source.now() + shift };
   const engine = await (o.open ?? ((clock) => openMemory({ env: clock })))(env);
   const tokens = {
-    count: async (text: string) => (await import('../../src/base/token-count.ts')).countTokens(text),
+    count: async (text: string) => (await import('../../src/text/token-count.ts')).countTokens(text),
   };
   const house = new House({ engine, env, tokens });
   const log: LogEvent[] = [];

@@ -3,8 +3,8 @@ import { createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { loadConfig } from '../../src/app/config.ts';
-import { openProject } from '../../src/app/open-project.ts';
-import { openRelay } from '../../src/app/open-relay.ts';
+import { openProject } from '../../src/app/projects/open-project.ts';
+import { openRelay } from '../../src/app/store/open-relay.ts';
 import { ScratchFolder } from '../projects/scratch-folder.ts';
 
 async function shop(): Promise<ScratchFolder> {

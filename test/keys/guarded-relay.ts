@@ -1,4 +1,4 @@
-import { type ServerOptions, startServer } from '../../src/app/serve.ts';
+import { type ServerOptions, startServer } from '../../src/app/serve/serve.ts';
 import { type Env, systemEnv } from '../../src/base/env.ts';
 import { LOCAL_CALLER } from '../../src/contract/caller.ts';
 import type { CreatedKey, NewKey } from '../../src/contract/keys.ts';
@@ -50,7 +50,7 @@ export async function startGuarded(o: GuardedOptions = {}): Promise<GuardedRelay
   const env: Env = { ...source, now: () => source.now() + shift };
   const engine = await (o.open ?? ((clock) => openMemory({ env: clock })))(env);
   const tokens = {
-    count: async (text: string) => (await import('../../src/base/token-count.ts')).countTokens(text),
+    count: async (text: string) => (await import('../../src/text/token-count.ts')).countTokens(text),
   };
   const house = new House({ engine, env, tokens }, { auth: 'keys', ...o.house });
   const log: LogEvent[] = [];

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { JsonObject } from '../../src/base/json.ts';
-import { parsePointer } from '../../src/base/pointer-url.ts';
+import { parsePointer } from '../../src/contract/pointer-url.ts';
 import { ContextRelay } from '../../src/sdk/context-relay.ts';
 import { temporaryHome } from '../cli/program.ts';
 import { type RelayUnderTest, startRelay } from '../http/relay-under-test.ts';

@@ -1,6 +1,6 @@
 import { loadConfig } from '../../src/app/config.ts';
-import { openHouse } from '../../src/app/open-house.ts';
-import { type RunningServer, startServer } from '../../src/app/serve.ts';
+import { type RunningServer, startServer } from '../../src/app/serve/serve.ts';
+import { openHouse } from '../../src/app/store/open-house.ts';
 
 export interface Restartable extends AsyncDisposable {
   readonly url: string;

@@ -27,8 +27,8 @@ test('the tarball holds what is published and nothing else', async () => {
     'dist/cli/older-node.js',
     'dist/cli/main.js',
     'dist/cli/token-worker.js',
-    'dist/src/sdk/index.js',
-    'dist/src/sdk/index.d.ts',
+    'dist/src/public/index.js',
+    'dist/src/public/index.d.ts',
     'skill/context-relay/SKILL.md',
     'skill/context-relay/scripts/init_context.py',
     'schemas/state.schema.json',
@@ -40,7 +40,7 @@ test('the tarball holds what is published and nothing else', async () => {
     /^dist\/THIRD-PARTY-NOTICES$/,
     /^dist\/cli\/[\w-]+\.c?js$/,
     // The SDK, and of the layers it takes types from only what it reaches.
-    /^dist\/src\/(sdk|base|kernel|contract|domain)\/[\w/-]+(\.js|\.d\.ts)$/,
+    /^dist\/src\/(public|sdk|work|contract|text|formats|kernel|base)\/[\w/-]+(\.js|\.d\.ts)$/,
   ];
   const strange = files.filter(
     (path) => path.startsWith('dist/') && !allowed.some((pattern) => pattern.test(path)),

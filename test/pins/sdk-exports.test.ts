@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import * as sdk from '../../src/sdk/index.ts';
+import * as sdk from '../../src/public/index.ts';
 
 test('the SDK exports exactly this', () => {
   assert.deepEqual(Object.keys(sdk).sort(), ['AgentBridge', 'ContextRelay', 'RelayError']);

@@ -2,8 +2,8 @@ import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative, sep } from 'node:path';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { loadConfig } from '../../src/app/config.ts';
-import { openHouse } from '../../src/app/open-house.ts';
-import { startServer } from '../../src/app/serve.ts';
+import { startServer } from '../../src/app/serve/serve.ts';
+import { openHouse } from '../../src/app/store/open-house.ts';
 
 /** What came over the wire; a test says what should be in it. */
 // biome-ignore lint/suspicious/noExplicitAny: the shape is what is being tested

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { loadConfig } from '../../src/app/config.ts';
-import { openRelay } from '../../src/app/open-relay.ts';
-import { countTokens } from '../../src/base/token-count.ts';
+import { openRelay } from '../../src/app/store/open-relay.ts';
+import { countTokens } from '../../src/text/token-count.ts';
 import { ScratchFolder } from './scratch-folder.ts';
 
 const hoursAgo = (hours: number) => new Date(Date.now() - hours * 3_600_000).toISOString();

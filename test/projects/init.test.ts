@@ -16,7 +16,7 @@ test('init fills in what can be found out and keeps what is there', async () => 
     }),
   );
   folder.write('Dockerfile', 'FROM scratch\n');
-  folder.write('src/index.ts', '');
+  folder.write('src/public/index.ts', '');
   folder.write('node_modules/x/index.js', '');
   folder.write('decisions.md', 'my own words\n');
   const ran = await folder.relay(['project', 'init', '--json']);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { isRelayError } from '../../src/base/errors.ts';
-import { countTokens } from '../../src/base/token-count.ts';
+import { countTokens } from '../../src/text/token-count.ts';
 import { text } from '../threads/open-threads.ts';
 import { openPrompts } from './open-prompts.ts';
 

@@ -2,10 +2,10 @@ import { createHash, randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { PartRequest } from '../../src/base/parts/part-request.ts';
-import { parsePartRequest } from '../../src/base/parts/part-request.ts';
-import { re2Matcher } from '../../src/base/parts/re2-matcher.ts';
-import { takePart } from '../../src/base/parts/take-part.ts';
+import type { PartRequest } from '../../src/text/parts/part-request.ts';
+import { parsePartRequest } from '../../src/text/parts/part-request.ts';
+import { re2Matcher } from '../../src/text/parts/re2-matcher.ts';
+import { takePart } from '../../src/text/parts/take-part.ts';
 
 export interface Seen {
   readonly method: string;

@@ -7,7 +7,7 @@ import { type AddressInfo, connect } from 'node:net';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { WebSocket } from 'ws';
-import { ContextRelay } from '../../src/sdk/index.ts';
+import { ContextRelay } from '../../src/public/index.ts';
 import { cleanEnv, relay as command, ENTRY, temporaryHome } from '../cli/program.ts';
 import { ask } from '../keys/guarded-relay.ts';
 

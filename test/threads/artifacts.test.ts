@@ -4,7 +4,7 @@ import { describe, it } from 'node:test';
 import { isRelayError } from '../../src/base/errors.ts';
 import { ARTIFACT_BYTES } from '../../src/base/limits.ts';
 import { readText } from '../../src/base/read-text.ts';
-import { countTokens } from '../../src/base/token-count.ts';
+import { countTokens } from '../../src/text/token-count.ts';
 import { openThreads, text } from './open-threads.ts';
 
 const sha256 = (data: string | Uint8Array) => createHash('sha256').update(data).digest('hex');

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { describe, it } from 'node:test';
 import { isRelayError } from '../../src/base/errors.ts';
 import { readText } from '../../src/base/read-text.ts';
-import { openZip } from '../../src/base/zip/zip-reader.ts';
+import { openZip } from '../../src/formats/zip/zip-reader.ts';
 import { type Entry, forgeZip } from './hostile-zip.ts';
 import { type OpenThreads, openThreads, text } from './open-threads.ts';
 

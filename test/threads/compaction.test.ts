@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { PatchOp } from '../../src/base/json-patch/apply.ts';
 import { AUTO_COMPACT_ACTIONS } from '../../src/base/limits.ts';
+import type { PatchOp } from '../../src/formats/json-patch/apply.ts';
 import { openThreads } from './open-threads.ts';
 
 const ref = (i: number) => i.toString(16).padStart(26, '0');

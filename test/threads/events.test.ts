@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { isRelayError } from '../../src/base/errors.ts';
-import type { PatchOp } from '../../src/base/json-patch/apply.ts';
+import type { PatchOp } from '../../src/formats/json-patch/apply.ts';
 import { openThreads, stoppedClock, text } from './open-threads.ts';
 
 const fact = (id: string): PatchOp => ({ op: 'add', path: '/facts/-', value: { id, key: 'k', value: 'v' } });

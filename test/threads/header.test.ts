@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Json } from '../../src/base/json.ts';
-import type { PatchOp } from '../../src/base/json-patch/apply.ts';
 import { HEADER_BYTES, HEADER_TOKENS } from '../../src/base/limits.ts';
-import { countTokens } from '../../src/base/token-count.ts';
+import type { PatchOp } from '../../src/formats/json-patch/apply.ts';
+import { countTokens } from '../../src/text/token-count.ts';
 import { openThreads, text } from './open-threads.ts';
 
 const add = (list: string, value: Json): PatchOp => ({ op: 'add', path: `/${list}/-`, value });

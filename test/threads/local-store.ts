@@ -7,7 +7,7 @@ import { createInterface } from 'node:readline';
 import type { TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { loadConfig } from '../../src/app/config.ts';
-import { type OpenHouse, openHouse } from '../../src/app/open-house.ts';
+import { type OpenHouse, openHouse } from '../../src/app/store/open-house.ts';
 import { LOCAL_CALLER } from '../../src/contract/caller.ts';
 import type { ThreadsApi } from '../../src/contract/threads.ts';
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { startServer } from '../../src/app/serve.ts';
+import { startServer } from '../../src/app/serve/serve.ts';
 import { HttpRelay } from '../../src/sdk/http-relay.ts';
 import { mirrored, openLocal, startPatcher, temporaryHome } from './local-store.ts';
 

@@ -10,7 +10,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
-import { hasStale } from '../../src/app/stale-marks.ts';
+import { hasStale } from '../../src/app/store/stale-marks.ts';
 import { mirrored, openLocal, startPatcher, temporaryHome } from './local-store.ts';
 import { text } from './open-threads.ts';
 

@@ -1,5 +1,4 @@
 import { type Env, systemEnv } from '../../src/base/env.ts';
-import { countTokens } from '../../src/base/token-count.ts';
 import type { TokenCounter } from '../../src/base/tokens.ts';
 import { type Caller, LOCAL_CALLER } from '../../src/contract/caller.ts';
 import type { ThreadsApi } from '../../src/contract/threads.ts';
@@ -8,6 +7,7 @@ import type { Capability } from '../../src/domain/threads/capabilities/capabilit
 import { ThreadServices } from '../../src/domain/threads/thread-services.ts';
 import { openMemory } from '../../src/engines/memory/engine.ts';
 import type { Engine } from '../../src/kernel/engine.ts';
+import { countTokens } from '../../src/text/token-count.ts';
 
 export const realCounter: TokenCounter = { count: async (text) => countTokens(text) };
 

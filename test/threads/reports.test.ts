@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { readText } from '../../src/base/read-text.ts';
-import { countTokens } from '../../src/base/token-count.ts';
+import { countTokens } from '../../src/text/token-count.ts';
 import { openThreads, stoppedClock, text } from './open-threads.ts';
 
 async function prepared() {

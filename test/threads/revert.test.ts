@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { isRelayError } from '../../src/base/errors.ts';
-import type { PatchOp } from '../../src/base/json-patch/apply.ts';
 import type { State } from '../../src/contract/threads/state.ts';
+import type { PatchOp } from '../../src/formats/json-patch/apply.ts';
 import { HttpRelay } from '../../src/sdk/http-relay.ts';
 import { startRelay } from '../http/relay-under-test.ts';
 import { openThreads, text } from './open-threads.ts';

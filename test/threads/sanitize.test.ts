@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { neutralise } from '../../src/base/sanitize/neutralise.ts';
+import { neutralise } from '../../src/text/sanitize/neutralise.ts';
 import { HARMLESS } from './corpus/harmless.ts';
 import { HOSTILE } from './corpus/hostile.ts';
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { isRelayError } from '../../src/base/errors.ts';
 import type { Json } from '../../src/base/json.ts';
-import { applyPatch, type PatchOp } from '../../src/base/json-patch/apply.ts';
+import { applyPatch, type PatchOp } from '../../src/formats/json-patch/apply.ts';
 import { openThreads } from './open-threads.ts';
 
 const fact = (id: string, value: Json = 'v'): PatchOp => ({

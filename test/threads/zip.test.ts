@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { inflateRawSync, crc32 as platformCrc32 } from 'node:zlib';
 import { isRelayError } from '../../src/base/errors.ts';
-import { crc32 } from '../../src/base/zip/crc32.ts';
-import { openZip, type ZipSource } from '../../src/base/zip/zip-reader.ts';
-import { writeZip, type ZipEntry } from '../../src/base/zip/zip-writer.ts';
+import { crc32 } from '../../src/formats/zip/crc32.ts';
+import { openZip, type ZipSource } from '../../src/formats/zip/zip-reader.ts';
+import { writeZip, type ZipEntry } from '../../src/formats/zip/zip-writer.ts';
 import { type Entry, forgeZip } from './hostile-zip.ts';
 
 const memory = (bytes: Uint8Array): ZipSource => ({

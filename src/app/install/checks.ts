@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isRelayError } from '../../base/errors.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../base/json.ts';
-import { jsonValue, parseJsonText } from '../../base/json-syntax.ts';
+import { jsonValue, parseJsonText } from '../../formats/json-syntax.ts';
 import type { Check } from '../../interfaces/cli/host.ts';
 import { CLIENTS, type Client, clientPlan, type Scope, type Target } from './clients.ts';
 import { isOurServer, ourHandlers } from './entries.ts';

@@ -1,7 +1,7 @@
 import type { Json, JsonObject } from '../../base/json.ts';
 import { isJsonObject } from '../../base/json.ts';
-import { JsonDocument, type JsonPath } from '../../base/json-document.ts';
-import { jsonEqual } from '../../base/json-patch/equal.ts';
+import { JsonDocument, type JsonPath } from '../../formats/json-document.ts';
+import { jsonEqual } from '../../formats/json-patch/equal.ts';
 
 /** What we put into somebody's JSON settings. Ours is told from theirs by one rule, for adding, checking and removing. */
 export type Entry = HooksEntry | ServerEntry;

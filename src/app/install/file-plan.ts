@@ -1,7 +1,7 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { RelayError } from '../../base/errors.ts';
-import { JsonSyntaxError } from '../../base/json-syntax.ts';
+import { JsonSyntaxError } from '../../formats/json-syntax.ts';
 import type { Part, Target } from './clients.ts';
 import { addEntries, type Entry, Occupied, presentContainers, removeEntries } from './entries.ts';
 import { digest, type Receipt, type Receipts } from './receipts.ts';

@@ -2,7 +2,7 @@ import { mkdir, readFile, rm, rmdir, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { RelayError } from '../../base/errors.ts';
 import { decodeUtf8 } from '../../base/utf8.ts';
-import { writeAtomically } from '../atomic-file.ts';
+import { writeAtomically } from '../store/atomic-file.ts';
 import {
   CLIENTS,
   type Client,

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { mkdir, readdir, readFile, rm } from 'node:fs/promises';
 import { join, sep } from 'node:path';
-import { writeAtomically } from '../atomic-file.ts';
+import { writeAtomically } from '../store/atomic-file.ts';
 
 /**
  * What we did to a file, kept in the relay's own home for its owner alone: the file as it was (settings may hold

@@ -1,6 +1,6 @@
 import { parse, TomlError, type TomlTable } from 'smol-toml';
 import { isJsonObject, type Json, type JsonObject } from '../../base/json.ts';
-import { jsonEqual } from '../../base/json-patch/equal.ts';
+import { jsonEqual } from '../../formats/json-patch/equal.ts';
 import { isOurServer, Occupied } from './entries.ts';
 
 /** `[mcp_servers.relay]` in a TOML file, added and removed as text: comments, order and line ends stay. */

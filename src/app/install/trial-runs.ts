@@ -6,7 +6,7 @@ import { createInterface } from 'node:readline';
 import { isJsonObject, type Json, type JsonObject } from '../../base/json.ts';
 import type { Environment } from '../config.ts';
 import { loadConfig } from '../config.ts';
-import { openProject } from '../open-project.ts';
+import { openProject } from '../projects/open-project.ts';
 
 /** A hook as it stands in a client's settings. */
 export interface InstalledHook {
@@ -67,7 +67,7 @@ async function setStage(root: string, env: Environment): Promise<Stage> {
   // Something that is not yet written down, as far as git is there to see it.
   await runLine('git init -q .', stage);
   writeFileSync(join(folder, 'work.txt'), '');
-  const { openRelay } = await import('../open-relay.ts');
+  const { openRelay } = await import('../store/open-relay.ts');
   await using open = await openRelay(loadConfig({}, { home }));
   await open.client.inbox.follow('doctor', 'doctor');
   await open.client.publish('doctor', mark);

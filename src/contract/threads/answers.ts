@@ -1,5 +1,5 @@
 import type { Json, JsonObject } from '../../base/json.ts';
-import type { PatchOp } from '../../base/json-patch/apply.ts';
+import type { PatchOp } from '../../formats/json-patch/apply.ts';
 
 /** `v7` or 7. */
 export type VersionRef = string | number;

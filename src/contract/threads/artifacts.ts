@@ -1,4 +1,4 @@
-import { CONTENT_KINDS } from '../../base/preview/content-kinds.ts';
+import { CONTENT_KINDS } from '../../base/content-kinds.ts';
 import type { BlobBody } from '../../kernel/blobs.ts';
 
 export const ARTIFACT_TYPES = CONTENT_KINDS;

@@ -1,6 +1,6 @@
 import { isJsonObject, type Json, type JsonObject } from '../../base/json.ts';
-import { pointerUrl } from '../../base/pointer-url.ts';
 import type { DeadLetter, Message } from '../../contract/channels.ts';
+import { pointerUrl } from '../../contract/pointer-url.ts';
 import type { Entry } from '../../kernel/logs.ts';
 import { fromJson } from '../records.ts';
 

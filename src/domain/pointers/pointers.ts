@@ -1,12 +1,11 @@
 import { RelayError } from '../../base/errors.ts';
 import { checkIdempotencyKey, toHex, uuid } from '../../base/ids.ts';
-import { takePart } from '../../base/parts/take-part.ts';
-import { pointerUrl } from '../../base/pointer-url.ts';
 import { readText } from '../../base/read-text.ts';
 import type { TokenCount } from '../../base/tokens.ts';
 import { encodeUtf8 } from '../../base/utf8.ts';
 import { authorize } from '../../contract/authorize.ts';
 import type { Caller, CallerAt } from '../../contract/caller.ts';
+import { pointerUrl } from '../../contract/pointer-url.ts';
 import {
   type Cost,
   type Part,
@@ -21,6 +20,7 @@ import {
 } from '../../contract/pointers.ts';
 import type { BlobBody } from '../../kernel/blobs.ts';
 import { compareAndSet } from '../../kernel/compare-and-set.ts';
+import { takePart } from '../../text/parts/take-part.ts';
 import type { Channels } from '../channels/channels.ts';
 import type { Ground } from '../ground.ts';
 import type { Receipts } from '../receipts/receipts.ts';
@@ -289,7 +289,7 @@ export class Pointers {
 
   async #take(record: PointerRecord, part: PartRequest): Promise<Part> {
     if (!record.text) throw new RelayError('not_text', { what: 'lines, matches or outline' });
-    const { re2Matcher } = await import('../../base/parts/re2-matcher.ts');
+    const { re2Matcher } = await import('../../text/parts/re2-matcher.ts');
     return takePart(await this.#open(record), part, re2Matcher);
   }
 

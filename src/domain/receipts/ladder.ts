@@ -1,5 +1,5 @@
 import { isJsonObject, type Json } from '../../base/json.ts';
-import { pointerUrl } from '../../base/pointer-url.ts';
+import { pointerUrl } from '../../contract/pointer-url.ts';
 import { type Receipt, type ReceiptLadder, RUNGS, type Rung } from '../../contract/receipts.ts';
 import type { PointerRecord } from '../pointers/record.ts';
 import { asJson, fromJson } from '../records.ts';

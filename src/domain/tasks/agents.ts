@@ -1,9 +1,9 @@
 import { RelayError } from '../../base/errors.ts';
 import { AGENT_ALIVE_MS, AGENT_INSTANCE_CHARS, AGENT_KEPT_MS, BRIDGE_TASKS } from '../../base/limits.ts';
-import { directChannel, TASK_CHANNEL } from '../../base/task-names.ts';
 import { type Agent, agents, type Bridge } from '../../contract/agents.ts';
 import { authorize, mayUseChannel } from '../../contract/authorize.ts';
 import type { Caller } from '../../contract/caller.ts';
+import { directChannel, TASK_CHANNEL } from '../../contract/task-names.ts';
 import type { Ground } from '../ground.ts';
 import type { FollowRecord } from '../inbox/inboxes.ts';
 import { checkAgentName, checkChannelName, fromSegment, inboxesPrefix, segment } from '../names.ts';

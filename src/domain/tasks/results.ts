@@ -1,9 +1,9 @@
 import { isUuid } from '../../base/ids.ts';
 import type { JsonObject } from '../../base/json.ts';
 import { RESULT_SUMMARY_CHARS } from '../../base/limits.ts';
-import { pointerUrl } from '../../base/pointer-url.ts';
 import { mayUseChannel } from '../../contract/authorize.ts';
 import type { Caller } from '../../contract/caller.ts';
+import { pointerUrl } from '../../contract/pointer-url.ts';
 import type { TaskResult, TaskStatus } from '../../contract/tasks.ts';
 import type { Ground } from '../ground.ts';
 import type { PointerLookup } from '../pointers/record.ts';

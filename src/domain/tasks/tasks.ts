@@ -1,11 +1,11 @@
 import { isRelayError, RelayError } from '../../base/errors.ts';
 import { RESULT_SUMMARY_CHARS, TASK_SUMMARY_CHARS, TASKS_LISTED } from '../../base/limits.ts';
-import { pointerUrl } from '../../base/pointer-url.ts';
-import { DONE_CHANNEL, resultKey, TASK_GROUP } from '../../base/task-names.ts';
 import { encodeUtf8 } from '../../base/utf8.ts';
 import { authorize, mayUseChannel } from '../../contract/authorize.ts';
 import type { Caller, CallerAt } from '../../contract/caller.ts';
 import type { DeadLetter } from '../../contract/channels.ts';
+import { pointerUrl } from '../../contract/pointer-url.ts';
+import { DONE_CHANNEL, resultKey, TASK_GROUP } from '../../contract/task-names.ts';
 import {
   type Settlement,
   type Task,

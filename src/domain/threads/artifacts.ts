@@ -2,8 +2,6 @@ import { RelayError } from '../../base/errors.ts';
 import { sha256Hex } from '../../base/hash.ts';
 import { timeOrderedId } from '../../base/ids.ts';
 import { ARTIFACT_NAME_CHARS, ARTIFACT_SOURCES, INDEX_TEXT_CHARS, PAGE_ITEMS } from '../../base/limits.ts';
-import { makePreview } from '../../base/preview/preview.ts';
-import { neutralise } from '../../base/sanitize/neutralise.ts';
 import type { Caller } from '../../contract/caller.ts';
 import {
   ARTIFACT_TYPES,
@@ -16,6 +14,8 @@ import {
   type SearchHit,
 } from '../../contract/threads/artifacts.ts';
 import type { BlobBody } from '../../kernel/blobs.ts';
+import { makePreview } from '../../text/preview/preview.ts';
+import { neutralise } from '../../text/sanitize/neutralise.ts';
 import type { Ground } from '../ground.ts';
 import { type RecordsOf, recordsOf } from '../records.ts';
 import { guessType, KINDS } from './artifact-kind.ts';

@@ -1,8 +1,8 @@
 import { sha256Hex } from '../../base/hash.ts';
-import { Crc32 } from '../../base/zip/crc32.ts';
-import { writeZip, type ZipEntry } from '../../base/zip/zip-writer.ts';
 import type { Caller } from '../../contract/caller.ts';
 import type { Artifact } from '../../contract/threads/artifacts.ts';
+import { Crc32 } from '../../formats/zip/crc32.ts';
+import { writeZip, type ZipEntry } from '../../formats/zip/zip-writer.ts';
 import type { BlobBody } from '../../kernel/blobs.ts';
 import type { Ground } from '../ground.ts';
 import { KINDS } from './artifact-kind.ts';

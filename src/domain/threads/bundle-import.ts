@@ -1,12 +1,12 @@
 import { RelayError } from '../../base/errors.ts';
 import { toHex } from '../../base/ids.ts';
 import { BUNDLE_BYTES, ORPHAN_AGE_MS } from '../../base/limits.ts';
-import { makePreview } from '../../base/preview/preview.ts';
-import { openZip, type ZipArchive, type ZipSource } from '../../base/zip/zip-reader.ts';
 import type { Caller } from '../../contract/caller.ts';
 import type { ImportAnswer } from '../../contract/threads/answers.ts';
 import type { Artifact } from '../../contract/threads/artifacts.ts';
+import { openZip, type ZipArchive, type ZipSource } from '../../formats/zip/zip-reader.ts';
 import type { BlobBody } from '../../kernel/blobs.ts';
+import { makePreview } from '../../text/preview/preview.ts';
 import type { Ground } from '../ground.ts';
 import { recordsOf } from '../records.ts';
 import { KINDS } from './artifact-kind.ts';

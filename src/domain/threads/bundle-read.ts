@@ -2,8 +2,8 @@ import { isRelayError } from '../../base/errors.ts';
 import { sha256Hex } from '../../base/hash.ts';
 import { isJsonObject, type Json } from '../../base/json.ts';
 import { ARTIFACT_BYTES, STATE_BYTES } from '../../base/limits.ts';
-import type { ZipArchive } from '../../base/zip/zip-reader.ts';
 import type { Artifact } from '../../contract/threads/artifacts.ts';
+import type { ZipArchive } from '../../formats/zip/zip-reader.ts';
 import { asJson, fromJson } from '../records.ts';
 import { KINDS } from './artifact-kind.ts';
 import {

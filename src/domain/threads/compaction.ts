@@ -1,8 +1,8 @@
-import type { PatchOp } from '../../base/json-patch/apply.ts';
 import { AUTO_COMPACT_ACTIONS, AUTO_COMPACT_REFS, COMPACT_ACTIONS, COMPACT_REFS } from '../../base/limits.ts';
 import type { Caller } from '../../contract/caller.ts';
 import type { CompactAnswer } from '../../contract/threads/answers.ts';
 import type { Action, ArtifactLink, State } from '../../contract/threads/state.ts';
+import type { PatchOp } from '../../formats/json-patch/apply.ts';
 import type { Ground } from '../ground.ts';
 import { asJson } from '../records.ts';
 import type { StoredEvent } from './event.ts';

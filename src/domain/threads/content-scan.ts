@@ -1,7 +1,7 @@
 import { RelayError } from '../../base/errors.ts';
 import { ARTIFACT_BYTES, PREVIEW_LOOK_BYTES, TOKEN_COUNT_CHARS } from '../../base/limits.ts';
-import type { Content } from '../../base/preview/preview.ts';
 import type { BlobBody } from '../../kernel/blobs.ts';
+import type { Content } from '../../text/preview/preview.ts';
 
 /** What was learnt of a content while it passed. */
 export interface Seen extends Content {

@@ -1,9 +1,7 @@
 import type { Json, JsonObject } from '../../base/json.ts';
-import { utf8Bytes } from '../../base/json-patch/measure.ts';
 import { HEADER_BYTES, HEADER_TOKENS } from '../../base/limits.ts';
-import { clip } from '../../base/preview/cut.ts';
-import { neutralise } from '../../base/sanitize/neutralise.ts';
 import type { TokenCount, TokenCounter } from '../../base/tokens.ts';
+import { utf8Bytes } from '../../base/utf8.ts';
 import { type Caller, LOCAL_CALLER } from '../../contract/caller.ts';
 import type {
   Action,
@@ -15,6 +13,8 @@ import type {
   Question,
   State,
 } from '../../contract/threads/state.ts';
+import { clip } from '../../text/preview/cut.ts';
+import { neutralise } from '../../text/sanitize/neutralise.ts';
 import type { Ground } from '../ground.ts';
 import { fromJson, type RecordsOf, recordsOf } from '../records.ts';
 import { type StoredEvent, VERSION_EVENTS } from './event.ts';

@@ -1,8 +1,8 @@
-import { frame, oneLine } from '../../base/frame.ts';
 import type { Caller } from '../../contract/caller.ts';
 import type { Artifact } from '../../contract/threads/artifacts.ts';
 import type { Header } from '../../contract/threads/state.ts';
 import type { Rendered, RenderedMessage, RenderFormat } from '../../contract/threads/tokens.ts';
+import { frame, oneLine } from '../../text/frame.ts';
 import type { Ground } from '../ground.ts';
 import type { Artifacts } from './artifacts.ts';
 import type { Headers } from './headers.ts';

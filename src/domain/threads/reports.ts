@@ -1,8 +1,8 @@
-import { oneLine } from '../../base/frame.ts';
 import type { Caller } from '../../contract/caller.ts';
 import type { Artifact } from '../../contract/threads/artifacts.ts';
 import type { State } from '../../contract/threads/state.ts';
 import type { ReportAnswer, ReportFormat, Stats } from '../../contract/threads/tokens.ts';
+import { oneLine } from '../../text/frame.ts';
 import type { Ground } from '../ground.ts';
 import type { Artifacts } from './artifacts.ts';
 import type { StoredEvent } from './event.ts';

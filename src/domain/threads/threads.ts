@@ -2,9 +2,6 @@ import { RelayError } from '../../base/errors.ts';
 import { sha256Hex } from '../../base/hash.ts';
 import { isUuid, uuid } from '../../base/ids.ts';
 import type { Json, JsonObject } from '../../base/json.ts';
-import type { PatchOp } from '../../base/json-patch/apply.ts';
-import { diffJson } from '../../base/json-patch/diff.ts';
-import { jsonEqual } from '../../base/json-patch/equal.ts';
 import { PAGE_ITEMS, PATCH_OPS, THREAD_NAME_CHARS } from '../../base/limits.ts';
 import type { Caller } from '../../contract/caller.ts';
 import type {
@@ -18,6 +15,9 @@ import type {
   ThreadItem,
 } from '../../contract/threads/answers.ts';
 import type { State } from '../../contract/threads/state.ts';
+import type { PatchOp } from '../../formats/json-patch/apply.ts';
+import { diffJson } from '../../formats/json-patch/diff.ts';
+import { jsonEqual } from '../../formats/json-patch/equal.ts';
 import type { Ground } from '../ground.ts';
 import { asJson, type RecordsOf, recordsOf } from '../records.ts';
 import { isOwnType, type StoredEvent } from './event.ts';

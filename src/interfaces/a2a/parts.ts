@@ -1,7 +1,7 @@
 import type { Message, Part } from '@a2a-js/sdk';
 import { RequestMalformedError } from '@a2a-js/sdk/errors';
 import { A2A_MESSAGE_BYTES, A2A_PARTS, ENVELOPE_PAYLOAD_BYTES } from '../../base/limits.ts';
-import { pointerUrl } from '../../base/pointer-url.ts';
+import { pointerUrl } from '../../contract/pointer-url.ts';
 import type { PointersApi } from '../../contract/pointers.ts';
 
 const encoder = new TextEncoder();

@@ -1,6 +1,6 @@
 import { isRelayError } from '../../base/errors.ts';
 import { ENVELOPE_PAYLOAD_BYTES } from '../../base/limits.ts';
-import { parsePointer } from '../../base/pointer-url.ts';
+import { parsePointer } from '../../contract/pointer-url.ts';
 import type { Receipt } from '../../contract/receipts.ts';
 import type { Relay } from '../../contract/relay.ts';
 import type { FoundResult } from '../../sdk/result-waiters.ts';

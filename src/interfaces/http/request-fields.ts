@@ -1,5 +1,5 @@
 import { RelayError } from '../../base/errors.ts';
-import { type PartRequest, parsePartRequest } from '../../base/parts/part-request.ts';
+import { type PartRequest, parsePartRequest } from '../../text/parts/part-request.ts';
 
 /** `?lines=10-40`, `?grep=…`, `?json=/a/b` or `?outline=1`; undefined when the whole is asked for. */
 export function partOf(query: URLSearchParams): PartRequest | undefined {

@@ -81,8 +81,8 @@ async function tooLarge(
   if (start) {
     // Loaded late: a server that starts is waited for, and few payloads are that large.
     const [{ frame }, { makePreview }] = await Promise.all([
-      import('../../base/frame.ts'),
-      import('../../base/preview/preview.ts'),
+      import('../../text/frame.ts'),
+      import('../../text/preview/preview.ts'),
     ]);
     const preview = makePreview('text', { start, size: found.size, lineCount: 0, isText: true });
     const source = { what: 'the beginning of the payload', by: found.from, at: Date.parse(found.created_at) };
@@ -95,7 +95,7 @@ async function tooLarge(
 }
 
 async function notText(url: string, found: Peeked, call: Pulling): Promise<RelayError> {
-  const { binaryKind } = await import('../../base/preview/binary-kind.ts');
+  const { binaryKind } = await import('../../text/preview/binary-kind.ts');
   const kind = found.max_pulls === null ? binaryKind(await beginning(url, call)) : 'binary data';
   return new RelayError('not_text', {
     what: 'text to give',

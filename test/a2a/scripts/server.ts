@@ -1,7 +1,7 @@
 /** A server on the store of RELAY_HOME whose webhooks may be on this machine, unless GUARDED. Says where it listens. */
 import { loadConfig } from '../../../src/app/config.ts';
-import { openHouse } from '../../../src/app/open-house.ts';
-import { startServer } from '../../../src/app/serve.ts';
+import { startServer } from '../../../src/app/serve/serve.ts';
+import { openHouse } from '../../../src/app/store/open-house.ts';
 
 const { house } = await openHouse(loadConfig(process.env, {}), 'server');
 const { url } = await startServer({

@@ -4,7 +4,7 @@
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { loadConfig } from '../../../src/app/config.ts';
-import { openRelay } from '../../../src/app/open-relay.ts';
+import { openRelay } from '../../../src/app/store/open-relay.ts';
 import { isRelayError } from '../../../src/base/errors.ts';
 
 const [channel, group, url, dawdles] = process.argv.slice(2) as [string, string, string, string];

@@ -1,5 +1,5 @@
 import { loadConfig } from '../../../src/app/config.ts';
-import { openHouse } from '../../../src/app/open-house.ts';
+import { openHouse } from '../../../src/app/store/open-house.ts';
 import { LOCAL_CALLER } from '../../../src/contract/caller.ts';
 
 /** Patches a thread on the local store, as any command would. `stay`: says so after each patch and never ends. */

@@ -1,8 +1,8 @@
 import { RelayError } from '../../../base/errors.ts';
 import type { Json, JsonObject } from '../../../base/json.ts';
-import { JsonSchema } from '../../../base/json-schema.ts';
 import { CAPABILITY_ARGS_BYTES, CAPABILITY_TTL_MAX_S } from '../../../base/limits.ts';
 import type { CapabilityInfo } from '../../../contract/capabilities.ts';
+import { JsonSchema } from '../../../formats/json-schema.ts';
 import { bytesOf } from '../state.ts';
 import type { Capability } from './capability.ts';
 

@@ -1,4 +1,4 @@
-import { parsePointer } from '../../../base/pointer-url.ts';
+import { parsePointer } from '../../../contract/pointer-url.ts';
 import { badUsage } from '../command.ts';
 import type { Io } from '../io.ts';
 

@@ -1,8 +1,8 @@
 import type { Json, JsonObject } from '../../../base/json.ts';
 import { MAX_PULLS, SECRET_SCAN_CHARS } from '../../../base/limits.ts';
-import { findSecrets } from '../../../base/secrets.ts';
 import type { TokenCount } from '../../../base/tokens.ts';
 import type { Pushed } from '../../../contract/pointers.ts';
+import { findSecrets } from '../../../text/secrets.ts';
 import { badUsage, defineCommand } from '../command.ts';
 import { bytes, count, expiry, oneOf, parseCount, parseSpan } from '../human.ts';
 import type { Io } from '../io.ts';

@@ -1,5 +1,5 @@
 import { setTimeout } from 'node:timers/promises';
-import { parsePointer } from '../../../base/pointer-url.ts';
+import { parsePointer } from '../../../contract/pointer-url.ts';
 import type { Receipt, ReceiptLadder } from '../../../contract/receipts.ts';
 import { defineCommand } from '../command.ts';
 import { bytes, moment, plural, printable } from '../human.ts';

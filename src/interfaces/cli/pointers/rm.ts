@@ -1,5 +1,5 @@
 import { EXIT, isRelayError } from '../../../base/errors.ts';
-import { parsePointer } from '../../../base/pointer-url.ts';
+import { parsePointer } from '../../../contract/pointer-url.ts';
 import { defineCommand } from '../command.ts';
 import { pointerArgument } from './pointer-argument.ts';
 

@@ -1,5 +1,5 @@
-import type { PatchOp } from '../../../base/json-patch/apply.ts';
 import { parseVersion } from '../../../domain/threads/version.ts';
+import type { PatchOp } from '../../../formats/json-patch/apply.ts';
 import { badUsage, defineCommand } from '../command.ts';
 import { printable } from '../human.ts';
 import type { Style } from '../style.ts';

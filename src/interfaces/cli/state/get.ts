@@ -1,6 +1,6 @@
 import { RelayError } from '../../../base/errors.ts';
 import { isJsonObject, type Json } from '../../../base/json.ts';
-import { parsePath } from '../../../base/json-patch/path.ts';
+import { parsePath } from '../../../formats/json-patch/path.ts';
 import { badUsage, defineCommand } from '../command.ts';
 import { chooseThread, THREAD_FLAG } from '../threads/thread-choice.ts';
 

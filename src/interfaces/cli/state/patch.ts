@@ -1,4 +1,4 @@
-import type { PatchOp } from '../../../base/json-patch/apply.ts';
+import type { PatchOp } from '../../../formats/json-patch/apply.ts';
 import { badUsage, defineCommand } from '../command.ts';
 import { jsonInput } from '../pointers/payload.ts';
 import { chooseThread, THREAD_FLAG } from '../threads/thread-choice.ts';

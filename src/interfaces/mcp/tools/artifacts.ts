@@ -1,8 +1,8 @@
 import * as z from 'zod';
-import { takePart } from '../../../base/parts/take-part.ts';
 import { decodeUtf8 } from '../../../base/utf8.ts';
 import type { Artifact } from '../../../contract/threads/artifacts.ts';
 import { threads } from '../../../contract/threads.ts';
+import { takePart } from '../../../text/parts/take-part.ts';
 import { cutToBudget, number, readPart } from '../budget.ts';
 import { type Answer, defineTool, type ToolCall } from '../tool.ts';
 import { stateLink } from '../uris.ts';
@@ -39,7 +39,7 @@ export const artifactGet = defineTool({
     const { body } = await call.relay.threads.content(thread_id, ref);
     const bytes = body instanceof Uint8Array ? body : new Uint8Array(await new Response(body).arrayBuffer());
     if (asked) {
-      const { re2Matcher } = await import('../../../base/parts/re2-matcher.ts');
+      const { re2Matcher } = await import('../../../text/parts/re2-matcher.ts');
       const taken = await takePart(bytes, asked, re2Matcher);
       return { text: await cutToBudget(taken.text, call.context) };
     }
@@ -61,7 +61,7 @@ export const artifactSearch = defineTool({
 });
 
 async function tooLarge(artifact: Artifact, { context }: ToolCall): Promise<Answer> {
-  const { frame } = await import('../../../base/frame.ts');
+  const { frame } = await import('../../../text/frame.ts');
   const { content, tokenizer, estimated } = artifact.tokens;
   const source = {
     what: `artifact ${artifact.ref} "${artifact.name}", preview`,

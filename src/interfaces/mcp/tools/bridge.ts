@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { RelayError } from '../../../base/errors.ts';
-import { parsePointer } from '../../../base/pointer-url.ts';
 import { a2a } from '../../../contract/a2a.ts';
+import { parsePointer } from '../../../contract/pointer-url.ts';
 import { type FoundResult, ResultWaiters } from '../../../sdk/result-waiters.ts';
 import { pullWithinBudget } from '../budget.ts';
 import { type Answer, defineTool, type ToolCall } from '../tool.ts';

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { RelayError } from '../../../base/errors.ts';
-import { parsePointer } from '../../../base/pointer-url.ts';
+import { parsePointer } from '../../../contract/pointer-url.ts';
 import { pointers } from '../../../contract/pointers.ts';
 import { partWithinBudget, pullWithinBudget, readPart } from '../budget.ts';
 import { type Answer, defineTool, type ToolCall } from '../tool.ts';

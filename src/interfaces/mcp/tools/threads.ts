@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { RelayError } from '../../../base/errors.ts';
-import type { PatchOp } from '../../../base/json-patch/apply.ts';
 import { threads } from '../../../contract/threads.ts';
+import type { PatchOp } from '../../../formats/json-patch/apply.ts';
 import { defineTool } from '../tool.ts';
 import { stateLink } from '../uris.ts';
 

@@ -1,5 +1,5 @@
 import { RelayError } from '../../../../base/errors.ts';
-import { isFernetKey } from '../../../../base/fernet.ts';
+import { isFernetKey } from '../../../../formats/fernet.ts';
 import { badUsage, defineCommand } from '../../command.ts';
 import type { Io } from '../../io.ts';
 

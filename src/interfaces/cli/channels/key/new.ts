@@ -1,6 +1,6 @@
 import { systemEnv } from '../../../../base/env.ts';
 import { RelayError } from '../../../../base/errors.ts';
-import { generateFernetKey } from '../../../../base/fernet.ts';
+import { generateFernetKey } from '../../../../formats/fernet.ts';
 import { defineCommand } from '../../command.ts';
 
 export default defineCommand({

@@ -1,0 +1,52 @@
+import { RelayError } from '../../base/errors.ts';
+import type { A2AOutcome } from '../../runners/a2a/outcome.ts';
+import { A2ARunner } from '../../runners/a2a/runner.ts';
+import type { Job, Ran, Runner } from '../../work/bridge/runner.ts';
+
+/** An agent at an A2A address as a bridge sees it: each task is a message to it, and its artifacts are the output. */
+export function a2aBridgeRunner(url: string): Runner {
+  let agent: Promise<A2ARunner> | null = null;
+  const connected = (): Promise<A2ARunner> => {
+    agent ??= A2ARunner.connect(url).catch((error: Error) => {
+      agent = null;
+      throw new RelayError('agent_gone', { what: error.message }, error);
+    });
+    return agent;
+  };
+  return {
+    kind: 'a2a',
+    target: url,
+    open: async () => void (await connected()),
+    run: async (job) => perform(await connected(), job),
+    close: async () => {},
+  };
+}
+
+async function perform(agent: A2ARunner, job: Job): Promise<Ran> {
+  let started: string | null = null;
+  try {
+    const outcome = await agent.run({
+      text: job.prompt,
+      signal: job.signal,
+      onState: ({ task_id }) => {
+        started = task_id;
+      },
+    });
+    const output = await words(agent, outcome, job.signal);
+    if (outcome.state === 'completed') return { output };
+    return { output, failed: `The agent says ${outcome.state}${outcome.note ? `: ${outcome.note}` : '.'}` };
+  } catch (error) {
+    // It would go on with what nobody waits for any more.
+    if (job.signal.aborted && started !== null) await agent.cancel(started).catch(() => {});
+    throw error;
+  }
+}
+
+async function words(agent: A2ARunner, { parts, note }: A2AOutcome, signal: AbortSignal): Promise<string> {
+  const texts = await Promise.all(
+    parts.map(async (part) =>
+      'text' in part ? part.text : new TextDecoder().decode(await agent.read(part, signal)),
+    ),
+  );
+  return texts.join('\n').trim() || (note ?? '');
+}

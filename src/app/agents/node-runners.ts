@@ -1,0 +1,8 @@
+import type { NodeRunners } from '../../work/bridge/runners.ts';
+
+/** Each is loaded when it is asked for. */
+export const nodeRunners: NodeRunners = {
+  exec: async (o) => (await import('../../runners/exec/exec-runner.ts')).execRunner(o),
+  tmux: async (o) => new (await import('../../runners/tmux/tmux-runner.ts')).TmuxRunner(o),
+  acp: async (o) => new (await import('../../runners/acp/acp-runner.ts')).AcpRunner(o),
+};

@@ -1,0 +1,42 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { isUuid } from '../../base/ids.ts';
+import { isJsonObject } from '../../base/json.ts';
+import type { ThreadMemory } from '../../interfaces/cli/host.ts';
+import { writeAtomically } from '../store/atomic-file.ts';
+import { makeHome } from '../store/home.ts';
+
+/** Which thread was used last, in `<home>/current-thread.json`: by relay, since an id means nothing to another one. */
+export function openThreadMemory(home: string, remote: string | null): ThreadMemory {
+  const path = join(home, 'current-thread.json');
+  const relay = remote ?? 'local';
+  const write = (known: Known) =>
+    writeAtomically(path, `${JSON.stringify(known, null, 2)}\n`, { mode: 0o600 });
+  return {
+    get: () => read(path)[relay],
+    async set(id) {
+      const known = read(path);
+      if (known[relay] === id) return;
+      makeHome(home);
+      await write({ ...known, [relay]: id });
+    },
+    async forget(id) {
+      const { [relay]: last, ...others } = read(path);
+      if (last === id) await write(others);
+    },
+  };
+}
+
+type Known = { readonly [relay: string]: string };
+
+/** A convenience: what cannot be read is as good as nothing. */
+function read(path: string): Known {
+  try {
+    const parsed: unknown = JSON.parse(readFileSync(path, 'utf8'));
+    if (!isJsonObject(parsed)) return {};
+    const entries = Object.entries(parsed).filter(([, id]) => typeof id === 'string' && isUuid(id));
+    return Object.fromEntries(entries) as Known;
+  } catch {
+    return {};
+  }
+}

@@ -1,0 +1,57 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { takeOverState } from './state.ts';
+
+test('what fits is taken over; nulls are left out and missing ids are made', () => {
+  const { lists, summary, left } = takeOverState(
+    {
+      $schema: 'com.relay.state.v1',
+      version: 7,
+      facts: [
+        { id: 'f1', key: 'db', value: null, by: null },
+        { key: 'lang', value: 'Go' },
+      ],
+      constraints: null,
+      decisions: [{ id: 'd1', description: 'use it', reason_codes: null }],
+      session_summary: 'so far',
+      artifacts: [{ ref: 'x' }],
+      metrics: { cache_hits: 3 },
+    },
+    new Map(),
+  );
+  assert.deepEqual(lists, {
+    facts: [
+      { id: 'f1', key: 'db', value: null },
+      { id: 'facts-2', key: 'lang', value: 'Go' },
+    ],
+    decisions: [{ id: 'd1', description: 'use it' }],
+  });
+  assert.equal(summary, 'so far');
+  assert.deepEqual(left, []);
+});
+
+test('what does not fit is named', () => {
+  const { lists, left } = takeOverState(
+    { plan: [{ id: 'p1' }, { id: 'p2', step: 's' }, 'p3'], mood: 'good', facts: 'none' },
+    new Map(),
+  );
+  assert.deepEqual(lists, { plan: [{ id: 'p2', step: 's' }] });
+  assert.deepEqual(left, [
+    '/plan/0 of its state does not fit',
+    '/plan/2 of its state does not fit',
+    'its state has "mood", which has no place here',
+    'its state has "facts", which has no place here',
+  ]);
+});
+
+test('a ref that had to change is changed wherever it is referred to', () => {
+  const { lists } = takeOverState(
+    {
+      decisions: [{ id: 'd', description: 'old', evidence_refs: ['old', 'other'] }],
+      last_actions: [{ description: 'x', result_ref: 'old' }],
+    },
+    new Map([['old', 'new']]),
+  );
+  assert.deepEqual(lists.decisions![0]!.evidence_refs, ['new', 'other']);
+  assert.equal(lists.last_actions![0]!.result_ref, 'new');
+});

@@ -1,0 +1,40 @@
+import { config as configureZod } from 'zod';
+import { systemEnv } from '../../base/env.ts';
+import type { Host, McpOptions, OpenClient } from '../../interfaces/cli/host.ts';
+import { serveMcpStdio } from '../../interfaces/mcp/stdio.ts';
+import type { RelayAccess, ToolContext } from '../../interfaces/mcp/tool.ts';
+import { readToolNames } from '../../interfaces/mcp/tools.ts';
+import { ownTokenCounter } from '../store/token-counter.ts';
+
+/** How long what is still under way may take once the client is gone. */
+const END_GRACE_MS = 2_000;
+
+/** Serves MCP over this process's own pipe until the client closes it, and leaves nothing behind. */
+export async function serveMcp(host: Host, o: McpOptions): Promise<void> {
+  // Compiling checks pays off over thousands of messages; a client at the other end of a pipe sends dozens, and waits for the first.
+  configureZod({ jitless: true });
+  const tools = o.tools === null ? null : readToolNames(o.tools);
+  const opened: { relay: Promise<OpenClient> | null } = { relay: null };
+  const open = (): Promise<RelayAccess> => {
+    opened.relay ??= host.openClient().catch((error) => {
+      // The next tool tries again: a store that is busy now need not be so then.
+      opened.relay = null;
+      throw error;
+    });
+    return opened.relay;
+  };
+  const desk: ToolContext = {
+    local: true,
+    env: systemEnv,
+    counter: ownTokenCounter,
+    budget: o.budget,
+    open,
+    may: () => true,
+    brief: async (about) => (await import('./mcp-desk.ts')).briefOf(o.folder, about, ownTokenCounter),
+  };
+  const { stdin, stdout, onError } = o;
+  await serveMcpStdio(desk, { version: host.version, tools, stdin, stdout, onError });
+  // Whatever should still hold the process, a client that is gone waits for none of it.
+  setTimeout(() => process.exit(), END_GRACE_MS).unref();
+  await (await opened.relay)?.[Symbol.asyncDispose]();
+}

@@ -1,8 +1,0 @@
-import type { NodeRunners } from '../sdk/agent-bridge-runners.ts';
-
-/** Each is loaded when it is asked for. */
-export const nodeRunners: NodeRunners = {
-  exec: async (o) => (await import('../runners/exec/exec-runner.ts')).execRunner(o),
-  tmux: async (o) => new (await import('../runners/tmux/tmux-runner.ts')).TmuxRunner(o),
-  acp: async (o) => new (await import('../runners/acp/acp-runner.ts')).AcpRunner(o),
-};

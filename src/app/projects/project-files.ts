@@ -1,0 +1,122 @@
+import { isUtf8 } from 'node:buffer';
+import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import { RelayError } from '../../base/errors.ts';
+import { PROJECT_FILE_BYTES } from '../../base/project-limits.ts';
+import { type FileText, LOCAL_FOLDER, type ProjectFiles } from '../../work/projects/files.ts';
+import { writeAtomically } from '../store/atomic-file.ts';
+import { withFileLock } from './project-lock.ts';
+
+/** A project's folder on this disk. */
+export function projectFiles(folder: string, o: { readonly lockMs?: number } = {}): ProjectFiles {
+  let held: (() => Promise<void>) | null = null;
+  let queue: Promise<unknown> = Promise.resolve();
+  return {
+    folder,
+    read: async (name) => readText(join(folder, name), name),
+    async write(name, text) {
+      if (!held) throw new Error('a project file is written only inside locked()');
+      if (name.startsWith(`${LOCAL_FOLDER}/`)) await makeLocalFolder(folder);
+      await writeAtomically(join(folder, name), text, { before: held });
+    },
+    async list() {
+      const entries = readdirSync(folder, { withFileTypes: true });
+      return entries
+        .map((entry) => ({ name: entry.name, folder: entry.isDirectory() }))
+        .sort((a, b) => (a.name < b.name ? -1 : 1));
+    },
+    locked(work) {
+      const turn = queue.then(async () => {
+        const local = await makeLocalFolder(folder);
+        return withFileLock(join(local, 'project.lock'), { folder, waitMs: o.lockMs }, async (check) => {
+          held = check;
+          try {
+            return await work();
+          } finally {
+            held = null;
+          }
+        });
+      });
+      queue = turn.catch(() => {});
+      return turn;
+    },
+  };
+}
+
+/** Synchronous: these files are small, and reading them through the thread pool takes longer. */
+function readText(path: string, name: string): FileText | null {
+  let bytes: Buffer;
+  let modifiedAt: number;
+  try {
+    const found = statSync(path);
+    if (found.size > PROJECT_FILE_BYTES) {
+      throw new RelayError('too_large', {
+        what: name,
+        limit: PROJECT_FILE_BYTES,
+        hint: 'Is this the right file?',
+      });
+    }
+    modifiedAt = found.mtimeMs;
+    bytes = readFileSync(path);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'ENOENT' || code === 'ENOTDIR') return null;
+    if (code === 'EISDIR')
+      throw new RelayError('failed', { what: `${name} is a folder.`, hint: 'Move it away.' });
+    throw error;
+  }
+  if (!isUtf8(bytes)) {
+    throw new RelayError('bad_file', { file: name, what: 'it is not UTF-8', ...firstBadByte(bytes) });
+  }
+  return { text: bytes.toString(), modifiedAt };
+}
+
+function firstBadByte(bytes: Uint8Array): { line: number; column: number } {
+  const sound = new TextDecoder()
+    .decode(bytes)
+    .split('\uFFFD')[0]!
+    .split(/\r\n|\n|\r/);
+  return { line: sound.length, column: sound.at(-1)!.length + 1 };
+}
+
+/** The folder has a .gitignore of its own, so that nobody has to add it to theirs. */
+async function makeLocalFolder(folder: string): Promise<string> {
+  const local = join(folder, LOCAL_FOLDER);
+  const ignore = join(local, '.gitignore');
+  if (!statSync(ignore, { throwIfNoEntry: false })) {
+    if (!statSync(folder, { throwIfNoEntry: false })?.isDirectory()) {
+      throw new RelayError('failed', {
+        what: `There is no folder ${folder}.`,
+        hint: 'Make it first, or name another.',
+      });
+    }
+    await writeAtomically(ignore, '*\n');
+  }
+  return local;
+}
+
+/** What a project file of ours begins with or holds; other programs have a state.json too. */
+const OURS: { readonly [name: string]: RegExp } = {
+  'PROJECT.md': /./,
+  'state.json': /"(?:current_task|last_update)"/,
+  'todos.json': /"todos"/,
+};
+
+/** The nearest folder, from here upwards, that has project files; null where there is none below the home or the root. */
+export function findProjectFolder(from: string, home: string): string | null {
+  for (let folder = resolve(from); ; folder = dirname(folder)) {
+    for (const [name, sign] of Object.entries(OURS)) {
+      if (sign.test(tryText(join(folder, name), name))) return folder;
+    }
+    const top = dirname(folder) === folder || folder === home;
+    if (top || statSync(join(folder, '.git'), { throwIfNoEntry: false })) return null;
+  }
+}
+
+function tryText(path: string, name: string): string {
+  try {
+    return readText(path, name)?.text ?? '';
+  } catch {
+    return '';
+  }
+}

@@ -1,0 +1,99 @@
+import { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { hostname } from 'node:os';
+import { RelayError } from '../../base/errors.ts';
+import { PROJECT_LOCK_STALE_MS, PROJECT_LOCK_WAIT_MS } from '../../base/project-limits.ts';
+import { unique } from '../store/atomic-file.ts';
+
+/**
+ * A lock across processes: a file that only one of them can make. It names its holder, so that one who died is
+ * noticed. `held` tells whether it is still ours: a holder that slept too long may have lost it.
+ */
+export async function withFileLock<T>(
+  lock: string,
+  o: { readonly folder: string; readonly waitMs?: number },
+  work: (held: () => Promise<void>) => Promise<T>,
+): Promise<T> {
+  const token = unique();
+  const { folder, waitMs = PROJECT_LOCK_WAIT_MS } = o;
+  await acquire(lock, folder, token, waitMs);
+  const held = async () => {
+    const holder = holderOf(lock);
+    if (holder?.token !== token) throw taken(lock, folder, holder);
+  };
+  try {
+    return await work(held);
+  } finally {
+    if (holderOf(lock)?.token === token) rmSync(lock, { force: true });
+  }
+}
+
+interface Holder {
+  readonly pid: number;
+  readonly host: string;
+  readonly token: string;
+}
+
+async function acquire(lock: string, folder: string, token: string, waitMs: number): Promise<void> {
+  const until = Date.now() + waitMs;
+  for (let pause = 2; ; pause = Math.min(pause * 1.5, 40)) {
+    if (create(lock, { pid: process.pid, host: hostname(), token })) return;
+    const holder = holderOf(lock);
+    if (isStale(lock, holder)) breakLock(lock, holder);
+    else if (Date.now() > until) throw taken(lock, folder, holder);
+    else await new Promise((resolve) => setTimeout(resolve, pause * (0.5 + Math.random())));
+  }
+}
+
+function create(path: string, holder: Holder): boolean {
+  try {
+    writeFileSync(path, JSON.stringify(holder), { flag: 'wx', mode: 0o600 });
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
+    throw error;
+  }
+}
+
+function holderOf(path: string): Holder | null {
+  try {
+    return JSON.parse(readFileSync(path, 'utf8'));
+  } catch {
+    // Gone, or made this instant and not yet written.
+    return null;
+  }
+}
+
+function isStale(lock: string, holder: Holder | null): boolean {
+  const found = statSync(lock, { throwIfNoEntry: false });
+  if (found && Date.now() - found.mtimeMs > PROJECT_LOCK_STALE_MS) return true;
+  return holder !== null && holder.host === hostname() && !isAlive(holder.pid);
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
+  }
+}
+
+/** Of two processes that notice the same dead holder only one may delete its lock, or it could delete the other's new one. */
+function breakLock(lock: string, dead: Holder | null): void {
+  const breaking = `${lock}.break`;
+  if (!create(breaking, { pid: process.pid, host: hostname(), token: '' })) {
+    if (isStale(breaking, holderOf(breaking))) rmSync(breaking, { force: true });
+    return;
+  }
+  try {
+    const now = holderOf(lock);
+    if (now?.token === dead?.token && isStale(lock, now)) rmSync(lock, { force: true });
+  } finally {
+    rmSync(breaking, { force: true });
+  }
+}
+
+function taken(lock: string, folder: string, holder: Holder | null): RelayError {
+  const who = holder ? `process ${holder.pid} on ${holder.host}` : 'it has not said who it is';
+  return new RelayError('project_locked', { path: folder, who, lock });
+}

@@ -1,0 +1,82 @@
+import { spawn } from 'node:child_process';
+import { closeSync, openSync, readFileSync, renameSync, statSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { RelayError } from '../../base/errors.ts';
+import type { ServeOptions } from '../../interfaces/cli/host.ts';
+import { type Config, detachedEnvironment, type Environment } from '../config.ts';
+import { makeHome } from '../store/home.ts';
+import { runningServer, type ServerRecord } from './pid-file.ts';
+import { askHealth } from './server-health.ts';
+
+/** A start that takes longer than this has gone wrong in a way that only the log can tell. */
+const START_PATIENCE_MS = 20_000;
+/** One older log is kept beside the current one. */
+const LOG_BYTES = 8 * 1024 * 1024;
+
+/** Starts this same program as `relay up` in the background, and comes back once it answers. */
+export async function detachServer(config: Config, env: Environment, o: ServeOptions): Promise<ServerRecord> {
+  makeHome(config.home);
+  const log = join(config.home, 'server.log');
+  const { fd, size } = openLog(log);
+  const entry = process.argv[1]!;
+  const words = [
+    'up',
+    '--home',
+    config.home,
+    '--host',
+    o.host,
+    '--port',
+    String(o.port),
+    ...(o.open ? ['--open'] : []),
+    ...(o.auth ? ['--auth'] : []),
+    ...(o.publicUrl ? ['--public-url', o.publicUrl] : []),
+    ...(o.tlsCert ? ['--tls-cert', resolve(o.tlsCert)] : []),
+    ...(o.tlsKey ? ['--tls-key', resolve(o.tlsKey)] : []),
+    ...(o.trustProxy ?? []).flatMap((proxy) => ['--trust-proxy', proxy]),
+  ];
+  const child = spawn(process.execPath, [...process.execArgv, entry, ...words], {
+    detached: true,
+    stdio: ['ignore', fd, fd],
+    env: detachedEnvironment(env, log),
+    cwd: config.home,
+  });
+  closeSync(fd);
+  let exited: string | null = null;
+  child.once('error', (error) => {
+    exited = error.message;
+  });
+  child.once('exit', (code, signal) => {
+    exited = `it ended with ${signal ?? code}`;
+  });
+  const until = Date.now() + START_PATIENCE_MS;
+  while (exited === null && Date.now() < until) {
+    const record = runningServer(config.home);
+    if (record?.pid === child.pid && (await askHealth(record!.url))?.status === 'ok') {
+      child.unref();
+      return record!;
+    }
+    await new Promise((done) => setTimeout(done, 25));
+  }
+  child.unref();
+  if (exited === null) child.kill('SIGTERM');
+  throw new RelayError('failed', {
+    what: `The server did not start: ${exited ?? 'it does not answer'}.`,
+    hint: `It said:\n${tail(log, size)}`,
+  });
+}
+
+function openLog(path: string): { fd: number; size: number } {
+  try {
+    if (statSync(path).size > LOG_BYTES) renameSync(path, `${path}.1`);
+  } catch {
+    // There is none yet.
+  }
+  const fd = openSync(path, 'a', 0o600);
+  return { fd, size: statSync(path).size };
+}
+
+/** What was written since, in its last lines. */
+function tail(path: string, from: number): string {
+  const lines = readFileSync(path).subarray(from).toString('utf8').trimEnd().split('\n').slice(-8);
+  return lines.map((line) => `    ${line}`).join('\n');
+}

@@ -1,0 +1,113 @@
+import { appendFile } from 'node:fs/promises';
+import type { House } from '../../domain/house.ts';
+import type { Metered } from '../../domain/usage/statistics.ts';
+import type { LogEvent } from '../../interfaces/http/deps.ts';
+import type { ServerConfig } from './server-options.ts';
+
+/** Figures that wait for a webhook that does not answer; beyond it the oldest go, and the log says so. */
+const WAITING = 10_000;
+const FIRST_RETRY_MS = 1_000;
+const LAST_RETRY_MS = 300_000;
+const PATIENCE_MS = 10_000;
+
+/**
+ * Hands on what is used as it is counted, to a file or to an address, both of the operator's choosing. At least once: each line
+ * has an id by which a line that came twice can be told. Gives the way to stop.
+ */
+export function startMetering(
+  house: House,
+  { meteringFile, meteringWebhook }: Pick<ServerConfig, 'meteringFile' | 'meteringWebhook'>,
+  log: (event: LogEvent) => void,
+): () => Promise<void> {
+  const webhook = meteringWebhook === null ? null : new Webhook(meteringWebhook, log);
+  let writing: Promise<void> = Promise.resolve();
+  if (meteringFile !== null || webhook) {
+    house.usage.statistics.onWritten = (rows) => {
+      webhook?.add(rows);
+      if (meteringFile === null) return;
+      const lines = rows.map((row) => `${JSON.stringify(row)}\n`).join('');
+      writing = writing
+        .then(() => appendFile(meteringFile, lines, { mode: 0o600 }))
+        .catch((error) => log({ level: 'error', event: 'metering-failed', error: String(error) }));
+    };
+  }
+  return async () => {
+    await writing;
+    await webhook?.stop();
+  };
+}
+
+class Webhook {
+  readonly #url: string;
+  readonly #log: (event: LogEvent) => void;
+  #waiting: Metered[] = [];
+  #sending: Promise<boolean> | null = null;
+  #timer: NodeJS.Timeout | null = null;
+  #retryMs = FIRST_RETRY_MS;
+
+  constructor(url: string, log: (event: LogEvent) => void) {
+    this.#url = url;
+    this.#log = log;
+  }
+
+  add(rows: readonly Metered[]): void {
+    this.#waiting.push(...rows);
+    const lost = this.#waiting.length - WAITING;
+    if (lost > 0) {
+      this.#waiting.splice(0, lost);
+      this.#log({ level: 'error', event: 'metering-lost', rows: lost });
+    }
+    if (this.#timer === null) void this.#send();
+  }
+
+  /** One last try; what does not arrive then is in the statistics all the same. */
+  async stop(): Promise<void> {
+    if (this.#timer) clearTimeout(this.#timer);
+    this.#timer = null;
+    await this.#sending;
+    await this.#send();
+    if (this.#timer) clearTimeout(this.#timer);
+  }
+
+  #send(): Promise<boolean> {
+    this.#sending ??= this.#post().finally(() => {
+      this.#sending = null;
+    });
+    return this.#sending;
+  }
+
+  async #post(): Promise<boolean> {
+    while (this.#waiting.length > 0) {
+      const rows = this.#waiting.slice(0, 1000);
+      try {
+        // Nowhere but where the operator said: a redirect is a failure.
+        const response = await fetch(this.#url, {
+          method: 'POST',
+          headers: { 'Content-Type': 'application/json' },
+          body: JSON.stringify({ usage: rows }),
+          redirect: 'error',
+          signal: AbortSignal.timeout(PATIENCE_MS),
+        });
+        await response.body?.cancel();
+        if (!response.ok) throw new Error(`it answered with ${response.status}`);
+      } catch (error) {
+        this.#log({
+          level: 'warn',
+          event: 'metering-not-sent',
+          error: String(error),
+          retry_ms: this.#retryMs,
+        });
+        this.#timer = setTimeout(() => {
+          this.#timer = null;
+          void this.#send();
+        }, this.#retryMs).unref();
+        this.#retryMs = Math.min(this.#retryMs * 2, LAST_RETRY_MS);
+        return false;
+      }
+      this.#retryMs = FIRST_RETRY_MS;
+      const sent = new Set(rows);
+      this.#waiting = this.#waiting.filter((row) => !sent.has(row));
+    }
+    return true;
+  }
+}

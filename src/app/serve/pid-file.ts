@@ -1,0 +1,94 @@
+import { linkSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { isJsonObject } from '../../base/json.ts';
+
+/** The server that serves a home, as it wrote itself down. */
+export interface ServerRecord {
+  readonly pid: number;
+  readonly url: string;
+  readonly version: string;
+  /** ISO 8601, UTC. */
+  readonly started_at: string;
+  /** Where its output goes; null when it runs at a terminal. */
+  readonly log: string | null;
+  /** Whether it asks for keys. */
+  readonly auth?: 'open' | 'keys';
+  /** Tells the process from a later one with the same number; null where the system cannot say. */
+  readonly birth: string | null;
+}
+
+export function pidFile(home: string): string {
+  return join(home, 'server.json');
+}
+
+/** The server that runs on this home; null when there is none, also when one died without taking its file along. */
+export function runningServer(home: string): ServerRecord | null {
+  const record = readServerRecord(home);
+  return record !== null && isAlive(record) ? record : null;
+}
+
+/** What the file says, whether or not it still holds; null when there is no file or it makes no sense. */
+export function readServerRecord(home: string): ServerRecord | null {
+  try {
+    const value: unknown = JSON.parse(readFileSync(pidFile(home), 'utf8'));
+    if (!isJsonObject(value) || !Number.isSafeInteger(value.pid) || (value.pid as number) < 1) return null;
+    return typeof value.url === 'string' ? (value as unknown as ServerRecord) : null;
+  } catch {
+    return null;
+  }
+}
+
+/**
+ * Puts this server down as the one of its home. Of two that try at once one wins: the other gets the winner's
+ * record. A file that a dead server left behind is replaced.
+ */
+export function claimServer(home: string, record: Omit<ServerRecord, 'birth'>): ServerRecord | null {
+  const mine: ServerRecord = { ...record, birth: birthOf(record.pid) };
+  const path = pidFile(home);
+  const draft = `${path}.${record.pid}`;
+  writeFileSync(draft, `${JSON.stringify(mine, null, 2)}\n`, { mode: 0o600 });
+  try {
+    linkSync(draft, path);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+    const other = runningServer(home);
+    if (other !== null && other.pid !== record.pid) return other;
+    renameSync(draft, path);
+  } finally {
+    rmSync(draft, { force: true });
+  }
+  return null;
+}
+
+/** Takes the file away, unless it has become another server's. */
+export function releaseServer(home: string, pid: number): void {
+  if (readServerRecord(home)?.pid === pid) rmSync(pidFile(home), { force: true });
+}
+
+export function isAlive(record: Pick<ServerRecord, 'pid' | 'birth'>): boolean {
+  try {
+    process.kill(record.pid, 0);
+  } catch (error) {
+    // EPERM: there is such a process, it is someone else's.
+    if ((error as NodeJS.ErrnoException).code !== 'EPERM') return false;
+  }
+  const birth = birthOf(record.pid);
+  if (birth === DEAD) return false;
+  return record.birth === null || birth === null || record.birth === birth;
+}
+
+const DEAD = 'dead';
+
+/** Boot and start time of a process, where there is a /proc to ask. A zombie counts as dead. */
+function birthOf(pid: number): string | null {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+    // The name in parentheses may hold anything, so count from behind it.
+    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+    if (fields[0] === 'Z' || fields[0] === 'X') return DEAD;
+    const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
+    return `${boot}/${fields[19]}`;
+  } catch {
+    return null;
+  }
+}

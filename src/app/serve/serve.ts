@@ -1,0 +1,244 @@
+import { readFileSync, statSync } from 'node:fs';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { createServer as createTlsServer, type Server as TlsServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { getRequestListener } from '@hono/node-server';
+import { isLoopback } from '../../base/address.ts';
+import { RelayError } from '../../base/errors.ts';
+import { LOCAL_CALLER } from '../../contract/caller.ts';
+import type { House } from '../../domain/house.ts';
+import { createHttpApp } from '../../interfaces/http/app.ts';
+import { type BrowserPolicy, guardBrowser } from '../../interfaces/http/browser-guard.ts';
+import { keyAuthenticator } from '../../interfaces/http/callers.ts';
+import type { HttpDeps, LogEvent } from '../../interfaces/http/deps.ts';
+import { RateLimiter, type RateLimits } from '../../interfaces/http/rate-limit.ts';
+import type { RequestSeen } from '../../interfaces/http/request-notes.ts';
+import { jsonResponse } from '../../interfaces/http/responses.ts';
+import type { McpHttpOptions } from '../../interfaces/mcp/http.ts';
+import { acceptRawPaths } from '../../interfaces/ws/raw-path.ts';
+import { type SocketLimits, SocketServer } from '../../interfaces/ws/socket-server.ts';
+import { a2aMount } from './a2a-mount.ts';
+import { type ConnectionLimits, Connections } from './connections.ts';
+import { mcpMount } from './mcp-mount.ts';
+import { mountBeside } from './mount.ts';
+import { processGauges } from './process-gauges.ts';
+import { trustList } from './trust-list.ts';
+
+/** Metadata may come in a header, and 16 KiB of it make 22 KiB of base64. */
+const MAX_HEADER_BYTES = 64 * 1024;
+const MAX_HEADERS = 200;
+const TIMEOUTS = {
+  /** A slow sender gets this long for its headers, and this long for a whole request of 25 MB over a poor line. */
+  headersMs: 20_000,
+  requestMs: 300_000,
+  /** A connection on which nothing moves while an answer is under way: the reader is gone. */
+  idleMs: 120_000,
+  /** Longer than clients keep an idle connection, so that it is they who close it and no request falls into the gap. */
+  keepAliveMs: 65_000,
+  /** How often the above are looked at. */
+  checkMs: 5_000,
+} as const;
+export type Timeouts = { readonly [name in keyof typeof TIMEOUTS]: number };
+/** The other end may have vanished without a word; the system asks for it after this long. */
+const TCP_KEEP_ALIVE_MS = 30_000;
+const CONNECTIONS: ConnectionLimits = { total: 20_000, perAddress: 12_000 };
+const TIDY_EVERY_MS = 60_000;
+const CERTIFICATE_CHECK_MS = 60_000;
+
+export interface ServerOptions {
+  readonly house: House;
+  readonly host: string;
+  /** 0 picks a free one. */
+  readonly port: number;
+  readonly version: string;
+  readonly publicUrl: string | null;
+  readonly allowedHosts: readonly string[];
+  /** Whether a key is asked for; `open` unless told. */
+  readonly auth?: 'open' | 'keys';
+  /** Files in PEM format; read again when they change. */
+  readonly tls?: { readonly cert: string; readonly key: string } | null;
+  /** Addresses and networks of proxies whose word counts: `10.0.0.0/8`. */
+  readonly trustedProxies?: readonly string[];
+  readonly corsOrigins?: readonly string[];
+  readonly rateLimits?: RateLimits | null;
+  readonly connections?: Partial<ConnectionLimits>;
+  readonly timeouts?: Partial<Timeouts>;
+  readonly sockets?: Partial<SocketLimits>;
+  /** Tests put the fixtures of the official MCP conformance suite in here. */
+  readonly extendMcp?: McpHttpOptions['extend'];
+  /** A2A webhooks may be in our own network; refused unless told. */
+  readonly privateWebhooks?: boolean;
+  log(event: LogEvent): void;
+  /** Called for every request that was answered; each then has an id, which is in its answer too. */
+  observe?(seen: RequestSeen): void;
+}
+
+export interface RunningServer {
+  /** `http://127.0.0.1:7474`, with the port that was really taken. */
+  readonly url: string;
+  /** Takes no new requests, answers those it has, then resolves. */
+  stop(): Promise<void>;
+}
+
+/** Listens and serves. The house is the caller's to close, after the server has stopped. */
+export async function startServer(o: ServerOptions): Promise<RunningServer> {
+  const { house, publicUrl, log } = o;
+  const isTrustedProxy = trustList(o.trustedProxies ?? []);
+  const authenticate = o.auth === 'keys' ? keyAuthenticator(house.keys) : () => LOCAL_CALLER;
+  const browsers = browserPolicy(o);
+  const stopping = new AbortController();
+  let connections: Connections | null = null;
+  const deps: HttpDeps = {
+    house,
+    version: o.version,
+    publicUrl,
+    browsers,
+    authenticate,
+    ...(o.rateLimits ? { limiter: new RateLimiter(o.rateLimits) } : {}),
+    peerOf: (env) => (env as Bindings | undefined)?.incoming?.socket.remoteAddress ?? null,
+    headerOf: (env, name) => headerText((env as Bindings).incoming?.headers[name]),
+    trustsProxies: (o.trustedProxies ?? []).length > 0,
+    isTrustedProxy,
+    ...(o.observe
+      ? { observe: o.observe, tellId: (env, id) => (env as Bindings).outgoing?.setHeader(ID_HEADER, id) }
+      : {}),
+    stopping: stopping.signal,
+    gauges: () => processGauges(connections?.open ?? 0),
+    log,
+  };
+  const a2a = a2aMount({
+    ...o,
+    keys: o.auth === 'keys',
+    privateWebhooks: o.privateWebhooks ?? false,
+    stopping: stopping.signal,
+  });
+  const mounts = [mcpMount({ ...o, stopping: stopping.signal }), a2a.mount];
+  const app = createHttpApp(deps, mountBeside(deps, mounts));
+  const guard = ({ method, headers }: Request) =>
+    guardBrowser({ method, header: (name) => headers.get(name) }, browsers);
+  const sockets = new SocketServer({ house, publicUrl, guard, authenticate, log, limits: o.sockets });
+  const listener = getRequestListener(app.fetch, { hostname: o.host, errorHandler: malformed });
+  const server = makeServer(o, listener);
+  const upgrade: SocketServer['upgrade'] = (...asked) => sockets.upgrade(...asked);
+  server.on('upgrade', upgrade);
+  acceptRawPaths(server, upgrade);
+  connections = new Connections(server, { ...CONNECTIONS, ...o.connections });
+  await listen(server, o.host, o.port);
+  const timers = [setInterval(() => tidy(o), TIDY_EVERY_MS)];
+  if (o.tls) timers.push(renewCertificate(server as TlsServer, o.tls, log));
+  for (const timer of timers) timer.unref();
+  a2a.resume().catch((error) => log({ level: 'warn', event: 'a2a', error: String(error) }));
+  let stopped: Promise<unknown> | null = null;
+  return {
+    url: urlOf(server, o),
+    stop: async () => {
+      for (const timer of timers) clearInterval(timer);
+      stopping.abort();
+      stopped ??= Promise.all([sockets.stop(), connections.stop()]);
+      await stopped;
+    },
+  };
+}
+
+interface Bindings {
+  readonly incoming?: IncomingMessage;
+  readonly outgoing?: ServerResponse;
+}
+
+function headerText(value: string | string[] | undefined): string | null {
+  return value === undefined ? null : Array.isArray(value) ? value.join(', ') : value;
+}
+
+const ID_HEADER = 'Relay-Request-Id';
+
+function browserPolicy(o: ServerOptions): BrowserPolicy {
+  const named = o.publicUrl ? [new URL(o.publicUrl).hostname] : [];
+  // With keys a rebound name leads to nothing: a page has no key unless someone gave it one.
+  const any = o.auth === 'keys' ? ['*'] : [];
+  return {
+    hosts: [...o.allowedHosts, ...named, ...any].map((host) => host.toLowerCase()),
+    anyAddress: !isLoopback(o.host),
+    origins: (o.corsOrigins ?? []).map((origin) => origin.toLowerCase()),
+  };
+}
+
+function makeServer(o: ServerOptions, listener: ReturnType<typeof getRequestListener>): Server {
+  const timeouts = { ...TIMEOUTS, ...o.timeouts };
+  const options = {
+    maxHeaderSize: MAX_HEADER_BYTES,
+    headersTimeout: timeouts.headersMs,
+    requestTimeout: timeouts.requestMs,
+    keepAliveTimeout: timeouts.keepAliveMs,
+    connectionsCheckingInterval: timeouts.checkMs,
+    keepAlive: true,
+    keepAliveInitialDelay: TCP_KEEP_ALIVE_MS,
+  };
+  const server = o.tls
+    ? createTlsServer({ ...options, ...readCertificate(o.tls), minVersion: 'TLSv1.2' }, listener)
+    : createServer(options, listener);
+  server.maxHeadersCount = MAX_HEADERS;
+  server.setTimeout(timeouts.idleMs);
+  return server;
+}
+
+function readCertificate(tls: { cert: string; key: string }): { cert: Buffer; key: Buffer } {
+  const read = (path: string) => {
+    try {
+      return readFileSync(path);
+    } catch (error) {
+      const { code } = error as NodeJS.ErrnoException;
+      throw new RelayError('bad_config', { where: path, what: `it cannot be read (${code}).` });
+    }
+  };
+  return { cert: read(tls.cert), key: read(tls.key) };
+}
+
+/** Certificates are renewed every few weeks, by a program that does not know of this one. */
+function renewCertificate(
+  server: TlsServer,
+  tls: { cert: string; key: string },
+  log: ServerOptions['log'],
+): NodeJS.Timeout {
+  const stamp = () => [tls.cert, tls.key].map((path) => statSync(path).mtimeMs).join();
+  let known = stamp();
+  return setInterval(() => {
+    try {
+      const now = stamp();
+      if (now === known) return;
+      server.setSecureContext(readCertificate(tls));
+      known = now;
+      log({ level: 'info', event: 'certificate-renewed' });
+    } catch (error) {
+      log({ level: 'warn', event: 'certificate-not-renewed', error: String(error) });
+    }
+  }, CERTIFICATE_CHECK_MS);
+}
+
+function tidy(o: ServerOptions): void {
+  o.house.tidy().catch((error) => o.log({ level: 'warn', event: 'tidy-failed', error: String(error) }));
+}
+
+function listen(server: Server, host: string, port: number): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, host, () => {
+      server.off('error', reject);
+      resolve();
+    });
+  });
+}
+
+function urlOf(server: Server, { host, tls }: ServerOptions): string {
+  const { port } = server.address() as AddressInfo;
+  const name =
+    host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '[::1]' : host.includes(':') ? `[${host}]` : host;
+  return `${tls ? 'https' : 'http'}://${name}:${port}`;
+}
+
+/** A request that the adapter could not even make sense of: no Host, a broken target. */
+function malformed(error: unknown): Response {
+  const refused = new RelayError('bad_request', {
+    what: `The request cannot be understood: ${(error as Error).message}.`,
+  });
+  return jsonResponse(refused, { status: refused.status, headers: { Connection: 'close' } });
+}

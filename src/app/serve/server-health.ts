@@ -1,0 +1,41 @@
+import type { Health } from '../../interfaces/cli/host.ts';
+
+const PATIENCE_MS = 3000;
+
+/** What a relay at that address says about itself; null when nothing answers, or something that is no relay. */
+export async function askHealth(url: string, patienceMs = PATIENCE_MS): Promise<Health | null> {
+  try {
+    const response = await (isOwnTls(url) ? askOwn : fetch)(`${url}/health`, {
+      signal: AbortSignal.timeout(patienceMs),
+      redirect: 'error',
+      headers: { Accept: 'application/json' },
+    });
+    const answer: unknown = await response.json();
+    if (typeof answer !== 'object' || answer === null) return null;
+    // An unwell relay answers with its error instead.
+    if ('status' in answer && typeof answer.status === 'string') return answer as Health;
+    return 'error' in answer && 'code' in answer ? { status: String(answer.error) } : null;
+  } catch {
+    return null;
+  }
+}
+
+/** A server on this machine may have a certificate for the name that others know it by, or one of its own making. */
+function isOwnTls(url: string): boolean {
+  return /^https:\/\/(127(\.\d{1,3}){3}|localhost|\[::1\])(:\d+)?$/.test(url);
+}
+
+/** Whatever its certificate says: nothing is sent that anyone could want. */
+async function askOwn(url: string, { signal }: { signal: AbortSignal }): Promise<Response> {
+  const { get } = await import('node:https');
+  return new Promise((resolve, reject) => {
+    get(url, { rejectUnauthorized: false, signal, agent: false }, (response) => {
+      let text = '';
+      response.on('data', (chunk) => {
+        text += chunk;
+      });
+      response.on('end', () => resolve(new Response(text, { status: response.statusCode ?? 500 })));
+      response.on('error', reject);
+    }).on('error', reject);
+  });
+}

@@ -1,0 +1,56 @@
+import { redact } from '../../base/redact.ts';
+import type { LogEvent } from '../../interfaces/http/deps.ts';
+import type { RequestSeen } from '../../interfaces/http/request-notes.ts';
+
+/** Lines are written together, at the latest after this long; a warning or an error at once. */
+const WRITE_AFTER_MS = 100;
+const WRITE_AFTER_CHARS = 64 * 1024;
+
+let waiting = '';
+let timer: NodeJS.Timeout | null = null;
+
+/**
+ * One JSON line per event on stderr, which is the log file of a detached server. Everything that is logged passes here, and
+ * here credentials are taken out and whatever could pass for a line or a command of a terminal is escaped.
+ */
+export function logEvent(event: LogEvent): void {
+  waiting += logLine(event, new Date());
+  if (event.level !== 'info' || waiting.length > WRITE_AFTER_CHARS) flushLog();
+  else timer ??= setTimeout(flushLog, WRITE_AFTER_MS).unref();
+}
+
+export function flushLog(): void {
+  if (timer !== null) clearTimeout(timer);
+  timer = null;
+  if (waiting !== '') process.stderr.write(waiting);
+  waiting = '';
+}
+
+export function logLine(event: LogEvent, at: Date): string {
+  const line = JSON.stringify({ at: at.toISOString(), ...event });
+  return `${redact(line).replace(UNSAFE, escaped)}\n`;
+}
+
+/** One line per request. No path and no query: a pointer's address may be all that protects it. */
+export function logRequest(seen: RequestSeen): void {
+  const { id, method, operation, status, ms, address, caller } = seen;
+  logEvent({
+    level: status >= 500 ? 'error' : 'info',
+    event: 'request',
+    request: id,
+    method,
+    operation,
+    status,
+    ms: Math.round(ms * 10) / 10,
+    address,
+    tenant: caller?.tenant,
+    key: caller?.keyId,
+  });
+}
+
+/** What JSON leaves as it is, and a terminal or a reader of lines may not: DEL, C1 controls, separators, bidi marks. */
+const UNSAFE = /[\u007f-\u009f\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
+
+function escaped(character: string): string {
+  return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
+}

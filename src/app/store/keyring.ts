@@ -1,0 +1,108 @@
+import { chmod, readFile, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { RelayError } from '../../base/errors.ts';
+import { isJsonObject } from '../../base/json.ts';
+import type { Keyring } from '../../interfaces/cli/host.ts';
+import { writeAtomically } from './atomic-file.ts';
+import { makeHome } from './home.ts';
+
+/** Whoever reads this file reads every payload that was encrypted for its channels. */
+const MODE = 0o600;
+const ATTEMPTS = 20;
+
+interface Entry {
+  readonly key: string;
+  readonly created_at: string;
+}
+
+type Entries = { readonly [channel: string]: Entry };
+
+/** The channel keys of a home, in `<home>/keyring.json`. They never go to a relay. */
+export function openKeyring(home: string): Keyring {
+  const path = join(home, 'keyring.json');
+  return {
+    path,
+    async list() {
+      const { entries } = await read(path);
+      return Object.entries(entries).map(([channel, { created_at }]) => ({ channel, created_at }));
+    },
+    async get(channel) {
+      const { entries } = await read(path);
+      return Object.hasOwn(entries, channel) ? entries[channel]!.key : undefined;
+    },
+    async put(channel, key) {
+      makeHome(home);
+      await change(path, (entries) => ({
+        ...entries,
+        [channel]: { key, created_at: new Date().toISOString() },
+      }));
+    },
+    async remove(channel) {
+      let found = false;
+      await change(path, ({ [channel]: gone, ...rest }) => {
+        found = gone !== undefined;
+        return found ? rest : null;
+      });
+      return found;
+    },
+  };
+}
+
+/** Reads, changes and replaces the file; begins again where another process was faster. */
+async function change(path: string, edit: (entries: Entries) => Entries | null): Promise<void> {
+  for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+    const { text, entries } = await read(path);
+    const edited = edit(entries);
+    if (edited === null) return;
+    const before = async () => {
+      if ((await read(path)).text !== text) throw new Overtaken();
+    };
+    try {
+      const written = `${JSON.stringify({ channels: edited }, null, 2)}\n`;
+      await writeAtomically(path, written, { mode: MODE, before });
+      return;
+    } catch (error) {
+      if (!(error instanceof Overtaken)) throw error;
+    }
+  }
+  throw new RelayError('busy', { what: `${path} is being changed by others` });
+}
+
+class Overtaken extends Error {}
+
+async function read(path: string): Promise<{ text: string | null; entries: Entries }> {
+  let text: string;
+  try {
+    text = await readFile(path, 'utf8');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return { text: null, entries: {} };
+    throw error;
+  }
+  await keepPrivate(path);
+  return { text, entries: parse(path, text) };
+}
+
+/** A file that others could read is closed to them before anything is done with it. */
+async function keepPrivate(path: string): Promise<void> {
+  if (process.platform === 'win32') return;
+  const { mode } = await stat(path);
+  if ((mode & 0o077) !== 0) await chmod(path, MODE);
+}
+
+function parse(path: string, text: string): Entries {
+  try {
+    const parsed: unknown = JSON.parse(text);
+    if (isJsonObject(parsed) && isJsonObject(parsed.channels)) {
+      const entries = Object.entries(parsed.channels);
+      if (entries.every(([, entry]) => isJsonObject(entry) && typeof entry.key === 'string')) {
+        return parsed.channels as unknown as Entries;
+      }
+    }
+  } catch {
+    // Told below: the keys in it may still be saved by hand, so it is never written over.
+  }
+  throw new RelayError('failed', {
+    what: `${path} is not a keyring. It was left as it is.`,
+    hint: 'Put it right by hand, or move it away to begin a new one.',
+  });
+}

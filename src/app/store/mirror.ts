@@ -1,0 +1,187 @@
+import { rmSync } from 'node:fs';
+import { mkdir, open, rename, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { toWire } from '../../domain/threads/event.ts';
+import type { Head } from '../../domain/threads/fold.ts';
+import type { ThreadServices } from '../../domain/threads/thread-services.ts';
+import { withFileLock } from '../projects/project-lock.ts';
+import { unique } from './atomic-file.ts';
+import { setMark, staleMarks, threadsFolder } from './stale-marks.ts';
+
+/**
+ * The legible files of threads: `threads/<id>/state.json` and `events.log`. They follow the log, which is the truth:
+ * written after each commit, forward only, by one process at a time. What a crash left behind is found again by a mark
+ * that was set before the commit, and made up for when the store is next opened.
+ */
+export class Mirror {
+  readonly #folder: string;
+  readonly #threads: ThreadServices;
+  /** Threads whose files are being written; true when something came meanwhile. */
+  readonly #writing = new Map<string, boolean>();
+  readonly #marks = new Map<string, string>();
+  /** Where each events.log ends, as this process left it. */
+  readonly #ends = new Map<string, { size: number; count: number; seq: number }>();
+
+  constructor(home: string, threads: ThreadServices) {
+    this.#folder = threadsFolder(home);
+    this.#threads = threads;
+    threads.log.precede((id) => this.#mark(id));
+    threads.log.follow((head) => this.#follow(head.id));
+    threads.removal.follow((id) => this.#remove(id));
+  }
+
+  /** Brings the files of threads up to date that another process left stale. */
+  async heal(): Promise<void> {
+    for (const { id, path } of staleMarks(this.#folder)) {
+      await this.write(id);
+      rmSync(path, { force: true });
+    }
+  }
+
+  /** Writes the files of a thread anew, whatever is in them. */
+  async rewrite(id: string): Promise<void> {
+    this.#ends.delete(id);
+    await rm(join(this.#folder, id, 'events.log'), { force: true });
+    await this.write(id);
+  }
+
+  /** Brings the files of a thread up to its head. */
+  async write(id: string): Promise<void> {
+    const folder = join(this.#folder, id);
+    await mkdir(folder, { recursive: true, mode: 0o700 });
+    await withFileLock(join(folder, '.lock'), { folder }, async () => {
+      // Loaded under the lock: nobody can have written anything newer.
+      const head = await this.#threads.log.heads.load(id);
+      if (head) {
+        await this.#appendEvents(folder, head);
+        await replaceFile(join(folder, 'state.json'), `${JSON.stringify(head.state, null, 2)}\n`);
+      }
+    });
+    if (!(await this.#threads.log.exists(id))) this.#remove(id);
+  }
+
+  #mark(id: string): void {
+    if (!this.#marks.has(id)) this.#marks.set(id, setMark(this.#folder, id));
+  }
+
+  #follow(id: string): void {
+    if (this.#writing.has(id)) {
+      this.#writing.set(id, true);
+      return;
+    }
+    this.#writing.set(id, false);
+    this.#threads.log.background.run(async () => {
+      try {
+        do {
+          this.#writing.set(id, false);
+          await this.write(id);
+        } while (this.#writing.get(id));
+        const mark = this.#marks.get(id);
+        this.#marks.delete(id);
+        if (mark !== undefined) rmSync(mark, { force: true });
+      } finally {
+        this.#writing.delete(id);
+      }
+    });
+  }
+
+  /** Contents have been taken away by the engine; the folder and its files are ours. */
+  #remove(id: string): void {
+    this.#ends.delete(id);
+    rmSync(join(this.#folder, id), { recursive: true, force: true });
+    const mark = this.#marks.get(id);
+    this.#marks.delete(id);
+    if (mark !== undefined) rmSync(mark, { force: true });
+  }
+
+  async #appendEvents(folder: string, head: Head): Promise<void> {
+    const file = await open(join(folder, 'events.log'), 'a+', 0o600);
+    try {
+      const { size } = await file.stat();
+      const known = this.#ends.get(head.id);
+      let { count, seq } = known?.size === size ? known : await this.#findEnd(head, file, size);
+      let text = '';
+      let written = (await file.stat()).size;
+      const flush = async () => {
+        await file.appendFile(text);
+        written += Buffer.byteLength(text);
+        text = '';
+      };
+      for await (const { seq: at, event } of this.#threads.log.heads.events(head.id, seq)) {
+        if (count >= head.count) break;
+        count++;
+        seq = at;
+        text += `${JSON.stringify(toWire(head.id, count, event))}\n`;
+        if (text.length > 1024 * 1024) await flush();
+      }
+      if (text !== '') await flush();
+      this.#ends.set(head.id, { size: written, count, seq });
+    } finally {
+      await file.close();
+    }
+  }
+
+  /** The last event in the file; half a line behind it is cut off. A file that makes no sense is begun anew. */
+  async #findEnd(
+    head: Head,
+    file: Awaited<ReturnType<typeof open>>,
+    size: number,
+  ): Promise<{ count: number; seq: number }> {
+    const { end, count } = await lastEvent(file, size);
+    if (count > head.count || end === 0) {
+      await file.truncate(0);
+      return { count: 0, seq: 0 };
+    }
+    if (end < size) await file.truncate(end);
+    const near = await this.#threads.log.heads.placeOf(head.id, count);
+    let { count: at, seq } = near;
+    for await (const { seq: next } of this.#threads.log.heads.events(head.id, seq)) {
+      if (at >= count) break;
+      at++;
+      seq = next;
+    }
+    return { count: at, seq };
+  }
+}
+
+/** In one step, but not forced to the disk: what a power cut takes is written anew. */
+async function replaceFile(path: string, text: string): Promise<void> {
+  const temporary = `${path}.${unique()}.tmp`;
+  try {
+    await writeFile(temporary, text, { mode: 0o600 });
+    await rename(temporary, path);
+  } catch (error) {
+    await rm(temporary, { force: true });
+    throw error;
+  }
+}
+
+/** Looks from the end of the file for a whole line that is an event. */
+async function lastEvent(
+  file: Awaited<ReturnType<typeof open>>,
+  size: number,
+): Promise<{ end: number; count: number }> {
+  let length = 64 * 1024;
+  for (;;) {
+    const start = Math.max(0, size - length);
+    const buffer = Buffer.alloc(size - start);
+    await file.read(buffer, 0, buffer.length, start);
+    const lastBreak = buffer.lastIndexOf(0x0a);
+    const before = lastBreak <= 0 ? -1 : buffer.lastIndexOf(0x0a, lastBreak - 1);
+    if (lastBreak >= 0 && (before >= 0 || start === 0)) {
+      const count = eventNumber(buffer.subarray(before + 1, lastBreak).toString());
+      return count === null ? { end: 0, count: 0 } : { end: start + lastBreak + 1, count };
+    }
+    if (start === 0) return { end: 0, count: 0 };
+    length *= 8;
+  }
+}
+
+function eventNumber(line: string): number | null {
+  try {
+    const { id } = JSON.parse(line) as { id?: string };
+    return id !== undefined && /^\d+$/.test(id) ? Number(id) : null;
+  } catch {
+    return null;
+  }
+}

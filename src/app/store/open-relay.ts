@@ -1,0 +1,90 @@
+import { isLoopback } from '../../base/address.ts';
+import { isRelayError } from '../../base/errors.ts';
+import { LOCAL_CALLER } from '../../contract/caller.ts';
+import { type PointerRef, parsePointer, pointerUrl } from '../../contract/pointer-url.ts';
+import type { Relay } from '../../contract/relay.ts';
+import type { ClientOptions, OpenClient } from '../../interfaces/cli/host.ts';
+import { ContextRelay } from '../../sdk/context-relay.ts';
+import { HttpRelay } from '../../sdk/http-relay.ts';
+import type { Config } from '../config.ts';
+import { runningServer } from '../serve/pid-file.ts';
+import { openHouse } from './open-house.ts';
+import { ownTokenCounter } from './token-counter.ts';
+
+/** The relay a command works on: behind HTTP where a server is named, else on the local store, with no daemon. */
+export async function openRelay(config: Config, o: ClientOptions = {}): Promise<OpenClient> {
+  return config.remote === null ? onStore(config) : overHttp(config, config.remote, o);
+}
+
+function overHttp(config: Config, remote: string, o: ClientOptions): OpenClient {
+  const connection = { baseUrl: remote, apiKey: config.apiKey ?? undefined, ...o };
+  return {
+    relay: new HttpRelay(connection),
+    client: new ContextRelay({ ...connection, counter: ownTokenCounter, channelKeys: channelKeys(config) }),
+    remote,
+    resolve: async (url) => url,
+    [Symbol.asyncDispose]: async () => {},
+  };
+}
+
+async function onStore(config: Config): Promise<OpenClient> {
+  const server = runningServer(config.home);
+  const served = server?.url;
+  // What a command pushes is as visible as what is pushed through the server beside it.
+  const { house, ...open } = await openHouse(config, 'cli', config.server.auth ?? server?.auth ?? 'open');
+  const base = config.publicUrlChosen ? config.publicUrl : (served ?? config.publicUrl);
+  const relay = house.relay(LOCAL_CALLER, base);
+  const client = new ContextRelay({
+    relay,
+    ownBases: [STORE],
+    counter: ownTokenCounter,
+    channelKeys: channelKeys(config),
+  });
+  return {
+    relay,
+    client,
+    remote: null,
+    resolve: (url) => resolve(url, relay, [config.publicUrl, ...(served ? [served] : [])]),
+    [Symbol.asyncDispose]: open[Symbol.asyncDispose],
+  };
+}
+
+/** Looked up when a channel is pushed to encrypted or subscribed to, and not before. */
+function channelKeys(config: Config): (channel: string) => Promise<string | undefined> {
+  return async (channel) => (await import('./keyring.ts')).openKeyring(config.home).get(channel);
+}
+
+/** Stands for the local store in a pointer; no name server will ever know it. */
+const STORE = 'http://store.invalid';
+
+/**
+ * Where to look for a pointer. One that bears an address of this machine is looked for in the store first, whatever
+ * its port: servers come and go, and the store stays. What is not there may be with a relay that answers at that
+ * address, on a store of its own.
+ */
+async function resolve(url: string, relay: Relay, own: readonly string[]): Promise<string> {
+  const ref = parsePointer(url);
+  const here = pointerUrl(STORE, ref.id, ref.key);
+  if (ref.base === null) return here;
+  const ours = own.some((base) => byNumber(base) === byNumber(ref.base!));
+  if (!ours && !isLoopback(new URL(ref.base).hostname)) return url;
+  if (await holds(relay, ref)) return here;
+  const { askHealth } = await import('../serve/server-health.ts');
+  const elsewhere = (await askHealth(ref.base)) !== null;
+  return elsewhere || !ours ? url : here;
+}
+
+/** `localhost` is the same place under another name. */
+function byNumber(base: string): string {
+  return base.replace(/(?<=^https?:\/\/)localhost(?=[:/]|$)/, '127.0.0.1');
+}
+
+async function holds(relay: Relay, { id }: PointerRef): Promise<boolean> {
+  try {
+    await relay.pointers.peek(id);
+    return true;
+  } catch (error) {
+    if (isRelayError(error, 'not_found')) return false;
+    throw error;
+  }
+}

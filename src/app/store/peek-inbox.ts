@@ -1,0 +1,37 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { LOCAL_CALLER } from '../../contract/caller.ts';
+import type { Inbox } from '../../contract/inbox.ts';
+import type { Config } from '../config.ts';
+
+/**
+ * For hooks, which must not hold anybody up: one question, no retry. A store is not made for the sake of looking, and the
+ * request to a server ends when `signal` says so.
+ */
+export async function peekInbox(
+  config: Config,
+  agent: string,
+  o: { readonly limit: number; readonly signal: AbortSignal },
+): Promise<Inbox | null> {
+  if (config.remote !== null) return askServer(config.remote, config.apiKey, agent, o);
+  if (!existsSync(join(config.home, 'relay.db'))) return null;
+  const { openHouse } = await import('./open-house.ts');
+  await using open = await openHouse(config, 'cli');
+  return await open.house.relay(LOCAL_CALLER, config.publicUrl).inbox.read(agent, { limit: o.limit });
+}
+
+async function askServer(
+  base: string,
+  apiKey: string | null,
+  agent: string,
+  o: { readonly limit: number; readonly signal: AbortSignal },
+): Promise<Inbox> {
+  const answer = await fetch(`${base}/inbox/${encodeURIComponent(agent)}?limit=${o.limit}`, {
+    headers: { Accept: 'application/json', ...(apiKey ? { Authorization: `Bearer ${apiKey}` } : {}) },
+    // The key goes to the relay alone.
+    redirect: 'error',
+    signal: o.signal,
+  });
+  if (!answer.ok) throw new Error(`the relay at ${base} answered ${answer.status}`);
+  return (await answer.json()) as Inbox;
+}

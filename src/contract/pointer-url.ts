@@ -1,0 +1,44 @@
+import { RelayError } from '../base/errors.ts';
+import { isUuid } from '../base/ids.ts';
+
+export interface PointerRef {
+  readonly id: string;
+  /** `https://host` with any path in front of `/pull/`; null where only an id was given. */
+  readonly base: string | null;
+  /** The Fernet key from the fragment. It never travels to a server. */
+  readonly key: string | null;
+}
+
+export function pointerUrl(base: string, id: string, key?: string | null): string {
+  return `${base.replace(/\/+$/, '')}/pull/${id}${key ? `#key=${key}` : ''}`;
+}
+
+/** Reads `https://host/pull/<uuid>#key=…`, or a bare id. */
+export function parsePointer(text: string): PointerRef {
+  const trimmed = text.trim();
+  if (isUuid(trimmed)) return { id: trimmed.toLowerCase(), base: null, key: null };
+  let url: URL;
+  try {
+    url = new URL(trimmed);
+  } catch {
+    throw new RelayError('bad_url', { what: 'it is neither a URL nor an id' });
+  }
+  if (url.protocol !== 'http:' && url.protocol !== 'https:') {
+    throw new RelayError('bad_url', { what: `${url.protocol}// is not http:// or https://` });
+  }
+  const match = /^(.*)\/pull\/([^/]+)\/?$/.exec(url.pathname);
+  if (!match || !isUuid(match[2]!)) {
+    throw new RelayError('bad_url', { what: 'its path does not end in /pull/<uuid>' });
+  }
+  return { id: match[2]!.toLowerCase(), base: url.origin + match[1], key: fragmentKey(url.hash) };
+}
+
+function fragmentKey(hash: string): string | null {
+  if (!hash.startsWith('#key=')) return null;
+  const raw = hash.slice('#key='.length);
+  try {
+    return decodeURIComponent(raw);
+  } catch {
+    return raw;
+  }
+}

@@ -1,0 +1,151 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
+import { test } from 'node:test';
+import { systemEnv } from '../base/env.ts';
+import { isRelayError } from '../base/errors.ts';
+import { PAYLOAD_BYTES, STORED_BYTES } from '../base/limits.ts';
+import { fernetDecrypt, fernetEncrypt, generateFernetKey } from './fernet.ts';
+
+// The example of the public specification.
+const KEY = 'cw_0x689RpI-jtRR7oE8h_eQsKImvJapLeSbXpwF4e4=';
+const TOKEN =
+  'gAAAAAAdwJ6wAAECAwQFBgcICQoLDA0ODy021cpGVWKZ_eEwCGM4BLLF_5CV9dOPmrhuVUPgJobwOz7JcbmrR64jVmpU4IwqDA==';
+const MADE_AT = 499162800_000;
+const IV = Uint8Array.from({ length: 16 }, (_, i) => i);
+
+const text = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
+const bytes = (source: string) => new TextEncoder().encode(source);
+const failed = (error: unknown) => isRelayError(error, 'decrypt_failed');
+
+test('the example of the specification comes out both ways', async () => {
+  assert.equal(await fernetEncrypt(KEY, bytes('hello'), { now: MADE_AT, iv: IV }), TOKEN);
+  assert.equal(text(await fernetDecrypt(KEY, TOKEN)), 'hello');
+  assert.equal(text(await fernetDecrypt(KEY, bytes(TOKEN))), 'hello');
+});
+
+test('age counts only where it is asked for', async () => {
+  const at = (seconds: number) => ({ now: MADE_AT + seconds * 1000, ttl: 60 });
+  assert.equal(text(await fernetDecrypt(KEY, TOKEN, at(60))), 'hello');
+  await assert.rejects(fernetDecrypt(KEY, TOKEN, at(61)), failed);
+  assert.equal(text(await fernetDecrypt(KEY, TOKEN, at(-60))), 'hello');
+  await assert.rejects(fernetDecrypt(KEY, TOKEN, at(-61)), failed);
+});
+
+test('a token that was changed in any place is refused', async () => {
+  for (let i = 0; i < TOKEN.length; i++) {
+    const changed = TOKEN.slice(0, i) + (TOKEN[i] === 'A' ? 'B' : 'A') + TOKEN.slice(i + 1);
+    await assert.rejects(fernetDecrypt(KEY, changed), failed, `at ${i}`);
+  }
+});
+
+test('what is no token at all is refused in the same way', async () => {
+  const wrong = [
+    '',
+    'hello',
+    TOKEN.slice(0, -1),
+    TOKEN.slice(0, -2),
+    `${TOKEN}\n`,
+    `${TOKEN}====`,
+    TOKEN.slice(4),
+    `é${TOKEN}`,
+  ];
+  for (const token of wrong)
+    await assert.rejects(fernetDecrypt(KEY, token), failed, JSON.stringify(token.slice(0, 9)));
+  await assert.rejects(fernetDecrypt(KEY, new Uint8Array([0xff, 0x00])), failed);
+});
+
+test('another key is refused', async () => {
+  await assert.rejects(fernetDecrypt(generateFernetKey(systemEnv), TOKEN), failed);
+});
+
+test('a damaged key says so and does not show itself', async () => {
+  for (const key of ['', 'short', KEY.slice(0, -2), `${KEY}AAAA`, KEY.replace('_', '/'), `${KEY} `]) {
+    await assert.rejects(fernetDecrypt(key, TOKEN), (error) => {
+      return isRelayError(error, 'bad_key') && (key === '' || !error.message.includes(key));
+    });
+  }
+});
+
+test('a key that lost its padding on the way still fits', async () => {
+  assert.equal(text(await fernetDecrypt(KEY.replace('=', ''), TOKEN)), 'hello');
+});
+
+test('keys are 32 random bytes in padded base64url, and tokens of the same text differ', async () => {
+  const key = generateFernetKey(systemEnv);
+  assert.match(key, /^[\w-]{43}=$/);
+  assert.notEqual(key, generateFernetKey(systemEnv));
+  const tokens = [1, 2].map(() => fernetEncrypt(key, bytes('same'), { now: 0 }));
+  assert.notEqual(await tokens[0], await tokens[1]);
+});
+
+test('the largest payload comes back, and its token fits what a relay stores', async () => {
+  const key = generateFernetKey(systemEnv);
+  const payload = new Uint8Array(PAYLOAD_BYTES);
+  for (let i = 0; i < payload.length; i += 4093) payload[i] = i % 251;
+  const token = await fernetEncrypt(key, payload, { now: 0 });
+  assert.ok(token.length <= STORED_BYTES);
+  assert.equal(Buffer.compare(await fernetDecrypt(key, token), payload), 0);
+});
+
+const vectors = new URL('../../../shared/vectors/fernet', import.meta.url);
+interface Vector {
+  desc?: string;
+  token: string;
+  now: string;
+  iv: number[];
+  ttl_sec: number;
+  src: string;
+  secret: string;
+}
+const read = (name: string) => JSON.parse(readFileSync(new URL(name, vectors), 'utf8')) as Vector[];
+
+test('the public vectors hold', {
+  skip: !existsSync(vectors) && 'the vectors are not on this machine',
+}, async () => {
+  for (const v of read('generate.json')) {
+    const made = await fernetEncrypt(v.secret, bytes(v.src), {
+      now: Date.parse(v.now),
+      iv: new Uint8Array(v.iv),
+    });
+    assert.equal(made, v.token);
+  }
+  for (const v of read('verify.json')) {
+    assert.equal(
+      text(await fernetDecrypt(v.secret, v.token, { now: Date.parse(v.now), ttl: v.ttl_sec })),
+      v.src,
+    );
+  }
+  for (const v of read('invalid.json')) {
+    await assert.rejects(
+      fernetDecrypt(v.secret, v.token, { now: Date.parse(v.now), ttl: v.ttl_sec }),
+      failed,
+      v.desc,
+    );
+  }
+});
+
+const python = (script: string, input: string) =>
+  spawnSync('python3', ['-c', script], { input, encoding: 'utf8' });
+const hasPython = python('import cryptography.fernet', '').status === 0;
+
+test("Python's cryptography reads our tokens and we read its", {
+  skip: !hasPython && 'python3 with the package cryptography is not on this machine',
+}, async () => {
+  const key = generateFernetKey(systemEnv);
+  const source = `naïve 東京 😀 ${'x'.repeat(100_000)}`;
+  const script = [
+    'import sys, json',
+    'from cryptography.fernet import Fernet',
+    'given = json.load(sys.stdin)',
+    'f = Fernet(given["key"])',
+    'text = f.decrypt(given["token"].encode()).decode()',
+    'json.dump({"text": text, "token": f.encrypt(text[::-1].encode()).decode()}, sys.stdout)',
+  ].join('\n');
+  const token = await fernetEncrypt(key, bytes(source), { now: systemEnv.now() });
+  const answer = python(script, JSON.stringify({ key, token }));
+  assert.equal(answer.status, 0, answer.stderr);
+  const { text: read, token: theirs } = JSON.parse(answer.stdout) as { text: string; token: string };
+  assert.equal(read, source);
+  assert.equal(text(await fernetDecrypt(key, theirs, { ttl: 60 })), [...source].reverse().join(''));
+});

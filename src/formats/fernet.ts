@@ -1,0 +1,98 @@
+import { fromBase64Url, toBase64Url } from '../base/base64.ts';
+import { type Env, systemEnv } from '../base/env.ts';
+import { RelayError } from '../base/errors.ts';
+
+/**
+ * Fernet as its specification and Python's `cryptography` have it, so that either side can be another client:
+ * version 0x80, seconds as 64 bits, IV, AES-128-CBC, then an HMAC-SHA256 over all of it, in padded base64url.
+ */
+
+const VERSION = 0x80;
+const HEADER_BYTES = 1 + 8 + 16;
+const MAC_BYTES = 32;
+const BLOCK_BYTES = 16;
+const KEY_BYTES = 32;
+/** How far ahead another machine's clock may be; the specification's figure. Only looked at where a ttl is asked for. */
+const CLOCK_SKEW_SECONDS = 60;
+
+/** What a payload that was encrypted here is stored as, so that a pull without its key can say what is missing. */
+export const FERNET_CONTENT_TYPE = 'application/vnd.contextrelay.fernet';
+
+export function generateFernetKey(env: Env): string {
+  return toBase64Url(env.randomBytes(KEY_BYTES), { padding: true });
+}
+
+export function isFernetKey(text: string): boolean {
+  return fromBase64Url(text)?.length === KEY_BYTES;
+}
+
+/** `now` in ms. The token is ASCII. */
+export async function fernetEncrypt(
+  key: string,
+  data: Uint8Array<ArrayBuffer>,
+  o: { now: number; iv?: Uint8Array<ArrayBuffer> },
+): Promise<string> {
+  const { signing, encrypting } = await importKey(key);
+  const iv = o.iv ?? systemEnv.randomBytes(BLOCK_BYTES);
+  const ciphertext = new Uint8Array(await crypto.subtle.encrypt({ name: 'AES-CBC', iv }, encrypting, data));
+  const token = new Uint8Array(HEADER_BYTES + ciphertext.length + MAC_BYTES);
+  token[0] = VERSION;
+  new DataView(token.buffer).setBigUint64(1, BigInt(Math.floor(o.now / 1000)));
+  token.set(iv, 9);
+  token.set(ciphertext, HEADER_BYTES);
+  const signed = token.subarray(0, token.length - MAC_BYTES);
+  token.set(new Uint8Array(await crypto.subtle.sign('HMAC', signing, signed)), signed.length);
+  return toBase64Url(token, { padding: true });
+}
+
+/**
+ * Refuses with `decrypt_failed` whatever was not made, whole and unchanged, with this key. With a `ttl` in seconds
+ * (and `now` in ms) also what is older, or from the future.
+ */
+export async function fernetDecrypt(
+  key: string,
+  token: string | Uint8Array,
+  o: { now?: number; ttl?: number } = {},
+): Promise<Uint8Array<ArrayBuffer>> {
+  const { signing, encrypting } = await importKey(key);
+  const text = typeof token === 'string' ? token : new TextDecoder('latin1').decode(token);
+  // Two lengths of padding could mean the same bytes; only the specification's own is a token.
+  const bytes = text.length % 4 === 0 ? fromBase64Url(text) : null;
+  if (!bytes || bytes[0] !== VERSION) throw new RelayError('decrypt_failed');
+  const blocks = bytes.length - HEADER_BYTES - MAC_BYTES;
+  if (blocks < BLOCK_BYTES || blocks % BLOCK_BYTES !== 0) throw new RelayError('decrypt_failed');
+  const signed = bytes.subarray(0, bytes.length - MAC_BYTES);
+  // The platform compares in constant time, and before anything is decrypted.
+  if (!(await crypto.subtle.verify('HMAC', signing, bytes.subarray(signed.length), signed))) {
+    throw new RelayError('decrypt_failed');
+  }
+  if (o.ttl !== undefined) checkAge(bytes, o.ttl, o.now ?? systemEnv.now());
+  try {
+    const iv = bytes.subarray(9, HEADER_BYTES);
+    const ciphertext = signed.subarray(HEADER_BYTES);
+    return new Uint8Array(await crypto.subtle.decrypt({ name: 'AES-CBC', iv }, encrypting, ciphertext));
+  } catch (cause) {
+    throw new RelayError('decrypt_failed', {}, cause);
+  }
+}
+
+function checkAge(token: Uint8Array<ArrayBuffer>, ttl: number, now: number): void {
+  const madeAt = Number(new DataView(token.buffer, token.byteOffset).getBigUint64(1));
+  const seconds = Math.floor(now / 1000);
+  if (madeAt + ttl < seconds || madeAt > seconds + CLOCK_SKEW_SECONDS) throw new RelayError('decrypt_failed');
+}
+
+async function importKey(key: string): Promise<{ signing: CryptoKey; encrypting: CryptoKey }> {
+  const bytes = fromBase64Url(key);
+  if (bytes?.length !== KEY_BYTES) {
+    throw new RelayError('bad_key', { what: `${key.length} characters, not 44 of URL-safe base64` });
+  }
+  const [signing, encrypting] = await Promise.all([
+    crypto.subtle.importKey('raw', bytes.subarray(0, 16), { name: 'HMAC', hash: 'SHA-256' }, false, [
+      'sign',
+      'verify',
+    ]),
+    crypto.subtle.importKey('raw', bytes.subarray(16), 'AES-CBC', false, ['encrypt', 'decrypt']),
+  ]);
+  return { signing, encrypting };
+}

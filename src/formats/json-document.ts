@@ -1,0 +1,238 @@
+import type { Json } from '../base/json.ts';
+import { jsonEqual } from './json-patch/equal.ts';
+import {
+  type JsonEntry,
+  type JsonNode,
+  jsonValue,
+  lineStarts,
+  parseJsonText,
+  placeOf,
+} from './json-syntax.ts';
+
+export type JsonPath = readonly (string | number)[];
+
+/**
+ * A JSON file as its owner wrote it. An edit touches the characters it must and no others: unknown fields, order,
+ * indentation, line ends, comments, a byte order mark and the end of the file stay as they are.
+ */
+export class JsonDocument {
+  #text: string;
+  #root: JsonNode;
+  #lines: number[] | null = null;
+  readonly #comments: boolean;
+
+  /** Throws a `JsonSyntaxError` that names line and column. */
+  constructor(text: string, o: { comments?: boolean } = {}) {
+    this.#comments = o.comments === true;
+    this.#text = text;
+    this.#root = parseJsonText(text, o);
+  }
+
+  get text(): string {
+    return this.#text;
+  }
+
+  get root(): JsonNode {
+    return this.#root;
+  }
+
+  get(path: JsonPath = []): Json | undefined {
+    const node = this.find(path);
+    return node && jsonValue(node);
+  }
+
+  find(path: JsonPath): JsonNode | undefined {
+    let node: JsonNode | undefined = this.#root;
+    for (const step of path) {
+      const entry: JsonEntry | undefined = node && entryAt(node, step);
+      node = entry?.node;
+    }
+    return node;
+  }
+
+  /** Where a value stands, for a message to a person. */
+  place(path: JsonPath): { line: number; column: number } {
+    this.#lines ??= lineStarts(this.#text);
+    return placeOf(this.#text, this.find(path)?.start ?? 0, this.#lines);
+  }
+
+  /** Sets the value, with the objects above it where they are missing. Setting what is there already changes nothing. */
+  set(path: JsonPath, value: Json): this {
+    const present = this.find(path);
+    if (present) {
+      if (!jsonEqual(jsonValue(present), value)) {
+        this.#splice(present.start, present.end, this.#write(value, this.#indentAt(present.start)));
+      }
+      return this;
+    }
+    let depth = path.length - 1;
+    while (depth > 0 && !this.find(path.slice(0, depth))) depth--;
+    const parent = this.find(path.slice(0, depth))!;
+    let fresh = value;
+    for (const step of path.slice(depth + 1).reverse())
+      fresh = typeof step === 'number' ? [fresh] : { [step]: fresh };
+    this.#insert(parent, path[depth]!, fresh);
+    return this;
+  }
+
+  /** Adds an item at the end of an array, which is made where it is missing. */
+  append(path: JsonPath, item: Json): this {
+    const node = this.find(path);
+    if (!node) return this.set(path, [item]);
+    this.#insert(node, node.kind === 'array' ? node.entries.length : 0, item);
+    return this;
+  }
+
+  /** Takes a member or an item out, with its comma and the white space before it. */
+  remove(path: JsonPath): this {
+    const parent = this.find(path.slice(0, -1));
+    const entry = parent && entryAt(parent, path.at(-1)!);
+    if (!parent || parent.kind === 'scalar' || !entry) return this;
+    const index = parent.entries.indexOf(entry);
+    let before = this.#spaceBefore(entry.start);
+    let end = entry.comma === null ? entry.end : entry.comma + 1;
+    const alone = before === parent.start + 1 && /^\s*$/.test(this.#text.slice(end, parent.end - 1));
+    if (alone) end = parent.end - 1;
+    // The line before may end with a comment: its line end must stay, or the comment would swallow what follows.
+    else if (this.#comments && /[\r\n]/.test(this.#text.slice(before, entry.start))) {
+      if (!/^[\t ]*[\r\n]/.test(this.#text.slice(end))) before = entry.start;
+    }
+    this.#text = this.#text.slice(0, before) + this.#text.slice(end);
+    const previous = entry.comma === null ? parent.entries[index - 1] : undefined;
+    if (previous && previous.comma !== null) {
+      this.#text = this.#text.slice(0, previous.comma) + this.#text.slice(previous.comma + 1);
+    }
+    this.#reread();
+    return this;
+  }
+
+  #insert(parent: JsonNode, step: string | number, value: Json): void {
+    if (parent.kind === 'scalar' || (parent.kind === 'object') !== (typeof step === 'string')) {
+      throw new TypeError(`there is no place for ${String(step)} in a ${parent.kind}`);
+    }
+    const last = parent.entries.at(-1);
+    const key = typeof step === 'string' ? `${JSON.stringify(step)}:${this.#gapAfterColon()}` : '';
+    const { text } = this;
+    if (!last) {
+      const outer = this.#indentAt(parent.start);
+      const inner = outer + this.#unit();
+      const member = key + this.#write(value, inner);
+      const body = this.#flat() ? member : `${this.#eol()}${inner}${member}${this.#eol()}${outer}`;
+      const inside = text.slice(parent.start + 1, parent.end - 1);
+      // What a person wrote between the braces (a comment) stays, in front of the new member.
+      const kept = inside.trim() === '' ? '' : inside.replace(/\s+$/, '');
+      this.#splice(parent.start + 1, parent.end - 1, kept + body);
+      return;
+    }
+    const lead = this.#spaceBefore(last.start);
+    const gap = text.slice(lead, last.start);
+    const ownLine = /[\r\n]/.test(gap);
+    const indent = ownLine ? /[^\r\n]*$/.exec(gap)![0] : this.#indentAt(parent.start);
+    const between = ownLine ? this.#eol() + indent : parent.entries.length > 1 ? gap : this.#gapAfterComma();
+    const member = between + key + this.#write(value, indent);
+    const at = this.#endOfLineRemark(last.comma === null ? last.end : last.comma + 1);
+    this.#text = text.slice(0, at) + member + (last.comma === null ? '' : ',') + text.slice(at);
+    if (last.comma === null) this.#text = `${this.#text.slice(0, last.end)},${this.#text.slice(last.end)}`;
+    this.#reread();
+  }
+
+  /** Where a comment on the same line ends, which belongs to the member before it. */
+  #endOfLineRemark(at: number): number {
+    if (!this.#comments) return at;
+    const remark = /^[\t ]*(?:\/\/[^\r\n]*|\/\*[^\r\n]*?\*\/)(?=[\t ]*[\r\n])/.exec(this.#text.slice(at));
+    return at + (remark?.[0].length ?? 0);
+  }
+
+  #spaceBefore(at: number): number {
+    let start = at;
+    while (start > 0 && /[\t\n\r ]/.test(this.#text[start - 1]!)) start--;
+    return start;
+  }
+
+  /** The indentation of the line that `at` is on. */
+  #indentAt(at: number): string {
+    const line = this.#text
+      .slice(0, at)
+      .split(/[\r\n]/)
+      .at(-1)!;
+    return /^\uFEFF?([\t ]*)/.exec(line)![1]!;
+  }
+
+  #write(value: Json, indent: string): string {
+    if (this.#flat()) {
+      const gap = this.#gapAfterComma();
+      return flatJson(value, gap, this.#gapAfterColon());
+    }
+    return JSON.stringify(value, null, this.#unit()).replaceAll('\n', this.#eol() + indent);
+  }
+
+  /** Whether the whole document is on one line. An empty one is not, so that its first member gets a line of its own. */
+  #flat(): boolean {
+    return this.#entries() > 0 && !/[\r\n]/.test(this.#text.slice(this.#root.start, this.#root.end));
+  }
+
+  #entries(): number {
+    return this.#root.kind === 'scalar' ? 0 : this.#root.entries.length;
+  }
+
+  #eol(): string {
+    return /\r\n|\n|\r/.exec(this.#text)?.[0] ?? '\n';
+  }
+
+  #unit(): string {
+    const first = this.#root.kind === 'scalar' ? undefined : this.#root.entries[0];
+    const lead = first && /[\r\n]([\t ]+)$/.exec(this.#text.slice(0, first.start));
+    return lead ? lead[1]! : '  ';
+  }
+
+  #gapAfterColon(): string {
+    const member = firstMember(this.#root);
+    if (!member) return ' ';
+    return /^"(?:[^"\\]|\\.)*"\s*:([\t ]*)/.exec(this.#text.slice(member.start, member.end))?.[1] ?? ' ';
+  }
+
+  #gapAfterComma(): string {
+    return this.#gapAfterColon() === '' ? '' : ' ';
+  }
+
+  #splice(start: number, end: number, fresh: string): void {
+    this.#text = this.#text.slice(0, start) + fresh + this.#text.slice(end);
+    this.#reread();
+  }
+
+  #reread(): void {
+    this.#lines = null;
+    this.#root = parseJsonText(this.#text, { comments: this.#comments });
+  }
+}
+
+/** Of two members with the same name the later one counts, as in JSON.parse. */
+function entryAt(node: JsonNode, step: string | number): JsonEntry | undefined {
+  if (node.kind === 'array' && typeof step === 'number') return node.entries[step];
+  if (node.kind === 'object' && typeof step === 'string')
+    return node.entries.findLast((entry) => entry.key === step);
+  return undefined;
+}
+
+function firstMember(node: JsonNode): JsonEntry | undefined {
+  if (node.kind === 'scalar') return undefined;
+  if (node.kind === 'object') return node.entries[0];
+  for (const entry of node.entries) {
+    const member = firstMember(entry.node);
+    if (member) return member;
+  }
+  return undefined;
+}
+
+function flatJson(value: Json, afterComma: string, afterColon: string): string {
+  if (Array.isArray(value)) {
+    return `[${value.map((item) => flatJson(item, afterComma, afterColon)).join(`,${afterComma}`)}]`;
+  }
+  if (typeof value === 'object' && value !== null) {
+    const members = Object.entries(value).map(
+      ([key, item]) => `${JSON.stringify(key)}:${afterColon}${flatJson(item, afterComma, afterColon)}`,
+    );
+    return `{${members.join(`,${afterComma}`)}}`;
+  }
+  return JSON.stringify(value);
+}

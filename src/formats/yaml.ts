@@ -1,0 +1,57 @@
+import { isMap, isPair, isScalar, isSeq, LineCounter, type Node, parseDocument, visit } from 'yaml';
+import type { Json } from '../base/json.ts';
+
+/** A YAML text, with the lines its parts stand on. */
+export interface YamlText {
+  readonly value: Json;
+  /** The line of a key or an item, from 1; of the nearest one above it where there is none. */
+  lineOf(path: readonly (string | number)[]): number;
+  readonly problems: readonly { readonly line: number; readonly what: string }[];
+}
+
+/** Reads YAML 1.2. What is wrong with it is told, never thrown. */
+export function readYaml(text: string): YamlText {
+  const lines = new LineCounter();
+  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, merge: false });
+  const problems = [...document.errors, ...document.warnings].map(({ pos, message }) => ({
+    line: lines.linePos(pos[0]).line,
+    what: message,
+  }));
+  visit(document, {
+    Alias(_, node) {
+      problems.push({
+        line: lines.linePos(node.range?.[0] ?? 0).line,
+        what: 'An alias (*) is not allowed here',
+      });
+      return visit.BREAK;
+    },
+  });
+  const at = (node: unknown): number | undefined => {
+    const offset = (node as Node | null)?.range?.[0];
+    return offset === undefined ? undefined : lines.linePos(offset).line;
+  };
+  const lineOf = (path: readonly (string | number)[]): number => {
+    let node: unknown = document.contents;
+    let line = 1;
+    for (const segment of path) {
+      if (isMap(node)) {
+        const pair = node.items.find(
+          ({ key }) => (isScalar(key) ? String(key.value) : key) === String(segment),
+        );
+        if (!isPair(pair)) break;
+        line = at(pair.key) ?? line;
+        node = pair.value;
+      } else if (isSeq(node)) {
+        node = node.items[Number(segment)];
+        line = at(node) ?? line;
+      } else break;
+    }
+    return line;
+  };
+  return { value: problems.length > 0 ? null : toJson(document.toJS()), lineOf, problems };
+}
+
+/** Dates and the like are written out as they would be in JSON. */
+function toJson(value: unknown): Json {
+  return value === undefined ? null : (JSON.parse(JSON.stringify(value)) as Json);
+}

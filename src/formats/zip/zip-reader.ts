@@ -1,0 +1,217 @@
+import { RelayError } from '../../base/errors.ts';
+import { BUNDLE_BYTES, BUNDLE_ENTRIES, BUNDLE_RATIO } from '../../base/limits.ts';
+import { Crc32 } from './crc32.ts';
+
+/** Bytes that can be read from any place: a file, a blob, memory. */
+export interface ZipSource {
+  readonly size: number;
+  read(start: number, end: number): Promise<Uint8Array>;
+}
+
+export interface ZipItem {
+  readonly name: string;
+  readonly size: number;
+  readonly packedSize: number;
+  readonly method: number;
+  readonly crc: number;
+  readonly offset: number;
+  /** Sizes and checksum are repeated behind the content. */
+  readonly trailer: boolean;
+}
+
+/**
+ * Reads an archive that may have been made to do harm. The directory at its end is taken at its word only where all of
+ * it agrees: no links, no folders, no encryption, no overlaps, nothing before, between or behind that it does not
+ * account for, no entry that unpacks to more than it says or than could honestly be.
+ */
+export async function openZip(source: ZipSource): Promise<ZipArchive> {
+  if (source.size > BUNDLE_BYTES) throw bad(`it is larger than ${BUNDLE_BYTES} bytes`);
+  const { count, start, end } = await findDirectory(source);
+  const items = parseDirectory(await source.read(start, end), count);
+  await checkPlaces(source, items, start);
+  return new ZipArchive(source, items);
+}
+
+export class ZipArchive {
+  readonly items: ReadonlyMap<string, ZipItem>;
+  readonly #source: ZipSource;
+
+  constructor(source: ZipSource, items: readonly ZipItem[]) {
+    this.#source = source;
+    this.items = new Map(items.map((item) => [item.name, item]));
+  }
+
+  /** The content of an entry, checked as it goes by; it fails at the end where the checksum does not fit. */
+  async *stream(item: ZipItem): AsyncGenerator<Uint8Array> {
+    const crc = new Crc32();
+    let size = 0;
+    const packed = this.#packed(item);
+    const chunks = item.method === 0 ? packed : inflate(packed);
+    try {
+      for await (const chunk of chunks) {
+        size += chunk.length;
+        if (size > item.size) throw bad(`${shown(item.name)} unpacks to more than it says`);
+        crc.update(chunk);
+        yield chunk;
+      }
+    } catch (error) {
+      throw error instanceof RelayError ? error : bad(`${shown(item.name)} cannot be unpacked`);
+    }
+    if (size !== item.size) throw bad(`${shown(item.name)} unpacks to less than it says`);
+    if (crc.value !== item.crc) throw bad(`the checksum of ${shown(item.name)} is wrong`);
+  }
+
+  async bytes(item: ZipItem, limit: number): Promise<Uint8Array<ArrayBuffer>> {
+    if (item.size > limit) throw bad(`${shown(item.name)} is larger than ${limit} bytes`);
+    const all = new Uint8Array(item.size);
+    let at = 0;
+    for await (const chunk of this.stream(item)) {
+      all.set(chunk, at);
+      at += chunk.length;
+    }
+    return all;
+  }
+
+  async *#packed(item: ZipItem): AsyncGenerator<Uint8Array<ArrayBuffer>> {
+    const header = await this.#source.read(item.offset, item.offset + 30);
+    const view = viewOf(header);
+    const start = item.offset + 30 + view.getUint16(26, true) + view.getUint16(28, true);
+    const end = start + item.packedSize;
+    for (let at = start; at < end; at += CHUNK) {
+      yield new Uint8Array(await this.#source.read(at, Math.min(at + CHUNK, end)));
+    }
+  }
+}
+
+const CHUNK = 256 * 1024;
+const END_RECORD = 22;
+const LOCAL = 30;
+const CENTRAL = 46;
+const TRAILER = 16;
+
+async function findDirectory(source: ZipSource): Promise<{ count: number; start: number; end: number }> {
+  const tailStart = Math.max(0, source.size - END_RECORD - 0xffff);
+  const tail = await source.read(tailStart, source.size);
+  const view = viewOf(tail);
+  for (let at = tail.length - END_RECORD; at >= 0; at--) {
+    if (view.getUint32(at, true) !== 0x06054b50) continue;
+    if (at + END_RECORD + view.getUint16(at + 20, true) !== tail.length) continue;
+    const count = view.getUint16(at + 10, true);
+    const size = view.getUint32(at + 12, true);
+    const start = view.getUint32(at + 16, true);
+    const oneDisk = view.getUint32(at + 4, true) === 0 && view.getUint16(at + 8, true) === count;
+    if (!oneDisk || count === 0xffff || start === 0xffffffff) throw bad('it is split or of the 64-bit kind');
+    if (start + size !== tailStart + at) throw bad('its directory is not where it says');
+    if (count > BUNDLE_ENTRIES) throw bad(`it has more than ${BUNDLE_ENTRIES} entries`);
+    return { count, start, end: start + size };
+  }
+  throw bad('it is not a ZIP archive');
+}
+
+function parseDirectory(bytes: Uint8Array, count: number): ZipItem[] {
+  const view = viewOf(bytes);
+  const items: ZipItem[] = [];
+  const names = new Set<string>();
+  let total = 0;
+  let at = 0;
+  while (at < bytes.length) {
+    if (at + CENTRAL > bytes.length || view.getUint32(at, true) !== 0x02014b50)
+      throw bad('its directory is broken');
+    const length = view.getUint16(at + 28, true);
+    const next = at + CENTRAL + length + view.getUint16(at + 30, true) + view.getUint16(at + 32, true);
+    if (next > bytes.length) throw bad('its directory is broken');
+    const item = parseItem(view, at, nameOf(bytes.subarray(at + CENTRAL, at + CENTRAL + length)));
+    if (names.has(item.name.toLowerCase())) throw bad(`${shown(item.name)} is there twice`);
+    names.add(item.name.toLowerCase());
+    total += item.size;
+    if (total > BUNDLE_BYTES) throw bad(`it unpacks to more than ${BUNDLE_BYTES} bytes`);
+    items.push(item);
+    at = next;
+  }
+  if (items.length !== count) throw bad('its directory is broken');
+  return items;
+}
+
+function parseItem(view: DataView, at: number, name: string): ZipItem {
+  const flags = view.getUint16(at + 8, true);
+  const method = view.getUint16(at + 10, true);
+  const packedSize = view.getUint32(at + 20, true);
+  const size = view.getUint32(at + 24, true);
+  const host = view.getUint8(at + 5);
+  const mode = view.getUint32(at + 38, true) >>> 16;
+  // Only hints for the packer (bits 1 and 2), sizes behind the content (3) and UTF-8 (11) are harmless.
+  if ((flags & ~0x080e) !== 0) throw bad(`${shown(name)} is encrypted or of an unknown kind`);
+  if (method !== 0 && method !== 8) throw bad(`${shown(name)} is packed in an unknown way`);
+  if (host === 3 && (mode & 0o170000) !== 0 && (mode & 0o170000) !== 0o100000)
+    throw bad(`${shown(name)} is not a file`);
+  if (size === 0xffffffff || packedSize === 0xffffffff) throw bad(`${shown(name)} is too large`);
+  if (method === 0 && size !== packedSize) throw bad(`the sizes of ${shown(name)} do not agree`);
+  if (size > packedSize * BUNDLE_RATIO + 1024) throw bad(`${shown(name)} unpacks to suspiciously much`);
+  const crc = view.getUint32(at + 16, true);
+  return {
+    name,
+    size,
+    packedSize,
+    method,
+    crc,
+    offset: view.getUint32(at + 42, true),
+    trailer: (flags & 8) !== 0,
+  };
+}
+
+/** Every entry's own header agrees with the directory, and each begins where the one before it ends. */
+async function checkPlaces(source: ZipSource, items: readonly ZipItem[], end: number): Promise<void> {
+  let free = 0;
+  let room = 0;
+  for (const item of items.toSorted((a, b) => a.offset - b.offset)) {
+    if (item.offset < free || item.offset > free + room || item.offset + LOCAL > end)
+      throw bad(`${shown(item.name)} is not where it should be`);
+    const header = await source.read(item.offset, Math.min(item.offset + LOCAL + item.name.length, end));
+    const view = viewOf(header);
+    const length = view.getUint16(26, true);
+    const name = length === item.name.length ? nameOf(header.subarray(LOCAL)) : '';
+    if (
+      view.getUint32(0, true) !== 0x04034b50 ||
+      name !== item.name ||
+      view.getUint16(8, true) !== item.method
+    ) {
+      throw bad(`${shown(item.name)} does not agree with the directory`);
+    }
+    free = item.offset + LOCAL + length + view.getUint16(28, true) + item.packedSize;
+    room = item.trailer ? TRAILER : 0;
+    if (free > end) throw bad(`${shown(item.name)} runs over its end`);
+  }
+  if (end > free + room) throw bad('there is something in it that its directory does not name');
+}
+
+async function* inflate(packed: AsyncIterable<Uint8Array<ArrayBuffer>>): AsyncGenerator<Uint8Array> {
+  const iterator = packed[Symbol.asyncIterator]();
+  const source = new ReadableStream<Uint8Array<ArrayBuffer>>({
+    async pull(controller) {
+      const { done, value } = await iterator.next();
+      if (done) controller.close();
+      else controller.enqueue(value);
+    },
+  });
+  for await (const chunk of source.pipeThrough(new DecompressionStream('deflate-raw'))) yield chunk;
+}
+
+/** Names in no way special: parts of letters, digits, dots and dashes, none of them only dots. */
+function nameOf(bytes: Uint8Array): string {
+  const name = new TextDecoder('latin1').decode(bytes);
+  if (!/^[\w-][\w.-]*(?:\/[\w-][\w.-]*)*$/.test(name) || name.length > 255)
+    throw bad(`${shown(name)} is no name for an entry`);
+  return name;
+}
+
+function viewOf(bytes: Uint8Array): DataView {
+  return new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+}
+
+function shown(name: string): string {
+  return JSON.stringify(name.slice(0, 80));
+}
+
+function bad(what: string): RelayError {
+  return new RelayError('bad_bundle', { what });
+}

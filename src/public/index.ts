@@ -1,0 +1,60 @@
+/** Any export here is API: adding one is a promise, removing one breaks somebody. */
+export { type ErrorCode, RelayError } from '../base/errors.ts';
+export type { Json, JsonObject } from '../base/json.ts';
+export type { TokenCount, TokenCounter } from '../base/tokens.ts';
+export type { Agent, AgentsApi } from '../contract/agents.ts';
+export type {
+  ChannelDetail,
+  ChannelPage,
+  ChannelsApi,
+  Message,
+  Published,
+  Since,
+} from '../contract/channels.ts';
+export type { Inbox, InboxApi } from '../contract/inbox.ts';
+export type { Cost, Peeked, Pushed, Visibility } from '../contract/pointers.ts';
+export type { Receipt, ReceiptLadder } from '../contract/receipts.ts';
+export type {
+  Task,
+  TaskInfo,
+  TaskQuery,
+  TaskResult,
+  TaskState,
+  TaskStatus,
+  TasksApi,
+} from '../contract/tasks.ts';
+export type { ThreadEvent } from '../contract/threads/answers.ts';
+export type { Artifact, ArtifactType } from '../contract/threads/artifacts.ts';
+export type { Header, State } from '../contract/threads/state.ts';
+export type { Stats } from '../contract/threads/tokens.ts';
+export type { PatchOp } from '../formats/json-patch/apply.ts';
+export type { ChannelKeys } from '../sdk/channel-keys.ts';
+export { ContextRelay } from '../sdk/context-relay.ts';
+export type {
+  CallOptions,
+  ContextRelayOptions,
+  PublishOptions,
+  PullBytesOptions,
+  PushData,
+  PushOptions,
+} from '../sdk/options.ts';
+export type {
+  MessageHandler,
+  ReceivedMessage,
+  Subscription,
+  SubscriptionOptions,
+} from '../sdk/subscription.ts';
+export type { PutOptions, StoredArtifact, Thread, ThreadArtifacts, Threads } from '../sdk/threads.ts';
+export type { Part, PartRequest } from '../text/parts/part-request.ts';
+export { AgentBridge } from '../work/bridge/agent-bridge.ts';
+export type {
+  AgentBridgeOptions,
+  BridgeEvent,
+  SendOptions,
+  SentTask,
+  TaskAnswer,
+  WaitOptions,
+} from '../work/bridge/options.ts';
+export type { Job, Ran, Runner } from '../work/bridge/runner.ts';
+export type { AcpOptions, ExecOptions, TmuxOptions } from '../work/bridge/runners.ts';
+export type { BridgeWorker } from '../work/bridge/worker.ts';

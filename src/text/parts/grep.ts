@@ -1,0 +1,141 @@
+import { type Env, systemEnv } from '../../base/env.ts';
+import { GREP_MATCHES, GREP_TIME_MS, PART_CHARS } from '../../base/limits.ts';
+import { badPart, type Part, shown } from './part-request.ts';
+import { CUT_MARK, type PartBody, PartText, plural, type TextLine, textLines } from './text-lines.ts';
+
+export interface Matcher {
+  test(line: string): boolean;
+}
+
+/** A server passes a linear-time engine, a client on its own machine may pass its own. Throws on a wrong pattern. */
+export type MatcherFactory = (pattern: string, o: { ignoreCase: boolean }) => Matcher;
+
+/** So much of a piece of a long line is looked at again together with the next one, or a match across both is missed. */
+const OVERLAP_CHARS = 256;
+
+/** Long enough to cost nothing, short enough that nobody notices the wait. */
+const TURN_MS = 20;
+
+/**
+ * Matching lines as `12:text`, their context as `13-text`, `--` between blocks that do not touch. Lines are searched as
+ * they pass by; of a very long one the matching pieces are shown.
+ */
+export async function takeGrep(
+  body: PartBody,
+  request: { grep: string; context?: number; ignore_case?: boolean },
+  matcherFor: MatcherFactory,
+  clock: Pick<Env, 'now'> = systemEnv,
+): Promise<Part> {
+  const matcher = compile(request, matcherFor);
+  const turns = new Turns(clock);
+  const output = new GrepOutput(request.context ?? 0);
+  let before = '';
+  let lines = 0;
+  let stopped = '';
+  reading: for await (const batch of textLines(body, 'lines to search')) {
+    for (const line of batch) {
+      lines = line.number;
+      const matches = matcher.test(line.piece > 0 ? before + line.text : line.text);
+      before = line.more ? line.text.slice(-OVERLAP_CHARS) : '';
+      if (turns.isOver()) await turns.next();
+      if (matches && output.matches === GREP_MATCHES) {
+        stopped = `the first ${GREP_MATCHES} matches, more follow behind line ${output.lastLine}`;
+        break reading;
+      }
+      if (!output.pass(line, matches)) {
+        stopped = `${plural(output.matches, 'match', 'matches')} up to line ${output.lastLine}, cut at ${PART_CHARS} characters`;
+        break reading;
+      }
+    }
+  }
+  const found = stopped || `${plural(output.matches, 'match', 'matches')} in ${plural(lines, 'line')}`;
+  const about = output.cut ? `${found}; long lines are cut and marked${CUT_MARK}` : found;
+  return { text: output.toString(), about, truncated: stopped !== '' || output.cut };
+}
+
+/** Lets others have a turn of the event loop in between, and gives up in the end. */
+class Turns {
+  readonly #clock: Pick<Env, 'now'>;
+  readonly #giveUpAt: number;
+  #endsAt: number;
+
+  constructor(clock: Pick<Env, 'now'>) {
+    this.#clock = clock;
+    this.#giveUpAt = clock.now() + GREP_TIME_MS;
+    this.#endsAt = clock.now() + TURN_MS;
+  }
+
+  isOver(): boolean {
+    return this.#clock.now() >= this.#endsAt;
+  }
+
+  async next(): Promise<void> {
+    if (this.#clock.now() >= this.#giveUpAt) {
+      const what = `the search was given up after ${GREP_TIME_MS / 1000} s`;
+      throw badPart(what, 'Use a simpler pattern, or pull the payload and search it there.');
+    }
+    await new Promise((resolve) => setTimeout(resolve, 0));
+    this.#endsAt = this.#clock.now() + TURN_MS;
+  }
+}
+
+class GrepOutput {
+  readonly #context: number;
+  readonly #text = new PartText();
+  /** Lines that may turn out to be the context of the next match. */
+  #held: TextLine[] = [];
+  #after = 0;
+  /** Some line fell out of view since the last one that was shown. */
+  #gap = false;
+  matches = 0;
+  lastLine = 0;
+  cut = false;
+
+  constructor(context: number) {
+    this.#context = context;
+  }
+
+  /** False where the part is full. */
+  pass(line: TextLine, matches: boolean): boolean {
+    if (matches) {
+      if (this.#context > 0 && this.#gap && !this.#text.isEmpty && !this.#text.add('--')) return false;
+      for (const held of this.#held) if (!this.#show(held, '-')) return false;
+      if (!this.#show(line, ':')) return false;
+      this.#held = [];
+      this.#gap = false;
+      this.#after = this.#context;
+      this.matches++;
+      return true;
+    }
+    if (this.#after > 0) {
+      this.#after--;
+      return this.#show(line, '-');
+    }
+    this.#held.push(line);
+    if (this.#held.length > this.#context) {
+      this.#held.shift();
+      this.#gap = true;
+    }
+    return true;
+  }
+
+  toString(): string {
+    return `${this.#text}`;
+  }
+
+  #show(line: TextLine, sign: ':' | '-'): boolean {
+    const text = (line.piece > 0 ? `${CUT_MARK.trim()} ` : '') + line.text + (line.more ? CUT_MARK : '');
+    if (!this.#text.add(`${line.number}${sign}${text}`)) return false;
+    if (line.more || line.piece > 0) this.cut = true;
+    this.lastLine = line.number;
+    return true;
+  }
+}
+
+function compile(request: { grep: string; ignore_case?: boolean }, matcherFor: MatcherFactory): Matcher {
+  try {
+    return matcherFor(request.grep, { ignoreCase: request.ignore_case ?? false });
+  } catch {
+    throw badPart(`"${shown(request.grep)}" is not a regular expression that is understood here`);
+  }
+}

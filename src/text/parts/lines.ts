@@ -1,0 +1,92 @@
+import { PART_CHARS } from '../../base/limits.ts';
+import { badPart, type LineRange, type Part, parseLineRange } from './part-request.ts';
+import { CUT_MARK, type PartBody, PartText, plural, type TextLine, textLines } from './text-lines.ts';
+
+/** Lines as they are, without numbers. A stream is read no further than the range goes. */
+export async function takeLines(body: PartBody, lines: string): Promise<Part> {
+  const range: LineRange = parseLineRange(lines);
+  return 'last' in range ? takeLast(body, range.last) : takeRange(body, range.from, range.to);
+}
+
+async function takeRange(body: PartBody, from: number, to: number): Promise<Part> {
+  const text = new PartText();
+  let last = 0;
+  let taken = 0;
+  let cut = false;
+  let full = false;
+  let more = false;
+  reading: for await (const batch of textLines(body, 'lines')) {
+    for (const line of batch) {
+      if (line.number > to) {
+        more = true;
+        break reading;
+      }
+      last = line.number;
+      if (line.number < from || line.piece > 0) continue;
+      full = !text.add(shownLine(line));
+      if (full) break reading;
+      cut ||= line.more;
+      taken = line.number;
+    }
+  }
+  if (taken === 0) throw beyond(from, last);
+  const notes = [];
+  if (more) notes.push('more follow');
+  if (full) notes.push(`cut at ${PART_CHARS} characters; go on with lines=${taken + 1}-`);
+  if (cut) notes.push(`long lines are cut and marked${CUT_MARK}`);
+  const known = more || full ? '' : ` of ${last}`;
+  return { text: `${text}`, about: about(from, taken, known, notes), truncated: full || cut };
+}
+
+async function takeLast(body: PartBody, count: number): Promise<Part> {
+  let kept: string[] = [];
+  let chars = 0;
+  let dropped = 0;
+  let last = 0;
+  let cut = false;
+  for await (const batch of textLines(body, 'lines')) {
+    for (const line of batch) {
+      last = line.number;
+      if (line.piece > 0) continue;
+      cut ||= line.more;
+      const text = shownLine(line);
+      kept.push(text);
+      chars += text.length + 1;
+      while (kept.length - dropped > count || chars > PART_CHARS) {
+        chars -= kept[dropped]!.length + 1;
+        kept[dropped++] = '';
+      }
+      // Shifting at every line would be quadratic; half of it being waste is the time to move.
+      if (dropped > 1024 && dropped * 2 > kept.length) {
+        kept = kept.slice(dropped);
+        dropped = 0;
+      }
+    }
+  }
+  kept = kept.slice(dropped);
+  const from = last - kept.length + 1;
+  const full = kept.length < Math.min(count, last);
+  const notes = [];
+  if (full)
+    notes.push(
+      `cut at ${PART_CHARS} characters; before it lines=${Math.max(1, last - count + 1)}-${from - 1}`,
+    );
+  if (cut) notes.push(`long lines are cut and marked${CUT_MARK}`);
+  return { text: kept.join('\n'), about: about(from, last, ` of ${last}`, notes), truncated: full || cut };
+}
+
+function shownLine(line: TextLine): string {
+  return line.more ? line.text + CUT_MARK : line.text;
+}
+
+function about(from: number, to: number, of: string, notes: string[]): string {
+  const which = from === to ? `line ${from}` : `lines ${from}-${to}`;
+  return [which + of, ...notes].join('; ');
+}
+
+function beyond(from: number, last: number): Error {
+  return badPart(
+    `line ${from} is beyond the end`,
+    `There ${last === 1 ? 'is' : 'are'} ${plural(last, 'line')}.`,
+  );
+}

@@ -1,0 +1,158 @@
+import { isRelayError } from '../../base/errors.ts';
+import { OUTLINE_ENTRIES, OUTLINE_LINE_CHARS } from '../../base/limits.ts';
+import { parseJson } from './json-pointer.ts';
+import { type OutlineEntry, outlineJson } from './outline-json.ts';
+import type { Part } from './part-request.ts';
+import { type PartBody, plural, wholeText } from './text-lines.ts';
+
+/**
+ * What there is and at which line, so that the next question can be for lines or a JSON pointer: the shape of JSON, the
+ * headings of Markdown, the definitions of code, else the first line of each paragraph.
+ */
+export async function takeOutline(body: PartBody): Promise<Part> {
+  const { text, bytes } = await wholeText(body, 'outline');
+  const { kind, entries, truncated } = outline(text);
+  const head = `${kind}, ${plural(countLines(text), 'line')}, ${plural(bytes, 'byte')}`;
+  const about = truncated ? `outline of ${head}; cut at ${OUTLINE_ENTRIES} entries` : `outline of ${head}`;
+  return { text: [head, ...entries.map((e) => `${e.line}:${e.text}`)].join('\n'), about, truncated };
+}
+
+/** Not the preprocessor's lines of C, which may have a space behind the # too. */
+const HEADING = /^#{1,6}\s+(?!(?:include|if|ifdef|ifndef|elif|else|endif|define|undef|pragma|error)\b)\S/;
+
+interface Outline {
+  readonly kind: 'json' | 'json lines' | 'markdown' | 'code' | 'text';
+  readonly entries: OutlineEntry[];
+  readonly truncated: boolean;
+}
+
+function outline(text: string): Outline {
+  if (/^\s*[{[]/.test(text)) {
+    if (isJson(text)) return { kind: 'json', ...outlineJson(text) };
+    const first = /^\s*\S.*/.exec(text)?.[0] ?? '';
+    if (isJson(first)) return { kind: 'json lines', ...outlineJson(first) };
+  }
+  return outlineText(text);
+}
+
+function isJson(text: string): boolean {
+  try {
+    parseJson(text);
+    return true;
+  } catch (error) {
+    if (isRelayError(error, 'not_json')) return false;
+    throw error;
+  }
+}
+
+function outlineText(text: string): Outline {
+  const headings = new Entries();
+  const definitions = new Entries();
+  const paragraphs = new Entries();
+  let fence: string | null = null;
+  let fences = 0;
+  let inFrontMatter = false;
+  let previous = '';
+  let number = 0;
+  for (const line of shortLines(text)) {
+    number++;
+    if (line === '') {
+      previous = '';
+      continue;
+    }
+    const mark = /^ {0,3}(```|~~~)/.exec(line)?.[1];
+    if (number === 1 && line === '---') inFrontMatter = true;
+    else if (inFrontMatter) inFrontMatter = line !== '---';
+    else if (mark && (fence === null || fence === mark)) {
+      fence = fence === null ? mark : null;
+      fences++;
+    } else if (fence === null) {
+      if (HEADING.test(line)) headings.add(number, line);
+      else if (/^(?:=+|-{2,})$/.test(line) && /^[^\s\-=|>*#]/.test(previous))
+        headings.add(number - 1, previous);
+      if (isDefinition(line)) definitions.add(number, line);
+    }
+    if (previous === '') paragraphs.add(number, line);
+    previous = line;
+  }
+  // A comment in Python or a shell looks like a heading: where there are definitions, a few of them do not make a document.
+  const isCode = definitions.count > 0 && fences === 0 && definitions.count * 3 >= headings.count;
+  if (isCode) return { kind: 'code', ...definitions.done() };
+  if (headings.count > 0) return { kind: 'markdown', ...headings.done() };
+  return { kind: 'text', ...paragraphs.done() };
+}
+
+class Entries {
+  readonly #entries: OutlineEntry[] = [];
+  count = 0;
+
+  add(line: number, text: string): void {
+    if (this.count++ < OUTLINE_ENTRIES) this.#entries.push({ line, text });
+  }
+
+  done(): { entries: OutlineEntry[]; truncated: boolean } {
+    return { entries: this.#entries, truncated: this.count > OUTLINE_ENTRIES };
+  }
+}
+
+/** Line by line, without trailing white space, each cut to what an entry shows. */
+function* shortLines(text: string): Generator<string> {
+  for (let from = 0; from < text.length; ) {
+    const at = text.indexOf('\n', from);
+    const to = at === -1 ? text.length : at;
+    const line = text.slice(from, Math.min(to, from + OUTLINE_LINE_CHARS)).trimEnd();
+    yield to - from > OUTLINE_LINE_CHARS ? `${line}…` : line;
+    from = to + 1;
+  }
+}
+
+function countLines(text: string): number {
+  let lines = text === '' || text.endsWith('\n') ? 0 : 1;
+  for (let at = text.indexOf('\n'); at !== -1; at = text.indexOf('\n', at + 1)) lines++;
+  return lines;
+}
+
+/**
+ * Whether a line of source code defines something, in the common languages. Good enough to find one's way; a parser for
+ * each language would be a dependency for each. Lines are short by then, so no pattern can take long.
+ */
+function isDefinition(line: string): boolean {
+  if (!HAS_WORD.test(line) && !/[{(]\s*$/.test(line)) return false;
+  return DEFINITIONS.some((pattern) => pattern.test(line));
+}
+
+const HAS_WORD =
+  /\b(?:function|class|interface|enum|namespace|type|const|let|var|def|module|func|fn|struct|trait|impl|mod|macro_rules|union|fun|object|protocol|extension|record|public|private|protected|internal|typedef|define|extern|static|inline|create)\b|\(\)/i;
+
+/** Nested deeper than a method of a class is a detail. */
+const INDENT = '^(?: {0,8}|\\t{0,2})';
+
+const DEFINITIONS = [
+  // JavaScript, TypeScript, PHP
+  'INDENT(?:export +)?(?:default +)?(?:declare +)?(?:abstract +)?(?:async +)?function *\\*? *[\\w$]* *[(<]',
+  'INDENT(?:export +)?(?:default +)?(?:declare +)?(?:(?:abstract|final|sealed|data|open|public|private|partial|static) +)*(?:class|interface|enum|object|record|protocol|extension|namespace|module) +[A-Za-z_$][\\w$.:]* *(?:[({:<,]|extends\\b|implements\\b|where\\b|$)',
+  '^(?:export +)?(?:declare +)?type +[\\w$]+(?: *<[^=]*>)? *=',
+  '^export +(?:const|let|var) +[\\w$]+',
+  '^(?:const|let|var) +[\\w$]+ *(?::[^=]*)?= *(?:async *)?(?:function\\b|(?:\\([^)]*\\)|[\\w$]+) *(?::[^=]*)?=>)',
+  // Python, Ruby
+  'INDENT(?:async +)?def +[\\w.]+[?!=]? *(?:\\(|:|$)',
+  // Go
+  '^func +(?:\\([^)]*\\) *)?\\w+ *[(\\[]',
+  '^type +\\w+(?:\\[[^\\]]*\\])? +(?:struct|interface|func|map|\\[|\\*|[A-Za-z])[^.]*$',
+  // Rust, Swift, Kotlin
+  'INDENT(?:pub(?:\\([^)]*\\))? +)?(?:(?:const|unsafe|async|static|override|private|public|internal|open|suspend|inline|mutating) +)*(?:fn|func|fun) +(?:<[^>]*> *)?[\\w.`]+ *[(<]',
+  "INDENT(?:pub(?:\\([^)]*\\))? +)?(?:unsafe +)?(?:struct|enum|trait|union|mod|impl)\\b(?: *<[^>]*>)? +[A-Za-z_][\\w:<>', &]*(?:[{(;]| for |$)",
+  '^macro_rules! +\\w+',
+  // Java, C#
+  'INDENT(?:public|private|protected|internal|static|final|abstract|override|virtual|async|synchronized|native) [\\w<>\\[\\],.? ]+[({]',
+  // C, C++
+  '^(?:typedef +)?(?:struct|union|enum)(?: +\\w+)? *\\{?$',
+  '^# *define +\\w+\\(',
+  '^(?:extern|static|inline) [^;={]*\\(',
+  // A head with a body behind it, whatever the language: a C function, a method, a test
+  'INDENT(?![^(]*\\b(?:if|for|while|switch|else|catch|return|do|with|await|throw|new|case)\\b)[A-Za-z_$*~#][\\w$ *&:<>,~.\\[\\]#]*\\([^;{}]*\\)[^;{}()]*\\{$',
+  // Shell
+  '^(?:function +)?[\\w-]+ *\\(\\) *\\{?$',
+  // SQL
+  '^create +(?:or +replace +)?(?:temp(?:orary)? +|unique +|materialized +)*(?:table|view|index|function|procedure|trigger|type|schema)\\b',
+].map((source) => new RegExp(source.replace('INDENT', INDENT), source.startsWith('^create') ? 'i' : ''));

@@ -1,0 +1,131 @@
+import { RelayError } from '../../base/errors.ts';
+import { GREP_CONTEXT_LINES, GREP_PATTERN_CHARS } from '../../base/limits.ts';
+
+/** A part of a text payload. Exactly one of the four. */
+export type PartRequest =
+  /** `10-40`, `10-` to the end, `-20` the last twenty, `7`; the first line is 1. */
+  | { readonly lines: string }
+  | { readonly grep: string; readonly context?: number; readonly ignore_case?: boolean }
+  /** An RFC 6901 pointer: `/users/0/name`; the empty one is the whole document. */
+  | { readonly json: string }
+  | { readonly outline: true };
+
+export interface Part {
+  readonly text: string;
+  /** What it is a part of, in words: `lines 10-40 of 1200`. */
+  readonly about: string;
+  /** Something was left out to stay within a limit; `about` says what. */
+  readonly truncated: boolean;
+}
+
+/** As query parameters and flags have it: everything is text. */
+export interface PartParameters {
+  readonly lines?: string | null | undefined;
+  readonly grep?: string | null | undefined;
+  readonly context?: string | null | undefined;
+  readonly ignore_case?: string | null | undefined;
+  readonly json?: string | null | undefined;
+  readonly outline?: string | null | undefined;
+}
+
+/** Null where no part is asked for. */
+export function parsePartRequest(from: PartParameters): PartRequest | null {
+  const asked = [];
+  if (from.lines != null) asked.push({ lines: from.lines });
+  if (from.grep != null) asked.push({ grep: from.grep, ...grepOptions(from) });
+  if (from.json != null) asked.push({ json: from.json });
+  if (isOn(from.outline, 'outline')) asked.push({ outline: true as const });
+  if (asked.length > 1) {
+    throw badPart(`${asked.map((one) => Object.keys(one)[0]).join(' and ')} were asked for at once`);
+  }
+  const only = asked[0];
+  if (only && 'grep' in only) return checkPartRequest(only);
+  if (from.context != null) throw badPart('context goes with grep');
+  if (isOn(from.ignore_case, 'ignore_case')) throw badPart('ignore_case goes with grep');
+  return only ? checkPartRequest(only) : null;
+}
+
+/** Refuses what `takePart` would refuse, before any payload is read. */
+export function checkPartRequest(part: PartRequest): PartRequest {
+  const names = ['lines', 'grep', 'json', 'outline'].filter((name) => Object.hasOwn(part, name));
+  if (names.length !== 1) throw badPart(names.length ? `${names.join(' and ')} at once` : 'none is named');
+  if ('lines' in part) parseLineRange(part.lines);
+  else if ('json' in part) parseJsonPointer(part.json);
+  else if ('grep' in part) checkGrep(part);
+  else if (part.outline !== true) throw badPart('outline is either asked for or not');
+  return part;
+}
+
+export type LineRange = { readonly from: number; readonly to: number } | { readonly last: number };
+
+export function parseLineRange(text: unknown): LineRange {
+  const match = typeof text === 'string' && /^\s*(\d{1,12})?\s*(?:(-)\s*(\d{1,12})?)?\s*$/.exec(text);
+  if (!match || (!match[1] && !match[3])) {
+    throw badPart(`lines=${shown(text)} is not a range such as 10-40, 10-, -20 or 7`);
+  }
+  const [, first, dash, second] = match;
+  if (!first) {
+    if (Number(second) === 0) throw badPart('the last 0 lines are none');
+    return { last: Number(second) };
+  }
+  const from = Number(first);
+  const to = !dash ? from : second ? Number(second) : Number.POSITIVE_INFINITY;
+  if (from === 0) throw badPart('the first line is 1');
+  if (to < from) throw badPart(`lines=${shown(text)} runs backwards`);
+  return { from, to };
+}
+
+/** The segments of an RFC 6901 pointer, unescaped. */
+export function parseJsonPointer(pointer: unknown): string[] {
+  if (typeof pointer !== 'string') throw badPart('json takes a pointer such as /users/0/name');
+  if (pointer === '') return [];
+  if (!pointer.startsWith('/')) throw badPart(`json=${shown(pointer)} does not begin with /`);
+  return pointer
+    .slice(1)
+    .split('/')
+    .map((segment) => {
+      if (/~(?![01])/.test(segment)) throw badPart(`"${shown(segment)}" has a ~ that is neither ~0 nor ~1`);
+      return segment.replaceAll('~1', '/').replaceAll('~0', '~');
+    });
+}
+
+export function badPart(what: string, hint?: string): RelayError {
+  return new RelayError('bad_part', hint ? { what, hint } : { what });
+}
+
+/** What a caller sent, safe to repeat in a message. */
+export function shown(value: unknown): string {
+  const text = String(value).replace(/\p{Cc}/gu, ' ');
+  return text.length > 80 ? `${text.slice(0, 80)}…` : text;
+}
+
+function checkGrep(part: { grep: unknown; context?: unknown; ignore_case?: unknown }): void {
+  if (typeof part.grep !== 'string' || part.grep === '') throw badPart('grep needs a pattern');
+  if (part.grep.length > GREP_PATTERN_CHARS) {
+    throw badPart(`the pattern is longer than ${GREP_PATTERN_CHARS} characters`);
+  }
+  const context = part.context ?? 0;
+  if (!Number.isInteger(context) || (context as number) < 0 || (context as number) > GREP_CONTEXT_LINES) {
+    throw badPart(`context=${shown(context)} is not a number from 0 to ${GREP_CONTEXT_LINES}`);
+  }
+  if (part.ignore_case !== undefined && typeof part.ignore_case !== 'boolean') {
+    throw badPart('ignore_case is either true or false');
+  }
+}
+
+function grepOptions(from: PartParameters): { context?: number; ignore_case?: boolean } {
+  const context = from.context == null ? undefined : Number(from.context.trim() || Number.NaN);
+  if (context !== undefined && !Number.isInteger(context)) {
+    throw badPart(`context=${shown(from.context)} is not a number from 0 to ${GREP_CONTEXT_LINES}`);
+  }
+  return {
+    ...(context === undefined ? {} : { context }),
+    ...(isOn(from.ignore_case, 'ignore_case') ? { ignore_case: true } : {}),
+  };
+}
+
+function isOn(value: string | null | undefined, name: string): boolean {
+  if (value == null || value === '0' || value === 'false') return false;
+  if (value === '' || value === '1' || value === 'true') return true;
+  throw badPart(`${name}=${shown(value)} is neither 1 nor 0`);
+}

@@ -1,0 +1,136 @@
+import { RelayError } from '../../base/errors.ts';
+import { PART_CHARS, PART_LINE_CHARS } from '../../base/limits.ts';
+
+export type PartBody = Uint8Array | ReadableStream<Uint8Array>;
+
+/**
+ * A line, or a piece of one: what is longer than PART_LINE_CHARS comes in several pieces with the same number, so
+ * that a reader holds no more than one piece of it.
+ */
+export interface TextLine {
+  /** From 1. */
+  readonly number: number;
+  readonly text: string;
+  /** 0 for the beginning of a line, then counting up. */
+  readonly piece: number;
+  /** More of the same line follows. */
+  readonly more: boolean;
+}
+
+/**
+ * The lines of a body, in batches (one await for each line would be most of the work), without their line ends.
+ * Leaving the loop early stops the reading of a stream. Bytes that are not UTF-8 throw `not_text`.
+ */
+export async function* textLines(body: PartBody, what: string): AsyncGenerator<TextLine[]> {
+  const splitter = new LineSplitter();
+  for await (const text of decodedChunks(body, what)) yield splitter.push(text);
+  yield splitter.end();
+}
+
+/** The whole body as text, without a byte order mark, and how many bytes it was. */
+export async function wholeText(body: PartBody, what: string): Promise<{ text: string; bytes: number }> {
+  const counted = { bytes: 0 };
+  const chunks: string[] = [];
+  for await (const text of decodedChunks(body, what, counted)) chunks.push(text);
+  return { text: chunks.join(''), bytes: counted.bytes };
+}
+
+/** A body in memory is decoded bit by bit too: a reader that stops early has not paid for the rest. */
+const DECODE_BYTES = 64 * 1024;
+
+async function* decodedChunks(body: PartBody, what: string, counted = { bytes: 0 }): AsyncGenerator<string> {
+  const decoder = new TextDecoder('utf-8', { fatal: true });
+  const decode = (chunk?: Uint8Array) => {
+    try {
+      return chunk ? decoder.decode(chunk, { stream: true }) : decoder.decode();
+    } catch (cause) {
+      throw new RelayError('not_text', { what }, cause);
+    }
+  };
+  for await (const chunk of body instanceof Uint8Array ? slices(body) : body) {
+    counted.bytes += chunk.length;
+    yield decode(chunk);
+  }
+  yield decode();
+}
+
+function* slices(bytes: Uint8Array): Generator<Uint8Array> {
+  for (let at = 0; at < bytes.length; at += DECODE_BYTES) yield bytes.subarray(at, at + DECODE_BYTES);
+}
+
+class LineSplitter {
+  #held = '';
+  #number = 1;
+  #piece = 0;
+
+  push(text: string): TextLine[] {
+    const lines: TextLine[] = [];
+    let from = 0;
+    for (let at = text.indexOf('\n'); at !== -1; at = text.indexOf('\n', from)) {
+      this.#finish(this.#held + text.slice(from, at), lines);
+      this.#held = '';
+      from = at + 1;
+    }
+    this.#held = this.#cut(this.#held + text.slice(from), lines);
+    return lines;
+  }
+
+  end(): TextLine[] {
+    const lines: TextLine[] = [];
+    if (this.#held !== '' || this.#piece > 0) this.#finish(this.#held, lines);
+    this.#held = '';
+    return lines;
+  }
+
+  #finish(text: string, lines: TextLine[]): void {
+    const rest = this.#cut(text, lines);
+    const line = rest.endsWith('\r') ? rest.slice(0, -1) : rest;
+    lines.push({ number: this.#number++, text: line, piece: this.#piece, more: false });
+    this.#piece = 0;
+  }
+
+  /** Gives away what is too long and returns the rest. */
+  #cut(text: string, lines: TextLine[]): string {
+    let from = 0;
+    while (text.length - from > PART_LINE_CHARS) {
+      let to = from + PART_LINE_CHARS;
+      if (isLowSurrogate(text.charCodeAt(to))) to--;
+      lines.push({ number: this.#number, text: text.slice(from, to), piece: this.#piece++, more: true });
+      from = to;
+    }
+    return from === 0 ? text : text.slice(from);
+  }
+}
+
+function isLowSurrogate(code: number): boolean {
+  return code >= 0xdc00 && code <= 0xdfff;
+}
+
+/** Behind a line that was cut. */
+export const CUT_MARK = ' […]';
+
+/** Collects the lines of a part up to PART_CHARS. */
+export class PartText {
+  readonly #lines: string[] = [];
+  #chars = 0;
+
+  /** False, and nothing added, where the line would pass the limit. */
+  add(line: string): boolean {
+    if (this.#chars + line.length + 1 > PART_CHARS) return false;
+    this.#lines.push(line);
+    this.#chars += line.length + 1;
+    return true;
+  }
+
+  get isEmpty(): boolean {
+    return this.#lines.length === 0;
+  }
+
+  toString(): string {
+    return this.#lines.join('\n');
+  }
+}
+
+export function plural(count: number, one: string, many = `${one}s`): string {
+  return `${count} ${count === 1 ? one : many}`;
+}

@@ -1,0 +1,132 @@
+import type { CONTENT_KINDS } from '../../base/content-kinds.ts';
+import type { Json } from '../../base/json.ts';
+import { PREVIEW_BYTES, PREVIEW_LOOK_BYTES } from '../../base/limits.ts';
+import { neutralise } from '../sanitize/neutralise.ts';
+import { binaryKind } from './binary-kind.ts';
+import { clip, cutAtLine } from './cut.ts';
+import { emailText } from './email-text.ts';
+import { htmlText } from './html-text.ts';
+
+export type PreviewKind = (typeof CONTENT_KINDS)[number];
+
+/** What is known of a content once it has gone by. */
+export interface Content {
+  /** Its beginning, as far as a preview looks. */
+  readonly start: Uint8Array;
+  readonly size: number;
+  readonly lineCount: number;
+  /** Whether all of it is UTF-8. */
+  readonly isText: boolean;
+}
+
+export interface PreviewText {
+  readonly text: string;
+  readonly line_count: number;
+  readonly truncated: boolean;
+  readonly size: number;
+}
+
+/** What travels in place of a content: at most 2 KB, made for its kind, neutralised. The same for the same content. */
+export function makePreview(kind: PreviewKind, content: Content): PreviewText {
+  const { size, lineCount, isText, start } = content;
+  if (kind === 'binary' || !isText) {
+    const text = `${binaryKind(start)}, ${String(size).replace(/\B(?=(\d{3})+$)/g, ',')} bytes`;
+    return { text, line_count: 0, truncated: size > 0, size };
+  }
+  const seen = new TextDecoder('utf-8', { ignoreBOM: true }).decode(whole(start, size));
+  const { text, partial } = inWords(kind, seen, size);
+  // Neutralising may make it longer or shorter; the cut comes last, from a little more than can be shown.
+  const shown = cutAtLine(neutralise(text.slice(0, 3 * PREVIEW_BYTES)), PREVIEW_BYTES);
+  const truncated = partial || shown.cut || text.length > 3 * PREVIEW_BYTES || start.length < size;
+  return { text: shown.text, line_count: lineCount, truncated, size };
+}
+
+function inWords(kind: PreviewKind, text: string, size: number): { text: string; partial: boolean } {
+  const isWhole = size <= PREVIEW_LOOK_BYTES;
+  if (kind === 'html') return { text: htmlText(text), partial: true };
+  if (kind === 'email') return { text: emailText(text), partial: true };
+  if (kind === 'json' && size > PREVIEW_BYTES && isWhole) {
+    const shape = shapeOf(text);
+    if (shape !== null) return { text: shape, partial: true };
+  }
+  return { text, partial: false };
+}
+
+function shapeOf(text: string): string | null {
+  try {
+    return jsonShape(JSON.parse(text) as Json);
+  } catch {
+    return null;
+  }
+}
+
+/** Without a character that was cut in two at the end. */
+function whole(start: Uint8Array, size: number): Uint8Array {
+  if (start.length === size) return start;
+  let end = start.length;
+  for (let back = 1; back <= 4 && back <= start.length; back++) {
+    const byte = start[start.length - back]!;
+    if (byte < 0x80) break;
+    if (byte >= 0xc0) {
+      end = start.length - back;
+      break;
+    }
+  }
+  return start.subarray(0, end);
+}
+
+/** Deeper levels are told by their kind alone. */
+const SHAPE_DEPTH = 3;
+const SHAPE_KEYS = 24;
+
+/** The shape of a document, a line for each place in it: names, kinds, counts and short values. */
+function jsonShape(value: Json): string {
+  const lines: string[] = [];
+  writeShape(value, '', SHAPE_DEPTH, lines, '');
+  return lines.join('\n');
+}
+
+function writeShape(value: Json, name: string, depth: number, lines: string[], indent: string): void {
+  const label = name === '' ? '' : `${name}: `;
+  if (Array.isArray(value)) {
+    const kinds = kindsOf(value);
+    lines.push(`${indent}${label}array of ${value.length}${kinds ? ` (${kinds})` : ''}`);
+    const first = value[0];
+    if (depth > 0 && isContainer(first)) writeShape(first, '[0]', depth - 1, lines, `${indent}  `);
+    else if (depth > 0 && value.length > 0)
+      lines.push(
+        `${indent}  ${value.slice(0, 5).map(shortValue).join(', ')}${value.length > 5 ? ', …' : ''}`,
+      );
+    return;
+  }
+  if (!isContainer(value)) {
+    lines.push(`${indent}${label}${shortValue(value)}`);
+    return;
+  }
+  const keys = Object.keys(value);
+  lines.push(`${indent}${label}object of ${keys.length}`);
+  if (depth === 0) return;
+  for (const key of keys.slice(0, SHAPE_KEYS))
+    writeShape(value[key]!, clip(key, 60), depth - 1, lines, `${indent}  `);
+  if (keys.length > SHAPE_KEYS) lines.push(`${indent}  … ${keys.length - SHAPE_KEYS} more`);
+}
+
+function kindsOf(items: readonly Json[]): string {
+  const kinds = new Set(items.slice(0, 1000).map(kindOf));
+  return [...kinds].join(', ');
+}
+
+function kindOf(value: Json): string {
+  if (value === null) return 'null';
+  if (Array.isArray(value)) return 'array';
+  return typeof value;
+}
+
+function shortValue(value: Json): string {
+  if (typeof value === 'string') return JSON.stringify(clip(value, 60));
+  return isContainer(value) ? kindOf(value) : String(value);
+}
+
+function isContainer(value: Json | undefined): value is Json[] | { [key: string]: Json } {
+  return typeof value === 'object' && value !== null;
+}

@@ -1,0 +1,94 @@
+import { CREDENTIAL_FORMATS, URL_PASSWORD } from '../base/credential-formats.ts';
+import { SECRET_FINDINGS, SECRET_SCAN_CHARS } from '../base/limits.ts';
+
+/** What and where, never the secret itself. */
+export interface SecretFinding {
+  readonly kind: string;
+  /** From 1. */
+  readonly line: number;
+}
+
+/**
+ * Credentials in the beginning of a text, in order, at most one of a kind for each line. It serves a warning, so it would rather
+ * miss one than cry wolf at code and documentation.
+ */
+export function findSecrets(text: string): SecretFinding[] {
+  const scanned = text.slice(0, SECRET_SCAN_CHARS);
+  const found: { kind: string; at: number }[] = [];
+  for (const { kind, pattern } of CREDENTIAL_FORMATS) {
+    for (const match of scanned.matchAll(pattern)) {
+      if (!isPlaceholder(match[0])) found.push({ kind, at: match.index });
+      if (found.length >= MOST_MATCHES) break;
+    }
+  }
+  for (const match of scanned.matchAll(URL_PASSWORD)) {
+    if (!isPlaceholder(match[2]!) && !PLAIN_WORD.test(match[2]!))
+      found.push({ kind: 'password in a URL', at: match.index });
+  }
+  for (const match of scanned.matchAll(ASSIGNMENT)) {
+    if (isSecretValue(match[1]!, match[2]!)) found.push({ kind: 'password or key', at: match.index });
+  }
+  return inLines(scanned, found);
+}
+
+/** Far more than are shown; several may share a line. */
+const MOST_MATCHES = SECRET_FINDINGS * 50;
+
+/** `api_key: "…"`, `DB_PASSWORD=…`, `"clientSecret": "…"`: the name, then the value. */
+const ASSIGNMENT =
+  /(password|passwd|passphrase|secret|api[_-]?key|access[_-]?key|private[_-]?key|encryption[_-]?key|signing[_-]?key|token)(?:[_-]\w{1,20})?["']?[ \t]{0,4}(?::|=>?|:=)[ \t]{0,4}["'`]?([^\s"'`,;&]{8,200})/gi;
+
+/** What people write where a secret would be, and what a program writes to fetch one. */
+const PLACEHOLDER =
+  /example|placeholder|your|change[_-]?me|dummy|sample|fake|redacted|replace|insert|secret[_-]?here|key[_-]?here|x{4}|\*{3}|\.{3}|…|<|\$\{|\$\(|\{\{|%\w+%/i;
+
+/** Code that names a value instead of being one: a call, an index, a member, a path, an environment variable. */
+const EXPRESSION =
+  /[()[\]{}\\]|^\$|^[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+$|^[./~]|:\/\/|^[A-Z][A-Z\d]*(?:_[A-Z\d]+)+$/;
+
+const PLAIN_WORD = /^[a-z]{1,12}$/i;
+
+const COUNTED_UP = /1234567|abcdefg|qwerty/i;
+
+function isSecretValue(name: string, value: string): boolean {
+  if (isPlaceholder(value) || EXPRESSION.test(value) || COUNTED_UP.test(value)) return false;
+  if (!/\d/.test(value) || !/[A-Za-z]/.test(value)) return false;
+  const lower = name.toLowerCase();
+  if (lower.startsWith('pass')) return entropy(value) >= 2.75;
+  // `token` is a common word in programs: only what looks thoroughly random is taken for a secret.
+  const [length, bits] = lower === 'token' ? [20, 3.5] : [16, 3];
+  return value.length >= length && entropy(value) >= bits;
+}
+
+function isPlaceholder(value: string): boolean {
+  return PLACEHOLDER.test(value) || new Set(value).size < 5;
+}
+
+/** Bits for each character, by how often each occurs. */
+function entropy(value: string): number {
+  const counts = new Map<string, number>();
+  for (const char of value) counts.set(char, (counts.get(char) ?? 0) + 1);
+  let bits = 0;
+  for (const count of counts.values()) bits -= (count / value.length) * Math.log2(count / value.length);
+  return bits;
+}
+
+function inLines(text: string, found: { kind: string; at: number }[]): SecretFinding[] {
+  found.sort((a, b) => a.at - b.at);
+  const findings: SecretFinding[] = [];
+  const seen = new Set<string>();
+  let line = 1;
+  let passed = 0;
+  for (const { kind, at } of found) {
+    for (let end = text.indexOf('\n', passed); end !== -1 && end < at; end = text.indexOf('\n', passed)) {
+      line++;
+      passed = end + 1;
+    }
+    const name = `${line} ${kind}`;
+    if (seen.has(name)) continue;
+    seen.add(name);
+    findings.push({ kind, line });
+    if (findings.length === SECRET_FINDINGS) break;
+  }
+  return findings;
+}

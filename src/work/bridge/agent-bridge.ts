@@ -1,0 +1,186 @@
+import { isRelayError, RelayError } from '../../base/errors.ts';
+import { TASK_SUMMARY_CHARS, TASK_TIMEOUT_MS } from '../../base/limits.ts';
+import { parsePointer } from '../../contract/pointer-url.ts';
+import { DONE_CHANNEL, directChannel, TASK_CHANNEL } from '../../contract/task-names.ts';
+import { ContextRelay } from '../../sdk/context-relay.ts';
+import type { ContextRelayOptions } from '../../sdk/options.ts';
+import { type FoundResult, ResultWaiters } from '../../sdk/result-waiters.ts';
+import type { AgentBridgeOptions, SendOptions, SentTask, TaskAnswer, WaitOptions } from './options.ts';
+import { type NodeRunners, type RunnerOptions, runnerOf } from './runners.ts';
+import { ownPointer } from './task-run.ts';
+import { BridgeWorker } from './worker.ts';
+
+/**
+ * Both ends of handing work to an agent: `pushAndWait` where the work comes from, `start` next to the agent that does
+ * it.
+ */
+export class AgentBridge {
+  readonly #client: ContextRelay;
+  readonly #options: AgentBridgeOptions;
+  readonly #waiters: ResultWaiters;
+
+  constructor(relay: ContextRelay | ContextRelayOptions = {}, options: AgentBridgeOptions = {}) {
+    this.#client = relay instanceof ContextRelay ? relay : new ContextRelay(relay);
+    this.#options = options;
+    this.#waiters = new ResultWaiters(this.#client);
+  }
+
+  /** Next to an agent that runs in a terminal: `AgentBridge.forTmux(relay, { session: 'work', window: '0' })`. */
+  static forTmux(
+    relay: ContextRelay | ContextRelayOptions,
+    o: RunnerOptions<'tmux'> & AgentBridgeOptions,
+  ): Promise<AgentBridge> {
+    return AgentBridge.#with('tmux', relay, o);
+  }
+
+  /** Next to a command that takes a task on standard input and answers on standard output. */
+  static forExec(
+    relay: ContextRelay | ContextRelayOptions,
+    o: RunnerOptions<'exec'> & AgentBridgeOptions,
+  ): Promise<AgentBridge> {
+    return AgentBridge.#with('exec', relay, o);
+  }
+
+  /** Next to an agent that speaks the Agent Client Protocol. */
+  static forAcp(
+    relay: ContextRelay | ContextRelayOptions,
+    o: RunnerOptions<'acp'> & AgentBridgeOptions,
+  ): Promise<AgentBridge> {
+    return AgentBridge.#with('acp', relay, o);
+  }
+
+  get taskChannel(): string {
+    return this.#options.taskChannel ?? TASK_CHANNEL;
+  }
+
+  get doneChannel(): string {
+    return this.#options.doneChannel ?? DONE_CHANNEL;
+  }
+
+  /** The result, as text. Rejects with `task_failed` where it failed, and with `timeout` where none came in time. */
+  async pushAndWait(task: string, o: SendOptions & WaitOptions = {}): Promise<string> {
+    const answer = await this.sendAndWait(task, o);
+    if (answer.status === 'done') return answer.text;
+    throw new RelayError('task_failed', {
+      what: answer.summary ?? answer.text.slice(0, TASK_SUMMARY_CHARS),
+      id: answer.id,
+      text: answer.text,
+    });
+  }
+
+  /** The same with all that is known of the result, also of a failed one. */
+  async sendAndWait(task: string, o: SendOptions & WaitOptions = {}): Promise<TaskAnswer> {
+    // Before the task is there, so that even the fastest result comes behind it.
+    using listening = await this.#waiters.listen(this.doneChannel);
+    const { id } = await this.send(task, o);
+    const found = await this.#patient(id, o, (signal) => listening.wait(id, { signal, unmarked: true }));
+    return this.#answer(id, found);
+  }
+
+  /** Hands the task over and does not wait. */
+  async send(task: string, o: SendOptions = {}): Promise<SentTask> {
+    const channel = o.to === undefined ? this.taskChannel : directChannel(this.taskChannel, o.to);
+    const summary = o.summary ?? firstWords(task);
+    const { id, url } = await this.#client.pushDetailed(task, {
+      channel,
+      metadata: { summary, done_channel: this.doneChannel },
+      contentType: 'text/plain; charset=utf-8',
+      encrypted: o.encrypted,
+      idempotencyKey: o.idempotencyKey,
+      signal: o.signal,
+    });
+    return { id, url };
+  }
+
+  /** The result of a task that was sent before, here or elsewhere. */
+  async wait(task: string, o: WaitOptions = {}): Promise<TaskAnswer> {
+    const { id } = parsePointer(task);
+    const { result, done_channel } = await this.#client.tasks.get(id);
+    if (result) return this.#answer(id, result);
+    using listening = await this.#waiters.listen(done_channel);
+    const found = await this.#patient(id, o, (signal) => listening.wait(id, { signal, strict: true }));
+    return this.#answer(id, found);
+  }
+
+  /** Takes tasks and runs them, until it is stopped. Resolves once it is there for others. */
+  async start(): Promise<BridgeWorker> {
+    const { runner } = this.#options;
+    if (!runner) {
+      throw new RelayError('bad_request', {
+        what: 'There is nothing to run tasks with.',
+        hint: 'Pass a `runner`, or use AgentBridge.forTmux, forExec or forAcp.',
+      });
+    }
+    const { taskChannel, doneChannel } = this;
+    const waiters = this.#waiters;
+    const worker = new BridgeWorker(this.#client, {
+      ...this.#options,
+      taskChannel,
+      doneChannel,
+      runner,
+      waiters,
+    });
+    await worker.start();
+    return worker;
+  }
+
+  static async #with<K extends keyof NodeRunners>(
+    kind: K,
+    relay: ContextRelay | ContextRelayOptions,
+    o: RunnerOptions<K> & AgentBridgeOptions,
+  ): Promise<AgentBridge> {
+    return new AgentBridge(relay, { ...o, runner: await runnerOf(kind, o) });
+  }
+
+  async #patient(
+    id: string,
+    o: WaitOptions,
+    wait: (signal: AbortSignal) => Promise<FoundResult | null>,
+  ): Promise<FoundResult> {
+    const { timeout = TASK_TIMEOUT_MS, signal } = o;
+    const late = AbortSignal.timeout(timeout);
+    const found = await wait(signal ? AbortSignal.any([late, signal]) : late);
+    if (found) return found;
+    if (signal?.aborted) throw new RelayError('aborted', { what: 'wait', id }, signal.reason);
+    throw new RelayError('timeout', {
+      what: `no result within ${timeout / 1000} s`,
+      hint: `The task is still there. Wait on: relay task wait ${id}`,
+      id,
+    });
+  }
+
+  async #answer(id: string, { url, status, summary }: FoundResult): Promise<TaskAnswer> {
+    const text = await this.#pull(url).catch(async (error) => {
+      if (!isRelayError(error, 'key_missing')) throw error;
+      const sealed = await this.#announced(id);
+      if (sealed === null) throw error;
+      return this.#pull(sealed);
+    });
+    return { id, status, text, summary, url };
+  }
+
+  async #pull(url: string): Promise<string> {
+    return this.#client.pull(await ownPointer(url, this.#options.resolve));
+  }
+
+  /** The key of an encrypted result travels with its message alone: by its id it is found without. */
+  async #announced(id: string): Promise<string | null> {
+    const { created_at: since, done_channel } = await this.#client.tasks.get(id);
+    const signal = AbortSignal.timeout(LOOK_BACK_MS);
+    for await (const { url, metadata } of this.#client.subscribe(done_channel, { since, signal })) {
+      if (url && metadata?.task_id === id) return url;
+    }
+    return null;
+  }
+}
+
+function firstWords(task: string): string {
+  const line = task.split('\n').find((each) => each.trim() !== '') ?? '';
+  const [...characters] = line.trim();
+  if (characters.length <= SUMMARY_CHARS) return line.trim();
+  return `${characters.slice(0, SUMMARY_CHARS - 1).join('')}…`;
+}
+
+const SUMMARY_CHARS = 80;
+/** For going through what a done channel has kept. */
+const LOOK_BACK_MS = 10_000;

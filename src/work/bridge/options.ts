@@ -1,0 +1,71 @@
+import type { TaskStatus } from '../../contract/tasks.ts';
+import type { Runner } from './runner.ts';
+
+export interface AgentBridgeOptions {
+  /** Where tasks are pushed to; `agent-tasks` by default. */
+  readonly taskChannel?: string;
+  /** Where results are announced; `agent-done` by default. */
+  readonly doneChannel?: string;
+  /** Of the agent at this end, for `start`; others address it by this name. */
+  readonly name?: string;
+  /** Where tasks run, for `start`. */
+  readonly runner?: Runner;
+  /** Tasks at once; 1 by default. */
+  readonly concurrency?: number;
+  /** Obey only these senders, as the relay names them; everyone of the same tenant by default. */
+  readonly from?: readonly string[];
+  /** For one task, in ms; 600 000 by default. */
+  readonly timeout?: number;
+  /** Always give the agent one line with the pointer, or never; by default, as the runner wants it. */
+  readonly pointer?: boolean;
+  /** How the agent calls the relay's command; `relay` by default. */
+  readonly command?: string;
+  /** Encrypts results; only who shares the done channel's key can read them. */
+  readonly encrypted?: boolean;
+  /** The same pointer as this client takes it; as it is by default. */
+  readonly resolve?: (url: string) => Promise<string>;
+  /** Told what happens, for a log. */
+  readonly onEvent?: (event: BridgeEvent) => void;
+}
+
+export type BridgeEvent =
+  | { readonly type: 'ready'; readonly name: string; readonly channels: readonly string[] }
+  | { readonly type: 'task'; readonly id: string; readonly from: string; readonly attempt: number }
+  | { readonly type: 'result'; readonly id: string; readonly status: TaskStatus; readonly summary: string }
+  /** Not run, or not told: somebody else has it, or it has its result already. */
+  | { readonly type: 'dropped'; readonly id: string; readonly why: string }
+  /** Something did not work and is tried again. */
+  | { readonly type: 'trouble'; readonly what: string };
+
+export interface SendOptions {
+  /** For this agent alone. */
+  readonly to?: string;
+  /** One line for lists; the beginning of the task by default. */
+  readonly summary?: string;
+  readonly encrypted?: boolean;
+  /** The same key with the same task makes one task, however often it is sent. */
+  readonly idempotencyKey?: string;
+  readonly signal?: AbortSignal;
+}
+
+export interface WaitOptions {
+  /** In ms; 600 000 by default. */
+  readonly timeout?: number;
+  readonly signal?: AbortSignal;
+}
+
+export interface SentTask {
+  readonly id: string;
+  readonly url: string;
+}
+
+/** What came back. */
+export interface TaskAnswer {
+  readonly id: string;
+  readonly status: TaskStatus;
+  /** The outcome block, or all that the agent said where there was none. */
+  readonly text: string;
+  readonly summary: string | null;
+  /** The result's own pointer. */
+  readonly url: string;
+}

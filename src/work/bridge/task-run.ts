@@ -1,0 +1,208 @@
+import { isRelayError } from '../../base/errors.ts';
+import { TASK_SUMMARY_CHARS, TASK_TIMEOUT_MS } from '../../base/limits.ts';
+import { pause } from '../../base/pause.ts';
+import { parsePointer } from '../../contract/pointer-url.ts';
+import { resultKey } from '../../contract/task-names.ts';
+import type { TaskStatus } from '../../contract/tasks.ts';
+import type { ContextRelay } from '../../sdk/context-relay.ts';
+import { isPassing } from '../../sdk/http-failure.ts';
+import type { ResultWaiters } from '../../sdk/result-waiters.ts';
+import { ifLost, type ReceivedMessage } from '../../sdk/subscription.ts';
+import type { AgentBridgeOptions } from './options.ts';
+import { OUTCOME_INSTRUCTION, OUTCOME_REQUEST, outcomeSummary, readOutcome } from './outcome.ts';
+import type { Ran, Runner } from './runner.ts';
+
+export interface TaskOptions extends AgentBridgeOptions {
+  readonly doneChannel: string;
+  readonly runner: Runner;
+  readonly waiters: ResultWaiters;
+}
+
+interface Held {
+  readonly message: ReceivedMessage;
+  /** Somebody else has it now. */
+  readonly lost: AbortSignal;
+  readonly stopping: AbortSignal;
+}
+
+/** Waits between two tries to bring a result to a relay that does not answer. */
+const FIRST_WAIT_MS = 500;
+const LONGEST_WAIT_MS = 10_000;
+/** For the relay to see that a connection was closed. */
+const LEAVE_MS = 200;
+
+/**
+ * One task, from the message to its result; null where there is none to bring. Whatever goes wrong with the agent is a
+ * failed result. What goes wrong with the relay rejects, and the task is given back.
+ */
+export async function runTask(
+  client: ContextRelay,
+  o: TaskOptions,
+  { message, lost, stopping }: Held,
+): Promise<TaskStatus | null> {
+  const { url, from, metadata } = message;
+  // A signal, or work that somebody has done and acknowledged too late, is nothing to run.
+  if (!url) return drop(message, o, String(message.seq), 'a signal is no task');
+  const { id } = parsePointer(url);
+  if (await hasResult(client, id)) return drop(message, o, id, 'it has its result already');
+  o.onEvent?.({ type: 'task', id, from, attempt: message.attempt ?? 1 });
+  const wished = metadata?.done_channel;
+  const doneChannel = typeof wished === 'string' && wished !== '' ? wished : o.doneChannel;
+  const settled = new AbortController();
+  const over = new AbortController();
+  using listening = await o.waiters.listen(doneChannel);
+  const elsewhere = listening.wait(id, { signal: over.signal }).then((found) => found && settled.abort());
+  elsewhere.catch(() => {});
+  let ran: Ran;
+  try {
+    ran = await perform(client, o, { id, url, from }, { lost, stopping, settled: settled.signal });
+  } finally {
+    over.abort();
+  }
+  if (lost.aborted) return forget(o, id, 'its lease ended and another has it');
+  if (settled.signal.aborted) return drop(message, o, id, 'the agent brought the result itself');
+  if (stopping.aborted) {
+    // Else it would be handed to this very bridge again, which the relay does not know to have left.
+    await pause(LEAVE_MS);
+    await message.nack();
+    return forget(o, id, 'given back');
+  }
+  const status = ran.failed === undefined ? 'done' : 'failed';
+  const brought = await bringResult(client, o, { id, doneChannel, ran, status, stopping });
+  await message.ack().catch(ifLost);
+  return brought ? status : null;
+}
+
+async function perform(
+  client: ContextRelay,
+  o: TaskOptions,
+  { id, url, from }: { id: string; url: string; from: string },
+  signals: { lost: AbortSignal; stopping: AbortSignal; settled: AbortSignal },
+): Promise<Ran> {
+  if (o.from && !o.from.includes(from)) {
+    return refused(`This agent takes no tasks from ${JSON.stringify(from)}.`);
+  }
+  let text: string;
+  try {
+    text = await client.pull(await ownPointer(url, o.resolve));
+  } catch (error) {
+    // The relay may be back in a moment; a payload that cannot be read stays unreadable.
+    if (isRelayError(error, 'unreachable') || isRelayError(error, 'timeout')) throw error;
+    return refused(`The task could not be read: ${words(error)}`);
+  }
+  const { timeout = TASK_TIMEOUT_MS, runner, command = 'relay' } = o;
+  const late = AbortSignal.timeout(timeout);
+  const signal = AbortSignal.any([late, signals.lost, signals.stopping]);
+  const pointer = o.pointer ?? !(runner.inline?.(text) ?? true);
+  const prompt = pointer ? pointerPrompt({ id, url, command }) : wholePrompt({ id, text });
+  try {
+    const job = { id, url, from, text, prompt, pointer, signal, settled: signals.settled };
+    const ran = await runner.run(job);
+    if (!late.aborted || signals.settled.aborted) return ran;
+    return { ...ran, failed: tookTooLong(timeout) };
+  } catch (error) {
+    return refused(late.aborted ? tookTooLong(timeout) : words(error));
+  }
+}
+
+/** False where the task has got another result in the meantime. Goes on trying for as long as the bridge runs. */
+async function bringResult(
+  client: ContextRelay,
+  o: TaskOptions,
+  result: { id: string; doneChannel: string; ran: Ran; status: TaskStatus; stopping: AbortSignal },
+): Promise<boolean> {
+  const { id, doneChannel, ran, status, stopping } = result;
+  const outcome = readOutcome(ran.output);
+  const summary = ran.failed ?? (outcomeSummary(outcome, TASK_SUMMARY_CHARS) || 'no output');
+  const said = outcome.text === '' ? '' : `\n\n${outcome.text}`;
+  const text = ran.failed === undefined ? outcome.text || '(the agent said nothing)' : `${ran.failed}${said}`;
+  const metadata = {
+    task_id: id,
+    status,
+    summary: summary.slice(0, TASK_SUMMARY_CHARS),
+    // Whether it is the block that was asked for, or everything that the agent said.
+    outcome: outcome.found ? 'block' : 'whole',
+  };
+  for (let wait = FIRST_WAIT_MS; ; wait = Math.min(wait * 2, LONGEST_WAIT_MS)) {
+    try {
+      await client.push(text, {
+        channel: doneChannel,
+        metadata,
+        contentType: 'text/plain; charset=utf-8',
+        encrypted: o.encrypted,
+        idempotencyKey: resultKey(id),
+      });
+      o.onEvent?.({ type: 'result', id, status, summary });
+      return true;
+    } catch (error) {
+      if (isRelayError(error, 'idempotency_conflict')) {
+        forget(o, id, 'it has its result already');
+        return false;
+      }
+      if (stopping.aborted || !isPassing(error)) throw error;
+      o.onEvent?.({ type: 'trouble', what: words(error) });
+      await pause(wait, stopping);
+    }
+  }
+}
+
+async function hasResult(client: ContextRelay, id: string): Promise<boolean> {
+  try {
+    return (await client.tasks.get(id)).result !== null;
+  } catch (error) {
+    if (isRelayError(error, 'not_found')) return false;
+    throw error;
+  }
+}
+
+async function drop(message: ReceivedMessage, o: TaskOptions, id: string, why: string): Promise<null> {
+  await message.ack().catch(ifLost);
+  return forget(o, id, why);
+}
+
+function forget(o: TaskOptions, id: string, why: string): null {
+  o.onEvent?.({ type: 'dropped', id, why });
+  return null;
+}
+
+function refused(why: string): Ran {
+  return { output: '', failed: why };
+}
+
+function tookTooLong(timeout: number): string {
+  return `It took longer than ${timeout / 1000} s and was stopped.`;
+}
+
+function words(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+/** A pointer from the relay's own channel, to be asked from that relay whatever address stands in it. */
+export async function ownPointer(
+  url: string,
+  resolve: (url: string) => Promise<string> = async (same) => same,
+): Promise<string> {
+  const { id, key } = parsePointer(url);
+  return key === null ? id : resolve(url);
+}
+
+/** Both end with the task's id, by which a runner knows them again on a screen. */
+const ending = (id: string) => `(relay task ${id})`;
+
+/** The task as it was sent, and the request for an outcome block behind it. */
+function wholePrompt({ id, text }: { id: string; text: string }): string {
+  return `${text}\n\n---\n${OUTCOME_INSTRUCTION}\n${ending(id)}`;
+}
+
+/**
+ * One line, however long the task: terminals submit line by line. The command that brings the result needs no reading of
+ * the screen; the block is for agents that cannot run it.
+ */
+function pointerPrompt(o: { id: string; url: string; command: string }): string {
+  const { id, url, command } = o;
+  return (
+    `You have a task. Read it with: ${command} pull "${url}" - then do it. ` +
+    `When you have finished, run: ${command} task done ${id} "what you did, what is left, what to know" - ` +
+    `or, if you cannot run commands, ${OUTCOME_REQUEST} ${ending(id)}`
+  );
+}

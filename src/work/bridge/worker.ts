@@ -1,0 +1,204 @@
+import { systemEnv } from '../../base/env.ts';
+import { RelayError } from '../../base/errors.ts';
+import { toHex } from '../../base/ids.ts';
+import { AGENT_BEAT_MS, BRIDGE_TASKS } from '../../base/limits.ts';
+import { pause } from '../../base/pause.ts';
+import type { Bridge } from '../../contract/agents.ts';
+import { parsePointer } from '../../contract/pointer-url.ts';
+import { directChannel, TASK_GROUP } from '../../contract/task-names.ts';
+import type { ContextRelay } from '../../sdk/context-relay.ts';
+import type { ResultWaiters } from '../../sdk/result-waiters.ts';
+import { keepExtending, type ReceivedMessage, type Subscription } from '../../sdk/subscription.ts';
+import type { AgentBridgeOptions } from './options.ts';
+import type { Runner } from './runner.ts';
+import { runTask } from './task-run.ts';
+
+export interface WorkerOptions extends AgentBridgeOptions {
+  readonly taskChannel: string;
+  readonly doneChannel: string;
+  readonly runner: Runner;
+  readonly waiters: ResultWaiters;
+}
+
+/**
+ * Takes tasks from the channel that all bridges share and from that of this agent alone, each under a lease, and brings
+ * their results. Ends when it is stopped, or when the relay refuses it for good.
+ */
+export class BridgeWorker implements AsyncDisposable {
+  readonly name: string;
+  /** Resolves when it was stopped, rejects when it cannot go on. */
+  readonly ended: Promise<void>;
+  readonly #client: ContextRelay;
+  readonly #options: WorkerOptions;
+  readonly #instance = toHex(systemEnv.randomBytes(6));
+  readonly #started = new Date(systemEnv.now()).toISOString();
+  readonly #stopping = new AbortController();
+  /** What runs, with the task's id. */
+  readonly #running = new Map<Promise<void>, string>();
+  readonly #slots: Slots;
+  readonly #subscriptions: Subscription[] = [];
+  readonly #counts = { done: 0, failed: 0 };
+  #beating: ReturnType<typeof setInterval> | undefined;
+  #end!: { resolve(): void; reject(error: unknown): void };
+
+  constructor(client: ContextRelay, options: WorkerOptions) {
+    this.#client = client;
+    this.#options = options;
+    this.name = options.name ?? `${options.runner.kind}-${this.#instance.slice(0, 6)}`;
+    this.#slots = new Slots(checkConcurrency(options));
+    this.ended = new Promise((resolve, reject) => {
+      this.#end = { resolve, reject };
+    });
+    this.ended.catch(() => {});
+  }
+
+  async start(): Promise<void> {
+    const { runner, taskChannel, onEvent } = this.#options;
+    await runner.open?.();
+    await this.#beat(true);
+    this.#beating = setInterval(() => this.#beat(), AGENT_BEAT_MS);
+    const channels = [directChannel(taskChannel, this.name), taskChannel];
+    for (const channel of channels) {
+      const subscription = this.#client.subscribe(channel, {
+        group: TASK_GROUP,
+        prefetch: this.#slots.size,
+        signal: this.#stopping.signal,
+      });
+      this.#subscriptions.push(subscription);
+      this.#follow(subscription).catch((error) => void this.#stopWith(error));
+    }
+    onEvent?.({ type: 'ready', name: this.name, channels });
+  }
+
+  /** Gives back what it is at, so that another can take it. */
+  async stop(): Promise<void> {
+    await this.#wind();
+    this.#end.resolve();
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.stop();
+  }
+
+  async #stopWith(error: unknown): Promise<void> {
+    if (this.#stopping.signal.aborted) return;
+    await this.#wind().catch(() => {});
+    this.#end.reject(error);
+  }
+
+  async #wind(): Promise<void> {
+    this.#stopping.abort();
+    clearInterval(this.#beating);
+    await Promise.all(this.#subscriptions.map((each) => each.close()));
+    // Who has left is given nothing more, once the relay knows it; what runs is given back no sooner.
+    await Promise.all([...this.#running.keys(), pause(LEAVE_MS)]);
+    await this.#options.runner.close();
+    await this.#client.agents.leave(this.name, this.#instance).catch(() => {});
+  }
+
+  async #follow(subscription: Subscription): Promise<void> {
+    for await (const message of subscription) {
+      const lost = new AbortController();
+      const lease = keepExtending(message, () => lost.abort());
+      // What is held while a task of the other channel takes the slot stays this bridge's.
+      if (!(await this.#slots.take(this.#stopping.signal))) {
+        lease.stop();
+        await message.nack().catch(() => {});
+        return;
+      }
+      const work: Promise<void> = this.#take(message, lost.signal).finally(() => {
+        lease.stop();
+        this.#running.delete(work);
+        this.#slots.free();
+        void this.#beat();
+      });
+      this.#running.set(work, message.url ? parsePointer(message.url).id : '');
+      void this.#beat();
+    }
+  }
+
+  async #take(message: ReceivedMessage, lost: AbortSignal): Promise<void> {
+    const { signal: stopping } = this.#stopping;
+    try {
+      const status = await runTask(this.#client, this.#options, { message, lost, stopping });
+      if (status) this.#counts[status]++;
+    } catch (error) {
+      // Nothing was decided: whoever gets it next may have more luck.
+      this.#trouble(error);
+      await message.nack().catch(() => {});
+    }
+  }
+
+  /** Whoever cannot be told now is told the next time; only the first time does it matter. */
+  async #beat(first = false): Promise<void> {
+    const { runner, taskChannel, doneChannel } = this.#options;
+    if (this.#stopping.signal.aborted) return;
+    const bridge: Bridge = {
+      instance: this.#instance,
+      runner: runner.kind,
+      target: runner.target,
+      task_channel: taskChannel,
+      done_channel: doneChannel,
+      concurrency: this.#slots.size,
+      running: [...this.#running.values()].filter((id) => id !== ''),
+      ...this.#counts,
+      started_at: this.#started,
+    };
+    try {
+      await this.#client.agents.beat(this.name, bridge);
+    } catch (error) {
+      if (first) throw error;
+      this.#trouble(error);
+    }
+  }
+
+  #trouble(error: unknown): void {
+    const what = error instanceof Error ? error.message : String(error);
+    this.#options.onEvent?.({ type: 'trouble', what });
+  }
+}
+
+/** For the relay to see that connections were closed. */
+const LEAVE_MS = 200;
+
+/** So many at once, in the order of asking. */
+class Slots {
+  readonly size: number;
+  #free: number;
+  readonly #waiting: (() => void)[] = [];
+
+  constructor(size: number) {
+    this.size = size;
+    this.#free = size;
+  }
+
+  /** False when the signal came first. */
+  async take(signal: AbortSignal): Promise<boolean> {
+    while (this.#free === 0 && !signal.aborted) {
+      let wake = () => {};
+      await new Promise<void>((resolve) => {
+        wake = resolve;
+        this.#waiting.push(wake);
+        signal.addEventListener('abort', wake);
+      });
+      signal.removeEventListener('abort', wake);
+    }
+    if (signal.aborted) return false;
+    this.#free--;
+    return true;
+  }
+
+  free(): void {
+    this.#free++;
+    this.#waiting.shift()?.();
+  }
+}
+
+function checkConcurrency({ concurrency = 1, runner }: WorkerOptions): number {
+  if (Number.isInteger(concurrency) && concurrency >= 1 && concurrency <= BRIDGE_TASKS) {
+    return Math.min(concurrency, runner.slots ?? concurrency);
+  }
+  throw new RelayError('bad_request', {
+    what: `A bridge runs 1 to ${BRIDGE_TASKS} tasks at once.`,
+  });
+}

@@ -1,0 +1,191 @@
+import { RelayError } from '../../base/errors.ts';
+import { isJsonObject, type Json, type JsonObject } from '../../base/json.ts';
+import { STEP_OUTPUT_BYTES, STEP_VALUE_BYTES } from '../../base/limits.ts';
+import { readText } from '../../base/read-text.ts';
+import type { Artifact } from '../../contract/threads/artifacts.ts';
+import type { ThreadsApi } from '../../contract/threads.ts';
+import { datedFrame, oneLine } from '../../text/frame.ts';
+import { neutralise } from '../../text/sanitize/neutralise.ts';
+import type { Agent, Step } from './definition.ts';
+import {
+  asText,
+  evaluate,
+  fillTemplate,
+  fillValue,
+  parseExpression,
+  type Reference,
+  referencesOf,
+  templateReferences,
+  truth,
+  valueReferences,
+} from './expression.ts';
+import type { StepStatus } from './runner.ts';
+
+/** What became of a step, as later ones see it. */
+export interface StepView {
+  readonly status: StepStatus;
+  /** One, or one for each item. */
+  readonly results: readonly Artifact[];
+  readonly many: boolean;
+}
+
+export interface ScopeParts {
+  readonly run: string;
+  readonly inputs: { readonly [name: string]: Json };
+  readonly threads: ThreadsApi;
+  view(step: string): StepView | undefined;
+}
+
+/** What the templates and conditions of a step see. */
+export class Scope {
+  readonly #parts: ScopeParts;
+  readonly #item: { readonly item: Json; readonly index: number } | null;
+  /** Contents that were asked for, so that resolving need not wait. */
+  readonly #texts = new Map<string, string>();
+
+  constructor(parts: ScopeParts, item: { item: Json; index: number } | null = null) {
+    this.#parts = parts;
+    this.#item = item;
+  }
+
+  async holds(when: string): Promise<boolean> {
+    const expression = parseExpression(when);
+    await this.#load(referencesOf(expression));
+    return truth(evaluate(expression, (path) => this.#resolve(path)));
+  }
+
+  /** The list that a step is done for each of. */
+  async list(forEach: string | readonly Json[]): Promise<readonly Json[]> {
+    if (typeof forEach !== 'string') return forEach;
+    const path = forEach.split('.');
+    await this.#load([{ path }]);
+    const value = asList(this.#resolve(path));
+    if (value) return value;
+    throw new RelayError('bad_request', { what: `${forEach} is not a list: neither JSON nor lines.` });
+  }
+
+  /** The words of a prompt. What other agents said goes in as data: neutralised, and in a frame unless it is short. */
+  async words(step: Step): Promise<string> {
+    await this.#load(templateReferences(step.prompt));
+    return fillTemplate(step.prompt, (path) => this.#data(path));
+  }
+
+  /**
+   * A command. What stands in its places goes into variables, so that nothing an agent said is ever read as a part of the
+   * command.
+   */
+  async command(step: Step): Promise<{ prompt: string; values: { [name: string]: string } }> {
+    await this.#load(templateReferences(step.prompt));
+    const values: { [name: string]: string } = {};
+    const prompt = fillTemplate(step.prompt, (path) => {
+      const name = `RELAY_VALUE_${Object.keys(values).length + 1}`;
+      const value = asText(this.#resolve(path)).replaceAll('\0', '');
+      if (value.length > STEP_VALUE_BYTES) throw tooLong(path);
+      values[name] = value;
+      return `\${${name}}`;
+    });
+    return { prompt, values };
+  }
+
+  /** The words as they are, for whoever takes them as data anyway. */
+  async plain(step: Step): Promise<string> {
+    await this.#load(templateReferences(step.prompt));
+    return fillTemplate(step.prompt, (path) => asText(this.#resolve(path)));
+  }
+
+  async args(agent: Agent): Promise<JsonObject> {
+    if (agent.kind !== 'capability') return {};
+    await this.#load(valueReferences(agent.args));
+    return fillValue(agent.args, (path) => this.#resolve(path)) as JsonObject;
+  }
+
+  #data(path: readonly string[]): string {
+    const text = asText(this.#resolve(path));
+    const [root, name, field] = path;
+    if (root !== 'steps' || field === 'ref' || field === 'status') return text;
+    const clean = neutralise(text).trim();
+    if (!clean.includes('\n') && clean.length <= 200) return clean;
+    const results = this.#parts.view(name!)?.results ?? [];
+    const last = results.at(-1);
+    if (!last) return clean;
+    const what = `${field} of the step ${oneLine(name!)}`;
+    const at = Date.parse(last.created_at);
+    return `\n${datedFrame(clean, { what, by: last.provenance.created_by, at })}\n`;
+  }
+
+  #resolve([root, name, field, ...deeper]: readonly string[]): Json {
+    if (root === 'inputs') return within(this.#parts.inputs[name!] ?? '', [field, ...deeper]);
+    if (root === 'run') return this.#parts.run;
+    if (root === 'index') return this.#item?.index ?? 0;
+    if (root === 'item') return within(this.#item?.item ?? null, [name, field, ...deeper]);
+    const view = this.#parts.view(name!);
+    if (!view || field === 'status') return view?.status ?? 'pending';
+    const each = (make: (artifact: Artifact) => Json): Json => {
+      if (view.many || field === 'outputs') return view.results.map(make);
+      return view.results[0] ? make(view.results[0]) : '';
+    };
+    if (field === 'ref') return each(({ ref }) => ref);
+    if (field === 'preview') return each(({ preview }) => preview.text);
+    return within(
+      each((artifact) => contentOf(artifact, this.#texts.get(artifact.ref) ?? '')),
+      deeper,
+    );
+  }
+
+  async #load(references: readonly Reference[]): Promise<void> {
+    for (const { path } of references) {
+      const [root, name, field] = path;
+      if (root !== 'steps' || (field !== 'output' && field !== 'outputs')) continue;
+      for (const { ref, size } of this.#parts.view(name!)?.results ?? []) {
+        if (this.#texts.has(ref)) continue;
+        if (size > STEP_OUTPUT_BYTES) throw tooLong(path);
+        const { body } = await this.#parts.threads.content(this.#parts.run, ref);
+        this.#texts.set(ref, await readText(body));
+      }
+    }
+  }
+}
+
+/** JSON is taken apart where it is said to be JSON; a line's end at the end of a text is nobody's. */
+function contentOf({ type }: Artifact, text: string): Json {
+  if (type === 'json') {
+    try {
+      return JSON.parse(text) as Json;
+    } catch {
+      // Checked when it was recorded; what is not JSON all the same is a text.
+    }
+  }
+  return text.replace(/\n$/, '');
+}
+
+function within(value: Json, path: readonly (string | undefined)[]): Json {
+  let found: Json | undefined = value;
+  for (const key of path) {
+    if (key === undefined) continue;
+    if (Array.isArray(found)) found = found[Number(key)];
+    else if (isJsonObject(found) && Object.hasOwn(found, key)) found = found[key];
+    else return '';
+  }
+  return found ?? '';
+}
+
+function asList(value: Json): readonly Json[] | null {
+  if (Array.isArray(value)) return value;
+  if (typeof value !== 'string') return null;
+  try {
+    const parsed = JSON.parse(value) as Json;
+    if (Array.isArray(parsed)) return parsed;
+  } catch {
+    // Not JSON: lines, or words with commas between.
+  }
+  const parts = value.includes('\n') ? value.split('\n') : value.split(',');
+  return parts.map((part) => part.trim()).filter((part) => part !== '');
+}
+
+function tooLong(path: readonly string[]): RelayError {
+  return new RelayError('too_large', {
+    what: `the value of ${path.join('.')}`,
+    limit: STEP_VALUE_BYTES,
+    hint: 'Name the step in "context": its ref and preview travel, and the whole is a pull away.',
+  });
+}

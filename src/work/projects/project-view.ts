@@ -1,0 +1,170 @@
+import { isRelayError } from '../../base/errors.ts';
+import type { JsonDocument } from '../../formats/json-document.ts';
+import { JsonSchema } from '../../formats/json-schema.ts';
+import { type Decision, readDecisions } from './decisions.ts';
+import {
+  DECISIONS_MD,
+  type FileText,
+  PROJECT_FILES,
+  PROJECT_MD,
+  type ProjectFiles,
+  STATE_JSON,
+  TODOS_JSON,
+} from './files.ts';
+import { type Handoff, readHandoffs } from './handoffs.ts';
+import { openJsonFile, textAt } from './json-file.ts';
+import { STATE_SCHEMA, TODOS_SCHEMA } from './schemas.ts';
+import { type ProjectState, readState } from './state.ts';
+import { timeOf } from './times.ts';
+import { readTodos, type Todo } from './todos.ts';
+
+/** Everything the project files say, read once. A missing or broken file is listed and does not stop the reading. */
+export interface ProjectView {
+  readonly now: number;
+  readonly folderName: string;
+  readonly present: ReadonlySet<string>;
+  readonly modified: ReadonlyMap<string, number>;
+  /** What is wrong with the files, a sentence each. */
+  readonly broken: readonly string[];
+  readonly identity: ProjectIdentity | null;
+  readonly state: ProjectState | null;
+  readonly handoffs: readonly Handoff[];
+  readonly todos: readonly Todo[];
+  readonly lastReview: string | null;
+  readonly decisions: readonly Decision[];
+  /** The documents themselves, to look up lines. */
+  readonly documents: { readonly state: JsonDocument | null; readonly todos: JsonDocument | null };
+}
+
+/** How many faults of a file are told one by one. */
+const FAULTS_TOLD = 3;
+
+/** With `quick`, files are parsed but not checked against their schemas. */
+export async function readProject(
+  files: ProjectFiles,
+  now: number,
+  o: { readonly quick?: boolean } = {},
+): Promise<ProjectView> {
+  const broken: string[] = [];
+  const found = new Map<string, FileText>();
+  for (const name of PROJECT_FILES) {
+    const file = await files.read(name).catch((error: unknown) => {
+      broken.push(sentence(error));
+      return null;
+    });
+    if (file) found.set(name, file);
+  }
+  const json = (name: string) => {
+    const file = found.get(name);
+    if (!file) return null;
+    try {
+      const doc = openJsonFile(name, file.text);
+      if (!o.quick) broken.push(...faults(name, doc));
+      return doc;
+    } catch (error) {
+      broken.push(sentence(error));
+      return null;
+    }
+  };
+  const state = json(STATE_JSON);
+  const todos = json(TODOS_JSON);
+  const markdown = (name: string) => found.get(name)?.text;
+  const projectMd = markdown(PROJECT_MD);
+  return {
+    now,
+    folderName: files.folder.split(/[\\/]/).filter(Boolean).at(-1) ?? files.folder,
+    present: new Set(found.keys()),
+    modified: new Map([...found].map(([name, file]) => [name, file.modifiedAt])),
+    broken,
+    identity: projectMd === undefined ? null : readProjectMd(projectMd),
+    state: state && readState(state),
+    handoffs: state ? readHandoffs(state) : [],
+    todos: todos ? readTodos(todos) : [],
+    lastReview: todos && textAt(todos, ['last_review']),
+    decisions: readDecisions(markdown(DECISIONS_MD) ?? ''),
+    documents: { state, todos },
+  };
+}
+
+/** What in a file breaks its schema, as sentences in the order of the file. */
+export function faults(name: string, doc: JsonDocument, most: number = FAULTS_TOLD): string[] {
+  const schema = new JsonSchema(name === STATE_JSON ? STATE_SCHEMA : TODOS_SCHEMA, { formats: FORMATS });
+  const found = schema
+    .problems(doc.get()!)
+    .map((problem) => ({ ...problem, at: doc.find(problem.path)!.start }))
+    .sort((a, b) => a.at - b.at);
+  const told = found.slice(0, most).map(({ path, what }) => {
+    const place = [`${name}, line ${doc.place(path).line}`, ...(path.length > 0 ? [path.join('/')] : [])];
+    return `${place.join(', ')}: ${what}.`;
+  });
+  if (found.length > most) told.push(`${name}: ${found.length - most} more; see relay project check`);
+  return told;
+}
+
+const FORMATS = { 'date-time': (text: string) => timeOf(text) !== null };
+
+function sentence(error: unknown): string {
+  return isRelayError(error) ? error.message : `That failed: ${(error as Error).message}`;
+}
+
+/** The parts of PROJECT.md that a brief shows. */
+export interface ProjectIdentity {
+  readonly name: string | null;
+  readonly description: string | null;
+  readonly stack: readonly string[];
+  readonly constraints: readonly string[];
+}
+
+interface Section {
+  readonly title: string;
+  readonly lines: readonly string[];
+}
+
+/** Finds the parts by their headings, in whatever order and depth; a text without them gives what it can. */
+function readProjectMd(text: string): ProjectIdentity {
+  const plain = text.replace(/^\uFEFF/, '').replace(/<!--[\s\S]*?(?:-->|$)/g, '');
+  const sections = split(plain);
+  const named = (pattern: RegExp) => sections.find(({ title }) => pattern.test(title));
+  const name = sections.find(({ title }) => title !== '')?.title ?? null;
+  const about = named(/one.?line|description|about|overview|summary/i);
+  return {
+    name,
+    description:
+      firstParagraph(about?.lines) ?? firstParagraph(sections.find(({ lines }) => lines.length > 0)?.lines),
+    stack: items(named(/stack|technolog/i)?.lines).filter((line) => !/:$/.test(line)),
+    constraints: items(named(/constraint|rule|requirement/i)?.lines),
+  };
+}
+
+function split(text: string): Section[] {
+  const sections: { title: string; lines: string[] }[] = [{ title: '', lines: [] }];
+  let fenced = false;
+  for (const line of text.split(/\r\n|\n|\r/)) {
+    if (/^ {0,3}(?:```|~~~)/.test(line)) fenced = !fenced;
+    const heading = fenced ? null : /^#{1,6}[ \t]+(.*?)[ \t]*#*$/.exec(line);
+    if (heading) sections.push({ title: heading[1]!, lines: [] });
+    else if (line.trim() !== '' || sections.at(-1)!.lines.length > 0) sections.at(-1)!.lines.push(line);
+  }
+  return sections;
+}
+
+function firstParagraph(lines: readonly string[] | undefined): string | null {
+  if (!lines) return null;
+  const end = lines.findIndex((line) => line.trim() === '');
+  const text = lines
+    .slice(0, end < 0 ? lines.length : end)
+    .map((line) => line.trim())
+    .join(' ');
+  return text === '' || isPlaceholder(text) ? null : text;
+}
+
+function items(lines: readonly string[] | undefined): string[] {
+  return (lines ?? [])
+    .map((line) => line.replace(/^[ \t]*(?:[-*+]|\d+[.)])[ \t]+/, '').trim())
+    .filter((line) => line !== '' && !isPlaceholder(line));
+}
+
+/** `[What this is for]`: the template, not yet filled in. */
+function isPlaceholder(text: string): boolean {
+  return /^\[[^\]]*\]$/.test(text);
+}

@@ -1,0 +1,272 @@
+import { RelayError } from '../../base/errors.ts';
+import type { JsonDocument } from '../../formats/json-document.ts';
+import type { Finding } from './check.ts';
+import {
+  appendDecision,
+  digestDecisions,
+  extendSeal,
+  type NewDecision,
+  oneLine,
+  readDecisions,
+  readSeal,
+  SEAL_FILE,
+  writeSeal,
+} from './decisions.ts';
+import {
+  DECISIONS_MD,
+  PROJECT_FILES,
+  PROJECT_MD,
+  type ProjectFiles,
+  type ProjectGit,
+  STATE_JSON,
+  TODOS_JSON,
+} from './files.ts';
+import {
+  collectHandoff,
+  type Handoff,
+  type HandoffReport,
+  type NewHandoff,
+  openHandoff,
+  reportHandoff,
+} from './handoffs.ts';
+import { openJsonFile } from './json-file.ts';
+import { type ProjectView, readProject } from './project-view.ts';
+import { type Checkpoint, type StateChange, saveCheckpoint, syncState } from './state.ts';
+import { decisionsMd, projectMd, stateJson, todosJson } from './templates.ts';
+import { day, type ProjectClock, stamp } from './times.ts';
+import {
+  addTodo,
+  changeTodo,
+  type NewTodo,
+  readTodos,
+  reviewTodos,
+  sameId,
+  type Todo,
+  type TodoChange,
+} from './todos.ts';
+
+export interface ProjectPorts {
+  readonly files: ProjectFiles;
+  /** Null where there is no repository. */
+  readonly git: ProjectGit | null;
+  readonly clock: ProjectClock;
+}
+
+export interface Sync extends StateChange {
+  readonly todos?: readonly NewTodo[];
+  readonly decisions?: readonly NewDecision[];
+}
+
+/** A folder with project files. Every change happens under a lock, in one step a file, and keeps what others wrote. */
+export class Project {
+  readonly files: ProjectFiles;
+  readonly git: ProjectGit | null;
+  readonly #clock: ProjectClock;
+
+  constructor(ports: ProjectPorts) {
+    this.files = ports.files;
+    this.git = ports.git;
+    this.#clock = ports.clock;
+  }
+
+  /** Writes what is missing, or with `force` everything anew. */
+  async init(o: { readonly force?: boolean } = {}): Promise<{ written: string[]; kept: string[] }> {
+    // Loaded where it is needed: hooks open a project many times a day, and never do this.
+    const { discover } = await import('./discovery.ts');
+    const facts = await discover(this.files, this.git);
+    const at = stamp(this.#clock);
+    const fresh: { readonly [name: string]: () => string } = {
+      [PROJECT_MD]: () => projectMd(facts),
+      [STATE_JSON]: () => stateJson(at),
+      [TODOS_JSON]: () => todosJson(at),
+      [DECISIONS_MD]: decisionsMd,
+    };
+    return this.files.locked(async () => {
+      const [written, kept]: [string[], string[]] = [[], []];
+      for (const name of PROJECT_FILES) {
+        const present = !o.force && (await this.#exists(name));
+        if (!present) await this.files.write(name, fresh[name]!());
+        (present ? kept : written).push(name);
+      }
+      return { written, kept };
+    });
+  }
+
+  /** Refuses where none of the files is there. */
+  async read(o: { readonly quick?: boolean } = {}): Promise<ProjectView> {
+    const view = await readProject(this.files, this.#clock.now(), o);
+    if (view.present.size === 0 && view.broken.length === 0) throw this.#missing();
+    return view;
+  }
+
+  async sync(change: Sync): Promise<{ todos: Todo[]; decisions: string[] }> {
+    const at = stamp(this.#clock);
+    return this.files.locked(async () => {
+      // Everything is prepared before anything is written: a file that does not parse stops all of it.
+      const state = await this.#open(STATE_JSON, stateJson(at));
+      const todos: Todo[] = [];
+      const finished = await this.#finish(change.done ?? [], at);
+      if (change.todos?.length || finished.doc) {
+        const doc = finished.doc ?? (await this.#open(TODOS_JSON, todosJson(at)));
+        for (const todo of change.todos ?? []) todos.push(addTodo(doc, todo, at));
+        finished.doc = doc;
+      }
+      syncState(state, { ...change, done: finished.titles }, at);
+      await this.files.write(STATE_JSON, state.text);
+      if (finished.doc) await this.files.write(TODOS_JSON, finished.doc.text);
+      const decisions: string[] = [];
+      for (const decision of change.decisions ?? []) decisions.push(await this.#append(decision));
+      await this.#seal();
+      return { todos, decisions };
+    });
+  }
+
+  addTodo(todo: NewTodo): Promise<Todo> {
+    return this.#editTodos((doc, at) => addTodo(doc, { ...todo, title: oneLine(todo.title) }, at));
+  }
+
+  changeTodo(id: string, change: TodoChange): Promise<{ todo: Todo; changed: boolean }> {
+    return this.#editTodos((doc, at) => changeTodo(doc, id, change, at));
+  }
+
+  /** Stamps the review and answers what there is to look at. */
+  reviewTodos(): Promise<Todo[]> {
+    return this.#editTodos((doc, at) => {
+      reviewTodos(doc, at);
+      return readTodos(doc);
+    });
+  }
+
+  decide(decision: NewDecision): Promise<string> {
+    return this.files.locked(async () => {
+      const id = await this.#append(decision);
+      await this.#seal();
+      return id;
+    });
+  }
+
+  handOff(fresh: NewHandoff): Promise<Handoff> {
+    return this.#editState((doc, at) => openHandoff(doc, fresh, at));
+  }
+
+  report(id: string | null, report: HandoffReport): Promise<Handoff> {
+    return this.#editState((doc, at) => reportHandoff(doc, id, report, at));
+  }
+
+  result(id: string | null): Promise<Handoff> {
+    return this.#editState((doc, at) => collectHandoff(doc, id, at));
+  }
+
+  /** Nothing where there is no state.json: a hook never starts a project by itself. */
+  checkpoint(checkpoint: Omit<Checkpoint, 'at'>): Promise<boolean> {
+    return this.files.locked(async () => {
+      const file = await this.files.read(STATE_JSON);
+      if (!file) return false;
+      const doc = openJsonFile(STATE_JSON, file.text);
+      saveCheckpoint(doc, { ...checkpoint, at: stamp(this.#clock) });
+      if (doc.text !== file.text) await this.files.write(STATE_JSON, doc.text);
+      return true;
+    });
+  }
+
+  async check(o: { readonly accept?: boolean } = {}): Promise<Finding[]> {
+    if (o.accept) await this.files.locked(() => this.#seal('anew'));
+    const { checkProject } = await import('./check.ts');
+    return checkProject(await this.read(), this.files, this.git);
+  }
+
+  /** Commits the project files alone; null where nothing was to commit or there is no repository. */
+  async commit(message: string): Promise<string | null> {
+    const names: string[] = [];
+    for (const name of PROJECT_FILES) if (await this.#exists(name)) names.push(name);
+    return (await this.git?.commit(names, message)) ?? null;
+  }
+
+  #editTodos<T>(edit: (doc: JsonDocument, at: string) => T): Promise<T> {
+    return this.#edit(TODOS_JSON, todosJson, edit);
+  }
+
+  #editState<T>(edit: (doc: JsonDocument, at: string) => T): Promise<T> {
+    return this.#edit(STATE_JSON, stateJson, edit);
+  }
+
+  #edit<T>(
+    name: string,
+    template: (at: string) => string,
+    edit: (doc: JsonDocument, at: string) => T,
+  ): Promise<T> {
+    const at = stamp(this.#clock);
+    return this.files.locked(async () => {
+      const doc = await this.#open(name, template(at));
+      const before = doc.text;
+      const result = edit(doc, at);
+      if (doc.text !== before) await this.files.write(name, doc.text);
+      return result;
+    });
+  }
+
+  /** A missing file is made from its template, but only where another project file exists. */
+  async #open(name: string, template: string): Promise<JsonDocument> {
+    const file = await this.files.read(name);
+    if (!file && !(await this.#anyFile())) throw this.#missing();
+    return openJsonFile(name, file?.text ?? template);
+  }
+
+  /** A todo that is named by its number is completed with the session, under its title. */
+  async #finish(
+    done: readonly string[],
+    at: string,
+  ): Promise<{ titles: string[]; doc: JsonDocument | null }> {
+    if (!done.some((item) => /^TODO-\d+$/i.test(item))) return { titles: [...done], doc: null };
+    const doc = await this.#open(TODOS_JSON, todosJson(at));
+    const titles = done.map((item) =>
+      /^TODO-\d+$/i.test(item) ? changeTodo(doc, item, { status: 'completed' }, at).todo.title : item,
+    );
+    return { titles, doc };
+  }
+
+  async #append(decision: NewDecision): Promise<string> {
+    const file = await this.files.read(DECISIONS_MD);
+    if (!file && !(await this.#anyFile())) throw this.#missing();
+    const text = file?.text ?? decisionsMd();
+    const known = readDecisions(text);
+    const supersedes = (decision.supersedes ?? []).map((id) => {
+      const found = known.find((record) => sameId('ADR', record.id, id));
+      if (found) return found.id;
+      throw new RelayError('no_entry', {
+        file: DECISIONS_MD,
+        what: `decision ${id}`,
+        list: 'relay project start',
+      });
+    });
+    const { id, text: longer } = appendDecision(text, { ...decision, supersedes }, day(this.#clock));
+    await this.files.write(DECISIONS_MD, longer);
+    return id;
+  }
+
+  async #seal(how: 'on' | 'anew' = 'on'): Promise<void> {
+    const text = (await this.files.read(DECISIONS_MD))?.text;
+    if (text === undefined) return;
+    const now = await digestDecisions(text);
+    const before = (await this.files.read(SEAL_FILE))?.text;
+    const newest = async () => (await this.git?.versions(DECISIONS_MD, 1))?.[0]?.commit ?? null;
+    const seal =
+      how === 'anew' ? { records: now, accepted: await newest() } : extendSeal(readSeal(before), now);
+    const after = writeSeal(seal);
+    if (after !== before) await this.files.write(SEAL_FILE, after);
+  }
+
+  async #exists(name: string): Promise<boolean> {
+    // A file that cannot be read exists all the same.
+    return (await this.files.read(name).catch(() => true)) !== null;
+  }
+
+  async #anyFile(): Promise<boolean> {
+    for (const name of PROJECT_FILES) if (await this.#exists(name)) return true;
+    return false;
+  }
+
+  #missing(): RelayError {
+    return new RelayError('no_project', { path: this.files.folder });
+  }
+}

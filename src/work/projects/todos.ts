@@ -1,0 +1,147 @@
+import { RelayError } from '../../base/errors.ts';
+import type { Json, JsonObject } from '../../base/json.ts';
+import type { JsonDocument } from '../../formats/json-document.ts';
+import { TODOS_JSON } from './files.ts';
+import { lineAt, needKind, textAt } from './json-file.ts';
+import { PRIORITIES, TODO_STATUSES } from './schemas.ts';
+import { timeOf } from './times.ts';
+
+export type Priority = (typeof PRIORITIES)[number];
+export type TodoStatus = (typeof TODO_STATUSES)[number];
+
+export interface Todo {
+  readonly id: string;
+  readonly title: string;
+  readonly priority: Priority;
+  readonly status: TodoStatus;
+  readonly created: string | null;
+  readonly updated: string | null;
+  readonly completed_at: string | null;
+  readonly notes: string;
+  /** Where in todos.json. */
+  readonly line: number;
+}
+
+/** What can be read, however it was written: an unknown status counts as pending, an unknown priority as medium. */
+export function readTodos(doc: JsonDocument): Todo[] {
+  const list = doc.find(['todos']);
+  if (list?.kind !== 'array') return [];
+  return list.entries.flatMap((entry, index) => (entry.node.kind === 'object' ? [todoAt(doc, index)] : []));
+}
+
+function todoAt(doc: JsonDocument, index: number): Todo {
+  const text = (name: string) => textAt(doc, ['todos', index, name]);
+  return {
+    id: text('id') ?? `#${index + 1}`,
+    title: text('title') ?? '',
+    priority: known(PRIORITIES, text('priority')) ?? 'medium',
+    status: known(TODO_STATUSES, text('status')) ?? 'pending',
+    created: text('created'),
+    updated: text('updated'),
+    completed_at: text('completed_at'),
+    notes: text('notes') ?? '',
+    line: lineAt(doc, ['todos', index]),
+  };
+}
+
+export interface NewTodo {
+  readonly title: string;
+  readonly priority?: Priority;
+  readonly notes?: string;
+}
+
+/** Adds it as pending under the next free number. */
+export function addTodo(doc: JsonDocument, todo: NewTodo, at: string): Todo {
+  needKind(TODOS_JSON, doc, ['todos'], 'array');
+  const id = nextId('TODO', readTodos(doc));
+  doc.append(['todos'], {
+    id,
+    title: todo.title,
+    priority: todo.priority ?? 'medium',
+    status: 'pending',
+    created: at,
+    updated: null,
+    notes: todo.notes ?? '',
+  });
+  return readTodos(doc).at(-1)!;
+}
+
+export type TodoChange =
+  | { readonly status: 'in_progress' | 'completed' | 'pending' }
+  | { readonly status: 'blocked'; readonly reason: string };
+
+/** Keeps the rules: a time of completion for what is completed, a reason for what is blocked, `updated` on every change. */
+export function changeTodo(
+  doc: JsonDocument,
+  id: string,
+  change: TodoChange,
+  at: string,
+): { readonly todo: Todo; readonly changed: boolean } {
+  const index = findTodo(doc, id);
+  const before = doc.text;
+  const set = (name: string, value: Json) => doc.set(['todos', index, name], value);
+  const { status, notes, completed_at } = todoAt(doc, index);
+  set('status', change.status);
+  if (change.status === 'blocked') set('notes', withReason(notes, change.reason));
+  if (change.status === 'completed') {
+    if (timeOf(completed_at) === null) set('completed_at', at);
+  } else if (status === 'completed') doc.remove(['todos', index, 'completed_at']);
+  const changed = doc.text !== before;
+  if (changed) set('updated', at);
+  return { todo: todoAt(doc, index), changed };
+}
+
+export function reviewTodos(doc: JsonDocument, at: string): void {
+  doc.set(['last_review'], at);
+}
+
+const RANK: { readonly [S in TodoStatus]: number } = { in_progress: 0, blocked: 1, pending: 2, completed: 3 };
+
+/** What is under way, then what is stuck, then what is next by priority; the order of the file within each. */
+export function sortTodos<T extends Pick<Todo, 'status' | 'priority'>>(todos: readonly T[]): T[] {
+  return todos.toSorted(
+    (a, b) =>
+      RANK[a.status] - RANK[b.status] || PRIORITIES.indexOf(a.priority) - PRIORITIES.indexOf(b.priority),
+  );
+}
+
+/** `TODO-004` after `TODO-003`; numbers are never used again, and gaps are not filled. */
+export function nextId(prefix: string, entries: readonly { readonly id: string }[]): string {
+  const numbers = entries.map(({ id }) => numberIn(prefix, id) ?? 0);
+  return `${prefix}-${String(Math.max(0, ...numbers) + 1).padStart(3, '0')}`;
+}
+
+/** `TODO-003`, `todo-3` and `3` are the same one. */
+export function sameId(prefix: string, a: string, b: string): boolean {
+  if (a.toLowerCase() === b.toLowerCase()) return true;
+  const number = numberIn(prefix, a);
+  return number !== null && number === numberIn(prefix, b);
+}
+
+function numberIn(prefix: string, id: string): number | null {
+  const found = new RegExp(`^(?:${prefix}-)?(\\d{1,9})$`, 'i').exec(id.trim());
+  return found ? Number(found[1]) : null;
+}
+
+function findTodo(doc: JsonDocument, id: string): number {
+  needKind(TODOS_JSON, doc, ['todos'], 'array');
+  const list = (doc.get(['todos']) ?? []) as Json[];
+  const index = list.findIndex((todo) => {
+    const own = (todo as JsonObject | null)?.id;
+    return typeof own === 'string' && sameId('TODO', own, id);
+  });
+  if (index < 0) {
+    throw new RelayError('no_entry', { file: TODOS_JSON, what: `todo ${id}`, list: 'relay todo list --all' });
+  }
+  return index;
+}
+
+/** One reason at a time: the last one is replaced, what else was noted stays. */
+function withReason(notes: string, reason: string): string {
+  const rest = notes.replace(/(?:^|\n)Blocked: [^\n]*$/, '');
+  return rest === '' ? `Blocked: ${reason}` : `${rest}\nBlocked: ${reason}`;
+}
+
+function known<T extends string>(words: readonly T[], word: string | null): T | null {
+  return words.includes(word as T) ? (word as T) : null;
+}

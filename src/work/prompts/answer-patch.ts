@@ -1,0 +1,71 @@
+import { isJsonObject, type Json, type JsonObject } from '../../base/json.ts';
+import { ANSWER_PATCH_OPS } from '../../base/limits.ts';
+import type { PatchOp } from '../../formats/json-patch/apply.ts';
+
+/** What a model wants to be remembered: operations that may be tried, or the reason why not. */
+export type AnswerPatch = { readonly ops: readonly PatchOp[] } | { readonly refused: string };
+
+/** A fence of its own lines, and nothing but white space behind it. */
+const BLOCK = /(?:^|\n)(`{3,}|~{3,})[ \t]*relay-patch[ \t]*\r?\n([\s\S]*?)\r?\n?\1[ \t]*\s*$/;
+
+const LISTS = new Set(['facts', 'constraints', 'open_questions', 'decisions', 'plan']);
+
+/**
+ * The patch at the end of an answer; null where there is none. Only `add` and `replace` are taken, one item at a time,
+ * and every item bears the name of who said it, whatever the model wrote there.
+ */
+export function answerPatch(tail: string, by: string, newId: () => string): AnswerPatch | null {
+  const block = lastBlock(tail);
+  if (block === null) return null;
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(block);
+  } catch (error) {
+    return { refused: `it is not JSON: ${(error as Error).message}` };
+  }
+  if (!Array.isArray(parsed)) return { refused: 'it is not an array of operations' };
+  if (parsed.length > ANSWER_PATCH_OPS)
+    return { refused: `it has ${parsed.length} operations; ${ANSWER_PATCH_OPS} are allowed` };
+  const ops: PatchOp[] = [];
+  for (const [index, op] of parsed.entries()) {
+    const signed = sign(op, by, newId);
+    if (typeof signed === 'string') return { refused: `operation ${index}: ${signed}` };
+    ops.push(...signed);
+  }
+  return { ops };
+}
+
+function lastBlock(text: string): string | null {
+  // From the last fence that opens one: an example further up is not meant.
+  const at = Math.max(text.lastIndexOf('```relay-patch'), text.lastIndexOf('~~~relay-patch'));
+  const spaced = Math.max(text.lastIndexOf('``` relay-patch'), text.lastIndexOf('~~~ relay-patch'));
+  const from = Math.max(at, spaced);
+  if (from < 0) return null;
+  let start = from;
+  while (start > 0 && (text[start - 1] === '`' || text[start - 1] === '~')) start--;
+  if (start > 0 && text[start - 1] !== '\n') return null;
+  return BLOCK.exec(text.slice(start))?.[2] ?? null;
+}
+
+function sign(op: Json, by: string, newId: () => string): PatchOp[] | string {
+  if (!isJsonObject(op)) return 'it is not an object';
+  if (op.op !== 'add' && op.op !== 'replace')
+    return `"${String(op.op)}" is not allowed, only add and replace`;
+  if (typeof op.path !== 'string' || op.value === undefined) return 'it needs a path and a value';
+  const [, list, item, ...deeper] = op.path.split('/');
+  const { path } = op;
+  if (path === '/session_summary') {
+    return typeof op.value === 'string' ? [{ op: 'add', path, value: op.value }] : 'a summary is a text';
+  }
+  if (list === undefined || !LISTS.has(list)) return `${path} is not a place for it`;
+  if (item === undefined || item === '') return `${path} is a whole list; change one item at a time`;
+  if (deeper.length > 0) {
+    if (deeper[0] === 'by' || deeper[0] === 'at') return `${path} is kept by the relay itself`;
+    const mark: PatchOp = { op: 'add', path: `/${list}/${item}/by`, value: by };
+    return [{ op: op.op, path, value: op.value }, mark];
+  }
+  if (!isJsonObject(op.value)) return `an item of /${list} is an object`;
+  const { at: _, ...said } = op.value;
+  const value: JsonObject = { ...said, id: typeof said.id === 'string' && said.id ? said.id : newId(), by };
+  return [{ op: op.op, path, value }];
+}

@@ -1,0 +1,247 @@
+import type { Env } from '../../base/env.ts';
+import { isRelayError } from '../../base/errors.ts';
+import { sha256Hex } from '../../base/hash.ts';
+import { timeOrderedId } from '../../base/ids.ts';
+import { ANSWER_CACHE_MS, ANSWER_TAIL_CHARS } from '../../base/limits.ts';
+import { readText } from '../../base/read-text.ts';
+import type { TokenCounter } from '../../base/tokens.ts';
+import type { ArtifactCreated } from '../../contract/threads/artifacts.ts';
+import type { PatchOp } from '../../formats/json-patch/apply.ts';
+import { oneLine } from '../../text/frame.ts';
+import { answerPatch } from './answer-patch.ts';
+import { makeBundle } from './bundle.ts';
+import type {
+  AnswerCache,
+  Bundle,
+  CachedAnswer,
+  Model,
+  PatchOutcome,
+  PromptOutcome,
+  PromptRequest,
+  Said,
+  ThreadsAs,
+} from './types.ts';
+
+export interface PromptParts {
+  readonly threads: ThreadsAs;
+  readonly tokens: TokenCounter;
+  readonly env: Env;
+  readonly cache: AnswerCache;
+}
+
+/** Who puts bundles together when nobody has answered yet. */
+const ASKING = 'relay';
+
+/** Bounded prompts: a bundle goes out, the answer becomes an artifact, and the state learns of it. */
+export class Prompts {
+  readonly #parts: PromptParts;
+
+  constructor(parts: PromptParts) {
+    this.#parts = parts;
+  }
+
+  bundle(request: PromptRequest): Promise<Bundle> {
+    return makeBundle(this.#parts.threads(ASKING), this.#parts.tokens, request);
+  }
+
+  /** Asks the model and stores what it says. With `cache`, an identical bundle is answered by what is known already. */
+  async ask(
+    bundle: Bundle,
+    model: Model,
+    o: { cache?: boolean; signal?: AbortSignal; onText?(text: string): void } = {},
+  ): Promise<PromptOutcome> {
+    if (o.cache) {
+      const known = await this.#known(bundle, model.name, o.onText);
+      if (known) return known;
+    }
+    await this.charge(bundle);
+    const answer = await model.answer(bundle, { signal: o.signal, onText: o.onText });
+    const outcome = await this.record(bundle, {
+      by: model.name,
+      body: new TextEncoder().encode(answer.text),
+      tail: () => answer.text.slice(-ANSWER_TAIL_CHARS),
+      billed: () => answer.billed,
+      cut: () => answer.cut,
+    });
+    if (o.cache) {
+      const { thread_id, artifact_ref: ref, state_ref } = outcome;
+      const place = { thread_id, ref };
+      await this.#keep(await keyOf(bundle, model.name), place);
+      // Asked again at once, the state differs by this very answer and by nothing else.
+      await this.#keep(await afterKey(bundle, model.name, state_ref), place);
+    }
+    return outcome;
+  }
+
+  /** The previews go to somebody, which is written into the ledger. */
+  async charge(bundle: Bundle): Promise<void> {
+    const threads = this.#parts.threads(ASKING);
+    await Promise.all(bundle.artifacts.map(({ ref }) => threads.artifact(bundle.thread_id, ref)));
+  }
+
+  /** Artifact, then state, then the event that tells of both. What is said may still be coming while this runs. */
+  async record(bundle: Bundle, said: Said): Promise<PromptOutcome> {
+    const { env } = this.#parts;
+    const began = env.now();
+    const { thread_id } = bundle;
+    const threads = this.#parts.threads(said.by);
+    const id = timeOrderedId(env);
+    const artifact = await threads.putArtifact(thread_id, {
+      body: said.body,
+      name: said.name ?? 'answer.md',
+      type: 'markdown',
+      source_refs: bundle.artifacts.map(({ ref }) => ref),
+      idempotency_key: `prompt:${id}`,
+    });
+    const { patch, state_ref } = await this.#remember(bundle, said, artifact, id);
+    const billed = said.billed?.();
+    const cut = said.cut?.();
+    await threads.record(thread_id, 'prompt.answered', {
+      model: said.by,
+      words: clip(bundle.words),
+      bundle: bundle.fingerprint,
+      state_before: bundle.state_ref,
+      state_after: state_ref,
+      ref: artifact.ref,
+      prompt_tokens: bundle.tokens.tokens,
+      pasted_tokens: bundle.pasted.tokens,
+      answer_tokens: artifact.tokens.content,
+      tokenizer: bundle.tokens.tokenizer,
+      ...(billed ? { billed_input: billed.input_tokens, billed_output: billed.output_tokens } : {}),
+      ...(cut ? { cut } : {}),
+      patch: patch.status,
+      ...(patch.why ? { patch_refused: patch.why } : {}),
+      session_cache_hit: false,
+      duration_ms: env.now() - began,
+      ...said.more?.(),
+    });
+    return {
+      ...outcome(bundle, said.by, artifact),
+      state_ref,
+      patch,
+      ...(billed ? { billed } : {}),
+      ...(cut ? { cut } : {}),
+    };
+  }
+
+  /** The state gets the action, and what the model wants to be remembered where that can be taken. */
+  async #remember(
+    bundle: Bundle,
+    said: Said,
+    artifact: ArtifactCreated,
+    id: string,
+  ): Promise<{ patch: PatchOutcome; state_ref: string }> {
+    const threads = this.#parts.threads(said.by);
+    const wanted = answerPatch(said.tail(), said.by, () => timeOrderedId(this.#parts.env));
+    const action: PatchOp = {
+      op: 'add',
+      path: '/last_actions/-',
+      value: {
+        description: `${oneLine(said.by, 60)} answered: ${oneLine(bundle.words, 100)}`,
+        result_ref: artifact.ref,
+      },
+    };
+    const send = async (ops: readonly PatchOp[], part: string) =>
+      (await threads.patch(bundle.thread_id, { ops, idempotency_key: `prompt:${id}:${part}` })).state_ref;
+    let why = wanted && 'refused' in wanted ? wanted.refused : undefined;
+    const ops = wanted && 'ops' in wanted ? wanted.ops : [];
+    if (ops.length > 0) {
+      try {
+        const state_ref = await send([...ops, action], 'answer');
+        return { patch: { status: 'applied', ops: ops.length }, state_ref };
+      } catch (error) {
+        if (!isRelayError(error)) throw error;
+        why = error.message;
+      }
+    }
+    const state_ref = await send([action], 'action');
+    if (why !== undefined) return { patch: { status: 'refused', ops: 0, why }, state_ref };
+    return { patch: { status: 'none', ops: 0 }, state_ref };
+  }
+
+  async #known(
+    bundle: Bundle,
+    model: string,
+    onText?: (text: string) => void,
+  ): Promise<PromptOutcome | null> {
+    const { cache, env } = this.#parts;
+    const began = env.now();
+    const found =
+      (await cache.get(await keyOf(bundle, model))) ??
+      (await cache.get(await afterKey(bundle, model, bundle.state_ref)));
+    const text = found && (await this.#text(found));
+    if (!found || text === null) return null;
+    onText?.(text);
+    const threads = this.#parts.threads(model);
+    const here = found.thread_id === bundle.thread_id;
+    const artifact = here
+      ? await threads.artifact(bundle.thread_id, found.ref)
+      : await threads.putArtifact(bundle.thread_id, {
+          body: new TextEncoder().encode(text),
+          name: 'answer.md',
+          type: 'markdown',
+          source_refs: [found.ref],
+        });
+    await threads.record(bundle.thread_id, 'prompt.answered', {
+      model,
+      words: clip(bundle.words),
+      bundle: bundle.fingerprint,
+      ref: artifact.ref,
+      patch: 'none',
+      session_cache_hit: true,
+      duration_ms: env.now() - began,
+    });
+    const { state_version } = await threads.get(bundle.thread_id);
+    return { ...outcome(bundle, model, artifact), session_cache_hit: true, state_ref: `v${state_version}` };
+  }
+
+  /** Null where the answer is gone by now. */
+  async #text(found: CachedAnswer): Promise<string | null> {
+    try {
+      const { body } = await this.#parts.threads(ASKING).content(found.thread_id, found.ref);
+      return await readText(body);
+    } catch (error) {
+      if (isRelayError(error, 'not_found')) return null;
+      throw error;
+    }
+  }
+
+  #keep(key: string, answer: CachedAnswer): Promise<void> {
+    return this.#parts.cache.put(key, answer, ANSWER_CACHE_MS);
+  }
+}
+
+function outcome(
+  bundle: Bundle,
+  model: string,
+  artifact: { ref: string; tokens: ArtifactCreated['tokens'] },
+): PromptOutcome {
+  return {
+    thread_id: bundle.thread_id,
+    state_ref: bundle.state_ref,
+    artifact_ref: artifact.ref,
+    model,
+    session_cache_hit: false,
+    patch: { status: 'none', ops: 0 },
+    tokens: {
+      prompt: bundle.tokens.tokens,
+      pasted: bundle.pasted.tokens,
+      answer: artifact.tokens.content,
+      tokenizer: bundle.tokens.tokenizer,
+      estimated: bundle.tokens.estimated || bundle.pasted.estimated,
+    },
+  };
+}
+
+function keyOf(bundle: Bundle, model: string): Promise<string> {
+  return sha256Hex(`answer\n${model}\n${bundle.fingerprint}`);
+}
+
+function afterKey({ thread_id, words, system }: Bundle, model: string, stateRef: string): Promise<string> {
+  return sha256Hex(`after\n${JSON.stringify([model, thread_id, stateRef, system, words])}`);
+}
+
+/** Events are read in lists; the whole of the words is in nobody's way in the bundle. */
+function clip(words: string): string {
+  return words.length > 500 ? `${words.slice(0, 499)}…` : words;
+}
