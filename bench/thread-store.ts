@@ -1,6 +1,6 @@
 import { rmSync } from 'node:fs';
 import { loadConfig } from '../src/app/config.ts';
-import { openHouse } from '../src/app/store/open-house.ts';
+import { openCore } from '../src/app/store/open-core.ts';
 import { LOCAL_CALLER } from '../src/contract/caller.ts';
 import type { ThreadsApi } from '../src/contract/threads.ts';
 import type { ThreadServices } from '../src/domain/threads/thread-services.ts';
@@ -8,16 +8,16 @@ import { benchFolder } from './servers.ts';
 
 export interface ThreadStore extends AsyncDisposable {
   readonly threads: ThreadsApi;
-  readonly house: ThreadServices;
+  readonly core: ThreadServices;
 }
 
 /** Threads on a store of their own, in this process. Without a sync per write: the disk is not what is compared. */
 export async function openThreadStore(): Promise<ThreadStore> {
   const home = benchFolder();
-  const opened = await openHouse(loadConfig({ RELAY_HOME: home, RELAY_DURABILITY: 'process' }), 'server');
+  const opened = await openCore(loadConfig({ RELAY_HOME: home, RELAY_DURABILITY: 'process' }), 'server');
   return {
-    threads: opened.house.relay(LOCAL_CALLER, 'http://relay.invalid').threads,
-    house: await opened.house.threads(),
+    threads: opened.core.relay(LOCAL_CALLER, 'http://relay.invalid').threads,
+    core: await opened.core.threads(),
     async [Symbol.asyncDispose]() {
       await opened[Symbol.asyncDispose]();
       rmSync(home, { recursive: true, force: true });

@@ -12,14 +12,14 @@ export default {
   limit: 1,
   async run({ rounds }) {
     await using store = await openThreadStore();
-    const { threads, house } = store;
+    const { threads, core } = store;
     const id = await threadOfFacts(threads, 100);
     await grownTo(threads, id, VERSIONS);
-    await house.settle();
+    await core.settle();
     const times: number[] = [];
     for (let round = 0; round < rounds; round++) {
       for (const at of [1, VERSIONS / 2 + round]) {
-        house.log.heads.forget(id);
+        core.log.heads.forget(id);
         const started = performance.now();
         await threads.state(id, { at });
         times.push(performance.now() - started);

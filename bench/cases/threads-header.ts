@@ -26,9 +26,9 @@ export default {
 } satisfies Bench;
 
 /** After a change, which is not part of what is measured: a header that is still known costs next to nothing. */
-async function freshHeader({ threads, house }: ThreadStore, id: string, round: number): Promise<number> {
+async function freshHeader({ threads, core }: ThreadStore, id: string, round: number): Promise<number> {
   await timedPatch(threads, id, Math.abs(round));
-  await house.settle();
+  await core.settle();
   // The files of the change are written; a moment for the memory that took, which is not the header's either.
   await new Promise((resolve) => setTimeout(resolve, 5));
   const started = performance.now();

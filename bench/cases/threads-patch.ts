@@ -13,20 +13,20 @@ export default {
   limit: 1.3,
   async run({ rounds }) {
     await using store = await openThreadStore();
-    const { threads, house } = store;
+    const { threads, core } = store;
     const late = await threadOfFacts(threads, 100);
     await grownTo(threads, late, LATE);
     const measured: Round[] = [];
     for (let round = 0; round < rounds; round++) {
       const early = await threadOfFacts(threads, 100);
       await grownTo(threads, early, EARLY);
-      await house.settle();
+      await core.settle();
       const sum = { ours: 0, baseline: 0 };
       for (let i = 0; i < PATCHES; i++) {
         sum.ours += await timedPatch(threads, late, LATE + round * PATCHES + i);
         sum.baseline += await timedPatch(threads, early, EARLY + i);
       }
-      await house.settle();
+      await core.settle();
       measured.push({ ours: sum.ours / PATCHES, baseline: sum.baseline / PATCHES });
     }
     return summarise(

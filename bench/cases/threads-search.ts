@@ -19,7 +19,7 @@ export default {
   limit: 1,
   async run({ rounds }) {
     await using store = await openThreadStore();
-    const { threads, house } = store;
+    const { threads, core } = store;
     const { thread_id } = await threads.create();
     for (let i = 0; i < ARTIFACTS; i++) {
       const artifact = {
@@ -28,7 +28,7 @@ export default {
         name: `note-${i}.txt`,
         type: 'text',
       };
-      await house.artifacts.index('local', artifact as Artifact, text(i));
+      await core.artifacts.index('local', artifact as Artifact, text(i));
     }
     const times: number[] = [];
     for (let round = -2; round < rounds; round++) {

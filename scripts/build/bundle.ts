@@ -12,7 +12,7 @@ const HOT_FILES: { readonly [file: string]: readonly string[] } = {
     ...['peek', 'pull', 'push', 'rm'].map((name) => `src/interfaces/cli/pointers/${name}.ts`),
     'src/interfaces/cli/coding-agents/hook.ts',
     'src/app/store/open-relay.ts',
-    'src/app/store/open-house.ts',
+    'src/app/store/open-core.ts',
     'src/app/store/peek-inbox.ts',
     'src/engines/sqlite/engine.ts',
   ],

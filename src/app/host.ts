@@ -30,7 +30,7 @@ export function makeHost(globals: Globals, env: Environment): Host {
     },
     openClient: async (o) => (await import('./store/open-relay.ts')).openRelay(config(), o),
     openScratch: async () => (await import('./store/scratch.ts')).openScratch(config()),
-    openStore: async () => (await import('./store/open-house.ts')).openStore(config()),
+    openStore: async () => (await import('./store/open-core.ts')).openStore(config()),
     initHome: async () => (await import('./store/init-home.ts')).initHome(config().home),
     threadMemory: async () => {
       const { home, remote } = config();

@@ -83,7 +83,7 @@ export const ORPHAN_AGE_MS = HOUR;
 /** Names inside a store: key, stream, idempotent entry id. */
 export const STORE_KEY_BYTES = 2 * KiB;
 
-/** What one page of a listing holds unless told otherwise, and at most. */
+/** What one page of a listing holds by default, and at most. */
 export const PAGE_ITEMS = 100;
 export const PAGE_ITEMS_MAX = 1_000;
 
@@ -211,7 +211,7 @@ export const ANSWER_PATCH_OPS = 50;
 export const ANSWER_TAIL_CHARS = 64 * KiB;
 /** An answer is used again for an identical bundle within a working day. */
 export const ANSWER_CACHE_MS = DAY;
-/** What a model may write unless told otherwise. */
+/** What a model may write by default. */
 export const ANSWER_TOKENS = 8_192;
 /** A provider that is busy is asked again so often before it is given up. */
 export const PROVIDER_RETRIES = 2;
@@ -295,7 +295,7 @@ export const AGENT_KEPT_MS = DAY;
 export const AGENT_INSTANCE_CHARS = 64;
 /** Tasks that one bridge runs side by side: agents are heavy. */
 export const BRIDGE_TASKS = 100;
-/** How long an agent gets for a task, and a sender waits for its result, unless told: as existing clients do. */
+/** How long an agent gets for a task, and a sender waits for its result by default: as existing clients do. */
 export const TASK_TIMEOUT_MS = 600 * SECOND;
 /** A task longer than this goes into a terminal as one line with its pointer. */
 export const TASK_INLINE_BYTES = 2 * KiB;

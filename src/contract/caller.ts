@@ -21,10 +21,10 @@ export const SCOPES = ['push', 'pull', 'subscribe', 'threads', 'tasks', 'admin']
 export type Scope = (typeof SCOPES)[number];
 
 /** The tenant of whoever runs the relay: everything made in open mode is its, and its admins look after all tenants. */
-export const HOUSE_TENANT = 'local';
+export const RELAY_TENANT = 'local';
 
 /** Whoever sits at the machine, in open mode. */
-export const LOCAL_CALLER: Caller = { tenant: HOUSE_TENANT, keyId: 'local', name: 'local', scopes: SCOPES };
+export const LOCAL_CALLER: Caller = { tenant: RELAY_TENANT, keyId: 'local', name: 'local', scopes: SCOPES };
 
 /** Nobody in particular, who holds a pointer that is visible by its link. No tenant can have this name. */
 export const ANONYMOUS: Caller = { tenant: '', keyId: 'anonymous', name: 'anonymous', scopes: [] };
@@ -35,7 +35,7 @@ export function isAnonymous(caller: Caller): boolean {
 
 /** An admin of the relay as a whole, and not only of one tenant. */
 export function runsTheRelay(caller: Caller): boolean {
-  return caller.tenant === HOUSE_TENANT && caller.scopes.includes('admin');
+  return caller.tenant === RELAY_TENANT && caller.scopes.includes('admin');
 }
 
 /** Part of every key and stream of the store: no character that divides those. */

@@ -42,11 +42,11 @@ export interface DeadLetter {
 export type Since = number | string;
 
 export interface SubscribeOptions {
-  /** What to begin behind; only what comes from now on unless told. A group that exists goes on where it was. */
+  /** What to begin behind; only what comes from now on by default. A group that exists goes on where it was. */
   readonly since?: Since;
   /** Share the messages with the other members of this group, each under a lease. */
   readonly group?: string;
-  /** How many messages of the group to hold at once; one unless told. */
+  /** How many messages of the group to hold at once; one by default. */
   readonly prefetch?: number;
   readonly signal?: AbortSignal;
 }

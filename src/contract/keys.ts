@@ -6,12 +6,12 @@ import { type Api, verb } from './verb.ts';
 export interface NewKey {
   /** Shown to others as `from`. */
   readonly name: string;
-  /** All but `admin` unless told. */
+  /** All but `admin` by default. */
   readonly scopes?: readonly Scope[];
   readonly channel_prefix?: string;
-  /** Seconds until it stops working; never unless told. */
+  /** Seconds until it stops working; never by default. */
   readonly expires_in?: number;
-  /** The caller's own unless told; another only by an admin of the relay. */
+  /** The caller's own by default; another only by an admin of the relay. */
   readonly tenant?: string;
   /** Puts the tenant on this plan. */
   readonly plan?: string;

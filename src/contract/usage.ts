@@ -3,9 +3,9 @@ import { type Api, verb } from './verb.ts';
 /** Field names are those on the wire, so that local and remote are one type. */
 
 export interface UsageQuery {
-  /** `2026-11`; the current month unless told. */
+  /** `2026-11`; the current month by default. */
   readonly month?: string;
-  /** The caller's own unless told; another only by an admin of the relay. */
+  /** The caller's own by default; another only by an admin of the relay. */
   readonly tenant?: string;
 }
 

@@ -1,16 +1,16 @@
 import { compareAndSet } from '../kernel/compare-and-set.ts';
-import type { Ground } from './ground.ts';
+import type { Deps } from './deps.ts';
 
 const KEY = 'sys/secret';
 const BYTES = 32;
 
 /** A secret that the store makes for itself once, for deriving ids nobody else can guess. */
 export class StoreSecret {
-  readonly #ground: Ground;
+  readonly #deps: Deps;
   #known: Promise<Uint8Array<ArrayBuffer>> | null = null;
 
-  constructor(ground: Ground) {
-    this.#ground = ground;
+  constructor(deps: Deps) {
+    this.#deps = deps;
   }
 
   bytes(): Promise<Uint8Array<ArrayBuffer>> {
@@ -22,11 +22,11 @@ export class StoreSecret {
   }
 
   async #load(): Promise<Uint8Array<ArrayBuffer>> {
-    const { records } = this.#ground.engine;
+    const { records } = this.#deps.engine;
     const hex = await compareAndSet('the secret of the store', async () => {
       const stored = await records.get(KEY);
       if (typeof stored?.value === 'string') return stored.value;
-      const fresh = Array.from(this.#ground.env.randomBytes(BYTES), (b) =>
+      const fresh = Array.from(this.#deps.env.randomBytes(BYTES), (b) =>
         b.toString(16).padStart(2, '0'),
       ).join('');
       return (await records.put(KEY, fresh, { expect: 'absent' })) === null ? null : fresh;

@@ -103,9 +103,9 @@ test('what is wrong is told in the manner of the protocol, and accidents are not
     body: '<x/>',
   });
   assert.ok(type.status === 400 || type.status === 415);
-  const { house } = relay;
-  const position = house.channels.position;
-  house.channels.position = () => Promise.reject(new Error('disk 4711 is on fire'));
+  const { core } = relay;
+  const position = core.channels.position;
+  core.channels.position = () => Promise.reject(new Error('disk 4711 is on fire'));
   try {
     const message = { messageId: 'm-3', role: 'ROLE_USER', parts: [{ text: 'x' }] };
     const { error } = await rpc(
@@ -114,7 +114,7 @@ test('what is wrong is told in the manner of the protocol, and accidents are not
     assert.equal(error.message, 'The relay failed. Its log says why.');
     assert.match(JSON.stringify(relay.log), /4711/);
   } finally {
-    house.channels.position = position;
+    core.channels.position = position;
   }
 });
 

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { loadConfig } from '../../src/app/config.ts';
 import { hasOutboxEntries } from '../../src/app/serve/a2a-webhook-outbox.ts';
-import { openHouse } from '../../src/app/store/open-house.ts';
+import { openCore } from '../../src/app/store/open-core.ts';
 import { openRelay } from '../../src/app/store/open-relay.ts';
 import { ContextRelay } from '../../src/sdk/context-relay.ts';
 import { type Running, serve, start } from '../channels/programs.ts';
@@ -106,6 +106,6 @@ test('the next server refuses webhooks in our own network too', async () => {
 });
 
 async function emptyOutbox(home: string): Promise<void> {
-  await using open = await openHouse(loadConfig({}, { home }), 'cli');
-  while (await hasOutboxEntries(open.house.ground.engine.records)) await pause(10);
+  await using open = await openCore(loadConfig({}, { home }), 'cli');
+  while (await hasOutboxEntries(open.core.deps.engine.records)) await pause(10);
 }

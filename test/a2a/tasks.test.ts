@@ -32,7 +32,7 @@ for (const binding of BINDINGS) {
       const second = await client.sendMessage(request('go on', { contextId: first.contextId }));
       assert.ok('artifacts' in second);
       assert.equal(second.contextId, first.contextId);
-      const thread = relay.house.relay(
+      const thread = relay.core.relay(
         { tenant: 'local', keyId: 'local', name: 'local', scopes: ['threads'] },
         relay.url,
       ).threads;

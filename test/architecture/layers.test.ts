@@ -168,11 +168,11 @@ test('text takes the packages it lists, base none, the sdk and the contract none
 
 test('no source leans on a test, or on anything outside of the layers', () => {
   assert.ok(red('src/app/serve.ts', "import { x } from './serve.test.ts';"));
-  assert.ok(red('src/app/serve.ts', "import { x } from '../../test/conformance/run.ts';"));
+  assert.ok(red('src/app/serve.ts', "import { x } from '../conformance/run.ts';"));
   assert.ok(red('src/app/serve.ts', "import { x } from '../../scripts/build.ts';"));
   assert.ok(red('src/app/serve.ts', "import { x } from '../../bin/relay.ts';"));
   assert.ok(red('src/app/serve.ts', "import { x } from '../loose.ts';"));
-  assert.ok(!red('src/app/serve.test.ts', "import { x } from '../../test/conformance/run.ts';"));
+  assert.ok(!red('src/app/serve.test.ts', "import { x } from '../conformance/run.ts';"));
 });
 
 test('src holds layers only', () => {

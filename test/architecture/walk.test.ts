@@ -7,7 +7,7 @@ import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { loadConfig } from '../../src/app/config.ts';
 import { startServer } from '../../src/app/serve/serve.ts';
-import { openHouse } from '../../src/app/store/open-house.ts';
+import { openCore } from '../../src/app/store/open-core.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
 
@@ -21,9 +21,9 @@ function described(): string[] {
 test('the walk of one push runs through the files that ARCHITECTURE.md names, at most 30', async (t) => {
   const home = mkdtempSync(join(tmpdir(), 'relay-walk-'));
   t.after(() => rmSync(home, { recursive: true, force: true, maxRetries: 10 }));
-  await using open = await openHouse(loadConfig({ RELAY_HOME: home, HOME: home }), 'server');
+  await using open = await openCore(loadConfig({ RELAY_HOME: home, HOME: home }), 'server');
   const server = await startServer({
-    house: open.house,
+    core: open.core,
     host: '127.0.0.1',
     port: 0,
     version: 'test',

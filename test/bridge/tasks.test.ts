@@ -6,13 +6,13 @@ import type { Relay } from '../../src/contract/relay.ts';
 import { TASK_GROUP } from '../../src/contract/task-names.ts';
 import {
   BASE,
+  type CoreUnderTest,
   callerNamed,
   claimOf,
   encode,
-  type HouseUnderTest,
-  openTestHouse,
+  openTestCore,
   readFrom,
-} from '../channels/house.ts';
+} from '../channels/core.ts';
 import { startTestServer } from '../channels/server.ts';
 
 const push = (relay: Relay, text: string, o: { channel?: string; metadata?: Record<string, string> } = {}) =>
@@ -37,7 +37,7 @@ async function textOf(relay: Relay, url: string): Promise<string> {
 }
 
 test('a task goes from queued to running to done, and its result is found by its id', async () => {
-  await using under = openTestHouse();
+  await using under = openTestCore();
   const { relay } = under;
   const { id } = await push(relay, 'do it', { metadata: { summary: 'it' } });
   assert.equal((await relay.tasks.get(id)).state, 'queued');
@@ -63,7 +63,7 @@ test('a task goes from queued to running to done, and its result is found by its
 });
 
 test('the result is announced on the done channel that the sender asked for', async () => {
-  await using under = openTestHouse();
+  await using under = openTestCore();
   const { relay } = under;
   const { id } = await push(relay, 'x', { metadata: { done_channel: 'mine' } });
   await relay.tasks.fail(id, { summary: 'no' });
@@ -73,7 +73,7 @@ test('the result is announced on the done channel that the sender asked for', as
 });
 
 test('a result is brought once: the same again is fine, another one is refused', async () => {
-  await using under = openTestHouse();
+  await using under = openTestCore();
   const { relay } = under;
   const { id } = await push(relay, 'x');
   const first = await relay.tasks.done(id, { summary: 'yes' });
@@ -86,7 +86,7 @@ test('a result is brought once: the same again is fine, another one is refused',
 });
 
 test('of many that bring a result at once, one wins and the channel is told once', async () => {
-  await using under = openTestHouse();
+  await using under = openTestCore();
   const { relay } = under;
   const { id } = await push(relay, 'x');
   const tries = Array.from({ length: 10 }, (_, i) => relay.tasks.done(id, { summary: `by ${i}` }));
@@ -96,7 +96,7 @@ test('of many that bring a result at once, one wins and the channel is told once
 });
 
 test('a plain push with the task’s id is a result too, and only of the same tenant', async () => {
-  await using under = openTestHouse();
+  await using under = openTestCore();
   const { relay } = under;
   const { id } = await push(relay, 'x');
   const metadata = { task_id: id, status: 'done', summary: 'stolen' };
@@ -111,7 +111,7 @@ test('a plain push with the task’s id is a result too, and only of the same te
 });
 
 test('a result outlives a task that was to live only shortly', async () => {
-  await using under = openTestHouse();
+  await using under = openTestCore();
   const { relay } = under;
   const { id } = await relay.pointers.push({ body: encode('x'), channel: 'agent-tasks', ttl: 60 });
   await relay.tasks.done(id, { summary: 'in time' });
@@ -122,7 +122,7 @@ test('a result outlives a task that was to live only shortly', async () => {
 });
 
 test('work that nobody could do comes back as a failed result', async () => {
-  await using under = openTestHouse({ attempts: 2 });
+  await using under = openTestCore({ attempts: 2 });
   const { relay } = under;
   const { id } = await push(relay, 'x');
   await using worker = readFrom(relay, 'agent-tasks', { group: TASK_GROUP });
@@ -130,25 +130,25 @@ test('work that nobody could do comes back as a failed result', async () => {
     const [message] = await worker.take(1);
     await relay.channels.nack('agent-tasks', TASK_GROUP, claimOf(message!));
   }
-  await under.house.background.settle();
+  await under.core.background.settle();
   const task = await relay.tasks.get(id);
   assert.equal(task.state, 'failed');
   assert.match(task.result!.summary!, /after 2 attempts/);
 });
 
 test('dead letters of other groups are nobody’s failed task', async () => {
-  await using under = openTestHouse({ attempts: 1 });
+  await using under = openTestCore({ attempts: 1 });
   const { relay } = under;
   const { id } = await push(relay, 'x');
   await using worker = readFrom(relay, 'agent-tasks', { group: 'others' });
   const [message] = await worker.take(1);
   await relay.channels.nack('agent-tasks', 'others', claimOf(message!));
-  await under.house.background.settle();
+  await under.core.background.settle();
   assert.equal((await relay.tasks.get(id)).result, null);
 });
 
 test('tasks are listed newest first, also from channels that bridges have worked on', async () => {
-  await using under = openTestHouse();
+  await using under = openTestCore();
   const { relay } = under;
   await relay.agents.beat('b', { ...BRIDGE, task_channel: 'own-tasks', done_channel: 'own-done' });
   const a = await push(relay, 'a');
@@ -169,7 +169,7 @@ test('tasks are listed newest first, also from channels that bridges have worked
 });
 
 test('agents: a bridge is alive while it is heard of, and a follower is listed with what it follows', async () => {
-  await using under = openTestHouse();
+  await using under = openTestCore();
   const { relay } = under;
   const { id } = await push(relay, 'x');
   await relay.agents.beat('robot', { ...BRIDGE, running: [id] });
@@ -191,9 +191,9 @@ test('agents: a bridge is alive while it is heard of, and a follower is listed w
 });
 
 test('a key that is bound to some channels sees the tasks and agents of those', async () => {
-  await using under = openTestHouse();
+  await using under = openTestCore();
   const { relay } = under;
-  const bound = under.house.relay({ ...callerNamed('bound'), channelPrefix: 'own-' }, BASE);
+  const bound = under.core.relay({ ...callerNamed('bound'), channelPrefix: 'own-' }, BASE);
   await relay.agents.beat('b', { ...BRIDGE, task_channel: 'own-tasks' });
   await relay.agents.beat('c', BRIDGE);
   const own = await push(relay, 'a', { channel: 'own-tasks' });
@@ -215,7 +215,7 @@ test('a key that is bound to some channels sees the tasks and agents of those', 
 
 test('over HTTP it is the same', async () => {
   await using server = await startTestServer();
-  const under: HouseUnderTest = server.house;
+  const under: CoreUnderTest = server.core;
   const { id } = await push(under.relay, 'x');
   assert.equal((await server.get(`/tasks/${id}`)).json.state, 'queued');
   const done = await server.post(`/v1/tasks/${id}/done`, { data: 'out', summary: 'ok' });

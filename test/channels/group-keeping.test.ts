@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { isRelayError } from '../../src/base/errors.ts';
-import { BASE, callerNamed, claimOf, encode, openTestHouse, readFrom } from './house.ts';
+import { BASE, callerNamed, claimOf, encode, openTestCore, readFrom } from './core.ts';
 
 test('unclaimed work is kept beyond the number of messages, and when it ages out it goes among the dead letters', async () => {
-  await using t = openTestHouse({ messages: 16, retentionMs: 60_000 });
+  await using t = openTestCore({ messages: 16, retentionMs: 60_000 });
   await t.relay.channels.publish('c', 'seen');
   {
     await using a = readFrom(t.relay, 'c', { group: 'g' });
@@ -12,10 +12,10 @@ test('unclaimed work is kept beyond the number of messages, and when it ages out
     await t.relay.channels.ack('c', 'g', claimOf(message!));
   }
   for (let i = 0; i < 100; i++) await t.relay.channels.publish('c', i);
-  await t.house.tidy();
+  await t.core.tidy();
   assert.equal((await t.relay.channels.inspect('c')).groups[0]!.backlog, 100);
   t.advance(61_000);
-  await t.house.tidy();
+  await t.core.tidy();
   assert.equal((await t.relay.channels.inspect('c')).groups[0]!.backlog, 0);
   await using dead = readFrom(t.relay, 'c.dead', { since: 'all' });
   const letters = await dead.take(16);
@@ -23,17 +23,17 @@ test('unclaimed work is kept beyond the number of messages, and when it ages out
 });
 
 test('work that is leased does not age out', async () => {
-  await using t = openTestHouse({ retentionMs: 60_000, leaseMs: 600_000 });
+  await using t = openTestCore({ retentionMs: 60_000, leaseMs: 600_000 });
   await t.relay.channels.publish('c', 'long');
   await using a = readFrom(t.relay, 'c', { group: 'g' });
   const [message] = await a.take(1);
   t.advance(120_000);
-  await t.house.tidy();
+  await t.core.tidy();
   await t.relay.channels.ack('c', 'g', claimOf(message!));
 });
 
 test('a queued task keeps its pointer alive until it is done, and no longer', async () => {
-  await using t = openTestHouse({ retentionMs: 3_600_000, leaseMs: 600_000 });
+  await using t = openTestCore({ retentionMs: 3_600_000, leaseMs: 600_000 });
   {
     await using a = readFrom(t.relay, 'tasks', { group: 'g' });
     const waiting = a.take(1);
@@ -50,18 +50,18 @@ test('a queued task keeps its pointer alive until it is done, and no longer', as
   assert.ok(task!.url!.endsWith(pushed.id));
   assert.equal((await t.relay.pointers.pull(pushed.id)).about.size, 3);
   await t.relay.channels.ack('tasks', 'g', claimOf(task!));
-  await t.house.background.settle();
+  await t.core.background.settle();
   await assert.rejects(t.relay.pointers.peek(pushed.id), (e) => isRelayError(e, 'not_found'));
 });
 
 test('once done, a task lives as long as was asked for', async () => {
-  await using t = openTestHouse({ retentionMs: 3_600_000 });
+  await using t = openTestCore({ retentionMs: 3_600_000 });
   await using a = readFrom(t.relay, 'tasks', { group: 'g' });
   const waiting = a.take(1);
   await new Promise((resolve) => setTimeout(resolve, 20));
   const pushed = await t.relay.pointers.push({ body: encode('job'), channel: 'tasks', ttl: 600 });
   await t.relay.channels.ack('tasks', 'g', claimOf((await waiting)[0]!));
-  await t.house.background.settle();
+  await t.core.background.settle();
   t.advance(599_000);
   await t.relay.pointers.peek(pushed.id);
   t.advance(2_000);
@@ -69,7 +69,7 @@ test('once done, a task lives as long as was asked for', async () => {
 });
 
 test('nobody is handed a pointer that is gone: it goes among the dead letters with the reason', async () => {
-  await using t = openTestHouse();
+  await using t = openTestCore();
   const revoked = await t.relay.pointers.push({ body: encode('x'), channel: 'c' });
   await t.relay.pointers.delete(revoked.id);
   await t.relay.pointers.push({ body: encode('y'), channel: 'c' });
@@ -81,10 +81,10 @@ test('nobody is handed a pointer that is gone: it goes among the dead letters wi
 });
 
 test('an inspection shows the members of every process, and a group with members is not removed', async () => {
-  await using t = openTestHouse();
+  await using t = openTestCore();
   await using a = readFrom(t.as('ann'), 'c', { group: 'g' });
-  const house = t.another();
-  await using b = readFrom(house.relay(callerNamed('bob'), BASE), 'c', { group: 'g' });
+  const core = t.another();
+  await using b = readFrom(core.relay(callerNamed('bob'), BASE), 'c', { group: 'g' });
   const taken = [a.take(1), b.take(1)];
   await t.relay.channels.publish('c', 1);
   await t.relay.channels.publish('c', 2);
@@ -97,13 +97,13 @@ test('an inspection shows the members of every process, and a group with members
 });
 
 test('a group can be removed, and begins anew under the same name', async () => {
-  await using t = openTestHouse();
+  await using t = openTestCore();
   await t.relay.channels.publish('c', 1);
   {
     await using a = readFrom(t.relay, 'c', { group: 'g' });
     await a.take(1);
   }
-  await t.house.close();
+  await t.core.close();
   await t.relay.channels.removeGroup('c', 'g');
   assert.deepEqual((await t.relay.channels.inspect('c')).groups, []);
   await assert.rejects(t.relay.channels.removeGroup('c', 'g'), (e) => isRelayError(e, 'not_found'));
@@ -113,21 +113,21 @@ test('a group can be removed, and begins anew under the same name', async () => 
 });
 
 test('a group that nobody has worked in for a week is forgotten', async () => {
-  await using t = openTestHouse();
+  await using t = openTestCore();
   {
     await using a = readFrom(t.relay, 'c', { group: 'g' });
     const waiting = a.take(1);
     await t.relay.channels.publish('c', 1);
     await t.relay.channels.ack('c', 'g', claimOf((await waiting)[0]!));
   }
-  await t.house.close();
+  await t.core.close();
   t.advance(8 * 86_400_000);
-  await t.house.tidy();
+  await t.core.tidy();
   assert.deepEqual((await t.relay.channels.inspect('c')).groups, []);
 });
 
 test('what a group could not do in a channel of dead letters stays there and goes nowhere else', async () => {
-  await using t = openTestHouse({ attempts: 1 });
+  await using t = openTestCore({ attempts: 1 });
   await t.relay.channels.publish('c.dead', 'x');
   await using a = readFrom(t.relay, 'c.dead', { group: 'g' });
   const [message] = await a.take(1);
@@ -142,7 +142,7 @@ test('what a group could not do in a channel of dead letters stays there and goe
 });
 
 test('the longest name has a place for its dead letters', async () => {
-  await using t = openTestHouse({ attempts: 1 });
+  await using t = openTestCore({ attempts: 1 });
   const channel = '😀'.repeat(256);
   await t.relay.channels.publish(channel, 'x');
   await using a = readFrom(t.relay, channel, { group: 'a.b/c%' });
@@ -153,7 +153,7 @@ test('the longest name has a place for its dead letters', async () => {
 });
 
 test('a new group begins with what is still kept, and buries nothing', async () => {
-  await using t = openTestHouse({ retentionMs: 60_000 });
+  await using t = openTestCore({ retentionMs: 60_000 });
   await t.relay.channels.publish('c', 'old');
   t.advance(61_000);
   await t.relay.channels.publish('c', 'new');
@@ -166,7 +166,7 @@ test('a new group begins with what is still kept, and buries nothing', async () 
 });
 
 test('a crash between writing a dead letter and settling the work leaves one letter, not two', async () => {
-  await using t = openTestHouse({ attempts: 1 });
+  await using t = openTestCore({ attempts: 1 });
   await t.relay.channels.publish('c', 'hard');
   let claim: { seq: number; token: number };
   {
@@ -192,7 +192,7 @@ test('a crash between writing a dead letter and settling the work leaves one let
 });
 
 test('a group that is made while a channel is being trimmed keeps what comes from then on', async () => {
-  await using t = openTestHouse({ messages: 4 });
+  await using t = openTestCore({ messages: 4 });
   for (let i = 0; i < 8; i++) await t.engine.logs.append('chn.local.c', { msg: i, from: 'x' });
   const { list } = t.engine.records;
   let listed = () => {};
@@ -222,6 +222,6 @@ test('a group that is made while a channel is being trimmed keeps what comes fro
   }
   for (let i = 0; i < 20; i++) await t.engine.logs.append('chn.local.c', { msg: i, from: 'x' });
   goOn();
-  await t.house.close();
+  await t.core.close();
   assert.equal((await t.relay.channels.inspect('c')).groups[0]!.backlog, 20);
 });

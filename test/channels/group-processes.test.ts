@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Message } from '../../src/contract/channels.ts';
-import { BASE, callerNamed, claimOf, openTestHouse, readFrom } from './house.ts';
+import { BASE, callerNamed, claimOf, openTestCore, readFrom } from './core.ts';
 
 test('processes share a group: every message is done once, whoever wins the race for it', async () => {
-  await using t = openTestHouse();
+  await using t = openTestCore();
   const count = 120;
   for (let i = 0; i < count; i++) await t.relay.channels.publish('c', i);
   const done: unknown[] = [];
@@ -31,7 +31,7 @@ test('processes share a group: every message is done once, whoever wins the race
 });
 
 test('however long a group has been at work, its log stays short, and who opens it anew knows all', async () => {
-  await using t = openTestHouse();
+  await using t = openTestCore();
   const { relay } = t;
   await using a = readFrom(relay, 'c', { group: 'g' });
   let last: Message | undefined;
@@ -55,7 +55,7 @@ test('however long a group has been at work, its log stays short, and who opens 
 });
 
 test('a process whose knowledge was trimmed away takes up the snapshot of another', async () => {
-  await using t = openTestHouse();
+  await using t = openTestCore();
   const behind = t.another().relay(callerNamed('behind'), BASE);
   await t.relay.channels.publish('c', 'first');
   await using a = readFrom(t.relay, 'c', { group: 'g' });
@@ -76,7 +76,7 @@ test('a process whose knowledge was trimmed away takes up the snapshot of anothe
 });
 
 test('what is given back in one process wakes a member that waits in another', async () => {
-  await using t = openTestHouse({ leaseMs: 600_000 });
+  await using t = openTestCore({ leaseMs: 600_000 });
   await t.relay.channels.publish('c', 'work');
   await using first = readFrom(t.relay, 'c', { group: 'g' });
   const claim = claimOf((await first.take(1))[0]!);
@@ -94,7 +94,7 @@ test('what is given back in one process wakes a member that waits in another', a
 });
 
 test('a group that was removed and made anew elsewhere is not taken for the old one', async () => {
-  await using t = openTestHouse();
+  await using t = openTestCore();
   const elsewhere = t.another();
   const other = elsewhere.relay(callerNamed('b'), BASE);
   for (let i = 0; i < 3; i++) await t.relay.channels.publish('c', i);
@@ -103,7 +103,7 @@ test('a group that was removed and made anew elsewhere is not taken for the old 
     await first.take(3);
   }
   assert.equal((await other.channels.inspect('c')).groups[0]!.leases.length, 3);
-  await t.house.close();
+  await t.core.close();
   await t.relay.channels.removeGroup('c', 'g');
   await using again = readFrom(t.relay, 'c', { group: 'g' });
   const [message] = await again.take(1);

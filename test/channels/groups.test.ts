@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { isRelayError } from '../../src/base/errors.ts';
-import { claimOf, openTestHouse, readFrom } from './house.ts';
+import { claimOf, openTestCore, readFrom } from './core.ts';
 
 test('each message goes to one member, under a lease with a token', async () => {
-  await using t = openTestHouse();
+  await using t = openTestCore();
   for (let i = 0; i < 6; i++) await t.relay.channels.publish('c', i);
   const got: unknown[] = [];
   const end = new AbortController();
@@ -23,7 +23,7 @@ test('each message goes to one member, under a lease with a token', async () => 
 });
 
 test('a member holds one message at a time, or as many as it asked for', async () => {
-  await using t = openTestHouse();
+  await using t = openTestCore();
   for (let i = 0; i < 8; i++) await t.relay.channels.publish('c', i);
   await using one = readFrom(t.relay, 'c', { group: 'one' });
   await one.take(1);
@@ -40,7 +40,7 @@ test('a member holds one message at a time, or as many as it asked for', async (
 });
 
 test('two groups each get everything, and plain subscribers too', async () => {
-  await using t = openTestHouse();
+  await using t = openTestCore();
   for (let i = 0; i < 3; i++) await t.relay.channels.publish('c', i);
   for (const group of ['x', 'y']) {
     await using reader = readFrom(t.relay, 'c', { group, prefetch: 3 });
@@ -57,7 +57,7 @@ test('two groups each get everything, and plain subscribers too', async () => {
 });
 
 test('a new group may begin elsewhere; one that exists goes on where it was', async () => {
-  await using t = openTestHouse();
+  await using t = openTestCore();
   await t.relay.channels.publish('c', 'old');
   const { seq } = await t.relay.channels.publish('c', 'older');
   await t.relay.channels.publish('c', 'new');
@@ -73,7 +73,7 @@ test('a new group may begin elsewhere; one that exists goes on where it was', as
 });
 
 test('what was given back goes to another member, and after five attempts among the dead letters', async () => {
-  await using t = openTestHouse();
+  await using t = openTestCore();
   await using a = readFrom(t.as('ann'), 'c', { group: 'g' });
   await using b = readFrom(t.as('bob'), 'c', { group: 'g' });
   const takenBy: string[] = [];
@@ -111,7 +111,7 @@ test('what was given back goes to another member, and after five attempts among 
 });
 
 test('work whose lease ends goes to another member, and the old token is refused from then on', async () => {
-  await using t = openTestHouse({ leaseMs: 60_000 });
+  await using t = openTestCore({ leaseMs: 60_000 });
   await t.relay.channels.publish('c', 'work');
   await using a = readFrom(t.as('ann'), 'c', { group: 'g' });
   const [first] = await a.take(1);
@@ -131,7 +131,7 @@ test('work whose lease ends goes to another member, and the old token is refused
 });
 
 test('a lease that ends wakes the group by itself', async () => {
-  await using t = openTestHouse({ leaseMs: 40 });
+  await using t = openTestCore({ leaseMs: 40 });
   await t.relay.channels.publish('c', 'work');
   await using a = readFrom(t.as('ann'), 'c', { group: 'g' });
   const [first, second] = await a.take(2);
@@ -139,7 +139,7 @@ test('a lease that ends wakes the group by itself', async () => {
 });
 
 test('extending keeps the work, and an acknowledgement may be repeated', async () => {
-  await using t = openTestHouse({ leaseMs: 60_000 });
+  await using t = openTestCore({ leaseMs: 60_000 });
   await t.relay.channels.publish('c', 'work');
   await using a = readFrom(t.relay, 'c', { group: 'g' });
   const [message] = await a.take(1);
@@ -158,7 +158,7 @@ test('extending keeps the work, and an acknowledgement may be repeated', async (
 });
 
 test('an acknowledgement after the end of the lease counts while nobody else has the work', async () => {
-  await using t = openTestHouse({ leaseMs: 60_000 });
+  await using t = openTestCore({ leaseMs: 60_000 });
   await t.relay.channels.publish('c', 'work');
   let claim: { seq: number; token: number };
   {
@@ -170,7 +170,7 @@ test('an acknowledgement after the end of the lease counts while nobody else has
 });
 
 test('what was given back is no longer its member’s, also while nobody else has it', async () => {
-  await using t = openTestHouse();
+  await using t = openTestCore();
   await t.relay.channels.publish('c', 'work');
   let claim: { seq: number; token: number };
   {
@@ -184,13 +184,13 @@ test('what was given back is no longer its member’s, also while nobody else ha
 });
 
 test('a message that was handed to a member who left before seeing it is handed out again at once, and counts as no attempt', async () => {
-  await using t = openTestHouse({ leaseMs: 600_000 });
+  await using t = openTestCore({ leaseMs: 600_000 });
   for (let i = 0; i < 3; i++) await t.relay.channels.publish('c', i);
   {
     await using a = readFrom(t.relay, 'c', { group: 'g', prefetch: 3 });
     await a.take(1);
   }
-  await t.house.close();
+  await t.core.close();
   await using b = readFrom(t.relay, 'c', { group: 'g', prefetch: 3 });
   assert.deepEqual(
     (await b.take(2)).map(({ msg, attempt }) => [msg, attempt]),
@@ -202,7 +202,7 @@ test('a message that was handed to a member who left before seeing it is handed 
 });
 
 test('of answers to one piece of work that come at once, one counts', async () => {
-  await using t = openTestHouse();
+  await using t = openTestCore();
   for (let round = 0; round < 20; round++) {
     await t.relay.channels.publish('c', round);
     await using a = readFrom(t.relay, 'c', {
@@ -220,7 +220,7 @@ test('of answers to one piece of work that come at once, one counts', async () =
 });
 
 test('made-up tokens, messages and groups are refused', async () => {
-  await using t = openTestHouse();
+  await using t = openTestCore();
   await t.relay.channels.publish('c', 'work');
   await using a = readFrom(t.relay, 'c', { group: 'g' });
   const [message] = await a.take(1);

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { isRelayError } from '../../src/base/errors.ts';
-import { encode, openTestHouse } from './house.ts';
+import { encode, openTestCore } from './core.ts';
 import { startTestServer } from './server.ts';
 
 test('an agent finds what came since it began to follow, in the order of time, until it is marked as read', async () => {
-  await using t = openTestHouse();
+  await using t = openTestCore();
   await t.relay.channels.publish('a', 'old');
   await t.relay.inbox.follow('ann', 'a');
   await t.relay.inbox.follow('ann', 'b/c');
@@ -36,7 +36,7 @@ test('an agent finds what came since it began to follow, in the order of time, u
 });
 
 test('what comes between a look and the mark stays unread', async () => {
-  await using t = openTestHouse();
+  await using t = openTestCore();
   await t.relay.inbox.follow('ann', 'a');
   await t.relay.channels.publish('a', 1);
   const { cursors } = await t.relay.inbox.read('ann');
@@ -49,7 +49,7 @@ test('what comes between a look and the mark stays unread', async () => {
 });
 
 test('a mark never goes back, nor beyond what there is', async () => {
-  await using t = openTestHouse();
+  await using t = openTestCore();
   await t.relay.inbox.follow('ann', 'a');
   const { seq: first } = await t.relay.channels.publish('a', 1);
   const { seq: second } = await t.relay.channels.publish('a', 2);
@@ -63,7 +63,7 @@ test('a mark never goes back, nor beyond what there is', async () => {
 });
 
 test('one answer holds a page, and the next goes on behind what was marked', async () => {
-  await using t = openTestHouse();
+  await using t = openTestCore();
   for (const channel of ['a', 'b']) await t.relay.inbox.follow('ann', channel);
   for (let i = 0; i < 90; i++) {
     await t.relay.channels.publish(i % 3 === 0 ? 'a' : 'b', i);
@@ -83,7 +83,7 @@ test('one answer holds a page, and the next goes on behind what was marked', asy
 });
 
 test('following may begin in the past, happens once, and ends', async () => {
-  await using t = openTestHouse();
+  await using t = openTestCore();
   await t.relay.channels.publish('a', 'old');
   const first = await t.relay.inbox.follow('ann', 'a', { since: 'all' });
   assert.deepEqual(first, { agent: 'ann', channel: 'a', cursor: 0 });
@@ -96,7 +96,7 @@ test('following may begin in the past, happens once, and ends', async () => {
 });
 
 test('inboxes of two agents, and of two tenants, know nothing of each other', async () => {
-  await using t = openTestHouse();
+  await using t = openTestCore();
   await t.relay.inbox.follow('ann', 'a');
   await t.relay.inbox.follow('bob', 'a');
   await t.relay.channels.publish('a', 1);
@@ -106,7 +106,7 @@ test('inboxes of two agents, and of two tenants, know nothing of each other', as
 });
 
 test('what was no longer kept is marked as a gap', async () => {
-  await using t = openTestHouse({ retentionMs: 60_000 });
+  await using t = openTestCore({ retentionMs: 60_000 });
   await t.relay.inbox.follow('ann', 'a');
   await t.relay.channels.publish('a', 'lost');
   t.advance(61_000);

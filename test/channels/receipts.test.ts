@@ -2,11 +2,11 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { isRelayError } from '../../src/base/errors.ts';
 import { pull } from './bodies.ts';
-import { claimOf, encode, openTestHouse, readFrom } from './house.ts';
+import { claimOf, encode, openTestCore, readFrom } from './core.ts';
 import { connect, startTestServer } from './server.ts';
 
 test('a pointer that nobody has touched is stored, and nothing more is claimed', async () => {
-  await using t = openTestHouse();
+  await using t = openTestCore();
   const pushed = await t.relay.pointers.push({ body: encode('abc'), channel: 'c' });
   const peeked = await t.relay.pointers.peek(pushed.id);
   assert.deepEqual(await t.relay.receipts.get(pushed.id), {
@@ -17,7 +17,7 @@ test('a pointer that nobody has touched is stored, and nothing more is claimed',
 });
 
 test('pulls are told by whom, how often and how much; peeks and prices are none', async () => {
-  await using t = openTestHouse();
+  await using t = openTestCore();
   const { id } = await t.relay.pointers.push({ body: encode('line one\nline two\n') });
   await t.relay.pointers.peek(id);
   await t.relay.pointers.cost(id);
@@ -37,7 +37,7 @@ test('pulls are told by whom, how often and how much; peeks and prices are none'
 });
 
 test('of a large payload all that was read is told', async () => {
-  await using t = openTestHouse();
+  await using t = openTestCore();
   const { id } = await t.relay.pointers.push({ body: new Uint8Array(3_000_000).fill(97) });
   await pull(t.as('ann'), id);
   const { receipts } = await t.relay.receipts.get(id);
@@ -51,10 +51,10 @@ test('of a large payload all that was read is told', async () => {
 });
 
 test('receipts are written behind, are there for other processes, and survive the process', async () => {
-  await using t = openTestHouse();
+  await using t = openTestCore();
   const { id } = await t.relay.pointers.push({ body: encode('x') });
   await pull(t.as('ann'), id);
-  await t.house.close();
+  await t.core.close();
   const elsewhere = t
     .another()
     .relay({ tenant: 'local', keyId: 'k', name: 'eve', scopes: ['pull'] }, 'http://x');
@@ -62,7 +62,7 @@ test('receipts are written behind, are there for other processes, and survive th
 });
 
 test('only the owner is told, and a missing pointer is like a foreign one', async () => {
-  await using t = openTestHouse();
+  await using t = openTestCore();
   const { id } = await t.relay.pointers.push({ body: encode('x') });
   for (const [relay, which] of [
     [t.as('eve', 'other'), id],
@@ -74,12 +74,12 @@ test('only the owner is told, and a missing pointer is like a foreign one', asyn
 });
 
 test('an acknowledgement and a result are rungs, each with who and what', async () => {
-  await using t = openTestHouse();
+  await using t = openTestCore();
   const task = await t.relay.pointers.push({ body: encode('job'), channel: 'tasks' });
   await using worker = readFrom(t.as('worker'), 'tasks', { group: 'g' });
   const [message] = await worker.take(1);
   await t.as('worker').channels.ack('tasks', 'g', claimOf(message!));
-  await t.house.background.settle();
+  await t.core.background.settle();
   assert.equal((await t.relay.receipts.get(task.id)).reached, 'acked');
   const metadata = { task_id: task.id, status: 'done', summary: 'all good' };
   const result = await t.as('worker').pointers.push({ body: encode('result'), channel: 'done', metadata });
@@ -96,20 +96,20 @@ test('an acknowledgement and a result are rungs, each with who and what', async 
 });
 
 test('nobody can claim a result for a pointer of another tenant', async () => {
-  await using t = openTestHouse();
+  await using t = openTestCore();
   const task = await t.relay.pointers.push({ body: encode('job') });
   await t.as('eve', 'other').pointers.push({ body: encode('x'), metadata: { task_id: task.id } });
   assert.equal((await t.relay.receipts.get(task.id)).reached, 'stored');
 });
 
 test('marking as read is evidence that an agent was told', async () => {
-  await using t = openTestHouse();
+  await using t = openTestCore();
   await t.relay.inbox.follow('ann', 'c');
   const { id } = await t.relay.pointers.push({ body: encode('x'), channel: 'c' });
   const { cursors } = await t.relay.inbox.read('ann');
   assert.equal((await t.relay.receipts.get(id)).reached, 'stored', 'a look is none');
   await t.relay.inbox.markRead('ann', cursors);
-  await t.house.background.settle();
+  await t.core.background.settle();
   const { receipts } = await t.relay.receipts.get(id);
   assert.deepEqual(
     receipts.slice(1).map(({ rung, by }) => [rung, by]),
@@ -172,19 +172,19 @@ test('a member of a group that answers was notified before it acknowledged', asy
 });
 
 test('receipts go when their pointer is gone', async () => {
-  await using t = openTestHouse();
+  await using t = openTestCore();
   const short = await t.relay.pointers.push({ body: encode('x'), ttl: 60 });
   const long = await t.relay.pointers.push({ body: encode('y'), ttl: 6000 });
   await pull(t.relay, short.id);
   await pull(t.relay, long.id);
-  await t.house.receipts.flush();
+  await t.core.receipts.flush();
   const kept = async (id: string) => (await t.engine.logs.info(`rcp.${id}`)).count;
   assert.deepEqual([await kept(short.id), await kept(long.id)], [1, 1]);
   t.advance(120_000);
-  await t.house.tidy();
+  await t.core.tidy();
   assert.deepEqual([await kept(short.id), await kept(long.id)], [0, 1]);
   t.advance(6_000_000);
-  await t.house.tidy();
+  await t.core.tidy();
   assert.equal(await kept(long.id), 0);
   assert.equal((await t.engine.records.list('sys.rcp/')).items.length, 0);
 });

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { isRelayError } from '../../src/base/errors.ts';
-import { BASE, encode, openTestHouse, readFrom } from './house.ts';
+import { BASE, encode, openTestCore, readFrom } from './core.ts';
 
 test('a subscriber gets what comes after it, pointers and signals alike', async () => {
-  await using t = openTestHouse();
+  await using t = openTestCore();
   await t.relay.channels.publish('c', 'before');
   const since = await t.relay.channels.position('c');
   await using reader = readFrom(t.relay, 'c', { since });
@@ -23,7 +23,7 @@ test('a subscriber gets what comes after it, pointers and signals alike', async 
 });
 
 test('since takes all, a sequence, a moment in ms and one in ISO 8601', async () => {
-  await using t = openTestHouse();
+  await using t = openTestCore();
   const sent = [];
   for (let i = 0; i < 6; i++) {
     sent.push(await t.relay.channels.publish('c', i));
@@ -43,7 +43,7 @@ test('since takes all, a sequence, a moment in ms and one in ISO 8601', async ()
 });
 
 test('a since that means nothing is refused', async () => {
-  await using t = openTestHouse();
+  await using t = openTestCore();
   for (const since of ['soon', '-1', '1e3', -1, 1.5, Number.NaN, '2026-13-45']) {
     await using reader = readFrom(t.relay, 'c', { since });
     await assert.rejects(reader.take(1), (e) => isRelayError(e, 'bad_request'), String(since));
@@ -51,7 +51,7 @@ test('a since that means nothing is refused', async () => {
 });
 
 test('what is older than the retention is not seen, though it was not trimmed yet, and who asked for it is told', async () => {
-  await using t = openTestHouse({ retentionMs: 60_000 });
+  await using t = openTestCore({ retentionMs: 60_000 });
   const old = await t.relay.channels.publish('c', 'old');
   t.advance(30_000);
   await t.relay.channels.publish('c', 'middle');
@@ -78,10 +78,10 @@ test('what is older than the retention is not seen, though it was not trimmed ye
 });
 
 test('a channel keeps about as many messages as it should, and a reader that fell behind is told of the gap', async () => {
-  await using t = openTestHouse({ messages: 32 });
+  await using t = openTestCore({ messages: 32 });
   const first = await t.relay.channels.publish('c', 0);
   for (let i = 1; i < 300; i++) await t.relay.channels.publish('c', i);
-  await t.house.tidy();
+  await t.core.tidy();
   const { messages } = await t.relay.channels.inspect('c');
   assert.equal(messages, 32);
   await using reader = readFrom(t.relay, 'c', { since: first.seq });
@@ -95,15 +95,15 @@ test('a channel keeps about as many messages as it should, and a reader that fel
 });
 
 test('while messages come, a channel is trimmed without anyone asking for it', async () => {
-  await using t = openTestHouse({ messages: 32 });
+  await using t = openTestCore({ messages: 32 });
   for (let i = 0; i < 1000; i++) await t.relay.channels.publish('c', i);
-  await t.house.close();
+  await t.core.close();
   const { messages } = await t.relay.channels.inspect('c');
   assert.ok(messages < 132, `${messages} are kept`);
 });
 
 test('a subscriber ahead of the channel is told that it cannot be resumed, and gets what comes', async () => {
-  await using t = openTestHouse();
+  await using t = openTestCore();
   const { seq } = await t.relay.channels.publish('c', 'old');
   await using reader = readFrom(t.relay, 'c', { since: seq + 1_000_000 });
   const next = reader.take(1);
@@ -114,7 +114,7 @@ test('a subscriber ahead of the channel is told that it cannot be resumed, and g
 });
 
 test('channels are listed from their first message on, with what is in them', async () => {
-  await using t = openTestHouse();
+  await using t = openTestCore();
   assert.deepEqual(await t.relay.channels.list(), { channels: [] });
   const names = ['a/b', 'a%2Fb', 'ü.x', '日本', 'x'.repeat(256)];
   for (const name of names) await t.relay.channels.publish(name, name);
@@ -126,7 +126,7 @@ test('channels are listed from their first message on, with what is in them', as
 });
 
 test('the list goes on behind the last name of a page', async () => {
-  await using t = openTestHouse();
+  await using t = openTestCore();
   for (let i = 0; i < 7; i++) await t.relay.channels.publish(`c${i}`, i);
   const seen: string[] = [];
   for (let after: string | undefined; ; ) {
@@ -139,10 +139,10 @@ test('the list goes on behind the last name of a page', async () => {
 });
 
 test('a channel that nobody uses any more leaves the list and its last message is gone; its sequences go on', async () => {
-  await using t = openTestHouse({ retentionMs: 60_000 });
+  await using t = openTestCore({ retentionMs: 60_000 });
   const { seq } = await t.relay.channels.publish('once', 'secret');
   t.advance(61_000);
-  await t.house.tidy();
+  await t.core.tidy();
   assert.deepEqual(await t.relay.channels.list(), { channels: [] });
   const { entries } = await t.engine.logs.read('chn.local.once');
   assert.equal(JSON.stringify(entries).includes('secret'), false);
@@ -157,7 +157,7 @@ test('a channel that nobody uses any more leaves the list and its last message i
 });
 
 test('a signal repeated with its key is one message; with another content it is refused', async () => {
-  await using t = openTestHouse();
+  await using t = openTestCore();
   const o = { idempotency_key: 'k' };
   const first = await t.relay.channels.publish('c', { a: 1 }, o);
   assert.deepEqual(await t.relay.channels.publish('c', { a: 1 }, o), first);
@@ -168,7 +168,7 @@ test('a signal repeated with its key is one message; with another content it is 
 });
 
 test('names that cannot be, and signals that are too large, are refused', async () => {
-  await using t = openTestHouse();
+  await using t = openTestCore();
   for (const name of ['', '.', '..', 'a\u0000b', '\ud800', 'x'.repeat(257), 5 as unknown as string]) {
     await assert.rejects(t.relay.channels.publish(name, 1), (e) => isRelayError(e, 'bad_request'));
   }

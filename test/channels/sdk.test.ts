@@ -4,7 +4,7 @@ import { systemEnv } from '../../src/base/env.ts';
 import { isRelayError } from '../../src/base/errors.ts';
 import { generateFernetKey } from '../../src/formats/fernet.ts';
 import { ContextRelay, type ContextRelayOptions, type ReceivedMessage } from '../../src/public/index.ts';
-import { openTestHouse } from './house.ts';
+import { openTestCore } from './core.ts';
 import { type ServerUnderTest, startTestServer } from './server.ts';
 
 /** Everything here holds over HTTP and WebSocket and on a relay in the same process alike. */
@@ -144,7 +144,7 @@ for (const [way, clientOf] of WAYS) {
       assert.equal(message.url!.includes('#'), false);
       await assert.rejects(other.pull(message.url!), (e) => isRelayError(e, 'key_missing'));
     }
-    const { entries } = await server.house.engine.logs.read('chn.local.secret');
+    const { entries } = await server.core.engine.logs.read('chn.local.secret');
     assert.ok(!JSON.stringify(entries).includes(key));
   });
 
@@ -190,8 +190,8 @@ test('nobody at the address is an error at once, not a wait', async () => {
 });
 
 test('a relay that goes away and comes back: the subscription tells of it, resumes by itself, and misses nothing', async () => {
-  await using house = openTestHouse();
-  const first = await startTestServer({ house });
+  await using core = openTestCore();
+  const first = await startTestServer({ core });
   const { port } = new URL(first.url);
   const changes: boolean[] = [];
   const client = new ContextRelay({
@@ -213,14 +213,14 @@ test('a relay that goes away and comes back: the subscription tells of it, resum
   };
   await subscription.ready;
   await first.stop();
-  await house.relay.channels.publish('c', 'while it was away, before the first message');
-  await using second = await startTestServer({ house, port: Number(port) });
+  await core.relay.channels.publish('c', 'while it was away, before the first message');
+  await using second = await startTestServer({ core, port: Number(port) });
   await until(1);
-  await house.relay.channels.publish('c', 'again');
+  await core.relay.channels.publish('c', 'again');
   await until(2);
   await second.stop();
-  await house.relay.channels.publish('c', 'away once more');
-  await using third = await startTestServer({ house, port: Number(port) });
+  await core.relay.channels.publish('c', 'away once more');
+  await using third = await startTestServer({ core, port: Number(port) });
   await until(3);
   await subscription.close();
   assert.deepEqual(got, ['while it was away, before the first message', 'again', 'away once more']);
@@ -269,7 +269,7 @@ test('a gap is marked on the message behind it', async () => {
   await using server = await startTestServer({ channels: { messages: 16 } });
   const { seq } = await server.relay.channels.publish('c', 'first');
   for (let i = 0; i < 40; i++) await server.relay.channels.publish('c', i);
-  await server.house.house.tidy();
+  await server.core.core.tidy();
   const client = new ContextRelay({ baseUrl: server.url });
   const gaps: unknown[] = [];
   for await (const { msg, gap } of client.subscribe('c', { since: seq })) {

@@ -5,7 +5,7 @@ import type { Relay } from '../../src/contract/relay.ts';
 import type { ChannelSettings } from '../../src/domain/channels/settings.ts';
 import type { LogEvent } from '../../src/interfaces/http/deps.ts';
 import type { SocketLimits } from '../../src/interfaces/ws/socket-server.ts';
-import { type HouseUnderTest, openTestHouse } from './house.ts';
+import { type CoreUnderTest, openTestCore } from './core.ts';
 
 /** What came over the wire; a test says what should be in it. */
 // biome-ignore lint/suspicious/noExplicitAny: the shape is what is being tested
@@ -14,7 +14,7 @@ export type Wire = any;
 export interface ServerUnderTest extends AsyncDisposable {
   readonly url: string;
   readonly ws: string;
-  readonly house: HouseUnderTest;
+  readonly core: CoreUnderTest;
   /** The relay without HTTP, with the addresses that the server gives. */
   readonly relay: Relay;
   readonly log: LogEvent[];
@@ -27,20 +27,20 @@ export interface ServerUnderTest extends AsyncDisposable {
   stop(): Promise<void>;
 }
 
-/** A real server on a real port over a house of its own. */
+/** A real server on a real port over a core of its own. */
 export async function startTestServer(
   o: {
     channels?: Partial<ChannelSettings>;
     sockets?: Partial<SocketLimits>;
     timeouts?: ServerOptions['timeouts'];
-    house?: HouseUnderTest;
+    core?: CoreUnderTest;
     port?: number;
   } = {},
 ): Promise<ServerUnderTest> {
-  const house = o.house ?? openTestHouse(o.channels);
+  const core = o.core ?? openTestCore(o.channels);
   const log: LogEvent[] = [];
   const server = await startServer({
-    house: house.house,
+    core: core.core,
     host: '127.0.0.1',
     port: o.port ?? 0,
     version: 'test',
@@ -57,8 +57,8 @@ export async function startTestServer(
   return {
     url: server.url,
     ws: server.url.replace('http', 'ws'),
-    house,
-    relay: house.house.relay(LOCAL_CALLER, server.url),
+    core,
+    relay: core.core.relay(LOCAL_CALLER, server.url),
     log,
     post: async (path, body, headers = {}) =>
       answer(
@@ -72,7 +72,7 @@ export async function startTestServer(
     stop: () => server.stop(),
     async [Symbol.asyncDispose]() {
       await server.stop();
-      if (!o.house) await house[Symbol.asyncDispose]();
+      if (!o.core) await core[Symbol.asyncDispose]();
     },
   };
 }

@@ -8,7 +8,7 @@ import { runInNewContext } from 'node:vm';
 import { WebSocket } from 'ws';
 import { openSqlite } from '../../src/engines/sqlite/engine.ts';
 import { ContextRelay } from '../../src/public/index.ts';
-import { openTestHouse } from './house.ts';
+import { openTestCore } from './core.ts';
 import { startTestServer } from './server.ts';
 
 const MESSAGES = 100_000;
@@ -82,13 +82,13 @@ test('a hundred thousand messages, with subscribers that drop, reconnect and lag
   const home = mkdtempSync(join(tmpdir(), 'relay-soak-'));
   const engine = await openSqlite({ home, durability: 'process' });
   try {
-    await using house = openTestHouse({ messages: 10 * MESSAGES }, { engine });
-    await using server = await startTestServer({ house, sockets: { slowReaderBytes: 128 * 1024 } });
+    await using core = openTestCore({ messages: 10 * MESSAGES }, { engine });
+    await using server = await startTestServer({ core, sockets: { slowReaderBytes: 128 * 1024 } });
     const client = new ContextRelay({ baseUrl: server.url });
     // Once with everything that is only made once.
-    await run(server.ws, client, house, 'warm', 3000);
+    await run(server.ws, client, core, 'warm', 3000);
     const before = heapMegabytes();
-    const tallies = await run(server.ws, client, house, 'soak', MESSAGES);
+    const tallies = await run(server.ws, client, core, 'soak', MESSAGES);
     assert.ok(
       tallies.some(({ reconnects }) => reconnects > 10),
       'there were drops',
@@ -103,7 +103,7 @@ test('a hundred thousand messages, with subscribers that drop, reconnect and lag
 async function run(
   ws: string,
   client: ContextRelay,
-  { relay }: ReturnType<typeof openTestHouse>,
+  { relay }: ReturnType<typeof openTestCore>,
   channel: string,
   messages: number,
 ): Promise<{ reconnects: number }[]> {

@@ -60,7 +60,7 @@ test('a socket resumes behind the sequence it names, and is told of a gap', asyn
   await using server = await startTestServer({ channels: { messages: 16 } });
   const sent: number[] = [];
   for (let i = 0; i < 40; i++) sent.push((await server.relay.channels.publish('c', i)).seq);
-  await server.house.house.tidy();
+  await server.core.core.tidy();
   await using behind = await connect(`${server.ws}/ws/c?since=${sent[2]}`);
   const [gap, ...messages] = await behind.take(17);
   assert.deepEqual(gap, { gap: true, after: sent[2], next: sent[24] });
@@ -234,7 +234,7 @@ test('a ticket is good once', async () => {
   await socket.take(1);
   assert.equal((await refusal(`${server.ws}/ws/c?ticket=${json.ticket}`)).status, 401);
   const late = (await server.post('/ws-ticket', {})).json.ticket;
-  server.house.advance(31_000);
+  server.core.advance(31_000);
   assert.equal((await refusal(`${server.ws}/ws/c?ticket=${late}`)).status, 401);
 });
 
@@ -298,6 +298,6 @@ test('a server that stops says goodbye to its sockets', async () => {
 test('a push answers with its message durable, whether or not anyone listens', async () => {
   await using server = await startTestServer();
   const { json } = await server.post('/push', { data: 'x', channel: 'c' });
-  const { entries } = await server.house.engine.logs.read('chn.local.c');
+  const { entries } = await server.core.engine.logs.read('chn.local.c');
   assert.equal((entries[0]!.data as { pointer: string }).pointer, json.id);
 });

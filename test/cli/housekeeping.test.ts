@@ -56,7 +56,7 @@ test('a backup that is not there, and a home with nothing to back up, are told b
   assert.match(nothing.stderr, /There is no store at .*empty\./);
 });
 
-test('doctor finds a healthy house healthy and names what is wrong', async () => {
+test('doctor finds a healthy core healthy and names what is wrong', async () => {
   const well = await run('doctor');
   assert.equal(well.code, 0, well.stdout);
   for (const name of ['node', 'configuration', 'home', 'store', 'round trip', 'disk', 'clock', 'server']) {

@@ -1,6 +1,6 @@
 import { startServer } from '../../src/app/serve/serve.ts';
 import { type Env, systemEnv } from '../../src/base/env.ts';
-import { House } from '../../src/domain/house.ts';
+import { RelayCore } from '../../src/domain/relay-core.ts';
 import { openMemory } from '../../src/engines/memory/engine.ts';
 import type { LogEvent } from '../../src/interfaces/http/deps.ts';
 import type { McpExtension } from '../../src/interfaces/mcp/server.ts';
@@ -8,20 +8,20 @@ import type { Engine } from '../../src/kernel/engine.ts';
 
 export interface RelayUnderTest extends AsyncDisposable {
   readonly url: string;
-  readonly house: House;
+  readonly core: RelayCore;
   readonly engine: Engine;
   readonly log: LogEvent[];
   /** Moves the relay's clock forward. */
   advance(ms: number): void;
 }
 
-/** A real server on a real socket over an engine, memory unless told, with a clock that the test can move. */
+/** A real server on a real socket over an engine, memory by default, with a clock that the test can move. */
 export async function startRelay(
   o: {
     open?: (env: Env) => Promise<Engine> | Engine;
     extendMcp?: McpExtension;
     privateWebhooks?: boolean;
-    /** Time and chance to go by; those of the system unless told. */
+    /** Time and chance to go by; those of the system by default. */
     env?: Env;
   } = {},
 ): Promise<RelayUnderTest> {
@@ -32,10 +32,10 @@ export async function startRelay(
   const tokens = {
     count: async (text: string) => (await import('../../src/text/token-count.ts')).countTokens(text),
   };
-  const house = new House({ engine, env, tokens });
+  const core = new RelayCore({ engine, env, tokens });
   const log: LogEvent[] = [];
   const server = await startServer({
-    house,
+    core,
     host: '127.0.0.1',
     port: 0,
     version: 'test',
@@ -47,7 +47,7 @@ export async function startRelay(
   });
   return {
     url: server.url,
-    house,
+    core,
     engine,
     log,
     advance: (ms) => {

@@ -23,7 +23,7 @@ const without = (scope: Scope) => make({ scopes: SCOPES.filter((each) => each !=
 const kept = () => make({ scopes: [...SCOPES], channel_prefix: 'mine.' });
 
 before(async () => {
-  relay = await startGuarded({ house: { defaultPlan: 'team' } });
+  relay = await startGuarded({ core: { defaultPlan: 'team' } });
   const free = await make({ scopes: [...SCOPES] });
   const pushed = await relay.ask('POST', '/push?channel=secret&visibility=link', { key: free, body: 'x' });
   await relay.ask('POST', '/agents/spy', { key: free, body: bridge('secret') });

@@ -2,7 +2,7 @@ import { type ServerOptions, startServer } from '../../src/app/serve/serve.ts';
 import { type Env, systemEnv } from '../../src/base/env.ts';
 import { LOCAL_CALLER } from '../../src/contract/caller.ts';
 import type { CreatedKey, NewKey } from '../../src/contract/keys.ts';
-import { House, type HouseOptions } from '../../src/domain/house.ts';
+import { type CoreOptions, RelayCore } from '../../src/domain/relay-core.ts';
 import { openMemory } from '../../src/engines/memory/engine.ts';
 import type { LogEvent } from '../../src/interfaces/http/deps.ts';
 import type { Engine } from '../../src/kernel/engine.ts';
@@ -20,7 +20,7 @@ export interface Asked {
 
 export interface GuardedRelay extends AsyncDisposable {
   readonly url: string;
-  readonly house: House;
+  readonly core: RelayCore;
   readonly engine: Engine;
   readonly log: LogEvent[];
   advance(ms: number): void;
@@ -37,9 +37,9 @@ export interface AskOptions {
 
 export interface GuardedOptions {
   readonly server?: Partial<ServerOptions>;
-  readonly house?: HouseOptions;
+  readonly core?: CoreOptions;
   readonly open?: (env: Env) => Promise<Engine> | Engine;
-  /** Time and chance to go by; those of the system unless told. */
+  /** Time and chance to go by; those of the system by default. */
   readonly env?: Env;
 }
 
@@ -52,10 +52,10 @@ export async function startGuarded(o: GuardedOptions = {}): Promise<GuardedRelay
   const tokens = {
     count: async (text: string) => (await import('../../src/text/token-count.ts')).countTokens(text),
   };
-  const house = new House({ engine, env, tokens }, { auth: 'keys', ...o.house });
+  const core = new RelayCore({ engine, env, tokens }, { auth: 'keys', ...o.core });
   const log: LogEvent[] = [];
   const server = await startServer({
-    house,
+    core,
     host: '127.0.0.1',
     port: 0,
     version: 'test',
@@ -67,17 +67,17 @@ export async function startGuarded(o: GuardedOptions = {}): Promise<GuardedRelay
   });
   const stop = async () => {
     await server.stop();
-    await house.close();
+    await core.close();
   };
   return {
     url: server.url,
-    house,
+    core,
     engine,
     log,
     advance: (ms) => {
       shift += ms;
     },
-    key: (input = {}) => house.keys.create(LOCAL_CALLER, { name: 'test', tenant: 'acme', ...input }),
+    key: (input = {}) => core.keys.create(LOCAL_CALLER, { name: 'test', tenant: 'acme', ...input }),
     ask: (method, path, options) => ask(server.url, method, path, options),
     stop,
     async [Symbol.asyncDispose]() {

@@ -16,7 +16,7 @@ test('a key is shown once and stored as its hash', async () => {
   assert.deepEqual(made.json.scopes, ['push', 'pull', 'subscribe', 'threads', 'tasks']);
   const everything = JSON.stringify([
     (await relay.engine.records.list('ten.acme/')).items,
-    (await relay.house.keys.list(LOCAL_CALLER, { tenant: 'acme', all: true })).map((key) => key),
+    (await relay.core.keys.list(LOCAL_CALLER, { tenant: 'acme', all: true })).map((key) => key),
   ]);
   assert.ok(everything.includes(made.json.id));
   assert.ok(!everything.includes(made.json.key));
@@ -40,7 +40,7 @@ test('a revocation in another process counts with the next request', async () =>
   await using other = await startGuarded({ open: () => relay.engine });
   const key = await relay.key();
   assert.equal((await relay.ask('POST', '/push', { key, body: 'x' })).status, 200);
-  await other.house.keys.revoke(LOCAL_CALLER, key.id, { tenant: 'acme' });
+  await other.core.keys.revoke(LOCAL_CALLER, key.id, { tenant: 'acme' });
   assert.equal((await relay.ask('POST', '/push', { key, body: 'x' })).status, 401);
 });
 
@@ -91,9 +91,9 @@ test('when a key was last used outlives the server', async () => {
   await using relay = await startGuarded();
   const key = await relay.key();
   await relay.ask('POST', '/push', { key, body: 'x' });
-  await relay.house.keys.use.flush({ all: true });
+  await relay.core.keys.use.flush({ all: true });
   await using other = await startGuarded({ open: () => relay.engine });
-  const [listed] = await other.house.keys.list(LOCAL_CALLER, { tenant: 'acme' });
+  const [listed] = await other.core.keys.list(LOCAL_CALLER, { tenant: 'acme' });
   assert.ok(listed!.last_used_at);
 });
 
@@ -105,19 +105,19 @@ test('a plan bounds how many keys there are, also when many are made at once', a
   for (const result of results) {
     if (result.status === 'rejected') assert.equal(result.reason.code, 'too_many_keys');
   }
-  while ((await relay.house.keys.list(LOCAL_CALLER, { tenant: 'acme' })).length < 2) await relay.key();
+  while ((await relay.core.keys.list(LOCAL_CALLER, { tenant: 'acme' })).length < 2) await relay.key();
   await assert.rejects(relay.key(), { code: 'too_many_keys' });
-  const [one] = await relay.house.keys.list(LOCAL_CALLER, { tenant: 'acme' });
-  await relay.house.keys.rotate(LOCAL_CALLER, one!.id, { tenant: 'acme', grace: 60 });
-  await relay.house.keys.revoke(LOCAL_CALLER, one!.id, { tenant: 'acme' });
+  const [one] = await relay.core.keys.list(LOCAL_CALLER, { tenant: 'acme' });
+  await relay.core.keys.rotate(LOCAL_CALLER, one!.id, { tenant: 'acme', grace: 60 });
+  await relay.core.keys.revoke(LOCAL_CALLER, one!.id, { tenant: 'acme' });
   await assert.rejects(relay.key(), { code: 'too_many_keys' });
 });
 
 test('an admin looks after the own tenant, an admin of the relay after all', async () => {
   await using relay = await startGuarded();
   const acme = await relay.key({ scopes: ['admin'] });
-  const operator = (await relay.house.keys.createFirst())!;
-  assert.equal(await relay.house.keys.createFirst(), null);
+  const operator = (await relay.core.keys.createFirst())!;
+  assert.equal(await relay.core.keys.createFirst(), null);
   const forOther = { name: 'x', tenant: 'umbrella' };
   assert.equal((await relay.ask('POST', '/keys', { key: acme, body: forOther })).status, 403);
   assert.equal(
@@ -139,7 +139,7 @@ test('an admin looks after the own tenant, an admin of the relay after all', asy
 
 test('names, scopes, tenants and times that make no sense are refused', async () => {
   await using relay = await startGuarded();
-  const operator = (await relay.house.keys.createFirst())!;
+  const operator = (await relay.core.keys.createFirst())!;
   for (const body of [
     {},
     { name: '' },

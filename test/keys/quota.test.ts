@@ -62,7 +62,7 @@ test('exactly the 1001st push of a Free key in a month is refused, with 50 clien
 
 test('pulls are never blocked, and a new month begins anew', async () => {
   const plans = { tiny: { pushes: 1, pulls: 1, keys: 5, payloadBytes: 100, ttlMs: 90 * 24 * 3600 * 1000 } };
-  await using relay = await startGuarded({ house: { plans, defaultPlan: 'tiny' } });
+  await using relay = await startGuarded({ core: { plans, defaultPlan: 'tiny' } });
   const key = await relay.key();
   const { json } = await relay.ask('POST', '/push', { key, body: { data: 'x', ttl: 89 * 24 * 3600 } });
   assert.equal((await relay.ask('POST', '/push', { key, body: 'x' })).status, 402);
@@ -80,7 +80,7 @@ test('pulls are never blocked, and a new month begins anew', async () => {
 
 test('what is refused or fails is not counted, and a retry counts once', async () => {
   const plans = { tiny: { pushes: 3, pulls: null, keys: 5, payloadBytes: 100, ttlMs: 60_000 } };
-  await using relay = await startGuarded({ house: { plans, defaultPlan: 'tiny' } });
+  await using relay = await startGuarded({ core: { plans, defaultPlan: 'tiny' } });
   const key = await relay.key();
   const used = async () => (await relay.ask('GET', '/usage', { key })).json.pushes.used;
   const status = async (body: unknown, headers = {}) =>
@@ -107,7 +107,7 @@ test('what is refused or fails is not counted, and a retry counts once', async (
 
 test('a large body is not read where no push is left', async () => {
   const plans = { none: { pushes: 0, pulls: null, keys: 5, payloadBytes: 26_214_400, ttlMs: 60_000 } };
-  await using relay = await startGuarded({ house: { plans, defaultPlan: 'none' } });
+  await using relay = await startGuarded({ core: { plans, defaultPlan: 'none' } });
   const { key } = await relay.key();
   let sent = 0;
   const body = new ReadableStream({
@@ -128,7 +128,7 @@ test('a large body is not read where no push is left', async () => {
 });
 
 test('usage is told by key, operation and day, to an admin for all keys, as JSON and as a table', async () => {
-  await using relay = await startGuarded({ house: { defaultPlan: 'team' } });
+  await using relay = await startGuarded({ core: { defaultPlan: 'team' } });
   const admin = await relay.key({ name: 'admin', scopes: ['admin', 'push'] });
   const key = await relay.key();
   const { json } = await relay.ask('POST', '/push', {

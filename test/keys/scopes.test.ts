@@ -12,7 +12,7 @@ const route = (path: string) =>
     .replace(/:\w+(\{[^}]*\})?/g, ID);
 
 test('every operation asks for a key that has its scope, under both prefixes', async () => {
-  await using relay = await startGuarded({ house: { defaultPlan: 'team' } });
+  await using relay = await startGuarded({ core: { defaultPlan: 'team' } });
   const [none, keys] = [await relay.key({ scopes: ['tasks'] }), new Map<string, string>()];
   for (const scope of SCOPES) {
     const others = SCOPES.filter((each) => each !== scope);
@@ -61,7 +61,7 @@ test('a key is taken from the Authorization header alone, in one form', async ()
 });
 
 test('a key with a channel prefix is bound to it', async () => {
-  await using relay = await startGuarded({ house: { defaultPlan: 'team' } });
+  await using relay = await startGuarded({ core: { defaultPlan: 'team' } });
   const key = await relay.key({ channel_prefix: 'builds.' });
   const free = await relay.key();
   assert.equal((await relay.ask('POST', '/push', { key, body: { data: 'x' } })).status, 200);

@@ -1,6 +1,6 @@
 import { loadConfig } from '../../src/app/config.ts';
 import { type RunningServer, startServer } from '../../src/app/serve/serve.ts';
-import { openHouse } from '../../src/app/store/open-house.ts';
+import { openCore } from '../../src/app/store/open-core.ts';
 
 export interface Restartable extends AsyncDisposable {
   readonly url: string;
@@ -13,8 +13,8 @@ export async function openRestartable(home: string): Promise<Restartable> {
   const config = loadConfig({}, { home });
   let port = 0;
   const start = async () => {
-    const { house, ...open } = await openHouse(config, 'server');
-    const o = { house, host: '127.0.0.1', version: 'test', publicUrl: null, allowedHosts: [], log: () => {} };
+    const { core, ...open } = await openCore(config, 'server');
+    const o = { core, host: '127.0.0.1', version: 'test', publicUrl: null, allowedHosts: [], log: () => {} };
     const server: RunningServer = await startServer({ ...o, port });
     port = Number(new URL(server.url).port);
     return {

@@ -92,7 +92,7 @@ describe('over HTTP', () => {
   });
 
   test('an accident is logged, and not shown', async () => {
-    const { pointers } = relay.house;
+    const { pointers } = relay.core;
     const peek = pointers.peek;
     pointers.peek = () => Promise.reject(new Error('disk of customer 4711 is on fire'));
     try {

@@ -22,7 +22,7 @@ const TRANSCRIPTS: readonly Transcript[] = [
   { name: 'tasks', requests: taskRequests },
   { name: 'threads', requests: threadRequests },
   { name: 'artifacts', requests: artifactRequests },
-  { name: 'keys', requests: keyRequests, keys: { house: { plans } } },
+  { name: 'keys', requests: keyRequests, keys: { core: { plans } } },
 ];
 
 for (const transcript of TRANSCRIPTS) {

@@ -3,7 +3,7 @@ import { dirname, join, relative, sep } from 'node:path';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { loadConfig } from '../../src/app/config.ts';
 import { startServer } from '../../src/app/serve/serve.ts';
-import { openHouse } from '../../src/app/store/open-house.ts';
+import { openCore } from '../../src/app/store/open-core.ts';
 
 /** What came over the wire; a test says what should be in it. */
 // biome-ignore lint/suspicious/noExplicitAny: the shape is what is being tested
@@ -44,10 +44,10 @@ export interface ServedHome extends AsyncDisposable {
  */
 export async function serveHome(home: string): Promise<ServedHome> {
   const config = loadConfig({ RELAY_HOME: home });
-  const opened = await openHouse(config, 'server');
+  const opened = await openCore(config, 'server');
   const log: Wire[] = [];
   const server = await startServer({
-    house: opened.house,
+    core: opened.core,
     host: '127.0.0.1',
     port: 0,
     version: 'fixture',

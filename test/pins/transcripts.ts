@@ -108,8 +108,8 @@ async function play({ requests, keys }: Transcript, under: string): Promise<stri
       do answer = await send(relay.url, pinned.fixed ? '' : under, ready, agent);
       while (pinned.alone && answer.status !== pinned.alone && Date.now() < deadline);
       // What is written behind an answer bears the time of its request.
-      await relay.house.background.settle();
-      await (await relay.house.threads()).log.background.settle();
+      await relay.core.background.settle();
+      await (await relay.core.threads()).log.background.settle();
       if (pinned.events !== undefined) streams.push(answer.stream);
       if (pinned.as) {
         bodies.set(pinned.as, answer.body);

@@ -55,7 +55,7 @@ test('a reader that stops reading is let go of', async () => {
   });
   const body = new Uint8Array(20 * 1024 * 1024).fill(120);
   // Not over HTTP, where a busy machine may take longer than these time limits allow.
-  const { id } = await relay.house.relay(LOCAL_CALLER, relay.url).pointers.push({ body, visibility: 'link' });
+  const { id } = await relay.core.relay(LOCAL_CALLER, relay.url).pointers.push({ body, visibility: 'link' });
   const socket = dial(relay.url);
   socket.write(`GET /pull/${id}?raw=1 HTTP/1.1\r\nHost: localhost\r\n\r\n`);
   await once(socket, 'readable');
@@ -128,7 +128,7 @@ test('no more connections than allowed are kept, in all and from one address', a
 });
 
 test('what was accepted is answered when the server stops', async () => {
-  await using relay = await startGuarded({ house: { defaultPlan: 'team' } });
+  await using relay = await startGuarded({ core: { defaultPlan: 'team' } });
   const { key } = await relay.key();
   const agent = new Agent({ keepAlive: true, maxSockets: 20 });
   const answers: { id: string }[] = [];

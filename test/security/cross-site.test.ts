@@ -127,7 +127,7 @@ test('what a page is told stays with its own answer, also where the same is answ
 });
 
 test('a browser socket needs a ticket, which is good once, not for long, and only while its key is', async () => {
-  await using relay = await startGuarded({ house: { defaultPlan: 'team' } });
+  await using relay = await startGuarded({ core: { defaultPlan: 'team' } });
   const key = await relay.key();
   const ticket = async (): Promise<string> =>
     (await relay.ask('POST', '/ws-ticket', { key, body: {} })).json.ticket;
@@ -145,7 +145,7 @@ test('a browser socket needs a ticket, which is good once, not for long, and onl
   const narrow = (await relay.ask('POST', '/ws-ticket', { key: limited, body: {} })).json.ticket;
   assert.equal(await socket(`${relay.url}/ws/b?ticket=${narrow}`, origin), 403);
   const revoked = await ticket();
-  await relay.house.keys.revoke({ ...ADMIN }, key.id);
+  await relay.core.keys.revoke({ ...ADMIN }, key.id);
   assert.equal(await socket(`${relay.url}/ws/c?ticket=${revoked}`, origin), 401);
   const unable = await relay.key({ scopes: ['push'] });
   assert.equal(await socket(`${relay.url}/ws/c`, { Authorization: `Bearer ${unable.key}` }), 403);
@@ -154,7 +154,7 @@ test('a browser socket needs a ticket, which is good once, not for long, and onl
 const ADMIN = { tenant: 'acme', keyId: 'local', name: 'admin', scopes: ['admin'] } as const;
 
 test('sockets and streams end when their key is revoked, here or in another process', async () => {
-  await using relay = await startGuarded({ house: { defaultPlan: 'team' } });
+  await using relay = await startGuarded({ core: { defaultPlan: 'team' } });
   await using other = await startGuarded({ open: () => relay.engine });
   for (const revoking of [relay, other]) {
     const { id, key } = await relay.key();
@@ -169,7 +169,7 @@ test('sockets and streams end when their key is revoked, here or in another proc
     const watched = await fetch(`${relay.url}/threads/${thread}/events?stream=1`, { headers });
     const events = watched.body!.getReader();
     await events.read();
-    await revoking.house.keys.revoke(ADMIN, id);
+    await revoking.core.keys.revoke(ADMIN, id);
     assert.equal(await closed, 1008);
     while (!(await reader.read()).done);
     while (!(await events.read()).done);
@@ -177,7 +177,7 @@ test('sockets and streams end when their key is revoked, here or in another proc
 });
 
 test('streams of MCP and A2A end when their key is revoked, here or in another process', async () => {
-  await using relay = await startGuarded({ house: { defaultPlan: 'team' } });
+  await using relay = await startGuarded({ core: { defaultPlan: 'team' } });
   await using other = await startGuarded({ open: () => relay.engine });
   for (const revoking of [relay, other]) {
     const { id, key } = await relay.key();
@@ -198,7 +198,7 @@ test('streams of MCP and A2A end when their key is revoked, here or in another p
     });
     const changes = task.body!.getReader();
     assert.match(new TextDecoder().decode((await changes.read()).value), /TASK_STATE_SUBMITTED/);
-    await revoking.house.keys.revoke(ADMIN, id);
+    await revoking.core.keys.revoke(ADMIN, id);
     await listening.closed;
     while (!(await changes.read()).done);
     await client.close();

@@ -61,7 +61,7 @@ test('a pointer for its tenant cannot be read by its link, one by link can, and 
 });
 
 test('ids tell nothing about each other', async () => {
-  await using relay = await startGuarded({ house: { defaultPlan: 'team' } });
+  await using relay = await startGuarded({ core: { defaultPlan: 'team' } });
   const key = await relay.key();
   const ids: string[] = [];
   for (let i = 0; i < 50; i++) ids.push((await relay.ask('POST', '/push', { key, body: 'x' })).json.id);
@@ -150,14 +150,14 @@ test('a key is looked up by its hash, once, and compared in constant time', asyn
     return list(prefix, o);
   };
   const right = `key.${await sha256Hex(key)}/key`;
-  assert.ok(await relay.house.keys.authenticate(key));
+  assert.ok(await relay.core.keys.authenticate(key));
   assert.deepEqual(asked, [right]);
   const wrong = key.slice(0, -1) + (key.endsWith('A') ? 'B' : 'A');
-  assert.equal(await relay.house.keys.authenticate(wrong), null);
+  assert.equal(await relay.core.keys.authenticate(wrong), null);
   assert.deepEqual(asked, [right, `key.${await sha256Hex(wrong)}/key`]);
   // A record that was put under another key's hash opens nothing.
   await records.put(`key.${await sha256Hex(wrong)}/key`, (await get(right))!.value);
-  assert.equal(await relay.house.keys.authenticate(wrong), null);
+  assert.equal(await relay.core.keys.authenticate(wrong), null);
 });
 
 test('the comparison looks at every character, whatever it finds', () => {

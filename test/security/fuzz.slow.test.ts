@@ -19,7 +19,7 @@ test('10 000 requests made up from the OpenAPI document give no error of ours an
   await using relay = await startGuarded({
     open: (env) => openSqlite({ home: folder, env, durability: 'process', role: 'server' }),
   });
-  let key = (await relay.house.keys.createFirst())!;
+  let key = (await relay.core.keys.createFirst())!;
   const document = (await relay.ask('GET', '/openapi.json')).json;
   const pushed = (await relay.ask('POST', '/push', { key, body: { data: '{"a":{"b":1}}', channel: 'work' } }))
     .json.id;
@@ -42,7 +42,7 @@ test('10 000 requests made up from the OpenAPI document give no error of ours an
     if (response.status >= 400) assert.match(text, asked.method === 'HEAD' ? /^/ : /"code":"\w+"/, note);
     // It finds the id of its own key and revokes or rotates it, which is no fault of the relay's.
     if (response.status === 401) {
-      key = await relay.house.keys.create(LOCAL_CALLER, { name: 'fuzz', scopes: SCOPES });
+      key = await relay.core.keys.create(LOCAL_CALLER, { name: 'fuzz', scopes: SCOPES });
       return;
     }
     statuses.set(response.status, (statuses.get(response.status) ?? 0) + 1);

@@ -20,7 +20,7 @@ before(async () => {
   relay = await startGuarded({
     open: (env) => openSqlite({ home, env, durability: 'process', role: 'server' }),
   });
-  key = (await relay.house.keys.createFirst())!;
+  key = (await relay.core.keys.createFirst())!;
 });
 after(async () => {
   await relay[Symbol.asyncDispose]();

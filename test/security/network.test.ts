@@ -141,7 +141,7 @@ test('ready until it stops, healthy as long as the store answers', async () => {
 test('metrics are for this machine and for admins of the relay, and name nobody', async () => {
   await using relay = await startGuarded({ server: { host: '127.0.0.1' } });
   const key = await relay.key();
-  const operator = (await relay.house.keys.createFirst())!;
+  const operator = (await relay.core.keys.createFirst())!;
   const { json } = await relay.ask('POST', '/push', { key, body: { data: 'x', channel: 'c' } });
   await relay.ask('GET', `/pull/${json.id}`, { key });
   const local = await relay.ask('GET', '/metrics');

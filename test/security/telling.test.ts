@@ -126,13 +126,13 @@ test('what is used is exported to a file and a webhook as it is counted, and onc
   await using webhook = await receiver((_, response, n) => response.writeHead(n === 1 ? 503 : 200).end());
   const log: LogEvent[] = [];
   await using relay = await startGuarded();
-  const stop = startMetering(relay.house, { meteringFile, meteringWebhook: webhook.url }, (e) => log.push(e));
+  const stop = startMetering(relay.core, { meteringFile, meteringWebhook: webhook.url }, (e) => log.push(e));
   const key = await relay.key();
   await relay.ask('POST', '/push', { key, body: 'four' });
-  await relay.house.usage.statistics.flush();
+  await relay.core.usage.statistics.flush();
   await webhook.count(2);
   await relay.ask('POST', '/push', { key, body: 'seven..' });
-  await relay.house.usage.statistics.flush();
+  await relay.core.usage.statistics.flush();
   await webhook.count(3);
   await stop();
   const lines = readFileSync(meteringFile, 'utf8')
@@ -158,11 +158,11 @@ test('a webhook that redirects leads nowhere', async () => {
   await using outer = await receiver((_, response) => response.writeHead(307, { Location: inner.url }).end());
   const log: LogEvent[] = [];
   await using relay = await startGuarded();
-  const stop = startMetering(relay.house, { meteringFile: null, meteringWebhook: outer.url }, (e) =>
+  const stop = startMetering(relay.core, { meteringFile: null, meteringWebhook: outer.url }, (e) =>
     log.push(e),
   );
   await relay.ask('POST', '/push', { key: await relay.key(), body: 'x' });
-  await relay.house.usage.statistics.flush();
+  await relay.core.usage.statistics.flush();
   await outer.count(1);
   await stop();
   assert.equal(inner.bodies.length, 0);

@@ -89,9 +89,9 @@ describe('a bundle', () => {
       assert.equal((await fresh.api.search(id, 'words')).hits.length, 1);
       assert.equal((await fresh.api.replay(id)).sha256, (await opened.api.replay(id)).sha256);
       const [large, notes] = (await fresh.api.artifacts(id)).artifacts;
-      assert.equal(await readText(await fresh.house.artifacts.open(notes!)), '# Notes\nwith words\n');
+      assert.equal(await readText(await fresh.core.artifacts.open(notes!)), '# Notes\nwith words\n');
       const hash = createHash('sha256');
-      for await (const chunk of new Response((await fresh.house.artifacts.open(large!)) as BodyInit).body!)
+      for await (const chunk of new Response((await fresh.core.artifacts.open(large!)) as BodyInit).body!)
         hash.update(chunk);
       assert.equal(hash.digest('hex'), large!.hash);
       assert.deepEqual(await exported(fresh, id), bundle);

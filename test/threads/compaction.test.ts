@@ -85,12 +85,12 @@ describe('compaction', () => {
   });
 
   it('happens by itself when a session grows long', async () => {
-    const { api, house } = openThreads();
+    const { api, core } = openThreads();
     const { thread_id } = await api.create();
     const ops = Array.from({ length: AUTO_COMPACT_ACTIONS + 10 }, (_, i) => action(`step ${i}`));
     await api.patch(thread_id, { ops });
     for (let i = 0; i < 60; i++) await api.record(thread_id, 'test.step', {});
-    await house.settle();
+    await core.settle();
     assert.equal((await api.state(thread_id)).last_actions.length, 50);
   });
 });

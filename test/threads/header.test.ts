@@ -138,7 +138,7 @@ describe('a header', () => {
     await api.patch(thread_id, { ops: [add('facts', { id: 'f1', key: 'k', value: { b: 1, a: 2 } })] });
     const first = JSON.stringify(await api.header(thread_id));
     await api.record(thread_id, 'note.made', { text: 'changes no state' });
-    await opened.house.settle();
+    await opened.core.settle();
     assert.equal(JSON.stringify(await opened.again().api.header(thread_id)), first);
     await opened.engine.records.delete(`thr.${thread_id}/header`);
     assert.equal(JSON.stringify(await opened.again().api.header(thread_id)), first);

@@ -7,7 +7,7 @@ import { createInterface } from 'node:readline';
 import type { TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { loadConfig } from '../../src/app/config.ts';
-import { type OpenHouse, openHouse } from '../../src/app/store/open-house.ts';
+import { type OpenCore, openCore } from '../../src/app/store/open-core.ts';
 import { LOCAL_CALLER } from '../../src/contract/caller.ts';
 import type { ThreadsApi } from '../../src/contract/threads.ts';
 
@@ -19,15 +19,15 @@ export function temporaryHome(t: TestContext): string {
 }
 
 export interface LocalStore extends AsyncDisposable {
-  readonly house: OpenHouse['house'];
+  readonly core: OpenCore['core'];
   readonly threads: ThreadsApi;
 }
 
 /** The store of a home, opened as the program opens it. */
 export async function openLocal(home: string, env: { [name: string]: string } = {}): Promise<LocalStore> {
-  const opened = await openHouse(loadConfig({ RELAY_HOME: home, ...env }), 'cli');
-  const { threads } = opened.house.relay(LOCAL_CALLER, 'http://relay.invalid');
-  return { house: opened.house, threads, [Symbol.asyncDispose]: opened[Symbol.asyncDispose] };
+  const opened = await openCore(loadConfig({ RELAY_HOME: home, ...env }), 'cli');
+  const { threads } = opened.core.relay(LOCAL_CALLER, 'http://relay.invalid');
+  return { core: opened.core, threads, [Symbol.asyncDispose]: opened[Symbol.asyncDispose] };
 }
 
 export interface Patcher {

@@ -9,7 +9,7 @@ test('eight processes and eight HTTP clients patch one thread at once: every pat
   await using store = await openLocal(home);
   const { thread_id: thread } = await store.threads.create({ name: 'busy' });
   const server = await startServer({
-    house: store.house,
+    core: store.core,
     host: '127.0.0.1',
     port: 0,
     version: 'test',
@@ -43,7 +43,7 @@ test('eight processes and eight HTTP clients patch one thread at once: every pat
   assert.deepEqual(state.facts.map(({ id }) => id).toSorted(), expected.toSorted());
   assert.equal((await store.threads.replay(thread)).matches, true);
   await server.stop();
-  await (await store.house.threads()).settle();
+  await (await store.core.threads()).settle();
   const files = mirrored(home, thread);
   assert.equal(JSON.stringify(files.state), JSON.stringify(state), 'state.json equals the fold');
   assert.deepEqual(files.events, (await store.threads.events(thread)).events, 'events.log equals the log');

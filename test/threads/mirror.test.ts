@@ -26,8 +26,8 @@ async function prepared(t: TestContext): Promise<{ home: string; thread: string 
 
 async function agrees(home: string, thread: string): Promise<void> {
   await using store = await openLocal(home);
-  await store.house.background.settle();
-  await (await store.house.threads()).settle();
+  await store.core.background.settle();
+  await (await store.core.threads()).settle();
   const files = mirrored(home, thread);
   assert.deepEqual(files.state, await store.threads.state(thread));
   assert.deepEqual(files.events, (await store.threads.events(thread)).events);
@@ -61,7 +61,7 @@ describe('the legible files of a thread', () => {
     assert.equal(hasStale(home), true);
     {
       await using store = await openLocal(home);
-      await store.house.background.settle();
+      await store.core.background.settle();
     }
     assert.equal(hasStale(home), false);
     await agrees(home, thread);
@@ -92,7 +92,7 @@ describe('the legible files of a thread', () => {
     await using store = await openLocal(home);
     await store.threads.putArtifact(thread, { body: text('x') });
     await store.threads.delete(thread);
-    await (await store.house.threads()).settle();
+    await (await store.core.threads()).settle();
     assert.equal(existsSync(join(home, 'threads', thread)), false);
   });
 });

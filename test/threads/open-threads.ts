@@ -13,7 +13,7 @@ export const realCounter: TokenCounter = { count: async (text) => countTokens(te
 
 export interface OpenThreads {
   readonly engine: Engine;
-  readonly house: ThreadServices;
+  readonly core: ThreadServices;
   readonly api: ThreadsApi;
   as(name: string, tenant?: string): ThreadsApi;
   /** Another process on the same store, as far as threads can tell. */
@@ -25,13 +25,13 @@ export function openThreads(
 ): OpenThreads {
   const env = o.env ?? systemEnv;
   const engine = o.engine ?? openMemory({ env });
-  const house = new ThreadServices({ engine, env, tokens: realCounter }, { capabilities: o.capabilities });
+  const core = new ThreadServices({ engine, env, tokens: realCounter }, { capabilities: o.capabilities });
   const as = (name: string, tenant = 'local') =>
-    bindPart('threads', house.verbs, { ...caller(name, tenant), base: '' });
+    bindPart('threads', core.verbs, { ...caller(name, tenant), base: '' });
   return {
     engine,
-    house,
-    api: bindPart('threads', house.verbs, { ...LOCAL_CALLER, base: '' }),
+    core,
+    api: bindPart('threads', core.verbs, { ...LOCAL_CALLER, base: '' }),
     as,
     again: () => openThreads({ ...o, engine }),
   };

@@ -15,14 +15,14 @@ test('a repair makes the files and the search of every thread anew from the logs
     const { ref } = await store.threads.putArtifact(thread, { body: text(`The words of ${name}.`), name });
     made.push({ thread, ref });
   }
-  await (await store.house.threads()).settle();
+  await (await store.core.threads()).settle();
   for (const { thread, ref } of made) {
     writeFileSync(join(home, 'threads', thread, 'events.log'), '{"id":"1"}\n{"id":"2"}\n');
     rmSync(join(home, 'threads', thread, 'state.json'));
-    await store.house.ground.engine.index.remove(`ten.local/artifacts/${thread}/${ref}`);
+    await store.core.deps.engine.index.remove(`ten.local/artifacts/${thread}/${ref}`);
     assert.deepEqual((await store.threads.search(thread, 'words')).hits, []);
   }
-  assert.deepEqual(await repairThreads(home, store.house), { threads: 2, artifacts: 2, missing: [] });
+  assert.deepEqual(await repairThreads(home, store.core), { threads: 2, artifacts: 2, missing: [] });
   for (const { thread, ref } of made) {
     const files = mirrored(home, thread);
     assert.deepEqual(files.state, await store.threads.state(thread));
@@ -33,5 +33,5 @@ test('a repair makes the files and the search of every thread anew from the logs
   const content = join(home, 'threads', thread, 'artifacts', `${ref}.txt`);
   assert.ok(existsSync(content));
   rmSync(content);
-  assert.deepEqual((await repairThreads(home, store.house)).missing, [`${thread}/${ref}`]);
+  assert.deepEqual((await repairThreads(home, store.core)).missing, [`${thread}/${ref}`]);
 });

@@ -166,7 +166,7 @@ describe('a thread', () => {
       await api.patch(thread_id, { ops });
       seen.push(JSON.stringify(await api.state(thread_id)));
     }
-    await opened.house.settle();
+    await opened.core.settle();
     const other = opened.again().api;
     for (const [i, state] of seen.entries()) {
       assert.equal(JSON.stringify(await other.state(thread_id, { at: `v${i + 1}` })), state);
@@ -233,7 +233,7 @@ describe('a thread', () => {
 
   it('is not there for others, nor after it was deleted', async () => {
     const opened = openThreads();
-    const { api, as, engine, house } = opened;
+    const { api, as, engine, core } = opened;
     const { thread_id } = await api.create();
     await api.patch(thread_id, { ops: [fact('f1')] });
     const other = opened.again().api;
@@ -250,7 +250,7 @@ describe('a thread', () => {
       await assert.rejects(reader.patch(thread_id, { ops: [fact('x')] }), missing);
       assert.deepEqual((await reader.list()).threads, []);
     }
-    await house.settle();
+    await core.settle();
     const left = await engine.usage();
     assert.deepEqual([left.blobs.count, left.records, left.entries], [0, 0, 0]);
   });
@@ -276,11 +276,11 @@ describe('a thread', () => {
   });
 
   it('finishes a deletion that a crash left half done', async () => {
-    const { api, engine, house } = openThreads();
+    const { api, engine, core } = openThreads();
     const { thread_id } = await api.create();
     await engine.records.delete(`thr.${thread_id}/meta`);
     assert.deepEqual((await api.list()).threads, []);
-    await house.settle();
+    await core.settle();
     assert.deepEqual((await engine.usage()).records, 0);
   });
 });

@@ -2,7 +2,7 @@ import { systemEnv } from '../../base/env.ts';
 import { pause } from '../../base/pause.ts';
 import { LOCAL_CALLER } from '../../contract/caller.ts';
 import type { Relay } from '../../contract/relay.ts';
-import type { House } from '../../domain/house.ts';
+import type { RelayCore } from '../../domain/relay-core.ts';
 import type { OpenClient } from '../../interfaces/cli/host.ts';
 import type { AgentWork } from '../../interfaces/cli/host-agents.ts';
 import { installedClis } from '../../runners/cli/find-program.ts';
@@ -12,7 +12,7 @@ import { Pipelines } from '../../work/pipelines/pipelines.ts';
 import { Prompts } from '../../work/prompts/prompts.ts';
 import type { ThreadsAs } from '../../work/prompts/types.ts';
 import type { Config, Environment } from '../config.ts';
-import { openHouse } from '../store/open-house.ts';
+import { openCore } from '../store/open-core.ts';
 import { openRelay } from '../store/open-relay.ts';
 import { answerCache } from './answer-cache.ts';
 import { pipelineWorker } from './pipeline-worker.ts';
@@ -24,10 +24,10 @@ import { programs } from './wrapped-program.ts';
  * the answers kept for identical questions are kept here too.
  */
 export async function openWorkshop(config: Config, env: Environment, cwd: string): Promise<AgentWork> {
-  const { house, ...open } = await openHouse(config, 'workshop');
-  const relays = relaysOf(config, house);
+  const { core, ...open } = await openCore(config, 'workshop');
+  const relays = relaysOf(config, core);
   const threads: ThreadsAs = (who) => relays(who).threads;
-  const { engine, tokens } = house.ground;
+  const { engine, tokens } = core.deps;
   const cache = answerCache(engine, LOCAL_CALLER.tenant, systemEnv);
   const prompts = new Prompts({ threads, tokens, env: systemEnv, cache });
   const model: AgentWork['model'] = (choice) => openModel(choice, env, installedClis(env), config.prompts);
@@ -58,7 +58,7 @@ export async function openWorkshop(config: Config, env: Environment, cwd: string
 }
 
 /** The relay as a named agent sees it. Behind HTTP the server says who it is, by the key that is sent. */
-function relaysOf(config: Config, house: House): (who: string) => Relay {
+function relaysOf(config: Config, core: RelayCore): (who: string) => Relay {
   if (config.remote !== null) {
     const remote = new HttpRelay({ baseUrl: config.remote, apiKey: config.apiKey ?? undefined });
     return () => remote;
@@ -67,7 +67,7 @@ function relaysOf(config: Config, house: House): (who: string) => Relay {
   return (who) => {
     let relay = bound.get(who);
     if (!relay) {
-      relay = house.relay({ ...LOCAL_CALLER, name: who }, config.publicUrl);
+      relay = core.relay({ ...LOCAL_CALLER, name: who }, config.publicUrl);
       bound.set(who, relay);
     }
     return relay;

@@ -3,7 +3,7 @@ import type { Json } from '../../base/json.ts';
 import { type Caller, SCOPES } from '../../contract/caller.ts';
 import type { Relay } from '../../contract/relay.ts';
 import { directChannel } from '../../contract/task-names.ts';
-import type { House } from '../../domain/house.ts';
+import type { RelayCore } from '../../domain/relay-core.ts';
 import type { AgentDirectory, AgentEntry } from '../../interfaces/a2a/card.ts';
 import type { A2AEntered, A2AOverHttp } from '../../interfaces/a2a/http.ts';
 import type { TaskStore } from '../../interfaces/a2a/task-record.ts';
@@ -13,7 +13,7 @@ import { hasOutboxEntries, outboxEntries, outboxOf } from './a2a-webhook-outbox.
 import type { Enter, Mount } from './mount.ts';
 
 export interface A2AMountOptions {
-  readonly house: House;
+  readonly core: RelayCore;
   readonly version: string;
   readonly publicUrl: string | null;
   readonly stopping: AbortSignal;
@@ -32,11 +32,11 @@ export interface A2AMount {
 
 /** A2A, loaded when the first agent asks for it. */
 export function a2aMount(o: A2AMountOptions): A2AMount {
-  const { env, engine } = o.house.ground;
+  const { env, engine } = o.core.deps;
   const { records } = engine;
   const reenter = (caller: Caller, base: string): A2AEntered => {
     // A key for tasks is enough: that a task is a push and a thread behind it is our affair. Its prefix still binds.
-    const relay = o.house.relay({ ...caller, scopes: SCOPES }, base);
+    const relay = o.core.relay({ ...caller, scopes: SCOPES }, base);
     const store = taskStore(records, caller.tenant);
     return {
       caller,

@@ -1,12 +1,12 @@
 import type { Context } from 'hono';
 import { MCP_BUDGET_TOKENS } from '../../base/limits.ts';
-import type { House } from '../../domain/house.ts';
+import type { RelayCore } from '../../domain/relay-core.ts';
 import type { LogEvent } from '../../interfaces/http/deps.ts';
 import type { McpHttpOptions } from '../../interfaces/mcp/http.ts';
 import type { Mount } from './mount.ts';
 
 export interface McpMountOptions {
-  readonly house: House;
+  readonly core: RelayCore;
   readonly version: string;
   readonly stopping: AbortSignal;
   readonly extendMcp?: McpHttpOptions['extend'];
@@ -22,7 +22,7 @@ export function mcpMount(o: McpMountOptions): Mount {
         import('../../interfaces/mcp/http.ts'),
         import('../mcp/mcp-desk.ts'),
       ]);
-      const desk = { counter: o.house.ground.tokens, budget: MCP_BUDGET_TOKENS };
+      const desk = { counter: o.core.deps.tokens, budget: MCP_BUDGET_TOKENS };
       return mcpOverHttp({
         version: o.version,
         stopping: o.stopping,

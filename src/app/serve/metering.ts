@@ -1,5 +1,5 @@
 import { appendFile } from 'node:fs/promises';
-import type { House } from '../../domain/house.ts';
+import type { RelayCore } from '../../domain/relay-core.ts';
 import type { Metered } from '../../domain/usage/statistics.ts';
 import type { LogEvent } from '../../interfaces/http/deps.ts';
 import type { ServerConfig } from './server-options.ts';
@@ -15,14 +15,14 @@ const PATIENCE_MS = 10_000;
  * has an id by which a line that came twice can be told. Gives the way to stop.
  */
 export function startMetering(
-  house: House,
+  core: RelayCore,
   { meteringFile, meteringWebhook }: Pick<ServerConfig, 'meteringFile' | 'meteringWebhook'>,
   log: (event: LogEvent) => void,
 ): () => Promise<void> {
   const webhook = meteringWebhook === null ? null : new Webhook(meteringWebhook, log);
   let writing: Promise<void> = Promise.resolve();
   if (meteringFile !== null || webhook) {
-    house.usage.statistics.onWritten = (rows) => {
+    core.usage.statistics.onWritten = (rows) => {
       webhook?.add(rows);
       if (meteringFile === null) return;
       const lines = rows.map((row) => `${JSON.stringify(row)}\n`).join('');

@@ -30,7 +30,7 @@ export function mountBeside(deps: HttpDeps, mounts: readonly Mount[]): MountedPr
     return failureResponse(error, c.req.raw, deps, notesOf(c));
   });
   others.onError((error, c) => failureResponse(error, c.req.raw, deps, notesOf(c)));
-  const { watch } = deps.house.keys;
+  const { watch } = deps.core.keys;
   return {
     fetch: async (request, env) => {
       const response = await others.fetch(request, env);
@@ -46,6 +46,6 @@ function entrance(deps: HttpDeps): Enter {
     const base = baseOf(deps, c);
     const caller = await callerOf(deps, c);
     if (isAnonymous(caller)) throw new RelayError('unauthorized');
-    return { caller, base, relay: deps.house.relay(caller, base) };
+    return { caller, base, relay: deps.core.relay(caller, base) };
   };
 }

@@ -1,6 +1,6 @@
 import { isLoopback } from '../../base/address.ts';
 import { RelayError } from '../../base/errors.ts';
-import type { House } from '../../domain/house.ts';
+import type { RelayCore } from '../../domain/relay-core.ts';
 import type { ServeOptions } from '../../interfaces/cli/host.ts';
 import type { RequestSeen } from '../../interfaces/http/request-notes.ts';
 import type { Config } from '../config.ts';
@@ -11,9 +11,9 @@ import { flushLog, logEvent, logRequest } from './server-log.ts';
 import { TraceExporter } from './trace-exporter.ts';
 
 export interface NetworkOptions {
-  readonly server: Omit<ServerOptions, 'house' | 'version'>;
+  readonly server: Omit<ServerOptions, 'core' | 'version'>;
   /** Exports what is used, where the configuration says so. Gives the way to stop. */
-  meter(house: House): () => Promise<void>;
+  meter(core: RelayCore): () => Promise<void>;
   /** Writes what waits to be written. */
   flush(): void;
 }
@@ -44,7 +44,7 @@ export function networkOptions(config: Config, o: ServeOptions, auth: 'open' | '
         ? { observe: (seen: RequestSeen) => observers.forEach((observer) => void observer(seen)) }
         : {}),
     },
-    meter: (house) => startMetering(house, server, logEvent),
+    meter: (core) => startMetering(core, server, logEvent),
     flush: () => {
       traces?.flush();
       flushLog();

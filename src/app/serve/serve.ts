@@ -6,7 +6,7 @@ import { getRequestListener } from '@hono/node-server';
 import { isLoopback } from '../../base/address.ts';
 import { RelayError } from '../../base/errors.ts';
 import { LOCAL_CALLER } from '../../contract/caller.ts';
-import type { House } from '../../domain/house.ts';
+import type { RelayCore } from '../../domain/relay-core.ts';
 import { createHttpApp } from '../../interfaces/http/app.ts';
 import { type BrowserPolicy, guardBrowser } from '../../interfaces/http/browser-guard.ts';
 import { keyAuthenticator } from '../../interfaces/http/callers.ts';
@@ -46,14 +46,14 @@ const TIDY_EVERY_MS = 60_000;
 const CERTIFICATE_CHECK_MS = 60_000;
 
 export interface ServerOptions {
-  readonly house: House;
+  readonly core: RelayCore;
   readonly host: string;
   /** 0 picks a free one. */
   readonly port: number;
   readonly version: string;
   readonly publicUrl: string | null;
   readonly allowedHosts: readonly string[];
-  /** Whether a key is asked for; `open` unless told. */
+  /** Whether a key is asked for; `open` by default. */
   readonly auth?: 'open' | 'keys';
   /** Files in PEM format; read again when they change. */
   readonly tls?: { readonly cert: string; readonly key: string } | null;
@@ -66,7 +66,7 @@ export interface ServerOptions {
   readonly sockets?: Partial<SocketLimits>;
   /** Tests put the fixtures of the official MCP conformance suite in here. */
   readonly extendMcp?: McpHttpOptions['extend'];
-  /** A2A webhooks may be in our own network; refused unless told. */
+  /** A2A webhooks may be in our own network; refused by default. */
   readonly privateWebhooks?: boolean;
   log(event: LogEvent): void;
   /** Called for every request that was answered; each then has an id, which is in its answer too. */
@@ -80,16 +80,16 @@ export interface RunningServer {
   stop(): Promise<void>;
 }
 
-/** Listens and serves. The house is the caller's to close, after the server has stopped. */
+/** Listens and serves. The core is the caller's to close, after the server has stopped. */
 export async function startServer(o: ServerOptions): Promise<RunningServer> {
-  const { house, publicUrl, log } = o;
+  const { core, publicUrl, log } = o;
   const isTrustedProxy = trustList(o.trustedProxies ?? []);
-  const authenticate = o.auth === 'keys' ? keyAuthenticator(house.keys) : () => LOCAL_CALLER;
+  const authenticate = o.auth === 'keys' ? keyAuthenticator(core.keys) : () => LOCAL_CALLER;
   const browsers = browserPolicy(o);
   const stopping = new AbortController();
   let connections: Connections | null = null;
   const deps: HttpDeps = {
-    house,
+    core,
     version: o.version,
     publicUrl,
     browsers,
@@ -116,7 +116,7 @@ export async function startServer(o: ServerOptions): Promise<RunningServer> {
   const app = createHttpApp(deps, mountBeside(deps, mounts));
   const guard = ({ method, headers }: Request) =>
     guardBrowser({ method, header: (name) => headers.get(name) }, browsers);
-  const sockets = new SocketServer({ house, publicUrl, guard, authenticate, log, limits: o.sockets });
+  const sockets = new SocketServer({ core, publicUrl, guard, authenticate, log, limits: o.sockets });
   const listener = getRequestListener(app.fetch, { hostname: o.host, errorHandler: malformed });
   const server = makeServer(o, listener);
   const upgrade: SocketServer['upgrade'] = (...asked) => sockets.upgrade(...asked);
@@ -215,7 +215,7 @@ function renewCertificate(
 }
 
 function tidy(o: ServerOptions): void {
-  o.house.tidy().catch((error) => o.log({ level: 'warn', event: 'tidy-failed', error: String(error) }));
+  o.core.tidy().catch((error) => o.log({ level: 'warn', event: 'tidy-failed', error: String(error) }));
 }
 
 function listen(server: Server, host: string, port: number): Promise<void> {

@@ -37,18 +37,18 @@ export function serverControl(config: Config, env: Environment): ServerControl {
 }
 
 async function serve(config: Config, o: ServeOptions): Promise<Serving> {
-  const [{ startServer }, { openHouse }, { networkOptions }] = await Promise.all([
+  const [{ startServer }, { openCore }, { networkOptions }] = await Promise.all([
     import('./serve.ts'),
-    import('../store/open-house.ts'),
+    import('../store/open-core.ts'),
     import('./network-options.ts'),
   ]);
   const auth = authOf(config, o);
   const network = networkOptions(config, o, auth);
-  const house = await openHouse(config, 'server', auth);
-  const stopMetering = network.meter(house.house);
+  const core = await openCore(config, 'server', auth);
+  const stopMetering = network.meter(core.core);
   const version = packageVersion();
   try {
-    const server = await startServer({ ...network.server, house: house.house, version });
+    const server = await startServer({ ...network.server, core: core.core, version });
     const other = claimServer(config.home, {
       pid: process.pid,
       url: server.url,
@@ -73,13 +73,13 @@ async function serve(config: Config, o: ServeOptions): Promise<Serving> {
     const end = async () => {
       await server.stop();
       releaseServer(config.home, process.pid);
-      await house[Symbol.asyncDispose]();
+      await core[Symbol.asyncDispose]();
       await stopMetering();
       network.flush();
     };
     return { url: server.url, stopped, stop: () => void end().then(tellStopped, tellFailed) };
   } catch (error) {
-    await house[Symbol.asyncDispose]();
+    await core[Symbol.asyncDispose]();
     throw listenError(error, o);
   }
 }
@@ -92,9 +92,9 @@ function authOf(config: Config, o: ServeOptions): 'open' | 'keys' {
 }
 
 async function firstKey(config: Config): Promise<CreatedKey | null> {
-  const { openHouse } = await import('../store/open-house.ts');
-  await using open = await openHouse(config, 'cli', 'keys');
-  return await open.house.keys.createFirst();
+  const { openCore } = await import('../store/open-core.ts');
+  await using open = await openCore(config, 'cli', 'keys');
+  return await open.core.keys.createFirst();
 }
 
 function listenError(error: unknown, { host, port }: ServeOptions): unknown {

@@ -8,7 +8,7 @@ import { ContextRelay } from '../../sdk/context-relay.ts';
 import { HttpRelay } from '../../sdk/http-relay.ts';
 import type { Config } from '../config.ts';
 import { runningServer } from '../serve/pid-file.ts';
-import { openHouse } from './open-house.ts';
+import { openCore } from './open-core.ts';
 import { ownTokenCounter } from './token-counter.ts';
 
 /** The relay a command works on: behind HTTP where a server is named, else on the local store, with no daemon. */
@@ -31,9 +31,9 @@ async function onStore(config: Config): Promise<OpenClient> {
   const server = runningServer(config.home);
   const served = server?.url;
   // What a command pushes is as visible as what is pushed through the server beside it.
-  const { house, ...open } = await openHouse(config, 'cli', config.server.auth ?? server?.auth ?? 'open');
+  const { core, ...open } = await openCore(config, 'cli', config.server.auth ?? server?.auth ?? 'open');
   const base = config.publicUrlChosen ? config.publicUrl : (served ?? config.publicUrl);
-  const relay = house.relay(LOCAL_CALLER, base);
+  const relay = core.relay(LOCAL_CALLER, base);
   const client = new ContextRelay({
     relay,
     ownBases: [STORE],

@@ -15,9 +15,9 @@ export async function peekInbox(
 ): Promise<Inbox | null> {
   if (config.remote !== null) return askServer(config.remote, config.apiKey, agent, o);
   if (!existsSync(join(config.home, 'relay.db'))) return null;
-  const { openHouse } = await import('./open-house.ts');
-  await using open = await openHouse(config, 'cli');
-  return await open.house.relay(LOCAL_CALLER, config.publicUrl).inbox.read(agent, { limit: o.limit });
+  const { openCore } = await import('./open-core.ts');
+  await using open = await openCore(config, 'cli');
+  return await open.core.relay(LOCAL_CALLER, config.publicUrl).inbox.read(agent, { limit: o.limit });
 }
 
 async function askServer(

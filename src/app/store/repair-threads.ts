@@ -1,12 +1,12 @@
 import { INDEX_TEXT_CHARS, PAGE_ITEMS } from '../../base/limits.ts';
 import { type Caller, LOCAL_CALLER } from '../../contract/caller.ts';
 import type { Artifact } from '../../contract/threads/artifacts.ts';
-import type { House } from '../../domain/house.ts';
+import type { RelayCore } from '../../domain/relay-core.ts';
 import type { ThreadServices } from '../../domain/threads/thread-services.ts';
 import type { BlobBody } from '../../kernel/blobs.ts';
 import type { Config } from '../config.ts';
 import { Mirror } from './mirror.ts';
-import { openHouse } from './open-house.ts';
+import { openCore } from './open-core.ts';
 
 export interface Repaired {
   readonly threads: number;
@@ -17,17 +17,17 @@ export interface Repaired {
 
 /** Repairs the threads of a home. */
 export async function repairStore(config: Config): Promise<Repaired> {
-  await using opened = await openHouse(config, 'cli');
-  return await repairThreads(config.home, opened.house);
+  await using opened = await openCore(config, 'cli');
+  return await repairThreads(config.home, opened.core);
 }
 
 /** Makes everything that is derived from the logs of threads anew: their files and what a search looks through. */
 export async function repairThreads(
   home: string,
-  house: House,
+  core: RelayCore,
   tenants: Iterable<string> = [LOCAL_CALLER.tenant],
 ): Promise<Repaired> {
-  const threads = await house.threads();
+  const threads = await core.threads();
   const mirror = new Mirror(home, threads);
   const done = { threads: 0, artifacts: 0, missing: [] as string[] };
   for (const tenant of tenants) {

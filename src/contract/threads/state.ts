@@ -22,7 +22,7 @@ export interface Constraint {
 export interface Question {
   readonly id: string;
   readonly question: string;
-  /** Open unless told otherwise. */
+  /** Open by default. */
   readonly status?: string;
 }
 
@@ -39,7 +39,7 @@ export interface Decision {
 export interface PlanStep {
   readonly id: string;
   readonly step: string;
-  /** Pending unless told otherwise. */
+  /** Pending by default. */
   readonly status?: string;
 }
 

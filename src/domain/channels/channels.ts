@@ -15,7 +15,7 @@ import type {
   SubscribeOptions,
 } from '../../contract/channels.ts';
 import type { Entry } from '../../kernel/logs.ts';
-import type { Ground } from '../ground.ts';
+import type { Deps } from '../deps.ts';
 import { channelStream, checkChannelName, checkGroupName } from '../names.ts';
 import type { PointerLookup } from '../pointers/record.ts';
 import { type RecordsOf, recordsOf } from '../records.ts';
@@ -33,27 +33,27 @@ export class Channels {
   readonly settings: ChannelSettings;
   readonly groups: Groups;
   readonly tickets: Tickets;
-  readonly #ground: Ground;
+  readonly #deps: Deps;
   readonly #directory: Directory;
   readonly #retention: Retention;
   /** Whose channels are looked after: everyone who has used one. */
   readonly #tenants = new Set<string>();
 
   constructor(
-    ground: Ground,
+    deps: Deps,
     settings: ChannelSettings,
     pointers: PointerLookup,
     told: { readonly onAcked: OnAcked; readonly onDead?: OnDead },
   ) {
     const { onAcked, onDead } = told;
     this.settings = settings;
-    this.tickets = new Tickets(ground);
-    this.#ground = ground;
-    this.#directory = new Directory(ground, settings);
-    const deadLetters = new DeadLetters(ground, this.#directory, onDead);
+    this.tickets = new Tickets(deps);
+    this.#deps = deps;
+    this.#directory = new Directory(deps, settings);
+    const deadLetters = new DeadLetters(deps, this.#directory, onDead);
     const directory = this.#directory;
-    this.groups = new Groups({ ground, settings, directory, deadLetters, pointers, onAcked });
-    this.#retention = new Retention(ground, settings, this.#directory, this.groups);
+    this.groups = new Groups({ deps, settings, directory, deadLetters, pointers, onAcked });
+    this.#retention = new Retention(deps, settings, this.#directory, this.groups);
   }
 
   /**
@@ -87,7 +87,7 @@ export class Channels {
     if (key && entry && JSON.stringify(channelEntry(entry.data)?.msg) !== JSON.stringify(msg)) {
       throw new RelayError('idempotency_conflict');
     }
-    return { channel, seq, ts: entry?.at ?? this.#ground.env.now() };
+    return { channel, seq, ts: entry?.at ?? this.#deps.env.now() };
   }
 
   async *subscribe(caller: CallerAt, name: string, o: SubscribeOptions = {}): AsyncGenerator<Message> {
@@ -117,14 +117,14 @@ export class Channels {
   async inspect(caller: Caller, name: string): Promise<ChannelDetail> {
     const channel = checkChannelName(name);
     const { groups, ...info } = await this.#directory.info(caller.tenant, channel);
-    const { first } = await this.#ground.engine.logs.info(channelStream(caller.tenant, channel));
+    const { first } = await this.#deps.engine.logs.info(channelStream(caller.tenant, channel));
     const details = await Promise.all(groups.map((group) => this.groups.detail(caller, channel, group)));
     return { ...info, first_seq: first, groups: details };
   }
 
   async position(caller: Caller, name: string): Promise<number> {
     const stream = channelStream(caller.tenant, checkChannelName(name));
-    return (await this.#ground.engine.logs.info(stream)).last;
+    return (await this.#deps.engine.logs.info(stream)).last;
   }
 
   async ack(caller: Caller, name: string, group: string, claim: Claim): Promise<{ seq: number }> {
@@ -171,11 +171,11 @@ export class Channels {
   /** Where a reader begins, for an interface that shares one subscription among many of them. */
   start(tenant: string, channel: string, since: Since | undefined): Promise<Start> {
     this.#tenants.add(tenant);
-    return findStart(this.#ground.engine.logs, channelStream(tenant, channel), since);
+    return findStart(this.#deps.engine.logs, channelStream(tenant, channel), since);
   }
 
   view(start: Start): ReaderView {
-    return new ReaderView(this.#ground.env, this.settings.retentionMs, start);
+    return new ReaderView(this.#deps.env, this.settings.retentionMs, start);
   }
 
   isMessage(entry: Entry): boolean {
@@ -189,11 +189,11 @@ export class Channels {
 
   /** The log itself, unfiltered: to be looked at through a `ReaderView`. */
   async read(tenant: string, channel: string, after: number): Promise<Entry[]> {
-    return (await this.#ground.engine.logs.read(channelStream(tenant, channel), { after })).entries;
+    return (await this.#deps.engine.logs.read(channelStream(tenant, channel), { after })).entries;
   }
 
   follow(tenant: string, channel: string, after: number, signal: AbortSignal): AsyncIterable<Entry> {
-    return this.#ground.engine.logs.subscribe(channelStream(tenant, channel), { after, signal });
+    return this.#deps.engine.logs.subscribe(channelStream(tenant, channel), { after, signal });
   }
 
   /** Drops what need not be kept: for a server to call now and then. */
@@ -225,7 +225,7 @@ export class Channels {
   async #append(tenant: string, channel: string, entry: JsonObject, id: string | undefined): Promise<number> {
     this.#tenants.add(tenant);
     const stream = channelStream(tenant, channel);
-    const seq = await this.#ground.engine.logs.append(stream, entry, id === undefined ? {} : { id });
+    const seq = await this.#deps.engine.logs.append(stream, entry, id === undefined ? {} : { id });
     await this.#directory.note(tenant, channel);
     this.#retention.appended(tenant, channel);
     return seq!;
@@ -233,7 +233,7 @@ export class Channels {
 
   async #entry(tenant: string, channel: string, seq: number): Promise<Entry | null> {
     const stream = channelStream(tenant, channel);
-    const { entries } = await this.#ground.engine.logs.read(stream, { after: seq - 1, limit: 1 });
+    const { entries } = await this.#deps.engine.logs.read(stream, { after: seq - 1, limit: 1 });
     return entries[0]?.seq === seq ? entries[0] : null;
   }
 }
@@ -255,16 +255,16 @@ function checkSignal(msg: unknown): void {
 
 /** Stand-ins for an API key on a WebSocket: good once, for half a minute, at every server of the store. */
 class Tickets {
-  readonly #ground: Ground;
+  readonly #deps: Deps;
   readonly #records: RecordsOf<Caller>;
 
-  constructor(ground: Ground) {
-    this.#ground = ground;
-    this.#records = recordsOf(ground.engine.records);
+  constructor(deps: Deps) {
+    this.#deps = deps;
+    this.#records = recordsOf(deps.engine.records);
   }
 
   async issue({ base: _, ...caller }: CallerAt): Promise<{ ticket: string; expires_at: string }> {
-    const { engine, env } = this.#ground;
+    const { engine, env } = this.#deps;
     const ticket = toHex(env.randomBytes(24));
     const expiresAt = env.now() + Math.max(TICKET_TTL_MS, engine.limits.minTtl);
     await this.#records.put(await ticketKey(ticket), caller, { expiresAt });

@@ -1,6 +1,6 @@
 import type { DeadLetter } from '../../contract/channels.ts';
 import type { Entry } from '../../kernel/logs.ts';
-import type { Ground } from '../ground.ts';
+import type { Deps } from '../deps.ts';
 import { channelStream, deadLetterChannel } from '../names.ts';
 import { asJson } from '../records.ts';
 import type { Directory } from './directory.ts';
@@ -17,12 +17,12 @@ export type OnDead = (tenant: string, letter: ChannelEntry & { readonly dead: De
 
 /** Work that a group could not do is moved to a channel of its own, where people can look at it. */
 export class DeadLetters {
-  readonly #ground: Ground;
+  readonly #deps: Deps;
   readonly #directory: Directory;
   readonly #onDead: OnDead | undefined;
 
-  constructor(ground: Ground, directory: Directory, onDead?: OnDead) {
-    this.#ground = ground;
+  constructor(deps: Deps, directory: Directory, onDead?: OnDead) {
+    this.#deps = deps;
     this.#directory = directory;
     this.#onDead = onDead;
   }
@@ -40,7 +40,7 @@ export class DeadLetters {
     if (target === null || letter === null) return;
     const dead: DeadLetter = { channel, group, seq: entry.seq, ts: entry.at, attempts, reason };
     const id = `dead:${entry.seq}:${group}`;
-    await this.#ground.engine.logs.append(channelStream(tenant, target), asJson({ ...letter, dead }), { id });
+    await this.#deps.engine.logs.append(channelStream(tenant, target), asJson({ ...letter, dead }), { id });
     await this.#directory.note(tenant, target);
     this.#onDead?.(tenant, { ...letter, dead });
   }
@@ -54,7 +54,7 @@ export class DeadLetters {
 
   /** Moves messages, which are given in the order of the channel and without a hole: the group's cursor passes over nothing. */
   async move(log: GroupLog, seqs: readonly number[], reason: DeadLetter['reason']): Promise<void> {
-    const { logs } = this.#ground.engine;
+    const { logs } = this.#deps.engine;
     const stream = channelStream(log.tenant, log.channel);
     const state = await log.state();
     for (const seq of seqs) {
@@ -74,7 +74,7 @@ export class DeadLetters {
   /** Oldest first. */
   async #unclaimed(log: GroupLog, cutoff: number): Promise<number[]> {
     const state = await log.state();
-    const now = this.#ground.env.now();
+    const now = this.#deps.env.now();
     const old: number[] = [];
     for (const entry of await this.#before(log, floor(state) - 1, cutoff)) {
       const work = state.open.get(entry.seq);
@@ -88,7 +88,7 @@ export class DeadLetters {
     const old: Entry[] = [];
     for (;;) {
       const from = old.at(-1)?.seq ?? Math.max(after, 0);
-      const { entries } = await this.#ground.engine.logs.read(stream, { after: from, limit: PAGE });
+      const { entries } = await this.#deps.engine.logs.read(stream, { after: from, limit: PAGE });
       for (const entry of entries) {
         if (entry.at >= cutoff) return old;
         old.push(entry);

@@ -1,5 +1,5 @@
 import type { ChannelInfo, ChannelPage } from '../../contract/channels.ts';
-import type { Ground } from '../ground.ts';
+import type { Deps } from '../deps.ts';
 import { channelKey, channelStream, channelsPrefix, fromSegment, groupsPrefix } from '../names.ts';
 import { allRecords } from '../records.ts';
 import { channelEntry } from './message.ts';
@@ -14,21 +14,21 @@ const REMEMBER_MS = 60 * 60 * 1000;
  * much shorter than an unused channel stays listed, so what is remembered is always still true.
  */
 export class Directory {
-  readonly #ground: Ground;
+  readonly #deps: Deps;
   readonly #rememberMs: number;
   readonly #listed = new Map<string, number>();
 
-  constructor(ground: Ground, settings: ChannelSettings) {
-    this.#ground = ground;
+  constructor(deps: Deps, settings: ChannelSettings) {
+    this.#deps = deps;
     this.#rememberMs = Math.min(REMEMBER_MS, settings.retentionMs / 4);
   }
 
   /** To be called after a message was appended, never before: see `forget`. */
   async note(tenant: string, channel: string): Promise<void> {
     const key = channelKey(tenant, channel);
-    const now = this.#ground.env.now();
+    const now = this.#deps.env.now();
     if ((this.#listed.get(key) ?? 0) > now) return;
-    await this.#ground.engine.records.put(key, { created: now }, { expect: 'absent' });
+    await this.#deps.engine.records.put(key, { created: now }, { expect: 'absent' });
     this.#listed.delete(key);
     this.#listed.set(key, now + this.#rememberMs);
     if (this.#listed.size > REMEMBERED) this.#listed.delete(this.#listed.keys().next().value!);
@@ -39,7 +39,7 @@ export class Directory {
    * appends after that lists it again, and who appended just before is seen here.
    */
   async forget(tenant: string, channel: string, last: number): Promise<void> {
-    const { records, logs } = this.#ground.engine;
+    const { records, logs } = this.#deps.engine;
     const key = channelKey(tenant, channel);
     this.#listed.delete(key);
     await records.delete(key);
@@ -49,14 +49,14 @@ export class Directory {
   async list(tenant: string, o: { after?: string; limit?: number } = {}): Promise<ChannelPage> {
     const prefix = channelsPrefix(tenant);
     const after = o.after === undefined ? undefined : channelKey(tenant, o.after);
-    const page = await this.#ground.engine.records.list(prefix, { after, limit: o.limit });
+    const page = await this.#deps.engine.records.list(prefix, { after, limit: o.limit });
     const names = page.items.map((item) => fromSegment(item.key.slice(prefix.length)));
     const channels = await Promise.all(names.map((name) => this.info(tenant, name)));
     return { channels, ...(page.next === undefined ? {} : { next: names.at(-1)! }) };
   }
 
   async info(tenant: string, channel: string): Promise<ChannelInfo> {
-    const { logs } = this.#ground.engine;
+    const { logs } = this.#deps.engine;
     const stream = channelStream(tenant, channel);
     const { last, count } = await logs.info(stream);
     const newest =
@@ -74,14 +74,14 @@ export class Directory {
   async groups(tenant: string, channel: string): Promise<string[]> {
     const prefix = groupsPrefix(tenant, channel);
     const names: string[] = [];
-    for await (const { key } of allRecords(this.#ground.engine.records, prefix)) {
+    for await (const { key } of allRecords(this.#deps.engine.records, prefix)) {
       names.push(fromSegment(key.slice(prefix.length)));
     }
     return names;
   }
 
   async hasGroups(tenant: string, channel: string): Promise<boolean> {
-    const page = await this.#ground.engine.records.list(groupsPrefix(tenant, channel), { limit: 1 });
+    const page = await this.#deps.engine.records.list(groupsPrefix(tenant, channel), { limit: 1 });
     return page.items.length > 0;
   }
 }

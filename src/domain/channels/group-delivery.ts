@@ -1,7 +1,7 @@
 import { GROUP_IN_FLIGHT } from '../../base/limits.ts';
 import type { DeadLetter } from '../../contract/channels.ts';
 import type { Entry } from '../../kernel/logs.ts';
-import type { Ground } from '../ground.ts';
+import type { Deps } from '../deps.ts';
 import { channelStream } from '../names.ts';
 import type { PointerLookup } from '../pointers/record.ts';
 import type { DeadLetters } from './dead-letters.ts';
@@ -33,7 +33,7 @@ export interface Member {
 }
 
 export interface DeliveryParts {
-  readonly ground: Ground;
+  readonly deps: Deps;
   readonly settings: ChannelSettings;
   readonly deadLetters: DeadLetters;
   readonly pointers: PointerLookup;
@@ -50,7 +50,7 @@ interface Candidate {
 
 /** Delivers a group's work to its members in this process. Every process with members has one. */
 export class GroupDelivery {
-  readonly #ground: Ground;
+  readonly #deps: Deps;
   readonly #settings: ChannelSettings;
   readonly #log: GroupLog;
   readonly #deadLetters: DeadLetters;
@@ -64,7 +64,7 @@ export class GroupDelivery {
   #next = 0;
 
   constructor(shared: DeliveryParts, log: GroupLog) {
-    this.#ground = shared.ground;
+    this.#deps = shared.deps;
     this.#settings = shared.settings;
     this.#deadLetters = shared.deadLetters;
     this.#pointers = shared.pointers;
@@ -125,12 +125,12 @@ export class GroupDelivery {
       return;
     }
     const expiry = nextExpiry(state);
-    if (expiry !== null) this.#wakeIn(expiry - this.#ground.env.now());
+    if (expiry !== null) this.#wakeIn(expiry - this.#deps.env.now());
   }
 
   /** In order: what came back first, then what is new; as much as the members can take. */
   async #candidates(state: GroupState): Promise<Candidate[]> {
-    const now = this.#ground.env.now();
+    const now = this.#deps.env.now();
     const slots = this.#freeSlots(state, now);
     const list: Candidate[] = [];
     for (const seq of returned(state, now)) {
@@ -143,7 +143,7 @@ export class GroupDelivery {
     }
     const room = Math.min(slots.length, GROUP_IN_FLIGHT - state.open.size);
     if (room <= 0) return list;
-    const { entries } = await this.#ground.engine.logs.read(this.#stream, {
+    const { entries } = await this.#deps.engine.logs.read(this.#stream, {
       after: state.cursor,
       limit: room,
     });
@@ -197,7 +197,7 @@ export class GroupDelivery {
 
   /** Nobody is handed a pointer that leads nowhere, or what has been waiting for longer than it is kept. */
   async #whyDead(entry: Entry, fresh: boolean): Promise<DeadLetter['reason'] | undefined> {
-    if (fresh && entry.at < this.#ground.env.now() - this.#settings.retentionMs) return 'age';
+    if (fresh && entry.at < this.#deps.env.now() - this.#settings.retentionMs) return 'age';
     const message = channelEntry(entry.data);
     if (message === null) return 'gone';
     if (message.pointer === undefined) return undefined;
@@ -206,14 +206,14 @@ export class GroupDelivery {
 
   /** A message that is no longer in the log is replaced by an empty entry, and settled without a dead letter. */
   async #entry(seq: number): Promise<Entry> {
-    const { entries } = await this.#ground.engine.logs.read(this.#stream, { after: seq - 1, limit: 1 });
+    const { entries } = await this.#deps.engine.logs.read(this.#stream, { after: seq - 1, limit: 1 });
     return entries[0]?.seq === seq ? entries[0] : { seq, at: 0, data: null };
   }
 
   #wakeIn(ms: number): void {
     clearTimeout(this.#timer);
     if (this.idle) return;
-    const spread = (this.#ground.env.randomBytes(1)[0]! / 256) * SPREAD_MS;
+    const spread = (this.#deps.env.randomBytes(1)[0]! / 256) * SPREAD_MS;
     this.#timer = setTimeout(() => this.wake(), Math.max(ms, 0) + spread);
   }
 
@@ -221,7 +221,7 @@ export class GroupDelivery {
   #watch(): void {
     const watching = new AbortController();
     this.#watching = watching;
-    const { logs } = this.#ground.engine;
+    const { logs } = this.#deps.engine;
     const follow = async (stream: string) => {
       while (!watching.signal.aborted) {
         try {

@@ -1,7 +1,7 @@
 import { RelayError } from '../../base/errors.ts';
 import { toHex } from '../../base/ids.ts';
 import { compareAndSet } from '../../kernel/compare-and-set.ts';
-import type { Ground } from '../ground.ts';
+import type { Deps } from '../deps.ts';
 import { groupKey, groupStream } from '../names.ts';
 import { asJson, fromJson, type RecordsOf, recordsOf } from '../records.ts';
 import {
@@ -48,7 +48,7 @@ export class GroupLog {
   readonly tenant: string;
   readonly channel: string;
   readonly group: string;
-  readonly #ground: Ground;
+  readonly #deps: Deps;
   readonly #records: RecordsOf<GroupSnapshot>;
   readonly #stream: string;
   readonly #key: string;
@@ -61,12 +61,12 @@ export class GroupLog {
   #turn: Promise<unknown> = Promise.resolve();
   #flushing = false;
 
-  constructor(ground: Ground, tenant: string, channel: string, group: string) {
+  constructor(deps: Deps, tenant: string, channel: string, group: string) {
     this.tenant = tenant;
     this.channel = channel;
     this.group = group;
-    this.#ground = ground;
-    this.#records = recordsOf(ground.engine.records);
+    this.#deps = deps;
+    this.#records = recordsOf(deps.engine.records);
     this.#stream = groupStream(tenant, channel, group);
     this.#key = groupKey(tenant, channel, group);
   }
@@ -78,7 +78,7 @@ export class GroupLog {
   /** Creates the group if it does not exist, to begin behind `cursor`. Gives whether it was created. */
   async create(cursor: () => Promise<number>): Promise<boolean> {
     if (await this.#records.get(this.#key)) return false;
-    const { env } = this.#ground;
+    const { env } = this.#deps;
     const state = newState(toHex(env.randomBytes(6)), await cursor(), env.now());
     return (await this.#records.put(this.#key, toSnapshot(state), { expect: 'absent' })) !== null;
   }
@@ -111,7 +111,7 @@ export class GroupLog {
   }
 
   async remove(): Promise<void> {
-    const { logs } = this.#ground.engine;
+    const { logs } = this.#deps.engine;
     await this.#exclusive(async () => {
       this.#state = null;
       await logs.drop(this.#stream);
@@ -142,7 +142,7 @@ export class GroupLog {
   }
 
   async #commit(batch: readonly Waiting[]): Promise<void> {
-    const { logs } = this.#ground.engine;
+    const { logs } = this.#deps.engine;
     let refused: { waiting: Waiting; error: unknown }[] = [];
     let agreed: { waiting: Waiting; decision: Decision<unknown> }[] = [];
     let later: Waiting[] = [];
@@ -153,7 +153,7 @@ export class GroupLog {
       const touched = new Set<number>();
       for (const waiting of batch) {
         try {
-          const decision = waiting.propose(state, this.#ground.env.now());
+          const decision = waiting.propose(state, this.#deps.env.now());
           // Proposals do not know of each other, so two in one entry must not touch the same message.
           if (decision.steps.some((step) => touched.has(step[1]))) {
             later.push(waiting);
@@ -170,7 +170,7 @@ export class GroupLog {
       if (steps.length === 0) return 0;
       const data = asJson<GroupEntry>({ born: state.born, steps });
       const seq = await logs.append(this.#stream, data, { expectSeq: state.seq });
-      if (seq !== null) applySteps(state, seq, this.#ground.env.now(), steps);
+      if (seq !== null) applySteps(state, seq, this.#deps.env.now(), steps);
       return seq;
     });
     this.#queue.unshift(...later);
@@ -180,7 +180,7 @@ export class GroupLog {
   }
 
   async #refresh(): Promise<GroupState> {
-    const { logs } = this.#ground.engine;
+    const { logs } = this.#deps.engine;
     let state = this.#state ?? (await this.#load());
     let confirmed: string | null = null;
     for (;;) {
@@ -223,7 +223,7 @@ export class GroupLog {
 
   /** Saves a snapshot and trims the log, which so does not grow with the group's history. Losing the race loses nothing. */
   async #save(): Promise<void> {
-    const { logs } = this.#ground.engine;
+    const { logs } = this.#deps.engine;
     const state = this.#state;
     if (!state) return;
     this.#unsaved = 0;

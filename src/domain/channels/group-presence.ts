@@ -1,6 +1,6 @@
 import { toHex } from '../../base/ids.ts';
 import { MEMBER_TTL_MS } from '../../base/limits.ts';
-import type { Ground } from '../ground.ts';
+import type { Deps } from '../deps.ts';
 import { membersPrefix } from '../names.ts';
 import { type RecordsOf, recordsOf } from '../records.ts';
 import type { GroupDelivery } from './group-delivery.ts';
@@ -15,7 +15,7 @@ type Shown = [name: string, since: number];
 
 /** Who is there, for people who look. One record per process, which vanishes by itself after a crash. */
 export class GroupPresence {
-  readonly #ground: Ground;
+  readonly #deps: Deps;
   readonly #records: RecordsOf<Shown[]>;
   readonly #delivery: GroupDelivery;
   readonly #prefix: string;
@@ -24,12 +24,12 @@ export class GroupPresence {
   #written = false;
   #writing: Promise<unknown> = Promise.resolve();
 
-  constructor(ground: Ground, log: GroupLog, delivery: GroupDelivery) {
-    this.#ground = ground;
-    this.#records = recordsOf(ground.engine.records);
+  constructor(deps: Deps, log: GroupLog, delivery: GroupDelivery) {
+    this.#deps = deps;
+    this.#records = recordsOf(deps.engine.records);
     this.#delivery = delivery;
     this.#prefix = membersPrefix(log.tenant, log.channel, log.group);
-    this.#key = this.#prefix + toHex(ground.env.randomBytes(8));
+    this.#key = this.#prefix + toHex(deps.env.randomBytes(8));
   }
 
   changed(): void {
@@ -69,7 +69,7 @@ export class GroupPresence {
     this.#writing = before.then((): Promise<unknown> => {
       this.#written = !gone;
       if (gone) return this.#records.delete(this.#key);
-      const expiresAt = this.#ground.env.now() + MEMBER_TTL_MS;
+      const expiresAt = this.#deps.env.now() + MEMBER_TTL_MS;
       return this.#records.put(this.#key, this.#own(), { expiresAt });
     });
     return this.#writing;

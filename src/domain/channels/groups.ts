@@ -4,7 +4,7 @@ import { GROUP_IDLE_MS, PREFETCH_MAX } from '../../base/limits.ts';
 import type { Caller } from '../../contract/caller.ts';
 import type { Claim, GroupDetail, Since } from '../../contract/channels.ts';
 import { Background } from '../background.ts';
-import type { Ground } from '../ground.ts';
+import type { Deps } from '../deps.ts';
 import { channelStream } from '../names.ts';
 import type { DeadLetters } from './dead-letters.ts';
 import type { Directory } from './directory.ts';
@@ -43,7 +43,7 @@ export type OnAcked = (caller: Caller, at: { channel: string; group: string; seq
 
 /** Consumers that share a channel's messages. */
 export class Groups {
-  readonly #ground: Ground;
+  readonly #deps: Deps;
   readonly #settings: ChannelSettings;
   readonly #directory: Directory;
   readonly #deadLetters: DeadLetters;
@@ -54,7 +54,7 @@ export class Groups {
 
   constructor(o: DeliveryParts & { directory: Directory; onAcked: OnAcked }) {
     this.#shared = o;
-    this.#ground = o.ground;
+    this.#deps = o.deps;
     this.#settings = o.settings;
     this.#directory = o.directory;
     this.#deadLetters = o.deadLetters;
@@ -68,7 +68,7 @@ export class Groups {
     group: string,
     o: GroupSubscription,
   ): AsyncGenerator<DeliveredWork> {
-    const { env } = this.#ground;
+    const { env } = this.#deps;
     const { tenant } = caller;
     const { log, delivery, presence } = this.#at(tenant, channel, group);
     const made = await log.create(() => this.#beginning(tenant, channel, o.since));
@@ -173,7 +173,7 @@ export class Groups {
 
   async detail(caller: Caller, channel: string, group: string): Promise<GroupDetail> {
     const { tenant } = caller;
-    const { logs } = this.#ground.engine;
+    const { logs } = this.#deps.engine;
     const { log, presence } = this.#at(tenant, channel, group);
     const state = await log.state();
     const stream = channelStream(tenant, channel);
@@ -184,7 +184,7 @@ export class Groups {
       if (entries.length < 1000) break;
       after = entries.at(-1)!.seq;
     }
-    const now = this.#ground.env.now();
+    const now = this.#deps.env.now();
     const open = [...state.open].sort(([a], [b]) => a - b);
     const leased = open.filter(([, work]) => work.until > now);
     return {
@@ -230,7 +230,7 @@ export class Groups {
       const { log, delivery, presence } = this.#at(tenant, channel, group);
       const state = await this.#deadLetters.moveExpired(log, cutoff).catch(ifRemoved);
       if (!state) continue;
-      const idle = state.active < this.#ground.env.now() - GROUP_IDLE_MS && state.open.size === 0;
+      const idle = state.active < this.#deps.env.now() - GROUP_IDLE_MS && state.open.size === 0;
       if (idle && delivery.idle && (await presence.everyone()).length === 0) await log.remove();
       else lowest = Math.min(lowest, floor(state));
     }
@@ -244,7 +244,7 @@ export class Groups {
 
   /** Where a new group begins: with everything by default, but never with what is no longer kept. */
   async #beginning(tenant: string, channel: string, since: Since = 'all'): Promise<number> {
-    const { engine, env } = this.#ground;
+    const { engine, env } = this.#deps;
     const stream = channelStream(tenant, channel);
     const wanted = await findStart(engine.logs, stream, since);
     const kept = await startAt(engine.logs, stream, env.now() - this.#settings.retentionMs);
@@ -262,9 +262,9 @@ export class Groups {
     const key = JSON.stringify([tenant, channel, group]);
     let found = this.#open.get(key);
     if (!found) {
-      const log = new GroupLog(this.#ground, tenant, channel, group);
+      const log = new GroupLog(this.#deps, tenant, channel, group);
       const delivery = new GroupDelivery(this.#shared, log);
-      found = { log, delivery, presence: new GroupPresence(this.#ground, log, delivery) };
+      found = { log, delivery, presence: new GroupPresence(this.#deps, log, delivery) };
     }
     // The most recently used is last, so that the first is the one to close.
     this.#open.delete(key);

@@ -1,4 +1,4 @@
-import type { Ground } from '../ground.ts';
+import type { Deps } from '../deps.ts';
 import { channelStream } from '../names.ts';
 import type { Directory } from './directory.ts';
 import type { Groups } from './groups.ts';
@@ -13,7 +13,7 @@ const SOME = 100;
 
 /** Drops what a channel need not keep any longer, in the background. Never what a group has not done yet. */
 export class Retention {
-  readonly #ground: Ground;
+  readonly #deps: Deps;
   readonly #settings: ChannelSettings;
   readonly #directory: Directory;
   readonly #groups: Groups;
@@ -23,8 +23,8 @@ export class Retention {
   /** Up to which channel each tenant has been looked after. */
   readonly #reached = new Map<string, string>();
 
-  constructor(ground: Ground, settings: ChannelSettings, directory: Directory, groups: Groups) {
-    this.#ground = ground;
+  constructor(deps: Deps, settings: ChannelSettings, directory: Directory, groups: Groups) {
+    this.#deps = deps;
     this.#settings = settings;
     this.#directory = directory;
     this.#groups = groups;
@@ -33,7 +33,7 @@ export class Retention {
 
   /** After each append. By chance and not by count: a command that appends once and ends does its share too. */
   appended(tenant: string, channel: string): void {
-    const chance = this.#ground.env.randomBytes(1)[0]! / 256;
+    const chance = this.#deps.env.randomBytes(1)[0]! / 256;
     if (chance * this.#every >= 1) return;
     // Nothing depends on it, and the next one tries again.
     this.tidy(tenant, channel).catch(() => {});
@@ -85,8 +85,8 @@ export class Retention {
   }
 
   async #tidy(tenant: string, channel: string, stream: string): Promise<void> {
-    const { logs } = this.#ground.engine;
-    const cutoff = this.#ground.env.now() - this.#settings.retentionMs;
+    const { logs } = this.#deps.engine;
+    const cutoff = this.#deps.env.now() - this.#settings.retentionMs;
     // Before the groups are looked at: one that is made meanwhile needs whatever comes from now on.
     const { count, last } = await logs.info(stream);
     const needed = Math.min(await this.#groups.tidy(tenant, channel, cutoff), last + 1);
@@ -108,11 +108,11 @@ export class Retention {
 
   /** The last message cannot be trimmed, so something empty takes its place: unless someone was faster. */
   async #closeUnused(tenant: string, channel: string): Promise<void> {
-    const { logs } = this.#ground.engine;
+    const { logs } = this.#deps.engine;
     const stream = channelStream(tenant, channel);
     let { last } = await logs.info(stream);
     const [newest] = last === 0 ? [] : (await logs.read(stream, { after: last - 1, limit: 1 })).entries;
-    if (newest && newest.at >= this.#ground.env.now() - this.#settings.retentionMs) return;
+    if (newest && newest.at >= this.#deps.env.now() - this.#settings.retentionMs) return;
     if (newest && channelEntry(newest.data)) {
       const seq = await logs.append(stream, TOMBSTONE, { expectSeq: last });
       if (seq === null) return;

@@ -8,7 +8,7 @@ import type { Followed, Inbox, InboxMessage } from '../../contract/inbox.ts';
 import { compareAndSet } from '../../kernel/compare-and-set.ts';
 import type { Background } from '../background.ts';
 import type { Channels } from '../channels/channels.ts';
-import type { Ground } from '../ground.ts';
+import type { Deps } from '../deps.ts';
 import { checkAgentName, checkChannelName, fromSegment, inboxKey, inboxPrefix } from '../names.ts';
 import type { Receipts } from '../receipts/receipts.ts';
 import { type RecordsOf, recordsOf } from '../records.ts';
@@ -29,15 +29,15 @@ interface Following {
 
 /** One record for each agent and channel: how far it has read. */
 export class Inboxes {
-  readonly #ground: Ground;
+  readonly #deps: Deps;
   readonly #records: RecordsOf<FollowRecord>;
   readonly #channels: Channels;
   readonly #receipts: Receipts;
   readonly #background: Background;
 
-  constructor(o: { ground: Ground; channels: Channels; receipts: Receipts; background: Background }) {
-    this.#ground = o.ground;
-    this.#records = recordsOf(o.ground.engine.records);
+  constructor(o: { deps: Deps; channels: Channels; receipts: Receipts; background: Background }) {
+    this.#deps = o.deps;
+    this.#records = recordsOf(o.deps.engine.records);
     this.#channels = o.channels;
     this.#receipts = o.receipts;
     this.#background = o.background;
@@ -51,7 +51,7 @@ export class Inboxes {
     if (known) return { agent, channel, cursor: known.value.cursor };
     await this.#checkRoom(caller, agent);
     const { after } = await this.#channels.start(caller.tenant, channel, o.since);
-    const value = { cursor: after, followed: this.#ground.env.now() };
+    const value = { cursor: after, followed: this.#deps.env.now() };
     const won = await this.#records.put(key, value, { expect: 'absent' });
     if (won !== null) return { agent, channel, cursor: after };
     return this.follow(caller, agent, channel, o);
@@ -110,7 +110,7 @@ export class Inboxes {
       if (!stored) throw notFollowing(agent, channel);
       const before = stored.value.cursor;
       if (before >= seq) return before;
-      const value = { ...stored.value, cursor: seq, read: this.#ground.env.now() };
+      const value = { ...stored.value, cursor: seq, read: this.#deps.env.now() };
       return (await this.#records.put(key, value, { expect: stored.revision })) === null ? null : before;
     });
   }

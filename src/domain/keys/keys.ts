@@ -10,9 +10,9 @@ import {
   KEY_USE_WRITE_MS,
   USAGE_KEPT_MS,
 } from '../../base/limits.ts';
-import { type Caller, checkTenant, HOUSE_TENANT, runsTheRelay, SCOPES } from '../../contract/caller.ts';
+import { type Caller, checkTenant, RELAY_TENANT, runsTheRelay, SCOPES } from '../../contract/caller.ts';
 import type { CreatedKey, KeyInfo, NewKey } from '../../contract/keys.ts';
-import type { Ground } from '../ground.ts';
+import type { Deps } from '../deps.ts';
 import { allRecords, type RecordsOf, recordsOf } from '../records.ts';
 import type { Plans } from '../usage/plans.ts';
 import { checkExpiry, checkKeyName, checkPrefix, checkScopes } from './checks.ts';
@@ -36,17 +36,17 @@ export class Keys {
   /** When each key was last used; written behind. */
   readonly use: KeyUse;
   readonly watch = new KeyWatch((caller) => this.isValid(caller));
-  readonly #ground: Ground;
+  readonly #deps: Deps;
   readonly #byHash: RecordsOf<KeyRecord>;
   readonly #byTenant: RecordsOf<ListedKey>;
   readonly #plans: Plans;
 
-  constructor(ground: Ground, plans: Plans) {
-    this.#ground = ground;
-    this.#byHash = recordsOf(ground.engine.records);
-    this.#byTenant = recordsOf(ground.engine.records);
+  constructor(deps: Deps, plans: Plans) {
+    this.#deps = deps;
+    this.#byHash = recordsOf(deps.engine.records);
+    this.#byTenant = recordsOf(deps.engine.records);
     this.#plans = plans;
-    this.use = new KeyUse(ground);
+    this.use = new KeyUse(deps);
   }
 
   /** Who holds the key; null where it is made up, revoked or has expired. Asks the store every time. */
@@ -68,7 +68,7 @@ export class Keys {
 
   async create(caller: Caller, input: NewKey): Promise<CreatedKey> {
     const tenant = this.#tenant(caller, input.tenant);
-    const { env } = this.#ground;
+    const { env } = this.#deps;
     const created = env.now();
     const draft = {
       name: checkKeyName(input.name),
@@ -93,9 +93,9 @@ export class Keys {
 
   async revoke(caller: Caller, id: string, o: { tenant?: string } = {}): Promise<KeyInfo> {
     const key = await this.#find(this.#tenant(caller, o.tenant), id);
-    if (key.revoked === null) await this.#end(key, this.#ground.env.now());
+    if (key.revoked === null) await this.#end(key, this.#deps.env.now());
     const used = await this.use.of(key.tenant);
-    return describeKey({ ...key, revoked: key.revoked ?? this.#ground.env.now() }, used.get(key.id) ?? null);
+    return describeKey({ ...key, revoked: key.revoked ?? this.#deps.env.now() }, used.get(key.id) ?? null);
   }
 
   async rotate(caller: Caller, id: string, o: { grace?: number; tenant?: string } = {}): Promise<CreatedKey> {
@@ -105,18 +105,18 @@ export class Keys {
     const plan = await this.#plans.of(old.tenant);
     const { name, scopes, prefix, expires } = old;
     const made = await this.#make(old.tenant, { name, scopes, prefix, expires }, plan.name, null);
-    if (grace === 0) await this.#end(old, this.#ground.env.now(), made.id);
-    else await this.#expire(old, this.#ground.env.now() + grace, made.id);
+    if (grace === 0) await this.#end(old, this.#deps.env.now(), made.id);
+    else await this.#expire(old, this.#deps.env.now() + grace, made.id);
     return made;
   }
 
   /** The first key of a relay that is to have keys; null where there already is one. */
   async createFirst(): Promise<CreatedKey | null> {
-    if ((await this.#listed(HOUSE_TENANT)).some((key) => this.#works(key))) return null;
+    if ((await this.#listed(RELAY_TENANT)).some((key) => this.#works(key))) return null;
     const draft = { name: 'admin', scopes: [...SCOPES], prefix: null, expires: null };
-    const plan = await this.#plans.of(HOUSE_TENANT);
-    await this.#plans.register(HOUSE_TENANT);
-    return this.#make(HOUSE_TENANT, draft, plan.name, null);
+    const plan = await this.#plans.of(RELAY_TENANT);
+    await this.#plans.register(RELAY_TENANT);
+    return this.#make(RELAY_TENANT, draft, plan.name, null);
   }
 
   /**
@@ -129,7 +129,7 @@ export class Keys {
     plan: string,
     max: number | null,
   ): Promise<CreatedKey> {
-    const { env } = this.#ground;
+    const { env } = this.#deps;
     const secret = newSecret(env);
     const hash = await sha256Hex(secret);
     const id = `key_${toHex(env.randomBytes(8))}`;
@@ -197,27 +197,27 @@ export class Keys {
   }
 
   #works(key: ListedKey): boolean {
-    return key.revoked === null && (key.expires === null || key.expires > this.#ground.env.now());
+    return key.revoked === null && (key.expires === null || key.expires > this.#deps.env.now());
   }
 }
 
 /** When each key was last used. Written behind and at most once a minute a key: a request waits for none of it. */
 class KeyUse {
-  readonly #ground: Ground;
+  readonly #deps: Deps;
   readonly #records: RecordsOf<number>;
   /** `tenant/id` → when; the values of `#written` are what the store already knows. */
   readonly #seen = new Map<string, number>();
   readonly #written = new Map<string, number>();
 
-  constructor(ground: Ground) {
-    this.#ground = ground;
-    this.#records = recordsOf(ground.engine.records);
+  constructor(deps: Deps) {
+    this.#deps = deps;
+    this.#records = recordsOf(deps.engine.records);
   }
 
   note(tenant: string, id: string): void {
     const key = usedKey(tenant, id);
     if (this.#seen.size >= KEY_USE_WAITING && !this.#seen.has(key)) return;
-    this.#seen.set(key, this.#ground.env.now());
+    this.#seen.set(key, this.#deps.env.now());
   }
 
   async flush(o: { all?: boolean } = {}): Promise<void> {

@@ -22,7 +22,7 @@ import type { BlobBody } from '../../kernel/blobs.ts';
 import { compareAndSet } from '../../kernel/compare-and-set.ts';
 import { takePart } from '../../text/parts/take-part.ts';
 import type { Channels } from '../channels/channels.ts';
-import type { Ground } from '../ground.ts';
+import type { Deps } from '../deps.ts';
 import type { Receipts } from '../receipts/receipts.ts';
 import { type RecordsOf, recordsOf } from '../records.ts';
 import { StoreSecret } from '../store-secret.ts';
@@ -60,7 +60,7 @@ export type OnResult = (
 
 /** Payloads behind short ids. */
 export class Pointers {
-  readonly #ground: Ground;
+  readonly #deps: Deps;
   readonly #records: RecordsOf<PointerRecord>;
   readonly #channels: Channels;
   readonly #receipts: Receipts;
@@ -68,19 +68,13 @@ export class Pointers {
   readonly #secret: StoreSecret;
   readonly #onResult: OnResult;
 
-  constructor(
-    ground: Ground,
-    channels: Channels,
-    receipts: Receipts,
-    allowance: Allowance,
-    onResult: OnResult,
-  ) {
-    this.#ground = ground;
-    this.#records = recordsOf(ground.engine.records);
+  constructor(deps: Deps, channels: Channels, receipts: Receipts, allowance: Allowance, onResult: OnResult) {
+    this.#deps = deps;
+    this.#records = recordsOf(deps.engine.records);
     this.#allowance = allowance;
     this.#channels = channels;
     this.#receipts = receipts;
-    this.#secret = new StoreSecret(ground);
+    this.#secret = new StoreSecret(deps);
     this.#onResult = onResult;
   }
 
@@ -102,7 +96,7 @@ export class Pointers {
     input: PushInput,
     admit: (options: CheckedOptions) => void = () => {},
   ): Promise<Omit<Pushed, 'url'>> {
-    const { engine, env } = this.#ground;
+    const { engine, env } = this.#deps;
     const terms = await this.#allowance.terms(caller);
     const checked = (o: PushOptions) => {
       const options = checkOptions(o, terms);
@@ -168,7 +162,7 @@ export class Pointers {
     const { record } = loaded;
     const range = o.range && checkRange(o.range, record.size);
     const body = await this.#open(record, range);
-    await countPull(this.#ground, loaded, o.idempotency_key, body);
+    await countPull(this.#deps, loaded, o.idempotency_key, body);
     const noted = this.#noting(caller, loaded, body);
     return { about: describe(record, loaded.id), body: noted, ...(range ? { range } : {}) };
   }
@@ -176,7 +170,7 @@ export class Pointers {
   async part(caller: Caller, id: string, part: PartRequest, o: PullOptions = {}): Promise<Part> {
     const loaded = await loadForReading(this.#records, caller, id);
     const taken = await this.#take(loaded.record, part);
-    await countPull(this.#ground, loaded, o.idempotency_key);
+    await countPull(this.#deps, loaded, o.idempotency_key);
     this.#pulled(caller, loaded, encodeUtf8(taken.text).byteLength);
     return taken;
   }
@@ -186,7 +180,7 @@ export class Pointers {
     const { record } = loaded;
     if (part) {
       const { text } = await this.#take(record, part);
-      const count = await this.#ground.tokens.count(text);
+      const count = await this.#deps.tokens.count(text);
       return { ...count, bytes: encodeUtf8(text).byteLength };
     }
     if (record.tokens) return { ...record.tokens, bytes: record.size };
@@ -202,7 +196,7 @@ export class Pointers {
   }
 
   async delete(caller: Caller, rawId: string): Promise<void> {
-    const { engine } = this.#ground;
+    const { engine } = this.#deps;
     const { id, record } = await loadOwn(this.#records, caller, rawId);
     if (!(await engine.records.delete(recordKey(id)))) throw notFound();
     await engine.blobs.delete(record.blob);
@@ -216,11 +210,11 @@ export class Pointers {
       if (stored?.value.kept === undefined) return true;
       const { kept: _, ...record } = stored.value;
       const { revision: expect } = stored;
-      if (record.expires > this.#ground.env.now()) {
+      if (record.expires > this.#deps.env.now()) {
         return this.#records.put(recordKey(id), record, { expect, expiresAt: record.expires });
       }
       if (!(await this.#records.delete(recordKey(id), { expect }))) return null;
-      await this.#ground.engine.blobs.delete(record.blob);
+      await this.#deps.engine.blobs.delete(record.blob);
       return true;
     });
   }
@@ -272,7 +266,7 @@ export class Pointers {
   }
 
   async #settle(caller: Caller, options: CheckedOptions): Promise<Settled> {
-    return { options, keepMs: await this.#keepMs(caller, options), created: this.#ground.env.now() };
+    return { options, keepMs: await this.#keepMs(caller, options), created: this.#deps.env.now() };
   }
 
   async #refersTo(id: string, blob: string): Promise<boolean> {
@@ -282,7 +276,7 @@ export class Pointers {
   }
 
   async #open(record: PointerRecord, range?: { start: number; end: number }): Promise<BlobBody> {
-    const found = await this.#ground.engine.blobs.get(record.blob, range);
+    const found = await this.#deps.engine.blobs.get(record.blob, range);
     if (!found) throw notFound();
     return found.body;
   }
@@ -295,9 +289,9 @@ export class Pointers {
 
   async #countBlob(blob: string, text: boolean): Promise<TokenCount | null> {
     if (!text) return null;
-    const found = await this.#ground.engine.blobs.get(blob);
+    const found = await this.#deps.engine.blobs.get(blob);
     if (!found) throw notFound();
-    return this.#ground.tokens.count(await readText(found.body));
+    return this.#deps.tokens.count(await readText(found.body));
   }
 
   /** Stores the count for the next peek. Losing the race to another change of the record loses nothing. */

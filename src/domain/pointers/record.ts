@@ -8,7 +8,7 @@ import type { TokenCount } from '../../base/tokens.ts';
 import type { Caller } from '../../contract/caller.ts';
 import type { Peeked, Pushed, Visibility } from '../../contract/pointers.ts';
 import type { BlobBody } from '../../kernel/blobs.ts';
-import type { Ground } from '../ground.ts';
+import type { Deps } from '../deps.ts';
 import { type RecordsOf, recordsOf } from '../records.ts';
 
 /** The record that is stored with a payload. Its names are short because it is read on every pull and peek. */
@@ -89,8 +89,8 @@ async function load(records: RecordsOf<PointerRecord>, rawId: string): Promise<L
 export class PointerLookup {
   readonly #records: RecordsOf<PointerRecord>;
 
-  constructor(ground: Ground) {
-    this.#records = recordsOf(ground.engine.records);
+  constructor(deps: Deps) {
+    this.#records = recordsOf(deps.engine.records);
   }
 
   /** Null where it does not exist, has expired or was revoked. */
@@ -106,7 +106,7 @@ export class PointerLookup {
 
 /** Counts a pull against `max_pulls`, at the first byte and not before; a repeated key is free for a while. */
 export async function countPull(
-  { engine, env }: Ground,
+  { engine, env }: Deps,
   { id, record }: Loaded,
   rawKey: string | undefined,
   body?: BlobBody,

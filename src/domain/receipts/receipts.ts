@@ -9,7 +9,7 @@ import {
 import { authorize } from '../../contract/authorize.ts';
 import type { Caller, CallerAt } from '../../contract/caller.ts';
 import { type ReceiptLadder, receipts } from '../../contract/receipts.ts';
-import type { Ground } from '../ground.ts';
+import type { Deps } from '../deps.ts';
 import type { PointerLookup, PointerRecord } from '../pointers/record.ts';
 import { Ladder, type Note, toEntry } from './ladder.ts';
 
@@ -32,7 +32,7 @@ interface Waiting {
  * over-reports.
  */
 export class Receipts {
-  readonly #ground: Ground;
+  readonly #deps: Deps;
   readonly #pointers: PointerLookup;
   readonly #waiting = new Map<string, Waiting>();
   /** How long the next note of a pointer waits, for those written lately. */
@@ -41,8 +41,8 @@ export class Receipts {
   #timerAt = Number.POSITIVE_INFINITY;
   #writing: Promise<unknown> = Promise.resolve();
 
-  constructor(ground: Ground, pointers: PointerLookup) {
-    this.#ground = ground;
+  constructor(deps: Deps, pointers: PointerLookup) {
+    this.#deps = deps;
     this.#pointers = pointers;
   }
 
@@ -79,7 +79,7 @@ export class Receipts {
 
   /** The same for the domain itself, which has the record already. */
   async ladder(caller: CallerAt, id: string, record: PointerRecord): Promise<ReceiptLadder> {
-    const { engine } = this.#ground;
+    const { engine } = this.#deps;
     await this.#write([id]);
     const ladder = new Ladder(id, record);
     for (let after = 0; ; ) {
@@ -99,12 +99,12 @@ export class Receipts {
 
   /** Drops the receipts of pointers that are gone. */
   async tidy(): Promise<void> {
-    const { records, logs } = this.#ground.engine;
+    const { records, logs } = this.#deps.engine;
     for (;;) {
       const { items } = await records.list(INDEX, { limit: PAGE });
       const gone = items.flatMap(({ key }) => {
         const [expires, id] = key.slice(INDEX.length).split('/') as [string, string];
-        return Number(expires) > this.#ground.env.now() ? [] : [{ key, id }];
+        return Number(expires) > this.#deps.env.now() ? [] : [{ key, id }];
       });
       await Promise.all(
         gone.map(async ({ key, id }) => {
@@ -126,7 +126,7 @@ export class Receipts {
     bytes: number,
     more: Pick<Note, 'group' | 'pointer' | 'status' | 'summary'> & { tenant?: string } = {},
   ): void {
-    const now = this.#ground.env.now();
+    const now = this.#deps.env.now();
     let waiting = this.#waiting.get(id);
     if (!waiting) {
       if (this.#waiting.size >= RECEIPTS_WAITING) return;
@@ -156,7 +156,7 @@ export class Receipts {
   }
 
   #writeDue(): void {
-    const now = this.#ground.env.now();
+    const now = this.#deps.env.now();
     const due: string[] = [];
     let next = Number.POSITIVE_INFINITY;
     for (const [id, waiting] of this.#waiting) {
@@ -181,7 +181,7 @@ export class Receipts {
   }
 
   async #writeOne(id: string, notes: readonly (Note & { tenant?: string })[]): Promise<void> {
-    const { logs, records } = this.#ground.engine;
+    const { logs, records } = this.#deps.engine;
     const record = await this.#pointers.find(id);
     if (!record) return;
     const own = notes.flatMap(({ tenant, ...note }) =>
@@ -189,7 +189,7 @@ export class Receipts {
     );
     if (own.length === 0) return;
     const known = this.#delays.get(id);
-    const now = this.#ground.env.now();
+    const now = this.#deps.env.now();
     const busy = known !== undefined && now < known.until + known.ms;
     const ms = busy ? Math.min(known.ms * 2, RECEIPT_DELAY_MAX_MS) : RECEIPT_DELAY_MS;
     this.#delays.delete(id);

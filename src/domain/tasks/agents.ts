@@ -4,7 +4,7 @@ import { type Agent, agents, type Bridge } from '../../contract/agents.ts';
 import { authorize, mayUseChannel } from '../../contract/authorize.ts';
 import type { Caller } from '../../contract/caller.ts';
 import { directChannel, TASK_CHANNEL } from '../../contract/task-names.ts';
-import type { Ground } from '../ground.ts';
+import type { Deps } from '../deps.ts';
 import type { FollowRecord } from '../inbox/inboxes.ts';
 import { checkAgentName, checkChannelName, fromSegment, inboxesPrefix, segment } from '../names.ts';
 import { allRecords, type RecordsOf, recordsOf } from '../records.ts';
@@ -25,22 +25,22 @@ interface TaskChannel {
 
 /** Who is there: bridges by their heartbeats, followers by the inboxes they have. */
 export class Agents {
-  readonly #ground: Ground;
+  readonly #deps: Deps;
   readonly #bridges: RecordsOf<SeenBridge>;
   readonly #taskChannels: RecordsOf<TaskChannel>;
   readonly #follows: RecordsOf<FollowRecord>;
 
-  constructor(ground: Ground) {
-    this.#ground = ground;
-    this.#bridges = recordsOf(ground.engine.records);
-    this.#taskChannels = recordsOf(ground.engine.records);
-    this.#follows = recordsOf(ground.engine.records);
+  constructor(deps: Deps) {
+    this.#deps = deps;
+    this.#bridges = recordsOf(deps.engine.records);
+    this.#taskChannels = recordsOf(deps.engine.records);
+    this.#follows = recordsOf(deps.engine.records);
   }
 
   async beat(caller: Caller, rawName: string, bridge: Bridge): Promise<void> {
     const name = checkAgentName(rawName);
     const known = checkBridge(bridge);
-    const now = this.#ground.env.now();
+    const now = this.#deps.env.now();
     const key = agentKey(caller.tenant, name, known.instance);
     const before = (await this.#bridges.get(key))?.value;
     authorize(caller, agents.beat, { ...known, channel: before?.task_channel });
@@ -64,7 +64,7 @@ export class Agents {
 
   async bridges(caller: Caller): Promise<Agent[]> {
     const prefix = agentsPrefix(caller.tenant);
-    const now = this.#ground.env.now();
+    const now = this.#deps.env.now();
     const found: Agent[] = [];
     for await (const { key, value } of allRecords(this.#bridges, prefix)) {
       const { at, ...bridge } = value;
@@ -117,7 +117,7 @@ export class Agents {
   async #noteChannel(caller: Caller, { task_channel, done_channel }: Bridge): Promise<void> {
     const key = taskChannelsPrefix(caller.tenant) + segment(task_channel);
     const known = (await this.#taskChannels.get(key))?.value;
-    const now = this.#ground.env.now();
+    const now = this.#deps.env.now();
     if (known?.done_channel === done_channel && known.until > now + AGENT_KEPT_MS / 2) return;
     const until = now + AGENT_KEPT_MS;
     await this.#taskChannels.put(key, { done_channel, until }, { expiresAt: until });

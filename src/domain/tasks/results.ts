@@ -5,7 +5,7 @@ import { mayUseChannel } from '../../contract/authorize.ts';
 import type { Caller } from '../../contract/caller.ts';
 import { pointerUrl } from '../../contract/pointer-url.ts';
 import type { TaskResult, TaskStatus } from '../../contract/tasks.ts';
-import type { Ground } from '../ground.ts';
+import type { Deps } from '../deps.ts';
 import type { PointerLookup } from '../pointers/record.ts';
 import { type RecordsOf, recordsOf } from '../records.ts';
 
@@ -30,13 +30,13 @@ export interface KeptResult {
 
 /** Which pointer is the result of which task. The first one counts. */
 export class TaskResults {
-  readonly #ground: Ground;
+  readonly #deps: Deps;
   readonly #records: RecordsOf<KeptResult>;
   readonly #pointers: PointerLookup;
 
-  constructor(ground: Ground, pointers: PointerLookup) {
-    this.#ground = ground;
-    this.#records = recordsOf(ground.engine.records);
+  constructor(deps: Deps, pointers: PointerLookup) {
+    this.#deps = deps;
+    this.#records = recordsOf(deps.engine.records);
     this.#pointers = pointers;
   }
 
@@ -63,7 +63,7 @@ export class TaskResults {
       status,
       summary: typeof summary === 'string' ? summary.slice(0, RESULT_SUMMARY_CHARS) : null,
       by: caller.name,
-      at: this.#ground.env.now(),
+      at: this.#deps.env.now(),
       tenant: caller.tenant,
       task: { channel, from, created, size, metadata },
     };

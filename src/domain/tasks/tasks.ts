@@ -19,7 +19,7 @@ import {
 import type { Channels } from '../channels/channels.ts';
 import type { GroupStanding } from '../channels/groups.ts';
 import type { ChannelEntry } from '../channels/message.ts';
-import type { Ground } from '../ground.ts';
+import type { Deps } from '../deps.ts';
 import { checkChannelName } from '../names.ts';
 import type { Pointers } from '../pointers/pointers.ts';
 import type { PointerLookup, PointerRecord } from '../pointers/record.ts';
@@ -28,7 +28,7 @@ import type { Agents } from './agents.ts';
 import { type KeptResult, type TaskResults, toResult } from './results.ts';
 
 export interface TasksParts {
-  readonly ground: Ground;
+  readonly deps: Deps;
   readonly lookup: PointerLookup;
   readonly pointers: Pointers;
   readonly channels: Channels;
@@ -198,7 +198,7 @@ export class Tasks {
   ): Pick<TaskInfo, 'state' | 'attempt' | 'lease'> {
     let attempt = 0;
     let waiting = standing.length === 0;
-    const now = this.#parts.ground.env.now();
+    const now = this.#parts.deps.env.now();
     for (const { group, cursor, open } of seq === null ? [] : standing) {
       const work = open.get(seq!);
       attempt = Math.max(attempt, work?.attempt ?? 0);

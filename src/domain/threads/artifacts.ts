@@ -16,7 +16,7 @@ import {
 import type { BlobBody } from '../../kernel/blobs.ts';
 import { makePreview } from '../../text/preview/preview.ts';
 import { neutralise } from '../../text/sanitize/neutralise.ts';
-import type { Ground } from '../ground.ts';
+import type { Deps } from '../deps.ts';
 import { type RecordsOf, recordsOf } from '../records.ts';
 import { guessType, KINDS } from './artifact-kind.ts';
 import { ContentScan, type Seen } from './content-scan.ts';
@@ -30,14 +30,14 @@ import { versionRef } from './version.ts';
 
 /** The stored content of threads. Its preview travels; the rest is a pull away. */
 export class Artifacts {
-  readonly #ground: Ground;
+  readonly #deps: Deps;
   readonly #records: RecordsOf<Artifact>;
   readonly #log: ThreadLog;
   readonly #ledger: TokenLedger;
 
-  constructor(ground: Ground, log: ThreadLog, ledger: TokenLedger) {
-    this.#ground = ground;
-    this.#records = recordsOf(ground.engine.records);
+  constructor(deps: Deps, log: ThreadLog, ledger: TokenLedger) {
+    this.#deps = deps;
+    this.#records = recordsOf(deps.engine.records);
     this.#log = log;
     this.#ledger = ledger;
   }
@@ -52,7 +52,7 @@ export class Artifacts {
     input: ArtifactInput,
     o: { capability?: string; indexed?: boolean } = {},
   ): Promise<ArtifactCreated> {
-    const { engine, env } = this.#ground;
+    const { engine, env } = this.#deps;
     await this.#log.meta(caller, id);
     const early = input.late ? null : checkInput(input);
     const ref = timeOrderedId(env);
@@ -142,7 +142,7 @@ export class Artifacts {
     this.#log.background.run(() =>
       this.#log.note(caller, id, () => ({
         type: 'artifact.pulled',
-        at: this.#ground.env.now(),
+        at: this.#deps.env.now(),
         payload: { ref, by: caller.name, tokens: Math.round(tokens.content * share) },
       })),
     );
@@ -174,7 +174,7 @@ export class Artifacts {
   ): Promise<SearchHit[]> {
     if (id !== null) await this.#log.meta(caller, id);
     const scope = indexScope(caller.tenant, id ?? undefined);
-    const hits = await this.#ground.engine.index.search(scope, query, { limit: o.limit ?? 20 });
+    const hits = await this.#deps.engine.index.search(scope, query, { limit: o.limit ?? 20 });
     return hits.map(({ score, snippet, fields }) => ({
       ref: String(fields.ref),
       thread_id: String(fields.thread_id),
@@ -195,7 +195,7 @@ export class Artifacts {
   /** The content, without anyone being charged for it. */
   async open(artifact: Artifact, range?: { start: number; end: number }): Promise<BlobBody> {
     const { thread_id, ref, type } = artifact;
-    const found = await this.#ground.engine.blobs.get(artifactBlob(thread_id, ref, KINDS[type].ext), range);
+    const found = await this.#deps.engine.blobs.get(artifactBlob(thread_id, ref, KINDS[type].ext), range);
     if (!found) throw noArtifact(ref);
     return found.body;
   }
@@ -203,7 +203,7 @@ export class Artifacts {
   async index(tenant: string, artifact: Artifact, text: string): Promise<void> {
     const { ref, thread_id, name, type } = artifact;
     const key = indexKey(tenant, thread_id, ref);
-    await this.#ground.engine.index.put(key, `${name}\n${text.slice(0, INDEX_TEXT_CHARS)}`, {
+    await this.#deps.engine.index.put(key, `${name}\n${text.slice(0, INDEX_TEXT_CHARS)}`, {
       ref,
       thread_id,
       name,
@@ -212,7 +212,7 @@ export class Artifacts {
   }
 
   async #count(seen: Seen, preview: string): Promise<ArtifactTokens> {
-    const { tokens } = this.#ground;
+    const { tokens } = this.#deps;
     const shown = await tokens.count(preview);
     // Nobody can paste a binary, so there is nothing that it would have cost.
     const counted = await tokens.count(seen.text);
@@ -223,7 +223,7 @@ export class Artifacts {
   }
 
   async #rename(from: string, to: string): Promise<string> {
-    const { blobs } = this.#ground.engine;
+    const { blobs } = this.#deps.engine;
     const found = await blobs.get(from);
     if (!found) throw new RelayError('aborted', { what: 'the content went missing on its way' });
     await blobs.put(to, found.body, { size: found.size });
@@ -238,7 +238,7 @@ export class Artifacts {
 
   async #discard(id: string, ref: string, blob: string): Promise<void> {
     await this.#records.delete(artifactKey(id, ref));
-    await this.#ground.engine.blobs.delete(blob);
+    await this.#deps.engine.blobs.delete(blob);
   }
 }
 

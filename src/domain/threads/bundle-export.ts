@@ -4,7 +4,7 @@ import type { Artifact } from '../../contract/threads/artifacts.ts';
 import { Crc32 } from '../../formats/zip/crc32.ts';
 import { writeZip, type ZipEntry } from '../../formats/zip/zip-writer.ts';
 import type { BlobBody } from '../../kernel/blobs.ts';
-import type { Ground } from '../ground.ts';
+import type { Deps } from '../deps.ts';
 import { KINDS } from './artifact-kind.ts';
 import type { Artifacts } from './artifacts.ts';
 import {
@@ -33,13 +33,13 @@ const PACKED_BYTES = 8 * 1024 * 1024;
 
 /** Writes a thread into a bundle, as it is at the moment of asking. */
 export class BundleExport {
-  readonly #ground: Ground;
+  readonly #deps: Deps;
   readonly #log: ThreadLog;
   readonly #artifacts: Artifacts;
   readonly #counters: TokenLedger;
 
-  constructor(ground: Ground, log: ThreadLog, artifacts: Artifacts, counters: TokenLedger) {
-    this.#ground = ground;
+  constructor(deps: Deps, log: ThreadLog, artifacts: Artifacts, counters: TokenLedger) {
+    this.#deps = deps;
     this.#log = log;
     this.#artifacts = artifacts;
     this.#counters = counters;
@@ -114,7 +114,7 @@ export class BundleExport {
   }
 
   async #ledger(id: string): Promise<LedgerFile> {
-    const read = async (key: string) => Number((await this.#ground.engine.records.get(key))?.value ?? 0);
+    const read = async (key: string) => Number((await this.#deps.engine.records.get(key))?.value ?? 0);
     return {
       headers: await read(ledgerKey(id, 'headers')),
       header_reads: await read(ledgerKey(id, 'header_reads')),

@@ -7,7 +7,7 @@ import type { Artifact } from '../../contract/threads/artifacts.ts';
 import { openZip, type ZipArchive, type ZipSource } from '../../formats/zip/zip-reader.ts';
 import type { BlobBody } from '../../kernel/blobs.ts';
 import { makePreview } from '../../text/preview/preview.ts';
-import type { Ground } from '../ground.ts';
+import type { Deps } from '../deps.ts';
 import { recordsOf } from '../records.ts';
 import { KINDS } from './artifact-kind.ts';
 import type { Artifacts } from './artifacts.ts';
@@ -23,14 +23,14 @@ import { versionRef } from './version.ts';
 
 /** Takes a bundle in, whole or not at all. */
 export class BundleImport {
-  readonly #ground: Ground;
+  readonly #deps: Deps;
   readonly #log: ThreadLog;
   readonly #threads: Threads;
   readonly #artifacts: Artifacts;
   readonly #removal: Removal;
 
-  constructor(ground: Ground, log: ThreadLog, threads: Threads, artifacts: Artifacts, removal: Removal) {
-    this.#ground = ground;
+  constructor(deps: Deps, log: ThreadLog, threads: Threads, artifacts: Artifacts, removal: Removal) {
+    this.#deps = deps;
     this.#log = log;
     this.#threads = threads;
     this.#artifacts = artifacts;
@@ -40,7 +40,7 @@ export class BundleImport {
   async import(caller: Caller, body: BlobBody): Promise<ImportAnswer> {
     if (body instanceof Uint8Array) return this.#from(caller, inMemory(body));
     // A ZIP is read from its end, so a stream is put down first.
-    const { engine, env } = this.#ground;
+    const { engine, env } = this.#deps;
     const key = `ten.${caller.tenant}/imports/${toHex(env.randomBytes(12))}`;
     try {
       const { size } = await engine.blobs.put(key, atMost(body, BUNDLE_BYTES), {
@@ -63,7 +63,7 @@ export class BundleImport {
     const zip = await openZip(source);
     const bundle = await readBundle(zip);
     const id = bundle.manifest.thread_id;
-    const { engine, env } = this.#ground;
+    const { engine, env } = this.#deps;
     const { records } = engine;
     const turn = `ten.${caller.tenant}/importing/${id}`;
     if ((await records.put(turn, 1, { expect: 'absent', expiresAt: env.now() + ORPHAN_AGE_MS })) === null) {
@@ -80,7 +80,7 @@ export class BundleImport {
   async #store(caller: Caller, zip: ZipArchive, bundle: Bundle): Promise<ImportAnswer> {
     const { manifest, events, artifacts, ledger } = bundle;
     const id = manifest.thread_id;
-    const { records } = this.#ground.engine;
+    const { records } = this.#deps.engine;
     if (await records.get(metaKey(id))) {
       throw new RelayError('conflict', {
         what: `Thread ${id} is here already.`,
@@ -124,8 +124,8 @@ export class BundleImport {
     zip: ZipArchive,
     artifacts: readonly Artifact[],
   ): Promise<{ artifact: Artifact; text: string }[]> {
-    const { blobs } = this.#ground.engine;
-    const records = recordsOf<Artifact>(this.#ground.engine.records);
+    const { blobs } = this.#deps.engine;
+    const records = recordsOf<Artifact>(this.#deps.engine.records);
     const kept: { artifact: Artifact; text: string }[] = [];
     for (const described of artifacts) {
       const { ref, type, thread_id, size, hash } = described;
@@ -142,7 +142,7 @@ export class BundleImport {
   }
 
   async #counters(id: string, ledger: LedgerFile): Promise<void> {
-    const { records } = this.#ground.engine;
+    const { records } = this.#deps.engine;
     for (const what of ['headers', 'header_reads', 'previews', 'preview_reads'] as const) {
       if (ledger[what] > 0) await records.add(ledgerKey(id, what), ledger[what]);
     }

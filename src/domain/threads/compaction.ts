@@ -3,7 +3,7 @@ import type { Caller } from '../../contract/caller.ts';
 import type { CompactAnswer } from '../../contract/threads/answers.ts';
 import type { Action, ArtifactLink, State } from '../../contract/threads/state.ts';
 import type { PatchOp } from '../../formats/json-patch/apply.ts';
-import type { Ground } from '../ground.ts';
+import type { Deps } from '../deps.ts';
 import { asJson } from '../records.ts';
 import type { StoredEvent } from './event.ts';
 import { type Head, stampFor } from './fold.ts';
@@ -17,11 +17,11 @@ const LOOK_EVERY = 50;
 
 /** Compacts states, when asked and by itself. A compaction is an event with operations, and makes a version. */
 export class Compactor {
-  readonly #ground: Ground;
+  readonly #deps: Deps;
   readonly #log: ThreadLog;
 
-  constructor(ground: Ground, log: ThreadLog) {
-    this.#ground = ground;
+  constructor(deps: Deps, log: ThreadLog) {
+    this.#deps = deps;
     this.#log = log;
     log.follow((head, event) => {
       if (event.type !== 'checkpoint.created' && isLong(head)) this.#byItself(head.id);
@@ -35,7 +35,7 @@ export class Compactor {
       const version = head.version + 1;
       const ops = asJson(found.ops);
       const payload = { version, by: caller.name, ops, dropped: { ...found.dropped } };
-      const event: StoredEvent = { type: 'checkpoint.created', at: this.#ground.env.now(), payload };
+      const event: StoredEvent = { type: 'checkpoint.created', at: this.#deps.env.now(), payload };
       const ready = patchState(head, ops, stampFor(head, event));
       return { event, ready, answer: () => answer(version, found.dropped) };
     });

@@ -10,7 +10,7 @@ import {
 } from '../../base/limits.ts';
 import type { Caller } from '../../contract/caller.ts';
 import { ENVELOPE_SCHEMA, type Envelope, type EnvelopeInput } from '../../contract/threads/answers.ts';
-import type { Ground } from '../ground.ts';
+import type { Deps } from '../deps.ts';
 import { asJson, fromJson } from '../records.ts';
 import type { StoredEvent } from './event.ts';
 import { repeatable } from './fold.ts';
@@ -21,18 +21,18 @@ import type { ThreadLog } from './thread-log.ts';
 const DEFAULT_TTL_S = 3_600;
 
 export class Envelopes {
-  readonly #ground: Ground;
+  readonly #deps: Deps;
   readonly #log: ThreadLog;
 
-  constructor(ground: Ground, log: ThreadLog) {
-    this.#ground = ground;
+  constructor(deps: Deps, log: ThreadLog) {
+    this.#deps = deps;
     this.#log = log;
   }
 
   /** A hop is reserved before the commit and given back where none was made. */
   async send(caller: Caller, id: string, input: EnvelopeInput): Promise<Envelope> {
     checkEnvelope(input);
-    const { env, engine } = this.#ground;
+    const { env, engine } = this.#deps;
     await this.#log.meta(caller, id);
     const key = input.idempotency_key ?? uuid(env);
     const said = JSON.stringify([input.to_capability, input.type, input.schema, input.payload, input.note]);
@@ -82,7 +82,7 @@ export class Envelopes {
   /** Those that are still worth reading, oldest first. */
   async list(caller: Caller, id: string, o: { to?: string; after?: string } = {}): Promise<Envelope[]> {
     await this.#log.meta(caller, id);
-    const now = this.#ground.env.now();
+    const now = this.#deps.env.now();
     const found: Envelope[] = [];
     for await (const { event } of this.#log.heads.events(id, 0)) {
       if (event.type !== 'message.sent') continue;

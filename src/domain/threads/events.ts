@@ -2,7 +2,7 @@ import { RelayError } from '../../base/errors.ts';
 import { PAGE_ITEMS_MAX } from '../../base/limits.ts';
 import type { Caller } from '../../contract/caller.ts';
 import type { ThreadEvent } from '../../contract/threads/answers.ts';
-import type { Ground } from '../ground.ts';
+import type { Deps } from '../deps.ts';
 import { fromJson } from '../records.ts';
 import { toWire } from './event.ts';
 import { logOf } from './keys.ts';
@@ -21,12 +21,12 @@ interface Place {
 
 /** A thread's log as others see it. */
 export class Events {
-  readonly #ground: Ground;
+  readonly #deps: Deps;
   readonly #log: ThreadLog;
   readonly #places = new Map<string, Place>();
 
-  constructor(ground: Ground, log: ThreadLog) {
-    this.#ground = ground;
+  constructor(deps: Deps, log: ThreadLog) {
+    this.#deps = deps;
     this.#log = log;
   }
 
@@ -63,7 +63,7 @@ export class Events {
     const after = parseEventId(o.after);
     const place = await this.#near(id, after);
     let { count } = place;
-    const { logs } = this.#ground.engine;
+    const { logs } = this.#deps.engine;
     for await (const entry of logs.subscribe(logOf(id), { after: place.seq, signal: o.signal })) {
       count++;
       if (count <= after) continue;

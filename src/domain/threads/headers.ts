@@ -15,7 +15,7 @@ import type {
 } from '../../contract/threads/state.ts';
 import { clip } from '../../text/preview/cut.ts';
 import { neutralise } from '../../text/sanitize/neutralise.ts';
-import type { Ground } from '../ground.ts';
+import type { Deps } from '../deps.ts';
 import { fromJson, type RecordsOf, recordsOf } from '../records.ts';
 import { type StoredEvent, VERSION_EVENTS } from './event.ts';
 import { headerKey, logOf } from './keys.ts';
@@ -35,15 +35,15 @@ const KEPT = 1_000;
 
 /** Headers as they are read: worked out once for a version, by whichever process comes first, and kept in a record. */
 export class Headers {
-  readonly #ground: Ground;
+  readonly #deps: Deps;
   readonly #records: RecordsOf<Kept>;
   readonly #log: ThreadLog;
   readonly #ledger: TokenLedger;
   readonly #memory = new Map<string, Kept>();
 
-  constructor(ground: Ground, log: ThreadLog, ledger: TokenLedger) {
-    this.#ground = ground;
-    this.#records = recordsOf(ground.engine.records);
+  constructor(deps: Deps, log: ThreadLog, ledger: TokenLedger) {
+    this.#deps = deps;
+    this.#records = recordsOf(deps.engine.records);
     this.#log = log;
     this.#ledger = ledger;
   }
@@ -63,7 +63,7 @@ export class Headers {
       if (still) return still;
     }
     const head = await this.#log.head(caller, id);
-    const made = await makeHeader(head.state, this.#ground.tokens);
+    const made = await makeHeader(head.state, this.#deps.tokens);
     const fresh: Kept = { ...made, version: head.version, seq: head.seq };
     this.#keep(id, fresh);
     this.#log.background.run(() => this.#records.put(headerKey(id), fresh));
@@ -76,7 +76,7 @@ export class Headers {
 
   /** Whether no event since has made a version. Answers without the state, however large that is. */
   async #stillHolds(id: string, kept: Kept): Promise<Kept | null> {
-    const { logs } = this.#ground.engine;
+    const { logs } = this.#deps.engine;
     const { entries } = await logs.read(logOf(id), { after: kept.seq, limit: LOOK });
     if (
       entries.length === LOOK ||

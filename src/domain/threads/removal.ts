@@ -1,18 +1,18 @@
 import { PAGE_ITEMS } from '../../base/limits.ts';
 import type { Caller } from '../../contract/caller.ts';
-import type { Ground } from '../ground.ts';
+import type { Deps } from '../deps.ts';
 import { indexKey, listKey, listPrefix, logOf, metaKey, threadPrefix } from './keys.ts';
 import type { ThreadLog } from './thread-log.ts';
 
 /** Deletes threads with everything in them. */
 export class Removal {
-  readonly #ground: Ground;
+  readonly #deps: Deps;
   readonly #log: ThreadLog;
 
   readonly #followers: ((id: string) => void)[] = [];
 
-  constructor(ground: Ground, log: ThreadLog) {
-    this.#ground = ground;
+  constructor(deps: Deps, log: ThreadLog) {
+    this.#deps = deps;
     this.#log = log;
   }
 
@@ -22,14 +22,14 @@ export class Removal {
    */
   async delete(caller: Caller, id: string): Promise<void> {
     const meta = await this.#log.meta(caller, id);
-    await this.#ground.engine.records.delete(metaKey(id));
+    await this.#deps.engine.records.delete(metaKey(id));
     await this.clear(caller.tenant, id);
-    await this.#ground.engine.records.delete(listKey(caller.tenant, id, meta.created));
+    await this.#deps.engine.records.delete(listKey(caller.tenant, id, meta.created));
   }
 
   /** For a thread whose deletion was begun. */
   async finish(tenant: string, id: string): Promise<void> {
-    const { records } = this.#ground.engine;
+    const { records } = this.#deps.engine;
     if (await records.get(metaKey(id))) return;
     await this.clear(tenant, id);
     let after: string | undefined;
@@ -47,7 +47,7 @@ export class Removal {
 
   /** Everything that is kept under the thread's name. */
   async clear(tenant: string, id: string): Promise<void> {
-    const { engine } = this.#ground;
+    const { engine } = this.#deps;
     this.#log.heads.forget(id);
     await this.#removeAll(id, async (key) => {
       const ref = /\/artifacts\/([0-9a-f]{26})$/.exec(key)?.[1];
@@ -58,7 +58,7 @@ export class Removal {
   }
 
   async #removeAll(id: string, onRecord: (key: string) => Promise<void>): Promise<void> {
-    const { blobs, records } = this.#ground.engine;
+    const { blobs, records } = this.#deps.engine;
     const prefix = threadPrefix(id);
     for (;;) {
       const { items } = await records.list(prefix, { limit: PAGE_ITEMS });

@@ -3,7 +3,7 @@ import type { Artifact } from '../../contract/threads/artifacts.ts';
 import type { Header } from '../../contract/threads/state.ts';
 import type { Rendered, RenderedMessage, RenderFormat } from '../../contract/threads/tokens.ts';
 import { frame, oneLine } from '../../text/frame.ts';
-import type { Ground } from '../ground.ts';
+import type { Deps } from '../deps.ts';
 import type { Artifacts } from './artifacts.ts';
 import type { Headers } from './headers.ts';
 import type { TokenLedger } from './token-ledger.ts';
@@ -27,13 +27,13 @@ const SYSTEM = [
 ].join(' ');
 
 export class Render {
-  readonly #ground: Ground;
+  readonly #deps: Deps;
   readonly #headers: Headers;
   readonly #artifacts: Artifacts;
   readonly #ledger: TokenLedger;
 
-  constructor(ground: Ground, headers: Headers, artifacts: Artifacts, ledger: TokenLedger) {
-    this.#ground = ground;
+  constructor(deps: Deps, headers: Headers, artifacts: Artifacts, ledger: TokenLedger) {
+    this.#deps = deps;
     this.#headers = headers;
     this.#artifacts = artifacts;
     this.#ledger = ledger;
@@ -42,7 +42,7 @@ export class Render {
   async render(caller: Caller, id: string, format: RenderFormat): Promise<Rendered> {
     const { system, header, previews } = await this.parts(caller, id);
     const user = [`State header (v${header.version}):\n${JSON.stringify(header)}`, ...previews].join('\n\n');
-    const tokens = await this.#ground.tokens.count(`${system}\n${user}`);
+    const tokens = await this.#deps.tokens.count(`${system}\n${user}`);
     const place = { format, thread_id: id, state_ref: `v${header.version}` };
     const words: RenderedMessage = { role: 'user', content: user };
     if (format === 'anthropic') return { ...place, system, messages: [words], tokens };
@@ -57,7 +57,7 @@ export class Render {
       id,
       artifacts.map(({ tokens }) => tokens.preview),
     );
-    const now = this.#ground.env.now();
+    const now = this.#deps.env.now();
     return { system: SYSTEM, header, previews: artifacts.map((artifact) => framed(artifact, now)) };
   }
 }

@@ -3,7 +3,7 @@ import type { Artifact } from '../../contract/threads/artifacts.ts';
 import type { State } from '../../contract/threads/state.ts';
 import type { ReportAnswer, ReportFormat, Stats } from '../../contract/threads/tokens.ts';
 import { oneLine } from '../../text/frame.ts';
-import type { Ground } from '../ground.ts';
+import type { Deps } from '../deps.ts';
 import type { Artifacts } from './artifacts.ts';
 import type { StoredEvent } from './event.ts';
 import type { ThreadLog } from './thread-log.ts';
@@ -14,13 +14,13 @@ const LISTED = 1_000;
 
 /** Describes a thread in one document, which becomes an artifact of it. */
 export class Reports {
-  readonly #ground: Ground;
+  readonly #deps: Deps;
   readonly #log: ThreadLog;
   readonly #artifacts: Artifacts;
   readonly #ledger: TokenLedger;
 
-  constructor(ground: Ground, log: ThreadLog, artifacts: Artifacts, ledger: TokenLedger) {
-    this.#ground = ground;
+  constructor(deps: Deps, log: ThreadLog, artifacts: Artifacts, ledger: TokenLedger) {
+    this.#deps = deps;
     this.#log = log;
     this.#artifacts = artifacts;
     this.#ledger = ledger;
@@ -40,7 +40,7 @@ export class Reports {
     });
     const { ref, size } = artifact;
     const payload = { by: caller.name, ref, format, state_version: head.version };
-    const event: StoredEvent = { type: 'report.generated', at: this.#ground.env.now(), payload };
+    const event: StoredEvent = { type: 'report.generated', at: this.#deps.env.now(), payload };
     await this.#log.note(caller, id, () => event);
     const { naive_tokens, actual_tokens, avoided_tokens, tokenizer } = stats;
     const token_savings = { naive_tokens, actual_tokens, avoided_tokens, tokenizer };

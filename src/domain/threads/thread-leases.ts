@@ -3,7 +3,7 @@ import { THREAD_HOLD_S } from '../../base/limits.ts';
 import type { Caller } from '../../contract/caller.ts';
 import type { HoldAnswer, HoldInput } from '../../contract/threads/answers.ts';
 import { compareAndSet } from '../../kernel/compare-and-set.ts';
-import type { Ground } from '../ground.ts';
+import type { Deps } from '../deps.ts';
 import { type RecordsOf, recordsOf } from '../records.ts';
 import { holdKey } from './keys.ts';
 import { isoTime } from './state.ts';
@@ -26,13 +26,13 @@ const WORD = /^[^\p{C}]{1,200}$/u;
  * since writing needs no lease, and meant for work that must not be done twice at once, such as a run of a pipeline.
  */
 export class ThreadLeases {
-  readonly #ground: Ground;
+  readonly #deps: Deps;
   readonly #records: RecordsOf<Lease>;
   readonly #log: ThreadLog;
 
-  constructor(ground: Ground, log: ThreadLog) {
-    this.#ground = ground;
-    this.#records = recordsOf(ground.engine.records);
+  constructor(deps: Deps, log: ThreadLog) {
+    this.#deps = deps;
+    this.#records = recordsOf(deps.engine.records);
     this.#log = log;
   }
 
@@ -40,7 +40,7 @@ export class ThreadLeases {
   async hold(caller: Caller, id: string, o: HoldInput): Promise<HoldAnswer> {
     check(o);
     await this.#log.meta(caller, id);
-    const { env } = this.#ground;
+    const { env } = this.#deps;
     return compareAndSet('the lease of a thread', async () => {
       const stored = await this.#records.get(holdKey(id));
       const kept = stored?.value ?? null;

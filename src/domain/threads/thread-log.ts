@@ -4,7 +4,7 @@ import type { Caller } from '../../contract/caller.ts';
 import type { ThreadEvent } from '../../contract/threads/answers.ts';
 import { compareAndSet } from '../../kernel/compare-and-set.ts';
 import { Background } from '../background.ts';
-import type { Ground } from '../ground.ts';
+import type { Deps } from '../deps.ts';
 import { asJson, type RecordsOf, recordsOf } from '../records.ts';
 import { type StoredEvent, toWire } from './event.ts';
 import type { Head } from './fold.ts';
@@ -35,18 +35,18 @@ export class ThreadLog {
   readonly background = new Background();
   /** The records of threads, under `metaKey`. */
   readonly metas: RecordsOf<ThreadMeta>;
-  readonly #ground: Ground;
+  readonly #deps: Deps;
   readonly #snapshots: Snapshots;
   /** Within one process, writers of a thread queue up instead of racing each other. */
   readonly #turns = new Map<string, Promise<unknown>>();
   readonly #followers: Follower[] = [];
   readonly #preceding: ((id: string) => void)[] = [];
 
-  constructor(ground: Ground) {
-    this.#ground = ground;
-    this.metas = recordsOf(ground.engine.records);
-    this.#snapshots = new Snapshots(ground.engine);
-    this.heads = new Heads(ground.engine, this.#snapshots);
+  constructor(deps: Deps) {
+    this.#deps = deps;
+    this.metas = recordsOf(deps.engine.records);
+    this.#snapshots = new Snapshots(deps.engine);
+    this.heads = new Heads(deps.engine, this.#snapshots);
   }
 
   /**
@@ -107,12 +107,12 @@ export class ThreadLog {
 
   /** Null when another append came first. */
   async append(head: Head, event: StoredEvent, ready?: Sized): Promise<Head | null> {
-    const { logs } = this.#ground.engine;
+    const { logs } = this.#deps.engine;
     const stored = await this.#fitting(head.id, event);
     for (const before of this.#preceding) before(head.id);
     const seq = await logs.append(logOf(head.id), asJson(stored), { expectSeq: head.seq });
     if (seq === null) {
-      if (stored.ops_blob !== undefined) await this.#ground.engine.blobs.delete(stored.ops_blob);
+      if (stored.ops_blob !== undefined) await this.#deps.engine.blobs.delete(stored.ops_blob);
       return null;
     }
     const after = this.heads.appended(head, seq, event, ready);
@@ -141,7 +141,7 @@ export class ThreadLog {
 
   /** Operations that the engine's entries cannot hold go into a blob first; one without an entry is swept up. */
   async #fitting(id: string, event: StoredEvent): Promise<StoredEvent> {
-    const { engine, env } = this.#ground;
+    const { engine, env } = this.#deps;
     if (event.payload.ops === undefined || bytesOf(asJson(event)) <= engine.limits.entryBytes) return event;
     const { ops, ...payload } = event.payload;
     const key = opsBlob(id, toHex(env.randomBytes(8)));

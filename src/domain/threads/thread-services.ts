@@ -2,7 +2,7 @@ import { PAGE_ITEMS } from '../../base/limits.ts';
 import type { Caller } from '../../contract/caller.ts';
 import { VERBS } from '../../contract/relay.ts';
 import type { Stats } from '../../contract/threads/tokens.ts';
-import type { Ground } from '../ground.ts';
+import type { Deps } from '../deps.ts';
 import { methodsFor, type Serves } from '../relay-binding.ts';
 import { Artifacts } from './artifacts.ts';
 import { BundleExport } from './bundle-export.ts';
@@ -40,22 +40,22 @@ export class ThreadServices {
   readonly capabilities: Capabilities;
   readonly verbs: Serves<typeof VERBS.threads>;
 
-  constructor(ground: Ground, o: { capabilities?: readonly Capability[] } = {}) {
-    this.log = new ThreadLog(ground);
-    this.removal = new Removal(ground, this.log);
-    this.threads = new Threads(ground, this.log, (tenant, id) => this.removal.finish(tenant, id));
-    this.ledger = new TokenLedger(ground, this.log);
-    this.headers = new Headers(ground, this.log, this.ledger);
-    this.artifacts = new Artifacts(ground, this.log, this.ledger);
-    this.events = new Events(ground, this.log);
-    this.envelopes = new Envelopes(ground, this.log);
-    this.leases = new ThreadLeases(ground, this.log);
-    this.compactor = new Compactor(ground, this.log);
-    this.reports = new Reports(ground, this.log, this.artifacts, this.ledger);
-    this.render = new Render(ground, this.headers, this.artifacts, this.ledger);
-    this.exports = new BundleExport(ground, this.log, this.artifacts, this.ledger);
-    this.imports = new BundleImport(ground, this.log, this.threads, this.artifacts, this.removal);
-    this.capabilities = new Capabilities(ground, this.log, this.artifacts, this.ledger, o.capabilities);
+  constructor(deps: Deps, o: { capabilities?: readonly Capability[] } = {}) {
+    this.log = new ThreadLog(deps);
+    this.removal = new Removal(deps, this.log);
+    this.threads = new Threads(deps, this.log, (tenant, id) => this.removal.finish(tenant, id));
+    this.ledger = new TokenLedger(deps, this.log);
+    this.headers = new Headers(deps, this.log, this.ledger);
+    this.artifacts = new Artifacts(deps, this.log, this.ledger);
+    this.events = new Events(deps, this.log);
+    this.envelopes = new Envelopes(deps, this.log);
+    this.leases = new ThreadLeases(deps, this.log);
+    this.compactor = new Compactor(deps, this.log);
+    this.reports = new Reports(deps, this.log, this.artifacts, this.ledger);
+    this.render = new Render(deps, this.headers, this.artifacts, this.ledger);
+    this.exports = new BundleExport(deps, this.log, this.artifacts, this.ledger);
+    this.imports = new BundleImport(deps, this.log, this.threads, this.artifacts, this.removal);
+    this.capabilities = new Capabilities(deps, this.log, this.artifacts, this.ledger, o.capabilities);
     this.verbs = this.#bindVerbs();
   }
 

@@ -18,7 +18,7 @@ import type { State } from '../../contract/threads/state.ts';
 import type { PatchOp } from '../../formats/json-patch/apply.ts';
 import { diffJson } from '../../formats/json-patch/diff.ts';
 import { jsonEqual } from '../../formats/json-patch/equal.ts';
-import type { Ground } from '../ground.ts';
+import type { Deps } from '../deps.ts';
 import { asJson, type RecordsOf, recordsOf } from '../records.ts';
 import { isOwnType, type StoredEvent } from './event.ts';
 import { emptyHead, type Head, type Repeatable, repeatable, stampFor } from './fold.ts';
@@ -35,22 +35,22 @@ interface ListedThread {
 
 /** Threads and their states. */
 export class Threads {
-  readonly #ground: Ground;
+  readonly #deps: Deps;
   readonly #log: ThreadLog;
   readonly #listed: RecordsOf<ListedThread>;
   /** Finishes the deletion of a thread that a crash left half done. */
   readonly #cleanUp: (tenant: string, id: string) => Promise<void>;
 
-  constructor(ground: Ground, log: ThreadLog, cleanUp: (tenant: string, id: string) => Promise<void>) {
-    this.#ground = ground;
+  constructor(deps: Deps, log: ThreadLog, cleanUp: (tenant: string, id: string) => Promise<void>) {
+    this.#deps = deps;
     this.#log = log;
-    this.#listed = recordsOf(ground.engine.records);
+    this.#listed = recordsOf(deps.engine.records);
     this.#cleanUp = cleanUp;
   }
 
   /** The log's first entry is the commit point; records without one are passed over. */
   async create(caller: Caller, o: { name?: string } = {}): Promise<ThreadCreated> {
-    const { env } = this.#ground;
+    const { env } = this.#deps;
     const name = checkName(o.name ?? '');
     const id = uuid(env);
     const created = env.now();
@@ -155,7 +155,7 @@ export class Threads {
     retry?: Repeatable | null,
   ) {
     const version = head.version + 1;
-    const at = this.#ground.env.now();
+    const at = this.#deps.env.now();
     const event: StoredEvent = {
       type: 'state.patch.applied',
       at,
@@ -191,7 +191,7 @@ export class Threads {
         what: 'The type of an event is two or more words with dots between, and none that the relay itself writes.',
       });
     }
-    const event: StoredEvent = { type, at: this.#ground.env.now(), payload: { ...payload, by: caller.name } };
+    const event: StoredEvent = { type, at: this.#deps.env.now(), payload: { ...payload, by: caller.name } };
     return this.#log.note(caller, id, () => event);
   }
 
@@ -221,7 +221,7 @@ export class Threads {
   }
 
   async #item(caller: Caller, id: string, known: ListedThread): Promise<ThreadItem | null> {
-    const { engine } = this.#ground;
+    const { engine } = this.#deps;
     if (!isUuid(id)) return null;
     if (!(await this.#log.exists(id))) {
       this.#log.background.run(() => this.#cleanUp(caller.tenant, id));
@@ -233,7 +233,7 @@ export class Threads {
   }
 
   async #hops(id: string): Promise<number> {
-    const value = (await this.#ground.engine.records.get(hopsKey(id)))?.value;
+    const value = (await this.#deps.engine.records.get(hopsKey(id)))?.value;
     return typeof value === 'number' ? value : 0;
   }
 }

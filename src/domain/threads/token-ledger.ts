@@ -1,7 +1,7 @@
 import type { TokenCount } from '../../base/tokens.ts';
 import type { Caller } from '../../contract/caller.ts';
 import type { Stats, SumStats } from '../../contract/threads/tokens.ts';
-import type { Ground } from '../ground.ts';
+import type { Deps } from '../deps.ts';
 import type { Head } from './fold.ts';
 import { ledgerKey } from './keys.ts';
 import type { ThreadLog } from './thread-log.ts';
@@ -14,14 +14,14 @@ const WRITE_EVERY_MS = 250;
  * that are written behind: a crash may lose the last few, and never adds one.
  */
 export class TokenLedger {
-  readonly #ground: Ground;
+  readonly #deps: Deps;
   readonly #log: ThreadLog;
   /** Counter → what is still to be added to it. */
   readonly #pending = new Map<string, number>();
   #timer: ReturnType<typeof setTimeout> | undefined;
 
-  constructor(ground: Ground, log: ThreadLog) {
-    this.#ground = ground;
+  constructor(deps: Deps, log: ThreadLog) {
+    this.#deps = deps;
     this.#log = log;
   }
 
@@ -69,7 +69,7 @@ export class TokenLedger {
         pulls: totals.pull_tokens,
         pull_reads: totals.pulls,
       },
-      tokenizer: totals.tokenizer ?? (await this.#ground.tokens.count('')).tokenizer,
+      tokenizer: totals.tokenizer ?? (await this.#deps.tokens.count('')).tokenizer,
       estimated: totals.estimated,
       billed: { input_tokens: totals.billed_input, output_tokens: totals.billed_output },
     };
@@ -82,7 +82,7 @@ export class TokenLedger {
     const counted = [...this.#pending];
     this.#pending.clear();
     for (const [key, delta] of counted)
-      this.#log.background.run(() => this.#ground.engine.records.add(key, delta));
+      this.#log.background.run(() => this.#deps.engine.records.add(key, delta));
     await this.#log.background.settle();
   }
 
@@ -97,7 +97,7 @@ export class TokenLedger {
   }
 
   async #get(id: string, what: Parameters<typeof ledgerKey>[1]): Promise<number> {
-    const value = (await this.#ground.engine.records.get(ledgerKey(id, what)))?.value;
+    const value = (await this.#deps.engine.records.get(ledgerKey(id, what)))?.value;
     return typeof value === 'number' ? value : 0;
   }
 }

@@ -1,7 +1,7 @@
 import { RelayError } from '../../base/errors.ts';
 import { DEFAULT_TTL_MS, KEYS_MAX, MAX_TTL_MS, PAYLOAD_BYTES } from '../../base/limits.ts';
-import { HOUSE_TENANT } from '../../contract/caller.ts';
-import type { Ground } from '../ground.ts';
+import { RELAY_TENANT } from '../../contract/caller.ts';
+import type { Deps } from '../deps.ts';
 import { allRecords, type RecordsOf, recordsOf } from '../records.ts';
 
 /** What a tenant may do. A plan is limits and nothing else: who pays for it is somebody else's affair. */
@@ -40,16 +40,16 @@ const tenantKey = (tenant: string) => `sys/tenants/${tenant}`;
 
 /** Which tenant is on which plan. */
 export class Plans {
-  readonly #ground: Ground;
+  readonly #deps: Deps;
   readonly #settings: RecordsOf<{ readonly plan?: string }>;
   readonly #tenants: RecordsOf<{ readonly since: number }>;
   readonly #table: PlanTable;
   readonly #default: string;
 
-  constructor(ground: Ground, o: PlanOptions = {}) {
-    this.#ground = ground;
-    this.#settings = recordsOf(ground.engine.records);
-    this.#tenants = recordsOf(ground.engine.records);
+  constructor(deps: Deps, o: PlanOptions = {}) {
+    this.#deps = deps;
+    this.#settings = recordsOf(deps.engine.records);
+    this.#tenants = recordsOf(deps.engine.records);
     this.#table = { ...BUILT_IN_PLANS, ...o.plans };
     this.#default = o.defaultPlan ?? 'free';
     this.named(this.#default);
@@ -59,7 +59,7 @@ export class Plans {
     const chosen = (await this.#settings.get(settingsKey(tenant)))?.value.plan;
     // A plan that was taken out of the configuration gives nobody more than the others have.
     if (chosen !== undefined && Object.hasOwn(this.#table, chosen)) return this.named(chosen);
-    return this.named(tenant === HOUSE_TENANT ? 'unlimited' : this.#default);
+    return this.named(tenant === RELAY_TENANT ? 'unlimited' : this.#default);
   }
 
   async set(tenant: string, plan: string): Promise<void> {
@@ -78,7 +78,7 @@ export class Plans {
 
   /** Puts a tenant on the list of all tenants. */
   async register(tenant: string): Promise<void> {
-    await this.#tenants.put(tenantKey(tenant), { since: this.#ground.env.now() }, { expect: 'absent' });
+    await this.#tenants.put(tenantKey(tenant), { since: this.#deps.env.now() }, { expect: 'absent' });
   }
 
   async tenants(): Promise<string[]> {

@@ -1,7 +1,7 @@
 import { RelayError } from '../../base/errors.ts';
 import { DEFAULT_TTL_MS, USAGE_KEPT_MS } from '../../base/limits.ts';
 import type { Caller } from '../../contract/caller.ts';
-import type { Ground } from '../ground.ts';
+import type { Deps } from '../deps.ts';
 import type { Allowance, Reservation, Terms } from '../pointers/allowance.ts';
 import { endOf, monthOf } from './month.ts';
 import type { Plans } from './plans.ts';
@@ -14,12 +14,12 @@ const pushesKey = (tenant: string, month: string) => `ten.${tenant}/pushes/${mon
  * before it is committed and given back when it fails. A crash in between counts one too many, never one too few.
  */
 export class Quota implements Allowance {
-  readonly #ground: Ground;
+  readonly #deps: Deps;
   readonly #plans: Plans;
   readonly #statistics: Statistics;
 
-  constructor(ground: Ground, plans: Plans, statistics: Statistics) {
-    this.#ground = ground;
+  constructor(deps: Deps, plans: Plans, statistics: Statistics) {
+    this.#deps = deps;
     this.#plans = plans;
     this.#statistics = statistics;
   }
@@ -30,9 +30,9 @@ export class Quota implements Allowance {
   }
 
   async reserve(caller: Caller): Promise<Reservation> {
-    const { records } = this.#ground.engine;
+    const { records } = this.#deps.engine;
     const { name, pushes } = await this.#plans.of(caller.tenant);
-    const month = monthOf(this.#ground.env.now());
+    const month = monthOf(this.#deps.env.now());
     const key = pushesKey(caller.tenant, month);
     const limits = { max: pushes ?? undefined, expiresAt: endOf(month) + USAGE_KEPT_MS };
     if ((await records.add(key, 1, limits)) === null) {
@@ -50,6 +50,6 @@ export class Quota implements Allowance {
   }
 
   async used(tenant: string, month: string): Promise<number> {
-    return Number((await this.#ground.engine.records.get(pushesKey(tenant, month)))?.value ?? 0);
+    return Number((await this.#deps.engine.records.get(pushesKey(tenant, month)))?.value ?? 0);
   }
 }

@@ -1,7 +1,7 @@
 import { USAGE_KEPT_MS, USAGE_WAITING, USAGE_WRITE_MS } from '../../base/limits.ts';
 import type { UsageRow } from '../../contract/usage.ts';
 import { compareAndSet } from '../../kernel/compare-and-set.ts';
-import type { Ground } from '../ground.ts';
+import type { Deps } from '../deps.ts';
 import { allRecords, type RecordsOf, recordsOf } from '../records.ts';
 import { dayOf } from './month.ts';
 
@@ -19,7 +19,7 @@ const statsKey = (tenant: string, day: string, key: string) => `ten.${tenant}/st
 
 /** How often and how much, by key, operation and day. Written behind: a crash loses some seconds of it. */
 export class Statistics {
-  readonly #ground: Ground;
+  readonly #deps: Deps;
   readonly #records: RecordsOf<Figures>;
   #waiting = new Map<string, { tenant: string; day: string; key: string; figures: Figures }>();
   #timer: ReturnType<typeof setTimeout> | null = null;
@@ -27,13 +27,13 @@ export class Statistics {
   /** Called with what was written, after it was. */
   onWritten: ((rows: readonly Metered[]) => void) | null = null;
 
-  constructor(ground: Ground) {
-    this.#ground = ground;
-    this.#records = recordsOf(ground.engine.records);
+  constructor(deps: Deps) {
+    this.#deps = deps;
+    this.#records = recordsOf(deps.engine.records);
   }
 
   note(tenant: string, keyId: string, operation: string, bytes: number): void {
-    const day = dayOf(this.#ground.env.now());
+    const day = dayOf(this.#deps.env.now());
     const key = statsKey(tenant, day, keyId);
     let entry = this.#waiting.get(key);
     if (!entry) {
@@ -96,7 +96,7 @@ export class Statistics {
       for (const [operation, [count, bytes]] of Object.entries(figures)) {
         add(sum, operation, count, bytes);
       }
-      const expiresAt = this.#ground.env.now() + USAGE_KEPT_MS;
+      const expiresAt = this.#deps.env.now() + USAGE_KEPT_MS;
       return this.#records.put(key, sum, { expect: stored?.revision ?? 'absent', expiresAt });
     });
   }

@@ -1,7 +1,7 @@
 import { RelayError } from '../../base/errors.ts';
 import { type Caller, checkTenant, runsTheRelay } from '../../contract/caller.ts';
 import type { UsageQuery, UsageReport } from '../../contract/usage.ts';
-import type { Ground } from '../ground.ts';
+import type { Deps } from '../deps.ts';
 import { endOf, isMonth, monthOf } from './month.ts';
 import type { Plans } from './plans.ts';
 import type { Quota } from './quota.ts';
@@ -10,20 +10,20 @@ import type { Statistics } from './statistics.ts';
 /** What a tenant used of its plan. */
 export class Usage {
   readonly statistics: Statistics;
-  readonly #ground: Ground;
+  readonly #deps: Deps;
   readonly #plans: Plans;
   readonly #quota: Quota;
 
-  constructor(ground: Ground, plans: Plans, quota: Quota, statistics: Statistics) {
+  constructor(deps: Deps, plans: Plans, quota: Quota, statistics: Statistics) {
     this.statistics = statistics;
-    this.#ground = ground;
+    this.#deps = deps;
     this.#plans = plans;
     this.#quota = quota;
   }
 
   async get(caller: Caller, o: UsageQuery = {}): Promise<UsageReport> {
     const tenant = tenantOf(caller, o.tenant);
-    const month = o.month ?? monthOf(this.#ground.env.now());
+    const month = o.month ?? monthOf(this.#deps.env.now());
     if (!isMonth(month)) {
       throw new RelayError('bad_request', { what: 'A month looks like 2026-11.' });
     }

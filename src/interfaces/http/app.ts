@@ -76,14 +76,14 @@ function routes(deps: HttpDeps, metrics: Metrics): Hono {
 
 /** Says that it is well only after the store has answered. */
 async function health(deps: HttpDeps): Promise<Response> {
-  await deps.house.ground.engine.records.get('sys/health');
+  await deps.core.deps.engine.records.get('sys/health');
   return jsonResponse({ status: 'ok', version: deps.version });
 }
 
 /** Whether to send traffic here: not while it is stopping, though it still answers. */
 async function ready(deps: HttpDeps): Promise<Response> {
   if (deps.stopping?.aborted) return jsonResponse({ status: 'stopping' }, { status: 503 });
-  await deps.house.ground.engine.records.get('sys/health');
+  await deps.core.deps.engine.records.get('sys/health');
   return jsonResponse({ status: 'ready' });
 }
 
@@ -101,7 +101,7 @@ async function metricsResponse(c: Context, deps: HttpDeps, metrics: Metrics): Pr
       throw new RelayError('forbidden', { what: 'Metrics are for admins of the relay itself.' });
     }
   }
-  const { blobs, records, entries, diskBytes } = await deps.house.ground.engine.usage();
+  const { blobs, records, entries, diskBytes } = await deps.core.deps.engine.usage();
   const gauges: Gauge[] = [
     { name: 'relay_store_payloads', help: 'Payloads in the store.', value: blobs.count },
     { name: 'relay_store_payload_bytes', help: 'Bytes of all payloads.', value: blobs.bytes },

@@ -24,7 +24,7 @@ export function relayMaker(deps: HttpDeps): RelayOf {
     authorize(caller, verb);
     const base = baseOf(deps, c);
     if (last?.caller !== caller || last.base !== base)
-      last = { caller, base, relay: deps.house.relay(caller, base) };
+      last = { caller, base, relay: deps.core.relay(caller, base) };
     return last.relay;
   };
   return (c, verb) => {

@@ -1,5 +1,5 @@
 import type { Caller } from '../../contract/caller.ts';
-import type { House } from '../../domain/house.ts';
+import type { RelayCore } from '../../domain/relay-core.ts';
 import type { BrowserPolicy } from './browser-guard.ts';
 import type { Gauge } from './metrics.ts';
 import type { RateLimiter } from './rate-limit.ts';
@@ -7,7 +7,7 @@ import type { RequestSeen } from './request-notes.ts';
 
 /** What the HTTP interface is given by the app. */
 export interface HttpDeps {
-  readonly house: House;
+  readonly core: RelayCore;
   readonly version: string;
   /** Where pointers say they can be reached; null: where the request came in. */
   readonly publicUrl: string | null;

@@ -7,12 +7,12 @@ import type { HttpDeps } from './deps.ts';
 /** Events for as long as their reader stays, the server runs, and the key that they were asked for with works. */
 export function liveEvents<T>(
   c: Context,
-  { stopping, house }: HttpDeps,
+  { stopping, core }: HttpDeps,
   follow: (signal: AbortSignal) => AsyncIterable<T>,
   write: (event: T) => string,
 ): Response {
   const gone = new AbortController();
-  const letGo = house.keys.watch.watch(notesOf(c).caller ?? LOCAL_CALLER, () => gone.abort());
+  const letGo = core.keys.watch.watch(notesOf(c).caller ?? LOCAL_CALLER, () => gone.abort());
   gone.signal.addEventListener('abort', letGo, { once: true });
   const signal = stopping ? AbortSignal.any([gone.signal, stopping]) : gone.signal;
   return eventResponse(follow(signal), {

@@ -7,7 +7,7 @@ import { authorize } from '../../contract/authorize.ts';
 import type { Caller } from '../../contract/caller.ts';
 import { channels } from '../../contract/channels.ts';
 import type { Start } from '../../domain/channels/start.ts';
-import type { House } from '../../domain/house.ts';
+import type { RelayCore } from '../../domain/relay-core.ts';
 import { Confirmations } from './confirmations.ts';
 import { FanOut } from './fan-out.ts';
 import { errorFrame, GOING_AWAY, messageFrame, REFUSED, TEXT } from './frames.ts';
@@ -17,7 +17,7 @@ import { parseTarget, type Target } from './target.ts';
 
 /** What the WebSocket interface is given by the app. */
 export interface SocketDeps {
-  readonly house: House;
+  readonly core: RelayCore;
   /** Where pointers say they can be reached; null: where the socket came in. */
   readonly publicUrl: string | null;
   /** Throws for a request that a foreign web page made. */
@@ -59,7 +59,7 @@ export class SocketServer implements SocketHost {
 
   constructor(deps: SocketDeps) {
     this.#deps = deps;
-    this.#confirmations = new Confirmations(deps.house.receipts);
+    this.#confirmations = new Confirmations(deps.core.receipts);
     this.#slowReaderBytes = deps.limits?.slowReaderBytes ?? SLOW_READER_BYTES;
     this.#wheel = new PingWheel(deps.limits?.pingEveryMs ?? PING_EVERY_MS, (socket) =>
       this.#confirmations.ping(socket),
@@ -100,7 +100,7 @@ export class SocketServer implements SocketHost {
   }
 
   async #open(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
-    const { house, publicUrl } = this.#deps;
+    const { core, publicUrl } = this.#deps;
     const asked = asRequest(request);
     this.#deps.guard(asked);
     const target = parseTarget(request.url ?? '/');
@@ -111,7 +111,7 @@ export class SocketServer implements SocketHost {
     authorize(caller, channels.subscribe, { name: channel });
     // Before the socket is open: whatever is sent from then on is behind this.
     const start =
-      group === undefined ? await house.channels.start(caller.tenant, channel, target.since) : null;
+      group === undefined ? await core.channels.start(caller.tenant, channel, target.since) : null;
     if (socket.destroyed) return;
     this.#server.handleUpgrade(request, socket, head, (accepted: RelaySocket) => {
       accepted.host = this;
@@ -127,7 +127,7 @@ export class SocketServer implements SocketHost {
   #accept(socket: RelaySocket, target: Target, start: Start | null): void {
     this.#wheel.add(socket);
     socket.listen();
-    const { watch } = this.#deps.house.keys;
+    const { watch } = this.#deps.core.keys;
     socket.once(
       'close',
       watch.watch(socket.caller, () => socket.close(REFUSED, 'the key no longer works')),
@@ -160,7 +160,7 @@ export class SocketServer implements SocketHost {
     const gone = new AbortController();
     socket.once('close', () => gone.abort());
     const o = { since, group, prefetch, signal: gone.signal };
-    socket.relay = this.#deps.house.relay(socket.caller, socket.base);
+    socket.relay = this.#deps.core.relay(socket.caller, socket.base);
     for await (const message of socket.relay.channels.subscribe(socket.channel, o)) {
       if (socket.readyState !== socket.OPEN) return;
       socket.send(messageFrame(message), TEXT);
@@ -172,7 +172,7 @@ export class SocketServer implements SocketHost {
   #fanOut(key: string, tenant: string, channel: string): Promise<FanOut> {
     let fanOut = this.#fanOuts.get(key);
     if (!fanOut) {
-      const { channels } = this.#deps.house;
+      const { channels } = this.#deps.core;
       const [confirmations, slowReaderBytes] = [this.#confirmations, this.#slowReaderBytes];
       fanOut = channels.start(tenant, channel, undefined).then(
         ({ after }) =>
@@ -194,7 +194,7 @@ export class SocketServer implements SocketHost {
 
   async #caller(asked: Request, { ticket }: Target): Promise<Caller> {
     if (ticket === undefined) return this.#deps.authenticate(asked);
-    const { channels, keys } = this.#deps.house;
+    const { channels, keys } = this.#deps.core;
     const caller = await channels.tickets.redeem(ticket);
     if (!caller || !(await keys.isValid(caller)))
       throw new RelayError('unauthorized', {

@@ -1,11 +1,11 @@
 /** A server on the store of RELAY_HOME whose webhooks may be on this machine, unless GUARDED. Says where it listens. */
 import { loadConfig } from '../../../src/app/config.ts';
 import { startServer } from '../../../src/app/serve/serve.ts';
-import { openHouse } from '../../../src/app/store/open-house.ts';
+import { openCore } from '../../../src/app/store/open-core.ts';
 
-const { house } = await openHouse(loadConfig(process.env, {}), 'server');
+const { core } = await openCore(loadConfig(process.env, {}), 'server');
 const { url } = await startServer({
-  house,
+  core,
   host: '127.0.0.1',
   port: 0,
   version: 'test',

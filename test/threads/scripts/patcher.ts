@@ -1,5 +1,5 @@
 import { loadConfig } from '../../../src/app/config.ts';
-import { openHouse } from '../../../src/app/store/open-house.ts';
+import { openCore } from '../../../src/app/store/open-core.ts';
 import { LOCAL_CALLER } from '../../../src/contract/caller.ts';
 
 /** Patches a thread on the local store, as any command would. `stay`: says so after each patch and never ends. */
@@ -11,8 +11,8 @@ const { home, thread, name, count, stay } = JSON.parse(process.argv[2]!) as {
   stay?: boolean;
 };
 
-const opened = await openHouse(loadConfig({ RELAY_HOME: home }), 'cli');
-const { threads } = opened.house.relay({ ...LOCAL_CALLER, name }, 'http://relay.invalid');
+const opened = await openCore(loadConfig({ RELAY_HOME: home }), 'cli');
+const { threads } = opened.core.relay({ ...LOCAL_CALLER, name }, 'http://relay.invalid');
 for (let i = 0; i < count; i++) {
   const value = { id: `${name}-${i}`, key: name, value: i };
   const { version } = await threads.patch(thread, { ops: [{ op: 'add', path: '/facts/-', value }] });

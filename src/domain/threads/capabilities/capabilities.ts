@@ -5,7 +5,7 @@ import { CAPABILITY_TIME_MS } from '../../../base/limits.ts';
 import type { Caller } from '../../../contract/caller.ts';
 import type { CapabilityInfo, InvokeAnswer, InvokeInput } from '../../../contract/capabilities.ts';
 import type { Artifact } from '../../../contract/threads/artifacts.ts';
-import type { Ground } from '../../ground.ts';
+import type { Deps } from '../../deps.ts';
 import { type RecordsOf, recordsOf } from '../../records.ts';
 import type { Artifacts } from '../artifacts.ts';
 import type { StoredEvent } from '../event.ts';
@@ -25,7 +25,7 @@ interface Cached {
 
 /** Runs capabilities for threads. A result is an artifact, and is used again while the cache holds it. */
 export class Capabilities {
-  readonly #ground: Ground;
+  readonly #deps: Deps;
   readonly #cache: RecordsOf<Cached>;
   readonly #log: ThreadLog;
   readonly #artifacts: Artifacts;
@@ -35,14 +35,14 @@ export class Capabilities {
   readonly #running = new Map<string, Promise<Artifact>>();
 
   constructor(
-    ground: Ground,
+    deps: Deps,
     log: ThreadLog,
     artifacts: Artifacts,
     ledger: TokenLedger,
     more: readonly Capability[] = [],
   ) {
-    this.#ground = ground;
-    this.#cache = recordsOf(ground.engine.records);
+    this.#deps = deps;
+    this.#cache = recordsOf(deps.engine.records);
     this.#log = log;
     this.#artifacts = artifacts;
     this.#ledger = ledger;
@@ -55,7 +55,7 @@ export class Capabilities {
   }
 
   async invoke(caller: Caller, input: InvokeInput): Promise<InvokeAnswer> {
-    const { env } = this.#ground;
+    const { env } = this.#deps;
     const started = env.now();
     const id = input.thread_id.toLowerCase();
     await this.#log.meta(caller, id);
@@ -135,7 +135,7 @@ export class Capabilities {
     );
     if (cacheable) {
       const value = { thread_id: id, ref: artifact.ref };
-      const expiresAt = this.#ground.env.now() + cache_ttl_sec * 1000;
+      const expiresAt = this.#deps.env.now() + cache_ttl_sec * 1000;
       await this.#cache.put(recordKey(caller, cacheKey), value, { expiresAt });
     }
     return artifact;
@@ -174,7 +174,7 @@ export class Capabilities {
       caller,
       thread_id: id,
       signal,
-      now: () => this.#ground.env.now(),
+      now: () => this.#deps.env.now(),
       artifactCount: async () => {
         const { totals } = await this.#log.head(caller, id);
         return totals.artifacts - totals.results;

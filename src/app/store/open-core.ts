@@ -1,7 +1,7 @@
 import { systemEnv } from '../../base/env.ts';
 import type { TokenCounter } from '../../base/tokens.ts';
 import { LOCAL_CALLER } from '../../contract/caller.ts';
-import { House } from '../../domain/house.ts';
+import { RelayCore } from '../../domain/relay-core.ts';
 import type { ThreadServices } from '../../domain/threads/thread-services.ts';
 import type { LocalStore } from '../../interfaces/cli/host.ts';
 import type { Config } from '../config.ts';
@@ -9,16 +9,16 @@ import { openEngine } from './open-engine.ts';
 import { hasStale } from './stale-marks.ts';
 import { ownTokenCounter, ThreadTokenCounter } from './token-counter.ts';
 
-export interface OpenHouse extends AsyncDisposable {
-  readonly house: House;
+export interface OpenCore extends AsyncDisposable {
+  readonly core: RelayCore;
 }
 
 /** Housekeeping of the store: of what engine and domain keep alike. */
 export async function openStore(config: Config): Promise<LocalStore> {
-  const { house, ...open } = await openHouse(config, 'cli');
+  const { core, ...open } = await openCore(config, 'cli');
   return {
-    sweep: () => house.tidy([LOCAL_CALLER.tenant]),
-    usage: () => house.ground.engine.usage(),
+    sweep: () => core.tidy([LOCAL_CALLER.tenant]),
+    usage: () => core.deps.engine.usage(),
     [Symbol.asyncDispose]: open[Symbol.asyncDispose],
   };
 }
@@ -27,11 +27,11 @@ export async function openStore(config: Config): Promise<LocalStore> {
  * The domain on the store of a home, with everything it needs; closes all of it when disposed. A workshop is a command
  * that has better things to do while tokens are counted, so it counts beside.
  */
-export async function openHouse(
+export async function openCore(
   config: Config,
   role: 'server' | 'cli' | 'workshop',
   auth: 'open' | 'keys' = config.server.auth ?? 'open',
-): Promise<OpenHouse> {
+): Promise<OpenCore> {
   const engine = await openEngine(config, role === 'server' ? 'server' : 'cli');
   const thread = role === 'cli' ? null : new ThreadTokenCounter();
   const tokens: TokenCounter = thread ?? ownTokenCounter;
@@ -39,15 +39,15 @@ export async function openHouse(
   const { channels } = config;
   const { plans, defaultPlan } = config.server;
   const onThreads = (threads: ThreadServices) => keepLegible(config.home, threads);
-  const house = new House(
+  const core = new RelayCore(
     { engine, env: systemEnv, tokens, capabilities },
     { channels, auth, plans, defaultPlan, onThreads },
   );
-  if (hasStale(config.home)) house.background.run(() => house.threads());
+  if (hasStale(config.home)) core.background.run(() => core.threads());
   return {
-    house,
+    core,
     [Symbol.asyncDispose]: async () => {
-      await house.close();
+      await core.close();
       await thread?.[Symbol.asyncDispose]();
       await engine[Symbol.asyncDispose]();
     },

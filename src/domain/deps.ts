@@ -4,7 +4,7 @@ import type { Engine } from '../kernel/engine.ts';
 import type { Capability } from './threads/capabilities/capability.ts';
 
 /** What every part of the domain is built on. */
-export interface Ground {
+export interface Deps {
   readonly engine: Engine;
   readonly env: Env;
   readonly tokens: TokenCounter;

@@ -3,50 +3,50 @@ import { type Caller, LOCAL_CALLER } from '../../src/contract/caller.ts';
 import type { Message } from '../../src/contract/channels.ts';
 import type { Relay } from '../../src/contract/relay.ts';
 import type { ChannelSettings } from '../../src/domain/channels/settings.ts';
-import { House } from '../../src/domain/house.ts';
+import { RelayCore } from '../../src/domain/relay-core.ts';
 import { openMemory } from '../../src/engines/memory/engine.ts';
 import type { Engine } from '../../src/kernel/engine.ts';
 
 export const BASE = 'http://relay.test';
 
-/** What a test of channels stands on: a house over the memory engine, with a clock that the test can move. */
-export interface HouseUnderTest extends AsyncDisposable {
-  readonly house: House;
+/** What a test of channels stands on: a core over the memory engine, with a clock that the test can move. */
+export interface CoreUnderTest extends AsyncDisposable {
+  readonly core: RelayCore;
   readonly engine: Engine;
   readonly relay: Relay;
   /** The same store as someone else sees it. */
   as(name: string, tenant?: string): Relay;
   /** Another process on the same store, as far as the domain can tell. */
-  another(): House;
+  another(): RelayCore;
   advance(ms: number): void;
 }
 
-export function openTestHouse(
+export function openTestCore(
   channels: Partial<ChannelSettings> = {},
   o: { engine?: Engine } = {},
-): HouseUnderTest {
+): CoreUnderTest {
   let shift = 0;
   const env: Env = { ...systemEnv, now: () => Date.now() + shift };
   const engine = o.engine ?? openMemory({ env });
   const tokens = { count: async () => ({ tokens: 0, tokenizer: 'none', estimated: true }) };
-  const houses: House[] = [];
+  const cores: RelayCore[] = [];
   const another = () => {
-    const house = new House({ engine, env, tokens }, { channels });
-    houses.push(house);
-    return house;
+    const core = new RelayCore({ engine, env, tokens }, { channels });
+    cores.push(core);
+    return core;
   };
-  const house = another();
+  const core = another();
   return {
-    house,
+    core,
     engine,
-    relay: house.relay(LOCAL_CALLER, BASE),
-    as: (name, tenant = LOCAL_CALLER.tenant) => house.relay(callerNamed(name, tenant), BASE),
+    relay: core.relay(LOCAL_CALLER, BASE),
+    as: (name, tenant = LOCAL_CALLER.tenant) => core.relay(callerNamed(name, tenant), BASE),
     another,
     advance: (ms) => {
       shift += ms;
     },
     async [Symbol.asyncDispose]() {
-      for (const each of houses) await each.close();
+      for (const each of cores) await each.close();
       await engine[Symbol.asyncDispose]();
     },
   };

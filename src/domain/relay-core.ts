@@ -4,7 +4,7 @@ import type { Swept } from '../kernel/engine.ts';
 import { Background } from './background.ts';
 import { Channels } from './channels/channels.ts';
 import { type ChannelSettings, DEFAULT_CHANNEL_SETTINGS } from './channels/settings.ts';
-import type { Ground } from './ground.ts';
+import type { Deps } from './deps.ts';
 import { Inboxes } from './inbox/inboxes.ts';
 import { Keys } from './keys/keys.ts';
 import { OPEN_ALLOWANCE } from './pointers/allowance.ts';
@@ -21,8 +21,8 @@ import { Quota } from './usage/quota.ts';
 import { Statistics } from './usage/statistics.ts';
 import { Usage } from './usage/usage.ts';
 
-export interface HouseOptions extends PlanOptions {
-  /** `keys`: what is pushed is the tenant's own and counts against its plan. `open` unless told. */
+export interface CoreOptions extends PlanOptions {
+  /** `keys`: what is pushed is the tenant's own and counts against its plan. `open` by default. */
   readonly auth?: 'open' | 'keys';
   /** Told of the part for threads when it is first used, before anything is done with it. */
   readonly onThreads?: (threads: ThreadServices) => Promise<void>;
@@ -30,8 +30,8 @@ export interface HouseOptions extends PlanOptions {
 }
 
 /** The domain, put together once for a store. */
-export class House {
-  readonly ground: Ground;
+export class RelayCore {
+  readonly deps: Deps;
   readonly pointers: Pointers;
   readonly channels: Channels;
   readonly inboxes: Inboxes;
@@ -44,35 +44,35 @@ export class House {
   readonly background = new Background();
   /** The relay as one caller sees it. `base` is where its pointers can be reached: `https://relay.example`. */
   readonly relay: (caller: Caller, base: string) => Relay;
-  readonly #onThreads: HouseOptions['onThreads'];
+  readonly #onThreads: CoreOptions['onThreads'];
   #threads: Promise<ThreadServices> | null = null;
 
-  constructor(ground: Ground, o: HouseOptions = {}) {
-    this.ground = ground;
+  constructor(deps: Deps, o: CoreOptions = {}) {
+    this.deps = deps;
     this.#onThreads = o.onThreads;
     const { background } = this;
-    const lookup = new PointerLookup(ground);
-    this.receipts = new Receipts(ground, lookup);
+    const lookup = new PointerLookup(deps);
+    this.receipts = new Receipts(deps, lookup);
     const settings = { ...DEFAULT_CHANNEL_SETTINGS, ...o.channels };
-    this.channels = new Channels(ground, settings, lookup, {
+    this.channels = new Channels(deps, settings, lookup, {
       onAcked: (caller, at) => background.run(() => this.#acked(caller, at)),
       onDead: (tenant, letter) => background.run(() => this.tasks.buried(tenant, letter)),
     });
-    const results = new TaskResults(ground, lookup);
-    this.plans = new Plans(ground, o);
-    this.keys = new Keys(ground, this.plans);
-    const statistics = new Statistics(ground);
-    const quota = new Quota(ground, this.plans, statistics);
-    this.usage = new Usage(ground, this.plans, quota, statistics);
+    const results = new TaskResults(deps, lookup);
+    this.plans = new Plans(deps, o);
+    this.keys = new Keys(deps, this.plans);
+    const statistics = new Statistics(deps);
+    const quota = new Quota(deps, this.plans, statistics);
+    this.usage = new Usage(deps, this.plans, quota, statistics);
     const allowance = o.auth === 'keys' ? quota : OPEN_ALLOWANCE;
-    this.pointers = new Pointers(ground, this.channels, this.receipts, allowance, (...pushed) =>
+    this.pointers = new Pointers(deps, this.channels, this.receipts, allowance, (...pushed) =>
       results.note(...pushed),
     );
     const { channels, receipts, pointers } = this;
-    this.inboxes = new Inboxes({ ground, channels, receipts, background });
-    this.agents = new Agents(ground);
+    this.inboxes = new Inboxes({ deps, channels, receipts, background });
+    this.agents = new Agents(deps);
     const { agents } = this;
-    this.tasks = new Tasks({ ground, lookup, pointers, channels, receipts, results, agents });
+    this.tasks = new Tasks({ deps, lookup, pointers, channels, receipts, results, agents });
     const { inboxes: inbox, keys, usage, tasks } = this;
     const threads = async () => (await this.threads()).verbs;
     const capabilities = async () => (await this.threads()).capabilities;
@@ -101,8 +101,8 @@ export class House {
 
   async #loadThreads(): Promise<ThreadServices> {
     const { ThreadServices } = await import('./threads/thread-services.ts');
-    const capabilities = await this.ground.capabilities?.();
-    const threads = new ThreadServices(this.ground, { capabilities });
+    const capabilities = await this.deps.capabilities?.();
+    const threads = new ThreadServices(this.deps, { capabilities });
     await this.#onThreads?.(threads);
     return threads;
   }
@@ -112,7 +112,7 @@ export class House {
     await this.receipts.tidy();
     await this.channels.tidy(tenants);
     await this.keys.use.flush();
-    return this.ground.engine.sweep();
+    return this.deps.engine.sweep();
   }
 
   /** Writes what waits to be written. The store itself is closed after this, by whoever opened it. */
