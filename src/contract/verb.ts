@@ -146,6 +146,11 @@ export function routeOf({ name, route }: Verb): { readonly method: HttpMethod; r
   return { method: method as HttpMethod, path };
 }
 
+/** The path of a call, with the fields that stand in it filled in. */
+export function pathOf(verb: Verb, fields: { readonly [field: string]: unknown }): string {
+  return routeOf(verb).path.replace(/:(\w+)/g, (_, field) => encodeURIComponent(String(fields[field])));
+}
+
 export function hasBody(method: HttpMethod): boolean {
   return method !== 'GET' && method !== 'DELETE';
 }

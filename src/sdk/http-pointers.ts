@@ -6,7 +6,15 @@ import { isJsonObject, type JsonObject } from '../base/json.ts';
 import { INLINE_BLOB_BYTES, PART_CHARS, STORED_BYTES } from '../base/limits.ts';
 import type { TokenCount } from '../base/tokens.ts';
 import { decodeUtf8, encodeUtf8 } from '../base/utf8.ts';
-import type { PartRequest, Peeked, Pushed, PushInput, pointers, Visibility } from '../contract/pointers.ts';
+import {
+  type PartRequest,
+  type Peeked,
+  type Pushed,
+  type PushInput,
+  pointers,
+  type Visibility,
+} from '../contract/pointers.ts';
+import { pathOf } from '../contract/verb.ts';
 import type { HttpAnswer, HttpCall, HttpClient } from './http-client.ts';
 import { notARelay } from './http-failure.ts';
 import { brokeOff, rangeHeader, resumingBody, startOf } from './resuming-body.ts';
@@ -30,7 +38,7 @@ export function httpPointers(calls: VerbCalls): HandMade<typeof pointers> {
   ) => client.run({ method: 'GET', path, repeatable: true, doing, ...o }, read);
 
   const peek: HandMade<typeof pointers>['peek'] = (id) =>
-    get(`/peek/${encodeURIComponent(id)}`, 'peek', {}, async (answer) => {
+    get(pathOf(pointers.peek, { id }), 'peek', {}, async (answer) => {
       const metadata = await calls.read<JsonObject>(answer);
       const known = describedBy(answer.headers, id);
       if (!known) throw strange('the metadata came without its headers');
@@ -46,7 +54,14 @@ export function httpPointers(calls: VerbCalls): HandMade<typeof pointers> {
       const key = input.idempotency_key ?? (repeatable ? uuid(systemEnv) : undefined);
       const request = pushRequest(whole);
       const headers = { ...request.headers, ...(key === undefined ? {} : idempotency(key)) };
-      const call = { ...request, method: 'POST', path: '/push', headers, repeatable, doing: 'push' } as const;
+      const call = {
+        ...request,
+        method: 'POST',
+        path: pathOf(pointers.push, {}),
+        headers,
+        repeatable,
+        doing: 'push',
+      } as const;
       return client.run(call, async (answer) => {
         const pushed = await calls.read<Pushed>(answer);
         if (typeof pushed.url !== 'string' || typeof pushed.id !== 'string')
@@ -60,7 +75,13 @@ export function httpPointers(calls: VerbCalls): HandMade<typeof pointers> {
         Accept: 'application/octet-stream',
         ...idempotency(o.idempotency_key ?? uuid(systemEnv)),
       };
-      const call: HttpCall = { method: 'GET', path: pullPath(id), headers, repeatable: true, doing: 'pull' };
+      const call: HttpCall = {
+        method: 'GET',
+        path: pathOf(pointers.pull, { id }),
+        headers,
+        repeatable: true,
+        doing: 'pull',
+      };
       const asked = o.range ? { ...headers, Range: rangeHeader(o.range) } : headers;
       return client.run({ ...call, headers: asked }, async (answer) => {
         const known = describedBy(answer.headers, id);
@@ -82,22 +103,27 @@ export function httpPointers(calls: VerbCalls): HandMade<typeof pointers> {
 
     async part(id, part, o = {}) {
       const headers = idempotency(o.idempotency_key ?? uuid(systemEnv));
-      return get(pullPath(id), 'pull', { headers, query: partQuery(part) }, async (answer) => {
-        const about = decoded(answer.headers.get('relay-part'));
-        if (about === null || !answer.body) {
-          await letGo(answer.body);
-          throw strange('it does not know parts');
-        }
-        const text = decodeUtf8(await collect(answer.body, { bytes: PART_ANSWER_BYTES, what: 'a part' }));
-        if (text === null) throw strange('the part is not text');
-        return { text, about, truncated: answer.headers.get('relay-truncated') === '1' };
-      });
+      return get(
+        pathOf(pointers.pull, { id }),
+        'pull',
+        { headers, query: partQuery(part) },
+        async (answer) => {
+          const about = decoded(answer.headers.get('relay-part'));
+          if (about === null || !answer.body) {
+            await letGo(answer.body);
+            throw strange('it does not know parts');
+          }
+          const text = decodeUtf8(await collect(answer.body, { bytes: PART_ANSWER_BYTES, what: 'a part' }));
+          if (text === null) throw strange('the part is not text');
+          return { text, about, truncated: answer.headers.get('relay-truncated') === '1' };
+        },
+      );
     },
 
     async cost(id, part) {
       const query = part ? partQuery(part) : new URLSearchParams();
       query.set('cost', '1');
-      return get(pullPath(id), 'cost', { query }, async (answer) => {
+      return get(pathOf(pointers.pull, { id }), 'cost', { query }, async (answer) => {
         const cost = await calls.read<Awaited<ReturnType<HandMade<typeof pointers>['cost']>>>(answer);
         if (typeof cost.tokens !== 'number' || typeof cost.bytes !== 'number')
           throw strange('it knows no cost');
@@ -120,10 +146,6 @@ async function wholeBody(
 }
 
 const STORED = { bytes: STORED_BYTES, what: 'a payload' };
-
-function pullPath(id: string): string {
-  return `/pull/${encodeURIComponent(id)}`;
-}
 
 /** A header takes no other characters. */
 function idempotency(key: string): Record<string, string> {
@@ -149,8 +171,9 @@ function pushRequest(input: PushInput): Pick<HttpCall, 'body' | 'headers' | 'que
     if (data !== null) return envelopeRequest(input, data);
   }
   const query = new URLSearchParams();
-  for (const name of ['channel', 'ttl', 'max_pulls', 'visibility'] as const) {
-    if (input[name] !== undefined) query.set(name, String(input[name]));
+  const fields: { readonly [name: string]: unknown } = { ...input };
+  for (const name of pointers.push.raw ?? []) {
+    if (fields[name] !== undefined) query.set(name, String(fields[name]));
   }
   if (input.count) query.set('count', '1');
   const headers = {

@@ -6,6 +6,7 @@ import { pause } from '../base/pause.ts';
 import type { ImportAnswer, ThreadEvent } from '../contract/threads/answers.ts';
 import type { Artifact, ArtifactCreated } from '../contract/threads/artifacts.ts';
 import { threads } from '../contract/threads.ts';
+import { pathOf } from '../contract/verb.ts';
 import { HttpClient, type HttpOptions } from './http-client.ts';
 import { rangeHeader } from './resuming-body.ts';
 import type { HandMade, VerbCalls } from './verb-calls.ts';
@@ -27,7 +28,7 @@ export function httpThreads(calls: VerbCalls, options: HttpOptions): HandMade<ty
         'Content-Type': 'application/octet-stream',
         ...(key === undefined ? {} : { 'Idempotency-Key': key }),
       };
-      const path = at(id, 'artifacts');
+      const path = pathOf(threads.putArtifact, { thread_id: id });
       const call = { method: 'POST', path, query, body, headers, repeatable, doing: 'artifact' } as const;
       return client.run(call, (answer) => calls.read<ArtifactCreated>(answer));
     },
@@ -37,7 +38,7 @@ export function httpThreads(calls: VerbCalls, options: HttpOptions): HandMade<ty
       const artifact = await calls.call<Artifact>(threads.artifact, { thread_id: id, ref, counted: false });
       const headers: Record<string, string> = { Accept: 'application/octet-stream' };
       if (range) headers.Range = rangeHeader(range);
-      const path = at(id, `artifacts/${encodeURIComponent(ref)}/content`);
+      const path = pathOf(threads.content, { thread_id: id, ref });
       const call = { method: 'GET', path, headers, repeatable: true, doing: 'artifact' } as const;
       return client.run(call, async ({ body }) => ({
         artifact,
@@ -50,11 +51,16 @@ export function httpThreads(calls: VerbCalls, options: HttpOptions): HandMade<ty
       // It outlives any one answer; that it is still there shows in its heartbeat.
       const timeout = 4 * SSE_HEARTBEAT_MS;
       const lasting = new HttpClient({ ...options, retries: 0, timeout, signal: o.signal });
-      return followEvents(lasting, at(id, 'events'), o);
+      return followEvents(lasting, pathOf(threads.watch, { thread_id: id }), o);
     },
 
     async export(id) {
-      const call = { method: 'GET', path: at(id, 'export'), repeatable: true, doing: 'export' } as const;
+      const call = {
+        method: 'GET',
+        path: pathOf(threads.export, { thread_id: id }),
+        repeatable: true,
+        doing: 'export',
+      } as const;
       return client.run(call, async ({ body }) => ({
         body: body ?? new ReadableStream<Uint8Array>(),
         name: `thread-${id}.zip`,
@@ -63,16 +69,12 @@ export function httpThreads(calls: VerbCalls, options: HttpOptions): HandMade<ty
 
     async import(body) {
       const headers = { 'Content-Type': 'application/zip' };
-      const call = { method: 'POST', path: '/threads/import', body, headers } as const;
+      const call = { method: 'POST', path: pathOf(threads.import, {}), body, headers } as const;
       return client.run({ ...call, repeatable: false, doing: 'import' }, (answer) =>
         calls.read<ImportAnswer>(answer),
       );
     },
   };
-}
-
-function at(id: string, what: string): string {
-  return `/threads/${encodeURIComponent(id)}/${what}`;
 }
 
 const FIRST_WAIT_MS = 200;

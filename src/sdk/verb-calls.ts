@@ -3,7 +3,16 @@ import { isRelayError } from '../base/errors.ts';
 import { uuid } from '../base/ids.ts';
 import { isJsonObject } from '../base/json.ts';
 import { decodeUtf8, encodeUtf8 } from '../base/utf8.ts';
-import { type Api, type ByHand, hasBody, inputOf, routeOf, type Verb, type Verbs } from '../contract/verb.ts';
+import {
+  type Api,
+  type ByHand,
+  hasBody,
+  inputOf,
+  pathOf,
+  routeOf,
+  type Verb,
+  type Verbs,
+} from '../contract/verb.ts';
 import type { HttpAnswer, HttpCall, HttpClient } from './http-client.ts';
 import { notARelay } from './http-failure.ts';
 import { collect, letGo } from './streams.ts';
@@ -81,7 +90,8 @@ function requestOf(verb: Verb, input: Input): HttpCall {
     delete rest[field];
     return value;
   };
-  const path = route.path.replace(/:(\w+)/g, (_, field) => encodeURIComponent(String(take(field))));
+  const path = pathOf(verb, input);
+  for (const [, field] of route.path.matchAll(/:(\w+)/g)) take(field!);
   const headers: Record<string, string> = {};
   for (const [field, header] of Object.entries(verb.headers ?? {})) {
     const value = take(field) ?? (field === 'idempotency_key' ? uuid(systemEnv) : undefined);

@@ -6,7 +6,7 @@ import { type UsageReport, usage } from '../../contract/usage.ts';
 import { openApiDocument } from '../../schemas/openapi.ts';
 import { OPERATIONS } from '../../schemas/operations.ts';
 import { isLoopbackHost } from './browser-guard.ts';
-import { notesOf, type RelayOf, relayMaker } from './callers.ts';
+import { notesOf, relayMaker, type Serve, serverOn } from './callers.ts';
 import { eventRoutes } from './channel-events.ts';
 import type { HttpDeps } from './deps.ts';
 import { failureResponse } from './failures.ts';
@@ -53,11 +53,12 @@ function routes(deps: HttpDeps, metrics: Metrics): Hono {
 
   const relayOf = relayMaker(deps);
   const api = new Hono({ strict: false });
-  pointerRoutes(api, relayOf);
-  eventRoutes(api, relayOf, deps);
-  threadRoutes(api, relayOf, deps);
-  usageRoutes(api, relayOf);
-  operationRoutes(api, OPERATIONS, relayOf);
+  const serve = serverOn(api, relayOf);
+  pointerRoutes(serve);
+  eventRoutes(api, serve, relayOf, deps);
+  threadRoutes(serve, deps);
+  usageRoutes(serve);
+  operationRoutes(serve, OPERATIONS);
   app.route('/', api);
   app.route('/v1', api);
 
@@ -114,9 +115,8 @@ async function metricsResponse(c: Context, deps: HttpDeps, metrics: Metrics): Pr
 }
 
 /** `GET /usage`: as JSON, or as a table for a spreadsheet. */
-function usageRoutes(api: Hono, relayOf: RelayOf): void {
-  api.get('/usage', async (c) => {
-    const relay = await relayOf(c, usage.get);
+function usageRoutes(serve: Serve): void {
+  serve(usage.get, async (relay, c) => {
     const query = queryOf(c.req.url);
     const report = await relay.usage.get({
       month: query.get('month') ?? undefined,

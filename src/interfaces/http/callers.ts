@@ -1,9 +1,9 @@
-import type { Context } from 'hono';
+import type { Context, Hono } from 'hono';
 import { isRelayError, RelayError } from '../../base/errors.ts';
 import { authorize } from '../../contract/authorize.ts';
 import { ANONYMOUS, type Caller } from '../../contract/caller.ts';
 import type { Relay } from '../../contract/relay.ts';
-import type { Verb } from '../../contract/verb.ts';
+import { routeOf, type Verb } from '../../contract/verb.ts';
 import type { Keys } from '../../domain/keys/keys.ts';
 import type { HttpDeps } from './deps.ts';
 import type { Noted, RequestNotes } from './request-notes.ts';
@@ -32,6 +32,19 @@ export function relayMaker(deps: HttpDeps): RelayOf {
     const caller = callerOf(deps, c);
     if (caller instanceof Promise) return caller.then((found) => relayFor(c, verb, found));
     return relayFor(c, verb, caller);
+  };
+}
+
+/** Serves the route of a verb, where its row says, with a handler that is given the relay as the caller sees it. */
+export type Serve = (verb: Verb, handler: (relay: Relay, c: Context) => Promise<Response>) => void;
+
+export function serverOn(api: Hono, relayOf: RelayOf): Serve {
+  return (verb, handler) => {
+    const { method, path } = routeOf(verb);
+    api.on(method, path, (c) => {
+      const relay = relayOf(c, verb);
+      return relay instanceof Promise ? relay.then((found) => handler(found, c)) : handler(relay, c);
+    });
   };
 }
 

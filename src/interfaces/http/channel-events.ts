@@ -5,15 +5,14 @@ import type { Relay } from '../../contract/relay.ts';
 import { checkPrefetch } from '../../domain/channels/groups.ts';
 import { parseSince } from '../../domain/channels/start.ts';
 import { checkGroupName } from '../../domain/names.ts';
-import type { RelayOf } from './callers.ts';
+import type { RelayOf, Serve } from './callers.ts';
 import type { HttpDeps } from './deps.ts';
 import { liveEvents } from './event-stream.ts';
 
 /** Channels for whoever has no WebSocket: `curl -N`, `EventSource`. A browser resumes by itself with `Last-Event-ID`. */
-export function eventRoutes(api: Hono, relayOf: RelayOf, deps: HttpDeps): void {
-  api.get('/channels/:name/events', async (c) => {
-    const relay = await relayOf(c, channels.events);
-    const name = c.req.param('name');
+export function eventRoutes(api: Hono, serve: Serve, relayOf: RelayOf, deps: HttpDeps): void {
+  serve(channels.events, async (relay, c) => {
+    const name = c.req.param('name')!;
     const o = await subscriptionOf(relay, name, c);
     return liveEvents(c, deps, (signal) => relay.channels.subscribe(name, { ...o, signal }), eventOf);
   });

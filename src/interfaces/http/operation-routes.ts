@@ -1,4 +1,4 @@
-import type { Context, Hono } from 'hono';
+import type { Context } from 'hono';
 import type { z } from 'zod';
 import { isRelayError, RelayError } from '../../base/errors.ts';
 import { isJsonObject, type Json, jsonDepth, parseJson } from '../../base/json.ts';
@@ -7,19 +7,17 @@ import type { Relay } from '../../contract/relay.ts';
 import { hasBody, routeOf, type Verb } from '../../contract/verb.ts';
 import type { Operation } from '../../schemas/operations.ts';
 import { bodyText } from '../body-text.ts';
-import type { RelayOf } from './callers.ts';
+import type { Serve } from './callers.ts';
 import { emptyResponse, jsonResponse } from './responses.ts';
 
 type Methods = { readonly [method: string]: (...args: readonly unknown[]) => Promise<unknown> };
 
 /** Serves every row of the table that has no handler of its own. */
-export function operationRoutes(api: Hono, operations: readonly Operation[], relayOf: RelayOf): void {
+export function operationRoutes(serve: Serve, operations: readonly Operation[]): void {
   for (const operation of operations) {
     const { verb } = operation;
     if (verb.byHand) continue;
-    const { method, path } = routeOf(verb);
-    api.on(method, path, async (c) => {
-      const relay = await relayOf(c, verb);
+    serve(verb, async (relay, c) => {
       const answer = await call(relay, operation, check(operation.input, await gather(c, verb)));
       const { status = 200 } = verb;
       return status === 204 ? emptyResponse(status) : jsonResponse(answer, { status });

@@ -1,10 +1,10 @@
-import type { Context, Hono } from 'hono';
+import type { Context } from 'hono';
 import { toBase64, toBase64Url } from '../../base/base64.ts';
 import { madeOnce } from '../../base/frozen.ts';
 import type { TokenCount } from '../../base/tokens.ts';
 import { type Peeked, type Pulled, pointers } from '../../contract/pointers.ts';
 import type { Relay } from '../../contract/relay.ts';
-import type { RelayOf } from './callers.ts';
+import type { Serve } from './callers.ts';
 import { pushInput } from './push-request.ts';
 import { isOn, parseRange, partOf, queryOf } from './request-fields.ts';
 import {
@@ -18,20 +18,16 @@ import {
 import { viewerResponse } from './viewer/page.ts';
 
 /** Payloads in and out: the routes that existing clients rely on, and what came on top. */
-export function pointerRoutes(api: Hono, relayOf: RelayOf): void {
-  api.post('/push', async (c) => {
-    const relay = await relayOf(c, pointers.push);
-    return jsonResponse(await relay.pointers.push(await pushInput(c)));
-  });
+export function pointerRoutes(serve: Serve): void {
+  serve(pointers.push, async (relay, c) => jsonResponse(await relay.pointers.push(await pushInput(c))));
 
-  api.get('/peek/:id', async (c) => {
-    const peeked = await (await relayOf(c, pointers.peek)).pointers.peek(c.req.param('id'));
+  serve(pointers.peek, async (relay, c) => {
+    const peeked = await relay.pointers.peek(c.req.param('id')!);
     const { body, headers } = peekAnswer(peeked);
     return new Response(body, { headers });
   });
 
-  api.on(['GET', 'HEAD'], '/pull/:id', async (c) => {
-    const relay = await relayOf(c, pointers.pull);
+  serve(pointers.pull, async (relay, c) => {
     const id = c.req.param('id')!;
     if (c.req.method === 'HEAD') return headOf(relay, id);
     const query = queryOf(c.req.url);

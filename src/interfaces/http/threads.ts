@@ -1,4 +1,4 @@
-import type { Context, Hono } from 'hono';
+import type { Context } from 'hono';
 import { RelayError } from '../../base/errors.ts';
 import { BUNDLE_BYTES } from '../../base/limits.ts';
 import type { Relay } from '../../contract/relay.ts';
@@ -6,33 +6,32 @@ import type { ThreadEvent } from '../../contract/threads/answers.ts';
 import type { Artifact } from '../../contract/threads/artifacts.ts';
 import { threads } from '../../contract/threads.ts';
 import { artifactInput } from './artifact-request.ts';
-import type { RelayOf } from './callers.ts';
+import type { Serve } from './callers.ts';
 import type { HttpDeps } from './deps.ts';
 import { liveEvents } from './event-stream.ts';
 import { isOn, parseRange, queryOf } from './request-fields.ts';
 import { bytesResponse, jsonResponse } from './responses.ts';
 
 /** What threads need beyond JSON in and out: contents, bundles, and events as they happen. */
-export function threadRoutes(api: Hono, relayOf: RelayOf, deps: HttpDeps): void {
-  api.post('/threads/:id/artifacts', async (c) => {
-    const relay = await relayOf(c, threads.putArtifact);
+export function threadRoutes(serve: Serve, deps: HttpDeps): void {
+  serve(threads.putArtifact, async (relay, c) => {
     const input = await artifactInput(c.req.raw, queryOf(c.req.url));
-    return jsonResponse(await relay.threads.putArtifact(c.req.param('id'), input), { status: 201 });
+    return jsonResponse(await relay.threads.putArtifact(c.req.param('thread_id')!, input), { status: 201 });
   });
 
-  api.get('/threads/:id/artifacts/:ref', async (c) => {
-    const relay = await relayOf(c, threads.artifact);
+  serve(threads.artifact, async (relay, c) => {
     const query = queryOf(c.req.url);
     if (isOn(query.get('raw'))) return content(relay, c);
     const counted = !query.has('counted') || isOn(query.get('counted'));
-    return jsonResponse(await relay.threads.artifact(c.req.param('id'), c.req.param('ref'), { counted }));
+    return jsonResponse(
+      await relay.threads.artifact(c.req.param('thread_id')!, c.req.param('ref')!, { counted }),
+    );
   });
 
-  api.get('/threads/:id/artifacts/:ref/content', async (c) => content(await relayOf(c, threads.content), c));
+  serve(threads.content, content);
 
-  api.get('/threads/:id/events', async (c) => {
-    const relay = await relayOf(c, threads.events);
-    const id = c.req.param('id');
+  serve(threads.events, async (relay, c) => {
+    const id = c.req.param('thread_id')!;
     const query = queryOf(c.req.url);
     const live = /\btext\/event-stream\b/.test(c.req.header('accept') ?? '') || isOn(query.get('stream'));
     const after = c.req.header('last-event-id') ?? query.get('after') ?? undefined;
@@ -43,9 +42,8 @@ export function threadRoutes(api: Hono, relayOf: RelayOf, deps: HttpDeps): void 
     return liveEvents(c, deps, (signal) => relay.threads.watch(id, { after, signal }), eventOf);
   });
 
-  api.get('/threads/:id/export', async (c) => {
-    const relay = await relayOf(c, threads.export);
-    const { body, name } = await relay.threads.export(c.req.param('id'));
+  serve(threads.export, async (relay, c) => {
+    const { body, name } = await relay.threads.export(c.req.param('thread_id')!);
     return bytesResponse(body, 200, {
       'Content-Type': 'application/zip',
       'Content-Disposition': `attachment; filename="${name}"`,
@@ -53,8 +51,7 @@ export function threadRoutes(api: Hono, relayOf: RelayOf, deps: HttpDeps): void 
     });
   });
 
-  api.post('/threads/import', async (c) => {
-    const relay = await relayOf(c, threads.import);
+  serve(threads.import, async (relay, c) => {
     const { body } = c.req.raw;
     if (!body) throw new RelayError('empty_payload');
     if (Number(c.req.header('content-length') ?? 0) > BUNDLE_BYTES) {
@@ -75,7 +72,7 @@ function pageLimit(text: string): number {
 }
 
 async function content(relay: Relay, c: Context): Promise<Response> {
-  const [id, ref] = [c.req.param('id')!, c.req.param('ref')!];
+  const [id, ref] = [c.req.param('thread_id')!, c.req.param('ref')!];
   const wanted = c.req.header('range');
   // Only a range needs the size ahead.
   const range = wanted
