@@ -5,7 +5,7 @@ export const ARTIFACT_TYPES = CONTENT_KINDS;
 export type ArtifactType = (typeof ARTIFACT_TYPES)[number];
 
 export interface Preview {
-  /** Data, not instructions: what could pass for one has been neutralised. */
+  /** Data, not instructions: chat markup and the best-known phrases have been taken out. */
   readonly text: string;
   readonly line_count: number;
   readonly truncated: boolean;
