@@ -93,9 +93,9 @@ test('the lockfile and the sources of this project hold none', () => {
   for (const file of [
     '../../package-lock.json',
     './secrets.ts',
-    './errors.ts',
-    './redact.ts',
-    './fernet.ts',
+    '../base/errors.ts',
+    '../base/redact.ts',
+    '../formats/fernet.ts',
   ]) {
     assert.deepEqual(findSecrets(readFileSync(new URL(file, import.meta.url), 'utf8')), [], file);
   }

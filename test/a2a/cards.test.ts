@@ -104,8 +104,8 @@ test('what is wrong is told in the manner of the protocol, and accidents are not
   });
   assert.ok(type.status === 400 || type.status === 415);
   const { core } = relay;
-  const position = core.channels.position;
-  core.channels.position = () => Promise.reject(new Error('disk 4711 is on fire'));
+  const { push } = core.pointers;
+  core.pointers.push = () => Promise.reject(new Error('disk 4711 is on fire'));
   try {
     const message = { messageId: 'm-3', role: 'ROLE_USER', parts: [{ text: 'x' }] };
     const { error } = await rpc(
@@ -114,7 +114,7 @@ test('what is wrong is told in the manner of the protocol, and accidents are not
     assert.equal(error.message, 'The relay failed. Its log says why.');
     assert.match(JSON.stringify(relay.log), /4711/);
   } finally {
-    core.channels.position = position;
+    core.pointers.push = push;
   }
 });
 

@@ -3,7 +3,7 @@ import { importsOf } from './imports.ts';
 import { type Finding, isCode, type SourceFile } from './source-file.ts';
 
 /**
- * Circles of files that load each other. Types are erased and dynamic imports come later, so neither closes one.
+ * Circles of files that import each other, by types and late imports as well: whoever reads one has to read all.
  * Each circle is told once, from its first file on.
  */
 export function checkCycles(files: readonly SourceFile[]): Finding[] {
@@ -13,7 +13,7 @@ export function checkCycles(files: readonly SourceFile[]): Finding[] {
     sources.map(({ path, text }) => [
       path,
       importsOf(text)
-        .filter(({ kind, specifier }) => kind === 'value' && specifier.startsWith('.'))
+        .filter(({ specifier }) => specifier.startsWith('.'))
         .map(({ specifier }) => posix.join(posix.dirname(path), specifier))
         .filter((target) => known.has(target)),
     ]),

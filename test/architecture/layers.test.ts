@@ -194,13 +194,13 @@ test('a circle of files is told once, with its way', () => {
   assert.equal(checkCycles([{ path: 'src/base/a.ts', text: "import './a.ts';" }]).length, 1, 'of one');
 });
 
-test('types and dynamic imports close no circle', () => {
+test('types and dynamic imports close a circle too', () => {
   for (const back of ["import type { A } from './a.ts';", "const a = () => import('./a.ts');"]) {
     const files = [
       { path: 'src/base/a.ts', text: "import { b } from './b.ts';" },
       { path: 'src/base/b.ts', text: back },
     ];
-    assert.deepEqual(checkCycles(files), []);
+    assert.equal(checkCycles(files).length, 1, back);
   }
 });
 

@@ -1,5 +1,35 @@
 import { type Agent, type IncomingMessage, request } from 'node:http';
-import type { Pinned } from './transcripts.ts';
+
+/**
+ * Plays requests over real HTTP and compares everything that comes back with a text file beside this one. Time and chance
+ * are held still and the Host is always the same, so ids, times and keys are the same in every run.
+ *
+ * `UPDATE_PINS=1 node --test test/pins/` writes the files anew; look at the difference before you commit it.
+ */
+
+export interface Pinned {
+  /** What the answer is called in the transcript; chance is derived from it. */
+  readonly name: string;
+  /** Makes fields of its JSON answer known to later requests as `{{as.field}}`. */
+  readonly as?: string;
+  /** `GET /pull/{{pushed.id}}` */
+  readonly send: string;
+  readonly headers?: { readonly [name: string]: string };
+  readonly json?: unknown;
+  readonly body?: string | Uint8Array;
+  /** The body of an earlier answer, by its `as`, is sent as it came. */
+  readonly bodyOf?: string;
+  /** Says that so many bytes will follow, and sends none. */
+  readonly declare?: number;
+  /** Reads so many events of a stream, which then stays open until the end. */
+  readonly events?: number;
+  /** Ends all streams first, and asks until the server has noticed, which shows by this status. */
+  readonly alone?: number;
+  /** `head`: status and headers; `type`: status and content type. */
+  readonly pin?: 'head' | 'type';
+  /** The same address also where all the others are asked for under `/v1`. */
+  readonly fixed?: true;
+}
 
 /** One request and its answer, over a real socket. */
 

@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { Answer, Ready } from './exchange.ts';
-import type { Pinned } from './transcripts.ts';
+import type { Answer, Pinned, Ready } from './exchange.ts';
 
 /** How requests and answers are written down: as text that a person can read and compare. */
 

@@ -1,4 +1,4 @@
-import type { Pinned } from '../transcripts.ts';
+import type { Pinned } from '../exchange.ts';
 
 /** What the Python client sends: `requests` with nothing but its own headers, and `json.dumps` as it is by default. */
 const PYTHON = {

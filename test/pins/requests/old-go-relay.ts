@@ -1,4 +1,4 @@
-import type { Pinned } from '../transcripts.ts';
+import type { Pinned } from '../exchange.ts';
 
 /** The Python client is built on urllib, and sends a content type with every request. */
 const PYTHON = {

@@ -1,4 +1,4 @@
-import type { Pinned } from '../transcripts.ts';
+import type { Pinned } from '../exchange.ts';
 
 const NOTES = '# Notes\n\none\ntwo\nThree\n\n## More\n\nfour two\n';
 const TREE = '{"a":{"b":[10,20,{"c":"deep"}]},"name":"tree"}';

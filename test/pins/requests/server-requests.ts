@@ -1,4 +1,4 @@
-import type { Pinned } from '../transcripts.ts';
+import type { Pinned } from '../exchange.ts';
 
 /** The server itself, addresses that are not there, and pages that may not ask. */
 export const serverRequests: readonly Pinned[] = [

@@ -1,4 +1,4 @@
-import type { Pinned } from '../transcripts.ts';
+import type { Pinned } from '../exchange.ts';
 
 const NOBODY = '00000000-0000-4000-8000-000000000000';
 const BRIDGE = {
