@@ -88,7 +88,7 @@ test('the largest payload comes back, and its token fits what a relay stores', a
   assert.equal(Buffer.compare(await fernetDecrypt(key, token), payload), 0);
 });
 
-const vectors = new URL('../../../shared/vectors/fernet', import.meta.url);
+const vectors = new URL('../../../shared/vectors/fernet/', import.meta.url);
 interface Vector {
   desc?: string;
   token: string;
