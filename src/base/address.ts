@@ -14,7 +14,7 @@ export function isPublicAddress(address: string): boolean {
  * there, and no name server can lead it elsewhere.
  */
 export function isLoopback(host: string): boolean {
-  const bare = host.replace(/^\[(.*)\]$/, '$1');
+  const bare = host.startsWith('[') && host.endsWith(']') ? host.slice(1, -1) : host;
   return bare === 'localhost' || bare === '::1' || /^(::ffff:)?127(\.\d{1,3}){3}$/.test(bare);
 }
 
