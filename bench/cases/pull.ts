@@ -6,8 +6,8 @@ import { summarise } from '../statistics.ts';
 
 export default {
   name: 'pull',
-  claim: 'at most 1.6×',
-  limit: 1.6,
+  claim: 'at most 1.8×',
+  limit: 1.8,
   async run({ rounds }) {
     await using relay = await startRelay();
     await using bare = await startBare();
