@@ -2,6 +2,18 @@
 export { type ErrorCode, RelayError } from '../base/errors.ts';
 export type { Json, JsonObject } from '../base/json.ts';
 export type { TokenCount, TokenCounter } from '../base/tokens.ts';
+export { AgentBridge } from '../client/bridge/agent-bridge.ts';
+export type {
+  AgentBridgeOptions,
+  BridgeEvent,
+  SendOptions,
+  SentTask,
+  TaskAnswer,
+  WaitOptions,
+} from '../client/bridge/options.ts';
+export type { Job, Ran, Runner } from '../client/bridge/runner.ts';
+export type { AcpOptions, ExecOptions, TmuxOptions } from '../client/bridge/runners.ts';
+export type { BridgeWorker } from '../client/bridge/worker.ts';
 export type { Agent, AgentsApi } from '../contract/agents.ts';
 export type {
   ChannelDetail,
@@ -46,15 +58,3 @@ export type {
 } from '../sdk/subscription.ts';
 export type { PutOptions, StoredArtifact, Thread, ThreadArtifacts, Threads } from '../sdk/threads.ts';
 export type { Part, PartRequest } from '../text/parts/part-request.ts';
-export { AgentBridge } from '../work/bridge/agent-bridge.ts';
-export type {
-  AgentBridgeOptions,
-  BridgeEvent,
-  SendOptions,
-  SentTask,
-  TaskAnswer,
-  WaitOptions,
-} from '../work/bridge/options.ts';
-export type { Job, Ran, Runner } from '../work/bridge/runner.ts';
-export type { AcpOptions, ExecOptions, TmuxOptions } from '../work/bridge/runners.ts';
-export type { BridgeWorker } from '../work/bridge/worker.ts';

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import { AgentBridge } from '../../src/client/bridge/agent-bridge.ts';
+import type { Runner } from '../../src/client/bridge/runner.ts';
 import { ContextRelay } from '../../src/sdk/context-relay.ts';
-import { AgentBridge } from '../../src/work/bridge/agent-bridge.ts';
-import type { Runner } from '../../src/work/bridge/runner.ts';
 import { type RelayUnderTest, startRelay } from '../http/relay-under-test.ts';
 import { a2aClient, answerTasks, request, resultOf } from './agents.ts';
 

@@ -63,7 +63,7 @@ export const LAYERS: Readonly<Record<string, Layer>> = {
     node: false,
     folders: 'free',
   },
-  work: {
+  client: {
     values: ['sdk', 'contract', 'text', 'formats', 'base'],
     types: ['kernel'],
     packages: [],
@@ -72,7 +72,7 @@ export const LAYERS: Readonly<Record<string, Layer>> = {
     between: [['pipelines', 'prompts']],
   },
   runners: {
-    values: ['work', 'sdk', 'contract', 'text', 'base'],
+    values: ['client', 'sdk', 'contract', 'text', 'base'],
     types: [],
     packages: 'any',
     node: true,
@@ -86,14 +86,14 @@ export const LAYERS: Readonly<Record<string, Layer>> = {
     folders: 'apart',
   },
   interfaces: {
-    values: ['schemas', 'contract', 'domain', 'work', 'sdk', 'text', 'formats', 'base'],
+    values: ['schemas', 'contract', 'domain', 'client', 'sdk', 'text', 'formats', 'base'],
     types: [],
     packages: 'any',
     node: ['cli', 'ws'],
     folders: 'apart',
   },
   public: {
-    values: ['work', 'sdk', 'contract', 'base'],
+    values: ['client', 'sdk', 'contract', 'base'],
     types: ['text', 'formats'],
     packages: [],
     node: false,
@@ -110,7 +110,7 @@ export const LAYERS: Readonly<Record<string, Layer>> = {
       'schemas',
       'domain',
       'sdk',
-      'work',
+      'client',
       'runners',
       'interfaces',
       'integrations',

@@ -38,14 +38,14 @@ test('each layer reaches inward and nowhere else', () => {
     schemas: { values: 'base contract', types: 'formats' },
     domain: { values: 'base text formats kernel contract', types: '' },
     sdk: { values: 'base text formats contract', types: '' },
-    work: { values: 'base text formats contract sdk', types: 'kernel' },
-    runners: { values: 'base text contract sdk work', types: '' },
+    client: { values: 'base text formats contract sdk', types: 'kernel' },
+    runners: { values: 'base text contract sdk client', types: '' },
     integrations: { values: 'base contract sdk', types: '' },
-    interfaces: { values: 'base text formats contract schemas domain sdk work', types: '' },
-    public: { values: 'base contract sdk work', types: 'text formats' },
+    interfaces: { values: 'base text formats contract schemas domain sdk client', types: '' },
+    public: { values: 'base contract sdk client', types: 'text formats' },
     app: {
       values:
-        'base text formats kernel engines contract schemas domain sdk work runners interfaces integrations',
+        'base text formats kernel engines contract schemas domain sdk client runners interfaces integrations',
       types: '',
     },
   };

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { resolve } from 'node:path';
 import { test } from 'node:test';
+import { AgentBridge } from '../../src/client/bridge/agent-bridge.ts';
 import { AcpRunner } from '../../src/runners/acp/acp-runner.ts';
-import { AgentBridge } from '../../src/work/bridge/agent-bridge.ts';
 import { startTestServer } from '../channels/server.ts';
 import { client, startWorker } from './bridge.ts';
 

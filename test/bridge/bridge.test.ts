@@ -2,11 +2,11 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { systemEnv } from '../../src/base/env.ts';
 import { isRelayError } from '../../src/base/errors.ts';
+import { AgentBridge } from '../../src/client/bridge/agent-bridge.ts';
+import type { BridgeEvent } from '../../src/client/bridge/options.ts';
 import { generateFernetKey } from '../../src/formats/fernet.ts';
 import { execRunner } from '../../src/runners/exec/exec-runner.ts';
 import { ContextRelay } from '../../src/sdk/context-relay.ts';
-import { AgentBridge } from '../../src/work/bridge/agent-bridge.ts';
-import type { BridgeEvent } from '../../src/work/bridge/options.ts';
 import { startTestServer } from '../channels/server.ts';
 import { agent, block, client, startWorker } from './bridge.ts';
 

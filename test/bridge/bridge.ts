@@ -1,8 +1,8 @@
+import { AgentBridge } from '../../src/client/bridge/agent-bridge.ts';
+import type { AgentBridgeOptions, BridgeEvent } from '../../src/client/bridge/options.ts';
+import type { Job, Ran, Runner } from '../../src/client/bridge/runner.ts';
+import type { BridgeWorker } from '../../src/client/bridge/worker.ts';
 import { ContextRelay } from '../../src/sdk/context-relay.ts';
-import { AgentBridge } from '../../src/work/bridge/agent-bridge.ts';
-import type { AgentBridgeOptions, BridgeEvent } from '../../src/work/bridge/options.ts';
-import type { Job, Ran, Runner } from '../../src/work/bridge/runner.ts';
-import type { BridgeWorker } from '../../src/work/bridge/worker.ts';
 import type { ServerUnderTest } from '../channels/server.ts';
 
 export const client = (server: ServerUnderTest) => new ContextRelay({ baseUrl: server.url });

@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { isAlive } from '../../src/app/serve/pid-file.ts';
-import { AgentBridge } from '../../src/work/bridge/agent-bridge.ts';
+import { AgentBridge } from '../../src/client/bridge/agent-bridge.ts';
 import { startTestServer } from '../channels/server.ts';
 import { relay, temporaryHome } from '../cli/program.ts';
 import { agent, client, startWorker } from './bridge.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { AgentBridge } from '../../src/work/bridge/agent-bridge.ts';
+import { AgentBridge } from '../../src/client/bridge/agent-bridge.ts';
 import { connect, type ServerUnderTest, startTestServer } from '../channels/server.ts';
 import { agent, block, client, startWorker } from './bridge.ts';
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { test } from 'node:test';
+import { AgentBridge } from '../../src/client/bridge/agent-bridge.ts';
 import { TmuxRunner } from '../../src/runners/tmux/tmux-runner.ts';
-import { AgentBridge } from '../../src/work/bridge/agent-bridge.ts';
 import { startTestServer } from '../channels/server.ts';
 import { ENTRY } from '../cli/program.ts';
 import { client, startWorker } from './bridge.ts';

@@ -40,7 +40,7 @@ test('the tarball holds what is published and nothing else', async () => {
     /^dist\/THIRD-PARTY-NOTICES$/,
     /^dist\/cli\/[\w-]+\.c?js$/,
     // The SDK, and of the layers it takes types from only what it reaches.
-    /^dist\/src\/(public|sdk|work|contract|text|formats|kernel|base)\/[\w/-]+(\.js|\.d\.ts)$/,
+    /^dist\/src\/(public|sdk|client|contract|text|formats|kernel|base)\/[\w/-]+(\.js|\.d\.ts)$/,
   ];
   const strange = files.filter(
     (path) => path.startsWith('dist/') && !allowed.some((pattern) => pattern.test(path)),

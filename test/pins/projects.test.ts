@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { isOurHook } from '../../src/app/install/entries.ts';
+import { appendDecision } from '../../src/client/projects/decisions.ts';
+import { stateJson, todosJson } from '../../src/client/projects/templates.ts';
 import { ROOT } from '../../src/interfaces/cli/commands.ts';
 import { commandTree } from '../../src/interfaces/cli/program/completion.ts';
-import { appendDecision } from '../../src/work/projects/decisions.ts';
-import { stateJson, todosJson } from '../../src/work/projects/templates.ts';
 
 /** Files that agents of all kinds read, and words that stand in people's settings. Literals on purpose. */
 

@@ -3,9 +3,9 @@ import { globSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { test } from 'node:test';
 import type { Json } from '../../src/base/json.ts';
+import { readPipeline } from '../../src/client/pipelines/read-pipeline.ts';
 import { JsonSchema } from '../../src/formats/json-schema.ts';
 import { readYaml } from '../../src/formats/yaml.ts';
-import { readPipeline } from '../../src/work/pipelines/read-pipeline.ts';
 
 const root = join(import.meta.dirname, '../..');
 const schema = new JsonSchema(

@@ -1,5 +1,5 @@
 import { systemEnv } from '../../src/base/env.ts';
-import { Prompts } from '../../src/work/prompts/prompts.ts';
+import { Prompts } from '../../src/client/prompts/prompts.ts';
 import { memoryCache } from '../pipelines/open-pipelines.ts';
 import { type OpenThreads, openThreads, realCounter } from '../threads/open-threads.ts';
 

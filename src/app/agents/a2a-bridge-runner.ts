@@ -1,7 +1,7 @@
 import { RelayError } from '../../base/errors.ts';
+import type { Job, Ran, Runner } from '../../client/bridge/runner.ts';
 import type { A2AOutcome } from '../../runners/a2a/outcome.ts';
 import { A2ARunner } from '../../runners/a2a/runner.ts';
-import type { Job, Ran, Runner } from '../../work/bridge/runner.ts';
 
 /** An agent at an A2A address as a bridge sees it: each task is a message to it, and its artifacts are the output. */
 export function a2aBridgeRunner(url: string): Runner {

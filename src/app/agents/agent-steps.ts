@@ -1,7 +1,7 @@
+import { AgentBridge } from '../../client/bridge/agent-bridge.ts';
+import type { StepCall, StepRunner } from '../../client/pipelines/runner.ts';
+import { previewFrame } from '../../client/prompts/bundle.ts';
 import type { OpenClient } from '../../interfaces/cli/host.ts';
-import { AgentBridge } from '../../work/bridge/agent-bridge.ts';
-import type { StepCall, StepRunner } from '../../work/pipelines/runner.ts';
-import { previewFrame } from '../../work/prompts/bundle.ts';
 import { a2aBridgeRunner } from './a2a-bridge-runner.ts';
 
 /** The step's own timeout ends it; this only keeps a wait from being endless by itself. */

@@ -1,7 +1,7 @@
 import type { Env } from '../../base/env.ts';
 import type { Json } from '../../base/json.ts';
+import type { AnswerCache, CachedAnswer } from '../../client/prompts/types.ts';
 import type { Engine } from '../../kernel/engine.ts';
-import type { AnswerCache, CachedAnswer } from '../../work/prompts/types.ts';
 
 /** Answers by what was asked, in records that expire by themselves. */
 export function answerCache(engine: Engine, tenant: string, env: Env): AnswerCache {

@@ -1,4 +1,4 @@
-import type { NodeRunners } from '../../work/bridge/runners.ts';
+import type { NodeRunners } from '../../client/bridge/runners.ts';
 
 /** Each is loaded when it is asked for. */
 export const nodeRunners: NodeRunners = {

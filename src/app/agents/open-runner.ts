@@ -2,8 +2,8 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { RelayError } from '../../base/errors.ts';
 import { isJsonObject, type JsonObject } from '../../base/json.ts';
+import type { Runner } from '../../client/bridge/runner.ts';
 import type { RunnerSpec } from '../../interfaces/cli/host.ts';
-import type { Runner } from '../../work/bridge/runner.ts';
 import { nodeRunners } from './node-runners.ts';
 
 /** The agent that the command line names. Terminals are told apart with the profiles of this home too. */

@@ -1,5 +1,5 @@
 import { hostname, userInfo } from 'node:os';
-import type { Worker } from '../../work/pipelines/run-lease.ts';
+import type { Worker } from '../../client/pipelines/run-lease.ts';
 import type { Config } from '../config.ts';
 import { isAlive } from '../serve/pid-file.ts';
 

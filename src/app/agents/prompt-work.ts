@@ -1,5 +1,8 @@
 import { systemEnv } from '../../base/env.ts';
 import { pause } from '../../base/pause.ts';
+import { Pipelines } from '../../client/pipelines/pipelines.ts';
+import { Prompts } from '../../client/prompts/prompts.ts';
+import type { ThreadsAs } from '../../client/prompts/types.ts';
 import { LOCAL_CALLER } from '../../contract/caller.ts';
 import type { Relay } from '../../contract/relay.ts';
 import type { RelayCore } from '../../domain/relay-core.ts';
@@ -8,9 +11,6 @@ import type { AgentWork } from '../../interfaces/cli/host-agents.ts';
 import { installedClis } from '../../runners/cli/find-program.ts';
 import { openModel } from '../../runners/provider/provider.ts';
 import { HttpRelay } from '../../sdk/http-relay.ts';
-import { Pipelines } from '../../work/pipelines/pipelines.ts';
-import { Prompts } from '../../work/prompts/prompts.ts';
-import type { ThreadsAs } from '../../work/prompts/types.ts';
 import type { Config, Environment } from '../config.ts';
 import { openCore } from '../store/open-core.ts';
 import { openRelay } from '../store/open-relay.ts';

@@ -1,13 +1,13 @@
 import { RelayError } from '../../base/errors.ts';
 import { readText } from '../../base/read-text.ts';
+import type { StepCall, StepRunner, StepRunners } from '../../client/pipelines/runner.ts';
+import { previewFrame } from '../../client/prompts/bundle.ts';
+import type { Prompts } from '../../client/prompts/prompts.ts';
+import type { Bundle } from '../../client/prompts/types.ts';
 import type { Relay } from '../../contract/relay.ts';
 import type { OpenClient } from '../../interfaces/cli/host.ts';
 import type { AgentWork } from '../../interfaces/cli/host-agents.ts';
 import { cliStep, shellStep } from '../../runners/cli/program-steps.ts';
-import type { StepCall, StepRunner, StepRunners } from '../../work/pipelines/runner.ts';
-import { previewFrame } from '../../work/prompts/bundle.ts';
-import type { Prompts } from '../../work/prompts/prompts.ts';
-import type { Bundle } from '../../work/prompts/types.ts';
 import type { Environment } from '../config.ts';
 
 export interface RunnerParts {

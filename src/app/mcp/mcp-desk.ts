@@ -2,14 +2,14 @@ import { systemEnv } from '../../base/env.ts';
 import { RelayError } from '../../base/errors.ts';
 import { BRIEF_TOKENS } from '../../base/project-limits.ts';
 import type { TokenCounter } from '../../base/tokens.ts';
+import { boundedBrief } from '../../client/projects/brief.ts';
+import { coldStart, commitsSince } from '../../client/projects/cold-start.ts';
 import { may } from '../../contract/authorize.ts';
 import type { Caller } from '../../contract/caller.ts';
 import { parsePointer, pointerUrl } from '../../contract/pointer-url.ts';
 import type { Relay } from '../../contract/relay.ts';
 import type { ToolContext } from '../../interfaces/mcp/tool.ts';
 import { ContextRelay } from '../../sdk/context-relay.ts';
-import { boundedBrief } from '../../work/projects/brief.ts';
-import { coldStart, commitsSince } from '../../work/projects/cold-start.ts';
 
 /** The desk of a request over HTTP: the relay as its sender sees it, and nothing beyond. */
 export function remoteDesk(

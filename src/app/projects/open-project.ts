@@ -1,9 +1,9 @@
 import { homedir } from 'node:os';
 import { resolve } from 'node:path';
 import { systemEnv } from '../../base/env.ts';
+import { Project } from '../../client/projects/project.ts';
+import type { ProjectClock } from '../../client/projects/times.ts';
 import type { ProjectPatience } from '../../interfaces/cli/host.ts';
-import { Project } from '../../work/projects/project.ts';
-import type { ProjectClock } from '../../work/projects/times.ts';
 import { findProjectFolder, projectFiles } from './project-files.ts';
 import { projectGit } from './project-git.ts';
 

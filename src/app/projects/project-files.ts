@@ -3,7 +3,7 @@ import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { RelayError } from '../../base/errors.ts';
 import { PROJECT_FILE_BYTES } from '../../base/project-limits.ts';
-import { type FileText, LOCAL_FOLDER, type ProjectFiles } from '../../work/projects/files.ts';
+import { type FileText, LOCAL_FOLDER, type ProjectFiles } from '../../client/projects/files.ts';
 import { writeAtomically } from '../store/atomic-file.ts';
 import { withFileLock } from './project-lock.ts';
 

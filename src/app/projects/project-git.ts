@@ -6,7 +6,7 @@ import {
   type ProjectGit,
   STATE_JSON,
   TODOS_JSON,
-} from '../../work/projects/files.ts';
+} from '../../client/projects/files.ts';
 
 /** How long git may take by default: enough for a large repository. */
 const GIT_MS = 5_000;

@@ -1,8 +1,8 @@
 import type { JsonObject } from '../../base/json.ts';
+import type { Pipelines } from '../../client/pipelines/pipelines.ts';
+import type { Prompts } from '../../client/prompts/prompts.ts';
+import type { Model } from '../../client/prompts/types.ts';
 import type { ThreadsApi } from '../../contract/threads.ts';
-import type { Pipelines } from '../../work/pipelines/pipelines.ts';
-import type { Prompts } from '../../work/prompts/prompts.ts';
-import type { Model } from '../../work/prompts/types.ts';
 
 /** Where agents are put to work: prompts, programs and pipelines on the threads of a relay. */
 export interface AgentWork extends AsyncDisposable {

@@ -1,12 +1,12 @@
 import type { Readable, Writable } from 'node:stream';
 import type { TokenCount } from '../../base/tokens.ts';
+import type { Runner } from '../../client/bridge/runner.ts';
+import type { AcpOptions, ExecOptions, TmuxOptions } from '../../client/bridge/runners.ts';
+import type { Project } from '../../client/projects/project.ts';
 import type { Inbox } from '../../contract/inbox.ts';
 import type { CreatedKey } from '../../contract/keys.ts';
 import type { Relay } from '../../contract/relay.ts';
 import type { ContextRelay } from '../../sdk/context-relay.ts';
-import type { Runner } from '../../work/bridge/runner.ts';
-import type { AcpOptions, ExecOptions, TmuxOptions } from '../../work/bridge/runners.ts';
-import type { Project } from '../../work/projects/project.ts';
 import type { AgentWork, RemoteAgent } from './host-agents.ts';
 
 /** What the program offers to its commands; the app puts it together, and loads each part when it is called. */

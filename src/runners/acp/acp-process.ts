@@ -12,7 +12,7 @@ import {
 } from '@agentclientprotocol/sdk';
 import { isRelayError, RelayError } from '../../base/errors.ts';
 import { pause } from '../../base/pause.ts';
-import type { AcpOptions } from '../../work/bridge/runners.ts';
+import type { AcpOptions } from '../../client/bridge/runners.ts';
 import { type LeashedShell, leashedShell, signalGroup } from '../leashed-shell.ts';
 
 /** For an agent to start and say what it is: some download themselves first. */

@@ -1,6 +1,6 @@
 import { TASK_OUTPUT_BYTES } from '../../base/limits.ts';
-import type { Job, Ran, Runner } from '../../work/bridge/runner.ts';
-import type { AcpOptions } from '../../work/bridge/runners.ts';
+import type { Job, Ran, Runner } from '../../client/bridge/runner.ts';
+import type { AcpOptions } from '../../client/bridge/runners.ts';
 import { AcpProcess } from './acp-process.ts';
 
 /** Between asking an agent to stop and taking its process away. */

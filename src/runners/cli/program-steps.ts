@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { RelayError } from '../../base/errors.ts';
 import { STEP_COMPLAINT_CHARS, STEP_OUTPUT_BYTES } from '../../base/limits.ts';
-import type { StepCall, StepResult } from '../../work/pipelines/runner.ts';
+import type { StepCall, StepResult } from '../../client/pipelines/runner.ts';
 import { type CliChoice, type CommandLine, commandLine } from './command-line.ts';
 import { runProgram } from './run-program.ts';
 

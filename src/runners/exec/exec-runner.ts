@@ -2,8 +2,8 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { TASK_OUTPUT_BYTES } from '../../base/limits.ts';
-import type { Job, Ran, Runner } from '../../work/bridge/runner.ts';
-import type { ExecOptions } from '../../work/bridge/runners.ts';
+import type { Job, Ran, Runner } from '../../client/bridge/runner.ts';
+import type { ExecOptions } from '../../client/bridge/runners.ts';
 import { GRACE_MS, leashedShell, signalGroup } from '../leashed-shell.ts';
 
 /** Of what went to standard error, for whoever asks why it failed. */

@@ -1,4 +1,4 @@
-import type { Model } from '../../work/prompts/types.ts';
+import type { Model } from '../../client/prompts/types.ts';
 import { type Connection, callProvider } from './http-call.ts';
 import { gather, type Piece, parsePiece, streamLines } from './streamed-answer.ts';
 

@@ -1,4 +1,4 @@
-import type { Model } from '../../work/prompts/types.ts';
+import type { Model } from '../../client/prompts/types.ts';
 import { type Connection, callProvider } from './http-call.ts';
 import { eventData, gather, type Piece, parsePiece } from './streamed-answer.ts';
 

@@ -1,6 +1,6 @@
 import { RelayError } from '../../base/errors.ts';
 import { ANSWER_TOKENS } from '../../base/limits.ts';
-import type { Model } from '../../work/prompts/types.ts';
+import type { Model } from '../../client/prompts/types.ts';
 import { anthropicModel } from './anthropic.ts';
 import type { Connection } from './http-call.ts';
 import { ollamaModel } from './ollama.ts';

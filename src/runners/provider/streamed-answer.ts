@@ -1,6 +1,6 @@
 import { isRelayError, RelayError } from '../../base/errors.ts';
 import { PROVIDER_EVENT_CHARS } from '../../base/limits.ts';
-import type { ModelAnswer } from '../../work/prompts/types.ts';
+import type { ModelAnswer } from '../../client/prompts/types.ts';
 
 /** One step of a stream, in whatever format it came. */
 export interface Piece {

@@ -1,9 +1,9 @@
 import { TASK_INLINE_BYTES } from '../../base/limits.ts';
 import { pause } from '../../base/pause.ts';
 import { encodeUtf8 } from '../../base/utf8.ts';
-import { readOutcome } from '../../work/bridge/outcome.ts';
-import type { Job, Ran, Runner } from '../../work/bridge/runner.ts';
-import type { TmuxOptions } from '../../work/bridge/runners.ts';
+import { readOutcome } from '../../client/bridge/outcome.ts';
+import type { Job, Ran, Runner } from '../../client/bridge/runner.ts';
+import type { TmuxOptions } from '../../client/bridge/runners.ts';
 import { type AgentProfile, findAgent, type KnownAgent, knownAgent, PROFILES } from './profiles.ts';
 import { count, markOf, outputBehind } from './screen.ts';
 import { gone, type Pane, Tmux } from './tmux.ts';

@@ -1,5 +1,5 @@
 import { PAYLOAD_BYTES, TASK_TIMEOUT_MS } from '../../../base/limits.ts';
-import { AgentBridge } from '../../../work/bridge/agent-bridge.ts';
+import { AgentBridge } from '../../../client/bridge/agent-bridge.ts';
 import { defineCommand } from '../command.ts';
 import { parseMilliseconds, printable } from '../human.ts';
 import { openPayload, readAllText, textOrFile } from '../pointers/payload.ts';

@@ -1,7 +1,7 @@
 import { BRIDGE_TASKS } from '../../../base/limits.ts';
-import { AgentBridge } from '../../../work/bridge/agent-bridge.ts';
-import type { BridgeEvent } from '../../../work/bridge/options.ts';
-import type { Runner } from '../../../work/bridge/runner.ts';
+import { AgentBridge } from '../../../client/bridge/agent-bridge.ts';
+import type { BridgeEvent } from '../../../client/bridge/options.ts';
+import type { Runner } from '../../../client/bridge/runner.ts';
 import { badUsage, defineCommand } from '../command.ts';
 import type { Host, RunnerSpec } from '../host.ts';
 import { oneOf, parseCount, parseMilliseconds, printable } from '../human.ts';

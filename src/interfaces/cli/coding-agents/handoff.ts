@@ -1,7 +1,7 @@
 import { BRIEF_TOKENS } from '../../../base/project-limits.ts';
+import { boundedBrief, LEAST_TOKENS } from '../../../client/projects/brief.ts';
+import { transferDraft } from '../../../client/projects/transfer.ts';
 import type { Header } from '../../../contract/threads/state.ts';
-import { boundedBrief, LEAST_TOKENS } from '../../../work/projects/brief.ts';
-import { transferDraft } from '../../../work/projects/transfer.ts';
 import { badUsage, defineCommand } from '../command.ts';
 import type { Host } from '../host.ts';
 import { parseCount } from '../human.ts';

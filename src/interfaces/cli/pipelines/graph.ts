@@ -1,7 +1,7 @@
-import type { Pipeline } from '../../../work/pipelines/definition.ts';
-import { mermaid, rounds } from '../../../work/pipelines/graph.ts';
-import { type RunSummary, stepOf } from '../../../work/pipelines/pipelines.ts';
-import { soundPipeline } from '../../../work/pipelines/read-pipeline.ts';
+import type { Pipeline } from '../../../client/pipelines/definition.ts';
+import { mermaid, rounds } from '../../../client/pipelines/graph.ts';
+import { type RunSummary, stepOf } from '../../../client/pipelines/pipelines.ts';
+import { soundPipeline } from '../../../client/pipelines/read-pipeline.ts';
 import { defineCommand } from '../command.ts';
 import type { Style } from '../style.ts';
 import { findThread } from '../threads/thread-choice.ts';

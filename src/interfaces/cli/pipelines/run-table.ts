@@ -1,4 +1,4 @@
-import type { RunSummary } from '../../../work/pipelines/pipelines.ts';
+import type { RunSummary } from '../../../client/pipelines/pipelines.ts';
 import { plural, span } from '../human.ts';
 import type { Style } from '../style.ts';
 

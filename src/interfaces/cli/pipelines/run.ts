@@ -1,7 +1,7 @@
 import { EXIT, RelayError } from '../../../base/errors.ts';
 import { PIPELINE_PARALLEL_MAX } from '../../../base/limits.ts';
-import type { PipelineFile, RunOptions, RunSummary } from '../../../work/pipelines/pipelines.ts';
-import type { Progress } from '../../../work/pipelines/runner.ts';
+import type { PipelineFile, RunOptions, RunSummary } from '../../../client/pipelines/pipelines.ts';
+import type { Progress } from '../../../client/pipelines/runner.ts';
 import { badUsage, defineCommand } from '../command.ts';
 import type { AgentWork } from '../host-agents.ts';
 import { parseCount, printable } from '../human.ts';
@@ -83,7 +83,7 @@ async function resumed(
     throw badUsage('A run keeps the inputs it began with.', 'Leave --input out, or start a new run.');
   if (flags.run !== undefined) return findThread(work.threads, flags.run);
   if (!flags.resume) return null;
-  const { readPipeline } = await import('../../../work/pipelines/read-pipeline.ts');
+  const { readPipeline } = await import('../../../client/pipelines/read-pipeline.ts');
   const name = readPipeline(file!.text, file!.name).pipeline?.name ?? file!.name;
   const runs = await work.pipelines.list({ limit: 20, pipeline: name });
   const open = runs.find(({ status }) => status !== 'done');

@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import { basename, extname, resolve } from 'node:path';
 import { EXIT, RelayError } from '../../../base/errors.ts';
-import type { PipelineFile } from '../../../work/pipelines/pipelines.ts';
-import { readPipeline } from '../../../work/pipelines/read-pipeline.ts';
+import type { PipelineFile } from '../../../client/pipelines/pipelines.ts';
+import { readPipeline } from '../../../client/pipelines/read-pipeline.ts';
 import { defineCommand } from '../command.ts';
 import { plural } from '../human.ts';
 import type { Io } from '../io.ts';

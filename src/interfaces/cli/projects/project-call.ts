@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import { RelayError } from '../../../base/errors.ts';
-import { oneLine } from '../../../work/projects/decisions.ts';
-import type { Project } from '../../../work/projects/project.ts';
+import { oneLine } from '../../../client/projects/decisions.ts';
+import type { Project } from '../../../client/projects/project.ts';
 import { badUsage, type Flags } from '../command.ts';
 import type { Host } from '../host.ts';
 import type { Io } from '../io.ts';

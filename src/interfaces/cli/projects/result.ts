@@ -1,5 +1,5 @@
-import type { Handoff } from '../../../work/projects/handoffs.ts';
-import { plainLine } from '../../../work/projects/plain-line.ts';
+import type { Handoff } from '../../../client/projects/handoffs.ts';
+import { plainLine } from '../../../client/projects/plain-line.ts';
 import { defineCommand } from '../command.ts';
 import { PROJECT_FLAGS, theProject } from './project-call.ts';
 

@@ -1,6 +1,6 @@
 import { BRIEF_TOKENS } from '../../../base/project-limits.ts';
-import { boundedBrief, LEAST_TOKENS } from '../../../work/projects/brief.ts';
-import { coldStart, commitsSince } from '../../../work/projects/cold-start.ts';
+import { boundedBrief, LEAST_TOKENS } from '../../../client/projects/brief.ts';
+import { coldStart, commitsSince } from '../../../client/projects/cold-start.ts';
 import { defineCommand } from '../command.ts';
 import { parseCount } from '../human.ts';
 import { PROJECT_FLAGS, theProject } from './project-call.ts';

@@ -1,4 +1,4 @@
-import type { NewDecision } from '../../../work/projects/decisions.ts';
+import type { NewDecision } from '../../../client/projects/decisions.ts';
 import { badUsage, defineCommand } from '../command.ts';
 import { needText, PROJECT_FLAGS, theProject } from './project-call.ts';
 

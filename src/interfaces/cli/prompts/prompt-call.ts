@@ -4,7 +4,7 @@ import { basename, resolve } from 'node:path';
 import { Readable } from 'node:stream';
 import { isRelayError, RelayError } from '../../../base/errors.ts';
 import { PROMPT_WORDS_BYTES } from '../../../base/limits.ts';
-import type { Bundle, PromptOutcome } from '../../../work/prompts/types.ts';
+import type { Bundle, PromptOutcome } from '../../../client/prompts/types.ts';
 import { badUsage, type Flags, type FlagValues } from '../command.ts';
 import type { Host } from '../host.ts';
 import type { AgentWork } from '../host-agents.ts';

@@ -1,6 +1,6 @@
 import { EXIT } from '../../../base/errors.ts';
 import { ANSWER_TAIL_CHARS } from '../../../base/limits.ts';
-import type { Bundle, PromptOutcome } from '../../../work/prompts/types.ts';
+import type { Bundle, PromptOutcome } from '../../../client/prompts/types.ts';
 import type { Host } from '../host.ts';
 import type { AgentWork } from '../host-agents.ts';
 import type { Io } from '../io.ts';

@@ -1,6 +1,6 @@
+import type { TaskAnswer } from '../../../client/bridge/options.ts';
 import { parsePointer } from '../../../contract/pointer-url.ts';
 import type { TaskInfo } from '../../../contract/tasks.ts';
-import type { TaskAnswer } from '../../../work/bridge/options.ts';
 import { moment, printable, rows, span } from '../human.ts';
 import type { Io } from '../io.ts';
 import { pointerArgument } from '../pointers/pointer-argument.ts';

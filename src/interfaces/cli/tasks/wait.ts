@@ -1,5 +1,5 @@
 import { TASK_TIMEOUT_MS } from '../../../base/limits.ts';
-import { AgentBridge } from '../../../work/bridge/agent-bridge.ts';
+import { AgentBridge } from '../../../client/bridge/agent-bridge.ts';
 import { defineCommand } from '../command.ts';
 import { parseMilliseconds } from '../human.ts';
 import { taskArgument, tellAnswer } from './task-words.ts';

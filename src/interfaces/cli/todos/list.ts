@@ -1,5 +1,5 @@
-import { TODO_STATUSES } from '../../../work/projects/schemas.ts';
-import { sortTodos } from '../../../work/projects/todos.ts';
+import { TODO_STATUSES } from '../../../client/projects/schemas.ts';
+import { sortTodos } from '../../../client/projects/todos.ts';
 import { defineCommand } from '../command.ts';
 import { oneOf } from '../human.ts';
 import { PROJECT_FLAGS, theProject } from '../projects/project-call.ts';

@@ -1,4 +1,4 @@
-import { sortTodos } from '../../../work/projects/todos.ts';
+import { sortTodos } from '../../../client/projects/todos.ts';
 import { defineCommand } from '../command.ts';
 import { PROJECT_FLAGS, theProject } from '../projects/project-call.ts';
 import { todoRows } from './todos.ts';

@@ -1,6 +1,6 @@
-import { plainLine } from '../../../work/projects/plain-line.ts';
-import { ago, timeOf } from '../../../work/projects/times.ts';
-import type { Todo, TodoChange } from '../../../work/projects/todos.ts';
+import { plainLine } from '../../../client/projects/plain-line.ts';
+import { ago, timeOf } from '../../../client/projects/times.ts';
+import type { Todo, TodoChange } from '../../../client/projects/todos.ts';
 import { type Command, defineCommand, type Flags } from '../command.ts';
 import type { Io } from '../io.ts';
 import { PROJECT_FLAGS, theProject } from '../projects/project-call.ts';
