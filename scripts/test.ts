@@ -9,20 +9,24 @@ import { join, relative, resolve, sep } from 'node:path';
 import { parseArgs, stripVTControlCharacters, styleText } from 'node:util';
 import { endGroup, type Failure, type FileResult, runTestFile, type Skip } from './test-file.ts';
 
-const HELP = `node scripts/test.ts [--quick | --slow] [--jobs N] [--timeout S] [path…]
+const HELP = `node scripts/test.ts [--quick | --slow | --full] [--jobs N] [--timeout S] [path…]
 
   (nothing)   type-check, lint and format check, then every *.test.ts
   --quick     the same checks, but only the unit and the architecture tests
   --slow      only *.slow.test.ts
+  --full      everything: the checks, every *.test.ts and every *.slow.test.ts
   --jobs N    so many files at once (default: one per core)
   --timeout S seconds a file may take before it is killed (default: 120, slow ones 420)
   path…       only the test files whose path begins with or contains one of these; no checks`;
 
 const FOLDERS = ['src', 'test', 'bench', 'scripts', 'examples'];
 const QUICK_FOLDERS = ['src', 'test/architecture'];
-/** Far beyond what a file takes, so that only a hang meets it; all of .ci/run must end within 20 minutes. */
+/** Far beyond what a file takes, so that only a hang meets it; all of .ci/run must end within 35 minutes. */
 const FILE_TIMEOUT_MS = 120_000;
 const SLOW_FILE_TIMEOUT_MS = 420_000;
+
+/** How many files the summary names as the slowest. */
+const SLOWEST_FILES = 5;
 
 interface Check {
   readonly name: string;
@@ -48,6 +52,7 @@ async function main(): Promise<number> {
     options: {
       quick: { type: 'boolean' },
       slow: { type: 'boolean' },
+      full: { type: 'boolean' },
       jobs: { type: 'string' },
       timeout: { type: 'string' },
       help: { type: 'boolean', short: 'h' },
@@ -57,7 +62,7 @@ async function main(): Promise<number> {
     console.log(HELP);
     return 0;
   }
-  const files = testFiles({ quick: values.quick, slow: values.slow, filters: positionals });
+  const files = testFiles({ ...values, filters: positionals });
   if (files.length === 0) {
     console.error(
       positionals.length > 0 ? `No test file matches ${positionals.join(', ')}.` : 'There are no tests.',
@@ -71,16 +76,22 @@ async function main(): Promise<number> {
     results.push(...(await Promise.all(CHECKS.map(runCheck))));
   }
   const jobs = Math.max(1, Number(values.jobs) || availableParallelism());
+  let done = 0;
   await inPool(files, jobs, async (file) => {
     const usual = file.endsWith('.slow.test.ts') ? SLOW_FILE_TIMEOUT_MS : FILE_TIMEOUT_MS;
     const result = await runTestFile(file, Number(values.timeout) * 1000 || usual, running);
     results.push(result);
-    printFile(result);
+    printFile(result, `${String(++done).padStart(String(files.length).length)}/${files.length}`);
   });
   return printSummary(results, performance.now() - began);
 }
 
-function testFiles(o: { quick?: boolean; slow?: boolean; filters: readonly string[] }): string[] {
+function testFiles(o: {
+  quick?: boolean;
+  slow?: boolean;
+  full?: boolean;
+  filters: readonly string[];
+}): string[] {
   const folders = o.quick ? QUICK_FOLDERS : FOLDERS;
   const all = globSync(
     folders.map((folder) => `${folder}/**/*.test.ts`),
@@ -91,9 +102,9 @@ function testFiles(o: { quick?: boolean; slow?: boolean; filters: readonly strin
   const filters = o.filters.map((filter) => relative('.', resolve(filter)).split(sep).join('/'));
   return all.filter((path) => {
     const slow = path.endsWith('.slow.test.ts');
-    if (filters.length === 0) return slow === Boolean(o.slow);
+    if (filters.length === 0) return o.full || slow === Boolean(o.slow);
     // A slow file runs where it is asked for by name.
-    if (slow && !o.slow) return filters.includes(path);
+    if (slow && !o.slow && !o.full) return filters.includes(path);
     return filters.some((filter) => path.includes(filter));
   });
 }
@@ -141,13 +152,14 @@ async function inPool<T>(
   await Promise.all(Array.from({ length: width }, worker));
 }
 
-function printFile(result: FileResult): void {
+function printFile(result: FileResult, progress = ''): void {
   const { passed, failures, skips, ms } = result;
   const mark = failures.length > 0 ? styled('red', 'FAIL') : styled('green', 'ok  ');
   const parts = [`${passed} passed`];
   if (failures.length > 0) parts.push(`${failures.length} failed`);
   if (skips.length > 0) parts.push(`${skips.length} skipped`);
-  console.log(`${mark} ${result.file}  ${styled('dim', `${parts.join(', ')}, ${seconds(ms)}`)}`);
+  const place = progress === '' ? '' : `${styled('dim', progress)} `;
+  console.log(`${mark} ${place}${result.file}  ${styled('dim', `${parts.join(', ')}, ${seconds(ms)}`)}`);
   for (const failure of failures) console.log(`       ${styled('red', '✗')} ${failure.name}`);
 }
 
@@ -159,9 +171,17 @@ function printSummary(results: readonly FileResult[], ms: number): number {
   const count = (of: (result: FileResult) => number) => results.reduce((sum, result) => sum + of(result), 0);
   const failures = count((result) => result.failures.length);
   const tail = skips.length > 0 ? `, ${skips.length} skipped` : '';
+  if (results.length > SLOWEST_FILES) printSlowest(results);
   console.log(`\n${results.length} files in ${seconds(ms)}`);
   console.log(`${count((result) => result.passed)} passed, ${failures} failed${tail}`);
   return failures > 0 ? 1 : 0;
+}
+
+function printSlowest(results: readonly FileResult[]): void {
+  console.log(`\n${styled('dim', 'Slowest')}`);
+  for (const { file, ms } of results.toSorted((a, b) => b.ms - a.ms).slice(0, SLOWEST_FILES)) {
+    console.log(`  ${seconds(ms).padStart(7)}  ${file}`);
+  }
 }
 
 function printSkips(skips: readonly (Skip & { file: string })[]): void {

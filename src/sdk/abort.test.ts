@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { describe, WireRelay } from '../../test/sdk/wire-relay.ts';
+import { until } from '../../test/until.ts';
 import { type ErrorCode, isRelayError, type RelayError } from '../base/errors.ts';
 import { ContextRelay } from './context-relay.ts';
 
@@ -25,7 +26,7 @@ test('a signal stops whatever is under way, and its reason is kept', async () =>
     const controller = new AbortController();
     const before = wire.seen.length;
     const under = call(controller.signal);
-    while (wire.seen.length === before) await new Promise((resolve) => setTimeout(resolve, 1));
+    await until(() => wire.seen.length !== before);
     controller.abort('enough');
     await assert.rejects(under, (error: RelayError) => error.code === 'aborted' && error.cause === 'enough');
   }

@@ -1,9 +1,9 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Message, SendMessageRequest, Task } from '@a2a-js/sdk';
 import { Role, TaskState } from '@a2a-js/sdk';
 import { type Client, ClientFactory, ClientFactoryOptions } from '@a2a-js/sdk/client';
 import { parsePointer } from '../../src/contract/pointer-url.ts';
 import { ContextRelay } from '../../src/sdk/context-relay.ts';
+import { until } from '../until.ts';
 
 export const BINDINGS = ['JSONRPC', 'HTTP+JSON'] as const;
 export type Binding = (typeof BINDINGS)[number];
@@ -101,7 +101,7 @@ export function answerTasks(
       stop.abort();
       await working;
       // Until the relay knows that it left, the next task may be sent its way, and would be its own for a whole lease.
-      while (before > 0 && (await members(relay)) >= before) await sleep(5);
+      await until(async () => before === 0 || (await members(relay)) < before);
     },
   };
 }

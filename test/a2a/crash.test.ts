@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { resolve } from 'node:path';
 import { test } from 'node:test';
-import { setTimeout as pause } from 'node:timers/promises';
 import { loadConfig } from '../../src/app/config.ts';
 import { hasOutboxEntries } from '../../src/app/serve/a2a-webhook-outbox.ts';
 import { openCore } from '../../src/app/store/open-core.ts';
@@ -9,6 +8,7 @@ import { openRelay } from '../../src/app/store/open-relay.ts';
 import { ContextRelay } from '../../src/sdk/context-relay.ts';
 import { type Running, serve, start } from '../channels/programs.ts';
 import { temporaryHome } from '../cli/program.ts';
+import { until } from '../until.ts';
 import { a2aClient, answerTasks, request, resultOf, stateOf } from './agents.ts';
 import { receiver, webhookAt } from './receiver.ts';
 
@@ -107,5 +107,5 @@ test('the next server refuses webhooks in our own network too', async () => {
 
 async function emptyOutbox(home: string): Promise<void> {
   await using open = await openCore(loadConfig({}, { home }), 'cli');
-  while (await hasOutboxEntries(open.core.deps.engine.records)) await pause(10);
+  await until(async () => !(await hasOutboxEntries(open.core.deps.engine.records)));
 }

@@ -8,6 +8,7 @@ import { generateFernetKey } from '../../src/formats/fernet.ts';
 import { execRunner } from '../../src/runners/exec/exec-runner.ts';
 import { ContextRelay } from '../../src/sdk/context-relay.ts';
 import { startTestServer } from '../channels/server.ts';
+import { until } from '../until.ts';
 import { agent, block, client, startWorker } from './bridge.ts';
 
 test('a task goes out, its outcome comes back', async () => {
@@ -261,7 +262,10 @@ test('a task that takes longer than a lease stays with its bridge', async () => 
   let runs = 0;
   const slow = agent(async () => {
     runs++;
-    await new Promise((resolve) => setTimeout(resolve, 2_000));
+    const { groups } = await server.relay.channels.inspect('agent-tasks');
+    const { lease_until } = groups[0]!.leases[0]!;
+    // Past the time at which the work would have gone to the other, had nobody extended its lease.
+    await until(() => Date.now() > Date.parse(lease_until) + 600);
     return { output: 'at last' };
   });
   await using _a = await startWorker(server, slow);

@@ -6,6 +6,7 @@ import { isAlive } from '../../src/app/serve/pid-file.ts';
 import { AgentBridge } from '../../src/client/bridge/agent-bridge.ts';
 import { startTestServer } from '../channels/server.ts';
 import { relay, temporaryHome } from '../cli/program.ts';
+import { until } from '../until.ts';
 import { agent, client, startWorker } from './bridge.ts';
 import { startProgram } from './processes.ts';
 
@@ -87,7 +88,7 @@ test('a bridge that is killed loses its task to another', async () => {
 });
 
 async function gone(pid: number): Promise<void> {
-  while (isAlive({ pid, birth: null })) await new Promise((resolve) => setTimeout(resolve, 20));
+  await until(() => !isAlive({ pid, birth: null }));
 }
 
 async function written(path: string): Promise<string> {

@@ -4,9 +4,9 @@ import { once } from 'node:events';
 import { resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import { test } from 'node:test';
-import { setTimeout as pause } from 'node:timers/promises';
 import { isAlive } from '../../src/app/serve/pid-file.ts';
 import { type LeashedShell, leashedShell } from '../../src/runners/leashed-shell.ts';
+import { until } from '../until.ts';
 
 const HOLDER = resolve(import.meta.dirname, 'scripts/leash-holder.ts');
 const skip = process.platform === 'win32' ? 'there are no groups of processes' : false;
@@ -35,7 +35,7 @@ test('a command ends with whoever started it, killed as that was, and so does al
   const pids = line.split(' ').map(Number);
   assert.ok(pids.every(isThere));
   holder.kill('SIGKILL');
-  while (pids.some(isThere)) await pause(20);
+  await until(() => !pids.some(isThere));
 });
 
 test('what a command says and how it ends is what the shell would have said', { skip }, async () => {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { isRelayError } from '../../src/base/errors.ts';
+import { until } from '../until.ts';
 import { BASE, callerNamed, claimOf, encode, openTestCore, readFrom } from './core.ts';
 
 test('unclaimed work is kept beyond the number of messages, and when it ages out it goes among the dead letters', async () => {
@@ -58,7 +59,7 @@ test('once done, a task lives as long as was asked for', async () => {
   await using t = openTestCore({ retentionMs: 3_600_000 });
   await using a = readFrom(t.relay, 'tasks', { group: 'g' });
   const waiting = a.take(1);
-  await new Promise((resolve) => setTimeout(resolve, 20));
+  await until(async () => (await t.relay.channels.inspect('tasks')).groups.length > 0);
   const pushed = await t.relay.pointers.push({ body: encode('job'), channel: 'tasks', ttl: 600 });
   await t.relay.channels.ack('tasks', 'g', claimOf((await waiting)[0]!));
   await t.core.background.settle();
@@ -91,7 +92,7 @@ test('an inspection shows the members of every process, and a group with members
   await Promise.all(taken);
   const names = async () =>
     (await t.relay.channels.inspect('c')).groups[0]!.members.map(({ name }) => name).sort();
-  while ((await names()).length < 2) await new Promise((resolve) => setTimeout(resolve, 10));
+  await until(async () => (await names()).length >= 2);
   assert.deepEqual(await names(), ['ann', 'bob']);
   await assert.rejects(t.relay.channels.removeGroup('c', 'g'), (e) => isRelayError(e, 'conflict'));
 });

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Message } from '../../src/contract/channels.ts';
+import { until } from '../until.ts';
 import { BASE, callerNamed, claimOf, openTestCore, readFrom } from './core.ts';
 
 test('processes share a group: every message is done once, whoever wins the race for it', async () => {
@@ -83,8 +84,7 @@ test('what is given back in one process wakes a member that waits in another', a
   const elsewhere = t.another().relay(callerNamed('b'), BASE);
   await using second = readFrom(elsewhere, 'c', { group: 'g' });
   const waiting = second.take(1);
-  // It has looked, and found nothing to do.
-  await new Promise((resolve) => setTimeout(resolve, 50));
+  await until(async () => (await t.relay.channels.inspect('c')).groups[0]!.members.length === 2);
   first.stop();
   await t.relay.channels.nack('c', 'g', claim);
   assert.deepEqual(

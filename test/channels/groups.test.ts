@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { isRelayError } from '../../src/base/errors.ts';
+import { until } from '../until.ts';
 import { claimOf, openTestCore, readFrom } from './core.ts';
 
 test('each message goes to one member, under a lease with a token', async () => {
@@ -79,7 +80,7 @@ test('what was given back goes to another member, and after five attempts among 
   const takenBy: string[] = [];
   let next = { a: a.take(1), b: b.take(1) };
   const present = async () => (await t.relay.channels.inspect('c')).groups[0]?.members.length;
-  while ((await present()) !== 2) await new Promise((resolve) => setTimeout(resolve, 1));
+  await until(async () => (await present()) === 2);
   const sent = await t.relay.channels.publish('c', 'hard');
   for (let attempt = 1; attempt <= 5; attempt++) {
     const got = await Promise.race([

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { ContextRelay } from '../../src/public/index.ts';
 import { temporaryHome } from '../cli/program.ts';
+import { until } from '../until.ts';
 import { type Running, serve } from './programs.ts';
 
 /**
@@ -34,19 +35,19 @@ export async function killAndResume(o: {
   );
   for (let kill = 0; kill < o.kills; kill++) {
     const before = acknowledged.length;
-    while (acknowledged.length < before + o.between) await pause(5);
+    await until(() => acknowledged.length >= before + o.between);
     server.child.kill('SIGKILL');
     await server.ended;
     server = await serve(place.home, { port });
   }
   const before = acknowledged.length;
-  while (acknowledged.length < before + o.between) await pause(5);
+  await until(() => acknowledged.length >= before + o.between);
   stop = true;
   await pushing;
   const sent = acknowledged.filter((each) => each !== '');
   for (const list of got) {
     const has = () => new Set(list.map(({ url }) => url));
-    while (!sent.every((each) => has().has(each))) await pause(20);
+    await until(() => sent.every((each) => has().has(each)));
     assert.equal(has().size, list.length, 'none twice');
     assert.deepEqual(
       list.map(({ seq }) => seq),

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { isRelayError } from '../../src/base/errors.ts';
+import { until } from '../until.ts';
 import { pull } from './bodies.ts';
 import { claimOf, encode, openTestCore, readFrom } from './core.ts';
 import { connect, startTestServer } from './server.ts';
@@ -126,19 +127,10 @@ test('a socket that answers behind the message was notified; one that does not r
   const unheard = await server.post('/push', { data: 'x', channel: 'deaf' });
   const pushed = await server.post('/push', { data: 'x', channel: 'heard' });
   await heard.take(1);
-  for (;;) {
-    const { json } = await server.get(path(pushed.json.id));
-    if (json.reached !== 'stored') {
-      assert.deepEqual(json.receipts[1], {
-        rung: 'notified',
-        by: 'local',
-        at: json.receipts[1].at,
-        count: 1,
-      });
-      break;
-    }
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
+  const receipts = async () => (await server.get(path(pushed.json.id))).json;
+  await until(async () => (await receipts()).reached !== 'stored');
+  const [, notified] = (await receipts()).receipts;
+  assert.deepEqual(notified, { rung: 'notified', by: 'local', at: notified.at, count: 1 });
   assert.equal((await server.get(path(unheard.json.id))).json.reached, 'stored');
 });
 
@@ -164,10 +156,10 @@ test('a member of a group that answers was notified before it acknowledged', asy
   const [{ seq, token }] = await socket.take(1);
   const rungs = async () =>
     (await server.get(`/pull/${json.id}/receipts`)).json.receipts.map((each: { rung: string }) => each.rung);
-  while ((await rungs()).length < 2) await new Promise((resolve) => setTimeout(resolve, 20));
+  await until(async () => (await rungs()).length >= 2);
   socket.send({ ack: seq, token });
   await socket.take(1);
-  while ((await rungs()).length < 3) await new Promise((resolve) => setTimeout(resolve, 20));
+  await until(async () => (await rungs()).length >= 3);
   assert.deepEqual(await rungs(), ['stored', 'notified', 'acked']);
 });
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { isRelayError } from '../../src/base/errors.ts';
+import { until } from '../until.ts';
 import { BASE, encode, openTestCore, readFrom } from './core.ts';
 
 test('a subscriber gets what comes after it, pointers and signals alike', async () => {
@@ -107,8 +108,15 @@ test('a subscriber ahead of the channel is told that it cannot be resumed, and g
   const { seq } = await t.relay.channels.publish('c', 'old');
   await using reader = readFrom(t.relay, 'c', { since: seq + 1_000_000 });
   const next = reader.take(1);
-  await new Promise((resolve) => setTimeout(resolve, 20));
-  await t.relay.channels.publish('c', 'new');
+  // Whatever comes before it has begun to listen is not for it.
+  let heard = false;
+  void next.then(() => {
+    heard = true;
+  });
+  await until(async () => {
+    await t.relay.channels.publish('c', 'new');
+    return heard;
+  });
   const [message] = await next;
   assert.deepEqual([message!.msg, message!.gap], ['new', true]);
 });

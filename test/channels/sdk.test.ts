@@ -4,6 +4,7 @@ import { systemEnv } from '../../src/base/env.ts';
 import { isRelayError } from '../../src/base/errors.ts';
 import { generateFernetKey } from '../../src/formats/fernet.ts';
 import { ContextRelay, type ContextRelayOptions, type ReceivedMessage } from '../../src/public/index.ts';
+import { until } from '../until.ts';
 import { openTestCore } from './core.ts';
 import { type ServerUnderTest, startTestServer } from './server.ts';
 
@@ -81,7 +82,7 @@ for (const [way, clientOf] of WAYS) {
       const { groups } = await client.channels.inspect('tasks');
       return groups[0]!.backlog + groups[0]!.leases.length === 0;
     };
-    while (!(await settled())) await new Promise((resolve) => setTimeout(resolve, 10));
+    await until(settled);
     assert.deepEqual(tries, ['slow 1', 'hard 1', 'hard 2', 'easy 1']);
   });
 
@@ -199,29 +200,18 @@ test('a relay that goes away and comes back: the subscription tells of it, resum
     onConnection: (lost) => changes.push(lost !== null),
   });
   const got: unknown[] = [];
-  let wake = () => {};
-  const subscription = client.subscribe('c', ({ msg }) => {
-    got.push(msg);
-    wake();
-  });
-  const until = async (count: number) => {
-    while (got.length < count) {
-      await new Promise<void>((resolve) => {
-        wake = resolve;
-      });
-    }
-  };
+  const subscription = client.subscribe('c', ({ msg }) => void got.push(msg));
   await subscription.ready;
   await first.stop();
   await core.relay.channels.publish('c', 'while it was away, before the first message');
   await using second = await startTestServer({ core, port: Number(port) });
-  await until(1);
+  await until(() => got.length >= 1);
   await core.relay.channels.publish('c', 'again');
-  await until(2);
+  await until(() => got.length >= 2);
   await second.stop();
   await core.relay.channels.publish('c', 'away once more');
   await using third = await startTestServer({ core, port: Number(port) });
-  await until(3);
+  await until(() => got.length >= 3);
   await subscription.close();
   assert.deepEqual(got, ['while it was away, before the first message', 'again', 'away once more']);
   assert.equal(changes[0], true);

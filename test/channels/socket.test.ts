@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { until } from '../until.ts';
 import { connect, refusal, startTestServer } from './server.ts';
 
 test('a socket without a query gets what comes after it was opened, as existing subscribers expect it', async () => {
@@ -279,7 +280,7 @@ test('a socket whose other end has vanished is closed; one that answers is kept'
   vanished.socket.pause();
   let pings = 0;
   there.socket.on('ping', () => pings++);
-  while (pings < 6) await new Promise((resolve) => setTimeout(resolve, 10));
+  await until(() => pings >= 6);
   vanished.socket.resume();
   assert.equal((await vanished.closed).code, 1006);
   await server.post('/channels/c', { msg: 'still' });

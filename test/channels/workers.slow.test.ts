@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { ContextRelay } from '../../src/public/index.ts';
 import { temporaryHome } from '../cli/program.ts';
+import { until } from '../until.ts';
 import { type Running, serve, start } from './programs.ts';
 
 const WORKER = join(import.meta.dirname, 'scripts/worker.ts');
@@ -36,9 +37,11 @@ test('eight workers over a thousand tasks, two of them killed: each is acknowled
       const { groups } = await client.channels.inspect('tasks');
       return groups[0]!.backlog + groups[0]!.leases.length;
     };
-    while ((await left()) > 0) await new Promise((resolve) => setTimeout(resolve, 100));
-    // Whoever dawdles still has a word to say.
-    await new Promise((resolve) => setTimeout(resolve, 4000));
+    await until(async () => (await left()) <= 0, 100);
+    // Whoever dawdles still has a word to say about what it took.
+    const said = (worker: Running, words: RegExp) => worker.output().match(words)?.length ?? 0;
+    const living = workers.filter((worker) => !killed.includes(worker));
+    await until(() => living.every((one) => said(one, /^took/gm) === said(one, /^(acked|stale)/gm)), 100);
     check(workers);
   } finally {
     for (const worker of workers) await worker[Symbol.asyncDispose]();

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
+import { until } from '../until.ts';
 import { relay, shell, temporaryHome } from './program.ts';
 
 const places = [temporaryHome(), temporaryHome()] as const;
@@ -14,12 +15,17 @@ after(() => {
 const run = (...args: string[]) => relay(args, { home, cwd: place });
 
 test('what takes space is shown, and what expired is given back', async () => {
-  await relay(['push', '--ttl', '1'], { home, cwd: place, stdin: 'x'.repeat(300_000) });
+  const expiring = await relay(['push', '--ttl', '1', '--json'], {
+    home,
+    cwd: place,
+    stdin: 'x'.repeat(300_000),
+  });
   await relay(['push'], { home, cwd: place, stdin: 'kept' });
   const before = JSON.parse((await run('du', '--json')).stdout);
   assert.ok(before.diskBytes > 300_000);
   assert.match((await run('du')).stdout, /on disk +.*home/);
-  await new Promise((resolve) => setTimeout(resolve, 1100));
+  const expiry = Date.parse(JSON.parse(expiring.stdout).expires_at);
+  await until(() => Date.now() > expiry);
   const pruned = JSON.parse((await run('prune', '--json')).stdout);
   assert.equal(pruned.records, 1);
   assert.equal((await run('prune')).stdout, 'nothing to prune\n');

@@ -23,8 +23,8 @@ export interface RunOptions {
 
 /** Nothing of the developer's own settings reaches the program. */
 export function cleanEnv(o: Pick<RunOptions, 'home' | 'env'>): NodeJS.ProcessEnv {
-  const { PATH, HOME, TMPDIR } = process.env;
-  return { PATH, HOME, TMPDIR, TERM: 'xterm-256color', RELAY_HOME: o.home, ...o.env };
+  const { PATH, HOME, TMPDIR, NODE_COMPILE_CACHE } = process.env;
+  return { PATH, HOME, TMPDIR, NODE_COMPILE_CACHE, TERM: 'xterm-256color', RELAY_HOME: o.home, ...o.env };
 }
 
 /** Runs one command line to its end. */

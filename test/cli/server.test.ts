@@ -5,6 +5,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
+import { until } from '../until.ts';
 import { cleanEnv, ENTRY, relay, temporaryHome } from './program.ts';
 
 const places = [temporaryHome(), temporaryHome(), temporaryHome(), temporaryHome()] as const;
@@ -101,7 +102,7 @@ test('in the background it answers before up comes back, writes a log, and leave
   assert.match(readFileSync(log, 'utf8'), /listening on/);
 
   process.kill(pid, 'SIGKILL');
-  while (alive(pid)) await new Promise((resolve) => setTimeout(resolve, 10));
+  await until(() => !alive(pid));
   assert.ok(existsSync(join(third, 'server.json')));
   assert.equal(JSON.parse((await relay(['status', '--json'], { home: third })).stdout).running, false);
   const doctor = await relay(['doctor'], { home: third });

@@ -4,6 +4,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { cleanEnv, temporaryHome } from '../cli/program.ts';
+import { until } from '../until.ts';
 
 const PROGRAM = join(import.meta.dirname, '../../dist/cli/contextrelay-mcp.js');
 const home = temporaryHome();
@@ -31,9 +32,7 @@ test('a hundred servers, abandoned ten at a time, leave no process behind', asyn
   const pids: number[] = [];
   for (let round = 0; round < 10; round++) pids.push(...(await abandonTen()));
   assert.equal(new Set(pids).size, 100);
-  const until = Date.now() + 30_000;
-  while (pids.some(isAlive) && Date.now() < until) await new Promise((done) => setTimeout(done, 100));
-  assert.deepEqual(pids.filter(isAlive), []);
+  await until(() => !pids.some(isAlive), 100);
 });
 
 async function abandonTen(): Promise<number[]> {

@@ -101,6 +101,7 @@ test('slow tests run only when asked for', () => {
   file('some.slow.test.ts', `test('a', () => {}); test('b', () => {});`);
   assert.equal(run('test/some').status, 1);
   assert.equal(run('--slow').last, '2 passed, 0 failed');
+  assert.equal(run('--full', 'test/some').last, '2 passed, 0 failed');
   assert.equal(run('test/some.slow.test.ts').last, '2 passed, 0 failed');
 });
 

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { startFakeModel } from '../../examples/fake-model.ts';
 import { atTerminal, cleanEnv, ENTRY, relay, temporaryHome } from '../cli/program.ts';
+import { until } from '../until.ts';
 import { assertWhole, chancyPipeline, json, killedAfter, prepareRun, type Shown } from './long-run.ts';
 
 test('killed without warning in the middle, a run goes on where it was and records everything once', async () => {
@@ -73,7 +74,7 @@ steps:
     stderr += chunk;
   });
   const ended = new Promise((resolve) => child.once('close', resolve));
-  while (!existsSync(started)) await new Promise((resolve) => setTimeout(resolve, 20));
+  await until(() => existsSync(started));
   child.kill('SIGINT');
   const code = await ended;
   assert.equal(code, 130, stderr);

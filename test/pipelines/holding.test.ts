@@ -3,9 +3,9 @@ import { spawn } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { mock, test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { cleanEnv, ENTRY, relay, temporaryHome } from '../cli/program.ts';
 import { stoppedClock } from '../threads/open-threads.ts';
+import { until } from '../until.ts';
 import { dag, type OpenPipelines, openPipelines } from './open-pipelines.ts';
 
 /** A run whose only step waits until it is told what to say. */
@@ -112,7 +112,7 @@ steps: [{id: nap, agent: sh, prompt: 'echo x >> began; while [ ! -e go ]; do sle
     stdio: 'ignore',
   });
   const ended = new Promise((resolve) => child.once('close', resolve));
-  while (began() === '') await sleep(20);
+  await until(() => began() !== '');
   const refused = await relay(['pipeline', 'run', 'nap.yaml', '--resume'], { home: at.home });
   assert.equal(refused.code, 1);
   assert.match(refused.stderr, new RegExp(`is at work already: .+, process ${child.pid} has held it since`));

@@ -6,6 +6,7 @@ import { test } from 'node:test';
 import { WebSocket } from 'ws';
 import { LOCAL_CALLER } from '../../src/contract/caller.ts';
 import { startGuarded } from '../keys/guarded-relay.ts';
+import { until } from '../until.ts';
 
 function dial(url: string): Socket {
   const socket = connect(Number(new URL(url).port), '127.0.0.1');
@@ -61,7 +62,7 @@ test('a reader that stops reading is let go of', async () => {
   await once(socket, 'readable');
   socket.pause();
   // Its own end: what the server sent is still to be read when the connection is already gone.
-  while (serverSockets(relay.url) > 0) await new Promise((resolve) => setTimeout(resolve, 20));
+  await until(() => serverSockets(relay.url) <= 0);
   socket.destroy();
 });
 
@@ -166,7 +167,7 @@ test('what was accepted is answered when the server stops', async () => {
     while (refused === 0 && broken === 0) await push();
   };
   const clients = Array.from({ length: 20 }, client);
-  while (answers.length < 100) await new Promise((resolve) => setTimeout(resolve, 5));
+  await until(() => answers.length >= 100);
   const slow = dial(relay.url);
   slow.write(bodyHead(key).replace('100000', '5').concat('he'));
   await once(slow, 'connect');

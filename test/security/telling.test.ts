@@ -10,6 +10,7 @@ import { TraceExporter } from '../../src/app/serve/trace-exporter.ts';
 import type { LogEvent } from '../../src/interfaces/http/deps.ts';
 import type { RequestSeen } from '../../src/interfaces/http/request-notes.ts';
 import { startGuarded, type Wire } from '../keys/guarded-relay.ts';
+import { until } from '../until.ts';
 
 interface Receiver extends AsyncDisposable {
   readonly url: string;
@@ -113,7 +114,7 @@ test('a collector that does not answer is told of once, and nothing else suffers
     assert.equal((await relay.ask('GET', '/health')).status, 200);
     exporter.flush();
   }
-  while (log.length === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+  await until(() => log.length !== 0);
   assert.deepEqual(
     log.map(({ event }) => event),
     ['traces-not-sent'],
