@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type ServerUnderTest, startTestServer, type Wire } from './server.ts';
+import type { Wire } from '../http/relay-under-test.ts';
+import { type ServerUnderTest, startTestServer } from './server.ts';
 
 interface Event {
   readonly id?: string;

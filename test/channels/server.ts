@@ -1,15 +1,12 @@
 import { type RawData, WebSocket } from 'ws';
-import { type ServerOptions, startServer } from '../../src/app/serve/serve.ts';
+import type { ServerOptions } from '../../src/app/serve/serve.ts';
 import { LOCAL_CALLER } from '../../src/contract/caller.ts';
 import type { Relay } from '../../src/contract/relay.ts';
 import type { ChannelSettings } from '../../src/domain/channels/settings.ts';
 import type { LogEvent } from '../../src/interfaces/http/deps.ts';
 import type { SocketLimits } from '../../src/interfaces/ws/socket-server.ts';
+import { serve, type Wire } from '../http/relay-under-test.ts';
 import { type CoreUnderTest, openTestCore } from './core.ts';
-
-/** What came over the wire; a test says what should be in it. */
-// biome-ignore lint/suspicious/noExplicitAny: the shape is what is being tested
-export type Wire = any;
 
 export interface ServerUnderTest extends AsyncDisposable {
   readonly url: string;
@@ -38,18 +35,7 @@ export async function startTestServer(
   } = {},
 ): Promise<ServerUnderTest> {
   const core = o.core ?? openTestCore(o.channels);
-  const log: LogEvent[] = [];
-  const server = await startServer({
-    core: core.core,
-    host: '127.0.0.1',
-    port: o.port ?? 0,
-    version: 'test',
-    publicUrl: null,
-    allowedHosts: [],
-    sockets: o.sockets,
-    timeouts: o.timeouts,
-    log: (event) => log.push(event),
-  });
+  const server = await serve(core.core, { port: o.port ?? 0, sockets: o.sockets, timeouts: o.timeouts });
   const answer = async (response: Response) => {
     const text = await response.text();
     return { status: response.status, json: text === '' ? null : JSON.parse(text) };
@@ -59,7 +45,7 @@ export async function startTestServer(
     ws: server.url.replace('http', 'ws'),
     core,
     relay: core.core.relay(LOCAL_CALLER, server.url),
-    log,
+    log: server.log,
     post: async (path, body, headers = {}) =>
       answer(
         await fetch(server.url + path, {
@@ -69,7 +55,7 @@ export async function startTestServer(
         }),
       ),
     get: async (path) => answer(await fetch(server.url + path)),
-    stop: () => server.stop(),
+    stop: server.stop,
     async [Symbol.asyncDispose]() {
       await server.stop();
       if (!o.core) await core[Symbol.asyncDispose]();

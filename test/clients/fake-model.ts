@@ -6,13 +6,52 @@ export interface Asked {
   readonly body: string;
 }
 
+/** What the model says next: a tool to call, or its last words. */
+export type Move = { readonly tool: string; readonly args: object } | { readonly text: string };
+
+/** Told what the tools have answered so far, in order. */
+export type Script = (answers: readonly string[]) => Move | Promise<Move>;
+
+type Json = { readonly [name: string]: unknown };
+
+/** A tool as a client offers it to the model; some clients put the tools of a server into a group of its own. */
+interface Offered {
+  readonly name: string;
+  readonly namespace?: string;
+}
+
+const WORDS = { text: 'All is well.' };
+const ANTHROPIC_USAGE = { input_tokens: 10, output_tokens: 5 };
+const ANTHROPIC_MESSAGE = {
+  id: 'msg_1',
+  type: 'message',
+  role: 'assistant',
+  model: 'fake',
+  stop_sequence: null,
+};
+const OPENAI_USAGE = {
+  input_tokens: 10,
+  input_tokens_details: null,
+  output_tokens: 5,
+  output_tokens_details: null,
+  total_tokens: 15,
+};
+
 /**
- * A model on loopback that says one sentence to whoever asks, in the formats of Anthropic Messages, OpenAI Responses and
- * Gemini, and remembers what it was asked.
+ * A model on loopback for coding agents, in the formats of Anthropic Messages, OpenAI Responses and Gemini. It remembers
+ * what it was asked and says one sentence; with a script, it calls tools in the first two formats. Whoever asks without
+ * offering our tools (for a title, say) gets the sentence and nothing more.
  */
 export class FakeModel implements AsyncDisposable {
   readonly asked: Asked[] = [];
-  readonly #server = createServer((request, response) => void this.#answer(request, response));
+  readonly #script: Script;
+  readonly #server = createServer((request, response) => {
+    this.#answer(request, response).catch((error) => response.writeHead(500).end(String(error)));
+  });
+
+  constructor(script: Script = () => WORDS) {
+    this.#script = script;
+  }
 
   async start(): Promise<string> {
     await new Promise<void>((done) => this.#server.listen(0, '127.0.0.1', done));
@@ -27,86 +66,120 @@ export class FakeModel implements AsyncDisposable {
   }
 
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const chunks: Buffer[] = [];
-    for await (const chunk of request) chunks.push(chunk);
-    const body = Buffer.concat(chunks).toString();
+    let body = '';
+    for await (const chunk of request) body += chunk;
     const path = request.url ?? '/';
     if (request.method === 'POST') this.asked.push({ path, body });
     if (/\/v1\/messages\/count_tokens/.test(path)) return json(response, { input_tokens: 10 });
-    if (/\/v1\/messages/.test(path)) return anthropic(response, body.includes('"stream":true'));
-    if (/\/responses(?:\?|$)/.test(path)) return openai(response);
-    if (/:streamGenerateContent/.test(path)) return events(response, [[null, gemini()]]);
+    if (/\/v1\/messages/.test(path)) return this.#sayAnthropic(response, JSON.parse(body));
+    if (/\/responses(?:\?|$)/.test(path)) return this.#sayOpenai(response, JSON.parse(body));
+    if (/:streamGenerateContent/.test(path)) return events(response, [gemini()]);
     if (/:generateContent/.test(path)) return json(response, gemini());
     if (/:countTokens/.test(path)) return json(response, { totalTokens: 10 });
     if (/\/models/.test(path)) return json(response, { data: [], models: [] });
     return json(response, {});
   }
+
+  /** The next move, with the tool under the name by which the client offers it. */
+  async #move(asked: Json, answers: readonly string[]): Promise<{ move: Move; call: Offered; id: string }> {
+    const offered = toolNames((asked.tools ?? []) as Json[]);
+    const ours = offered.some(({ name }) => name.endsWith('push_context'));
+    const move = ours ? await this.#script(answers) : WORDS;
+    const call = 'tool' in move ? offered.find(({ name }) => name.endsWith(move.tool)) : { name: '' };
+    if (!call) throw new Error(`${(move as { tool: string }).tool} is not offered`);
+    return { move, call, id: `call_${answers.length + 1}` };
+  }
+
+  async #sayAnthropic(response: ServerResponse, asked: Json): Promise<void> {
+    const { move, call, id } = await this.#move(asked, anthropicResults(asked));
+    const message = { ...ANTHROPIC_MESSAGE, usage: ANTHROPIC_USAGE };
+    const calls = 'tool' in move;
+    const block = calls
+      ? { type: 'tool_use', id, name: call.name, input: {} }
+      : { type: 'text', text: move.text };
+    const stop_reason = calls ? 'tool_use' : 'end_turn';
+    if (asked.stream !== true) return json(response, { ...message, content: [block], stop_reason });
+    const delta = calls
+      ? { type: 'input_json_delta', partial_json: JSON.stringify(move.args) }
+      : { type: 'text_delta', text: move.text };
+    events(response, [
+      { type: 'message_start', message: { ...message, content: [], stop_reason: null } },
+      { type: 'content_block_start', index: 0, content_block: calls ? block : { type: 'text', text: '' } },
+      { type: 'content_block_delta', index: 0, delta },
+      { type: 'content_block_stop', index: 0 },
+      { type: 'message_delta', delta: { stop_reason, stop_sequence: null }, usage: ANTHROPIC_USAGE },
+      { type: 'message_stop' },
+    ]);
+  }
+
+  async #sayOpenai(response: ServerResponse, asked: Json): Promise<void> {
+    const { move, call, id } = await this.#move(asked, openaiResults(asked));
+    const item =
+      'tool' in move
+        ? {
+            type: 'function_call',
+            id: `fc_${id}`,
+            call_id: id,
+            ...call,
+            arguments: JSON.stringify(move.args),
+          }
+        : {
+            type: 'message',
+            role: 'assistant',
+            id: 'msg_1',
+            status: 'completed',
+            content: [{ type: 'output_text', text: move.text, annotations: [] }],
+          };
+    events(response, [
+      { type: 'response.created', response: { id: 'resp_1' } },
+      { type: 'response.output_item.done', output_index: 0, item },
+      { type: 'response.completed', response: { id: 'resp_1', output: [item], usage: OPENAI_USAGE } },
+    ]);
+  }
 }
 
-const WORDS = 'All is well.';
+function toolNames(tools: readonly Json[]): Offered[] {
+  return tools.flatMap((tool): Offered[] => {
+    const name = String(tool.name ?? '');
+    if (tool.type === 'namespace')
+      return (tool.tools as Json[]).map((one) => ({ name: String(one.name), namespace: name }));
+    return [{ name }];
+  });
+}
+
+function anthropicResults(asked: Json): string[] {
+  const messages = (asked.messages ?? []) as { content: string | Json[] }[];
+  return messages
+    .flatMap(({ content }) => (Array.isArray(content) ? content : []))
+    .filter(({ type }) => type === 'tool_result')
+    .map(({ content }) => (typeof content === 'string' ? content : JSON.stringify(content)));
+}
+
+function openaiResults(asked: Json): string[] {
+  const input = (asked.input ?? []) as Json[];
+  return input
+    .filter(({ type }) => type === 'function_call_output')
+    .map(({ output }) => (typeof output === 'string' ? output : JSON.stringify(output)));
+}
+
+function gemini(): Json {
+  return {
+    candidates: [
+      { content: { role: 'model', parts: [{ text: WORDS.text }] }, finishReason: 'STOP', index: 0 },
+    ],
+    usageMetadata: { promptTokenCount: 10, candidatesTokenCount: 5, totalTokenCount: 15 },
+    modelVersion: 'fake',
+  };
+}
 
 function json(response: ServerResponse, value: unknown): void {
   response.writeHead(200, { 'Content-Type': 'application/json' }).end(JSON.stringify(value));
 }
 
-function events(response: ServerResponse, list: readonly (readonly [string | null, unknown])[]): void {
+function events(response: ServerResponse, list: readonly Json[]): void {
   response.writeHead(200, { 'Content-Type': 'text/event-stream' });
-  for (const [name, data] of list)
-    response.write(`${name ? `event: ${name}\n` : ''}data: ${JSON.stringify(data)}\n\n`);
-  response.end();
-}
-
-function anthropic(response: ServerResponse, stream: boolean): void {
-  const usage = { input_tokens: 10, output_tokens: 5 };
-  const message = {
-    id: 'msg_1',
-    type: 'message',
-    role: 'assistant',
-    model: 'fake',
-    stop_sequence: null,
-    usage,
-  };
-  if (!stream) {
-    json(response, { ...message, content: [{ type: 'text', text: WORDS }], stop_reason: 'end_turn' });
-    return;
+  for (const data of list) {
+    response.write(`${data.type ? `event: ${data.type}\n` : ''}data: ${JSON.stringify(data)}\n\n`);
   }
-  const named = (data: { type: string }) => [data.type, data] as const;
-  events(response, [
-    named({ type: 'message_start', message: { ...message, content: [], stop_reason: null } } as never),
-    named({ type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } } as never),
-    named({ type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: WORDS } } as never),
-    named({ type: 'content_block_stop', index: 0 } as never),
-    named({ type: 'message_delta', delta: { stop_reason: 'end_turn', stop_sequence: null }, usage } as never),
-    named({ type: 'message_stop' }),
-  ]);
-}
-
-function openai(response: ServerResponse): void {
-  const item = {
-    type: 'message',
-    role: 'assistant',
-    id: 'msg_1',
-    status: 'completed',
-    content: [{ type: 'output_text', text: WORDS, annotations: [] }],
-  };
-  const usage = {
-    input_tokens: 10,
-    input_tokens_details: null,
-    output_tokens: 5,
-    output_tokens_details: null,
-    total_tokens: 15,
-  };
-  events(response, [
-    ['response.created', { type: 'response.created', response: { id: 'resp_1' } }],
-    ['response.output_item.done', { type: 'response.output_item.done', output_index: 0, item }],
-    ['response.completed', { type: 'response.completed', response: { id: 'resp_1', output: [item], usage } }],
-  ]);
-}
-
-function gemini(): unknown {
-  return {
-    candidates: [{ content: { role: 'model', parts: [{ text: WORDS }] }, finishReason: 'STOP', index: 0 }],
-    usageMetadata: { promptTokenCount: 10, candidatesTokenCount: 5, totalTokenCount: 15 },
-    modelVersion: 'fake',
-  };
+  response.end();
 }

@@ -1,10 +1,10 @@
-import { startServer } from '../../src/app/serve/serve.ts';
+import { type ServerOptions, startServer } from '../../src/app/serve/serve.ts';
 import { type Env, systemEnv } from '../../src/base/env.ts';
-import { RelayCore } from '../../src/domain/relay-core.ts';
+import { type CoreOptions, RelayCore } from '../../src/domain/relay-core.ts';
 import { openMemory } from '../../src/engines/memory/engine.ts';
 import type { LogEvent } from '../../src/interfaces/http/deps.ts';
-import type { McpExtension } from '../../src/interfaces/mcp/server.ts';
 import type { Engine } from '../../src/kernel/engine.ts';
+import { countTokens } from '../../src/text/token-count.ts';
 
 export interface RelayUnderTest extends AsyncDisposable {
   readonly url: string;
@@ -13,26 +13,52 @@ export interface RelayUnderTest extends AsyncDisposable {
   readonly log: LogEvent[];
   /** Moves the relay's clock forward. */
   advance(ms: number): void;
+  /** Ends the server and the core, but not the engine. */
+  stop(): Promise<void>;
+}
+
+export interface RelayOptions {
+  readonly open?: (env: Env) => Promise<Engine> | Engine;
+  /** Time and chance to go by; those of the system by default. */
+  readonly env?: Env;
+  readonly core?: CoreOptions;
+  readonly server?: Partial<ServerOptions>;
 }
 
 /** A real server on a real socket over an engine, memory by default, with a clock that the test can move. */
-export async function startRelay(
-  o: {
-    open?: (env: Env) => Promise<Engine> | Engine;
-    extendMcp?: McpExtension;
-    privateWebhooks?: boolean;
-    /** Time and chance to go by; those of the system by default. */
-    env?: Env;
-  } = {},
-): Promise<RelayUnderTest> {
+export async function startRelay(o: RelayOptions = {}): Promise<RelayUnderTest> {
   let shift = 0;
   const source = o.env ?? systemEnv;
   const env: Env = { ...source, now: () => source.now() + shift };
   const engine = await (o.open ?? ((clock) => openMemory({ env: clock })))(env);
-  const tokens = {
-    count: async (text: string) => (await import('../../src/text/token-count.ts')).countTokens(text),
+  const tokens = { count: async (text: string) => countTokens(text) };
+  const core = new RelayCore({ engine, env, tokens }, o.core);
+  const served = await serve(core, o.server);
+  const stop = async () => {
+    await served.stop();
+    await core.close();
   };
-  const core = new RelayCore({ engine, env, tokens });
+  return {
+    url: served.url,
+    log: served.log,
+    core,
+    engine,
+    advance: (ms) => {
+      shift += ms;
+    },
+    stop,
+    async [Symbol.asyncDispose]() {
+      await stop();
+      await engine[Symbol.asyncDispose]();
+    },
+  };
+}
+
+/** Puts a core on a port of loopback and keeps what it logs. */
+export async function serve(
+  core: RelayCore,
+  o: Partial<ServerOptions> = {},
+): Promise<Pick<RelayUnderTest, 'url' | 'log' | 'stop'>> {
   const log: LogEvent[] = [];
   const server = await startServer({
     core,
@@ -41,24 +67,15 @@ export async function startRelay(
     version: 'test',
     publicUrl: null,
     allowedHosts: [],
-    extendMcp: o.extendMcp,
-    privateWebhooks: o.privateWebhooks,
     log: (event) => log.push(event),
+    ...o,
   });
-  return {
-    url: server.url,
-    core,
-    engine,
-    log,
-    advance: (ms) => {
-      shift += ms;
-    },
-    async [Symbol.asyncDispose]() {
-      await server.stop();
-      await engine[Symbol.asyncDispose]();
-    },
-  };
+  return { url: server.url, log, stop: () => server.stop() };
 }
+
+/** What came over the wire; a test says what should be in it. */
+// biome-ignore lint/suspicious/noExplicitAny: the shape is what is being tested
+export type Wire = any;
 
 export interface PushAnswer {
   url: string;

@@ -3,9 +3,9 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { ENTRY, temporaryHome } from '../cli/program.ts';
+import { FakeModel, type Script } from '../clients/fake-model.ts';
 import { installedClient, type Ran, runClient } from '../clients/installed-clients.ts';
 import { openRestartable } from './restart.ts';
-import { type Script, ScriptedModel } from './scripted-model.ts';
 
 const TOOLS = ['push_context', 'peek_context', 'pull_context'];
 
@@ -80,7 +80,7 @@ for (const name of ['claude', 'codex'] as const) {
       mkdirSync(join(home.home, '.codex'), { recursive: true });
       await using relay = await openRestartable(join(home.home, 'store'));
       const seen: string[] = [];
-      await using model = new ScriptedModel(handOver(seen, () => relay.restart()));
+      await using model = new FakeModel(handOver(seen, () => relay.restart()));
       const { args, env } = CLIENTS[name]({
         model: await model.start(),
         home: home.home,

@@ -25,7 +25,7 @@ describe('the official conformance suite', async () => {
   const missing = await installSuite();
   let relay: RelayUnderTest;
   before(async () => {
-    relay = await startRelay({ extendMcp: conformanceFixtures() });
+    relay = await startRelay({ server: { extendMcp: conformanceFixtures() } });
   });
   after(() => relay[Symbol.asyncDispose]());
 

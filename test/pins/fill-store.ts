@@ -1,4 +1,5 @@
-import type { Answer, Question, ServedHome, Wire } from './store-home.ts';
+import type { Wire } from '../http/relay-under-test.ts';
+import type { Answer, Question, ServedHome } from './store-home.ts';
 
 /** The API keys of the fixture, by the names of their holders. */
 export type Keys = { readonly [name: string]: string };

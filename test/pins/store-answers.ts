@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
+import type { Wire } from '../http/relay-under-test.ts';
 import type { Keys, Names } from './fill-store.ts';
-import type { Answer, ServedHome, Wire } from './store-home.ts';
+import type { Answer, ServedHome } from './store-home.ts';
 
 /** A question of the fixture: who asks, and for what. */
 export interface Planned {

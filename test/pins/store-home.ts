@@ -4,10 +4,7 @@ import { gunzipSync, gzipSync } from 'node:zlib';
 import { loadConfig } from '../../src/app/config.ts';
 import { startServer } from '../../src/app/serve/serve.ts';
 import { openCore } from '../../src/app/store/open-core.ts';
-
-/** What came over the wire; a test says what should be in it. */
-// biome-ignore lint/suspicious/noExplicitAny: the shape is what is being tested
-export type Wire = any;
+import type { Wire } from '../http/relay-under-test.ts';
 
 export interface Question {
   readonly method?: string;

@@ -4,8 +4,8 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { Agent, type IncomingMessage } from 'node:http';
 import { join } from 'node:path';
 import { openMemory } from '../../src/engines/memory/engine.ts';
-import { startRelay } from '../http/relay-under-test.ts';
-import { type GuardedOptions, startGuarded } from '../keys/guarded-relay.ts';
+import { type RelayOptions, startRelay } from '../http/relay-under-test.ts';
+import { startGuarded } from '../keys/guarded-relay.ts';
 import { type Answer, meaningOf, type Pinned, prepare, send } from './exchange.ts';
 import { difference, entriesOf, shownAnswer, shownRequest } from './transcript-text.ts';
 
@@ -13,7 +13,7 @@ export interface Transcript {
   readonly name: string;
   readonly requests: readonly Pinned[];
   /** A relay that asks for keys; its first one is known as `{{admin.key}}`. */
-  readonly keys?: GuardedOptions;
+  readonly keys?: RelayOptions;
 }
 
 const FOLDER = join(import.meta.dirname, 'transcripts');

@@ -133,18 +133,15 @@ test('what was accepted is answered when the server stops', async () => {
   const { key } = await relay.key();
   const agent = new Agent({ keepAlive: true, maxSockets: 20 });
   const answers: { id: string }[] = [];
-  let broken = 0;
-  let refused = 0;
+  let stopped = false;
   const push = () =>
     new Promise<void>((resolve) => {
-      let answered = false;
       const out = request(`${relay.url}/push`, {
         agent,
         method: 'POST',
         headers: { Authorization: `Bearer ${key}`, 'Content-Length': 5 },
       });
       out.on('response', (response) => {
-        answered = true;
         let text = '';
         response.on('data', (chunk) => {
           text += chunk;
@@ -155,16 +152,12 @@ test('what was accepted is answered when the server stops', async () => {
           resolve();
         });
       });
-      out.on('error', (error: NodeJS.ErrnoException) => {
-        // A new connection is not taken any more; one that was taken is not dropped.
-        if (error.code === 'ECONNREFUSED') refused++;
-        else if (!answered) broken++;
-        resolve();
-      });
+      // A connection may be refused or closed before the server has read the request, and then nothing was accepted.
+      out.on('error', () => resolve());
       out.end('hello');
     });
   const client = async () => {
-    while (refused === 0 && broken === 0) await push();
+    while (!stopped) await push();
   };
   const clients = Array.from({ length: 20 }, client);
   await until(() => answers.length >= 100);
@@ -172,13 +165,15 @@ test('what was accepted is answered when the server stops', async () => {
   slow.write(bodyHead(key).replace('100000', '5').concat('he'));
   await once(slow, 'connect');
   await new Promise((resolve) => setTimeout(resolve, 50));
-  const stopped = relay.stop();
+  const stopping = relay.stop().then(() => {
+    stopped = true;
+  });
   slow.write('llo');
-  assert.match(await closed(slow), /^HTTP\/1\.1 200 /);
-  await Promise.all([...clients, stopped]);
+  const answer = await closed(slow);
+  assert.match(answer, /^HTTP\/1\.1 200 /);
+  await Promise.all([...clients, stopping]);
   agent.destroy();
-  assert.equal(broken, 0);
-  for (const { id } of answers) {
-    assert.ok(await relay.engine.records.get(`ptr.${id}/meta`));
-  }
+  answers.push(JSON.parse(answer.slice(answer.indexOf('\r\n\r\n'))));
+  for (const { id } of answers) assert.ok(await relay.engine.records.get(`ptr.${id}/meta`));
+  assert.equal((await relay.engine.usage()).blobs.count, answers.length, 'and nothing else was taken in');
 });

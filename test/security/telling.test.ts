@@ -9,7 +9,8 @@ import { startMetering } from '../../src/app/serve/metering.ts';
 import { TraceExporter } from '../../src/app/serve/trace-exporter.ts';
 import type { LogEvent } from '../../src/interfaces/http/deps.ts';
 import type { RequestSeen } from '../../src/interfaces/http/request-notes.ts';
-import { startGuarded, type Wire } from '../keys/guarded-relay.ts';
+import type { Wire } from '../http/relay-under-test.ts';
+import { startGuarded } from '../keys/guarded-relay.ts';
 import { until } from '../until.ts';
 
 interface Receiver extends AsyncDisposable {

@@ -1,10 +1,7 @@
 import assert from 'node:assert/strict';
 import { createHash, randomBytes } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
-import { type RelayUnderTest, startRelay } from '../http/relay-under-test.ts';
-
-// biome-ignore lint/suspicious/noExplicitAny: the shape is what is being tested
-type Wire = any;
+import { type RelayUnderTest, startRelay, type Wire } from '../http/relay-under-test.ts';
 
 describe('threads over HTTP', () => {
   let relay: RelayUnderTest;
