@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { inflateRawSync, crc32 as platformCrc32 } from 'node:zlib';
-import { isRelayError } from '../../src/base/errors.ts';
-import { crc32 } from '../../src/formats/zip/crc32.ts';
-import { openZip, type ZipSource } from '../../src/formats/zip/zip-reader.ts';
-import { writeZip, type ZipEntry } from '../../src/formats/zip/zip-writer.ts';
-import { type Entry, forgeZip } from './hostile-zip.ts';
+import { type Entry, forgeZip } from '../../../test/threads/hostile-zip.ts';
+import { isRelayError } from '../../base/errors.ts';
+import { crc32 } from './crc32.ts';
+import { openZip, type ZipSource } from './zip-reader.ts';
+import { writeZip, type ZipEntry } from './zip-writer.ts';
 
 const memory = (bytes: Uint8Array): ZipSource => ({
   size: bytes.length,

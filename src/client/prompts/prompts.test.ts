@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { startFakeModel } from '../../examples/fake-model.ts';
-import { openModel } from '../../src/runners/provider/provider.ts';
-import { openPrompts } from './open-prompts.ts';
+import { startFakeModel } from '../../../examples/fake-model.ts';
+import { openPrompts } from '../../../test/prompts/open-prompts.ts';
+import { openModel } from '../../runners/provider/provider.ts';
 
 const fence = (json: string) => `\n\`\`\`relay-patch\n${json}\n\`\`\`\n`;
 

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { describe, it } from 'node:test';
-import { isRelayError } from '../../src/base/errors.ts';
-import { ARTIFACT_BYTES } from '../../src/base/limits.ts';
-import { readText } from '../../src/base/read-text.ts';
-import { countTokens } from '../../src/text/token-count.ts';
-import { openThreads, text } from './open-threads.ts';
+import { openThreads, text } from '../../../test/threads/open-threads.ts';
+import { isRelayError } from '../../base/errors.ts';
+import { ARTIFACT_BYTES } from '../../base/limits.ts';
+import { readText } from '../../base/read-text.ts';
+import { countTokens } from '../../text/token-count.ts';
 
 const sha256 = (data: string | Uint8Array) => createHash('sha256').update(data).digest('hex');
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { mermaid, rounds } from '../../src/client/pipelines/graph.ts';
-import { readPipeline } from '../../src/client/pipelines/read-pipeline.ts';
+import { mermaid, rounds } from './graph.ts';
+import { readPipeline } from './read-pipeline.ts';
 
 const BASE = `name: review
 inputs:

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { test } from 'node:test';
-import { type Reply, startFakeModel } from '../../examples/fake-model.ts';
-import { isRelayError } from '../../src/base/errors.ts';
-import { anthropicModel } from '../../src/runners/provider/anthropic.ts';
-import { openModel } from '../../src/runners/provider/provider.ts';
+import { type Reply, startFakeModel } from '../../../examples/fake-model.ts';
+import { isRelayError } from '../../base/errors.ts';
+import { anthropicModel } from './anthropic.ts';
+import { openModel } from './provider.ts';
 
 const KEY = 'sk-secret-of-the-user-0123456789';
 const PROMPT = { system: 'be brief', user: 'hello there' };

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { isRelayError } from '../../src/base/errors.ts';
-import { until } from '../until.ts';
-import { BASE, callerNamed, claimOf, encode, openTestCore, readFrom } from './core.ts';
+import { BASE, callerNamed, claimOf, encode, openTestCore, readFrom } from '../../../test/channels/core.ts';
+import { until } from '../../../test/until.ts';
+import { isRelayError } from '../../base/errors.ts';
 
 test('unclaimed work is kept beyond the number of messages, and when it ages out it goes among the dead letters', async () => {
   await using t = openTestCore({ messages: 16, retentionMs: 60_000 });

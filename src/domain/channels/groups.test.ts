@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { isRelayError } from '../../src/base/errors.ts';
-import { until } from '../until.ts';
-import { claimOf, openTestCore, readFrom } from './core.ts';
+import { claimOf, openTestCore, readFrom } from '../../../test/channels/core.ts';
+import { until } from '../../../test/until.ts';
+import { isRelayError } from '../../base/errors.ts';
 
 test('each message goes to one member, under a lease with a token', async () => {
   await using t = openTestCore();

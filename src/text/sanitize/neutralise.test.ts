@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { neutralise } from '../../src/text/sanitize/neutralise.ts';
-import { HARMLESS } from './corpus/harmless.ts';
-import { HOSTILE } from './corpus/hostile.ts';
+import { HARMLESS } from '../../../test/threads/corpus/harmless.ts';
+import { HOSTILE } from '../../../test/threads/corpus/hostile.ts';
+import { neutralise } from './neutralise.ts';
 
 describe('what goes to a model is data', () => {
   it('takes what it knows out of every hostile text', () => {

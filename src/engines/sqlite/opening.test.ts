@@ -3,10 +3,10 @@ import { mkdirSync, readFileSync, statSync, truncateSync, writeFileSync } from '
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { type TestContext, test } from 'node:test';
-import type { ErrorCode } from '../../src/base/errors.ts';
-import { RelayError } from '../../src/base/errors.ts';
-import { openSqlite } from '../../src/engines/sqlite/engine.ts';
-import { contents, temporaryHome } from './home.ts';
+import { contents, temporaryHome } from '../../../test/sqlite/home.ts';
+import type { ErrorCode } from '../../base/errors.ts';
+import { RelayError } from '../../base/errors.ts';
+import { openSqlite } from './engine.ts';
 
 test('a database of another program is told apart and left as it is', async (t) => {
   const home = temporaryHome(t);

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { AUTO_COMPACT_ACTIONS } from '../../src/base/limits.ts';
-import type { PatchOp } from '../../src/formats/json-patch/apply.ts';
-import { openThreads } from './open-threads.ts';
+import { openThreads } from '../../../test/threads/open-threads.ts';
+import { AUTO_COMPACT_ACTIONS } from '../../base/limits.ts';
+import type { PatchOp } from '../../formats/json-patch/apply.ts';
 
 const ref = (i: number) => i.toString(16).padStart(26, '0');
 const action = (description: string, result_ref?: string): PatchOp => ({

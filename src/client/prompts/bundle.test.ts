@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { isRelayError } from '../../src/base/errors.ts';
-import { countTokens } from '../../src/text/token-count.ts';
-import { text } from '../threads/open-threads.ts';
-import { openPrompts } from './open-prompts.ts';
+import { openPrompts } from '../../../test/prompts/open-prompts.ts';
+import { text } from '../../../test/threads/open-threads.ts';
+import { isRelayError } from '../../base/errors.ts';
+import { countTokens } from '../../text/token-count.ts';
 
 test('the same state and words make the same bytes, whenever it is made', async () => {
   const { prompts, threads, thread } = openPrompts();

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { isRelayError } from '../../src/base/errors.ts';
-import type { Json } from '../../src/base/json.ts';
-import { applyPatch, type PatchOp } from '../../src/formats/json-patch/apply.ts';
-import { openThreads } from './open-threads.ts';
+import { openThreads } from '../../../test/threads/open-threads.ts';
+import { isRelayError } from '../../base/errors.ts';
+import type { Json } from '../../base/json.ts';
+import { applyPatch, type PatchOp } from '../../formats/json-patch/apply.ts';
 
 const fact = (id: string, value: Json = 'v'): PatchOp => ({
   op: 'add',

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, readFileSync, statSync, unlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { openSqlite } from '../../src/engines/sqlite/engine.ts';
-import type { BlobBody } from '../../src/kernel/blobs.ts';
-import { manualClock } from '../conformance/case.ts';
-import { filesIn, temporaryHome } from './home.ts';
+import { manualClock } from '../../../test/conformance/case.ts';
+import { filesIn, temporaryHome } from '../../../test/sqlite/home.ts';
+import type { BlobBody } from '../../kernel/blobs.ts';
+import { openSqlite } from './engine.ts';
 
 const place = { prefix: 'thr.', path: (key: string) => `threads/${key.slice(4)}` };
 

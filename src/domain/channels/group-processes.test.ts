@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Message } from '../../src/contract/channels.ts';
-import { until } from '../until.ts';
-import { BASE, callerNamed, claimOf, openTestCore, readFrom } from './core.ts';
+import { BASE, callerNamed, claimOf, openTestCore, readFrom } from '../../../test/channels/core.ts';
+import { until } from '../../../test/until.ts';
+import type { Message } from '../../contract/channels.ts';
 
 test('processes share a group: every message is done once, whoever wins the race for it', async () => {
   await using t = openTestCore();

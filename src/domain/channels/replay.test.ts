@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { isRelayError } from '../../src/base/errors.ts';
-import { until } from '../until.ts';
-import { BASE, encode, openTestCore, readFrom } from './core.ts';
+import { BASE, encode, openTestCore, readFrom } from '../../../test/channels/core.ts';
+import { until } from '../../../test/until.ts';
+import { isRelayError } from '../../base/errors.ts';
 
 test('a subscriber gets what comes after it, pointers and signals alike', async () => {
   await using t = openTestCore();

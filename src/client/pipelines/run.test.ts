@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { isRelayError } from '../../src/base/errors.ts';
-import { dag, memoryCache, openPipelines } from './open-pipelines.ts';
+import { dag, memoryCache, openPipelines } from '../../../test/pipelines/open-pipelines.ts';
+import { isRelayError } from '../../base/errors.ts';
 
 const status = (summary: { steps: readonly { step: string; status: string }[] }) =>
   Object.fromEntries(summary.steps.map((step) => [step.step, step.status]));

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { isRelayError } from '../../src/base/errors.ts';
-import type { PatchOp } from '../../src/formats/json-patch/apply.ts';
-import { openThreads, stoppedClock, text } from './open-threads.ts';
+import { openThreads, stoppedClock, text } from '../../../test/threads/open-threads.ts';
+import { isRelayError } from '../../base/errors.ts';
+import type { PatchOp } from '../../formats/json-patch/apply.ts';
 
 const fact = (id: string): PatchOp => ({ op: 'add', path: '/facts/-', value: { id, key: 'k', value: 'v' } });
 

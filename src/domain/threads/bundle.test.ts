@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { describe, it } from 'node:test';
-import { isRelayError } from '../../src/base/errors.ts';
-import { readText } from '../../src/base/read-text.ts';
-import { openZip } from '../../src/formats/zip/zip-reader.ts';
-import { type Entry, forgeZip } from './hostile-zip.ts';
-import { type OpenThreads, openThreads, text } from './open-threads.ts';
+import { type Entry, forgeZip } from '../../../test/threads/hostile-zip.ts';
+import { type OpenThreads, openThreads, text } from '../../../test/threads/open-threads.ts';
+import { isRelayError } from '../../base/errors.ts';
+import { readText } from '../../base/read-text.ts';
+import { openZip } from '../../formats/zip/zip-reader.ts';
 
 async function exported(opened: OpenThreads, id: string): Promise<Uint8Array> {
   const { body } = await opened.api.export(id);

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { openPipelines } from './open-pipelines.ts';
+import { openPipelines } from '../../../test/pipelines/open-pipelines.ts';
 
 const AGENTS =
   'agents: {sh: {shell: true}, in: {shell: cat}, m: {provider: p}, cap: {capability: c.x, args: {q: "{{ inputs.topic }}", list: "{{ steps.a.output }}"}}}';

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { isRelayError } from '../../src/base/errors.ts';
-import { readText } from '../../src/base/read-text.ts';
-import type { Capability } from '../../src/domain/threads/capabilities/capability.ts';
-import { caller, openThreads, stoppedClock, text } from './open-threads.ts';
+import { caller, openThreads, stoppedClock, text } from '../../../../test/threads/open-threads.ts';
+import { isRelayError } from '../../../base/errors.ts';
+import { readText } from '../../../base/read-text.ts';
+import type { Capability } from './capability.ts';
 
 function counting(o: Partial<Capability> = {}): Capability & { runs: number } {
   const capability = {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { readText } from '../../src/base/read-text.ts';
-import { countTokens } from '../../src/text/token-count.ts';
-import { openThreads, stoppedClock, text } from './open-threads.ts';
+import { openThreads, stoppedClock, text } from '../../../test/threads/open-threads.ts';
+import { readText } from '../../base/read-text.ts';
+import { countTokens } from '../../text/token-count.ts';
 
 async function prepared() {
   const env = stoppedClock();

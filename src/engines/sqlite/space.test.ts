@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
-import { ORPHAN_AGE_MS } from '../../src/base/limits.ts';
-import { openSqlite } from '../../src/engines/sqlite/engine.ts';
-import { manualClock } from '../conformance/case.ts';
-import { filesIn, sizeOf, temporaryHome } from './home.ts';
+import { manualClock } from '../../../test/conformance/case.ts';
+import { filesIn, sizeOf, temporaryHome } from '../../../test/sqlite/home.ts';
+import { ORPHAN_AGE_MS } from '../../base/limits.ts';
+import { openSqlite } from './engine.ts';
 
 const MiB = 1024 * 1024;
 
