@@ -14,7 +14,7 @@ export const seq = count;
 
 export const since = z
   .union([z.string(), z.number()])
-  .describe('`all`, a sequence number, a time in ISO 8601 or in ms; only what is new unless told')
+  .describe('`all`, a sequence number, a time in ISO 8601 or in ms; only what is new by default')
   .optional();
 
 export const message = z.object({
@@ -68,7 +68,7 @@ const claim = z.object({ name, group: groupName, seq, token: seq });
 const subscription = {
   since,
   group: groupName.optional().describe('share the messages with the other members of this group'),
-  prefetch: limit(PREFETCH_MAX).describe('messages to hold at once in a group; one unless told'),
+  prefetch: limit(PREFETCH_MAX).describe('messages to hold at once in a group; one by default'),
 };
 
 export const channelSchemas = schemasFor(channels)({

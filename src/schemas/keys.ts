@@ -29,9 +29,9 @@ export const keySchemas = schemasFor(keys)({
   create: {
     input: z.object({
       name: z.string().describe('shown to others as the sender'),
-      scopes: scopes.optional().describe('all but `admin` unless told'),
+      scopes: scopes.optional().describe('all but `admin` by default'),
       channel_prefix: z.string().optional().describe('only channels whose names begin with this'),
-      expires_in: z.number().positive().optional().describe('seconds; until it is revoked unless told'),
+      expires_in: z.number().positive().optional().describe('seconds; until it is revoked by default'),
       tenant,
       plan: z.string().max(64).optional().describe('puts the tenant on this plan'),
     }),
@@ -48,7 +48,7 @@ export const keySchemas = schemasFor(keys)({
   rotate: {
     input: z.object({
       id,
-      grace: z.number().min(0).optional().describe('seconds that the old key goes on working; 0 unless told'),
+      grace: z.number().min(0).optional().describe('seconds that the old key goes on working; 0 by default'),
       tenant,
     }),
     output: createdKey,

@@ -40,7 +40,7 @@ const pushFields = z.object({
     .min(1)
     .max(MAX_TTL_MS / 1000)
     .optional()
-    .describe('seconds; 24 hours unless told'),
+    .describe('seconds; 24 hours by default'),
   max_pulls: z.number().int().min(1).max(MAX_PULLS).optional(),
   visibility: z.enum(['link', 'tenant']).optional(),
 });

@@ -98,7 +98,7 @@ export const threadSchemas = schemasFor(threads)({
         .number()
         .meta({ minimum: 1, maximum: ENVELOPE_TTL_MAX_S })
         .optional()
-        .describe('seconds; an hour unless told'),
+        .describe('seconds; an hour by default'),
       ...key,
     }),
     output: envelope,
@@ -144,7 +144,7 @@ export const threadSchemas = schemasFor(threads)({
       content: z.string().describe('text, or base64 where `encoding` says so'),
       encoding: z.enum(['utf8', 'base64']).optional(),
       name: z.string().optional(),
-      type: artifactType.optional().describe('told from name and media type unless given'),
+      type: artifactType.optional().describe('guessed from name and media type by default'),
       mime: z.string().optional(),
       source_refs: z.array(z.string()).optional(),
       ...key,

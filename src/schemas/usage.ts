@@ -8,7 +8,7 @@ const meter = z.object({ used: count, limit: count.nullable() });
 export const usageSchemas = schemasFor(usage)({
   get: {
     input: z.object({
-      month: z.string().max(7).optional().describe('`2026-11`, in UTC; the current one unless told'),
+      month: z.string().max(7).optional().describe('`2026-11`, in UTC; the current one by default'),
       tenant: z.string().max(63).optional().describe('another tenant; only for admins of the relay itself'),
       format: z.enum(['json', 'csv']).optional(),
     }),
