@@ -1,4 +1,5 @@
 import type { Artifact } from '../../src/contract/threads/artifacts.ts';
+import { indexArtifact } from '../../src/domain/threads/artifacts.ts';
 import type { Bench } from '../bench.ts';
 import { median } from '../statistics.ts';
 import { openThreadStore } from '../thread-store.ts';
@@ -28,7 +29,7 @@ export default {
         name: `note-${i}.txt`,
         type: 'text',
       };
-      await core.artifacts.index('local', artifact as Artifact, text(i));
+      await indexArtifact(core.log, 'local', artifact as Artifact, text(i));
     }
     const times: number[] = [];
     for (let round = -2; round < rounds; round++) {

@@ -33,10 +33,14 @@ export function recordsOf<T extends Plain<T>>(records: Records): RecordsOf<T> {
   return records as unknown as RecordsOf<T>;
 }
 
-/** Every record below a prefix, in key order, read page by page. */
-export async function* allRecords<T>(records: RecordsOf<T>, prefix: string): AsyncGenerator<RecordOf<T>> {
-  for (let after: string | undefined; ; ) {
-    const page = await records.list(prefix, { after, limit: 1000 });
+/** Every record below a prefix, in key order, from behind `after` on, read page by page of `limit` records. */
+export async function* allRecords<T>(
+  records: RecordsOf<T>,
+  prefix: string,
+  o: { after?: string; limit?: number } = {},
+): AsyncGenerator<RecordOf<T>> {
+  for (let { after } = o; ; ) {
+    const page = await records.list(prefix, { after, limit: o.limit ?? 1000 });
     yield* page.items;
     if (page.next === undefined) return;
     after = page.next;

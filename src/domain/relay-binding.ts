@@ -53,18 +53,6 @@ function bound(calls: ReturnType<typeof callsOf>, caller: CallerAt): unknown {
   return api;
 }
 
-/** The methods of a service that are verbs of a group, for a service that is put together from several. */
-export function methodsFor<V extends Verbs, S extends object>(
-  verbs: V,
-  service: S,
-): Pick<S, keyof S & keyof V> {
-  const methods = Object.keys(verbs).flatMap((name) => {
-    const method = service[name as keyof S] as unknown;
-    return typeof method === 'function' ? [[name, method.bind(service)]] : [];
-  });
-  return Object.fromEntries(methods);
-}
-
 function guarded(verb: Verb, method: string, service: Service | (() => Promise<Service>)): Call {
   const call: Call =
     typeof service !== 'function'

@@ -5,6 +5,7 @@ import type { Artifact } from '../../contract/threads/artifacts.ts';
 import { KINDS } from '../../domain/threads/artifact-kind.ts';
 import {
   ARTIFACTS,
+  advanceChecked,
   BUNDLE_SCHEMA,
   contentFile,
   EVENTS_FILE_BYTES,
@@ -15,7 +16,6 @@ import {
   type ManifestFile,
   STATE,
 } from '../../domain/threads/bundle.ts';
-import { advanceChecked } from '../../domain/threads/bundle-read.ts';
 import type { StoredEvent } from '../../domain/threads/event.ts';
 import { emptyHead } from '../../domain/threads/fold.ts';
 import { Crc32 } from '../../formats/zip/crc32.ts';

@@ -25,9 +25,11 @@ export class Mirror {
   constructor(home: string, threads: ThreadServices) {
     this.#folder = threadsFolder(home);
     this.#threads = threads;
-    threads.log.precede((id) => this.#mark(id));
-    threads.log.follow((head) => this.#follow(head.id));
-    threads.removal.follow((id) => this.#remove(id));
+    threads.log.followers.push({
+      before: (id) => this.#mark(id),
+      appended: (head) => this.#follow(head.id),
+      removed: (id) => this.#remove(id),
+    });
   }
 
   /** Brings the files of threads up to date that another process left stale. */

@@ -2,7 +2,9 @@ import { INDEX_TEXT_CHARS, PAGE_ITEMS } from '../../base/limits.ts';
 import { type Caller, LOCAL_CALLER } from '../../contract/caller.ts';
 import type { Artifact } from '../../contract/threads/artifacts.ts';
 import type { RelayCore } from '../../domain/relay-core.ts';
+import { indexArtifact, listArtifacts, openArtifact } from '../../domain/threads/artifacts.ts';
 import type { ThreadServices } from '../../domain/threads/thread-services.ts';
+import { listThreads } from '../../domain/threads/threads.ts';
 import type { BlobBody } from '../../kernel/blobs.ts';
 import type { Config } from '../config.ts';
 import { Mirror } from './mirror.ts';
@@ -39,7 +41,7 @@ export async function repairThreads(
         const text = await textOf(threads, artifact);
         if (text === null) done.missing.push(`${id}/${artifact.ref}`);
         else if (artifact.provenance.capability !== 'retrieval.search') {
-          await threads.artifacts.index(tenant, artifact, text);
+          await indexArtifact(threads.log, tenant, artifact, text);
         }
         done.artifacts++;
       }
@@ -51,7 +53,7 @@ export async function repairThreads(
 async function* everyThread(threads: ThreadServices, caller: Caller): AsyncGenerator<string> {
   let after: string | undefined;
   do {
-    const page = await threads.threads.list(caller, { after, limit: PAGE_ITEMS });
+    const page = await listThreads(threads.log, caller, { after, limit: PAGE_ITEMS });
     for (const { thread_id } of page.threads) yield thread_id;
     after = page.next;
   } while (after !== undefined);
@@ -60,7 +62,7 @@ async function* everyThread(threads: ThreadServices, caller: Caller): AsyncGener
 async function* everyArtifact(threads: ThreadServices, caller: Caller, id: string): AsyncGenerator<Artifact> {
   let after: string | undefined;
   do {
-    const page = await threads.artifacts.list(caller, id, { after, limit: PAGE_ITEMS });
+    const page = await listArtifacts(threads.log, caller, id, { after, limit: PAGE_ITEMS });
     yield* page.artifacts;
     after = page.next;
   } while (after !== undefined);
@@ -70,7 +72,7 @@ async function* everyArtifact(threads: ThreadServices, caller: Caller, id: strin
 async function textOf(threads: ThreadServices, artifact: Artifact): Promise<string | null> {
   let body: BlobBody;
   try {
-    body = await threads.artifacts.open(artifact);
+    body = await openArtifact(threads.log, artifact);
   } catch {
     return null;
   }

@@ -6,7 +6,6 @@ import type { Caller } from '../../contract/caller.ts';
 import {
   ARTIFACT_TYPES,
   type Artifact,
-  type ArtifactContent,
   type ArtifactCreated,
   type ArtifactFields,
   type ArtifactInput,
@@ -16,7 +15,6 @@ import {
 import type { BlobBody } from '../../kernel/blobs.ts';
 import { makePreview } from '../../text/preview/preview.ts';
 import { neutralise } from '../../text/sanitize/neutralise.ts';
-import type { Deps } from '../deps.ts';
 import { type RecordsOf, recordsOf } from '../records.ts';
 import { guessType, KINDS } from './artifact-kind.ts';
 import { ContentScan, type Seen } from './content-scan.ts';
@@ -24,222 +22,205 @@ import type { StoredEvent } from './event.ts';
 import { linkOps, repeatable, stampFor } from './fold.ts';
 import { artifactBlob, artifactKey, incomingBlob, indexKey, indexScope } from './keys.ts';
 import { isoTime, patchState } from './state.ts';
-import type { ThreadLog } from './thread-log.ts';
-import type { TokenLedger } from './token-ledger.ts';
+import type { ThreadLog, ThreadVerb } from './thread-log.ts';
 import { versionRef } from './version.ts';
 
-/** The stored content of threads. Its preview travels; the rest is a pull away. */
-export class Artifacts {
-  readonly #deps: Deps;
-  readonly #records: RecordsOf<Artifact>;
-  readonly #log: ThreadLog;
-  readonly #ledger: TokenLedger;
-
-  constructor(deps: Deps, log: ThreadLog, ledger: TokenLedger) {
-    this.#deps = deps;
-    this.#records = recordsOf(deps.engine.records);
-    this.#log = log;
-    this.#ledger = ledger;
-  }
-
-  /**
-   * Blob, record, log: the event is the commit point, makes a version, and puts the reference into the state. What
-   * comes before is an orphan if it never comes. `capability` names the one whose result this is.
-   */
-  async put(
-    caller: Caller,
-    id: string,
-    input: ArtifactInput,
-    o: { capability?: string; indexed?: boolean } = {},
-  ): Promise<ArtifactCreated> {
-    const { engine, env } = this.#deps;
-    await this.#log.meta(caller, id);
-    const early = input.late ? null : checkInput(input);
-    const ref = timeOrderedId(env);
-    let blob = early ? artifactBlob(id, ref, KINDS[early.type].ext) : incomingBlob(id, ref);
-    const scan = new ContentScan(input.body, input.size);
-    try {
-      const { size, sha256: hash } = await engine.blobs.put(blob, scan.body, { size: input.size });
-      const seen = scan.seen();
-      const { name, type, mime, source_refs } = early ?? checkInput(input.late!());
-      if (!early) blob = await this.#rename(blob, artifactBlob(id, ref, KINDS[type].ext));
-      const preview = makePreview(type, seen);
-      const tokens = await this.#count(seen, preview.text);
-      const at = env.now();
-      const created_at = isoTime(at);
-      const provenance = {
-        created_by: caller.name,
-        created_at,
-        source_refs,
-        capability: o.capability ?? null,
-      };
-      const artifact: Artifact = {
-        ref,
-        thread_id: id,
-        type,
-        mime,
-        name,
-        size,
-        hash,
-        preview,
-        provenance,
-        tokens,
-        created_at,
-      };
-      await this.#records.put(artifactKey(id, ref), artifact);
-      const retry = await repeatable('artifact', input.idempotency_key, () =>
-        sha256Hex(JSON.stringify([hash, type, mime, name, source_refs])),
-      );
-      const payload = createdPayload(caller.name, artifact, o.capability);
-      const kept = await this.#log.commit<{ ref: string; version: number }>(caller, id, (head) => {
-        const before = retry?.seen(head);
-        if (before?.ref !== undefined) return { done: { ref: before.ref, version: before.version } };
-        const version = head.version + 1;
-        const event: StoredEvent = {
-          type: 'artifact.created',
-          at,
-          payload: { version, ...payload },
-          ...retry?.mark,
-        };
-        const ready = patchState(head, linkOps(event), stampFor(head, event));
-        return { event, ready, answer: () => ({ ref, version }) };
-      });
-      const state_ref = versionRef(kept.version);
-      if (kept.ref !== ref) {
-        await this.#discard(id, ref, blob);
-        return { ...(await this.meta(id, kept.ref)), state_ref };
-      }
-      if (o.indexed ?? true) await this.index(caller.tenant, artifact, seen.text).catch(() => {});
-      return { ...artifact, state_ref };
-    } catch (error) {
-      // Only what was never committed: a lost content behind a live reference would be worse than an orphan.
-      if (await this.#isUnknown(id, ref)) await this.#discard(id, ref, blob).catch(() => {});
-      throw error;
-    }
-  }
-
-  /** An artifact without its content. Its preview goes out, which is written into the ledger. */
-  async get(caller: Caller, id: string, ref: string, o: { counted?: boolean } = {}): Promise<Artifact> {
-    await this.#log.meta(caller, id);
-    const artifact = await this.meta(id, ref);
-    if (o.counted ?? true) this.#ledger.previewsRead(id, [artifact.tokens.preview]);
-    return artifact;
-  }
-
-  /** The content, or a range of it. A pull is an event: it costs tokens, and it shows that someone has read it. */
-  async content(
-    caller: Caller,
-    id: string,
-    ref: string,
-    o: { range?: { start: number; end: number } } = {},
-  ): Promise<ArtifactContent> {
-    await this.#log.meta(caller, id);
-    const artifact = await this.meta(id, ref);
-    const { size, tokens } = artifact;
-    const range = o.range && checkRange(o.range, size);
-    const body = await this.open(artifact, range);
-    const share = range && size > 0 ? (range.end - range.start) / size : 1;
-    this.#log.background.run(() =>
-      this.#log.note(caller, id, () => ({
-        type: 'artifact.pulled',
-        at: this.#deps.env.now(),
-        payload: { ref, by: caller.name, tokens: Math.round(tokens.content * share) },
-      })),
-    );
-    return { artifact, body, ...(range ? { range } : {}) };
-  }
-
-  /** Newest first. */
-  async list(
-    caller: Caller,
-    id: string,
-    o: { after?: string; limit?: number } = {},
-  ): Promise<{ artifacts: Artifact[]; next?: string }> {
-    const head = await this.#log.head(caller, id);
-    const refs = head.refs.slice(0, head.totals.artifacts).reverse();
-    const start = o.after === undefined ? 0 : refs.indexOf(o.after) + 1;
-    if (o.after !== undefined && start === 0) throw noArtifact(o.after);
-    const page = refs.slice(start, start + (o.limit ?? PAGE_ITEMS));
-    const artifacts = await Promise.all(page.map((ref) => this.meta(id, ref)));
-    const more = start + page.length < refs.length && page.length > 0;
-    return { artifacts, ...(more ? { next: page.at(-1)! } : {}) };
-  }
-
-  /** Ranked full-text search over one thread, or over all of the tenant's. */
-  async search(
-    caller: Caller,
-    id: string | null,
-    query: string,
-    o: { limit?: number } = {},
-  ): Promise<SearchHit[]> {
-    if (id !== null) await this.#log.meta(caller, id);
-    const scope = indexScope(caller.tenant, id ?? undefined);
-    const hits = await this.#deps.engine.index.search(scope, query, { limit: o.limit ?? 20 });
-    return hits.map(({ score, snippet, fields }) => ({
-      ref: String(fields.ref),
-      thread_id: String(fields.thread_id),
-      name: neutralise(String(fields.name)),
-      type: String(fields.type),
-      score,
-      snippet: neutralise(snippet.replace(/[\u0002\u0003]/g, '**')),
-    }));
-  }
-
-  /** For whoever has made sure that the thread is the caller's. */
-  async meta(id: string, ref: string): Promise<Artifact> {
-    const stored = /^[0-9a-f]{26}$/.test(ref) ? await this.#records.get(artifactKey(id, ref)) : null;
-    if (!stored) throw noArtifact(ref);
-    return stored.value;
-  }
-
-  /** The content, without anyone being charged for it. */
-  async open(artifact: Artifact, range?: { start: number; end: number }): Promise<BlobBody> {
-    const { thread_id, ref, type } = artifact;
-    const found = await this.#deps.engine.blobs.get(artifactBlob(thread_id, ref, KINDS[type].ext), range);
-    if (!found) throw noArtifact(ref);
-    return found.body;
-  }
-
-  async index(tenant: string, artifact: Artifact, text: string): Promise<void> {
-    const { ref, thread_id, name, type } = artifact;
-    const key = indexKey(tenant, thread_id, ref);
-    await this.#deps.engine.index.put(key, `${name}\n${text.slice(0, INDEX_TEXT_CHARS)}`, {
+/**
+ * Blob, record, log: the event is the commit point, makes a version, and puts the reference into the state. What
+ * comes before is an orphan if it never comes. `capability` names the one whose result this is.
+ */
+export async function putArtifact(
+  log: ThreadLog,
+  caller: Caller,
+  id: string,
+  input: ArtifactInput,
+  o: { capability?: string; indexed?: boolean } = {},
+): Promise<ArtifactCreated> {
+  const { engine, env } = log.deps;
+  await log.meta(caller, id);
+  const early = input.late ? null : checkInput(input);
+  const ref = timeOrderedId(env);
+  let blob = early ? artifactBlob(id, ref, KINDS[early.type].ext) : incomingBlob(id, ref);
+  const scan = new ContentScan(input.body, input.size);
+  try {
+    const { size, sha256: hash } = await engine.blobs.put(blob, scan.body, { size: input.size });
+    const seen = scan.seen();
+    const { name, type, mime, source_refs } = early ?? checkInput(input.late!());
+    if (!early) blob = await rename(log, blob, artifactBlob(id, ref, KINDS[type].ext));
+    const preview = makePreview(type, seen);
+    const tokens = await countTokens(log, seen, preview.text);
+    const at = env.now();
+    const created_at = isoTime(at);
+    const provenance = {
+      created_by: caller.name,
+      created_at,
+      source_refs,
+      capability: o.capability ?? null,
+    };
+    const artifact: Artifact = {
       ref,
-      thread_id,
-      name,
+      thread_id: id,
       type,
+      mime,
+      name,
+      size,
+      hash,
+      preview,
+      provenance,
+      tokens,
+      created_at,
+    };
+    await artifactRecords(log).put(artifactKey(id, ref), artifact);
+    const retry = await repeatable('artifact', input.idempotency_key, () =>
+      sha256Hex(JSON.stringify([hash, type, mime, name, source_refs])),
+    );
+    const payload = createdPayload(caller.name, artifact, o.capability);
+    const kept = await log.commit<{ ref: string; version: number }>(caller, id, (head) => {
+      const before = retry?.seen(head);
+      if (before?.ref !== undefined) return { done: { ref: before.ref, version: before.version } };
+      const version = head.version + 1;
+      const event: StoredEvent = {
+        type: 'artifact.created',
+        at,
+        payload: { version, ...payload },
+        ...retry?.mark,
+      };
+      const ready = patchState(head, linkOps(event), stampFor(head, event));
+      return { event, ready, answer: () => ({ ref, version }) };
     });
+    const state_ref = versionRef(kept.version);
+    if (kept.ref !== ref) {
+      await discard(log, id, ref, blob);
+      return { ...(await artifactMeta(log, id, kept.ref)), state_ref };
+    }
+    if (o.indexed ?? true) await indexArtifact(log, caller.tenant, artifact, seen.text).catch(() => {});
+    return { ...artifact, state_ref };
+  } catch (error) {
+    // Only what was never committed: a lost content behind a live reference would be worse than an orphan.
+    if (await isUnknown(log, id, ref)) await discard(log, id, ref, blob).catch(() => {});
+    throw error;
   }
+}
 
-  async #count(seen: Seen, preview: string): Promise<ArtifactTokens> {
-    const { tokens } = this.#deps;
-    const shown = await tokens.count(preview);
-    // Nobody can paste a binary, so there is nothing that it would have cost.
-    const counted = await tokens.count(seen.text);
-    const partial = seen.isText && seen.textBytes < seen.size;
-    const content = partial ? Math.round((counted.tokens * seen.size) / seen.textBytes) : counted.tokens;
-    const estimated = counted.estimated || partial;
-    return { content, preview: shown.tokens, tokenizer: counted.tokenizer, estimated };
-  }
+/** An artifact without its content. Its preview goes out, which is written into the ledger. */
+export const getArtifact: ThreadVerb<'artifact'> = async (log, caller, id, ref, o = {}) => {
+  await log.meta(caller, id);
+  const artifact = await artifactMeta(log, id, ref);
+  if (o.counted ?? true) log.ledger.previewsRead(id, [artifact.tokens.preview]);
+  return artifact;
+};
 
-  async #rename(from: string, to: string): Promise<string> {
-    const { blobs } = this.#deps.engine;
-    const found = await blobs.get(from);
-    if (!found) throw new RelayError('aborted', { what: 'the content went missing on its way' });
-    await blobs.put(to, found.body, { size: found.size });
-    await blobs.delete(from);
-    return to;
-  }
+/** The content, or a range of it. A pull is an event: it costs tokens, and it shows that someone has read it. */
+export const readContent: ThreadVerb<'content'> = async (log, caller, id, ref, o = {}) => {
+  await log.meta(caller, id);
+  const artifact = await artifactMeta(log, id, ref);
+  const { size, tokens } = artifact;
+  const range = o.range && checkRange(o.range, size);
+  const body = await openArtifact(log, artifact, range);
+  const share = range && size > 0 ? (range.end - range.start) / size : 1;
+  const payload = { ref, by: caller.name, tokens: Math.round(tokens.content * share) };
+  log.background.run(() =>
+    log.note(caller, id, { type: 'artifact.pulled', at: log.deps.env.now(), payload }),
+  );
+  return { artifact, body, ...(range ? { range } : {}) };
+};
 
-  async #isUnknown(id: string, ref: string): Promise<boolean> {
-    const head = await this.#log.heads.load(id).catch(() => undefined);
-    return head !== undefined && !head?.refs.includes(ref);
-  }
+/** Newest first. */
+export const listArtifacts: ThreadVerb<'artifacts'> = async (log, caller, id, o = {}) => {
+  const head = await log.head(caller, id);
+  const refs = head.refs.slice(0, head.totals.artifacts).reverse();
+  const start = o.after === undefined ? 0 : refs.indexOf(o.after) + 1;
+  if (o.after !== undefined && start === 0) throw noArtifact(o.after);
+  const page = refs.slice(start, start + (o.limit ?? PAGE_ITEMS));
+  const artifacts = await Promise.all(page.map((ref) => artifactMeta(log, id, ref)));
+  const more = start + page.length < refs.length && page.length > 0;
+  return { artifacts, ...(more ? { next: page.at(-1)! } : {}) };
+};
 
-  async #discard(id: string, ref: string, blob: string): Promise<void> {
-    await this.#records.delete(artifactKey(id, ref));
-    await this.#deps.engine.blobs.delete(blob);
-  }
+/** Ranked full-text search over one thread, or over all of the tenant's. */
+export async function searchArtifacts(
+  log: ThreadLog,
+  caller: Caller,
+  id: string | null,
+  query: string,
+  o: { limit?: number } = {},
+): Promise<SearchHit[]> {
+  if (id !== null) await log.meta(caller, id);
+  const scope = indexScope(caller.tenant, id ?? undefined);
+  const hits = await log.deps.engine.index.search(scope, query, { limit: o.limit ?? 20 });
+  return hits.map(({ score, snippet, fields }) => ({
+    ref: String(fields.ref),
+    thread_id: String(fields.thread_id),
+    name: neutralise(String(fields.name)),
+    type: String(fields.type),
+    score,
+    snippet: neutralise(snippet.replace(/[\u0002\u0003]/g, '**')),
+  }));
+}
+
+/** For whoever has made sure that the thread is the caller's. */
+export async function artifactMeta(log: ThreadLog, id: string, ref: string): Promise<Artifact> {
+  const stored = /^[0-9a-f]{26}$/.test(ref) ? await artifactRecords(log).get(artifactKey(id, ref)) : null;
+  if (!stored) throw noArtifact(ref);
+  return stored.value;
+}
+
+/** The content, without anyone being charged for it. */
+export async function openArtifact(
+  log: ThreadLog,
+  artifact: Artifact,
+  range?: { start: number; end: number },
+): Promise<BlobBody> {
+  const { thread_id, ref, type } = artifact;
+  const found = await log.deps.engine.blobs.get(artifactBlob(thread_id, ref, KINDS[type].ext), range);
+  if (!found) throw noArtifact(ref);
+  return found.body;
+}
+
+export async function indexArtifact(
+  log: ThreadLog,
+  tenant: string,
+  artifact: Artifact,
+  text: string,
+): Promise<void> {
+  const { ref, thread_id, name, type } = artifact;
+  const key = indexKey(tenant, thread_id, ref);
+  const fields = { ref, thread_id, name, type };
+  await log.deps.engine.index.put(key, `${name}\n${text.slice(0, INDEX_TEXT_CHARS)}`, fields);
+}
+
+async function countTokens(log: ThreadLog, seen: Seen, preview: string): Promise<ArtifactTokens> {
+  const { tokens } = log.deps;
+  const shown = await tokens.count(preview);
+  // Nobody can paste a binary, so there is nothing that it would have cost.
+  const counted = await tokens.count(seen.text);
+  const partial = seen.isText && seen.textBytes < seen.size;
+  const content = partial ? Math.round((counted.tokens * seen.size) / seen.textBytes) : counted.tokens;
+  const estimated = counted.estimated || partial;
+  return { content, preview: shown.tokens, tokenizer: counted.tokenizer, estimated };
+}
+
+async function rename(log: ThreadLog, from: string, to: string): Promise<string> {
+  const { blobs } = log.deps.engine;
+  const found = await blobs.get(from);
+  if (!found) throw new RelayError('aborted', { what: 'the content went missing on its way' });
+  await blobs.put(to, found.body, { size: found.size });
+  await blobs.delete(from);
+  return to;
+}
+
+async function isUnknown(log: ThreadLog, id: string, ref: string): Promise<boolean> {
+  const head = await log.heads.load(id).catch(() => undefined);
+  return head !== undefined && !head?.refs.includes(ref);
+}
+
+async function discard(log: ThreadLog, id: string, ref: string, blob: string): Promise<void> {
+  await artifactRecords(log).delete(artifactKey(id, ref));
+  await log.deps.engine.blobs.delete(blob);
+}
+
+export function artifactRecords(log: ThreadLog): RecordsOf<Artifact> {
+  return recordsOf(log.deps.engine.records);
 }
 
 function createdPayload(by: string, artifact: Artifact, capability?: string) {

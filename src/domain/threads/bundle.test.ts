@@ -6,6 +6,7 @@ import { type OpenThreads, openThreads, text } from '../../../test/threads/open-
 import { isRelayError } from '../../base/errors.ts';
 import { readText } from '../../base/read-text.ts';
 import { openZip } from '../../formats/zip/zip-reader.ts';
+import { openArtifact } from './artifacts.ts';
 
 async function exported(opened: OpenThreads, id: string): Promise<Uint8Array> {
   const { body } = await opened.api.export(id);
@@ -89,9 +90,9 @@ describe('a bundle', () => {
       assert.equal((await fresh.api.search(id, 'words')).hits.length, 1);
       assert.equal((await fresh.api.replay(id)).sha256, (await opened.api.replay(id)).sha256);
       const [large, notes] = (await fresh.api.artifacts(id)).artifacts;
-      assert.equal(await readText(await fresh.core.artifacts.open(notes!)), '# Notes\nwith words\n');
+      assert.equal(await readText(await openArtifact(fresh.core.log, notes!)), '# Notes\nwith words\n');
       const hash = createHash('sha256');
-      for await (const chunk of new Response((await fresh.core.artifacts.open(large!)) as BodyInit).body!)
+      for await (const chunk of new Response((await openArtifact(fresh.core.log, large!)) as BodyInit).body!)
         hash.update(chunk);
       assert.equal(hash.digest('hex'), large!.hash);
       assert.deepEqual(await exported(fresh, id), bundle);

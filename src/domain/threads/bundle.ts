@@ -1,6 +1,16 @@
-import { RelayError } from '../../base/errors.ts';
+import { isRelayError, RelayError } from '../../base/errors.ts';
+import { sha256Hex } from '../../base/hash.ts';
+import { isJsonObject, type Json } from '../../base/json.ts';
+import { ARTIFACT_BYTES, STATE_BYTES } from '../../base/limits.ts';
 import type { Artifact } from '../../contract/threads/artifacts.ts';
+import type { ZipArchive } from '../../formats/zip/zip-reader.ts';
 import type { BlobBody } from '../../kernel/blobs.ts';
+import { asJson, fromJson } from '../records.ts';
+import { KINDS } from './artifact-kind.ts';
+import { type StoredEvent, VERSION_EVENTS } from './event.ts';
+import { advance, emptyHead, type Head, linkOps, type MutableHead, stampFor } from './fold.ts';
+import { COUNTERS, type Counters } from './keys.ts';
+import { bytesOf, patchState, type Sized } from './state.ts';
 
 /** What a bundle holds, and how it is laid out. */
 
@@ -16,7 +26,7 @@ export const contentFile = (ref: string, ext: string) => `artifacts/${ref}.${ext
 /** About how much one file of events holds. */
 export const EVENTS_FILE_BYTES = 4 * 1024 * 1024;
 /** No file but a content is larger than this. */
-export const FILE_BYTES = 64 * 1024 * 1024;
+const FILE_BYTES = 64 * 1024 * 1024;
 
 export interface Manifest {
   readonly schema: typeof BUNDLE_SCHEMA;
@@ -35,14 +45,6 @@ export interface ManifestFile {
   readonly path: string;
   readonly size: number;
   readonly sha256: string;
-}
-
-export interface LedgerFile {
-  readonly headers: number;
-  readonly header_reads: number;
-  readonly previews: number;
-  readonly preview_reads: number;
-  readonly hops: number;
 }
 
 /** The bytes of a ZIP, or of a file in one, as a stream that is read on demand. */
@@ -66,47 +68,187 @@ export function badBundle(what: string): RelayError {
   return new RelayError('bad_bundle', { what });
 }
 
-export function checkManifest(value: unknown): Manifest {
-  const m = value as Manifest;
-  const whole = (n: unknown) => Number.isSafeInteger(n) && (n as number) >= 0;
-  if (typeof m !== 'object' || m === null || m.schema !== BUNDLE_SCHEMA)
+export interface Bundle {
+  readonly manifest: Manifest;
+  readonly events: readonly StoredEvent[];
+  readonly artifacts: readonly Artifact[];
+  readonly ledger: Counters;
+}
+
+/** Reads and checks everything but the contents, and makes sure that nothing is there that does not belong. */
+export async function readBundle(zip: ZipArchive): Promise<Bundle> {
+  const manifest = checkManifest(parse(await text(zip, MANIFEST, FILE_BYTES), MANIFEST));
+  const files = new Map(manifest.files.map((file) => [file.path, file]));
+  for (const name of zip.items.keys()) {
+    if (name !== MANIFEST && !files.has(name)) throw badBundle(`${name} is not in its manifest`);
+  }
+  for (const { path, size } of manifest.files) {
+    const item = zip.items.get(path);
+    if (!item) throw badBundle(`${path} is missing`);
+    if (item.size !== size) throw badBundle(`${path} has another size than its manifest says`);
+  }
+  const checked = async (path: string, limit: number) => {
+    const content = await text(zip, path, limit);
+    if ((await sha256Hex(content)) !== files.get(path)?.sha256) throw badBundle(`${path} has another hash`);
+    return content;
+  };
+  const state = await checked(STATE, 4 * STATE_BYTES);
+  const ledger = checkLedger(parse(await checked(LEDGER, 4096), LEDGER));
+  const artifacts = lines(await checked(ARTIFACTS, FILE_BYTES), ARTIFACTS).map((line) =>
+    checkArtifact(line, manifest.thread_id),
+  );
+  const events: StoredEvent[] = [];
+  let part = 1;
+  for (; zip.items.has(eventsFile(part)); part++) {
+    for (const line of lines(await checked(eventsFile(part), FILE_BYTES), eventsFile(part)))
+      events.push(checkEvent(line));
+  }
+  for (const artifact of artifacts) checkContent(artifact, files);
+  if (artifacts.length + part + 2 !== manifest.files.length)
+    throw badBundle('files are there that nothing refers to');
+  const head = emptyHead(manifest.thread_id);
+  for (const event of events) advanceChecked(head, event);
+  const begins = events[0]?.type === 'thread.created';
+  if (!begins || head.version !== manifest.state_version || head.count !== manifest.events) {
+    throw badBundle('its events are not those of its manifest');
+  }
+  if (`${JSON.stringify(head.state, null, 2)}\n` !== state)
+    throw badBundle('its events do not lead to its state');
+  const refs = artifacts.map(({ ref }) => ref).join();
+  if (refs !== head.refs.join() || artifacts.length !== manifest.artifacts) {
+    throw badBundle('its artifacts are not those of its events');
+  }
+  return { manifest, events, artifacts, ledger };
+}
+
+const isCount = (value: unknown) => Number.isSafeInteger(value) && (value as number) >= 0;
+const isText = (value: unknown, chars: number) => typeof value === 'string' && value.length <= chars;
+
+function checkManifest(value: Json): Manifest {
+  const manifest = fromJson<Manifest>(value);
+  if (!isJsonObject(value) || manifest.schema !== BUNDLE_SCHEMA)
     throw badBundle('its manifest is of another kind');
+  const { thread_id, created_at, files } = manifest;
   const fine =
-    typeof m.thread_id === 'string' &&
-    /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(m.thread_id) &&
-    typeof m.name === 'string' &&
-    typeof m.created_by === 'string' &&
-    typeof m.created_at === 'string' &&
-    !Number.isNaN(Date.parse(m.created_at)) &&
-    [m.state_version, m.events, m.artifacts].every(whole) &&
-    Array.isArray(m.files) &&
-    m.files.every(
-      (f) =>
-        typeof f?.path === 'string' &&
-        whole(f.size) &&
-        typeof f.sha256 === 'string' &&
-        /^[0-9a-f]{64}$/.test(f.sha256),
+    [thread_id, manifest.name, created_at, manifest.created_by].every((text) => typeof text === 'string') &&
+    /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(thread_id) &&
+    !Number.isNaN(Date.parse(created_at)) &&
+    [manifest.state_version, manifest.events, manifest.artifacts].every(isCount) &&
+    Array.isArray(files) &&
+    files.every(
+      (file) =>
+        typeof file?.path === 'string' &&
+        isCount(file.size) &&
+        typeof file.sha256 === 'string' &&
+        /^[0-9a-f]{64}$/.test(file.sha256),
     );
   if (!fine) throw badBundle('its manifest is broken');
-  return m;
+  return manifest;
 }
 
 /** The fields of an artifact that are taken over; the preview is made anew, since it goes to models. */
-export function checkArtifact(value: unknown, threadId: string): Artifact {
-  const a = value as Artifact;
-  const p = a?.provenance;
-  const t = a?.tokens;
+function checkArtifact(value: Json, threadId: string): Artifact {
+  const artifact = fromJson<Artifact>(value);
+  const { provenance: from, tokens } = artifact ?? {};
+  const texts = [artifact?.type, artifact?.mime, artifact?.name, artifact?.hash, artifact?.created_at];
   const fine =
-    /^[0-9a-f]{26}$/.test(a?.ref) &&
-    a.thread_id === threadId &&
-    [a.type, a.mime, a.name, a.hash, a.created_at, p?.created_by, p?.created_at, t?.tokenizer].every(
-      (text) => typeof text === 'string' && text.length <= 1024,
-    ) &&
-    [a.size, t.content, t.preview].every((n) => Number.isSafeInteger(n) && n >= 0) &&
-    Array.isArray(p.source_refs) &&
-    p.source_refs.length <= 100 &&
-    p.source_refs.every((ref) => typeof ref === 'string' && ref.length <= 128) &&
-    (p.capability === null || typeof p.capability === 'string');
+    /^[0-9a-f]{26}$/.test(artifact?.ref) &&
+    artifact.thread_id === threadId &&
+    [...texts, from?.created_by, from?.created_at, tokens?.tokenizer].every((text) => isText(text, 1024)) &&
+    [artifact.size, tokens.content, tokens.preview].every(isCount) &&
+    Array.isArray(from.source_refs) &&
+    from.source_refs.length <= 100 &&
+    from.source_refs.every((ref) => isText(ref, 128)) &&
+    (from.capability === null || typeof from.capability === 'string');
   if (!fine) throw badBundle('an artifact is described wrongly');
-  return a;
+  return artifact;
+}
+
+function checkContent({ ref, type, size, hash }: Artifact, files: ReadonlyMap<string, ManifestFile>): void {
+  const kind = Object.hasOwn(KINDS, type) ? KINDS[type] : undefined;
+  const file = kind && files.get(contentFile(ref, kind.ext));
+  if (file?.size !== size || file.sha256 !== hash || size > ARTIFACT_BYTES) {
+    throw badBundle(`artifact ${ref} does not agree with its file`);
+  }
+}
+
+function checkLedger(value: Json): Counters {
+  const ledger = fromJson<Counters>(value);
+  if (!COUNTERS.every((what) => isCount(ledger?.[what]))) throw badBundle('its ledger is broken');
+  return ledger;
+}
+
+/** An event of a bundle, as this relay might have written it. */
+function checkEvent(value: Json): StoredEvent {
+  const event = fromJson<StoredEvent>(value);
+  const isDigest = (field: unknown) => field === undefined || isText(field, 64);
+  const fine =
+    isJsonObject(value) &&
+    typeof event.type === 'string' &&
+    /^[a-z][a-z0-9_.]{1,63}$/.test(event.type) &&
+    Number.isSafeInteger(event.at) &&
+    Math.abs(event.at) <= 8.64e15 &&
+    isJsonObject(event.payload) &&
+    isDigest(event.key) &&
+    isDigest(event.request) &&
+    event.ops_blob === undefined;
+  if (!fine) throw badBundle('an event is broken');
+  if (event.type === 'artifact.created' && !isJsonObject(event.payload.tokens))
+    throw badBundle('an event is broken');
+  if (event.type !== 'thread.created' && !('ops' in event.payload) && bytesOf(asJson(event)) > 256 * 1024) {
+    throw badBundle('an event is too large');
+  }
+  return event;
+}
+
+/**
+ * The state that an event of somebody else's leads to, by the rules of a patch that is sent: what it may not do here,
+ * it did not do there. Nothing for an event that makes no version, or the first one.
+ */
+export function foldChecked(head: Head, event: StoredEvent): Sized | undefined {
+  if (!VERSION_EVENTS.has(event.type) || event.type === 'thread.created') return undefined;
+  const ops = event.type === 'artifact.created' ? linkOps(event) : event.payload.ops;
+  try {
+    return patchState(head, ops, stampFor(head, event));
+  } catch (error) {
+    throw isRelayError(error)
+      ? badBundle(`event ${head.count + 1} is not possible: ${error.message}`)
+      : error;
+  }
+}
+
+/** Takes an event in by those rules; the head is changed in place. */
+export function advanceChecked(head: MutableHead, event: StoredEvent): void {
+  if (event.type === 'thread.created' && head.count > 0) throw badBundle('it begins twice');
+  try {
+    advance(head, head.seq + 1, event, foldChecked(head, event));
+  } catch (error) {
+    if (isRelayError(error, 'store_damaged')) throw badBundle('its versions have gaps');
+    throw error;
+  }
+}
+
+async function text(zip: ZipArchive, name: string, limit: number): Promise<string> {
+  const item = zip.items.get(name);
+  if (!item) throw badBundle(`${name} is missing`);
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(await zip.bytes(item, limit));
+  } catch (error) {
+    throw isRelayError(error) ? error : badBundle(`${name} is not text`);
+  }
+}
+
+function parse(json: string, name: string): Json {
+  try {
+    return JSON.parse(json) as Json;
+  } catch {
+    throw badBundle(`${name} is not JSON`);
+  }
+}
+
+function lines(content: string, name: string): Json[] {
+  return content
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => parse(line, name));
 }

@@ -57,24 +57,14 @@ export class ContentScan {
   }
 
   #watched(source: ReadableStream<Uint8Array>): ReadableStream<Uint8Array> {
-    const reader = source.getReader();
-    return new ReadableStream<Uint8Array>({
-      pull: async (controller) => {
-        const { done, value } = await reader.read();
-        if (done) {
-          controller.close();
-          return;
-        }
-        try {
-          this.#take(value);
-        } catch (error) {
-          reader.cancel(error).catch(() => {});
-          throw error;
-        }
-        controller.enqueue(value);
-      },
-      cancel: (reason) => reader.cancel(reason),
-    });
+    return source.pipeThrough(
+      new TransformStream<Uint8Array, Uint8Array>({
+        transform: (chunk, controller) => {
+          this.#take(chunk);
+          controller.enqueue(chunk);
+        },
+      }),
+    );
   }
 
   #take(chunk: Uint8Array): void {

@@ -8,97 +8,86 @@ import {
   PAGE_ITEMS_MAX,
   THREAD_HOPS,
 } from '../../base/limits.ts';
-import type { Caller } from '../../contract/caller.ts';
 import { ENVELOPE_SCHEMA, type Envelope, type EnvelopeInput } from '../../contract/threads/answers.ts';
-import type { Deps } from '../deps.ts';
 import { asJson, fromJson } from '../records.ts';
 import type { StoredEvent } from './event.ts';
 import { repeatable } from './fold.ts';
-import { hopsKey } from './keys.ts';
+import { counterKey } from './keys.ts';
 import { bytesOf, isoTime } from './state.ts';
-import type { ThreadLog } from './thread-log.ts';
+import type { ThreadVerb } from './thread-log.ts';
 
 const DEFAULT_TTL_S = 3_600;
 
-export class Envelopes {
-  readonly #deps: Deps;
-  readonly #log: ThreadLog;
-
-  constructor(deps: Deps, log: ThreadLog) {
-    this.#deps = deps;
-    this.#log = log;
+/** A hop is reserved before the commit and given back where none was made. */
+export const sendEnvelope: ThreadVerb<'send'> = async (log, caller, id, input) => {
+  checkEnvelope(input);
+  const { env, engine } = log.deps;
+  await log.meta(caller, id);
+  const key = input.idempotency_key ?? uuid(env);
+  const said = JSON.stringify([input.to_capability, input.type, input.schema, input.payload, input.note]);
+  const retry = (await repeatable('envelope', key, () => sha256Hex(said)))!;
+  const digest = await sha256Hex(`${id}\n${key}`);
+  const msg_id = uuidFrom(Uint8Array.from(digest.match(/../g)!, (hex) => Number.parseInt(hex, 16)));
+  const envelope = (at: number): Envelope => ({
+    $schema: ENVELOPE_SCHEMA,
+    msg_id,
+    thread_id: id,
+    from: caller.name,
+    to_capability: input.to_capability,
+    type: input.type ?? 'request',
+    schema: input.schema ?? null,
+    payload: input.payload,
+    note: input.note ?? null,
+    idempotency_key: key,
+    timestamp: isoTime(at),
+    ttl: input.ttl ?? DEFAULT_TTL_S,
+  });
+  const before = retry.seen(await log.head(caller, id));
+  if (before) return envelope(before.at);
+  const hops = counterKey(id, 'hops');
+  if ((await engine.records.add(hops, 1, { max: THREAD_HOPS })) === null) {
+    throw new RelayError('too_many_hops', { limit: THREAD_HOPS });
   }
-
-  /** A hop is reserved before the commit and given back where none was made. */
-  async send(caller: Caller, id: string, input: EnvelopeInput): Promise<Envelope> {
-    checkEnvelope(input);
-    const { env, engine } = this.#deps;
-    await this.#log.meta(caller, id);
-    const key = input.idempotency_key ?? uuid(env);
-    const said = JSON.stringify([input.to_capability, input.type, input.schema, input.payload, input.note]);
-    const retry = (await repeatable('envelope', key, () => sha256Hex(said)))!;
-    const digest = await sha256Hex(`${id}\n${key}`);
-    const msg_id = uuidFrom(Uint8Array.from(digest.match(/../g)!, (hex) => Number.parseInt(hex, 16)));
-    const envelope = (at: number): Envelope => ({
-      $schema: ENVELOPE_SCHEMA,
-      msg_id,
-      thread_id: id,
-      from: caller.name,
-      to_capability: input.to_capability,
-      type: input.type ?? 'request',
-      schema: input.schema ?? null,
-      payload: input.payload,
-      note: input.note ?? null,
-      idempotency_key: key,
-      timestamp: isoTime(at),
-      ttl: input.ttl ?? DEFAULT_TTL_S,
+  let made = false;
+  try {
+    return await log.commit<Envelope>(caller, id, (head) => {
+      const first = retry.seen(head);
+      if (first) return { done: envelope(first.at) };
+      const at = env.now();
+      const payload = { by: caller.name, envelope: asJson(envelope(at)) };
+      const event: StoredEvent = { type: 'message.sent', at, payload, ...retry.mark };
+      return {
+        event,
+        answer: () => {
+          made = true;
+          return envelope(at);
+        },
+      };
     });
-    const before = retry.seen(await this.#log.head(caller, id));
-    if (before) return envelope(before.at);
-    if ((await engine.records.add(hopsKey(id), 1, { max: THREAD_HOPS })) === null) {
-      throw new RelayError('too_many_hops', { limit: THREAD_HOPS });
-    }
-    let made = false;
-    try {
-      return await this.#log.commit<Envelope>(caller, id, (head) => {
-        const first = retry.seen(head);
-        if (first) return { done: envelope(first.at) };
-        const at = env.now();
-        const payload = { by: caller.name, envelope: asJson(envelope(at)) };
-        const event: StoredEvent = { type: 'message.sent', at, payload, ...retry.mark };
-        return {
-          event,
-          answer: () => {
-            made = true;
-            return envelope(at);
-          },
-        };
-      });
-    } finally {
-      if (!made) await engine.records.add(hopsKey(id), -1);
-    }
+  } finally {
+    if (!made) await engine.records.add(hops, -1);
   }
+};
 
-  /** Those that are still worth reading, oldest first. */
-  async list(caller: Caller, id: string, o: { to?: string; after?: string } = {}): Promise<Envelope[]> {
-    await this.#log.meta(caller, id);
-    const now = this.#deps.env.now();
-    const found: Envelope[] = [];
-    for await (const { event } of this.#log.heads.events(id, 0)) {
-      if (event.type !== 'message.sent') continue;
-      const envelope = fromJson<Envelope>(event.payload.envelope);
-      if (o.after !== undefined && envelope.msg_id === o.after) found.length = 0;
-      else if (
-        event.at + envelope.ttl * 1000 > now &&
-        (o.to === undefined || envelope.to_capability === o.to)
-      ) {
-        found.push(envelope);
-      }
-      if (found.length === PAGE_ITEMS_MAX) break;
+/** Those that are still worth reading, oldest first. */
+export const listEnvelopes: ThreadVerb<'envelopes'> = async (log, caller, id, o = {}) => {
+  await log.meta(caller, id);
+  const now = log.deps.env.now();
+  const found: Envelope[] = [];
+  for await (const { event } of log.heads.events(id, 0)) {
+    if (event.type !== 'message.sent') continue;
+    const envelope = fromJson<Envelope>(event.payload.envelope);
+    if (o.after !== undefined && envelope.msg_id === o.after) found.length = 0;
+    else if (
+      event.at + envelope.ttl * 1000 > now &&
+      (o.to === undefined || envelope.to_capability === o.to)
+    ) {
+      found.push(envelope);
     }
-    return found;
+    if (found.length === PAGE_ITEMS_MAX) break;
   }
-}
+  return { envelopes: found };
+};
 
 function checkEnvelope(input: EnvelopeInput): void {
   const bad = (what: string) => new RelayError('bad_request', { what });

@@ -2,11 +2,12 @@ import { STATE_CACHE_BYTES } from '../../base/limits.ts';
 import { readText } from '../../base/read-text.ts';
 import type { Engine } from '../../kernel/engine.ts';
 import type { Entry } from '../../kernel/logs.ts';
+import type { Background } from '../background.ts';
 import { fromJson } from '../records.ts';
 import type { StoredEvent } from './event.ts';
 import { advance, emptyHead, type Head, type MutableHead } from './fold.ts';
 import { logOf } from './keys.ts';
-import type { SnapshotMark, Snapshots } from './snapshots.ts';
+import { Snapshots } from './snapshots.ts';
 import type { Sized } from './state.ts';
 
 /** Entries read at once. Some are large. */
@@ -20,14 +21,16 @@ export interface SeenEvent {
 /** The folded heads of threads, kept in memory and brought up to date from the log at every use. */
 export class Heads {
   readonly #engine: Engine;
+  readonly #background: Background;
   readonly #snapshots: Snapshots;
   /** The least recently used first. */
   readonly #cache = new Map<string, { head: MutableHead; bytes: number }>();
   #bytes = 0;
 
-  constructor(engine: Engine, snapshots: Snapshots) {
+  constructor(engine: Engine, background: Background) {
     this.#engine = engine;
-    this.#snapshots = snapshots;
+    this.#background = background;
+    this.#snapshots = new Snapshots(engine);
   }
 
   /** The thread as it is now, including what other processes have appended. Null for an empty log. */
@@ -51,7 +54,7 @@ export class Heads {
     return { ...head };
   }
 
-  /** What was just appended behind `before`, with the state it led to. */
+  /** What was just appended behind `before`, with the state it led to. Takes a snapshot where one is due. */
   appended(before: Head, seq: number, event: StoredEvent, ready?: Sized): Head {
     const cached = this.#cache.get(before.id)?.head;
     if (cached && cached.seq >= seq) return { ...cached };
@@ -61,12 +64,12 @@ export class Heads {
         : { ...before, refs: before.refs.slice(0, before.totals.artifacts), keys: new Map(before.keys) };
     advance(head, seq, event, ready);
     this.#keep(before.id, head);
-    return { ...head };
-  }
-
-  snapshotTaken(id: string, logBytes: number): void {
-    const cached = this.#cache.get(id)?.head;
-    if (cached) cached.logBytes = Math.max(0, cached.logBytes - logBytes);
+    const after = { ...head };
+    if (this.#snapshots.isDue(after)) {
+      head.logBytes = 0;
+      this.#background.run(() => this.#snapshots.save(after));
+    }
+    return after;
   }
 
   forget(id: string): void {
@@ -79,12 +82,12 @@ export class Heads {
   /** The thread at each of the versions, which are given in rising order and exist; `whole` ignores snapshots. */
   async at(id: string, versions: readonly number[], o: { whole?: boolean } = {}): Promise<Head[]> {
     const marks = o.whole ? [] : await this.#snapshots.marks(id);
-    const near = nearest(marks, (mark) => mark.version <= versions[0]!);
+    const near = marks.findLast((mark) => mark.version <= versions[0]!);
     const head = (near && (await this.#snapshots.load(id, near))) || emptyHead(id);
     const found: Head[] = [];
     const take = () => {
       while (found.length < versions.length && versions[found.length] === head.version)
-        found.push(copy(head));
+        found.push({ ...head, refs: [...head.refs], keys: new Map(head.keys) });
     };
     take();
     for await (const { seq, event } of this.events(id, head.seq)) {
@@ -112,7 +115,8 @@ export class Heads {
   async placeOf(id: string, count: number): Promise<{ seq: number; count: number }> {
     const cached = this.#cache.get(id)?.head;
     if (cached && cached.count <= count) return { seq: cached.seq, count: cached.count };
-    return nearest(await this.#snapshots.marks(id), (mark) => mark.count <= count) ?? { seq: 0, count: 0 };
+    const marks = await this.#snapshots.marks(id);
+    return marks.findLast((mark) => mark.count <= count) ?? { seq: 0, count: 0 };
   }
 
   /** The whole event, with the operations that had to be stored in a blob. */
@@ -151,15 +155,4 @@ export class Heads {
       this.forget(oldest);
     }
   }
-}
-
-function copy(head: MutableHead): Head {
-  return { ...head, refs: [...head.refs], keys: new Map(head.keys) };
-}
-
-function nearest(
-  marks: readonly SnapshotMark[],
-  fits: (mark: SnapshotMark) => boolean,
-): SnapshotMark | undefined {
-  return marks.findLast(fits);
 }

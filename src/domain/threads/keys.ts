@@ -8,10 +8,11 @@ export const metaKey = (id: string) => `thr.${id}/meta`;
 export const headerKey = (id: string) => `thr.${id}/header.2`;
 /** Who holds it. */
 export const holdKey = (id: string) => `thr.${id}/hold`;
-export const hopsKey = (id: string) => `thr.${id}/hops`;
-/** Counters of what reading has cost since: tokens of headers and of previews. */
-export const ledgerKey = (id: string, what: 'headers' | 'header_reads' | 'previews' | 'preview_reads') =>
-  `thr.${id}/ledger/${what}`;
+/** Counters of what reading has cost since, in tokens of headers and of previews, and of the hops. */
+export const COUNTERS = ['headers', 'header_reads', 'previews', 'preview_reads', 'hops'] as const;
+export type Counters = { readonly [what in (typeof COUNTERS)[number]]: number };
+export const counterKey = (id: string, what: keyof Counters) =>
+  what === 'hops' ? `thr.${id}/hops` : `thr.${id}/ledger/${what}`;
 /** Names the snapshots; they themselves are blobs. */
 export const snapshotsKey = (id: string) => `thr.${id}/snapshots`;
 export const snapshotBlob = (id: string, version: number) => `thr.${id}/snapshots/v${version}`;

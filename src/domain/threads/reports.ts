@@ -1,52 +1,51 @@
-import type { Caller } from '../../contract/caller.ts';
 import type { Artifact } from '../../contract/threads/artifacts.ts';
 import type { State } from '../../contract/threads/state.ts';
-import type { ReportAnswer, ReportFormat, Stats } from '../../contract/threads/tokens.ts';
+import type { Stats } from '../../contract/threads/tokens.ts';
 import { oneLine } from '../../text/frame.ts';
-import type { Deps } from '../deps.ts';
-import type { Artifacts } from './artifacts.ts';
-import type { StoredEvent } from './event.ts';
-import type { ThreadLog } from './thread-log.ts';
-import type { TokenLedger } from './token-ledger.ts';
+import { listArtifacts, putArtifact } from './artifacts.ts';
+import type { ThreadVerb } from './thread-log.ts';
+import { listThreads } from './threads.ts';
+import { sumStats } from './token-ledger.ts';
 
 /** Artifacts that a report lists one by one. */
 const LISTED = 1_000;
 
+export const threadStats: ThreadVerb<'stats'> = async (log, caller, id) => {
+  await log.ledger.flush();
+  return log.ledger.statsOf(await log.head(caller, id));
+};
+
+/** Over all threads of the caller. */
+export const totalStats: ThreadVerb<'totals'> = async (log, caller) => {
+  const all: Stats[] = [];
+  let after: string | undefined;
+  do {
+    const page = await listThreads(log, caller, { after });
+    for (const { thread_id } of page.threads) all.push(await threadStats(log, caller, thread_id));
+    after = page.next;
+  } while (after !== undefined);
+  return sumStats(all);
+};
+
 /** Describes a thread in one document, which becomes an artifact of it. */
-export class Reports {
-  readonly #deps: Deps;
-  readonly #log: ThreadLog;
-  readonly #artifacts: Artifacts;
-  readonly #ledger: TokenLedger;
-
-  constructor(deps: Deps, log: ThreadLog, artifacts: Artifacts, ledger: TokenLedger) {
-    this.#deps = deps;
-    this.#log = log;
-    this.#artifacts = artifacts;
-    this.#ledger = ledger;
-  }
-
-  async make(caller: Caller, id: string, format: ReportFormat): Promise<ReportAnswer> {
-    const meta = await this.#log.meta(caller, id);
-    const head = await this.#log.head(caller, id);
-    const stats = await this.#ledger.stats(caller, id);
-    const { artifacts } = await this.#artifacts.list(caller, id, { limit: LISTED });
-    const told: Told = { name: meta.name, state: head.state, events: head.count, stats, artifacts };
-    const text = format === 'md' ? markdown(told) : JSON.stringify(document(told), null, 2);
-    const artifact = await this.#artifacts.put(caller, id, {
-      body: new TextEncoder().encode(text),
-      name: `report-v${head.version}.${format}`,
-      type: format === 'md' ? 'markdown' : 'json',
-    });
-    const { ref, size } = artifact;
-    const payload = { by: caller.name, ref, format, state_version: head.version };
-    const event: StoredEvent = { type: 'report.generated', at: this.#deps.env.now(), payload };
-    await this.#log.note(caller, id, () => event);
-    const { naive_tokens, actual_tokens, avoided_tokens, tokenizer } = stats;
-    const token_savings = { naive_tokens, actual_tokens, avoided_tokens, tokenizer };
-    return { artifact_ref: ref, format, size, thread_id: id, token_savings };
-  }
-}
+export const makeReport: ThreadVerb<'report'> = async (log, caller, id, { format = 'md' } = {}) => {
+  const meta = await log.meta(caller, id);
+  const head = await log.head(caller, id);
+  const stats = await threadStats(log, caller, id);
+  const { artifacts } = await listArtifacts(log, caller, id, { limit: LISTED });
+  const told: Told = { name: meta.name, state: head.state, events: head.count, stats, artifacts };
+  const text = format === 'md' ? markdown(told) : JSON.stringify(document(told), null, 2);
+  const { ref, size } = await putArtifact(log, caller, id, {
+    body: new TextEncoder().encode(text),
+    name: `report-v${head.version}.${format}`,
+    type: format === 'md' ? 'markdown' : 'json',
+  });
+  const payload = { by: caller.name, ref, format, state_version: head.version };
+  await log.note(caller, id, { type: 'report.generated', at: log.deps.env.now(), payload });
+  const { naive_tokens, actual_tokens, avoided_tokens, tokenizer } = stats;
+  const token_savings = { naive_tokens, actual_tokens, avoided_tokens, tokenizer };
+  return { artifact_ref: ref, format, size, thread_id: id, token_savings };
+};
 
 interface Told {
   readonly name: string;

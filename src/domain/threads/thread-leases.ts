@@ -1,13 +1,11 @@
 import { RelayError } from '../../base/errors.ts';
 import { THREAD_HOLD_S } from '../../base/limits.ts';
-import type { Caller } from '../../contract/caller.ts';
 import type { HoldAnswer, HoldInput } from '../../contract/threads/answers.ts';
 import { compareAndSet } from '../../kernel/compare-and-set.ts';
-import type { Deps } from '../deps.ts';
-import { type RecordsOf, recordsOf } from '../records.ts';
+import { recordsOf } from '../records.ts';
 import { holdKey } from './keys.ts';
 import { isoTime } from './state.ts';
-import type { ThreadLog } from './thread-log.ts';
+import type { ThreadVerb } from './thread-log.ts';
 
 /** A lease as it is stored. */
 interface Lease {
@@ -22,50 +20,38 @@ const FORGOTTEN_MS = 24 * 60 * 60 * 1000;
 const WORD = /^[^\p{C}]{1,200}$/u;
 
 /**
- * Leases of threads, behind the verbs `hold` and `release`: one at a time may have the lease of a thread. It is advisory,
- * since writing needs no lease, and meant for work that must not be done twice at once, such as a run of a pipeline.
+ * Takes or renews the lease of a thread; of many who ask at once one gets it. It is advisory, since writing needs no
+ * lease, and meant for work that must not be done twice at once, such as a run of a pipeline.
  */
-export class ThreadLeases {
-  readonly #deps: Deps;
-  readonly #records: RecordsOf<Lease>;
-  readonly #log: ThreadLog;
-
-  constructor(deps: Deps, log: ThreadLog) {
-    this.#deps = deps;
-    this.#records = recordsOf(deps.engine.records);
-    this.#log = log;
-  }
-
-  /** Takes or renews the lease. Of many who ask at once one gets it. */
-  async hold(caller: Caller, id: string, o: HoldInput): Promise<HoldAnswer> {
-    check(o);
-    await this.#log.meta(caller, id);
-    const { env } = this.#deps;
-    return compareAndSet('the lease of a thread', async () => {
-      const stored = await this.#records.get(holdKey(id));
-      const kept = stored?.value ?? null;
-      const now = env.now();
-      const mine = kept?.token === o.token;
-      const free = kept === null || kept.until <= now || kept.holder === o.instead_of;
-      if (!mine && (o.renew || !free)) return { granted: false, hold: kept && described(kept) };
-      const until = now + o.ttl * 1000;
-      const next: Lease = { token: o.token, holder: o.holder, since: mine ? kept.since : now, until };
-      const revision = await this.#records.put(holdKey(id), next, {
-        expect: stored?.revision ?? 'absent',
-        expiresAt: until + FORGOTTEN_MS,
-      });
-      return revision === null ? null : { granted: true, hold: described(next) };
+export const holdThread: ThreadVerb<'hold'> = async (log, caller, id, o) => {
+  check(o);
+  await log.meta(caller, id);
+  const leases = recordsOf<Lease>(log.deps.engine.records);
+  return compareAndSet('the lease of a thread', async () => {
+    const stored = await leases.get(holdKey(id));
+    const kept = stored?.value ?? null;
+    const now = log.deps.env.now();
+    const mine = kept?.token === o.token;
+    const free = kept === null || kept.until <= now || kept.holder === o.instead_of;
+    if (!mine && (o.renew || !free)) return { granted: false, hold: kept && described(kept) };
+    const until = now + o.ttl * 1000;
+    const next: Lease = { token: o.token, holder: o.holder, since: mine ? kept.since : now, until };
+    const revision = await leases.put(holdKey(id), next, {
+      expect: stored?.revision ?? 'absent',
+      expiresAt: until + FORGOTTEN_MS,
     });
-  }
+    return revision === null ? null : { granted: true, hold: described(next) };
+  });
+};
 
-  /** Ends the lease. Does nothing for whoever does not have it. */
-  async release(caller: Caller, id: string, o: { token: string }): Promise<void> {
-    await this.#log.meta(caller, id);
-    const stored = await this.#records.get(holdKey(id));
-    if (stored?.value.token !== o.token) return;
-    await this.#records.delete(holdKey(id), { expect: stored.revision });
-  }
-}
+/** Ends the lease. Does nothing for whoever does not have it. */
+export const releaseThread: ThreadVerb<'release'> = async (log, caller, id, o) => {
+  await log.meta(caller, id);
+  const leases = recordsOf<Lease>(log.deps.engine.records);
+  const stored = await leases.get(holdKey(id));
+  if (stored?.value.token !== o.token) return;
+  await leases.delete(holdKey(id), { expect: stored.revision });
+};
 
 function described({ holder, since, until }: Lease): NonNullable<HoldAnswer['hold']> {
   return { holder, since: isoTime(since), until: isoTime(until) };

@@ -2,6 +2,7 @@ import { isRelayError, RelayError } from '../../base/errors.ts';
 import { isUuid, toHex } from '../../base/ids.ts';
 import type { Caller } from '../../contract/caller.ts';
 import type { ThreadEvent } from '../../contract/threads/answers.ts';
+import type { ThreadsApi } from '../../contract/threads.ts';
 import { compareAndSet } from '../../kernel/compare-and-set.ts';
 import { Background } from '../background.ts';
 import type { Deps } from '../deps.ts';
@@ -10,8 +11,8 @@ import { type StoredEvent, toWire } from './event.ts';
 import type { Head } from './fold.ts';
 import { Heads } from './heads.ts';
 import { logOf, metaKey, opsBlob } from './keys.ts';
-import { Snapshots } from './snapshots.ts';
 import { bytesOf, type Sized } from './state.ts';
+import { TokenLedger } from './token-ledger.ts';
 
 /** The record of a thread, in addition to its log. Without it the thread does not exist. */
 export interface ThreadMeta {
@@ -26,43 +27,45 @@ export type Plan<T> =
   | { readonly done: T }
   | { readonly event: StoredEvent; readonly ready?: Sized; readonly answer: (after: Head) => T };
 
-/** Called after every append, so that what is derived from the log can follow. */
-export type Follower = (head: Head, event: StoredEvent) => void;
+/** Keeps something that is derived from the logs up to date. None of its methods is awaited. */
+export interface Follower {
+  /** Before every append. It must be quick, and do no harm where the append never comes. */
+  before?(id: string): void;
+  /** After every append. */
+  appended?(head: Head, event: StoredEvent): void;
+  /** After everything of a thread is gone. */
+  removed?(id: string): void;
+}
+
+/** What stands behind a verb of threads: a function of the log, the caller and the arguments of the verb. */
+export type ThreadVerb<M extends keyof ThreadsApi> = (
+  log: ThreadLog,
+  caller: Caller,
+  ...args: Parameters<ThreadsApi[M]>
+) => ReturnType<ThreadsApi[M]>;
 
 /** The one way into a thread's log: every append is made against the head it was thought out for. */
 export class ThreadLog {
-  readonly heads: Heads;
+  readonly deps: Deps;
   readonly background = new Background();
+  readonly heads: Heads;
+  readonly ledger: TokenLedger;
+  readonly followers: Follower[] = [];
   /** The records of threads, under `metaKey`. */
   readonly metas: RecordsOf<ThreadMeta>;
-  readonly #deps: Deps;
-  readonly #snapshots: Snapshots;
   /** Within one process, writers of a thread queue up instead of racing each other. */
   readonly #turns = new Map<string, Promise<unknown>>();
-  readonly #followers: Follower[] = [];
-  readonly #preceding: ((id: string) => void)[] = [];
 
   constructor(deps: Deps) {
-    this.#deps = deps;
+    this.deps = deps;
+    this.heads = new Heads(deps.engine, this.background);
+    this.ledger = new TokenLedger(deps, this.background);
     this.metas = recordsOf(deps.engine.records);
-    this.#snapshots = new Snapshots(deps.engine);
-    this.heads = new Heads(deps.engine, this.#snapshots);
-  }
-
-  /**
-   * `before` is called before every append and not awaited. It must be quick, and do no harm where the append never comes.
-   */
-  precede(before: (id: string) => void): void {
-    this.#preceding.push(before);
-  }
-
-  follow(follower: Follower): void {
-    this.#followers.push(follower);
   }
 
   /** The thread's own record. A missing thread and one of another tenant give the same error. */
   async meta(caller: Caller, id: string): Promise<ThreadMeta> {
-    const stored = isUuid(id) ? await this.metas.get(metaKey(id.toLowerCase())) : null;
+    const stored = isUuid(id) ? await this.metas.get(metaKey(id)) : null;
     const meta = stored?.value;
     if (meta?.tenant !== caller.tenant) throw noThread(id);
     return meta;
@@ -75,7 +78,7 @@ export class ThreadLog {
 
   async head(caller: Caller, id: string): Promise<Head> {
     await this.meta(caller, id);
-    return this.#load(id.toLowerCase());
+    return this.#load(id);
   }
 
   async #load(id: string): Promise<Head> {
@@ -85,12 +88,7 @@ export class ThreadLog {
   }
 
   /** Runs `plan` against the head until its append is the next one. */
-  async commit<T>(
-    caller: Caller,
-    rawId: string,
-    plan: (head: Head) => Plan<T> | Promise<Plan<T>>,
-  ): Promise<T> {
-    const id = rawId.toLowerCase();
+  async commit<T>(caller: Caller, id: string, plan: (head: Head) => Plan<T> | Promise<Plan<T>>): Promise<T> {
     return this.#inTurn(id, async () => {
       await this.meta(caller, id);
       return patiently(() =>
@@ -107,41 +105,34 @@ export class ThreadLog {
 
   /** Null when another append came first. */
   async append(head: Head, event: StoredEvent, ready?: Sized): Promise<Head | null> {
-    const { logs } = this.#deps.engine;
+    const { blobs, logs } = this.deps.engine;
     const stored = await this.#fitting(head.id, event);
-    for (const before of this.#preceding) before(head.id);
+    for (const follower of this.followers) follower.before?.(head.id);
     const seq = await logs.append(logOf(head.id), asJson(stored), { expectSeq: head.seq });
     if (seq === null) {
-      if (stored.ops_blob !== undefined) await this.#deps.engine.blobs.delete(stored.ops_blob);
+      if (stored.ops_blob !== undefined) await blobs.delete(stored.ops_blob);
       return null;
     }
     const after = this.heads.appended(head, seq, event, ready);
-    if (this.#snapshots.isDue(after)) this.#snapshot(after);
     this.announce(after, event);
     return after;
   }
 
-  /** Calls the followers. */
   announce(head: Head, event: StoredEvent): void {
-    for (const follower of this.#followers) follower(head, event);
+    for (const follower of this.followers) follower.appended?.(head, event);
   }
 
   /** Appends an event that changes no state. */
-  note(caller: Caller, id: string, make: (head: Head) => StoredEvent): Promise<ThreadEvent> {
-    return this.commit(caller, id, (head) => {
-      const event = make(head);
-      return { event, answer: () => toWire(head.id, head.count + 1, event) };
-    });
-  }
-
-  #snapshot(head: Head): void {
-    this.heads.snapshotTaken(head.id, head.logBytes);
-    this.background.run(() => this.#snapshots.save(head));
+  note(caller: Caller, id: string, event: StoredEvent): Promise<ThreadEvent> {
+    return this.commit(caller, id, (head) => ({
+      event,
+      answer: () => toWire(head.id, head.count + 1, event),
+    }));
   }
 
   /** Operations that the engine's entries cannot hold go into a blob first; one without an entry is swept up. */
   async #fitting(id: string, event: StoredEvent): Promise<StoredEvent> {
-    const { engine, env } = this.#deps;
+    const { engine, env } = this.deps;
     if (event.payload.ops === undefined || bytesOf(asJson(event)) <= engine.limits.entryBytes) return event;
     const { ops, ...payload } = event.payload;
     const key = opsBlob(id, toHex(env.randomBytes(8)));

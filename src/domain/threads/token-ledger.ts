@@ -1,10 +1,9 @@
 import type { TokenCount } from '../../base/tokens.ts';
-import type { Caller } from '../../contract/caller.ts';
 import type { Stats, SumStats } from '../../contract/threads/tokens.ts';
+import type { Background } from '../background.ts';
 import type { Deps } from '../deps.ts';
 import type { Head } from './fold.ts';
-import { ledgerKey } from './keys.ts';
-import type { ThreadLog } from './thread-log.ts';
+import { COUNTERS, type Counters, counterKey } from './keys.ts';
 
 /** Reads come often and close together, so their counters are written together, this much later. */
 const WRITE_EVERY_MS = 250;
@@ -15,44 +14,28 @@ const WRITE_EVERY_MS = 250;
  */
 export class TokenLedger {
   readonly #deps: Deps;
-  readonly #log: ThreadLog;
+  readonly #background: Background;
   /** Counter → what is still to be added to it. */
   readonly #pending = new Map<string, number>();
   #timer: ReturnType<typeof setTimeout> | undefined;
 
-  constructor(deps: Deps, log: ThreadLog) {
+  constructor(deps: Deps, background: Background) {
     this.#deps = deps;
-    this.#log = log;
+    this.#background = background;
   }
 
   headerRead(id: string, { tokens }: TokenCount): void {
-    this.#add(id, 'headers', tokens);
-    this.#add(id, 'header_reads', 1);
+    this.#add(id, { headers: tokens, header_reads: 1 });
   }
 
   previewsRead(id: string, tokens: readonly number[]): void {
-    if (tokens.length === 0) return;
-    this.#add(
-      id,
-      'previews',
-      tokens.reduce((sum, one) => sum + one, 0),
-    );
-    this.#add(id, 'preview_reads', tokens.length);
-  }
-
-  async stats(caller: Caller, id: string): Promise<Stats> {
-    await this.flush();
-    return this.statsOf(await this.#log.head(caller, id));
+    const previews = tokens.reduce((sum, one) => sum + one, 0);
+    this.#add(id, { previews, preview_reads: tokens.length });
   }
 
   async statsOf({ id, totals }: Head): Promise<Stats> {
-    const [headers, headerReads, previews, previewReads] = await Promise.all([
-      this.#get(id, 'headers'),
-      this.#get(id, 'header_reads'),
-      this.#get(id, 'previews'),
-      this.#get(id, 'preview_reads'),
-    ]);
-    const actual = headers + totals.previews + previews + totals.pull_tokens;
+    const read = await this.counters(id);
+    const actual = read.headers + totals.previews + read.previews + totals.pull_tokens;
     return {
       thread_id: id,
       artifacts: totals.artifacts,
@@ -62,10 +45,10 @@ export class TokenLedger {
       cache_hits: totals.cache_hits,
       session_cache_hits: totals.session_cache_hits,
       breakdown: {
-        headers,
-        header_reads: headerReads,
-        previews: totals.previews + previews,
-        preview_reads: totals.artifacts + previewReads,
+        headers: read.headers,
+        header_reads: read.header_reads,
+        previews: totals.previews + read.previews,
+        preview_reads: totals.artifacts + read.preview_reads,
         pulls: totals.pull_tokens,
         pull_reads: totals.pulls,
       },
@@ -75,57 +58,65 @@ export class TokenLedger {
     };
   }
 
+  /** What has been written. */
+  async counters(id: string): Promise<Counters> {
+    const values = COUNTERS.map(async (what) => [what, await this.counter(id, what)] as const);
+    return Object.fromEntries(await Promise.all(values)) as Record<keyof Counters, number>;
+  }
+
+  async counter(id: string, what: keyof Counters): Promise<number> {
+    const value = (await this.#deps.engine.records.get(counterKey(id, what)))?.value;
+    return typeof value === 'number' ? value : 0;
+  }
+
   /** Writes what has been counted since the last time. */
   async flush(): Promise<void> {
     clearTimeout(this.#timer);
     this.#timer = undefined;
     const counted = [...this.#pending];
     this.#pending.clear();
-    for (const [key, delta] of counted)
-      this.#log.background.run(() => this.#deps.engine.records.add(key, delta));
-    await this.#log.background.settle();
+    for (const [key, delta] of counted) this.#background.run(() => this.#deps.engine.records.add(key, delta));
+    await this.#background.settle();
   }
 
-  #add(id: string, what: Parameters<typeof ledgerKey>[1], delta: number): void {
-    if (delta <= 0) return;
-    const key = ledgerKey(id, what);
-    this.#pending.set(key, (this.#pending.get(key) ?? 0) + delta);
-    if (this.#timer !== undefined) return;
+  #add(id: string, counts: Partial<Counters>): void {
+    for (const [what, delta] of Object.entries(counts)) {
+      const key = counterKey(id, what as keyof Counters);
+      if (delta > 0) this.#pending.set(key, (this.#pending.get(key) ?? 0) + delta);
+    }
+    if (this.#pending.size === 0 || this.#timer !== undefined) return;
     this.#timer = setTimeout(() => void this.flush(), WRITE_EVERY_MS);
     // What is left is written when the store is closed, so this timer need not keep the process alive.
     (this.#timer as { unref?: () => void }).unref?.();
-  }
-
-  async #get(id: string, what: Parameters<typeof ledgerKey>[1]): Promise<number> {
-    const value = (await this.#deps.engine.records.get(ledgerKey(id, what)))?.value;
-    return typeof value === 'number' ? value : 0;
   }
 }
 
 /** The sum over several threads. */
 export function sumStats(all: readonly Stats[]): SumStats {
-  const total = (pick: (stats: Stats) => number) => all.reduce((sum, stats) => sum + pick(stats), 0);
   return {
     threads: all.length,
-    artifacts: total((s) => s.artifacts),
-    naive_tokens: total((s) => s.naive_tokens),
-    actual_tokens: total((s) => s.actual_tokens),
-    avoided_tokens: total((s) => s.avoided_tokens),
-    cache_hits: total((s) => s.cache_hits),
-    session_cache_hits: total((s) => s.session_cache_hits),
-    breakdown: {
-      headers: total((s) => s.breakdown.headers),
-      header_reads: total((s) => s.breakdown.header_reads),
-      previews: total((s) => s.breakdown.previews),
-      preview_reads: total((s) => s.breakdown.preview_reads),
-      pulls: total((s) => s.breakdown.pulls),
-      pull_reads: total((s) => s.breakdown.pull_reads),
-    },
+    ...sums(all, [
+      'artifacts',
+      'naive_tokens',
+      'actual_tokens',
+      'avoided_tokens',
+      'cache_hits',
+      'session_cache_hits',
+    ]),
+    breakdown: sums(
+      all.map((stats) => stats.breakdown),
+      ['headers', 'header_reads', 'previews', 'preview_reads', 'pulls', 'pull_reads'],
+    ),
     tokenizer: all[0]?.tokenizer ?? '',
-    estimated: all.some((s) => s.estimated),
-    billed: {
-      input_tokens: total((s) => s.billed.input_tokens),
-      output_tokens: total((s) => s.billed.output_tokens),
-    },
+    estimated: all.some((stats) => stats.estimated),
+    billed: sums(
+      all.map((stats) => stats.billed),
+      ['input_tokens', 'output_tokens'],
+    ),
   };
+}
+
+function sums<K extends string>(all: readonly { readonly [field in K]: number }[], fields: readonly K[]) {
+  const total = (field: K) => all.reduce((sum, one) => sum + one[field], 0);
+  return Object.fromEntries(fields.map((field) => [field, total(field)])) as { [field in K]: number };
 }

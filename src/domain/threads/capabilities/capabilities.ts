@@ -4,14 +4,11 @@ import type { Json, JsonObject } from '../../../base/json.ts';
 import { CAPABILITY_TIME_MS } from '../../../base/limits.ts';
 import type { Caller } from '../../../contract/caller.ts';
 import type { CapabilityInfo, InvokeAnswer, InvokeInput } from '../../../contract/capabilities.ts';
-import type { Artifact } from '../../../contract/threads/artifacts.ts';
-import type { Deps } from '../../deps.ts';
+import type { Artifact, ArtifactInput } from '../../../contract/threads/artifacts.ts';
 import { type RecordsOf, recordsOf } from '../../records.ts';
-import type { Artifacts } from '../artifacts.ts';
-import type { StoredEvent } from '../event.ts';
+import { artifactMeta, openArtifact, putArtifact, searchArtifacts } from '../artifacts.ts';
 import { repeatable } from '../fold.ts';
 import type { ThreadLog } from '../thread-log.ts';
-import type { TokenLedger } from '../token-ledger.ts';
 import type { Capability, CapabilityContext, CapabilityResult } from './capability.ts';
 import { httpFetch } from './http-fetch.ts';
 import { type Registered, Registry } from './registry.ts';
@@ -23,29 +20,26 @@ interface Cached {
   readonly ref: string;
 }
 
+/** A capability asked for in a thread. */
+interface Invocation extends Registered {
+  readonly caller: Caller;
+  readonly id: string;
+  readonly args: JsonObject;
+  readonly context: CapabilityContext;
+  readonly cacheKey: string;
+}
+
 /** Runs capabilities for threads. A result is an artifact, and is used again while the cache holds it. */
 export class Capabilities {
-  readonly #deps: Deps;
-  readonly #cache: RecordsOf<Cached>;
   readonly #log: ThreadLog;
-  readonly #artifacts: Artifacts;
-  readonly #ledger: TokenLedger;
+  readonly #cache: RecordsOf<Cached>;
   readonly #registry: Registry;
   /** The same thing asked for twice at once is done once. */
   readonly #running = new Map<string, Promise<Artifact>>();
 
-  constructor(
-    deps: Deps,
-    log: ThreadLog,
-    artifacts: Artifacts,
-    ledger: TokenLedger,
-    more: readonly Capability[] = [],
-  ) {
-    this.#deps = deps;
-    this.#cache = recordsOf(deps.engine.records);
+  constructor(log: ThreadLog, more: readonly Capability[] = []) {
     this.#log = log;
-    this.#artifacts = artifacts;
-    this.#ledger = ledger;
+    this.#cache = recordsOf(log.deps.engine.records);
     const fetches = more.some(({ name }) => name === 'http.fetch') ? [] : [httpFetch(null)];
     this.#registry = new Registry([retrievalSearch, ...fetches, ...more]);
   }
@@ -55,147 +49,108 @@ export class Capabilities {
   }
 
   async invoke(caller: Caller, input: InvokeInput): Promise<InvokeAnswer> {
-    const { env } = this.#deps;
+    const log = this.#log;
+    const { env } = log.deps;
     const started = env.now();
     const id = input.thread_id.toLowerCase();
-    await this.#log.meta(caller, id);
+    await log.meta(caller, id);
     const registered = this.#registry.get(input.capability);
+    const { name, capability, cacheable } = registered;
     const args = this.#registry.arguments(registered, (input.args ?? {}) as Json);
     const said = canonicalJson(args);
-    const retry = await repeatable('capability', input.idempotency_key, () =>
-      sha256Hex(`${registered.name}\n${said}`),
-    );
-    const signal = AbortSignal.timeout(CAPABILITY_TIME_MS);
-    const context = this.#context(caller, id, signal);
-    const cache_key = await cacheKey(caller, registered, said, context);
+    const retry = await repeatable('capability', input.idempotency_key, () => sha256Hex(`${name}\n${said}`));
+    const context = this.#context(caller, id);
+    // By content: the same capability, the same arguments in whatever order, and whatever else it depends on.
+    const salt = (await capability.salt?.(context)) ?? '';
+    const cache_key = await sha256Hex(JSON.stringify([caller.tenant, name, said, salt]));
     const answer = (artifact: Artifact, cache_hit: boolean): InvokeAnswer => ({
-      capability: registered.name,
+      capability: name,
       preview: artifact.preview,
       artifact_ref: artifact.ref,
       cache_hit,
       cache_key,
       duration_ms: env.now() - started,
     });
-    const before = retry?.seen(await this.#log.head(caller, id));
-    if (before?.ref !== undefined) return answer(await this.#artifacts.meta(id, before.ref), true);
-    const cached = registered.cacheable
-      ? await this.#fromCache(caller, id, cache_key, registered.name)
-      : null;
-    const artifact = cached ?? (await this.#once(caller, id, registered, args, context, cache_key));
+    const before = retry?.seen(await log.head(caller, id));
+    if (before?.ref !== undefined) return answer(await artifactMeta(log, id, before.ref), true);
+    const invocation = { ...registered, caller, id, args, context, cacheKey: cache_key };
+    const cached = cacheable ? await this.#fromCache(invocation) : null;
+    const artifact = cached ?? (await this.#once(invocation));
     const done = answer(artifact, cached !== null);
     const payload = {
       by: caller.name,
-      capability: done.capability,
-      cacheable: registered.cacheable,
+      capability: name,
+      cacheable,
       cache_hit: done.cache_hit,
       cache_key,
       ref: artifact.ref,
       duration_ms: done.duration_ms,
     };
-    const event: StoredEvent = { type: 'capability.invoked', at: env.now(), payload, ...retry?.mark };
-    await this.#log.note(caller, id, () => event);
-    if (cached) this.#ledger.previewsRead(id, [artifact.tokens.preview]);
+    await log.note(caller, id, { type: 'capability.invoked', at: env.now(), payload, ...retry?.mark });
+    if (cached) log.ledger.previewsRead(id, [artifact.tokens.preview]);
     return done;
   }
 
-  #once(
-    caller: Caller,
-    id: string,
-    registered: Registered,
-    args: JsonObject,
-    context: CapabilityContext,
-    cacheKey: string,
-  ): Promise<Artifact> {
-    const key = `${id}\n${cacheKey}`;
-    const running = registered.cacheable ? this.#running.get(key) : undefined;
+  #once(invocation: Invocation): Promise<Artifact> {
+    const key = `${invocation.id}\n${invocation.cacheKey}`;
+    const running = invocation.cacheable ? this.#running.get(key) : undefined;
     if (running) return running;
-    const work = this.#run(caller, id, registered, args, context, cacheKey).finally(() =>
-      this.#running.delete(key),
-    );
+    const work = this.#run(invocation).finally(() => this.#running.delete(key));
     this.#running.set(key, work);
     return work;
   }
 
-  async #run(
-    caller: Caller,
-    id: string,
-    registered: Registered,
-    args: JsonObject,
-    context: CapabilityContext,
-    cacheKey: string,
-  ): Promise<Artifact> {
-    const { name, capability, cacheable, cache_ttl_sec } = registered;
+  async #run(invocation: Invocation): Promise<Artifact> {
+    const { caller, id, name, capability, args, context } = invocation;
     const result = await inTime(name, context.signal, capability.run(args, context));
-    const { body, type, mime } = contentOf(result);
-    const artifact = await this.#artifacts.put(
-      caller,
-      id,
-      { body, type, mime, name: result.name ?? name, source_refs: result.source_refs },
-      { capability: name, indexed: capability.indexed ?? true },
-    );
-    if (cacheable) {
-      const value = { thread_id: id, ref: artifact.ref };
-      const expiresAt = this.#deps.env.now() + cache_ttl_sec * 1000;
-      await this.#cache.put(recordKey(caller, cacheKey), value, { expiresAt });
+    const { source_refs, mime } = result;
+    const input = { ...contentOf(result), mime, name: result.name ?? name, source_refs };
+    const { indexed } = capability;
+    const artifact = await putArtifact(this.#log, caller, id, input, { capability: name, indexed });
+    if (invocation.cacheable) {
+      const expiresAt = this.#log.deps.env.now() + invocation.cache_ttl_sec * 1000;
+      await this.#cache.put(recordKey(invocation), { thread_id: id, ref: artifact.ref }, { expiresAt });
     }
     return artifact;
   }
 
   /** From another thread of the same tenant, the result is copied: a reference must not outlive what it refers to. */
-  async #fromCache(
-    caller: Caller,
-    id: string,
-    cacheKey: string,
-    capability: string,
-  ): Promise<Artifact | null> {
-    const cached = (await this.#cache.get(recordKey(caller, cacheKey)))?.value;
+  async #fromCache(invocation: Invocation): Promise<Artifact | null> {
+    const cached = (await this.#cache.get(recordKey(invocation)))?.value;
     if (!cached) return null;
+    const { caller, id, name: capability } = invocation;
     try {
       await this.#log.meta(caller, cached.thread_id);
-      const found = await this.#artifacts.meta(cached.thread_id, cached.ref);
+      const found = await artifactMeta(this.#log, cached.thread_id, cached.ref);
       if (cached.thread_id === id) return found;
       const { type, mime, name, size } = found;
       const source_refs = [`thread:${cached.thread_id}/${cached.ref}`];
-      const body = await this.#artifacts.open(found);
-      return await this.#artifacts.put(
-        caller,
-        id,
-        { body, size, type, mime, name, source_refs },
-        { capability },
-      );
+      const body = await openArtifact(this.#log, found);
+      const input = { body, size, type, mime, name, source_refs };
+      return await putArtifact(this.#log, caller, id, input, { capability });
     } catch (error) {
       if (isRelayError(error, 'not_found')) return null;
       throw error;
     }
   }
 
-  #context(caller: Caller, id: string, signal: AbortSignal): CapabilityContext {
+  #context(caller: Caller, id: string): CapabilityContext {
+    const log = this.#log;
     return {
       caller,
       thread_id: id,
-      signal,
-      now: () => this.#deps.env.now(),
+      signal: AbortSignal.timeout(CAPABILITY_TIME_MS),
+      now: () => log.deps.env.now(),
       artifactCount: async () => {
-        const { totals } = await this.#log.head(caller, id);
+        const { totals } = await log.head(caller, id);
         return totals.artifacts - totals.results;
       },
-      search: (query, o = {}) => this.#artifacts.search(caller, o.everywhere ? null : id, query, o),
+      search: (query, o = {}) => searchArtifacts(log, caller, o.everywhere ? null : id, query, o),
     };
   }
 }
 
-const recordKey = (caller: Caller, cacheKey: string) => `ten.${caller.tenant}/capabilities/${cacheKey}`;
-
-/** By content: the same capability, the same arguments in whatever order, and whatever else it depends on. */
-async function cacheKey(
-  caller: Caller,
-  { name, capability }: Registered,
-  said: string,
-  context: CapabilityContext,
-) {
-  const salt = (await capability.salt?.(context)) ?? '';
-  return sha256Hex(JSON.stringify([caller.tenant, name, said, salt]));
-}
+const recordKey = ({ caller, cacheKey }: Invocation) => `ten.${caller.tenant}/capabilities/${cacheKey}`;
 
 /** The same text for the same value, in whatever order its members came. */
 function canonicalJson(value: Json): string {
@@ -207,28 +162,18 @@ function canonicalJson(value: Json): string {
   return `{${members.join(',')}}`;
 }
 
-function contentOf({ content, type, mime }: CapabilityResult) {
-  if (content instanceof Uint8Array) return { body: content, type, mime };
-  if (typeof content === 'string') {
-    return { body: new TextEncoder().encode(content), type: type ?? ('tool_output' as const), mime };
-  }
-  return {
-    body: new TextEncoder().encode(JSON.stringify(content, null, 2)),
-    type: type ?? ('json' as const),
-    mime,
-  };
+function contentOf({ content, type }: CapabilityResult): Pick<ArtifactInput, 'body' | 'type'> {
+  if (content instanceof Uint8Array) return { body: content, type };
+  const encode = (text: string) => new TextEncoder().encode(text);
+  if (typeof content === 'string') return { body: encode(content), type: type ?? 'tool_output' };
+  return { body: encode(JSON.stringify(content, null, 2)), type: type ?? 'json' };
 }
 
 /** Whatever a capability throws is its own failure; what is ours keeps its code. */
 async function inTime<T>(capability: string, signal: AbortSignal, work: Promise<T>): Promise<T> {
   const late = new Promise<never>((_, reject) => {
-    signal.addEventListener(
-      'abort',
-      () => reject(new Error(`no answer within ${CAPABILITY_TIME_MS / 1000} s`)),
-      {
-        once: true,
-      },
-    );
+    const giveUp = () => reject(new Error(`no answer within ${CAPABILITY_TIME_MS / 1000} s`));
+    signal.addEventListener('abort', giveUp, { once: true });
   });
   try {
     return await Promise.race([work, late]);
