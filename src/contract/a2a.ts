@@ -1,14 +1,14 @@
-import { type FromRecord, verb } from './verb.ts';
+import { type FromRecord, verbs } from './verb.ts';
 
 /** What the relay does as an A2A agent. The protocol carries these itself, so that they have no route here. */
 
 const task = {
-  scope: 'tasks',
-  args: [],
   /** Of the agent that is given the task, or of the task’s record. */
   channels: ({ channel, done_channel }: FromRecord) => [channel, done_channel],
   only: 'a2a',
 } as const;
+
+const verb = verbs({ scope: 'tasks', args: [] });
 
 export const a2a = {
   getCard: verb<null>('a2a.GetAgentCard')({ ...task, summary: 'What an agent behind a bridge can do' }),

@@ -1,4 +1,4 @@
-import { type Api, verb } from './verb.ts';
+import { type Api, verbs } from './verb.ts';
 
 /** Field names are those on the wire, so that local and remote are one type. */
 
@@ -33,17 +33,16 @@ export interface Bridge {
   readonly started_at: string;
 }
 
+const verb = verbs({ scope: 'tasks', args: [] });
+
 export const agents = {
   list: verb<() => Promise<{ readonly agents: readonly Agent[] }>>('agents.list')({
     summary: 'Who is there: bridges and followers, with their last sign of life',
-    scope: 'tasks',
     route: 'GET /agents',
-    args: [],
   }),
   /** A bridge is there, and at this. */
   beat: verb<(name: string, bridge: Bridge) => Promise<void>>('agents.beat')({
     summary: 'A bridge’s heartbeat',
-    scope: 'tasks',
     route: 'POST /agents/:name',
     args: ['name'],
     channels: ({ task_channel, done_channel, channel }) => [task_channel, done_channel, channel],
@@ -53,7 +52,6 @@ export const agents = {
   /** A bridge goes, and says so. */
   leave: verb<(name: string, instance: string) => Promise<void>>('agents.leave')({
     summary: 'A bridge goes',
-    scope: 'tasks',
     route: 'DELETE /agents/:name/:instance',
     args: ['name', 'instance'],
     channels: ({ channel }) => [channel],

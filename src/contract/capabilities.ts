@@ -1,6 +1,6 @@
 import type { JsonObject } from '../base/json.ts';
 import type { Preview } from './threads/artifacts.ts';
-import { type Api, verb } from './verb.ts';
+import { type Api, verbs } from './verb.ts';
 
 /** What a caller is told of one. */
 export interface CapabilityInfo {
@@ -29,18 +29,16 @@ export interface InvokeAnswer {
   readonly duration_ms: number;
 }
 
+const verb = verbs({ scope: 'threads', args: [] });
+
 export const capabilities = {
   list: verb<() => Promise<{ capabilities: CapabilityInfo[] }>>('capabilities.list')({
     summary: 'What a thread can have done',
-    scope: 'threads',
     route: 'GET /cap/list',
-    args: [],
   }),
   invoke: verb<(input: InvokeInput) => Promise<InvokeAnswer>>('capabilities.invoke')({
     summary: 'Have a capability do its work; the result is an artifact',
-    scope: 'threads',
     route: 'POST /cap/invoke',
-    args: [],
     headers: { idempotency_key: 'Idempotency-Key' },
   }),
 };

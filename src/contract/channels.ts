@@ -1,5 +1,5 @@
 import type { Json, JsonObject } from '../base/json.ts';
-import { type Api, verb } from './verb.ts';
+import { type Api, verbs } from './verb.ts';
 
 /** Field names are those on the wire, so that local and remote are one type. */
 
@@ -112,30 +112,27 @@ export interface StreamQuery {
 }
 
 const onChannel = ({ name }: { name: string }) => [name];
-const member = { scope: 'subscribe', args: ['name', 'group'], channels: onChannel } as const;
+const member = { args: ['name', 'group'], channels: onChannel } as const;
 
 type Settle<T> = (name: string, group: string, claim: Claim) => Promise<T>;
+
+const verb = verbs({ scope: 'subscribe', args: ['name'] });
 
 export const channels = {
   list: verb<(o?: { after?: string; limit?: number }) => Promise<ChannelPage>>('channels.list')({
     summary: 'The channels there are',
-    scope: 'subscribe',
     route: 'GET /channels',
     args: [],
   }),
   inspect: verb<(name: string) => Promise<ChannelDetail>>('channels.inspect')({
     summary: 'A channel and its groups: backlog, members, leases',
-    scope: 'subscribe',
     route: 'GET /channels/:name',
-    args: ['name'],
     channels: onChannel,
   }),
   /** The sequence of the newest message, 0 where there is none: what `since` takes to get all that follows. */
   position: verb<(name: string) => Promise<number>>('channels.position')({
     summary: 'The newest sequence of a channel: `since` takes it to get all that follows',
-    scope: 'subscribe',
     route: 'GET /channels/:name/position',
-    args: ['name'],
     channels: onChannel,
     answer: 'seq',
   }),
@@ -153,9 +150,7 @@ export const channels = {
     'channels.events',
   )({
     summary: 'The messages of a channel as server-sent events',
-    scope: 'subscribe',
     route: 'GET /channels/:name/events',
-    args: ['name'],
     channels: onChannel,
     headers: { last_event_id: 'Last-Event-ID' },
     byHand: 'both',
@@ -167,9 +162,7 @@ export const channels = {
     { input: StreamQuery & { readonly ticket?: string }; output: Message }
   >('channels.socket')({
     summary: 'The messages of a channel over a WebSocket; the rest of the path is its name',
-    scope: 'subscribe',
     route: 'GET /ws/:name',
-    args: ['name'],
     channels: onChannel,
     byHand: 'both',
     streams: true,
@@ -177,7 +170,6 @@ export const channels = {
   /** Good for one WebSocket within half a minute, for browsers: they cannot send headers with it. */
   ticket: verb<() => Promise<{ ticket: string; expires_at: string }>>('channels.ticket')({
     summary: 'A ticket for one WebSocket within 30 seconds, for browsers: they cannot send headers with it',
-    scope: 'subscribe',
     route: 'POST /ws-ticket',
     args: [],
     repeatable: true,

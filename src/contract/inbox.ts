@@ -1,5 +1,5 @@
 import type { Message, Since } from './channels.ts';
-import { type Api, verb } from './verb.ts';
+import { type Api, verbs } from './verb.ts';
 
 export interface Followed {
   readonly agent: string;
@@ -23,10 +23,11 @@ export interface Inbox {
   readonly cursors: { readonly [channel: string]: number };
 }
 
+const verb = verbs({ scope: 'subscribe', args: ['agent', 'channel'] });
+
 export const inbox = {
   read: verb<(agent: string, o?: { limit?: number }) => Promise<Inbox>>('inbox.read')({
     summary: 'What a named agent has not read yet in the channels it follows',
-    scope: 'subscribe',
     route: 'GET /inbox/:agent',
     args: ['agent'],
   }),
@@ -35,7 +36,6 @@ export const inbox = {
     'inbox.mark_read',
   )({
     summary: 'Mark messages as read: channel → sequence',
-    scope: 'subscribe',
     route: 'POST /inbox/:agent/read',
     args: ['agent', 'cursors'],
     channels: ({ cursors }) => Object.keys(cursors),
@@ -45,17 +45,13 @@ export const inbox = {
   /** From now on, unless `since` says otherwise. Following again changes nothing and gives where it stands. */
   follow: verb<(agent: string, channel: string, o?: { since?: Since }) => Promise<Followed>>('inbox.follow')({
     summary: 'Have a channel’s messages kept for a named agent',
-    scope: 'subscribe',
     route: 'POST /inbox/:agent/channels',
-    args: ['agent', 'channel'],
     channels: ({ channel }) => [channel],
     repeatable: true,
   }),
   unfollow: verb<(agent: string, channel: string) => Promise<void>>('inbox.unfollow')({
     summary: 'Stop following a channel',
-    scope: 'subscribe',
     route: 'DELETE /inbox/:agent/channels/:channel',
-    args: ['agent', 'channel'],
     channels: ({ channel }) => [channel],
     status: 204,
   }),

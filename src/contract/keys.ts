@@ -1,5 +1,5 @@
 import type { Scope } from './caller.ts';
-import { type Api, verb } from './verb.ts';
+import { type Api, verbs } from './verb.ts';
 
 /** Field names are those on the wire, so that local and remote are one type. */
 
@@ -35,10 +35,11 @@ export interface CreatedKey extends KeyInfo {
   readonly plan: string;
 }
 
+const verb = verbs({ scope: 'admin', args: ['id'] });
+
 export const keys = {
   create: verb<(input: NewKey) => Promise<CreatedKey>>('keys.create')({
     summary: 'Make an API key; the answer is the only place that ever shows it',
-    scope: 'admin',
     route: 'POST /keys',
     args: [],
     status: 201,
@@ -46,7 +47,6 @@ export const keys = {
   /** Newest first; with `all`, also those that were revoked in the last 30 days. */
   list: verb<(o?: { all?: boolean; tenant?: string }) => Promise<KeyInfo[]>>('keys.list')({
     summary: 'The keys of the tenant, newest first, never the keys themselves',
-    scope: 'admin',
     route: 'GET /keys',
     args: [],
     answer: 'keys',
@@ -54,17 +54,13 @@ export const keys = {
   /** It stops working at once, everywhere. */
   revoke: verb<(id: string, o?: { tenant?: string }) => Promise<KeyInfo>>('keys.revoke')({
     summary: 'Revoke a key at once',
-    scope: 'admin',
     route: 'DELETE /keys/:id',
-    args: ['id'],
     repeatable: true,
   }),
   /** A new key with the same name and rights; the old one works for `grace` more seconds, 0 by default. */
   rotate: verb<(id: string, o?: { grace?: number; tenant?: string }) => Promise<CreatedKey>>('keys.rotate')({
     summary: 'Make a new key with the same rights in place of an old one',
-    scope: 'admin',
     route: 'POST /keys/:id/rotate',
-    args: ['id'],
     status: 201,
   }),
 };

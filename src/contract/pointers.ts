@@ -2,7 +2,7 @@ import type { Json, JsonObject } from '../base/json.ts';
 import type { TokenCount } from '../base/tokens.ts';
 import type { BlobBody } from '../kernel/blobs.ts';
 import type { Part, PartRequest } from '../text/parts/part-request.ts';
-import { type Api, verb } from './verb.ts';
+import { type Api, verbs } from './verb.ts';
 
 export type { Part, PartRequest };
 
@@ -112,7 +112,9 @@ export interface PulledEnvelope {
 
 const text = (value: Json | undefined) => (typeof value === 'string' ? value : null);
 
-const pull = { scope: 'pull', byLink: true, route: 'GET /pull/:id' } as const;
+const pull = { byLink: true, route: 'GET /pull/:id' } as const;
+
+const verb = verbs({ scope: 'pull', args: ['id'] });
 
 export const pointers = {
   push: verb<(input: PushInput) => Promise<Pushed>, { input: PushFields; output: Pushed }>('pointers.push')({
@@ -129,7 +131,7 @@ export const pointers = {
   }),
   pull: verb<(id: string, o?: PullOptions) => Promise<Pulled>, { input: PullQuery; output: PulledEnvelope }>(
     'pointers.pull',
-  )({ ...pull, summary: 'Get a payload back, or only a part of it', args: ['id'], byHand: 'both' }),
+  )({ ...pull, summary: 'Get a payload back, or only a part of it', byHand: 'both' }),
   part: verb<(id: string, part: PartRequest, o?: PullOptions) => Promise<Part>>('pointers.part')({
     ...pull,
     summary: 'Get a part of a payload',
@@ -146,10 +148,8 @@ export const pointers = {
   peek: verb<(id: string) => Promise<Peeked>, { input: { id: string }; output: JsonObject }>('pointers.peek')(
     {
       summary: 'The metadata alone; size, expiry and tokens are in Relay-* headers',
-      scope: 'pull',
       byLink: true,
       route: 'GET /peek/:id',
-      args: ['id'],
       byHand: 'both',
     },
   ),
@@ -158,7 +158,6 @@ export const pointers = {
     summary: 'Revoke a pointer at once',
     scope: 'push',
     route: 'DELETE /pull/:id',
-    args: ['id'],
     status: 204,
     repeatable: true,
   }),

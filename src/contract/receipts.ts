@@ -1,4 +1,4 @@
-import { type Api, verb } from './verb.ts';
+import { type Api, verbs } from './verb.ts';
 
 export const RUNGS = ['stored', 'notified', 'pulled', 'acked', 'result'] as const;
 export type Rung = (typeof RUNGS)[number];
@@ -33,13 +33,13 @@ export interface ReceiptLadder {
   readonly receipts: readonly Receipt[];
 }
 
+const verb = verbs({ scope: 'pull', args: ['id'] });
+
 export const receipts = {
   /** Only whoever owns the pointer is told. */
   get: verb<(id: string) => Promise<ReceiptLadder>>('receipts.get')({
     summary: 'Who was told of a pointer, pulled it, did it: as far as there is evidence',
-    scope: 'pull',
     route: 'GET /pull/:id/receipts',
-    args: ['id'],
     channels: ({ channel }) => [channel],
   }),
 };

@@ -1,6 +1,6 @@
 import type { JsonObject } from '../base/json.ts';
 import type { Receipt } from './receipts.ts';
-import { type Api, type FromRecord, verb } from './verb.ts';
+import { type Api, type FromRecord, verbs } from './verb.ts';
 
 /** Field names are those on the wire, so that local and remote are one type. */
 
@@ -72,37 +72,35 @@ export interface Settlement {
   readonly summary?: string;
 }
 
-const settled = { scope: 'tasks', args: ['id'], repeatable: true } as const;
 const itsChannels = ({ channel, done_channel }: FromRecord) => [channel, done_channel];
+
+const verb = verbs({ scope: 'tasks', args: ['id'] });
 
 export const tasks = {
   /** Newest first. */
   list: verb<(o?: TaskQuery) => Promise<{ readonly tasks: readonly TaskInfo[] }>>('tasks.list')({
     summary: 'The tasks on the task channels, newest first',
-    scope: 'tasks',
     route: 'GET /tasks',
     args: [],
     channels: ({ channel }) => [channel],
   }),
   get: verb<(id: string) => Promise<Task>>('tasks.get')({
     summary: 'A task: its state, lease, receipts and result',
-    scope: 'tasks',
     route: 'GET /tasks/:id',
-    args: ['id'],
     channels: ({ channel }) => [channel],
   }),
   /** Brings the result. The same again gives the first one; another one is refused with `conflict`. */
   done: verb<(id: string, o?: Settlement) => Promise<TaskResult>>('tasks.done')({
-    ...settled,
     summary: 'Bring the result of a task',
     route: 'POST /tasks/:id/done',
     channels: itsChannels,
+    repeatable: true,
   }),
   fail: verb<(id: string, o?: Settlement) => Promise<TaskResult>>('tasks.fail')({
-    ...settled,
     summary: 'Say that a task could not be done, and why',
     route: 'POST /tasks/:id/fail',
     channels: itsChannels,
+    repeatable: true,
   }),
 };
 

@@ -36,7 +36,7 @@ import type {
   Stats,
   SumStats,
 } from './threads/tokens.ts';
-import { type Api, verb } from './verb.ts';
+import { type Api, verbs } from './verb.ts';
 
 /** What travels for an artifact sent as JSON. */
 export interface ArtifactJson extends ArtifactFields {
@@ -49,15 +49,13 @@ export interface ArtifactJson extends ArtifactFields {
 type OfThread<T> = (thread_id: string) => Promise<T>;
 type Events = { events: ThreadEvent[]; next?: string };
 
-const scope = 'threads';
-const args = ['thread_id'] as const;
-const artifact = { scope, args: ['thread_id', 'ref'] } as const;
 const idempotent = { idempotency_key: 'Idempotency-Key' };
+
+const verb = verbs({ scope: 'threads', args: ['thread_id'] });
 
 export const threads = {
   create: verb<(o?: { name?: string }) => Promise<ThreadCreated>>('threads.create')({
     summary: 'Begin a thread',
-    scope,
     route: 'POST /threads',
     args: [],
     status: 201,
@@ -65,74 +63,54 @@ export const threads = {
   /** Newest first. `prefix` narrows it to ids that begin so. */
   list: verb<(o?: Page & { prefix?: string }) => Promise<{ threads: ThreadItem[]; next?: string }>>(
     'threads.list',
-  )({ summary: 'The threads there are, newest first', scope, route: 'GET /threads', args: [] }),
+  )({ summary: 'The threads there are, newest first', route: 'GET /threads', args: [] }),
   get: verb<OfThread<ThreadInfo>>('threads.get')({
     summary: 'A thread in numbers',
-    scope,
     route: 'GET /threads/:thread_id',
-    args,
   }),
   delete: verb<OfThread<void>>('threads.delete')({
     summary: 'Delete a thread with everything in it',
-    scope,
     route: 'DELETE /threads/:thread_id',
-    args,
     status: 204,
   }),
   state: verb<(thread_id: string, o?: { at?: VersionRef }) => Promise<State>>('threads.state')({
     summary: 'The whole memory of a thread, as it is or at any version',
-    scope,
     route: 'GET /threads/:thread_id/state',
-    args,
   }),
   header: verb<OfThread<Header>>('threads.header')({
     summary: 'The bounded view of the state that goes into a prompt',
-    scope,
     route: 'GET /threads/:thread_id/state/header',
-    args,
   }),
   patch: verb<(thread_id: string, input: PatchInput) => Promise<PatchAnswer>>('threads.patch')({
     summary: 'Change the state by JSON Patch (RFC 6902), whole or not at all',
-    scope,
     route: 'POST /threads/:thread_id/state/patch',
-    args,
     body: 'ops',
     headers: { if_match: 'If-Match', ...idempotent },
   }),
   /** A new version that equals an old one; nothing is taken out of the history. */
   revert: verb<(thread_id: string, input: RevertInput) => Promise<PatchAnswer>>('threads.revert')({
     summary: 'Make a new version that equals an old one',
-    scope,
     route: 'POST /threads/:thread_id/state/revert',
-    args,
     headers: { if_match: 'If-Match', ...idempotent },
   }),
   diff: verb<(thread_id: string, o: { from: VersionRef; to?: VersionRef }) => Promise<DiffAnswer>>(
     'threads.diff',
   )({
     summary: 'What changed between two versions, as JSON Patch',
-    scope,
     route: 'GET /threads/:thread_id/state/diff',
-    args,
   }),
   compact: verb<OfThread<CompactAnswer>>('threads.compact')({
     summary: 'Shorten a state that has grown long; earlier versions stay',
-    scope,
     route: 'POST /threads/:thread_id/state/compact',
-    args,
   }),
   replay: verb<OfThread<ReplayAnswer>>('threads.replay')({
     summary: 'Fold the whole log again and compare',
-    scope,
     route: 'POST /threads/:thread_id/replay',
-    args,
   }),
   /** Oldest first, behind the event `after`. */
   events: verb<(thread_id: string, o?: Page) => Promise<Events>>('threads.events')({
     summary: 'What happened in a thread, oldest first; with Accept: text/event-stream, as it happens',
-    scope,
     route: 'GET /threads/:thread_id/events',
-    args,
     byHand: 'server',
   }),
   /** Replays from behind `after`, then goes live until the signal fires. */
@@ -140,9 +118,7 @@ export const threads = {
     'threads.watch',
   )({
     summary: 'What happens in a thread, as it happens',
-    scope,
     route: 'GET /threads/:thread_id/events',
-    args,
     byHand: 'variant',
     streams: true,
   }),
@@ -151,16 +127,13 @@ export const threads = {
     'threads.record',
   )({
     summary: 'Append an event of your own kind',
-    scope,
     route: 'POST /threads/:thread_id/events',
     args: ['thread_id', 'type', 'payload'],
     status: 201,
   }),
   send: verb<(thread_id: string, envelope: EnvelopeInput) => Promise<Envelope>>('threads.send')({
     summary: 'Send an envelope to a capability',
-    scope,
     route: 'POST /threads/:thread_id/envelopes',
-    args,
     status: 201,
     headers: idempotent,
   }),
@@ -168,35 +141,26 @@ export const threads = {
     (thread_id: string, o?: { to?: string; after?: string }) => Promise<{ envelopes: Envelope[] }>
   >('threads.envelopes')({
     summary: 'The envelopes that are still worth reading',
-    scope,
     route: 'GET /threads/:thread_id/envelopes',
-    args,
   }),
   /** Holds a thread for work that must not be done twice at once, or renews the hold. Others are told who has it. */
   hold: verb<(thread_id: string, o: HoldInput) => Promise<HoldAnswer>>('threads.hold')({
     summary: 'Hold a thread for work that must not be done twice at once, or renew the hold',
-    scope,
     route: 'POST /threads/:thread_id/hold',
-    args,
     repeatable: true,
   }),
   release: verb<(thread_id: string, o: { token: string }) => Promise<void>>('threads.release')({
     summary: 'Let go of a thread that is held',
-    scope,
     route: 'DELETE /threads/:thread_id/hold',
-    args,
     status: 204,
   }),
   stats: verb<OfThread<Stats>>('threads.stats')({
     summary: 'What a thread has saved in tokens, counted',
-    scope,
     route: 'GET /threads/:thread_id/stats',
-    args,
   }),
   /** Over all threads of the caller. */
   totals: verb<() => Promise<SumStats>>('threads.totals')({
     summary: 'The same over all threads',
-    scope,
     route: 'GET /stats',
     args: [],
   }),
@@ -206,16 +170,13 @@ export const threads = {
     { input: { thread_id: string }; output: unknown }
   >('threads.export')({
     summary: 'The whole thread as a ZIP bundle',
-    scope,
     route: 'GET /threads/:thread_id/export',
-    args,
     byHand: 'both',
   }),
   import: verb<(bundle: BlobBody) => Promise<ImportAnswer>, { input: object; output: ImportAnswer }>(
     'threads.import',
   )({
     summary: 'Take in a ZIP bundle, which is the body',
-    scope,
     route: 'POST /threads/import',
     args: ['bundle'],
     status: 201,
@@ -226,9 +187,7 @@ export const threads = {
     { input: ArtifactJson; output: ArtifactCreated }
   >('artifacts.put')({
     summary: 'Store content in a thread: as JSON, as a form with a file, or as the raw body',
-    scope,
     route: 'POST /threads/:thread_id/artifacts',
-    args,
     status: 201,
     headers: idempotent,
     byHand: 'both',
@@ -238,16 +197,14 @@ export const threads = {
     'artifacts.list',
   )({
     summary: 'The artifacts of a thread, newest first',
-    scope,
     route: 'GET /threads/:thread_id/artifacts',
-    args,
   }),
   /** Everything but the content. A look that no model gets to see need not be counted as a read of the preview. */
   artifact: verb<
     (thread_id: string, ref: string, o?: { counted?: boolean }) => Promise<Artifact>,
     { input: { thread_id: string; ref: string; raw?: boolean; counted?: boolean }; output: Artifact }
   >('artifacts.get')({
-    ...artifact,
+    args: ['thread_id', 'ref'],
     summary: 'An artifact without its content: preview, hash, provenance; with raw=1 the bytes',
     route: 'GET /threads/:thread_id/artifacts/:ref',
     byHand: 'server',
@@ -260,7 +217,7 @@ export const threads = {
     ) => Promise<ArtifactContent>,
     { input: { thread_id: string; ref: string }; output: unknown }
   >('artifacts.content')({
-    ...artifact,
+    args: ['thread_id', 'ref'],
     summary: 'The content of an artifact, whole or a byte range',
     route: 'GET /threads/:thread_id/artifacts/:ref/content',
     byHand: 'both',
@@ -269,21 +226,16 @@ export const threads = {
     'artifacts.search',
   )({
     summary: 'Find artifacts by their words, best first, with snippets',
-    scope,
     route: 'GET /threads/:thread_id/search',
     args: ['thread_id', 'q'],
   }),
   report: verb<(thread_id: string, o?: { format?: ReportFormat }) => Promise<ReportAnswer>>('reports.make')({
     summary: 'Tell a thread in one document, which becomes an artifact of it',
-    scope,
     route: 'POST /reports/:thread_id',
-    args,
   }),
   render: verb<(thread_id: string, o?: { format?: RenderFormat }) => Promise<Rendered>>('threads.render')({
     summary: 'A thread as the messages of a prompt: header and previews, framed',
-    scope,
     route: 'GET /render/:thread_id',
-    args,
   }),
 };
 

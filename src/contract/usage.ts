@@ -1,4 +1,4 @@
-import { type Api, verb } from './verb.ts';
+import { type Api, verbs } from './verb.ts';
 
 /** Field names are those on the wire, so that local and remote are one type. */
 
@@ -39,15 +39,15 @@ export interface UsageReport {
   readonly rows: readonly UsageRow[];
 }
 
+const verb = verbs({ scope: 'push', args: [] });
+
 export const usage = {
   get: verb<
     (o?: UsageQuery) => Promise<UsageReport>,
     { input: UsageQuery & { readonly format?: 'json' | 'csv' }; output: UsageReport }
   >('usage.get')({
     summary: 'What was used in a month, by key, operation and day; CSV with format=csv',
-    scope: 'push',
     route: 'GET /usage',
-    args: [],
     byHand: 'server',
   }),
 };

@@ -24,28 +24,33 @@ export interface Verb<
   W extends Wire | null = Wire | null,
   H extends HandMade | null = HandMade | null,
   K extends string = string,
-> extends Fields<F, A, H, K> {
+> extends Shared<A>,
+    Fields<F, A, H, K> {
   /** `threads.patch`: unique and stable, the operationId. */
   readonly name: string;
   /** Only for the compiler: the signature, and what travels where it differs. */
   readonly types?: readonly [method: F, wire: W];
 }
 
-export interface Fields<
+/** What the verbs of a group have in common for the most part. */
+interface Shared<A extends readonly string[]> {
+  /** What the key must be allowed to do; null where anyone may. */
+  readonly scope: Scope | null;
+  /** The fields of the input that the method takes one by one, in this order. */
+  readonly args: A;
+}
+
+interface Fields<
   F extends Method | null,
   A extends readonly string[],
   H extends HandMade | null,
   K extends string,
 > {
   readonly summary: string;
-  /** What the key must be allowed to do; null where anyone may. */
-  readonly scope: Scope | null;
   /** What it names may be visible by its link: then it works without a key as well, and the domain decides. */
   readonly byLink?: true;
   /** `GET /threads/:thread_id`, in Hono's syntax; served under `/v1` too. Absent where another protocol carries it. */
   readonly route?: `${HttpMethod} ${string}`;
-  /** The fields of the input that the method takes one by one, in this order. */
-  readonly args: A;
   /**
    * The channels it touches, which the caller's key must not be kept from. A channel that only a record knows is added
    * to the input by the domain, which then authorises again.
@@ -88,15 +93,20 @@ type HandMade = 'both' | 'server' | 'variant';
 
 export type HttpMethod = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
-/** Declares one verb: its signature, and beside it what travels where that differs. */
-export function verb<F extends Method | null, W extends Wire | null = null>(name: string) {
-  return <
-    const A extends readonly string[],
-    const H extends HandMade | null = null,
-    const K extends string = never,
-  >(
-    fields: Fields<F, A, H, K>,
-  ): Verb<F, A, W, H, K> => ({ name, ...fields });
+/**
+ * Gives what declares the verbs of a group: each with its signature, and what travels where that differs. `shared` holds
+ * for every row that does not say otherwise.
+ */
+export function verbs<const D extends readonly string[]>(shared: Shared<D>) {
+  return <F extends Method | null, W extends Wire | null = null>(name: string) =>
+    <
+      const A extends readonly string[] = D,
+      const H extends HandMade | null = null,
+      const K extends string = never,
+    >(
+      fields: Fields<F, A, H, K> & Partial<Shared<A>>,
+    ) =>
+      ({ name, ...shared, ...fields }) as unknown as Verb<F, A, W, H, K>;
 }
 
 export type Verbs = { readonly [method: string]: Verb };

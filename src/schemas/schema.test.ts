@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { z } from 'zod';
-import { routeOf, verb } from '../contract/verb.ts';
+import { routeOf, verbs } from '../contract/verb.ts';
 import { OPERATIONS } from './operations.ts';
 import { schemasFor } from './schema.ts';
 
@@ -12,12 +12,12 @@ interface Shape {
   readonly cursors: { readonly [channel: string]: number };
 }
 
-const verbs = {
+const verb = verbs({ scope: 'pull', args: ['id'] });
+
+const things = {
   get: verb<(id: string, o?: { limit?: number }) => Promise<Shape>>('things.get')({
     summary: 'A thing',
-    scope: 'pull',
     route: 'GET /things/:id',
-    args: ['id'],
   }),
 };
 
@@ -27,7 +27,7 @@ const cursors = z.record(z.string(), z.number());
 const output = z.object({ name: z.string(), tags: z.array(z.string()).optional(), at, cursors });
 
 test('the compiler holds a schema against its shape, in both directions', () => {
-  const declare = schemasFor(verbs);
+  const declare = schemasFor(things);
   assert.ok(declare({ get: { input, output } }));
   // @ts-expect-error an optional field of the shape is missing
   declare({ get: { input, output: output.omit({ tags: true }) } });
