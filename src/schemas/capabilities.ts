@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { capabilities } from '../contract/capabilities.ts';
 import { schemasFor } from './schema.ts';
-import { jsonObject } from './shapes.ts';
-import { preview, ref, threadId } from './thread-parts.ts';
+import { jsonObject, optionalText, ref, text, threadId } from './shapes.ts';
+import { preview } from './thread-parts.ts';
 
 export const capabilitySchemas = schemasFor(capabilities)({
   list: {
@@ -10,8 +10,8 @@ export const capabilitySchemas = schemasFor(capabilities)({
     output: z.object({
       capabilities: z.array(
         z.object({
-          name: z.string(),
-          description: z.string(),
+          name: text,
+          description: text,
           args_schema: jsonObject,
           cacheable: z.boolean(),
           cache_ttl_sec: z.number(),
@@ -22,17 +22,17 @@ export const capabilitySchemas = schemasFor(capabilities)({
   },
   invoke: {
     input: z.object({
-      capability: z.string(),
+      capability: text,
       thread_id: threadId,
       args: jsonObject.optional(),
-      idempotency_key: z.string().optional(),
+      idempotency_key: optionalText,
     }),
     output: z.object({
-      capability: z.string(),
+      capability: text,
       preview,
       artifact_ref: ref,
       cache_hit: z.boolean(),
-      cache_key: z.string(),
+      cache_key: text,
       duration_ms: z.number(),
     }),
   },

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { PAGE_ITEMS_MAX, PREFETCH_MAX } from '../base/limits.ts';
 import { channels } from '../contract/channels.ts';
 import { schemasFor } from './schema.ts';
-import { count, json, jsonObject, limit, time } from './shapes.ts';
+import { count, json, jsonObject, limit, optionalText, text, time } from './shapes.ts';
 
 /** The domain says what is wrong with a name, in one way for every interface. */
 export const name = z
@@ -13,7 +13,7 @@ const groupName = z.string().min(1);
 export const seq = count;
 
 export const since = z
-  .union([z.string(), z.number()])
+  .union([text, z.number()])
   .describe('`all`, a sequence number, a time in ISO 8601 or in ms; only what is new by default')
   .optional();
 
@@ -22,16 +22,16 @@ export const message = z.object({
   msg: json.optional().describe('a signal'),
   ts: z.number().describe('ms'),
   seq,
-  from: z.string(),
+  from: text,
   metadata: jsonObject.optional(),
-  sealed_key: z.string().optional(),
+  sealed_key: optionalText,
   token: seq.optional().describe('in a group: proves that the work is yours'),
   attempt: count.optional(),
   lease_until: z.number().optional().describe('ms'),
   dead: z
     .object({
-      channel: z.string(),
-      group: z.string(),
+      channel: text,
+      group: text,
       seq,
       ts: z.number(),
       attempts: count,
@@ -41,26 +41,13 @@ export const message = z.object({
   gap: z.literal(true).optional().describe('messages before this one are no longer kept'),
 });
 
-const channelInfo = {
-  name: z.string(),
-  messages: count,
-  last_seq: seq,
-  last_at: time.nullable(),
-};
+const channelInfo = { name: text, messages: count, last_seq: seq, last_at: time.nullable() };
 
 const groupDetail = z.object({
-  name: z.string(),
+  name: text,
   backlog: count,
-  members: z.array(z.object({ name: z.string(), since: time })),
-  leases: z.array(
-    z.object({
-      seq,
-      token: seq,
-      attempt: count,
-      member: z.string(),
-      lease_until: time,
-    }),
-  ),
+  members: z.array(z.object({ name: text, since: time })),
+  leases: z.array(z.object({ seq, token: seq, attempt: count, member: text, lease_until: time })),
 });
 
 const claim = z.object({ name, group: groupName, seq, token: seq });
@@ -73,10 +60,10 @@ const subscription = {
 
 export const channelSchemas = schemasFor(channels)({
   list: {
-    input: z.object({ after: z.string().optional(), limit: limit(PAGE_ITEMS_MAX) }),
+    input: z.object({ after: optionalText, limit: limit(PAGE_ITEMS_MAX) }),
     output: z.object({
-      channels: z.array(z.object({ ...channelInfo, groups: z.array(z.string()) })),
-      next: z.string().optional(),
+      channels: z.array(z.object({ ...channelInfo, groups: z.array(text) })),
+      next: optionalText,
     }),
   },
   inspect: {
@@ -85,18 +72,12 @@ export const channelSchemas = schemasFor(channels)({
   },
   position: { input: z.object({ name }), output: z.object({ seq }) },
   publish: {
-    input: z.object({ name, msg: json, idempotency_key: z.string().optional() }),
-    output: z.object({ channel: z.string(), seq, ts: z.number() }),
+    input: z.object({ name, msg: json, idempotency_key: optionalText }),
+    output: z.object({ channel: text, seq, ts: z.number() }),
   },
-  events: {
-    input: z.object({ name, ...subscription, last_event_id: z.string().optional() }),
-    output: message,
-  },
-  subscribe: {
-    input: z.object({ name, ...subscription, ticket: z.string().optional() }),
-    output: message,
-  },
-  ticket: { input: z.object({}), output: z.object({ ticket: z.string(), expires_at: time }) },
+  events: { input: z.object({ name, ...subscription, last_event_id: optionalText }), output: message },
+  subscribe: { input: z.object({ name, ...subscription, ticket: optionalText }), output: message },
+  ticket: { input: z.object({}), output: z.object({ ticket: text, expires_at: time }) },
   ack: { input: claim, output: z.object({ seq }) },
   nack: {
     input: claim,

@@ -2,18 +2,18 @@ import { z } from 'zod';
 import { SCOPES } from '../contract/caller.ts';
 import { keys } from '../contract/keys.ts';
 import { schemasFor } from './schema.ts';
-import { flag, time } from './shapes.ts';
+import { flag, nullableText, text, time } from './shapes.ts';
 
 const scopes = z.array(z.enum(SCOPES)).min(1).readonly();
 const id = z.string().min(1).max(64).describe('as it stands in the list: `key_…`, never the key itself');
 const tenant = z.string().max(63).optional().describe('another tenant; only for admins of the relay itself');
 
 const keyInfo = z.object({
-  id: z.string(),
-  tenant: z.string(),
-  name: z.string(),
+  id: text,
+  tenant: text,
+  name: text,
   scopes,
-  channel_prefix: z.string().nullable(),
+  channel_prefix: nullableText,
   created_at: time,
   expires_at: time.nullable(),
   last_used_at: time.nullable(),
@@ -22,7 +22,7 @@ const keyInfo = z.object({
 
 const createdKey = keyInfo.extend({
   key: z.string().describe('shown this once; the relay keeps only its hash'),
-  plan: z.string(),
+  plan: text,
 });
 
 export const keySchemas = schemasFor(keys)({

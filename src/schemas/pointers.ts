@@ -2,7 +2,18 @@ import { z } from 'zod';
 import { GREP_CONTEXT_LINES, MAX_PULLS, MAX_TTL_MS } from '../base/limits.ts';
 import { pointers } from '../contract/pointers.ts';
 import { schemasFor } from './schema.ts';
-import { channelName, count, flag, jsonObject, pointerId, time, tokenCount } from './shapes.ts';
+import {
+  channelName,
+  count,
+  flag,
+  jsonObject,
+  nullableText,
+  optionalText,
+  pointerId,
+  text,
+  time,
+  tokenCount,
+} from './shapes.ts';
 
 const part = {
   lines: z.string().optional().describe('`10-40`, `10-`, `-20` (the last 20) or `7`'),
@@ -25,7 +36,7 @@ const part = {
 const pushed = z.object({
   url: z.url(),
   id: pointerId,
-  channel: z.string().nullable(),
+  channel: nullableText,
   expires_at: time,
   size: count,
   tokens: tokenCount.optional(),
@@ -48,7 +59,7 @@ const pushFields = z.object({
 export const pointerSchemas = schemasFor(pointers)({
   push: {
     input: pushFields.extend({
-      idempotency_key: z.string().optional(),
+      idempotency_key: optionalText,
       count: flag.optional().describe('count the tokens too'),
     }),
     output: pushed,
@@ -60,7 +71,7 @@ export const pointerSchemas = schemasFor(pointers)({
       ...part,
       cost: flag.optional().describe('the token price instead of the content'),
     }),
-    output: z.object({ data: z.string(), metadata: jsonObject, encoding: z.literal('base64').optional() }),
+    output: z.object({ data: text, metadata: jsonObject, encoding: z.literal('base64').optional() }),
   },
   peek: { input: z.object({ id: pointerId }), output: jsonObject },
   delete: { input: z.object({ id: pointerId }), output: z.null() },

@@ -5,9 +5,17 @@ import type { VersionRef } from '../contract/threads/answers.ts';
 
 /** Shapes that several verbs share. What is wrong with most values the domain says, in one way for every interface. */
 
+export const text = z.string();
+export const optionalText = z.string().optional();
+export const nullableText = z.string().nullable();
 export const count = z.number().int();
 export const time = z.iso.datetime();
 export const pointerId = z.uuid();
+/** One that is malformed is as unknown as any other: the domain says so. */
+export const threadId = z.string().meta({ format: 'uuid' });
+export const stateRef = z.string().describe('`v7`');
+/** Of an artifact. */
+export const ref = z.string().describe('26 hex characters');
 
 /** Anything that JSON can say. It came out of a JSON parser, or it was never there. */
 export const json = z.custom<Json>((value) => value !== undefined);

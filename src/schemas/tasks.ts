@@ -4,7 +4,7 @@ import { agents } from '../contract/agents.ts';
 import { TASK_STATES, TASK_STATUSES, tasks } from '../contract/tasks.ts';
 import { receipt } from './receipts.ts';
 import { schemasFor } from './schema.ts';
-import { count, jsonObject, limit, pointerId, time } from './shapes.ts';
+import { count, jsonObject, limit, nullableText, pointerId, text, time } from './shapes.ts';
 
 const state = z.enum(TASK_STATES);
 
@@ -12,23 +12,23 @@ const result = z.object({
   task_id: pointerId,
   url: z.url(),
   status: z.enum(TASK_STATUSES),
-  summary: z.string().nullable(),
-  by: z.string(),
+  summary: nullableText,
+  by: text,
   at: time,
 });
 
 const taskInfo = z.object({
   id: pointerId,
   url: z.url(),
-  channel: z.string(),
-  done_channel: z.string(),
-  from: z.string(),
+  channel: text,
+  done_channel: text,
+  from: text,
   created_at: time,
   state,
   attempt: count,
-  summary: z.string().nullable(),
-  agent: z.string().nullable(),
-  lease: z.object({ group: z.string(), member: z.string(), attempt: count, lease_until: time }).nullable(),
+  summary: nullableText,
+  agent: nullableText,
+  lease: z.object({ group: text, member: text, attempt: count, lease_until: time }).nullable(),
   result: result.nullable(),
 });
 
@@ -39,16 +39,16 @@ const settlement = z.object({
 });
 
 const bridge = z.object({
-  instance: z.string(),
-  runner: z.string(),
-  target: z.string(),
-  task_channel: z.string(),
-  done_channel: z.string(),
+  instance: text,
+  runner: text,
+  target: text,
+  task_channel: text,
+  done_channel: text,
   concurrency: count,
-  running: z.array(z.string()),
+  running: z.array(text),
   done: count,
   failed: count,
-  started_at: z.string(),
+  started_at: text,
 });
 
 export const taskSchemas = schemasFor(tasks)({
@@ -74,19 +74,16 @@ export const agentSchemas = schemasFor(agents)({
     output: z.object({
       agents: z.array(
         z.object({
-          name: z.string(),
+          name: text,
           kind: z.enum(['bridge', 'follower']),
           alive: z.boolean().nullable(),
           last_seen: time.nullable(),
-          channels: z.array(z.string()),
+          channels: z.array(text),
           bridge: bridge.optional(),
         }),
       ),
     }),
   },
   beat: { input: bridge.extend({ name: z.string().min(1) }), output: z.null() },
-  leave: {
-    input: z.object({ name: z.string().min(1), instance: z.string().min(1) }),
-    output: z.null(),
-  },
+  leave: { input: z.object({ name: z.string().min(1), instance: z.string().min(1) }), output: z.null() },
 });

@@ -3,14 +3,21 @@ import { CONTENT_KINDS } from '../base/content-kinds.ts';
 import { ENVELOPE_SCHEMA } from '../contract/threads/answers.ts';
 import { STATE_SCHEMA } from '../contract/threads/state.ts';
 import type { PatchOp } from '../formats/json-patch/apply.ts';
-import { count, json, jsonObject, time, tokenCount } from './shapes.ts';
+import {
+  count,
+  json,
+  jsonObject,
+  nullableText,
+  optionalText,
+  ref,
+  stateRef,
+  text,
+  threadId,
+  time,
+  tokenCount,
+} from './shapes.ts';
 
 /** Shapes of threads, for the document that is made of the table. What is wrong with a value the domain says. */
-
-/** One that is malformed is as unknown as any other: the domain says so. */
-export const threadId = z.string().meta({ format: 'uuid' });
-export const stateRef = z.string().describe('`v7`');
-export const ref = z.string().describe('26 hex characters');
 
 export const metrics = z.object({
   cache_hits: count,
@@ -20,12 +27,7 @@ export const metrics = z.object({
   hop_count: count,
 });
 
-export const threadItem = z.object({
-  thread_id: threadId,
-  name: z.string(),
-  created_at: time,
-  hop_count: count,
-});
+export const threadItem = z.object({ thread_id: threadId, name: text, created_at: time, hop_count: count });
 
 export const threadInfo = threadItem.extend({
   state_version: count,
@@ -35,39 +37,20 @@ export const threadInfo = threadItem.extend({
 
 const item = <S extends z.ZodRawShape>(fields: S) => z.looseObject(fields);
 
-export const fact = item({
-  id: z.string(),
-  key: z.string(),
-  value: json,
-  at: z.string().optional(),
-  by: z.string().optional(),
-});
-export const constraint = item({
-  id: z.string(),
-  description: z.string(),
-  severity: z.string().optional(),
-  by: z.string().optional(),
-});
-export const question = item({ id: z.string(), question: z.string(), status: z.string().optional() });
-export const step = item({ id: z.string(), step: z.string(), status: z.string().optional() });
-export const artifactLink = item({
-  ref: z.string(),
-  type: z.string().optional(),
-  name: z.string().optional(),
-});
-export const action = item({
-  at: z.string().optional(),
-  description: z.string(),
-  result_ref: z.string().optional(),
-});
+export const fact = item({ id: text, key: text, value: json, at: optionalText, by: optionalText });
+export const constraint = item({ id: text, description: text, severity: optionalText, by: optionalText });
+export const question = item({ id: text, question: text, status: optionalText });
+export const step = item({ id: text, step: text, status: optionalText });
+export const artifactLink = item({ ref: text, type: optionalText, name: optionalText });
+export const action = item({ at: optionalText, description: text, result_ref: optionalText });
 const decision = item({
-  id: z.string(),
-  description: z.string(),
-  reason_codes: z.array(z.string()).optional(),
-  evidence_refs: z.array(z.string()).optional(),
+  id: text,
+  description: text,
+  reason_codes: z.array(text).optional(),
+  evidence_refs: z.array(text).optional(),
   confidence: z.number().optional(),
-  at: z.string().optional(),
-  by: z.string().optional(),
+  at: optionalText,
+  by: optionalText,
 });
 
 export const state = z.object({
@@ -82,7 +65,7 @@ export const state = z.object({
   plan: z.array(step),
   artifacts: z.array(artifactLink),
   last_actions: z.array(action),
-  session_summary: z.string().optional(),
+  session_summary: optionalText,
   metrics,
 });
 
@@ -102,8 +85,8 @@ export const header = z.object({
 
 export const patchOp = z.object({
   op: z.enum(['add', 'remove', 'replace', 'move', 'copy', 'test']),
-  path: z.string(),
-  from: z.string().optional(),
+  path: text,
+  from: optionalText,
   value: json.optional(),
 });
 
@@ -113,7 +96,7 @@ export const anyOp: z.ZodType<PatchOp, PatchOp> = z.any();
 export const event = z.object({
   id: z.string().describe('counts from 1 within the thread'),
   thread_id: threadId,
-  type: z.string(),
+  type: text,
   payload: jsonObject,
   timestamp: time,
 });
@@ -133,26 +116,26 @@ export const artifact = z.object({
   ref,
   thread_id: threadId,
   type: artifactType,
-  mime: z.string(),
-  name: z.string(),
+  mime: text,
+  name: text,
   size: count,
   hash: z.string().describe('SHA-256, lowercase hex'),
   preview,
   provenance: z.object({
-    created_by: z.string(),
+    created_by: text,
     created_at: time,
-    source_refs: z.array(z.string()),
-    capability: z.string().nullable(),
+    source_refs: z.array(text),
+    capability: nullableText,
   }),
-  tokens: z.object({ content: count, preview: count, tokenizer: z.string(), estimated: z.boolean() }),
+  tokens: z.object({ content: count, preview: count, tokenizer: text, estimated: z.boolean() }),
   created_at: time,
 });
 
 export const searchHit = z.object({
   ref,
   thread_id: threadId,
-  name: z.string(),
-  type: z.string(),
+  name: text,
+  type: text,
   score: z.number(),
   snippet: z.string().describe('the best passage, with ** around what matched'),
 });
@@ -161,13 +144,13 @@ export const envelope = z.object({
   $schema: z.literal(ENVELOPE_SCHEMA),
   msg_id: z.uuid(),
   thread_id: threadId,
-  from: z.string(),
-  to_capability: z.string(),
-  type: z.string(),
-  schema: z.string().nullable(),
+  from: text,
+  to_capability: text,
+  type: text,
+  schema: nullableText,
   payload: json,
-  note: z.string().nullable(),
-  idempotency_key: z.string(),
+  note: nullableText,
+  idempotency_key: text,
   timestamp: time,
   ttl: z.number(),
 });
@@ -187,7 +170,7 @@ const ledger = {
     pulls: count,
     pull_reads: count,
   }),
-  tokenizer: z.string(),
+  tokenizer: text,
   estimated: z.boolean(),
   billed: z.object({ input_tokens: count, output_tokens: count }),
 };
@@ -199,8 +182,8 @@ export const rendered = z.object({
   format: z.enum(['openai', 'anthropic']),
   thread_id: threadId,
   state_ref: stateRef,
-  system: z.string().optional(),
-  messages: z.array(z.object({ role: z.enum(['system', 'user']), content: z.string() })),
+  system: optionalText,
+  messages: z.array(z.object({ role: z.enum(['system', 'user']), content: text })),
   tokens: tokenCount,
 });
 
@@ -213,6 +196,6 @@ export const report = z.object({
     naive_tokens: count,
     actual_tokens: count,
     avoided_tokens: count,
-    tokenizer: z.string(),
+    tokenizer: text,
   }),
 });

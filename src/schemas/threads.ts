@@ -2,50 +2,44 @@ import { z } from 'zod';
 import { ENVELOPE_TTL_MAX_S, THREAD_HOLD_S } from '../base/limits.ts';
 import { threads } from '../contract/threads.ts';
 import { schemasFor } from './schema.ts';
-import { count, flag, json, jsonObject, page, time, version } from './shapes.ts';
 import {
-  anyOp,
-  artifact,
-  artifactType,
-  envelope,
-  event,
-  header,
-  patchOp,
+  count,
+  flag,
+  json,
+  jsonObject,
+  optionalText,
+  page,
   ref,
-  rendered,
-  report,
-  searchHit,
-  state,
   stateRef,
-  stats,
-  sumStats,
+  text,
   threadId,
-  threadInfo,
-  threadItem,
-} from './thread-parts.ts';
+  time,
+  version,
+} from './shapes.ts';
+import * as parts from './thread-parts.ts';
 
 const one = { thread_id: threadId };
-const key = { idempotency_key: z.string().optional() };
+const key = { idempotency_key: optionalText };
 const patched = z.object({ version: count, updated_at: time, state_ref: stateRef });
-const next = { next: z.string().optional() };
+const next = { next: optionalText };
 
 export const threadSchemas = schemasFor(threads)({
   create: {
-    input: z.object({ name: z.string().optional() }),
-    output: z.object({ thread_id: threadId, name: z.string(), state_ref: stateRef, created_at: time }),
+    input: z.object({ name: optionalText }),
+    output: z.object({ thread_id: threadId, name: text, state_ref: stateRef, created_at: time }),
   },
   list: {
     input: z.object({ ...page, prefix: z.string().optional().describe('only ids that begin so') }),
-    output: z.object({ threads: z.array(threadItem), ...next }),
+    output: z.object({ threads: z.array(parts.threadItem), ...next }),
   },
-  get: { input: z.object(one), output: threadInfo },
+  get: { input: z.object(one), output: parts.threadInfo },
   delete: { input: z.object(one), output: z.null() },
-  state: { input: z.object({ ...one, at: version('`v3`').optional() }), output: state },
-  header: { input: z.object(one), output: header },
+  state: { input: z.object({ ...one, at: version('`v3`').optional() }), output: parts.state },
+  header: { input: z.object(one), output: parts.header },
   patch: {
     input: z.object({
       ...one,
-      ops: z.array(anyOp).describe('the operations; they are the whole body'),
+      ops: z.array(parts.anyOp).describe('the operations; they are the whole body'),
       if_match: version('refuse where the state is at another version than `v7`').optional(),
       ...key,
     }),
@@ -55,7 +49,7 @@ export const threadSchemas = schemasFor(threads)({
     input: z.object({
       ...one,
       to: z
-        .union([z.string(), z.number()], 'say which version, such as v3')
+        .union([text, z.number()], 'say which version, such as v3')
         .describe('the version to go back to, `v3`'),
       if_match: version('refuse where the state is at another version than `v7`').optional(),
       ...key,
@@ -64,7 +58,7 @@ export const threadSchemas = schemasFor(threads)({
   },
   diff: {
     input: z.object({ ...one, from: version('`v3`'), to: version('`v7`').optional() }),
-    output: z.object({ from: stateRef, to: stateRef, ops: z.array(patchOp) }),
+    output: z.object({ from: stateRef, to: stateRef, ops: z.array(parts.patchOp) }),
   },
   compact: {
     input: z.object(one),
@@ -76,24 +70,21 @@ export const threadSchemas = schemasFor(threads)({
   },
   replay: {
     input: z.object(one),
-    output: z.object({ version: count, events: count, sha256: z.string(), matches: z.boolean() }),
+    output: z.object({ version: count, events: count, sha256: text, matches: z.boolean() }),
   },
   events: {
     input: z.object({ ...one, ...page }),
-    output: z.object({ events: z.array(event), ...next }),
+    output: z.object({ events: z.array(parts.event), ...next }),
   },
-  record: {
-    input: z.object({ ...one, type: z.string(), payload: jsonObject.optional() }),
-    output: event,
-  },
+  record: { input: z.object({ ...one, type: text, payload: jsonObject.optional() }), output: parts.event },
   send: {
     input: z.object({
       ...one,
-      to_capability: z.string(),
-      type: z.string().optional(),
-      schema: z.string().optional(),
+      to_capability: text,
+      type: optionalText,
+      schema: optionalText,
       payload: json,
-      note: z.string().optional(),
+      note: optionalText,
       ttl: z
         .number()
         .meta({ minimum: 1, maximum: ENVELOPE_TTL_MAX_S })
@@ -101,11 +92,11 @@ export const threadSchemas = schemasFor(threads)({
         .describe('seconds; an hour by default'),
       ...key,
     }),
-    output: envelope,
+    output: parts.envelope,
   },
   envelopes: {
-    input: z.object({ ...one, to: z.string().optional(), after: z.string().optional().describe('a msg_id') }),
-    output: z.object({ envelopes: z.array(envelope) }),
+    input: z.object({ ...one, to: optionalText, after: z.string().optional().describe('a msg_id') }),
+    output: z.object({ envelopes: z.array(parts.envelope) }),
   },
   hold: {
     input: z.object({
@@ -121,18 +112,18 @@ export const threadSchemas = schemasFor(threads)({
     }),
     output: z.object({
       granted: z.boolean(),
-      hold: z.object({ holder: z.string(), since: time, until: time }).nullable(),
+      hold: z.object({ holder: text, since: time, until: time }).nullable(),
     }),
   },
-  release: { input: z.object({ ...one, token: z.string() }), output: z.null() },
-  stats: { input: z.object(one), output: stats },
-  totals: { input: z.object({}), output: sumStats },
+  release: { input: z.object({ ...one, token: text }), output: z.null() },
+  stats: { input: z.object(one), output: parts.stats },
+  totals: { input: z.object({}), output: parts.sumStats },
   export: { input: z.object(one), output: z.any() },
   import: {
     input: z.object({}),
     output: z.object({
       thread_id: threadId,
-      name: z.string(),
+      name: text,
       state_ref: stateRef,
       artifacts: count,
       events: count,
@@ -143,17 +134,17 @@ export const threadSchemas = schemasFor(threads)({
       ...one,
       content: z.string().describe('text, or base64 where `encoding` says so'),
       encoding: z.enum(['utf8', 'base64']).optional(),
-      name: z.string().optional(),
-      type: artifactType.optional().describe('guessed from name and media type by default'),
-      mime: z.string().optional(),
-      source_refs: z.array(z.string()).optional(),
+      name: optionalText,
+      type: parts.artifactType.optional().describe('guessed from name and media type by default'),
+      mime: optionalText,
+      source_refs: z.array(text).optional(),
       ...key,
     }),
-    output: artifact.extend({ state_ref: stateRef }),
+    output: parts.artifact.extend({ state_ref: stateRef }),
   },
   artifacts: {
     input: z.object({ ...one, ...page }),
-    output: z.object({ artifacts: z.array(artifact), ...next }),
+    output: z.object({ artifacts: z.array(parts.artifact), ...next }),
   },
   artifact: {
     input: z.object({
@@ -162,7 +153,7 @@ export const threadSchemas = schemasFor(threads)({
       raw: flag.optional(),
       counted: flag.optional().describe('0: no model gets to see it, so the ledger is not told'),
     }),
-    output: artifact,
+    output: parts.artifact,
   },
   content: { input: z.object({ ...one, ref }), output: z.any() },
   search: {
@@ -171,11 +162,11 @@ export const threadSchemas = schemasFor(threads)({
       q: z.string().min(1),
       limit: z.coerce.number().int().min(1).max(100).optional(),
     }),
-    output: z.object({ hits: z.array(searchHit) }),
+    output: z.object({ hits: z.array(parts.searchHit) }),
   },
-  report: { input: z.object({ ...one, format: z.enum(['md', 'json']).optional() }), output: report },
+  report: { input: z.object({ ...one, format: z.enum(['md', 'json']).optional() }), output: parts.report },
   render: {
     input: z.object({ ...one, format: z.enum(['openai', 'anthropic']).optional() }),
-    output: rendered,
+    output: parts.rendered,
   },
 });

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { usage } from '../contract/usage.ts';
 import { schemasFor } from './schema.ts';
-import { count, time } from './shapes.ts';
+import { count, text, time } from './shapes.ts';
 
 const meter = z.object({ used: count, limit: count.nullable() });
 
@@ -13,15 +13,13 @@ export const usageSchemas = schemasFor(usage)({
       format: z.enum(['json', 'csv']).optional(),
     }),
     output: z.object({
-      tenant: z.string(),
-      plan: z.string(),
-      month: z.string(),
+      tenant: text,
+      plan: text,
+      month: text,
       reset: time,
       pushes: meter,
       pulls: meter.describe('told, never enforced'),
-      rows: z.array(
-        z.object({ day: z.string(), key: z.string(), operation: z.string(), count, bytes: count }),
-      ),
+      rows: z.array(z.object({ day: text, key: text, operation: text, count, bytes: count })),
     }),
   },
 });
