@@ -72,12 +72,8 @@ export interface ChannelPage {
   readonly next?: string;
 }
 
-export interface ChannelDetail {
-  readonly name: string;
-  readonly messages: number;
+export interface ChannelDetail extends Omit<ChannelInfo, 'groups'> {
   readonly first_seq: number;
-  readonly last_seq: number;
-  readonly last_at: string | null;
   readonly groups: readonly GroupDetail[];
 }
 
@@ -101,14 +97,6 @@ export interface Lease {
 export interface Claim {
   readonly seq: number;
   readonly token: number;
-}
-
-/** What a stream of messages is asked for by, over WebSocket and as server-sent events. */
-export interface StreamQuery {
-  readonly name: string;
-  readonly since?: Since;
-  readonly group?: string;
-  readonly prefetch?: number;
 }
 
 const onChannel = ({ name }: { name: string }) => [name];
@@ -146,9 +134,7 @@ export const channels = {
     channels: onChannel,
     headers: { idempotency_key: 'Idempotency-Key' },
   }),
-  events: verb<null, { input: StreamQuery & { readonly last_event_id?: string }; output: Message }>(
-    'channels.events',
-  )({
+  events: verb<null, 'input' | 'output'>('channels.events')({
     summary: 'The messages of a channel as server-sent events',
     route: 'GET /channels/:name/events',
     channels: onChannel,
@@ -157,16 +143,15 @@ export const channels = {
     only: 'http',
   }),
   /** Replays, then goes live; nothing lost, nothing twice, in order. Ends when the signal fires. */
-  subscribe: verb<
-    (name: string, o?: SubscribeOptions) => AsyncIterable<Message>,
-    { input: StreamQuery & { readonly ticket?: string }; output: Message }
-  >('channels.socket')({
-    summary: 'The messages of a channel over a WebSocket; the rest of the path is its name',
-    route: 'GET /ws/:name',
-    channels: onChannel,
-    byHand: 'both',
-    streams: true,
-  }),
+  subscribe: verb<(name: string, o?: SubscribeOptions) => AsyncIterable<Message>, 'input'>('channels.socket')(
+    {
+      summary: 'The messages of a channel over a WebSocket; the rest of the path is its name',
+      route: 'GET /ws/:name',
+      channels: onChannel,
+      byHand: 'both',
+      streams: true,
+    },
+  ),
   /** Good for one WebSocket within half a minute, for browsers: they cannot send headers with it. */
   ticket: verb<() => Promise<{ ticket: string; expires_at: string }>>('channels.ticket')({
     summary: 'A ticket for one WebSocket within 30 seconds, for browsers: they cannot send headers with it',

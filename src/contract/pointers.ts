@@ -69,10 +69,7 @@ export interface Pulled {
   readonly range?: { readonly start: number; readonly end: number };
 }
 
-export interface Cost {
-  readonly tokens: number;
-  readonly tokenizer: string;
-  readonly estimated: boolean;
+export interface Cost extends TokenCount {
   readonly bytes: number;
 }
 
@@ -82,34 +79,6 @@ export interface PullOptions {
   readonly idempotency_key?: string;
 }
 
-/** What travels for a push: the fields beside the payload, in the JSON envelope or in the query of a raw body. */
-export interface PushFields extends Omit<PushOptions, 'content_type' | 'sealed_key'> {
-  readonly data: string;
-  readonly idempotency_key?: string;
-  /** Count the tokens too. */
-  readonly count?: boolean;
-}
-
-/** What travels for a pull, whole or in part. */
-export interface PullQuery {
-  readonly id: string;
-  readonly raw?: boolean;
-  readonly lines?: string;
-  readonly grep?: string;
-  readonly context?: number;
-  readonly ignore_case?: boolean;
-  readonly json?: string;
-  readonly outline?: boolean;
-  readonly cost?: boolean;
-}
-
-/** The envelope in which a payload travels by default. */
-export interface PulledEnvelope {
-  readonly data: string;
-  readonly metadata: JsonObject;
-  readonly encoding?: 'base64';
-}
-
 const text = (value: Json | undefined) => (typeof value === 'string' ? value : null);
 
 const pull = { byLink: true, route: 'GET /pull/:id' } as const;
@@ -117,7 +86,7 @@ const pull = { byLink: true, route: 'GET /pull/:id' } as const;
 const verb = verbs({ scope: 'pull', args: ['id'] });
 
 export const pointers = {
-  push: verb<(input: PushInput) => Promise<Pushed>, { input: PushFields; output: Pushed }>('pointers.push')({
+  push: verb<(input: PushInput) => Promise<Pushed>, 'input'>('pointers.push')({
     summary: 'Store a payload and get a pointer to it',
     scope: 'push',
     route: 'POST /push',
@@ -129,9 +98,11 @@ export const pointers = {
     raw: ['channel', 'ttl', 'max_pulls', 'visibility'],
     byHand: 'both',
   }),
-  pull: verb<(id: string, o?: PullOptions) => Promise<Pulled>, { input: PullQuery; output: PulledEnvelope }>(
-    'pointers.pull',
-  )({ ...pull, summary: 'Get a payload back, or only a part of it', byHand: 'both' }),
+  pull: verb<(id: string, o?: PullOptions) => Promise<Pulled>, 'input' | 'output'>('pointers.pull')({
+    ...pull,
+    summary: 'Get a payload back, or only a part of it',
+    byHand: 'both',
+  }),
   part: verb<(id: string, part: PartRequest, o?: PullOptions) => Promise<Part>>('pointers.part')({
     ...pull,
     summary: 'Get a part of a payload',
@@ -145,14 +116,12 @@ export const pointers = {
     args: ['id', 'part'],
     byHand: 'variant',
   }),
-  peek: verb<(id: string) => Promise<Peeked>, { input: { id: string }; output: JsonObject }>('pointers.peek')(
-    {
-      summary: 'The metadata alone; size, expiry and tokens are in Relay-* headers',
-      byLink: true,
-      route: 'GET /peek/:id',
-      byHand: 'both',
-    },
-  ),
+  peek: verb<(id: string) => Promise<Peeked>, 'output'>('pointers.peek')({
+    summary: 'The metadata alone; size, expiry and tokens are in Relay-* headers',
+    byLink: true,
+    route: 'GET /peek/:id',
+    byHand: 'both',
+  }),
   /** Revokes it at once. Only its owner can. */
   delete: verb<(id: string) => Promise<void>>('pointers.delete')({
     summary: 'Revoke a pointer at once',

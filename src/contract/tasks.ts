@@ -1,4 +1,5 @@
 import type { JsonObject } from '../base/json.ts';
+import type { Lease } from './channels.ts';
 import type { Receipt } from './receipts.ts';
 import { type Api, type FromRecord, verbs } from './verb.ts';
 
@@ -43,11 +44,8 @@ export interface Task extends TaskInfo {
   readonly receipts: readonly Receipt[];
 }
 
-export interface TaskLease {
+export interface TaskLease extends Pick<Lease, 'member' | 'attempt' | 'lease_until'> {
   readonly group: string;
-  readonly member: string;
-  readonly attempt: number;
-  readonly lease_until: string;
 }
 
 export interface TaskResult {

@@ -23,7 +23,6 @@ import type {
   Artifact,
   ArtifactContent,
   ArtifactCreated,
-  ArtifactFields,
   ArtifactInput,
   SearchHit,
 } from './threads/artifacts.ts';
@@ -37,14 +36,6 @@ import type {
   SumStats,
 } from './threads/tokens.ts';
 import { type Api, verbs } from './verb.ts';
-
-/** What travels for an artifact sent as JSON. */
-export interface ArtifactJson extends ArtifactFields {
-  readonly thread_id: string;
-  readonly content: string;
-  readonly encoding?: 'utf8' | 'base64';
-  readonly idempotency_key?: string;
-}
 
 type OfThread<T> = (thread_id: string) => Promise<T>;
 type Events = { events: ThreadEvent[]; next?: string };
@@ -165,27 +156,21 @@ export const threads = {
     args: [],
   }),
   /** The whole thread as a ZIP bundle. */
-  export: verb<
-    (thread_id: string) => Promise<{ body: ReadableStream<Uint8Array>; name: string }>,
-    { input: { thread_id: string }; output: unknown }
-  >('threads.export')({
+  export: verb<OfThread<{ body: ReadableStream<Uint8Array>; name: string }>, 'output'>('threads.export')({
     summary: 'The whole thread as a ZIP bundle',
     route: 'GET /threads/:thread_id/export',
     byHand: 'both',
   }),
-  import: verb<(bundle: BlobBody) => Promise<ImportAnswer>, { input: object; output: ImportAnswer }>(
-    'threads.import',
-  )({
+  import: verb<(bundle: BlobBody) => Promise<ImportAnswer>, 'input'>('threads.import')({
     summary: 'Take in a ZIP bundle, which is the body',
     route: 'POST /threads/import',
     args: ['bundle'],
     status: 201,
     byHand: 'both',
   }),
-  putArtifact: verb<
-    (thread_id: string, input: ArtifactInput) => Promise<ArtifactCreated>,
-    { input: ArtifactJson; output: ArtifactCreated }
-  >('artifacts.put')({
+  putArtifact: verb<(thread_id: string, input: ArtifactInput) => Promise<ArtifactCreated>, 'input'>(
+    'artifacts.put',
+  )({
     summary: 'Store content in a thread: as JSON, as a form with a file, or as the raw body',
     route: 'POST /threads/:thread_id/artifacts',
     status: 201,
@@ -200,10 +185,9 @@ export const threads = {
     route: 'GET /threads/:thread_id/artifacts',
   }),
   /** Everything but the content. A look that no model gets to see need not be counted as a read of the preview. */
-  artifact: verb<
-    (thread_id: string, ref: string, o?: { counted?: boolean }) => Promise<Artifact>,
-    { input: { thread_id: string; ref: string; raw?: boolean; counted?: boolean }; output: Artifact }
-  >('artifacts.get')({
+  artifact: verb<(thread_id: string, ref: string, o?: { counted?: boolean }) => Promise<Artifact>, 'input'>(
+    'artifacts.get',
+  )({
     args: ['thread_id', 'ref'],
     summary: 'An artifact without its content: preview, hash, provenance; with raw=1 the bytes',
     route: 'GET /threads/:thread_id/artifacts/:ref',
@@ -215,7 +199,7 @@ export const threads = {
       ref: string,
       o?: { range?: { start: number; end: number } },
     ) => Promise<ArtifactContent>,
-    { input: { thread_id: string; ref: string }; output: unknown }
+    'input' | 'output'
   >('artifacts.content')({
     args: ['thread_id', 'ref'],
     summary: 'The content of an artifact, whole or a byte range',

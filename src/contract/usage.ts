@@ -42,10 +42,7 @@ export interface UsageReport {
 const verb = verbs({ scope: 'push', args: [] });
 
 export const usage = {
-  get: verb<
-    (o?: UsageQuery) => Promise<UsageReport>,
-    { input: UsageQuery & { readonly format?: 'json' | 'csv' }; output: UsageReport }
-  >('usage.get')({
+  get: verb<(o?: UsageQuery) => Promise<UsageReport>, 'input'>('usage.get')({
     summary: 'What was used in a month, by key, operation and day; CSV with format=csv',
     route: 'GET /usage',
     byHand: 'server',

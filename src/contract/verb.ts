@@ -4,11 +4,8 @@ import type { Scope } from './caller.ts';
 // biome-ignore lint/suspicious/noExplicitAny: every signature is one of these, whatever it takes
 export type Method = (...args: any[]) => Promise<unknown> | AsyncIterable<unknown>;
 
-/** What travels over HTTP, where that is not what the method takes and gives. */
-export interface Wire {
-  readonly input: object;
-  readonly output: unknown;
-}
+/** What travels over HTTP in another form than the method takes or gives it; its schema alone says how. */
+export type Wire = 'input' | 'output';
 
 /**
  * A verb of the relay, declared once and without any package, so that clients stay light. The method of `Relay`, the HTTP
@@ -21,14 +18,14 @@ export interface Wire {
 export interface Verb<
   F extends Method | null = Method | null,
   A extends readonly string[] = readonly string[],
-  W extends Wire | null = Wire | null,
+  W extends Wire = Wire,
   H extends HandMade | null = HandMade | null,
   K extends string = string,
 > extends Shared<A>,
     Fields<F, A, H, K> {
   /** `threads.patch`: unique and stable, the operationId. */
   readonly name: string;
-  /** Only for the compiler: the signature, and what travels where it differs. */
+  /** Only for the compiler: the signature, and what travels in another form. */
   readonly types?: readonly [method: F, wire: W];
 }
 
@@ -94,11 +91,11 @@ type HandMade = 'both' | 'server' | 'variant';
 export type HttpMethod = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
 /**
- * Gives what declares the verbs of a group: each with its signature, and what travels where that differs. `shared` holds
+ * Gives what declares the verbs of a group: each with its signature, and what travels in another form. `shared` holds
  * for every row that does not say otherwise.
  */
 export function verbs<const D extends readonly string[]>(shared: Shared<D>) {
-  return <F extends Method | null, W extends Wire | null = null>(name: string) =>
+  return <F extends Method | null, W extends Wire = never>(name: string) =>
     <
       const A extends readonly string[] = D,
       const H extends HandMade | null = null,
@@ -118,7 +115,7 @@ export type Api<V extends Verbs> = {
 
 /** The verbs of a group whose HTTP client is written by hand. */
 export type ByHand<V extends Verbs> = {
-  [M in keyof V]: V[M] extends Verb<Method, readonly string[], Wire | null, 'both' | 'variant'> ? M : never;
+  [M in keyof V]: V[M] extends Verb<Method, readonly string[], Wire, 'both' | 'variant'> ? M : never;
 }[keyof V];
 
 export type MethodOf<V> = V extends { readonly types?: readonly [infer F, unknown] } ? F : never;

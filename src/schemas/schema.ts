@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import type { InputOf, Method, Verb, Verbs, Wire } from '../contract/verb.ts';
+import type { InputOf, Method, Verb, Verbs } from '../contract/verb.ts';
 
 /** The half of a row that only servers need: the schemas of what comes in and what goes out. */
 export interface Schemas {
@@ -10,6 +10,7 @@ export interface Schemas {
 /**
  * Adds the schemas to a group of verbs. The compiler holds each against the TypeScript shape of the verb, in both
  * directions: a field that is missing, too many, optional on one side only or of another type is an error at the verb.
+ * What travels in another form than the method takes or gives it has no shape but its schema.
  */
 export function schemasFor<V extends Verbs>(_verbs: V) {
   return <const S extends { readonly [M in Described<V>]: Schemas }>(schemas: S & Agrees<V, S>): S => schemas;
@@ -33,19 +34,22 @@ type Agrees<V extends Verbs, S> = {
 
 type WireOf<V> =
   V extends Verb<infer F, infer A, infer W, infer _H, infer K>
-    ? W extends Wire
-      ? W
-      : { input: InputOf<F, A>; output: AnswerOf<F, K> }
+    ? {
+        input: 'input' extends W ? unknown : InputOf<F, A>;
+        output: 'output' extends W ? unknown : AnswerOf<F, K>;
+      }
     : never;
 
 type AnswerOf<F, K extends string> = F extends Method
-  ? [K] extends [never]
-    ? Awaited<ReturnType<F>> extends infer T
-      ? [undefined] extends [T]
-        ? null
-        : T
-      : never
-    : { [N in K]: Awaited<ReturnType<F>> }
+  ? ReturnType<F> extends AsyncIterable<infer Item>
+    ? Item
+    : [K] extends [never]
+      ? Awaited<ReturnType<F>> extends infer T
+        ? [undefined] extends [T]
+          ? null
+          : T
+        : never
+      : { [N in K]: Awaited<ReturnType<F>> }
   : never;
 
 /** `unknown` where both are the same, so that it asks for nothing more; else what differs. */

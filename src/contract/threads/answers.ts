@@ -9,18 +9,15 @@ export interface Page {
   readonly limit?: number;
 }
 
-export interface ThreadCreated {
-  readonly thread_id: string;
-  readonly name: string;
-  readonly state_ref: string;
-  readonly created_at: string;
-}
-
 export interface ThreadItem {
   readonly thread_id: string;
   readonly name: string;
   readonly created_at: string;
   readonly hop_count: number;
+}
+
+export interface ThreadCreated extends Omit<ThreadItem, 'hop_count'> {
+  readonly state_ref: string;
 }
 
 export interface ThreadInfo extends ThreadItem {
@@ -36,12 +33,9 @@ export interface PatchInput {
   readonly idempotency_key?: string;
 }
 
-export interface RevertInput {
+export interface RevertInput extends Omit<PatchInput, 'ops'> {
   /** The version to go back to. */
   readonly to: VersionRef;
-  /** `v7` or 7: refuse where the state is at another version. */
-  readonly if_match?: VersionRef;
-  readonly idempotency_key?: string;
 }
 
 export interface PatchAnswer {

@@ -1,4 +1,5 @@
 import { CONTENT_KINDS } from '../../base/content-kinds.ts';
+import type { TokenCount } from '../../base/tokens.ts';
 import type { BlobBody } from '../../kernel/blobs.ts';
 
 export const ARTIFACT_TYPES = CONTENT_KINDS;
@@ -20,11 +21,9 @@ export interface Provenance {
   readonly capability: string | null;
 }
 
-export interface ArtifactTokens {
+export interface ArtifactTokens extends Omit<TokenCount, 'tokens'> {
   readonly content: number;
   readonly preview: number;
-  readonly tokenizer: string;
-  readonly estimated: boolean;
 }
 
 export interface Artifact {

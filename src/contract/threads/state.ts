@@ -83,16 +83,12 @@ export interface State {
 }
 
 /** The bounded view of a state that goes into a prompt. Same state, same bytes. */
-export interface Header {
-  readonly $schema: typeof STATE_SCHEMA;
-  readonly thread_id: string;
-  readonly version: number;
+export interface Header
+  extends Pick<State, '$schema' | 'thread_id' | 'version' | 'last_actions' | 'metrics'> {
   readonly top_facts: readonly Fact[];
   readonly top_constraints: readonly Constraint[];
   readonly open_questions: readonly Omit<Question, 'status'>[];
   readonly next_steps: readonly Omit<PlanStep, 'status'>[];
   readonly artifact_refs: readonly ArtifactLink[];
-  readonly last_actions: readonly Action[];
-  readonly metrics: Metrics;
   readonly truncated?: true;
 }

@@ -56,10 +56,5 @@ export interface ReportAnswer {
   readonly format: ReportFormat;
   readonly size: number;
   readonly thread_id: string;
-  readonly token_savings: {
-    readonly naive_tokens: number;
-    readonly actual_tokens: number;
-    readonly avoided_tokens: number;
-    readonly tokenizer: string;
-  };
+  readonly token_savings: Pick<Stats, 'naive_tokens' | 'actual_tokens' | 'avoided_tokens' | 'tokenizer'>;
 }
