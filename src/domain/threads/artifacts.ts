@@ -1,6 +1,7 @@
 import { RelayError } from '../../base/errors.ts';
 import { sha256Hex } from '../../base/hash.ts';
 import { timeOrderedId } from '../../base/ids.ts';
+import type { JsonObject } from '../../base/json.ts';
 import { ARTIFACT_NAME_CHARS, ARTIFACT_SOURCES, INDEX_TEXT_CHARS, PAGE_ITEMS } from '../../base/limits.ts';
 import type { Caller } from '../../contract/caller.ts';
 import {
@@ -50,31 +51,16 @@ export async function putArtifact(
     const preview = makePreview(type, seen);
     const tokens = await countTokens(log, seen, preview.text);
     const at = env.now();
-    const created_at = isoTime(at);
-    const provenance = {
-      created_by: caller.name,
-      created_at,
-      source_refs,
-      capability: o.capability ?? null,
-    };
-    const artifact: Artifact = {
-      ref,
-      thread_id: id,
-      type,
-      mime,
-      name,
-      size,
-      hash,
-      preview,
-      provenance,
-      tokens,
-      created_at,
-    };
+    const [by, created_at] = [caller.name, isoTime(at)];
+    const provenance = { created_by: by, created_at, source_refs, capability: o.capability ?? null };
+    const content = { type, mime, name, size, hash };
+    const artifact: Artifact = { ref, thread_id: id, ...content, preview, provenance, tokens, created_at };
     await artifactRecords(log).put(artifactKey(id, ref), artifact);
     const retry = await repeatable('artifact', input.idempotency_key, () =>
       sha256Hex(JSON.stringify([hash, type, mime, name, source_refs])),
     );
-    const payload = createdPayload(caller.name, artifact, o.capability);
+    const made: JsonObject = o.capability === undefined ? {} : { capability: o.capability };
+    const payload = { by, ref, type, name, mime, size, hash, tokens: { ...tokens }, source_refs, ...made };
     const kept = await log.commit<{ ref: string; version: number }>(caller, id, (head) => {
       const before = retry?.seen(head);
       if (before?.ref !== undefined) return { done: { ref: before.ref, version: before.version } };
@@ -221,22 +207,6 @@ async function discard(log: ThreadLog, id: string, ref: string, blob: string): P
 
 export function artifactRecords(log: ThreadLog): RecordsOf<Artifact> {
   return recordsOf(log.deps.engine.records);
-}
-
-function createdPayload(by: string, artifact: Artifact, capability?: string) {
-  const { ref, type, name, mime, size, hash, tokens, provenance } = artifact;
-  return {
-    by,
-    ref,
-    type,
-    name,
-    mime,
-    size,
-    hash,
-    tokens: { ...tokens },
-    source_refs: [...provenance.source_refs],
-    ...(capability === undefined ? {} : { capability }),
-  };
 }
 
 function checkInput(input: ArtifactFields) {

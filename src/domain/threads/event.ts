@@ -24,11 +24,7 @@ export const VERSION_EVENTS: ReadonlySet<string> = new Set([
 ]);
 
 /** Only the relay itself writes events of these kinds. */
-const OWN = /^(?:thread|state|artifact|capability|report|checkpoint|message)\./;
-
-export function isOwnType(type: string): boolean {
-  return OWN.test(type);
-}
+export const OWN_TYPE = /^(?:thread|state|artifact|capability|report|checkpoint|message)\./;
 
 export function toWire(threadId: string, count: number, event: StoredEvent): ThreadEvent {
   const { type, payload, at } = event;

@@ -2,7 +2,7 @@ import { RelayError } from '../../base/errors.ts';
 import { PAGE_ITEMS_MAX } from '../../base/limits.ts';
 import type { ThreadEvent } from '../../contract/threads/answers.ts';
 import { fromJson } from '../records.ts';
-import { isOwnType, toWire } from './event.ts';
+import { OWN_TYPE, toWire } from './event.ts';
 import { logOf } from './keys.ts';
 import { bytesOf } from './state.ts';
 import type { ThreadVerb } from './thread-log.ts';
@@ -47,7 +47,7 @@ export const watchEvents: ThreadVerb<'watch'> = async function* (log, caller, id
 
 /** Appends an event of somebody's own kind; it does not touch the state. */
 export const recordEvent: ThreadVerb<'record'> = async (log, caller, id, type, payload = {}) => {
-  if (!/^[a-z][a-z0-9_]*(?:\.[a-z0-9_]+)+$/.test(type) || type.length > 64 || isOwnType(type)) {
+  if (!/^[a-z][a-z0-9_]*(?:\.[a-z0-9_]+)+$/.test(type) || type.length > 64 || OWN_TYPE.test(type)) {
     throw new RelayError('bad_request', {
       what: 'The type of an event is two or more words with dots between, and none that the relay itself writes.',
     });

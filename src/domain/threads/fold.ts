@@ -6,7 +6,7 @@ import { THREAD_KEYS } from '../../base/limits.ts';
 import { asJson } from '../records.ts';
 import { type StoredEvent, VERSION_EVENTS } from './event.ts';
 import { bytesOf, firstState, replayPatch, type Sized, type Stamp } from './state.ts';
-import { addToTotals, emptyTotals, metricsOf, type Totals } from './totals.ts';
+import { addToTotals, EMPTY_TOTALS, metricsOf, type Totals } from './totals.ts';
 
 /** What a thread's log amounts to, up to an entry. The state is never changed in place, the rest is. */
 export interface Head extends Sized {
@@ -39,14 +39,13 @@ export type MutableHead = Mutable<Omit<Head, 'refs' | 'keys'>> & {
 };
 
 export function emptyHead(id: string): MutableHead {
-  const totals = emptyTotals();
   return {
     id,
     seq: 0,
     count: 0,
     version: 0,
-    ...firstState(id, 0, metricsOf(totals)),
-    totals,
+    ...firstState(id, 0, metricsOf(EMPTY_TOTALS)),
+    totals: EMPTY_TOTALS,
     refs: [],
     keys: new Map(),
     logBytes: 0,

@@ -129,12 +129,9 @@ export class Heads {
   }
 
   async #seen(entries: readonly Entry[]): Promise<SeenEvent[]> {
-    const seen: SeenEvent[] = [];
-    for (const { seq, data } of entries) {
-      const event = fromJson<StoredEvent>(data);
-      seen.push({ seq, event: event.ops_blob === undefined ? event : await this.whole(event) });
-    }
-    return seen;
+    return Promise.all(
+      entries.map(async ({ seq, data }) => ({ seq, event: await this.whole(fromJson(data)) })),
+    );
   }
 
   async #coldStart(id: string): Promise<MutableHead> {

@@ -4,47 +4,30 @@ import type { Metrics } from '../../contract/threads/state.ts';
 import { fromJson } from '../records.ts';
 import type { StoredEvent } from './event.ts';
 
-/** What a thread's events add up to. */
-export interface Totals {
-  readonly artifacts: number;
+/** What the events of an empty thread add up to. */
+export const EMPTY_TOTALS = {
+  artifacts: 0,
   /** Those of them that a capability made. */
-  readonly results: number;
+  results: 0,
   /** Tokens of every artifact's content, once: what pasting would have cost. */
-  readonly naive: number;
+  naive: 0,
   /** Tokens of the previews that went out when the artifacts were made. */
-  readonly previews: number;
-  readonly pulls: number;
-  readonly pull_tokens: number;
-  readonly cache_hits: number;
-  readonly cache_misses: number;
-  readonly session_cache_hits: number;
-  readonly hops: number;
+  previews: 0,
+  pulls: 0,
+  pull_tokens: 0,
+  cache_hits: 0,
+  cache_misses: 0,
+  session_cache_hits: 0,
+  hops: 0,
   /** As reported by a provider, in addition to our own count. */
-  readonly billed_input: number;
-  readonly billed_output: number;
-  readonly tokenizer: string | null;
+  billed_input: 0,
+  billed_output: 0,
+  tokenizer: null as string | null,
   /** Some figure in here is an estimate. */
-  readonly estimated: boolean;
-}
+  estimated: false,
+};
 
-export function emptyTotals(): Totals {
-  return {
-    artifacts: 0,
-    results: 0,
-    naive: 0,
-    previews: 0,
-    pulls: 0,
-    pull_tokens: 0,
-    cache_hits: 0,
-    cache_misses: 0,
-    session_cache_hits: 0,
-    hops: 0,
-    billed_input: 0,
-    billed_output: 0,
-    tokenizer: null,
-    estimated: false,
-  };
-}
+export type Totals = Readonly<typeof EMPTY_TOTALS>;
 
 export function addToTotals(totals: Totals, { type, payload }: StoredEvent): Totals {
   switch (type) {

@@ -1,17 +1,18 @@
 import { isRelayError, RelayError } from '../../../base/errors.ts';
 import { sha256Hex } from '../../../base/hash.ts';
 import type { Json, JsonObject } from '../../../base/json.ts';
-import { CAPABILITY_TIME_MS } from '../../../base/limits.ts';
+import { CAPABILITY_ARGS_BYTES, CAPABILITY_TIME_MS } from '../../../base/limits.ts';
 import type { Caller } from '../../../contract/caller.ts';
 import type { CapabilityInfo, InvokeAnswer, InvokeInput } from '../../../contract/capabilities.ts';
 import type { Artifact, ArtifactInput } from '../../../contract/threads/artifacts.ts';
 import { type RecordsOf, recordsOf } from '../../records.ts';
 import { artifactMeta, openArtifact, putArtifact, searchArtifacts } from '../artifacts.ts';
 import { repeatable } from '../fold.ts';
+import { bytesOf } from '../state.ts';
 import type { ThreadLog } from '../thread-log.ts';
 import type { Capability, CapabilityContext, CapabilityResult } from './capability.ts';
 import { httpFetch } from './http-fetch.ts';
-import { type Registered, Registry } from './registry.ts';
+import { type Registered, registered } from './registry.ts';
 import { retrievalSearch } from './retrieval-search.ts';
 
 /** Where a cached result lies. */
@@ -33,7 +34,7 @@ interface Invocation extends Registered {
 export class Capabilities {
   readonly #log: ThreadLog;
   readonly #cache: RecordsOf<Cached>;
-  readonly #registry: Registry;
+  readonly #byName: ReadonlyMap<string, Registered>;
   /** The same thing asked for twice at once is done once. */
   readonly #running = new Map<string, Promise<Artifact>>();
 
@@ -41,11 +42,15 @@ export class Capabilities {
     this.#log = log;
     this.#cache = recordsOf(log.deps.engine.records);
     const fetches = more.some(({ name }) => name === 'http.fetch') ? [] : [httpFetch(null)];
-    this.#registry = new Registry([retrievalSearch, ...fetches, ...more]);
+    this.#byName = registered([retrievalSearch, ...fetches, ...more]);
   }
 
   async list(): Promise<{ capabilities: CapabilityInfo[] }> {
-    return { capabilities: this.#registry.list() };
+    const capabilities = [...this.#byName.values()].map(({ capability, schema: _, ...info }) => ({
+      ...info,
+      ...(capability.enabled === false ? { enabled: false as const } : {}),
+    }));
+    return { capabilities };
   }
 
   async invoke(caller: Caller, input: InvokeInput): Promise<InvokeAnswer> {
@@ -54,9 +59,9 @@ export class Capabilities {
     const started = env.now();
     const id = input.thread_id.toLowerCase();
     await log.meta(caller, id);
-    const registered = this.#registry.get(input.capability);
-    const { name, capability, cacheable } = registered;
-    const args = this.#registry.arguments(registered, (input.args ?? {}) as Json);
+    const found = this.#find(input.capability);
+    const { name, capability, cacheable } = found;
+    const args = checkArguments(found, input.args ?? {});
     const said = canonicalJson(args);
     const retry = await repeatable('capability', input.idempotency_key, () => sha256Hex(`${name}\n${said}`));
     const context = this.#context(caller, id);
@@ -73,7 +78,7 @@ export class Capabilities {
     });
     const before = retry?.seen(await log.head(caller, id));
     if (before?.ref !== undefined) return answer(await artifactMeta(log, id, before.ref), true);
-    const invocation = { ...registered, caller, id, args, context, cacheKey: cache_key };
+    const invocation = { ...found, caller, id, args, context, cacheKey: cache_key };
     const cached = cacheable ? await this.#fromCache(invocation) : null;
     const artifact = cached ?? (await this.#once(invocation));
     const done = answer(artifact, cached !== null);
@@ -89,6 +94,15 @@ export class Capabilities {
     await log.note(caller, id, { type: 'capability.invoked', at: env.now(), payload, ...retry?.mark });
     if (cached) log.ledger.previewsRead(id, [artifact.tokens.preview]);
     return done;
+  }
+
+  #find(name: string): Registered {
+    const found = this.#byName.get(name);
+    if (found && found.capability.enabled !== false) return found;
+    throw new RelayError('not_found', {
+      what: `capability ${name.slice(0, 64)}`,
+      hint: found ? 'It is off; allow it in the configuration.' : 'See relay cap list for those there are.',
+    });
   }
 
   #once(invocation: Invocation): Promise<Artifact> {
@@ -151,6 +165,16 @@ export class Capabilities {
 }
 
 const recordKey = ({ caller, cacheKey }: Invocation) => `ten.${caller.tenant}/capabilities/${cacheKey}`;
+
+function checkArguments({ name, schema }: Registered, args: JsonObject): JsonObject {
+  if (bytesOf(args) > CAPABILITY_ARGS_BYTES) {
+    const what = 'the arguments of a capability';
+    throw new RelayError('too_large', { what, limit: CAPABILITY_ARGS_BYTES });
+  }
+  const problem = schema.check(args);
+  if (problem) throw new RelayError('bad_arguments', { capability: name, what: problem });
+  return args;
+}
 
 /** The same text for the same value, in whatever order its members came. */
 function canonicalJson(value: Json): string {

@@ -1,9 +1,7 @@
 import { RelayError } from '../../../base/errors.ts';
-import type { Json, JsonObject } from '../../../base/json.ts';
-import { CAPABILITY_ARGS_BYTES, CAPABILITY_TTL_MAX_S } from '../../../base/limits.ts';
+import { CAPABILITY_TTL_MAX_S } from '../../../base/limits.ts';
 import type { CapabilityInfo } from '../../../contract/capabilities.ts';
 import { JsonSchema } from '../../../formats/json-schema.ts';
-import { bytesOf } from '../state.ts';
 import type { Capability } from './capability.ts';
 
 const DEFAULT_TTL_S = 300;
@@ -14,45 +12,14 @@ export interface Registered extends CapabilityInfo {
 }
 
 /** The capabilities of a relay, by name. Anything wrong with one shows here, not when somebody calls it. */
-export class Registry {
-  readonly #byName = new Map<string, Registered>();
-
-  constructor(capabilities: readonly Capability[]) {
-    for (const capability of capabilities) {
-      const registered = register(capability);
-      if (this.#byName.has(registered.name)) throw wrong(registered.name, 'there are two of that name');
-      this.#byName.set(registered.name, registered);
-    }
+export function registered(capabilities: readonly Capability[]): ReadonlyMap<string, Registered> {
+  const byName = new Map<string, Registered>();
+  for (const capability of capabilities) {
+    const one = register(capability);
+    if (byName.has(one.name)) throw wrong(one.name, 'there are two of that name');
+    byName.set(one.name, one);
   }
-
-  list(): CapabilityInfo[] {
-    return [...this.#byName.values()].map(({ capability, schema: _, ...info }) => ({
-      ...info,
-      ...(capability.enabled === false ? { enabled: false as const } : {}),
-    }));
-  }
-
-  get(name: string): Registered {
-    const found = this.#byName.get(name);
-    if (found && found.capability.enabled !== false) return found;
-    throw new RelayError('not_found', {
-      what: `capability ${name.slice(0, 64)}`,
-      hint: found ? 'It is off; allow it in the configuration.' : 'See relay cap list for those there are.',
-    });
-  }
-
-  /** The arguments, checked. */
-  arguments({ name, schema }: Registered, args: Json): JsonObject {
-    if (bytesOf(args) > CAPABILITY_ARGS_BYTES) {
-      throw new RelayError('too_large', {
-        what: 'the arguments of a capability',
-        limit: CAPABILITY_ARGS_BYTES,
-      });
-    }
-    const problem = schema.check(args);
-    if (problem) throw new RelayError('bad_arguments', { capability: name, what: problem });
-    return args as JsonObject;
-  }
+  return byName;
 }
 
 function register(capability: Capability): Registered {
