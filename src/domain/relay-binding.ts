@@ -34,11 +34,6 @@ export function relayBinder(services: Services): (caller: Caller, base: string) 
   };
 }
 
-/** One part of it alone. */
-export function bindPart<P extends Part>(part: P, service: Services[P], caller: CallerAt): Relay[P] {
-  return bound(callsOf(part, service), caller) as Relay[P];
-}
-
 function callsOf(part: Part, service: unknown): readonly (readonly [method: string, call: Call])[] {
   return Object.entries(VERBS[part] as Verbs).flatMap(([method, verb]) =>
     verb.only

@@ -1,3 +1,4 @@
+import { toHex } from '../base/ids.ts';
 import { compareAndSet } from '../kernel/compare-and-set.ts';
 import type { Deps } from './deps.ts';
 
@@ -26,9 +27,7 @@ export class StoreSecret {
     const hex = await compareAndSet('the secret of the store', async () => {
       const stored = await records.get(KEY);
       if (typeof stored?.value === 'string') return stored.value;
-      const fresh = Array.from(this.#deps.env.randomBytes(BYTES), (b) =>
-        b.toString(16).padStart(2, '0'),
-      ).join('');
+      const fresh = toHex(this.#deps.env.randomBytes(BYTES));
       return (await records.put(KEY, fresh, { expect: 'absent' })) === null ? null : fresh;
     });
     return Uint8Array.from({ length: BYTES }, (_, i) => Number.parseInt(hex.slice(i * 2, i * 2 + 2), 16));

@@ -2,7 +2,7 @@ import { type Env, systemEnv } from '../../src/base/env.ts';
 import type { TokenCounter } from '../../src/base/tokens.ts';
 import { type Caller, LOCAL_CALLER } from '../../src/contract/caller.ts';
 import type { ThreadsApi } from '../../src/contract/threads.ts';
-import { bindPart } from '../../src/domain/relay-binding.ts';
+import { relayBinder, type Services } from '../../src/domain/relay-binding.ts';
 import type { Capability } from '../../src/domain/threads/capabilities/capability.ts';
 import { ThreadServices } from '../../src/domain/threads/thread-services.ts';
 import { openMemory } from '../../src/engines/memory/engine.ts';
@@ -26,12 +26,12 @@ export function openThreads(
   const env = o.env ?? systemEnv;
   const engine = o.engine ?? openMemory({ env });
   const core = new ThreadServices({ engine, env, tokens: realCounter }, { capabilities: o.capabilities });
-  const as = (name: string, tenant = 'local') =>
-    bindPart('threads', core.verbs, { ...caller(name, tenant), base: '' });
+  const bind = relayBinder({ threads: core.verbs } as unknown as Services);
+  const as = (name: string, tenant = 'local') => bind(caller(name, tenant), '').threads;
   return {
     engine,
     core,
-    api: bindPart('threads', core.verbs, { ...LOCAL_CALLER, base: '' }),
+    api: bind(LOCAL_CALLER, '').threads,
     as,
     again: () => openThreads({ ...o, engine }),
   };

@@ -70,65 +70,52 @@ function document({ name, state, events, stats, artifacts }: Told): object {
 }
 
 function markdown({ name, state, events, stats, artifacts }: Told): string {
-  const lines = [`# ${oneLine(name) || 'Thread'} ${state.thread_id}`, ''];
-  lines.push(`State v${state.version}, updated ${state.updated_at}; ${events} events.`, '');
-  const section = (title: string, items: readonly string[]) => {
-    if (items.length > 0) lines.push(`## ${title}`, '', ...items, '');
-  };
-  if (state.session_summary) section('Summary', [state.session_summary]);
   const signed = (at?: string, by?: string) => (at || by ? ` (${[by, at].filter(Boolean).join(', ')})` : '');
   const short = (value: unknown) => oneLine(typeof value === 'string' ? value : JSON.stringify(value), 500);
-  section(
-    'Facts',
-    state.facts.map((f) => `- **${short(f.key)}**: ${short(f.value)}${signed(f.at, f.by)}`),
-  );
-  section(
-    'Constraints',
-    state.constraints.map((c) => `- ${short(c.description)}${c.severity ? ` [${short(c.severity)}]` : ''}`),
-  );
-  section(
-    'Decisions',
-    state.decisions.map((d) => `- ${short(d.description)}${signed(d.at, d.by)}`),
-  );
-  section(
-    'Open questions',
-    state.open_questions.map((q) => `- ${short(q.question)} (${short(q.status ?? 'open')})`),
-  );
-  section(
-    'Plan',
-    state.plan.map((p) => `- ${short(p.step)} (${short(p.status ?? 'pending')})`),
-  );
-  section(
-    'Last actions',
-    state.last_actions.map((a) => `- ${a.at ?? ''} ${short(a.description)}`),
-  );
-  if (artifacts.length > 0) {
-    section('Artifacts', [
-      '| ref | name | type | bytes | tokens | by |',
-      '|---|---|---|---:|---:|---|',
-      ...artifacts.map((a) => {
-        const cells = [
-          a.ref,
-          oneLine(a.name),
-          a.type,
-          a.size,
-          a.tokens.content,
-          oneLine(a.provenance.created_by),
-        ];
-        return `| ${cells.map((cell) => String(cell).replaceAll('|', '\\|')).join(' | ')} |`;
-      }),
-    ]);
-  }
-  section('Tokens', [
+  const sections: [title: string, items: readonly string[]][] = [
+    ['Summary', state.session_summary ? [state.session_summary] : []],
+    ['Facts', state.facts.map((f) => `- **${short(f.key)}**: ${short(f.value)}${signed(f.at, f.by)}`)],
+    [
+      'Constraints',
+      state.constraints.map((c) => `- ${short(c.description)}${c.severity ? ` [${short(c.severity)}]` : ''}`),
+    ],
+    ['Decisions', state.decisions.map((d) => `- ${short(d.description)}${signed(d.at, d.by)}`)],
+    [
+      'Open questions',
+      state.open_questions.map((q) => `- ${short(q.question)} (${short(q.status ?? 'open')})`),
+    ],
+    ['Plan', state.plan.map((p) => `- ${short(p.step)} (${short(p.status ?? 'pending')})`)],
+    ['Last actions', state.last_actions.map((a) => `- ${a.at ?? ''} ${short(a.description)}`)],
+    ['Artifacts', artifacts.length > 0 ? artifactTable(artifacts) : []],
+    ['Tokens', tokenTable(stats)],
+  ];
+  const text = sections
+    .filter(([, items]) => items.length > 0)
+    .map(([title, items]) => `## ${title}\n\n${items.join('\n')}\n`)
+    .join('\n');
+  const heading = `# ${oneLine(name) || 'Thread'} ${state.thread_id}`;
+  return `${heading}\n\nState v${state.version}, updated ${state.updated_at}; ${events} events.\n\n${text.trimEnd()}\n`;
+}
+
+function artifactTable(artifacts: readonly Artifact[]): string[] {
+  const rows = artifacts.map(({ ref, name, type, size, tokens, provenance }) => {
+    const cells = [ref, oneLine(name), type, size, tokens.content, oneLine(provenance.created_by)];
+    return `| ${cells.map((cell) => String(cell).replaceAll('|', '\\|')).join(' | ')} |`;
+  });
+  return ['| ref | name | type | bytes | tokens | by |', '|---|---|---|---:|---:|---|', ...rows];
+}
+
+function tokenTable(stats: Stats): string[] {
+  const { breakdown } = stats;
+  return [
     `Counted with ${stats.tokenizer}${stats.estimated ? ', some of it estimated' : ''}.`,
     '',
     '| | tokens |',
     '|---|---:|',
     `| pasted once | ${stats.naive_tokens} |`,
-    `| headers read (${stats.breakdown.header_reads}) | ${stats.breakdown.headers} |`,
-    `| previews (${stats.breakdown.preview_reads}) | ${stats.breakdown.previews} |`,
-    `| contents pulled (${stats.breakdown.pull_reads}) | ${stats.breakdown.pulls} |`,
+    `| headers read (${breakdown.header_reads}) | ${breakdown.headers} |`,
+    `| previews (${breakdown.preview_reads}) | ${breakdown.previews} |`,
+    `| contents pulled (${breakdown.pull_reads}) | ${breakdown.pulls} |`,
     `| avoided | ${stats.avoided_tokens} |`,
-  ]);
-  return `${lines.join('\n').trimEnd()}\n`;
+  ];
 }

@@ -41,12 +41,10 @@ export function httpFetch(fetchPublic: PublicFetch | null): Capability {
       const signal = AbortSignal.any([context.signal, AbortSignal.timeout(FETCH_TIME_MS)]);
       if (!fetchPublic) throw new Error('http.fetch is not allowed');
       const page = await fetchPublic(url, { maxBytes: FETCH_BYTES, signal, accept });
-      if (page.status < 200 || page.status > 299)
-        throw new Error(`${new URL(page.url).host} answered ${page.status}`);
+      const { host, pathname } = new URL(page.url);
+      if (page.status < 200 || page.status > 299) throw new Error(`${host} answered ${page.status}`);
       const mime = page.contentType.split(';')[0]!.trim().toLowerCase() || 'application/octet-stream';
-      const { pathname } = new URL(page.url);
-      const name =
-        decodeURIComponentSafely(pathname.slice(pathname.lastIndexOf('/') + 1)) || new URL(page.url).host;
+      const name = decodeURIComponentSafely(pathname.slice(pathname.lastIndexOf('/') + 1)) || host;
       return {
         content: page.body,
         mime: /^[\w.+-]+\/[\w.+-]+$/.test(mime) ? mime : 'application/octet-stream',
