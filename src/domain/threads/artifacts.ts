@@ -20,9 +20,9 @@ import { type RecordsOf, recordsOf } from '../records.ts';
 import { guessType, KINDS } from './artifact-kind.ts';
 import { ContentScan, type Seen } from './content-scan.ts';
 import type { StoredEvent } from './event.ts';
-import { linkOps, repeatable, stampFor } from './fold.ts';
+import { repeatable } from './fold.ts';
 import { artifactBlob, artifactKey, incomingBlob, indexKey, indexScope } from './keys.ts';
-import { isoTime, patchState } from './state.ts';
+import { isoTime } from './state.ts';
 import type { ThreadLog, ThreadVerb } from './thread-log.ts';
 import { versionRef } from './version.ts';
 
@@ -71,8 +71,7 @@ export async function putArtifact(
         payload: { version, ...payload },
         ...retry?.mark,
       };
-      const ready = patchState(head, linkOps(event), stampFor(head, event));
-      return { event, ready, answer: () => ({ ref, version }) };
+      return { event, answer: () => ({ ref, version }) };
     });
     const state_ref = versionRef(kept.version);
     if (kept.ref !== ref) {

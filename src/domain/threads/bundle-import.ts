@@ -8,15 +8,7 @@ import { openZip, type ZipArchive, type ZipSource } from '../../formats/zip/zip-
 import { makePreview } from '../../text/preview/preview.ts';
 import { KINDS } from './artifact-kind.ts';
 import { artifactRecords, indexArtifact } from './artifacts.ts';
-import {
-  type Bundle,
-  badBundle,
-  contentFile,
-  foldChecked,
-  readBundle,
-  streamOf,
-  wholeBody,
-} from './bundle.ts';
+import { type Bundle, badBundle, contentFile, readBundle, streamOf, wholeBody } from './bundle.ts';
 import { ContentScan } from './content-scan.ts';
 import { emptyHead, type Head } from './fold.ts';
 import { artifactBlob, artifactKey, COUNTERS, counterKey, metaKey } from './keys.ts';
@@ -89,7 +81,7 @@ async function store(log: ThreadLog, caller: Caller, zip: ZipArchive, bundle: Bu
     const kept = await storeContents(log, zip, artifacts);
     let head: Head = emptyHead(id);
     for (const event of events) {
-      const next = await log.append(head, event, foldChecked(head, event));
+      const next = await log.append(head, event);
       if (!next) throw new RelayError('busy', { what: `someone else is importing thread ${id}` });
       head = next;
     }

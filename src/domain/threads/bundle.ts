@@ -7,10 +7,10 @@ import type { ZipArchive } from '../../formats/zip/zip-reader.ts';
 import type { BlobBody } from '../../kernel/blobs.ts';
 import { asJson, fromJson } from '../records.ts';
 import { KINDS } from './artifact-kind.ts';
-import { type StoredEvent, VERSION_EVENTS } from './event.ts';
-import { advance, emptyHead, type Head, linkOps, type MutableHead, stampFor } from './fold.ts';
+import type { StoredEvent } from './event.ts';
+import { advance, emptyHead, type MutableHead, stateAfter } from './fold.ts';
 import { COUNTERS, type Counters } from './keys.ts';
-import { bytesOf, patchState, type Sized } from './state.ts';
+import { bytesOf } from './state.ts';
 
 /** What a bundle holds, and how it is laid out. */
 
@@ -202,29 +202,17 @@ function checkEvent(value: Json): StoredEvent {
 }
 
 /**
- * The state that an event of somebody else's leads to, by the rules of a patch that is sent: what it may not do here,
- * it did not do there. Nothing for an event that makes no version, or the first one.
+ * Takes in an event of somebody else's by the rules of a patch that is sent: what it may not do here, it did not do
+ * there. The head is changed in place.
  */
-export function foldChecked(head: Head, event: StoredEvent): Sized | undefined {
-  if (!VERSION_EVENTS.has(event.type) || event.type === 'thread.created') return undefined;
-  const ops = event.type === 'artifact.created' ? linkOps(event) : event.payload.ops;
-  try {
-    return patchState(head, ops, stampFor(head, event));
-  } catch (error) {
-    throw isRelayError(error)
-      ? badBundle(`event ${head.count + 1} is not possible: ${error.message}`)
-      : error;
-  }
-}
-
-/** Takes an event in by those rules; the head is changed in place. */
 export function advanceChecked(head: MutableHead, event: StoredEvent): void {
   if (event.type === 'thread.created' && head.count > 0) throw badBundle('it begins twice');
   try {
-    advance(head, head.seq + 1, event, foldChecked(head, event));
+    advance(head, head.seq + 1, event, stateAfter(head, event));
   } catch (error) {
-    if (isRelayError(error, 'store_damaged')) throw badBundle('its versions have gaps');
-    throw error;
+    if (!isRelayError(error)) throw error;
+    if (error.code === 'store_damaged') throw badBundle('its versions have gaps');
+    throw badBundle(`event ${head.count + 1} is not possible: ${error.message}`);
   }
 }
 

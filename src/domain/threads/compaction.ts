@@ -4,9 +4,8 @@ import type { Action, ArtifactLink, State } from '../../contract/threads/state.t
 import type { PatchOp } from '../../formats/json-patch/apply.ts';
 import { asJson } from '../records.ts';
 import type { StoredEvent } from './event.ts';
-import { type Head, stampFor } from './fold.ts';
+import type { Head } from './fold.ts';
 import { metaKey } from './keys.ts';
-import { patchState } from './state.ts';
 import type { ThreadLog, ThreadVerb } from './thread-log.ts';
 import { versionRef } from './version.ts';
 
@@ -21,9 +20,8 @@ export const compactThread: ThreadVerb<'compact'> = (log, caller, id) =>
     const version = head.version + 1;
     const ops = asJson(found.ops);
     const payload = { version, by: caller.name, ops, dropped: { ...found.dropped } };
-    const event: StoredEvent = { type: 'checkpoint.created', at: log.deps.env.now(), payload };
-    const ready = patchState(head, ops, stampFor(head, event));
-    return { event, ready, answer: () => answer(version, found.dropped) };
+    const event = { type: 'checkpoint.created', at: log.deps.env.now(), payload };
+    return { event, answer: () => answer(version, found.dropped) };
   });
 
 /** Compacts a state that has become long by an event, without being asked. */

@@ -5,7 +5,7 @@ import type { Json } from '../../base/json.ts';
 import { THREAD_KEYS } from '../../base/limits.ts';
 import { asJson } from '../records.ts';
 import { type StoredEvent, VERSION_EVENTS } from './event.ts';
-import { bytesOf, firstState, replayPatch, type Sized, type Stamp } from './state.ts';
+import { bytesOf, firstState, patchState, replayPatch, type Sized } from './state.ts';
 import { addToTotals, EMPTY_TOTALS, metricsOf, type Totals } from './totals.ts';
 
 /** What a thread's log amounts to, up to an entry. The state is never changed in place, the rest is. */
@@ -65,7 +65,7 @@ export function advance(head: MutableHead, seq: number, event: StoredEvent, read
         what: `its log goes from version ${head.version} to ${String(payload.version)}`,
       });
     }
-    const after = ready ?? nextState(head, event);
+    const after = ready ?? stateAfter(head, event, replayPatch);
     head.state = after.state;
     head.bytes = after.bytes;
     head.version = version;
@@ -78,23 +78,19 @@ export function advance(head: MutableHead, seq: number, event: StoredEvent, read
   head.logBytes += bytesOf(asJson(event));
 }
 
-/** The stamp of the version that an event is to make. */
-export function stampFor(head: Head, event: StoredEvent): Stamp {
+/**
+ * The state that an event leads to. One that is about to be written is held against the schema and the size by
+ * `patchState`, and throws; `replayPatch` is for one that is in the log already.
+ */
+export function stateAfter(head: Head, event: StoredEvent, apply = patchState): Sized {
+  if (!VERSION_EVENTS.has(event.type)) return head;
+  const { at, payload } = event;
   const metrics = metricsOf(addToTotals(head.totals, event));
-  return { version: head.version + 1, at: event.at, by: String(event.payload.by ?? ''), metrics };
-}
-
-function nextState(head: MutableHead, event: StoredEvent): Sized {
-  const stamp = stampFor(head, event);
-  if (event.type === 'thread.created') return firstState(head.id, event.at, stamp.metrics);
-  const ops = event.type === 'artifact.created' ? linkOps(event) : event.payload.ops;
-  return replayPatch(head, ops, stamp);
-}
-
-/** The operation by which a new artifact comes to be in the state. */
-export function linkOps(event: StoredEvent): Json {
-  const { ref, type, name } = event.payload;
-  return [{ op: 'add', path: '/artifacts/-', value: { ref: ref!, type: type!, name: name! } }];
+  if (event.type === 'thread.created') return firstState(head.id, at, metrics);
+  const { ref, type, name } = payload;
+  const link = { op: 'add', path: '/artifacts/-', value: { ref, type, name } };
+  const ops = event.type === 'artifact.created' ? [link] : payload.ops;
+  return apply(head, ops, { version: head.version + 1, at, by: String(payload.by ?? ''), metrics });
 }
 
 function remember(head: MutableHead, event: StoredEvent): void {

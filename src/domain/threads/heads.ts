@@ -55,7 +55,7 @@ export class Heads {
   }
 
   /** What was just appended behind `before`, with the state it led to. Takes a snapshot where one is due. */
-  appended(before: Head, seq: number, event: StoredEvent, ready?: Sized): Head {
+  appended(before: Head, seq: number, event: StoredEvent, ready: Sized): Head {
     const cached = this.#cache.get(before.id)?.head;
     if (cached && cached.seq >= seq) return { ...cached };
     const head: MutableHead =

@@ -8,10 +8,10 @@ import { Background } from '../background.ts';
 import type { Deps } from '../deps.ts';
 import { asJson, type RecordsOf, recordsOf } from '../records.ts';
 import { type StoredEvent, toWire } from './event.ts';
-import type { Head } from './fold.ts';
+import { type Head, stateAfter } from './fold.ts';
 import { Heads } from './heads.ts';
 import { logOf, metaKey, opsBlob } from './keys.ts';
-import { bytesOf, type Sized } from './state.ts';
+import { bytesOf } from './state.ts';
 import { TokenLedger } from './token-ledger.ts';
 
 /** The record of a thread, in addition to its log. Without it the thread does not exist. */
@@ -25,7 +25,7 @@ export interface ThreadMeta {
 /** What a commit is to do with the head it found: append an event, or nothing because it is done already. */
 export type Plan<T> =
   | { readonly done: T }
-  | { readonly event: StoredEvent; readonly ready?: Sized; readonly answer: (after: Head) => T };
+  | { readonly event: StoredEvent; readonly answer: (after: Head) => T };
 
 /** Keeps something that is derived from the logs up to date. None of its methods is awaited. */
 export interface Follower {
@@ -96,16 +96,17 @@ export class ThreadLog {
           const head = await this.#load(id);
           const planned = await plan(head);
           if ('done' in planned) return { answer: planned.done };
-          const after = await this.append(head, planned.event, planned.ready);
+          const after = await this.append(head, planned.event);
           return after && { answer: planned.answer(after) };
         }),
       ).then(({ answer }) => answer);
     });
   }
 
-  /** Null when another append came first. */
-  async append(head: Head, event: StoredEvent, ready?: Sized): Promise<Head | null> {
+  /** Null when another append came first. Throws, and changes nothing, where the event leads to no state there can be. */
+  async append(head: Head, event: StoredEvent): Promise<Head | null> {
     const { blobs, logs } = this.deps.engine;
+    const ready = stateAfter(head, event);
     const stored = await this.#fitting(head.id, event);
     for (const follower of this.followers) follower.before?.(head.id);
     const seq = await logs.append(logOf(head.id), asJson(stored), { expectSeq: head.seq });

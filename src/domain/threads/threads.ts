@@ -9,10 +9,9 @@ import type { PatchOp } from '../../formats/json-patch/apply.ts';
 import { diffJson } from '../../formats/json-patch/diff.ts';
 import { jsonEqual } from '../../formats/json-patch/equal.ts';
 import { allRecords, asJson, recordsOf } from '../records.ts';
-import type { StoredEvent } from './event.ts';
-import { emptyHead, type Head, type Repeatable, repeatable, stampFor } from './fold.ts';
+import { emptyHead, type Head, type Repeatable, repeatable } from './fold.ts';
 import { indexKey, listKey, listPrefix, logOf, metaKey, threadPrefix } from './keys.ts';
-import { isoTime, patchState } from './state.ts';
+import { isoTime } from './state.ts';
 import type { ThreadLog, ThreadMeta, ThreadVerb } from './thread-log.ts';
 import { parseVersion, versionRef } from './version.ts';
 
@@ -162,22 +161,11 @@ export const revertThread: ThreadVerb<'revert'> = async (log, caller, id, input)
   });
 };
 
-function planPatch(
-  log: ThreadLog,
-  head: Head,
-  payload: { by: string; ops: Json; reverted_to?: string },
-  retry: Repeatable | null,
-) {
-  const version = head.version + 1;
+function planPatch(log: ThreadLog, head: Head, patch: JsonObject, retry: Repeatable | null) {
   const at = log.deps.env.now();
-  const event: StoredEvent = {
-    type: 'state.patch.applied',
-    at,
-    payload: { version, ...payload },
-    ...retry?.mark,
-  };
-  const ready = patchState(head, payload.ops, stampFor(head, event));
-  return { event, ready, answer: () => patchAnswer(version, at) };
+  const version = head.version + 1;
+  const event = { type: 'state.patch.applied', at, payload: { version, ...patch }, ...retry?.mark };
+  return { event, answer: () => patchAnswer(version, at) };
 }
 
 /**
