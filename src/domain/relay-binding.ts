@@ -22,30 +22,22 @@ type Service = { readonly [method: string]: (caller: CallerAt, ...args: readonly
 
 /** The relay as one caller sees it, made from the table: each method authorises and then calls its service. */
 export function relayBinder(services: Services): (caller: Caller, base: string) => Relay {
-  const parts = Object.keys(VERBS).map(
-    (part) => [part, callsOf(part as Part, services[part as Part])] as const,
-  );
+  const parts = Object.entries(VERBS).map(([part, verbs]) => {
+    const service = services[part as Part] as unknown as Service | (() => Promise<Service>);
+    const methods = Object.entries(verbs as Verbs).filter(([, verb]) => !verb.only);
+    return [part, methods.map(([name, verb]) => [name, guarded(verb, name, service)] as const)] as const;
+  });
   return (caller, base) => {
     const at: CallerAt = { ...caller, base };
     // The store belongs to whoever opened it, not to one caller's view of it.
     const relay: { [part: string | symbol]: unknown } = { [Symbol.asyncDispose]: async () => {} };
-    for (const [part, calls] of parts) relay[part] = bound(calls, at);
+    for (const [part, calls] of parts) {
+      const api: { [method: string]: (...args: unknown[]) => unknown } = {};
+      for (const [name, call] of calls) api[name] = (...args) => call(at, args);
+      relay[part] = api;
+    }
     return relay as unknown as Relay;
   };
-}
-
-function callsOf(part: Part, service: unknown): readonly (readonly [method: string, call: Call])[] {
-  return Object.entries(VERBS[part] as Verbs).flatMap(([method, verb]) =>
-    verb.only
-      ? []
-      : [[method, guarded(verb, method, service as Service | (() => Promise<Service>))] as const],
-  );
-}
-
-function bound(calls: ReturnType<typeof callsOf>, caller: CallerAt): unknown {
-  const api: { [method: string]: (...args: unknown[]) => unknown } = {};
-  for (const [method, call] of calls) api[method] = (...args) => call(caller, args);
-  return api;
 }
 
 function guarded(verb: Verb, method: string, service: Service | (() => Promise<Service>)): Call {

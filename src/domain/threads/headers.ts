@@ -126,39 +126,36 @@ function signature({ at, by }: Fact): ('at' | 'by')[] {
 function* reductions(full: Header): Generator<Header> {
   yield full;
   let header: Header = { ...full, truncated: true };
-  while (header.last_actions.length > 0) {
-    header = { ...header, last_actions: header.last_actions.slice(0, -1) };
-    yield header;
+  for (const [list, few] of [
+    ['last_actions', 0],
+    ['artifact_refs', FEW_REFS],
+    ['top_facts', FEW_FACTS],
+  ] as const) {
+    while (header[list].length > few) {
+      header = withoutOne(header, list);
+      yield header;
+    }
   }
-  while (header.artifact_refs.length > FEW_REFS) {
-    header = { ...header, artifact_refs: header.artifact_refs.slice(0, -1) };
-    yield header;
-  }
-  while (header.top_facts.length > FEW_FACTS) {
-    header = { ...header, top_facts: header.top_facts.slice(1) };
-    yield header;
-  }
+  const lists = ['artifact_refs', 'next_steps', 'open_questions', 'top_constraints', 'top_facts'] as const;
   for (const chars of CLIPS) {
-    const short = <T extends object>(items: readonly T[]) => items.map((item) => clipped(item, chars));
-    header = {
-      ...header,
-      top_facts: short(header.top_facts),
-      top_constraints: short(header.top_constraints),
-      open_questions: short(header.open_questions),
-      next_steps: short(header.next_steps),
-      artifact_refs: short(header.artifact_refs),
-    };
+    const short = lists.map((list) => [list, header[list].map((item) => clipped(item, chars))]);
+    header = { ...header, ...Object.fromEntries(short) };
     yield header;
   }
   // Nothing but long ids and names is left: the longest list gives first.
   for (;;) {
-    const lists = ['artifact_refs', 'next_steps', 'open_questions', 'top_constraints', 'top_facts'] as const;
     const longest = lists.reduce((a, b) => (header[b].length > header[a].length ? b : a));
     if (header[longest].length === 0) return;
-    const fewer = longest === 'top_facts' ? header.top_facts.slice(1) : header[longest].slice(0, -1);
-    header = { ...header, [longest]: fewer };
+    header = withoutOne(header, longest);
     yield header;
   }
+}
+
+type HeaderList = { [K in keyof Header]-?: Header[K] extends readonly object[] ? K : never }[keyof Header];
+
+/** Of the facts the oldest goes, which is the first; of the other lists the last. */
+function withoutOne(header: Header, list: HeaderList): Header {
+  return { ...header, [list]: list === 'top_facts' ? header[list].slice(1) : header[list].slice(0, -1) };
 }
 
 /** Some fields of an item. Whoever asks names those that the type needs. */
