@@ -1,6 +1,7 @@
 import type { Env } from '../../base/env.ts';
 import type { Json } from '../../base/json.ts';
 import { checkKey, checkLimit, encodeJson } from '../../kernel/admission.ts';
+import { Followers } from '../../kernel/followers.ts';
 import type { Entry, Logs } from '../../kernel/logs.ts';
 import type { Hazard } from './hazard.ts';
 
@@ -22,7 +23,6 @@ interface Stream {
   last: number;
   /** The highest sequence ever trimmed away. */
   trimmed: number;
-  readonly waiting: Set<() => void>;
 }
 
 export class MemoryLogs implements Logs {
@@ -30,7 +30,7 @@ export class MemoryLogs implements Logs {
   readonly #env: Env;
   readonly #hazard: Hazard;
   readonly #maxBytes: number;
-  readonly #closed = new AbortController();
+  readonly #followers = new Followers();
 
   constructor(env: Env, hazard: Hazard, maxBytes: number) {
     this.#env = env;
@@ -55,7 +55,7 @@ export class MemoryLogs implements Logs {
     log.last = seq;
     log.rows.push({ seq, at: this.#env.now(), json, id: o.id });
     if (o.id !== undefined) log.ids.set(o.id, seq);
-    for (const wake of log.waiting) wake();
+    this.#followers.wake(stream);
     await this.#hazard.pause();
     return seq;
   }
@@ -71,20 +71,12 @@ export class MemoryLogs implements Logs {
     return entries[0]?.gap ? { entries, gap: true } : { entries };
   }
 
-  async *subscribe(stream: string, o: { after?: number; signal: AbortSignal }): AsyncGenerator<Entry> {
+  subscribe(stream: string, o: { after?: number; signal: AbortSignal }): AsyncIterable<Entry> {
     checkKey("a stream's name", stream);
-    const ended = AbortSignal.any([o.signal, this.#closed.signal]);
-    let after = o.after ?? 0;
-    while (!ended.aborted) {
+    return this.#followers.follow(stream, o.after ?? 0, o.signal, async (after) => {
       await this.#hazard.pause();
-      const batch = this.#page(stream, after, BATCH);
-      if (batch.length === 0) await this.#woken(stream, ended);
-      for (const entry of batch) {
-        if (ended.aborted) return;
-        after = entry.seq;
-        yield entry;
-      }
-    }
+      return this.#page(stream, after, BATCH);
+    });
   }
 
   async info(stream: string): Promise<{ first: number; last: number; count: number }> {
@@ -124,13 +116,13 @@ export class MemoryLogs implements Logs {
   }
 
   close(): void {
-    this.#closed.abort();
+    this.#followers.end();
   }
 
   #stream(name: string): Stream {
     let log = this.#streams.get(name);
     if (!log) {
-      log = { rows: [], ids: new Map(), last: 0, trimmed: 0, waiting: new Set() };
+      log = { rows: [], ids: new Map(), last: 0, trimmed: 0 };
       this.#streams.set(name, log);
     }
     return log;
@@ -143,21 +135,6 @@ export class MemoryLogs implements Logs {
     return log.rows.slice(start, start + limit).map((row, i): Entry => {
       const entry = { seq: row.seq, at: row.at, data: JSON.parse(row.json) };
       return i === 0 && after < log.trimmed ? { ...entry, gap: true } : entry;
-    });
-  }
-
-  /** Until the stream has grown or the signal has fired. */
-  #woken(stream: string, signal: AbortSignal): Promise<void> {
-    const { waiting } = this.#stream(stream);
-    return new Promise((resolve) => {
-      const wake = () => {
-        waiting.delete(wake);
-        signal.removeEventListener('abort', wake);
-        resolve();
-      };
-      waiting.add(wake);
-      signal.addEventListener('abort', wake);
-      if (signal.aborted) wake();
     });
   }
 }

@@ -6,10 +6,13 @@ import type { Entry, Logs } from '../../kernel/logs.ts';
 import type { CommitQueue, Transaction } from './commit-queue.ts';
 import type { Database } from './database.ts';
 import type { Subscriptions } from './subscriptions.ts';
-import { readEntries } from './tail.ts';
 
 /** Entries that one transaction deletes at most: some milliseconds of the lock. */
 export const DELETE_ENTRIES = 1000;
+
+/** What a subscriber reads, and holds, at once. */
+const PAGE_ENTRIES = 100;
+const PAGE_CHARS = 256 * 1024;
 
 interface Stream {
   readonly id: number;
@@ -61,13 +64,15 @@ export class SqliteLogs implements Logs {
     checkKey("a stream's name", stream);
     const after = checkAfter(o.after);
     const limit = checkLimit(o.limit);
-    const entries = await this.#db.patiently(() => readEntries(this.#db, stream, after, limit));
+    const entries = await this.#db.patiently(() => this.#page(stream, after, limit));
     return entries[0]?.gap ? { entries, gap: true } : { entries };
   }
 
   subscribe(stream: string, o: { after?: number; signal: AbortSignal }): AsyncIterable<Entry> {
     checkKey("a stream's name", stream);
-    return this.#subscriptions.follow(stream, checkAfter(o.after), o.signal);
+    return this.#subscriptions.follow(stream, checkAfter(o.after), o.signal, (after) =>
+      this.#db.patiently(() => this.#page(stream, after, PAGE_ENTRIES, PAGE_CHARS)),
+    );
   }
 
   async info(stream: string): Promise<{ first: number; last: number; count: number }> {
@@ -96,6 +101,25 @@ export class SqliteLogs implements Logs {
       this.#db.sql('DELETE FROM entries WHERE stream = ?').run(found.id);
       this.#db.sql('DELETE FROM streams WHERE id = ?').run(found.id);
     });
+  }
+
+  /**
+   * At most `limit` entries, fewer where they have more than `maxChars` together. One statement, so that the entries and
+   * what was trimmed before them are of the same moment.
+   */
+  #page(stream: string, after: number, limit: number, maxChars = Number.POSITIVE_INFINITY): Entry[] {
+    const sql = `SELECT e.seq, e.at, e.data, s.trimmed FROM streams s JOIN entries e ON e.stream = s.id
+      WHERE s.name = ? AND e.seq > ? ORDER BY e.seq LIMIT ?`;
+    const entries: Entry[] = [];
+    let chars = 0;
+    const rows = this.#db.sql<{ seq: number; at: number; data: string; trimmed: number }>(sql);
+    for (const { seq, at, data, trimmed } of rows.iterate(stream, after, limit)) {
+      const entry: Entry = { seq, at, data: JSON.parse(data) };
+      entries.push(entries.length === 0 && after < trimmed ? { ...entry, gap: true } : entry);
+      chars += data.length;
+      if (chars > maxChars) break;
+    }
+    return entries;
   }
 
   #append(
