@@ -1,4 +1,5 @@
 import { RelayError } from '../base/errors.ts';
+import { pause } from '../base/pause.ts';
 
 /** Attempts before giving up: with N writers at most N-1 rounds are lost, and 64 at once is plenty for one key. */
 const ATTEMPTS = 64;
@@ -18,8 +19,4 @@ export async function compareAndSet<T>(
     if (round > 0) await pause(random() * Math.min(50, 2 ** Math.min(round, 6)));
   }
   throw new RelayError('busy', { what: `${ATTEMPTS} attempts to change ${what} were overtaken by others` });
-}
-
-function pause(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms));
 }

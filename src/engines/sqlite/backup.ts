@@ -1,39 +1,30 @@
 import {
   closeSync,
   existsSync,
-  fdatasync,
-  fsyncSync,
   linkSync,
   mkdirSync,
   openSync,
   readdirSync,
   renameSync,
   rmSync,
-  write,
 } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
-import { promisify } from 'node:util';
 import { type Env, systemEnv } from '../../base/env.ts';
 import { RelayError } from '../../base/errors.ts';
 import { toHex } from '../../base/ids.ts';
 import type { BlobInfo } from '../../kernel/blobs.ts';
-import { BODIES, checkedFile, isPlaced } from './body-files.ts';
+import { BODIES, checkedFile, isPlaced, writeBody } from './body-files.ts';
 import { BodyFile } from './body-stream.ts';
 import { Database } from './database.ts';
 import { isBusy, translated } from './failure.ts';
-import { FolderSync, syncFolderNow } from './folder-sync.ts';
 import { DATABASE_FILE, isStore, openDatabase } from './opening.ts';
+import { makeFolder, syncFileNow, syncFolderNow } from './syncing.ts';
 
-interface BodyRow {
+interface BodyRow extends BlobInfo {
   readonly id: number;
   readonly key: string;
   readonly file: string;
-  readonly size: number;
-  readonly sha256: string;
 }
-
-const dataSync = promisify(fdatasync);
-const writePiece = promisify(write);
 
 export interface Backup {
   readonly blobs: number;
@@ -81,9 +72,7 @@ async function copyStore(db: Database, home: string, target: string): Promise<Ba
   } finally {
     copy.close();
   }
-  const fd = openSync(path, 'r');
-  fsyncSync(fd);
-  closeSync(fd);
+  syncFileNow(path);
   renameSync(path, join(target, DATABASE_FILE));
   syncFolderNow(target);
   return result;
@@ -207,11 +196,10 @@ function copyDatabase(from: string, to: string, bad: (what: string) => RelayErro
 
 /** Bodies first, the database last: it is what makes them a store. */
 function moveIn(stage: string, home: string, rows: readonly BodyRow[]): void {
-  const folders = new FolderSync(true);
   const touched = new Set([home]);
   for (const { file } of rows) {
     const folder = dirname(join(home, file));
-    folders.ensure(folder);
+    makeFolder(folder, true);
     renameSync(join(stage, file), join(home, file));
     touched.add(folder);
   }
@@ -252,33 +240,16 @@ async function refuseInUse(path: string): Promise<void> {
   }
 }
 
-/** Copies a file piece by piece, makes it last, and gives what it really holds; null where there is none. */
+/** Copies a file, makes it last, and gives what it really holds; null where there is none. */
 async function copyBody(from: string, to: string): Promise<BlobInfo | null> {
   const source = BodyFile.open(from);
   if (!source) return null;
-  const folders = new FolderSync(true);
-  folders.ensure(dirname(to));
-  const hash = process.getBuiltinModule('node:crypto').createHash('sha256');
-  const fd = openSync(to, 'wx', 0o600);
-  let size = 0;
   try {
-    for await (const piece of source.stream(0, source.size)) {
-      hash.update(piece);
-      for (let at = 0; at < piece.length; ) {
-        at += (await writePiece(fd, piece, at, piece.length - at)).bytesWritten;
-      }
-      size += piece.length;
-    }
-    await dataSync(fd);
-  } catch (error) {
-    rmSync(to, { force: true });
-    throw error;
+    makeFolder(dirname(to), true);
+    return await writeBody(to, source.stream(0, source.size), { syncsFile: true, syncsName: true });
   } finally {
     source.close();
-    closeSync(fd);
   }
-  await folders.sync(dirname(to));
-  return { size, sha256: hash.digest('hex') };
 }
 
 /** The rows whose body is a file, a page at a time, so that they may be changed meanwhile. */

@@ -13,7 +13,6 @@ import {
   settleExpiry,
 } from '../../kernel/admission.ts';
 import type { BlobBody, BlobInfo, BlobItem, BlobPage, Blobs, Expiry } from '../../kernel/blobs.ts';
-import { BodyCache } from './body-cache.ts';
 import { type BodyFiles, checkedPlace, type Draft, isPlaced } from './body-files.ts';
 import { BodyFile } from './body-stream.ts';
 import type { CommitQueue } from './commit-queue.ts';
@@ -34,24 +33,16 @@ export interface BlobOptions {
   /** A body up to this lives in its row. */
   readonly inlineBytes: number;
   readonly maxBytes: number;
-  /** Inlined bodies held in memory once they were read; none by default. */
-  readonly cacheBytes?: number;
-  /** A fixed path for the body of a key, relative to the home. */
   readonly place?: Place;
 }
 
-/** Rows held in memory while nothing is written: thousands, in characters. Their bodies have a cache of their own. */
-const SETTLED_CHARS = 4 * 1024 * 1024;
+/** Rows with their bodies held in memory while nothing is written: a hundred and more of the largest that are inlined. */
+const SETTLED_BYTES = 16 * 1024 * 1024;
 
+/** A body is in its row or in a file, relative to the home. */
 interface Row {
   readonly size: number;
-  readonly sha256: string;
-  readonly file: string | null;
   readonly expires: number | null;
-}
-
-/** What a row says about its body, and where that is. */
-interface Content extends BlobInfo {
   readonly file: string | null;
   readonly body: Uint8Array | null;
 }
@@ -62,7 +53,6 @@ export class SqliteBlobs implements Blobs {
   readonly #files: BodyFiles;
   readonly #env: Env;
   readonly #options: BlobOptions;
-  readonly #cache: BodyCache;
   readonly #settled: SettledReads<Row>;
 
   constructor(db: Database, queue: CommitQueue, files: BodyFiles, env: Env, options: BlobOptions) {
@@ -71,8 +61,7 @@ export class SqliteBlobs implements Blobs {
     this.#files = files;
     this.#env = env;
     this.#options = options;
-    this.#cache = new BodyCache(options.cacheBytes ?? 0);
-    this.#settled = new SettledReads(db, queue, SETTLED_CHARS);
+    this.#settled = new SettledReads(db, queue, SETTLED_BYTES);
   }
 
   async put(key: string, body: BlobBody, o: { size?: number; expiresAt?: Expiry } = {}): Promise<BlobInfo> {
@@ -102,10 +91,7 @@ export class SqliteBlobs implements Blobs {
         length += value.length;
       }
     }
-    const draft = await this.#draft(head, pieces, place !== undefined);
-    return place === undefined
-      ? this.#putFile(key, draft, o.expiresAt)
-      : this.#putPlaced(key, draft, place, o.expiresAt);
+    return this.#putFile(key, head, pieces, place, o.expiresAt);
   }
 
   async get(
@@ -117,11 +103,7 @@ export class SqliteBlobs implements Blobs {
       // What did not fit the first time is never looked for by memory again.
       const row = (round === 0 ? this.#known(key) : undefined) ?? (await this.#row(key));
       if (!row) return null;
-      if (row.file === null) {
-        const body = this.#cache.get(key, row.sha256) ?? (await this.#body(key, row));
-        if (body) return inlined(body, range);
-        continue;
-      }
+      if (row.file === null) return inlined(row.body!, range);
       const open = BodyFile.open(join(this.#files.home, row.file));
       if (open) return streamed(open, row, range);
       // Replaced or deleted between the two looks; if it is still the same, the file is really gone.
@@ -171,51 +153,43 @@ export class SqliteBlobs implements Blobs {
     await removed.catch(() => {});
   }
 
-  async #draft(
-    head: readonly Uint8Array[],
-    pieces: AsyncGenerator<Uint8Array>,
-    placed: boolean,
-  ): Promise<Draft> {
-    try {
-      return await this.#files.write(head, pieces, placed);
-    } catch (error) {
-      await pieces.return(undefined);
-      throw translated(error, this.#db.path);
-    }
-  }
-
   #putInline(key: string, body: Uint8Array, expiresAt: Expiry | undefined): Promise<BlobInfo> {
     const sha256 = process.getBuiltinModule('node:crypto').hash('sha256', body, 'hex');
     return this.#commit(key, { size: body.length, sha256, file: null, body }, expiresAt);
   }
 
-  async #putFile(key: string, draft: Draft, expiresAt: Expiry | undefined): Promise<BlobInfo> {
-    try {
-      return await this.#commit(key, { ...draft, body: null }, expiresAt);
-    } catch (error) {
-      await this.#files.remove(draft.file);
-      throw error;
-    }
-  }
-
-  async #putPlaced(
+  async #putFile(
     key: string,
-    draft: Draft,
-    file: string,
+    head: readonly Uint8Array[],
+    rest: AsyncGenerator<Uint8Array>,
+    place: string | undefined,
     expiresAt: Expiry | undefined,
   ): Promise<BlobInfo> {
+    const placed = place !== undefined;
+    let draft: Draft;
     try {
-      return await this.#commit(key, { ...draft, file, body: null }, expiresAt, draft);
+      draft = await this.#files.write(head, rest, placed);
+    } catch (error) {
+      await rest.return(undefined);
+      throw translated(error, this.#db.path);
+    }
+    let kept = false;
+    try {
+      const content = { ...draft, file: place ?? draft.file, body: null };
+      const info = await this.#commit(key, content, expiresAt, placed ? draft : undefined);
+      kept = !placed;
+      return info;
     } finally {
-      await this.#files.discard(draft);
+      if (!kept) await this.#files.discard(draft);
     }
   }
 
+  /** `draft`: what is to be placed at the content's file. */
   async #commit(
     key: string,
-    { size, sha256, file, body }: Content,
+    { size, sha256, file, body }: BlobInfo & Pick<Row, 'file' | 'body'>,
     expiresAt: Expiry | undefined,
-    place?: Draft,
+    draft?: Draft,
   ): Promise<BlobInfo> {
     const sql = `INSERT INTO blobs (key, size, sha256, at, expires, file, body) VALUES (?, ?, ?, ?, ?, ?, ?)
       ON CONFLICT (key) DO UPDATE SET size = excluded.size, sha256 = excluded.sha256, at = excluded.at,
@@ -224,7 +198,7 @@ export class SqliteBlobs implements Blobs {
     const before = await this.#queue.run((tx) => {
       const old = this.#db.sql<Pick<Row, 'file'>>('SELECT file FROM blobs WHERE key = ?').get(key);
       this.#db.sql(sql).run(key, size, sha256, this.#env.now(), expires ?? null, file, body);
-      if (place) this.#files.placeNow(place, file!, tx);
+      if (draft) this.#files.placeNow(draft, file!, tx);
       return old?.file;
     }, body?.length);
     if (before && before !== file) await this.removeBody(before);
@@ -238,21 +212,12 @@ export class SqliteBlobs implements Blobs {
 
   #row(key: string): Promise<Row | undefined> {
     const sql =
-      'SELECT size, sha256, file, expires FROM blobs WHERE key = ? AND (expires IS NULL OR expires > ?)';
+      'SELECT size, expires, file, body FROM blobs WHERE key = ? AND (expires IS NULL OR expires > ?)';
     return this.#db.patiently(() => {
       const row = this.#db.sql<Row>(sql).get(key, this.#env.now());
-      if (row) this.#settled.set(key, row, row.sha256.length + (row.file?.length ?? 0));
+      if (row) this.#settled.set(key, row, (row.body ?? row.file!).length);
       return row;
     });
-  }
-
-  /** The bytes of the row as it was seen; undefined when it has been replaced or deleted since. */
-  async #body(key: string, { sha256 }: Row): Promise<Uint8Array | undefined> {
-    const sql = 'SELECT body FROM blobs WHERE key = ? AND sha256 = ? AND file IS NULL';
-    const found = await this.#db.patiently(() => this.#db.sql<{ body: Uint8Array }>(sql).get(key, sha256));
-    const body = found?.body;
-    if (body) this.#cache.set(key, sha256, body);
-    return body;
   }
 }
 

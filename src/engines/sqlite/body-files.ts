@@ -1,41 +1,23 @@
-import {
-  closeSync,
-  existsSync,
-  fdatasync,
-  linkSync,
-  openSync,
-  renameSync,
-  rmSync,
-  unlink,
-  writev,
-} from 'node:fs';
+import { linkSync, promises, renameSync, rmSync, unlink } from 'node:fs';
 import { dirname, isAbsolute, join, normalize, sep } from 'node:path';
-import { promisify } from 'node:util';
 import type { Env } from '../../base/env.ts';
 import { RelayError } from '../../base/errors.ts';
 import { toHex } from '../../base/ids.ts';
+import type { BlobInfo } from '../../kernel/blobs.ts';
 import type { Transaction } from './commit-queue.ts';
-import { FolderSync } from './folder-sync.ts';
+import { makeFolder, syncFolder, syncFolderNow } from './syncing.ts';
 
 export const BODIES = 'blobs';
 /** Where bodies grow that are placed later. Nothing in here is ever read; what is old was left behind. */
 export const DRAFTS = `${BODIES}/draft`;
 
-/** Pieces are gathered to this before they are written: one trip to the thread pool instead of many. */
-const WRITE_BYTES = 256 * 1024;
-
 /** Bodies that go into one folder before the next is taken. */
 const FOLDER_FILES = 512;
 
-const dataSync = promisify(fdatasync);
-const writeVectors = promisify(writev);
-
 /** A body that is whole and on disk; no row refers to it yet. */
-export interface Draft {
+export interface Draft extends BlobInfo {
   /** Relative to the home. */
   readonly file: string;
-  readonly size: number;
-  readonly sha256: string;
 }
 
 /** The bodies that are too large for the database, each a file of its own that is written once. */
@@ -43,7 +25,6 @@ export class BodyFiles {
   readonly home: string;
   readonly #env: Env;
   readonly #durable: boolean;
-  readonly #folders: FolderSync;
   #folder = '';
   #room = 0;
 
@@ -51,7 +32,6 @@ export class BodyFiles {
     this.home = home;
     this.#env = env;
     this.#durable = durable;
-    this.#folders = new FolderSync(durable);
   }
 
   /**
@@ -59,25 +39,18 @@ export class BodyFiles {
    * has, and makes it last. Whatever fails, nothing stays behind. One that is to be placed waits among the drafts.
    */
   async write(head: readonly Uint8Array[], rest: AsyncIterable<Uint8Array>, placed: boolean): Promise<Draft> {
-    const file = `${placed ? this.#drafts() : this.#nextFolder()}/${toHex(this.#env.randomBytes(16))}`;
-    const path = join(this.home, file);
-    const fd = openSync(path, 'wx', 0o600);
-    try {
-      const { size, sha256 } = await written(fd, head, rest);
-      if (this.#durable) {
-        // Both at once: the file system then makes one trip to the disk of them.
-        const named = placed ? undefined : this.#folders.sync(dirname(path));
-        named?.catch(() => {});
-        await dataSync(fd);
-        await named;
-      }
-      closeSync(fd);
-      return { file, size, sha256 };
-    } catch (error) {
-      closeSync(fd);
-      this.removeNow(file);
-      throw error;
-    }
+    const folder = placed ? DRAFTS : this.#nextFolder();
+    const file = `${folder}/${toHex(this.#env.randomBytes(16))}`;
+    makeFolder(join(this.home, folder), this.#durable);
+    const pieces = async function* () {
+      yield* head;
+      yield* rest;
+    };
+    const info = await writeBody(join(this.home, file), pieces(), {
+      syncsFile: this.#durable,
+      syncsName: this.#durable && !placed,
+    });
+    return { file, ...info };
   }
 
   /**
@@ -88,7 +61,7 @@ export class BodyFiles {
     const from = join(this.home, draft.file);
     const to = join(this.home, place);
     const before = `${from}.before`;
-    this.#folders.ensure(dirname(to));
+    makeFolder(dirname(to), this.#durable);
     rmSync(before, { force: true });
     const replaces = linked(to, before);
     renameSync(from, to);
@@ -96,7 +69,7 @@ export class BodyFiles {
       renameSync(to, from);
       if (replaces) renameSync(before, to);
     });
-    this.#folders.syncNow(dirname(to));
+    if (this.#durable) syncFolderNow(dirname(to));
   }
 
   /** What is left of a draft when it was placed, or was not. */
@@ -117,17 +90,12 @@ export class BodyFiles {
     rmSync(join(this.home, file), { force: true });
   }
 
-  #drafts(): string {
-    this.#folders.ensure(join(this.home, DRAFTS));
-    return DRAFTS;
-  }
-
-  /** The same for a while, since those written at once share its fsync. */
+  /** The same for a while, since a new one costs an fsync of its own. */
   #nextFolder(): string {
-    if (this.#room-- > 0 && existsSync(join(this.home, this.#folder))) return this.#folder;
-    this.#folder = `${BODIES}/${toHex(this.#env.randomBytes(1))}`;
-    this.#room = FOLDER_FILES - 1;
-    this.#folders.ensure(join(this.home, this.#folder));
+    if (this.#room-- <= 0) {
+      this.#folder = `${BODIES}/${toHex(this.#env.randomBytes(1))}`;
+      this.#room = FOLDER_FILES - 1;
+    }
     return this.#folder;
   }
 }
@@ -163,42 +131,34 @@ function linked(from: string, to: string): boolean {
   }
 }
 
-async function written(
-  fd: number,
-  head: readonly Uint8Array[],
-  rest: AsyncIterable<Uint8Array>,
-): Promise<{ size: number; sha256: string }> {
+/** Writes a new file, piece by piece, and gives what it holds. Where that fails, no file stays behind. */
+export async function writeBody(
+  path: string,
+  pieces: AsyncIterable<Uint8Array>,
+  o: { syncsFile: boolean; syncsName: boolean },
+): Promise<BlobInfo> {
   const hash = process.getBuiltinModule('node:crypto').createHash('sha256');
   let size = 0;
-  let gathered: Uint8Array[] = [];
-  let bytes = 0;
-  const flush = async () => {
-    for (let left = gathered; left.length > 0; ) {
-      const { bytesWritten } = await writeVectors(fd, left);
-      left = behind(left, bytesWritten);
+  const measured = async function* () {
+    for await (const piece of pieces) {
+      hash.update(piece);
+      size += piece.length;
+      yield piece;
     }
-    gathered = [];
-    bytes = 0;
   };
-  const take = async (piece: Uint8Array) => {
-    hash.update(piece);
-    size += piece.length;
-    gathered.push(piece);
-    bytes += piece.length;
-    if (bytes >= WRITE_BYTES) await flush();
-  };
-  for (const piece of head) await take(piece);
-  for await (const piece of rest) await take(piece);
-  await flush();
-  return { size, sha256: hash.digest('hex') };
-}
-
-/** What is left of the pieces behind the first `count` bytes. */
-function behind(pieces: readonly Uint8Array[], count: number): Uint8Array[] {
-  const left: Uint8Array[] = [];
-  for (const piece of pieces) {
-    if (count < piece.length) left.push(count > 0 ? piece.subarray(count) : piece);
-    count = Math.max(0, count - piece.length);
+  const file = await promises.open(path, 'wx', 0o600);
+  try {
+    await file.writeFile(measured());
+    // Both at once: the file system then makes one trip to the disk of them.
+    await Promise.all([
+      o.syncsFile ? file.datasync() : undefined,
+      o.syncsName ? syncFolder(dirname(path)) : undefined,
+    ]);
+    return { size, sha256: hash.digest('hex') };
+  } catch (error) {
+    rmSync(path, { force: true });
+    throw error;
+  } finally {
+    await file.close();
   }
-  return left;
 }

@@ -6,6 +6,7 @@ import {
 } from 'node:sqlite';
 import { pathToFileURL } from 'node:url';
 import { RelayError } from '../../base/errors.ts';
+import { pause } from '../../base/pause.ts';
 import { isBusy, translated } from './failure.ts';
 
 /**
@@ -93,8 +94,4 @@ export class Database {
 
 export function closed(): RelayError {
   return new RelayError('aborted', { what: 'the store was closed' });
-}
-
-function pause(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms));
 }

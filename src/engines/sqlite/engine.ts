@@ -15,9 +15,6 @@ import { Subscriptions } from './subscriptions.ts';
 
 const MiB = 1024 * 1024;
 
-/** A hundred and more bodies of the largest size that is inlined: what is being handed round at one time. */
-const CACHE_BYTES = 16 * MiB;
-
 export interface SqliteOptions {
   /** The folder of the store; made, for nobody else to read, where it is missing. */
   readonly home: string;
@@ -55,7 +52,6 @@ export async function openSqlite(o: SqliteOptions): Promise<Engine> {
   const blobOptions = {
     inlineBytes: o.inlineBytes ?? INLINE_BLOB_BYTES,
     maxBytes: limits.blobBytes,
-    cacheBytes: role === 'server' ? CACHE_BYTES : 0,
     place: o.place,
   };
   const blobs = new SqliteBlobs(db, queue, files, env, blobOptions);

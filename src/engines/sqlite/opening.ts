@@ -1,12 +1,13 @@
-import { closeSync, existsSync, fsyncSync, linkSync, openSync, rmSync, statSync } from 'node:fs';
+import { closeSync, existsSync, linkSync, openSync, rmSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { isRelayError, RelayError } from '../../base/errors.ts';
+import { pause } from '../../base/pause.ts';
 import type { EngineLimits } from '../../kernel/engine.ts';
 import { DRAFTS } from './body-files.ts';
 import { Database } from './database.ts';
 import { translated } from './failure.ts';
-import { FolderSync } from './folder-sync.ts';
 import { APPLICATION_ID, FORMAT, PAGE_BYTES, STEPS } from './schema.ts';
+import { makeFolder, syncFileNow, syncFolderNow } from './syncing.ts';
 
 export const DATABASE_FILE = 'relay.db';
 
@@ -46,7 +47,7 @@ export async function isStore(path: string): Promise<boolean> {
       if (wal > 0 || sizeOf(`${path}-wal`) > 0) return true;
       if (round > 0) throw found;
     }
-    await new Promise((resolve) => setTimeout(resolve, 50));
+    await pause(50);
   }
 }
 
@@ -94,9 +95,8 @@ async function connect(
  * says from its first moment whose it is. Of several who do so at once one wins, and all use what it made.
  */
 function createDatabase(path: string, durable: boolean): void {
-  const folders = new FolderSync(durable);
   const drafts = join(dirname(path), DRAFTS);
-  folders.ensure(drafts);
+  makeFolder(drafts, durable);
   const draft = join(drafts, `${DATABASE_FILE}-${process.pid}-${performance.now()}`);
   try {
     // SQLite gives its other files the permissions of this one.
@@ -112,9 +112,9 @@ function createDatabase(path: string, durable: boolean): void {
     } finally {
       db.close();
     }
-    if (durable) syncFile(draft);
+    if (durable) syncFileNow(draft);
     linkSync(draft, path);
-    folders.syncNow(dirname(path));
+    if (durable) syncFolderNow(dirname(path));
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
   } finally {
@@ -153,15 +153,6 @@ function checkFormat(db: Database): number {
 
 function ask(db: Database, what: 'application_id' | 'user_version' | 'page_count'): number {
   return Object.values(db.sql(`PRAGMA ${what}`).get()!)[0] as number;
-}
-
-function syncFile(path: string): void {
-  const fd = openSync(path, 'r');
-  try {
-    fsyncSync(fd);
-  } finally {
-    closeSync(fd);
-  }
 }
 
 function sizeOf(path: string): number {

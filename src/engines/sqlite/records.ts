@@ -29,6 +29,12 @@ interface Row {
   readonly expires: number | null;
 }
 
+/** A record as it is given to all who ask for it. */
+interface Known {
+  readonly stored: Stored;
+  readonly expires: number | null;
+}
+
 export class SqliteRecords implements Records {
   readonly #db: Database;
   readonly #queue: CommitQueue;
@@ -46,10 +52,9 @@ export class SqliteRecords implements Records {
 
   async get(key: string): Promise<Stored | null> {
     checkKey('a key', key);
-    const known = this.#settled.get(key);
-    if (known) return known.at(this.#env.now());
-    const row = await this.#db.patiently(() => this.#read(key));
-    return row ? stored(row) : null;
+    const known = this.#settled.get(key) ?? (await this.#db.patiently(() => this.#read(key)));
+    if (!known || (known.expires !== null && known.expires <= this.#env.now())) return null;
+    return known.stored;
   }
 
   async put(
@@ -106,10 +111,13 @@ export class SqliteRecords implements Records {
     return this.#db.patiently(() => this.#page(keyRange(prefix, o.after), limit));
   }
 
-  #read(key: string): Row | undefined {
+  #read(key: string): Known | undefined {
     const row = this.#live(key);
-    if (row) this.#settled.set(key, new Known(row), row.value.length);
-    return row;
+    if (!row) return undefined;
+    const { value, revision } = stored(row);
+    const known = { stored: Object.freeze({ value: freeze(value), revision }), expires: row.expires };
+    this.#settled.set(key, known, row.value.length);
+    return known;
   }
 
   #page({ where, from, to }: KeyRange, limit: number): RecordPage {
@@ -142,29 +150,6 @@ export class SqliteRecords implements Records {
     const revision = tx.next();
     this.#db.sql(sql).run(key, revision, expiresAt ?? null, json);
     return revision;
-  }
-}
-
-/** A record that is asked for again: then parsed once more, for all who will ask. */
-class Known {
-  readonly #expires: number | null;
-  /** Until it was parsed. */
-  #row: Row | null;
-  #stored: Stored | null = null;
-
-  constructor(row: Row) {
-    this.#expires = row.expires;
-    this.#row = row;
-  }
-
-  at(now: number): Stored | null {
-    if (this.#expires !== null && this.#expires <= now) return null;
-    if (this.#row) {
-      const { value, revision } = stored(this.#row);
-      this.#stored = Object.freeze({ value: freeze(value), revision });
-      this.#row = null;
-    }
-    return this.#stored;
   }
 }
 
