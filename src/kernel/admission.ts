@@ -134,6 +134,7 @@ export async function* intake(body: BlobBody, o: BodyLimits): AsyncGenerator<Uin
   let length = 0;
   let ended = false;
   try {
+    checkSize(body, o);
     for (;;) {
       const { done, value } = await reader.read();
       if (done) break;

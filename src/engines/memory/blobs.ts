@@ -1,17 +1,18 @@
 import type { Env } from '../../base/env.ts';
-import { RelayError } from '../../base/errors.ts';
 import { sha256Hex } from '../../base/hash.ts';
 import {
   checkExpiry,
   checkKey,
   checkLimit,
   checkRange,
+  checkSize,
   checkText,
+  intake,
   settleExpiry,
 } from '../../kernel/admission.ts';
-import type { BlobBody, BlobInfo, BlobItem, BlobPage, Blobs, Expiry } from '../../kernel/blobs.ts';
+import type { BlobBody, BlobInfo, BlobPage, Blobs, Expiry } from '../../kernel/blobs.ts';
 import type { Hazard } from './hazard.ts';
-import { keysBehind } from './records.ts';
+import { Rows } from './rows.ts';
 
 /** The largest piece a reader is given at once. */
 const CHUNK_BYTES = 64 * 1024 - 1;
@@ -26,12 +27,13 @@ interface Row {
 }
 
 export class MemoryBlobs implements Blobs {
-  readonly #rows = new Map<string, Row>();
+  readonly #rows: Rows<Row>;
   readonly #env: Env;
   readonly #hazard: Hazard;
   readonly #maxBytes: number;
 
   constructor(env: Env, hazard: Hazard, maxBytes: number) {
+    this.#rows = new Rows(env);
     this.#env = env;
     this.#hazard = hazard;
     this.#maxBytes = maxBytes;
@@ -40,7 +42,7 @@ export class MemoryBlobs implements Blobs {
   async put(key: string, body: BlobBody, o: { size?: number; expiresAt?: Expiry } = {}): Promise<BlobInfo> {
     checkKey('a key', key);
     if (typeof o.expiresAt === 'number') checkExpiry(o.expiresAt);
-    const bytes = body instanceof Uint8Array ? this.#taken(body, o.size) : await this.#drained(body, o.size);
+    const bytes = await this.#taken(body, o.size);
     const sha256 = await sha256Hex(bytes);
     const expiresAt = await settleExpiry(o.expiresAt);
     await this.#hazard.pause();
@@ -52,7 +54,7 @@ export class MemoryBlobs implements Blobs {
   async get(key: string, range?: { start: number; end: number }) {
     checkKey('a key', key);
     await this.#hazard.pause();
-    const row = this.#live(key);
+    const row = this.#rows.get(key);
     if (!row) return null;
     const size = row.bytes.length;
     if (range) checkRange(range, size);
@@ -71,61 +73,30 @@ export class MemoryBlobs implements Blobs {
     checkText('the prefix of a listing', prefix);
     const limit = checkLimit(o.limit);
     await this.#hazard.pause();
-    const keys = keysBehind(this.#rows.keys(), prefix, o.after).filter((key) => this.#live(key));
-    const items = keys.slice(0, limit).map((key): BlobItem => {
-      const { bytes, at } = this.#rows.get(key)!;
+    return this.#rows.page(prefix, { after: o.after, limit }, (key, { bytes, at }) => {
       return { key, size: bytes.length, at };
     });
-    return keys.length > limit ? { items, next: items.at(-1)!.key } : { items };
   }
 
   get usage(): { count: number; bytes: number } {
-    return { count: this.#rows.size, bytes: sum(this.#rows.values()) };
+    const rows = this.#rows.all();
+    return { count: rows.length, bytes: sum(rows) };
   }
 
   sweep(): { blobs: number; bytes: number } {
-    const expired = [...this.#rows.keys()].filter((key) => !this.#live(key));
-    const bytes = sum(expired.map((key) => this.#rows.get(key)!));
-    for (const key of expired) this.#rows.delete(key);
-    return { blobs: expired.length, bytes };
+    const expired = this.#rows.sweep();
+    return { blobs: expired.length, bytes: sum(expired) };
   }
 
-  #live(key: string): Row | undefined {
-    const row = this.#rows.get(key);
-    return row && (row.expiresAt === undefined || row.expiresAt > this.#env.now()) ? row : undefined;
-  }
-
-  #taken(body: Uint8Array, size: number | undefined): Bytes {
-    this.#checkSize(Math.max(body.length, size ?? 0));
-    if (size !== undefined && size !== body.length) throw wrongSize(size, body.length);
-    return new Uint8Array(body);
-  }
-
-  async #drained(body: ReadableStream<Uint8Array>, size: number | undefined): Promise<Bytes> {
-    const chunks: Uint8Array[] = [];
-    let length = 0;
-    const reader = body.getReader();
-    try {
-      this.#checkSize(size ?? 0);
-      for (;;) {
-        const { done, value } = await reader.read();
-        if (done) break;
-        length += value.length;
-        this.#checkSize(length);
-        if (size !== undefined && length > size) throw wrongSize(size, length);
-        chunks.push(value.slice());
-      }
-    } catch (error) {
-      // Whoever produces the body learns that it is no longer wanted; the reason that counts is the first.
-      await reader.cancel(error).catch(() => {});
-      throw error;
+  async #taken(body: BlobBody, size: number | undefined): Promise<Bytes> {
+    const limits = { size, max: this.#maxBytes };
+    if (body instanceof Uint8Array) {
+      checkSize(body, limits);
+      return new Uint8Array(body);
     }
-    if (size !== undefined && length !== size) throw wrongSize(size, length);
-    return joined(chunks, length);
-  }
-
-  #checkSize(size: number): void {
-    if (size > this.#maxBytes) throw new RelayError('too_large', { what: 'a blob', limit: this.#maxBytes });
+    const pieces: Uint8Array[] = [];
+    for await (const piece of intake(body, limits)) pieces.push(new Uint8Array(piece));
+    return new Uint8Array(Buffer.concat(pieces));
   }
 
   /** In pieces of any length, one at a time as they are asked for. */
@@ -147,24 +118,6 @@ export class MemoryBlobs implements Blobs {
   }
 }
 
-function joined(chunks: readonly Uint8Array[], length: number): Bytes {
-  const bytes = new Uint8Array(length);
-  let offset = 0;
-  for (const chunk of chunks) {
-    bytes.set(chunk, offset);
-    offset += chunk.length;
-  }
-  return bytes;
-}
-
-function sum(rows: Iterable<Row>): number {
-  let bytes = 0;
-  for (const row of rows) bytes += row.bytes.length;
-  return bytes;
-}
-
-function wrongSize(promised: number, found: number): RelayError {
-  return new RelayError('bad_request', {
-    what: `the body was announced with ${promised} bytes but has ${found > promised ? 'more' : found}`,
-  });
+function sum(rows: readonly Row[]): number {
+  return rows.reduce((bytes, row) => bytes + row.bytes.length, 0);
 }

@@ -8,11 +8,11 @@ import {
   checkKey,
   checkLimit,
   checkScope,
-  compareKeys,
   encodeJson,
 } from '../../kernel/admission.ts';
-import type { RecordItem, RecordPage, Records, Stored } from '../../kernel/records.ts';
+import type { RecordPage, Records, Stored } from '../../kernel/records.ts';
 import type { Hazard } from './hazard.ts';
+import { Rows } from './rows.ts';
 
 interface Row {
   /** Kept as text, so that nobody holds a reference to what is stored. */
@@ -24,14 +24,13 @@ interface Row {
 }
 
 export class MemoryRecords implements Records {
-  readonly #rows = new Map<string, Row>();
-  readonly #env: Env;
+  readonly #rows: Rows<Row>;
   readonly #hazard: Hazard;
   readonly #maxBytes: number;
   #lastRevision = 0;
 
   constructor(env: Env, hazard: Hazard, maxBytes: number) {
-    this.#env = env;
+    this.#rows = new Rows(env);
     this.#hazard = hazard;
     this.#maxBytes = maxBytes;
   }
@@ -39,7 +38,7 @@ export class MemoryRecords implements Records {
   async get(key: string): Promise<Stored | null> {
     checkKey('a key', key);
     await this.#hazard.pause();
-    const row = this.#live(key);
+    const row = this.#rows.get(key);
     if (!row) return null;
     row.shared ??= shared(stored(row));
     return row.shared;
@@ -54,7 +53,7 @@ export class MemoryRecords implements Records {
     checkExpiry(o.expiresAt);
     const json = encodeJson('a record', value, this.#maxBytes);
     await this.#hazard.pause();
-    const current = this.#live(key);
+    const current = this.#rows.get(key);
     if (o.expect !== undefined && o.expect !== (current?.revision ?? 'absent')) return null;
     return this.#acknowledged(this.#write(key, json, o.expiresAt));
   }
@@ -68,7 +67,7 @@ export class MemoryRecords implements Records {
     checkDelta(delta);
     checkExpiry(o.expiresAt);
     await this.#hazard.pause();
-    const row = this.#live(key);
+    const row = this.#rows.get(key);
     const current: Json = row ? JSON.parse(row.json) : 0;
     if (!Number.isSafeInteger(current)) throw new RelayError('bad_request', { what: 'that is no counter' });
     const sum = (current as number) + delta;
@@ -81,7 +80,7 @@ export class MemoryRecords implements Records {
   async delete(key: string, o: { expect?: number } = {}): Promise<boolean> {
     checkKey('a key', key);
     await this.#hazard.pause();
-    const row = this.#live(key);
+    const row = this.#rows.get(key);
     if (!row || (o.expect !== undefined && o.expect !== row.revision)) return false;
     return this.#acknowledged(this.#rows.delete(key));
   }
@@ -90,24 +89,15 @@ export class MemoryRecords implements Records {
     checkScope('the prefix of a listing', prefix);
     const limit = checkLimit(o.limit);
     await this.#hazard.pause();
-    const keys = keysBehind(this.#rows.keys(), prefix, o.after).filter((key) => this.#live(key));
-    const items = keys.slice(0, limit).map((key): RecordItem => ({ key, ...stored(this.#rows.get(key)!) }));
-    return keys.length > limit ? { items, next: items.at(-1)!.key } : { items };
+    return this.#rows.page(prefix, { after: o.after, limit }, (key, row) => ({ key, ...stored(row) }));
   }
 
   get count(): number {
-    return this.#rows.size;
+    return this.#rows.all().length;
   }
 
   sweep(): number {
-    const expired = [...this.#rows.keys()].filter((key) => !this.#live(key));
-    for (const key of expired) this.#rows.delete(key);
-    return expired.length;
-  }
-
-  #live(key: string): Row | undefined {
-    const row = this.#rows.get(key);
-    return row && (row.expiresAt === undefined || row.expiresAt > this.#env.now()) ? row : undefined;
+    return this.#rows.sweep().length;
   }
 
   #write(key: string, json: string, expiresAt: number | undefined): number {
@@ -121,15 +111,6 @@ export class MemoryRecords implements Records {
     await this.#hazard.pause();
     return result;
   }
-}
-
-/** The keys with the prefix that come after `after`, in order. */
-export function keysBehind(keys: Iterable<string>, prefix: string, after: string | undefined): string[] {
-  const found: string[] = [];
-  for (const key of keys) {
-    if (key.startsWith(prefix) && (after === undefined || compareKeys(key, after) > 0)) found.push(key);
-  }
-  return found.sort(compareKeys);
 }
 
 /** As the contract allows, and servers do: whoever counts on an answer of his own is found out here. */

@@ -1,4 +1,4 @@
-import type { Worker } from 'node:worker_threads';
+import { once } from 'node:events';
 import type { Database } from './database.ts';
 import { PAGE_BYTES } from './schema.ts';
 
@@ -7,19 +7,11 @@ const WAL_PAGES = (16 * 1024 * 1024) / PAGE_BYTES;
 
 /** As source, so that it also runs from a bundle, where there is no file to load. */
 const WORKER = `
-const { parentPort, workerData } = require('node:worker_threads');
+const { workerData } = require('node:worker_threads');
 const { DatabaseSync } = require('node:sqlite');
-parentPort.on('message', () => {
-  try {
-    const db = new DatabaseSync(workerData);
-    try {
-      db.exec('PRAGMA busy_timeout = 5; PRAGMA wal_checkpoint(PASSIVE)');
-    } finally {
-      db.close();
-    }
-  } catch {}
-  parentPort.postMessage('done');
-});
+const db = new DatabaseSync(workerData);
+db.exec('PRAGMA busy_timeout = 5; PRAGMA wal_checkpoint(PASSIVE)');
+db.close();
 `;
 
 /**
@@ -30,7 +22,6 @@ parentPort.on('message', () => {
 export class Checkpoints {
   readonly #db: Database;
   readonly #active: boolean;
-  #worker: Worker | undefined;
   #running: Promise<void> | undefined;
 
   constructor(db: Database, role: 'server' | 'cli') {
@@ -44,7 +35,8 @@ export class Checkpoints {
     if (!this.#active || this.#running) return;
     const { log, checkpointed } = this.#run('NOOP');
     if (log - checkpointed < WAL_PAGES) return;
-    this.#running = this.#both().finally(() => {
+    this.#running = this.#inThread().then(() => {
+      this.#run('PASSIVE');
       this.#running = undefined;
     });
   }
@@ -52,39 +44,22 @@ export class Checkpoints {
   /** Brings everything into the database and cuts the WAL, so that space that was freed goes back to the disk. */
   async settle(): Promise<void> {
     await this.#running;
-    if (this.#active) await this.#inThread().catch(() => {});
+    if (this.#active) await this.#inThread();
     await this.#db.patiently(() => this.#run('TRUNCATE'));
   }
 
   async close(): Promise<void> {
     await this.#running;
-    await this.#worker?.terminate();
   }
 
   /** Never fails: what is not done now is done the next time. */
-  async #both(): Promise<void> {
-    await this.#inThread().catch(() => {});
-    this.#run('PASSIVE');
-  }
-
   async #inThread(): Promise<void> {
     const { Worker } = process.getBuiltinModule('node:worker_threads');
-    this.#worker ??= new Worker(WORKER, { eval: true, execArgv: [], workerData: this.#db.path });
-    const worker = this.#worker;
-    await new Promise<void>((resolve) => {
-      const over = () => {
-        worker.off('message', over).off('error', gone).off('exit', gone);
-        worker.unref();
-        resolve();
-      };
-      const gone = () => {
-        this.#worker = undefined;
-        over();
-      };
-      worker.on('message', over).on('error', gone).on('exit', gone);
-      worker.ref();
-      worker.postMessage('checkpoint');
-    });
+    try {
+      await once(new Worker(WORKER, { eval: true, execArgv: [], workerData: this.#db.path }), 'exit');
+    } catch {
+      // The WAL stays longer meanwhile.
+    }
   }
 
   /** Being in somebody's way is fine: the rest is done next time. */

@@ -2,36 +2,43 @@ import { statfsSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { isRelayError, RelayError } from '../../base/errors.ts';
 
-/** SQLite's primary result codes that mean something to us. */
-const BUSY = 5;
-const LOCKED = 6;
-const READONLY = 8;
-const IOERR = 10;
-const CORRUPT = 11;
-const FULL = 13;
-const CANTOPEN = 14;
-const PROTOCOL = 15;
-const NOTADB = 26;
+type Failure = 'busy' | 'store_full' | 'store_damaged' | 'store_unusable';
 
-const OUT_OF_ROOM = new Set(['ENOSPC', 'EDQUOT', 'EFBIG']);
-const OUT_OF_REACH = new Set([
-  'EACCES',
-  'EPERM',
-  'EROFS',
-  'ENOTDIR',
-  'EISDIR',
-  'ELOOP',
-  'ENAMETOOLONG',
-  'EIO',
-]);
+/** SQLite's primary result codes that mean something to us. */
+const BY_RESULT: { readonly [code: number]: Failure } = {
+  5: 'busy', // BUSY: another process has the lock.
+  6: 'busy', // LOCKED
+  15: 'busy', // PROTOCOL: another process is just opening, closing or recovering.
+  8: 'store_unusable', // READONLY
+  10: 'store_unusable', // IOERR
+  14: 'store_unusable', // CANTOPEN
+  11: 'store_damaged', // CORRUPT
+  26: 'store_damaged', // NOTADB
+  13: 'store_full', // FULL
+};
+const IOERR = 10;
+
+/** What the file system may say. */
+const BY_ERRNO: { readonly [code: string]: Failure } = {
+  ENOSPC: 'store_full',
+  EDQUOT: 'store_full',
+  EFBIG: 'store_full',
+  EACCES: 'store_unusable',
+  EPERM: 'store_unusable',
+  EROFS: 'store_unusable',
+  ENOTDIR: 'store_unusable',
+  EISDIR: 'store_unusable',
+  ELOOP: 'store_unusable',
+  ENAMETOOLONG: 'store_unusable',
+  EIO: 'store_unusable',
+};
 
 /** With less than this left, an I/O error of SQLite's that does not say why is taken to be a full disk. */
 const ROOM_BYTES = 1024 * 1024;
 
-/** Another process has the lock, is recovering, or is just opening or closing: it passes. */
+/** Another process is in the way: it passes. */
 export function isBusy(error: unknown): boolean {
-  const code = resultCode(error);
-  return code === BUSY || code === LOCKED || code === PROTOCOL;
+  return BY_RESULT[resultCode(error) ?? 0] === 'busy';
 }
 
 /** SQLite may have rolled the whole transaction back, not just the statement. */
@@ -43,30 +50,19 @@ export function endsTransaction(error: unknown): boolean {
 /** What SQLite or the file system said, as a row of the error table where there is one; `path` is the database. */
 export function translated(error: unknown, path: string): unknown {
   if (isRelayError(error) || !(error instanceof Error)) return error;
-  const said = error.message;
-  switch (resultCode(error)) {
-    case BUSY:
-    case LOCKED:
-    case PROTOCOL:
+  const result = resultCode(error);
+  const place = result === undefined ? dirname(path) : path;
+  let failure =
+    result === undefined ? BY_ERRNO[String((error as NodeJS.ErrnoException).code)] : BY_RESULT[result];
+  if (result === IOERR && !hasRoom(path)) failure = 'store_full';
+  switch (failure) {
+    case 'busy':
       return new RelayError('busy', { what: 'other processes hold it without a pause' }, error);
-    case FULL:
-      return new RelayError('store_full', { what: `the disk under ${path} is full` }, error);
-    case CORRUPT:
-    case NOTADB:
-      return new RelayError('store_damaged', { path, what: said }, error);
-    case IOERR:
-      if (hasRoom(path)) return new RelayError('store_unusable', { path, what: said }, error);
-      return new RelayError('store_full', { what: `the disk under ${path} is full` }, error);
-    case READONLY:
-    case CANTOPEN:
-      return new RelayError('store_unusable', { path, what: said }, error);
-  }
-  const { code } = error as NodeJS.ErrnoException;
-  if (code !== undefined && OUT_OF_ROOM.has(code)) {
-    return new RelayError('store_full', { what: `the disk under ${dirname(path)} is full` }, error);
-  }
-  if (code !== undefined && OUT_OF_REACH.has(code)) {
-    return new RelayError('store_unusable', { path, what: said }, error);
+    case 'store_full':
+      return new RelayError('store_full', { what: `the disk under ${place} is full` }, error);
+    case 'store_damaged':
+    case 'store_unusable':
+      return new RelayError(failure, { path, what: error.message }, error);
   }
   return error;
 }
