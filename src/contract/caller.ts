@@ -38,10 +38,17 @@ export function runsTheRelay(caller: Caller): boolean {
   return caller.tenant === RELAY_TENANT && caller.scopes.includes('admin');
 }
 
+/** Whose data a caller asks about: its own tenant's; an admin of the relay may name another. */
+export function tenantOf(caller: Caller, wanted: string | undefined): string {
+  if (wanted === undefined || wanted === caller.tenant) return caller.tenant;
+  if (runsTheRelay(caller)) return checkTenant(wanted);
+  throw new RelayError('forbidden', { what: `The key "${caller.name}" belongs to another tenant.` });
+}
+
 /** Part of every key and stream of the store: no character that divides those. */
 const TENANT = /^[a-z0-9](?:[a-z0-9_-]{0,61}[a-z0-9])?$/;
 
-export function checkTenant(tenant: unknown): string {
+function checkTenant(tenant: unknown): string {
   if (typeof tenant === 'string' && TENANT.test(tenant)) return tenant;
   throw new RelayError('bad_request', {
     what: 'A tenant is 1 to 63 lowercase letters, digits, hyphens and underscores, such as "acme".',

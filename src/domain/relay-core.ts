@@ -8,7 +8,7 @@ import type { Deps } from './deps.ts';
 import { Inboxes } from './inbox/inboxes.ts';
 import { Keys } from './keys/keys.ts';
 import { OPEN_ALLOWANCE } from './pointers/allowance.ts';
-import { Pointers } from './pointers/pointers.ts';
+import { type OnResult, Pointers } from './pointers/pointers.ts';
 import { PointerLookup } from './pointers/record.ts';
 import { Receipts } from './receipts/receipts.ts';
 import { relayBinder } from './relay-binding.ts';
@@ -17,8 +17,6 @@ import { TaskResults } from './tasks/results.ts';
 import { Tasks } from './tasks/tasks.ts';
 import type { ThreadServices } from './threads/thread-services.ts';
 import { type PlanOptions, Plans } from './usage/plans.ts';
-import { Quota } from './usage/quota.ts';
-import { Statistics } from './usage/statistics.ts';
 import { Usage } from './usage/usage.ts';
 
 export interface CoreOptions extends PlanOptions {
@@ -61,14 +59,12 @@ export class RelayCore {
     const results = new TaskResults(deps, lookup);
     this.plans = new Plans(deps, o);
     this.keys = new Keys(deps, this.plans);
-    const statistics = new Statistics(deps);
-    const quota = new Quota(deps, this.plans, statistics);
-    this.usage = new Usage(deps, this.plans, quota, statistics);
-    const allowance = o.auth === 'keys' ? quota : OPEN_ALLOWANCE;
-    this.pointers = new Pointers(deps, this.channels, this.receipts, allowance, (...pushed) =>
-      results.note(...pushed),
-    );
-    const { channels, receipts, pointers } = this;
+    this.usage = new Usage(deps, this.plans);
+    const { channels, receipts } = this;
+    const allowance = o.auth === 'keys' ? this.usage : OPEN_ALLOWANCE;
+    const onResult: OnResult = (...pushed) => results.note(...pushed);
+    this.pointers = new Pointers({ deps, lookup, channels, receipts, allowance, onResult });
+    const { pointers } = this;
     this.inboxes = new Inboxes({ deps, channels, receipts, background });
     this.agents = new Agents(deps);
     const { agents } = this;

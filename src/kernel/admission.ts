@@ -63,6 +63,17 @@ export function checkRange(range: { start: number; end: number }, size: number):
   throw new RelayError('range_not_satisfiable', { size });
 }
 
+/** What a reader asked for, cut off at the end of what there is; refused where there is nothing of it. */
+export function cutRange(
+  range: { start: number; end: number },
+  size: number,
+): { start: number; end: number } {
+  if (range.start < 0 || range.start >= size || range.end <= range.start) {
+    throw new RelayError('range_not_satisfiable', { size });
+  }
+  return { start: range.start, end: Math.min(range.end, size) };
+}
+
 /** The JSON text of a value that takes at most `limit` bytes. */
 export function encodeJson(what: string, value: Json, limit: number): string {
   const text: string | undefined = JSON.stringify(value);

@@ -10,7 +10,7 @@ import {
   KEY_USE_WRITE_MS,
   USAGE_KEPT_MS,
 } from '../../base/limits.ts';
-import { type Caller, checkTenant, RELAY_TENANT, runsTheRelay, SCOPES } from '../../contract/caller.ts';
+import { type Caller, RELAY_TENANT, runsTheRelay, SCOPES, tenantOf } from '../../contract/caller.ts';
 import type { CreatedKey, KeyInfo, NewKey } from '../../contract/keys.ts';
 import type { Deps } from '../deps.ts';
 import { allRecords, type RecordsOf, recordsOf } from '../records.ts';
@@ -67,7 +67,7 @@ export class Keys {
   }
 
   async create(caller: Caller, input: NewKey): Promise<CreatedKey> {
-    const tenant = this.#tenant(caller, input.tenant);
+    const tenant = tenantOf(caller, input.tenant);
     const { env } = this.#deps;
     const created = env.now();
     const draft = {
@@ -83,7 +83,7 @@ export class Keys {
   }
 
   async list(caller: Caller, o: { all?: boolean; tenant?: string } = {}): Promise<KeyInfo[]> {
-    const tenant = this.#tenant(caller, o.tenant);
+    const tenant = tenantOf(caller, o.tenant);
     const used = await this.use.of(tenant);
     const keys = (await this.#listed(tenant)).filter((key) => o.all || this.#works(key));
     return keys
@@ -92,14 +92,14 @@ export class Keys {
   }
 
   async revoke(caller: Caller, id: string, o: { tenant?: string } = {}): Promise<KeyInfo> {
-    const key = await this.#find(this.#tenant(caller, o.tenant), id);
+    const key = await this.#find(tenantOf(caller, o.tenant), id);
     if (key.revoked === null) await this.#end(key, this.#deps.env.now());
     const used = await this.use.of(key.tenant);
     return describeKey({ ...key, revoked: key.revoked ?? this.#deps.env.now() }, used.get(key.id) ?? null);
   }
 
   async rotate(caller: Caller, id: string, o: { grace?: number; tenant?: string } = {}): Promise<CreatedKey> {
-    const old = await this.#find(this.#tenant(caller, o.tenant), id);
+    const old = await this.#find(tenantOf(caller, o.tenant), id);
     if (!this.#works(old)) throw missing();
     const grace = checkGrace(o.grace);
     const plan = await this.#plans.of(old.tenant);
@@ -174,13 +174,6 @@ export class Keys {
       throw new RelayError('forbidden', { what: 'Only an admin of the relay itself can change a plan.' });
     }
     await this.#plans.set(tenant, plan);
-  }
-
-  /** An admin looks after the own tenant; an admin of the relay after every one. */
-  #tenant(caller: Caller, wanted: string | undefined): string {
-    if (wanted === undefined || wanted === caller.tenant) return caller.tenant;
-    if (runsTheRelay(caller)) return checkTenant(wanted);
-    throw new RelayError('forbidden', { what: `The key "${caller.name}" belongs to another tenant.` });
   }
 
   async #find(tenant: string, id: string): Promise<ListedKey> {

@@ -11,16 +11,14 @@ export interface Terms {
   readonly payloadBytes: number;
 }
 
-/** One push that counts until it is given back. */
-export interface Reservation {
-  giveBack(): Promise<void>;
-}
+/** Takes back that a push was counted. */
+export type GiveBack = () => Promise<void>;
 
 /** Whether, how much and for how long a caller may push. */
 export interface Allowance {
   terms(caller: Caller): Terms | Promise<Terms>;
   /** Counts a push before it is committed. Rejects with `over_quota`. */
-  reserve(caller: Caller): Promise<Reservation>;
+  reserve(caller: Caller): Promise<GiveBack>;
   /** For the statistics: `caller` moved so many bytes of a pointer of the tenant `owner`. */
   note(caller: Caller, operation: 'push' | 'pull', bytes: number, owner: string): void;
 }
@@ -32,16 +30,14 @@ export const OPEN_TERMS: Terms = {
   payloadBytes: PAYLOAD_BYTES,
 };
 
-const FREE: Reservation = { giveBack: async () => {} };
-
 /** For a relay without keys: the same for everybody, and nothing is counted. */
 export const OPEN_ALLOWANCE: Allowance = {
   terms: () => OPEN_TERMS,
-  reserve: async () => FREE,
+  reserve: async () => async () => {},
   note: () => {},
 };
 
 /** If giving back fails, the count stays one too high; it is never too low. */
-export async function giveBack(counting: Promise<Reservation | null>): Promise<void> {
-  await counting.then((counted) => counted?.giveBack()).catch(() => {});
+export async function giveBack(counting: Promise<GiveBack | null>): Promise<void> {
+  await counting.then((undo) => undo?.()).catch(() => {});
 }

@@ -18,6 +18,7 @@ import {
   type PushOptions,
   pointers,
 } from '../../contract/pointers.ts';
+import { cutRange } from '../../kernel/admission.ts';
 import type { BlobBody } from '../../kernel/blobs.ts';
 import { compareAndSet } from '../../kernel/compare-and-set.ts';
 import { takePart } from '../../text/parts/take-part.ts';
@@ -26,7 +27,7 @@ import type { Deps } from '../deps.ts';
 import type { Receipts } from '../receipts/receipts.ts';
 import { type RecordsOf, recordsOf } from '../records.ts';
 import { StoreSecret } from '../store-secret.ts';
-import { type Allowance, giveBack, type Reservation } from './allowance.ts';
+import { type Allowance, type GiveBack, giveBack } from './allowance.ts';
 import { countRead, meterBody } from './body-meter.ts';
 import { type CheckedOptions, checkOptions, derivedId, requestFingerprint } from './push-options.ts';
 import {
@@ -35,9 +36,8 @@ import {
   describe,
   keptUntil,
   type Loaded,
-  loadForReading,
-  loadOwn,
   notFound,
+  type PointerLookup,
   type PointerRecord,
   pullsKey,
   pushedAs,
@@ -61,6 +61,7 @@ export type OnResult = (
 /** Payloads behind short ids. */
 export class Pointers {
   readonly #deps: Deps;
+  readonly #lookup: PointerLookup;
   readonly #records: RecordsOf<PointerRecord>;
   readonly #channels: Channels;
   readonly #receipts: Receipts;
@@ -68,14 +69,22 @@ export class Pointers {
   readonly #secret: StoreSecret;
   readonly #onResult: OnResult;
 
-  constructor(deps: Deps, channels: Channels, receipts: Receipts, allowance: Allowance, onResult: OnResult) {
-    this.#deps = deps;
-    this.#records = recordsOf(deps.engine.records);
-    this.#allowance = allowance;
-    this.#channels = channels;
-    this.#receipts = receipts;
-    this.#secret = new StoreSecret(deps);
-    this.#onResult = onResult;
+  constructor(o: {
+    deps: Deps;
+    lookup: PointerLookup;
+    channels: Channels;
+    receipts: Receipts;
+    allowance: Allowance;
+    onResult: OnResult;
+  }) {
+    this.#deps = o.deps;
+    this.#lookup = o.lookup;
+    this.#records = recordsOf(o.deps.engine.records);
+    this.#allowance = o.allowance;
+    this.#channels = o.channels;
+    this.#receipts = o.receipts;
+    this.#secret = new StoreSecret(o.deps);
+    this.#onResult = o.onResult;
   }
 
   /** Authorises once more when the options are known: a JSON envelope may name the channel behind the data. */
@@ -111,7 +120,8 @@ export class Pointers {
     // Its lifetime begins when the body is here, and a JSON envelope may name the lifetime behind the data.
     let settled: Settled | undefined;
     const expiresAt = async () => {
-      settled = await this.#settle(caller, early ?? checked({ ...input, ...input.late?.() }));
+      const options = early ?? checked({ ...input, ...input.late?.() });
+      settled = { options, keepMs: await this.#keepMs(caller, options), created: env.now() };
       return settled.created + settled.keepMs;
     };
     // A small body is stored while its push is counted; a large one is not read before the push is allowed.
@@ -144,7 +154,10 @@ export class Pointers {
       if (kept.blob !== blob) await Promise.all([engine.blobs.delete(blob), giveBack(counting)]);
       const isResult = kept.metadata.task_id !== undefined;
       const counts = isResult && (await this.#onResult(caller, id, kept));
-      await this.#announce(caller, id, kept, options);
+      if (kept.channel !== null) {
+        const sealed_key = options.sealed_key ?? undefined;
+        await this.#channels.announce(caller, kept.channel, { id, metadata: kept.metadata, sealed_key });
+      }
       if (counts) this.#receipts.result(caller, id, kept.metadata);
       this.#allowance.note(caller, 'push', size, caller.tenant);
       return pushedAs(id, kept);
@@ -158,17 +171,19 @@ export class Pointers {
   }
 
   async pull(caller: Caller, id: string, o: PullOptions = {}): Promise<Pulled> {
-    const loaded = await loadForReading(this.#records, caller, id);
+    const loaded = await this.#lookup.readable(caller, id);
     const { record } = loaded;
-    const range = o.range && checkRange(o.range, record.size);
-    const body = await this.#open(record, range);
+    const range = o.range && cutRange(o.range, record.size);
+    let body = await this.#open(record.blob, range);
     await countPull(this.#deps, loaded, o.idempotency_key, body);
-    const noted = this.#noting(caller, loaded, body);
-    return { about: describe(record, loaded.id), body: noted, ...(range ? { range } : {}) };
+    // The receipt says what was read out, not what was asked for.
+    if (body instanceof Uint8Array) this.#pulled(caller, loaded, body.byteLength);
+    else body = countRead(body, (bytes) => this.#pulled(caller, loaded, bytes));
+    return { about: describe(record, loaded.id), body, ...(range ? { range } : {}) };
   }
 
   async part(caller: Caller, id: string, part: PartRequest, o: PullOptions = {}): Promise<Part> {
-    const loaded = await loadForReading(this.#records, caller, id);
+    const loaded = await this.#lookup.readable(caller, id);
     const taken = await this.#take(loaded.record, part);
     await countPull(this.#deps, loaded, o.idempotency_key);
     this.#pulled(caller, loaded, encodeUtf8(taken.text).byteLength);
@@ -176,7 +191,7 @@ export class Pointers {
   }
 
   async cost(caller: Caller, id: string, part?: PartRequest): Promise<Cost> {
-    const loaded = await loadForReading(this.#records, caller, id);
+    const loaded = await this.#lookup.readable(caller, id);
     const { record } = loaded;
     if (part) {
       const { text } = await this.#take(record, part);
@@ -191,13 +206,13 @@ export class Pointers {
   }
 
   async peek(caller: Caller, id: string): Promise<Peeked> {
-    const loaded = await loadForReading(this.#records, caller, id);
+    const loaded = await this.#lookup.readable(caller, id);
     return describe(loaded.record, loaded.id);
   }
 
   async delete(caller: Caller, rawId: string): Promise<void> {
     const { engine } = this.#deps;
-    const { id, record } = await loadOwn(this.#records, caller, rawId);
+    const { id, record } = await this.#lookup.own(caller, rawId);
     if (!(await engine.records.delete(recordKey(id)))) throw notFound();
     await engine.blobs.delete(record.blob);
     await engine.records.delete(pullsKey(id));
@@ -220,7 +235,7 @@ export class Pointers {
   }
 
   /** Null where no push is left, but this may be a retry of one that was counted. */
-  #count(caller: Caller, retriedId: string | null): Promise<Reservation | null> {
+  #count(caller: Caller, retriedId: string | null): Promise<GiveBack | null> {
     const counting = this.#allowance.reserve(caller).catch(async (error) => {
       if (retriedId !== null && (await this.#records.get(recordKey(retriedId)))) return null;
       throw error;
@@ -231,19 +246,12 @@ export class Pointers {
   }
 
   /** The record that stands in the end: ours, or that of the first try with the same key. */
-  async #commit(id: string, record: PointerRecord, counted: Reservation | null): Promise<PointerRecord> {
+  async #commit(id: string, record: PointerRecord, counted: GiveBack | null): Promise<PointerRecord> {
     const options = { expect: 'absent', expiresAt: keptUntil(record) } as const;
     if (counted && (await this.#records.put(recordKey(id), record, options)) !== null) return record;
     const first = (await this.#records.get(recordKey(id)))?.value;
     if (!first || first.fingerprint !== record.fingerprint) throw new RelayError('idempotency_conflict');
     return first;
-  }
-
-  async #announce(caller: Caller, id: string, record: PointerRecord, options: CheckedOptions): Promise<void> {
-    if (record.channel === null) return;
-    const { metadata } = record;
-    const sealed = options.sealed_key ?? undefined;
-    await this.#channels.announce(caller, record.channel, { id, metadata, sealed_key: sealed });
   }
 
   /** A pointer that is work for a group is kept for as long as its message, so that a short life does not outrun it. */
@@ -253,20 +261,9 @@ export class Pointers {
     return (await this.#channels.hasGroups(caller.tenant, channel)) ? retentionMs : ttlMs;
   }
 
-  /** The receipt says what was read out, not what was asked for. */
-  #noting(caller: Caller, loaded: Loaded, body: BlobBody): BlobBody {
-    if (!(body instanceof Uint8Array)) return countRead(body, (bytes) => this.#pulled(caller, loaded, bytes));
-    this.#pulled(caller, loaded, body.byteLength);
-    return body;
-  }
-
   #pulled(caller: Caller, { id, record }: Loaded, bytes: number): void {
     this.#receipts.pulled(id, caller.name, bytes);
     this.#allowance.note(caller, 'pull', bytes, record.tenant);
-  }
-
-  async #settle(caller: Caller, options: CheckedOptions): Promise<Settled> {
-    return { options, keepMs: await this.#keepMs(caller, options), created: this.#deps.env.now() };
   }
 
   async #refersTo(id: string, blob: string): Promise<boolean> {
@@ -275,8 +272,8 @@ export class Pointers {
     return stored?.value.blob === blob;
   }
 
-  async #open(record: PointerRecord, range?: { start: number; end: number }): Promise<BlobBody> {
-    const found = await this.#deps.engine.blobs.get(record.blob, range);
+  async #open(blob: string, range?: { start: number; end: number }): Promise<BlobBody> {
+    const found = await this.#deps.engine.blobs.get(blob, range);
     if (!found) throw notFound();
     return found.body;
   }
@@ -284,14 +281,11 @@ export class Pointers {
   async #take(record: PointerRecord, part: PartRequest): Promise<Part> {
     if (!record.text) throw new RelayError('not_text', { what: 'lines, matches or outline' });
     const { re2Matcher } = await import('../../text/parts/re2-matcher.ts');
-    return takePart(await this.#open(record), part, re2Matcher);
+    return takePart(await this.#open(record.blob), part, re2Matcher);
   }
 
   async #countBlob(blob: string, text: boolean): Promise<TokenCount | null> {
-    if (!text) return null;
-    const found = await this.#deps.engine.blobs.get(blob);
-    if (!found) throw notFound();
-    return this.#deps.tokens.count(await readText(found.body));
+    return text ? this.#deps.tokens.count(await readText(await this.#open(blob))) : null;
   }
 
   /** Stores the count for the next peek. Losing the race to another change of the record loses nothing. */
@@ -299,11 +293,4 @@ export class Pointers {
     const options = { expect: revision, expiresAt: keptUntil(record) };
     await this.#records.put(recordKey(id), { ...record, tokens }, options);
   }
-}
-
-function checkRange(range: { start: number; end: number }, size: number): { start: number; end: number } {
-  if (range.start < 0 || range.start >= size || range.end <= range.start) {
-    throw new RelayError('range_not_satisfiable', { size });
-  }
-  return { start: range.start, end: Math.min(range.end, size) };
 }

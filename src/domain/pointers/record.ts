@@ -56,36 +56,7 @@ export interface Loaded {
   readonly revision: number;
 }
 
-/** Missing, expired, malformed and foreign are one answer, so that nobody can tell them apart. */
-export async function loadForReading(
-  records: RecordsOf<PointerRecord>,
-  caller: Caller,
-  rawId: string,
-): Promise<Loaded> {
-  const loaded = await load(records, rawId);
-  if (loaded.record.visibility === 'tenant' && loaded.record.tenant !== caller.tenant) throw notFound();
-  return loaded;
-}
-
-export async function loadOwn(
-  records: RecordsOf<PointerRecord>,
-  caller: Caller,
-  rawId: string,
-): Promise<Loaded> {
-  const loaded = await load(records, rawId);
-  if (loaded.record.tenant !== caller.tenant) throw notFound();
-  return loaded;
-}
-
-async function load(records: RecordsOf<PointerRecord>, rawId: string): Promise<Loaded> {
-  if (!isUuid(rawId)) throw notFound();
-  const id = rawId.toLowerCase();
-  const stored = await records.get(recordKey(id));
-  if (!stored) throw notFound();
-  return { id, record: stored.value, revision: stored.revision };
-}
-
-/** What others may know of a pointer, without its payload. */
+/** Finds pointers, without their payloads. Missing, expired, malformed and foreign are one answer. */
 export class PointerLookup {
   readonly #records: RecordsOf<PointerRecord>;
 
@@ -98,9 +69,26 @@ export class PointerLookup {
     return (await this.#records.get(recordKey(id)))?.value ?? null;
   }
 
+  /** What the caller may read: its tenant's, and whatever is visible by its link. */
+  async readable(caller: Caller, id: string): Promise<Loaded> {
+    const loaded = await this.#load(id);
+    if (loaded.record.visibility === 'tenant' && loaded.record.tenant !== caller.tenant) throw notFound();
+    return loaded;
+  }
+
   /** Only for its tenant; for anyone else it does not exist. */
-  own(caller: Caller, id: string): Promise<Loaded> {
-    return loadOwn(this.#records, caller, id);
+  async own(caller: Caller, id: string): Promise<Loaded> {
+    const loaded = await this.#load(id);
+    if (loaded.record.tenant !== caller.tenant) throw notFound();
+    return loaded;
+  }
+
+  async #load(rawId: string): Promise<Loaded> {
+    if (!isUuid(rawId)) throw notFound();
+    const id = rawId.toLowerCase();
+    const stored = await this.#records.get(recordKey(id));
+    if (!stored) throw notFound();
+    return { id, record: stored.value, revision: stored.revision };
   }
 }
 

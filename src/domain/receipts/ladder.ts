@@ -2,7 +2,7 @@ import { isJsonObject, type Json } from '../../base/json.ts';
 import { pointerUrl } from '../../contract/pointer-url.ts';
 import { type Receipt, type ReceiptLadder, RUNGS, type Rung } from '../../contract/receipts.ts';
 import type { PointerRecord } from '../pointers/record.ts';
-import { asJson, fromJson } from '../records.ts';
+import { fromJson } from '../records.ts';
 
 /** What was seen of one reader on one rung within a short time. An entry of a pointer's receipts is a list of these. */
 export interface Note {
@@ -19,27 +19,20 @@ export interface Note {
   readonly summary?: string;
 }
 
-export function toEntry(notes: readonly Note[]): Json {
-  return asJson({ notes });
-}
-
-/** Adds up what the log of receipts holds, entry by entry. */
-export class Ladder {
-  readonly #id: string;
-  readonly #record: PointerRecord;
-  readonly #notes = new Map<string, Note>();
-
-  constructor(id: string, record: PointerRecord) {
-    this.#id = id;
-    this.#record = record;
-  }
-
-  add(data: Json): void {
-    if (!isJsonObject(data) || !Array.isArray(data.notes)) return;
+/** Adds up the entries of a pointer's receipts: lowest rung first, then in the order of time. */
+export function ladderOf(
+  id: string,
+  { from, created, size }: PointerRecord,
+  entries: readonly Json[],
+  base: string,
+): ReceiptLadder {
+  const notes = new Map<string, Note>();
+  for (const data of entries) {
+    if (!isJsonObject(data) || !Array.isArray(data.notes)) continue;
     for (const note of fromJson<Note[]>(data.notes)) {
       const key = JSON.stringify([note.rung, note.by, note.group, note.pointer]);
-      const known = this.#notes.get(key);
-      if (!known) this.#notes.set(key, { ...note });
+      const known = notes.get(key);
+      if (!known) notes.set(key, { ...note });
       else {
         known.last = Math.max(known.last, note.last);
         known.count += note.count;
@@ -47,17 +40,12 @@ export class Ladder {
       }
     }
   }
-
-  /** Lowest rung first, then in the order of time. */
-  result(base: string): ReceiptLadder {
-    const { from, created, size } = this.#record;
-    const stored: Receipt = { rung: 'stored', by: from, at: iso(created), bytes: size };
-    const notes = [...this.#notes.values()].sort(
-      (a, b) => RUNGS.indexOf(a.rung) - RUNGS.indexOf(b.rung) || a.first - b.first,
-    );
-    const receipts = [stored, ...notes.map((note) => toReceipt(note, base))];
-    return { id: this.#id, reached: receipts.at(-1)!.rung, receipts };
-  }
+  const stored: Receipt = { rung: 'stored', by: from, at: iso(created), bytes: size };
+  const sorted = [...notes.values()].sort(
+    (a, b) => RUNGS.indexOf(a.rung) - RUNGS.indexOf(b.rung) || a.first - b.first,
+  );
+  const receipts = [stored, ...sorted.map((note) => toReceipt(note, base))];
+  return { id, reached: receipts.at(-1)!.rung, receipts };
 }
 
 function toReceipt(note: Note, base: string): Receipt {

@@ -1,5 +1,5 @@
 import { isUuid } from '../../base/ids.ts';
-import type { JsonObject } from '../../base/json.ts';
+import type { Json, JsonObject } from '../../base/json.ts';
 import {
   RECEIPT_DELAY_MAX_MS,
   RECEIPT_DELAY_MS,
@@ -11,15 +11,19 @@ import type { Caller, CallerAt } from '../../contract/caller.ts';
 import { type ReceiptLadder, receipts } from '../../contract/receipts.ts';
 import type { Deps } from '../deps.ts';
 import type { PointerLookup, PointerRecord } from '../pointers/record.ts';
-import { Ladder, type Note, toEntry } from './ladder.ts';
+import { asJson } from '../records.ts';
+import { ladderOf, type Note } from './ladder.ts';
 
 /** Receipts that are read or dropped at once. */
 const PAGE = 500;
 
 const streamOf = (id: string) => `rcp.${id}`;
-/** By expiry, so that those to be dropped come first. */
+/** By when they are to be dropped, so that those come first. */
 const INDEX = 'sys.rcp/';
-const indexKey = (expires: number, id: string) => `${INDEX}${String(expires).padStart(15, '0')}/${id}`;
+const indexKey = (id: string, { kept, expires }: PointerRecord) => {
+  const dropAt = (kept ?? expires) + RECEIPT_DELAY_MAX_MS;
+  return `${INDEX}${String(dropAt).padStart(15, '0')}/${id}`;
+};
 
 interface Waiting {
   readonly notes: Note[];
@@ -81,11 +85,11 @@ export class Receipts {
   async ladder(caller: CallerAt, id: string, record: PointerRecord): Promise<ReceiptLadder> {
     const { engine } = this.#deps;
     await this.#write([id]);
-    const ladder = new Ladder(id, record);
+    const noted: Json[] = [];
     for (let after = 0; ; ) {
       const { entries } = await engine.logs.read(streamOf(id), { after, limit: PAGE });
-      for (const { data } of entries) ladder.add(data);
-      if (entries.length < PAGE) return ladder.result(caller.base);
+      for (const { data } of entries) noted.push(data);
+      if (entries.length < PAGE) return ladderOf(id, record, noted, caller.base);
       after = entries.at(-1)!.seq;
     }
   }
@@ -110,7 +114,7 @@ export class Receipts {
         gone.map(async ({ key, id }) => {
           const record = await this.#pointers.find(id);
           // Kept longer than was thought when the first receipt was written.
-          if (record) await records.put(indexKey(keptUntil(record) + RECEIPT_DELAY_MAX_MS, id), 1);
+          if (record) await records.put(indexKey(id, record), 1);
           else await logs.drop(streamOf(id));
           await records.delete(key);
         }),
@@ -196,12 +200,8 @@ export class Receipts {
     this.#delays.set(id, { ms, until: now + ms });
     if (this.#delays.size > RECEIPTS_WAITING) this.#delays.delete(this.#delays.keys().next().value!);
     await Promise.all([
-      known ? null : records.put(indexKey(keptUntil(record) + RECEIPT_DELAY_MAX_MS, id), 1),
-      logs.append(streamOf(id), toEntry(own)),
+      known ? null : records.put(indexKey(id, record), 1),
+      logs.append(streamOf(id), asJson({ notes: own })),
     ]);
   }
-}
-
-function keptUntil({ kept, expires }: PointerRecord): number {
-  return kept ?? expires;
 }

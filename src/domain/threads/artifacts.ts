@@ -13,6 +13,7 @@ import {
   type ArtifactTokens,
   type SearchHit,
 } from '../../contract/threads/artifacts.ts';
+import { cutRange } from '../../kernel/admission.ts';
 import type { BlobBody } from '../../kernel/blobs.ts';
 import { makePreview } from '../../text/preview/preview.ts';
 import { neutralise } from '../../text/sanitize/neutralise.ts';
@@ -100,7 +101,7 @@ export const readContent: ThreadVerb<'content'> = async (log, caller, id, ref, o
   await log.meta(caller, id);
   const artifact = await artifactMeta(log, id, ref);
   const { size, tokens } = artifact;
-  const range = o.range && checkRange(o.range, size);
+  const range = o.range && cutRange(o.range, size);
   const body = await openArtifact(log, artifact, range);
   const share = range && size > 0 ? (range.end - range.start) / size : 1;
   const payload = { ref, by: caller.name, tokens: Math.round(tokens.content * share) };
@@ -231,13 +232,6 @@ function checkInput(input: ArtifactFields) {
     throw new RelayError('bad_request', { what: `Source refs are at most ${ARTIFACT_SOURCES} short texts.` });
   }
   return { name: name === '' ? `untitled.${KINDS[type].ext}` : name, type, mime, source_refs };
-}
-
-function checkRange(range: { start: number; end: number }, size: number): { start: number; end: number } {
-  if (range.start < 0 || range.start >= size || range.end <= range.start) {
-    throw new RelayError('range_not_satisfiable', { size });
-  }
-  return { start: range.start, end: Math.min(range.end, size) };
 }
 
 function noArtifact(ref: string): RelayError {

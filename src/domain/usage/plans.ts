@@ -2,7 +2,7 @@ import { RelayError } from '../../base/errors.ts';
 import { DEFAULT_TTL_MS, KEYS_MAX, MAX_TTL_MS, PAYLOAD_BYTES } from '../../base/limits.ts';
 import { RELAY_TENANT } from '../../contract/caller.ts';
 import type { Deps } from '../deps.ts';
-import { allRecords, type RecordsOf, recordsOf } from '../records.ts';
+import { type RecordsOf, recordsOf } from '../records.ts';
 
 /** What a tenant may do. A plan is limits and nothing else: who pays for it is somebody else's affair. */
 export interface Plan {
@@ -36,38 +36,35 @@ export interface PlanOptions {
 }
 
 const settingsKey = (tenant: string) => `ten.${tenant}/settings`;
-const tenantKey = (tenant: string) => `sys/tenants/${tenant}`;
 
 /** Which tenant is on which plan. */
 export class Plans {
   readonly #deps: Deps;
   readonly #settings: RecordsOf<{ readonly plan?: string }>;
-  readonly #tenants: RecordsOf<{ readonly since: number }>;
   readonly #table: PlanTable;
   readonly #default: string;
 
   constructor(deps: Deps, o: PlanOptions = {}) {
     this.#deps = deps;
     this.#settings = recordsOf(deps.engine.records);
-    this.#tenants = recordsOf(deps.engine.records);
     this.#table = { ...BUILT_IN_PLANS, ...o.plans };
     this.#default = o.defaultPlan ?? 'free';
-    this.named(this.#default);
+    this.#named(this.#default);
   }
 
   async of(tenant: string): Promise<Plan> {
     const chosen = (await this.#settings.get(settingsKey(tenant)))?.value.plan;
     // A plan that was taken out of the configuration gives nobody more than the others have.
-    if (chosen !== undefined && Object.hasOwn(this.#table, chosen)) return this.named(chosen);
-    return this.named(tenant === RELAY_TENANT ? 'unlimited' : this.#default);
+    if (chosen !== undefined && Object.hasOwn(this.#table, chosen)) return this.#named(chosen);
+    return this.#named(tenant === RELAY_TENANT ? 'unlimited' : this.#default);
   }
 
   async set(tenant: string, plan: string): Promise<void> {
-    this.named(plan);
+    this.#named(plan);
     await this.#settings.put(settingsKey(tenant), { plan });
   }
 
-  named(name: string): Plan {
+  #named(name: string): Plan {
     const plan = Object.hasOwn(this.#table, name) ? this.#table[name] : undefined;
     if (plan) return { name, ...plan };
     throw new RelayError('bad_request', {
@@ -78,13 +75,7 @@ export class Plans {
 
   /** Puts a tenant on the list of all tenants. */
   async register(tenant: string): Promise<void> {
-    await this.#tenants.put(tenantKey(tenant), { since: this.#deps.env.now() }, { expect: 'absent' });
-  }
-
-  async tenants(): Promise<string[]> {
-    const prefix = tenantKey('');
-    const names: string[] = [];
-    for await (const { key } of allRecords(this.#tenants, prefix)) names.push(key.slice(prefix.length));
-    return names;
+    const { engine, env } = this.#deps;
+    await engine.records.put(`sys/tenants/${tenant}`, { since: env.now() }, { expect: 'absent' });
   }
 }

@@ -3,7 +3,6 @@ import type { UsageRow } from '../../contract/usage.ts';
 import { compareAndSet } from '../../kernel/compare-and-set.ts';
 import type { Deps } from '../deps.ts';
 import { allRecords, type RecordsOf, recordsOf } from '../records.ts';
-import { dayOf } from './month.ts';
 
 type Figures = { [operation: string]: [count: number, bytes: number] };
 
@@ -33,7 +32,8 @@ export class Statistics {
   }
 
   note(tenant: string, keyId: string, operation: string, bytes: number): void {
-    const day = dayOf(this.#deps.env.now());
+    // In UTC: `2026-11-05`.
+    const day = new Date(this.#deps.env.now()).toISOString().slice(0, 10);
     const key = statsKey(tenant, day, keyId);
     let entry = this.#waiting.get(key);
     if (!entry) {

@@ -1,29 +1,57 @@
 import { RelayError } from '../../base/errors.ts';
-import { type Caller, checkTenant, runsTheRelay } from '../../contract/caller.ts';
+import { DEFAULT_TTL_MS, USAGE_KEPT_MS } from '../../base/limits.ts';
+import { type Caller, tenantOf } from '../../contract/caller.ts';
 import type { UsageQuery, UsageReport } from '../../contract/usage.ts';
 import type { Deps } from '../deps.ts';
-import { endOf, isMonth, monthOf } from './month.ts';
+import type { Allowance, GiveBack, Terms } from '../pointers/allowance.ts';
 import type { Plans } from './plans.ts';
-import type { Quota } from './quota.ts';
-import type { Statistics } from './statistics.ts';
+import { Statistics } from './statistics.ts';
 
-/** What a tenant used of its plan. */
-export class Usage {
+const pushesKey = (tenant: string, month: string) => `ten.${tenant}/pushes/${month}`;
+
+/**
+ * What a tenant uses of its plan. The push limit is exact over restarts and over several servers: a push is counted in the
+ * store before it is committed and given back when it fails. A crash in between counts one too many, never one too few.
+ */
+export class Usage implements Allowance {
   readonly statistics: Statistics;
   readonly #deps: Deps;
   readonly #plans: Plans;
-  readonly #quota: Quota;
 
-  constructor(deps: Deps, plans: Plans, quota: Quota, statistics: Statistics) {
-    this.statistics = statistics;
+  constructor(deps: Deps, plans: Plans) {
+    this.statistics = new Statistics(deps);
     this.#deps = deps;
     this.#plans = plans;
-    this.#quota = quota;
+  }
+
+  async terms(caller: Caller): Promise<Terms> {
+    const { ttlMs, payloadBytes } = await this.#plans.of(caller.tenant);
+    return { visibility: 'tenant', ttlMs: Math.min(ttlMs, DEFAULT_TTL_MS), maxTtlMs: ttlMs, payloadBytes };
+  }
+
+  async reserve({ tenant }: Caller): Promise<GiveBack> {
+    const { records } = this.#deps.engine;
+    const { name, pushes } = await this.#plans.of(tenant);
+    const month = this.#month();
+    const key = pushesKey(tenant, month);
+    const limits = { max: pushes ?? undefined, expiresAt: endOf(month) + USAGE_KEPT_MS };
+    if ((await records.add(key, 1, limits)) === null) {
+      const used = await this.#pushes(tenant, month);
+      const reset = new Date(endOf(month)).toISOString();
+      throw new RelayError('over_quota', { what: 'pushes', plan: name, limit: pushes, used, reset });
+    }
+    return async () => void (await records.add(key, -1));
+  }
+
+  /** A pull by the link alone, without a key, counts for the owner of the pointer. */
+  note(caller: Caller, operation: 'push' | 'pull', bytes: number, owner: string): void {
+    const { tenant, keyId } = caller.tenant === '' ? { tenant: owner, keyId: 'link' } : caller;
+    this.statistics.note(tenant, keyId, operation, bytes);
   }
 
   async get(caller: Caller, o: UsageQuery = {}): Promise<UsageReport> {
     const tenant = tenantOf(caller, o.tenant);
-    const month = o.month ?? monthOf(this.#deps.env.now());
+    const month = o.month ?? this.#month();
     if (!isMonth(month)) {
       throw new RelayError('bad_request', { what: 'A month looks like 2026-11.' });
     }
@@ -33,7 +61,7 @@ export class Usage {
     const sum = (operation: string) =>
       all.filter((row) => row.operation === operation).reduce((total, row) => total + row.count, 0);
     // Where the counter was not kept (open mode), the statistics are what there is.
-    const pushes = Math.max(await this.#quota.used(tenant, month), plan.pushes === null ? sum('push') : 0);
+    const pushes = Math.max(await this.#pushes(tenant, month), plan.pushes === null ? sum('push') : 0);
     const admin = caller.scopes.includes('admin');
     return {
       tenant,
@@ -45,10 +73,23 @@ export class Usage {
       rows: admin ? all : all.filter((row) => row.key === caller.keyId),
     };
   }
+
+  async #pushes(tenant: string, month: string): Promise<number> {
+    return Number((await this.#deps.engine.records.get(pushesKey(tenant, month)))?.value ?? 0);
+  }
+
+  /** The calendar month in UTC: `2026-11`. */
+  #month(): string {
+    return new Date(this.#deps.env.now()).toISOString().slice(0, 7);
+  }
 }
 
-function tenantOf(caller: Caller, wanted: string | undefined): string {
-  if (wanted === undefined || wanted === caller.tenant) return caller.tenant;
-  if (runsTheRelay(caller)) return checkTenant(wanted);
-  throw new RelayError('forbidden', { what: `The key "${caller.name}" belongs to another tenant.` });
+/** The first moment of the month behind `month`, in ms. */
+function endOf(month: string): number {
+  const [year, number] = month.split('-').map(Number) as [number, number];
+  return Date.UTC(year, number);
+}
+
+function isMonth(text: unknown): text is string {
+  return typeof text === 'string' && /^\d{4}-(0[1-9]|1[0-2])$/.test(text);
 }
