@@ -269,8 +269,6 @@ export const KEY_TTL_MAX_MS = 3650 * DAY;
 export const KEY_GRACE_MAX_MS = 30 * DAY;
 /** How often the keys of open sockets and streams are looked up again. */
 export const KEY_CHECK_MS = 2 * SECOND;
-/** When a key was last used is written at most so often. */
-export const KEY_USE_WRITE_MS = 60 * SECOND;
 /** Keys whose last use waits to be written; beyond it, it is left out rather than memory used up. */
 export const KEY_USE_WAITING = 10_000;
 /** For the plan of whoever runs the relay; a list of more is no longer looked through. */

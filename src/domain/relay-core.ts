@@ -118,7 +118,7 @@ export class RelayCore {
     await this.channels.close();
     await this.receipts.flush();
     await this.usage.statistics.flush();
-    await this.keys.use.flush({ all: true });
+    await this.keys.use.flush();
   }
 
   /** After work was acknowledged: the receipt, and an end to keeping its pointer longer than was asked for. */

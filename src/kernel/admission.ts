@@ -1,6 +1,7 @@
 import { RelayError } from '../base/errors.ts';
 import type { Json } from '../base/json.ts';
 import { PAGE_ITEMS, PAGE_ITEMS_MAX, STORE_KEY_BYTES } from '../base/limits.ts';
+import { utf8Bytes } from '../base/utf8.ts';
 import type { BlobBody, Expiry } from './blobs.ts';
 
 /** What every engine refuses alike, so that code which works on one works on all. */
@@ -56,6 +57,14 @@ export function checkDelta(delta: number): void {
   }
 }
 
+/** What a counter comes to, or null where that would pass `max` or fall below 0. */
+export function addTo(counter: Json, delta: number, max: number | undefined): number | null {
+  if (!Number.isSafeInteger(counter)) throw new RelayError('bad_request', { what: 'that is no counter' });
+  const sum = (counter as number) + delta;
+  checkDelta(sum);
+  return sum < 0 || (max !== undefined && sum > max) ? null : sum;
+}
+
 /** `end` is exclusive; a range that reaches beyond the blob is refused, not cut. */
 export function checkRange(range: { start: number; end: number }, size: number): void {
   const { start, end } = range;
@@ -101,18 +110,7 @@ function rank(unit: number): number {
 function utf8Exceeds(text: string, limit: number): boolean {
   if (text.length > limit) return true;
   if (text.length * 3 <= limit) return false;
-  return utf8Length(text) > limit;
-}
-
-function utf8Length(text: string): number {
-  let bytes = text.length;
-  for (let i = 0; i < text.length; i++) {
-    const unit = text.charCodeAt(i);
-    if (unit < 0x80) continue;
-    // A surrogate pair is two units and four bytes, so each half adds one; JSON text has no others.
-    bytes += unit < 0x800 || (unit >= 0xd800 && unit <= 0xdfff) ? 1 : 2;
-  }
-  return bytes;
+  return utf8Bytes(text) > limit;
 }
 
 /** A body that comes whole is hashed and written in slices of this, so that neither blocks the loop for long. */

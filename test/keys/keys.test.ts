@@ -91,7 +91,7 @@ test('when a key was last used outlives the server', async () => {
   await using relay = await startGuarded();
   const key = await relay.key();
   await relay.ask('POST', '/push', { key, body: 'x' });
-  await relay.core.keys.use.flush({ all: true });
+  await relay.core.keys.use.flush();
   await using other = await startGuarded({ open: () => relay.engine });
   const [listed] = await other.core.keys.list(LOCAL_CALLER, { tenant: 'acme' });
   assert.ok(listed!.last_used_at);

@@ -3,13 +3,7 @@ import type { Env } from '../../base/env.ts';
 import { RelayError } from '../../base/errors.ts';
 import { sha256Hex } from '../../base/hash.ts';
 import { toHex } from '../../base/ids.ts';
-import {
-  KEY_GRACE_MAX_MS,
-  KEY_REMEMBERED_MS,
-  KEY_USE_WAITING,
-  KEY_USE_WRITE_MS,
-  USAGE_KEPT_MS,
-} from '../../base/limits.ts';
+import { KEY_GRACE_MAX_MS, KEY_REMEMBERED_MS, KEY_USE_WAITING, USAGE_KEPT_MS } from '../../base/limits.ts';
 import { type Caller, RELAY_TENANT, runsTheRelay, SCOPES, tenantOf } from '../../contract/caller.ts';
 import type { CreatedKey, KeyInfo, NewKey } from '../../contract/keys.ts';
 import type { Deps } from '../deps.ts';
@@ -194,13 +188,12 @@ export class Keys {
   }
 }
 
-/** When each key was last used. Written behind and at most once a minute a key: a request waits for none of it. */
+/** When each key was last used. Written behind, as often as the relay is tidied: a request waits for none of it. */
 class KeyUse {
   readonly #deps: Deps;
   readonly #records: RecordsOf<number>;
-  /** `tenant/id` → when; the values of `#written` are what the store already knows. */
+  /** By the key of the record. */
   readonly #seen = new Map<string, number>();
-  readonly #written = new Map<string, number>();
 
   constructor(deps: Deps) {
     this.#deps = deps;
@@ -213,19 +206,10 @@ class KeyUse {
     this.#seen.set(key, this.#deps.env.now());
   }
 
-  async flush(o: { all?: boolean } = {}): Promise<void> {
+  async flush(): Promise<void> {
     const seen = [...this.#seen];
     this.#seen.clear();
-    for (const [key, at] of seen) {
-      if (!o.all && at - (this.#written.get(key) ?? 0) < KEY_USE_WRITE_MS) {
-        if (!this.#seen.has(key)) this.#seen.set(key, at);
-        continue;
-      }
-      await this.#records.put(key, at, { expiresAt: at + USAGE_KEPT_MS });
-      this.#written.delete(key);
-      this.#written.set(key, at);
-      if (this.#written.size > KEY_USE_WAITING) this.#written.delete(this.#written.keys().next().value!);
-    }
+    for (const [key, at] of seen) await this.#records.put(key, at, { expiresAt: at + USAGE_KEPT_MS });
   }
 
   /** Of one tenant, by key id; what is not written yet included. */

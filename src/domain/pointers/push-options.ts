@@ -7,7 +7,7 @@ import type { Caller } from '../../contract/caller.ts';
 import type { PushOptions, Visibility } from '../../contract/pointers.ts';
 import { checkChannelName } from '../names.ts';
 import type { StoreSecret } from '../store-secret.ts';
-import { OPEN_TERMS, type Terms } from './allowance.ts';
+import type { Terms } from './allowance.ts';
 
 /** Options of a push after checking, with their defaults in place. */
 export interface CheckedOptions {
@@ -21,7 +21,7 @@ export interface CheckedOptions {
 }
 
 /** Takes nothing on trust: a caller may be a program in any language. `null` is taken for "not given". */
-export function checkOptions(o: PushOptions, terms: Terms = OPEN_TERMS): CheckedOptions {
+export function checkOptions(o: PushOptions, terms: Terms): CheckedOptions {
   return {
     channel: checkChannel(o.channel),
     metadata: checkMetadata(o.metadata),

@@ -17,8 +17,6 @@ interface Row {
 
 interface Stream {
   rows: Row[];
-  /** Sequences by id; an id is forgotten with its entry. */
-  ids: Map<string, number>;
   /** The highest sequence ever given, also before a drop. */
   last: number;
   /** The highest sequence ever trimmed away. */
@@ -48,13 +46,12 @@ export class MemoryLogs implements Logs {
     const json = encodeJson('a log entry', data, this.#maxBytes);
     await this.#hazard.pause();
     const log = this.#stream(stream);
-    const first = o.id === undefined ? undefined : log.ids.get(o.id);
-    if (first !== undefined) return first;
+    const first = o.id === undefined ? undefined : log.rows.find((row) => row.id === o.id);
+    if (first) return first.seq;
     if (o.expectSeq !== undefined && o.expectSeq !== (log.rows.at(-1)?.seq ?? 0)) return null;
     const seq = this.#hazard.after(log.last);
     log.last = seq;
     log.rows.push({ seq, at: this.#env.now(), json, id: o.id });
-    if (o.id !== undefined) log.ids.set(o.id, seq);
     this.#followers.wake(stream);
     await this.#hazard.pause();
     return seq;
@@ -91,12 +88,9 @@ export class MemoryLogs implements Logs {
     await this.#hazard.pause();
     const log = this.#streams.get(stream);
     if (!log) return;
-    const keep = Math.min(firstAtLeast(log.rows, o.before), log.rows.length - 1);
-    if (keep <= 0) return;
-    for (const row of log.rows.splice(0, keep)) {
-      log.trimmed = row.seq;
-      if (row.id !== undefined) log.ids.delete(row.id);
-    }
+    const gone = log.rows.slice(0, -1).filter((row) => row.seq < o.before);
+    log.rows.splice(0, gone.length);
+    log.trimmed = gone.at(-1)?.seq ?? log.trimmed;
   }
 
   async drop(stream: string): Promise<void> {
@@ -105,7 +99,6 @@ export class MemoryLogs implements Logs {
     const log = this.#streams.get(stream);
     if (!log) return;
     log.rows = [];
-    log.ids = new Map();
     log.trimmed = 0;
   }
 
@@ -122,7 +115,7 @@ export class MemoryLogs implements Logs {
   #stream(name: string): Stream {
     let log = this.#streams.get(name);
     if (!log) {
-      log = { rows: [], ids: new Map(), last: 0, trimmed: 0 };
+      log = { rows: [], last: 0, trimmed: 0 };
       this.#streams.set(name, log);
     }
     return log;
@@ -131,22 +124,10 @@ export class MemoryLogs implements Logs {
   #page(stream: string, after: number, limit: number): Entry[] {
     const log = this.#streams.get(stream);
     if (!log) return [];
-    const start = firstAtLeast(log.rows, after + 1);
+    const start = log.rows.findLastIndex((row) => row.seq <= after) + 1;
     return log.rows.slice(start, start + limit).map((row, i): Entry => {
       const entry = { seq: row.seq, at: row.at, data: JSON.parse(row.json) };
       return i === 0 && after < log.trimmed ? { ...entry, gap: true } : entry;
     });
   }
-}
-
-/** The index of the first row with a sequence of at least `seq`; rows are in order. */
-function firstAtLeast(rows: readonly Row[], seq: number): number {
-  let low = 0;
-  let high = rows.length;
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if (rows[middle]!.seq < seq) low = middle + 1;
-    else high = middle;
-  }
-  return low;
 }

@@ -1,8 +1,8 @@
 import type { Env } from '../../base/env.ts';
-import { RelayError } from '../../base/errors.ts';
 import { freeze } from '../../base/frozen.ts';
 import type { Json } from '../../base/json.ts';
 import {
+  addTo,
   checkDelta,
   checkExpiry,
   checkKey,
@@ -15,12 +15,9 @@ import type { Hazard } from './hazard.ts';
 import { Rows } from './rows.ts';
 
 interface Row {
-  /** Kept as text, so that nobody holds a reference to what is stored. */
-  readonly json: string;
-  readonly revision: number;
+  /** Frozen and given to all alike, as servers do: whoever counts on an answer of his own is found out. */
+  readonly stored: Stored;
   readonly expiresAt: number | undefined;
-  /** The one answer for all who get it, as long as it is not written anew. */
-  shared?: Stored;
 }
 
 export class MemoryRecords implements Records {
@@ -38,10 +35,7 @@ export class MemoryRecords implements Records {
   async get(key: string): Promise<Stored | null> {
     checkKey('a key', key);
     await this.#hazard.pause();
-    const row = this.#rows.get(key);
-    if (!row) return null;
-    row.shared ??= shared(stored(row));
-    return row.shared;
+    return this.#rows.get(key)?.stored ?? null;
   }
 
   async put(
@@ -54,7 +48,7 @@ export class MemoryRecords implements Records {
     const json = encodeJson('a record', value, this.#maxBytes);
     await this.#hazard.pause();
     const current = this.#rows.get(key);
-    if (o.expect !== undefined && o.expect !== (current?.revision ?? 'absent')) return null;
+    if (o.expect !== undefined && o.expect !== (current?.stored.revision ?? 'absent')) return null;
     return this.#acknowledged(this.#write(key, json, o.expiresAt));
   }
 
@@ -68,11 +62,8 @@ export class MemoryRecords implements Records {
     checkExpiry(o.expiresAt);
     await this.#hazard.pause();
     const row = this.#rows.get(key);
-    const current: Json = row ? JSON.parse(row.json) : 0;
-    if (!Number.isSafeInteger(current)) throw new RelayError('bad_request', { what: 'that is no counter' });
-    const sum = (current as number) + delta;
-    checkDelta(sum);
-    if (sum < 0 || (o.max !== undefined && sum > o.max)) return null;
+    const sum = addTo(row ? row.stored.value : 0, delta, o.max);
+    if (sum === null) return null;
     this.#write(key, String(sum), row ? row.expiresAt : o.expiresAt);
     return this.#acknowledged(sum);
   }
@@ -81,7 +72,7 @@ export class MemoryRecords implements Records {
     checkKey('a key', key);
     await this.#hazard.pause();
     const row = this.#rows.get(key);
-    if (!row || (o.expect !== undefined && o.expect !== row.revision)) return false;
+    if (!row || (o.expect !== undefined && o.expect !== row.stored.revision)) return false;
     return this.#acknowledged(this.#rows.delete(key));
   }
 
@@ -89,7 +80,9 @@ export class MemoryRecords implements Records {
     checkScope('the prefix of a listing', prefix);
     const limit = checkLimit(o.limit);
     await this.#hazard.pause();
-    return this.#rows.page(prefix, { after: o.after, limit }, (key, row) => ({ key, ...stored(row) }));
+    return this.#rows.page(prefix, { after: o.after, limit }, (key, { stored }) => {
+      return { key, ...structuredClone(stored) };
+    });
   }
 
   get count(): number {
@@ -102,7 +95,8 @@ export class MemoryRecords implements Records {
 
   #write(key: string, json: string, expiresAt: number | undefined): number {
     this.#lastRevision = this.#hazard.after(this.#lastRevision);
-    this.#rows.set(key, { json, revision: this.#lastRevision, expiresAt });
+    const stored = Object.freeze({ value: freeze(JSON.parse(json)), revision: this.#lastRevision });
+    this.#rows.set(key, { stored, expiresAt });
     return this.#lastRevision;
   }
 
@@ -111,13 +105,4 @@ export class MemoryRecords implements Records {
     await this.#hazard.pause();
     return result;
   }
-}
-
-/** As the contract allows, and servers do: whoever counts on an answer of his own is found out here. */
-function shared({ value, revision }: Stored): Stored {
-  return Object.freeze({ value: freeze(value), revision });
-}
-
-function stored(row: Row): Stored {
-  return { value: JSON.parse(row.json), revision: row.revision };
 }

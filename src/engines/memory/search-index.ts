@@ -100,16 +100,9 @@ function places(words: readonly Word[], phrase: Phrase, prefix: boolean): number
   return found;
 }
 
-/** The stretch of words with the most matches in it. */
+/** The passage that begins just before the first match. */
 function snippet(text: string, words: readonly Word[], matched: ReadonlySet<number>): string {
-  let best = 0;
-  let most = 0;
-  for (const start of matched) {
-    let count = 0;
-    for (let i = start; i < start + SNIPPET_WORDS; i++) if (matched.has(i)) count++;
-    if (count > most || (count === most && start < best)) [best, most] = [start, count];
-  }
-  const first = Math.max(0, Math.min(best - 2, words.length - SNIPPET_WORDS));
+  const first = Math.max(0, Math.min(Math.min(...matched) - 2, words.length - SNIPPET_WORDS));
   let result = first > 0 ? '…' : '';
   let from = words[first]!.start;
   const stretch = words.slice(first, first + SNIPPET_WORDS);

@@ -9,7 +9,7 @@ import {
   rmSync,
 } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
-import { type Env, systemEnv } from '../../base/env.ts';
+import { systemEnv } from '../../base/env.ts';
 import { RelayError } from '../../base/errors.ts';
 import { toHex } from '../../base/ids.ts';
 import type { BlobInfo } from '../../kernel/blobs.ts';
@@ -123,11 +123,10 @@ function prepareTarget(target: string): boolean {
 export async function restoreSqlite(
   sourceDir: string,
   homeDir: string,
-  o: { force?: boolean; env?: Env } = {},
+  o: { force?: boolean } = {},
 ): Promise<{ blobs: number; bytes: number }> {
   const source = resolve(sourceDir);
   const home = resolve(homeDir);
-  const env = o.env ?? systemEnv;
   const path = join(home, DATABASE_FILE);
   if (existsSync(path) && !o.force) {
     throw new RelayError('conflict', {
@@ -143,11 +142,11 @@ export async function restoreSqlite(
     });
   }
   mkdirSync(home, { recursive: true, mode: 0o700 });
-  const stage = join(home, `restore-${toHex(env.randomBytes(8))}`);
+  const stage = join(home, `restore-${toHex(systemEnv.randomBytes(8))}`);
   mkdirSync(stage, { mode: 0o700 });
   try {
     const rows = await stageCopy(source, stage);
-    if (existsSync(path)) await moveAside(home, env);
+    if (existsSync(path)) await moveAside(home);
     moveIn(stage, home, rows);
     return { blobs: rows.length, bytes: rows.reduce((sum, row) => sum + row.size, 0) };
   } catch (error) {
@@ -208,10 +207,10 @@ function moveIn(stage: string, home: string, rows: readonly BodyRow[]): void {
   for (const folder of touched) syncFolderNow(folder);
 }
 
-async function moveAside(home: string, env: Env): Promise<void> {
+async function moveAside(home: string): Promise<void> {
   const path = join(home, DATABASE_FILE);
   await refuseInUse(path);
-  const aside = join(home, `before-restore-${new Date(env.now()).toISOString().replaceAll(':', '-')}`);
+  const aside = join(home, `before-restore-${new Date(systemEnv.now()).toISOString().replaceAll(':', '-')}`);
   mkdirSync(aside, { mode: 0o700 });
   for (const name of [DATABASE_FILE, `${DATABASE_FILE}-wal`, `${DATABASE_FILE}-shm`, BODIES]) {
     if (existsSync(join(home, name))) renameSync(join(home, name), join(aside, name));

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import type { Env } from '../../base/env.ts';
 import { RelayError } from '../../base/errors.ts';
+import { INLINE_BLOB_BYTES } from '../../base/limits.ts';
 import {
   type BodyLimits,
   checkExpiry,
@@ -29,13 +30,6 @@ export interface Place {
   path(key: string): string | undefined;
 }
 
-export interface BlobOptions {
-  /** A body up to this lives in its row. */
-  readonly inlineBytes: number;
-  readonly maxBytes: number;
-  readonly place?: Place;
-}
-
 /** Rows with their bodies held in memory while nothing is written: a hundred and more of the largest that are inlined. */
 const SETTLED_BYTES = 16 * 1024 * 1024;
 
@@ -52,39 +46,46 @@ export class SqliteBlobs implements Blobs {
   readonly #queue: CommitQueue;
   readonly #files: BodyFiles;
   readonly #env: Env;
-  readonly #options: BlobOptions;
+  readonly #maxBytes: number;
+  readonly #place: Place | undefined;
   readonly #settled: SettledReads<Row>;
 
-  constructor(db: Database, queue: CommitQueue, files: BodyFiles, env: Env, options: BlobOptions) {
+  constructor(
+    db: Database,
+    queue: CommitQueue,
+    files: BodyFiles,
+    env: Env,
+    o: { maxBytes: number; place?: Place },
+  ) {
     this.#db = db;
     this.#queue = queue;
     this.#files = files;
     this.#env = env;
-    this.#options = options;
+    this.#maxBytes = o.maxBytes;
+    this.#place = o.place;
     this.#settled = new SettledReads(db, queue, SETTLED_BYTES);
   }
 
   async put(key: string, body: BlobBody, o: { size?: number; expiresAt?: Expiry } = {}): Promise<BlobInfo> {
-    const admission: BodyLimits = { size: o.size, max: this.#options.maxBytes };
+    const admission: BodyLimits = { size: o.size, max: this.#maxBytes };
     let place: string | undefined;
     try {
       checkKey('a key', key);
       if (typeof o.expiresAt === 'number') checkExpiry(o.expiresAt);
       checkSize(body, admission);
-      const { place: named } = this.#options;
-      if (named && key.startsWith(named.prefix)) place = named.path(key);
+      if (this.#place && key.startsWith(this.#place.prefix)) place = this.#place.path(key);
       if (place !== undefined) place = checkedPlace(place);
     } catch (error) {
       if (!(body instanceof Uint8Array)) await body.cancel(error).catch(() => {});
       throw error;
     }
-    if (body instanceof Uint8Array && place === undefined && body.length <= this.#options.inlineBytes) {
+    if (body instanceof Uint8Array && place === undefined && body.length <= INLINE_BLOB_BYTES) {
       return this.#putInline(key, new Uint8Array(body), o.expiresAt);
     }
     const pieces = intake(body, admission);
     const head: Uint8Array[] = [];
     if (place === undefined) {
-      for (let length = 0; length <= this.#options.inlineBytes; ) {
+      for (let length = 0; length <= INLINE_BLOB_BYTES; ) {
         const { done, value } = await pieces.next();
         if (done) return this.#putInline(key, Buffer.concat(head), o.expiresAt);
         head.push(value);

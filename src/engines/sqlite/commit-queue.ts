@@ -5,16 +5,6 @@ import { endsTransaction, translated } from './failure.ts';
 const BATCH_OPERATIONS = 512;
 const BATCH_BYTES = 4 * 1024 * 1024;
 
-/** What an operation may do besides SQL. */
-export interface Transaction {
-  /** The next number of the store: every revision and sequence comes from here, so none is ever given twice. */
-  next(): number;
-  /** Subscribers of the stream are told once this is committed. */
-  touch(stream: string): void;
-  /** Runs if what this operation did is taken back after all. */
-  undo(step: () => void): void;
-}
-
 /** Repeatable, and synchronous: between BEGIN and COMMIT nothing else of this process runs. */
 export type Operation<T> = (tx: Transaction) => T;
 
@@ -92,23 +82,23 @@ export class CommitQueue {
       for (const each of batch) each.reject(error);
       return;
     }
-    const changes = new Changes(this.#db);
+    const tx = new Transaction(this.#db);
     let answers: (() => void)[];
     try {
-      answers = batch.map((each) => (batch.length === 1 ? alone(each, changes) : this.#saved(each, changes)));
-      changes.finish();
+      answers = batch.map((each) => (batch.length === 1 ? alone(each, tx) : this.#saved(each, tx)));
+      tx.finish();
       // Counted before, since a COMMIT that fails may have been done nevertheless.
       this.#commits++;
       this.#db.sql('COMMIT').run();
     } catch (error) {
       this.#rollback();
-      changes.takeBack(0);
+      tx.takeBack(0);
       const again = !lastTry && endsTransaction(error);
       if (again) return this.#oneByOne(batch);
       batch[0]!.reject(translated(error, this.#db.path));
       return;
     }
-    this.#committed(changes.streams);
+    this.#committed(tx.streams);
     for (const answer of answers) answer();
   }
 
@@ -125,18 +115,18 @@ export class CommitQueue {
     for (const each of batch) await this.#commit([each], true);
   }
 
-  #saved(each: Waiting, changes: Changes): () => void {
-    const mark = changes.mark();
+  #saved(each: Waiting, tx: Transaction): () => void {
+    const mark = tx.mark();
     this.#db.sql('SAVEPOINT operation').run();
     try {
-      const answer = alone(each, changes);
+      const answer = alone(each, tx);
       this.#db.sql('RELEASE operation').run();
       return answer;
     } catch (error) {
       if (endsTransaction(error)) throw error;
       this.#db.sql('ROLLBACK TO operation').run();
       this.#db.sql('RELEASE operation').run();
-      changes.takeBack(mark);
+      tx.takeBack(mark);
       return () => each.reject(translated(error, this.#db.path));
     }
   }
@@ -150,8 +140,8 @@ export class CommitQueue {
   }
 }
 
-/** What one transaction does besides its rows. */
-class Changes implements Transaction {
+/** What the operations of one transaction do besides SQL. */
+export class Transaction {
   readonly streams = new Set<string>();
   readonly #undo: (() => void)[] = [];
   readonly #db: Database;
@@ -162,6 +152,7 @@ class Changes implements Transaction {
     this.#db = db;
   }
 
+  /** The next number of the store: every revision and sequence comes from here, so none is ever given twice. */
   next(): number {
     if (this.#last === 0) {
       const row = this.#db.sql<{ value: number }>('SELECT value FROM counter').get()!;
@@ -170,10 +161,12 @@ class Changes implements Transaction {
     return ++this.#last;
   }
 
+  /** Subscribers of the stream are told once this is committed. */
   touch(stream: string): void {
     this.streams.add(stream);
   }
 
+  /** Runs if what this operation did is taken back after all. */
   undo(step: () => void): void {
     this.#undo.push(step);
   }
@@ -192,7 +185,7 @@ class Changes implements Transaction {
   }
 }
 
-function alone(each: Waiting, changes: Changes): () => void {
-  const value = each.operation(changes);
+function alone(each: Waiting, tx: Transaction): () => void {
+  const value = each.operation(tx);
   return () => each.resolve(value);
 }

@@ -70,7 +70,7 @@ export class Database {
   }
 
   /** Runs `work`, again while others are in the way. It must be repeatable: it reads, or it begins a transaction. */
-  async patiently<T>(work: () => T, forMs = PATIENCE_MS): Promise<T> {
+  async patiently<T>(work: () => T): Promise<T> {
     let began: number | undefined;
     for (;;) {
       try {
@@ -78,7 +78,7 @@ export class Database {
       } catch (error) {
         // Only now: a first look at the clock costs a command over a millisecond.
         began ??= performance.now();
-        if (!isBusy(error) || performance.now() - began > forMs) throw translated(error, this.path);
+        if (!isBusy(error) || performance.now() - began > PATIENCE_MS) throw translated(error, this.path);
       }
       await pause(Math.random() * PAUSE_MS);
     }

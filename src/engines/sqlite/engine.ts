@@ -1,6 +1,5 @@
 import { resolve } from 'node:path';
 import { type Env, systemEnv } from '../../base/env.ts';
-import { INLINE_BLOB_BYTES } from '../../base/limits.ts';
 import type { Engine, EngineLimits } from '../../kernel/engine.ts';
 import { type Place, SqliteBlobs } from './blobs.ts';
 import { BodyFiles } from './body-files.ts';
@@ -23,8 +22,6 @@ export interface SqliteOptions {
   readonly durability?: 'power' | 'process';
   /** A server lives long and checkpoints aside; a command is over before that would pay. */
   readonly role?: 'server' | 'cli';
-  /** A body up to this lives inside the database. */
-  readonly inlineBytes?: number;
   /** Bodies that are files with names of their own, for people to read. */
   readonly place?: Place;
 }
@@ -49,12 +46,7 @@ export async function openSqlite(o: SqliteOptions): Promise<Engine> {
     checkpoints.committed();
   });
   const files = new BodyFiles(home, env, limits.durability === 'power');
-  const blobOptions = {
-    inlineBytes: o.inlineBytes ?? INLINE_BLOB_BYTES,
-    maxBytes: limits.blobBytes,
-    place: o.place,
-  };
-  const blobs = new SqliteBlobs(db, queue, files, env, blobOptions);
+  const blobs = new SqliteBlobs(db, queue, files, env, { maxBytes: limits.blobBytes, place: o.place });
   const sweeper = new Sweeper(db, queue, blobs, checkpoints, home, env);
   let closing: Promise<void> | undefined;
   const close = async () => {

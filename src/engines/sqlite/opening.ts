@@ -24,10 +24,28 @@ export async function openDatabase(
   role: 'server' | 'cli',
 ): Promise<Database> {
   const path = join(home, DATABASE_FILE);
+  const power = durability === 'power';
+  let db: Database | undefined;
   try {
-    if (!(await isStore(path))) createDatabase(path, durability === 'power');
-    return await connect(path, durability, role);
+    if (!(await isStore(path))) createDatabase(path, power);
+    const opened = new Database(path);
+    db = opened;
+    // Once more, now with what the WAL says.
+    const format = await opened.patiently(() => checkFormat(opened));
+    const settings = `
+      PRAGMA journal_mode = WAL;
+      PRAGMA synchronous = ${power ? 'FULL' : 'NORMAL'};
+      ${power && process.platform === 'darwin' ? 'PRAGMA fullfsync = ON; PRAGMA checkpoint_fullfsync = ON;' : ''}
+      PRAGMA journal_size_limit = ${WAL_LIMIT_BYTES};
+      PRAGMA cache_size = ${role === 'server' ? -16384 : -2048};
+    `;
+    await opened.patiently(() => opened.exec(settings));
+    if (format < FORMAT) await transaction(opened, () => migrate(opened));
+    // Touches the schema, so that damage there shows now and not with the first write.
+    await opened.patiently(() => opened.sql('SELECT value FROM counter').get());
+    return opened;
   } catch (error) {
+    db?.close();
     throw translated(error, path);
   }
 }
@@ -59,34 +77,6 @@ function check(path: string): void {
     checkFormat(db);
   } finally {
     db.close();
-  }
-}
-
-async function connect(
-  path: string,
-  durability: EngineLimits['durability'],
-  role: 'server' | 'cli',
-): Promise<Database> {
-  const db = new Database(path);
-  try {
-    // Once more, now with what the WAL says.
-    const format = await db.patiently(() => checkFormat(db));
-    const full = durability === 'power';
-    const settings = `
-      PRAGMA journal_mode = WAL;
-      PRAGMA synchronous = ${full ? 'FULL' : 'NORMAL'};
-      ${full && process.platform === 'darwin' ? 'PRAGMA fullfsync = ON; PRAGMA checkpoint_fullfsync = ON;' : ''}
-      PRAGMA journal_size_limit = ${WAL_LIMIT_BYTES};
-      PRAGMA cache_size = ${role === 'server' ? -16384 : -2048};
-    `;
-    await db.patiently(() => db.exec(settings));
-    if (format < FORMAT) await transaction(db, () => migrate(db));
-    // Touches the schema, so that damage there shows now and not with the first write.
-    await db.patiently(() => db.sql('SELECT value FROM counter').get());
-    return db;
-  } catch (error) {
-    db.close();
-    throw error;
   }
 }
 

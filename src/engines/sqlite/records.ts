@@ -1,8 +1,8 @@
 import type { Env } from '../../base/env.ts';
-import { RelayError } from '../../base/errors.ts';
 import { freeze } from '../../base/frozen.ts';
 import type { Json } from '../../base/json.ts';
 import {
+  addTo,
   checkDelta,
   checkExpiry,
   checkKey,
@@ -81,11 +81,8 @@ export class SqliteRecords implements Records {
     checkExpiry(o.expiresAt);
     return this.#queue.run((tx) => {
       const row = this.#live(key);
-      const current: Json = row ? JSON.parse(row.value) : 0;
-      if (!Number.isSafeInteger(current)) throw new RelayError('bad_request', { what: 'that is no counter' });
-      const sum = (current as number) + delta;
-      checkDelta(sum);
-      if (sum < 0 || (o.max !== undefined && sum > o.max)) return null;
+      const sum = addTo(row ? JSON.parse(row.value) : 0, delta, o.max);
+      if (sum === null) return null;
       if (!row) this.#write(tx, key, String(sum), o.expiresAt);
       else
         this.#db
