@@ -27,7 +27,7 @@ const indexKey = (id: string, { kept, expires }: PointerRecord) => {
 
 interface Waiting {
   readonly notes: Note[];
-  readonly due: number;
+  readonly timer: ReturnType<typeof setTimeout>;
 }
 
 /**
@@ -41,9 +41,7 @@ export class Receipts {
   readonly #waiting = new Map<string, Waiting>();
   /** How long the next note of a pointer waits, for those written lately. */
   readonly #delays = new Map<string, { ms: number; until: number }>();
-  #timer: ReturnType<typeof setTimeout> | undefined;
-  #timerAt = Number.POSITIVE_INFINITY;
-  #writing: Promise<unknown> = Promise.resolve();
+  #writing = Promise.resolve();
 
   constructor(deps: Deps, pointers: PointerLookup) {
     this.#deps = deps;
@@ -96,8 +94,6 @@ export class Receipts {
 
   /** Writes everything that waits: before the store is closed. */
   async flush(): Promise<void> {
-    clearTimeout(this.#timer);
-    this.#timerAt = Number.POSITIVE_INFINITY;
     await this.#write([...this.#waiting.keys()]);
   }
 
@@ -134,9 +130,9 @@ export class Receipts {
     let waiting = this.#waiting.get(id);
     if (!waiting) {
       if (this.#waiting.size >= RECEIPTS_WAITING) return;
-      waiting = { notes: [], due: Math.max(now + RECEIPT_DELAY_MS, this.#delays.get(id)?.until ?? 0) };
+      const due = Math.max(now + RECEIPT_DELAY_MS, this.#delays.get(id)?.until ?? 0);
+      waiting = { notes: [], timer: this.#writeAt(due, id) };
       this.#waiting.set(id, waiting);
-      this.#arm(waiting.due, now);
     }
     for (const note of waiting.notes) {
       if (note.rung !== rung || note.by !== by || note.group !== more.group || note.pointer !== more.pointer)
@@ -150,37 +146,26 @@ export class Receipts {
     waiting.notes.push({ rung, by, first: now, last: now, count: 1, bytes, ...more });
   }
 
-  #arm(due: number, now: number): void {
-    if (due >= this.#timerAt) return;
-    clearTimeout(this.#timer);
-    this.#timerAt = due;
-    this.#timer = setTimeout(() => this.#writeDue(), due - now);
+  /** On a common beat, so that the engine makes one commit of those that are due at about the same time. */
+  #writeAt(due: number, id: string): ReturnType<typeof setTimeout> {
+    const beat = Math.ceil(due / RECEIPT_DELAY_MS) * RECEIPT_DELAY_MS;
+    const timer = setTimeout(() => void this.#write([id]), beat - this.#deps.env.now());
     // What waits is written when the store is closed, so this timer need not keep the process alive.
-    (this.#timer as { unref?: () => void }).unref?.();
-  }
-
-  #writeDue(): void {
-    const now = this.#deps.env.now();
-    const due: string[] = [];
-    let next = Number.POSITIVE_INFINITY;
-    for (const [id, waiting] of this.#waiting) {
-      if (waiting.due <= now) due.push(id);
-      else next = Math.min(next, waiting.due);
-    }
-    this.#timerAt = Number.POSITIVE_INFINITY;
-    if (next < Number.POSITIVE_INFINITY) this.#arm(Math.max(next, now + RECEIPT_DELAY_MS), now);
-    this.#write(due).catch(() => {});
+    (timer as { unref?: () => void }).unref?.();
+    return timer;
   }
 
   /** Writes everything at once, so that the engine makes one commit of it. */
-  #write(ids: readonly string[]): Promise<unknown> {
+  #write(ids: readonly string[]): Promise<void> {
     const taken = ids.flatMap((id) => {
       const waiting = this.#waiting.get(id);
       this.#waiting.delete(id);
+      clearTimeout(waiting?.timer);
       return waiting ? [{ id, notes: waiting.notes }] : [];
     });
-    const before = this.#writing;
-    this.#writing = Promise.allSettled([before, ...taken.map(({ id, notes }) => this.#writeOne(id, notes))]);
+    const writes = taken.map(({ id, notes }) => this.#writeOne(id, notes));
+    // Gives nothing: what each write resolved to would otherwise be held by the one after it.
+    this.#writing = Promise.allSettled([this.#writing, ...writes]).then(() => {});
     return this.#writing;
   }
 

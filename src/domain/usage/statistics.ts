@@ -6,6 +6,14 @@ import { allRecords, type RecordsOf, recordsOf } from '../records.ts';
 
 type Figures = { [operation: string]: [count: number, bytes: number] };
 
+/** What waits to be written of one key on one day. */
+interface Waiting {
+  readonly tenant: string;
+  readonly day: string;
+  readonly key: string;
+  readonly figures: Figures;
+}
+
 /** What one flush added to the books, for whoever bills. */
 export interface Metered extends UsageRow {
   readonly tenant: string;
@@ -13,14 +21,14 @@ export interface Metered extends UsageRow {
   readonly id: string;
 }
 
-const statsPrefix = (tenant: string, month: string) => `ten.${tenant}/stats/${month}`;
-const statsKey = (tenant: string, day: string, key: string) => `ten.${tenant}/stats/${day}/${key}`;
+const statsPrefix = (tenant: string) => `ten.${tenant}/stats/`;
 
 /** How often and how much, by key, operation and day. Written behind: a crash loses some seconds of it. */
 export class Statistics {
   readonly #deps: Deps;
   readonly #records: RecordsOf<Figures>;
-  #waiting = new Map<string, { tenant: string; day: string; key: string; figures: Figures }>();
+  /** By the key of the record. */
+  #waiting = new Map<string, Waiting>();
   #timer: ReturnType<typeof setTimeout> | null = null;
   #writing: Promise<void> = Promise.resolve();
   /** Called with what was written, after it was. */
@@ -34,14 +42,14 @@ export class Statistics {
   note(tenant: string, keyId: string, operation: string, bytes: number): void {
     // In UTC: `2026-11-05`.
     const day = new Date(this.#deps.env.now()).toISOString().slice(0, 10);
-    const key = statsKey(tenant, day, keyId);
+    const key = `${statsPrefix(tenant)}${day}/${keyId}`;
     let entry = this.#waiting.get(key);
     if (!entry) {
       if (this.#waiting.size >= USAGE_WAITING) return;
       entry = { tenant, day, key: keyId, figures: {} };
       this.#waiting.set(key, entry);
     }
-    add(entry.figures, operation, 1, bytes);
+    add(entry.figures, { [operation]: [1, bytes] });
     this.#schedule();
   }
 
@@ -55,8 +63,9 @@ export class Statistics {
 
   async rows(tenant: string, month: string): Promise<UsageRow[]> {
     const rows: UsageRow[] = [];
-    for await (const { key, value } of allRecords(this.#records, statsPrefix(tenant, month))) {
-      const [day, id] = key.slice(`ten.${tenant}/stats/`.length).split('/') as [string, string];
+    const prefix = statsPrefix(tenant);
+    for await (const { key, value } of allRecords(this.#records, prefix + month)) {
+      const [day, id] = key.slice(prefix.length).split('/') as [string, string];
       for (const [operation, [count, bytes]] of Object.entries(value)) {
         rows.push({ day, key: id, operation, count, bytes });
       }
@@ -75,15 +84,18 @@ export class Statistics {
     const waiting = this.#waiting;
     this.#waiting = new Map();
     const written: Metered[] = [];
-    for (const [key, { tenant, day, key: keyId, figures }] of waiting) {
+    for (const [key, entry] of waiting) {
+      const { figures, ...of } = entry;
       const revision = await this.#add(key, figures).catch(() => null);
       if (revision === null) {
-        this.#putBack(key, { tenant, day, key: keyId, figures });
+        add(figures, this.#waiting.get(key)?.figures ?? {});
+        this.#waiting.set(key, entry);
+        this.#schedule();
         continue;
       }
       for (const [operation, [count, bytes]] of Object.entries(figures)) {
-        const id = `${tenant}:${keyId}:${day}:${operation}:${revision}`;
-        written.push({ id, tenant, day, key: keyId, operation, count, bytes });
+        const id = `${of.tenant}:${of.key}:${of.day}:${operation}:${revision}`;
+        written.push({ id, ...of, operation, count, bytes });
       }
     }
     if (written.length > 0) this.onWritten?.(written);
@@ -93,25 +105,16 @@ export class Statistics {
     return compareAndSet('the statistics', async () => {
       const stored = await this.#records.get(key);
       const sum: Figures = { ...stored?.value };
-      for (const [operation, [count, bytes]] of Object.entries(figures)) {
-        add(sum, operation, count, bytes);
-      }
+      add(sum, figures);
       const expiresAt = this.#deps.env.now() + USAGE_KEPT_MS;
       return this.#records.put(key, sum, { expect: stored?.revision ?? 'absent', expiresAt });
     });
   }
-
-  #putBack(key: string, entry: { tenant: string; day: string; key: string; figures: Figures }): void {
-    const newer = this.#waiting.get(key);
-    for (const [operation, [count, bytes]] of Object.entries(newer?.figures ?? {})) {
-      add(entry.figures, operation, count, bytes);
-    }
-    this.#waiting.set(key, entry);
-    this.#schedule();
-  }
 }
 
-function add(figures: Figures, operation: string, count: number, bytes: number): void {
-  const [had, hadBytes] = figures[operation] ?? [0, 0];
-  figures[operation] = [had + count, hadBytes + bytes];
+function add(sum: Figures, figures: Figures): void {
+  for (const [operation, [count, bytes]] of Object.entries(figures)) {
+    const [had, hadBytes] = sum[operation] ?? [0, 0];
+    sum[operation] = [had + count, hadBytes + bytes];
+  }
 }

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import { type Env, systemEnv } from '../../base/env.ts';
-import type { Engine, EngineLimits } from '../../kernel/engine.ts';
+import type { Engine, EngineLimits, Swept } from '../../kernel/engine.ts';
 import { type Place, SqliteBlobs } from './blobs.ts';
 import { BodyFiles } from './body-files.ts';
 import { Checkpoints } from './checkpoint.ts';
@@ -9,7 +9,7 @@ import { SqliteLogs } from './logs.ts';
 import { openDatabase } from './opening.ts';
 import { SqliteRecords } from './records.ts';
 import { SqliteSearchIndex } from './search-index.ts';
-import { Sweeper, usageOf } from './space.ts';
+import { sweep, usageOf } from './space.ts';
 import { Subscriptions } from './subscriptions.ts';
 
 const MiB = 1024 * 1024;
@@ -47,7 +47,8 @@ export async function openSqlite(o: SqliteOptions): Promise<Engine> {
   });
   const files = new BodyFiles(home, env, limits.durability === 'power');
   const blobs = new SqliteBlobs(db, queue, files, env, { maxBytes: limits.blobBytes, place: o.place });
-  const sweeper = new Sweeper(db, queue, blobs, checkpoints, home, env);
+  const space = { home, env, db, queue, blobs, checkpoints };
+  let sweeping: Promise<Swept> | undefined;
   let closing: Promise<void> | undefined;
   const close = async () => {
     subscriptions.end();
@@ -62,8 +63,14 @@ export async function openSqlite(o: SqliteOptions): Promise<Engine> {
     logs: new SqliteLogs(db, queue, subscriptions, env, limits.entryBytes),
     index: new SqliteSearchIndex(db, queue, limits.recordBytes),
     limits,
-    sweep: () => sweeper.sweep(),
-    usage: () => usageOf(db, home, env),
+    sweep() {
+      // One at a time: who asks while it runs gets the same answer.
+      sweeping ??= sweep(space).finally(() => {
+        sweeping = undefined;
+      });
+      return sweeping;
+    },
+    usage: () => usageOf(space),
     [Symbol.asyncDispose]() {
       closing ??= close();
       return closing;
