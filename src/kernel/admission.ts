@@ -2,7 +2,7 @@ import { RelayError } from '../base/errors.ts';
 import type { Json } from '../base/json.ts';
 import { PAGE_ITEMS, PAGE_ITEMS_MAX, STORE_KEY_BYTES } from '../base/limits.ts';
 import { utf8Bytes } from '../base/utf8.ts';
-import type { BlobBody, Expiry } from './blobs.ts';
+import type { BlobBody, ByteRange, Expiry } from './blobs.ts';
 
 /** What every engine refuses alike, so that code which works on one works on all. */
 
@@ -65,18 +65,15 @@ export function addTo(counter: Json, delta: number, max: number | undefined): nu
   return sum < 0 || (max !== undefined && sum > max) ? null : sum;
 }
 
-/** `end` is exclusive; a range that reaches beyond the blob is refused, not cut. */
-export function checkRange(range: { start: number; end: number }, size: number): void {
+/** A range that reaches beyond the blob is refused, not cut. */
+export function checkRange(range: ByteRange, size: number): void {
   const { start, end } = range;
   if (Number.isInteger(start) && Number.isInteger(end) && start >= 0 && start <= end && end <= size) return;
   throw new RelayError('range_not_satisfiable', { size });
 }
 
 /** What a reader asked for, cut off at the end of what there is; refused where there is nothing of it. */
-export function cutRange(
-  range: { start: number; end: number },
-  size: number,
-): { start: number; end: number } {
+export function cutRange(range: ByteRange, size: number): ByteRange {
   if (range.start < 0 || range.start >= size || range.end <= range.start) {
     throw new RelayError('range_not_satisfiable', { size });
   }

@@ -10,6 +10,12 @@ export interface BlobInfo {
   readonly sha256: string;
 }
 
+export interface ByteRange {
+  readonly start: number;
+  /** Exclusive. */
+  readonly end: number;
+}
+
 export interface BlobItem {
   readonly key: string;
   readonly size: number;
@@ -33,10 +39,10 @@ export interface Blobs {
    */
   put(key: string, body: BlobBody, o?: { size?: number; expiresAt?: Expiry }): Promise<BlobInfo>;
   /**
-   * `end` is exclusive. `size` is that of the whole blob. A reader that began goes on even if the blob is deleted.
+   * `size` is that of the whole blob. A reader that began goes on even if the blob is deleted.
    * The bytes may be shared with other readers: look, don't touch.
    */
-  get(key: string, range?: { start: number; end: number }): Promise<{ body: BlobBody; size: number } | null>;
+  get(key: string, range?: ByteRange): Promise<{ body: BlobBody; size: number } | null>;
   /** Deleting what is not there is fine. */
   delete(key: string): Promise<void>;
   /** In key order. For sweeping orphans by age. */

@@ -10,16 +10,28 @@ export interface Entry {
   readonly gap?: true;
 }
 
+export interface AppendOptions {
+  /** The sequence that the stream's last entry must have; 0: the stream is empty. */
+  readonly expectSeq?: number;
+  readonly id?: string;
+}
+
+export interface LogPage {
+  readonly entries: Entry[];
+  /** Entries that were asked for had been trimmed away. */
+  readonly gap?: true;
+}
+
 /** Append-only streams. */
 export interface Logs {
   /**
-   * The entry's sequence, or null when the stream's last was not `expectSeq` (0: the stream is empty).
+   * The entry's sequence, or null when the stream's last was not `expectSeq`.
    * The same `id` again gives the sequence of the first and appends nothing, whatever `expectSeq` says; an
    * id is remembered as long as its entry.
    */
-  append(stream: string, data: Json, o?: { expectSeq?: number; id?: string }): Promise<number | null>;
-  /** Oldest first, from behind `after` (default 0, the beginning). `gap`: entries behind `after` were trimmed away. */
-  read(stream: string, o?: { after?: number; limit?: number }): Promise<{ entries: Entry[]; gap?: true }>;
+  append(stream: string, data: Json, o?: AppendOptions): Promise<number | null>;
+  /** Oldest first, from behind `after` (default 0, the beginning). */
+  read(stream: string, o?: { after?: number; limit?: number }): Promise<LogPage>;
   /**
    * Replays from behind `after` (default 0), then goes live: no entry lost, none twice, in order, also those of
    * other processes. Holds a bounded number of entries however slowly it is read. Ends when the signal fires.

@@ -16,21 +16,29 @@ export interface RecordPage {
   readonly next?: string;
 }
 
+export interface PutOptions {
+  /** The revision it must have now, or `absent`. */
+  readonly expect?: 'absent' | number;
+  readonly expiresAt?: number;
+}
+
+export interface AddOptions {
+  readonly max?: number;
+  /** Counts where the counter is made. */
+  readonly expiresAt?: number;
+}
+
 /** Small JSON documents with a revision. Every write is linearizable per key: of N racing writers one wins. */
 export interface Records {
   /** The value may be given to others too, and then is frozen: whoever wants to change it makes another. */
   get(key: string): Promise<Stored | null>;
   /** The new revision, or null when `expect` did not hold. An expired record counts as absent. */
-  put(
-    key: string,
-    value: Json,
-    o?: { expect?: 'absent' | number; expiresAt?: number },
-  ): Promise<number | null>;
+  put(key: string, value: Json, o?: PutOptions): Promise<number | null>;
   /**
    * Adds to a counter (absent is 0) and gives its new value, or null when that would pass `max` or fall below 0, and then
-   * nothing changed. A negative delta gives back. `expiresAt` counts where the counter is made. Its value is a record.
+   * nothing changed. A negative delta gives back. Its value is a record.
    */
-  add(key: string, delta: number, o?: { max?: number; expiresAt?: number }): Promise<number | null>;
+  add(key: string, delta: number, o?: AddOptions): Promise<number | null>;
   /** Whether something was deleted; false when it was not there or `expect` did not hold. */
   delete(key: string, o?: { expect?: number }): Promise<boolean>;
   /** In key order. The prefix holds the whole first segment, with its slash: `ten.acme/…`. */

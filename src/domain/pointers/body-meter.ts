@@ -89,19 +89,17 @@ export function countRead(
   return new ReadableStream<Uint8Array>(
     {
       async pull(controller) {
-        try {
-          const { done, value } = await reader.read();
-          if (done) {
-            end();
-            controller.close();
-            return;
-          }
-          bytes += value.byteLength;
-          controller.enqueue(value);
-        } catch (error) {
+        const { done, value } = await reader.read().catch((error) => {
           end();
           throw error;
+        });
+        if (done) {
+          end();
+          controller.close();
+          return;
         }
+        bytes += value.byteLength;
+        controller.enqueue(value);
       },
       cancel(reason) {
         end();

@@ -19,7 +19,7 @@ import {
   pointers,
 } from '../../contract/pointers.ts';
 import { cutRange } from '../../kernel/admission.ts';
-import type { BlobBody } from '../../kernel/blobs.ts';
+import type { BlobBody, ByteRange } from '../../kernel/blobs.ts';
 import { compareAndSet } from '../../kernel/compare-and-set.ts';
 import { takePart } from '../../text/parts/take-part.ts';
 import type { Channels } from '../channels/channels.ts';
@@ -272,7 +272,7 @@ export class Pointers {
     return stored?.value.blob === blob;
   }
 
-  async #open(blob: string, range?: { start: number; end: number }): Promise<BlobBody> {
+  async #open(blob: string, range?: ByteRange): Promise<BlobBody> {
     const found = await this.#deps.engine.blobs.get(blob, range);
     if (!found) throw notFound();
     return found.body;

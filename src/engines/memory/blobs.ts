@@ -10,7 +10,7 @@ import {
   intake,
   settleExpiry,
 } from '../../kernel/admission.ts';
-import type { BlobBody, BlobInfo, BlobPage, Blobs, Expiry } from '../../kernel/blobs.ts';
+import type { BlobBody, BlobInfo, BlobPage, Blobs, ByteRange, Expiry } from '../../kernel/blobs.ts';
 import type { Hazard } from './hazard.ts';
 import { Rows } from './rows.ts';
 
@@ -51,7 +51,7 @@ export class MemoryBlobs implements Blobs {
     return { size: bytes.length, sha256 };
   }
 
-  async get(key: string, range?: { start: number; end: number }) {
+  async get(key: string, range?: ByteRange) {
     checkKey('a key', key);
     await this.#hazard.pause();
     const row = this.#rows.get(key);

@@ -2,7 +2,7 @@ import type { Env } from '../../base/env.ts';
 import type { Json } from '../../base/json.ts';
 import { checkKey, checkLimit, encodeJson } from '../../kernel/admission.ts';
 import { Followers } from '../../kernel/followers.ts';
-import type { Entry, Logs } from '../../kernel/logs.ts';
+import type { AppendOptions, Entry, LogPage, Logs } from '../../kernel/logs.ts';
 import type { Hazard } from './hazard.ts';
 
 /** What a subscriber holds at most, however far behind it is. */
@@ -36,11 +36,7 @@ export class MemoryLogs implements Logs {
     this.#maxBytes = maxBytes;
   }
 
-  async append(
-    stream: string,
-    data: Json,
-    o: { expectSeq?: number; id?: string } = {},
-  ): Promise<number | null> {
+  async append(stream: string, data: Json, o: AppendOptions = {}): Promise<number | null> {
     checkKey("a stream's name", stream);
     if (o.id !== undefined) checkKey("an entry's id", o.id);
     const json = encodeJson('a log entry', data, this.#maxBytes);
@@ -57,10 +53,7 @@ export class MemoryLogs implements Logs {
     return seq;
   }
 
-  async read(
-    stream: string,
-    o: { after?: number; limit?: number } = {},
-  ): Promise<{ entries: Entry[]; gap?: true }> {
+  async read(stream: string, o: { after?: number; limit?: number } = {}): Promise<LogPage> {
     checkKey("a stream's name", stream);
     const limit = checkLimit(o.limit);
     await this.#hazard.pause();

@@ -10,7 +10,7 @@ import {
   checkScope,
   encodeJson,
 } from '../../kernel/admission.ts';
-import type { RecordPage, Records, Stored } from '../../kernel/records.ts';
+import type { AddOptions, PutOptions, RecordPage, Records, Stored } from '../../kernel/records.ts';
 import type { Hazard } from './hazard.ts';
 import { Rows } from './rows.ts';
 
@@ -38,11 +38,7 @@ export class MemoryRecords implements Records {
     return this.#rows.get(key)?.stored ?? null;
   }
 
-  async put(
-    key: string,
-    value: Json,
-    o: { expect?: 'absent' | number; expiresAt?: number } = {},
-  ): Promise<number | null> {
+  async put(key: string, value: Json, o: PutOptions = {}): Promise<number | null> {
     checkKey('a key', key);
     checkExpiry(o.expiresAt);
     const json = encodeJson('a record', value, this.#maxBytes);
@@ -52,11 +48,7 @@ export class MemoryRecords implements Records {
     return this.#acknowledged(this.#write(key, json, o.expiresAt));
   }
 
-  async add(
-    key: string,
-    delta: number,
-    o: { max?: number; expiresAt?: number } = {},
-  ): Promise<number | null> {
+  async add(key: string, delta: number, o: AddOptions = {}): Promise<number | null> {
     checkKey('a key', key);
     checkDelta(delta);
     checkExpiry(o.expiresAt);

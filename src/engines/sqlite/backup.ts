@@ -165,7 +165,7 @@ async function stageCopy(source: string, stage: string): Promise<BodyRow[]> {
     const db = new Database(join(stage, DATABASE_FILE));
     try {
       db.exec('PRAGMA journal_mode = WAL');
-      const rows = [...bodyRows(db)];
+      const rows = bodyRows(db);
       for (const { file, sha256 } of rows) {
         const copied = await copyBody(join(source, checkedFile(file)), join(stage, file));
         if (!copied) throw bad(`the body ${file} is missing`);
@@ -251,14 +251,8 @@ async function copyBody(from: string, to: string): Promise<BlobInfo | null> {
   }
 }
 
-/** The rows whose body is a file, a page at a time, so that they may be changed meanwhile. */
-function* bodyRows(db: Database): Generator<BodyRow> {
-  const sql =
-    'SELECT id, key, file, size, sha256 FROM blobs WHERE id > ? AND file IS NOT NULL ORDER BY id LIMIT 100';
-  for (let after = -1; ; ) {
-    const rows = db.sql<BodyRow>(sql).all(after);
-    if (rows.length === 0) return;
-    yield* rows;
-    after = rows.at(-1)!.id;
-  }
+/** The rows whose body is a file. */
+function bodyRows(db: Database): BodyRow[] {
+  const sql = 'SELECT id, key, file, size, sha256 FROM blobs WHERE file IS NOT NULL ORDER BY id';
+  return db.sql<BodyRow>(sql).all();
 }

@@ -13,7 +13,7 @@ import {
   intake,
   settleExpiry,
 } from '../../kernel/admission.ts';
-import type { BlobBody, BlobInfo, BlobItem, BlobPage, Blobs, Expiry } from '../../kernel/blobs.ts';
+import type { BlobBody, BlobInfo, BlobItem, BlobPage, Blobs, ByteRange, Expiry } from '../../kernel/blobs.ts';
 import { type BodyFiles, checkedPlace, type Draft, isPlaced } from './body-files.ts';
 import { BodyFile } from './body-stream.ts';
 import type { CommitQueue } from './commit-queue.ts';
@@ -95,10 +95,7 @@ export class SqliteBlobs implements Blobs {
     return this.#putFile(key, head, pieces, place, o.expiresAt);
   }
 
-  async get(
-    key: string,
-    range?: { start: number; end: number },
-  ): Promise<{ body: BlobBody; size: number } | null> {
+  async get(key: string, range?: ByteRange): Promise<{ body: BlobBody; size: number } | null> {
     checkKey('a key', key);
     for (let round = 0; ; round++) {
       // What did not fit the first time is never looked for by memory again.
@@ -222,7 +219,7 @@ export class SqliteBlobs implements Blobs {
   }
 }
 
-function inlined(body: Uint8Array, range: { start: number; end: number } | undefined) {
+function inlined(body: Uint8Array, range: ByteRange | undefined) {
   const size = body.length;
   if (!range) return { body, size };
   checkRange(range, size);
@@ -230,7 +227,7 @@ function inlined(body: Uint8Array, range: { start: number; end: number } | undef
 }
 
 /** At a chosen place the file itself is the truth: it may have been replaced a moment before its row. */
-function streamed(open: BodyFile, row: Row, range: { start: number; end: number } | undefined) {
+function streamed(open: BodyFile, row: Row, range: ByteRange | undefined) {
   const size = isPlaced(row.file!) ? open.size : row.size;
   try {
     if (range) checkRange(range, size);

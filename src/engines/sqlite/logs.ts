@@ -2,7 +2,7 @@ import type { Env } from '../../base/env.ts';
 import { RelayError } from '../../base/errors.ts';
 import type { Json } from '../../base/json.ts';
 import { checkKey, checkLimit, encodeJson } from '../../kernel/admission.ts';
-import type { Entry, Logs } from '../../kernel/logs.ts';
+import type { AppendOptions, Entry, LogPage, Logs } from '../../kernel/logs.ts';
 import type { CommitQueue, Transaction } from './commit-queue.ts';
 import type { Database } from './database.ts';
 import type { Subscriptions } from './subscriptions.ts';
@@ -40,11 +40,7 @@ export class SqliteLogs implements Logs {
     this.#maxBytes = maxBytes;
   }
 
-  async append(
-    stream: string,
-    data: Json,
-    o: { expectSeq?: number; id?: string } = {},
-  ): Promise<number | null> {
+  async append(stream: string, data: Json, o: AppendOptions = {}): Promise<number | null> {
     checkKey("a stream's name", stream);
     if (o.id !== undefined) checkKey("an entry's id", o.id);
     const json = encodeJson('a log entry', data, this.#maxBytes);
@@ -57,10 +53,7 @@ export class SqliteLogs implements Logs {
     }, json.length);
   }
 
-  async read(
-    stream: string,
-    o: { after?: number; limit?: number } = {},
-  ): Promise<{ entries: Entry[]; gap?: true }> {
+  async read(stream: string, o: { after?: number; limit?: number } = {}): Promise<LogPage> {
     checkKey("a stream's name", stream);
     const after = checkAfter(o.after);
     const limit = checkLimit(o.limit);

@@ -10,7 +10,14 @@ import {
   checkScope,
   encodeJson,
 } from '../../kernel/admission.ts';
-import type { RecordItem, RecordPage, Records, Stored } from '../../kernel/records.ts';
+import type {
+  AddOptions,
+  PutOptions,
+  RecordItem,
+  RecordPage,
+  Records,
+  Stored,
+} from '../../kernel/records.ts';
 import type { CommitQueue, Transaction } from './commit-queue.ts';
 import type { Database } from './database.ts';
 import { type KeyRange, keyRange } from './names.ts';
@@ -57,11 +64,7 @@ export class SqliteRecords implements Records {
     return known.stored;
   }
 
-  async put(
-    key: string,
-    value: Json,
-    o: { expect?: 'absent' | number; expiresAt?: number } = {},
-  ): Promise<number | null> {
+  async put(key: string, value: Json, o: PutOptions = {}): Promise<number | null> {
     checkKey('a key', key);
     checkExpiry(o.expiresAt);
     const json = encodeJson('a record', value, this.#maxBytes);
@@ -71,11 +74,7 @@ export class SqliteRecords implements Records {
     }, json.length);
   }
 
-  async add(
-    key: string,
-    delta: number,
-    o: { max?: number; expiresAt?: number } = {},
-  ): Promise<number | null> {
+  async add(key: string, delta: number, o: AddOptions = {}): Promise<number | null> {
     checkKey('a key', key);
     checkDelta(delta);
     checkExpiry(o.expiresAt);
