@@ -45,7 +45,7 @@ export class Keys {
 
   /** Who holds the key; null where it is made up, revoked or has expired. Asks the store every time. */
   async authenticate(secret: string): Promise<Caller | null> {
-    if (!isSecret(secret)) return null;
+    if (!SECRET.test(secret)) return null;
     const hash = await sha256Hex(secret);
     const record = (await this.#byHash.get(keyKey(hash)))?.value;
     if (!equalInConstantTime(record?.hash ?? NO_HASH, hash) || !record) return null;
@@ -70,7 +70,12 @@ export class Keys {
       prefix: checkPrefix(input.channel_prefix),
       expires: checkExpiry(input.expires_in, created),
     };
-    if (input.plan !== undefined) await this.#changePlan(caller, tenant, input.plan);
+    if (input.plan !== undefined) {
+      if (!runsTheRelay(caller)) {
+        throw new RelayError('forbidden', { what: 'Only an admin of the relay itself can change a plan.' });
+      }
+      await this.#plans.set(tenant, input.plan);
+    }
     const plan = await this.#plans.of(tenant);
     await this.#plans.register(tenant);
     return this.#make(tenant, draft, plan.name, plan.keys);
@@ -163,13 +168,6 @@ export class Keys {
     );
   }
 
-  async #changePlan(caller: Caller, tenant: string, plan: string): Promise<void> {
-    if (!runsTheRelay(caller)) {
-      throw new RelayError('forbidden', { what: 'Only an admin of the relay itself can change a plan.' });
-    }
-    await this.#plans.set(tenant, plan);
-  }
-
   async #find(tenant: string, id: string): Promise<ListedKey> {
     if (!/^key_[0-9a-f]{16}$/.test(id)) throw missing();
     const stored = await this.#byTenant.get(listKey(tenant, id));
@@ -243,10 +241,6 @@ function newSecret(env: Env): string {
     }
   }
   return text;
-}
-
-function isSecret(text: string): boolean {
-  return SECRET.test(text);
 }
 
 function callerOf({ tenant, id, name, scopes, prefix }: KeyRecord): Caller {

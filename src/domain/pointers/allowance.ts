@@ -23,16 +23,14 @@ export interface Allowance {
   note(caller: Caller, operation: 'push' | 'pull', bytes: number, owner: string): void;
 }
 
-export const OPEN_TERMS: Terms = {
-  visibility: 'link',
-  ttlMs: DEFAULT_TTL_MS,
-  maxTtlMs: MAX_TTL_MS,
-  payloadBytes: PAYLOAD_BYTES,
-};
-
 /** For a relay without keys: the same for everybody, and nothing is counted. */
 export const OPEN_ALLOWANCE: Allowance = {
-  terms: () => OPEN_TERMS,
+  terms: () => ({
+    visibility: 'link',
+    ttlMs: DEFAULT_TTL_MS,
+    maxTtlMs: MAX_TTL_MS,
+    payloadBytes: PAYLOAD_BYTES,
+  }),
   reserve: async () => async () => {},
   note: () => {},
 };

@@ -201,7 +201,9 @@ export class Pointers {
     if (record.tokens) return { ...record.tokens, bytes: record.size };
     const count = await this.#countBlob(record.blob, record.text);
     if (!count) throw new RelayError('not_text', { what: 'tokens to count' });
-    await this.#remember(loaded, count);
+    // For the next peek. Losing the race to another change of the record loses nothing.
+    const stored = { expect: loaded.revision, expiresAt: keptUntil(record) };
+    await this.#records.put(recordKey(loaded.id), { ...record, tokens: count }, stored);
     return { ...count, bytes: record.size };
   }
 
@@ -286,11 +288,5 @@ export class Pointers {
 
   async #countBlob(blob: string, text: boolean): Promise<TokenCount | null> {
     return text ? this.#deps.tokens.count(await readText(await this.#open(blob))) : null;
-  }
-
-  /** Stores the count for the next peek. Losing the race to another change of the record loses nothing. */
-  async #remember({ id, record, revision }: Loaded, tokens: TokenCount): Promise<void> {
-    const options = { expect: revision, expiresAt: keptUntil(record) };
-    await this.#records.put(recordKey(id), { ...record, tokens }, options);
   }
 }

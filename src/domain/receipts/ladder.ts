@@ -48,26 +48,23 @@ export function ladderOf(
   return { id, reached: receipts.at(-1)!.rung, receipts };
 }
 
+/** What a receipt says besides who and when, by its rung. */
+const SAID = {
+  notified: ['last_at', 'count'],
+  pulled: ['last_at', 'count', 'bytes'],
+  acked: ['group'],
+  result: ['url', 'status', 'summary'],
+} as const;
+
 function toReceipt(note: Note, base: string): Receipt {
-  const { rung, by, group, first, last, count, bytes, pointer, status, summary } = note;
-  const several = count > 1 ? { last_at: iso(last) } : {};
-  switch (rung) {
-    case 'notified':
-      return { rung, by, at: iso(first), ...several, count };
-    case 'pulled':
-      return { rung, by, at: iso(first), ...several, count, bytes };
-    case 'acked':
-      return { rung, by, at: iso(first), ...(group === undefined ? {} : { group }) };
-    case 'result':
-      return {
-        rung,
-        by,
-        at: iso(first),
-        ...(pointer === undefined ? {} : { url: pointerUrl(base, pointer) }),
-        ...(status === undefined ? {} : { status }),
-        ...(summary === undefined ? {} : { summary }),
-      };
-  }
+  const { rung, by, first, last, count, pointer } = note;
+  const known = {
+    ...note,
+    last_at: count > 1 ? iso(last) : undefined,
+    url: pointer === undefined ? undefined : pointerUrl(base, pointer),
+  };
+  const said = SAID[rung].filter((name) => known[name] !== undefined).map((name) => [name, known[name]]);
+  return { rung, by, at: iso(first), ...Object.fromEntries(said) };
 }
 
 function iso(ms: number): string {

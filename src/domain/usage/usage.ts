@@ -52,7 +52,7 @@ export class Usage implements Allowance {
   async get(caller: Caller, o: UsageQuery = {}): Promise<UsageReport> {
     const tenant = tenantOf(caller, o.tenant);
     const month = o.month ?? this.#month();
-    if (!isMonth(month)) {
+    if (!/^\d{4}-(0[1-9]|1[0-2])$/.test(month)) {
       throw new RelayError('bad_request', { what: 'A month looks like 2026-11.' });
     }
     await this.statistics.flush();
@@ -88,8 +88,4 @@ export class Usage implements Allowance {
 function endOf(month: string): number {
   const [year, number] = month.split('-').map(Number) as [number, number];
   return Date.UTC(year, number);
-}
-
-function isMonth(text: unknown): text is string {
-  return typeof text === 'string' && /^\d{4}-(0[1-9]|1[0-2])$/.test(text);
 }

@@ -41,7 +41,8 @@ export class MemoryLogs implements Logs {
     if (o.id !== undefined) checkKey("an entry's id", o.id);
     const json = encodeJson('a log entry', data, this.#maxBytes);
     await this.#hazard.pause();
-    const log = this.#stream(stream);
+    const log = this.#streams.get(stream) ?? { rows: [], last: 0, trimmed: 0 };
+    this.#streams.set(stream, log);
     const first = o.id === undefined ? undefined : log.rows.find((row) => row.id === o.id);
     if (first) return first.seq;
     if (o.expectSeq !== undefined && o.expectSeq !== (log.rows.at(-1)?.seq ?? 0)) return null;
@@ -103,15 +104,6 @@ export class MemoryLogs implements Logs {
 
   close(): void {
     this.#followers.end();
-  }
-
-  #stream(name: string): Stream {
-    let log = this.#streams.get(name);
-    if (!log) {
-      log = { rows: [], last: 0, trimmed: 0 };
-      this.#streams.set(name, log);
-    }
-    return log;
   }
 
   #page(stream: string, after: number, limit: number): Entry[] {

@@ -1,5 +1,4 @@
 import { join } from 'node:path';
-import type { Env } from '../../base/env.ts';
 import { RelayError } from '../../base/errors.ts';
 import { INLINE_BLOB_BYTES } from '../../base/limits.ts';
 import {
@@ -14,13 +13,12 @@ import {
   settleExpiry,
 } from '../../kernel/admission.ts';
 import type { BlobBody, BlobInfo, BlobItem, BlobPage, Blobs, ByteRange, Expiry } from '../../kernel/blobs.ts';
-import { type BodyFiles, checkedPlace, type Draft, isPlaced } from './body-files.ts';
+import { BodyFiles, checkedPlace, type Draft, isPlaced } from './body-files.ts';
 import { BodyFile } from './body-stream.ts';
-import type { CommitQueue } from './commit-queue.ts';
-import type { Database } from './database.ts';
 import { translated } from './failure.ts';
 import { keyRange } from './names.ts';
 import { SettledReads } from './settled-reads.ts';
+import type { Store } from './store.ts';
 
 /** Which bodies are files with names of their own. */
 export interface Place {
@@ -42,32 +40,20 @@ interface Row {
 }
 
 export class SqliteBlobs implements Blobs {
-  readonly #db: Database;
-  readonly #queue: CommitQueue;
+  readonly #store: Store;
   readonly #files: BodyFiles;
-  readonly #env: Env;
-  readonly #maxBytes: number;
   readonly #place: Place | undefined;
   readonly #settled: SettledReads<Row>;
 
-  constructor(
-    db: Database,
-    queue: CommitQueue,
-    files: BodyFiles,
-    env: Env,
-    o: { maxBytes: number; place?: Place },
-  ) {
-    this.#db = db;
-    this.#queue = queue;
-    this.#files = files;
-    this.#env = env;
-    this.#maxBytes = o.maxBytes;
-    this.#place = o.place;
-    this.#settled = new SettledReads(db, queue, SETTLED_BYTES);
+  constructor(store: Store, place: Place | undefined) {
+    this.#store = store;
+    this.#files = new BodyFiles(store.home, store.env, store.limits.durability === 'power');
+    this.#place = place;
+    this.#settled = new SettledReads(store.db, store.queue, SETTLED_BYTES);
   }
 
   async put(key: string, body: BlobBody, o: { size?: number; expiresAt?: Expiry } = {}): Promise<BlobInfo> {
-    const admission: BodyLimits = { size: o.size, max: this.#maxBytes };
+    const admission: BodyLimits = { size: o.size, max: this.#store.limits.blobBytes };
     let place: string | undefined;
     try {
       checkKey('a key', key);
@@ -107,7 +93,7 @@ export class SqliteBlobs implements Blobs {
       // Replaced or deleted between the two looks; if it is still the same, the file is really gone.
       if (round > 0 && (await this.#row(key))?.file === row.file) {
         throw new RelayError('store_damaged', {
-          path: this.#db.path,
+          path: this.#store.db.path,
           what: `the body ${row.file} is missing`,
         });
       }
@@ -116,11 +102,13 @@ export class SqliteBlobs implements Blobs {
 
   async delete(key: string): Promise<void> {
     checkKey('a key', key);
-    const found = await this.#db.patiently(() => this.#db.sql('SELECT 1 FROM blobs WHERE key = ?').get(key));
+    const found = await this.#store.db.patiently(() =>
+      this.#store.db.sql('SELECT 1 FROM blobs WHERE key = ?').get(key),
+    );
     if (!found) return;
-    const file = await this.#queue.run(() => {
+    const file = await this.#store.queue.run(() => {
       const sql = 'DELETE FROM blobs WHERE key = ? RETURNING file';
-      return this.#db.sql<Pick<Row, 'file'>>(sql).get(key)?.file;
+      return this.#store.db.sql<Pick<Row, 'file'>>(sql).get(key)?.file;
     });
     if (file) await this.removeBody(file);
   }
@@ -131,8 +119,8 @@ export class SqliteBlobs implements Blobs {
     const { where, from, to } = keyRange(prefix, o.after);
     const sql = `SELECT key, size, at FROM blobs WHERE ${where}
       AND (expires IS NULL OR expires > ?) ORDER BY key LIMIT ?`;
-    const rows = await this.#db.patiently(() =>
-      this.#db.sql<BlobItem>(sql).all(from, to, this.#env.now(), limit + 1),
+    const rows = await this.#store.db.patiently(() =>
+      this.#store.db.sql<BlobItem>(sql).all(from, to, this.#store.env.now(), limit + 1),
     );
     const items = rows.slice(0, limit).map((row) => ({ ...row }));
     return rows.length > limit ? { items, next: items.at(-1)!.key } : { items };
@@ -144,8 +132,8 @@ export class SqliteBlobs implements Blobs {
    */
   async removeBody(file: string): Promise<void> {
     if (!isPlaced(file)) return this.#files.remove(file);
-    const removed = this.#queue.run(() => {
-      const used = this.#db.sql('SELECT 1 FROM blobs WHERE file = ?').get(file);
+    const removed = this.#store.queue.run(() => {
+      const used = this.#store.db.sql('SELECT 1 FROM blobs WHERE file = ?').get(file);
       if (!used) this.#files.removeNow(file);
     });
     await removed.catch(() => {});
@@ -169,7 +157,7 @@ export class SqliteBlobs implements Blobs {
       draft = await this.#files.write(head, rest, placed);
     } catch (error) {
       await rest.return(undefined);
-      throw translated(error, this.#db.path);
+      throw translated(error, this.#store.db.path);
     }
     let kept = false;
     try {
@@ -193,9 +181,9 @@ export class SqliteBlobs implements Blobs {
       ON CONFLICT (key) DO UPDATE SET size = excluded.size, sha256 = excluded.sha256, at = excluded.at,
       expires = excluded.expires, file = excluded.file, body = excluded.body`;
     const expires = typeof expiresAt === 'function' ? await settleExpiry(expiresAt) : expiresAt;
-    const before = await this.#queue.run((tx) => {
-      const old = this.#db.sql<Pick<Row, 'file'>>('SELECT file FROM blobs WHERE key = ?').get(key);
-      this.#db.sql(sql).run(key, size, sha256, this.#env.now(), expires ?? null, file, body);
+    const before = await this.#store.queue.run((tx) => {
+      const old = this.#store.db.sql<Pick<Row, 'file'>>('SELECT file FROM blobs WHERE key = ?').get(key);
+      this.#store.db.sql(sql).run(key, size, sha256, this.#store.env.now(), expires ?? null, file, body);
       if (draft) this.#files.placeNow(draft, file!, tx);
       return old?.file;
     }, body?.length);
@@ -205,14 +193,14 @@ export class SqliteBlobs implements Blobs {
 
   #known(key: string): Row | undefined {
     const row = this.#settled.get(key);
-    return row && (row.expires === null || row.expires > this.#env.now()) ? row : undefined;
+    return row && (row.expires === null || row.expires > this.#store.env.now()) ? row : undefined;
   }
 
   #row(key: string): Promise<Row | undefined> {
     const sql =
       'SELECT size, expires, file, body FROM blobs WHERE key = ? AND (expires IS NULL OR expires > ?)';
-    return this.#db.patiently(() => {
-      const row = this.#db.sql<Row>(sql).get(key, this.#env.now());
+    return this.#store.db.patiently(() => {
+      const row = this.#store.db.sql<Row>(sql).get(key, this.#store.env.now());
       if (row) this.#settled.set(key, row, (row.body ?? row.file!).length);
       return row;
     });

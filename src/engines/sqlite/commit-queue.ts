@@ -22,7 +22,7 @@ interface Waiting {
 export class CommitQueue {
   readonly #db: Database;
   readonly #committed: (streams: ReadonlySet<string>) => void;
-  #waiting: Waiting[] = [];
+  readonly #waiting: Waiting[] = [];
   #flushing: Promise<void> | undefined;
   #closed = false;
   #commits = 0;
@@ -66,11 +66,6 @@ export class CommitQueue {
     for (let bytes = 0; count < this.#waiting.length && count < BATCH_OPERATIONS; count++) {
       bytes += this.#waiting[count]!.bytes;
       if (count > 0 && bytes > BATCH_BYTES) break;
-    }
-    if (count === this.#waiting.length) {
-      const all = this.#waiting;
-      this.#waiting = [];
-      return all;
     }
     return this.#waiting.splice(0, count);
   }

@@ -2,7 +2,6 @@ import { resolve } from 'node:path';
 import { type Env, systemEnv } from '../../base/env.ts';
 import type { Engine, EngineLimits, Swept } from '../../kernel/engine.ts';
 import { type Place, SqliteBlobs } from './blobs.ts';
-import { BodyFiles } from './body-files.ts';
 import { Checkpoints } from './checkpoint.ts';
 import { CommitQueue } from './commit-queue.ts';
 import { SqliteLogs } from './logs.ts';
@@ -45,9 +44,8 @@ export async function openSqlite(o: SqliteOptions): Promise<Engine> {
     subscriptions.committed(streams);
     checkpoints.committed();
   });
-  const files = new BodyFiles(home, env, limits.durability === 'power');
-  const blobs = new SqliteBlobs(db, queue, files, env, { maxBytes: limits.blobBytes, place: o.place });
-  const space = { home, env, db, queue, blobs, checkpoints };
+  const store = { home, env, limits, db, queue };
+  const blobs = new SqliteBlobs(store, o.place);
   let sweeping: Promise<Swept> | undefined;
   let closing: Promise<void> | undefined;
   const close = async () => {
@@ -59,18 +57,18 @@ export async function openSqlite(o: SqliteOptions): Promise<Engine> {
   };
   return {
     blobs,
-    records: new SqliteRecords(db, queue, env, limits.recordBytes),
-    logs: new SqliteLogs(db, queue, subscriptions, env, limits.entryBytes),
-    index: new SqliteSearchIndex(db, queue, limits.recordBytes),
+    records: new SqliteRecords(store),
+    logs: new SqliteLogs(store, subscriptions),
+    index: new SqliteSearchIndex(store),
     limits,
     sweep() {
       // One at a time: who asks while it runs gets the same answer.
-      sweeping ??= sweep(space).finally(() => {
+      sweeping ??= sweep({ ...store, blobs, checkpoints }).finally(() => {
         sweeping = undefined;
       });
       return sweeping;
     },
-    usage: () => usageOf(space),
+    usage: () => usageOf(store),
     [Symbol.asyncDispose]() {
       closing ??= close();
       return closing;

@@ -1,10 +1,9 @@
-import type { Env } from '../../base/env.ts';
 import { RelayError } from '../../base/errors.ts';
 import type { Json } from '../../base/json.ts';
 import { checkKey, checkLimit, encodeJson } from '../../kernel/admission.ts';
 import type { AppendOptions, Entry, LogPage, Logs } from '../../kernel/logs.ts';
-import type { CommitQueue, Transaction } from './commit-queue.ts';
-import type { Database } from './database.ts';
+import type { Transaction } from './commit-queue.ts';
+import type { Store } from './store.ts';
 import type { Subscriptions } from './subscriptions.ts';
 
 /** Entries that one transaction deletes at most: some milliseconds of the lock. */
@@ -26,28 +25,25 @@ interface Stream {
  * after a trim or a drop is a new entry.
  */
 export class SqliteLogs implements Logs {
-  readonly #db: Database;
-  readonly #queue: CommitQueue;
+  readonly #store: Store;
   readonly #subscriptions: Subscriptions;
-  readonly #env: Env;
-  readonly #maxBytes: number;
 
-  constructor(db: Database, queue: CommitQueue, subscriptions: Subscriptions, env: Env, maxBytes: number) {
-    this.#db = db;
-    this.#queue = queue;
+  constructor(store: Store, subscriptions: Subscriptions) {
+    this.#store = store;
     this.#subscriptions = subscriptions;
-    this.#env = env;
-    this.#maxBytes = maxBytes;
   }
 
   async append(stream: string, data: Json, o: AppendOptions = {}): Promise<number | null> {
     checkKey("a stream's name", stream);
     if (o.id !== undefined) checkKey("an entry's id", o.id);
-    const json = encodeJson('a log entry', data, this.#maxBytes);
-    return this.#queue.run((tx) => {
+    const json = encodeJson('a log entry', data, this.#store.limits.entryBytes);
+    return this.#store.queue.run((tx) => {
       const found = this.#stream(stream);
-      const first = found && o.id !== undefined ? this.#sequenceOf(found.id, o.id) : undefined;
-      if (first !== undefined) return first;
+      if (found && o.id !== undefined) {
+        const sql = 'SELECT seq FROM entries WHERE stream = ? AND id = ?';
+        const first = this.#store.db.sql<{ seq: number }>(sql).get(found.id, o.id);
+        if (first) return first.seq;
+      }
       if (o.expectSeq !== undefined && o.expectSeq !== (found?.last ?? 0)) return null;
       return this.#append(tx, stream, found?.id, json, o.id);
     }, json.length);
@@ -57,42 +53,42 @@ export class SqliteLogs implements Logs {
     checkKey("a stream's name", stream);
     const after = checkAfter(o.after);
     const limit = checkLimit(o.limit);
-    const entries = await this.#db.patiently(() => this.#page(stream, after, limit));
+    const entries = await this.#store.db.patiently(() => this.#page(stream, after, limit));
     return entries[0]?.gap ? { entries, gap: true } : { entries };
   }
 
   subscribe(stream: string, o: { after?: number; signal: AbortSignal }): AsyncIterable<Entry> {
     checkKey("a stream's name", stream);
     return this.#subscriptions.follow(stream, checkAfter(o.after), o.signal, (after) =>
-      this.#db.patiently(() => this.#page(stream, after, PAGE_ENTRIES, PAGE_CHARS)),
+      this.#store.db.patiently(() => this.#page(stream, after, PAGE_ENTRIES, PAGE_CHARS)),
     );
   }
 
   async info(stream: string): Promise<{ first: number; last: number; count: number }> {
     checkKey("a stream's name", stream);
-    const found = await this.#db.patiently(() => this.#stream(stream));
+    const found = await this.#store.db.patiently(() => this.#stream(stream));
     return { first: found?.first ?? 0, last: found?.last ?? 0, count: found?.count ?? 0 };
   }
 
   async trim(stream: string, o: { before: number }): Promise<void> {
     checkKey("a stream's name", stream);
-    const found = await this.#db.patiently(() => this.#stream(stream));
+    const found = await this.#store.db.patiently(() => this.#stream(stream));
     if (!found || found.first >= Math.min(o.before, found.last)) return;
-    while (await this.#queue.run((tx) => this.#trimSome(tx, stream, o.before)));
+    while (await this.#store.queue.run((tx) => this.#trimSome(tx, stream, o.before)));
   }
 
   async drop(stream: string): Promise<void> {
     checkKey("a stream's name", stream);
-    await this.#queue.run((tx) => {
+    await this.#store.queue.run((tx) => {
       const found = this.#stream(stream);
       if (!found) return;
       tx.touch(stream);
       if (found.count > DELETE_ENTRIES) {
-        this.#db.sql('UPDATE streams SET name = NULL WHERE id = ?').run(found.id);
+        this.#store.db.sql('UPDATE streams SET name = NULL WHERE id = ?').run(found.id);
         return;
       }
-      this.#db.sql('DELETE FROM entries WHERE stream = ?').run(found.id);
-      this.#db.sql('DELETE FROM streams WHERE id = ?').run(found.id);
+      this.#store.db.sql('DELETE FROM entries WHERE stream = ?').run(found.id);
+      this.#store.db.sql('DELETE FROM streams WHERE id = ?').run(found.id);
     });
   }
 
@@ -105,7 +101,7 @@ export class SqliteLogs implements Logs {
       WHERE s.name = ? AND e.seq > ? ORDER BY e.seq LIMIT ?`;
     const entries: Entry[] = [];
     let chars = 0;
-    const rows = this.#db.sql<{ seq: number; at: number; data: string; trimmed: number }>(sql);
+    const rows = this.#store.db.sql<{ seq: number; at: number; data: string; trimmed: number }>(sql);
     for (const { seq, at, data, trimmed } of rows.iterate(stream, after, limit)) {
       const entry: Entry = { seq, at, data: JSON.parse(data) };
       entries.push(entries.length === 0 && after < trimmed ? { ...entry, gap: true } : entry);
@@ -126,12 +122,12 @@ export class SqliteLogs implements Logs {
     const seq = tx.next();
     if (known === undefined) {
       const sql = 'INSERT INTO streams (id, name, first, last, count, trimmed) VALUES (?, ?, ?, ?, 1, 0)';
-      this.#db.sql(sql).run(owner, stream, seq, seq);
+      this.#store.db.sql(sql).run(owner, stream, seq, seq);
     } else {
-      this.#db.sql('UPDATE streams SET last = ?, count = count + 1 WHERE id = ?').run(seq, owner);
+      this.#store.db.sql('UPDATE streams SET last = ?, count = count + 1 WHERE id = ?').run(seq, owner);
     }
     const sql = 'INSERT INTO entries (stream, seq, at, id, data) VALUES (?, ?, ?, ?, ?)';
-    this.#db.sql(sql).run(owner, seq, this.#env.now(), id ?? null, json);
+    this.#store.db.sql(sql).run(owner, seq, this.#store.env.now(), id ?? null, json);
     tx.touch(stream);
     return seq;
   }
@@ -141,15 +137,15 @@ export class SqliteLogs implements Logs {
     const found = this.#stream(stream);
     if (!found) return false;
     const below = Math.min(before, found.last);
-    const last = this.#db
+    const last = this.#store.db
       .sql<{ seq: number | null; count: number }>(
         `SELECT max(seq) AS seq, count(*) AS count FROM
         (SELECT seq FROM entries WHERE stream = ? AND seq < ? ORDER BY seq LIMIT ${DELETE_ENTRIES})`,
       )
       .get(found.id, below)!;
     if (last.seq === null) return false;
-    this.#db.sql('DELETE FROM entries WHERE stream = ? AND seq <= ?').run(found.id, last.seq);
-    this.#db
+    this.#store.db.sql('DELETE FROM entries WHERE stream = ? AND seq <= ?').run(found.id, last.seq);
+    this.#store.db
       .sql(
         `UPDATE streams SET trimmed = ?, count = count - ?,
         first = (SELECT min(seq) FROM entries WHERE stream = streams.id) WHERE id = ?`,
@@ -161,12 +157,7 @@ export class SqliteLogs implements Logs {
 
   #stream(name: string): Stream | undefined {
     const sql = 'SELECT id, first, last, count FROM streams WHERE name = ?';
-    return this.#db.sql<Stream>(sql).get(name);
-  }
-
-  #sequenceOf(stream: number, id: string): number | undefined {
-    const sql = 'SELECT seq FROM entries WHERE stream = ? AND id = ?';
-    return this.#db.sql<{ seq: number }>(sql).get(stream, id)?.seq;
+    return this.#store.db.sql<Stream>(sql).get(name);
   }
 }
 

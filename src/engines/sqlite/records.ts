@@ -1,4 +1,3 @@
-import type { Env } from '../../base/env.ts';
 import { freeze } from '../../base/frozen.ts';
 import type { Json } from '../../base/json.ts';
 import {
@@ -18,10 +17,10 @@ import type {
   Records,
   Stored,
 } from '../../kernel/records.ts';
-import type { CommitQueue, Transaction } from './commit-queue.ts';
-import type { Database } from './database.ts';
+import type { Transaction } from './commit-queue.ts';
 import { type KeyRange, keyRange } from './names.ts';
 import { SettledReads } from './settled-reads.ts';
+import type { Store } from './store.ts';
 
 /** A page of a listing ends early rather than hold more JSON than this; it says so by its `next`. */
 const PAGE_CHARS = 4 * 1024 * 1024;
@@ -43,33 +42,27 @@ interface Known {
 }
 
 export class SqliteRecords implements Records {
-  readonly #db: Database;
-  readonly #queue: CommitQueue;
-  readonly #env: Env;
-  readonly #maxBytes: number;
+  readonly #store: Store;
   readonly #settled: SettledReads<Known>;
 
-  constructor(db: Database, queue: CommitQueue, env: Env, maxBytes: number) {
-    this.#db = db;
-    this.#queue = queue;
-    this.#env = env;
-    this.#maxBytes = maxBytes;
-    this.#settled = new SettledReads(db, queue, SETTLED_CHARS);
+  constructor(store: Store) {
+    this.#store = store;
+    this.#settled = new SettledReads(store.db, store.queue, SETTLED_CHARS);
   }
 
   async get(key: string): Promise<Stored | null> {
     checkKey('a key', key);
-    const known = this.#settled.get(key) ?? (await this.#db.patiently(() => this.#read(key)));
-    if (!known || (known.expires !== null && known.expires <= this.#env.now())) return null;
+    const known = this.#settled.get(key) ?? (await this.#store.db.patiently(() => this.#read(key)));
+    if (!known || (known.expires !== null && known.expires <= this.#store.env.now())) return null;
     return known.stored;
   }
 
   async put(key: string, value: Json, o: PutOptions = {}): Promise<number | null> {
     checkKey('a key', key);
     checkExpiry(o.expiresAt);
-    const json = encodeJson('a record', value, this.#maxBytes);
-    return this.#queue.run((tx) => {
-      if (o.expect !== undefined && o.expect !== (this.#revision(key) ?? 'absent')) return null;
+    const json = encodeJson('a record', value, this.#store.limits.recordBytes);
+    return this.#store.queue.run((tx) => {
+      if (o.expect !== undefined && o.expect !== (this.#live(key)?.revision ?? 'absent')) return null;
       return this.#write(tx, key, json, o.expiresAt);
     }, json.length);
   }
@@ -78,13 +71,13 @@ export class SqliteRecords implements Records {
     checkKey('a key', key);
     checkDelta(delta);
     checkExpiry(o.expiresAt);
-    return this.#queue.run((tx) => {
+    return this.#store.queue.run((tx) => {
       const row = this.#live(key);
       const sum = addTo(row ? JSON.parse(row.value) : 0, delta, o.max);
       if (sum === null) return null;
       if (!row) this.#write(tx, key, String(sum), o.expiresAt);
       else
-        this.#db
+        this.#store.db
           .sql('UPDATE records SET value = ?, revision = ? WHERE key = ?')
           .run(String(sum), tx.next(), key);
       return sum;
@@ -93,10 +86,10 @@ export class SqliteRecords implements Records {
 
   async delete(key: string, o: { expect?: number } = {}): Promise<boolean> {
     checkKey('a key', key);
-    return this.#queue.run(() => {
-      const revision = this.#revision(key);
-      if (revision === undefined || (o.expect !== undefined && o.expect !== revision)) return false;
-      this.#db.sql('DELETE FROM records WHERE key = ?').run(key);
+    return this.#store.queue.run(() => {
+      const row = this.#live(key);
+      if (!row || (o.expect !== undefined && o.expect !== row.revision)) return false;
+      this.#store.db.sql('DELETE FROM records WHERE key = ?').run(key);
       return true;
     });
   }
@@ -104,7 +97,7 @@ export class SqliteRecords implements Records {
   async list(prefix: string, o: { after?: string; limit?: number } = {}): Promise<RecordPage> {
     checkScope('the prefix of a listing', prefix);
     const limit = checkLimit(o.limit);
-    return this.#db.patiently(() => this.#page(keyRange(prefix, o.after), limit));
+    return this.#store.db.patiently(() => this.#page(keyRange(prefix, o.after), limit));
   }
 
   #read(key: string): Known | undefined {
@@ -121,7 +114,7 @@ export class SqliteRecords implements Records {
       AND (expires IS NULL OR expires > ?) ORDER BY key`;
     const items: RecordItem[] = [];
     let chars = 0;
-    for (const row of this.#db.sql<Row>(sql).iterate(from, to, this.#env.now())) {
+    for (const row of this.#store.db.sql<Row>(sql).iterate(from, to, this.#store.env.now())) {
       if (items.length === limit || chars > PAGE_CHARS) return { items, next: items.at(-1)!.key };
       items.push({ key: row.key, ...stored(row) });
       chars += row.value.length;
@@ -132,19 +125,14 @@ export class SqliteRecords implements Records {
   #live(key: string): Row | undefined {
     const sql =
       'SELECT revision, value, expires FROM records WHERE key = ? AND (expires IS NULL OR expires > ?)';
-    return this.#db.sql<Row>(sql).get(key, this.#env.now());
-  }
-
-  #revision(key: string): number | undefined {
-    const sql = 'SELECT revision FROM records WHERE key = ? AND (expires IS NULL OR expires > ?)';
-    return this.#db.sql<Row>(sql).get(key, this.#env.now())?.revision;
+    return this.#store.db.sql<Row>(sql).get(key, this.#store.env.now());
   }
 
   #write(tx: Transaction, key: string, json: string, expiresAt: number | undefined): number {
     const sql = `INSERT INTO records (key, revision, expires, value) VALUES (?, ?, ?, ?)
       ON CONFLICT (key) DO UPDATE SET revision = excluded.revision, expires = excluded.expires, value = excluded.value`;
     const revision = tx.next();
-    this.#db.sql(sql).run(key, revision, expiresAt ?? null, json);
+    this.#store.db.sql(sql).run(key, revision, expiresAt ?? null, json);
     return revision;
   }
 }

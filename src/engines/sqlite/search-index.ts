@@ -2,9 +2,8 @@ import { RelayError } from '../../base/errors.ts';
 import type { JsonObject } from '../../base/json.ts';
 import { checkKey, checkLimit, checkScope, encodeJson } from '../../kernel/admission.ts';
 import type { Hit, SearchIndex } from '../../kernel/search-index.ts';
-import type { CommitQueue } from './commit-queue.ts';
-import type { Database } from './database.ts';
 import { behindPrefix } from './names.ts';
+import type { Store } from './store.ts';
 
 /** Among more matches than this the newest are ranked: a word that is everywhere ranks nothing, and costs the most. */
 const RANKED = 1000;
@@ -36,29 +35,28 @@ const word = () => /[\p{L}\p{N}\p{Co}]/u;
  * that a search inside one walks through its documents and nobody else's.
  */
 export class SqliteSearchIndex implements SearchIndex {
-  readonly #db: Database;
-  readonly #queue: CommitQueue;
-  readonly #maxBytes: number;
+  readonly #store: Store;
 
-  constructor(db: Database, queue: CommitQueue, maxBytes: number) {
-    this.#db = db;
-    this.#queue = queue;
-    this.#maxBytes = maxBytes;
+  constructor(store: Store) {
+    this.#store = store;
   }
 
   async put(key: string, text: string, fields: JsonObject): Promise<void> {
     checkKey('a key', key);
-    const json = encodeJson('the fields of a document', fields, this.#maxBytes);
-    if (text.length > this.#maxBytes) {
-      throw new RelayError('too_large', { what: 'the text of a document', limit: this.#maxBytes });
+    const json = encodeJson('the fields of a document', fields, this.#store.limits.recordBytes);
+    if (text.length > this.#store.limits.recordBytes) {
+      throw new RelayError('too_large', {
+        what: 'the text of a document',
+        limit: this.#store.limits.recordBytes,
+      });
     }
     const words = segmented(text);
     const scope = folders(key).map(folderWord).join(' ');
-    await this.#queue.run(() => {
+    await this.#store.queue.run(() => {
       this.#forget(key);
       const sql = 'INSERT INTO documents (key, scope, fields, text) VALUES (?, ?, ?, ?)';
-      const { lastInsertRowid } = this.#db.sql(sql).run(key, scope, json, words);
-      this.#db
+      const { lastInsertRowid } = this.#store.db.sql(sql).run(key, scope, json, words);
+      this.#store.db
         .sql('INSERT INTO words (rowid, scope, text) VALUES (?, ?, ?)')
         .run(lastInsertRowid, scope, words);
     }, words.length);
@@ -66,7 +64,7 @@ export class SqliteSearchIndex implements SearchIndex {
 
   async remove(key: string): Promise<void> {
     checkKey('a key', key);
-    await this.#queue.run(() => this.#forget(key));
+    await this.#store.queue.run(() => this.#forget(key));
   }
 
   async search(scope: string, query: string, o: { limit?: number } = {}): Promise<Hit[]> {
@@ -76,7 +74,7 @@ export class SqliteSearchIndex implements SearchIndex {
     if (match === null) return [];
     const folder = folders(scope).at(-1)!;
     const inFolder = `scope:"${folderWord(folder)}" AND text:(${match})`;
-    return this.#db.patiently(() => this.#search(inFolder, folder === scope ? null : scope, limit));
+    return this.#store.db.patiently(() => this.#search(inFolder, folder === scope ? null : scope, limit));
   }
 
   /** `prefix`: what the keys must begin with, where the match does not see to that already. */
@@ -88,7 +86,7 @@ export class SqliteSearchIndex implements SearchIndex {
             'JOIN documents d ON d.id = words.rowid AND d.key >= ? AND d.key < ?',
             [prefix, behindPrefix(prefix)],
           ];
-    const best = this.#db
+    const best = this.#store.db
       .sql<{ id: number; score: number }>(
         `SELECT id, score FROM (
           SELECT words.rowid AS id, -bm25(words, 0, 1) AS score FROM words ${join}
@@ -100,7 +98,7 @@ export class SqliteSearchIndex implements SearchIndex {
     const ids = best.map((hit) => hit.id);
     // Once more through the matches, for the few that are shown: snippets of all would cost far more. The sign keeps
     // SQLite from starting the search anew for each.
-    const rows = this.#db
+    const rows = this.#store.db
       .sql<{ id: number; key: string; fields: string; snippet: string }>(
         `SELECT d.id, d.key, d.fields, snippet(words, 1, char(2), char(3), '…', ${SNIPPET_WORDS}) AS snippet
         FROM words JOIN documents d ON d.id = words.rowid
@@ -118,11 +116,11 @@ export class SqliteSearchIndex implements SearchIndex {
 
   #forget(key: string): void {
     const find = 'SELECT id, scope, text FROM documents WHERE key = ?';
-    const row = this.#db.sql<{ id: number; scope: string; text: string }>(find).get(key);
+    const row = this.#store.db.sql<{ id: number; scope: string; text: string }>(find).get(key);
     if (!row) return;
     const sql = "INSERT INTO words (words, rowid, scope, text) VALUES ('delete', ?, ?, ?)";
-    this.#db.sql(sql).run(row.id, row.scope, row.text);
-    this.#db.sql('DELETE FROM documents WHERE id = ?').run(row.id);
+    this.#store.db.sql(sql).run(row.id, row.scope, row.text);
+    this.#store.db.sql('DELETE FROM documents WHERE id = ?').run(row.id);
   }
 }
 

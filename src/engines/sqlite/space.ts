@@ -1,14 +1,13 @@
 import { promises } from 'node:fs';
 import { join } from 'node:path';
-import type { Env } from '../../base/env.ts';
 import { ORPHAN_AGE_MS } from '../../base/limits.ts';
 import type { Swept, Usage } from '../../kernel/engine.ts';
 import type { SqliteBlobs } from './blobs.ts';
 import { BODIES } from './body-files.ts';
 import type { Checkpoints } from './checkpoint.ts';
 import type { CommitQueue } from './commit-queue.ts';
-import type { Database } from './database.ts';
 import { DELETE_ENTRIES } from './logs.ts';
+import type { Store } from './store.ts';
 
 /** Rows, and pages of the file, that one transaction deals with: some milliseconds of the lock. */
 const RECORDS = 500;
@@ -19,11 +18,7 @@ const PAGES = 256;
 const SPARE_PAGES = 256;
 
 /** What a sweep works on. */
-export interface Space {
-  readonly home: string;
-  readonly env: Env;
-  readonly db: Database;
-  readonly queue: CommitQueue;
+export interface Space extends Store {
   readonly blobs: SqliteBlobs;
   readonly checkpoints: Checkpoints;
 }
@@ -109,7 +104,7 @@ async function inSteps(queue: CommitQueue, size: number, step: () => number): Pr
 }
 
 /** What has expired and waits for a sweep still takes its room on disk, but is no longer counted. */
-export async function usageOf({ db, home, env }: Space): Promise<Usage> {
+export async function usageOf({ db, home, env }: Store): Promise<Usage> {
   const row = await db.patiently(() => {
     const sql = `WITH live AS (SELECT size FROM blobs WHERE expires IS NULL OR expires > ?1) SELECT
       (SELECT count(*) FROM live) AS blobs,
