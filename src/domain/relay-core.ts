@@ -1,5 +1,5 @@
 import type { Caller } from '../contract/caller.ts';
-import type { Relay } from '../contract/relay.ts';
+import { type Relay, VERBS } from '../contract/relay.ts';
 import type { Swept } from '../kernel/engine.ts';
 import { Background } from './background.ts';
 import { Channels } from './channels/channels.ts';
@@ -11,7 +11,7 @@ import { OPEN_ALLOWANCE } from './pointers/allowance.ts';
 import { type OnResult, Pointers } from './pointers/pointers.ts';
 import { PointerLookup } from './pointers/record.ts';
 import { Receipts } from './receipts/receipts.ts';
-import { relayBinder } from './relay-binding.ts';
+import { methodsFor, relayBinder } from './relay-binding.ts';
 import { Agents } from './tasks/agents.ts';
 import { TaskResults } from './tasks/results.ts';
 import { Tasks } from './tasks/tasks.ts';
@@ -52,7 +52,10 @@ export class RelayCore {
     const lookup = new PointerLookup(deps);
     this.receipts = new Receipts(deps, lookup);
     const settings = { ...DEFAULT_CHANNEL_SETTINGS, ...o.channels };
-    this.channels = new Channels(deps, settings, lookup, {
+    this.channels = new Channels({
+      ...deps,
+      settings,
+      pointers: lookup,
       onAcked: (caller, at) => background.run(() => this.#acked(caller, at)),
       onDead: (tenant, letter) => background.run(() => this.tasks.buried(tenant, letter)),
     });
@@ -74,7 +77,10 @@ export class RelayCore {
     const capabilities = async () => (await this.threads()).capabilities;
     this.relay = relayBinder({
       pointers,
-      channels,
+      channels: {
+        ...methodsFor(VERBS.channels, channels),
+        ...methodsFor(VERBS.channels, channels.groups),
+      },
       inbox,
       receipts,
       threads,

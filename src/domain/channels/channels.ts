@@ -8,52 +8,40 @@ import type { Caller, CallerAt } from '../../contract/caller.ts';
 import type {
   ChannelDetail,
   ChannelPage,
-  Claim,
   Message,
   Published,
   Since,
   SubscribeOptions,
 } from '../../contract/channels.ts';
 import type { Entry } from '../../kernel/logs.ts';
-import type { Deps } from '../deps.ts';
-import { channelStream, checkChannelName, checkGroupName } from '../names.ts';
-import type { PointerLookup } from '../pointers/record.ts';
+import { channelStream, checkChannelName } from '../names.ts';
 import { type RecordsOf, recordsOf } from '../records.ts';
-import { DeadLetters, type OnDead } from './dead-letters.ts';
 import { Directory } from './directory.ts';
-import { Groups, type OnAcked } from './groups.ts';
-import { channelEntry, toMessage } from './message.ts';
+import { Groups } from './groups.ts';
+import { channelEntry, entriesBehind, entryAt, toMessage } from './message.ts';
 import { ReaderView } from './reader-view.ts';
 import { Retention } from './retention.ts';
-import type { ChannelSettings } from './settings.ts';
+import type { ChannelDeps, ChannelSettings } from './settings.ts';
 import { findStart, type Start } from './start.ts';
 
 /** Named, replayable streams of messages. */
 export class Channels {
   readonly settings: ChannelSettings;
   readonly groups: Groups;
-  readonly tickets: Tickets;
-  readonly #deps: Deps;
+  readonly #deps: ChannelDeps;
   readonly #directory: Directory;
   readonly #retention: Retention;
+  readonly #tickets: RecordsOf<Caller>;
   /** Whose channels are looked after: everyone who has used one. */
   readonly #tenants = new Set<string>();
 
-  constructor(
-    deps: Deps,
-    settings: ChannelSettings,
-    pointers: PointerLookup,
-    told: { readonly onAcked: OnAcked; readonly onDead?: OnDead },
-  ) {
-    const { onAcked, onDead } = told;
-    this.settings = settings;
-    this.tickets = new Tickets(deps);
+  constructor(deps: ChannelDeps) {
+    this.settings = deps.settings;
     this.#deps = deps;
-    this.#directory = new Directory(deps, settings);
-    const deadLetters = new DeadLetters(deps, this.#directory, onDead);
-    const directory = this.#directory;
-    this.groups = new Groups({ deps, settings, directory, deadLetters, pointers, onAcked });
-    this.#retention = new Retention(deps, settings, this.#directory, this.groups);
+    this.#directory = new Directory(deps);
+    this.groups = new Groups(deps, this.#directory);
+    this.#retention = new Retention(deps, this.#directory, this.groups);
+    this.#tickets = recordsOf(deps.engine.records);
   }
 
   /**
@@ -95,14 +83,15 @@ export class Channels {
     const channel = checkChannelName(name);
     const signal = o.signal ?? new AbortController().signal;
     if (o.group === undefined) {
-      for await (const entry of this.#entries(caller.tenant, channel, o.since, signal)) {
-        yield toMessage(entry, base)!;
+      const start = await this.start(caller.tenant, channel, o.since);
+      const view = this.view(start);
+      for await (const entry of this.follow(caller.tenant, channel, start.after, signal)) {
+        const seen = view.see(entry);
+        if (seen) yield toMessage(seen, base)!;
       }
       return;
     }
-    const { since, prefetch } = o;
-    const group = checkGroupName(o.group);
-    const work = this.groups.subscribe(caller, channel, group, { since, prefetch, signal });
+    const work = this.groups.work(caller, channel, o.group, { ...o, signal });
     for await (const { entry, token, attempt, until } of work) {
       const message = toMessage(entry, base);
       if (message) yield { ...message, token, attempt, lease_until: until };
@@ -127,34 +116,20 @@ export class Channels {
     return (await this.#deps.engine.logs.info(stream)).last;
   }
 
-  async ack(caller: Caller, name: string, group: string, claim: Claim): Promise<{ seq: number }> {
-    return this.groups.ack(caller, checkChannelName(name), checkGroupName(group), claim);
+  /** A stand-in for an API key on a WebSocket: good once, for half a minute, at every server of the store. */
+  async ticket({ base: _, ...caller }: CallerAt): Promise<{ ticket: string; expires_at: string }> {
+    const { engine, env } = this.#deps;
+    const ticket = toHex(env.randomBytes(24));
+    const expiresAt = env.now() + Math.max(TICKET_TTL_MS, engine.limits.minTtl);
+    await this.#tickets.put(await ticketKey(ticket), caller, { expiresAt });
+    return { ticket, expires_at: new Date(expiresAt).toISOString() };
   }
 
-  async nack(
-    caller: Caller,
-    name: string,
-    group: string,
-    claim: Claim,
-  ): Promise<{ seq: number; dead: boolean }> {
-    return this.groups.nack(caller, checkChannelName(name), checkGroupName(group), claim);
-  }
-
-  async extend(
-    caller: Caller,
-    name: string,
-    group: string,
-    claim: Claim,
-  ): Promise<{ seq: number; lease_until: number }> {
-    return this.groups.extend(caller, checkChannelName(name), checkGroupName(group), claim);
-  }
-
-  async removeGroup(caller: Caller, name: string, group: string): Promise<void> {
-    return this.groups.remove(caller, checkChannelName(name), checkGroupName(group));
-  }
-
-  ticket(caller: CallerAt): Promise<{ ticket: string; expires_at: string }> {
-    return this.tickets.issue(caller);
+  /** Whose ticket it is; null for one that is used up, too old or made up. */
+  async redeem(ticket: string): Promise<Caller | null> {
+    const key = await ticketKey(ticket);
+    const stored = await this.#tickets.get(key);
+    return stored && (await this.#tickets.delete(key)) ? stored.value : null;
   }
 
   /** Whether a push to the channel is work for someone, so that its pointer must not expire before its message. */
@@ -178,16 +153,28 @@ export class Channels {
     return new ReaderView(this.#deps.env, this.settings.retentionMs, start);
   }
 
-  isMessage(entry: Entry): boolean {
-    return channelEntry(entry.data) !== null;
+  /** The messages behind a place, as far as there are any now. */
+  async *messages({ tenant, base }: CallerAt, channel: string, after: number): AsyncGenerator<Message> {
+    const view = this.view({ after, gap: false, lenient: false });
+    for await (const entry of this.#entries(tenant, channel, after)) {
+      const seen = view.see(entry);
+      if (seen) yield toMessage(seen, base)!;
+    }
   }
 
-  /** Null for what is no message. */
-  message(entry: Entry, base: string): Message | null {
-    return toMessage(entry, base);
+  /** The pointers that were announced behind a place, as far as there are any now. */
+  async *announced(
+    tenant: string,
+    channel: string,
+    after: number,
+  ): AsyncGenerator<{ seq: number; id: string }> {
+    for await (const { seq, data } of this.#entries(tenant, channel, after)) {
+      const id = channelEntry(data)?.pointer;
+      if (id !== undefined) yield { seq, id };
+    }
   }
 
-  /** The log itself, unfiltered: to be looked at through a `ReaderView`. */
+  /** A page of the log itself, unfiltered: to be looked at through a `ReaderView`. */
   async read(tenant: string, channel: string, after: number): Promise<Entry[]> {
     return (await this.#deps.engine.logs.read(channelStream(tenant, channel), { after })).entries;
   }
@@ -207,20 +194,6 @@ export class Channels {
     await this.groups.close();
   }
 
-  async *#entries(
-    tenant: string,
-    channel: string,
-    since: Since | undefined,
-    signal: AbortSignal,
-  ): AsyncGenerator<Entry> {
-    const start = await this.start(tenant, channel, since);
-    const view = this.view(start);
-    for await (const entry of this.follow(tenant, channel, start.after, signal)) {
-      const seen = view.see(entry);
-      if (seen) yield seen;
-    }
-  }
-
   /** Durable before it resolves; waits for no subscriber. */
   async #append(tenant: string, channel: string, entry: JsonObject, id: string | undefined): Promise<number> {
     this.#tenants.add(tenant);
@@ -231,10 +204,12 @@ export class Channels {
     return seq!;
   }
 
-  async #entry(tenant: string, channel: string, seq: number): Promise<Entry | null> {
-    const stream = channelStream(tenant, channel);
-    const { entries } = await this.#deps.engine.logs.read(stream, { after: seq - 1, limit: 1 });
-    return entries[0]?.seq === seq ? entries[0] : null;
+  #entries(tenant: string, channel: string, after: number): AsyncIterable<Entry> {
+    return entriesBehind(this.#deps.engine.logs, channelStream(tenant, channel), after);
+  }
+
+  #entry(tenant: string, channel: string, seq: number): Promise<Entry | null> {
+    return entryAt(this.#deps.engine.logs, channelStream(tenant, channel), seq);
   }
 }
 
@@ -250,33 +225,6 @@ function checkSignal(msg: unknown): void {
       limit: SIGNAL_BYTES,
       hint: 'Push it instead, with this channel, and subscribers get a pointer to it.',
     });
-  }
-}
-
-/** Stand-ins for an API key on a WebSocket: good once, for half a minute, at every server of the store. */
-class Tickets {
-  readonly #deps: Deps;
-  readonly #records: RecordsOf<Caller>;
-
-  constructor(deps: Deps) {
-    this.#deps = deps;
-    this.#records = recordsOf(deps.engine.records);
-  }
-
-  async issue({ base: _, ...caller }: CallerAt): Promise<{ ticket: string; expires_at: string }> {
-    const { engine, env } = this.#deps;
-    const ticket = toHex(env.randomBytes(24));
-    const expiresAt = env.now() + Math.max(TICKET_TTL_MS, engine.limits.minTtl);
-    await this.#records.put(await ticketKey(ticket), caller, { expiresAt });
-    return { ticket, expires_at: new Date(expiresAt).toISOString() };
-  }
-
-  /** Null for a ticket that is used up, too old or made up. */
-  async redeem(ticket: string): Promise<Caller | null> {
-    const key = await ticketKey(ticket);
-    const stored = await this.#records.get(key);
-    if (!stored || !(await this.#records.delete(key))) return null;
-    return stored.value;
   }
 }
 

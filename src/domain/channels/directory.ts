@@ -1,9 +1,8 @@
 import type { ChannelInfo, ChannelPage } from '../../contract/channels.ts';
-import type { Deps } from '../deps.ts';
 import { channelKey, channelStream, channelsPrefix, fromSegment, groupsPrefix } from '../names.ts';
 import { allRecords } from '../records.ts';
-import { channelEntry } from './message.ts';
-import type { ChannelSettings } from './settings.ts';
+import { channelEntry, entryAt } from './message.ts';
+import type { ChannelDeps } from './settings.ts';
 
 /** Channels remembered as listed; far more than are in use at a time. */
 const REMEMBERED = 10_000;
@@ -14,13 +13,13 @@ const REMEMBER_MS = 60 * 60 * 1000;
  * much shorter than an unused channel stays listed, so what is remembered is always still true.
  */
 export class Directory {
-  readonly #deps: Deps;
+  readonly #deps: ChannelDeps;
   readonly #rememberMs: number;
   readonly #listed = new Map<string, number>();
 
-  constructor(deps: Deps, settings: ChannelSettings) {
+  constructor(deps: ChannelDeps) {
     this.#deps = deps;
-    this.#rememberMs = Math.min(REMEMBER_MS, settings.retentionMs / 4);
+    this.#rememberMs = Math.min(REMEMBER_MS, deps.settings.retentionMs / 4);
   }
 
   /** To be called after a message was appended, never before: see `forget`. */
@@ -59,9 +58,8 @@ export class Directory {
     const { logs } = this.#deps.engine;
     const stream = channelStream(tenant, channel);
     const { last, count } = await logs.info(stream);
-    const newest =
-      last === 0 ? undefined : (await logs.read(stream, { after: last - 1, limit: 1 })).entries[0];
-    const message = newest && channelEntry(newest.data) ? newest : undefined;
+    const newest = await entryAt(logs, stream, last);
+    const message = newest && channelEntry(newest.data) ? newest : null;
     return {
       name: channel,
       messages: message ? count : 0,

@@ -1,14 +1,13 @@
 import { GROUP_IN_FLIGHT } from '../../base/limits.ts';
+import { pause } from '../../base/pause.ts';
 import type { DeadLetter } from '../../contract/channels.ts';
 import type { Entry } from '../../kernel/logs.ts';
-import type { Deps } from '../deps.ts';
 import { channelStream } from '../names.ts';
-import type { PointerLookup } from '../pointers/record.ts';
 import type { DeadLetters } from './dead-letters.ts';
 import type { GroupLog } from './group-log.ts';
 import { type GroupState, nextExpiry, returned, type Step, type Work } from './group-state.ts';
-import { channelEntry } from './message.ts';
-import type { ChannelSettings } from './settings.ts';
+import { channelEntry, entryAt } from './message.ts';
+import type { ChannelDeps } from './settings.ts';
 
 /** How long to wait after the store failed. */
 const RETRY_MS = 1000;
@@ -32,13 +31,6 @@ export interface Member {
   deliver(work: DeliveredWork): void;
 }
 
-export interface DeliveryParts {
-  readonly deps: Deps;
-  readonly settings: ChannelSettings;
-  readonly deadLetters: DeadLetters;
-  readonly pointers: PointerLookup;
-}
-
 /** A message that is about to go to a member, or to the dead letters. */
 interface Candidate {
   readonly entry: Entry;
@@ -50,11 +42,9 @@ interface Candidate {
 
 /** Delivers a group's work to its members in this process. Every process with members has one. */
 export class GroupDelivery {
-  readonly #deps: Deps;
-  readonly #settings: ChannelSettings;
-  readonly #log: GroupLog;
+  readonly #deps: ChannelDeps;
   readonly #deadLetters: DeadLetters;
-  readonly #pointers: PointerLookup;
+  readonly #log: GroupLog;
   readonly #stream: string;
   readonly #members = new Map<string, Member>();
   #watching: AbortController | null = null;
@@ -63,11 +53,9 @@ export class GroupDelivery {
   #again = false;
   #next = 0;
 
-  constructor(shared: DeliveryParts, log: GroupLog) {
-    this.#deps = shared.deps;
-    this.#settings = shared.settings;
-    this.#deadLetters = shared.deadLetters;
-    this.#pointers = shared.pointers;
+  constructor(deps: ChannelDeps, deadLetters: DeadLetters, log: GroupLog) {
+    this.#deps = deps;
+    this.#deadLetters = deadLetters;
     this.#log = log;
     this.#stream = channelStream(log.tenant, log.channel);
   }
@@ -130,23 +118,22 @@ export class GroupDelivery {
 
   /** In order: what came back first, then what is new; as much as the members can take. */
   async #candidates(state: GroupState): Promise<Candidate[]> {
+    const { logs } = this.#deps.engine;
     const now = this.#deps.env.now();
     const slots = this.#freeSlots(state, now);
     const list: Candidate[] = [];
     for (const seq of returned(state, now)) {
       const before = { ...state.open.get(seq)! };
-      const entry = await this.#entry(seq);
-      const worn = before.attempt >= this.#settings.attempts;
+      // A message that is no longer in the log is replaced by an empty entry, and settled without a dead letter.
+      const entry = (await entryAt(logs, this.#stream, seq)) ?? { seq, at: 0, data: null };
+      const worn = before.attempt >= this.#deps.settings.attempts;
       const dead = worn ? 'attempts' : await this.#whyDead(entry, false);
       if (dead) list.push({ entry, before, dead });
       else if (slots.length > 0) list.push({ entry, before, member: take(slots, before.member) });
     }
     const room = Math.min(slots.length, GROUP_IN_FLIGHT - state.open.size);
     if (room <= 0) return list;
-    const { entries } = await this.#deps.engine.logs.read(this.#stream, {
-      after: state.cursor,
-      limit: room,
-    });
+    const { entries } = await logs.read(this.#stream, { after: state.cursor, limit: room });
     for (const entry of entries) {
       const dead = await this.#whyDead(entry, true);
       list.push(dead ? { entry, dead } : { entry, member: take(slots) });
@@ -160,7 +147,7 @@ export class GroupDelivery {
     }
     const claims = await this.#log.propose((state, now) => {
       const good = candidates.filter((candidate) => stillOpen(state, candidate, now));
-      const until = now + this.#settings.leaseMs;
+      const until = now + this.#deps.settings.leaseMs;
       return {
         steps: good.map(({ entry, member }): Step => {
           if (!member) return ['dead', entry.seq];
@@ -197,17 +184,12 @@ export class GroupDelivery {
 
   /** Nobody is handed a pointer that leads nowhere, or what has been waiting for longer than it is kept. */
   async #whyDead(entry: Entry, fresh: boolean): Promise<DeadLetter['reason'] | undefined> {
-    if (fresh && entry.at < this.#deps.env.now() - this.#settings.retentionMs) return 'age';
+    const { env, settings, pointers } = this.#deps;
+    if (fresh && entry.at < env.now() - settings.retentionMs) return 'age';
     const message = channelEntry(entry.data);
     if (message === null) return 'gone';
     if (message.pointer === undefined) return undefined;
-    return (await this.#pointers.find(message.pointer)) === null ? 'gone' : undefined;
-  }
-
-  /** A message that is no longer in the log is replaced by an empty entry, and settled without a dead letter. */
-  async #entry(seq: number): Promise<Entry> {
-    const { entries } = await this.#deps.engine.logs.read(this.#stream, { after: seq - 1, limit: 1 });
-    return entries[0]?.seq === seq ? entries[0] : { seq, at: 0, data: null };
+    return (await pointers.find(message.pointer)) === null ? 'gone' : undefined;
   }
 
   #wakeIn(ms: number): void {
@@ -230,7 +212,7 @@ export class GroupDelivery {
           for await (const _ of logs.subscribe(stream, { after: last, signal: watching.signal })) this.wake();
           return;
         } catch {
-          await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
+          await pause(RETRY_MS, watching.signal);
         }
       }
     };

@@ -50,7 +50,7 @@ export class GroupLog {
   readonly group: string;
   readonly #deps: Deps;
   readonly #records: RecordsOf<GroupSnapshot>;
-  readonly #stream: string;
+  readonly stream: string;
   readonly #key: string;
   #state: GroupState | null = null;
   #revision = 0;
@@ -67,12 +67,8 @@ export class GroupLog {
     this.group = group;
     this.#deps = deps;
     this.#records = recordsOf(deps.engine.records);
-    this.#stream = groupStream(tenant, channel, group);
+    this.stream = groupStream(tenant, channel, group);
     this.#key = groupKey(tenant, channel, group);
-  }
-
-  get stream(): string {
-    return this.#stream;
   }
 
   /** Creates the group if it does not exist, to begin behind `cursor`. Gives whether it was created. */
@@ -86,11 +82,6 @@ export class GroupLog {
   /** The state as of the newest entry of the log. Callers must not change it. */
   state(): Promise<GroupState> {
     return this.#exclusive(() => this.#refresh());
-  }
-
-  /** The state as it was last seen here; null before anything was asked. */
-  get known(): GroupState | null {
-    return this.#state;
   }
 
   propose<T>(propose: Proposal<T>): Promise<T> {
@@ -114,7 +105,7 @@ export class GroupLog {
     const { logs } = this.#deps.engine;
     await this.#exclusive(async () => {
       this.#state = null;
-      await logs.drop(this.#stream);
+      await logs.drop(this.stream);
       if (!(await this.#records.delete(this.#key))) throw noGroup(this.group, this.channel);
     });
   }
@@ -143,13 +134,14 @@ export class GroupLog {
 
   async #commit(batch: readonly Waiting[]): Promise<void> {
     const { logs } = this.#deps.engine;
-    let refused: { waiting: Waiting; error: unknown }[] = [];
-    let agreed: { waiting: Waiting; decision: Decision<unknown> }[] = [];
     let later: Waiting[] = [];
+    /** What is told to all the others once the entry is in the log. */
+    let answers: ((entry: number) => void)[] = [];
     const entry = await compareAndSet(`the group ${this.group}`, async (round) => {
       const state = round === 0 && this.#state ? this.#state : await this.#refresh();
-      [refused, agreed, later] = [[], [], []];
+      [later, answers] = [[], []];
       const steps: Step[] = [];
+      let refused = false;
       const touched = new Set<number>();
       for (const waiting of batch) {
         try {
@@ -161,21 +153,22 @@ export class GroupLog {
           }
           for (const step of decision.steps) touched.add(step[1]);
           steps.push(...decision.steps);
-          agreed.push({ waiting, decision });
+          answers.push((seq) => waiting.resolve(decision.result(seq)));
         } catch (error) {
-          refused.push({ waiting, error });
+          refused = true;
+          answers.push(() => waiting.reject(error));
         }
       }
-      if (refused.length > 0 && round === 0) return null;
+      // Refused only against the newest state.
+      if (refused && round === 0) return null;
       if (steps.length === 0) return 0;
       const data = asJson<GroupEntry>({ born: state.born, steps });
-      const seq = await logs.append(this.#stream, data, { expectSeq: state.seq });
+      const seq = await logs.append(this.stream, data, { expectSeq: state.seq });
       if (seq !== null) applySteps(state, seq, this.#deps.env.now(), steps);
       return seq;
     });
     this.#queue.unshift(...later);
-    for (const { waiting, error } of refused) waiting.reject(error);
-    for (const { waiting, decision } of agreed) waiting.resolve(decision.result(entry));
+    for (const answer of answers) answer(entry);
     if (entry > 0 && ++this.#unsaved >= SNAPSHOT_EVERY) await this.#save();
   }
 
@@ -184,7 +177,7 @@ export class GroupLog {
     let state = this.#state ?? (await this.#load());
     let confirmed: string | null = null;
     for (;;) {
-      const { entries, gap } = await logs.read(this.#stream, { after: state.seq, limit: PAGE });
+      const { entries, gap } = await logs.read(this.stream, { after: state.seq, limit: PAGE });
       const foreign = entries.some(({ data }) => fromJson<GroupEntry>(data).born !== state.born);
       if (gap || (foreign && confirmed !== state.born)) {
         // Someone made a snapshot further on and trimmed the log behind it; or removed the group and made it anew.
@@ -200,7 +193,7 @@ export class GroupLog {
       }
       if (entries.length < PAGE) break;
     }
-    const { last } = await logs.info(this.#stream);
+    const { last } = await logs.info(this.stream);
     // The group was removed and made anew, or a removal stopped half-way: what the record says counts.
     if (last < state.seq) {
       state = await this.#load();
@@ -233,7 +226,7 @@ export class GroupLog {
       return;
     }
     this.#revision = saved;
-    await logs.trim(this.#stream, { before: state.seq });
+    await logs.trim(this.stream, { before: state.seq });
   }
 }
 

@@ -102,6 +102,12 @@ export function floor(state: GroupState): number {
   return lowest;
 }
 
+/** Whether nobody has the message and it is not settled: it is new to the group, or it came back. */
+export function isUnclaimed(state: GroupState, seq: number, now: number): boolean {
+  const work = state.open.get(seq);
+  return work ? work.until <= now : seq > state.cursor;
+}
+
 /** Work that can be handed out again, oldest first. */
 export function returned(state: GroupState, now: number): number[] {
   const free: number[] = [];

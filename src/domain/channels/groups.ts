@@ -2,18 +2,17 @@ import { isRelayError, RelayError } from '../../base/errors.ts';
 import { toHex } from '../../base/ids.ts';
 import { GROUP_IDLE_MS, PREFETCH_MAX } from '../../base/limits.ts';
 import type { Caller } from '../../contract/caller.ts';
-import type { Claim, GroupDetail, Since } from '../../contract/channels.ts';
+import type { Claim, GroupDetail, Since, SubscribeOptions } from '../../contract/channels.ts';
 import { Background } from '../background.ts';
-import type { Deps } from '../deps.ts';
-import { channelStream } from '../names.ts';
-import type { DeadLetters } from './dead-letters.ts';
+import { channelStream, checkChannelName, checkGroupName } from '../names.ts';
+import { DeadLetters } from './dead-letters.ts';
 import type { Directory } from './directory.ts';
-import { type DeliveredWork, type DeliveryParts, GroupDelivery, type Member } from './group-delivery.ts';
+import { type DeliveredWork, GroupDelivery, type Member } from './group-delivery.ts';
 import { GroupLog } from './group-log.ts';
 import { GroupPresence } from './group-presence.ts';
 import { floor, heldWork, type Work } from './group-state.ts';
-import { channelEntry } from './message.ts';
-import type { ChannelSettings } from './settings.ts';
+import { channelEntry, entriesBehind } from './message.ts';
+import type { ChannelDeps } from './settings.ts';
 import { findStart, startAt } from './start.ts';
 
 /** Groups kept open without members, so that acknowledgements over HTTP need not read them anew. */
@@ -25,12 +24,6 @@ interface OpenGroup {
   readonly presence: GroupPresence;
 }
 
-export interface GroupSubscription {
-  readonly since?: Since;
-  readonly prefetch?: number;
-  readonly signal: AbortSignal;
-}
-
 /** Messages beyond the cursor are new to the group; the others are settled unless they are open. */
 export interface GroupStanding {
   readonly group: string;
@@ -38,39 +31,30 @@ export interface GroupStanding {
   readonly open: ReadonlyMap<number, Pick<Work, 'attempt' | 'until' | 'by'>>;
 }
 
-/** Called after a message was acknowledged. */
-export type OnAcked = (caller: Caller, at: { channel: string; group: string; seq: number }) => void;
-
-/** Consumers that share a channel's messages. */
+/** Consumers that share a channel's messages. Some of its methods are verbs of the channels. */
 export class Groups {
-  readonly #deps: Deps;
-  readonly #settings: ChannelSettings;
+  readonly #deps: ChannelDeps;
   readonly #directory: Directory;
   readonly #deadLetters: DeadLetters;
-  readonly #shared: DeliveryParts;
-  readonly #onAcked: OnAcked;
   readonly #background = new Background();
   readonly #open = new Map<string, OpenGroup>();
 
-  constructor(o: DeliveryParts & { directory: Directory; onAcked: OnAcked }) {
-    this.#shared = o;
-    this.#deps = o.deps;
-    this.#settings = o.settings;
-    this.#directory = o.directory;
-    this.#deadLetters = o.deadLetters;
-    this.#onAcked = o.onAcked;
+  constructor(deps: ChannelDeps, directory: Directory) {
+    this.#deps = deps;
+    this.#directory = directory;
+    this.#deadLetters = new DeadLetters(deps, directory);
   }
 
   /** A new group begins with everything the channel keeps, by default. Ends when the signal fires. */
-  async *subscribe(
+  async *work(
     caller: Caller,
     channel: string,
     group: string,
-    o: GroupSubscription,
+    o: Pick<SubscribeOptions, 'since' | 'prefetch'> & { readonly signal: AbortSignal },
   ): AsyncGenerator<DeliveredWork> {
     const { env } = this.#deps;
     const { tenant } = caller;
-    const { log, delivery, presence } = this.#at(tenant, channel, group);
+    const { log, delivery, presence } = this.#named(caller, channel, group);
     const made = await log.create(() => this.#beginning(tenant, channel, o.since));
     if (made) await this.#directory.note(tenant, channel);
     const waiting: DeliveredWork[] = [];
@@ -112,7 +96,7 @@ export class Groups {
   }
 
   async ack(caller: Caller, channel: string, group: string, { seq, token }: Claim): Promise<{ seq: number }> {
-    const { log, delivery } = this.#at(caller.tenant, channel, group);
+    const { log, delivery } = this.#named(caller, channel, group);
     const first = await log.propose((state) => {
       // A repeated acknowledgement: the answer to the first one was lost.
       if (state.acked.get(seq) === token) return { steps: [], result: () => false };
@@ -121,7 +105,7 @@ export class Groups {
     });
     if (first) {
       delivery.wake();
-      this.#onAcked(caller, { channel, group, seq });
+      this.#deps.onAcked(caller, { channel, group, seq });
     }
     return { seq };
   }
@@ -132,12 +116,12 @@ export class Groups {
     group: string,
     { seq, token }: Claim,
   ): Promise<{ seq: number; dead: boolean }> {
-    const { log, delivery } = this.#at(caller.tenant, channel, group);
+    const { log, delivery } = this.#named(caller, channel, group);
     const attempt = await log.propose((state) => {
       const work = heldWork(state, seq, token);
       return { steps: [['nack', seq, token]], result: () => work.attempt };
     });
-    const dead = attempt >= this.#settings.attempts;
+    const dead = attempt >= this.#deps.settings.attempts;
     // Moved right here, because there may be no member left who would do it.
     if (dead) await this.#deadLetters.move(log, [seq], 'attempts');
     delivery.wake();
@@ -150,17 +134,17 @@ export class Groups {
     group: string,
     { seq, token }: Claim,
   ): Promise<{ seq: number; lease_until: number }> {
-    const { log } = this.#at(caller.tenant, channel, group);
+    const { log } = this.#named(caller, channel, group);
     const until = await log.propose((state, now) => {
       heldWork(state, seq, token);
-      const later = now + this.#settings.leaseMs;
+      const later = now + this.#deps.settings.leaseMs;
       return { steps: [['extend', seq, token, later]], result: () => later };
     });
     return { seq, lease_until: until };
   }
 
-  async remove(caller: Caller, channel: string, group: string): Promise<void> {
-    const { log, presence } = this.#at(caller.tenant, channel, group);
+  async removeGroup(caller: Caller, channel: string, group: string): Promise<void> {
+    const { log, presence } = this.#named(caller, channel, group);
     const members = await presence.everyone();
     if (members.length > 0) {
       throw new RelayError('conflict', {
@@ -172,19 +156,15 @@ export class Groups {
   }
 
   async detail(caller: Caller, channel: string, group: string): Promise<GroupDetail> {
-    const { tenant } = caller;
-    const { logs } = this.#deps.engine;
-    const { log, presence } = this.#at(tenant, channel, group);
+    const { engine, env } = this.#deps;
+    const { log, presence } = this.#at(caller.tenant, channel, group);
     const state = await log.state();
-    const stream = channelStream(tenant, channel);
+    const stream = channelStream(caller.tenant, channel);
     let unclaimed = 0;
-    for (let after = state.cursor; ; ) {
-      const { entries } = await logs.read(stream, { after, limit: 1000 });
-      unclaimed += entries.filter((entry) => channelEntry(entry.data)).length;
-      if (entries.length < 1000) break;
-      after = entries.at(-1)!.seq;
+    for await (const { data } of entriesBehind(engine.logs, stream, state.cursor)) {
+      if (channelEntry(data)) unclaimed++;
     }
-    const now = this.#deps.env.now();
+    const now = env.now();
     const open = [...state.open].sort(([a], [b]) => a - b);
     const leased = open.filter(([, work]) => work.until > now);
     return {
@@ -213,11 +193,8 @@ export class Groups {
 
   /** Whether some group of the channel still needs a message. */
   async wanted(tenant: string, channel: string, seq: number): Promise<boolean> {
-    for (const group of await this.#directory.groups(tenant, channel)) {
-      const state = await this.#at(tenant, channel, group).log.state().catch(ifRemoved);
-      if (state && (seq > state.cursor || state.open.has(seq))) return true;
-    }
-    return false;
+    const standings = await this.standing(tenant, channel);
+    return standings.some(({ cursor, open }) => seq > cursor || open.has(seq));
   }
 
   /**
@@ -244,10 +221,10 @@ export class Groups {
 
   /** Where a new group begins: with everything by default, but never with what is no longer kept. */
   async #beginning(tenant: string, channel: string, since: Since = 'all'): Promise<number> {
-    const { engine, env } = this.#deps;
+    const { engine, env, settings } = this.#deps;
     const stream = channelStream(tenant, channel);
     const wanted = await findStart(engine.logs, stream, since);
-    const kept = await startAt(engine.logs, stream, env.now() - this.#settings.retentionMs);
+    const kept = await startAt(engine.logs, stream, env.now() - settings.retentionMs);
     return Math.max(wanted.after, kept.after);
   }
 
@@ -258,12 +235,16 @@ export class Groups {
     }
   }
 
+  #named(caller: Caller, channel: string, group: string): OpenGroup {
+    return this.#at(caller.tenant, checkChannelName(channel), checkGroupName(group));
+  }
+
   #at(tenant: string, channel: string, group: string): OpenGroup {
     const key = JSON.stringify([tenant, channel, group]);
     let found = this.#open.get(key);
     if (!found) {
       const log = new GroupLog(this.#deps, tenant, channel, group);
-      const delivery = new GroupDelivery(this.#shared, log);
+      const delivery = new GroupDelivery(this.#deps, this.#deadLetters, log);
       found = { log, delivery, presence: new GroupPresence(this.#deps, log, delivery) };
     }
     // The most recently used is last, so that the first is the one to close.

@@ -1,7 +1,7 @@
 import { isJsonObject, type Json, type JsonObject } from '../../base/json.ts';
 import type { DeadLetter, Message } from '../../contract/channels.ts';
 import { pointerUrl } from '../../contract/pointer-url.ts';
-import type { Entry } from '../../kernel/logs.ts';
+import type { Entry, Logs } from '../../kernel/logs.ts';
 import { fromJson } from '../records.ts';
 
 /** What the log of a channel holds. A pointer is named by its id: each server knows its own address. */
@@ -38,6 +38,25 @@ export function toMessage(entry: Entry, base: string): Message | null {
     ...(dead ? { dead } : {}),
     ...(entry.gap ? { gap: true } : {}),
   };
+}
+
+const PAGE = 500;
+
+/** Every entry behind `after`, oldest first, read page by page. */
+export async function* entriesBehind(logs: Logs, stream: string, after: number): AsyncGenerator<Entry> {
+  for (let from = after; ; ) {
+    const { entries } = await logs.read(stream, { after: from, limit: PAGE });
+    yield* entries;
+    if (entries.length < PAGE) return;
+    from = entries.at(-1)!.seq;
+  }
+}
+
+/** The entry with this sequence; null where there is none, or none any more. */
+export async function entryAt(logs: Logs, stream: string, seq: number): Promise<Entry | null> {
+  if (seq === 0) return null;
+  const { entries } = await logs.read(stream, { after: seq - 1, limit: 1 });
+  return entries[0]?.seq === seq ? entries[0] : null;
 }
 
 /** An entry of a channel's log, for who shares one subscription among many readers. */

@@ -1,20 +1,17 @@
-import type { Deps } from '../deps.ts';
 import { channelStream } from '../names.ts';
 import type { Directory } from './directory.ts';
 import type { Groups } from './groups.ts';
-import { channelEntry, TOMBSTONE } from './message.ts';
-import type { ChannelSettings } from './settings.ts';
+import { channelEntry, entriesBehind, entryAt, TOMBSTONE } from './message.ts';
+import type { ChannelDeps } from './settings.ts';
 
 /** At most one append in this many looks for what can be dropped; a channel may exceed its size by about as much. */
 const EVERY_MAX = 64;
-const PAGE = 500;
 /** Channels looked after in one go. */
 const SOME = 100;
 
 /** Drops what a channel need not keep any longer, in the background. Never what a group has not done yet. */
 export class Retention {
-  readonly #deps: Deps;
-  readonly #settings: ChannelSettings;
+  readonly #deps: ChannelDeps;
   readonly #directory: Directory;
   readonly #groups: Groups;
   readonly #every: number;
@@ -23,12 +20,11 @@ export class Retention {
   /** Up to which channel each tenant has been looked after. */
   readonly #reached = new Map<string, string>();
 
-  constructor(deps: Deps, settings: ChannelSettings, directory: Directory, groups: Groups) {
+  constructor(deps: ChannelDeps, directory: Directory, groups: Groups) {
     this.#deps = deps;
-    this.#settings = settings;
     this.#directory = directory;
     this.#groups = groups;
-    this.#every = Math.min(EVERY_MAX, Math.max(1, Math.floor(settings.messages / 16)));
+    this.#every = Math.min(EVERY_MAX, Math.max(1, Math.floor(deps.settings.messages / 16)));
   }
 
   /** After each append. By chance and not by count: a command that appends once and ends does its share too. */
@@ -86,22 +82,16 @@ export class Retention {
 
   async #tidy(tenant: string, channel: string, stream: string): Promise<void> {
     const { logs } = this.#deps.engine;
-    const cutoff = this.#deps.env.now() - this.#settings.retentionMs;
+    const cutoff = this.#deps.env.now() - this.#deps.settings.retentionMs;
     // Before the groups are looked at: one that is made meanwhile needs whatever comes from now on.
     const { count, last } = await logs.info(stream);
     const needed = Math.min(await this.#groups.tidy(tenant, channel, cutoff), last + 1);
-    let excess = count - this.#settings.messages;
+    let excess = count - this.#deps.settings.messages;
     let before = 0;
-    for (let after = 0; ; ) {
-      const { entries } = await logs.read(stream, { after, limit: PAGE });
-      for (const { seq, at } of entries) {
-        const drop = seq < needed && (excess > 0 || at < cutoff);
-        if (!drop) return before > 0 ? logs.trim(stream, { before }) : undefined;
-        excess--;
-        before = seq + 1;
-      }
-      if (entries.length < PAGE) break;
-      after = entries.at(-1)!.seq;
+    for await (const { seq, at } of entriesBehind(logs, stream, 0)) {
+      if (seq >= needed || (excess <= 0 && at >= cutoff)) break;
+      excess--;
+      before = seq + 1;
     }
     if (before > 0) await logs.trim(stream, { before });
   }
@@ -111,8 +101,8 @@ export class Retention {
     const { logs } = this.#deps.engine;
     const stream = channelStream(tenant, channel);
     let { last } = await logs.info(stream);
-    const [newest] = last === 0 ? [] : (await logs.read(stream, { after: last - 1, limit: 1 })).entries;
-    if (newest && newest.at >= this.#deps.env.now() - this.#settings.retentionMs) return;
+    const newest = await entryAt(logs, stream, last);
+    if (newest && newest.at >= this.#deps.env.now() - this.#deps.settings.retentionMs) return;
     if (newest && channelEntry(newest.data)) {
       const seq = await logs.append(stream, TOMBSTONE, { expectSeq: last });
       if (seq === null) return;

@@ -1,4 +1,19 @@
 import { CHANNEL_MESSAGES, CHANNEL_RETENTION_MS, GROUP_ATTEMPTS, LEASE_MS } from '../../base/limits.ts';
+import type { Caller } from '../../contract/caller.ts';
+import type { DeadLetter } from '../../contract/channels.ts';
+import type { Deps } from '../deps.ts';
+import type { PointerLookup } from '../pointers/record.ts';
+import type { ChannelEntry } from './message.ts';
+
+/** What every part of the channels is built on. */
+export interface ChannelDeps extends Deps {
+  readonly settings: ChannelSettings;
+  readonly pointers: PointerLookup;
+  /** Called after a message was acknowledged. */
+  onAcked(caller: Caller, at: { channel: string; group: string; seq: number }): void;
+  /** Called for every dead letter, once it is where people can look at it. */
+  onDead(tenant: string, letter: ChannelEntry & { readonly dead: DeadLetter }): void;
+}
 
 /** What whoever runs the relay may choose about channels. */
 export interface ChannelSettings {

@@ -1,6 +1,6 @@
 import { RelayError } from '../../base/errors.ts';
 import type { Since } from '../../contract/channels.ts';
-import type { Entry, Logs } from '../../kernel/logs.ts';
+import type { Logs } from '../../kernel/logs.ts';
 
 /** A number from here on is a moment in ms (September 2001), below it a sequence. */
 const FIRST_MOMENT = 1e12;
@@ -33,44 +33,30 @@ export function parseSince(since: Since | undefined): { seq: number } | { time: 
 export async function findStart(logs: Logs, stream: string, since: Since | undefined): Promise<Start> {
   const wanted = parseSince(since);
   if (wanted === 'all') return { after: 0, gap: false, lenient: true };
-  const { first, last } = await logs.info(stream);
+  if (wanted !== 'now' && 'time' in wanted) return startAt(logs, stream, wanted.time);
+  const { last } = await logs.info(stream);
   if (wanted === 'now') return { after: last, gap: false, lenient: false };
-  if ('time' in wanted) return startAtTime(logs, stream, wanted.time, first, last);
   // Ahead of the channel: a store that was set back, or another one. What was in between nobody knows.
   if (wanted.seq > last) return { after: last, gap: last > 0 || wanted.seq > 0, lenient: false };
   return { after: wanted.seq, gap: false, lenient: false };
 }
 
-/** Before the first message from `time` on. */
+/**
+ * Before the first message from `time` on. Sequences may have holes, so the search is over the range of numbers, not
+ * over positions.
+ */
 export async function startAt(logs: Logs, stream: string, time: number): Promise<Start> {
   const { first, last } = await logs.info(stream);
-  return startAtTime(logs, stream, time, first, last);
-}
-
-/** Sequences may have holes, so the search is over the range of numbers, not over positions. */
-async function startAtTime(
-  logs: Logs,
-  stream: string,
-  time: number,
-  first: number,
-  last: number,
-): Promise<Start> {
   let low = first - 1;
   let high = last;
   while (low < high) {
     const middle = Math.floor((low + high) / 2);
-    const entry = await entryBehind(logs, stream, middle);
-    if (entry === null) high = middle;
-    else if (entry.at < time) low = entry.seq;
+    const [entry] = (await logs.read(stream, { after: Math.max(middle, 0), limit: 1 })).entries;
+    if (entry && entry.at < time) low = entry.seq;
     else high = middle;
   }
   const trimmed = low < first && (await logs.read(stream, { after: 0, limit: 1 })).gap === true;
   return { after: Math.max(low, 0), gap: trimmed, lenient: false };
-}
-
-async function entryBehind(logs: Logs, stream: string, after: number): Promise<Entry | null> {
-  const { entries } = await logs.read(stream, { after: Math.max(after, 0), limit: 1 });
-  return entries[0] ?? null;
 }
 
 function badSince(since: unknown): RelayError {

@@ -1,5 +1,4 @@
 import { RelayError } from '../../base/errors.ts';
-import type { Json } from '../../base/json.ts';
 import { INBOX_CHANNELS, INBOX_MESSAGES } from '../../base/limits.ts';
 import { mayUseChannel } from '../../contract/authorize.ts';
 import type { Caller, CallerAt } from '../../contract/caller.ts';
@@ -22,6 +21,13 @@ export interface FollowRecord {
   readonly read?: number;
 }
 
+interface InboxParts {
+  readonly deps: Deps;
+  readonly channels: Channels;
+  readonly receipts: Receipts;
+  readonly background: Background;
+}
+
 interface Following {
   readonly channel: string;
   readonly cursor: number;
@@ -29,18 +35,12 @@ interface Following {
 
 /** One record for each agent and channel: how far it has read. */
 export class Inboxes {
-  readonly #deps: Deps;
+  readonly #parts: InboxParts;
   readonly #records: RecordsOf<FollowRecord>;
-  readonly #channels: Channels;
-  readonly #receipts: Receipts;
-  readonly #background: Background;
 
-  constructor(o: { deps: Deps; channels: Channels; receipts: Receipts; background: Background }) {
-    this.#deps = o.deps;
-    this.#records = recordsOf(o.deps.engine.records);
-    this.#channels = o.channels;
-    this.#receipts = o.receipts;
-    this.#background = o.background;
+  constructor(parts: InboxParts) {
+    this.#parts = parts;
+    this.#records = recordsOf(parts.deps.engine.records);
   }
 
   async follow(caller: Caller, rawAgent: string, name: string, o: { since?: Since } = {}): Promise<Followed> {
@@ -50,8 +50,8 @@ export class Inboxes {
     const known = await this.#records.get(key);
     if (known) return { agent, channel, cursor: known.value.cursor };
     await this.#checkRoom(caller, agent);
-    const { after } = await this.#channels.start(caller.tenant, channel, o.since);
-    const value = { cursor: after, followed: this.#deps.env.now() };
+    const { after } = await this.#parts.channels.start(caller.tenant, channel, o.since);
+    const value = { cursor: after, followed: this.#parts.deps.env.now() };
     const won = await this.#records.put(key, value, { expect: 'absent' });
     if (won !== null) return { agent, channel, cursor: after };
     return this.follow(caller, agent, channel, o);
@@ -92,13 +92,13 @@ export class Inboxes {
     const agent = checkAgentName(rawAgent);
     for (const [name, seq] of Object.entries(cursors)) {
       const channel = checkChannelName(name);
-      if (seq > (await this.#channels.position(caller, channel))) {
+      if (seq > (await this.#parts.channels.position(caller, channel))) {
         throw new RelayError('bad_request', {
           what: `The channel ${JSON.stringify(channel)} has no message ${seq} yet.`,
         });
       }
       const before = await this.#advance(caller, agent, channel, seq);
-      if (before < seq) this.#background.run(() => this.#noteRead(caller, agent, channel, before, seq));
+      if (before < seq) this.#parts.background.run(() => this.#noteRead(caller, agent, channel, before, seq));
     }
   }
 
@@ -110,7 +110,7 @@ export class Inboxes {
       if (!stored) throw notFollowing(agent, channel);
       const before = stored.value.cursor;
       if (before >= seq) return before;
-      const value = { ...stored.value, cursor: seq, read: this.#deps.env.now() };
+      const value = { ...stored.value, cursor: seq, read: this.#parts.deps.env.now() };
       return (await this.#records.put(key, value, { expect: stored.revision })) === null ? null : before;
     });
   }
@@ -123,29 +123,18 @@ export class Inboxes {
     after: number,
     upTo: number,
   ): Promise<void> {
-    for (let at = after; at < upTo; ) {
-      const entries = await this.#channels.read(caller.tenant, channel, at);
-      for (const { seq, data } of entries) {
-        const pointer = (data as { pointer?: Json } | null)?.pointer;
-        if (seq <= upTo && typeof pointer === 'string') this.#receipts.notified(pointer, agent);
-      }
-      at = entries.at(-1)?.seq ?? upTo;
+    for await (const { seq, id } of this.#parts.channels.announced(caller.tenant, channel, after)) {
+      if (seq > upTo) return;
+      this.#parts.receipts.notified(id, agent);
     }
   }
 
   /** One more than fits, so that it shows whether there is more. */
   async #unread(caller: CallerAt, { channel, cursor }: Following, limit: number) {
-    const view = this.#channels.view({ after: cursor, gap: false, lenient: false });
     const messages: InboxMessage[] = [];
-    for (let after = cursor; messages.length <= limit; ) {
-      const entries = await this.#channels.read(caller.tenant, channel, after);
-      if (entries.length === 0) break;
-      for (const entry of entries) {
-        const seen = view.see(entry);
-        const message = seen && this.#channels.message(seen, caller.base);
-        if (message) messages.push({ channel, ...message });
-      }
-      after = entries.at(-1)!.seq;
+    for await (const message of this.#parts.channels.messages(caller, channel, cursor)) {
+      messages.push({ channel, ...message });
+      if (messages.length > limit) break;
     }
     return messages;
   }

@@ -4,28 +4,19 @@ import { RESULT_SUMMARY_CHARS } from '../../base/limits.ts';
 import { mayUseChannel } from '../../contract/authorize.ts';
 import type { Caller } from '../../contract/caller.ts';
 import { pointerUrl } from '../../contract/pointer-url.ts';
-import type { TaskResult, TaskStatus } from '../../contract/tasks.ts';
+import type { TaskResult } from '../../contract/tasks.ts';
 import type { Deps } from '../deps.ts';
-import type { PointerLookup } from '../pointers/record.ts';
+import type { PointerLookup, PointerRecord } from '../pointers/record.ts';
 import { type RecordsOf, recordsOf } from '../records.ts';
 
 const resultRecord = (taskId: string) => `ptr.${taskId}/result`;
 
 /** What is kept of a result, with enough of the task to tell of it after its own pointer has expired. */
-export interface KeptResult {
+export interface KeptResult extends Pick<TaskResult, 'status' | 'summary' | 'by'> {
   readonly pointer: string;
-  readonly status: TaskStatus;
-  readonly summary: string | null;
-  readonly by: string;
   readonly at: number;
   readonly tenant: string;
-  readonly task: {
-    readonly channel: string;
-    readonly from: string;
-    readonly created: number;
-    readonly size: number;
-    readonly metadata: JsonObject;
-  };
+  readonly task: Pick<PointerRecord, 'from' | 'created' | 'size' | 'metadata'> & { readonly channel: string };
 }
 
 /** Which pointer is the result of which task. The first one counts. */
@@ -83,12 +74,7 @@ export class TaskResults {
 }
 
 export function toResult(taskId: string, kept: KeptResult, base: string): TaskResult {
-  return {
-    task_id: taskId,
-    url: pointerUrl(base, kept.pointer),
-    status: kept.status,
-    summary: kept.summary,
-    by: kept.by,
-    at: new Date(kept.at).toISOString(),
-  };
+  const { pointer, status, summary, by, at } = kept;
+  const url = pointerUrl(base, pointer);
+  return { task_id: taskId, url, status, summary, by, at: new Date(at).toISOString() };
 }

@@ -40,6 +40,14 @@ export interface TasksParts {
 /** A task as it was sent, from its pointer, or from its result once the pointer is gone. */
 type Sent = KeptResult['task'];
 
+interface Found {
+  readonly id: string;
+  readonly sent: Sent;
+  readonly kept: KeptResult | null;
+}
+
+type Standing = Pick<TaskInfo, 'state' | 'attempt' | 'lease'>;
+
 /** Work handed to agents. Nothing is stored here that is not also a push: a task and its result are pointers. */
 export class Tasks {
   readonly #parts: TasksParts;
@@ -57,13 +65,9 @@ export class Tasks {
     const ladder = record ? (await receipts.ladder(caller, id, record)).receipts : [];
     const acked = ladder.some(({ rung }) => rung === 'acked');
     const names = await this.#names(caller);
+    const state = this.#state(kept, seq, standing, acked);
     const { size, metadata } = sent;
-    return {
-      ...this.#info({ id, sent, kept, seq, standing, acked, names, base: caller.base }),
-      size,
-      metadata,
-      receipts: ladder,
-    };
+    return { ...this.#info(caller, { id, sent, kept }, state, names), size, metadata, receipts: ladder };
   }
 
   async list(caller: CallerAt, o: TaskQuery = {}): Promise<{ tasks: TaskInfo[] }> {
@@ -102,15 +106,8 @@ export class Tasks {
     const summary = o.summary?.trim().slice(0, RESULT_SUMMARY_CHARS) || firstLine(o.data) || status;
     const data = o.data?.trim() ? o.data : summary;
     if (kept) return sameOrConflict(id, kept, status, summary, base);
-    const metadata = { task_id: id, status, summary };
     try {
-      await this.#parts.pointers.store(caller, {
-        body: encodeUtf8(data),
-        content_type: 'text/plain; charset=utf-8',
-        channel: done_channel,
-        metadata,
-        idempotency_key: resultKey(id),
-      });
+      await this.#push(caller, done_channel, data, { task_id: id, status, summary });
     } catch (error) {
       if (!isRelayError(error, 'idempotency_conflict')) throw error;
     }
@@ -129,53 +126,46 @@ export class Tasks {
     const relay: Caller = { tenant, keyId: 'relay', name: 'relay', scopes: [] };
     const sent = { channel: dead.channel, metadata: metadata ?? {} };
     const summary = WHY_DEAD[dead.reason](dead.attempts);
-    await this.#parts.pointers.store(relay, {
-      body: encodeUtf8(summary),
+    const channel = this.#doneChannel(sent, await this.#names(relay));
+    await this.#push(relay, channel, summary, { task_id: pointer, status: 'failed', summary });
+  }
+
+  async #push(
+    caller: Caller,
+    channel: string,
+    data: string,
+    metadata: { task_id: string; status: TaskStatus; summary: string },
+  ): Promise<void> {
+    await this.#parts.pointers.store(caller, {
+      body: encodeUtf8(data),
       content_type: 'text/plain; charset=utf-8',
-      channel: this.#doneChannel(sent, await this.#names(relay)),
-      metadata: { task_id: pointer, status: 'failed', summary },
-      idempotency_key: resultKey(pointer),
+      channel,
+      metadata,
+      idempotency_key: resultKey(metadata.task_id),
     });
   }
 
   async #onChannel(caller: CallerAt, channel: string, names: Names): Promise<TaskInfo[]> {
-    const { base } = caller;
     const { channels, results, lookup } = this.#parts;
     const standing = await channels.groups.standing(caller.tenant, channel);
     const newest: { id: string; seq: number }[] = [];
-    for (let after = 0; ; ) {
-      const entries = await channels.read(caller.tenant, channel, after);
-      if (entries.length === 0) break;
-      for (const entry of entries) {
-        const pointer = (entry.data as { pointer?: unknown } | null)?.pointer;
-        if (typeof pointer === 'string') newest.push({ id: pointer, seq: entry.seq });
-      }
-      if (newest.length > 2 * TASKS_LISTED) newest.splice(0, newest.length - TASKS_LISTED);
-      after = entries.at(-1)!.seq;
+    for await (const announced of channels.announced(caller.tenant, channel, 0)) {
+      newest.push(announced);
+      if (newest.length > 2 * TASKS_LISTED) newest.splice(0, TASKS_LISTED);
     }
     const found = await Promise.all(
       newest.slice(-TASKS_LISTED).map(async ({ id, seq }) => {
         const [kept, record] = await Promise.all([results.find(caller, id), lookup.find(id)]);
         const sent = record ? { ...record, channel } : kept?.task;
         if (!sent) return null;
-        return this.#info({ id, sent, kept, seq, standing, acked: false, names, base });
+        return this.#info(caller, { id, sent, kept }, this.#state(kept, seq, standing, false), names);
       }),
     );
     return found.filter((each) => each !== null);
   }
 
-  #info(o: {
-    id: string;
-    sent: Sent;
-    kept: KeptResult | null;
-    seq: number | null;
-    standing: readonly GroupStanding[];
-    acked: boolean;
-    names: Names;
-    base: string;
-  }): TaskInfo {
-    const { id, sent, kept, base, names } = o;
-    const summary = sent.metadata.summary;
+  #info({ base }: CallerAt, { id, sent, kept }: Found, state: Standing, names: Names): TaskInfo {
+    const { summary } = sent.metadata;
     return {
       id,
       url: pointerUrl(base, id),
@@ -183,7 +173,7 @@ export class Tasks {
       done_channel: this.#doneChannel(sent, names),
       from: sent.from,
       created_at: new Date(sent.created).toISOString(),
-      ...this.#state(kept, o.seq, o.standing, o.acked),
+      ...state,
       summary: typeof summary === 'string' ? summary.slice(0, TASK_SUMMARY_CHARS) : null,
       agent: names.running.get(id) ?? null,
       result: kept && toResult(id, kept, base),
@@ -195,7 +185,7 @@ export class Tasks {
     seq: number | null,
     standing: readonly GroupStanding[],
     acked: boolean,
-  ): Pick<TaskInfo, 'state' | 'attempt' | 'lease'> {
+  ): Standing {
     let attempt = 0;
     let waiting = standing.length === 0;
     const now = this.#parts.deps.env.now();
@@ -213,10 +203,7 @@ export class Tasks {
     return { state: kept?.status ?? settled, attempt, lease: null };
   }
 
-  async #find(
-    caller: Caller,
-    rawId: string,
-  ): Promise<{ id: string; sent: Sent; kept: KeptResult | null; record: PointerRecord | null }> {
+  async #find(caller: Caller, rawId: string): Promise<Found & { record: PointerRecord | null }> {
     const id = String(rawId).toLowerCase();
     const { lookup, results } = this.#parts;
     const [kept, record] = await Promise.all([results.find(caller, id), lookup.find(id)]);
@@ -233,15 +220,11 @@ export class Tasks {
   /** Where it stands on its channel: its message came right behind the pointer itself. */
   async #seqOf({ tenant }: Caller, id: string, { channel, created }: Sent): Promise<number | null> {
     const { channels } = this.#parts;
-    let { after } = await channels.start(tenant, channel, created);
-    for (;;) {
-      const entries = await channels.read(tenant, channel, after);
-      for (const { seq, data } of entries) {
-        if ((data as { pointer?: unknown } | null)?.pointer === id) return seq;
-      }
-      if (entries.length === 0) return null;
-      after = entries.at(-1)!.seq;
+    const { after } = await channels.start(tenant, channel, created);
+    for await (const announced of channels.announced(tenant, channel, after)) {
+      if (announced.id === id) return announced.seq;
     }
+    return null;
   }
 
   #doneChannel({ channel, metadata }: Pick<Sent, 'channel' | 'metadata'>, names: Names): string {

@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { pause } from '../../base/pause.ts';
 import type { Channels } from '../../domain/channels/channels.ts';
-import type { Entry } from '../../domain/channels/message.ts';
+import { channelEntry, type Entry } from '../../domain/channels/message.ts';
 import type { Start } from '../../domain/channels/start.ts';
 import type { Confirmations } from './confirmations.ts';
 import { gapFrame, SharedFrame, TEXT, TOO_SLOW } from './frames.ts';
@@ -128,7 +128,7 @@ export class FanOut {
     for (let entry = this.#queue.shift(); entry; entry = this.#queue.shift()) {
       // First of all: who joins from here on has read this one by itself.
       this.#position = entry.seq;
-      const frame = this.#channels.isMessage(entry) ? new SharedFrame(entry) : null;
+      const frame = channelEntry(entry.data) ? new SharedFrame(entry) : null;
       for (const socket of this.#sockets) {
         if (socket.seq >= entry.seq) continue;
         if (frame) this.#sendLive(socket, frame);

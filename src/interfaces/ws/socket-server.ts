@@ -195,7 +195,7 @@ export class SocketServer implements SocketHost {
   async #caller(asked: Request, { ticket }: Target): Promise<Caller> {
     if (ticket === undefined) return this.#deps.authenticate(asked);
     const { channels, keys } = this.#deps.core;
-    const caller = await channels.tickets.redeem(ticket);
+    const caller = await channels.redeem(ticket);
     if (!caller || !(await keys.isValid(caller)))
       throw new RelayError('unauthorized', {
         hint: 'A ticket is good once and for 30 seconds: ask for another.',
