@@ -13,7 +13,7 @@ import { GroupPresence } from './group-presence.ts';
 import { floor, heldWork, type Work } from './group-state.ts';
 import { channelEntry, entriesBehind } from './message.ts';
 import type { ChannelDeps } from './settings.ts';
-import { findStart, startAt } from './start.ts';
+import { findStart, parseSince, startAt } from './start.ts';
 
 /** Groups kept open without members, so that acknowledgements over HTTP need not read them anew. */
 const OPEN_GROUPS = 1000;
@@ -263,7 +263,22 @@ export class Groups {
   }
 }
 
-export function checkPrefetch(prefetch: number | undefined): number {
+/** What a subscription asks for in the query of an address: a wrong one is refused before anything else happens. */
+export function checkSubscription(query: {
+  since?: string;
+  group?: string;
+  prefetch?: string;
+}): Omit<SubscribeOptions, 'signal'> {
+  const { since, group, prefetch } = query;
+  parseSince(since);
+  return {
+    since,
+    group: group === undefined ? undefined : checkGroupName(group),
+    prefetch: prefetch === undefined ? undefined : checkPrefetch(Number(prefetch)),
+  };
+}
+
+function checkPrefetch(prefetch: number | undefined): number {
   if (prefetch === undefined) return 1;
   if (Number.isInteger(prefetch) && prefetch >= 1 && prefetch <= PREFETCH_MAX) return prefetch;
   throw new RelayError('bad_request', { what: `"prefetch" is a whole number from 1 to ${PREFETCH_MAX}.` });

@@ -15,8 +15,9 @@ export class Retention {
   readonly #directory: Directory;
   readonly #groups: Groups;
   readonly #every: number;
-  readonly #running = new Map<string, Promise<void>>();
-  readonly #next = new Map<string, Promise<void>>();
+  /** The last run of each channel, under way or waiting for the one before it. */
+  readonly #last = new Map<string, Promise<void>>();
+  readonly #waiting = new Set<string>();
   /** Up to which channel each tenant has been looked after. */
   readonly #reached = new Map<string, string>();
 
@@ -38,18 +39,17 @@ export class Retention {
   /** One at a time for each channel. Who asks during one gets another behind it: it may have looked already. */
   tidy(tenant: string, channel: string): Promise<void> {
     const stream = channelStream(tenant, channel);
-    const running = this.#running.get(stream);
-    if (!running) return this.#begin(tenant, channel, stream);
-    let next = this.#next.get(stream);
-    if (!next) {
-      next = running
-        .catch(() => {})
-        .then(() => {
-          this.#next.delete(stream);
-          return this.tidy(tenant, channel);
-        });
-      this.#next.set(stream, next);
-    }
+    const before = this.#last.get(stream) ?? Promise.resolve();
+    if (this.#waiting.has(stream)) return before;
+    this.#waiting.add(stream);
+    const next = before
+      .catch(() => {})
+      .then(() => {
+        this.#waiting.delete(stream);
+        return this.#tidy(tenant, channel, stream);
+      })
+      .finally(() => this.#last.get(stream) === next && this.#last.delete(stream));
+    this.#last.set(stream, next);
     return next;
   }
 
@@ -71,13 +71,7 @@ export class Retention {
 
   /** Until what is under way is done. */
   async settled(): Promise<void> {
-    await Promise.allSettled([...this.#running.values(), ...this.#next.values()]);
-  }
-
-  #begin(tenant: string, channel: string, stream: string): Promise<void> {
-    const running = this.#tidy(tenant, channel, stream).finally(() => this.#running.delete(stream));
-    this.#running.set(stream, running);
-    return running;
+    await Promise.allSettled(this.#last.values());
   }
 
   async #tidy(tenant: string, channel: string, stream: string): Promise<void> {

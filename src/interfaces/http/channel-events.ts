@@ -2,9 +2,7 @@ import type { Context, Hono } from 'hono';
 import { RelayError } from '../../base/errors.ts';
 import { channels, type Message, type SubscribeOptions } from '../../contract/channels.ts';
 import type { Relay } from '../../contract/relay.ts';
-import { checkPrefetch } from '../../domain/channels/groups.ts';
-import { parseSince } from '../../domain/channels/start.ts';
-import { checkGroupName } from '../../domain/names.ts';
+import { checkSubscription } from '../../domain/channels/groups.ts';
 import type { RelayOf, Serve } from './callers.ts';
 import type { HttpDeps } from './deps.ts';
 import { liveEvents } from './event-stream.ts';
@@ -35,14 +33,8 @@ async function subscriptionOf(relay: Relay, name: string, c: Context): Promise<S
 }
 
 function checkQuery(c: Context): SubscribeOptions {
-  const { group, prefetch, ...query } = c.req.query();
-  const since = c.req.header('last-event-id') ?? query.since;
-  parseSince(since);
-  return {
-    since,
-    group: group === undefined ? undefined : checkGroupName(group),
-    prefetch: prefetch === undefined ? undefined : checkPrefetch(Number(prefetch)),
-  };
+  const query = c.req.query();
+  return checkSubscription({ ...query, since: c.req.header('last-event-id') ?? query.since });
 }
 
 /** JSON text has no line ends in it, so it is one line of data. A gap is an event of its own kind. */

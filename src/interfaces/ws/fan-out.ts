@@ -13,44 +13,35 @@ const SENDS_AT_ONCE = 1024;
 const AHEAD = 256;
 const RETRY_MS = 1000;
 
+interface FanOutOptions {
+  readonly channels: Channels;
+  readonly tenant: string;
+  readonly channel: string;
+  readonly confirmations: Confirmations;
+  readonly slowReaderBytes: number;
+  /** Nobody listens any more, or the store could not be read: it is not to be used again. */
+  readonly onStop: () => void;
+}
+
 /**
  * One channel of one tenant: a single subscription to its log, however many sockets there are. Whoever is behind reads
  * the log by itself and joins where the two meet.
  */
 export class FanOut {
-  readonly #channels: Channels;
-  readonly #tenant: string;
-  readonly #channel: string;
-  readonly #confirmations: Confirmations;
-  readonly #slowBytes: number;
-  readonly #onIdle: () => void;
+  readonly #o: FanOutOptions;
   readonly #ended = new AbortController();
+  readonly #started: Promise<void>;
   readonly #sockets = new Set<RelaySocket>();
   /** Also those that are catching up. */
   #members = 0;
   #queue: Entry[] = [];
   #sending: Promise<void> | null = null;
   /** The newest entry that has been sent to everyone here. */
-  #position: number;
+  #position = 0;
 
-  constructor(o: {
-    channels: Channels;
-    tenant: string;
-    channel: string;
-    position: number;
-    confirmations: Confirmations;
-    slowReaderBytes: number;
-    /** Nobody listens any more: it has stopped, and is not to be used again. */
-    onIdle: () => void;
-  }) {
-    this.#channels = o.channels;
-    this.#tenant = o.tenant;
-    this.#channel = o.channel;
-    this.#position = o.position;
-    this.#confirmations = o.confirmations;
-    this.#slowBytes = o.slowReaderBytes;
-    this.#onIdle = o.onIdle;
-    void this.#follow();
+  constructor(o: FanOutOptions) {
+    this.#o = o;
+    this.#started = this.#start();
   }
 
   /** Sends what the socket has missed, as fast as it reads, then everything that comes. */
@@ -58,35 +49,41 @@ export class FanOut {
     this.#members++;
     socket.seq = start.after;
     socket.gap = start.gap;
+    await this.#started;
     if (socket.seq < this.#position) await this.#catchUp(socket, start);
-    else this.#sockets.add(socket);
+    // In the same breath as the last look at the position, or an entry could slip through in between.
+    if (socket.readyState === socket.OPEN) this.#sockets.add(socket);
   }
 
   leave(socket: RelaySocket): void {
     this.#sockets.delete(socket);
     this.#members--;
-    this.stopIfUnused();
-  }
-
-  stopIfUnused(): void {
-    if (this.#members > 0 || this.stopped) return;
-    this.stop();
-    this.#onIdle();
-  }
-
-  get stopped(): boolean {
-    return this.#ended.signal.aborted;
+    if (this.#members === 0) this.stop();
   }
 
   stop(): void {
+    if (this.#ended.signal.aborted) return;
     this.#ended.abort();
+    this.#o.onStop();
+  }
+
+  async #start(): Promise<void> {
+    const { channels, tenant, channel } = this.#o;
+    try {
+      this.#position = (await channels.start(tenant, channel, undefined)).after;
+    } catch (error) {
+      this.stop();
+      throw error;
+    }
+    void this.#follow();
   }
 
   async #catchUp(socket: RelaySocket, start: Start): Promise<void> {
-    const view = this.#channels.view(start);
+    const { channels, tenant, channel } = this.#o;
+    const view = channels.view(start);
     socket.gap = false;
     while (socket.seq < this.#position && socket.readyState === socket.OPEN) {
-      const entries = await this.#channels.read(this.#tenant, this.#channel, socket.seq);
+      const entries = await channels.read(tenant, channel, socket.seq);
       if (entries.length === 0) socket.seq = this.#position;
       let flushed: Promise<void> | null = null;
       for (const entry of entries) {
@@ -99,16 +96,15 @@ export class FanOut {
       await flushed;
     }
     socket.gap = view.owesGap;
-    // In the same breath as the last look at the position, or an entry could slip through in between.
-    if (socket.readyState === socket.OPEN) this.#sockets.add(socket);
   }
 
   async #follow(): Promise<void> {
+    const { channels, tenant, channel } = this.#o;
     const { signal } = this.#ended;
     while (!signal.aborted) {
       try {
         const after = this.#queue.at(-1)?.seq ?? this.#position;
-        for await (const entry of this.#channels.follow(this.#tenant, this.#channel, after, signal)) {
+        for await (const entry of channels.follow(tenant, channel, after, signal)) {
           this.#queue.push(entry);
           this.#sending ??= this.#sendAll();
           if (this.#queue.length >= AHEAD) await this.#sending;
@@ -140,7 +136,7 @@ export class FanOut {
   }
 
   #sendLive(socket: RelaySocket, frame: SharedFrame): void {
-    if (socket.bufferedAmount <= this.#slowBytes) {
+    if (socket.bufferedAmount <= this.#o.slowReaderBytes) {
       this.#send(socket, frame);
       return;
     }
@@ -154,6 +150,6 @@ export class FanOut {
       socket.send(gapFrame(socket.seq, frame.entry.seq), TEXT);
     }
     socket.send(frame.for(socket.base), TEXT, flushed);
-    if (frame.pointer !== null) this.#confirmations.sent(socket, frame.pointer);
+    if (frame.pointer !== null) this.#o.confirmations.sent(socket, frame.pointer);
   }
 }

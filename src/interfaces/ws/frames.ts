@@ -16,9 +16,7 @@ export class SharedFrame {
   readonly entry: Entry;
   /** The pointer it is about, for the receipt. */
   readonly pointer: string | null;
-  #base: string | null = null;
-  #frame: Buffer | null = null;
-  #others: Map<string, Buffer> | null = null;
+  readonly #byBase = new Map<string, Buffer>();
 
   constructor(entry: Entry) {
     this.entry = entry;
@@ -26,16 +24,10 @@ export class SharedFrame {
   }
 
   for(base: string): Buffer {
-    if (this.#frame && this.#base === base) return this.#frame;
-    const known = this.#others?.get(base);
-    if (known) return known;
-    const frame = messageFrame(toMessage(this.entry, base)!);
-    if (this.#frame === null) {
-      this.#base = base;
-      this.#frame = frame;
-    } else {
-      this.#others ??= new Map();
-      this.#others.set(base, frame);
+    let frame = this.#byBase.get(base);
+    if (!frame) {
+      frame = messageFrame(toMessage(this.entry, base)!);
+      this.#byBase.set(base, frame);
     }
     return frame;
   }

@@ -95,29 +95,19 @@ function receive(socket: RelaySocket, data: Buffer, binary: boolean): void {
 
 async function settle(socket: RelaySocket, frame: JsonObject | null): Promise<Buffer> {
   const { group, channel, relay } = socket;
-  const what = (['ack', 'nack', 'extend'] as const).find((each) => frame && each in frame);
+  const what = (Object.keys(SETTLED) as (keyof typeof SETTLED)[]).find((each) => frame && each in frame);
   if (!frame || !what) throw bad('A frame is {"ack": seq, "token": …}, or the same with nack or extend.');
   if (group === null || relay === null)
     throw bad('Only members of a group acknowledge: connect with ?group=NAME.');
-  const seq = frame[what];
-  const { token } = frame;
+  const { [what]: seq, token } = frame;
   if (typeof seq !== 'number' || typeof token !== 'number')
     throw bad(`"${what}" and "token" must be numbers.`);
-  const claim = { seq, token };
-  switch (what) {
-    case 'ack':
-      await relay.channels.ack(channel, group, claim);
-      return answer({ acked: seq, token });
-    case 'nack': {
-      const { dead } = await relay.channels.nack(channel, group, claim);
-      return answer({ nacked: seq, token, dead });
-    }
-    case 'extend': {
-      const { lease_until } = await relay.channels.extend(channel, group, claim);
-      return answer({ extended: seq, token, lease_until });
-    }
-  }
+  const { seq: _, ...more } = await relay.channels[what](channel, group, { seq, token });
+  return Buffer.from(JSON.stringify({ [SETTLED[what]]: seq, token, ...more }));
 }
+
+/** What a member may say of its work, and how that is confirmed. */
+const SETTLED = { ack: 'acked', nack: 'nacked', extend: 'extended' } as const;
 
 function aboutOf(frame: JsonObject | null): { seq?: number; token?: number } {
   const seq = frame?.ack ?? frame?.nack ?? frame?.extend;
@@ -135,10 +125,6 @@ function parse(data: Buffer): JsonObject | null {
   } catch {
     return null;
   }
-}
-
-function answer(fields: JsonObject): Buffer {
-  return Buffer.from(JSON.stringify(fields));
 }
 
 function bad(what: string): RelayError {

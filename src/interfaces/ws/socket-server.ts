@@ -51,7 +51,7 @@ export class SocketServer implements SocketHost {
     maxPayload: INBOUND_FRAME_BYTES,
     WebSocket: RelaySocket,
   });
-  readonly #fanOuts = new Map<string, Promise<FanOut>>();
+  readonly #fanOuts = new Map<string, FanOut>();
   readonly #confirmations: Confirmations;
   readonly #wheel: PingWheel;
   readonly #slowReaderBytes: number;
@@ -96,7 +96,7 @@ export class SocketServer implements SocketHost {
     const late = setTimeout(() => sockets.forEach((socket) => void socket.terminate()), FAREWELL_MS);
     await Promise.all(closed);
     clearTimeout(late);
-    for (const fanOut of this.#fanOuts.values()) (await fanOut).stop();
+    for (const fanOut of this.#fanOuts.values()) fanOut.stop();
   }
 
   async #open(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
@@ -143,14 +143,16 @@ export class SocketServer implements SocketHost {
   }
 
   async #serveReader(socket: RelaySocket, start: Start): Promise<void> {
+    const { channel } = socket;
     const { tenant } = socket.caller;
-    const key = `${tenant}\n${socket.channel}`;
-    let fanOut = await this.#fanOut(key, tenant, socket.channel);
-    // The last of the others may have left in the meantime.
-    while (fanOut.stopped) fanOut = await this.#fanOut(key, tenant, socket.channel);
-    if (socket.readyState !== socket.OPEN) {
-      fanOut.stopIfUnused();
-      return;
+    const key = `${tenant}\n${channel}`;
+    let fanOut = this.#fanOuts.get(key);
+    if (!fanOut) {
+      const { channels } = this.#deps.core;
+      const [confirmations, slowReaderBytes] = [this.#confirmations, this.#slowReaderBytes];
+      const onStop = () => this.#fanOuts.delete(key);
+      fanOut = new FanOut({ channels, tenant, channel, confirmations, slowReaderBytes, onStop });
+      this.#fanOuts.set(key, fanOut);
     }
     socket.source = fanOut;
     await fanOut.join(socket, start);
@@ -167,29 +169,6 @@ export class SocketServer implements SocketHost {
       const pointer = message.url?.slice(message.url.lastIndexOf('/') + 1);
       if (pointer !== undefined) this.#confirmations.sent(socket, pointer);
     }
-  }
-
-  #fanOut(key: string, tenant: string, channel: string): Promise<FanOut> {
-    let fanOut = this.#fanOuts.get(key);
-    if (!fanOut) {
-      const { channels } = this.#deps.core;
-      const [confirmations, slowReaderBytes] = [this.#confirmations, this.#slowReaderBytes];
-      fanOut = channels.start(tenant, channel, undefined).then(
-        ({ after }) =>
-          new FanOut({
-            channels,
-            tenant,
-            channel,
-            position: after,
-            confirmations,
-            slowReaderBytes,
-            onIdle: () => this.#fanOuts.delete(key),
-          }),
-      );
-      this.#fanOuts.set(key, fanOut);
-      fanOut.catch(() => this.#fanOuts.delete(key));
-    }
-    return fanOut;
   }
 
   async #caller(asked: Request, { ticket }: Target): Promise<Caller> {

@@ -1,15 +1,11 @@
 import { RelayError } from '../../base/errors.ts';
-import type { Since } from '../../contract/channels.ts';
-import { checkPrefetch } from '../../domain/channels/groups.ts';
-import { parseSince } from '../../domain/channels/start.ts';
-import { checkChannelName, checkGroupName } from '../../domain/names.ts';
+import type { SubscribeOptions } from '../../contract/channels.ts';
+import { checkSubscription } from '../../domain/channels/groups.ts';
+import { checkChannelName } from '../../domain/names.ts';
 
 /** What a socket asks for in its address. */
-export interface Target {
+export interface Target extends Omit<SubscribeOptions, 'signal'> {
   readonly channel: string;
-  readonly since?: Since;
-  readonly group?: string;
-  readonly prefetch?: number;
   readonly ticket?: string;
 }
 
@@ -22,17 +18,11 @@ export function parseTarget(url: string): Target | null {
   const prefix = PREFIXES.find((each) => path.startsWith(each));
   if (!prefix) return null;
   const query = new URLSearchParams(at < 0 ? '' : url.slice(at + 1));
-  const since = query.get('since') ?? undefined;
-  const group = query.get('group') ?? undefined;
-  const prefetch = query.get('prefetch') ?? undefined;
-  const ticket = query.get('ticket') ?? undefined;
-  parseSince(since);
+  const field = (name: string) => query.get(name) ?? undefined;
   return {
+    ...checkSubscription({ since: field('since'), group: field('group'), prefetch: field('prefetch') }),
     channel: checkChannelName(decoded(path.slice(prefix.length))),
-    ...(since === undefined ? {} : { since }),
-    ...(group === undefined ? {} : { group: checkGroupName(group) }),
-    ...(prefetch === undefined ? {} : { prefetch: checkPrefetch(Number(prefetch)) }),
-    ...(ticket === undefined ? {} : { ticket }),
+    ticket: field('ticket'),
   };
 }
 
