@@ -1,4 +1,3 @@
-import type { Env } from '../base/env.ts';
 import { isRelayError, RelayError } from '../base/errors.ts';
 import { pause } from '../base/pause.ts';
 import type { HttpMethod } from '../contract/verb.ts';
@@ -16,7 +15,6 @@ export interface HttpOptions {
   readonly retries?: number | undefined;
   /** Stops whatever is under way. */
   readonly signal?: AbortSignal | undefined;
-  readonly env?: Pick<Env, 'randomBytes'> | undefined;
   /** For tests: how to wait. */
   readonly sleep?: ((ms: number, signal?: AbortSignal) => Promise<void>) | undefined;
 }
@@ -83,7 +81,7 @@ export class HttpClient {
     if (!call.repeatable || attempt >= retries || !isTransient(error)) throw error;
     const told = Number(error.details.retry_after ?? 0) * 1000;
     if (told > LONGEST_WAIT_MS) throw error;
-    const wait = Math.max(told, FIRST_WAIT_MS * 2 ** attempt * (0.5 + this.#chance()));
+    const wait = Math.max(told, FIRST_WAIT_MS * 2 ** attempt * (0.5 + Math.random()));
     await sleep(wait, signal);
     if (signal?.aborted) throw stopped(call.doing, signal);
   }
@@ -92,18 +90,21 @@ export class HttpClient {
     const { apiKey, signal } = this.#options;
     if (signal?.aborted) throw stopped(call.doing, signal);
     const limit = new TimeLimit(this.#options.timeout ?? DEFAULT_TIMEOUT_MS, signal);
-    const upload = new Upload(call.body);
+    let broken: RelayError | null = null;
     const query = call.query?.size ? `?${call.query}` : '';
     const headers = { ...call.headers, ...(apiKey ? { Authorization: `Bearer ${apiKey}` } : {}) };
     try {
-      limit.start((upload.size ?? 0) / SLOWEST_UPLOAD_BYTES_PER_MS);
+      const size = call.body instanceof Uint8Array ? call.body.byteLength : 0;
+      limit.start(size / SLOWEST_UPLOAD_BYTES_PER_MS);
       const response = await this.#fetch(`${this.base}${call.path}${query}`, {
         method: call.method,
         headers,
         // A redirect could lead the key to another host, and a body into the void.
         redirect: apiKey || call.method !== 'GET' ? 'manual' : 'follow',
         signal: limit.signal,
-        ...upload.init,
+        ...bodyOf(call, (reason) => {
+          broken = reason;
+        }),
       });
       limit.stop();
       this.answered = true;
@@ -113,7 +114,7 @@ export class HttpClient {
     } catch (error) {
       limit.stop();
       if (isRelayError(error)) throw error;
-      throw upload.failure ?? this.#explain(error, limit, call.doing);
+      throw broken ?? this.#explain(error, limit, call.doing);
     }
   }
 
@@ -147,11 +148,6 @@ export class HttpClient {
       return new RelayError('timeout', { what: `no answer from ${this.base} within ${limit.seconds} s` });
     return new RelayError('unreachable', { what: this.base }, error);
   }
-
-  #chance(): number {
-    const bytes = this.#options.env?.randomBytes(1) ?? crypto.getRandomValues(new Uint8Array(1));
-    return bytes[0]! / 256;
-  }
 }
 
 /** Ends one try when nothing moves for too long, or when the caller's own signal says so. */
@@ -182,34 +178,24 @@ class TimeLimit {
   }
 }
 
-/** The body of a request. Of a stream it remembers why it failed: fetch would only say that it did. */
-class Upload {
-  readonly size: number | null;
-  readonly init: RequestInit & { duplex?: 'half' };
-  failure: RelayError | null = null;
-
-  constructor(body: Uint8Array | ReadableStream<Uint8Array> | undefined) {
-    this.size = body instanceof Uint8Array ? body.byteLength : null;
-    if (body === undefined) this.init = {};
-    else if (body instanceof Uint8Array) this.init = { body: body as Uint8Array<ArrayBuffer> };
-    else this.init = { body: this.#remembering(body), duplex: 'half' };
-  }
-
-  #remembering(body: ReadableStream<Uint8Array>): ReadableStream<Uint8Array> {
-    return readThrough(body, async (next) => {
-      try {
-        return await next();
-      } catch (error) {
-        this.failure = isRelayError(error)
-          ? error
-          : new RelayError('aborted', { what: 'the stream to push broke off' }, error);
-        throw error;
-      }
-    });
-  }
+/** The body of a request. Where a stream breaks off, `broken` is told why: fetch would only say that it did. */
+function bodyOf({ body }: HttpCall, broken: (reason: RelayError) => void): RequestInit & { duplex?: 'half' } {
+  if (body === undefined) return {};
+  if (body instanceof Uint8Array) return { body: body as Uint8Array<ArrayBuffer> };
+  const stream = readThrough(body, async (next) => {
+    try {
+      return await next();
+    } catch (error) {
+      const unknown = () => new RelayError('aborted', { what: 'the stream to push broke off' }, error);
+      broken(isRelayError(error) ? error : unknown());
+      throw error;
+    }
+  });
+  return { body: stream, duplex: 'half' };
 }
 
-function isTransient(error: unknown): error is RelayError {
+/** Whether asking again in a moment may help. */
+export function isTransient(error: unknown): error is RelayError {
   return isRelayError(error) && [408, 429, 503].includes(error.status) && error.details.final !== true;
 }
 

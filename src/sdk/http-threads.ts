@@ -1,15 +1,11 @@
-import { systemEnv } from '../base/env.ts';
-import { isRelayError } from '../base/errors.ts';
-import { uuid } from '../base/ids.ts';
 import { SSE_HEARTBEAT_MS } from '../base/limits.ts';
 import { pause } from '../base/pause.ts';
 import type { ImportAnswer, ThreadEvent } from '../contract/threads/answers.ts';
 import type { Artifact, ArtifactCreated } from '../contract/threads/artifacts.ts';
 import { threads } from '../contract/threads.ts';
-import { pathOf } from '../contract/verb.ts';
-import { HttpClient, type HttpOptions } from './http-client.ts';
+import { type HttpCall, HttpClient, type HttpOptions, isTransient } from './http-client.ts';
 import { rangeHeader } from './resuming-body.ts';
-import type { HandMade, VerbCalls } from './verb-calls.ts';
+import { callOf, type HandMade, upload, type VerbCalls } from './verb-calls.ts';
 
 /** Contents and bundles travel as bytes, and events as long as somebody watches. */
 export function httpThreads(calls: VerbCalls, options: HttpOptions): HandMade<typeof threads> {
@@ -21,15 +17,8 @@ export function httpThreads(calls: VerbCalls, options: HttpOptions): HandMade<ty
       if (type) query.set('type', type);
       if (mime) query.set('mime', mime);
       for (const ref of source_refs ?? []) query.append('source_ref', ref);
-      // Only what can be sent again needs a key that makes the second time harmless.
-      const repeatable = body instanceof Uint8Array;
-      const key = idempotency_key ?? (repeatable ? uuid(systemEnv) : undefined);
-      const headers = {
-        'Content-Type': 'application/octet-stream',
-        ...(key === undefined ? {} : { 'Idempotency-Key': key }),
-      };
-      const path = pathOf(threads.putArtifact, { thread_id: id });
-      const call = { method: 'POST', path, query, body, headers, repeatable, doing: 'artifact' } as const;
+      const sent = upload(body, idempotency_key, { 'Content-Type': 'application/octet-stream' });
+      const call = callOf(threads.putArtifact, { thread_id: id }, { ...sent, query, doing: 'artifact' });
       return client.run(call, (answer) => calls.read<ArtifactCreated>(answer));
     },
 
@@ -38,8 +27,7 @@ export function httpThreads(calls: VerbCalls, options: HttpOptions): HandMade<ty
       const artifact = await calls.call<Artifact>(threads.artifact, { thread_id: id, ref, counted: false });
       const headers: Record<string, string> = { Accept: 'application/octet-stream' };
       if (range) headers.Range = rangeHeader(range);
-      const path = pathOf(threads.content, { thread_id: id, ref });
-      const call = { method: 'GET', path, headers, repeatable: true, doing: 'artifact' } as const;
+      const call = callOf(threads.content, { thread_id: id, ref }, { headers, doing: 'artifact' });
       return client.run(call, async ({ body }) => ({
         artifact,
         body: body ?? new Uint8Array(0),
@@ -51,16 +39,12 @@ export function httpThreads(calls: VerbCalls, options: HttpOptions): HandMade<ty
       // It outlives any one answer; that it is still there shows in its heartbeat.
       const timeout = 4 * SSE_HEARTBEAT_MS;
       const lasting = new HttpClient({ ...options, retries: 0, timeout, signal: o.signal });
-      return followEvents(lasting, pathOf(threads.watch, { thread_id: id }), o);
+      const call = { headers: { Accept: 'text/event-stream' }, repeatable: false, doing: 'watch' };
+      return followEvents(lasting, callOf(threads.watch, { thread_id: id }, call), o);
     },
 
     async export(id) {
-      const call = {
-        method: 'GET',
-        path: pathOf(threads.export, { thread_id: id }),
-        repeatable: true,
-        doing: 'export',
-      } as const;
+      const call = callOf(threads.export, { thread_id: id }, { doing: 'export' });
       return client.run(call, async ({ body }) => ({
         body: body ?? new ReadableStream<Uint8Array>(),
         name: `thread-${id}.zip`,
@@ -69,10 +53,8 @@ export function httpThreads(calls: VerbCalls, options: HttpOptions): HandMade<ty
 
     async import(body) {
       const headers = { 'Content-Type': 'application/zip' };
-      const call = { method: 'POST', path: pathOf(threads.import, {}), body, headers } as const;
-      return client.run({ ...call, repeatable: false, doing: 'import' }, (answer) =>
-        calls.read<ImportAnswer>(answer),
-      );
+      const call = callOf(threads.import, {}, { body, headers, doing: 'import' });
+      return client.run(call, (answer) => calls.read<ImportAnswer>(answer));
     },
   };
 }
@@ -86,7 +68,7 @@ const LONGEST_WAIT_MS = 10_000;
  */
 async function* followEvents(
   client: HttpClient,
-  path: string,
+  call: HttpCall,
   o: { after?: string; signal: AbortSignal },
 ): AsyncGenerator<ThreadEvent> {
   let after = o.after;
@@ -94,9 +76,7 @@ async function* followEvents(
   while (!o.signal.aborted) {
     try {
       const query = new URLSearchParams(after === undefined ? {} : { after });
-      const headers = { Accept: 'text/event-stream' };
-      const call = { method: 'GET', path, query, headers, repeatable: false, doing: 'watch' } as const;
-      const body = await client.run(call, async (answer) => answer.body);
+      const body = await client.run({ ...call, query }, async (answer) => answer.body);
       for await (const event of body ? eventsIn(body) : []) {
         after = event.id;
         wait = FIRST_WAIT_MS;
@@ -104,7 +84,7 @@ async function* followEvents(
       }
     } catch (error) {
       if (o.signal.aborted) return;
-      if (!isRelayError(error) || ![408, 429, 503].includes(error.status)) throw error;
+      if (!isTransient(error)) throw error;
     }
     await pause(wait, o.signal);
     wait = Math.min(wait * 2, LONGEST_WAIT_MS);

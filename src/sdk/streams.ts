@@ -7,9 +7,9 @@ import { RelayError } from '../base/errors.ts';
 /** The whole stream in one piece, or `too_large` as soon as it passes the limit. */
 export async function collect(
   body: Uint8Array | ReadableStream<Uint8Array>,
-  limit: { bytes: number; what: string; named?: number },
+  limit: { bytes: number; what: string },
 ): Promise<Uint8Array<ArrayBuffer>> {
-  const refuse = () => new RelayError('too_large', { what: limit.what, limit: limit.named ?? limit.bytes });
+  const refuse = () => new RelayError('too_large', { what: limit.what, limit: limit.bytes });
   if (body instanceof Uint8Array) {
     if (body.byteLength > limit.bytes) throw refuse();
     return body as Uint8Array<ArrayBuffer>;

@@ -1,6 +1,6 @@
 import { systemEnv } from '../base/env.ts';
-import { isRelayError } from '../base/errors.ts';
-import { uuid } from '../base/ids.ts';
+import { isRelayError, RelayError } from '../base/errors.ts';
+import { checkIdempotencyKey, uuid } from '../base/ids.ts';
 import { isJsonObject } from '../base/json.ts';
 import { decodeUtf8, encodeUtf8 } from '../base/utf8.ts';
 import {
@@ -24,7 +24,7 @@ type Input = { [field: string]: unknown };
 
 /** A page of the longest names with all they say of themselves. */
 const ANSWER_BYTES = 16 * 1024 * 1024;
-const JSON_TYPE = { 'Content-Type': 'application/json; charset=utf-8' };
+export const JSON_TYPE = { 'Content-Type': 'application/json; charset=utf-8' };
 
 /** Calls verbs over HTTP as their rows say: where each field of the input travels, and what may be sent twice. */
 export class VerbCalls {
@@ -78,6 +78,36 @@ export class VerbCalls {
     }
     throw notARelay(this.client.base, 'it did not answer in JSON');
   }
+}
+
+/** A call of a verb that is put together by hand. */
+export function callOf(
+  verb: Verb,
+  fields: Input,
+  o: Omit<HttpCall, 'method' | 'path' | 'repeatable'> & { readonly repeatable?: boolean },
+): HttpCall {
+  const { method } = routeOf(verb);
+  return { method, path: pathOf(verb, fields), repeatable: method === 'GET', ...o };
+}
+
+/** What is sent as bytes. Only what can be sent again needs a key that makes the second time harmless. */
+export function upload(
+  body: Uint8Array | ReadableStream<Uint8Array>,
+  key: string | undefined,
+  headers: Record<string, string>,
+): Pick<HttpCall, 'body' | 'headers' | 'repeatable'> {
+  const repeatable = body instanceof Uint8Array;
+  const keyed = repeatable || key !== undefined ? idempotency(key) : {};
+  return { body, headers: { ...headers, ...keyed }, repeatable };
+}
+
+/** The header that makes a repeated call harmless, with a key made up where there is none. */
+export function idempotency(key: string = uuid(systemEnv)): Record<string, string> {
+  // A header takes no other characters.
+  if (/^[\x21-\x7e]+$/.test(key)) return { 'Idempotency-Key': checkIdempotencyKey(key)! };
+  throw new RelayError('bad_request', {
+    what: 'An idempotency key that travels in a header has printable ASCII characters and no spaces.',
+  });
 }
 
 /** Path, headers, query and body of a call. An Idempotency-Key is made up where the caller gave none. */
