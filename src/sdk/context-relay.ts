@@ -7,7 +7,7 @@ import { decodeUtf8 } from '../base/utf8.ts';
 import type { AgentsApi } from '../contract/agents.ts';
 import type { ChannelsApi, Published } from '../contract/channels.ts';
 import type { InboxApi } from '../contract/inbox.ts';
-import { type PointerRef, parsePointer, pointerUrl } from '../contract/pointer-url.ts';
+import { parsePointer, pointerUrl } from '../contract/pointer-url.ts';
 import type { Cost, Part, PartRequest, Peeked, Pulled, Pushed } from '../contract/pointers.ts';
 import type { ReceiptLadder } from '../contract/receipts.ts';
 import type { TasksApi } from '../contract/tasks.ts';
@@ -17,13 +17,14 @@ import { abortable } from './abortable.ts';
 import { channelKey, sealKey } from './channel-keys.ts';
 import type {
   CallOptions,
+  ClientRelay,
   ContextRelayOptions,
   PublishOptions,
   PullBytesOptions,
   PushData,
   PushOptions,
 } from './options.ts';
-import { nativeMatcher, payloadOf, wholePayload } from './payload.ts';
+import { nativeMatcher, type Payload, payloadOf, wholePayload } from './payload.ts';
 import { RelayChoice } from './relay-choice.ts';
 import { collect, letGo, streamOf } from './streams.ts';
 import { type MessageHandler, Subscription, type SubscriptionOptions } from './subscription.ts';
@@ -73,16 +74,14 @@ export class ContextRelay {
 
   /** A part, with what it is a part of. Of an encrypted payload it is taken on this side. */
   async pullPart(url: string, part: PartRequest, o: CallOptions = {}): Promise<Part> {
-    const ref = parsePointer(url);
-    if (ref.key !== null) {
+    if (parsePointer(url).key !== null) {
       return this.#use(url, o, async (pulled, key) =>
         takePart(await opened(pulled, key), part, nativeMatcher),
       );
     }
-    const { pointers } = this.#choice.relayFor(ref, o.signal);
-    const taken = await abortable(pointers.part(ref.id, part), o.signal, 'pull');
+    const taken = await this.#ask(url, o, 'pull', ({ pointers }, id) => pointers.part(id, part));
     // Ciphertext is text too: lines of it are of no use to anybody.
-    if (CIPHERTEXT.test(taken.text) && isCiphertext(await pointers.peek(ref.id)))
+    if (CIPHERTEXT.test(taken.text) && isCiphertext(await this.inspect(url, o)))
       throw new RelayError('key_missing');
     return taken;
   }
@@ -116,8 +115,7 @@ export class ContextRelay {
 
   /** All that is known of it without pulling it: metadata, size, expiry, sender. */
   async inspect(url: string, o: CallOptions = {}): Promise<Peeked> {
-    const ref = parsePointer(url);
-    return abortable(this.#choice.relayFor(ref, o.signal).pointers.peek(ref.id), o.signal, 'peek');
+    return this.#ask(url, o, 'peek', ({ pointers }, id) => pointers.peek(id));
   }
 
   /**
@@ -125,9 +123,8 @@ export class ContextRelay {
    * is pulled, and the client needs a `counter`.
    */
   async cost(url: string, part?: PartRequest, o: CallOptions = {}): Promise<Cost> {
-    const ref = parsePointer(url);
-    if (ref.key === null) {
-      return abortable(this.#choice.relayFor(ref, o.signal).pointers.cost(ref.id, part), o.signal, 'cost');
+    if (parsePointer(url).key === null) {
+      return this.#ask(url, o, 'cost', ({ pointers }, id) => pointers.cost(id, part));
     }
     const counter = this.#counter;
     if (!counter) {
@@ -142,8 +139,7 @@ export class ContextRelay {
 
   /** Revokes it at once. */
   async delete(url: string, o: CallOptions = {}): Promise<void> {
-    const ref = parsePointer(url);
-    await abortable(this.#choice.relayFor(ref, o.signal).pointers.delete(ref.id), o.signal, 'delete');
+    await this.#ask(url, o, 'delete', ({ pointers }, id) => pointers.delete(id));
   }
 
   /**
@@ -171,8 +167,7 @@ export class ContextRelay {
 
   /** Who has been told of a pointer, pulled it, done it: as far as there is evidence. */
   async receipts(url: string, o: CallOptions = {}): Promise<ReceiptLadder> {
-    const ref = parsePointer(url);
-    return abortable(this.#choice.relayFor(ref, o.signal).receipts.get(ref.id), o.signal, 'receipts');
+    return this.#ask(url, o, 'receipts', ({ receipts }, id) => receipts.get(id));
   }
 
   /** Channels and their groups, to look at and to work with. */
@@ -201,10 +196,18 @@ export class ContextRelay {
     return this.#choice.own().agents;
   }
 
-  async #pushEncrypted(
-    body: Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array>,
-    o: PushOptions,
-  ): Promise<Pushed> {
+  /** Asks the relay that has the pointer. */
+  async #ask<T>(
+    url: string,
+    { signal }: CallOptions,
+    doing: string,
+    ask: (relay: ClientRelay, id: string) => Promise<T>,
+  ): Promise<T> {
+    const ref = parsePointer(url);
+    return abortable(ask(this.#choice.relayFor(ref, signal), ref.id), signal, doing);
+  }
+
+  async #pushEncrypted(body: Payload['body'], o: PushOptions): Promise<Pushed> {
     const plain = await wholePayload(body);
     const key = generateFernetKey(systemEnv);
     const token = await fernetEncrypt(key, plain, { now: systemEnv.now() });
@@ -254,18 +257,14 @@ export class ContextRelay {
     use: (pulled: Pulled, key: string | null) => Promise<T>,
     range?: { start: number; end: number },
   ): Promise<T> {
-    const ref: PointerRef = parsePointer(url);
+    const ref = parsePointer(url);
     const repeat = this.#unfinished.get(ref.id) ?? uuid(systemEnv);
     this.#unfinished.delete(ref.id);
     this.#unfinished.set(ref.id, repeat);
     if (this.#unfinished.size > MOST_UNFINISHED)
       this.#unfinished.delete(this.#unfinished.keys().next().value!);
-    const { pointers } = this.#choice.relayFor(ref, o.signal);
-    const pulled = await abortable(
-      pointers.pull(ref.id, { idempotency_key: repeat, range }),
-      o.signal,
-      'pull',
-    );
+    const asked = { idempotency_key: repeat, range };
+    const pulled = await this.#ask(url, o, 'pull', ({ pointers }, id) => pointers.pull(id, asked));
     try {
       const result = await abortable(use(pulled, ref.key), o.signal, 'pull');
       this.#unfinished.delete(ref.id);

@@ -5,7 +5,8 @@ export function failureOf(status: number, headers: Headers, body: string, base: 
   const told = parse(body);
   const seconds = retryAfter(headers);
   const details: Record<string, unknown> = seconds === null ? {} : { retry_after: seconds };
-  const code = isErrorCode(told.code) ? told.code : codeOf(status);
+  const other = status >= 500 ? 'internal' : 'bad_request';
+  const code = isErrorCode(told.code) ? told.code : (BY_STATUS[status] ?? other);
   if (typeof told.hint === 'string') details.hint = plain(told.hint);
   const error = new RelayError(code, { ...details, what: base });
   error.message =
@@ -30,10 +31,6 @@ export function isPassing(error: unknown): error is RelayError {
 }
 
 const PASSING: readonly ErrorCode[] = ['unreachable', 'busy', 'timeout', 'rate_limited', 'internal'];
-
-function codeOf(status: number): ErrorCode {
-  return BY_STATUS[status] ?? (status >= 500 ? 'internal' : 'bad_request');
-}
 
 const BY_STATUS: Record<number, ErrorCode> = {
   401: 'unauthorized',

@@ -13,21 +13,26 @@ export interface Payload {
 
 /** `limit` is in bytes; what is larger is refused before, or while, it is sent. */
 export async function payloadOf(data: PushData, limit: number): Promise<Payload> {
-  if (typeof data === 'string') return { body: checked(encodeUtf8(data), limit), contentType: TEXT };
-  if (isStream(data)) return { body: limited(data, limit), contentType: undefined };
-  if (data instanceof ArrayBuffer)
-    return { body: checked(new Uint8Array(data), limit), contentType: undefined };
+  if (data instanceof Blob && data.size > limit) throw tooLarge();
+  const body = await bodyOf(data);
+  const contentType = typeof data === 'string' ? TEXT : blobType(data);
+  return { body: body instanceof Uint8Array ? checked(body, limit) : limited(body, limit), contentType };
+}
+
+/** The type of a Blob, where it has one. */
+export function blobType(data: PushData): string | undefined {
+  return (data instanceof Blob && data.type) || undefined;
+}
+
+/** The bytes of what was handed in, or the stream itself. */
+export async function bodyOf(data: PushData): Promise<Payload['body']> {
+  if (typeof data === 'string') return encodeUtf8(data);
+  if (data instanceof ReadableStream) return data;
+  if (data instanceof ArrayBuffer) return new Uint8Array(data);
   if (ArrayBuffer.isView(data)) {
-    const view = new Uint8Array(data.buffer as ArrayBuffer, data.byteOffset, data.byteLength);
-    return { body: checked(view, limit), contentType: undefined };
+    return new Uint8Array(data.buffer as ArrayBuffer, data.byteOffset, data.byteLength);
   }
-  if (typeof Blob !== 'undefined' && data instanceof Blob) {
-    if (data.size > limit) throw tooLarge();
-    return {
-      body: checked(new Uint8Array(await data.arrayBuffer()), limit),
-      contentType: data.type || undefined,
-    };
-  }
+  if (data instanceof Blob) return new Uint8Array(await data.arrayBuffer());
   throw new RelayError('bad_request', {
     what: 'A payload is text, bytes, a Blob or a ReadableStream of bytes.',
     hint: 'Turn an object into text with JSON.stringify first.',
@@ -74,10 +79,6 @@ function limited(stream: ReadableStream<Uint8Array>, limit: number): ReadableStr
     if (size > limit) throw tooLarge();
     return next;
   });
-}
-
-function isStream(data: unknown): data is ReadableStream<Uint8Array> {
-  return typeof ReadableStream !== 'undefined' && data instanceof ReadableStream;
 }
 
 function tooLarge(): RelayError {

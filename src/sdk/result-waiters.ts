@@ -1,16 +1,12 @@
 import { isRelayError } from '../base/errors.ts';
-import type { TaskResult, TaskStatus } from '../contract/tasks.ts';
+import type { TaskResult } from '../contract/tasks.ts';
 import type { ContextRelay } from './context-relay.ts';
 import type { ReceivedMessage, Subscription } from './subscription.ts';
 
 /** The channel tells at once; asking by id now and then makes up for whatever it could have missed. */
 const ASK_EVERY_MS = 15_000;
 
-export interface FoundResult {
-  readonly url: string;
-  readonly status: TaskStatus;
-  readonly summary: string | null;
-}
+export type FoundResult = Pick<TaskResult, 'url' | 'status' | 'summary'>;
 
 interface Waiter {
   readonly id: string;
@@ -22,6 +18,8 @@ interface Waiter {
 interface Listening {
   readonly subscription: Subscription;
   readonly waiters: Set<Waiter>;
+  /** Those who listen, whether they wait already or not: as long as there is one, the subscription is kept. */
+  holders: number;
 }
 
 /**
@@ -42,27 +40,23 @@ export class ResultWaiters {
     if (!listening) {
       const waiters = new Set<Waiter>();
       const subscription = this.#client.subscribe(channel, (message) => this.#told(message, waiters));
-      listening = { subscription, waiters };
+      listening = { subscription, waiters, holders: 0 };
       this.#listening.set(channel, listening);
     }
-    const { subscription, waiters } = listening;
-    // Stands for its holder until that one waits, so that the subscription is kept.
-    const place: Waiter = { id: '', unmarked: false, found: () => {} };
-    waiters.add(place);
+    const held = listening;
+    held.holders++;
     const leave = () => {
-      waiters.delete(place);
-      if (waiters.size > 0 || this.#listening.get(channel)?.waiters !== waiters) return;
+      if (--held.holders > 0) return;
       this.#listening.delete(channel);
-      void subscription.close();
+      void held.subscription.close();
     };
     try {
-      await subscription.ready;
+      await held.subscription.ready;
     } catch (error) {
       leave();
       throw error;
     }
-    const wait: Wait = (id, o) => this.#wait(id, o, { subscription, waiters });
-    return { wait, [Symbol.dispose]: leave };
+    return { wait: (id, o) => this.#wait(id, o, held), [Symbol.dispose]: leave };
   }
 
   async #wait(
@@ -70,31 +64,27 @@ export class ResultWaiters {
     { signal, unmarked = false, strict = false }: Parameters<Wait>[1],
     { subscription, waiters }: Listening,
   ): Promise<FoundResult | null> {
-    let stop = () => {};
-    let waiter: Waiter | undefined;
-    let asking: ReturnType<typeof setInterval> | undefined;
+    const { promise, resolve, reject } = Promise.withResolvers<FoundResult | null>();
+    const waiter: Waiter = { id, unmarked, found: resolve };
+    waiters.add(waiter);
+    const stop = () => resolve(null);
+    signal.addEventListener('abort', stop);
+    if (signal.aborted) stop();
+    // A subscription that ended for good leaves nothing to wait for.
+    subscription.done.then(stop, reject);
+    const ask = async () => {
+      const { result } = await this.#client.tasks.get(id);
+      if (result) resolve(result);
+    };
+    ask().catch((error) => strict && reject(error));
+    const asking = setInterval(() => ask().catch(() => {}), ASK_EVERY_MS);
     try {
-      return await new Promise<FoundResult | null>((resolve, reject) => {
-        waiter = { id, unmarked, found: resolve };
-        waiters.add(waiter);
-        stop = () => resolve(null);
-        signal.addEventListener('abort', stop);
-        if (signal.aborted) stop();
-        // A subscription that ended for good leaves nothing to wait for.
-        subscription.done.then(stop, reject);
-        const ask = () => this.#ask(id).then((result) => result && resolve(result));
-        ask().catch((error) => strict && reject(error));
-        asking = setInterval(() => ask().catch(() => {}), ASK_EVERY_MS);
-      });
+      return await promise;
     } finally {
       clearInterval(asking);
       signal.removeEventListener('abort', stop);
-      if (waiter) waiters.delete(waiter);
+      waiters.delete(waiter);
     }
-  }
-
-  async #ask(id: string): Promise<TaskResult | null> {
-    return (await this.#client.tasks.get(id)).result;
   }
 
   async #told(message: ReceivedMessage, waiters: ReadonlySet<Waiter>): Promise<void> {

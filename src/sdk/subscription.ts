@@ -76,19 +76,16 @@ export class Subscription implements AsyncIterable<ReceivedMessage>, AsyncDispos
 
   async *[Symbol.asyncIterator](): AsyncGenerator<ReceivedMessage> {
     const { group, prefetch } = this.#options;
-    const since = await this.#since.catch((error) => this.#unlessClosed(error));
-    if (this.#signal.aborted) return;
-    const messages = this.#relay.channels.subscribe(this.#channel, {
-      since,
-      group,
-      prefetch,
-      signal: this.#signal,
+    const since = await this.#since.catch((error): undefined => {
+      if (!this.#signal.aborted) throw error;
     });
+    if (this.#signal.aborted) return;
+    const asked = { since, group, prefetch, signal: this.#signal };
+    const messages = this.#relay.channels.subscribe(this.#channel, asked);
     const key = await channelKey(this.#keys, this.#channel);
     try {
       for await (const message of messages) {
-        const received = this.#received(await unsealed(message, key));
-        yield received;
+        yield this.#received(await unsealed(message, key));
         // Asking for the next one says that this one is handled.
         this.#cursor?.move(message.seq);
       }
@@ -163,10 +160,6 @@ export class Subscription implements AsyncIterable<ReceivedMessage>, AsyncDispos
       extend: () => settle('extend'),
     };
   }
-
-  #unlessClosed(error: unknown): undefined {
-    if (!this.#signal.aborted) throw error;
-  }
 }
 
 /**
@@ -214,15 +207,11 @@ class CursorWriter {
     this.#reached = seq;
     this.#timer ??= setTimeout(() => {
       // The relay is out of reach: the next message, or the end, tries again.
-      this.#write().catch(() => {});
+      this.flush().catch(() => {});
     }, WRITE_AFTER_MS);
   }
 
-  async flush(): Promise<void> {
-    await this.#write();
-  }
-
-  #write(): Promise<void> {
+  flush(): Promise<void> {
     clearTimeout(this.#timer);
     this.#timer = undefined;
     this.#writing = this.#writing

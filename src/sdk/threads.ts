@@ -1,34 +1,18 @@
 import type { JsonObject } from '../base/json.ts';
 import { ARTIFACT_BYTES } from '../base/limits.ts';
-import { encodeUtf8 } from '../base/utf8.ts';
-import type { CapabilitiesApi, InvokeAnswer } from '../contract/capabilities.ts';
-import type {
-  CompactAnswer,
-  DiffAnswer,
-  Envelope,
-  EnvelopeInput,
-  ImportAnswer,
-  Page,
-  PatchAnswer,
-  ReplayAnswer,
-  ThreadEvent,
-  ThreadInfo,
-  ThreadItem,
-} from '../contract/threads/answers.ts';
-import type { Artifact, ArtifactCreated, ArtifactType, SearchHit } from '../contract/threads/artifacts.ts';
-import type { Header, State } from '../contract/threads/state.ts';
-import type {
-  Rendered,
-  RenderFormat,
-  ReportAnswer,
-  ReportFormat,
-  Stats,
-  SumStats,
-} from '../contract/threads/tokens.ts';
+import type { CapabilitiesApi } from '../contract/capabilities.ts';
+import type { EnvelopeInput, Page, ThreadEvent, VersionRef } from '../contract/threads/answers.ts';
+import type { Artifact, ArtifactType } from '../contract/threads/artifacts.ts';
+import type { RenderFormat, ReportFormat } from '../contract/threads/tokens.ts';
 import type { ThreadsApi } from '../contract/threads.ts';
 import type { PatchOp } from '../formats/json-patch/apply.ts';
 import type { PushData } from './options.ts';
+import { blobType, bodyOf } from './payload.ts';
 import { collect, streamOf } from './streams.ts';
+
+/*
+ * What a method here passes on to the API gives what that gives: its type is declared there.
+ */
 
 /** The threads of a relay. */
 export class Threads {
@@ -55,16 +39,16 @@ export class Threads {
   }
 
   /** Newest first. */
-  list(o: Page & { prefix?: string } = {}): Promise<{ threads: ThreadItem[]; next?: string }> {
+  list(o: Page & { prefix?: string } = {}) {
     return this.#api.list(o);
   }
 
   /** What all of them have saved together. */
-  totals(): Promise<SumStats> {
+  totals() {
     return this.#api.totals();
   }
 
-  import(bundle: Uint8Array | ReadableStream<Uint8Array>): Promise<ImportAnswer> {
+  import(bundle: Uint8Array | ReadableStream<Uint8Array>) {
     return this.#api.import(bundle);
   }
 }
@@ -83,45 +67,39 @@ export class Thread {
     this.#capabilities = capabilities;
   }
 
-  info(): Promise<ThreadInfo> {
+  info() {
     return this.#api.get(this.id);
   }
 
   /** The bounded view that goes into a prompt. */
-  header(): Promise<Header> {
+  header() {
     return this.#api.header(this.id);
   }
 
   /** The whole memory, as it is or `at` a version. */
-  state(o: { at?: string | number } = {}): Promise<State> {
+  state(o: { at?: VersionRef } = {}) {
     return this.#api.state(this.id, o);
   }
 
   /** Whole or not at all. With `ifMatch` it is refused where the state is at another version. */
-  patch(
-    ops: readonly PatchOp[],
-    o: { ifMatch?: string | number; idempotencyKey?: string } = {},
-  ): Promise<PatchAnswer> {
+  patch(ops: readonly PatchOp[], o: { ifMatch?: VersionRef; idempotencyKey?: string } = {}) {
     return this.#api.patch(this.id, { ops, if_match: o.ifMatch, idempotency_key: o.idempotencyKey });
   }
 
   /** A new version that equals an old one; nothing is taken out of the history. */
-  revert(
-    to: string | number,
-    o: { ifMatch?: string | number; idempotencyKey?: string } = {},
-  ): Promise<PatchAnswer> {
+  revert(to: VersionRef, o: { ifMatch?: VersionRef; idempotencyKey?: string } = {}) {
     return this.#api.revert(this.id, { to, if_match: o.ifMatch, idempotency_key: o.idempotencyKey });
   }
 
-  diff(from: string | number, to?: string | number): Promise<DiffAnswer> {
+  diff(from: VersionRef, to?: VersionRef) {
     return this.#api.diff(this.id, { from, to });
   }
 
-  compact(): Promise<CompactAnswer> {
+  compact() {
     return this.#api.compact(this.id);
   }
 
-  replay(): Promise<ReplayAnswer> {
+  replay() {
     return this.#api.replay(this.id);
   }
 
@@ -137,55 +115,47 @@ export class Thread {
   }
 
   /** The same, and then what happens, until the signal fires. */
-  watch(o: { after?: string; signal?: AbortSignal } = {}): AsyncIterable<ThreadEvent> {
+  watch(o: { after?: string; signal?: AbortSignal } = {}) {
     return this.#api.watch(this.id, { after: o.after, signal: o.signal ?? new AbortController().signal });
   }
 
-  record(type: string, payload: JsonObject = {}): Promise<ThreadEvent> {
+  record(type: string, payload: JsonObject = {}) {
     return this.#api.record(this.id, type, payload);
   }
 
-  send(envelope: EnvelopeInput): Promise<Envelope> {
+  send(envelope: EnvelopeInput) {
     return this.#api.send(this.id, envelope);
   }
 
-  async envelopes(o: { to?: string; after?: string } = {}): Promise<Envelope[]> {
+  async envelopes(o: { to?: string; after?: string } = {}) {
     return (await this.#api.envelopes(this.id, o)).envelopes;
   }
 
   /** Has a capability do its work; the result is an artifact. */
-  invoke(
-    capability: string,
-    args: JsonObject = {},
-    o: { idempotencyKey?: string } = {},
-  ): Promise<InvokeAnswer> {
-    return this.#capabilities.invoke({
-      capability,
-      thread_id: this.id,
-      args,
-      idempotency_key: o.idempotencyKey,
-    });
+  invoke(capability: string, args: JsonObject = {}, o: { idempotencyKey?: string } = {}) {
+    const idempotency_key = o.idempotencyKey;
+    return this.#capabilities.invoke({ capability, thread_id: this.id, args, idempotency_key });
   }
 
-  stats(): Promise<Stats> {
+  stats() {
     return this.#api.stats(this.id);
   }
 
-  report(format: ReportFormat = 'md'): Promise<ReportAnswer> {
+  report(format: ReportFormat = 'md') {
     return this.#api.report(this.id, { format });
   }
 
   /** The messages of a prompt: header and previews, framed. */
-  render(format: RenderFormat = 'openai'): Promise<Rendered> {
+  render(format: RenderFormat = 'openai') {
     return this.#api.render(this.id, { format });
   }
 
   /** All of it as a ZIP bundle. */
-  async export(): Promise<ReadableStream<Uint8Array>> {
+  async export() {
     return (await this.#api.export(this.id)).body;
   }
 
-  delete(): Promise<void> {
+  delete() {
     return this.#api.delete(this.id);
   }
 }
@@ -209,14 +179,13 @@ export class ThreadArtifacts {
     this.#api = api;
   }
 
-  async put(data: PushData, o: PutOptions = {}): Promise<ArtifactCreated> {
+  async put(data: PushData, o: PutOptions = {}) {
     const { name, type, mime, sourceRefs, idempotencyKey } = o;
-    const isBlob = typeof Blob !== 'undefined' && data instanceof Blob;
     return this.#api.putArtifact(this.#thread, {
       body: await bodyOf(data),
       name,
       type,
-      mime: mime ?? ((isBlob && data.type) || undefined),
+      mime: mime ?? blobType(data),
       source_refs: sourceRefs,
       idempotency_key: idempotencyKey,
     });
@@ -224,19 +193,16 @@ export class ThreadArtifacts {
 
   /** What is known of it; its content is one more call away, and counted when it is made. */
   async get(ref: string): Promise<StoredArtifact> {
-    return new StoredArtifact(
-      this.#thread,
-      await this.#api.artifact(this.#thread, ref, { counted: false }),
-      this.#api,
-    );
+    const meta = await this.#api.artifact(this.#thread, ref, { counted: false });
+    return new StoredArtifact(this.#thread, meta, this.#api);
   }
 
   /** Newest first. */
-  list(o: Page = {}): Promise<{ artifacts: Artifact[]; next?: string }> {
+  list(o: Page = {}) {
     return this.#api.artifacts(this.#thread, o);
   }
 
-  async search(query: string, o: { limit?: number } = {}): Promise<SearchHit[]> {
+  async search(query: string, o: { limit?: number } = {}) {
     return (await this.#api.search(this.#thread, query, o)).hits;
   }
 }
@@ -264,12 +230,4 @@ export class StoredArtifact {
   async text(): Promise<string> {
     return new TextDecoder('utf-8', { ignoreBOM: true }).decode(await this.bytes());
   }
-}
-
-async function bodyOf(data: PushData): Promise<Uint8Array | ReadableStream<Uint8Array>> {
-  if (typeof data === 'string') return encodeUtf8(data);
-  if (data instanceof ArrayBuffer) return new Uint8Array(data);
-  if (ArrayBuffer.isView(data)) return new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
-  if (typeof Blob !== 'undefined' && data instanceof Blob) return new Uint8Array(await data.arrayBuffer());
-  return data as ReadableStream<Uint8Array>;
 }
