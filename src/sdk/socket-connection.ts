@@ -6,76 +6,54 @@ const HELD_FRAMES = 1_000;
 const ASK_EVERY_MS = 20_000;
 const OPEN_WITHIN_MS = 20_000;
 
-export interface Connection {
-  /** Text frames in order; ends when the connection does, after whatever had arrived. */
-  readonly frames: AsyncIterable<string>;
+/** A connection over the platform's own WebSocket: the same in browsers, Workers and Node. */
+export class SocketConnection {
   /** Why it ended. */
-  readonly reason: RelayError;
-  /** It was ended here, because the consumer was behind. */
-  readonly overflowed: boolean;
-  close(): void;
-}
-
-/** Resolves once it is open. Over the platform's own WebSocket: the same in browsers, Workers and Node. */
-export async function connectSocket(url: string, signal: AbortSignal | undefined): Promise<Connection> {
-  if (typeof WebSocket === 'undefined') {
-    throw new RelayError('failed', {
-      what: 'There is no WebSocket in this runtime.',
-      hint: 'Use Node 22 or newer, a browser or a Worker.',
-    });
-  }
-  const socket = new WebSocket(url);
-  const connection = new SocketConnection(socket, new URL(url).host);
-  const stop = () => connection.close();
-  signal?.addEventListener('abort', stop);
-  if (signal?.aborted) stop();
-  socket.addEventListener('close', () => signal?.removeEventListener('abort', stop));
-  await connection.opened;
-  return connection;
-}
-
-class SocketConnection implements Connection {
-  readonly opened: Promise<void>;
   reason: RelayError;
+  /** It was ended here, because the consumer was behind. */
   overflowed = false;
   readonly #socket: WebSocket;
+  readonly #opened = Promise.withResolvers<void>();
   readonly #held: string[] = [];
   #wake = () => {};
   #ended = false;
   #heard = true;
-  #asking: ReturnType<typeof setInterval> | undefined;
+  /** First until it is open, then for each time that the relay is asked whether it is there. */
+  #timer: ReturnType<typeof setTimeout>;
 
-  constructor(socket: WebSocket, host: string) {
+  /** Resolves once it is open. The signal closes it. */
+  static async open(url: string, signal: AbortSignal | undefined): Promise<SocketConnection> {
+    const connection = new SocketConnection(url);
+    const close = () => connection.close();
+    signal?.addEventListener('abort', close);
+    if (signal?.aborted) close();
+    connection.#socket.addEventListener('close', () => signal?.removeEventListener('abort', close));
+    await connection.#opened.promise;
+    return connection;
+  }
+
+  private constructor(url: string) {
+    const { host } = new URL(url);
+    const socket = new WebSocket(url);
     this.#socket = socket;
     this.reason = new RelayError('unreachable', { what: host });
-    this.opened = new Promise((resolve, reject) => {
-      const late = setTimeout(() => this.#end(), OPEN_WITHIN_MS);
-      socket.addEventListener('open', () => {
-        clearTimeout(late);
-        this.#asking = setInterval(() => this.#ask(), ASK_EVERY_MS);
-        resolve();
-      });
-      socket.addEventListener('close', ({ code, reason }) => {
-        clearTimeout(late);
-        this.reason = closed(code, reason, host);
-        this.#end();
-        reject(this.reason);
-      });
+    this.#timer = setTimeout(() => this.close(), OPEN_WITHIN_MS);
+    socket.addEventListener('open', () => {
+      clearTimeout(this.#timer);
+      if (!this.#ended) this.#timer = setInterval(() => this.#ask(), ASK_EVERY_MS);
+      this.#opened.resolve();
     });
-    this.opened.catch(() => {});
+    socket.addEventListener('close', ({ code, reason }) => {
+      this.reason = closed(code, reason, host);
+      this.close();
+      this.#opened.reject(this.reason);
+    });
     socket.addEventListener('error', () => {});
     socket.addEventListener('message', ({ data }) => this.#take(data));
   }
 
-  get frames(): AsyncIterable<string> {
-    return this.#read();
-  }
-
-  close(): void {
-    this.#end();
-  }
-
-  async *#read(): AsyncGenerator<string> {
+  /** Text frames in order; ends when the connection does, after whatever had arrived. */
+  async *frames(): AsyncGenerator<string> {
     for (;;) {
       const next = this.#held.shift();
       if (next !== undefined) yield next;
@@ -87,6 +65,14 @@ class SocketConnection implements Connection {
     }
   }
 
+  close(): void {
+    if (this.#ended) return;
+    this.#ended = true;
+    clearTimeout(this.#timer);
+    this.#wake();
+    this.#socket.close();
+  }
+
   #take(data: unknown): void {
     this.#heard = true;
     if (this.#ended || typeof data !== 'string') return;
@@ -94,26 +80,14 @@ class SocketConnection implements Connection {
     this.#wake();
     if (this.#held.length < HELD_FRAMES) return;
     this.overflowed = true;
-    this.#end();
+    this.close();
   }
 
   /** Whoever was asked last time and has not said a word since is gone. */
   #ask(): void {
-    if (!this.#heard) {
-      this.#end();
-      return;
-    }
+    if (!this.#heard) this.close();
+    else if (this.#socket.readyState === this.#socket.OPEN) this.#socket.send('{"ping":1}');
     this.#heard = false;
-    if (this.#socket.readyState === this.#socket.OPEN) this.#socket.send('{"ping":1}');
-  }
-
-  #end(): void {
-    if (this.#ended) return;
-    this.#ended = true;
-    clearInterval(this.#asking);
-    this.#wake();
-    const { readyState, CLOSED, CLOSING } = this.#socket;
-    if (readyState !== CLOSED && readyState !== CLOSING) this.#socket.close();
   }
 }
 

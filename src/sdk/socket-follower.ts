@@ -3,7 +3,7 @@ import { isJsonObject } from '../base/json.ts';
 import { pause } from '../base/pause.ts';
 import type { Message, Since, SubscribeOptions } from '../contract/channels.ts';
 import { isPassing } from './http-failure.ts';
-import { type Connection, connectSocket } from './socket-connection.ts';
+import { SocketConnection } from './socket-connection.ts';
 
 const FIRST_WAIT_MS = 100;
 const LONGEST_WAIT_MS = 10_000;
@@ -72,7 +72,7 @@ export async function* followSocket(o: SocketOptions): AsyncGenerator<Message> {
   }
 }
 
-async function open(o: SocketOptions, after: Since | undefined): Promise<Connection> {
+async function open(o: SocketOptions, after: Since | undefined): Promise<SocketConnection> {
   const query = new URLSearchParams();
   if (after !== undefined) query.set('since', String(after));
   if (o.group !== undefined) query.set('group', o.group);
@@ -83,7 +83,7 @@ async function open(o: SocketOptions, after: Since | undefined): Promise<Connect
   if (ticket !== null) query.set('ticket', ticket);
   const search = query.size > 0 ? `?${query}` : '';
   try {
-    return await connectSocket(`${o.base.replace(/^http/, 'ws')}${path}${search}`, o.signal);
+    return await SocketConnection.open(`${o.base.replace(/^http/, 'ws')}${path}${search}`, o.signal);
   } catch (error) {
     if (o.signal?.aborted) throw error;
     // A browser does not tell why; the same address over HTTP does. 426 means that only the socket was missing.
@@ -95,9 +95,9 @@ async function open(o: SocketOptions, after: Since | undefined): Promise<Connect
 }
 
 /** The messages among the frames. A frame that tells of a gap marks the message behind it. */
-async function* received(connection: Connection): AsyncGenerator<Message> {
+async function* received(connection: SocketConnection): AsyncGenerator<Message> {
   let gap = false;
-  for await (const text of connection.frames) {
+  for await (const text of connection.frames()) {
     const frame = parsed(text);
     if (frame === null) continue;
     if (frame.gap === true && frame.seq === undefined) {
