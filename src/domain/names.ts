@@ -20,6 +20,12 @@ export function checkAgentName(name: unknown): string {
   return checkLength('agent', checkName('agent', name), AGENT_NAME_CHARS);
 }
 
+/** A number of things that a caller may choose. */
+export function checkCount(what: string, count: number, most: number): number {
+  if (Number.isInteger(count) && count >= 1 && count <= most) return count;
+  throw bad(`"${what}" is a whole number from 1 to ${most}.`);
+}
+
 /** Where work ends up that a group of this channel could not do. A dead letter does not die twice: null. */
 export function deadLetterChannel(channel: string): string | null {
   return channel.endsWith(DEAD) ? null : channel + DEAD;

@@ -62,9 +62,8 @@ export class DeadLetters {
       const entry = await entryAt(this.#deps.engine.logs, stream, seq);
       if (entry) await this.put(log, entry, state.open.get(seq)?.attempt ?? 0, reason);
     }
-    await log.propose((current, now) => {
-      const unclaimed = seqs.filter((seq) => isUnclaimed(current, seq, now));
-      return { steps: unclaimed.map((seq): Step => ['dead', seq]), result: () => undefined };
-    });
+    await log.propose((current, now) =>
+      seqs.filter((seq) => isUnclaimed(current, seq, now)).map((seq): Step => ['dead', seq]),
+    );
   }
 }

@@ -145,23 +145,21 @@ export class GroupDelivery {
     for (const { entry, dead, before } of candidates) {
       if (dead) await this.#deadLetters.put(this.#log, entry, before?.attempt ?? 0, dead);
     }
-    const claims = await this.#log.propose((state, now) => {
-      const good = candidates.filter((candidate) => stillOpen(state, candidate, now));
-      const until = now + this.#deps.settings.leaseMs;
-      return {
-        steps: good.map(({ entry, member }): Step => {
-          if (!member) return ['dead', entry.seq];
-          return ['claim', entry.seq, until, member.id, member.name.slice(0, 64)];
-        }),
-        result: (token) => good.flatMap((each) => (each.member ? [{ ...each, token, until }] : [])),
-      };
+    let until = 0;
+    let good: Candidate[] = [];
+    const token = await this.#log.propose((state, now) => {
+      until = now + this.#deps.settings.leaseMs;
+      good = candidates.filter((candidate) => stillOpen(state, candidate, now));
+      return good.map(({ entry, member }): Step => {
+        if (!member) return ['dead', entry.seq];
+        return ['claim', entry.seq, until, member.id, member.name.slice(0, 64)];
+      });
     });
-    for (const { entry, before, member, token, until } of claims) {
-      if (member && this.#members.has(member.id)) {
-        member.deliver({ entry, token, attempt: (before?.attempt ?? 0) + 1, until });
-      } else {
-        await this.#log.free(entry.seq, token);
-      }
+    for (const { entry, before, member } of good) {
+      if (!member) continue;
+      const attempt = (before?.attempt ?? 0) + 1;
+      if (this.#members.has(member.id)) member.deliver({ entry, token, attempt, until });
+      else await this.#log.free(entry.seq, token);
     }
   }
 

@@ -18,14 +18,11 @@ import {
 const SNAPSHOT_EVERY = 128;
 const PAGE = 500;
 
-/** What someone wants to do, decided against the state as it is at that moment. Throws to refuse. */
-export type Proposal<T> = (state: GroupState, now: number) => Decision<T>;
-
-export interface Decision<T> {
-  readonly steps: readonly Step[];
-  /** Called with the sequence of the entry once it is in the log; with 0 where there were no steps. */
-  result(entry: number): T;
-}
+/**
+ * What someone wants to do, decided against the state as it is at that moment. Throws to refuse. It is asked again
+ * whenever the state has changed meanwhile; its last answer counts.
+ */
+export type Proposal = (state: GroupState, now: number) => readonly Step[];
 
 /** An entry of the log. `born` tells which life of the group it belongs to. */
 interface GroupEntry {
@@ -34,8 +31,8 @@ interface GroupEntry {
 }
 
 interface Waiting {
-  readonly propose: Proposal<unknown>;
-  resolve(value: unknown): void;
+  readonly propose: Proposal;
+  resolve(entry: number): void;
   reject(error: unknown): void;
 }
 
@@ -84,9 +81,10 @@ export class GroupLog {
     return this.#exclusive(() => this.#refresh());
   }
 
-  propose<T>(propose: Proposal<T>): Promise<T> {
-    return new Promise<T>((resolve, reject) => {
-      this.#queue.push({ propose, resolve: resolve as (value: unknown) => void, reject });
+  /** Gives the sequence of the entry once it is in the log; 0 where there were no steps. */
+  propose(propose: Proposal): Promise<number> {
+    return new Promise((resolve, reject) => {
+      this.#queue.push({ propose, resolve, reject });
       if (this.#flushing) return;
       this.#flushing = true;
       this.#exclusive(() => this.#flush()).catch(() => {});
@@ -94,11 +92,8 @@ export class GroupLog {
   }
 
   /** Gives back a claim before its member saw the message. It does not count as an attempt. */
-  free(seq: number, token: number): Promise<void> {
-    return this.propose((state) => ({
-      steps: state.open.get(seq)?.token === token ? [['free', seq, token]] : [],
-      result: () => undefined,
-    }));
+  async free(seq: number, token: number): Promise<void> {
+    await this.propose((state) => (state.open.get(seq)?.token === token ? [['free', seq, token]] : []));
   }
 
   async remove(): Promise<void> {
@@ -145,15 +140,15 @@ export class GroupLog {
       const touched = new Set<number>();
       for (const waiting of batch) {
         try {
-          const decision = waiting.propose(state, this.#deps.env.now());
+          const proposed = waiting.propose(state, this.#deps.env.now());
           // Proposals do not know of each other, so two in one entry must not touch the same message.
-          if (decision.steps.some((step) => touched.has(step[1]))) {
+          if (proposed.some(([, seq]) => touched.has(seq))) {
             later.push(waiting);
             continue;
           }
-          for (const step of decision.steps) touched.add(step[1]);
-          steps.push(...decision.steps);
-          answers.push((seq) => waiting.resolve(decision.result(seq)));
+          for (const [, seq] of proposed) touched.add(seq);
+          steps.push(...proposed);
+          answers.push((seq) => waiting.resolve(proposed.length > 0 ? seq : 0));
         } catch (error) {
           refused = true;
           answers.push(() => waiting.reject(error));

@@ -4,7 +4,7 @@ import { GROUP_IDLE_MS, PREFETCH_MAX } from '../../base/limits.ts';
 import type { Caller } from '../../contract/caller.ts';
 import type { Claim, GroupDetail, Since, SubscribeOptions } from '../../contract/channels.ts';
 import { Background } from '../background.ts';
-import { channelStream, checkChannelName, checkGroupName } from '../names.ts';
+import { channelStream, checkChannelName, checkCount, checkGroupName } from '../names.ts';
 import { DeadLetters } from './dead-letters.ts';
 import type { Directory } from './directory.ts';
 import { type DeliveredWork, GroupDelivery, type Member } from './group-delivery.ts';
@@ -63,7 +63,7 @@ export class Groups {
       id: toHex(env.randomBytes(6)),
       name: caller.name,
       since: env.now(),
-      prefetch: checkPrefetch(o.prefetch),
+      prefetch: checkCount('prefetch', o.prefetch ?? 1, PREFETCH_MAX),
       deliver: (work) => {
         waiting.push(work);
         wake();
@@ -97,13 +97,13 @@ export class Groups {
 
   async ack(caller: Caller, channel: string, group: string, { seq, token }: Claim): Promise<{ seq: number }> {
     const { log, delivery } = this.#named(caller, channel, group);
-    const first = await log.propose((state) => {
+    const entry = await log.propose((state) => {
       // A repeated acknowledgement: the answer to the first one was lost.
-      if (state.acked.get(seq) === token) return { steps: [], result: () => false };
+      if (state.acked.get(seq) === token) return [];
       heldWork(state, seq, token);
-      return { steps: [['ack', seq, token]], result: () => true };
+      return [['ack', seq, token]];
     });
-    if (first) {
+    if (entry > 0) {
       delivery.wake();
       this.#deps.onAcked(caller, { channel, group, seq });
     }
@@ -117,9 +117,10 @@ export class Groups {
     { seq, token }: Claim,
   ): Promise<{ seq: number; dead: boolean }> {
     const { log, delivery } = this.#named(caller, channel, group);
-    const attempt = await log.propose((state) => {
-      const work = heldWork(state, seq, token);
-      return { steps: [['nack', seq, token]], result: () => work.attempt };
+    let attempt = 0;
+    await log.propose((state) => {
+      attempt = heldWork(state, seq, token).attempt;
+      return [['nack', seq, token]];
     });
     const dead = attempt >= this.#deps.settings.attempts;
     // Moved right here, because there may be no member left who would do it.
@@ -135,10 +136,11 @@ export class Groups {
     { seq, token }: Claim,
   ): Promise<{ seq: number; lease_until: number }> {
     const { log } = this.#named(caller, channel, group);
-    const until = await log.propose((state, now) => {
+    let until = 0;
+    await log.propose((state, now) => {
       heldWork(state, seq, token);
-      const later = now + this.#deps.settings.leaseMs;
-      return { steps: [['extend', seq, token, later]], result: () => later };
+      until = now + this.#deps.settings.leaseMs;
+      return [['extend', seq, token, until]];
     });
     return { seq, lease_until: until };
   }
@@ -274,14 +276,8 @@ export function checkSubscription(query: {
   return {
     since,
     group: group === undefined ? undefined : checkGroupName(group),
-    prefetch: prefetch === undefined ? undefined : checkPrefetch(Number(prefetch)),
+    prefetch: prefetch === undefined ? undefined : checkCount('prefetch', Number(prefetch), PREFETCH_MAX),
   };
-}
-
-function checkPrefetch(prefetch: number | undefined): number {
-  if (prefetch === undefined) return 1;
-  if (Number.isInteger(prefetch) && prefetch >= 1 && prefetch <= PREFETCH_MAX) return prefetch;
-  throw new RelayError('bad_request', { what: `"prefetch" is a whole number from 1 to ${PREFETCH_MAX}.` });
 }
 
 /** Another process has removed the group in the meantime. */

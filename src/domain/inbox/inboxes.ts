@@ -8,7 +8,14 @@ import { compareAndSet } from '../../kernel/compare-and-set.ts';
 import type { Background } from '../background.ts';
 import type { Channels } from '../channels/channels.ts';
 import type { Deps } from '../deps.ts';
-import { checkAgentName, checkChannelName, fromSegment, inboxKey, inboxPrefix } from '../names.ts';
+import {
+  checkAgentName,
+  checkChannelName,
+  checkCount,
+  fromSegment,
+  inboxKey,
+  inboxPrefix,
+} from '../names.ts';
 import type { Receipts } from '../receipts/receipts.ts';
 import { type RecordsOf, recordsOf } from '../records.ts';
 
@@ -67,7 +74,7 @@ export class Inboxes {
 
   async read(caller: CallerAt, rawAgent: string, o: { limit?: number } = {}): Promise<Inbox> {
     const agent = checkAgentName(rawAgent);
-    const limit = checkLimit(o.limit);
+    const limit = checkCount('limit', o.limit ?? INBOX_MESSAGES, INBOX_MESSAGES);
     const all = await this.#following(caller, agent);
     const following = all.filter(({ channel }) => mayUseChannel(caller, channel));
     const unread = await Promise.all(following.map((each) => this.#unread(caller, each, limit)));
@@ -159,23 +166,16 @@ export class Inboxes {
 
 /** By time, without changing the order within a channel: what is marked as read is a beginning of each. */
 function merge(lists: readonly (readonly InboxMessage[])[], limit: number): InboxMessage[] {
-  const heads = lists.map((list) => ({ list, at: 0 }));
-  const merged: InboxMessage[] = [];
-  while (merged.length < limit) {
-    let oldest: { list: readonly InboxMessage[]; at: number } | null = null;
-    for (const head of heads) {
-      const next = head.list[head.at];
-      if (next && (oldest === null || next.ts < oldest.list[oldest.at]!.ts)) oldest = head;
-    }
-    if (!oldest) break;
-    merged.push(oldest.list[oldest.at++]!);
-  }
-  return merged;
-}
-
-function checkLimit(limit = INBOX_MESSAGES): number {
-  if (Number.isInteger(limit) && limit >= 1 && limit <= INBOX_MESSAGES) return limit;
-  throw new RelayError('bad_request', { what: `"limit" is a whole number from 1 to ${INBOX_MESSAGES}.` });
+  // A message counts as no older than those before it on its channel.
+  const timed = lists.flatMap((list) => {
+    let at = 0;
+    return list.map((message) => {
+      at = Math.max(at, message.ts);
+      return { message, at };
+    });
+  });
+  timed.sort((a, b) => a.at - b.at);
+  return timed.slice(0, limit).map(({ message }) => message);
 }
 
 function notFollowing(agent: string, channel: string): RelayError {

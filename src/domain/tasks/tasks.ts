@@ -20,7 +20,7 @@ import type { Channels } from '../channels/channels.ts';
 import type { GroupStanding } from '../channels/groups.ts';
 import type { ChannelEntry } from '../channels/message.ts';
 import type { Deps } from '../deps.ts';
-import { checkChannelName } from '../names.ts';
+import { checkChannelName, checkCount } from '../names.ts';
 import type { Pointers } from '../pointers/pointers.ts';
 import type { PointerLookup, PointerRecord } from '../pointers/record.ts';
 import type { Receipts } from '../receipts/receipts.ts';
@@ -71,7 +71,7 @@ export class Tasks {
   }
 
   async list(caller: CallerAt, o: TaskQuery = {}): Promise<{ tasks: TaskInfo[] }> {
-    const limit = checkLimit(o.limit);
+    const limit = checkCount('limit', o.limit ?? 50, TASKS_LISTED);
     const names = await this.#names(caller);
     const known = o.channel === undefined ? [...names.channels.keys()] : [checkChannelName(o.channel)];
     const channels = known.filter((channel) => mayUseChannel(caller, channel));
@@ -275,9 +275,4 @@ function sameOrConflict(
 function firstLine(text: string | undefined): string | undefined {
   const line = text?.split('\n').find((each) => each.trim() !== '');
   return line?.trim().slice(0, TASK_SUMMARY_CHARS) || undefined;
-}
-
-function checkLimit(limit = 50): number {
-  if (Number.isInteger(limit) && limit >= 1 && limit <= TASKS_LISTED) return limit;
-  throw new RelayError('bad_request', { what: `"limit" is a whole number from 1 to ${TASKS_LISTED}.` });
 }
