@@ -17,6 +17,16 @@ export function parseJson(text: string): Json {
   }
 }
 
+/** The object that a text is as JSON; null where it is anything else. */
+export function jsonObjectIn(text: string | null | undefined): JsonObject | null {
+  try {
+    const parsed: unknown = JSON.parse(text ?? '');
+    return isJsonObject(parsed) ? parsed : null;
+  } catch {
+    return null;
+  }
+}
+
 /** How deep a value is nested; stops looking once it is deeper than `enough`. Never recurses. */
 export function jsonDepth(value: Json, enough: number): number {
   let depth = 0;

@@ -1,8 +1,9 @@
 import { type ErrorCode, isErrorCode, isRelayError, RelayError } from '../base/errors.ts';
+import { jsonObjectIn } from '../base/json.ts';
 
 /** What a relay answered, as the error it threw there; what something else answered, as near to that as its status tells. */
 export function failureOf(status: number, headers: Headers, body: string, base: string): RelayError {
-  const told = parse(body);
+  const told = jsonObjectIn(body) ?? {};
   const seconds = retryAfter(headers);
   const details: Record<string, unknown> = seconds === null ? {} : { retry_after: seconds };
   const other = status >= 500 ? 'internal' : 'bad_request';
@@ -65,13 +66,4 @@ function retryAfter(headers: Headers): number | null {
 function plain(text: string): string {
   const clean = text.replace(/\p{Cc}+/gu, ' ');
   return clean.length > 500 ? `${clean.slice(0, 500)}…` : clean;
-}
-
-function parse(body: string): { error?: unknown; code?: unknown; hint?: unknown } {
-  try {
-    const parsed: unknown = JSON.parse(body);
-    return typeof parsed === 'object' && parsed !== null ? parsed : {};
-  } catch {
-    return {};
-  }
 }

@@ -1,5 +1,5 @@
 import { fromBase64Url, toBase64Url } from '../base/base64.ts';
-import { isJsonObject, type JsonObject } from '../base/json.ts';
+import { type JsonObject, jsonObjectIn } from '../base/json.ts';
 import { INLINE_BLOB_BYTES, PART_CHARS, STORED_BYTES } from '../base/limits.ts';
 import type { TokenCount } from '../base/tokens.ts';
 import { decodeUtf8, encodeUtf8 } from '../base/utf8.ts';
@@ -167,12 +167,8 @@ function describedBy(headers: Headers, id: string): Omit<Peeked, 'metadata'> | n
 function metadataOf(headers: Headers): JsonObject | null {
   const header = headers.get('relay-metadata');
   if (header === null) return headers.has('relay-metadata-omitted') ? null : {};
-  try {
-    const parsed: unknown = JSON.parse(decodeUtf8(fromBase64Url(header)!)!);
-    return isJsonObject(parsed) ? parsed : null;
-  } catch {
-    return null;
-  }
+  const bytes = fromBase64Url(header);
+  return bytes && jsonObjectIn(decodeUtf8(bytes));
 }
 
 function decoded(text: string | null): string | null {

@@ -1,5 +1,5 @@
 import { isRelayError } from '../base/errors.ts';
-import { isJsonObject } from '../base/json.ts';
+import { jsonObjectIn } from '../base/json.ts';
 import { pause } from '../base/pause.ts';
 import type { Message, Since, SubscribeOptions } from '../contract/channels.ts';
 import { isPassing } from './http-failure.ts';
@@ -98,7 +98,7 @@ async function open(o: SocketOptions, after: Since | undefined): Promise<SocketC
 async function* received(connection: SocketConnection): AsyncGenerator<Message> {
   let gap = false;
   for await (const text of connection.frames()) {
-    const frame = parsed(text);
+    const frame = jsonObjectIn(text);
     if (frame === null) continue;
     if (frame.gap === true && frame.seq === undefined) {
       gap = true;
@@ -108,14 +108,5 @@ async function* received(connection: SocketConnection): AsyncGenerator<Message> 
     const message = frame as unknown as Message;
     yield gap ? { ...message, gap: true } : message;
     gap = false;
-  }
-}
-
-function parsed(text: string): Record<string, unknown> | null {
-  try {
-    const frame: unknown = JSON.parse(text);
-    return isJsonObject(frame) ? frame : null;
-  } catch {
-    return null;
   }
 }

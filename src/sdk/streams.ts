@@ -35,13 +35,7 @@ export async function collect(
 }
 
 export function streamOf(body: Uint8Array | ReadableStream<Uint8Array>): ReadableStream<Uint8Array> {
-  if (!(body instanceof Uint8Array)) return body;
-  return new ReadableStream({
-    start(controller) {
-      if (body.byteLength > 0) controller.enqueue(body);
-      controller.close();
-    },
-  });
+  return body instanceof Uint8Array ? new Response(body as Uint8Array<ArrayBuffer>).body! : body;
 }
 
 type Next = ReadableStreamReadResult<Uint8Array>;

@@ -1,7 +1,7 @@
 import { systemEnv } from '../base/env.ts';
 import { isRelayError, RelayError } from '../base/errors.ts';
 import { checkIdempotencyKey, uuid } from '../base/ids.ts';
-import { isJsonObject } from '../base/json.ts';
+import { jsonObjectIn } from '../base/json.ts';
 import { decodeUtf8, encodeUtf8 } from '../base/utf8.ts';
 import {
   type Api,
@@ -70,12 +70,8 @@ export class VerbCalls {
   async read<T extends object>(answer: HttpAnswer): Promise<T> {
     const limit = { bytes: ANSWER_BYTES, what: 'an answer' };
     const text = answer.body ? decodeUtf8(await collect(answer.body, limit)) : null;
-    try {
-      const parsed: unknown = JSON.parse(text ?? '');
-      if (isJsonObject(parsed)) return parsed as T;
-    } catch {
-      // Told below, whatever else it was.
-    }
+    const parsed = jsonObjectIn(text);
+    if (parsed) return parsed as T;
     throw notARelay(this.client.base, 'it did not answer in JSON');
   }
 }

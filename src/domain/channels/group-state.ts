@@ -97,9 +97,7 @@ function whyNot(state: GroupState, seq: number, work: Work | undefined): string 
 
 /** All messages below it are settled. */
 export function floor(state: GroupState): number {
-  let lowest = state.cursor + 1;
-  for (const seq of state.open.keys()) lowest = Math.min(lowest, seq);
-  return lowest;
+  return Math.min(state.cursor + 1, ...state.open.keys());
 }
 
 /** Whether nobody has the message and it is not settled: it is new to the group, or it came back. */
@@ -110,18 +108,14 @@ export function isUnclaimed(state: GroupState, seq: number, now: number): boolea
 
 /** Work that can be handed out again, oldest first. */
 export function returned(state: GroupState, now: number): number[] {
-  const free: number[] = [];
-  for (const [seq, work] of state.open) if (work.until <= now) free.push(seq);
-  return free.sort((a, b) => a - b);
+  const free = [...state.open].filter(([, { until }]) => until <= now);
+  return free.map(([seq]) => seq).sort((a, b) => a - b);
 }
 
 /** When the next lease ends; null where there is none. */
 export function nextExpiry(state: GroupState): number | null {
-  let next: number | null = null;
-  for (const { until } of state.open.values()) {
-    if (until > 0 && (next === null || until < next)) next = until;
-  }
-  return next;
+  const ends = Array.from(state.open.values(), ({ until }) => until).filter((until) => until > 0);
+  return ends.length > 0 ? Math.min(...ends) : null;
 }
 
 /** A state as it is stored. Short, because it is one record however long the group has been at work. */

@@ -23,6 +23,14 @@ interface TaskChannel {
   readonly until: number;
 }
 
+/** What is known of tasks from the bridges. */
+export interface BridgesWork {
+  /** The channels that bridges have worked on, each with where results go from there. */
+  readonly channels: ReadonlyMap<string, string | null>;
+  /** Task → the bridge that says it is at it. */
+  readonly running: ReadonlyMap<string, string>;
+}
+
 /** Who is there: bridges by their heartbeats, followers by the inboxes they have. */
 export class Agents {
   readonly #deps: Deps;
@@ -57,15 +65,14 @@ export class Agents {
 
   /** Bridges first, then by name. */
   async list(caller: Caller): Promise<{ agents: Agent[] }> {
-    const bridges = await this.bridges(caller);
-    const all = [...bridges, ...(await this.#followers(caller))];
+    const all = [...(await this.#present(caller)), ...(await this.#followers(caller))];
     return { agents: all.filter(({ channels }) => channels.some((one) => mayUseChannel(caller, one))) };
   }
 
-  async bridges(caller: Caller): Promise<Agent[]> {
+  async #present(caller: Caller): Promise<(Agent & { bridge: Bridge })[]> {
     const prefix = agentsPrefix(caller.tenant);
     const now = this.#deps.env.now();
-    const found: Agent[] = [];
+    const found: (Agent & { bridge: Bridge })[] = [];
     for await (const { key, value } of allRecords(this.#bridges, prefix)) {
       const { at, ...bridge } = value;
       const name = fromSegment(key.slice(prefix.length).split('/')[0]!);
@@ -81,17 +88,18 @@ export class Agents {
     return found;
   }
 
-  /** The channels that bridges have worked on, each with where results go from there. */
-  async taskChannels(caller: Caller): Promise<Map<string, string | null>> {
+  async work(caller: Caller): Promise<BridgesWork> {
     const prefix = taskChannelsPrefix(caller.tenant);
     const channels = new Map<string, string | null>([[TASK_CHANNEL, null]]);
+    const running = new Map<string, string>();
     for await (const { key, value } of allRecords(this.#taskChannels, prefix)) {
       channels.set(fromSegment(key.slice(prefix.length)), value.done_channel);
     }
-    for (const { name, bridge } of await this.bridges(caller)) {
-      if (bridge) channels.set(directChannel(bridge.task_channel, name), bridge.done_channel);
+    for (const { name, alive, bridge } of await this.#present(caller)) {
+      channels.set(directChannel(bridge.task_channel, name), bridge.done_channel);
+      if (alive) for (const id of bridge.running) running.set(id, name);
     }
-    return channels;
+    return { channels, running };
   }
 
   async #followers(caller: Caller): Promise<Agent[]> {

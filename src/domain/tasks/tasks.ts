@@ -24,7 +24,7 @@ import { checkChannelName, checkCount } from '../names.ts';
 import type { Pointers } from '../pointers/pointers.ts';
 import type { PointerLookup, PointerRecord } from '../pointers/record.ts';
 import type { Receipts } from '../receipts/receipts.ts';
-import type { Agents } from './agents.ts';
+import type { Agents, BridgesWork } from './agents.ts';
 import { type KeptResult, type TaskResults, toResult } from './results.ts';
 
 export interface TasksParts {
@@ -64,18 +64,18 @@ export class Tasks {
     const standing = kept ? [] : await channels.groups.standing(caller.tenant, sent.channel);
     const ladder = record ? (await receipts.ladder(caller, id, record)).receipts : [];
     const acked = ladder.some(({ rung }) => rung === 'acked');
-    const names = await this.#names(caller);
+    const work = await this.#parts.agents.work(caller);
     const state = this.#state(kept, seq, standing, acked);
     const { size, metadata } = sent;
-    return { ...this.#info(caller, { id, sent, kept }, state, names), size, metadata, receipts: ladder };
+    return { ...this.#info(caller, { id, sent, kept }, state, work), size, metadata, receipts: ladder };
   }
 
   async list(caller: CallerAt, o: TaskQuery = {}): Promise<{ tasks: TaskInfo[] }> {
     const limit = checkCount('limit', o.limit ?? 50, TASKS_LISTED);
-    const names = await this.#names(caller);
-    const known = o.channel === undefined ? [...names.channels.keys()] : [checkChannelName(o.channel)];
+    const work = await this.#parts.agents.work(caller);
+    const known = o.channel === undefined ? [...work.channels.keys()] : [checkChannelName(o.channel)];
     const channels = known.filter((channel) => mayUseChannel(caller, channel));
-    const lists = await Promise.all(channels.map((channel) => this.#onChannel(caller, channel, names)));
+    const lists = await Promise.all(channels.map((channel) => this.#onChannel(caller, channel, work)));
     const found = lists
       .flat()
       .filter(({ state }) => o.state === undefined || state === o.state)
@@ -101,7 +101,7 @@ export class Tasks {
   ): Promise<TaskResult> {
     const { base } = caller;
     const { id, sent, kept } = await this.#find(caller, rawId);
-    const done_channel = this.#doneChannel(sent, await this.#names(caller));
+    const done_channel = this.#doneChannel(sent, await this.#parts.agents.work(caller));
     authorize(caller, verb, { channel: sent.channel, done_channel });
     const summary = o.summary?.trim().slice(0, RESULT_SUMMARY_CHARS) || firstLine(o.data) || status;
     const data = o.data?.trim() ? o.data : summary;
@@ -126,7 +126,7 @@ export class Tasks {
     const relay: Caller = { tenant, keyId: 'relay', name: 'relay', scopes: [] };
     const sent = { channel: dead.channel, metadata: metadata ?? {} };
     const summary = WHY_DEAD[dead.reason](dead.attempts);
-    const channel = this.#doneChannel(sent, await this.#names(relay));
+    const channel = this.#doneChannel(sent, await this.#parts.agents.work(relay));
     await this.#push(relay, channel, summary, { task_id: pointer, status: 'failed', summary });
   }
 
@@ -145,7 +145,7 @@ export class Tasks {
     });
   }
 
-  async #onChannel(caller: CallerAt, channel: string, names: Names): Promise<TaskInfo[]> {
+  async #onChannel(caller: CallerAt, channel: string, work: BridgesWork): Promise<TaskInfo[]> {
     const { channels, results, lookup } = this.#parts;
     const standing = await channels.groups.standing(caller.tenant, channel);
     const newest: { id: string; seq: number }[] = [];
@@ -158,24 +158,24 @@ export class Tasks {
         const [kept, record] = await Promise.all([results.find(caller, id), lookup.find(id)]);
         const sent = record ? { ...record, channel } : kept?.task;
         if (!sent) return null;
-        return this.#info(caller, { id, sent, kept }, this.#state(kept, seq, standing, false), names);
+        return this.#info(caller, { id, sent, kept }, this.#state(kept, seq, standing, false), work);
       }),
     );
     return found.filter((each) => each !== null);
   }
 
-  #info({ base }: CallerAt, { id, sent, kept }: Found, state: Standing, names: Names): TaskInfo {
+  #info({ base }: CallerAt, { id, sent, kept }: Found, state: Standing, work: BridgesWork): TaskInfo {
     const { summary } = sent.metadata;
     return {
       id,
       url: pointerUrl(base, id),
       channel: sent.channel,
-      done_channel: this.#doneChannel(sent, names),
+      done_channel: this.#doneChannel(sent, work),
       from: sent.from,
       created_at: new Date(sent.created).toISOString(),
       ...state,
       summary: typeof summary === 'string' ? summary.slice(0, TASK_SUMMARY_CHARS) : null,
-      agent: names.running.get(id) ?? null,
+      agent: work.running.get(id) ?? null,
       result: kept && toResult(id, kept, base),
     };
   }
@@ -227,28 +227,11 @@ export class Tasks {
     return null;
   }
 
-  #doneChannel({ channel, metadata }: Pick<Sent, 'channel' | 'metadata'>, names: Names): string {
+  #doneChannel({ channel, metadata }: Pick<Sent, 'channel' | 'metadata'>, work: BridgesWork): string {
     const wished = metadata.done_channel;
     if (typeof wished === 'string' && wished !== '') return wished;
-    return names.channels.get(channel) ?? DONE_CHANNEL;
+    return work.channels.get(channel) ?? DONE_CHANNEL;
   }
-
-  async #names(caller: Caller): Promise<Names> {
-    const { agents } = this.#parts;
-    const [channels, bridges] = await Promise.all([agents.taskChannels(caller), agents.bridges(caller)]);
-    const running = new Map<string, string>();
-    for (const { name, alive, bridge } of bridges) {
-      if (alive) for (const id of bridge?.running ?? []) running.set(id, name);
-    }
-    return { channels, running };
-  }
-}
-
-interface Names {
-  /** Task channel → done channel. */
-  readonly channels: ReadonlyMap<string, string | null>;
-  /** Task → bridge. */
-  readonly running: ReadonlyMap<string, string>;
 }
 
 const WHY_DEAD: { readonly [K in DeadLetter['reason']]: (attempts: number) => string } = {

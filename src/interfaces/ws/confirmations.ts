@@ -34,15 +34,15 @@ export class Confirmations {
     if (socket.readyState !== socket.OPEN) return;
     if (socket.asked === 0 && socket.unconfirmed) {
       socket.asked = socket.unconfirmed.length;
-      socket.ping(stamp(socket.asked, ++this.#count));
-      socket.stamp = this.#count;
+      socket.stamp = ++this.#count;
+      socket.ping(String(socket.stamp));
     } else socket.ping();
     this.#waiting.delete(socket);
   }
 
   answered(socket: RelaySocket, data: Buffer): void {
     const { unconfirmed, asked } = socket;
-    if (asked === 0 || !unconfirmed || !data.equals(stamp(asked, socket.stamp))) return;
+    if (asked === 0 || !unconfirmed || data.toString() !== String(socket.stamp)) return;
     const confirmed = unconfirmed.splice(0, asked);
     socket.asked = 0;
     if (unconfirmed.length === 0) socket.unconfirmed = null;
@@ -73,11 +73,4 @@ export class Confirmations {
     }
     if (this.#waiting.size > 0) this.#askSoon();
   }
-}
-
-function stamp(asked: number, count: number): Buffer {
-  const bytes = Buffer.alloc(8);
-  bytes.writeUInt32BE(asked);
-  bytes.writeUInt32BE(count >>> 0, 4);
-  return bytes;
 }

@@ -1,23 +1,13 @@
 import { WebSocket } from 'ws';
 import { RelayError } from '../../base/errors.ts';
-import { isJsonObject, type JsonObject } from '../../base/json.ts';
+import { type JsonObject, jsonObjectIn } from '../../base/json.ts';
 import { INBOUND_FRAMES_OPEN } from '../../base/limits.ts';
 import type { Caller } from '../../contract/caller.ts';
 import type { Relay } from '../../contract/relay.ts';
 import { errorFrame, REFUSED, TEXT } from './frames.ts';
 
-/** What the server does for all of its sockets. */
-export interface SocketHost {
-  answered(socket: RelaySocket, data: Buffer): void;
-  left(socket: RelaySocket): void;
-}
-
-/**
- * What the server knows of a socket. On the socket itself, with listeners that all of them share: at thousands of
- * sockets every further object counts.
- */
+/** What the server knows of a socket. On the socket itself: at thousands of sockets every further object counts. */
 export class RelaySocket extends WebSocket {
-  host!: SocketHost;
   caller!: Caller;
   /** The relay as this caller sees it: for members of a group, who acknowledge. */
   relay: Relay | null = null;
@@ -44,38 +34,13 @@ export class RelaySocket extends WebSocket {
   stamp = 0;
   /** Acknowledgements that are being written. */
   open = 0;
-
-  /** Called once, when all the above is known. */
-  listen(): void {
-    // A frame that is too large, or none at all: the socket is closed with the code that says so.
-    this.on('error', ignore);
-    this.on('message', onMessage as never);
-    this.on('pong', onPong as never);
-    this.on('close', onClose as never);
-  }
-}
-
-function ignore(): void {}
-
-function onMessage(this: RelaySocket, data: Buffer, binary: boolean): void {
-  this.alive = true;
-  receive(this, data, binary);
-}
-
-function onPong(this: RelaySocket, data: Buffer): void {
-  this.alive = true;
-  this.host.answered(this, data);
-}
-
-function onClose(this: RelaySocket): void {
-  this.host.left(this);
 }
 
 const PONG = Buffer.from('{"pong":1}');
 
 /** What a socket may say: `{"ack": seq, "token": t}`, the same with `nack` and `extend`, and `{"ping": 1}`. */
-function receive(socket: RelaySocket, data: Buffer, binary: boolean): void {
-  const frame = binary ? null : parse(data);
+export function receive(socket: RelaySocket, data: Buffer, binary: boolean): void {
+  const frame = binary ? null : jsonObjectIn(data.toString());
   if (frame && 'ping' in frame) {
     socket.send(PONG, TEXT);
     return;
@@ -116,15 +81,6 @@ function aboutOf(frame: JsonObject | null): { seq?: number; token?: number } {
     ...(typeof seq === 'number' ? { seq } : {}),
     ...(typeof token === 'number' ? { token } : {}),
   };
-}
-
-function parse(data: Buffer): JsonObject | null {
-  try {
-    const parsed: unknown = JSON.parse(data.toString());
-    return isJsonObject(parsed) ? parsed : null;
-  } catch {
-    return null;
-  }
 }
 
 function bad(what: string): RelayError {

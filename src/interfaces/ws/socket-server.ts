@@ -12,7 +12,7 @@ import { Confirmations } from './confirmations.ts';
 import { FanOut } from './fan-out.ts';
 import { errorFrame, GOING_AWAY, messageFrame, REFUSED, TEXT } from './frames.ts';
 import { PingWheel } from './ping-wheel.ts';
-import { RelaySocket, type SocketHost } from './relay-socket.ts';
+import { RelaySocket, receive } from './relay-socket.ts';
 import { parseTarget, type Target } from './target.ts';
 
 /** What the WebSocket interface is given by the app. */
@@ -42,7 +42,7 @@ export interface SocketLimits {
 const FAREWELL_MS = 1000;
 
 /** WebSockets on channels. Node only: the HTTP server hands over the connections that ask for an upgrade. */
-export class SocketServer implements SocketHost {
+export class SocketServer {
   readonly #deps: SocketDeps;
   readonly #server = new WebSocketServer({
     noServer: true,
@@ -76,16 +76,6 @@ export class SocketServer implements SocketHost {
     });
   }
 
-  answered(socket: RelaySocket, data: Buffer): void {
-    this.#confirmations.answered(socket, data);
-  }
-
-  left(socket: RelaySocket): void {
-    this.#wheel.remove(socket);
-    this.#confirmations.gone(socket);
-    socket.source?.leave(socket);
-  }
-
   async stop(): Promise<void> {
     this.#stopping = true;
     this.#wheel.stop();
@@ -114,7 +104,6 @@ export class SocketServer implements SocketHost {
       group === undefined ? await core.channels.start(caller.tenant, channel, target.since) : null;
     if (socket.destroyed) return;
     this.#server.handleUpgrade(request, socket, head, (accepted: RelaySocket) => {
-      accepted.host = this;
       accepted.caller = caller;
       accepted.base = publicUrl ?? originOf(asked);
       accepted.channel = channel;
@@ -126,12 +115,24 @@ export class SocketServer implements SocketHost {
 
   #accept(socket: RelaySocket, target: Target, start: Start | null): void {
     this.#wheel.add(socket);
-    socket.listen();
     const { watch } = this.#deps.core.keys;
-    socket.once(
-      'close',
-      watch.watch(socket.caller, () => socket.close(REFUSED, 'the key no longer works')),
-    );
+    const unwatch = watch.watch(socket.caller, () => socket.close(REFUSED, 'the key no longer works'));
+    // A frame that is too large, or none at all: the socket is closed with the code that says so.
+    socket.on('error', ignore);
+    socket.on('message', (data: Buffer, binary) => {
+      socket.alive = true;
+      receive(socket, data, binary);
+    });
+    socket.on('pong', (data) => {
+      socket.alive = true;
+      this.#confirmations.answered(socket, data);
+    });
+    socket.on('close', () => {
+      unwatch();
+      this.#wheel.remove(socket);
+      this.#confirmations.gone(socket);
+      socket.source?.leave(socket);
+    });
     const serving = start === null ? this.#serveMember(socket, target) : this.#serveReader(socket, start);
     serving.catch((error) => {
       if (!isRelayError(error)) this.#log('socket-failed', error);
@@ -187,6 +188,8 @@ export class SocketServer implements SocketHost {
     this.#deps.log({ level: 'error', event, error: text });
   }
 }
+
+function ignore(): void {}
 
 function asRequest(request: IncomingMessage): Request {
   const headers = new Headers();
