@@ -22,6 +22,7 @@ export class GroupPresence {
   readonly #key: string;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #written = false;
+  /** Never rejects: it is only for show, and the next try is not far. */
   #writing: Promise<unknown> = Promise.resolve();
 
   constructor(deps: Deps, log: GroupLog, delivery: GroupDelivery) {
@@ -47,7 +48,7 @@ export class GroupPresence {
 
   async close(): Promise<void> {
     clearTimeout(this.#timer);
-    if (this.#written) await this.#write(true).catch(() => {});
+    if (this.#written) await this.#write(true);
   }
 
   #own(): Shown[] {
@@ -57,21 +58,20 @@ export class GroupPresence {
   #writeIn(ms: number): void {
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => {
-      // Only for show: the next try is not far.
-      this.#write(this.#delivery.idle).catch(() => {});
+      void this.#write(this.#delivery.idle);
       if (!this.#delivery.idle) this.#writeIn(MEMBER_TTL_MS / 3);
     }, ms);
     (this.#timer as { unref?: () => void }).unref?.();
   }
 
   #write(gone: boolean): Promise<unknown> {
-    const before = this.#writing.catch(() => {});
-    this.#writing = before.then((): Promise<unknown> => {
+    const write = (): Promise<unknown> => {
       this.#written = !gone;
       if (gone) return this.#records.delete(this.#key);
       const expiresAt = this.#deps.env.now() + MEMBER_TTL_MS;
       return this.#records.put(this.#key, this.#own(), { expiresAt });
-    });
+    };
+    this.#writing = this.#writing.then(write).catch(() => {});
     return this.#writing;
   }
 }

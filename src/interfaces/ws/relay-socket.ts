@@ -25,7 +25,6 @@ export class RelaySocket extends WebSocket {
   gap = false;
   /** It has been heard of since the last ping. */
   alive = true;
-  slot = 0;
   /** Pointers it was told of and has not answered for. */
   unconfirmed: string[] | null = null;
   /** How many of them were sent before the ping that is under way; 0 where there is none. */

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
+import { setImmediate } from 'node:timers/promises';
 import { WebSocketServer } from 'ws';
 import { isRelayError, RelayError } from '../../base/errors.ts';
 import { INBOUND_FRAME_BYTES, PING_EVERY_MS, SLOW_READER_BYTES } from '../../base/limits.ts';
@@ -11,7 +12,6 @@ import type { RelayCore } from '../../domain/relay-core.ts';
 import { Confirmations } from './confirmations.ts';
 import { FanOut } from './fan-out.ts';
 import { errorFrame, GOING_AWAY, messageFrame, REFUSED, TEXT } from './frames.ts';
-import { PingWheel } from './ping-wheel.ts';
 import { RelaySocket, receive } from './relay-socket.ts';
 import { parseTarget, type Target } from './target.ts';
 
@@ -40,6 +40,8 @@ export interface SocketLimits {
 
 /** How long sockets are given to say goodbye when the server stops. */
 const FAREWELL_MS = 1000;
+/** After so many pings in a row everyone else gets a turn. */
+const PINGS_AT_ONCE = 256;
 
 /** WebSockets on channels. Node only: the HTTP server hands over the connections that ask for an upgrade. */
 export class SocketServer {
@@ -53,17 +55,16 @@ export class SocketServer {
   });
   readonly #fanOuts = new Map<string, FanOut>();
   readonly #confirmations: Confirmations;
-  readonly #wheel: PingWheel;
-  readonly #slowReaderBytes: number;
+  readonly #sockets = new Set<RelaySocket>();
+  readonly #limits: SocketLimits;
+  readonly #pinging: NodeJS.Timeout;
   #stopping = false;
 
   constructor(deps: SocketDeps) {
     this.#deps = deps;
     this.#confirmations = new Confirmations(deps.core.receipts);
-    this.#slowReaderBytes = deps.limits?.slowReaderBytes ?? SLOW_READER_BYTES;
-    this.#wheel = new PingWheel(deps.limits?.pingEveryMs ?? PING_EVERY_MS, (socket) =>
-      this.#confirmations.ping(socket),
-    );
+    this.#limits = { pingEveryMs: PING_EVERY_MS, slowReaderBytes: SLOW_READER_BYTES, ...deps.limits };
+    this.#pinging = setInterval(() => void this.#pingAll(), this.#limits.pingEveryMs).unref();
   }
 
   /** For the `upgrade` event of an HTTP server. */
@@ -78,9 +79,9 @@ export class SocketServer {
 
   async stop(): Promise<void> {
     this.#stopping = true;
-    this.#wheel.stop();
+    clearInterval(this.#pinging);
     this.#confirmations.stop();
-    const sockets = [...this.#wheel.sockets()];
+    const sockets = [...this.#sockets];
     const closed = sockets.map((socket) => new Promise((resolve) => socket.once('close', resolve)));
     for (const socket of sockets) socket.close(GOING_AWAY, 'the relay is stopping: reconnect');
     const late = setTimeout(() => sockets.forEach((socket) => void socket.terminate()), FAREWELL_MS);
@@ -114,7 +115,7 @@ export class SocketServer {
   }
 
   #accept(socket: RelaySocket, target: Target, start: Start | null): void {
-    this.#wheel.add(socket);
+    this.#sockets.add(socket);
     const { watch } = this.#deps.core.keys;
     const unwatch = watch.watch(socket.caller, () => socket.close(REFUSED, 'the key no longer works'));
     // A frame that is too large, or none at all: the socket is closed with the code that says so.
@@ -129,7 +130,7 @@ export class SocketServer {
     });
     socket.on('close', () => {
       unwatch();
-      this.#wheel.remove(socket);
+      this.#sockets.delete(socket);
       this.#confirmations.gone(socket);
       socket.source?.leave(socket);
     });
@@ -143,6 +144,17 @@ export class SocketServer {
     });
   }
 
+  /** A socket that has not been heard of since the last time is cut off. */
+  async #pingAll(): Promise<void> {
+    let pinged = 0;
+    for (const socket of this.#sockets) {
+      if (socket.alive) this.#confirmations.ping(socket);
+      else socket.terminate();
+      socket.alive = false;
+      if (++pinged % PINGS_AT_ONCE === 0) await setImmediate();
+    }
+  }
+
   async #serveReader(socket: RelaySocket, start: Start): Promise<void> {
     const { channel } = socket;
     const { tenant } = socket.caller;
@@ -150,7 +162,8 @@ export class SocketServer {
     let fanOut = this.#fanOuts.get(key);
     if (!fanOut) {
       const { channels } = this.#deps.core;
-      const [confirmations, slowReaderBytes] = [this.#confirmations, this.#slowReaderBytes];
+      const { slowReaderBytes } = this.#limits;
+      const confirmations = this.#confirmations;
       const onStop = () => this.#fanOuts.delete(key);
       fanOut = new FanOut({ channels, tenant, channel, confirmations, slowReaderBytes, onStop });
       this.#fanOuts.set(key, fanOut);
