@@ -40,6 +40,18 @@ export function relayBinder(services: Services): (caller: Caller, base: string) 
   };
 }
 
+/** The methods of a service that are verbs of a group, for a part that several services stand behind. */
+export function methodsFor<V extends Verbs, S extends object>(
+  verbs: V,
+  service: S,
+): Pick<S, keyof S & keyof V> {
+  const methods = Object.keys(verbs).flatMap((name) => {
+    const method = service[name as keyof S] as unknown;
+    return typeof method === 'function' ? [[name, method.bind(service)]] : [];
+  });
+  return Object.fromEntries(methods);
+}
+
 function guarded(verb: Verb, method: string, service: Service | (() => Promise<Service>)): Call {
   const call: Call =
     typeof service !== 'function'
