@@ -19,6 +19,16 @@ export interface Model {
   ): Promise<ModelAnswer>;
 }
 
+/** Which model is to answer; what is left out comes from the environment and the configuration. */
+export interface ModelChoice {
+  /** `anthropic`, `openai`, `ollama`, `compatible`; the first whose key is set where nothing is said. */
+  readonly provider?: string;
+  readonly model?: string;
+  /** Of an OpenAI-compatible server, or another address of the provider. */
+  readonly baseUrl?: string;
+  readonly maxTokens?: number;
+}
+
 export interface ModelAnswer {
   readonly text: string;
   /** As the provider reported it. */

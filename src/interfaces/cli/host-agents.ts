@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../base/json.ts';
 import type { Pipelines } from '../../client/pipelines/pipelines.ts';
 import type { Prompts } from '../../client/prompts/prompts.ts';
-import type { Model } from '../../client/prompts/types.ts';
+import type { Model, ModelChoice } from '../../client/prompts/types.ts';
 import type { ThreadsApi } from '../../contract/threads.ts';
 
 /** Where agents are put to work: prompts, programs and pipelines on the threads of a relay. */
@@ -12,13 +12,6 @@ export interface AgentWork extends AsyncDisposable {
   /** The model that flags and environment lead to; an error that says what to set where there is none. */
   model(choice: ModelChoice): Model;
   readonly programs: Programs;
-}
-
-export interface ModelChoice {
-  readonly provider?: string;
-  readonly model?: string;
-  readonly baseUrl?: string;
-  readonly maxTokens?: number;
 }
 
 export interface Programs {

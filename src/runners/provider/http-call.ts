@@ -24,42 +24,28 @@ export interface Connection {
  */
 export async function callProvider(
   connection: Connection,
-  body: unknown,
+  body: object,
   signal?: AbortSignal,
 ): Promise<ReadableStream<Uint8Array>> {
-  const { provider, url, headers, model, keyName, models } = connection;
-  const pauseOrStop = async (ms: number) => {
-    await (connection.pause ?? pause)(ms, signal);
-    if (signal?.aborted) throw new RelayError('aborted', { what: 'the prompt' });
-  };
   for (let attempt = 0; ; attempt++) {
-    const response = await send(connection, body, signal, attempt);
-    if (response === null) {
-      await pauseOrStop(wait(attempt));
-      continue;
+    const last = attempt >= PROVIDER_RETRIES;
+    const response = await send(connection, body, signal, last);
+    if (response?.ok && response.body) return response.body;
+    if (response) {
+      const failure = await failureOf(response, connection);
+      if (last || !isPassing(response.status)) throw failure;
     }
-    if (response.ok && response.body) return response.body;
-    const { what, unknown } = await reason(response, headers, model);
-    if (isPassing(response.status) && attempt < PROVIDER_RETRIES) {
-      await pauseOrStop(wait(attempt, response.headers.get('retry-after')));
-      continue;
-    }
-    if (unknown) throw new RelayError('model_unknown', { provider, model, what, list: models });
-    if (response.status === 401 || response.status === 403) {
-      throw new RelayError('provider_refused', { provider, what, key: keyName, model });
-    }
-    const hint =
-      response.status === 404 ? `See that ${url} is right and that there is a model ${model}.` : undefined;
-    throw new RelayError('provider_failed', { provider, what, ...(hint ? { hint } : {}) });
+    await (connection.pause ?? pause)(wait(attempt, response?.headers.get('retry-after')), signal);
+    if (signal?.aborted) throw new RelayError('aborted', { what: 'the prompt' });
   }
 }
 
 /** Null where it could not be reached and another attempt is due. */
 async function send(
   { provider, url, headers }: Connection,
-  body: unknown,
+  body: object,
   signal: AbortSignal | undefined,
-  attempt: number,
+  last: boolean,
 ): Promise<Response | null> {
   try {
     return await fetch(url, {
@@ -73,7 +59,7 @@ async function send(
   } catch (error) {
     if (signal?.aborted) throw new RelayError('aborted', { what: 'the prompt' }, error);
     const cause = (error as { cause?: { code?: string; message?: string } }).cause;
-    if (attempt < PROVIDER_RETRIES && cause?.code === 'ECONNRESET') return null;
+    if (!last && cause?.code === 'ECONNRESET') return null;
     const what = cause?.code ?? cause?.message ?? (error as Error).message;
     throw new RelayError('provider_unreachable', { provider, url, what }, error);
   }
@@ -90,11 +76,9 @@ function wait(attempt: number, retryAfter?: string | null): number {
 }
 
 /** What a provider says about a failure: the message inside its JSON, and never the key that was sent. */
-async function reason(
-  response: Response,
-  headers: Connection['headers'],
-  model: string,
-): Promise<{ what: string; unknown: boolean }> {
+async function failureOf(response: Response, connection: Connection): Promise<RelayError> {
+  const { provider, url, headers, model, keyName, models } = connection;
+  const { status } = response;
   const text = (await response.text().catch(() => '')).slice(0, 20_000);
   let said = text;
   let code: unknown;
@@ -110,9 +94,12 @@ async function reason(
     const secret = value.replace(/^Bearer /, '');
     if (secret.length > 7) plain = plain.replaceAll(secret, '…');
   }
-  return {
-    what: `${response.status}${plain ? `, ${plain.replace(/\.$/, '')}` : ''}`,
-    // OpenAI has a word for it, also where the model exists for others; the rest say that they did not find it by name.
-    unknown: code === 'model_not_found' || (response.status === 404 && String(said).includes(model)),
-  };
+  const what = `${status}${plain ? `, ${plain.replace(/\.$/, '')}` : ''}`;
+  // OpenAI has a word for it, also where the model exists for others; the rest say that they did not find it by name.
+  if (code === 'model_not_found' || (status === 404 && String(said).includes(model)))
+    return new RelayError('model_unknown', { provider, model, what, list: models });
+  if (status === 401 || status === 403)
+    return new RelayError('provider_refused', { provider, what, key: keyName, model });
+  const hint = status === 404 ? `See that ${url} is right and that there is a model ${model}.` : undefined;
+  return new RelayError('provider_failed', { provider, what, ...(hint ? { hint } : {}) });
 }

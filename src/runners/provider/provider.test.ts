@@ -4,8 +4,8 @@ import type { AddressInfo } from 'node:net';
 import { test } from 'node:test';
 import { type Reply, startFakeModel } from '../../../examples/fake-model.ts';
 import { isRelayError } from '../../base/errors.ts';
-import { anthropicModel } from './anthropic.ts';
-import { openModel } from './provider.ts';
+import { anthropic } from './formats.ts';
+import { openModel, providerModel } from './provider.ts';
 
 const KEY = 'sk-secret-of-the-user-0123456789';
 const PROMPT = { system: 'be brief', user: 'hello there' };
@@ -77,17 +77,17 @@ test('a provider that is busy is asked again, and not for ever', async () => {
     'ok',
   ];
   await using server = await startFakeModel(() => replies[server.asked.length - 1] ?? 'too often');
-  const { text } = await anthropicModel(connection(server.url), 100).answer(PROMPT, {});
+  const { text } = await providerModel(connection(server.url), anthropic, 100).answer(PROMPT, {});
   assert.equal(text, 'ok');
   await using broken = await startFakeModel(() => ({ status: 500, message: 'oh no' }));
-  const failing = anthropicModel(connection(broken.url), 100).answer(PROMPT, {});
+  const failing = providerModel(connection(broken.url), anthropic, 100).answer(PROMPT, {});
   await assert.rejects(failing, (e) => isRelayError(e, 'provider_failed') && /500, oh no/.test(e.message));
   assert.equal(broken.asked.length, 3);
 });
 
 test('a refusal names the variable to look at, and never the key', async () => {
   await using server = await startFakeModel(() => ({ status: 401, message: `invalid x-api-key ${KEY}` }));
-  await assert.rejects(anthropicModel(connection(server.url), 100).answer(PROMPT, {}), (error) => {
+  await assert.rejects(providerModel(connection(server.url), anthropic, 100).answer(PROMPT, {}), (error) => {
     assert.ok(isRelayError(error, 'provider_refused'));
     assert.match(error.hint, /ANTHROPIC_API_KEY/);
     assert.ok(!`${error.message} ${error.hint}`.includes(KEY));
@@ -144,14 +144,14 @@ test('a key does not follow a redirect to another host', async () => {
   );
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  await assert.rejects(anthropicModel(connection(url), 100).answer(PROMPT, {}));
+  await assert.rejects(providerModel(connection(url), anthropic, 100).answer(PROMPT, {}));
   server.closeAllConnections();
   server.close();
   assert.equal(elsewhere.asked.length, 0);
 });
 
 test('one that cannot be reached is told with its address', async () => {
-  const model = anthropicModel(connection('http://127.0.0.1:9'), 100);
+  const model = providerModel(connection('http://127.0.0.1:9'), anthropic, 100);
   await assert.rejects(
     model.answer(PROMPT, {}),
     (e) => isRelayError(e, 'provider_unreachable') && e.message.includes('127.0.0.1:9'),
@@ -161,7 +161,9 @@ test('one that cannot be reached is told with its address', async () => {
 test('asking stops when it is told to', async () => {
   await using server = await startFakeModel(() => new Promise<string>(() => {}));
   const stop = new AbortController();
-  const asking = anthropicModel(connection(server.url), 100).answer(PROMPT, { signal: stop.signal });
+  const asking = providerModel(connection(server.url), anthropic, 100).answer(PROMPT, {
+    signal: stop.signal,
+  });
   setTimeout(() => stop.abort(), 20);
   await assert.rejects(asking, (e) => isRelayError(e, 'aborted'));
 });

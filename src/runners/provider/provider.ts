@@ -1,19 +1,9 @@
 import { RelayError } from '../../base/errors.ts';
 import { ANSWER_TOKENS } from '../../base/limits.ts';
-import type { Model } from '../../client/prompts/types.ts';
-import { anthropicModel } from './anthropic.ts';
-import type { Connection } from './http-call.ts';
-import { ollamaModel } from './ollama.ts';
-import { openaiModel } from './openai.ts';
-
-export interface ProviderChoice {
-  /** `anthropic`, `openai`, `ollama`, `compatible`; the first whose key is set where nothing is said. */
-  readonly provider?: string;
-  readonly model?: string;
-  /** Of an OpenAI-compatible server, or another address of the provider. */
-  readonly baseUrl?: string;
-  readonly maxTokens?: number;
-}
+import type { Model, ModelChoice } from '../../client/prompts/types.ts';
+import { anthropic, chatCompletions, type Format, ollama } from './formats.ts';
+import { type Connection, callProvider } from './http-call.ts';
+import { gather } from './streamed-answer.ts';
 
 /** What the configuration says of models. */
 export interface Preferences {
@@ -21,8 +11,6 @@ export interface Preferences {
   /** By provider. */
   readonly models: { readonly [provider: string]: string };
 }
-
-const NO_PREFERENCE: Preferences = { provider: null, models: {} };
 
 type Variables = { readonly [name: string]: string | undefined };
 
@@ -38,10 +26,15 @@ interface Row {
   readonly models: string;
   readonly path: string;
   headers(key: string): { readonly [name: string]: string };
-  make(connection: Connection, maxTokens: number): Model;
+  readonly format: Format;
 }
 
-const bearer = (key: string): { [name: string]: string } => (key ? { authorization: `Bearer ${key}` } : {});
+/** What OpenAI has in common with those that are compatible with it. */
+const CHAT = {
+  models: 'GET /models at its address lists them.',
+  path: '/chat/completions',
+  headers: (key: string): { [name: string]: string } => (key ? { authorization: `Bearer ${key}` } : {}),
+};
 
 export const PROVIDERS = {
   anthropic: {
@@ -52,17 +45,15 @@ export const PROVIDERS = {
     models: 'GET /v1/models at its address lists them.',
     path: '/v1/messages',
     headers: (key) => ({ 'x-api-key': key, 'anthropic-version': '2023-06-01' }),
-    make: anthropicModel,
+    format: anthropic,
   },
   openai: {
     key: 'OPENAI_API_KEY',
     base: 'https://api.openai.com/v1',
     baseKey: 'OPENAI_BASE_URL',
     model: 'gpt-5',
-    models: 'GET /models at its address lists them.',
-    path: '/chat/completions',
-    headers: bearer,
-    make: openaiModel,
+    ...CHAT,
+    format: chatCompletions('max_completion_tokens'),
   },
   ollama: {
     key: null,
@@ -72,17 +63,15 @@ export const PROVIDERS = {
     models: '`ollama list` shows those that are here, `ollama pull NAME` gets one.',
     path: '/api/chat',
     headers: () => ({}),
-    make: ollamaModel,
+    format: ollama,
   },
   compatible: {
     key: null,
     base: null,
     baseKey: 'RELAY_MODEL_URL',
     model: null,
-    models: 'GET /models at its address lists them.',
-    path: '/chat/completions',
-    headers: bearer,
-    make: openaiModel,
+    ...CHAT,
+    format: chatCompletions('max_tokens'),
   },
 } as const satisfies { [provider: string]: Row };
 
@@ -94,10 +83,10 @@ export type ProviderName = keyof typeof PROVIDERS;
  * before the table above. `found` names programs that could be asked instead.
  */
 export function openModel(
-  choice: ProviderChoice,
+  choice: ModelChoice,
   env: Variables,
   found: readonly string[],
-  preferences = NO_PREFERENCE,
+  preferences: Preferences = { provider: null, models: {} },
 ): Model {
   const provider = chooseProvider(choice, env, found, preferences.provider);
   const row: Row = PROVIDERS[provider];
@@ -123,11 +112,22 @@ export function openModel(
     keyName: row.key ?? 'RELAY_MODEL_KEY',
     models: row.models,
   };
-  return row.make(connection, choice.maxTokens ?? ANSWER_TOKENS);
+  return providerModel(connection, row.format, choice.maxTokens ?? ANSWER_TOKENS);
+}
+
+export function providerModel(connection: Connection, format: Format, maxTokens: number): Model {
+  const { provider, model } = connection;
+  return {
+    name: `${provider}/${model}`,
+    async answer(prompt, o) {
+      const body = await callProvider(connection, format.body(prompt, model, maxTokens), o.signal);
+      return gather(provider, format.pieces(body), o);
+    },
+  };
 }
 
 function chooseProvider(
-  choice: ProviderChoice,
+  choice: ModelChoice,
   env: Variables,
   found: readonly string[],
   preferred: string | null,
