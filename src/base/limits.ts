@@ -236,8 +236,6 @@ export const STEP_COMPLAINT_CHARS = 4 * KiB;
 /** A value that a template puts into the environment of a shell: Linux takes no longer one. */
 export const STEP_VALUE_BYTES = 100 * KiB;
 export const STEP_TIMEOUT_MS = HOUR;
-/** A step that is told to stop gets so long to do it. */
-export const STEP_GRACE_MS = 5 * SECOND;
 export const STEP_RETRIES_MAX = 20;
 export const STEP_BACKOFF_MS = SECOND;
 export const STEP_BACKOFF_MAX_MS = 60 * SECOND;

@@ -1,8 +1,8 @@
-import { type ChildProcessByStdio, spawn } from 'node:child_process';
+import { type ChildProcess, type ChildProcessByStdio, spawn } from 'node:child_process';
 import type { Readable, Writable } from 'node:stream';
 
 /** Between asking a command to end and making it. */
-export const GRACE_MS = 5_000;
+const GRACE_MS = 5_000;
 
 export type LeashedShell = ChildProcessByStdio<Writable, Readable, Readable>;
 
@@ -48,11 +48,32 @@ export function leashedShell(
 }
 
 /** Signals a command and all that it has started, which would stay behind otherwise. */
-export function signalGroup({ pid }: Pick<LeashedShell, 'pid'>, signal: NodeJS.Signals): void {
+export function signalGroup({ pid }: Pick<ChildProcess, 'pid'>, signal: NodeJS.Signals): void {
   if (pid === undefined) return;
   try {
     process.kill(process.platform === 'win32' ? pid : -pid, signal);
   } catch {
     // It has ended by itself.
   }
+}
+
+/** Asks for an end when the signal fires, and forces it a while later. To be disposed once the end has come. */
+export function endWhenAborted(
+  signal: AbortSignal | undefined,
+  ask: () => void,
+  force: () => void,
+): Disposable {
+  let forced: ReturnType<typeof setTimeout> | undefined;
+  const stop = () => {
+    ask();
+    forced = setTimeout(force, GRACE_MS);
+  };
+  signal?.addEventListener('abort', stop);
+  if (signal?.aborted) stop();
+  return {
+    [Symbol.dispose]: () => {
+      clearTimeout(forced);
+      signal?.removeEventListener('abort', stop);
+    },
+  };
 }

@@ -20,12 +20,9 @@ const START_MS = 120_000;
 const STDERR_CHARS = 4_096;
 
 export interface AcpSession {
-  /** What the agent says to the user, as it comes. */
-  onText(told: (text: string) => void): void;
-  /** Resolves with the reason for which the agent stopped. */
-  prompt(text: string): Promise<string>;
+  /** Resolves with the reason for which the agent stopped. What it says to the user is told as it comes. */
+  prompt(text: string, told: (text: string) => void): Promise<string>;
   cancel(): Promise<void>;
-  end(): void;
 }
 
 /** An agent's process and the connection to it. */
@@ -95,14 +92,17 @@ export class AcpProcess {
     const opened = agent.request(methods.agent.session.new, { cwd: this.#cwd, mcpServers: [] });
     const { sessionId } = await this.#ask(opened, START_MS);
     return {
-      onText: (told) => this.#listeners.set(sessionId, told),
-      prompt: async (text) => {
+      prompt: async (text, told) => {
+        this.#listeners.set(sessionId, told);
         const request: PromptRequest = { sessionId, prompt: [{ type: 'text', text }] };
         const asked: Promise<PromptResponse> = agent.request(methods.agent.session.prompt, request);
-        return (await this.#ask(asked)).stopReason;
+        try {
+          return (await this.#ask(asked)).stopReason;
+        } finally {
+          this.#listeners.delete(sessionId);
+        }
       },
       cancel: () => agent.notify(methods.agent.session.cancel, { sessionId }).catch(() => {}),
-      end: () => this.#listeners.delete(sessionId),
     };
   }
 

@@ -1,10 +1,8 @@
 import { TASK_OUTPUT_BYTES } from '../../base/limits.ts';
 import type { Job, Ran, Runner } from '../../client/bridge/runner.ts';
 import type { AcpOptions } from '../../client/bridge/runners.ts';
+import { endWhenAborted } from '../leashed-shell.ts';
 import { AcpProcess } from './acp-process.ts';
-
-/** Between asking an agent to stop and taking its process away. */
-const CANCEL_MS = 5_000;
 
 /**
  * An agent that speaks the Agent Client Protocol: one process, a session of its own for each task. A process that died is
@@ -30,26 +28,19 @@ export class AcpRunner implements Runner {
     const agent = await this.#running();
     const session = await agent.newSession();
     let said = '';
-    session.onText((text) => {
-      said = (said + text).slice(-TASK_OUTPUT_BYTES);
-    });
-    let late: ReturnType<typeof setTimeout> | undefined;
-    const stop = () => {
-      void session.cancel();
-      late = setTimeout(() => agent.kill(), CANCEL_MS);
-    };
-    job.signal.addEventListener('abort', stop);
-    if (job.signal.aborted) stop();
+    using _ = endWhenAborted(
+      job.signal,
+      () => void session.cancel(),
+      () => agent.kill(),
+    );
     try {
-      const reason = await session.prompt(job.prompt);
+      const reason = await session.prompt(job.prompt, (text) => {
+        said = (said + text).slice(-TASK_OUTPUT_BYTES);
+      });
       const failed = WHY_STOPPED[reason];
       return { output: said, ...(failed === undefined ? {} : { failed }) };
     } catch (error) {
       return { output: said, failed: error instanceof Error ? error.message : String(error) };
-    } finally {
-      clearTimeout(late);
-      job.signal.removeEventListener('abort', stop);
-      session.end();
     }
   }
 

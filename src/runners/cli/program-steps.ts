@@ -3,7 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { RelayError } from '../../base/errors.ts';
 import { STEP_COMPLAINT_CHARS, STEP_OUTPUT_BYTES } from '../../base/limits.ts';
+import { decodeUtf8 } from '../../base/utf8.ts';
 import type { StepCall, StepResult } from '../../client/pipelines/runner.ts';
+import { Tail } from '../tail.ts';
 import { type CliChoice, type CommandLine, commandLine } from './command-line.ts';
 import { runProgram } from './run-program.ts';
 
@@ -40,9 +42,10 @@ export async function cliStep(
 }
 
 async function runStep(line: CommandLine, call: StepCall, place: ProgramPlace): Promise<StepResult> {
-  const kept = new KeptOutput();
-  const stop = new AbortController();
-  let tooMuch: Error | null = null;
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  const complaint = new Tail(STEP_COMPLAINT_CHARS);
+  const tooMuch = new AbortController();
   const decoder = new TextDecoder();
   const { code, signal } = await runProgram(line, {
     cwd: place.cwd,
@@ -56,25 +59,25 @@ async function runStep(line: CommandLine, call: StepCall, place: ProgramPlace): 
     },
     streams: 'all',
     ownGroup: true,
-    signal: AbortSignal.any([place.signal, stop.signal]),
+    signal: AbortSignal.any([place.signal, tooMuch.signal]),
     onOutput: (chunk) => {
       place.said(decoder.decode(chunk, { stream: true }));
-      try {
-        if (tooMuch === null) kept.add(chunk);
-      } catch (error) {
-        tooMuch = error as Error;
-        stop.abort();
-      }
+      bytes += chunk.byteLength;
+      if (bytes > STEP_OUTPUT_BYTES) tooMuch.abort();
+      else chunks.push(chunk);
     },
-    onComplaint: (chunk) => kept.complain(chunk),
+    onComplaint: (chunk) => complaint.add(chunk),
   });
-  if (tooMuch) throw tooMuch;
+  if (tooMuch.signal.aborted) throw new Error(`it says more than ${STEP_OUTPUT_BYTES / 1024 / 1024} MiB`);
   if (place.signal.aborted) throw new RelayError('aborted', { what: call.step });
-  if (code !== 0) {
-    const how = signal ? `was ended by ${signal}` : `exit code ${code}`;
-    throw new Error(kept.lastWords === '' ? how : `${how}: ${kept.lastWords}`);
-  }
-  return { content: kept.content };
+  const output = Buffer.concat(chunks);
+  // What is not text is kept as bytes.
+  if (code === 0) return { content: decodeUtf8(output) ?? output };
+  const how = signal ? `was ended by ${signal}` : `exit code ${code}`;
+  // The end of what it complained about, or of what it said.
+  const words = complaint.text().trim() || output.toString('utf8').slice(-STEP_COMPLAINT_CHARS).trim();
+  const last = words.split('\n').slice(-3).join(' ').trim().slice(-300);
+  throw new Error(last === '' ? how : `${how}: ${last}`);
 }
 
 /** Files with prompts, gone when disposed. */
@@ -92,45 +95,4 @@ export function promptFiles(): AsyncDisposable & { write(text: string): Promise<
       if (folder !== null) await rm(folder, { recursive: true, force: true });
     },
   };
-}
-
-/** What a program says, kept as far as it may go. */
-class KeptOutput {
-  readonly #chunks: Uint8Array[] = [];
-  #bytes = 0;
-  #complaint = '';
-  readonly #decoder = new TextDecoder();
-
-  add(chunk: Uint8Array): void {
-    this.#bytes += chunk.byteLength;
-    if (this.#bytes > STEP_OUTPUT_BYTES)
-      throw new Error(`it says more than ${STEP_OUTPUT_BYTES / 1024 / 1024} MiB`);
-    this.#chunks.push(chunk);
-  }
-
-  complain(chunk: Uint8Array): void {
-    this.#complaint = (this.#complaint + this.#decoder.decode(chunk, { stream: true })).slice(
-      -STEP_COMPLAINT_CHARS,
-    );
-  }
-
-  get text(): string {
-    return Buffer.concat(this.#chunks).toString('utf8');
-  }
-
-  /** Whether it is text at all; otherwise it is kept as bytes. */
-  get content(): string | Uint8Array {
-    const bytes = Buffer.concat(this.#chunks);
-    try {
-      return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
-    } catch {
-      return bytes;
-    }
-  }
-
-  /** The end of what it complained about, or of what it said. */
-  get lastWords(): string {
-    const words = this.#complaint.trim() || this.text.slice(-STEP_COMPLAINT_CHARS).trim();
-    return words.split('\n').slice(-3).join(' ').trim().slice(-300);
-  }
 }

@@ -1,7 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { constants } from 'node:os';
+import { isatty } from 'node:tty';
 import { RelayError } from '../../base/errors.ts';
-import { STEP_GRACE_MS } from '../../base/limits.ts';
+import { endWhenAborted, signalGroup } from '../leashed-shell.ts';
 import type { CommandLine } from './command-line.ts';
 
 export interface ProgramOptions {
@@ -17,8 +19,8 @@ export interface ProgramOptions {
   readonly signal?: AbortSignal;
   /** Whether it gets a process group of its own, so that a key at the terminal does not reach it. */
   readonly ownGroup?: boolean;
-  /** Called once it runs, with a way to pass signals on. */
-  started?(kill: (signal: NodeJS.Signals) => void): void;
+  /** Signals that this process gets go on to the program. */
+  readonly passSignals?: boolean;
 }
 
 export interface ProgramEnd {
@@ -35,25 +37,33 @@ export async function runProgram(line: CommandLine, o: ProgramOptions): Promise<
     detached: o.ownGroup === true && process.platform !== 'win32',
     stdio: stdio(line, o),
   });
-  const ended = new Promise<ProgramEnd>((resolve, reject) => {
-    child.once('error', (error: NodeJS.ErrnoException) => reject(notStarted(line.command, error)));
-    child.once('close', (code, signal) => resolve({ code: code ?? 128 + number(signal), signal }));
-  });
-  // Whoever waits hears of it below; until then nobody does.
+  // Whoever waits hears of a failure below; until then nobody does.
+  const ended = once(child, 'close');
   ended.catch(() => {});
-  const stop = () => end(child, o.ownGroup === true);
-  if (o.signal?.aborted) stop();
-  else o.signal?.addEventListener('abort', stop, { once: true });
+  const kill = (signal: NodeJS.Signals) => {
+    if (o.ownGroup) signalGroup(child, signal);
+    else child.kill(signal);
+  };
+  using _stopping = endWhenAborted(
+    o.signal,
+    () => kill('SIGTERM'),
+    () => kill('SIGKILL'),
+  );
+  using _passing = o.passSignals ? passSignals(child) : undefined;
   // A program that ends without reading what it was given is its own affair.
   child.stdin?.on('error', () => {});
-  if (child.stdin) child.stdin.end(line.input ?? '');
+  child.stdin?.end(line.input ?? '');
   child.stderr?.on('data', (chunk: Uint8Array) => o.onComplaint?.(chunk));
-  o.started?.((signal) => child.kill(signal));
   try {
-    if (child.stdout) await drain(child, o).catch(() => {});
-    return await ended;
-  } finally {
-    o.signal?.removeEventListener('abort', stop);
+    for await (const chunk of child.stdout ?? []) await o.onOutput?.(chunk as Uint8Array);
+  } catch {
+    // A stream that broke says nothing of how the program ends.
+  }
+  try {
+    const [code, signal] = (await ended) as [number | null, NodeJS.Signals | null];
+    return { code: code ?? 128 + (signal === null ? 0 : constants.signals[signal]), signal };
+  } catch (error) {
+    throw notStarted(line.command, error as NodeJS.ErrnoException);
   }
 }
 
@@ -63,28 +73,23 @@ function stdio(line: CommandLine, o: ProgramOptions): ('inherit' | 'pipe' | 'ign
   return [input, 'pipe', o.streams === 'all' ? 'pipe' : 'inherit'];
 }
 
-async function drain(child: ChildProcess, o: ProgramOptions): Promise<void> {
-  for await (const chunk of child.stdout!) await o.onOutput?.(chunk as Uint8Array);
-}
+/** Signals that are for the program and not for us: it decides, and we end when it has. */
+const PASSED: readonly NodeJS.Signals[] = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT'];
+/** A terminal sends these to everything in the foreground, so the program has got them already. */
+const FROM_KEYS: ReadonlySet<NodeJS.Signals> = new Set(['SIGINT', 'SIGQUIT']);
 
-/** Asks, waits, and insists. */
-function end(child: ChildProcess, group: boolean): void {
-  const kill = (signal: NodeJS.Signals) => {
-    try {
-      if (group && child.pid !== undefined && process.platform !== 'win32') process.kill(-child.pid, signal);
-      else child.kill(signal);
-    } catch {
-      // It is gone already.
-    }
+function passSignals(child: ChildProcess): Disposable {
+  // Not by `process.stdin`: making it would change the very pipe that the program inherits.
+  const atTerminal = isatty(0);
+  const passOn = (signal: NodeJS.Signals) => {
+    if (!(atTerminal && FROM_KEYS.has(signal))) child.kill(signal);
   };
-  kill('SIGTERM');
-  const timer = setTimeout(() => kill('SIGKILL'), STEP_GRACE_MS);
-  timer.unref();
-  child.once('close', () => clearTimeout(timer));
-}
-
-function number(signal: NodeJS.Signals | null): number {
-  return signal === null ? 0 : (constants.signals[signal] ?? 0);
+  for (const signal of PASSED) process.on(signal, passOn);
+  return {
+    [Symbol.dispose]: () => {
+      for (const signal of PASSED) process.off(signal, passOn);
+    },
+  };
 }
 
 function notStarted(command: string, error: NodeJS.ErrnoException): RelayError {

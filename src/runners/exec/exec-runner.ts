@@ -1,10 +1,12 @@
+import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { TASK_OUTPUT_BYTES } from '../../base/limits.ts';
 import type { Job, Ran, Runner } from '../../client/bridge/runner.ts';
 import type { ExecOptions } from '../../client/bridge/runners.ts';
-import { GRACE_MS, leashedShell, signalGroup } from '../leashed-shell.ts';
+import { endWhenAborted, leashedShell, signalGroup } from '../leashed-shell.ts';
+import { Tail } from '../tail.ts';
 
 /** Of what went to standard error, for whoever asks why it failed. */
 const STDERR_BYTES = 8 * 1024;
@@ -36,40 +38,31 @@ async function withTaskFile(command: string, job: Job, run: (command: string) =>
   }
 }
 
-function runCommand({ command, cwd, env }: ExecOptions, job: Job): Promise<Ran> {
-  return new Promise((resolve) => {
-    const child = leashedShell(command, {
-      cwd,
-      env: { ...(env ?? process.env), RELAY_TASK_ID: job.id, RELAY_TASK_URL: job.url },
-    });
-    const out = new Tail(TASK_OUTPUT_BYTES);
-    const err = new Tail(STDERR_BYTES);
-    child.stdout.on('data', (chunk: Buffer) => out.add(chunk));
-    child.stderr.on('data', (chunk: Buffer) => err.add(chunk));
-    // A command that does not read its input is free not to.
-    child.stdin.on('error', () => {});
-    child.stdin.end(job.prompt);
-    let forced: ReturnType<typeof setTimeout> | undefined;
-    const stop = () => {
-      signalGroup(child, 'SIGTERM');
-      forced = setTimeout(() => signalGroup(child, 'SIGKILL'), GRACE_MS);
-    };
-    const over = () => {
-      clearTimeout(forced);
-      job.signal.removeEventListener('abort', stop);
-    };
-    job.signal.addEventListener('abort', stop);
-    if (job.signal.aborted) stop();
-    child.on('error', (error) => {
-      over();
-      resolve({ output: '', failed: `The command could not be started: ${error.message}` });
-    });
-    child.on('close', (code, signal) => {
-      over();
-      const failed = code === 0 ? undefined : howItEnded(code, signal, err.text());
-      resolve({ output: out.text(), ...(failed === undefined ? {} : { failed }) });
-    });
+async function runCommand({ command, cwd, env }: ExecOptions, job: Job): Promise<Ran> {
+  const child = leashedShell(command, {
+    cwd,
+    env: { ...(env ?? process.env), RELAY_TASK_ID: job.id, RELAY_TASK_URL: job.url },
   });
+  const out = new Tail(TASK_OUTPUT_BYTES);
+  const err = new Tail(STDERR_BYTES);
+  child.stdout.on('data', (chunk: Buffer) => out.add(chunk));
+  child.stderr.on('data', (chunk: Buffer) => err.add(chunk));
+  // A command that does not read its input is free not to.
+  child.stdin.on('error', () => {});
+  child.stdin.end(job.prompt);
+  const signal = (name: NodeJS.Signals) => signalGroup(child, name);
+  using _ = endWhenAborted(
+    job.signal,
+    () => signal('SIGTERM'),
+    () => signal('SIGKILL'),
+  );
+  try {
+    const [code, endedBy] = (await once(child, 'close')) as [number | null, NodeJS.Signals | null];
+    const failed = code === 0 ? {} : { failed: howItEnded(code, endedBy, err.text()) };
+    return { output: out.text(), ...failed };
+  } catch (error) {
+    return { output: '', failed: `The command could not be started: ${(error as Error).message}` };
+  }
 }
 
 function howItEnded(code: number | null, signal: NodeJS.Signals | null, stderr: string): string {
@@ -81,31 +74,4 @@ function howItEnded(code: number | null, signal: NodeJS.Signals | null, stderr: 
 /** For the shell, as one word. */
 function quoted(word: string): string {
   return process.platform === 'win32' ? `"${word}"` : `'${word.replaceAll("'", `'\\''`)}'`;
-}
-
-/** The end of a stream of bytes, as much as is worth keeping. */
-export class Tail {
-  readonly #limit: number;
-  readonly #chunks: Uint8Array[] = [];
-  #size = 0;
-  #cut = false;
-
-  constructor(limit: number) {
-    this.#limit = limit;
-  }
-
-  add(chunk: Uint8Array): void {
-    this.#chunks.push(chunk);
-    this.#size += chunk.byteLength;
-    while (this.#size - this.#chunks[0]!.byteLength >= this.#limit) {
-      this.#size -= this.#chunks.shift()!.byteLength;
-      this.#cut = true;
-    }
-  }
-
-  /** Says so where the beginning is missing. */
-  text(): string {
-    const text = Buffer.concat(this.#chunks).toString('utf8');
-    return this.#cut ? `[… only the end of a long output]\n${text}` : text;
-  }
 }

@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process';
+import { execFile } from 'node:child_process';
 import { RelayError } from '../../base/errors.ts';
 
 export interface Pane {
@@ -49,20 +49,14 @@ export class Tmux {
 
   #run(args: readonly string[], input?: string): Promise<string> {
     return new Promise((resolve, reject) => {
-      const child = spawn('tmux', [...this.#args, ...args], { stdio: ['pipe', 'pipe', 'pipe'] });
-      const out: Buffer[] = [];
-      let err = '';
-      child.stdout.on('data', (chunk) => out.push(chunk));
-      child.stderr.on('data', (chunk) => {
-        err += chunk;
+      const options = { maxBuffer: Number.POSITIVE_INFINITY };
+      const child = execFile('tmux', [...this.#args, ...args], options, (error, out, err) => {
+        if (!error) resolve(out);
+        else if (child.pid === undefined) reject(gone(`tmux could not be started: ${error.message}`));
+        else reject(gone(`tmux says: ${err.trim() || `exit code ${child.exitCode}`}.`));
       });
-      child.stdin.on('error', () => {});
-      child.stdin.end(input ?? '');
-      child.on('error', (error) => reject(gone(`tmux could not be started: ${error.message}`)));
-      child.on('close', (code) => {
-        if (code === 0) resolve(Buffer.concat(out).toString('utf8'));
-        else reject(gone(`tmux says: ${err.trim() || `exit code ${code}`}.`));
-      });
+      child.stdin!.on('error', () => {});
+      child.stdin!.end(input ?? '');
     });
   }
 }
