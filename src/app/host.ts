@@ -46,7 +46,7 @@ export function makeHost(globals: Globals, env: Environment): Host {
     openProject: async (folder) => (await import('./projects/open-project.ts')).openProject(folder),
     findProject: async (from, o) => (await import('./projects/open-project.ts')).findProject(from, o),
     peekInbox: async (agent, o) => (await import('./store/peek-inbox.ts')).peekInbox(config(), agent, o),
-    openAgentWork: async (cwd) => (await import('./agents/prompt-work.ts')).openWorkshop(config(), env, cwd),
+    openAgentWork: async (cwd) => (await import('./agents/agent-work.ts')).openAgentWork(config(), env, cwd),
     openRunner: async (spec) => (await import('./agents/open-runner.ts')).openRunner(spec, host.home),
     installer: async () => (await import('./install/open-installer.ts')).openInstaller(env, host.home),
     openAgent: async (url, o) =>

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { a2aBridgeRunner } from '../../src/app/agents/a2a-bridge-runner.ts';
 import { AgentBridge } from '../../src/client/bridge/agent-bridge.ts';
+import { a2aBridgeRunner } from '../../src/runners/a2a/bridge-runner.ts';
 import { startTestServer } from '../channels/server.ts';
 import { agent, block, client, startWorker } from './bridge.ts';
 

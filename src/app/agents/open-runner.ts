@@ -16,7 +16,7 @@ export async function openRunner(spec: RunnerSpec, home: string): Promise<Runner
     case 'tmux':
       return nodeRunners.tmux({ ...spec, profiles: await ownProfiles(join(home, 'agents.json')) });
     case 'a2a':
-      return (await import('./a2a-bridge-runner.ts')).a2aBridgeRunner(spec.url);
+      return (await import('../../runners/a2a/bridge-runner.ts')).a2aBridgeRunner(spec.url);
   }
 }
 

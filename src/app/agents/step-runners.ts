@@ -1,9 +1,8 @@
-import { RelayError } from '../../base/errors.ts';
 import { readText } from '../../base/read-text.ts';
-import type { StepCall, StepRunner, StepRunners } from '../../client/pipelines/runner.ts';
+import { AgentBridge } from '../../client/bridge/agent-bridge.ts';
+import type { StepCall, StepRunners } from '../../client/pipelines/runner.ts';
 import { previewFrame } from '../../client/prompts/bundle.ts';
 import type { Prompts } from '../../client/prompts/prompts.ts';
-import type { Bundle } from '../../client/prompts/types.ts';
 import type { Relay } from '../../contract/relay.ts';
 import type { OpenClient } from '../../interfaces/cli/host.ts';
 import type { AgentWork } from '../../interfaces/cli/host-agents.ts';
@@ -20,57 +19,71 @@ export interface RunnerParts {
   readonly model: AgentWork['model'];
 }
 
+/** The step's own timeout ends it; this only keeps a wait from being endless by itself. */
+const PATIENCE_MS = 24 * 60 * 60 * 1000;
+
 /** Where the steps of a pipeline are done. */
-export function stepRunners(parts: RunnerParts): StepRunners {
-  const { env, cwd } = parts;
-  const provider: StepRunner = async (call, { signal, said }) => {
-    const agent = only(call, 'provider');
-    const { provider, model, base_url: baseUrl, max_tokens: maxTokens } = agent;
-    const chosen = parts.model({ provider, model, baseUrl, maxTokens });
-    const bundle = await bundleOf(parts, call, agent.system);
-    const answer = await chosen.answer(bundle, { signal, onText: said });
-    const { text, billed, cut } = answer;
-    return { content: text, by: chosen.name, billed, cut };
+export function stepRunners({ prompts, relay, open, env, cwd, model: openModel }: RunnerParts): StepRunners {
+  const bundleOf = ({ run, prompt, context }: StepCall, system?: string) =>
+    prompts.bundle({ thread_id: run, words: prompt, system, refs: context.map(({ ref }) => ref) });
+  return {
+    async provider(call, { signal, said }) {
+      const { provider, model, base_url: baseUrl, max_tokens: maxTokens, system } = call.agent;
+      const chosen = openModel({ provider, model, baseUrl, maxTokens });
+      const bundle = await bundleOf(call, system);
+      const { text, billed, cut } = await chosen.answer(bundle, { signal, onText: said });
+      return { content: text, by: chosen.name, billed, cut };
+    },
+    async cli(call, o) {
+      const { cli, args, prompt_by: promptBy } = call.agent;
+      const { system, user } = await bundleOf(call, call.agent.system);
+      return cliStep({ cli, args, promptBy }, call, `${system}\n\n${user}`, { env, cwd, ...o });
+    },
+    async shell(call, o) {
+      const words = call.agent.command === null ? [] : [call.prompt];
+      return shellStep(call, [...words, ...previews(call)].join('\n\n'), { env, cwd, ...o });
+    },
+    async capability(call) {
+      const { capability } = call.agent;
+      const { artifact_ref } = await relay.capabilities.invoke({
+        capability,
+        thread_id: call.run,
+        args: call.args,
+        idempotency_key: `capability:${call.key}`,
+      });
+      const { body } = await relay.threads.content(call.run, artifact_ref);
+      return { content: await readText(body), by: capability, source_refs: [artifact_ref] };
+    },
+    /** Done by whichever agent serves the channel. After a crash the same task is asked for again, not a second one. */
+    async bridge(call, { signal }) {
+      const { channel, done_channel, to } = call.agent;
+      const { client, resolve } = await open();
+      const bridge = new AgentBridge(client, { taskChannel: channel, doneChannel: done_channel, resolve });
+      const { url } = await bridge.send(taskText(call), {
+        to,
+        signal,
+        summary: `${call.step} of run ${call.run}`,
+        idempotencyKey: `step:${call.key}:${call.attempt}`,
+      });
+      const answer = await bridge.wait(url, { signal, timeout: PATIENCE_MS });
+      if (answer.status !== 'done') throw new Error(answer.summary ?? answer.text.slice(0, 300));
+      return { content: answer.text, by: to ?? channel };
+    },
+    async a2a(call, { signal }) {
+      const { url } = call.agent;
+      const { a2aBridgeRunner } = await import('../../runners/a2a/bridge-runner.ts');
+      const { output, failed } = await a2aBridgeRunner(url).run({ prompt: taskText(call), signal });
+      if (failed !== undefined) throw new Error(failed);
+      return { content: output, by: url };
+    },
   };
-  const cli: StepRunner = async (call, o) => {
-    const { cli: name, args, prompt_by: promptBy, system } = only(call, 'cli');
-    const bundle = await bundleOf(parts, call, system);
-    return cliStep({ cli: name, args, promptBy }, call, wholeText(bundle), { env, cwd, ...o });
-  };
-  const shell: StepRunner = async (call, o) => {
-    const { command } = only(call, 'shell');
-    const frames = call.context.map(previewFrame);
-    const stdin = [...(command === null ? [] : [call.prompt]), ...frames].join('\n\n');
-    return shellStep(call, stdin, { env, cwd, ...o });
-  };
-  const capability: StepRunner = async (call) => {
-    const { capability: name } = only(call, 'capability');
-    const { artifact_ref } = await parts.relay.capabilities.invoke({
-      capability: name,
-      thread_id: call.run,
-      args: call.args,
-      idempotency_key: `capability:${call.key}`,
-    });
-    const { body } = await parts.relay.threads.content(call.run, artifact_ref);
-    return { content: await readText(body), by: name, source_refs: [artifact_ref] };
-  };
-  const bridge: StepRunner = async (call, o) =>
-    (await import('./agent-steps.ts')).bridgeStep(parts.open)(call, o);
-  const a2a: StepRunner = async (call, o) => (await import('./agent-steps.ts')).a2aStep(call, o);
-  return { provider, cli, shell, capability, bridge, a2a };
 }
 
-/** A bundle as one text, for whoever knows no difference between system and user. */
-export function wholeText({ system, user }: Pick<Bundle, 'system' | 'user'>): string {
-  return `${system}\n\n${user}`;
+/** What an agent elsewhere is told: the words, and the previews of what it is shown. */
+function taskText(call: StepCall): string {
+  return [call.prompt, ...previews(call)].join('\n\n');
 }
 
-function bundleOf({ prompts }: RunnerParts, call: StepCall, system?: string): Promise<Bundle> {
-  const refs = call.context.map(({ ref }) => ref);
-  return prompts.bundle({ thread_id: call.run, words: call.prompt, system, refs });
-}
-
-function only<K extends StepCall['agent']['kind']>(call: StepCall, kind: K) {
-  if (call.agent.kind !== kind) throw new RelayError('internal');
-  return call.agent as Extract<StepCall['agent'], { kind: K }>;
+function previews({ context }: StepCall): string[] {
+  return context.map(previewFrame);
 }

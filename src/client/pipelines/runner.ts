@@ -1,9 +1,10 @@
-import type { Json, JsonObject } from '../../base/json.ts';
-import type { Artifact, ArtifactType } from '../../contract/threads/artifacts.ts';
+import type { JsonObject } from '../../base/json.ts';
+import type { Artifact } from '../../contract/threads/artifacts.ts';
+import type { ModelAnswer } from '../prompts/types.ts';
 import type { Agent, AgentKind } from './definition.ts';
 
-/** One attempt at a step. */
-export interface StepCall {
+/** One attempt at a step, by an agent of some kind. */
+export interface StepCall<A extends Agent = Agent> {
   /** The thread that is the run. */
   readonly run: string;
   /** `review`, or `review[3]` for one of many. */
@@ -12,7 +13,7 @@ export interface StepCall {
   readonly key: string;
   /** From 1. */
   readonly attempt: number;
-  readonly agent: Agent;
+  readonly agent: A;
   /** The words, with every place filled. */
   readonly prompt: string;
   /** What the places of a command stand for, by the name of the variable. */
@@ -23,23 +24,20 @@ export interface StepCall {
   readonly context: readonly Artifact[];
 }
 
-export interface StepResult {
+export interface StepResult extends Pick<ModelAnswer, 'billed' | 'cut'> {
   readonly content: string | Uint8Array;
   /** Who said it; by default the agent's name. */
   readonly by?: string;
-  readonly type?: ArtifactType;
   readonly source_refs?: readonly string[];
-  readonly billed?: { readonly input_tokens: number; readonly output_tokens: number };
-  readonly cut?: boolean;
 }
 
 /** Where a step is done. What it throws is the reason of a failure; when the signal fires it stops and throws. */
-export type StepRunner = (
-  call: StepCall,
+export type StepRunner<A extends Agent = Agent> = (
+  call: StepCall<A>,
   o: { readonly signal: AbortSignal; said(text: string): void },
 ) => Promise<StepResult>;
 
-export type StepRunners = { readonly [kind in AgentKind]?: StepRunner };
+export type StepRunners = { readonly [K in AgentKind]: StepRunner<Extract<Agent, { kind: K }>> };
 
 export type StepStatus = 'pending' | 'running' | 'done' | 'failed' | 'skipped' | 'blocked' | 'interrupted';
 
@@ -56,5 +54,3 @@ export interface Progress {
   readonly why?: string;
   readonly text?: string;
 }
-
-export type Values = { readonly [name: string]: Json };

@@ -14,7 +14,7 @@ import { answerPatch } from '../prompts/answer-patch.ts';
 import type { AnswerCache, ThreadsAs } from '../prompts/types.ts';
 import type { Agent, Step } from './definition.ts';
 import { readRun, sourceOf } from './journal.ts';
-import type { Progress, StepCall, StepResult, StepRunners } from './runner.ts';
+import type { Progress, StepCall, StepResult, StepRunner, StepRunners } from './runner.ts';
 import type { Scope } from './scope.ts';
 
 export interface WorkParts {
@@ -136,8 +136,7 @@ export class StepWork {
   async #attempt(call: StepCall): Promise<StepResult> {
     const { runners, signal, progress } = this.#parts;
     const { id, step } = this.#instance;
-    const runner = runners[call.agent.kind];
-    if (!runner) throw new Error(`nothing here can run an agent of the kind "${call.agent.kind}"`);
+    const runner = runners[call.agent.kind] as StepRunner;
     const timeout = new AbortController();
     const timer = setTimeout(() => timeout.abort(), step.timeoutMs);
     try {

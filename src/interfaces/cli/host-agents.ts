@@ -1,4 +1,3 @@
-import type { JsonObject } from '../../base/json.ts';
 import type { Pipelines } from '../../client/pipelines/pipelines.ts';
 import type { Prompts } from '../../client/prompts/prompts.ts';
 import type { Model, ModelChoice } from '../../client/prompts/types.ts';
@@ -33,36 +32,3 @@ export interface ProgramRun {
   readonly thread: string;
   onOutput?(chunk: Uint8Array): Promise<void> | void;
 }
-
-/** An agent elsewhere, spoken to by A2A. */
-export interface RemoteAgent {
-  readonly card: JsonObject;
-  /** Gives it a task and waits for the end. */
-  run(task: AgentTask): Promise<AgentOutcome>;
-  /** Gives it a task and does not wait. */
-  submit(task: AgentTask): Promise<AgentOutcome>;
-  find(id: string): Promise<AgentOutcome>;
-  list(o: { readonly contextId?: string }): Promise<AgentOutcome[]>;
-  cancel(id: string): Promise<AgentOutcome>;
-  /** A part of an outcome as bytes; what is behind a URL is fetched. */
-  read(part: AgentPart): Promise<Uint8Array>;
-}
-
-export interface AgentTask {
-  readonly text: string;
-  readonly attached?: readonly string[];
-  readonly contextId?: string;
-  onState?(outcome: AgentOutcome): void;
-}
-
-export interface AgentOutcome {
-  readonly task_id: string | null;
-  readonly context_id: string;
-  readonly state: string;
-  readonly note: string | null;
-  readonly parts: readonly AgentPart[];
-}
-
-export type AgentPart =
-  | { readonly text: string }
-  | { readonly url: string; readonly name: string; readonly media_type: string };

@@ -1,4 +1,4 @@
-import { type AgentCard, AgentCard as Card } from '@a2a-js/sdk';
+import type { AgentCard } from '@a2a-js/sdk';
 import {
   type Client,
   ClientFactory,
@@ -7,24 +7,18 @@ import {
   RestTransportFactory,
 } from '@a2a-js/sdk/client';
 import { RelayError } from '../../base/errors.ts';
-import type { JsonObject } from '../../base/json.ts';
 
 export interface A2AConnection {
   readonly client: Client;
   readonly card: AgentCard;
-  /** The card as it is on the wire. */
-  readonly json: JsonObject;
   /** Sends the token to the agent's own origin and to no other. */
   readonly fetch: typeof fetch;
 }
 
 /** Reaches an agent by the address of its card, of its folder or of its host. Older agents are understood as well. */
-export async function connectA2A(
-  address: string,
-  o: { readonly token?: string } = {},
-): Promise<A2AConnection> {
+export async function connectA2A(address: string, token?: string): Promise<A2AConnection> {
   const { base, path } = cardAddress(address);
-  const send = tokenFetch(new URL(base).origin, o.token);
+  const send = tokenFetch(new URL(base).origin, token);
   const options = { fetchImpl: send, legacyCompat: { enabled: true } };
   const cardResolver = new DefaultAgentCardResolver(options);
   const factory = new ClientFactory({
@@ -33,8 +27,7 @@ export async function connectA2A(
   });
   try {
     const card = await cardResolver.resolve(base, path);
-    const client = await factory.createFromAgentCard(card);
-    return { client, card, json: Card.toJSON(card) as JsonObject, fetch: send };
+    return { client: await factory.createFromAgentCard(card), card, fetch: send };
   } catch (error) {
     throw new RelayError('agent_unreachable', { url: address, what: (error as Error).message }, error);
   }

@@ -1,21 +1,7 @@
 import { type Message, type Part, type StreamResponse, type Task, TaskState } from '@a2a-js/sdk';
+import type { AgentOutcome, AgentPart } from '../../client/bridge/remote-agent.ts';
 
-export interface A2AOutcome {
-  readonly task_id: string | null;
-  readonly context_id: string;
-  /** `completed`, `failed`, `working`, … */
-  readonly state: string;
-  /** What the agent said about it. */
-  readonly note: string | null;
-  /** What came of it: words, and what is behind a URL. */
-  readonly parts: readonly OutcomePart[];
-}
-
-export type OutcomePart =
-  | { readonly text: string }
-  | { readonly url: string; readonly name: string; readonly media_type: string };
-
-export function outcomeOf(answer: Task | Message): A2AOutcome {
+export function outcomeOf(answer: Task | Message): AgentOutcome {
   if ('messageId' in answer) {
     const { contextId: context_id, parts } = answer;
     return { task_id: null, context_id, state: 'completed', note: null, parts: parts.map(shown) };
@@ -31,7 +17,7 @@ export function outcomeOf(answer: Task | Message): A2AOutcome {
 }
 
 /** The outcome with what a stream added to it. */
-export function advanced(outcome: A2AOutcome | null, { payload }: StreamResponse): A2AOutcome | null {
+export function advanced(outcome: AgentOutcome | null, { payload }: StreamResponse): AgentOutcome | null {
   if (payload?.$case === 'task' || payload?.$case === 'message') return outcomeOf(payload.value);
   if (!outcome || !payload) return outcome;
   if (payload.$case === 'statusUpdate') {
@@ -51,11 +37,11 @@ export function isFinal(state: string): boolean {
   return ['completed', 'failed', 'canceled', 'rejected', 'input_required', 'auth_required'].includes(state);
 }
 
-export function stateName(state: TaskState | undefined): string {
+function stateName(state: TaskState | undefined): string {
   return (TaskState[state ?? 0] ?? 'unspecified').replace('TASK_STATE_', '').toLowerCase();
 }
 
-function shown({ content, filename, mediaType }: Part): OutcomePart {
+function shown({ content, filename, mediaType }: Part): AgentPart {
   if (content?.$case === 'text') return { text: content.value };
   if (content?.$case === 'url') return { url: content.value, name: filename, media_type: mediaType };
   if (content?.$case === 'data') return { text: JSON.stringify(content.value, null, 2) };

@@ -1,29 +1,21 @@
-import { type Part, Role, type SendMessageRequest } from '@a2a-js/sdk';
+import { AgentCard as Card, type Part, Role, type SendMessageRequest } from '@a2a-js/sdk';
 import { systemEnv } from '../../base/env.ts';
 import { RelayError } from '../../base/errors.ts';
 import { uuid } from '../../base/ids.ts';
+import type { JsonObject } from '../../base/json.ts';
 import { ENVELOPE_PAYLOAD_BYTES, PAYLOAD_BYTES } from '../../base/limits.ts';
+import type { AgentOutcome, AgentPart, AgentTask, RemoteAgent } from '../../client/bridge/remote-agent.ts';
 import type { ContextRelay } from '../../sdk/context-relay.ts';
 import { collect } from '../../sdk/streams.ts';
 import { type A2AConnection, connectA2A } from './connection.ts';
-import { type A2AOutcome, advanced, isFinal, type OutcomePart, outcomeOf } from './outcome.ts';
-
-export interface A2ATask {
-  readonly text: string;
-  /** Pointers or other URLs that go with it. */
-  readonly attached?: readonly string[];
-  readonly contextId?: string;
-  readonly signal?: AbortSignal;
-  /** Told of each new state. */
-  onState?(outcome: A2AOutcome): void;
-}
+import { advanced, isFinal, outcomeOf } from './outcome.ts';
 
 /** Gives tasks to an agent elsewhere. */
-export class A2ARunner {
+export class A2ARunner implements RemoteAgent {
   readonly #connection: A2AConnection;
-  readonly #relay: Pick<ContextRelay, 'push'> | null;
+  readonly #relay: Pick<ContextRelay, 'push'> | undefined;
 
-  constructor(connection: A2AConnection, relay: Pick<ContextRelay, 'push'> | null = null) {
+  private constructor(connection: A2AConnection, relay: Pick<ContextRelay, 'push'> | undefined) {
     this.#connection = connection;
     this.#relay = relay;
   }
@@ -31,18 +23,21 @@ export class A2ARunner {
   /** `relay` is where texts too large for a message are put. */
   static async connect(
     address: string,
-    o: { token?: string; relay?: ContextRelay } = {},
+    o: { token?: string; relay?: Pick<ContextRelay, 'push'> } = {},
   ): Promise<A2ARunner> {
-    return new A2ARunner(await connectA2A(address, o), o.relay ?? null);
+    return new A2ARunner(await connectA2A(address, o.token), o.relay);
   }
 
-  /** Sends the task and waits for its end. */
-  async run(task: A2ATask): Promise<A2AOutcome> {
+  get card(): JsonObject {
+    return Card.toJSON(this.#connection.card) as JsonObject;
+  }
+
+  async run(task: AgentTask): Promise<AgentOutcome> {
     const { client, card } = this.#connection;
     const request = await this.#request(task, false);
     if (!card.capabilities?.streaming)
       return outcomeOf(await client.sendMessage(request, { signal: task.signal }));
-    let outcome: A2AOutcome | null = null;
+    let outcome: AgentOutcome | null = null;
     for await (const event of client.sendMessageStream(request, { signal: task.signal })) {
       outcome = advanced(outcome, event);
       if (outcome) task.onState?.(outcome);
@@ -53,22 +48,21 @@ export class A2ARunner {
     return isFinal(outcome.state) || outcome.task_id === null ? outcome : this.find(outcome.task_id);
   }
 
-  /** Sends the task and does not wait. */
-  async submit(task: A2ATask): Promise<A2AOutcome> {
+  async submit(task: AgentTask): Promise<AgentOutcome> {
     const request = await this.#request(task, true);
     return outcomeOf(await this.#connection.client.sendMessage(request, { signal: task.signal }));
   }
 
-  async find(id: string): Promise<A2AOutcome> {
+  async find(id: string): Promise<AgentOutcome> {
     return outcomeOf(await this.#connection.client.getTask({ tenant: '', id }));
   }
 
-  async list(o: { contextId?: string; limit?: number } = {}): Promise<A2AOutcome[]> {
+  async list(o: { contextId?: string } = {}): Promise<AgentOutcome[]> {
     const { tasks } = await this.#connection.client.listTasks({
       tenant: '',
       contextId: o.contextId ?? '',
       status: 0,
-      pageSize: o.limit ?? 50,
+      pageSize: 50,
       pageToken: '',
       statusTimestampAfter: undefined,
       includeArtifacts: false,
@@ -76,12 +70,11 @@ export class A2ARunner {
     return tasks.map(outcomeOf);
   }
 
-  async cancel(id: string): Promise<A2AOutcome> {
+  async cancel(id: string): Promise<AgentOutcome> {
     return outcomeOf(await this.#connection.client.cancelTask({ tenant: '', id, metadata: undefined }));
   }
 
-  /** A part of an outcome, as bytes; what is behind a URL is fetched, as far as a payload may be large. */
-  async read(part: OutcomePart, signal?: AbortSignal): Promise<Uint8Array> {
+  async read(part: AgentPart, signal?: AbortSignal): Promise<Uint8Array> {
     if ('text' in part) return new TextEncoder().encode(part.text);
     if (!/^https?:$/.test(new URL(part.url).protocol))
       throw new RelayError('failed', {
@@ -95,7 +88,7 @@ export class A2ARunner {
     return collect(response.body ?? new Uint8Array(), { bytes: PAYLOAD_BYTES, what: 'a result' });
   }
 
-  async #request(task: A2ATask, returnImmediately: boolean): Promise<SendMessageRequest> {
+  async #request(task: AgentTask, returnImmediately: boolean): Promise<SendMessageRequest> {
     const parts = [await this.#words(task.text), ...(task.attached ?? []).map(attachment)];
     return {
       tenant: '',

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { RelayError } from '../../base/errors.ts';
 import { STEP_COMPLAINT_CHARS, STEP_OUTPUT_BYTES } from '../../base/limits.ts';
 import { decodeUtf8 } from '../../base/utf8.ts';
+import type { ShellAgent } from '../../client/pipelines/definition.ts';
 import type { StepCall, StepResult } from '../../client/pipelines/runner.ts';
 import { Tail } from '../tail.ts';
 import { type CliChoice, type CommandLine, commandLine } from './command-line.ts';
@@ -17,8 +18,11 @@ export interface ProgramPlace {
 }
 
 /** A step done by the shell: its own command with the prompt on stdin, or the prompt as the command. */
-export function shellStep(call: StepCall, stdin: string, place: ProgramPlace): Promise<StepResult> {
-  if (call.agent.kind !== 'shell') throw new RelayError('internal');
+export function shellStep(
+  call: StepCall<ShellAgent>,
+  stdin: string,
+  place: ProgramPlace,
+): Promise<StepResult> {
   const { command, env } = call.agent;
   const shell = process.platform === 'win32' ? ['cmd.exe', '/d', '/s', '/c'] : ['/bin/sh', '-c'];
   const line: CommandLine = {

@@ -1,5 +1,5 @@
+import type { AgentOutcome } from '../../../client/bridge/remote-agent.ts';
 import type { Flags } from '../command.ts';
-import type { AgentOutcome } from '../host-agents.ts';
 import { printable } from '../human.ts';
 
 /** What every command about an agent understands. */

@@ -1,0 +1,146 @@
+import { hostname, userInfo } from 'node:os';
+import { systemEnv } from '../../base/env.ts';
+import { pause } from '../../base/pause.ts';
+import { Pipelines } from '../../client/pipelines/pipelines.ts';
+import type { Worker } from '../../client/pipelines/run-lease.ts';
+import { Prompts } from '../../client/prompts/prompts.ts';
+import type { AnswerCache, CachedAnswer, ThreadsAs } from '../../client/prompts/types.ts';
+import { LOCAL_CALLER } from '../../contract/caller.ts';
+import type { Relay } from '../../contract/relay.ts';
+import type { RelayCore } from '../../domain/relay-core.ts';
+import type { OpenClient } from '../../interfaces/cli/host.ts';
+import type { AgentWork, Programs } from '../../interfaces/cli/host-agents.ts';
+import type { Records } from '../../kernel/records.ts';
+import { commandLine, profileOf } from '../../runners/cli/command-line.ts';
+import { findProgram, installedClis } from '../../runners/cli/find-program.ts';
+import { PROFILES } from '../../runners/cli/profiles.ts';
+import { promptFiles } from '../../runners/cli/program-steps.ts';
+import { runProgram } from '../../runners/cli/run-program.ts';
+import { openModel } from '../../runners/provider/provider.ts';
+import { HttpRelay } from '../../sdk/http-relay.ts';
+import type { Config, Environment } from '../config.ts';
+import { isAlive } from '../serve/pid-file.ts';
+import { openCore } from '../store/open-core.ts';
+import { openRelay } from '../store/open-relay.ts';
+import { stepRunners } from './step-runners.ts';
+
+/**
+ * Prompts and pipelines on the threads of a relay. Models and programs are asked from here, wherever the threads are, and
+ * the answers kept for identical questions are kept here too.
+ */
+export async function openAgentWork(config: Config, env: Environment, cwd: string): Promise<AgentWork> {
+  const { core, ...open } = await openCore(config, 'workshop');
+  const relays = relaysOf(config, core);
+  const threads: ThreadsAs = (who) => relays(who).threads;
+  const { engine, tokens } = core.deps;
+  const cache = answerCache(engine.records);
+  const prompts = new Prompts({ threads, tokens, env: systemEnv, cache });
+  const model: AgentWork['model'] = (choice) => openModel(choice, env, installedClis(env), config.prompts);
+  let client: Promise<OpenClient> | null = null;
+  const openClient = () => {
+    client ??= openRelay(config);
+    return client;
+  };
+  const runners = stepRunners({ prompts, model, env, cwd, relay: relays('pipeline'), open: openClient });
+  return {
+    threads: threads(LOCAL_CALLER.name),
+    prompts,
+    pipelines: new Pipelines({
+      threads,
+      env: systemEnv,
+      cache,
+      runners,
+      pause,
+      worker: pipelineWorker(config.remote),
+    }),
+    model,
+    programs: programs(env, cwd),
+    [Symbol.asyncDispose]: async () => {
+      await (await client)?.[Symbol.asyncDispose]();
+      await open[Symbol.asyncDispose]();
+    },
+  };
+}
+
+/** The relay as a named agent sees it. Behind HTTP the server says who it is, by the key that is sent. */
+function relaysOf(config: Config, core: RelayCore): (who: string) => Relay {
+  if (config.remote !== null) {
+    const remote = new HttpRelay({ baseUrl: config.remote, apiKey: config.apiKey ?? undefined });
+    return () => remote;
+  }
+  const bound = new Map<string, Relay>();
+  return (who) => {
+    let relay = bound.get(who);
+    if (!relay) {
+      relay = core.relay({ ...LOCAL_CALLER, name: who }, config.publicUrl);
+      bound.set(who, relay);
+    }
+    return relay;
+  };
+}
+
+/** Answers by what was asked, in records that expire by themselves. */
+function answerCache(records: Records): AnswerCache {
+  const key = (digest: string) => `ten.${LOCAL_CALLER.tenant}/answers/${digest}`;
+  return {
+    get: async (digest) => {
+      const found = await records.get(key(digest));
+      return (found?.value ?? null) as unknown as CachedAnswer | null;
+    },
+    put: async (digest, answer, ttlMs) => {
+      await records.put(key(digest), { ...answer }, { expiresAt: systemEnv.now() + ttlMs });
+    },
+  };
+}
+
+/**
+ * This process, as others are told of it. Of those at the same store on the same machine it can be seen whether they
+ * live; a server is asked from many machines, of which two may have one name.
+ */
+function pipelineWorker(remote: string | null): Worker {
+  const host = hostname();
+  return {
+    name: `${user()} on ${host}, process ${process.pid}`.slice(-200),
+    lives: (name) => {
+      const [, elsewhere, pid] = / on (.+), process (\d+)$/.exec(name) ?? [];
+      if (remote !== null || elsewhere !== host) return null;
+      return isAlive({ pid: Number(pid), birth: null });
+    },
+  };
+}
+
+function user(): string {
+  try {
+    return userInfo().username;
+  } catch {
+    // A process may run under a number that has no name.
+    return 'somebody';
+  }
+}
+
+/** Other people's programs, run as if they had been started by themselves. */
+function programs(env: Environment, cwd: string): Programs {
+  return {
+    known: () =>
+      Object.entries(PROFILES).map(([name, { about }]) => ({
+        name,
+        about,
+        installed: findProgram(name, env) !== null,
+      })),
+    converses: (cli) => profileOf(cli)?.converse !== null,
+    async run({ cli, args, promptBy, prompt, terminal, thread, onOutput }) {
+      await using files = promptFiles();
+      const line =
+        prompt === null
+          ? { command: cli, args: [...(profileOf(cli)?.converse ?? []), ...args] }
+          : await commandLine({ cli, args, promptBy }, prompt, files.write);
+      return await runProgram(line, {
+        env: { ...env, RELAY_THREAD: thread },
+        cwd,
+        streams: terminal ? 'terminal' : 'output',
+        onOutput,
+        passSignals: true,
+      });
+    },
+  };
+}
