@@ -1,5 +1,6 @@
 import type { Json, JsonObject } from '../../base/json.ts';
 import type { ArtifactType } from '../../contract/threads/artifacts.ts';
+import type { PromptWay } from '../prompts/types.ts';
 
 /** A pipeline as it was written down and checked. */
 export interface Pipeline {
@@ -35,7 +36,7 @@ export interface CliAgent {
   readonly cli: string;
   readonly args: readonly string[];
   /** How the prompt reaches a program that has no profile. */
-  readonly prompt_by?: 'stdin' | 'argument' | 'file';
+  readonly prompt_by?: PromptWay;
   readonly system?: string;
 }
 
@@ -76,19 +77,17 @@ export interface Step {
   /** Steps whose results it is shown, as refs and previews. */
   readonly context: readonly string[];
   readonly when?: string;
-  readonly retry: Retry;
+  readonly retry: {
+    /** Attempts after the first. */
+    readonly max: number;
+    readonly backoffMs: number;
+  };
   readonly timeoutMs: number;
   /** How long an unchanged step is answered from the cache; null: never. */
   readonly cacheMs: number | null;
   readonly output: { readonly type: ArtifactType; readonly name: string };
   /** A list, or a reference to one. */
   readonly forEach?: string | readonly Json[];
-}
-
-export interface Retry {
-  /** Attempts after the first. */
-  readonly max: number;
-  readonly backoffMs: number;
 }
 
 /** Something wrong in a file, or merely odd. */

@@ -1,13 +1,11 @@
 import type { Json } from '../../base/json.ts';
 
 /** `steps.review.output`: what a template or a condition refers to. */
-export interface Reference {
-  readonly path: readonly string[];
-}
+export type Reference = readonly string[];
 
 export type Expression =
   | { readonly kind: 'value'; readonly value: Json }
-  | { readonly kind: 'reference'; readonly path: readonly string[] }
+  | { readonly kind: 'reference'; readonly path: Reference }
   | { readonly kind: 'not'; readonly of: Expression }
   | {
       readonly kind: 'and' | 'or' | Comparison;
@@ -91,12 +89,12 @@ function tokenize(text: string): Token[] {
 
 export function referencesOf(expression: Expression): Reference[] {
   if (expression.kind === 'value') return [];
-  if (expression.kind === 'reference') return [{ path: expression.path }];
+  if (expression.kind === 'reference') return [expression.path];
   if (expression.kind === 'not') return referencesOf(expression.of);
   return [...referencesOf(expression.left), ...referencesOf(expression.right)];
 }
 
-export function evaluate(expression: Expression, resolve: (path: readonly string[]) => Json): Json {
+export function evaluate(expression: Expression, resolve: (path: Reference) => Json): Json {
   const { kind } = expression;
   if (kind === 'value') return expression.value;
   if (kind === 'reference') return resolve(expression.path);
@@ -137,16 +135,16 @@ function plain(value: Json): string {
 const PLACE = /\{\{\s*([\w.-]*)\s*\}\}/g;
 
 export function templateReferences(text: string): Reference[] {
-  return [...text.matchAll(PLACE)].map((match) => ({ path: match[1]!.split('.') }));
+  return [...text.matchAll(PLACE)].map((match) => match[1]!.split('.'));
 }
 
 /** Fills the places of a template with what `fill` makes of them. */
-export function fillTemplate(text: string, fill: (path: readonly string[]) => string): string {
+export function fillTemplate(text: string, fill: (path: Reference) => string): string {
   return text.replace(PLACE, (_, path: string) => fill(path.split('.')));
 }
 
 /** The same in every text inside a value. A text that is one place and nothing else becomes the value itself. */
-export function fillValue(value: Json, resolve: (path: readonly string[]) => Json): Json {
+export function fillValue(value: Json, resolve: (path: Reference) => Json): Json {
   if (typeof value === 'string') {
     const only = /^\s*\{\{\s*([\w.-]*)\s*\}\}\s*$/.exec(value);
     return only ? resolve(only[1]!.split('.')) : fillTemplate(value, (path) => asText(resolve(path)));

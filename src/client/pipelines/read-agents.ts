@@ -1,6 +1,7 @@
-import { isJsonObject, type Json } from '../../base/json.ts';
+import { isJsonObject } from '../../base/json.ts';
+import { PROMPT_WAYS, type PromptWay } from '../prompts/types.ts';
 import type { Agent, AgentKind } from './definition.ts';
-import type { FieldReader, Path } from './field-reader.ts';
+import type { Fields } from './fields.ts';
 
 /** The key that says of what kind an agent is, and which other keys that kind may have. */
 const KEYS: { readonly [kind in AgentKind]: readonly string[] } = {
@@ -15,55 +16,40 @@ const KINDS = Object.keys(KEYS) as AgentKind[];
 
 const TOKENS_MAX = 1_000_000;
 
-export function readAgents(reader: FieldReader, value: Json | undefined): { [name: string]: Agent } {
-  const agents: { [name: string]: Agent } = {};
-  for (const [name, raw] of Object.entries(reader.object(['agents'], value, '"agents"'))) {
-    const path: Path = ['agents', name];
-    if (!/^[A-Za-z][\w-]{0,63}$/.test(name)) reader.error(path, `"${name}" is not a name for an agent`);
+export function readAgents(agents: Fields): { [name: string]: Agent } {
+  const found: { [name: string]: Agent } = {};
+  for (const [name, raw] of Object.entries(agents.raw)) {
+    if (!/^[A-Za-z][\w-]{0,63}$/.test(name)) agents.error(`"${name}" is not a name for an agent`, name);
     if (!isJsonObject(raw)) {
-      reader.error(path, `the agent "${name}" must say what it is: ${KINDS.join(', ')}`);
+      agents.error(`the agent "${name}" must say what it is: ${KINDS.join(', ')}`, name);
       continue;
     }
     const kinds = KINDS.filter((kind) => Object.hasOwn(raw, kind));
     if (kinds.length !== 1) {
       const what = kinds.length === 0 ? 'does not say what it is' : `is ${kinds.join(' and ')} at once`;
-      reader.error(path, `the agent "${name}" ${what}; it is one of ${KINDS.join(', ')}`);
+      agents.error(`the agent "${name}" ${what}; it is one of ${KINDS.join(', ')}`, name);
       continue;
     }
-    const agent = readAgent(reader, path, kinds[0]!, raw);
-    if (agent) agents[name] = agent;
+    const kind = kinds[0]!;
+    const agent = readAgent(name, kind, agents.map(name, KEYS[kind], `the agent "${name}"`));
+    if (agent) found[name] = agent;
   }
-  return agents;
+  return found;
 }
 
-function readAgent(
-  reader: FieldReader,
-  path: Path,
-  kind: AgentKind,
-  raw: { readonly [key: string]: Json },
-): Agent | null {
-  const name = String(path.at(-1));
-  reader.object(path, raw as never, `the agent "${name}"`, KEYS[kind]);
-  const text = (key: string) => reader.text([...path, key], raw[key], `"${key}"`);
-  const itself = text(kind);
+function readAgent(name: string, kind: AgentKind, fields: Fields): Agent | null {
+  const itself = fields.text(kind);
   if (kind === 'shell') {
-    const command = raw.shell === true ? null : itself;
+    const command = fields.raw.shell === true ? null : itself;
     if (command === undefined || command === '') {
-      reader.error(
-        [...path, 'shell'],
-        '"shell" is a command, or true where the prompt of a step is the command',
-      );
+      fields.error('"shell" is a command, or true where the prompt of a step is the command', 'shell');
       return null;
     }
-    const env = reader.object([...path, 'env'], raw.env, '"env"');
-    return {
-      kind,
-      command,
-      env: Object.fromEntries(Object.entries(env).map(([key, value]) => [key, String(value)])),
-    };
+    const env = Object.entries(fields.map('env').raw).map(([key, value]) => [key, String(value)]);
+    return { kind, command, env: Object.fromEntries(env) };
   }
   if (!itself) {
-    reader.error([...path, kind], `"${kind}" of the agent "${name}" is empty`);
+    fields.error(`"${kind}" of the agent "${name}" is empty`, kind);
     return null;
   }
   switch (kind) {
@@ -71,35 +57,33 @@ function readAgent(
       return {
         kind,
         provider: itself,
-        model: text('model'),
-        base_url: text('base_url'),
-        system: text('system'),
-        max_tokens: reader.count([...path, 'max_tokens'], raw.max_tokens, '"max_tokens"', 1, TOKENS_MAX),
+        model: fields.text('model'),
+        base_url: fields.text('base_url'),
+        system: fields.text('system'),
+        max_tokens: fields.count('max_tokens', 1, TOKENS_MAX),
       };
     case 'cli': {
-      const by = text('prompt_by');
-      if (by !== undefined && !['stdin', 'argument', 'file'].includes(by))
-        reader.error([...path, 'prompt_by'], '"prompt_by" is stdin, argument or file');
-      return {
-        kind,
-        cli: itself,
-        args: reader.texts([...path, 'args'], raw.args, '"args"'),
-        prompt_by: by as 'stdin' | undefined,
-        system: text('system'),
-      };
+      const by = fields.text('prompt_by') as PromptWay | undefined;
+      if (by !== undefined && !PROMPT_WAYS.includes(by))
+        fields.error('"prompt_by" is stdin, argument or file', 'prompt_by');
+      return { kind, cli: itself, args: fields.texts('args'), prompt_by: by, system: fields.text('system') };
     }
     case 'capability':
       return {
         kind,
         capability: itself,
-        args: reader.object([...path, 'args'], raw.args, '"args"'),
-        prompt_as: text('prompt_as'),
+        args: fields.map('args').raw,
+        prompt_as: fields.text('prompt_as'),
       };
     case 'bridge':
-      return { kind, channel: itself, done_channel: text('done_channel') ?? 'agent-done', to: text('to') };
+      return {
+        kind,
+        channel: itself,
+        done_channel: fields.text('done_channel') ?? 'agent-done',
+        to: fields.text('to'),
+      };
     case 'a2a':
-      if (!/^https?:\/\//.test(itself))
-        reader.error([...path, 'a2a'], '"a2a" must be an http:// or https:// address');
+      if (!/^https?:\/\//.test(itself)) fields.error('"a2a" must be an http:// or https:// address', 'a2a');
       return { kind, url: itself };
   }
 }

@@ -1,5 +1,5 @@
 import { RelayError } from '../../base/errors.ts';
-import { isJsonObject, type Json } from '../../base/json.ts';
+import { isJsonObject } from '../../base/json.ts';
 import {
   PIPELINE_FILE_BYTES,
   PIPELINE_PARALLEL,
@@ -7,11 +7,14 @@ import {
   PIPELINE_STEPS,
 } from '../../base/limits.ts';
 import { readYaml } from '../../formats/yaml.ts';
-import type { Input, Pipeline, Problem, Step } from './definition.ts';
-import { FieldReader, nearest } from './field-reader.ts';
+import type { Input, Pipeline, Problem } from './definition.ts';
+import type { Reference } from './expression.ts';
+import { didYouMean, Fields, type Report } from './fields.ts';
 import { findCycle } from './graph.ts';
 import { readAgents } from './read-agents.ts';
-import { type ReadStep, readCache, readStep } from './read-steps.ts';
+import { type ReadStep, readCache, readStep, STEP_KEYS } from './read-steps.ts';
+
+type Inputs = { [name: string]: Input };
 
 const KEYS = ['name', 'description', 'inputs', 'agents', 'steps', 'max_parallel', 'cache', '$schema'];
 const FIELDS = ['output', 'outputs', 'preview', 'ref', 'status'];
@@ -28,41 +31,33 @@ export function readPipeline(text: string, fallbackName: string): Reading {
   if (text.length > PIPELINE_FILE_BYTES)
     throw new RelayError('too_large', { what: 'a pipeline', limit: PIPELINE_FILE_BYTES });
   const yaml = readYaml(text);
-  if (yaml.problems.length > 0) {
-    const problems = yaml.problems.map((problem) => ({ ...problem, severity: 'error' as const }));
+  const problems: Problem[] = yaml.problems.map((problem) => ({ ...problem, severity: 'error' }));
+  if (problems.length > 0) return { pipeline: null, problems };
+  const report: Report = (path, what, severity = 'error') =>
+    problems.push({ line: yaml.lineOf(path), what, severity });
+  if (!isJsonObject(yaml.value)) {
+    report([], 'a pipeline is a map with "agents" and "steps"');
     return { pipeline: null, problems };
   }
-  const reader = new FieldReader(yaml);
-  if (!isJsonObject(yaml.value)) {
-    reader.error([], 'a pipeline is a map with "agents" and "steps"');
-    return { pipeline: null, problems: reader.problems };
-  }
-  const raw = reader.object([], yaml.value, 'a pipeline', KEYS);
-  const agents = readAgents(reader, raw.agents);
-  const cacheMs = readCache(reader, ['cache'], raw.cache, null);
-  const inputs = readInputs(reader, raw.inputs);
-  const read = readSteps(reader, raw.steps, { agents, cacheMs });
-  const steps = read.map(({ step }) => step);
-  checkSteps(reader, read, new Set(Object.keys((raw.agents as object | undefined) ?? {})));
-  checkReferences(reader, read, inputs);
-  checkCycle(reader, read);
-  checkUnused(reader, read, inputs, agents);
-  const parallel = reader.count(
-    ['max_parallel'],
-    raw.max_parallel,
-    '"max_parallel"',
-    1,
-    PIPELINE_PARALLEL_MAX,
-  );
+  const fields = new Fields(report, [], yaml.value, 'a pipeline', KEYS);
+  const named = fields.map('agents');
+  const agents = readAgents(named);
+  const cacheMs = readCache(fields, null);
+  const inputs = readInputs(fields.map('inputs'));
+  const read = stepsOf(fields, report).flatMap((step) => readStep(step, agents, cacheMs) ?? []);
+  checkSteps(read, Object.keys(named.raw));
+  checkReferences(read, inputs);
+  checkCycle(read);
+  checkUnused(report, read, inputs, agents);
   const pipeline: Pipeline = {
-    name: reader.text(['name'], raw.name, '"name"')?.trim() || fallbackName,
-    description: reader.text(['description'], raw.description, '"description"') ?? '',
+    maxParallel: fields.count('max_parallel', 1, PIPELINE_PARALLEL_MAX) ?? PIPELINE_PARALLEL,
+    name: fields.text('name')?.trim() || fallbackName,
+    description: fields.text('description') ?? '',
     inputs,
     agents,
-    steps,
-    maxParallel: parallel ?? PIPELINE_PARALLEL,
+    steps: read.map(({ step }) => step),
   };
-  return { pipeline, problems: [...reader.problems].sort((a, b) => a.line - b.line) };
+  return { pipeline, problems: problems.sort((a, b) => a.line - b.line) };
 }
 
 /** The pipeline where there is no error in it; what is wrong, otherwise. */
@@ -74,115 +69,81 @@ export function soundPipeline(text: string, file: string, fallbackName: string):
   throw new RelayError('bad_pipeline', { what, file });
 }
 
-function readInputs(reader: FieldReader, value: Json | undefined): { [name: string]: Input } {
-  const inputs: { [name: string]: Input } = {};
-  for (const [name, raw] of Object.entries(reader.object(['inputs'], value, '"inputs"'))) {
-    if (!/^[A-Za-z]\w{0,63}$/.test(name))
-      reader.error(['inputs', name], `"${name}" is not a name for an input`);
+function readInputs(inputs: Fields): Inputs {
+  const found: Inputs = {};
+  for (const [name, raw] of Object.entries(inputs.raw)) {
+    if (!/^[A-Za-z]\w{0,63}$/.test(name)) inputs.error(`"${name}" is not a name for an input`, name);
     if (!isJsonObject(raw)) {
-      inputs[name] = { description: '', value: raw === null ? undefined : raw };
+      found[name] = { description: '', value: raw ?? undefined };
       continue;
     }
-    const path = ['inputs', name];
-    reader.object(path, raw, `the input "${name}"`, ['description', 'default', 'required']);
-    const description = reader.text([...path, 'description'], raw.description, '"description"') ?? '';
+    const input = inputs.map(name, ['description', 'default', 'required'], `the input "${name}"`);
     const optional = raw.required === false ? '' : undefined;
-    inputs[name] = { description, value: raw.default ?? optional };
+    found[name] = { description: input.text('description') ?? '', value: raw.default ?? optional };
   }
-  return inputs;
+  return found;
 }
 
-function readSteps(
-  reader: FieldReader,
-  value: Json | undefined,
-  around: Parameters<typeof readStep>[3],
-): ReadStep[] {
-  if (!Array.isArray(value) || value.length === 0) {
-    reader.error(['steps'], 'a pipeline needs "steps": a list with at least one');
-    return [];
-  }
-  if (value.length > PIPELINE_STEPS) {
-    reader.error(['steps'], `a pipeline has at most ${PIPELINE_STEPS} steps`);
-    return [];
-  }
-  return value.flatMap((raw, index) => readStep(reader, index, raw, around) ?? []);
+function stepsOf(fields: Fields, report: Report): Fields[] {
+  const { steps } = fields.raw;
+  if (!Array.isArray(steps) || steps.length === 0)
+    fields.error('a pipeline needs "steps": a list with at least one', 'steps');
+  else if (steps.length > PIPELINE_STEPS)
+    fields.error(`a pipeline has at most ${PIPELINE_STEPS} steps`, 'steps');
+  else return steps.map((raw, index) => new Fields(report, ['steps', index], raw, 'a step', STEP_KEYS));
+  return [];
 }
 
-function checkSteps(reader: FieldReader, read: readonly ReadStep[], agents: ReadonlySet<string>): void {
+function checkSteps(read: readonly ReadStep[], agents: readonly string[]): void {
   const seen = new Set<string>();
   const ids = read.map(({ step }) => step.id);
-  for (const { step, path } of read) {
-    if (seen.has(step.id)) reader.error([...path, 'id'], `there are two steps "${step.id}"`);
+  for (const { step, fields } of read) {
+    if (seen.has(step.id)) fields.error(`there are two steps "${step.id}"`, 'id');
     seen.add(step.id);
-    if (step.agent !== '' && !agents.has(step.agent)) {
-      const near = nearest(step.agent, [...agents]);
-      reader.error(
-        [...path, 'agent'],
-        `there is no agent "${step.agent}"${near ? `; did you mean "${near}"?` : ''}`,
-      );
-    }
+    if (step.agent !== '' && !agents.includes(step.agent))
+      fields.error(`there is no agent "${step.agent}"${didYouMean(step.agent, agents)}`, 'agent');
     for (const need of step.needs) {
       if (ids.includes(need)) continue;
-      const near = nearest(need, ids);
-      const key = step.context.includes(need) ? 'context' : 'needs';
-      reader.error(
-        [...path, key],
-        `the step "${step.id}" needs "${need}", which does not exist${near ? `; did you mean "${near}"?` : ''}`,
-      );
+      const what = `the step "${step.id}" needs "${need}", which does not exist`;
+      fields.error(`${what}${didYouMean(need, ids)}`, step.context.includes(need) ? 'context' : 'needs');
     }
   }
 }
 
-function checkReferences(
-  reader: FieldReader,
-  read: readonly ReadStep[],
-  inputs: { readonly [name: string]: Input },
-): void {
-  for (const { step, path, references } of read) {
-    for (const { key, path: named } of references) {
-      const problem = wrongReference(step, named, inputs);
-      if (problem) reader.error([...path, key], `${named.join('.') || '{{ }}'}: ${problem}`);
+function checkReferences(read: readonly ReadStep[], inputs: Inputs): void {
+  for (const { step, fields, references } of read) {
+    for (const { key, path } of references) {
+      const problem = wrongReference(path, inputs, step.forEach !== undefined);
+      if (problem) fields.error(`${path.join('.') || '{{ }}'}: ${problem}`, key);
     }
   }
 }
 
-function wrongReference(
-  step: Step,
-  [root, name, field]: readonly string[],
-  inputs: { readonly [name: string]: Input },
-): string | null {
+function wrongReference([root, name, field]: Reference, inputs: Inputs, many: boolean): string | null {
   if (root === 'inputs') {
     if (name !== undefined && Object.hasOwn(inputs, name)) return null;
-    const near = name && nearest(name, Object.keys(inputs));
-    return `there is no such input${near ? `; did you mean "${near}"?` : ''}`;
+    return `there is no such input${didYouMean(name ?? '', Object.keys(inputs))}`;
   }
-  if (root === 'item' || root === 'index')
-    return step.forEach === undefined ? 'only a step with "for_each" has it' : null;
+  if (root === 'item' || root === 'index') return many ? null : 'only a step with "for_each" has it';
   if (root === 'run') return name === 'id' ? null : 'a run has only an id';
   if (root !== 'steps') return 'it begins with inputs, steps, item, index or run';
   if (field === undefined || !FIELDS.includes(field)) return `a step has ${FIELDS.join(', ')}`;
   return null;
 }
 
-function checkCycle(reader: FieldReader, read: readonly ReadStep[]): void {
+function checkCycle(read: readonly ReadStep[]): void {
   const cycle = findCycle(read.map(({ step }) => step));
-  if (!cycle) return;
-  const at = read.find(({ step }) => step.id === cycle[0])!;
-  reader.error([...at.path, 'needs'], `these steps wait for each other: ${cycle.join(' → ')}`);
+  const at = read.find(({ step }) => step.id === cycle?.[0]);
+  at?.fields.error(`these steps wait for each other: ${cycle!.join(' → ')}`, 'needs');
 }
 
-function checkUnused(
-  reader: FieldReader,
-  read: readonly ReadStep[],
-  inputs: { readonly [name: string]: Input },
-  agents: object,
-): void {
+function checkUnused(report: Report, read: readonly ReadStep[], inputs: Inputs, agents: object): void {
   const used = new Set(
     read.flatMap(({ references }) => references.map(({ path }) => path.slice(0, 2).join('.'))),
   );
   for (const name of Object.keys(inputs))
-    if (!used.has(`inputs.${name}`)) reader.warning(['inputs', name], `the input "${name}" is never used`);
+    if (!used.has(`inputs.${name}`)) report(['inputs', name], `the input "${name}" is never used`, 'warning');
   const working = new Set(read.map(({ step }) => step.agent));
   for (const name of Object.keys(agents))
-    if (!working.has(name)) reader.warning(['agents', name], `the agent "${name}" has nothing to do`);
+    if (!working.has(name)) report(['agents', name], `the agent "${name}" has nothing to do`, 'warning');
 }

@@ -1,18 +1,16 @@
-import type { Json, JsonObject } from '../../base/json.ts';
 import { STEP_BACKOFF_MS, STEP_CACHE_MS, STEP_RETRIES_MAX, STEP_TIMEOUT_MS } from '../../base/limits.ts';
 import type { ArtifactType } from '../../contract/threads/artifacts.ts';
-import type { Agent, Retry, Step } from './definition.ts';
+import type { Agent, Step } from './definition.ts';
 import {
-  type Expression,
   parseExpression,
   type Reference,
   referencesOf,
   templateReferences,
   valueReferences,
 } from './expression.ts';
-import type { FieldReader, Path } from './field-reader.ts';
+import type { Fields } from './fields.ts';
 
-const KEYS = [
+export const STEP_KEYS = [
   'id',
   'agent',
   'prompt',
@@ -31,65 +29,57 @@ const ID = /^[A-Za-z][\w-]{0,63}$/;
 /** A step with the references that were found in it, for the checks that need to know all steps. */
 export interface ReadStep {
   readonly step: Step;
-  readonly path: Path;
-  readonly references: readonly { readonly key: string; readonly path: readonly string[] }[];
+  readonly fields: Fields;
+  readonly references: readonly { readonly key: string; readonly path: Reference }[];
 }
 
-export interface Around {
-  readonly agents: { readonly [name: string]: Agent };
-  readonly cacheMs: number | null;
-}
-
-export function readStep(reader: FieldReader, index: number, value: Json, around: Around): ReadStep | null {
-  const path: Path = ['steps', index];
-  const raw = reader.object(path, value, 'a step', KEYS);
-  const id = reader.text([...path, 'id'], raw.id, '"id"');
-  if (id === undefined || !ID.test(id)) {
-    const what = id === undefined ? 'a step has no "id"' : `"${id}" is not an id: letters, digits, - and _`;
-    reader.error(id === undefined ? path : [...path, 'id'], what);
+export function readStep(
+  fields: Fields,
+  agents: { readonly [name: string]: Agent },
+  pipelineCacheMs: number | null,
+): ReadStep | null {
+  const id = fields.text('id');
+  if (id === undefined) {
+    fields.error('a step has no "id"');
     return null;
   }
-  const text = (key: string) => reader.text([...path, key], raw[key], `"${key}" of ${id}`);
+  if (!ID.test(id)) {
+    fields.error(`"${id}" is not an id: letters, digits, - and _`, 'id');
+    return null;
+  }
+  const text = (key: string) => fields.text(key, `"${key}" of ${id}`);
   const agentName = text('agent');
-  if (agentName === undefined) reader.error(path, `the step "${id}" has no "agent"`);
-  const agent = agentName === undefined ? undefined : around.agents[agentName];
+  if (agentName === undefined) fields.error(`the step "${id}" has no "agent"`);
+  const agent = agentName === undefined ? undefined : agents[agentName];
   const prompt = text('prompt') ?? '';
-  if (prompt.trim() === '' && needsPrompt(agent)) reader.error(path, `the step "${id}" has no "prompt"`);
-  const context = reader.texts([...path, 'context'], raw.context, '"context"');
+  if (prompt.trim() === '' && needsPrompt(agent)) fields.error(`the step "${id}" has no "prompt"`);
+  const context = fields.texts('context');
   const when = text('when');
-  const forEach = readForEach(reader, path, raw.for_each);
-  const references = findReferences(reader, path, { prompt, when, forEach, agent });
-  const steps = references.filter((ref) => ref.path[0] === 'steps').map((ref) => ref.path[1] ?? '');
-  const needs = [
-    ...new Set([...reader.texts([...path, 'needs'], raw.needs, '"needs"'), ...context, ...steps]),
-  ];
-  const output = readOutput(reader, path, raw.output, id, agent);
+  const forEach = readForEach(fields);
+  const references = findReferences(fields, { prompt, when, forEach, agent });
+  const steps = references.filter(({ path }) => path[0] === 'steps').map(({ path }) => path[1] ?? '');
   const step: Step = {
     id,
     agent: agentName ?? '',
     prompt,
-    needs,
+    needs: [...new Set([...fields.texts('needs'), ...context, ...steps])],
     context,
     ...(when === undefined ? {} : { when }),
-    retry: readRetry(reader, path, raw.retry),
-    timeoutMs: reader.span([...path, 'timeout'], raw.timeout, '"timeout"') ?? STEP_TIMEOUT_MS,
-    cacheMs: readCache(reader, [...path, 'cache'], raw.cache, around.cacheMs),
-    output,
+    retry: readRetry(fields),
+    timeoutMs: fields.span('timeout') ?? STEP_TIMEOUT_MS,
+    cacheMs: readCache(fields, pipelineCacheMs),
+    output: readOutput(fields, id, agent),
     ...(forEach === undefined ? {} : { forEach }),
   };
-  return { step, path, references };
+  return { step, fields, references };
 }
 
 /** `true`, `false`, or how long. */
-export function readCache(
-  reader: FieldReader,
-  path: Path,
-  value: Json | undefined,
-  otherwise: number | null,
-): number | null {
-  if (value === undefined || value === null) return otherwise;
+export function readCache(fields: Fields, otherwise: number | null): number | null {
+  const value = fields.raw.cache ?? undefined;
+  if (value === undefined) return otherwise;
   if (typeof value === 'boolean') return value ? STEP_CACHE_MS : null;
-  return reader.span(path, value, '"cache"') ?? null;
+  return fields.span('cache') ?? null;
 }
 
 function needsPrompt(agent: Agent | undefined): boolean {
@@ -98,69 +88,50 @@ function needsPrompt(agent: Agent | undefined): boolean {
   return agent.kind !== 'shell' || agent.command === null;
 }
 
-function readForEach(
-  reader: FieldReader,
-  path: Path,
-  value: Json | undefined,
-): string | readonly Json[] | undefined {
-  if (value === undefined || value === null) return undefined;
-  if (Array.isArray(value)) return value;
-  if (typeof value !== 'string') {
-    reader.error([...path, 'for_each'], '"for_each" is a list, or a reference such as steps.plan.output');
-    return undefined;
-  }
-  return /^\s*\{\{\s*([\w.-]+)\s*\}\}\s*$/.exec(value)?.[1] ?? value.trim();
+function readForEach(fields: Fields): Step['forEach'] {
+  const value = fields.raw.for_each ?? undefined;
+  if (value === undefined || Array.isArray(value)) return value;
+  if (typeof value === 'string') return /^\s*\{\{\s*([\w.-]+)\s*\}\}\s*$/.exec(value)?.[1] ?? value.trim();
+  fields.error('"for_each" is a list, or a reference such as steps.plan.output', 'for_each');
+  return undefined;
 }
 
-function readRetry(reader: FieldReader, path: Path, value: Json | undefined): Retry {
+function readRetry(fields: Fields): Step['retry'] {
+  const value = fields.raw.retry;
   const whole = typeof value === 'number' ? { max: value } : value;
-  const raw: JsonObject = reader.object([...path, 'retry'], whole, '"retry"', ['max', 'backoff']);
-  const max = reader.count([...path, 'retry'], raw.max, '"retry"', 0, STEP_RETRIES_MAX) ?? 0;
-  const backoffMs = reader.span([...path, 'retry', 'backoff'], raw.backoff, '"backoff"') ?? STEP_BACKOFF_MS;
-  return { max, backoffMs };
+  const retry = fields.map('retry', ['max', 'backoff'], '"retry"', whole);
+  return {
+    max: retry.count('max', 0, STEP_RETRIES_MAX, '"retry"') ?? 0,
+    backoffMs: retry.span('backoff') ?? STEP_BACKOFF_MS,
+  };
 }
 
-function readOutput(
-  reader: FieldReader,
-  path: Path,
-  value: Json | undefined,
-  id: string,
-  agent: Agent | undefined,
-): Step['output'] {
+function readOutput(fields: Fields, id: string, agent: Agent | undefined): Step['output'] {
+  const value = fields.raw.output;
   const whole = typeof value === 'string' ? { type: value } : value;
-  const raw = reader.object([...path, 'output'], whole, '"output"', ['type', 'name']);
-  const said = reader.text([...path, 'output'], raw.type, 'the type of "output"');
-  if (said !== undefined && !TYPES.includes(said as ArtifactType))
-    reader.error([...path, 'output'], `"${said}" is not a type of output; there are ${TYPES.join(', ')}`);
+  const output = fields.map('output', ['type', 'name'], '"output"', whole);
+  const said = output.text('type', 'the type of "output"') as ArtifactType | undefined;
+  if (said !== undefined && !TYPES.includes(said))
+    output.error(`"${said}" is not a type of output; there are ${TYPES.join(', ')}`, 'type');
   const usual = agent?.kind === 'shell' || agent?.kind === 'capability' ? 'tool_output' : 'markdown';
-  const type = (said as ArtifactType | undefined) ?? usual;
-  return { type, name: reader.text([...path, 'output', 'name'], raw.name, 'the name of "output"') ?? id };
+  return { type: said ?? usual, name: output.text('name', 'the name of "output"') ?? id };
 }
 
 function findReferences(
-  reader: FieldReader,
-  path: Path,
+  fields: Fields,
   { prompt, when, forEach, agent }: Pick<Step, 'prompt' | 'when' | 'forEach'> & { agent?: Agent },
 ): ReadStep['references'] {
-  const found: { key: string; path: readonly string[] }[] = [];
+  const found: { key: string; path: Reference }[] = [];
   const add = (key: string, references: readonly Reference[]) => {
-    for (const reference of references) found.push({ key, path: reference.path });
+    for (const path of references) found.push({ key, path });
   };
   add('prompt', templateReferences(prompt));
-  if (typeof forEach === 'string') add('for_each', [{ path: forEach.split('.') }]);
+  if (typeof forEach === 'string') add('for_each', [forEach.split('.')]);
   if (agent?.kind === 'capability') add('agent', valueReferences(agent.args));
-  if (when !== undefined) {
-    const condition = condense(reader, path, when);
-    if (condition) add('when', referencesOf(condition));
+  try {
+    if (when !== undefined) add('when', referencesOf(parseExpression(when)));
+  } catch (error) {
+    fields.error(`"when" is not understood: ${(error as Error).message}`, 'when');
   }
   return found;
-}
-
-function condense(reader: FieldReader, path: Path, when: string): Expression | null {
-  try {
-    return parseExpression(when);
-  } catch (error) {
-    reader.error([...path, 'when'], `"when" is not understood: ${(error as Error).message}`);
-    return null;
-  }
 }

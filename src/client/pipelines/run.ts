@@ -104,8 +104,8 @@ export class Run {
   #stopper(step: Step): string | null {
     const asked = new Set(
       (step.when === undefined ? [] : referencesOf(parseExpression(step.when)))
-        .filter(({ path }) => path[0] === 'steps' && path[2] === 'status')
-        .map(({ path }) => path[1]),
+        .filter((path) => path[0] === 'steps' && path[2] === 'status')
+        .map((path) => path[1]),
     );
     const stopped = (need: string) => {
       const status = this.#views.get(need)?.status ?? 'pending';

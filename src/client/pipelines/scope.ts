@@ -58,7 +58,7 @@ export class Scope {
   async list(forEach: string | readonly Json[]): Promise<readonly Json[]> {
     if (typeof forEach !== 'string') return forEach;
     const path = forEach.split('.');
-    await this.#load([{ path }]);
+    await this.#load([path]);
     const value = asList(this.#resolve(path));
     if (value) return value;
     throw new RelayError('bad_request', { what: `${forEach} is not a list: neither JSON nor lines.` });
@@ -133,7 +133,7 @@ export class Scope {
   }
 
   async #load(references: readonly Reference[]): Promise<void> {
-    for (const { path } of references) {
+    for (const path of references) {
       const [root, name, field] = path;
       if (root !== 'steps' || (field !== 'output' && field !== 'outputs')) continue;
       for (const { ref, size } of this.#parts.view(name!)?.results ?? []) {

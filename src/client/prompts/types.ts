@@ -66,6 +66,10 @@ export interface PromptRequest {
   readonly refs?: readonly string[];
 }
 
+/** How a prompt reaches a program. */
+export const PROMPT_WAYS = ['stdin', 'argument', 'file'] as const;
+export type PromptWay = (typeof PROMPT_WAYS)[number];
+
 /** What an answer did to the state. */
 export interface PatchOutcome {
   readonly status: 'none' | 'applied' | 'refused';

@@ -1,6 +1,6 @@
 import type { Pipelines } from '../../client/pipelines/pipelines.ts';
 import type { Prompts } from '../../client/prompts/prompts.ts';
-import type { Model, ModelChoice } from '../../client/prompts/types.ts';
+import type { Model, ModelChoice, PromptWay } from '../../client/prompts/types.ts';
 import type { ThreadsApi } from '../../contract/threads.ts';
 
 /** Where agents are put to work: prompts, programs and pipelines on the threads of a relay. */
@@ -24,7 +24,7 @@ export interface Programs {
 export interface ProgramRun {
   readonly cli: string;
   readonly args: readonly string[];
-  readonly promptBy?: 'stdin' | 'argument' | 'file';
+  readonly promptBy?: PromptWay;
   /** Null where it is not asked anything. */
   readonly prompt: string | null;
   /** It gets the terminal itself; otherwise its output comes here and goes on from here. */

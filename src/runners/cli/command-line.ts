@@ -1,6 +1,7 @@
 import { basename } from 'node:path';
 import { RelayError } from '../../base/errors.ts';
-import { type CliProfile, PROFILES, type PromptWay } from './profiles.ts';
+import type { PromptWay } from '../../client/prompts/types.ts';
+import { type CliProfile, PROFILES } from './profiles.ts';
 
 export interface CliChoice {
   /** A name on the PATH, or a path. */

@@ -1,3 +1,5 @@
+import type { PromptWay } from '../../client/prompts/types.ts';
+
 /**
  * How the coding agents that people have installed are asked something without a conversation. One line each; whatever is
  * not here is called by a template.
@@ -11,8 +13,6 @@ export interface CliProfile {
   readonly converse: readonly string[] | null;
   readonly about: string;
 }
-
-export type PromptWay = 'stdin' | 'argument' | 'file';
 
 export const PROFILES: { readonly [name: string]: CliProfile } = {
   claude: { args: ['-p'], prompt: 'stdin', converse: [], about: 'Claude Code' },
