@@ -1,5 +1,4 @@
 import type { Json } from '../../base/json.ts';
-import type { ThreadEvent } from '../../contract/threads/answers.ts';
 import type { ThreadsApi } from '../../contract/threads.ts';
 import type { StepStatus } from './runner.ts';
 
@@ -39,98 +38,79 @@ export function sourceOf(instance: string): string {
   return `${SOURCE}${instance}`;
 }
 
-/** Null where the thread is not a run. */
-export async function readRun(threads: ThreadsApi, id: string): Promise<RunRecord | null> {
-  const fold = new RunFold(id);
+/** All pages of a listing, one after the other. */
+export async function* pages<P extends { readonly next?: string }>(
+  read: (after?: string) => Promise<P>,
+): AsyncGenerator<P> {
   let after: string | undefined;
   do {
-    const page = await threads.events(id, after === undefined ? {} : { after });
-    for (const event of page.events) fold.take(event);
+    const page = await read(after);
+    yield page;
     after = page.next;
   } while (after !== undefined);
-  return fold.record();
+}
+
+/** Null where the thread is not a run. */
+export async function readRun(threads: ThreadsApi, id: string): Promise<RunRecord | null> {
+  const steps = new Map<string, StepRecord>();
+  let record = null as RunRecord | null;
+  for await (const { events } of pages((after) => threads.events(id, { after }))) {
+    for (const { type, payload, timestamp } of events) {
+      const said = payload as Payload;
+      if (type === 'artifact.created') takeResult(steps, said);
+      else if (type === 'pipeline.finished' && record)
+        record = { ...record, status: said.status as RunRecord['status'], finished_at: timestamp };
+      else if (type === 'pipeline.started' || type === 'pipeline.resumed') {
+        record = {
+          run: id,
+          pipeline: String(said.pipeline),
+          definition: typeof said.text === 'string' ? { text: said.text } : { ref: String(said.ref) },
+          hash: String(said.hash),
+          inputs: record?.inputs ?? (said.inputs as RunRecord['inputs']),
+          started_at: record?.started_at ?? timestamp,
+          finished_at: null,
+          status: 'running',
+          steps,
+        };
+        for (const [step, { ref }] of steps) if (ref === undefined) steps.delete(step);
+      } else if (type.startsWith('step.') && typeof said.step === 'string')
+        takeStep(steps, type.slice('step.'.length), said.step, said);
+    }
+  }
+  return record;
 }
 
 type Payload = { readonly [field: string]: Json | undefined };
 
-class RunFold {
-  readonly #run: string;
-  #begun: Pick<RunRecord, 'pipeline' | 'definition' | 'hash' | 'inputs' | 'started_at'> | null = null;
-  #end: { readonly status: RunRecord['status']; readonly at: string | null } = {
-    status: 'running',
-    at: null,
-  };
-  readonly #steps = new Map<string, StepRecord>();
+/** The first result of a step counts; there is no second. */
+function takeResult(steps: Map<string, StepRecord>, said: Payload): void {
+  const sources = Array.isArray(said.source_refs) ? said.source_refs : [];
+  const source = sources.find((ref) => typeof ref === 'string' && ref.startsWith(SOURCE));
+  if (typeof source !== 'string') return;
+  const id = source.slice(SOURCE.length);
+  const known = steps.get(id) ?? unknownStep(id);
+  if (known.ref === undefined) steps.set(id, { ...known, status: 'done', ref: String(said.ref) });
+}
 
-  constructor(run: string) {
-    this.#run = run;
-  }
+function takeStep(steps: Map<string, StepRecord>, what: string, id: string, said: Payload): void {
+  const known = steps.get(id) ?? unknownStep(id);
+  const why = String(said.why);
+  if (known.ref !== undefined) {
+    if (what !== 'done') return;
+    steps.set(id, {
+      ...known,
+      settled: true,
+      attempts: Number(said.attempts ?? known.attempts),
+      duration_ms: Number(said.duration_ms ?? 0),
+      ...(said.cached === true ? { cached: true } : {}),
+    });
+  } else if (what === 'started')
+    steps.set(id, { step: id, status: 'running', attempts: Number(said.attempt) });
+  else if (what === 'failed')
+    steps.set(id, { ...known, status: 'failed', why, attempts: Number(said.attempts) });
+  else if (what === 'skipped' || what === 'blocked') steps.set(id, { ...known, status: what, why });
+}
 
-  take({ type, payload, timestamp }: ThreadEvent): void {
-    const said = payload as Payload;
-    if (type === 'artifact.created') this.#result(said);
-    else if (type === 'pipeline.started' || type === 'pipeline.resumed') this.#begin(said, timestamp);
-    else if (type === 'pipeline.finished')
-      this.#end = { status: said.status as RunRecord['status'], at: timestamp };
-    else if (type.startsWith('step.') && typeof said.step === 'string')
-      this.#step(type.slice('step.'.length), said.step, said);
-  }
-
-  record(): RunRecord | null {
-    if (!this.#begun) return null;
-    const { status, at } = this.#end;
-    return { run: this.#run, ...this.#begun, finished_at: at, status, steps: this.#steps };
-  }
-
-  #begin(said: Payload, at: string): void {
-    this.#begun = {
-      pipeline: String(said.pipeline),
-      definition: typeof said.text === 'string' ? { text: said.text } : { ref: String(said.ref) },
-      hash: String(said.hash),
-      inputs: this.#begun?.inputs ?? (said.inputs as RunRecord['inputs']),
-      started_at: this.#begun?.started_at ?? at,
-    };
-    this.#end = { status: 'running', at: null };
-    for (const [id, step] of this.#steps) if (step.ref === undefined) this.#steps.delete(id);
-  }
-
-  /** The first one counts; there is no second. */
-  #result(said: Payload): void {
-    const sources = Array.isArray(said.source_refs) ? said.source_refs : [];
-    const source = sources.find((ref) => typeof ref === 'string' && ref.startsWith(SOURCE));
-    if (typeof source !== 'string') return;
-    const id = source.slice(SOURCE.length);
-    const known = this.#of(id);
-    if (known.ref === undefined) this.#steps.set(id, { ...known, status: 'done', ref: String(said.ref) });
-  }
-
-  #step(what: string, id: string, said: Payload): void {
-    const known = this.#of(id);
-    if (known.ref !== undefined) {
-      if (what === 'done')
-        this.#steps.set(id, {
-          ...known,
-          settled: true,
-          attempts: Number(said.attempts ?? known.attempts),
-          duration_ms: Number(said.duration_ms ?? 0),
-          ...(said.cached === true ? { cached: true } : {}),
-        });
-      return;
-    }
-    if (what === 'started')
-      this.#steps.set(id, { step: id, status: 'running', attempts: Number(said.attempt) });
-    else if (what === 'failed')
-      this.#steps.set(id, {
-        ...known,
-        status: 'failed',
-        why: String(said.why),
-        attempts: Number(said.attempts),
-      });
-    else if (what === 'skipped' || what === 'blocked')
-      this.#steps.set(id, { ...known, status: what, why: String(said.why) });
-  }
-
-  #of(id: string): StepRecord {
-    return this.#steps.get(id) ?? { step: id, status: 'pending', attempts: 0 };
-  }
+function unknownStep(id: string): StepRecord {
+  return { step: id, status: 'pending', attempts: 0 };
 }

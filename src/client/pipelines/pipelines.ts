@@ -6,7 +6,7 @@ import { readText } from '../../base/read-text.ts';
 import type { Artifact } from '../../contract/threads/artifacts.ts';
 import type { Pipeline } from './definition.ts';
 import { lastSteps } from './graph.ts';
-import { type RunRecord, readRun, type StepRecord } from './journal.ts';
+import { pages, type RunRecord, readRun, type StepRecord } from './journal.ts';
 import { soundPipeline } from './read-pipeline.ts';
 import { type Known, Run, type RunParts } from './run.ts';
 import { type Held, type LeaseParts, RunLease } from './run-lease.ts';
@@ -96,9 +96,7 @@ export class Pipelines {
   async list(o: { limit: number; pipeline?: string }): Promise<RunSummary[]> {
     const threads = this.#parts.threads('pipeline');
     const found: RunSummary[] = [];
-    let after: string | undefined;
-    do {
-      const page = await threads.list({ after });
+    for await (const page of pages((after) => threads.list({ after }))) {
       for (const { thread_id, name } of page.threads) {
         if (!name.startsWith(THREAD_NAME)) continue;
         if (o.pipeline !== undefined && name !== `${THREAD_NAME}${o.pipeline}`) continue;
@@ -106,8 +104,7 @@ export class Pipelines {
         if (record) found.push(summary(record, null));
         if (found.length === o.limit) return found;
       }
-      after = page.next;
-    } while (after !== undefined);
+    }
     return found;
   }
 
@@ -173,13 +170,10 @@ export class Pipelines {
   }
 
   async #known({ run, steps }: RunRecord): Promise<Known> {
+    const threads = this.#parts.threads('pipeline');
     const artifacts = new Map<string, Artifact>();
-    let after: string | undefined;
-    do {
-      const page = await this.#parts.threads('pipeline').artifacts(run, { after });
+    for await (const page of pages((after) => threads.artifacts(run, { after })))
       for (const artifact of page.artifacts) artifacts.set(artifact.ref, artifact);
-      after = page.next;
-    } while (after !== undefined);
     const known = new Map<string, { artifact: Artifact; settled: boolean }>();
     for (const [id, { ref, settled = false }] of steps) {
       const artifact = ref === undefined ? undefined : artifacts.get(ref);

@@ -38,6 +38,8 @@ const LOOK_MS = 500;
  * goes on writing for no longer than this.
  */
 const BELIEVED_MS = 1_000;
+/** The methods of threads with which a run is written down. */
+const WRITES: ReadonlySet<string | symbol> = new Set(['patch', 'record', 'putArtifact']);
 /** The holder renews its lease every third of the time for which it is given. */
 const RENEW_MS = (PIPELINE_HOLD_S * 1000) / 3;
 
@@ -88,15 +90,16 @@ export class RunLease implements AsyncDisposable {
 
   /** The threads as before, but that nothing is written to them for a run that is somebody else's by now. */
   fence(threads: ThreadsAs): ThreadsAs {
-    const fenced = new Map<string, ThreadsApi>();
-    return (who) => {
-      let api = fenced.get(who);
-      if (!api) {
-        api = this.#fenced(threads(who));
-        fenced.set(who, api);
-      }
-      return api;
+    const get = (api: ThreadsApi, name: string | symbol) => {
+      const method = Reflect.get(api, name, api);
+      if (typeof method !== 'function') return method;
+      if (!WRITES.has(name)) return method.bind(api);
+      return async (...args: unknown[]) => {
+        await this.confirm(BELIEVED_MS);
+        return method.apply(api, args);
+      };
     };
+    return (who) => new Proxy(threads(who), { get });
   }
 
   /** Throws where the run is somebody else's by now. What was heard of the store `withinMs` ago is believed. */
@@ -115,29 +118,6 @@ export class RunLease implements AsyncDisposable {
 
   get #threads(): ThreadsApi {
     return this.#parts.threads('pipeline');
-  }
-
-  #fenced(api: ThreadsApi): ThreadsApi {
-    const { patch, record, putArtifact } = api;
-    const checked =
-      <A extends unknown[], T>(write: (...args: A) => Promise<T>) =>
-      async (...args: A): Promise<T> => {
-        await this.confirm(BELIEVED_MS);
-        return write.apply(api, args);
-      };
-    const writes: Partial<ThreadsApi> = {
-      patch: checked(patch),
-      record: checked(record),
-      putArtifact: checked(putArtifact),
-    };
-    return new Proxy(api, {
-      get(target, name) {
-        const own = writes[name as keyof ThreadsApi];
-        if (own) return own;
-        const value = Reflect.get(target, name, target);
-        return typeof value === 'function' ? value.bind(target) : value;
-      },
-    });
   }
 
   #renew(): Promise<void> {

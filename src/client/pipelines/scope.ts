@@ -65,9 +65,8 @@ export class Scope {
   }
 
   /** The words of a prompt. What other agents said goes in as data: neutralised, and in a frame unless it is short. */
-  async words(step: Step): Promise<string> {
-    await this.#load(templateReferences(step.prompt));
-    return fillTemplate(step.prompt, (path) => this.#data(path));
+  words(step: Step): Promise<string> {
+    return this.#filled(step, (path) => this.#data(path));
   }
 
   /**
@@ -75,9 +74,8 @@ export class Scope {
    * command.
    */
   async command(step: Step): Promise<{ prompt: string; values: { [name: string]: string } }> {
-    await this.#load(templateReferences(step.prompt));
     const values: { [name: string]: string } = {};
-    const prompt = fillTemplate(step.prompt, (path) => {
+    const prompt = await this.#filled(step, (path) => {
       const name = `RELAY_VALUE_${Object.keys(values).length + 1}`;
       const value = asText(this.#resolve(path)).replaceAll('\0', '');
       if (value.length > STEP_VALUE_BYTES) throw tooLong(path);
@@ -88,9 +86,8 @@ export class Scope {
   }
 
   /** The words as they are, for whoever takes them as data anyway. */
-  async plain(step: Step): Promise<string> {
-    await this.#load(templateReferences(step.prompt));
-    return fillTemplate(step.prompt, (path) => asText(this.#resolve(path)));
+  plain(step: Step): Promise<string> {
+    return this.#filled(step, (path) => asText(this.#resolve(path)));
   }
 
   async args(agent: Agent): Promise<JsonObject> {
@@ -99,21 +96,25 @@ export class Scope {
     return fillValue(agent.args, (path) => this.#resolve(path)) as JsonObject;
   }
 
-  #data(path: readonly string[]): string {
+  async #filled({ prompt }: Step, fill: (path: Reference) => string): Promise<string> {
+    await this.#load(templateReferences(prompt));
+    return fillTemplate(prompt, fill);
+  }
+
+  #data(path: Reference): string {
     const text = asText(this.#resolve(path));
     const [root, name, field] = path;
     if (root !== 'steps' || field === 'ref' || field === 'status') return text;
     const clean = neutralise(text).trim();
     if (!clean.includes('\n') && clean.length <= 200) return clean;
-    const results = this.#parts.view(name!)?.results ?? [];
-    const last = results.at(-1);
+    const last = this.#parts.view(name!)?.results.at(-1);
     if (!last) return clean;
     const what = `${field} of the step ${oneLine(name!)}`;
     const at = Date.parse(last.created_at);
     return `\n${datedFrame(clean, { what, by: last.provenance.created_by, at })}\n`;
   }
 
-  #resolve([root, name, field, ...deeper]: readonly string[]): Json {
+  #resolve([root, name, field, ...deeper]: Reference): Json {
     if (root === 'inputs') return within(this.#parts.inputs[name!] ?? '', [field, ...deeper]);
     if (root === 'run') return this.#parts.run;
     if (root === 'index') return this.#item?.index ?? 0;
@@ -182,7 +183,7 @@ function asList(value: Json): readonly Json[] | null {
   return parts.map((part) => part.trim()).filter((part) => part !== '');
 }
 
-function tooLong(path: readonly string[]): RelayError {
+function tooLong(path: Reference): RelayError {
   return new RelayError('too_large', {
     what: `the value of ${path.join('.')}`,
     limit: STEP_VALUE_BYTES,

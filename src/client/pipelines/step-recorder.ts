@@ -12,8 +12,7 @@ export class StepRecorder {
   readonly #threads: ThreadsApi;
   readonly #run: string;
   readonly #places: ReadonlyMap<string, number>;
-  readonly #statuses = new Map<string, StepStatus>();
-  #actions: { description: string; result_ref?: string }[] = [];
+  #ops: PatchOp[] = [];
   #writing: Promise<void> | null = null;
   #failure: unknown = null;
 
@@ -30,13 +29,16 @@ export class StepRecorder {
   }
 
   status(step: string, status: StepStatus): void {
-    this.#statuses.set(step, status);
-    this.#write();
+    const at = `/plan/${this.#places.get(step)}`;
+    this.#write(
+      { op: 'test', path: `${at}/id`, value: step },
+      { op: 'replace', path: `${at}/status`, value: status },
+    );
   }
 
   action(description: string, result_ref?: string): void {
-    this.#actions.push({ description, ...(result_ref ? { result_ref } : {}) });
-    this.#write();
+    const value = { description, ...(result_ref ? { result_ref } : {}) };
+    this.#write({ op: 'add', path: '/last_actions/-', value });
   }
 
   /** Resolves once everything said so far is written. */
@@ -45,7 +47,8 @@ export class StepRecorder {
     if (this.#failure) throw this.#failure;
   }
 
-  #write(): void {
+  #write(...ops: readonly PatchOp[]): void {
+    this.#ops.push(...ops);
     this.#writing ??= this.#drain()
       .catch((error: unknown) => {
         this.#failure ??= error;
@@ -57,19 +60,11 @@ export class StepRecorder {
 
   async #drain(): Promise<void> {
     await Promise.resolve();
-    while (this.#statuses.size > 0 || this.#actions.length > 0) {
-      const ops: PatchOp[] = [];
-      for (const [id, status] of this.#statuses) {
-        const at = this.#places.get(id);
-        if (at === undefined) continue;
-        ops.push({ op: 'test', path: `/plan/${at}/id`, value: id });
-        ops.push({ op: 'replace', path: `/plan/${at}/status`, value: status });
-      }
-      for (const action of this.#actions) ops.push({ op: 'add', path: '/last_actions/-', value: action });
-      this.#statuses.clear();
-      this.#actions = [];
+    while (this.#ops.length > 0) {
+      const ops = this.#ops;
+      this.#ops = [];
       try {
-        if (ops.length > 0) await this.#threads.patch(this.#run, { ops });
+        await this.#threads.patch(this.#run, { ops });
       } catch (error) {
         // Somebody changed the plan by hand; it is theirs then.
         if (!isRelayError(error)) throw error;
