@@ -59,9 +59,7 @@ export class Prompts {
     const outcome = await this.record(bundle, {
       by: model.name,
       body: new TextEncoder().encode(answer.text),
-      tail: () => answer.text.slice(-ANSWER_TAIL_CHARS),
-      billed: () => answer.billed,
-      cut: () => answer.cut,
+      end: () => ({ ...answer, tail: answer.text.slice(-ANSWER_TAIL_CHARS) }),
     });
     if (o.cache) {
       const { thread_id, artifact_ref: ref, state_ref } = outcome;
@@ -93,9 +91,8 @@ export class Prompts {
       source_refs: bundle.artifacts.map(({ ref }) => ref),
       idempotency_key: `prompt:${id}`,
     });
-    const { patch, state_ref } = await this.#remember(bundle, said, artifact, id);
-    const billed = said.billed?.();
-    const cut = said.cut?.();
+    const { tail, billed, cut, more } = said.end();
+    const { patch, state_ref } = await this.#remember(bundle, { by: said.by, tail, ref: artifact.ref, id });
     await threads.record(thread_id, 'prompt.answered', {
       model: said.by,
       words: clip(bundle.words),
@@ -113,7 +110,7 @@ export class Prompts {
       ...(patch.why ? { patch_refused: patch.why } : {}),
       session_cache_hit: false,
       duration_ms: env.now() - began,
-      ...said.more?.(),
+      ...more,
     });
     return {
       ...outcome(bundle, said.by, artifact),
@@ -127,18 +124,16 @@ export class Prompts {
   /** The state gets the action, and what the model wants to be remembered where that can be taken. */
   async #remember(
     bundle: Bundle,
-    said: Said,
-    artifact: ArtifactCreated,
-    id: string,
+    { by, tail, ref, id }: { by: string; tail: string; ref: string; id: string },
   ): Promise<{ patch: PatchOutcome; state_ref: string }> {
-    const threads = this.#parts.threads(said.by);
-    const wanted = answerPatch(said.tail(), said.by, () => timeOrderedId(this.#parts.env));
+    const threads = this.#parts.threads(by);
+    const wanted = answerPatch(tail, by, () => timeOrderedId(this.#parts.env));
     const action: PatchOp = {
       op: 'add',
       path: '/last_actions/-',
       value: {
-        description: `${oneLine(said.by, 60)} answered: ${oneLine(bundle.words, 100)}`,
-        result_ref: artifact.ref,
+        description: `${oneLine(by, 60)} answered: ${oneLine(bundle.words, 100)}`,
+        result_ref: ref,
       },
     };
     const send = async (ops: readonly PatchOp[], part: string) =>

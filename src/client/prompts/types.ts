@@ -100,13 +100,12 @@ export interface PromptOutcome {
 export interface Said {
   readonly by: string;
   readonly body: BlobBody;
-  /** The end of it, once `body` has been read. */
-  tail(): string;
   readonly name?: string;
-  billed?(): Billed | undefined;
-  cut?(): boolean | undefined;
-  /** Further fields of the event, known at the end. */
-  more?(): { [field: string]: string | number | boolean | null };
+  /** What is known once `body` has been read: the end of the answer, and further fields of the event. */
+  end(): Pick<ModelAnswer, 'billed' | 'cut'> & {
+    readonly tail: string;
+    readonly more?: { readonly [field: string]: string | number };
+  };
 }
 
 /** Answers kept for an identical question, across threads. */

@@ -1,3 +1,4 @@
+import { text as readAll } from 'node:stream/consumers';
 import { RelayError } from '../../../base/errors.ts';
 import { badUsage, defineCommand } from '../command.ts';
 import { printable } from '../human.ts';
@@ -23,7 +24,7 @@ must be able to reach it. The answer is printed; what the agent left behind a UR
   ],
   async run({ io, host, args, flags }) {
     const agent = await host.openAgent(args[0]!, { token: flags.token });
-    const text = args[1] === '-' ? await allOf(io.stdin.stream) : args[1]!;
+    const text = args[1] === '-' ? await readAll(io.stdin.stream) : args[1]!;
     if (text.trim() === '') throw badUsage('The task is empty.', 'Say what is to be done.');
     const task = { text, attached: flags.attach, contextId: flags.context };
     if (flags['no-wait']) {
@@ -56,12 +57,4 @@ function waits(url: string, id: string | null): string {
   const later =
     id === null ? '' : `; Ctrl-C leaves it there, to look at later: relay a2a tasks ${url} ${printable(id)}`;
   return `submitted, and waits to be taken${later}`;
-}
-
-async function allOf(stream: AsyncIterable<string | Uint8Array>): Promise<string> {
-  const decoder = new TextDecoder();
-  let text = '';
-  for await (const chunk of stream)
-    text += typeof chunk === 'string' ? chunk : decoder.decode(chunk, { stream: true });
-  return text + decoder.decode();
 }

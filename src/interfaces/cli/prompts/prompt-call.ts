@@ -25,8 +25,6 @@ export const PROMPT_FLAGS = {
   'dry-run': { help: 'show the prompt and what it costs; ask nobody, keep nothing' },
 } as const satisfies Flags;
 
-type PromptFlags = FlagValues<typeof PROMPT_FLAGS>;
-
 /** The words: from the command line, or from stdin for `-`. */
 export async function promptWords(io: Io, args: readonly string[]): Promise<string> {
   const words = args.join(' ');
@@ -46,45 +44,48 @@ export async function promptWords(io: Io, args: readonly string[]): Promise<stri
   return Buffer.concat(chunks).toString('utf8');
 }
 
-export interface Prepared {
-  readonly bundle: Bundle;
-  /** It was made for this, and is to go again where nothing comes of it. */
-  readonly fresh: boolean;
+interface PromptCall {
+  readonly io: Io;
+  readonly host: Host;
+  readonly flags: FlagValues<typeof PROMPT_FLAGS>;
 }
 
-/** Finds or makes the thread, puts in what is attached, and builds the bundle. */
-export async function prepare(
-  { io, host }: { readonly io: Io; readonly host: Host },
+/**
+ * Finds or makes the thread, puts in what is attached, and has the bundle asked; with --dry-run it is only shown. A thread
+ * that was made for this goes again where nothing comes of it.
+ */
+export async function withBundle(
+  call: PromptCall,
   work: AgentWork,
-  flags: PromptFlags,
   words: string,
-): Promise<Prepared> {
-  const found = await chosenThread({ io, host }, work, flags);
+  ask: (bundle: Bundle) => Promise<number>,
+): Promise<number> {
+  const { io, host, flags } = call;
+  const found = await chosenThread(call, work);
   const thread_id = found ?? (await work.threads.create({ name: threadName(words) })).thread_id;
-  const fresh = found === null;
   try {
     for (const name of flags.attach ?? []) await attach(io, work, thread_id, name);
     const bundle = await work.prompts.bundle({ thread_id, words, system: flags.system });
-    if (!flags['dry-run']) await useThread(host, thread_id);
-    return { bundle, fresh };
+    if (flags['dry-run']) {
+      showBundle(io, bundle);
+      if (found === null) await work.threads.delete(thread_id);
+      return 0;
+    }
+    await useThread(host, thread_id);
+    const code = await ask(bundle);
+    await useThread(host, thread_id);
+    return code;
   } catch (error) {
-    if (fresh) await undo(host, work, thread_id);
+    if (found === null) {
+      await work.threads.delete(thread_id).catch(() => {});
+      await (await host.threadMemory()).forget(thread_id).catch(() => {});
+    }
     throw error;
   }
 }
 
-/** A thread that was made for a prompt goes again where nothing came of it. */
-export async function undo(host: Host, work: AgentWork, thread: string): Promise<void> {
-  await work.threads.delete(thread).catch(() => {});
-  await (await host.threadMemory()).forget(thread).catch(() => {});
-}
-
 /** The one that is named, or the one used last; null where there is none, or a new one is wanted. */
-async function chosenThread(
-  { io, host }: { readonly io: Io; readonly host: Host },
-  work: AgentWork,
-  flags: PromptFlags,
-): Promise<string | null> {
+async function chosenThread({ io, host, flags }: PromptCall, work: AgentWork): Promise<string | null> {
   const named = flags.thread ?? (io.env.RELAY_THREAD || undefined);
   if (flags.new) {
     if (flags.thread === undefined) return null;
@@ -120,7 +121,7 @@ function threadName(words: string): string {
 }
 
 /** The whole prompt and its price, for --dry-run. */
-export function showBundle(io: Io, bundle: Bundle): void {
+function showBundle(io: Io, bundle: Bundle): void {
   const { system, user, tokens, pasted, state_ref, artifacts, fingerprint } = bundle;
   const json = {
     system,
@@ -137,7 +138,7 @@ export function showBundle(io: Io, bundle: Bundle): void {
 }
 
 /** `1,204 tokens instead of 48,320 pasted (o200k_base)` */
-export function price({ tokens, pasted }: Bundle): string {
+function price({ tokens, pasted }: Bundle): string {
   const about = tokens.estimated || pasted.estimated ? 'about ' : '';
   return `${about}${count(tokens.tokens)} tokens instead of ${count(pasted.tokens)} pasted (${tokens.tokenizer})`;
 }
@@ -151,7 +152,7 @@ export function tellOutcome(io: Io, outcome: PromptOutcome, bundle: Bundle): voi
   const cost = session_cache_hit
     ? 'answered before, from the session cache'
     : `${price(bundle)}${billed ? `; billed ${count(billed.input_tokens)} in, ${count(billed.output_tokens)} out` : ''}`;
-  io.note(`${cost}`);
+  io.note(cost);
   const learnt = patch.status === 'applied' ? `, ${patch.ops} remembered` : '';
   io.note(`answer ${artifact_ref} · state ${state_ref}${learnt} · thread ${thread_id}`);
 }

@@ -1,7 +1,9 @@
+import type { Bundle, Model } from '../../../client/prompts/types.ts';
 import { defineCommand } from '../command.ts';
+import type { AgentWork } from '../host-agents.ts';
 import { parseCount, printable } from '../human.ts';
-import { useThread } from '../threads/thread-choice.ts';
-import { PROMPT_FLAGS, prepare, promptWords, showBundle, tellOutcome, undo } from './prompt-call.ts';
+import type { Io } from '../io.ts';
+import { PROMPT_FLAGS, promptWords, tellOutcome, withBundle } from './prompt-call.ts';
 import { runWrapped } from './wrapped-run.ts';
 
 export default defineCommand({
@@ -34,43 +36,39 @@ anything that speaks like OpenAI. Which of its models: --model, else RELAY_MODEL
       provider: flags.provider,
       model: flags.model,
       baseUrl: flags['base-url'],
-      maxTokens: flags['max-tokens']
-        ? parseCount(flags['max-tokens'], '--max-tokens', { min: 1 })
-        : undefined,
+      maxTokens: parseCount(flags['max-tokens'] || undefined, '--max-tokens', { min: 1 }),
     };
     // Before anything is made: without a model there is nothing to make it for.
     const model = flags['dry-run'] || flags.cli !== undefined ? null : work.model(choice);
-    const { bundle, fresh } = await prepare({ io, host }, work, flags, words);
-    if (flags['dry-run']) {
-      showBundle(io, bundle);
-      if (fresh) await work.threads.delete(bundle.thread_id);
-      return 0;
-    }
-    if (model === null) {
-      const code = await runWrapped({ io, host }, work, { bundle, fresh }, { cli: flags.cli!, args: [] });
-      await useThread(host, bundle.thread_id);
-      return code;
-    }
-    let said = '';
-    try {
-      const outcome = await work.prompts.ask(bundle, model, {
-        cache: flags.cache,
-        onText: (text) => {
-          said += text;
-          if (!io.json) io.stdout.write(io.interactive ? printable(text) : text);
-        },
-      });
-      if (io.json) io.result({ ...outcome, text: said }, '');
-      else {
-        if (!said.endsWith('\n')) io.stdout.write('\n');
-        tellOutcome(io, outcome, bundle);
-      }
-      await useThread(host, bundle.thread_id);
-      return 0;
-    } catch (error) {
-      if (said !== '' && !io.json) io.stdout.write('\n');
-      if (fresh) await undo(host, work, bundle.thread_id);
-      throw error;
-    }
+    return await withBundle({ io, host, flags }, work, words, (bundle) =>
+      model === null
+        ? runWrapped(io, work, bundle, { cli: flags.cli!, args: [] })
+        : askModel(io, work, bundle, { model, cache: flags.cache }),
+    );
   },
 });
+
+async function askModel(
+  io: Io,
+  work: AgentWork,
+  bundle: Bundle,
+  { model, cache }: { readonly model: Model; readonly cache?: boolean },
+): Promise<number> {
+  let said = '';
+  const onText = (text: string) => {
+    said += text;
+    if (!io.json) io.stdout.write(io.interactive ? printable(text) : text);
+  };
+  try {
+    const outcome = await work.prompts.ask(bundle, model, { cache, onText });
+    if (io.json) io.result({ ...outcome, text: said }, '');
+    else {
+      if (!said.endsWith('\n')) io.stdout.write('\n');
+      tellOutcome(io, outcome, bundle);
+    }
+    return 0;
+  } catch (error) {
+    if (said !== '' && !io.json) io.stdout.write('\n');
+    throw error;
+  }
+}

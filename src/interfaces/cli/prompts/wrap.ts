@@ -1,9 +1,7 @@
+import { PROMPT_WAYS } from '../../../client/prompts/types.ts';
 import { badUsage, defineCommand } from '../command.ts';
-import { useThread } from '../threads/thread-choice.ts';
-import { PROMPT_FLAGS, prepare, promptWords, showBundle } from './prompt-call.ts';
+import { PROMPT_FLAGS, promptWords, withBundle } from './prompt-call.ts';
 import { runWrapped } from './wrapped-run.ts';
-
-const WAYS = ['stdin', 'argument', 'file'] as const;
 
 export default defineCommand({
   usage: '--cli PROGRAM ["WORDS" | -] [-- ARGS…]',
@@ -30,36 +28,23 @@ that is said there is kept.`,
         'relay wrap run needs a program.',
         'Name it with --cli; relay wrap list shows those that are known.',
       );
-    const promptBy = WAYS.find((way) => way === flags['prompt-by']);
+    const promptBy = PROMPT_WAYS.find((way) => way === flags['prompt-by']);
     if (flags['prompt-by'] !== undefined && !promptBy)
-      throw badUsage(`--prompt-by takes ${WAYS.join(', ')}.`, 'For example: --prompt-by stdin');
+      throw badUsage(`--prompt-by takes ${PROMPT_WAYS.join(', ')}.`, 'For example: --prompt-by stdin');
     await using work = await host.openAgentWork(io.cwd);
-    if (args.length === 0) return await converse();
-    const { bundle, fresh } = await prepare({ io, host }, work, flags, await promptWords(io, args));
-    if (flags['dry-run']) {
-      showBundle(io, bundle);
-      if (fresh) await work.threads.delete(bundle.thread_id);
-      return 0;
+    if (args.length > 0) {
+      const words = await promptWords(io, args);
+      return await withBundle({ io, host, flags }, work, words, (bundle) =>
+        runWrapped(io, work, bundle, { cli, args: rest, promptBy }),
+      );
     }
-    const code = await runWrapped({ io, host }, work, { bundle, fresh }, { cli, args: rest, promptBy });
-    await useThread(host, bundle.thread_id);
+    if (!io.stdin.isTTY || !work.programs.converses(cli))
+      throw badUsage(
+        'There is nothing to ask: no words were given.',
+        `Use: relay wrap run --cli ${cli} "WORDS", or - to read them from stdin.`,
+      );
+    const thread = flags.thread ?? '';
+    const { code } = await work.programs.run({ cli, args: rest, prompt: null, terminal: true, thread });
     return code;
-
-    async function converse(): Promise<number> {
-      if (!io.stdin.isTTY || !work.programs.converses(cli!))
-        throw badUsage(
-          'There is nothing to ask: no words were given.',
-          `Use: relay wrap run --cli ${cli} "WORDS", or - to read them from stdin.`,
-        );
-      const thread = flags.thread ?? '';
-      const { code } = await work.programs.run({
-        cli: cli!,
-        args: rest,
-        prompt: null,
-        terminal: true,
-        thread,
-      });
-      return code;
-    }
   },
 });

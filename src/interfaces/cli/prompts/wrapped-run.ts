@@ -1,36 +1,19 @@
-import { EXIT } from '../../../base/errors.ts';
 import { ANSWER_TAIL_CHARS } from '../../../base/limits.ts';
 import type { Bundle, PromptOutcome } from '../../../client/prompts/types.ts';
-import type { Host } from '../host.ts';
-import type { AgentWork } from '../host-agents.ts';
+import type { AgentWork, ProgramRun } from '../host-agents.ts';
 import type { Io } from '../io.ts';
-import { type Prepared, tellOutcome, undo } from './prompt-call.ts';
-
-export interface WrappedCall {
-  readonly cli: string;
-  readonly args: readonly string[];
-  readonly promptBy?: 'stdin' | 'argument' | 'file';
-}
+import { tellOutcome } from './prompt-call.ts';
 
 /**
  * Puts a bundle to a program. What it says goes on as it comes, byte for byte, and into the thread beside it; its exit code
  * is ours.
  */
 export async function runWrapped(
-  { io, host }: { readonly io: Io; readonly host: Host },
+  io: Io,
   work: AgentWork,
-  { bundle, fresh }: Prepared,
-  call: WrappedCall,
+  bundle: Bundle,
+  call: Pick<ProgramRun, 'cli' | 'args' | 'promptBy'>,
 ): Promise<number> {
-  try {
-    return await passThrough(io, work, bundle, call);
-  } catch (error) {
-    if (fresh) await undo(host, work, bundle.thread_id);
-    throw error;
-  }
-}
-
-async function passThrough(io: Io, work: AgentWork, bundle: Bundle, call: WrappedCall): Promise<number> {
   await work.prompts.charge(bundle);
   const passage = new Passage(io);
   const ended = work.programs.run({
@@ -54,9 +37,8 @@ async function passThrough(io: Io, work: AgentWork, bundle: Bundle, call: Wrappe
       .record(bundle, {
         by: call.cli,
         body: passage.body,
-        tail: () => passage.tail,
         name: `${call.cli.split(/[\\/]/).at(-1)}.md`,
-        more: () => ({ exit_code: code, ...(signal ? { signal } : {}) }),
+        end: () => ({ tail: passage.tail, more: { exit_code: code, ...(signal ? { signal } : {}) } }),
       })
       .catch((error: unknown) => {
         // It has been shown; that it could not be kept must not end the program.
@@ -68,61 +50,43 @@ async function passThrough(io: Io, work: AgentWork, bundle: Bundle, call: Wrappe
   if (io.json) io.result({ ...outcome, exit_code: code }, '');
   else if (outcome) tellOutcome(io, outcome, bundle);
   else if (!anything) io.note(`${call.cli} said nothing; nothing was kept.`);
-  return code || EXIT.ok;
+  return code;
 }
 
-/** A stream through which output passes on its way to the terminal. */
+/** What a program says, on its way to the terminal; the thread reads it from `body` as it passes. */
 class Passage {
-  readonly body: ReadableStream<Uint8Array>;
-  /** Whether anything came before the end. */
-  readonly began: Promise<boolean>;
+  /** The end of what has passed. */
+  tail = '';
   readonly #io: Io;
   readonly #decoder = new TextDecoder();
-  #tail = '';
-  #sink: ReadableStreamDefaultController<Uint8Array> | null = null;
-  #room: (() => void) | null = null;
-  #begin!: (anything: boolean) => void;
+  readonly #stream = new TransformStream<Uint8Array, Uint8Array>();
+  readonly #writer = this.#stream.writable.getWriter();
+  readonly #began = Promise.withResolvers<boolean>();
 
   constructor(io: Io) {
     this.#io = io;
-    this.began = new Promise((resolve) => {
-      this.#begin = resolve;
-    });
-    this.body = new ReadableStream<Uint8Array>({
-      start: (controller) => {
-        this.#sink = controller;
-      },
-      pull: () => this.#room?.(),
-      // The store wants no more of it; the terminal still does.
-      cancel: () => {
-        this.#sink = null;
-        this.#room?.();
-      },
-    });
   }
 
-  get tail(): string {
-    return this.#tail;
+  get body(): ReadableStream<Uint8Array> {
+    return this.#stream.readable;
+  }
+
+  /** Whether anything came before the end. */
+  get began(): Promise<boolean> {
+    return this.#began.promise;
   }
 
   async take(chunk: Uint8Array): Promise<void> {
     // With --json stdout is for the result.
     if (!this.#io.json) await this.#io.stdout.send(chunk).catch(() => {});
-    this.#tail = (this.#tail + this.#decoder.decode(chunk, { stream: true })).slice(-ANSWER_TAIL_CHARS);
-    this.#begin(true);
-    if (!this.#sink) return;
-    this.#sink.enqueue(chunk.slice());
-    if ((this.#sink.desiredSize ?? 1) <= 0) {
-      await new Promise<void>((resolve) => {
-        this.#room = resolve;
-      });
-      this.#room = null;
-    }
+    this.tail = (this.tail + this.#decoder.decode(chunk, { stream: true })).slice(-ANSWER_TAIL_CHARS);
+    this.#began.resolve(true);
+    // Where the store wants no more of it, the terminal still does.
+    await this.#writer.write(chunk.slice()).catch(() => {});
   }
 
   end(): void {
-    this.#begin(false);
-    this.#sink?.close();
-    this.#sink = null;
+    this.#began.resolve(false);
+    this.#writer.close().catch(() => {});
   }
 }
