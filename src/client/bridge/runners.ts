@@ -29,7 +29,7 @@ export interface AcpOptions {
   readonly allow?: 'all' | 'reads' | 'none';
 }
 
-/** Runners that need more than a browser has. Whoever puts the program together provides them. */
+/** Runners that need more than a browser has. */
 export interface NodeRunners {
   tmux(o: TmuxOptions): Promise<Runner>;
   exec(o: ExecOptions): Promise<Runner>;
@@ -38,25 +38,16 @@ export interface NodeRunners {
 
 export type RunnerOptions<K extends keyof NodeRunners> = Parameters<NodeRunners[K]>[0];
 
-let provided: NodeRunners | null = null;
-
-export function provideRunners(runners: NodeRunners): void {
-  provided = runners;
-}
-
 /** Where the published package keeps them. Not in sight of bundlers: what is made for a browser must not hold them. */
 const OWN_RUNNERS: string = 'contextrelay/runners';
 
 export async function runnerOf<K extends keyof NodeRunners>(kind: K, o: RunnerOptions<K>): Promise<Runner> {
-  provided ??= await ownRunners(kind);
-  return (provided[kind] as (o: RunnerOptions<K>) => Promise<Runner>)(o);
-}
-
-async function ownRunners(kind: string): Promise<NodeRunners> {
+  let runners: NodeRunners;
   try {
-    return ((await import(OWN_RUNNERS)) as { nodeRunners: NodeRunners }).nodeRunners;
+    runners = ((await import(OWN_RUNNERS)) as { nodeRunners: NodeRunners }).nodeRunners;
   } catch (error) {
     const hint = 'Run it in Node, or pass a `runner` of your own to AgentBridge.';
     throw new RelayError('failed', { what: `A bridge to ${kind} needs Node.`, hint }, error);
   }
+  return (runners[kind] as (o: RunnerOptions<K>) => Promise<Runner>)(o);
 }
