@@ -69,7 +69,7 @@ export class Pipelines {
       steps: pipeline.steps.map(({ id }) => id),
     });
     o.begun?.(run, pipeline);
-    return await this.#go({ run, inputs, known: new Map() }, pipeline, lease, o);
+    return await this.#go({ run, inputs }, pipeline, new Map(), lease, o);
   }
 
   /** Goes on where a run stopped. With a file, by what it says now; results that are recorded stay. */
@@ -89,7 +89,7 @@ export class Pipelines {
     if (!same) await threads.patch(run, { ops: [StepRecorder.plan(pipeline.steps)] });
     await threads.record(run, 'pipeline.resumed', { pipeline: pipeline.name, ...kept, known: known.size });
     o.begun?.(run, pipeline);
-    return await this.#go({ run, inputs: record.inputs, known }, pipeline, lease, o);
+    return await this.#go(record, pipeline, known, lease, o);
   }
 
   /** The newest first. `pipeline` narrows it to one. */
@@ -116,21 +116,24 @@ export class Pipelines {
   }
 
   async #go(
-    { run, inputs, known }: Pick<RunRecord, 'run' | 'inputs'> & { readonly known: Known },
+    { run, inputs }: Pick<RunRecord, 'run' | 'inputs'>,
     pipeline: Pipeline,
+    known: Known,
     lease: RunLease,
     o: RunOptions,
   ): Promise<RunSummary> {
     const threads = lease.fence(this.#parts.threads);
     const parts: RunParts = {
       ...this.#parts,
+      run,
+      inputs,
       threads,
       signal: AbortSignal.any([o.signal, lease.lost]),
       progress: o.progress ?? (() => {}),
       maxParallel: o.maxParallel ?? pipeline.maxParallel,
-      ...(o.only ? { only: o.only } : {}),
+      only: o.only,
     };
-    const status = await new Run(parts, pipeline, { run, inputs }, known).go();
+    const status = await new Run(parts, pipeline, known).go();
     await lease.confirm();
     await threads('pipeline').record(run, 'pipeline.finished', { status });
     return summary(await this.#record(run), pipeline);

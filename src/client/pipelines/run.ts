@@ -11,7 +11,8 @@ import { Scope, type ScopeParts, type StepView } from './scope.ts';
 import { StepRecorder } from './step-recorder.ts';
 import { type Outcome, StepWork, type WorkParts } from './step-work.ts';
 
-export interface RunParts extends Omit<WorkParts, 'run'> {
+export interface RunParts extends WorkParts {
+  readonly inputs: RunRecord['inputs'];
   readonly maxParallel: number;
   /** Only these and what they need; all where it is missing. */
   readonly only?: readonly string[];
@@ -29,7 +30,6 @@ const OK: ReadonlySet<StepStatus> = new Set(['done', 'skipped']);
 export class Run {
   readonly #parts: RunParts;
   readonly #pipeline: Pipeline;
-  readonly #record: Pick<RunRecord, 'run' | 'inputs'>;
   readonly #known: Known;
   readonly #slots: Slots;
   readonly #recorder: StepRecorder;
@@ -39,13 +39,12 @@ export class Run {
   readonly #stop = new AbortController();
   #instances = 0;
 
-  constructor(parts: RunParts, pipeline: Pipeline, record: Pick<RunRecord, 'run' | 'inputs'>, known: Known) {
+  constructor(parts: RunParts, pipeline: Pipeline, known: Known) {
     this.#parts = { ...parts, signal: AbortSignal.any([parts.signal, this.#stop.signal]) };
     this.#pipeline = pipeline;
-    this.#record = record;
     this.#known = known;
     this.#slots = new Slots(parts.maxParallel);
-    this.#recorder = new StepRecorder(parts.threads('pipeline'), record.run, pipeline.steps);
+    this.#recorder = new StepRecorder(parts.threads('pipeline'), parts.run, pipeline.steps);
   }
 
   /** Resolves with how it ended, once nothing runs any more. */
@@ -87,8 +86,7 @@ export class Run {
       const { status } = this.#views.get(stopper)!;
       if (status === 'interrupted') return this.#end(step, 'interrupted', [], false);
       const why = `${stopper} ${status === 'failed' ? 'failed' : 'could not run'}`;
-      await this.#parts.threads('pipeline').record(this.#record.run, 'step.blocked', { step: step.id, why });
-      this.#parts.progress({ step: step.id, status: 'blocked', why });
+      await this.#note(step, 'blocked', { why });
       return this.#end(step, 'blocked', [], false);
     }
     this.#views.set(step.id, { status: 'running', results: [], many: step.forEach !== undefined });
@@ -128,27 +126,20 @@ export class Run {
       return list.map((item, index) => ({ item, index }));
     } catch (error) {
       const why = (error as Error).message;
-      await this.#parts
-        .threads('pipeline')
-        .record(this.#record.run, 'step.failed', { step: step.id, why, attempts: 0 });
-      this.#parts.progress({ step: step.id, status: 'failed', why });
+      await this.#note(step, 'failed', { why, attempts: 0 });
       return null;
     }
   }
 
   async #instance(step: Step, item: { item: Json; index: number } | null): Promise<Outcome> {
     const id = item === null ? step.id : `${step.id}[${item.index}]`;
-    const context = step.context.flatMap((name) => this.#views.get(name)?.results ?? []);
-    const work = new StepWork(
-      { ...this.#parts, run: this.#record.run },
-      {
-        id,
-        step,
-        agent: this.#pipeline.agents[step.agent]!,
-        scope: new Scope(this.#scopeParts(), item),
-        context,
-      },
-    );
+    const work = new StepWork(this.#parts, {
+      id,
+      step,
+      agent: this.#pipeline.agents[step.agent]!,
+      scope: new Scope(this.#scopeParts(), item),
+      context: step.context.flatMap((name) => this.#views.get(name)?.results ?? []),
+    });
     const known = this.#known.get(id);
     if (known) {
       if (!known.settled) await work.finish(known.artifact);
@@ -166,13 +157,20 @@ export class Run {
     this.#recorder.status(step.id, status === 'interrupted' ? 'pending' : status);
   }
 
+  /** A step that ended without its agent having been asked. */
+  async #note(
+    step: Step,
+    status: 'blocked' | 'failed',
+    o: { why: string; attempts?: number },
+  ): Promise<void> {
+    const { run, threads, progress } = this.#parts;
+    await threads('pipeline').record(run, `step.${status}`, { step: step.id, ...o });
+    progress({ step: step.id, status, why: o.why });
+  }
+
   #scopeParts(): ScopeParts {
-    return {
-      run: this.#record.run,
-      inputs: this.#record.inputs,
-      threads: this.#parts.threads('pipeline'),
-      view: (step) => this.#views.get(step),
-    };
+    const { run, inputs, threads } = this.#parts;
+    return { run, inputs, threads: threads('pipeline'), view: (step) => this.#views.get(step) };
   }
 }
 

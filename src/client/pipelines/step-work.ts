@@ -41,6 +41,9 @@ export type Outcome =
   | { readonly status: 'done'; readonly artifact: Artifact }
   | { readonly status: 'failed' | 'skipped' | 'interrupted'; readonly why: string };
 
+/** What is the same in every attempt. */
+type Prepared = Omit<StepCall, 'attempt'>;
+
 /** Agents that answer as models do, and so may end with something to remember. */
 const SPEAKING: ReadonlySet<Agent['kind']> = new Set(['provider', 'cli', 'bridge', 'a2a']);
 
@@ -61,7 +64,7 @@ export class StepWork {
     const { step, scope } = this.#instance;
     this.#began = env.now();
     if (signal.aborted) return { status: 'interrupted', why: 'the run was stopped' };
-    let call: Omit<StepCall, 'attempt'>;
+    let call: Prepared;
     try {
       if (step.when !== undefined && !(await scope.holds(step.when))) {
         const why = `"${step.when}" does not hold`;
@@ -74,10 +77,10 @@ export class StepWork {
     }
     const cacheKey = step.cacheMs === null ? null : await this.#cacheKey(call);
     const known = cacheKey && (await this.#fromCache(cacheKey));
-    if (known) return this.#done(known, call, 0, { cached: true });
+    if (known) return this.#done(known, call.key, 0, true);
     const worked = await inSlot(() => this.#attempts(call));
     if ('status' in worked) return worked;
-    const outcome = await this.#done(worked.result, call, worked.attempts, {});
+    const outcome = await this.#done(worked.result, call.key, worked.attempts);
     if (cacheKey && outcome.status === 'done') {
       const place = { thread_id: this.#parts.run, ref: outcome.artifact.ref };
       await this.#parts.cache.put(cacheKey, place, step.cacheMs!);
@@ -90,10 +93,10 @@ export class StepWork {
     const { body } = await this.#parts
       .threads(artifact.provenance.created_by)
       .content(this.#parts.run, artifact.ref);
-    await this.#settle(artifact, await readText(body), 1, {});
+    await this.#settle(artifact, await readText(body), 1);
   }
 
-  async #prepare(): Promise<Omit<StepCall, 'attempt'>> {
+  async #prepare(): Promise<Prepared> {
     const { id, step, agent, scope, context } = this.#instance;
     const asCommand = agent.kind === 'shell' && agent.command === null;
     const { prompt, values } = asCommand
@@ -105,9 +108,7 @@ export class StepWork {
     return { run: this.#parts.run, step: id, key, agent, prompt, values, args, context };
   }
 
-  async #attempts(
-    call: Omit<StepCall, 'attempt'>,
-  ): Promise<{ result: StepResult; attempts: number } | Outcome> {
+  async #attempts(call: Prepared): Promise<{ result: StepResult; attempts: number } | Outcome> {
     const { signal, progress, pause } = this.#parts;
     const { id, step } = this.#instance;
     this.#began = this.#parts.env.now();
@@ -137,28 +138,19 @@ export class StepWork {
     const { runners, signal, progress } = this.#parts;
     const { id, step } = this.#instance;
     const runner = runners[call.agent.kind] as StepRunner;
-    const timeout = new AbortController();
-    const timer = setTimeout(() => timeout.abort(), step.timeoutMs);
+    const timeout = AbortSignal.timeout(step.timeoutMs);
+    const said = (text: string) => progress({ step: id, status: 'said', text });
     try {
-      const said = (text: string) => progress({ step: id, status: 'said', text });
-      const result = await runner(call, { signal: AbortSignal.any([signal, timeout.signal]), said });
-      return checkOutput(step, result);
+      return checkOutput(step, await runner(call, { signal: AbortSignal.any([signal, timeout]), said }));
     } catch (error) {
-      if (timeout.signal.aborted && !signal.aborted)
+      if (timeout.aborted && !signal.aborted)
         throw new Error(`it took longer than ${step.timeoutMs / 1000} s`);
       throw error;
-    } finally {
-      clearTimeout(timer);
     }
   }
 
   /** The artifact is the commit point. Another process that got here first has recorded the result; there is one. */
-  async #done(
-    result: StepResult,
-    call: Omit<StepCall, 'attempt'>,
-    attempts: number,
-    o: { cached?: boolean },
-  ): Promise<Outcome> {
+  async #done(result: StepResult, key: string, attempts: number, cached = false): Promise<Outcome> {
     const { run } = this.#parts;
     const { id, step, context } = this.#instance;
     const threads = this.#parts.threads(result.by ?? step.agent);
@@ -172,7 +164,7 @@ export class StepWork {
         name: id === step.id ? step.output.name : `${step.output.name}${id.slice(step.id.length)}`,
         type: step.output.type,
         source_refs: sources.slice(0, ARTIFACT_SOURCES),
-        idempotency_key: `step:${call.key}`,
+        idempotency_key: `step:${key}`,
       });
     } catch (error) {
       if (!isRelayError(error, 'idempotency_conflict')) throw error;
@@ -181,9 +173,15 @@ export class StepWork {
       artifact = await threads.artifact(run, ref);
     }
     const text = typeof result.content === 'string' ? result.content : '';
-    await this.#settle(artifact, text, attempts, { ...o, result });
+    await this.#settle(artifact, text, attempts, { ...result, cached });
     const duration_ms = this.#parts.env.now() - this.#began;
-    this.#parts.progress({ step: id, status: 'done', ref: artifact.ref, duration_ms, cached: o.cached });
+    this.#parts.progress({
+      step: id,
+      status: 'done',
+      ref: artifact.ref,
+      duration_ms,
+      ...(cached ? { cached } : {}),
+    });
     return { status: 'done', artifact };
   }
 
@@ -192,13 +190,12 @@ export class StepWork {
     artifact: Artifact,
     text: string,
     attempts: number,
-    o: { cached?: boolean; result?: StepResult },
+    { billed, cut, cached }: Partial<StepResult> & { readonly cached?: boolean } = {},
   ): Promise<void> {
     const { run, env } = this.#parts;
     const { id, agent } = this.#instance;
     const by = artifact.provenance.created_by;
     const threads = this.#parts.threads(by);
-    const billed = o.result?.billed;
     if (billed) {
       await threads.record(run, 'prompt.answered', {
         model: by,
@@ -206,15 +203,15 @@ export class StepWork {
         ref: artifact.ref,
         billed_input: billed.input_tokens,
         billed_output: billed.output_tokens,
-        ...(o.result?.cut ? { cut: true } : {}),
+        ...(cut ? { cut } : {}),
       });
     }
-    const refused = SPEAKING.has(agent.kind) && !o.cached ? await this.#remember(text, by) : null;
+    const refused = SPEAKING.has(agent.kind) && !cached ? await this.#remember(text, by) : null;
     await this.#note('done', {
       ref: artifact.ref,
       attempts,
       duration_ms: this.#began ? env.now() - this.#began : 0,
-      ...(o.cached ? { cached: true } : {}),
+      ...(cached ? { cached } : {}),
       ...(refused ? { patch_refused: refused } : {}),
     });
   }
@@ -255,7 +252,7 @@ export class StepWork {
     await threads.record(this.#parts.run, `step.${what}`, { step: this.#instance.id, ...payload });
   }
 
-  #cacheKey({ agent, prompt, values, args, context }: Omit<StepCall, 'attempt'>): Promise<string> {
+  #cacheKey({ agent, prompt, values, args, context }: Prepared): Promise<string> {
     const { output } = this.#instance.step;
     const seen = context.map(({ hash }) => hash);
     return sha256Hex(`step\n${JSON.stringify([agent, prompt, values, args, seen, output])}`);
