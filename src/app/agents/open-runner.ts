@@ -21,18 +21,13 @@ export async function openRunner(spec: RunnerSpec, home: string): Promise<Runner
 }
 
 async function ownProfiles(path: string): Promise<JsonObject> {
-  let text: string;
+  let profiles: unknown;
   try {
-    text = await readFile(path, 'utf8');
+    profiles = JSON.parse(await readFile(path, 'utf8'));
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return {};
     throw new RelayError('bad_config', { where: path, what: (error as Error).message }, error);
   }
-  try {
-    const profiles: unknown = JSON.parse(text);
-    if (isJsonObject(profiles)) return profiles;
-  } catch (error) {
-    throw new RelayError('bad_config', { where: path, what: (error as Error).message }, error);
-  }
+  if (isJsonObject(profiles)) return profiles;
   throw new RelayError('bad_config', { where: path, what: 'it holds no profiles by name' });
 }

@@ -9,6 +9,7 @@ import { directChannel, TASK_GROUP } from '../../contract/task-names.ts';
 import type { ContextRelay } from '../../sdk/context-relay.ts';
 import type { ResultWaiters } from '../../sdk/result-waiters.ts';
 import { keepExtending, type ReceivedMessage, type Subscription } from '../../sdk/subscription.ts';
+import { Slots } from '../slots.ts';
 import type { AgentBridgeOptions } from './options.ts';
 import type { Runner } from './runner.ts';
 import { runTask } from './task-run.ts';
@@ -160,39 +161,6 @@ export class BridgeWorker implements AsyncDisposable {
 
 /** For the relay to see that connections were closed. */
 const LEAVE_MS = 200;
-
-/** So many at once, in the order of asking. */
-class Slots {
-  readonly size: number;
-  #free: number;
-  readonly #waiting: (() => void)[] = [];
-
-  constructor(size: number) {
-    this.size = size;
-    this.#free = size;
-  }
-
-  /** False when the signal came first. */
-  async take(signal: AbortSignal): Promise<boolean> {
-    while (this.#free === 0 && !signal.aborted) {
-      let wake = () => {};
-      await new Promise<void>((resolve) => {
-        wake = resolve;
-        this.#waiting.push(wake);
-        signal.addEventListener('abort', wake);
-      });
-      signal.removeEventListener('abort', wake);
-    }
-    if (signal.aborted) return false;
-    this.#free--;
-    return true;
-  }
-
-  free(): void {
-    this.#free++;
-    this.#waiting.shift()?.();
-  }
-}
 
 function checkConcurrency({ concurrency = 1, runner }: WorkerOptions): number {
   if (Number.isInteger(concurrency) && concurrency >= 1 && concurrency <= BRIDGE_TASKS) {

@@ -2,6 +2,7 @@ import { RelayError } from '../../base/errors.ts';
 import type { Json } from '../../base/json.ts';
 import { PIPELINE_STEPS } from '../../base/limits.ts';
 import type { Artifact } from '../../contract/threads/artifacts.ts';
+import { Slots } from '../slots.ts';
 import type { Pipeline, Step } from './definition.ts';
 import { parseExpression, referencesOf } from './expression.ts';
 import { withNeeds } from './graph.ts';
@@ -146,7 +147,7 @@ export class Run {
       this.#parts.progress({ step: id, status: 'done', ref: known.artifact.ref, known: true });
       return { status: 'done', artifact: known.artifact };
     }
-    const outcome = await work.run((agent) => this.#slots.use(agent));
+    const outcome = await work.run(this.#slots);
     if (outcome.status === 'done') this.#recorder.action(`${id} done by ${step.agent}`, outcome.artifact.ref);
     else if (outcome.status === 'failed') this.#recorder.action(`${id} failed: ${outcome.why.slice(0, 120)}`);
     return outcome;
@@ -179,27 +180,4 @@ function together(outcomes: readonly Outcome[]): StepStatus {
     if (outcomes.some((outcome) => outcome.status === status)) return status;
   const skipped = outcomes.length > 0 && outcomes.every(({ status }) => status === 'skipped');
   return skipped ? 'skipped' : 'done';
-}
-
-/** Lets so many work at once, and the others wait in the order they came. */
-class Slots {
-  #free: number;
-  readonly #waiting: (() => void)[] = [];
-
-  constructor(count: number) {
-    this.#free = count;
-  }
-
-  async use<T>(work: () => Promise<T>): Promise<T> {
-    if (this.#free > 0) this.#free--;
-    else await new Promise<void>((resolve) => this.#waiting.push(resolve));
-    try {
-      return await work();
-    } finally {
-      // The place goes from hand to hand, so that nobody slips in between.
-      const next = this.#waiting.shift();
-      if (next) next();
-      else this.#free++;
-    }
-  }
 }

@@ -12,6 +12,7 @@ import { readText } from '../../base/read-text.ts';
 import type { Artifact } from '../../contract/threads/artifacts.ts';
 import { answerPatch } from '../prompts/answer-patch.ts';
 import type { AnswerCache, ThreadsAs } from '../prompts/types.ts';
+import type { Slots } from '../slots.ts';
 import type { Agent, Step } from './definition.ts';
 import { readRun, sourceOf } from './journal.ts';
 import type { Progress, StepCall, StepResult, StepRunner, StepRunners } from './runner.ts';
@@ -58,8 +59,8 @@ export class StepWork {
     this.#instance = instance;
   }
 
-  /** `inSlot` waits for a free slot before it begins; recording what came of it needs none. */
-  async run(inSlot: <T>(work: () => Promise<T>) => Promise<T>): Promise<Outcome> {
+  /** Waits for a free slot before it begins; recording what came of it needs none. */
+  async run(slots: Slots): Promise<Outcome> {
     const { env, signal } = this.#parts;
     const { step, scope } = this.#instance;
     this.#began = env.now();
@@ -78,7 +79,8 @@ export class StepWork {
     const cacheKey = step.cacheMs === null ? null : await this.#cacheKey(call);
     const known = cacheKey && (await this.#fromCache(cacheKey));
     if (known) return this.#done(known, call.key, 0, true);
-    const worked = await inSlot(() => this.#attempts(call));
+    await slots.take();
+    const worked = await this.#attempts(call).finally(() => slots.free());
     if ('status' in worked) return worked;
     const outcome = await this.#done(worked.result, call.key, worked.attempts);
     if (cacheKey && outcome.status === 'done') {

@@ -134,18 +134,14 @@ export class AcpProcess {
       return await Promise.race([asked, gone, late]);
     } catch (error) {
       // A broken pipe is only how an ended process shows itself first.
-      if (!isRelayError(error) && (await this.#soonEnded()))
-        throw new RelayError('agent_gone', { what: this.#why! }, error);
+      if (!isRelayError(error)) await Promise.race([this.ended, pause(200)]);
+      if (!isRelayError(error) && this.#why !== null)
+        throw new RelayError('agent_gone', { what: this.#why }, error);
       throw error;
     } finally {
       clearTimeout(timer);
       gone.catch(() => {});
     }
-  }
-
-  async #soonEnded(): Promise<boolean> {
-    await Promise.race([this.ended, pause(200)]);
-    return this.#why !== null;
   }
 
   #signal(signal: NodeJS.Signals): void {

@@ -142,10 +142,9 @@ function chooseProvider(
     });
   }
   if (choice.baseUrl !== undefined) return 'compatible';
-  if (env.ANTHROPIC_API_KEY) return 'anthropic';
-  if (env.OPENAI_API_KEY) return 'openai';
-  if (env.OLLAMA_HOST) return 'ollama';
-  if (env.RELAY_MODEL_URL) return 'compatible';
+  const names = Object.keys(PROVIDERS) as ProviderName[];
+  const ready = names.find((name) => env[PROVIDERS[name].key ?? PROVIDERS[name].baseKey]);
+  if (ready) return ready;
   throw noKey('anthropic', 'ANTHROPIC_API_KEY', found);
 }
 

@@ -92,15 +92,11 @@ export class TmuxRunner implements Runner {
 
   /** Slow starts and whatever else it is at: until the screen rests, and for as long as the job has time. */
   async #untilReady(pane: string, over: AbortSignal): Promise<void> {
-    const rest = new Rest();
-    while (!over.aborted) {
-      const screen = await this.#tmux.capture(pane);
-      const still = rest.stillFor(screen);
-      const { isBusy, isReady } = this.#agent;
+    const { isBusy, isReady } = this.#agent;
+    await this.#watch(pane, over, (screen, still) => {
       const enough = screen.trim() === '' ? BLANK_MS : STILL_MS;
-      if (still >= enough && !isBusy(screen) && isReady(screen)) return;
-      await pause(LOOK_EVERY_MS, over);
-    }
+      return still >= enough && !isBusy(screen) && isReady(screen);
+    });
   }
 
   /** Only when it shows was it taken. A paste that leaves no trace is tried once more, never twice over. */
@@ -110,14 +106,13 @@ export class TmuxRunner implements Runner {
       const before = await this.#tmux.capture(pane);
       const [marks, pastes] = [count(before, mark), this.#agent.pastes(before)];
       await this.#tmux.paste(pane, prompt, `relay-${id}`);
-      const until = Date.now() + LAND_MS;
-      let screen = before;
-      while (Date.now() < until && !over.aborted) {
-        screen = await this.#tmux.capture(pane);
-        if (count(screen, mark) > marks || this.#agent.pastes(screen) !== pastes) return;
-        await pause(LOOK_EVERY_MS, over);
-      }
-      if (attempt === 2 || screen !== before) {
+      let last = before;
+      const landed = (screen: string) => {
+        last = screen;
+        return count(screen, mark) > marks || this.#agent.pastes(screen) !== pastes;
+      };
+      if (await this.#watch(pane, over, landed, LAND_MS)) return;
+      if (attempt === 2 || last !== before) {
         throw gone(`the task was pasted into ${this.target} and did not show there.`);
       }
     }
@@ -128,47 +123,46 @@ export class TmuxRunner implements Runner {
     const before = await this.#tmux.capture(pane);
     for (let attempt = 0; attempt < ENTERS && !over.aborted; attempt++) {
       await this.#tmux.key(pane, 'Enter');
-      const until = Date.now() + ENTER_MS;
-      while (Date.now() < until && !over.aborted) {
-        await pause(LOOK_EVERY_MS, over);
-        if ((await this.#tmux.capture(pane)) !== before) return;
-      }
+      await pause(LOOK_EVERY_MS, over);
+      if (await this.#watch(pane, over, (screen) => screen !== before, ENTER_MS)) return;
     }
     if (!over.aborted) throw gone(`${this.target} did not react to Enter.`);
   }
 
   /** Until it rests with an outcome, or has rested for long without one, or the result came by another way. */
   async #untilDone(pane: string, mark: string, before: string, over: AbortSignal): Promise<string> {
-    const rest = new Rest();
     const said = async () => outputBehind(await this.#tmux.capture(pane, { all: true }), mark, before);
-    while (!over.aborted) {
-      const now = await this.#tmux.pane(pane);
-      if (now.dead) throw gone(`the program in ${this.target} ended in the middle of the task.`);
-      const screen = await this.#tmux.capture(pane);
-      const still = rest.stillFor(screen);
-      const { settleMs, quietMs } = this.#agent;
-      if (still >= settleMs && !this.#agent.isBusy(screen)) {
-        const output = await said();
-        if (still >= quietMs || readOutcome(output).found) return output;
-      }
-      await pause(LOOK_EVERY_MS, over);
-    }
+    const { settleMs, quietMs, isBusy } = this.#agent;
+    await this.#watch(pane, over, async (screen, still) => {
+      const { dead } = await this.#tmux.pane(pane);
+      if (dead) throw gone(`the program in ${this.target} ended in the middle of the task.`);
+      if (still < settleMs || isBusy(screen)) return false;
+      return still >= quietMs || readOutcome(await said()).found;
+    });
     return said();
   }
-}
 
-/** How long a screen has not changed. */
-class Rest {
-  #screen: string | null = null;
-  #since = 0;
-
-  stillFor(screen: string): number {
-    const now = Date.now();
-    if (screen !== this.#screen) {
-      this.#screen = screen;
-      this.#since = now;
+  /**
+   * Looks at the screen again and again, with how long it has not changed, until `seen` says so. False where that never
+   * was, in time or before the job was over.
+   */
+  async #watch(
+    pane: string,
+    over: AbortSignal,
+    seen: (screen: string, still: number) => boolean | Promise<boolean>,
+    withinMs = Number.POSITIVE_INFINITY,
+  ): Promise<boolean> {
+    const began = Date.now();
+    let last: string | null = null;
+    let since = began;
+    while (!over.aborted && Date.now() - began < withinMs) {
+      const screen = await this.#tmux.capture(pane);
+      if (screen !== last) since = Date.now();
+      last = screen;
+      if (await seen(screen, Date.now() - since)) return true;
+      await pause(LOOK_EVERY_MS, over);
     }
-    return now - this.#since;
+    return false;
   }
 }
 
