@@ -11,11 +11,10 @@ import type { RelayCore } from '../../domain/relay-core.ts';
 import type { OpenClient } from '../../interfaces/cli/host.ts';
 import type { AgentWork, Programs } from '../../interfaces/cli/host-agents.ts';
 import type { Records } from '../../kernel/records.ts';
-import { commandLine, profileOf } from '../../runners/cli/command-line.ts';
-import { findProgram, installedClis } from '../../runners/cli/find-program.ts';
-import { PROFILES } from '../../runners/cli/profiles.ts';
-import { promptFiles } from '../../runners/cli/program-steps.ts';
+import { commandLine } from '../../runners/cli/command-line.ts';
+import { installedClis, PROFILES, profileOf } from '../../runners/cli/profiles.ts';
 import { runProgram } from '../../runners/cli/run-program.ts';
+import { promptFile } from '../../runners/prompt-file.ts';
 import { openModel } from '../../runners/provider/provider.ts';
 import { HttpRelay } from '../../sdk/http-relay.ts';
 import type { Config, Environment } from '../config.ts';
@@ -121,19 +120,18 @@ function user(): string {
 /** Other people's programs, run as if they had been started by themselves. */
 function programs(env: Environment, cwd: string): Programs {
   return {
-    known: () =>
-      Object.entries(PROFILES).map(([name, { about }]) => ({
-        name,
-        about,
-        installed: findProgram(name, env) !== null,
-      })),
+    known: () => {
+      const here = installedClis(env);
+      const entries = Object.entries(PROFILES);
+      return entries.map(([name, { about }]) => ({ name, about, installed: here.includes(name) }));
+    },
     converses: (cli) => profileOf(cli)?.converse !== null,
     async run({ cli, args, promptBy, prompt, terminal, thread, onOutput }) {
-      await using files = promptFiles();
+      await using file = promptFile();
       const line =
         prompt === null
           ? { command: cli, args: [...(profileOf(cli)?.converse ?? []), ...args] }
-          : await commandLine({ cli, args, promptBy }, prompt, files.write);
+          : await commandLine({ cli, args, promptBy }, prompt, file.write);
       return await runProgram(line, {
         env: { ...env, RELAY_THREAD: thread },
         cwd,

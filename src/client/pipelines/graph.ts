@@ -4,27 +4,15 @@ type Node = Pick<Step, 'id' | 'needs'>;
 
 /** A way round in a circle, `a → b → a`, as ids; null where there is none. */
 export function findCycle(steps: readonly Node[]): string[] | null {
-  const byId = new Map(steps.map((step) => [step.id, step]));
-  const state = new Map<string, 'open' | 'closed'>();
-  for (const { id } of steps) {
-    if (state.has(id)) continue;
-    // A stack of our own: a long chain must not end in an overflow.
-    const stack: { id: string; next: number }[] = [{ id, next: 0 }];
-    state.set(id, 'open');
-    while (stack.length > 0) {
-      const top = stack.at(-1)!;
-      const need = byId.get(top.id)?.needs[top.next++];
-      if (need === undefined) {
-        state.set(top.id, 'closed');
-        stack.pop();
-      } else if (state.get(need) === 'open') {
-        const path = stack.map((entry) => entry.id);
-        return [...path.slice(path.indexOf(need)), need];
-      } else if (!state.has(need) && byId.has(need)) {
-        state.set(need, 'open');
-        stack.push({ id: need, next: 0 });
-      }
-    }
+  const ids = new Set(steps.map(({ id }) => id));
+  const known = steps.map(({ id, needs }) => ({ id, needs: needs.filter((need) => ids.has(need)) }));
+  // What is in no round waits for a circle, or is a part of one: whoever follows its needs goes round.
+  for (const { id } of rounds(known).flat()) ids.delete(id);
+  const next = new Map(known.map(({ id, needs }) => [id, needs.find((need) => ids.has(need))]));
+  const path: string[] = [];
+  for (let [id] = ids; id !== undefined; id = next.get(id)) {
+    if (path.includes(id)) return [...path.slice(path.indexOf(id)), id];
+    path.push(id);
   }
   return null;
 }
@@ -43,14 +31,14 @@ export function withNeeds(steps: readonly Node[], wanted: readonly string[]): Se
 }
 
 /** Steps in rounds: each has all it needs in the rounds before. */
-export function rounds(steps: readonly Step[]): Step[][] {
-  const depth = new Map<string, number>();
-  const found: Step[][] = [];
+export function rounds<T extends Node>(steps: readonly T[]): T[][] {
+  const placed = new Set<string>();
+  const found: T[][] = [];
   let left = [...steps];
   while (left.length > 0) {
-    const ready = left.filter(({ needs }) => needs.every((need) => depth.has(need)));
+    const ready = left.filter(({ needs }) => needs.every((need) => placed.has(need)));
     if (ready.length === 0) break;
-    for (const { id } of ready) depth.set(id, found.length);
+    for (const { id } of ready) placed.add(id);
     found.push(ready);
     left = left.filter((step) => !ready.includes(step));
   }

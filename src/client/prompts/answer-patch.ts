@@ -8,6 +8,8 @@ export type AnswerPatch = { readonly ops: readonly PatchOp[] } | { readonly refu
 /** A fence of its own lines, and nothing but white space behind it. */
 const BLOCK = /(?:^|\n)(`{3,}|~{3,})[ \t]*relay-patch[ \t]*\r?\n([\s\S]*?)\r?\n?\1[ \t]*\s*$/;
 
+const OPENING = /[`~]*(?:`{3}|~{3}) ?relay-patch/g;
+
 const LISTS = new Set(['facts', 'constraints', 'open_questions', 'decisions', 'plan']);
 
 /**
@@ -37,13 +39,8 @@ export function answerPatch(tail: string, by: string, newId: () => string): Answ
 
 function lastBlock(text: string): string | null {
   // From the last fence that opens one: an example further up is not meant.
-  const at = Math.max(text.lastIndexOf('```relay-patch'), text.lastIndexOf('~~~relay-patch'));
-  const spaced = Math.max(text.lastIndexOf('``` relay-patch'), text.lastIndexOf('~~~ relay-patch'));
-  const from = Math.max(at, spaced);
-  if (from < 0) return null;
-  let start = from;
-  while (start > 0 && (text[start - 1] === '`' || text[start - 1] === '~')) start--;
-  if (start > 0 && text[start - 1] !== '\n') return null;
+  const start = [...text.matchAll(OPENING)].at(-1)?.index;
+  if (start === undefined || (start > 0 && text[start - 1] !== '\n')) return null;
   return BLOCK.exec(text.slice(start))?.[2] ?? null;
 }
 

@@ -1,7 +1,6 @@
-import { basename } from 'node:path';
 import { RelayError } from '../../base/errors.ts';
 import type { PromptWay } from '../../client/prompts/types.ts';
-import { type CliProfile, PROFILES } from './profiles.ts';
+import { profileOf } from './profiles.ts';
 
 export interface CliChoice {
   /** A name on the PATH, or a path. */
@@ -20,11 +19,6 @@ export interface CommandLine {
 
 /** What Linux takes as one argument is 128 KiB; longer prompts need another way in. */
 const ARGUMENT_BYTES = 120 * 1024;
-
-export function profileOf(cli: string): CliProfile | undefined {
-  const name = basename(cli).replace(/\.(exe|cmd|bat)$/i, '');
-  return Object.hasOwn(PROFILES, name) ? PROFILES[name] : undefined;
-}
 
 /**
  * The command line that puts a prompt to a program: by its profile, or by a template in the user's own arguments, where

@@ -1,3 +1,5 @@
+import { accessSync, constants, statSync } from 'node:fs';
+import { basename, delimiter, join } from 'node:path';
 import type { PromptWay } from '../../client/prompts/types.ts';
 
 /**
@@ -32,3 +34,26 @@ export const PROFILES: { readonly [name: string]: CliProfile } = {
   },
   sgpt: { args: [], prompt: 'stdin', converse: null, about: 'shell-gpt' },
 };
+
+export function profileOf(cli: string): CliProfile | undefined {
+  const name = basename(cli).replace(/\.(exe|cmd|bat)$/i, '');
+  return Object.hasOwn(PROFILES, name) ? PROFILES[name] : undefined;
+}
+
+/** Those of the known coding agents that are on the PATH. */
+export function installedClis(env: NodeJS.ProcessEnv): string[] {
+  const folders = (env.PATH ?? env.Path ?? '').split(delimiter).filter((folder) => folder !== '');
+  const endings = process.platform === 'win32' ? ['.exe', '.cmd', '.bat', ''] : [''];
+  const isHere = (name: string) =>
+    folders.some((folder) => endings.some((ending) => isProgram(join(folder, name + ending))));
+  return Object.keys(PROFILES).filter(isHere);
+}
+
+function isProgram(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return statSync(path).isFile();
+  } catch {
+    return false;
+  }
+}

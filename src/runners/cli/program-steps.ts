@@ -1,11 +1,9 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { RelayError } from '../../base/errors.ts';
 import { STEP_COMPLAINT_CHARS, STEP_OUTPUT_BYTES } from '../../base/limits.ts';
 import { decodeUtf8 } from '../../base/utf8.ts';
 import type { ShellAgent } from '../../client/pipelines/definition.ts';
 import type { StepCall, StepResult } from '../../client/pipelines/runner.ts';
+import { promptFile } from '../prompt-file.ts';
 import { Tail } from '../tail.ts';
 import { type CliChoice, type CommandLine, commandLine } from './command-line.ts';
 import { runProgram } from './run-program.ts';
@@ -40,8 +38,8 @@ export async function cliStep(
   prompt: string,
   place: ProgramPlace,
 ): Promise<StepResult> {
-  await using files = promptFiles();
-  const line = await commandLine(choice, prompt, files.write);
+  await using file = promptFile();
+  const line = await commandLine(choice, prompt, file.write);
   return { ...(await runStep(line, call, place)), by: choice.cli };
 }
 
@@ -82,21 +80,4 @@ async function runStep(line: CommandLine, call: StepCall, place: ProgramPlace): 
   const words = complaint.text().trim() || output.toString('utf8').slice(-STEP_COMPLAINT_CHARS).trim();
   const last = words.split('\n').slice(-3).join(' ').trim().slice(-300);
   throw new Error(last === '' ? how : `${how}: ${last}`);
-}
-
-/** Files with prompts, gone when disposed. */
-export function promptFiles(): AsyncDisposable & { write(text: string): Promise<string> } {
-  let folder: string | null = null;
-  let count = 0;
-  return {
-    async write(text) {
-      folder ??= await mkdtemp(join(tmpdir(), 'relay-prompt-'));
-      const path = join(folder, `prompt-${++count}.md`);
-      await writeFile(path, text, { mode: 0o600 });
-      return path;
-    },
-    async [Symbol.asyncDispose]() {
-      if (folder !== null) await rm(folder, { recursive: true, force: true });
-    },
-  };
 }

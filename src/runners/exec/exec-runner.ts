@@ -1,11 +1,9 @@
 import { once } from 'node:events';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { TASK_OUTPUT_BYTES } from '../../base/limits.ts';
 import type { Job, Ran, Runner } from '../../client/bridge/runner.ts';
 import type { ExecOptions } from '../../client/bridge/runners.ts';
 import { endWhenAborted, leashedShell, signalGroup } from '../leashed-shell.ts';
+import { promptFile } from '../prompt-file.ts';
 import { Tail } from '../tail.ts';
 
 /** Of what went to standard error, for whoever asks why it failed. */
@@ -19,23 +17,16 @@ export function execRunner(o: ExecOptions): Runner {
   return {
     kind: 'exec',
     target: o.command,
-    run: (job) => withTaskFile(o.command, job, (command) => runCommand({ ...o, command }, job)),
+    async run(job) {
+      await using file = promptFile();
+      let command = o.command.replaceAll('{url}', quoted(job.url));
+      // For programs that read no standard input.
+      if (command.includes('{file}'))
+        command = command.replaceAll('{file}', quoted(await file.write(job.prompt)));
+      return await runCommand({ ...o, command }, job);
+    },
     close: async () => {},
   };
-}
-
-/** `{file}` in the command stands for a file with the prompt, for programs that read no standard input. */
-async function withTaskFile(command: string, job: Job, run: (command: string) => Promise<Ran>): Promise<Ran> {
-  const withUrl = command.replaceAll('{url}', quoted(job.url));
-  if (!withUrl.includes('{file}')) return run(withUrl);
-  const folder = await mkdtemp(join(tmpdir(), 'relay-task-'));
-  try {
-    const file = join(folder, 'task.md');
-    await writeFile(file, job.prompt, { mode: 0o600 });
-    return await run(withUrl.replaceAll('{file}', quoted(file)));
-  } finally {
-    await rm(folder, { recursive: true, force: true });
-  }
 }
 
 async function runCommand({ command, cwd, env }: ExecOptions, job: Job): Promise<Ran> {
