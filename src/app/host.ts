@@ -48,14 +48,14 @@ export function makeHost(globals: Globals, env: Environment): Host {
     peekInbox: async (agent, o) => (await import('./store/peek-inbox.ts')).peekInbox(config(), agent, o),
     openAgentWork: async (cwd) => (await import('./agents/agent-work.ts')).openAgentWork(config(), env, cwd),
     openRunner: async (spec) => (await import('./agents/open-runner.ts')).openRunner(spec, host.home),
-    installer: async () => (await import('./install/open-installer.ts')).openInstaller(env, host.home),
+    installer: async () => (await import('./install/installer.ts')).openInstaller(env, host.home),
     openAgent: async (url, o) =>
       (await import('./agents/open-agent.ts')).openAgent(url, o, config(), env, host),
     serveMcp: async (o) => (await import('./mcp/mcp-stdio.ts')).serveMcp(host, o),
     repair: async () => (await import('./store/repair-threads.ts')).repairStore(config()),
     async *diagnose() {
       yield* (await import('./doctor.ts')).diagnose(host, config);
-      const { installSettings } = await import('./install/open-installer.ts');
+      const { installSettings } = await import('./install/installer.ts');
       const { installChecks } = await import('./install/checks.ts');
       yield* installChecks(await installSettings(env, host.home));
     },

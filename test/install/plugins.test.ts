@@ -11,7 +11,7 @@ const json = (path: string) => JSON.parse(readFileSync(join(ROOT, path), 'utf8')
 function installed(client: 'claude' | 'gemini') {
   const places = { project: '/p', home: '/h', env: {}, platform: 'linux' as const };
   const { targets } = clientPlan(client, 'project', places, { command: 'relay', args: [], portable: true });
-  const entries = targets.flatMap((target) => (target.kind === 'json' ? target.entries : []));
+  const entries = targets.flatMap((target) => (target.kind === 'skill' ? [] : target.entries));
   const hooks = entries.find((entry) => entry.kind === 'hooks')!;
   const server = entries.find((entry) => entry.kind === 'mcp')!;
   assert.ok(hooks.kind === 'hooks' && server.kind === 'mcp');

@@ -3,12 +3,12 @@ import { join } from 'node:path';
 import { isRelayError } from '../../base/errors.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../base/json.ts';
 import { jsonValue, parseJsonText } from '../../formats/json-syntax.ts';
-import type { Check } from '../../interfaces/cli/host.ts';
-import { CLIENTS, type Client, clientPlan, type Scope, type Target } from './clients.ts';
+import type { Check, InstallReport } from '../../interfaces/cli/host.ts';
+import { CLIENTS, type Client, clientPlan, type Places, type Scope, type SettingsTarget } from './clients.ts';
 import { isOurServer, ourHandlers } from './entries.ts';
-import { type InstallReport, type InstallSettings, runInstall } from './installer.ts';
+import { type InstallSettings, runInstall } from './installer.ts';
 import { readToml } from './toml-server.ts';
-import { fireHooks, type InstalledHook, listTools } from './trial-runs.ts';
+import { fireHooks, listTools } from './trial-runs.ts';
 import {
   claudeFolderTrust,
   codexFolderTrust,
@@ -23,14 +23,21 @@ import {
  */
 export async function* installChecks(settings: InstallSettings): AsyncGenerator<Check> {
   for (const scope of ['project', 'user'] as const) {
-    for (const client of CLIENTS) yield* clientChecks(client, scope, settings);
+    for (const client of CLIENTS) {
+      const name = `${client}, ${scope === 'user' ? 'for you' : 'in this folder'}`;
+      for await (const { name: what, ...check } of clientChecks(client, scope, settings))
+        yield { name: what === '' ? name : `${name}: ${what}`, ...check };
+    }
   }
 }
 
+/** A target with what its file says now. */
+interface Installed extends SettingsTarget {
+  readonly value: JsonObject;
+}
+
 async function* clientChecks(client: Client, scope: Scope, settings: InstallSettings): AsyncGenerator<Check> {
-  const name = `${client}, ${scope === 'user' ? 'for you' : 'in this folder'}`;
   const again = `relay install ${client}${scope === 'user' ? ' --user' : ''}`;
-  const { targets } = clientPlan(client, scope, settings.places, settings.launcher);
   let report: InstallReport;
   try {
     const removal = await runInstall({ client, scope, action: 'remove', dryRun: true }, settings);
@@ -39,149 +46,96 @@ async function* clientChecks(client: Client, scope: Scope, settings: InstallSett
     report = await runInstall({ client, scope, action: 'add', dryRun: true }, settings);
   } catch (error) {
     if (!isRelayError(error)) throw error;
-    yield { name, state: 'wrong', found: error.message, fix: error.hint };
+    yield { name: '', state: 'wrong', found: error.message, fix: error.hint };
     return;
   }
   const drifted = report.changes.filter(({ what }) => what !== 'same' && what !== 'kept');
   yield drifted.length === 0
-    ? { name: `${name}: files`, state: 'ok', found: `${report.changes.length} files as they should be` }
+    ? { name: 'files', state: 'ok', found: `${report.changes.length} files as they should be` }
     : {
-        name: `${name}: files`,
+        name: 'files',
         state: 'warning',
         found: `missing or changed: ${drifted.map(({ path }) => path).join(', ')}`,
         fix: again,
       };
-  yield* hookChecks(name, client, targets, settings, again);
-  yield* trustChecks(name, client, scope, targets, settings);
-  yield* serverChecks(name, targets, settings, again);
-}
-
-async function* hookChecks(
-  name: string,
-  client: Client,
-  targets: readonly Target[],
-  settings: InstallSettings,
-  again: string,
-): AsyncGenerator<Check> {
-  const hooks: InstalledHook[] = [];
-  for (const target of targets) {
-    if (target.kind === 'json' && target.parts.includes('hooks'))
-      for (const { event, handler } of ourHandlers(await readSettings(target.file), client))
-        hooks.push({ event, command: handler.command });
-  }
-  if (hooks.length === 0) return;
-  for (const { event, fault } of await fireHooks(hooks, settings.places.env)) {
+  const installed: Installed[] = [];
+  for (const target of clientPlan(client, scope, settings.places, settings.launcher).targets)
+    if (target.kind !== 'skill') installed.push({ ...target, value: await readSettings(target.file) });
+  const { env } = settings.places;
+  const hooks = installed.flatMap(({ value }) => ourHandlers(value, client));
+  for (const { event, fault } of hooks.length === 0 ? [] : await fireHooks(hooks, env)) {
     yield fault === null
-      ? { name: `${name}: hook ${event}`, state: 'ok', found: 'fired, and its effect was seen' }
-      : { name: `${name}: hook ${event}`, state: 'wrong', found: fault, fix: again };
+      ? { name: `hook ${event}`, state: 'ok', found: 'fired, and its effect was seen' }
+      : { name: `hook ${event}`, state: 'wrong', found: fault, fix: again };
+  }
+  yield* trustChecks(client, scope, installed, settings.places);
+  for (const server of installed.flatMap(serverIn)) {
+    const [command = '', ...args] = [server.command, server.args]
+      .flat()
+      .filter((word) => typeof word === 'string');
+    try {
+      const tools = listTools(command, args, env);
+      const found = `started, has ${tools.length} tools: ${tools.join(', ')}`;
+      yield { name: 'MCP', state: 'ok', found };
+    } catch (error) {
+      const found = `${command} ${args.join(' ')}: ${(error as Error).message}`;
+      yield { name: 'MCP', state: 'wrong', found, fix: again };
+    }
   }
 }
 
 async function* trustChecks(
-  name: string,
   client: Client,
   scope: Scope,
-  targets: readonly Target[],
-  { places }: InstallSettings,
+  installed: readonly Installed[],
+  { env, home, project }: Places,
 ): AsyncGenerator<Check> {
-  const { env, home, project } = places;
-  const tell = (what: string, trust: Trust, fix: string): Check =>
-    trust === 'trusted'
-      ? { name: `${name}: trust`, state: 'ok', found: `${what} trusted` }
-      : {
-          name: `${name}: trust`,
-          state: 'warning',
-          found: `${what} ${trust === 'changed' ? 'changed since it was trusted' : 'not trusted'}, so it does nothing`,
-          fix,
-        };
-  if (client === 'codex') {
-    const config = await readTomlFile(join(env.CODEX_HOME || join(home, '.codex'), 'config.toml'));
-    if (scope === 'project')
-      yield tell(
-        'the folder is',
-        codexFolderTrust(project, config),
-        'start codex in this folder and trust it',
-      );
-    const file = targets.find((target) => target.kind === 'json')!.file;
-    for (const { event, trust } of codexHookTrust(file, await readSettings(file), config)) {
-      yield tell(`hook ${event} is`, trust, 'start codex, type /hooks, and trust it');
-    }
-  }
-  if (scope === 'user') return;
-  if (client === 'gemini') {
-    const folders = await readSettings(join(home, '.gemini', 'trustedFolders.json'));
-    yield tell(
-      'the folder is',
-      geminiFolderTrust(project, folders),
-      'start gemini in this folder and trust it, if it asks',
-    );
-  }
-  if (client === 'claude') {
-    const state = await readSettings(join(env.CLAUDE_CONFIG_DIR || home, '.claude.json'));
-    yield tell(
-      'the folder is',
-      claudeFolderTrust(project, state),
-      'start claude in this folder and trust it',
-    );
+  const tell = (what: string, trust: Trust, fix: string): Check => {
+    if (trust === 'trusted') return { name: 'trust', state: 'ok', found: `${what} trusted` };
+    const fault = trust === 'changed' ? 'changed since it was trusted' : 'not trusted';
+    return { name: 'trust', state: 'warning', found: `${what} ${fault}, so it does nothing`, fix };
+  };
+  const noted = {
+    claude: { file: join(env.CLAUDE_CONFIG_DIR || home, '.claude.json'), trust: claudeFolderTrust, asks: '' },
+    codex: {
+      file: join(env.CODEX_HOME || join(home, '.codex'), 'config.toml'),
+      trust: codexFolderTrust,
+      asks: '',
+    },
+    gemini: {
+      file: join(home, '.gemini', 'trustedFolders.json'),
+      trust: geminiFolderTrust,
+      asks: ', if it asks',
+    },
+  };
+  if (client !== 'claude' && client !== 'codex' && client !== 'gemini') return;
+  const { file, trust, asks } = noted[client];
+  const notes = await readSettings(file);
+  if (scope === 'project')
+    yield tell('the folder is', trust(project, notes), `start ${client} in this folder and trust it${asks}`);
+  if (client !== 'codex') return;
+  for (const settings of installed) {
+    for (const hook of codexHookTrust(settings.file, settings.value, notes))
+      yield tell(`hook ${hook.event} is`, hook.trust, 'start codex, type /hooks, and trust it');
   }
 }
 
-async function* serverChecks(
-  name: string,
-  targets: readonly Target[],
-  settings: InstallSettings,
-  again: string,
-): AsyncGenerator<Check> {
-  for (const target of targets) {
-    const entry = await serverIn(target);
-    if (entry === null) continue;
-    const [command = '', ...args] = [entry.command, entry.args]
-      .flat()
-      .filter((word) => typeof word === 'string');
-    try {
-      const tools = await listTools({ command, args }, settings.places.env);
-      yield {
-        name: `${name}: MCP`,
-        state: 'ok',
-        found: `started, has ${tools.length} tools: ${tools.join(', ')}`,
-      };
-    } catch (error) {
-      yield {
-        name: `${name}: MCP`,
-        state: 'wrong',
-        found: `${command} ${args.join(' ')}: ${(error as Error).message}`,
-        fix: again,
-      };
-    }
-  }
+function serverIn({ entries, value }: Installed): JsonObject[] {
+  return entries.flatMap((entry) => {
+    if (entry.kind !== 'mcp') return [];
+    let found: Json | undefined = value;
+    for (const step of entry.path) found = isJsonObject(found) ? found[step] : undefined;
+    return isOurServer(found) ? [found as JsonObject] : [];
+  });
 }
 
-async function serverIn(target: Target): Promise<JsonObject | null> {
-  let entry: Json | undefined;
-  if (target.kind === 'toml') {
-    const { mcp_servers } = await readTomlFile(target.file);
-    entry = isJsonObject(mcp_servers) ? mcp_servers.relay : undefined;
-  } else if (target.kind === 'json') {
-    const server = target.entries.find(({ kind }) => kind === 'mcp');
-    entry = (await readSettings(target.file)) as Json;
-    for (const step of server?.kind === 'mcp' ? server.path : ['none'])
-      entry = isJsonObject(entry) ? entry[step] : undefined;
-  }
-  return isOurServer(entry) ? (entry as JsonObject) : null;
-}
-
-/** What cannot be read has been told already. */
-async function readSettings(file: string): Promise<Json | undefined> {
+/** Empty where it cannot be read, which has been told already. */
+async function readSettings(file: string): Promise<JsonObject> {
   try {
-    return jsonValue(parseJsonText(await readFile(file, 'utf8'), { comments: true }));
-  } catch {
-    return undefined;
-  }
-}
-
-async function readTomlFile(file: string): Promise<JsonObject> {
-  try {
-    return readToml(await readFile(file, 'utf8'));
+    const text = await readFile(file, 'utf8');
+    const toml = file.endsWith('.toml');
+    const value = toml ? readToml(text) : jsonValue(parseJsonText(text, { comments: true }));
+    return isJsonObject(value) ? value : {};
   } catch {
     return {};
   }

@@ -1,12 +1,14 @@
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { JsonObject } from '../../base/json.ts';
+import { HOOK_EVENTS, type HookClient } from '../../interfaces/cli/coding-agents/hook.ts';
 import type { Entry } from './entries.ts';
 import { type Launcher, shellLine } from './launcher.ts';
 
 export const CLIENTS = ['claude', 'codex', 'gemini', 'opencode', 'openclaw', 'cursor', 'vscode'] as const;
 export type Client = (typeof CLIENTS)[number];
 export type Scope = 'project' | 'user';
-export type Part = 'skill' | 'hooks' | 'mcp';
+export type Part = 'skill' | Entry['kind'];
 
 /** Where things are on this machine. */
 export interface Places {
@@ -18,28 +20,20 @@ export interface Places {
 }
 
 /** A file or folder of a client that we add to. */
-export type Target =
-  | { readonly kind: 'skill'; readonly parts: readonly ['skill']; readonly folder: string }
-  | {
-      readonly kind: 'json';
-      readonly parts: readonly Part[];
-      readonly file: string;
-      /** The client reads this one too; it is meant where it exists. */
-      readonly instead?: string;
-      readonly entries: readonly Entry[];
-      /** Comments and trailing commas are right in this file; elsewhere they are a fault that its owner should see. */
-      readonly comments: boolean;
-    }
-  | {
-      readonly kind: 'toml';
-      readonly parts: readonly ['mcp'];
-      readonly file: string;
-      readonly server: Server;
-    };
+export type Target = SkillTarget | SettingsTarget;
 
-export interface Server {
-  readonly command: string;
-  readonly args: readonly string[];
+export interface SkillTarget {
+  readonly kind: 'skill';
+  readonly parts: readonly ['skill'];
+  readonly folder: string;
+}
+
+export interface SettingsTarget {
+  /** In `jsonc`, comments and trailing commas are right; in `json` they are a fault that the file's owner should see. */
+  readonly kind: 'json' | 'jsonc' | 'toml';
+  readonly parts: readonly Part[];
+  readonly file: string;
+  readonly entries: readonly Entry[];
 }
 
 export interface ClientPlan {
@@ -53,47 +47,24 @@ export const SKILL_NAME = 'context-relay';
 /** The time limit of a hook: long enough for a machine under load. */
 const HOOK_SECONDS = 10;
 
-/** The clients' names of events, and ours. */
-const EVENTS = {
-  claude: {
-    SessionStart: 'session-start',
-    UserPromptSubmit: 'prompt-submit',
-    PreCompact: 'pre-compact',
-    Stop: 'stop',
-  },
-  codex: {
-    SessionStart: 'session-start',
-    UserPromptSubmit: 'prompt-submit',
-    PreCompact: 'pre-compact',
-    Stop: 'stop',
-  },
-  gemini: {
-    SessionStart: 'session-start',
-    BeforeAgent: 'prompt-submit',
-    PreCompress: 'pre-compact',
-    AfterAgent: 'stop',
-  },
-} as const;
-
-/** The clients that run commands as hooks. */
-export type HookClient = keyof typeof EVENTS;
+const NO_HOOKS =
+  'There are no hooks for this client: the skill tells the agent when to read and when to sync.';
 
 export function clientPlan(client: Client, scope: Scope, places: Places, launcher: Launcher): ClientPlan {
-  const { env } = places;
+  const { env, home } = places;
   const ours = scope === 'project';
-  const base = ours ? places.project : places.home;
-  const server: Server = { command: launcher.command, args: [...launcher.args, 'mcp'] };
-  const stdio: JsonObject = { command: server.command, args: [...server.args] };
-  const shared = skillIn(base, '.agents', 'skills');
+  const base = ours ? places.project : home;
+  const stdio = { command: launcher.command, args: [...launcher.args, 'mcp'] };
+  const shared = skillIn(join(base, '.agents'));
   switch (client) {
     case 'claude': {
       const folder = (!ours && env.CLAUDE_CONFIG_DIR) || join(base, '.claude');
       const servers = ours ? join(base, '.mcp.json') : join(env.CLAUDE_CONFIG_DIR || base, '.claude.json');
       return {
         targets: [
-          skillIn(folder, 'skills'),
-          json(join(folder, 'settings.json'), [hooksEntry('claude', launcher)]),
-          json(servers, [mcp(['mcpServers'], { type: 'stdio', ...stdio })]),
+          skillIn(folder),
+          settings('json', join(folder, 'settings.json'), [hooksEntry('claude', launcher)]),
+          settings('json', servers, [mcp(['mcpServers'], { type: 'stdio', ...stdio })]),
         ],
         notes: ours ? ['Claude Code asks once whether to use the servers in .mcp.json.'] : [],
       };
@@ -103,8 +74,8 @@ export function clientPlan(client: Client, scope: Scope, places: Places, launche
       return {
         targets: [
           shared,
-          json(join(folder, 'hooks.json'), [hooksEntry('codex', launcher)]),
-          { kind: 'toml', parts: ['mcp'], file: join(folder, 'config.toml'), server },
+          settings('json', join(folder, 'hooks.json'), [hooksEntry('codex', launcher)]),
+          settings('toml', join(folder, 'config.toml'), [mcp(['mcp_servers'], stdio)]),
         ],
         notes: [
           'Codex runs a hook only after you have trusted it: start codex, type /hooks, and trust those of relay.',
@@ -112,64 +83,48 @@ export function clientPlan(client: Client, scope: Scope, places: Places, launche
         ],
       };
     }
-    case 'gemini':
+    case 'gemini': {
+      const entries = [hooksEntry('gemini', launcher), mcp(['mcpServers'], stdio)];
       return {
-        targets: [
-          shared,
-          json(
-            join(base, '.gemini', 'settings.json'),
-            [hooksEntry('gemini', launcher), mcp(['mcpServers'], stdio)],
-            {
-              comments: true,
-            },
-          ),
-        ],
+        targets: [shared, settings('jsonc', join(base, '.gemini', 'settings.json'), entries)],
         notes: ours ? ['Gemini CLI reads the settings of a folder only when that folder is trusted.'] : [],
       };
+    }
     case 'opencode': {
       const folder = ours ? base : join(env.XDG_CONFIG_HOME || join(base, '.config'), 'opencode');
-      const value = { type: 'local', command: [server.command, ...server.args], enabled: true };
-      const o = { comments: true, instead: join(folder, 'opencode.jsonc') };
-      return {
-        targets: [shared, json(join(folder, 'opencode.json'), [mcp(['mcp'], value)], o)],
-        notes: [NO_HOOKS],
-      };
+      // The client reads both; the one with comments is meant where it exists.
+      const commented = join(folder, 'opencode.jsonc');
+      const file = existsSync(commented) ? commented : join(folder, 'opencode.json');
+      const value = { type: 'local', command: [stdio.command, ...stdio.args], enabled: true };
+      return { targets: [shared, settings('jsonc', file, [mcp(['mcp'], value)])], notes: [NO_HOOKS] };
     }
     case 'openclaw': {
-      const file = join(env.OPENCLAW_STATE_DIR || join(places.home, '.openclaw'), 'openclaw.json');
-      const servers = json(file, [mcp(['mcp', 'servers'], stdio)], { comments: true });
-      return {
-        targets: ours ? [shared] : [shared, servers],
-        notes: [NO_HOOKS, ...(ours ? ['OpenClaw knows MCP servers for the user only: --user adds it.'] : [])],
-      };
+      if (ours) {
+        const user = 'OpenClaw knows MCP servers for the user only: --user adds it.';
+        return { targets: [shared], notes: [NO_HOOKS, user] };
+      }
+      const file = join(env.OPENCLAW_STATE_DIR || join(home, '.openclaw'), 'openclaw.json');
+      const servers = settings('jsonc', file, [mcp(['mcp', 'servers'], stdio)]);
+      return { targets: [shared, servers], notes: [NO_HOOKS] };
     }
     case 'cursor': {
-      const servers = json(join(base, '.cursor', 'mcp.json'), [mcp(['mcpServers'], stdio)], {
-        comments: true,
-      });
+      const servers = settings('jsonc', join(base, '.cursor', 'mcp.json'), [mcp(['mcpServers'], stdio)]);
       return { targets: [shared, servers], notes: [NO_HOOKS] };
     }
     case 'vscode': {
-      const file = ours ? join(base, '.vscode', 'mcp.json') : join(codeFolder(places), 'mcp.json');
-      const servers = json(file, [mcp(['servers'], { type: 'stdio', ...stdio })], { comments: true });
+      const file = join(ours ? join(base, '.vscode') : codeFolder(places), 'mcp.json');
+      const servers = settings('jsonc', file, [mcp(['servers'], { type: 'stdio', ...stdio })]);
       return { targets: [shared, servers], notes: [NO_HOOKS] };
     }
   }
 }
 
-const NO_HOOKS =
-  'There are no hooks for this client: the skill tells the agent when to read and when to sync.';
-
-function skillIn(...folder: string[]): Target {
-  return { kind: 'skill', parts: ['skill'], folder: join(...folder, SKILL_NAME) };
+function skillIn(folder: string): Target {
+  return { kind: 'skill', parts: ['skill'], folder: join(folder, 'skills', SKILL_NAME) };
 }
 
-function json(
-  file: string,
-  entries: readonly Entry[],
-  o: { comments?: boolean; instead?: string } = {},
-): Target {
-  return { kind: 'json', parts: entries.map(({ kind }) => kind), file, entries, comments: false, ...o };
+function settings(kind: SettingsTarget['kind'], file: string, entries: readonly Entry[]): Target {
+  return { kind, parts: entries.map((entry) => entry.kind), file, entries };
 }
 
 function mcp(path: readonly string[], value: JsonObject): Entry {
@@ -177,14 +132,12 @@ function mcp(path: readonly string[], value: JsonObject): Entry {
 }
 
 function hooksEntry(client: HookClient, launcher: Launcher): Entry {
-  const events = Object.entries(EVENTS[client]).map(([event, name]) => {
+  const events = Object.entries(HOOK_EVENTS[client]).map(([name, event]) => {
     const command = shellLine(launcher, ['hook', client, name]);
+    const handler = { type: 'command', command, timeout: HOOK_SECONDS };
     // Gemini counts in milliseconds and shows the name in its list of hooks.
-    const gemini = { name: `relay ${name}`, type: 'command', command, timeout: HOOK_SECONDS * 1000 };
-    return [
-      event,
-      client === 'gemini' ? gemini : { type: 'command', command, timeout: HOOK_SECONDS },
-    ] as const;
+    const gemini = { name: `relay ${name}`, ...handler, timeout: HOOK_SECONDS * 1000 };
+    return [event, client === 'gemini' ? gemini : handler] as const;
   });
   return { kind: 'hooks', client, events: Object.fromEntries(events) };
 }

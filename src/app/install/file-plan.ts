@@ -1,11 +1,13 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { TomlError } from 'smol-toml';
 import { RelayError } from '../../base/errors.ts';
+import { decodeUtf8 } from '../../base/utf8.ts';
 import { JsonSyntaxError } from '../../formats/json-syntax.ts';
-import type { Part, Target } from './clients.ts';
-import { addEntries, type Entry, Occupied, presentContainers, removeEntries } from './entries.ts';
+import type { Part, SettingsTarget } from './clients.ts';
+import { addEntries, Occupied, presentContainers, removeEntries } from './entries.ts';
 import { digest, type Receipt, type Receipts } from './receipts.ts';
-import { addTomlServer, removeTomlServer, TomlSyntax } from './toml-server.ts';
+import { addTomlServer, removeTomlServer } from './toml-server.ts';
 
 /** A file before and after the change; null where there is no file. */
 export interface FilePlan {
@@ -20,64 +22,47 @@ export interface FilePlan {
   readonly partial?: boolean;
 }
 
-type SettingsTarget = Exclude<Target, { kind: 'skill' }>;
-
-export function planAdd(
-  target: SettingsTarget,
-  path: string,
-  before: string | null,
-  receipt: Receipt | null,
-): FilePlan {
+/** A settings file with our entries in it as they should be. */
+export async function planAdd(target: SettingsTarget, receipt: Receipt | null): Promise<FilePlan> {
+  const { file: path, parts, kind, entries } = target;
+  const before = await readText(path);
+  const text = before ?? '';
   return guarded(path, () => {
-    const after = add(target, before ?? '');
-    const untouched = receipt !== null && receipt.after === digest(before ?? '');
+    const after = withOurs(target, text);
+    const untouched = receipt?.after === digest(text);
     // Somebody wrote into the file since: giving back our old copy would take that away again.
-    const original = untouched
-      ? receipt.original
-      : before === null
-        ? null
-        : remove(target, before, receipt?.keep);
-    const keep =
-      receipt?.keep ?? (target.kind === 'json' ? presentContainers(before ?? '', target.entries) : []);
-    return { path, parts: target.parts, before, after, original, keep };
+    const original = untouched ? receipt.original : before && withoutOurs(target, before, receipt?.keep);
+    const keep = receipt?.keep ?? (kind === 'toml' ? [] : presentContainers(text, entries));
+    return { path, parts, before, after, original, keep };
   });
 }
 
-/** With `partial`, something of ours stays in the file, so that the old copy cannot be given back. */
-export function planRemove(
+/** A settings file without our entries. With `partial` some of them stay, so that the old copy cannot be given back. */
+export async function planRemove(
   target: SettingsTarget,
-  path: string,
-  before: string | null,
   receipt: Receipt | null,
-  partial = false,
-): FilePlan {
-  return guarded(path, () => {
-    const plan = {
-      path,
-      parts: target.parts,
-      before,
-      original: receipt?.original ?? null,
-      keep: receipt?.keep ?? [],
-      partial,
-    };
-    if (before === null) return { ...plan, after: null };
-    if (!partial && receipt !== null && receipt.after === digest(before))
-      return { ...plan, after: receipt.original };
-    const after = remove(target, before, receipt?.keep);
-    const nothingLeft = receipt?.original === null && /^\s*(?:\{\s*\})?\s*$/.test(after);
-    return { ...plan, after: nothingLeft ? null : after };
-  });
+  partial: boolean,
+): Promise<FilePlan> {
+  const { file: path, parts } = target;
+  const before = await readText(path);
+  const { original = null, keep = [] } = receipt ?? {};
+  const plan = { path, parts, before, original, keep, partial };
+  if (before === null) return { ...plan, after: null };
+  if (!partial && receipt?.after === digest(before)) return { ...plan, after: original };
+  const after = guarded(path, () => withoutOurs(target, before, keep));
+  const nothingLeft = receipt?.original === null && /^\s*(?:\{\s*\})?\s*$/.test(after);
+  return { ...plan, after: nothingLeft ? null : after };
 }
 
-function add(target: SettingsTarget, text: string): string {
-  return target.kind === 'toml'
-    ? addTomlServer(text, target.server)
-    : addEntries(text, target.entries, target.comments);
+function withOurs({ kind, entries }: SettingsTarget, text: string): string {
+  if (kind !== 'toml') return addEntries(text, entries, kind === 'jsonc');
+  const servers = entries.filter((entry) => entry.kind === 'mcp');
+  return servers.reduce((added, { value }) => addTomlServer(added, value), text);
 }
 
-function remove(target: SettingsTarget, text: string, keep: readonly string[] | undefined): string {
+export function withoutOurs(target: SettingsTarget, text: string, keep?: readonly string[]): string {
   if (target.kind === 'toml') return removeTomlServer(text);
-  return text.trim() === '' ? text : removeEntries(text, target.entries as readonly Entry[], keep);
+  return text.trim() === '' ? text : removeEntries(text, target.entries, keep);
 }
 
 /** A file that cannot be read, or has another's entry in our place, stops the installation before anything is written. */
@@ -88,17 +73,20 @@ function guarded<T>(file: string, plan: () => T): T {
     if (error instanceof JsonSyntaxError) {
       throw new RelayError('bad_file', { file, what: error.what, line: error.line, column: error.column });
     }
-    if (error instanceof TomlSyntax) {
-      throw new RelayError('bad_file', { file, what: error.message, line: error.line, column: error.column });
+    if (error instanceof TomlError) {
+      const what = error.message.split('\n')[0]!.replace(/^Invalid TOML document: /, '');
+      throw new RelayError('bad_file', { file, what, line: error.line, column: error.column });
     }
-    if (error instanceof Occupied) {
-      throw new RelayError('conflict', {
-        what: `${file} was left as it is: ${error.message}. Nothing was changed anywhere.`,
-        hint: 'Rename or remove that entry, or install the other parts alone with --only.',
-      });
-    }
+    if (error instanceof Occupied) throw leftAlone(file, error.message, 'Rename or remove that entry');
     throw error;
   }
+}
+
+function leftAlone(path: string, why: string, remedy: string): RelayError {
+  return new RelayError('conflict', {
+    what: `${path} was left as it is: ${why}. Nothing was changed anywhere.`,
+    hint: `${remedy}, or install the other parts alone with --only.`,
+  });
 }
 
 /** The skill as it is shipped: path below its folder → text. */
@@ -117,71 +105,45 @@ export async function readSkill(folder: string): Promise<SkillFiles> {
 /** How a skill of ours is told from another one of the same name. */
 const OURS = /^ {2}source: contextrelay$/m;
 
-export interface SkillPlan {
-  readonly files: readonly FilePlan[];
-  /** Files that somebody changed: they are left alone, and said. */
-  readonly edited: readonly string[];
-}
-
-/** Writes every file of the skill, but for those that somebody changed since we wrote them. */
-export async function planSkillAdd(
+/**
+ * Writes every file of the skill, or gives back what was there before. Files that somebody changed since we wrote them are
+ * left alone, and listed in `edited`.
+ */
+export async function planSkill(
+  action: 'add' | 'remove',
   folder: string,
   shipped: SkillFiles,
   receipts: Receipts,
-): Promise<SkillPlan> {
-  const present = await textOf(join(folder, 'SKILL.md'));
-  if (present !== null && !OURS.test(present)) {
-    throw new RelayError('conflict', {
-      what: `${folder} was left as it is: another skill has that name. Nothing was changed anywhere.`,
-      hint: 'Move that folder away, or install the other parts alone with --only.',
-    });
+): Promise<{ readonly files: FilePlan[]; readonly edited: string[] }> {
+  const present = await readText(join(folder, 'SKILL.md'));
+  if (action === 'add' && present !== null && !OURS.test(present)) {
+    throw leftAlone(folder, 'another skill has that name', 'Move that folder away');
   }
-  return planSkill(folder, shipped, receipts, ({ before, text, receipt }) => {
-    const own = before === null || receipt === null || isOwn(before, text, receipt);
-    return own ? { after: text, original: receipt?.original ?? null } : 'edited';
-  });
-}
-
-/** Gives back what was there before the files of the skill, but for those that somebody changed. */
-export function planSkillRemove(folder: string, shipped: SkillFiles, receipts: Receipts): Promise<SkillPlan> {
-  return planSkill(folder, shipped, receipts, ({ before, text, receipt }) => {
-    if (before === null) return 'absent';
-    return isOwn(before, text, receipt) ? { after: receipt?.original ?? null, original: null } : 'edited';
-  });
-}
-
-interface SkillFile {
-  readonly before: string | null;
-  /** As it is shipped. */
-  readonly text: string;
-  readonly receipt: Receipt | null;
-}
-
-function isOwn(before: string, text: string, receipt: Receipt | null): boolean {
-  return before === text || receipt?.after === digest(before);
-}
-
-async function planSkill(
-  folder: string,
-  shipped: SkillFiles,
-  receipts: Receipts,
-  decide: (file: SkillFile) => Pick<FilePlan, 'after' | 'original'> | 'edited' | 'absent',
-): Promise<SkillPlan> {
   const files: FilePlan[] = [];
   const edited: string[] = [];
   for (const [name, text] of shipped) {
     const path = join(folder, name);
-    const before = await textOf(path);
-    const decided = decide({ before, text, receipt: await receipts.get(path) });
-    if (decided === 'edited') edited.push(path);
-    else if (decided !== 'absent') files.push({ path, parts: ['skill'], before, keep: [], ...decided });
+    const [before, receipt] = [await readText(path), await receipts.get(path)];
+    if (before === null && action === 'remove') continue;
+    const original = receipt?.original ?? null;
+    const own = before === null || before === text || receipt?.after === digest(before);
+    // Without a receipt, an older version of ours cannot be told from an edited file: adding replaces both.
+    if (own || (action === 'add' && receipt === null)) {
+      const after = action === 'add' ? text : original;
+      files.push({ path, parts: ['skill'], before, after, original, keep: [] });
+    } else edited.push(path);
   }
   return { files, edited };
 }
 
-async function textOf(path: string): Promise<string | null> {
-  return readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
+/** Null where there is no file. */
+export async function readText(path: string): Promise<string | null> {
+  const bytes = await readFile(path).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return null;
     throw error;
   });
+  const text = bytes && decodeUtf8(bytes);
+  if (bytes !== null && text === null)
+    throw new RelayError('bad_file', { file: path, what: 'it is not UTF-8', line: 1, column: 1 });
+  return text;
 }

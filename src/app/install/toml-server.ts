@@ -1,4 +1,4 @@
-import { parse, TomlError, type TomlTable } from 'smol-toml';
+import { parse, type TomlTable } from 'smol-toml';
 import { isJsonObject, type Json, type JsonObject } from '../../base/json.ts';
 import { jsonEqual } from '../../formats/json-patch/equal.ts';
 import { isOurServer, Occupied } from './entries.ts';
@@ -8,39 +8,21 @@ import { isOurServer, Occupied } from './entries.ts';
 const TABLE = 'mcp_servers';
 const NAME = 'relay';
 
-export class TomlSyntax extends Error {
-  readonly line: number;
-  readonly column: number;
-
-  constructor(error: TomlError) {
-    super(error.message.split('\n')[0]!.replace(/^Invalid TOML document: /, ''));
-    this.line = error.line;
-    this.column = error.column;
-  }
-}
-
+/** Throws a `TomlError` that names line and column. */
 export function readToml(text: string): JsonObject {
-  try {
-    return parse(text.replace(/^\uFEFF/, '')) satisfies TomlTable as unknown as JsonObject;
-  } catch (error) {
-    throw error instanceof TomlError ? new TomlSyntax(error) : error;
-  }
+  return parse(text.replace(/^\uFEFF/, '')) satisfies TomlTable as unknown as JsonObject;
 }
 
-export function addTomlServer(
-  text: string,
-  server: { readonly command: string; readonly args: readonly string[] },
-): string {
+export function addTomlServer(text: string, server: JsonObject): string {
   const before = readToml(text);
   const servers = before[TABLE] ?? {};
   const present = isJsonObject(servers) ? servers[NAME] : undefined;
-  const wanted: JsonObject = { command: server.command, args: [...server.args] };
   if (present !== undefined && !isOurServer(present)) {
     throw new Occupied(`"${TABLE}.${NAME}" is there already and runs something else`);
   }
-  const merged = { ...(present as JsonObject | undefined), ...wanted };
+  const merged = { ...(present as JsonObject | undefined), ...server };
   if (jsonEqual(present, merged)) return text;
-  const after = present === undefined ? appended(text, wanted) : replaced(text, wanted);
+  const after = present === undefined ? appended(text, server) : replaced(text, server);
   const expected = { ...before, [TABLE]: { ...(servers as JsonObject), [NAME]: merged } };
   return proven(after, expected);
 }

@@ -30,7 +30,7 @@ test('a hook of Codex is trusted by its place and the digest of what it does', (
   assert.deepEqual(trust({ [KEY]: { trusted_hash, enabled: false } }), [
     { event: 'SessionStart', trust: 'refused' },
   ]);
-  assert.deepEqual(codexHookTrust('/h/.codex/hooks.json', undefined, {}), []);
+  assert.deepEqual(codexHookTrust('/h/.codex/hooks.json', {}, {}), []);
 });
 
 test('the trust of a folder is its own or that of the nearest one above', () => {
@@ -45,7 +45,7 @@ test('the trust of a folder is its own or that of the nearest one above', () => 
   assert.equal(geminiFolderTrust('/a/b', { '/a': 'TRUST_FOLDER' }), 'trusted');
   assert.equal(geminiFolderTrust('/a/b', { '/a/c': 'TRUST_PARENT' }), 'trusted');
   assert.equal(geminiFolderTrust('/a/b', { '/a/b': 'DO_NOT_TRUST', '/a': 'TRUST_FOLDER' }), 'refused');
-  assert.equal(geminiFolderTrust('/a/b', undefined), 'untrusted');
+  assert.equal(geminiFolderTrust('/a/b', {}), 'untrusted');
   assert.equal(
     claudeFolderTrust('/a/b', { projects: { '/a': { hasTrustDialogAccepted: true } } }),
     'trusted',

@@ -13,7 +13,7 @@ export type Trust = 'trusted' | 'changed' | 'untrusted' | 'refused';
  */
 export function codexHookTrust(
   file: string,
-  hooks: Json | undefined,
+  hooks: JsonObject,
   config: JsonObject,
 ): { readonly event: string; readonly trust: Trust }[] {
   const state = isJsonObject(config.hooks) && isJsonObject(config.hooks.state) ? config.hooks.state : {};
@@ -39,41 +39,38 @@ export function codexDigest(label: string, handler: JsonObject): string {
 
 /** `[projects."/path"] trust_level = "trusted"`, for the folder or one above it. */
 export function codexFolderTrust(folder: string, config: JsonObject): Trust {
-  const projects = isJsonObject(config.projects) ? config.projects : {};
-  for (const at of upwards(folder)) {
-    const project = Object.hasOwn(projects, at) ? projects[at] : undefined;
-    if (!isJsonObject(project)) continue;
-    return project.trust_level === 'trusted' ? 'trusted' : 'refused';
-  }
-  return 'untrusted';
+  return nearest(folder, (at) => {
+    const project = projectIn(config, at);
+    return project && (project.trust_level === 'trusted' ? 'trusted' : 'refused');
+  });
 }
 
 /** `trustedFolders.json`: path → TRUST_FOLDER, TRUST_PARENT or DO_NOT_TRUST. The nearest one counts. */
-export function geminiFolderTrust(folder: string, folders: Json | undefined): Trust {
-  if (!isJsonObject(folders)) return 'untrusted';
-  for (const at of upwards(folder)) {
+export function geminiFolderTrust(folder: string, folders: JsonObject): Trust {
+  return nearest(folder, (at) => {
     const parent = Object.entries(folders).some(
       ([path, level]) => level === 'TRUST_PARENT' && dirname(path) === at,
     );
     if (folders[at] === 'DO_NOT_TRUST') return 'refused';
-    if (folders[at] === 'TRUST_FOLDER' || parent) return 'trusted';
-  }
-  return 'untrusted';
+    return folders[at] === 'TRUST_FOLDER' || parent ? 'trusted' : undefined;
+  });
 }
 
 /** `projects.<path>.hasTrustDialogAccepted` in ~/.claude.json, for the folder or one above it. */
-export function claudeFolderTrust(folder: string, state: Json | undefined): Trust {
-  const projects = isJsonObject(state) && isJsonObject(state.projects) ? state.projects : {};
-  for (const at of upwards(folder)) {
-    const project = Object.hasOwn(projects, at) ? projects[at] : undefined;
-    if (isJsonObject(project) && project.hasTrustDialogAccepted === true) return 'trusted';
-  }
-  return 'untrusted';
+export function claudeFolderTrust(folder: string, state: JsonObject): Trust {
+  return nearest(folder, (at) =>
+    projectIn(state, at)?.hasTrustDialogAccepted === true ? 'trusted' : undefined,
+  );
 }
 
-function* upwards(folder: string): Generator<string> {
-  for (let at = folder; ; at = dirname(at)) {
-    yield at;
-    if (dirname(at) === at) return;
-  }
+function projectIn({ projects }: JsonObject, folder: string): JsonObject | undefined {
+  const project = isJsonObject(projects) && Object.hasOwn(projects, folder) ? projects[folder] : undefined;
+  return isJsonObject(project) ? project : undefined;
+}
+
+/** What is said of the folder itself, or of the nearest one above that anything is said of. */
+function nearest(folder: string, trustOf: (folder: string) => Trust | undefined): Trust {
+  const trust = trustOf(folder);
+  if (trust) return trust;
+  return dirname(folder) === folder ? 'untrusted' : nearest(dirname(folder), trustOf);
 }

@@ -12,15 +12,29 @@ import { badUsage, defineCommand } from '../command.ts';
 import type { Host } from '../host.ts';
 import type { Input } from '../io.ts';
 
-/** The clients that run commands as hooks. */
-const HOOK_CLIENTS = ['claude', 'codex', 'gemini'] as const;
-type HookClient = (typeof HOOK_CLIENTS)[number];
+const CLAUDE_EVENTS = {
+  'session-start': 'SessionStart',
+  'prompt-submit': 'UserPromptSubmit',
+  'pre-compact': 'PreCompact',
+  stop: 'Stop',
+} as const;
+const GEMINI_EVENTS = {
+  'session-start': 'SessionStart',
+  'prompt-submit': 'BeforeAgent',
+  'pre-compact': 'PreCompress',
+  stop: 'AfterAgent',
+} as const;
 
-const HOOK_EVENTS = ['session-start', 'prompt-submit', 'pre-compact', 'stop'] as const;
-type HookEvent = (typeof HOOK_EVENTS)[number];
+/** What the clients that run commands as hooks call our events. */
+export const HOOK_EVENTS = { claude: CLAUDE_EVENTS, codex: CLAUDE_EVENTS, gemini: GEMINI_EVENTS };
+export type HookClient = keyof typeof HOOK_EVENTS;
+type HookEvent = keyof typeof CLAUDE_EVENTS;
+
+const CLIENTS = Object.keys(HOOK_EVENTS);
+const EVENTS = Object.keys(CLAUDE_EVENTS);
 
 export default defineCommand({
-  usage: `<${HOOK_CLIENTS.join('|')}> <${HOOK_EVENTS.join('|')}>`,
+  usage: `<${CLIENTS.join('|')}> <${EVENTS.join('|')}>`,
   details: `Reads the client's JSON on stdin and answers in the client's own form. It never stands in the way: whatever goes wrong is a
 line on stderr and exit code 0. RELAY_AGENT names the inbox to look into; unless set, it is the client's name.`,
   takes: { max: 9 },
@@ -30,10 +44,10 @@ line on stderr and exit code 0. RELAY_AGENT names the inbox to look into; unless
   ],
   async run({ io, host, args }) {
     const [client, event] = args as [HookClient, HookEvent];
-    if (!HOOK_CLIENTS.includes(client) || !HOOK_EVENTS.includes(event) || args.length > 2) {
+    if (!CLIENTS.includes(client) || !EVENTS.includes(event) || args.length > 2) {
       throw badUsage(
         `There is no hook "${args.join(' ')}".`,
-        `Use: relay hook ${HOOK_CLIENTS.join('|')} ${HOOK_EVENTS.join('|')}`,
+        `Use: relay hook ${CLIENTS.join('|')} ${EVENTS.join('|')}`,
       );
     }
     let answer = {};
@@ -126,33 +140,17 @@ interface HookAnswer {
   readonly message?: string;
 }
 
-const NAMES: { readonly [C in HookClient]: { readonly [E in HookEvent]: string } } = {
-  claude: {
-    'session-start': 'SessionStart',
-    'prompt-submit': 'UserPromptSubmit',
-    'pre-compact': 'PreCompact',
-    stop: 'Stop',
-  },
-  codex: {
-    'session-start': 'SessionStart',
-    'prompt-submit': 'UserPromptSubmit',
-    'pre-compact': 'PreCompact',
-    stop: 'Stop',
-  },
-  gemini: {
-    'session-start': 'SessionStart',
-    'prompt-submit': 'BeforeAgent',
-    'pre-compact': 'PreCompress',
-    stop: 'AfterAgent',
-  },
-};
-
 /** The answer as the client wants it on stdout: JSON, or nothing. Gemini takes JSON alone, also for nothing. */
 function renderAnswer(client: HookClient, event: HookEvent, answer: HookAnswer): string {
   const takesContext = event === 'session-start' || event === 'prompt-submit';
   const output = {
     ...(answer.context && takesContext
-      ? { hookSpecificOutput: { hookEventName: NAMES[client][event], additionalContext: answer.context } }
+      ? {
+          hookSpecificOutput: {
+            hookEventName: HOOK_EVENTS[client][event],
+            additionalContext: answer.context,
+          },
+        }
       : {}),
     ...(answer.message ? { systemMessage: answer.message } : {}),
   };

@@ -42,9 +42,9 @@ changes nothing. --remove takes out what was put in, and gives the files back as
     const scope = flags.user ? 'user' : 'project';
     const action = flags.remove ? 'remove' : 'add';
     const dryRun = flags['dry-run'] || flags.check;
-    const reports: ({ client: string } & InstallReport)[] = [];
+    const reports: ({ client: string; scope: string } & InstallReport)[] = [];
     for (const client of args) {
-      reports.push({ client, ...(await installer.run({ client, scope, action, only, dryRun })) });
+      reports.push({ client, scope, ...(await installer.run({ client, scope, action, only, dryRun })) });
     }
     const drifted = reports.some(({ changes }) => changes.some(({ what }) => what !== 'same'));
     const ok = !flags.check || !drifted;
