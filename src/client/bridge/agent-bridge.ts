@@ -6,6 +6,7 @@ import { ContextRelay } from '../../sdk/context-relay.ts';
 import type { ContextRelayOptions } from '../../sdk/options.ts';
 import { type FoundResult, ResultWaiters } from '../../sdk/result-waiters.ts';
 import type { AgentBridgeOptions, SendOptions, SentTask, TaskAnswer, WaitOptions } from './options.ts';
+import { firstLine } from './outcome.ts';
 import { type NodeRunners, type RunnerOptions, runnerOf } from './runners.ts';
 import { ownPointer } from './task-run.ts';
 import { BridgeWorker } from './worker.ts';
@@ -80,15 +81,12 @@ export class AgentBridge {
   /** Hands the task over and does not wait. */
   async send(task: string, o: SendOptions = {}): Promise<SentTask> {
     const channel = o.to === undefined ? this.taskChannel : directChannel(this.taskChannel, o.to);
-    const summary = o.summary ?? firstWords(task);
-    const { id, url } = await this.#client.pushDetailed(task, {
-      channel,
-      metadata: { summary, done_channel: this.doneChannel },
-      contentType: 'text/plain; charset=utf-8',
-      encrypted: o.encrypted,
-      idempotencyKey: o.idempotencyKey,
-      signal: o.signal,
-    });
+    const summary = o.summary ?? firstLine(task, SUMMARY_CHARS);
+    const { encrypted, idempotencyKey, signal } = o;
+    const metadata = { summary, done_channel: this.doneChannel };
+    const contentType = 'text/plain; charset=utf-8';
+    const push = { channel, metadata, contentType, encrypted, idempotencyKey, signal };
+    const { id, url } = await this.#client.pushDetailed(task, push);
     return { id, url };
   }
 
@@ -112,14 +110,8 @@ export class AgentBridge {
       });
     }
     const { taskChannel, doneChannel } = this;
-    const waiters = this.#waiters;
-    const worker = new BridgeWorker(this.#client, {
-      ...this.#options,
-      taskChannel,
-      doneChannel,
-      runner,
-      waiters,
-    });
+    const options = { ...this.#options, taskChannel, doneChannel, runner, waiters: this.#waiters };
+    const worker = new BridgeWorker(this.#client, options);
     await worker.start();
     return worker;
   }
@@ -172,13 +164,6 @@ export class AgentBridge {
     }
     return null;
   }
-}
-
-function firstWords(task: string): string {
-  const line = task.split('\n').find((each) => each.trim() !== '') ?? '';
-  const [...characters] = line.trim();
-  if (characters.length <= SUMMARY_CHARS) return line.trim();
-  return `${characters.slice(0, SUMMARY_CHARS - 1).join('')}…`;
 }
 
 const SUMMARY_CHARS = 80;

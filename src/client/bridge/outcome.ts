@@ -51,10 +51,14 @@ export function readOutcome(output: string): Outcome {
 
 /** One line for whoever looks at a list. */
 export function outcomeSummary(outcome: Outcome, chars: number): string {
-  const words = outcome.completed ?? outcome.text;
-  const line = words.split('\n').find((each) => each.trim() !== '') ?? '';
-  const [...characters] = line.trim();
-  return characters.length > chars ? `${characters.slice(0, chars - 1).join('')}…` : line.trim();
+  return firstLine(outcome.completed ?? outcome.text, chars);
+}
+
+/** The first line that says something, cut where it is longer. */
+export function firstLine(text: string, chars: number): string {
+  const line = (text.split('\n').find((each) => each.trim() !== '') ?? '').trim();
+  const [...characters] = line;
+  return characters.length > chars ? `${characters.slice(0, chars - 1).join('')}…` : line;
 }
 
 const LABELS = { completed: 'COMPLETED', not_done: 'NOT_DONE', notes: 'NOTES' } as const;

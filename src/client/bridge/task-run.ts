@@ -12,7 +12,9 @@ import type { AgentBridgeOptions } from './options.ts';
 import { OUTCOME_INSTRUCTION, OUTCOME_REQUEST, outcomeSummary, readOutcome } from './outcome.ts';
 import type { Ran, Runner } from './runner.ts';
 
-export interface TaskOptions extends AgentBridgeOptions {
+/** What a bridge works with, its defaults filled in. */
+export interface WorkerOptions extends AgentBridgeOptions {
+  readonly taskChannel: string;
   readonly doneChannel: string;
   readonly runner: Runner;
   readonly waiters: ResultWaiters;
@@ -29,7 +31,7 @@ interface Held {
 const FIRST_WAIT_MS = 500;
 const LONGEST_WAIT_MS = 10_000;
 /** For the relay to see that a connection was closed. */
-const LEAVE_MS = 200;
+export const LEAVE_MS = 200;
 
 /**
  * One task, from the message to its result; null where there is none to bring. Whatever goes wrong with the agent is a
@@ -37,7 +39,7 @@ const LEAVE_MS = 200;
  */
 export async function runTask(
   client: ContextRelay,
-  o: TaskOptions,
+  o: WorkerOptions,
   { message, lost, stopping }: Held,
 ): Promise<TaskStatus | null> {
   const { url, from, metadata } = message;
@@ -75,7 +77,7 @@ export async function runTask(
 
 async function perform(
   client: ContextRelay,
-  o: TaskOptions,
+  o: WorkerOptions,
   { id, url, from }: { id: string; url: string; from: string },
   signals: { lost: AbortSignal; stopping: AbortSignal; settled: AbortSignal },
 ): Promise<Ran> {
@@ -94,7 +96,7 @@ async function perform(
   const late = AbortSignal.timeout(timeout);
   const signal = AbortSignal.any([late, signals.lost, signals.stopping]);
   const pointer = o.pointer ?? !(runner.inline?.(text) ?? true);
-  const prompt = pointer ? pointerPrompt({ id, url, command }) : wholePrompt({ id, text });
+  const prompt = pointer ? pointerPrompt(id, url, command) : wholePrompt(id, text);
   try {
     const job = { id, url, from, text, prompt, pointer, signal, settled: signals.settled };
     const ran = await runner.run(job);
@@ -108,7 +110,7 @@ async function perform(
 /** False where the task has got another result in the meantime. Goes on trying for as long as the bridge runs. */
 async function bringResult(
   client: ContextRelay,
-  o: TaskOptions,
+  o: WorkerOptions,
   result: { id: string; doneChannel: string; ran: Ran; status: TaskStatus; stopping: AbortSignal },
 ): Promise<boolean> {
   const { id, doneChannel, ran, status, stopping } = result;
@@ -155,12 +157,12 @@ async function hasResult(client: ContextRelay, id: string): Promise<boolean> {
   }
 }
 
-async function drop(message: ReceivedMessage, o: TaskOptions, id: string, why: string): Promise<null> {
+async function drop(message: ReceivedMessage, o: WorkerOptions, id: string, why: string): Promise<null> {
   await message.ack().catch(ifLost);
   return forget(o, id, why);
 }
 
-function forget(o: TaskOptions, id: string, why: string): null {
+function forget(o: WorkerOptions, id: string, why: string): null {
   o.onEvent?.({ type: 'dropped', id, why });
   return null;
 }
@@ -173,7 +175,7 @@ function tookTooLong(timeout: number): string {
   return `It took longer than ${timeout / 1000} s and was stopped.`;
 }
 
-function words(error: unknown): string {
+export function words(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
@@ -190,7 +192,7 @@ export async function ownPointer(
 const ending = (id: string) => `(relay task ${id})`;
 
 /** The task as it was sent, and the request for an outcome block behind it. */
-function wholePrompt({ id, text }: { id: string; text: string }): string {
+function wholePrompt(id: string, text: string): string {
   return `${text}\n\n---\n${OUTCOME_INSTRUCTION}\n${ending(id)}`;
 }
 
@@ -198,8 +200,7 @@ function wholePrompt({ id, text }: { id: string; text: string }): string {
  * One line, however long the task: terminals submit line by line. The command that brings the result needs no reading of
  * the screen; the block is for agents that cannot run it.
  */
-function pointerPrompt(o: { id: string; url: string; command: string }): string {
-  const { id, url, command } = o;
+function pointerPrompt(id: string, url: string, command: string): string {
   return (
     `You have a task. Read it with: ${command} pull "${url}" - then do it. ` +
     `When you have finished, run: ${command} task done ${id} "what you did, what is left, what to know" - ` +

@@ -7,19 +7,8 @@ import type { Bridge } from '../../contract/agents.ts';
 import { parsePointer } from '../../contract/pointer-url.ts';
 import { directChannel, TASK_GROUP } from '../../contract/task-names.ts';
 import type { ContextRelay } from '../../sdk/context-relay.ts';
-import type { ResultWaiters } from '../../sdk/result-waiters.ts';
 import { keepExtending, type ReceivedMessage, type Subscription } from '../../sdk/subscription.ts';
-import { Slots } from '../slots.ts';
-import type { AgentBridgeOptions } from './options.ts';
-import type { Runner } from './runner.ts';
-import { runTask } from './task-run.ts';
-
-export interface WorkerOptions extends AgentBridgeOptions {
-  readonly taskChannel: string;
-  readonly doneChannel: string;
-  readonly runner: Runner;
-  readonly waiters: ResultWaiters;
-}
+import { LEAVE_MS, runTask, type WorkerOptions, words } from './task-run.ts';
 
 /**
  * Takes tasks from the channel that all bridges share and from that of this agent alone, each under a lease, and brings
@@ -36,20 +25,20 @@ export class BridgeWorker implements AsyncDisposable {
   readonly #stopping = new AbortController();
   /** What runs, with the task's id. */
   readonly #running = new Map<Promise<void>, string>();
-  readonly #slots: Slots;
+  /** How many may run at once. */
+  readonly #slots: number;
   readonly #subscriptions: Subscription[] = [];
+  readonly #following: Promise<void>[] = [];
   readonly #counts = { done: 0, failed: 0 };
   #beating: ReturnType<typeof setInterval> | undefined;
-  #end!: { resolve(): void; reject(error: unknown): void };
+  readonly #end = Promise.withResolvers<void>();
 
   constructor(client: ContextRelay, options: WorkerOptions) {
     this.#client = client;
     this.#options = options;
     this.name = options.name ?? `${options.runner.kind}-${this.#instance.slice(0, 6)}`;
-    this.#slots = new Slots(checkConcurrency(options));
-    this.ended = new Promise((resolve, reject) => {
-      this.#end = { resolve, reject };
-    });
+    this.#slots = checkConcurrency(options);
+    this.ended = this.#end.promise;
     this.ended.catch(() => {});
   }
 
@@ -60,13 +49,10 @@ export class BridgeWorker implements AsyncDisposable {
     this.#beating = setInterval(() => this.#beat(), AGENT_BEAT_MS);
     const channels = [directChannel(taskChannel, this.name), taskChannel];
     for (const channel of channels) {
-      const subscription = this.#client.subscribe(channel, {
-        group: TASK_GROUP,
-        prefetch: this.#slots.size,
-        signal: this.#stopping.signal,
-      });
+      const o = { group: TASK_GROUP, prefetch: this.#slots, signal: this.#stopping.signal };
+      const subscription = this.#client.subscribe(channel, o);
       this.#subscriptions.push(subscription);
-      this.#follow(subscription).catch((error) => void this.#stopWith(error));
+      this.#following.push(this.#follow(subscription).catch((error) => void this.#stopWith(error)));
     }
     onEvent?.({ type: 'ready', name: this.name, channels });
   }
@@ -92,7 +78,7 @@ export class BridgeWorker implements AsyncDisposable {
     clearInterval(this.#beating);
     await Promise.all(this.#subscriptions.map((each) => each.close()));
     // Who has left is given nothing more, once the relay knows it; what runs is given back no sooner.
-    await Promise.all([...this.#running.keys(), pause(LEAVE_MS)]);
+    await Promise.all([...this.#running.keys(), ...this.#following, pause(LEAVE_MS)]);
     await this.#options.runner.close();
     await this.#client.agents.leave(this.name, this.#instance).catch(() => {});
   }
@@ -101,8 +87,10 @@ export class BridgeWorker implements AsyncDisposable {
     for await (const message of subscription) {
       const lost = new AbortController();
       const lease = keepExtending(message, () => lost.abort());
-      // What is held while a task of the other channel takes the slot stays this bridge's.
-      if (!(await this.#slots.take(this.#stopping.signal))) {
+      // What is held while tasks of the other channel take the slots stays this bridge's.
+      const stopping = this.#stopping.signal;
+      while (this.#running.size >= this.#slots && !stopping.aborted) await Promise.race(this.#running.keys());
+      if (stopping.aborted) {
         lease.stop();
         await message.nack().catch(() => {});
         return;
@@ -110,7 +98,6 @@ export class BridgeWorker implements AsyncDisposable {
       const work: Promise<void> = this.#take(message, lost.signal).finally(() => {
         lease.stop();
         this.#running.delete(work);
-        this.#slots.free();
         void this.#beat();
       });
       this.#running.set(work, message.url ? parsePointer(message.url).id : '');
@@ -140,7 +127,7 @@ export class BridgeWorker implements AsyncDisposable {
       target: runner.target,
       task_channel: taskChannel,
       done_channel: doneChannel,
-      concurrency: this.#slots.size,
+      concurrency: this.#slots,
       running: [...this.#running.values()].filter((id) => id !== ''),
       ...this.#counts,
       started_at: this.#started,
@@ -154,19 +141,13 @@ export class BridgeWorker implements AsyncDisposable {
   }
 
   #trouble(error: unknown): void {
-    const what = error instanceof Error ? error.message : String(error);
-    this.#options.onEvent?.({ type: 'trouble', what });
+    this.#options.onEvent?.({ type: 'trouble', what: words(error) });
   }
 }
-
-/** For the relay to see that connections were closed. */
-const LEAVE_MS = 200;
 
 function checkConcurrency({ concurrency = 1, runner }: WorkerOptions): number {
   if (Number.isInteger(concurrency) && concurrency >= 1 && concurrency <= BRIDGE_TASKS) {
     return Math.min(concurrency, runner.slots ?? concurrency);
   }
-  throw new RelayError('bad_request', {
-    what: `A bridge runs 1 to ${BRIDGE_TASKS} tasks at once.`,
-  });
+  throw new RelayError('bad_request', { what: `A bridge runs 1 to ${BRIDGE_TASKS} tasks at once.` });
 }
