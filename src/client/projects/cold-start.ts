@@ -1,5 +1,5 @@
 import { REVIEW_AGE_MS } from '../../base/project-limits.ts';
-import type { BriefLine, BriefPart, Draft } from './brief.ts';
+import { type BriefLine, type BriefPart, type Draft, part } from './brief.ts';
 import type { Decision } from './decisions.ts';
 import {
   type Commit,
@@ -13,7 +13,7 @@ import {
 import type { Handoff } from './handoffs.ts';
 import type { ProjectView } from './project-view.ts';
 import { ago, timeOf } from './times.ts';
-import { sameId, sortTodos, type Todo } from './todos.ts';
+import { openTodos, sameId, type Todo } from './todos.ts';
 
 /** The most commits in a brief. */
 const COMMITS_TOLD = 20;
@@ -27,7 +27,9 @@ export async function commitsSince(git: ProjectGit | null, view: ProjectView): P
 /** What a session that remembers nothing needs to know, in the order in which it should read. */
 export function coldStart(view: ProjectView, commits: readonly Commit[], about: string | null): Draft {
   const handoff = about === null ? undefined : view.handoffs.find(({ id }) => sameId('HANDOFF', id, about));
-  const topic = stems(handoff ? `${handoff.task} ${handoff.expected_output}` : (about ?? topicOf(view)));
+  const topic = handoff
+    ? stems(`${handoff.task} ${handoff.expected_output}`)
+    : stems(about ?? [view.state?.current_task, ...ahead(view)].join(' '));
   return {
     title: `Project brief: ${view.identity?.name ?? view.folderName}`,
     warnings: warnings(view),
@@ -47,8 +49,9 @@ export function coldStart(view: ProjectView, commits: readonly Commit[], about: 
   };
 }
 
-function topicOf(view: ProjectView): string {
-  return [view.state?.current_task, view.state?.in_progress, ...(view.state?.next_steps ?? [])].join(' ');
+/** What is being done and what is next. */
+export function ahead({ state }: ProjectView): (string | null | undefined)[] {
+  return [state?.in_progress, ...(state?.next_steps ?? [])];
 }
 
 function warnings(view: ProjectView): string[] {
@@ -57,7 +60,7 @@ function warnings(view: ProjectView): string[] {
   if (missing.length > 0)
     found.push(`Missing: ${missing.join(', ')}. relay project init makes what is missing.`);
   const reviewed = timeOf(view.lastReview);
-  if (view.todos.some((todo) => todo.status !== 'completed')) {
+  if (openTodos(view.todos).length > 0) {
     if (reviewed === null) found.push('The todos were never reviewed. Look through them: relay todo review');
     else if (view.now - reviewed > REVIEW_AGE_MS) {
       found.push(
@@ -75,7 +78,7 @@ function taskPart(handoff: Handoff): BriefPart {
     ...handoff.context.map((item) => ({ text: `Read: ${item}`, rank: 1 })),
     ...(handoff.status === 'open' ? [] : [{ text: `Reported ${handoff.status} already.`, rank: 0 }]),
   ];
-  return part(`Your task, ${handoff.id}`, STATE_JSON, handoff.created, 'given', lines);
+  return part(`Your task, ${handoff.id}`, STATE_JSON, lines, 'given', handoff.created);
 }
 
 function identityPart({ identity, modified }: ProjectView): BriefPart {
@@ -85,13 +88,7 @@ function identityPart({ identity, modified }: ProjectView): BriefPart {
     lines.push({ text: `Constraint: ${text}`, rank: 6 + index / 10 });
   }
   if (identity?.stack.length) lines.push({ text: `Stack: ${identity.stack.join('; ')}`, rank: 15 });
-  return {
-    title: 'Project',
-    source: PROJECT_MD,
-    at: modified.get(PROJECT_MD) ?? null,
-    verb: 'changed',
-    lines,
-  };
+  return part('Project', PROJECT_MD, lines, 'changed', modified.get(PROJECT_MD));
 }
 
 function statePart({ state }: ProjectView): BriefPart {
@@ -107,7 +104,7 @@ function statePart({ state }: ProjectView): BriefPart {
   say('Notes', state?.notes, 3);
   const newest = (state?.completed ?? []).slice(-5).reverse();
   for (const [index, text] of newest.entries()) say('Done', text, 12 + index);
-  return part('State', STATE_JSON, state?.last_sync ?? null, 'synced', lines);
+  return part('State', STATE_JSON, lines, 'synced', state?.last_sync);
 }
 
 function handoffsPart({ handoffs, now }: ProjectView): BriefPart {
@@ -119,7 +116,7 @@ function handoffsPart({ handoffs, now }: ProjectView): BriefPart {
         status === 'open' ? 'still open' : `${status}, its result waits: relay project result ${id}`;
       return { text: `${id} (${what}${at === null ? '' : `, given ${ago(at, now)}`}): ${task}`, rank: 3 };
     });
-  return part('Given to sub-agents', STATE_JSON, null, '', lines);
+  return part('Given to sub-agents', STATE_JSON, lines);
 }
 
 /** A checkpoint is shown until the next sync. */
@@ -133,17 +130,16 @@ function checkpointPart({ state }: ProjectView): BriefPart {
     if (files_in_flight.length > 0)
       lines.push({ text: `Files in flight: ${files_in_flight.join(', ')}`, rank: 4 });
   }
-  return part('Saved before the last compaction', STATE_JSON, checkpoint?.at ?? null, 'saved', lines);
+  return part('Saved before the last compaction', STATE_JSON, lines, 'saved', checkpoint?.at);
 }
 
 function todosPart({ todos, lastReview, now }: ProjectView, topic: ReadonlySet<string>): BriefPart {
-  const open = sortTodos(todos.filter((todo) => todo.status !== 'completed'));
   const base = { in_progress: 2, blocked: 3, pending: 5, completed: 99 } as const;
-  const lines = open.map((todo, index) => {
+  const lines = openTodos(todos).map((todo, index) => {
     const related = relevance(topic, todo.title) > 0 ? 2 : 0;
     return { text: todoLine(todo, now), rank: base[todo.status] + Math.min(index, 40) / 4 - related };
   });
-  return part('Todos', TODOS_JSON, lastReview, 'reviewed', lines);
+  return part('Todos', TODOS_JSON, lines, 'reviewed', lastReview);
 }
 
 export function todoLine(todo: Todo, now: number): string {
@@ -158,13 +154,7 @@ function decisionsPart({ decisions, modified }: ProjectView, topic: ReadonlySet<
     text: decisionLine(decision),
     rank: 7 + index,
   }));
-  return {
-    title: 'Decisions',
-    source: DECISIONS_MD,
-    at: modified.get(DECISIONS_MD) ?? null,
-    verb: 'changed',
-    lines,
-  };
+  return part('Decisions', DECISIONS_MD, lines, 'changed', modified.get(DECISIONS_MD));
 }
 
 export function chooseDecisions(decisions: readonly Decision[], topic: ReadonlySet<string>): Decision[] {
@@ -186,23 +176,12 @@ export function decisionLine({ id, title, date, status, decision }: Decision): s
 }
 
 function changesPart({ state, now }: ProjectView, commits: readonly Commit[]): BriefPart {
-  const since = timeOf(state?.last_sync ?? null);
   const lines = commits.map(({ hash, at, subject }, index) => ({
     text: `${hash.slice(0, 9)} (${ago(at, now)}) ${subject}`,
     rank: 6 + index * 0.75,
   }));
-  const title = since === null ? 'Latest commits' : 'Commits since the last sync';
-  return { title, source: 'git log', at: null, verb: '', lines };
-}
-
-function part(
-  title: string,
-  source: string,
-  at: string | null,
-  verb: string,
-  lines: readonly BriefLine[],
-): BriefPart {
-  return { title, source, at: timeOf(at), verb, lines };
+  const title = timeOf(state?.last_sync) === null ? 'Latest commits' : 'Commits since the last sync';
+  return part(title, 'git log', lines);
 }
 
 /** How many words two texts share, compared by `stems`. */

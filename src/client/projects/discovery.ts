@@ -35,40 +35,31 @@ export async function discover(files: ProjectFiles, git: ProjectGit | null): Pro
     ),
     fromGoMod(await read('go.mod')),
   ].filter((manifest) => manifest !== null);
-  const repository = await git?.remote().catch(() => null);
+  const repository = (await git?.remote().catch(() => null)) ?? null;
   const dependencies = new Set(manifests.flatMap((manifest) => manifest.dependencies));
-  const pick = (kind: 'frontend' | 'backend') =>
-    Object.entries(FRAMEWORKS)
-      .filter(([dependency, [side]]) => side === kind && dependencies.has(dependency))
-      .map(([, [, label]]) => label);
   const named = manifests.find(({ name }) => name)?.name;
+  const languages = new Set(manifests.map(({ language }) => language));
   return {
     name: oneLine(named ?? lastPart(repository ?? '') ?? lastPart(files.folder) ?? 'Project'),
     description:
       manifests.map(({ description }) => description && oneLine(description)).find(Boolean) ?? null,
-    frontend: unique(pick('frontend')),
-    backend: unique([...manifests.map(({ language }) => language), ...pick('backend')]),
-    database: unique(
-      Object.entries(DATABASE)
-        .filter(([name]) => dependencies.has(name))
-        .map(([, label]) => label),
-    ),
-    deployment: unique(
-      Object.entries(DEPLOYMENT)
-        .filter(([name]) => names.has(name))
-        .map(([, label]) => label),
-    ),
+    frontend: meaningsOf(FRONTEND, dependencies),
+    backend: [...languages, ...meaningsOf(BACKEND, dependencies)],
+    database: meaningsOf(DATABASE, dependencies),
+    deployment: meaningsOf(DEPLOYMENT, names),
     folders: entries
-      .filter(
-        ({ name, folder }) =>
-          folder &&
-          !name.startsWith('.') &&
-          !/^(?:node_modules|dist|build|target|out|venv|__pycache__|coverage|vendor)$/.test(name),
-      )
+      .filter(({ name, folder }) => folder && !name.startsWith('.') && !MADE.test(name))
       .slice(0, 20)
-      .map(({ name }) => ({ name: oneLine(name), purpose: FOLDERS[name.toLowerCase()] ?? null })),
-    repository: repository ?? null,
+      .map(({ name }) => ({
+        name: oneLine(name),
+        purpose: meaningsOf(FOLDERS, new Set([name.toLowerCase()]))[0] ?? null,
+      })),
+    repository,
   };
+}
+
+function meaningsOf(table: Signs, found: ReadonlySet<string>): string[] {
+  return Object.keys(table).filter((meaning) => table[meaning]!.some((sign) => found.has(sign)));
 }
 
 function fromPackageJson(text: string | null, names: ReadonlySet<string>): Manifest | null {
@@ -163,111 +154,101 @@ function lastPart(path: string): string | null {
   );
 }
 
-function unique(values: readonly string[]): string[] {
-  return [...new Set(values)];
-}
+/** Folders that tools make: nobody has to know them. */
+const MADE = /^(?:node_modules|dist|build|target|out|venv|__pycache__|coverage|vendor)$/;
 
-/** What a dependency usually means, and below a file or a folder. Anything else is left for its owner to say. */
-const FRAMEWORKS: { readonly [dependency: string]: readonly ['frontend' | 'backend', string] } = {
-  react: ['frontend', 'React'],
-  vue: ['frontend', 'Vue'],
-  svelte: ['frontend', 'Svelte'],
-  'solid-js': ['frontend', 'Solid'],
-  preact: ['frontend', 'Preact'],
-  '@angular/core': ['frontend', 'Angular'],
-  lit: ['frontend', 'Lit'],
-  next: ['frontend', 'Next.js'],
-  nuxt: ['frontend', 'Nuxt'],
-  astro: ['frontend', 'Astro'],
-  vite: ['frontend', 'Vite'],
-  tailwindcss: ['frontend', 'Tailwind CSS'],
-  electron: ['frontend', 'Electron'],
-  'react-native': ['frontend', 'React Native'],
-  express: ['backend', 'Express'],
-  fastify: ['backend', 'Fastify'],
-  hono: ['backend', 'Hono'],
-  koa: ['backend', 'Koa'],
-  '@nestjs/core': ['backend', 'NestJS'],
-  django: ['backend', 'Django'],
-  flask: ['backend', 'Flask'],
-  fastapi: ['backend', 'FastAPI'],
-  starlette: ['backend', 'Starlette'],
-  axum: ['backend', 'Axum'],
-  'actix-web': ['backend', 'Actix Web'],
-  rocket: ['backend', 'Rocket'],
-  'github.com/gin-gonic/gin': ['backend', 'Gin'],
-  'github.com/labstack/echo': ['backend', 'Echo'],
-  'github.com/go-chi/chi': ['backend', 'chi'],
-  'github.com/gofiber/fiber': ['backend', 'Fiber'],
+/** What the names of dependencies, files and folders usually mean. Anything else is left for its owner to say. */
+type Signs = { readonly [meaning: string]: readonly string[] };
+
+const FRONTEND: Signs = {
+  React: ['react'],
+  Vue: ['vue'],
+  Svelte: ['svelte'],
+  Solid: ['solid-js'],
+  Preact: ['preact'],
+  Angular: ['@angular/core'],
+  Lit: ['lit'],
+  'Next.js': ['next'],
+  Nuxt: ['nuxt'],
+  Astro: ['astro'],
+  Vite: ['vite'],
+  'Tailwind CSS': ['tailwindcss'],
+  Electron: ['electron'],
+  'React Native': ['react-native'],
 };
 
-const DATABASE: { readonly [dependency: string]: string } = {
-  pg: 'PostgreSQL',
-  postgres: 'PostgreSQL',
-  psycopg: 'PostgreSQL',
-  psycopg2: 'PostgreSQL',
-  'psycopg2-binary': 'PostgreSQL',
-  asyncpg: 'PostgreSQL',
-  'github.com/jackc/pgx': 'PostgreSQL',
-  'github.com/lib/pq': 'PostgreSQL',
-  'tokio-postgres': 'PostgreSQL',
-  mysql2: 'MySQL',
-  pymysql: 'MySQL',
-  'better-sqlite3': 'SQLite',
-  rusqlite: 'SQLite',
-  'github.com/mattn/go-sqlite3': 'SQLite',
-  mongodb: 'MongoDB',
-  mongoose: 'MongoDB',
-  pymongo: 'MongoDB',
-  redis: 'Redis',
-  ioredis: 'Redis',
-  'github.com/redis/go-redis': 'Redis',
-  '@prisma/client': 'Prisma',
-  'drizzle-orm': 'Drizzle',
-  sqlalchemy: 'SQLAlchemy',
-  sqlx: 'SQLx',
+const BACKEND: Signs = {
+  Express: ['express'],
+  Fastify: ['fastify'],
+  Hono: ['hono'],
+  Koa: ['koa'],
+  NestJS: ['@nestjs/core'],
+  Django: ['django'],
+  Flask: ['flask'],
+  FastAPI: ['fastapi'],
+  Starlette: ['starlette'],
+  Axum: ['axum'],
+  'Actix Web': ['actix-web'],
+  Rocket: ['rocket'],
+  Gin: ['github.com/gin-gonic/gin'],
+  Echo: ['github.com/labstack/echo'],
+  chi: ['github.com/go-chi/chi'],
+  Fiber: ['github.com/gofiber/fiber'],
 };
 
-const DEPLOYMENT: { readonly [file: string]: string } = {
-  Dockerfile: 'Docker',
-  'docker-compose.yml': 'Docker Compose',
-  'compose.yaml': 'Docker Compose',
-  'wrangler.toml': 'Cloudflare Workers',
-  'wrangler.jsonc': 'Cloudflare Workers',
-  'vercel.json': 'Vercel',
-  'netlify.toml': 'Netlify',
-  'fly.toml': 'Fly.io',
-  'render.yaml': 'Render',
-  Procfile: 'Procfile',
-  'serverless.yml': 'Serverless Framework',
-  'Chart.yaml': 'Helm',
+const DATABASE: Signs = {
+  PostgreSQL: [
+    'pg',
+    'postgres',
+    'psycopg',
+    'psycopg2',
+    'psycopg2-binary',
+    'asyncpg',
+    'github.com/jackc/pgx',
+    'github.com/lib/pq',
+    'tokio-postgres',
+  ],
+  MySQL: ['mysql2', 'pymysql'],
+  SQLite: ['better-sqlite3', 'rusqlite', 'github.com/mattn/go-sqlite3'],
+  MongoDB: ['mongodb', 'mongoose', 'pymongo'],
+  Redis: ['redis', 'ioredis', 'github.com/redis/go-redis'],
+  Prisma: ['@prisma/client'],
+  Drizzle: ['drizzle-orm'],
+  SQLAlchemy: ['sqlalchemy'],
+  SQLx: ['sqlx'],
 };
 
-const FOLDERS: { readonly [name: string]: string } = {
-  src: 'the code',
-  lib: 'the code that others import',
-  app: 'the application',
-  bin: 'programs to run',
-  cmd: 'programs to run',
-  internal: 'code for this repository alone',
-  pkg: 'packages for others',
-  packages: 'the packages of this workspace',
-  apps: 'the applications of this workspace',
-  docs: 'documents',
-  doc: 'documents',
-  test: 'tests',
-  tests: 'tests',
-  spec: 'tests',
-  e2e: 'tests of the whole',
-  examples: 'examples that run',
-  scripts: 'chores',
-  tools: 'chores',
-  public: 'files served as they are',
-  static: 'files served as they are',
-  assets: 'pictures and other material',
-  migrations: 'changes to the database, in order',
-  config: 'settings',
-  infra: 'where it runs',
-  deploy: 'where it runs',
-  bench: 'measurements',
+const DEPLOYMENT: Signs = {
+  Docker: ['Dockerfile'],
+  'Docker Compose': ['docker-compose.yml', 'compose.yaml'],
+  'Cloudflare Workers': ['wrangler.toml', 'wrangler.jsonc'],
+  Vercel: ['vercel.json'],
+  Netlify: ['netlify.toml'],
+  'Fly.io': ['fly.toml'],
+  Render: ['render.yaml'],
+  Procfile: ['Procfile'],
+  'Serverless Framework': ['serverless.yml'],
+  Helm: ['Chart.yaml'],
+};
+
+const FOLDERS: Signs = {
+  'the code': ['src'],
+  'the code that others import': ['lib'],
+  'the application': ['app'],
+  'programs to run': ['bin', 'cmd'],
+  'code for this repository alone': ['internal'],
+  'packages for others': ['pkg'],
+  'the packages of this workspace': ['packages'],
+  'the applications of this workspace': ['apps'],
+  documents: ['docs', 'doc'],
+  tests: ['test', 'tests', 'spec'],
+  'tests of the whole': ['e2e'],
+  'examples that run': ['examples'],
+  chores: ['scripts', 'tools'],
+  'files served as they are': ['public', 'static'],
+  'pictures and other material': ['assets'],
+  'changes to the database, in order': ['migrations'],
+  settings: ['config'],
+  'where it runs': ['infra', 'deploy'],
+  measurements: ['bench'],
 };

@@ -107,7 +107,7 @@ export function collectHandoff(doc: JsonDocument, id: string | null, at: string)
   return handoffAt(doc, index);
 }
 
-export function findHandoff(doc: JsonDocument, id: string | null, otherwise: 'open' | 'newest'): number {
+function findHandoff(doc: JsonDocument, id: string | null, otherwise: 'open' | 'newest'): number {
   const all = readHandoffs(doc);
   const no = (what: string) =>
     new RelayError('no_entry', { file: STATE_JSON, what, list: 'relay project result --all' });

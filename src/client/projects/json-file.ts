@@ -34,7 +34,7 @@ export function textAt(doc: JsonDocument, path: JsonPath): string | null {
   return textOf(doc.find(path));
 }
 
-export function textOf(node: JsonNode | undefined): string | null {
+function textOf(node: JsonNode | undefined): string | null {
   return node?.kind === 'scalar' && typeof node.value === 'string' ? node.value : null;
 }
 

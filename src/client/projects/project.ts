@@ -38,7 +38,6 @@ import {
   addTodo,
   changeTodo,
   type NewTodo,
-  readTodos,
   reviewTodos,
   sameId,
   type Todo,
@@ -57,16 +56,19 @@ export interface Sync extends StateChange {
   readonly decisions?: readonly NewDecision[];
 }
 
+const TEMPLATES = { [STATE_JSON]: stateJson, [TODOS_JSON]: todosJson, [DECISIONS_MD]: decisionsMd };
+type JsonFile = typeof STATE_JSON | typeof TODOS_JSON;
+
 /** A folder with project files. Every change happens under a lock, in one step a file, and keeps what others wrote. */
 export class Project {
   readonly files: ProjectFiles;
   readonly git: ProjectGit | null;
   readonly #clock: ProjectClock;
 
-  constructor(ports: ProjectPorts) {
-    this.files = ports.files;
-    this.git = ports.git;
-    this.#clock = ports.clock;
+  constructor({ files, git, clock }: ProjectPorts) {
+    this.files = files;
+    this.git = git;
+    this.#clock = clock;
   }
 
   /** Writes what is missing, or with `force` everything anew. */
@@ -75,20 +77,13 @@ export class Project {
     const { discover } = await import('./discovery.ts');
     const facts = await discover(this.files, this.git);
     const at = stamp(this.#clock);
-    const fresh: { readonly [name: string]: () => string } = {
-      [PROJECT_MD]: () => projectMd(facts),
-      [STATE_JSON]: () => stateJson(at),
-      [TODOS_JSON]: () => todosJson(at),
-      [DECISIONS_MD]: decisionsMd,
-    };
     return this.files.locked(async () => {
-      const [written, kept]: [string[], string[]] = [[], []];
-      for (const name of PROJECT_FILES) {
-        const present = !o.force && (await this.#exists(name));
-        if (!present) await this.files.write(name, fresh[name]!());
-        (present ? kept : written).push(name);
+      const kept = o.force ? [] : await this.#present();
+      const missing = PROJECT_FILES.filter((name) => !kept.includes(name));
+      for (const name of missing) {
+        await this.files.write(name, name === PROJECT_MD ? projectMd(facts) : TEMPLATES[name](at));
       }
-      return { written, kept };
+      return { written: missing, kept };
     });
   }
 
@@ -99,21 +94,22 @@ export class Project {
     return view;
   }
 
+  /** A todo that `done` names by its number is completed with the session, under its title. */
   async sync(change: Sync): Promise<{ todos: Todo[]; decisions: string[] }> {
     const at = stamp(this.#clock);
+    const isTodo = (item: string) => /^TODO-\d+$/i.test(item);
     return this.files.locked(async () => {
       // Everything is prepared before anything is written: a file that does not parse stops all of it.
-      const state = await this.#open(STATE_JSON, stateJson(at));
-      const todos: Todo[] = [];
-      const finished = await this.#finish(change.done ?? [], at);
-      if (change.todos?.length || finished.doc) {
-        const doc = finished.doc ?? (await this.#open(TODOS_JSON, todosJson(at)));
-        for (const todo of change.todos ?? []) todos.push(addTodo(doc, todo, at));
-        finished.doc = doc;
-      }
-      syncState(state, { ...change, done: finished.titles }, at);
+      const state = await this.#open(STATE_JSON, at);
+      const touched = change.todos?.length || change.done?.some(isTodo);
+      const list = touched ? await this.#open(TODOS_JSON, at) : null;
+      const done = change.done?.map((item) =>
+        list && isTodo(item) ? changeTodo(list, item, { status: 'completed' }, at).todo.title : item,
+      );
+      const todos = list ? (change.todos ?? []).map((todo) => addTodo(list, todo, at)) : [];
+      syncState(state, { ...change, done }, at);
       await this.files.write(STATE_JSON, state.text);
-      if (finished.doc) await this.files.write(TODOS_JSON, finished.doc.text);
+      if (list) await this.files.write(TODOS_JSON, list.text);
       const decisions: string[] = [];
       for (const decision of change.decisions ?? []) decisions.push(await this.#append(decision));
       await this.#seal();
@@ -122,19 +118,16 @@ export class Project {
   }
 
   addTodo(todo: NewTodo): Promise<Todo> {
-    return this.#editTodos((doc, at) => addTodo(doc, { ...todo, title: oneLine(todo.title) }, at));
+    return this.#edit(TODOS_JSON, (doc, at) => addTodo(doc, { ...todo, title: oneLine(todo.title) }, at));
   }
 
   changeTodo(id: string, change: TodoChange): Promise<{ todo: Todo; changed: boolean }> {
-    return this.#editTodos((doc, at) => changeTodo(doc, id, change, at));
+    return this.#edit(TODOS_JSON, (doc, at) => changeTodo(doc, id, change, at));
   }
 
   /** Stamps the review and answers what there is to look at. */
   reviewTodos(): Promise<Todo[]> {
-    return this.#editTodos((doc, at) => {
-      reviewTodos(doc, at);
-      return readTodos(doc);
-    });
+    return this.#edit(TODOS_JSON, reviewTodos);
   }
 
   decide(decision: NewDecision): Promise<string> {
@@ -146,15 +139,15 @@ export class Project {
   }
 
   handOff(fresh: NewHandoff): Promise<Handoff> {
-    return this.#editState((doc, at) => openHandoff(doc, fresh, at));
+    return this.#edit(STATE_JSON, (doc, at) => openHandoff(doc, fresh, at));
   }
 
   report(id: string | null, report: HandoffReport): Promise<Handoff> {
-    return this.#editState((doc, at) => reportHandoff(doc, id, report, at));
+    return this.#edit(STATE_JSON, (doc, at) => reportHandoff(doc, id, report, at));
   }
 
   result(id: string | null): Promise<Handoff> {
-    return this.#editState((doc, at) => collectHandoff(doc, id, at));
+    return this.#edit(STATE_JSON, (doc, at) => collectHandoff(doc, id, at));
   }
 
   /** Nothing where there is no state.json: a hook never starts a project by itself. */
@@ -177,27 +170,13 @@ export class Project {
 
   /** Commits the project files alone; null where nothing was to commit or there is no repository. */
   async commit(message: string): Promise<string | null> {
-    const names: string[] = [];
-    for (const name of PROJECT_FILES) if (await this.#exists(name)) names.push(name);
-    return (await this.git?.commit(names, message)) ?? null;
+    return (await this.git?.commit(await this.#present(), message)) ?? null;
   }
 
-  #editTodos<T>(edit: (doc: JsonDocument, at: string) => T): Promise<T> {
-    return this.#edit(TODOS_JSON, todosJson, edit);
-  }
-
-  #editState<T>(edit: (doc: JsonDocument, at: string) => T): Promise<T> {
-    return this.#edit(STATE_JSON, stateJson, edit);
-  }
-
-  #edit<T>(
-    name: string,
-    template: (at: string) => string,
-    edit: (doc: JsonDocument, at: string) => T,
-  ): Promise<T> {
+  #edit<T>(name: JsonFile, edit: (doc: JsonDocument, at: string) => T): Promise<T> {
     const at = stamp(this.#clock);
     return this.files.locked(async () => {
-      const doc = await this.#open(name, template(at));
+      const doc = await this.#open(name, at);
       const before = doc.text;
       const result = edit(doc, at);
       if (doc.text !== before) await this.files.write(name, doc.text);
@@ -205,39 +184,25 @@ export class Project {
     });
   }
 
-  /** A missing file is made from its template, but only where another project file exists. */
-  async #open(name: string, template: string): Promise<JsonDocument> {
-    const file = await this.files.read(name);
-    if (!file && !(await this.#anyFile())) throw this.#missing();
-    return openJsonFile(name, file?.text ?? template);
+  async #open(name: JsonFile, at: string): Promise<JsonDocument> {
+    return openJsonFile(name, await this.#text(name, at));
   }
 
-  /** A todo that is named by its number is completed with the session, under its title. */
-  async #finish(
-    done: readonly string[],
-    at: string,
-  ): Promise<{ titles: string[]; doc: JsonDocument | null }> {
-    if (!done.some((item) => /^TODO-\d+$/i.test(item))) return { titles: [...done], doc: null };
-    const doc = await this.#open(TODOS_JSON, todosJson(at));
-    const titles = done.map((item) =>
-      /^TODO-\d+$/i.test(item) ? changeTodo(doc, item, { status: 'completed' }, at).todo.title : item,
-    );
-    return { titles, doc };
+  /** A missing file is made from its template, but only where another project file exists. */
+  async #text(name: keyof typeof TEMPLATES, at: string): Promise<string> {
+    const file = await this.files.read(name);
+    if (!file && (await this.#present()).length === 0) throw this.#missing();
+    return file?.text ?? TEMPLATES[name](at);
   }
 
   async #append(decision: NewDecision): Promise<string> {
-    const file = await this.files.read(DECISIONS_MD);
-    if (!file && !(await this.#anyFile())) throw this.#missing();
-    const text = file?.text ?? decisionsMd();
+    const text = await this.#text(DECISIONS_MD, '');
     const known = readDecisions(text);
     const supersedes = (decision.supersedes ?? []).map((id) => {
       const found = known.find((record) => sameId('ADR', record.id, id));
       if (found) return found.id;
-      throw new RelayError('no_entry', {
-        file: DECISIONS_MD,
-        what: `decision ${id}`,
-        list: 'relay project start',
-      });
+      const what = `decision ${id}`;
+      throw new RelayError('no_entry', { file: DECISIONS_MD, what, list: 'relay project start' });
     });
     const { id, text: longer } = appendDecision(text, { ...decision, supersedes }, day(this.#clock));
     await this.files.write(DECISIONS_MD, longer);
@@ -256,14 +221,13 @@ export class Project {
     if (after !== before) await this.files.write(SEAL_FILE, after);
   }
 
-  async #exists(name: string): Promise<boolean> {
-    // A file that cannot be read exists all the same.
-    return (await this.files.read(name).catch(() => true)) !== null;
-  }
-
-  async #anyFile(): Promise<boolean> {
-    for (const name of PROJECT_FILES) if (await this.#exists(name)) return true;
-    return false;
+  /** The project files that exist; one that cannot be read exists all the same. */
+  async #present(): Promise<string[]> {
+    const names: string[] = [];
+    for (const name of PROJECT_FILES) {
+      if ((await this.files.read(name).catch(() => true)) !== null) names.push(name);
+    }
+    return names;
   }
 
   #missing(): RelayError {

@@ -91,8 +91,8 @@ export function changeTodo(
   return { todo: todoAt(doc, index), changed };
 }
 
-export function reviewTodos(doc: JsonDocument, at: string): void {
-  doc.set(['last_review'], at);
+export function reviewTodos(doc: JsonDocument, at: string): Todo[] {
+  return readTodos(doc.set(['last_review'], at));
 }
 
 const RANK: { readonly [S in TodoStatus]: number } = { in_progress: 0, blocked: 1, pending: 2, completed: 3 };
@@ -103,6 +103,11 @@ export function sortTodos<T extends Pick<Todo, 'status' | 'priority'>>(todos: re
     (a, b) =>
       RANK[a.status] - RANK[b.status] || PRIORITIES.indexOf(a.priority) - PRIORITIES.indexOf(b.priority),
   );
+}
+
+/** Those that are not completed, in that order. */
+export function openTodos(todos: readonly Todo[]): Todo[] {
+  return sortTodos(todos.filter(({ status }) => status !== 'completed'));
 }
 
 /** `TODO-004` after `TODO-003`; numbers are never used again, and gaps are not filled. */

@@ -1,13 +1,13 @@
 import { BRIEF_LINE_CHARS } from '../../base/project-limits.ts';
 import type { Header } from '../../contract/threads/state.ts';
-import type { BriefLine, BriefPart, Draft } from './brief.ts';
-import { chooseDecisions, decisionLine, relevance, stems, todoLine } from './cold-start.ts';
+import { type BriefLine, type BriefPart, type Draft, part } from './brief.ts';
+import { ahead, chooseDecisions, decisionLine, relevance, stems, todoLine } from './cold-start.ts';
 import { type Commit, DECISIONS_MD, STATE_JSON, TODOS_JSON } from './files.ts';
 import { lineAt } from './json-file.ts';
 import { plainLine } from './plain-line.ts';
 import type { ProjectView } from './project-view.ts';
-import { ago, timeOf } from './times.ts';
-import { sortTodos } from './todos.ts';
+import { ago } from './times.ts';
+import { openTodos } from './todos.ts';
 
 /** What goes with the work when another agent takes it over. */
 export interface TransferSources {
@@ -26,7 +26,7 @@ export interface TransferSources {
 export function transferDraft(view: ProjectView, sources: TransferSources): Draft {
   const { state } = view;
   const ask = sources.ask ?? state?.current_task ?? state?.in_progress ?? null;
-  const topic = stems([ask, state?.in_progress, ...(state?.next_steps ?? [])].join(' '));
+  const topic = stems([ask, ...ahead(view)].join(' '));
   return {
     title: `Hand-off to ${sources.to}: ${view.identity?.name ?? view.folderName}`,
     warnings: view.broken,
@@ -39,7 +39,7 @@ export function transferDraft(view: ProjectView, sources: TransferSources): Draf
       threadPart(sources),
       pointersPart(sources),
       commitsPart(view, sources),
-    ].filter((part) => part.lines.length > 0),
+    ].filter(({ lines }) => lines.length > 0),
     closing: [
       'The whole of it: relay project start. Before you end: relay project sync --done "..." --next "..."',
     ],
@@ -56,17 +56,15 @@ function askPart(view: ProjectView, ask: string | null): BriefPart {
   if (task && task !== ask) lines.push({ text: cite(task, inState(view, path)), rank: ask ? 2 : 0 });
   const description = view.identity?.description;
   if (description) lines.push({ text: cite(`About: ${description}`, 'PROJECT.md'), rank: 4 });
-  return { title: 'The ask', source: ask ? 'the hand-off' : STATE_JSON, at: null, verb: '', lines };
+  return part('The ask', ask ? 'the hand-off' : STATE_JSON, lines);
 }
 
 function statePart(view: ProjectView): BriefPart {
   const lines: BriefLine[] = [];
   const list = (label: string, name: string, items: readonly string[], rank: number) => {
-    for (const [index, text] of items.entries()) {
-      lines.push({
-        text: cite(`${label}: ${text}`, inState(view, 'progress', name, index)),
-        rank: rank + index / 2,
-      });
+    for (const [index, item] of items.entries()) {
+      const text = cite(`${label}: ${item}`, inState(view, 'progress', name, index));
+      lines.push({ text, rank: rank + index / 2 });
     }
   };
   const { state } = view;
@@ -74,13 +72,7 @@ function statePart(view: ProjectView): BriefPart {
   list('Blocked', 'blocked', state?.blocked ?? [], 2);
   list('Next', 'next_steps', state?.next_steps ?? [], 2);
   if (state?.notes) lines.push({ text: cite(`Notes: ${state.notes}`, inState(view, 'notes')), rank: 3 });
-  return {
-    title: 'Where it stands',
-    source: STATE_JSON,
-    at: timeOf(state?.last_sync),
-    verb: 'synced',
-    lines,
-  };
+  return part('Where it stands', STATE_JSON, lines, 'synced', state?.last_sync);
 }
 
 function inFlightPart({ inFlight, head }: TransferSources): BriefPart {
@@ -89,7 +81,7 @@ function inFlightPart({ inFlight, head }: TransferSources): BriefPart {
     rank: 2 + index / 3,
   }));
   const where = head ? `, on ${head.branch ?? 'no branch'} at ${head.commit.slice(0, 9)}` : '';
-  return { title: 'Files in flight', source: `git status${where}`, at: null, verb: '', lines };
+  return part('Files in flight', `git status${where}`, lines);
 }
 
 function decisionsPart(view: ProjectView, topic: ReadonlySet<string>): BriefPart {
@@ -97,26 +89,22 @@ function decisionsPart(view: ProjectView, topic: ReadonlySet<string>): BriefPart
     text: cite(decisionLine(decision), `${DECISIONS_MD}:${decision.line}`),
     rank: 4 + index,
   }));
-  const at = view.modified.get(DECISIONS_MD) ?? null;
-  return { title: 'Decisions', source: DECISIONS_MD, at, verb: 'changed', lines };
+  return part('Decisions', DECISIONS_MD, lines, 'changed', view.modified.get(DECISIONS_MD));
 }
 
 function todosPart(view: ProjectView, topic: ReadonlySet<string>): BriefPart {
-  const open = sortTodos(view.todos.filter((todo) => todo.status !== 'completed'));
-  const lines = open.map((todo, index) => ({
+  const lines = openTodos(view.todos).map((todo, index) => ({
     text: cite(todoLine(todo, view.now), `${TODOS_JSON}:${todo.line}`),
     rank: 3 + index / 2 - (relevance(topic, todo.title) > 0 ? 1 : 0),
   }));
-  return { title: 'Open todos', source: TODOS_JSON, at: timeOf(view.lastReview), verb: 'reviewed', lines };
+  return part('Open todos', TODOS_JSON, lines, 'reviewed', view.lastReview);
 }
 
 function threadPart({ thread }: TransferSources): BriefPart {
   const lines: BriefLine[] = [];
   const say = (label: string, text: string, id: string) => {
-    lines.push({
-      text: cite(`${label}: ${text}`, `thread ${thread!.thread_id} v${thread!.version} ${id}`),
-      rank: 3 + lines.length / 4,
-    });
+    const evidence = `thread ${thread!.thread_id} v${thread!.version} ${id}`;
+    lines.push({ text: cite(`${label}: ${text}`, evidence), rank: 3 + lines.length / 4 });
   };
   for (const { id, step } of thread?.next_steps ?? []) say('Next', step, id);
   for (const { id, question } of thread?.open_questions ?? []) say('Open question', question, id);
@@ -125,13 +113,7 @@ function threadPart({ thread }: TransferSources): BriefPart {
     say('Fact', `${key} = ${typeof value === 'string' ? value : JSON.stringify(value)}`, id);
   }
   for (const { ref, name } of thread?.artifact_refs ?? []) say('Artifact', name ?? ref, ref);
-  return {
-    title: 'Thread',
-    source: `relay state header --thread ${thread?.thread_id ?? ''}`,
-    at: null,
-    verb: '',
-    lines,
-  };
+  return part('Thread', `relay state header --thread ${thread?.thread_id ?? ''}`, lines);
 }
 
 function pointersPart({ pointers }: TransferSources): BriefPart {
@@ -139,7 +121,7 @@ function pointersPart({ pointers }: TransferSources): BriefPart {
     text: cite(pointer, /^https?:/.test(pointer) ? 'relay pull' : 'in the folder'),
     rank: 1,
   }));
-  return { title: 'To read', source: 'given with this hand-off', at: null, verb: '', lines };
+  return part('To read', 'given with this hand-off', lines);
 }
 
 function commitsPart(view: ProjectView, { commits }: TransferSources): BriefPart {
@@ -147,7 +129,7 @@ function commitsPart(view: ProjectView, { commits }: TransferSources): BriefPart
     text: cite(`${subject} (${ago(at, view.now)})`, `git ${hash.slice(0, 9)}`),
     rank: 6 + index,
   }));
-  return { title: 'Latest commits', source: 'git log', at: null, verb: '', lines };
+  return part('Latest commits', 'git log', lines);
 }
 
 /** A long line is cut before its evidence, never in it. */

@@ -1,4 +1,4 @@
-import { sortTodos } from '../../../client/projects/todos.ts';
+import { openTodos } from '../../../client/projects/todos.ts';
 import { defineCommand } from '../command.ts';
 import { PROJECT_FLAGS, theProject } from '../projects/project-call.ts';
 import { todoRows } from './todos.ts';
@@ -10,7 +10,7 @@ export default defineCommand({
   examples: [['relay todo review', 'due once a day']],
   async run({ io, host, flags }) {
     const all = await (await theProject({ io, host, flags })).reviewTodos();
-    const todos = sortTodos(all.filter((todo) => todo.status !== 'completed'));
+    const todos = openTodos(all);
     io.result({ todos, completed: all.length - todos.length }, () =>
       todoRows(todos, Date.now(), io, { notes: true }),
     );
