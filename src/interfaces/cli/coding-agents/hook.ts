@@ -102,26 +102,24 @@ async function readHookInput(stdin: Input): Promise<{ input: HookInput; late: bo
 
 /** Up to the end of the object; not every client closes its end of the pipe. */
 async function readJson(stdin: Input): Promise<{ value: unknown; late: boolean }> {
-  let timer: NodeJS.Timeout | undefined;
-  const timeUp = new Promise<'late'>((resolve) => {
-    timer = setTimeout(() => resolve('late'), INPUT_MS);
-  });
+  const timeUp = after(INPUT_MS);
   const chunks: Uint8Array[] = [];
-  try {
-    for (let bytes = 0; bytes < INPUT_BYTES; ) {
-      const chunk = await Promise.race([stdin.take(), timeUp]);
-      if (chunk === 'late') return { value: null, late: true };
-      if (chunk !== null) chunks.push(chunk);
-      const text = Buffer.concat(chunks).toString();
-      if (chunk === null) return { value: parsed(text), late: false };
-      bytes += chunk.byteLength;
-      const value = text.trimEnd().endsWith('}') ? parsed(text) : null;
-      if (value !== null) return { value, late: false };
-    }
-    return { value: null, late: false };
-  } finally {
-    clearTimeout(timer);
+  for (let bytes = 0; bytes < INPUT_BYTES; ) {
+    const chunk = await Promise.race([stdin.take(), timeUp]);
+    if (chunk === 'late') return { value: null, late: true };
+    if (chunk !== null) chunks.push(chunk);
+    const text = Buffer.concat(chunks).toString();
+    if (chunk === null) return { value: parsed(text), late: false };
+    bytes += chunk.byteLength;
+    const value = text.trimEnd().endsWith('}') ? parsed(text) : null;
+    if (value !== null) return { value, late: false };
   }
+  return { value: null, late: false };
+}
+
+/** Does not keep the program from ending. */
+function after(ms: number): Promise<'late'> {
+  return new Promise((resolve) => setTimeout(resolve, ms, 'late').unref());
 }
 
 function parsed(text: string): unknown {
@@ -135,7 +133,7 @@ function parsed(text: string): unknown {
 /** What a hook has to say. */
 interface HookAnswer {
   /** For the model, before its next turn. Only a session start and a prompt can carry it. */
-  readonly context?: string;
+  readonly context?: string | null;
   /** For the person at the terminal. */
   readonly message?: string;
 }
@@ -175,21 +173,16 @@ const FILES_NOTED = 20;
 const MESSAGES_TOLD = 5;
 
 async function hookWork(call: HookCall): Promise<HookAnswer> {
-  switch (call.event) {
-    case 'session-start':
-      return { context: (await projectBrief(call)) ?? undefined };
-    case 'prompt-submit':
-      return { context: (await inboxNews(call)) ?? undefined };
-    case 'pre-compact':
-      return saveBeforeCompaction(call);
-    case 'stop':
-      return remindOfSync(call);
-  }
+  const { event, input, host } = call;
+  if (event === 'prompt-submit') return { context: await inboxNews(call) };
+  if (event === 'stop' && input.continuing) return {};
+  const project = await host.findProject(call.folder, { gitMs: GIT_MS, lockMs: LOCK_MS });
+  if (project === null) return {};
+  if (event === 'session-start') return { context: await projectBrief(project) };
+  return event === 'stop' ? remindOfSync(project, input) : saveBeforeCompaction(project, call);
 }
 
-async function projectBrief({ host, folder }: HookCall): Promise<string | null> {
-  const project = await host.findProject(folder, { gitMs: GIT_MS });
-  if (project === null) return null;
+async function projectBrief(project: Project): Promise<string> {
   const view = await project.read({ quick: true });
   const draft = coldStart(view, await commitsSince(project.git, view), null);
   return (await boundedBrief(draft, BRIEF_TOKENS, view.now)).text;
@@ -197,10 +190,11 @@ async function projectBrief({ host, folder }: HookCall): Promise<string | null> 
 
 /** What is new for this agent, if the relay answers in time. */
 async function inboxNews({ host, agent }: HookCall): Promise<string | null> {
-  const inbox = await inTime(HOOK_REMOTE_MS, async (signal) =>
-    host.peekInbox(agent, { limit: MESSAGES_TOLD, signal }),
-  );
-  if (inbox === null || inbox.messages.length === 0) return null;
+  const stop = new AbortController();
+  const asked = host.peekInbox(agent, { limit: MESSAGES_TOLD, signal: stop.signal });
+  const inbox = await Promise.race([asked.catch(() => null), after(HOOK_REMOTE_MS)]);
+  if (inbox === 'late') stop.abort();
+  if (inbox === null || inbox === 'late' || inbox.messages.length === 0) return null;
   const now = Date.now();
   const lines = inbox.messages.map(({ channel, from, ts, url, msg, metadata }) => {
     const about = metadata?.summary ?? msg ?? url ?? '';
@@ -217,9 +211,7 @@ async function inboxNews({ host, agent }: HookCall): Promise<string | null> {
   ].join('\n');
 }
 
-async function saveBeforeCompaction({ host, client, folder, input }: HookCall): Promise<HookAnswer> {
-  const project = await host.findProject(folder, { gitMs: GIT_MS, lockMs: LOCK_MS });
-  if (project === null) return {};
+async function saveBeforeCompaction(project: Project, { client, input }: HookCall): Promise<HookAnswer> {
   const [head, inFlight] = await Promise.all([project.git?.head(), project.git?.inFlight()]);
   await project.checkpoint({
     client,
@@ -233,10 +225,7 @@ async function saveBeforeCompaction({ host, client, folder, input }: HookCall): 
 }
 
 /** Only where there is something to write down, and once in a while. */
-async function remindOfSync({ host, folder, input }: HookCall): Promise<HookAnswer> {
-  if (input.continuing) return {};
-  const project = await host.findProject(folder, { gitMs: GIT_MS, lockMs: LOCK_MS });
-  if (project === null) return {};
+async function remindOfSync(project: Project, input: HookInput): Promise<HookAnswer> {
   const { state, now } = await project.read({ quick: true });
   const since = timeOf(state?.last_sync);
   if (since === null || now - since < REMINDER_GAP_MS || (await wasReminded(project, input.session, now)))
@@ -266,21 +255,4 @@ async function wasReminded(project: Project, session: string | null, now: number
 
 function count(n: number, noun: string, rest = ''): string {
   return n === 0 ? '' : `${n} ${noun}${n === 1 ? '' : 's'}${rest}`;
-}
-
-/** Null where it fails or takes too long; what is under way is told to stop. */
-async function inTime<T>(ms: number, work: (signal: AbortSignal) => Promise<T>): Promise<T | null> {
-  const controller = new AbortController();
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<null>((resolve) => {
-    timer = setTimeout(() => {
-      controller.abort();
-      resolve(null);
-    }, ms);
-  });
-  try {
-    return await Promise.race([work(controller.signal).catch(() => null), late]);
-  } finally {
-    clearTimeout(timer);
-  }
 }
