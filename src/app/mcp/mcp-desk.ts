@@ -3,7 +3,7 @@ import { RelayError } from '../../base/errors.ts';
 import { BRIEF_TOKENS } from '../../base/project-limits.ts';
 import type { TokenCounter } from '../../base/tokens.ts';
 import { boundedBrief } from '../../client/projects/brief.ts';
-import { coldStart, commitsSince } from '../../client/projects/cold-start.ts';
+import { coldStart } from '../../client/projects/cold-start.ts';
 import { may } from '../../contract/authorize.ts';
 import type { Caller } from '../../contract/caller.ts';
 import { parsePointer, pointerUrl } from '../../contract/pointer-url.ts';
@@ -56,7 +56,7 @@ export async function briefOf(
   const project = await findProject(folder);
   if (!project) throw new RelayError('no_project', { path: folder });
   const view = await project.read();
-  const draft = coldStart(view, await commitsSince(project.git, view), about ?? null);
+  const draft = await coldStart(view, project.git, about ?? null);
   const count = async (text: string) => (await counter.count(text)).tokens;
   return (await boundedBrief(draft, BRIEF_TOKENS, view.now, count)).text;
 }

@@ -13,8 +13,8 @@ const GIT_MS = 5_000;
 const OWN = new Set<string>([PROJECT_MD, STATE_JSON, TODOS_JSON, DECISIONS_MD]);
 
 /** git in a folder. Where git or a repository is missing, or it takes too long, the answers are empty. */
-export function projectGit(folder: string, o: { readonly timeoutMs?: number } = {}): ProjectGit {
-  const git = (...args: string[]) => run(folder, args, o.timeoutMs ?? GIT_MS);
+export function projectGit(folder: string, timeoutMs: number = GIT_MS): ProjectGit {
+  const git = (...args: string[]) => run(folder, args, timeoutMs);
   const lines = async (...args: string[]) => (await git(...args).catch(() => '')).split('\n').filter(Boolean);
   return {
     async commits({ since, limit }) {

@@ -24,7 +24,7 @@ const VERSIONS = 200;
 export async function checkProject(
   view: ProjectView,
   files: ProjectFiles,
-  git: ProjectGit | null,
+  git: ProjectGit,
 ): Promise<Finding[]> {
   const found: Finding[] = [];
   for (const file of PROJECT_FILES) {
@@ -58,11 +58,7 @@ export async function checkProject(
 }
 
 /** Whether decisions.md was only ever appended to, judged by its commits and by the seal. */
-async function checkHistory(
-  view: ProjectView,
-  files: ProjectFiles,
-  git: ProjectGit | null,
-): Promise<Finding[]> {
+async function checkHistory(view: ProjectView, files: ProjectFiles, git: ProjectGit): Promise<Finding[]> {
   const found: Finding[] = [];
   const say = (what: string, fix: string, level: Finding['level'] = 'wrong') =>
     void found.push({ file: DECISIONS_MD, level, what, fix });
@@ -71,7 +67,7 @@ async function checkHistory(
   const text = (await files.read(DECISIONS_MD))?.text ?? '';
   const now = await digestDecisions(text);
   const seal = readSeal((await files.read(SEAL_FILE))?.text);
-  const versions = (await git?.versions(DECISIONS_MD, VERSIONS)) ?? [];
+  const versions = await git.versions(DECISIONS_MD, VERSIONS);
   let [later, by] = [now, 'since the last commit'];
   for (const { commit, text: before } of versions) {
     if (commit === seal.accepted) break;

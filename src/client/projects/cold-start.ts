@@ -1,15 +1,7 @@
 import { REVIEW_AGE_MS } from '../../base/project-limits.ts';
 import { type BriefLine, type BriefPart, type Draft, part } from './brief.ts';
 import type { Decision } from './decisions.ts';
-import {
-  type Commit,
-  DECISIONS_MD,
-  PROJECT_FILES,
-  PROJECT_MD,
-  type ProjectGit,
-  STATE_JSON,
-  TODOS_JSON,
-} from './files.ts';
+import { DECISIONS_MD, PROJECT_FILES, PROJECT_MD, type ProjectGit, STATE_JSON, TODOS_JSON } from './files.ts';
 import type { Handoff } from './handoffs.ts';
 import type { ProjectView } from './project-view.ts';
 import { ago, timeOf } from './times.ts';
@@ -18,14 +10,8 @@ import { openTodos, sameId, type Todo } from './todos.ts';
 /** The most commits in a brief. */
 const COMMITS_TOLD = 20;
 
-/** The commits since the last sync; the newest few where there was none. */
-export async function commitsSince(git: ProjectGit | null, view: ProjectView): Promise<readonly Commit[]> {
-  const since = timeOf(view.state?.last_sync);
-  return (await git?.commits(since === null ? { limit: 5 } : { since, limit: COMMITS_TOLD })) ?? [];
-}
-
 /** What a session that remembers nothing needs to know, in the order in which it should read. */
-export function coldStart(view: ProjectView, commits: readonly Commit[], about: string | null): Draft {
+export async function coldStart(view: ProjectView, git: ProjectGit, about: string | null): Promise<Draft> {
   const handoff = about === null ? undefined : view.handoffs.find(({ id }) => sameId('HANDOFF', id, about));
   const topic = handoff
     ? stems(`${handoff.task} ${handoff.expected_output}`)
@@ -41,7 +27,7 @@ export function coldStart(view: ProjectView, commits: readonly Commit[], about: 
       checkpointPart(view),
       todosPart(view, topic),
       decisionsPart(view, topic),
-      changesPart(view, commits),
+      await changesPart(view, git),
     ].filter((part) => part.lines.length > 0),
     closing: handoff
       ? [`When you are done: relay project report ${handoff.id} --result "what came out"`]
@@ -175,12 +161,15 @@ export function decisionLine({ id, title, date, status, decision }: Decision): s
   return `${id}${facts ? ` (${facts})` : ''} ${title}${decision ? `: ${decision}` : ''}`;
 }
 
-function changesPart({ state, now }: ProjectView, commits: readonly Commit[]): BriefPart {
+/** The commits since the last sync; the newest few where there was none. */
+async function changesPart({ state, now }: ProjectView, git: ProjectGit): Promise<BriefPart> {
+  const since = timeOf(state?.last_sync);
+  const commits = await git.commits(since === null ? { limit: 5 } : { since, limit: COMMITS_TOLD });
   const lines = commits.map(({ hash, at, subject }, index) => ({
     text: `${hash.slice(0, 9)} (${ago(at, now)}) ${subject}`,
     rank: 6 + index * 0.75,
   }));
-  const title = timeOf(state?.last_sync) === null ? 'Latest commits' : 'Commits since the last sync';
+  const title = since === null ? 'Latest commits' : 'Commits since the last sync';
   return part(title, 'git log', lines);
 }
 

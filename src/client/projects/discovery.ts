@@ -22,7 +22,7 @@ interface Manifest {
 }
 
 /** Reads the manifests it knows and the names in the folder; a broken manifest is passed over. */
-export async function discover(files: ProjectFiles, git: ProjectGit | null): Promise<ProjectFacts> {
+export async function discover(files: ProjectFiles, git: ProjectGit): Promise<ProjectFacts> {
   const entries = await files.list();
   const names = new Set(entries.map(({ name }) => name));
   const read = async (name: string) =>
@@ -35,7 +35,7 @@ export async function discover(files: ProjectFiles, git: ProjectGit | null): Pro
     ),
     fromGoMod(await read('go.mod')),
   ].filter((manifest) => manifest !== null);
-  const repository = (await git?.remote().catch(() => null)) ?? null;
+  const repository = await git.remote();
   const dependencies = new Set(manifests.flatMap((manifest) => manifest.dependencies));
   const named = manifests.find(({ name }) => name)?.name;
   const languages = new Set(manifests.map(({ language }) => language));

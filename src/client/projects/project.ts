@@ -33,7 +33,7 @@ import { openJsonFile } from './json-file.ts';
 import { type ProjectView, readProject } from './project-view.ts';
 import { type Checkpoint, type StateChange, saveCheckpoint, syncState } from './state.ts';
 import { decisionsMd, projectMd, stateJson, todosJson } from './templates.ts';
-import { day, type ProjectClock, stamp } from './times.ts';
+import { stamp } from './times.ts';
 import {
   addTodo,
   changeTodo,
@@ -43,13 +43,6 @@ import {
   type Todo,
   type TodoChange,
 } from './todos.ts';
-
-export interface ProjectPorts {
-  readonly files: ProjectFiles;
-  /** Null where there is no repository. */
-  readonly git: ProjectGit | null;
-  readonly clock: ProjectClock;
-}
 
 export interface Sync extends StateChange {
   readonly todos?: readonly NewTodo[];
@@ -62,13 +55,13 @@ type JsonFile = typeof STATE_JSON | typeof TODOS_JSON;
 /** A folder with project files. Every change happens under a lock, in one step a file, and keeps what others wrote. */
 export class Project {
   readonly files: ProjectFiles;
-  readonly git: ProjectGit | null;
-  readonly #clock: ProjectClock;
+  readonly git: ProjectGit;
+  readonly #now: () => number;
 
-  constructor({ files, git, clock }: ProjectPorts) {
+  constructor(files: ProjectFiles, git: ProjectGit, now: () => number) {
     this.files = files;
     this.git = git;
-    this.#clock = clock;
+    this.#now = now;
   }
 
   /** Writes what is missing, or with `force` everything anew. */
@@ -76,7 +69,7 @@ export class Project {
     // Loaded where it is needed: hooks open a project many times a day, and never do this.
     const { discover } = await import('./discovery.ts');
     const facts = await discover(this.files, this.git);
-    const at = stamp(this.#clock);
+    const at = stamp(this.#now());
     return this.files.locked(async () => {
       const kept = o.force ? [] : await this.#present();
       const missing = PROJECT_FILES.filter((name) => !kept.includes(name));
@@ -89,14 +82,14 @@ export class Project {
 
   /** Refuses where none of the files is there. */
   async read(o: { readonly quick?: boolean } = {}): Promise<ProjectView> {
-    const view = await readProject(this.files, this.#clock.now(), o);
+    const view = await readProject(this.files, this.#now(), o);
     if (view.present.size === 0 && view.broken.length === 0) throw this.#missing();
     return view;
   }
 
   /** A todo that `done` names by its number is completed with the session, under its title. */
   async sync(change: Sync): Promise<{ todos: Todo[]; decisions: string[] }> {
-    const at = stamp(this.#clock);
+    const at = stamp(this.#now());
     const isTodo = (item: string) => /^TODO-\d+$/i.test(item);
     return this.files.locked(async () => {
       // Everything is prepared before anything is written: a file that does not parse stops all of it.
@@ -156,7 +149,7 @@ export class Project {
       const file = await this.files.read(STATE_JSON);
       if (!file) return false;
       const doc = openJsonFile(STATE_JSON, file.text);
-      saveCheckpoint(doc, { ...checkpoint, at: stamp(this.#clock) });
+      saveCheckpoint(doc, { ...checkpoint, at: stamp(this.#now()) });
       if (doc.text !== file.text) await this.files.write(STATE_JSON, doc.text);
       return true;
     });
@@ -168,13 +161,13 @@ export class Project {
     return checkProject(await this.read(), this.files, this.git);
   }
 
-  /** Commits the project files alone; null where nothing was to commit or there is no repository. */
+  /** Commits the project files alone; null where nothing was to commit. */
   async commit(message: string): Promise<string | null> {
-    return (await this.git?.commit(await this.#present(), message)) ?? null;
+    return this.git.commit(await this.#present(), message);
   }
 
   #edit<T>(name: JsonFile, edit: (doc: JsonDocument, at: string) => T): Promise<T> {
-    const at = stamp(this.#clock);
+    const at = stamp(this.#now());
     return this.files.locked(async () => {
       const doc = await this.#open(name, at);
       const before = doc.text;
@@ -204,7 +197,11 @@ export class Project {
       const what = `decision ${id}`;
       throw new RelayError('no_entry', { file: DECISIONS_MD, what, list: 'relay project start' });
     });
-    const { id, text: longer } = appendDecision(text, { ...decision, supersedes }, day(this.#clock));
+    const { id, text: longer } = appendDecision(
+      text,
+      { ...decision, supersedes },
+      stamp(this.#now()).slice(0, 10),
+    );
     await this.files.write(DECISIONS_MD, longer);
     return id;
   }
@@ -214,7 +211,7 @@ export class Project {
     if (text === undefined) return;
     const now = await digestDecisions(text);
     const before = (await this.files.read(SEAL_FILE))?.text;
-    const newest = async () => (await this.git?.versions(DECISIONS_MD, 1))?.[0]?.commit ?? null;
+    const newest = async () => (await this.git.versions(DECISIONS_MD, 1))[0]?.commit ?? null;
     const seal =
       how === 'anew' ? { records: now, accepted: await newest() } : extendSeal(readSeal(before), now);
     const after = writeSeal(seal);

@@ -1,23 +1,10 @@
-import type { Env } from '../../base/env.ts';
-
-/** Time as people on this machine read it. */
-export interface ProjectClock extends Pick<Env, 'now'> {
-  /** Minutes east of Greenwich at that moment. */
-  zone(at: number): number;
-}
-
-/** `2026-04-20T10:00:00+08:00`: to the second, with the offset, as the files have it. */
-export function stamp(clock: ProjectClock, at: number = clock.now()): string {
-  const zone = clock.zone(at);
+/** `2026-04-20T10:00:00+08:00`: to the second, with the offset on this machine, as the files have it. */
+export function stamp(at: number): string {
+  const zone = -new Date(at).getTimezoneOffset();
   const local = new Date(at + zone * 60_000).toISOString().slice(0, 19);
   const minutes = Math.abs(zone);
   const two = (n: number) => String(n).padStart(2, '0');
   return `${local}${zone < 0 ? '-' : '+'}${two(Math.floor(minutes / 60))}:${two(minutes % 60)}`;
-}
-
-/** The day alone, for a decision. */
-export function day(clock: ProjectClock): string {
-  return stamp(clock).slice(0, 10);
 }
 
 /** Null for what is missing or not a time. */

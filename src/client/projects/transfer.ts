@@ -2,20 +2,17 @@ import { BRIEF_LINE_CHARS } from '../../base/project-limits.ts';
 import type { Header } from '../../contract/threads/state.ts';
 import { type BriefLine, type BriefPart, type Draft, part } from './brief.ts';
 import { ahead, chooseDecisions, decisionLine, relevance, stems, todoLine } from './cold-start.ts';
-import { type Commit, DECISIONS_MD, STATE_JSON, TODOS_JSON } from './files.ts';
+import { DECISIONS_MD, type ProjectGit, STATE_JSON, TODOS_JSON } from './files.ts';
 import { lineAt } from './json-file.ts';
 import { plainLine } from './plain-line.ts';
 import type { ProjectView } from './project-view.ts';
 import { ago } from './times.ts';
 import { openTodos } from './todos.ts';
 
-/** What goes with the work when another agent takes it over. */
-export interface TransferSources {
+/** What goes with the work when another agent takes it over, besides the project's own files. */
+export interface Transfer {
   readonly to: string;
   readonly ask: string | null;
-  readonly inFlight: readonly { readonly path: string; readonly state: string }[];
-  readonly commits: readonly Commit[];
-  readonly head: { readonly branch: string | null; readonly commit: string } | null;
   /** Pointers and files to read. */
   readonly pointers: readonly string[];
   /** The bounded header of a thread. */
@@ -23,22 +20,23 @@ export interface TransferSources {
 }
 
 /** The brief for the next agent: every line ends with its evidence in brackets, so that it can be looked up. */
-export function transferDraft(view: ProjectView, sources: TransferSources): Draft {
+export async function transferDraft(view: ProjectView, git: ProjectGit, transfer: Transfer): Promise<Draft> {
   const { state } = view;
-  const ask = sources.ask ?? state?.current_task ?? state?.in_progress ?? null;
+  const [inFlight, commits] = await Promise.all([inFlightPart(git), commitsPart(view, git)]);
+  const ask = transfer.ask ?? state?.current_task ?? state?.in_progress ?? null;
   const topic = stems([ask, ...ahead(view)].join(' '));
   return {
-    title: `Hand-off to ${sources.to}: ${view.identity?.name ?? view.folderName}`,
+    title: `Hand-off to ${transfer.to}: ${view.identity?.name ?? view.folderName}`,
     warnings: view.broken,
     parts: [
-      askPart(view, sources.ask),
+      askPart(view, transfer.ask),
       statePart(view),
-      inFlightPart(sources),
+      inFlight,
       decisionsPart(view, topic),
       todosPart(view, topic),
-      threadPart(sources),
-      pointersPart(sources),
-      commitsPart(view, sources),
+      threadPart(transfer.thread),
+      pointersPart(transfer.pointers),
+      commits,
     ].filter(({ lines }) => lines.length > 0),
     closing: [
       'The whole of it: relay project start. Before you end: relay project sync --done "..." --next "..."',
@@ -75,7 +73,8 @@ function statePart(view: ProjectView): BriefPart {
   return part('Where it stands', STATE_JSON, lines, 'synced', state?.last_sync);
 }
 
-function inFlightPart({ inFlight, head }: TransferSources): BriefPart {
+async function inFlightPart(git: ProjectGit): Promise<BriefPart> {
+  const [inFlight, head] = await Promise.all([git.inFlight(), git.head()]);
   const lines = inFlight.map(({ path, state }, index) => ({
     text: cite(`${state} ${path}`, 'git status'),
     rank: 2 + index / 3,
@@ -100,7 +99,7 @@ function todosPart(view: ProjectView, topic: ReadonlySet<string>): BriefPart {
   return part('Open todos', TODOS_JSON, lines, 'reviewed', view.lastReview);
 }
 
-function threadPart({ thread }: TransferSources): BriefPart {
+function threadPart(thread: Header | null): BriefPart {
   const lines: BriefLine[] = [];
   const say = (label: string, text: string, id: string) => {
     const evidence = `thread ${thread!.thread_id} v${thread!.version} ${id}`;
@@ -116,7 +115,7 @@ function threadPart({ thread }: TransferSources): BriefPart {
   return part('Thread', `relay state header --thread ${thread?.thread_id ?? ''}`, lines);
 }
 
-function pointersPart({ pointers }: TransferSources): BriefPart {
+function pointersPart(pointers: readonly string[]): BriefPart {
   const lines = pointers.map((pointer) => ({
     text: cite(pointer, /^https?:/.test(pointer) ? 'relay pull' : 'in the folder'),
     rank: 1,
@@ -124,7 +123,8 @@ function pointersPart({ pointers }: TransferSources): BriefPart {
   return part('To read', 'given with this hand-off', lines);
 }
 
-function commitsPart(view: ProjectView, { commits }: TransferSources): BriefPart {
+async function commitsPart(view: ProjectView, git: ProjectGit): Promise<BriefPart> {
+  const commits = await git.commits({ limit: 5 });
   const lines = commits.map(({ hash, at, subject }, index) => ({
     text: cite(`${subject} (${ago(at, view.now)})`, `git ${hash.slice(0, 9)}`),
     rank: 6 + index,

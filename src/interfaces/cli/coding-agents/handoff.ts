@@ -41,18 +41,9 @@ from. No model is asked. With --push the brief becomes a pointer, and the line t
     const max = parseCount(flags['max-tokens'], '--max-tokens', { min: LEAST_TOKENS }) ?? BRIEF_TOKENS;
     const project = await theProject({ io, host, flags });
     const view = await project.read();
-    const { git } = project;
-    const [inFlight, commits, head] = await Promise.all([
-      git?.inFlight(),
-      git?.commits({ limit: 5 }),
-      git?.head(),
-    ]);
-    const draft = transferDraft(view, {
+    const draft = await transferDraft(view, project.git, {
       to,
       ask: flags.ask ?? null,
-      inFlight: inFlight ?? [],
-      commits: commits ?? [],
-      head: head ?? null,
       pointers: flags.context ?? [],
       thread: flags.thread === undefined ? null : await threadHeader(host, flags.thread),
     });

@@ -2,7 +2,7 @@ import { EXIT } from '../../../base/errors.ts';
 import { isJsonObject } from '../../../base/json.ts';
 import { BRIEF_TOKENS, HOOK_REMOTE_MS, REMINDER_GAP_MS } from '../../../base/project-limits.ts';
 import { boundedBrief } from '../../../client/projects/brief.ts';
-import { coldStart, commitsSince } from '../../../client/projects/cold-start.ts';
+import { coldStart } from '../../../client/projects/cold-start.ts';
 import { LOCAL_FOLDER } from '../../../client/projects/files.ts';
 import { plainLine } from '../../../client/projects/plain-line.ts';
 import type { Project } from '../../../client/projects/project.ts';
@@ -184,7 +184,7 @@ async function hookWork(call: HookCall): Promise<HookAnswer> {
 
 async function projectBrief(project: Project): Promise<string> {
   const view = await project.read({ quick: true });
-  const draft = coldStart(view, await commitsSince(project.git, view), null);
+  const draft = await coldStart(view, project.git, null);
   return (await boundedBrief(draft, BRIEF_TOKENS, view.now)).text;
 }
 
@@ -212,14 +212,14 @@ async function inboxNews({ host, agent }: HookCall): Promise<string | null> {
 }
 
 async function saveBeforeCompaction(project: Project, { client, input }: HookCall): Promise<HookAnswer> {
-  const [head, inFlight] = await Promise.all([project.git?.head(), project.git?.inFlight()]);
+  const [head, inFlight] = await Promise.all([project.git.head(), project.git.inFlight()]);
   await project.checkpoint({
     client,
     session_id: input.session,
     trigger: input.trigger,
     branch: head?.branch ?? null,
     commit: head?.commit.slice(0, 12) ?? null,
-    files_in_flight: (inFlight ?? []).slice(0, FILES_NOTED).map(({ path }) => path),
+    files_in_flight: inFlight.slice(0, FILES_NOTED).map(({ path }) => path),
   });
   return {};
 }
@@ -231,8 +231,8 @@ async function remindOfSync(project: Project, input: HookInput): Promise<HookAns
   if (since === null || now - since < REMINDER_GAP_MS || (await wasReminded(project, input.session, now)))
     return {};
   const [commits, inFlight] = await Promise.all([
-    project.git?.commits({ since, limit: 50 }) ?? [],
-    project.git?.inFlight() ?? [],
+    project.git.commits({ since, limit: 50 }),
+    project.git.inFlight(),
   ]);
   if (commits.length === 0 && inFlight.length === 0) return {};
   const what = [count(commits.length, 'commit'), count(inFlight.length, 'file', ' in flight')]

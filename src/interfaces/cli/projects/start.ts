@@ -1,6 +1,6 @@
 import { BRIEF_TOKENS } from '../../../base/project-limits.ts';
 import { boundedBrief, LEAST_TOKENS } from '../../../client/projects/brief.ts';
-import { coldStart, commitsSince } from '../../../client/projects/cold-start.ts';
+import { coldStart } from '../../../client/projects/cold-start.ts';
 import { defineCommand } from '../command.ts';
 import { parseCount } from '../human.ts';
 import { PROJECT_FLAGS, theProject } from './project-call.ts';
@@ -23,7 +23,7 @@ matter, checks them, and prints one page with the source and the age of each par
     const max = parseCount(flags['max-tokens'], '--max-tokens', { min: LEAST_TOKENS }) ?? BRIEF_TOKENS;
     const project = await theProject({ io, host, flags });
     const view = await project.read();
-    const draft = coldStart(view, await commitsSince(project.git, view), flags.for ?? null);
+    const draft = await coldStart(view, project.git, flags.for ?? null);
     const count = async (text: string) => (await host.countTokens(text)).tokens;
     const brief = await boundedBrief(draft, max, view.now, count);
     io.result(
