@@ -1,5 +1,6 @@
-import { accessSync, constants, existsSync, readFileSync, realpathSync } from 'node:fs';
-import { delimiter, dirname, join } from 'node:path';
+import { existsSync, readFileSync, realpathSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { findProgram } from '../../runners/cli/find-program.ts';
 import type { Environment } from '../config.ts';
 
 /** How a settings file calls this program. */
@@ -13,7 +14,7 @@ export interface Launcher {
 /** `relay` where the PATH has ours; otherwise this very program by its place, which holds on this machine only. */
 export function findLauncher(env: Environment, script: string = process.argv[1] ?? ''): Launcher {
   const root = packageRoot(script);
-  const found = onPath('relay', env);
+  const found = findProgram('relay', env);
   if (found && isOurs(found)) return { command: 'relay', args: [], portable: true };
   const source = root === null ? null : join(root, 'relay');
   if (script.endsWith('.ts') && source !== null && existsSync(source) && process.platform !== 'win32') {
@@ -49,21 +50,6 @@ export function shellLine(launcher: Pick<Launcher, 'command' | 'args'>, words: r
   return [launcher.command, ...launcher.args, ...words]
     .map((word) => (/^[\w@%+=:,./~-]+$/.test(word) ? word : `"${word.replace(special, '\\$&')}"`))
     .join(' ');
-}
-
-function onPath(name: string, env: Environment): string | null {
-  const names = process.platform === 'win32' ? [`${name}.cmd`, `${name}.exe`] : [name];
-  for (const folder of (env.PATH ?? env.Path ?? '').split(delimiter).filter(Boolean)) {
-    for (const file of names.map((entry) => join(folder, entry))) {
-      try {
-        accessSync(file, constants.X_OK);
-        return file;
-      } catch {
-        // Not here.
-      }
-    }
-  }
-  return null;
 }
 
 function real(file: string): string {

@@ -8,7 +8,7 @@ import { writeAtomically } from '../store/atomic-file.ts';
 import { withFileLock } from './project-lock.ts';
 
 /** A project's folder on this disk. */
-export function projectFiles(folder: string, lockMs?: number): ProjectFiles {
+export function projectFiles(folder: string, waitMs?: number): ProjectFiles {
   let held: (() => Promise<void>) | null = null;
   let queue: Promise<unknown> = Promise.resolve();
   return {
@@ -28,7 +28,7 @@ export function projectFiles(folder: string, lockMs?: number): ProjectFiles {
     locked(work) {
       const turn = queue.then(async () => {
         const local = await makeLocalFolder(folder);
-        return withFileLock(join(local, 'project.lock'), { folder, waitMs: lockMs }, async (check) => {
+        return withFileLock(join(local, 'project.lock'), { folder, waitMs }, async (check) => {
           held = check;
           try {
             return await work();

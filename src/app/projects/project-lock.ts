@@ -3,6 +3,7 @@ import { hostname } from 'node:os';
 import { RelayError } from '../../base/errors.ts';
 import { PROJECT_LOCK_STALE_MS, PROJECT_LOCK_WAIT_MS } from '../../base/project-limits.ts';
 import { unique } from '../store/atomic-file.ts';
+import { isAlive } from '../store/stale-marks.ts';
 
 /**
  * A lock across processes: a file that only one of them can make. It names its holder, so that one who died is
@@ -10,11 +11,10 @@ import { unique } from '../store/atomic-file.ts';
  */
 export async function withFileLock<T>(
   lock: string,
-  o: { readonly folder: string; readonly waitMs?: number },
+  { folder, waitMs = PROJECT_LOCK_WAIT_MS }: { readonly folder: string; readonly waitMs?: number },
   work: (held: () => Promise<void>) => Promise<T>,
 ): Promise<T> {
   const token = unique();
-  const { folder, waitMs = PROJECT_LOCK_WAIT_MS } = o;
   await acquire(lock, folder, token, waitMs);
   const held = async () => {
     const holder = holderOf(lock);
@@ -36,7 +36,7 @@ interface Holder {
 async function acquire(lock: string, folder: string, token: string, waitMs: number): Promise<void> {
   const until = Date.now() + waitMs;
   for (let pause = 2; ; pause = Math.min(pause * 1.5, 40)) {
-    if (create(lock, { pid: process.pid, host: hostname(), token })) return;
+    if (create(lock, token)) return;
     const holder = holderOf(lock);
     if (isStale(lock, holder)) breakLock(lock, holder);
     else if (Date.now() > until) throw taken(lock, folder, holder);
@@ -44,7 +44,8 @@ async function acquire(lock: string, folder: string, token: string, waitMs: numb
   }
 }
 
-function create(path: string, holder: Holder): boolean {
+function create(path: string, token: string): boolean {
+  const holder: Holder = { pid: process.pid, host: hostname(), token };
   try {
     writeFileSync(path, JSON.stringify(holder), { flag: 'wx', mode: 0o600 });
     return true;
@@ -69,19 +70,10 @@ function isStale(lock: string, holder: Holder | null): boolean {
   return holder !== null && holder.host === hostname() && !isAlive(holder.pid);
 }
 
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM';
-  }
-}
-
 /** Of two processes that notice the same dead holder only one may delete its lock, or it could delete the other's new one. */
 function breakLock(lock: string, dead: Holder | null): void {
   const breaking = `${lock}.break`;
-  if (!create(breaking, { pid: process.pid, host: hostname(), token: '' })) {
+  if (!create(breaking, '')) {
     if (isStale(breaking, holderOf(breaking))) rmSync(breaking, { force: true });
     return;
   }

@@ -46,7 +46,7 @@ export function staleMarks(folder: string): { id: string; path: string }[] {
   });
 }
 
-function isAlive(pid: number): boolean {
+export function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);
     return true;

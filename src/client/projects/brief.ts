@@ -54,10 +54,8 @@ const DATA_NOTICE =
 export const LEAST_TOKENS = 100;
 
 type Measure = (text: string) => number | Promise<number>;
-
-export interface BoundedBrief extends Brief {
-  readonly tokens: { readonly at_most: number } | { readonly counted: number };
-}
+type Tokens = { readonly at_most: number } | { readonly counted: number };
+type Measured = Brief & { readonly cost: number };
 
 /**
  * Fills the budget with the lines that matter most, in the order of the draft. `tokensAtMost` decides. Only where that
@@ -68,12 +66,12 @@ export async function boundedBrief(
   maxTokens: number,
   now: number,
   count?: (text: string) => Promise<number>,
-): Promise<BoundedBrief> {
+): Promise<Brief & { readonly tokens: Tokens }> {
   const safe = defused(draft);
   const quick = await fit(safe, maxTokens, now, tokensAtMost);
-  if (quick.brief.omitted === 0 || !count) return { ...quick.brief, tokens: { at_most: quick.cost } };
+  if (quick.omitted === 0 || !count) return { ...quick, tokens: { at_most: quick.cost } };
   const exact = await fit(safe, maxTokens, now, count);
-  return { ...exact.brief, tokens: { counted: exact.cost } };
+  return { ...exact, tokens: { counted: exact.cost } };
 }
 
 /**
@@ -103,16 +101,11 @@ function defused(draft: Draft): Draft {
   };
 }
 
-interface Fitted {
-  readonly brief: Brief;
-  readonly cost: number;
-}
-
-async function fit(draft: Draft, maxTokens: number, now: number, measure: Measure): Promise<Fitted> {
+async function fit(draft: Draft, maxTokens: number, now: number, measure: Measure): Promise<Measured> {
   const ranks = draft.parts.flatMap((part) => part.lines.map(({ rank }) => rank)).sort((a, b) => a - b);
-  const build = async (count: number): Promise<Fitted> => {
+  const build = async (count: number): Promise<Measured> => {
     const brief = render(keepLines(draft, ranks, count), ranks.length - count, now, maxTokens);
-    return { brief, cost: await measure(brief.text) };
+    return { ...brief, cost: await measure(brief.text) };
   };
   const whole = await build(ranks.length);
   if (whole.cost <= maxTokens) return whole;
@@ -125,7 +118,7 @@ async function fit(draft: Draft, maxTokens: number, now: number, measure: Measur
   let fitted = await build(low);
   // Tokens do not add up exactly, so the search may have stepped over a line end.
   for (let count = low; count > 0 && fitted.cost > maxTokens; ) fitted = await build(--count);
-  return fitted.cost <= maxTokens ? fitted : clipped(fitted.brief, maxTokens, measure);
+  return fitted.cost <= maxTokens ? fitted : clipped(fitted, maxTokens, measure);
 }
 
 /** The `count` lines of the lowest rank; of the same rank, those that come first. */
@@ -153,11 +146,11 @@ function render(draft: Draft, omitted: number, now: number, maxTokens: number): 
 }
 
 /** Not even the frame fits: as much of it as does, cut between lines, then within the last one. */
-async function clipped(brief: Brief, maxTokens: number, measure: Measure): Promise<Fitted> {
+async function clipped(brief: Brief, maxTokens: number, measure: Measure): Promise<Measured> {
   let text = brief.text;
   for (;;) {
     const cost = await measure(text);
-    if (cost <= maxTokens) return { brief: { ...brief, text }, cost };
+    if (cost <= maxTokens) return { ...brief, text, cost };
     text = text.includes('\n')
       ? text.slice(0, text.lastIndexOf('\n'))
       : text.slice(0, Math.floor(text.length * 0.9));

@@ -20,7 +20,7 @@ export interface Finding {
 /** How far back the history of decisions.md is followed. */
 const VERSIONS = 200;
 
-/** Everything that is wrong with the project files; an empty list where nothing is. */
+/** Everything that is wrong with the project files, of which `view` is a quick reading; an empty list where nothing is. */
 export async function checkProject(
   view: ProjectView,
   files: ProjectFiles,
@@ -28,7 +28,7 @@ export async function checkProject(
 ): Promise<Finding[]> {
   const found: Finding[] = [];
   for (const file of PROJECT_FILES) {
-    if (!view.present.has(file)) {
+    if (!view.modified.has(file)) {
       found.push({ file, level: 'warning', what: 'it is missing', fix: 'relay project init' });
     }
   }
@@ -40,19 +40,13 @@ export async function checkProject(
     if (doc)
       found.push(...faults(file, doc, 50).map((what) => ({ file, level: 'warning' as const, what, fix })));
   }
-  const told = new Set(found.map(({ what }) => what));
   for (const what of view.broken) {
     const file = PROJECT_FILES.find((name) => what.includes(name)) ?? '';
-    if (!told.has(what) && !/see relay project check$/.test(what))
-      found.push({ file, level: 'wrong', what, fix });
+    found.push({ file, level: 'wrong', what, fix });
   }
   for (const id of repeatedIds(view.todos)) {
-    found.push({
-      file: TODOS_JSON,
-      level: 'wrong',
-      what: `${id} is there twice`,
-      fix: 'give one a new number',
-    });
+    const what = `${id} is there twice`;
+    found.push({ file: TODOS_JSON, level: 'wrong', what, fix: 'give one a new number' });
   }
   return [...found, ...(await checkHistory(view, files, git))];
 }

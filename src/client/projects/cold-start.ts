@@ -42,7 +42,7 @@ export function ahead({ state }: ProjectView): (string | null | undefined)[] {
 
 function warnings(view: ProjectView): string[] {
   const found = [...view.broken];
-  const missing = PROJECT_FILES.filter((name) => !view.present.has(name));
+  const missing = PROJECT_FILES.filter((name) => !view.modified.has(name));
   if (missing.length > 0)
     found.push(`Missing: ${missing.join(', ')}. relay project init makes what is missing.`);
   const reviewed = timeOf(view.lastReview);

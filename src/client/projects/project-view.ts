@@ -22,7 +22,7 @@ import { readTodos, type Todo } from './todos.ts';
 export interface ProjectView {
   readonly now: number;
   readonly folderName: string;
-  readonly present: ReadonlySet<string>;
+  /** The files that are there, and when each was last changed. */
   readonly modified: ReadonlyMap<string, number>;
   /** What is wrong with the files, a sentence each. */
   readonly broken: readonly string[];
@@ -73,7 +73,6 @@ export async function readProject(
   return {
     now,
     folderName: files.folder.split(/[\\/]/).filter(Boolean).at(-1) ?? files.folder,
-    present: new Set(found.keys()),
     modified: new Map([...found].map(([name, file]) => [name, file.modifiedAt])),
     broken,
     identity: projectMd === undefined ? null : readProjectMd(projectMd),

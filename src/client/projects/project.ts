@@ -83,7 +83,7 @@ export class Project {
   /** Refuses where none of the files is there. */
   async read(o: { readonly quick?: boolean } = {}): Promise<ProjectView> {
     const view = await readProject(this.files, this.#now(), o);
-    if (view.present.size === 0 && view.broken.length === 0) throw this.#missing();
+    if (view.modified.size === 0 && view.broken.length === 0) throw this.#missing();
     return view;
   }
 
@@ -158,7 +158,7 @@ export class Project {
   async check(o: { readonly accept?: boolean } = {}): Promise<Finding[]> {
     if (o.accept) await this.files.locked(() => this.#seal('anew'));
     const { checkProject } = await import('./check.ts');
-    return checkProject(await this.read(), this.files, this.git);
+    return checkProject(await this.read({ quick: true }), this.files, this.git);
   }
 
   /** Commits the project files alone; null where nothing was to commit. */

@@ -3,7 +3,7 @@ import { AgentBridge } from '../../../client/bridge/agent-bridge.ts';
 import type { BridgeEvent } from '../../../client/bridge/options.ts';
 import type { Runner } from '../../../client/bridge/runner.ts';
 import { badUsage, defineCommand } from '../command.ts';
-import type { Host, RunnerSpec } from '../host.ts';
+import type { RunnerSpec } from '../host.ts';
 import { oneOf, parseCount, parseMilliseconds, printable } from '../human.ts';
 import { type Io, interruption } from '../io.ts';
 
@@ -56,28 +56,19 @@ What agents in terminals look like is in agents.json in the relay's home, where 
       resolve: open.resolve,
       onEvent: (event) => tell(io, runner, event),
     });
-    await serve(io, host, bridge);
+    const worker = await bridge.start();
+    using _ = interruption(() => {
+      io.note('stopping; what runs is given back (again to stop at once)');
+      void worker.stop();
+    });
+    if (host.remote !== null) io.note(`on ${host.remote}`);
+    await worker.ended;
   },
 });
 
-async function serve(io: Io, host: Host, bridge: AgentBridge): Promise<void> {
-  const worker = await bridge.start();
-  using _ = interruption(() => {
-    io.note('stopping; what runs is given back (again to stop at once)');
-    void worker.stop();
-  });
-  if (host.remote !== null) io.note(`on ${host.remote}`);
-  await worker.ended;
-}
+type Choice = 'tmux' | 'exec' | 'acp' | 'a2a' | 'profile' | 'allow';
 
-function readSpec(flags: {
-  readonly tmux?: string;
-  readonly exec?: string;
-  readonly acp?: string;
-  readonly a2a?: string;
-  readonly profile?: string;
-  readonly allow?: string;
-}): RunnerSpec {
+function readSpec(flags: { readonly [K in Choice]?: string }): RunnerSpec {
   const kinds = (['tmux', 'exec', 'acp', 'a2a'] as const).filter((kind) => flags[kind] !== undefined);
   if (kinds.length !== 1) {
     throw badUsage(
@@ -86,12 +77,11 @@ function readSpec(flags: {
     );
   }
   const { tmux, exec, acp, a2a, profile } = flags;
-  if (tmux !== undefined)
-    return { kind: 'tmux', session: tmux, ...(profile === undefined ? {} : { profile }) };
+  if (tmux !== undefined) return { kind: 'tmux', session: tmux, profile };
   if (exec !== undefined) return { kind: 'exec', command: exec };
   if (a2a !== undefined) return { kind: 'a2a', url: a2a };
   const allow = oneOf('--allow', flags.allow, ['all', 'reads', 'none']);
-  return { kind: 'acp', command: acp!, ...(allow === undefined ? {} : { allow }) };
+  return { kind: 'acp', command: acp!, allow };
 }
 
 /** One line for each thing that happens; JSON lines with --json. */

@@ -8,13 +8,13 @@ import { parseCount } from '../human.ts';
 import { needText, PROJECT_FLAGS, theProject } from '../projects/project-call.ts';
 
 /** How each client is started with a first prompt. */
-const STARTS: { readonly [client: string]: (prompt: string) => string } = {
-  claude: (prompt) => `claude ${prompt}`,
-  codex: (prompt) => `codex ${prompt}`,
-  gemini: (prompt) => `gemini -i ${prompt}`,
-  opencode: (prompt) => `opencode --prompt ${prompt}`,
-  cursor: (prompt) => `cursor-agent ${prompt}`,
-};
+const STARTS = new Map([
+  ['claude', 'claude'],
+  ['codex', 'codex'],
+  ['gemini', 'gemini -i'],
+  ['opencode', 'opencode --prompt'],
+  ['cursor', 'cursor-agent'],
+]);
 
 export default defineCommand({
   details: `The ask, the decisions that matter, files in flight from git, open todos and what to read, each line with the place it comes
@@ -56,12 +56,9 @@ from. No model is asked. With --push the brief becomes a pointer, and the line t
     }
     await using open = await host.openClient();
     const metadata = { summary: draft.title, to, from: 'relay handoff' };
-    const url = await open.client.push(brief.text, {
-      metadata,
-      ...(flags.channel ? { channel: flags.channel } : {}),
-    });
+    const url = await open.client.push(brief.text, { metadata, channel: flags.channel || undefined });
     const prompt = `Take over the work described in ${url} (read it with: relay pull ${url}).`;
-    const start = STARTS[to]?.(`"${prompt}"`) ?? null;
+    const start = STARTS.has(to) ? `${STARTS.get(to)} "${prompt}"` : null;
     io.result({ to, url, tokens, omitted: brief.omitted, prompt, start }, () =>
       io.interactive ? [url, '', start ?? prompt].join('\n') : url,
     );
