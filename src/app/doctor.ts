@@ -28,22 +28,20 @@ export async function* diagnose(host: Host, readConfig: () => Config): AsyncGene
   const file = join(config.home, 'config.json');
   const source = existsSync(file) ? `read from ${file}` : `all defaults (there is no ${file})`;
   yield { name: 'configuration', ...ok(source) };
-  const local: [string, () => Promise<Found>][] = [
-    ['home', async () => checkHome(home)],
-    ['store', () => checkStore(host)],
-    ['round trip', () => roundTrip(host)],
-    ['disk', () => checkDisk(home)],
-    ['clock', () => checkClock(home)],
-    ['server', () => checkServer(host, config)],
-  ];
-  const checks: typeof local =
-    remote === null
-      ? local
-      : [
-          ['server', () => checkRemote(host, remote)],
-          ['round trip', () => roundTrip(host)],
-        ];
-  for (const [name, check] of checks) yield { name, ...(await check().catch(failed)) };
+  const elsewhere = {
+    server: async () => checkRemote(host, remote!),
+    'round trip': () => roundTrip(host),
+  };
+  const here = {
+    home: async () => checkHome(home),
+    store: () => checkStore(host),
+    'round trip': () => roundTrip(host),
+    disk: () => checkDisk(home),
+    clock: () => checkClock(home),
+    server: () => checkServer(host, config),
+  };
+  const checks: { readonly [name: string]: () => Promise<Found> } = remote === null ? here : elsewhere;
+  for (const [name, check] of Object.entries(checks)) yield { name, ...(await check().catch(failed)) };
 }
 
 function ok(found: string): Found {

@@ -17,23 +17,21 @@ export interface FilePlan {
   readonly after: string | null;
   /** What to give back when it is removed again. */
   readonly original: string | null;
-  readonly keep: readonly string[];
   /** Only some of our entries are removed, so that others stay in the file. */
   readonly partial?: boolean;
 }
 
 /** A settings file with our entries in it as they should be. */
 export async function planAdd(target: SettingsTarget, receipt: Receipt | null): Promise<FilePlan> {
-  const { file: path, parts, kind, entries } = target;
+  const { file: path, parts } = target;
   const before = await readText(path);
   const text = before ?? '';
   return guarded(path, () => {
     const after = withOurs(target, text);
     const untouched = receipt?.after === digest(text);
     // Somebody wrote into the file since: giving back our old copy would take that away again.
-    const original = untouched ? receipt.original : before && withoutOurs(target, before, receipt?.keep);
-    const keep = receipt?.keep ?? (kind === 'toml' ? [] : presentContainers(text, entries));
-    return { path, parts, before, after, original, keep };
+    const original = untouched ? receipt.original : before && withoutOurs(target, before, receipt?.original);
+    return { path, parts, before, after, original };
   });
 }
 
@@ -45,11 +43,11 @@ export async function planRemove(
 ): Promise<FilePlan> {
   const { file: path, parts } = target;
   const before = await readText(path);
-  const { original = null, keep = [] } = receipt ?? {};
-  const plan = { path, parts, before, original, keep, partial };
+  const original = receipt?.original ?? null;
+  const plan = { path, parts, before, original, partial };
   if (before === null) return { ...plan, after: null };
   if (!partial && receipt?.after === digest(before)) return { ...plan, after: original };
-  const after = guarded(path, () => withoutOurs(target, before, keep));
+  const after = guarded(path, () => withoutOurs(target, before, original));
   const nothingLeft = receipt?.original === null && /^\s*(?:\{\s*\})?\s*$/.test(after);
   return { ...plan, after: nothingLeft ? null : after };
 }
@@ -60,8 +58,10 @@ function withOurs({ kind, entries }: SettingsTarget, text: string): string {
   return servers.reduce((added, { value }) => addTomlServer(added, value), text);
 }
 
-export function withoutOurs(target: SettingsTarget, text: string, keep?: readonly string[]): string {
+/** What the file held before us, though it may have been empty, stays: `original`, where it is known. */
+export function withoutOurs(target: SettingsTarget, text: string, original: string | null = null): string {
   if (target.kind === 'toml') return removeTomlServer(text);
+  const keep = presentContainers(original ?? '', target.entries);
   return text.trim() === '' ? text : removeEntries(text, target.entries, keep);
 }
 
@@ -130,7 +130,7 @@ export async function planSkill(
     // Without a receipt, an older version of ours cannot be told from an edited file: adding replaces both.
     if (own || (action === 'add' && receipt === null)) {
       const after = action === 'add' ? text : original;
-      files.push({ path, parts: ['skill'], before, after, original, keep: [] });
+      files.push({ path, parts: ['skill'], before, after, original });
     } else edited.push(path);
   }
   return { files, edited };

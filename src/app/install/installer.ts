@@ -169,14 +169,14 @@ async function apply(
   receipts: Receipts,
   places: Places,
 ): Promise<readonly string[]> {
-  const { path, before, after, original, keep } = file;
+  const { path, before, after, original } = file;
   const receipt = await receipts.get(path);
   const unchanged = async () => {
     if ((await readText(path)) !== before) throw new ChangedMeanwhile(path);
   };
   const note = (text: string, made: readonly string[]) => {
     const folders = [...(receipt?.folders ?? []), ...made];
-    return receipts.put({ path, original, after: digest(text), folders, keep });
+    return receipts.put({ path, original, after: digest(text), folders });
   };
   if (after === null) {
     await unchanged();

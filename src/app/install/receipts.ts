@@ -15,8 +15,6 @@ export interface Receipt {
   readonly after: string;
   /** Folders that we had to make, outermost first. */
   readonly folders: readonly string[];
-  /** Objects in the file that were there before us, though they may have been empty. */
-  readonly keep: readonly string[];
 }
 
 export class Receipts {

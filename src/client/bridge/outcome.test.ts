@@ -5,13 +5,10 @@ import { OUTCOME_INSTRUCTION, OUTCOME_REQUEST, outcomeSummary, readOutcome } fro
 const block = (completed: string, notes = 'none') =>
   `=== CC_OUTCOME_START ===\nCOMPLETED: ${completed}\nNOT_DONE: nothing\nNOTES: ${notes}\n=== CC_OUTCOME_END ===`;
 
-test('the block is cut out of the rest, and its fields are read', () => {
+test('the block is cut out of the rest, and what was completed is read', () => {
   const outcome = readOutcome(`thinking…\n${block('tests pass\nand more', 'slow')}\n> `);
   assert.equal(outcome.text, 'COMPLETED: tests pass\nand more\nNOT_DONE: nothing\nNOTES: slow');
-  assert.deepEqual(
-    { completed: outcome.completed, not_done: outcome.not_done, notes: outcome.notes },
-    { completed: 'tests pass\nand more', not_done: 'nothing', notes: 'slow' },
-  );
+  assert.equal(outcome.completed, 'tests pass\nand more');
 });
 
 test('the last block counts', () => {

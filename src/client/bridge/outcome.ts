@@ -4,9 +4,8 @@ export interface Outcome {
   readonly text: string;
   /** Whether there was a block. */
   readonly found: boolean;
+  /** What the block says behind COMPLETED. */
   readonly completed: string | null;
-  readonly not_done: string | null;
-  readonly notes: string | null;
 }
 
 const START = '=== CC_OUTCOME_START ===';
@@ -42,11 +41,11 @@ export function readOutcome(output: string): Outcome {
     if (line === END) end = i;
     else if (line === START && end >= 0) {
       const text = undent(lines.slice(i + 1, end));
-      if (!isEcho(text)) return { text, found: true, ...fields(text) };
+      if (!isEcho(text)) return { text, found: true, completed: completedIn(text) };
       end = -1;
     }
   }
-  return { text: output.trim(), found: false, completed: null, not_done: null, notes: null };
+  return { text: output.trim(), found: false, completed: null };
 }
 
 /** One line for whoever looks at a list. */
@@ -61,21 +60,11 @@ export function firstLine(text: string, chars: number): string {
   return characters.length > chars ? `${characters.slice(0, chars - 1).join('')}…` : line;
 }
 
-const LABELS = { completed: 'COMPLETED', not_done: 'NOT_DONE', notes: 'NOTES' } as const;
-
-function fields(text: string): Pick<Outcome, keyof typeof LABELS> {
-  const read = (label: string): string | null => {
-    const others = Object.values(LABELS).join('|');
-    const match = new RegExp(`(?:^|\\n)[ \\t]*${label}:([\\s\\S]*?)(?=\\n[ \\t]*(?:${others}):|$)`).exec(
-      text,
-    );
-    return match ? match[1]!.trim() : null;
-  };
-  return {
-    completed: read(LABELS.completed),
-    not_done: read(LABELS.not_done),
-    notes: read(LABELS.notes),
-  };
+/** Up to the next label. */
+function completedIn(text: string): string | null {
+  const labels = '(?:COMPLETED|NOT_DONE|NOTES):';
+  const match = new RegExp(`(?:^|\\n)[ \\t]*COMPLETED:([\\s\\S]*?)(?=\\n[ \\t]*${labels}|$)`).exec(text);
+  return match ? match[1]!.trim() : null;
 }
 
 /** Terminals break lines, so that blanks tell nothing. */

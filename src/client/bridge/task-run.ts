@@ -20,13 +20,6 @@ export interface WorkerOptions extends AgentBridgeOptions {
   readonly waiters: ResultWaiters;
 }
 
-interface Held {
-  readonly message: ReceivedMessage;
-  /** Somebody else has it now. */
-  readonly lost: AbortSignal;
-  readonly stopping: AbortSignal;
-}
-
 /** Waits between two tries to bring a result to a relay that does not answer. */
 const FIRST_WAIT_MS = 500;
 const LONGEST_WAIT_MS = 10_000;
@@ -35,12 +28,15 @@ export const LEAVE_MS = 200;
 
 /**
  * One task, from the message to its result; null where there is none to bring. Whatever goes wrong with the agent is a
- * failed result. What goes wrong with the relay rejects, and the task is given back.
+ * failed result. What goes wrong with the relay rejects, and the task is given back. `lost` fires when somebody else has
+ * the task, `stopping` when the bridge stops.
  */
 export async function runTask(
   client: ContextRelay,
   o: WorkerOptions,
-  { message, lost, stopping }: Held,
+  message: ReceivedMessage,
+  lost: AbortSignal,
+  stopping: AbortSignal,
 ): Promise<TaskStatus | null> {
   const { url, from, metadata } = message;
   // A signal, or work that somebody has done and acknowledged too late, is nothing to run.

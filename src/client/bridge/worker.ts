@@ -106,9 +106,8 @@ export class BridgeWorker implements AsyncDisposable {
   }
 
   async #take(message: ReceivedMessage, lost: AbortSignal): Promise<void> {
-    const { signal: stopping } = this.#stopping;
     try {
-      const status = await runTask(this.#client, this.#options, { message, lost, stopping });
+      const status = await runTask(this.#client, this.#options, message, lost, this.#stopping.signal);
       if (status) this.#counts[status]++;
     } catch (error) {
       // Nothing was decided: whoever gets it next may have more luck.

@@ -46,13 +46,10 @@ function warnings(view: ProjectView): string[] {
   if (missing.length > 0)
     found.push(`Missing: ${missing.join(', ')}. relay project init makes what is missing.`);
   const reviewed = timeOf(view.lastReview);
-  if (openTodos(view.todos).length > 0) {
-    if (reviewed === null) found.push('The todos were never reviewed. Look through them: relay todo review');
-    else if (view.now - reviewed > REVIEW_AGE_MS) {
-      found.push(
-        `The todos were last reviewed ${ago(reviewed, view.now)}. Look through them: relay todo review`,
-      );
-    }
+  const due = reviewed === null || view.now - reviewed > REVIEW_AGE_MS;
+  if (due && openTodos(view.todos).length > 0) {
+    const when = reviewed === null ? 'never reviewed' : `last reviewed ${ago(reviewed, view.now)}`;
+    found.push(`The todos were ${when}. Look through them: relay todo review`);
   }
   return found;
 }

@@ -11,7 +11,6 @@ export interface Decision {
   readonly status: string;
   readonly context: string;
   readonly decision: string;
-  readonly consequences: string;
   /** What it replaces. */
   readonly supersedes: readonly string[];
   /** A later record replaces it. */
@@ -43,7 +42,6 @@ export function readDecisions(text: string): Decision[] {
       status: fields.status ?? '',
       context: fields.context ?? '',
       decision: fields.decision ?? '',
-      consequences: fields.consequences ?? '',
       supersedes: (fields.supersedes?.match(/ADR-\d+/gi) ?? []).map((other) => other.toUpperCase()),
       line: line + 1,
       text: [lines[line]!, ...body].join('\n'),

@@ -68,19 +68,18 @@ export async function readProject(
   };
   const state = json(STATE_JSON);
   const todos = json(TODOS_JSON);
-  const markdown = (name: string) => found.get(name)?.text;
-  const projectMd = markdown(PROJECT_MD);
+  const projectMd = found.get(PROJECT_MD);
   return {
     now,
     folderName: files.folder.split(/[\\/]/).filter(Boolean).at(-1) ?? files.folder,
     modified: new Map([...found].map(([name, file]) => [name, file.modifiedAt])),
     broken,
-    identity: projectMd === undefined ? null : readProjectMd(projectMd),
+    identity: projectMd ? readProjectMd(projectMd.text) : null,
     state: state && readState(state),
     handoffs: state ? readHandoffs(state) : [],
     todos: todos ? readTodos(todos) : [],
     lastReview: todos && textAt(todos, ['last_review']),
-    decisions: readDecisions(markdown(DECISIONS_MD) ?? ''),
+    decisions: readDecisions(found.get(DECISIONS_MD)?.text ?? ''),
     documents: { state, todos },
   };
 }
@@ -114,11 +113,6 @@ export interface ProjectIdentity {
   readonly constraints: readonly string[];
 }
 
-interface Section {
-  readonly title: string;
-  readonly lines: readonly string[];
-}
-
 /** Finds the parts by their headings, in whatever order and depth; a text without them gives what it can. */
 function readProjectMd(text: string): ProjectIdentity {
   const plain = text.replace(/^\uFEFF/, '').replace(/<!--[\s\S]*?(?:-->|$)/g, '');
@@ -135,7 +129,7 @@ function readProjectMd(text: string): ProjectIdentity {
   };
 }
 
-function split(text: string): Section[] {
+function split(text: string): { title: string; lines: string[] }[] {
   const sections: { title: string; lines: string[] }[] = [{ title: '', lines: [] }];
   let fenced = false;
   for (const line of text.split(/\r\n|\n|\r/)) {

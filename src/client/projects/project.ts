@@ -144,14 +144,13 @@ export class Project {
   }
 
   /** Nothing where there is no state.json: a hook never starts a project by itself. */
-  checkpoint(checkpoint: Omit<Checkpoint, 'at'>): Promise<boolean> {
+  checkpoint(checkpoint: Omit<Checkpoint, 'at'>): Promise<void> {
     return this.files.locked(async () => {
       const file = await this.files.read(STATE_JSON);
-      if (!file) return false;
+      if (!file) return;
       const doc = openJsonFile(STATE_JSON, file.text);
       saveCheckpoint(doc, { ...checkpoint, at: stamp(this.#now()) });
       if (doc.text !== file.text) await this.files.write(STATE_JSON, doc.text);
-      return true;
     });
   }
 

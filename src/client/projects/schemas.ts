@@ -77,6 +77,11 @@ export const STATE_SCHEMA: JsonObject = {
 export const PRIORITIES = ['high', 'medium', 'low'] as const;
 export const TODO_STATUSES = ['pending', 'in_progress', 'completed', 'blocked'] as const;
 
+function whenStatus(status: string, rule: JsonObject): JsonObject {
+  // biome-ignore lint/suspicious/noThenProperty: the keyword of JSON Schema
+  return { if: { required: ['status'], properties: { status: { const: status } } }, then: rule };
+}
+
 export const TODOS_SCHEMA: JsonObject = {
   $schema: DRAFT,
   title: 'todos.json: the list an agent keeps across sessions',
@@ -100,16 +105,8 @@ export const TODOS_SCHEMA: JsonObject = {
           notes: { type: 'string', description: 'For a blocked todo: why' },
         },
         allOf: [
-          {
-            if: { required: ['status'], properties: { status: { const: 'completed' } } },
-            // biome-ignore lint/suspicious/noThenProperty: the keyword of JSON Schema
-            then: { required: ['completed_at'] },
-          },
-          {
-            if: { required: ['status'], properties: { status: { const: 'blocked' } } },
-            // biome-ignore lint/suspicious/noThenProperty: the keyword of JSON Schema
-            then: { required: ['notes'], properties: { notes: { minLength: 1 } } },
-          },
+          whenStatus('completed', { required: ['completed_at'] }),
+          whenStatus('blocked', { required: ['notes'], properties: { notes: { minLength: 1 } } }),
         ],
       },
     },

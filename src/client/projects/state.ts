@@ -1,4 +1,5 @@
 import type { JsonDocument, JsonPath } from '../../formats/json-document.ts';
+import { jsonEqual } from '../../formats/json-patch/equal.ts';
 import { STATE_JSON } from './files.ts';
 import { needKind, textAt, textsAt } from './json-file.ts';
 import { timeOf } from './times.ts';
@@ -13,10 +14,9 @@ export interface ProjectState {
   readonly next_steps: readonly string[];
   readonly notes: string | null;
   readonly last_update: string | null;
-  readonly session_id: string | null;
   /** When somebody last said where things stand; a checkpoint does not count. */
   readonly last_sync: string | null;
-  readonly checkpoint: Checkpoint | null;
+  readonly checkpoint: Pick<Checkpoint, 'at' | 'branch' | 'commit' | 'files_in_flight'> | null;
 }
 
 /** What a hook saves before an agent's context is compacted. */
@@ -43,16 +43,12 @@ export function readState(doc: JsonDocument): ProjectState {
     next_steps: textsAt(doc, ['progress', 'next_steps']),
     notes: textsAt(doc, ['notes']).join('; ') || null,
     last_update,
-    session_id: text('session_id'),
     last_sync: at !== null && at === last_update ? text('checkpoint', 'last_sync') : last_update,
     checkpoint:
       at === null || timeOf(at) === null
         ? null
         : {
             at,
-            client: text('checkpoint', 'client'),
-            session_id: text('checkpoint', 'session_id'),
-            trigger: text('checkpoint', 'trigger'),
             branch: text('checkpoint', 'branch'),
             commit: text('checkpoint', 'commit'),
             files_in_flight: textsAt(doc, ['checkpoint', 'files_in_flight']),
@@ -98,13 +94,12 @@ export function syncState(doc: JsonDocument, change: StateChange, at: string): v
 /** Saves a checkpoint. It moves `last_update`, so the time of the last real sync is kept in `last_sync`. */
 export function saveCheckpoint(doc: JsonDocument, checkpoint: Checkpoint): void {
   needKind(STATE_JSON, doc, ['checkpoint'], 'object');
-  const { last_sync, last_update, checkpoint: before } = readState(doc);
+  const { last_sync, last_update } = readState(doc);
   const { at, files_in_flight, ...rest } = checkpoint;
+  const fresh = { at, last_sync, ...rest, files_in_flight: [...files_in_flight] };
   // Some clients announce a compaction at every turn: a checkpoint that says nothing new is not written.
-  const same =
-    before !== null && JSON.stringify({ ...before, at }) === JSON.stringify({ at, ...rest, files_in_flight });
-  if (same && before.at === last_update) return;
-  doc.set(['checkpoint'], { at, last_sync, ...rest, files_in_flight: [...files_in_flight] });
+  if (jsonEqual(doc.get(['checkpoint']), { ...fresh, at: last_update })) return;
+  doc.set(['checkpoint'], fresh);
   doc.set(['last_update'], at);
   if (checkpoint.session_id !== null) doc.set(['session_id'], checkpoint.session_id);
 }

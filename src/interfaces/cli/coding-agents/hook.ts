@@ -53,8 +53,9 @@ line on stderr and exit code 0. RELAY_AGENT names the inbox to look into; unless
     let answer = {};
     let waiting = false;
     try {
-      const { input, late } = await readHookInput(io.stdin);
-      waiting = late;
+      const said = io.stdin.isTTY ? null : await readJson(io.stdin);
+      waiting = said === undefined;
+      const input = hookInput(said);
       const agent = io.env.RELAY_AGENT || client;
       answer = await hookWork({ client, event, input, folder: input.cwd ?? io.cwd, agent, host });
     } catch (error) {
@@ -70,8 +71,6 @@ line on stderr and exit code 0. RELAY_AGENT names the inbox to look into; unless
 interface HookInput {
   readonly cwd: string | null;
   readonly session: string | null;
-  /** Of a session start: startup, resume, clear, compact. */
-  readonly source: string | null;
   /** Of a compaction: manual or auto. */
   readonly trigger: string | null;
   /** The agent is going on because a stop hook asked it to. */
@@ -83,38 +82,38 @@ const INPUT_BYTES = 4 * 1024 * 1024;
 /** A client that says nothing and keeps the pipe open gets its answer all the same. */
 const INPUT_MS = 1_000;
 
-/** `late` tells that stdin is still being waited for, which would keep the program from ending. */
-async function readHookInput(stdin: Input): Promise<{ input: HookInput; late: boolean }> {
-  const { value, late } = stdin.isTTY ? { value: null, late: false } : await readJson(stdin);
+function hookInput(value: unknown): HookInput {
+  const fields = isJsonObject(value) ? value : {};
   const text = (name: string) => {
-    const field = isJsonObject(value) ? value[name] : null;
+    const field = fields[name];
     return typeof field === 'string' && field !== '' ? field : null;
   };
-  const input = {
+  return {
     cwd: text('cwd'),
     session: text('session_id'),
-    source: text('source'),
     trigger: text('trigger'),
-    continuing: isJsonObject(value) && value.stop_hook_active === true,
+    continuing: fields.stop_hook_active === true,
   };
-  return { input, late };
 }
 
-/** Up to the end of the object; not every client closes its end of the pipe. */
-async function readJson(stdin: Input): Promise<{ value: unknown; late: boolean }> {
+/**
+ * Up to the end of the object; not every client closes its end of the pipe. Null for what is no JSON, undefined where time
+ * is up: stdin is still being waited for then, which would keep the program from ending.
+ */
+async function readJson(stdin: Input): Promise<unknown> {
   const timeUp = after(INPUT_MS);
   const chunks: Uint8Array[] = [];
   for (let bytes = 0; bytes < INPUT_BYTES; ) {
     const chunk = await Promise.race([stdin.take(), timeUp]);
-    if (chunk === 'late') return { value: null, late: true };
+    if (chunk === 'late') return undefined;
     if (chunk !== null) chunks.push(chunk);
     const text = Buffer.concat(chunks).toString();
-    if (chunk === null) return { value: parsed(text), late: false };
+    if (chunk === null) return parsed(text);
     bytes += chunk.byteLength;
     const value = text.trimEnd().endsWith('}') ? parsed(text) : null;
-    if (value !== null) return { value, late: false };
+    if (value !== null) return value;
   }
-  return { value: null, late: false };
+  return null;
 }
 
 /** Does not keep the program from ending. */
