@@ -98,20 +98,17 @@ async function run(folder: string, args: readonly string[], timeout: number): Pr
   const { execFile } = await import('node:child_process');
   // When run from a git hook, these variables would name another repository than that of the folder.
   const { GIT_DIR: _, GIT_WORK_TREE: __, GIT_INDEX_FILE: ___, ...env } = process.env;
+  const o = {
+    timeout,
+    maxBuffer: 64 * 1024 * 1024,
+    windowsHide: true,
+    env: { ...env, GIT_OPTIONAL_LOCKS: '0', LC_ALL: 'C' },
+  };
+  const settings = ['-c', 'core.quotepath=off', '-c', 'log.showSignature=false'];
   return new Promise((resolve, reject) => {
-    execFile(
-      'git',
-      ['-C', folder, '-c', 'core.quotepath=off', '-c', 'log.showSignature=false', ...args],
-      {
-        timeout,
-        maxBuffer: 64 * 1024 * 1024,
-        windowsHide: true,
-        env: { ...env, GIT_OPTIONAL_LOCKS: '0', LC_ALL: 'C' },
-      },
-      (error, stdout, stderr) => {
-        if (!error) resolve(stdout);
-        else reject(new Error(stderr.trim().split('\n').at(-1) || error.message));
-      },
-    );
+    execFile('git', ['-C', folder, ...settings, ...args], o, (error, stdout, stderr) => {
+      if (!error) resolve(stdout);
+      else reject(new Error(stderr.trim().split('\n').at(-1) || error.message));
+    });
   });
 }

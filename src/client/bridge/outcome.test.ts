@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { OUTCOME_INSTRUCTION, OUTCOME_REQUEST, outcomeSummary, readOutcome } from './outcome.ts';
+import { firstLine, OUTCOME_INSTRUCTION, OUTCOME_REQUEST, readOutcome } from './outcome.ts';
 
 const block = (completed: string, notes = 'none') =>
   `=== CC_OUTCOME_START ===\nCOMPLETED: ${completed}\nNOT_DONE: nothing\nNOTES: ${notes}\n=== CC_OUTCOME_END ===`;
@@ -56,6 +56,6 @@ test('markers in the middle of a line are words, not markers', () => {
 });
 
 test('a summary is one line and bounded', () => {
-  assert.equal(outcomeSummary(readOutcome(block('one\ntwo')), 100), 'one');
-  assert.equal(outcomeSummary(readOutcome('abcdef'), 4), 'abc…');
+  assert.equal(firstLine(readOutcome(block('one\ntwo')).completed!, 100), 'one');
+  assert.equal(firstLine('abcdef', 4), 'abc…');
 });

@@ -48,12 +48,7 @@ export function readOutcome(output: string): Outcome {
   return { text: output.trim(), found: false, completed: null };
 }
 
-/** One line for whoever looks at a list. */
-export function outcomeSummary(outcome: Outcome, chars: number): string {
-  return firstLine(outcome.completed ?? outcome.text, chars);
-}
-
-/** The first line that says something, cut where it is longer. */
+/** The first line that says something, cut where it is longer: for whoever looks at a list. */
 export function firstLine(text: string, chars: number): string {
   const line = (text.split('\n').find((each) => each.trim() !== '') ?? '').trim();
   const [...characters] = line;

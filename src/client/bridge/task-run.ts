@@ -9,7 +9,7 @@ import { isPassing } from '../../sdk/http-failure.ts';
 import type { ResultWaiters } from '../../sdk/result-waiters.ts';
 import { ifLost, type ReceivedMessage } from '../../sdk/subscription.ts';
 import type { AgentBridgeOptions } from './options.ts';
-import { OUTCOME_INSTRUCTION, OUTCOME_REQUEST, outcomeSummary, readOutcome } from './outcome.ts';
+import { firstLine, OUTCOME_INSTRUCTION, OUTCOME_REQUEST, readOutcome } from './outcome.ts';
 import type { Ran, Runner } from './runner.ts';
 
 /** What a bridge works with, its defaults filled in. */
@@ -111,7 +111,8 @@ async function bringResult(
 ): Promise<boolean> {
   const { id, doneChannel, ran, status, stopping } = result;
   const outcome = readOutcome(ran.output);
-  const summary = ran.failed ?? (outcomeSummary(outcome, TASK_SUMMARY_CHARS) || 'no output');
+  const summary =
+    ran.failed ?? (firstLine(outcome.completed ?? outcome.text, TASK_SUMMARY_CHARS) || 'no output');
   const said = outcome.text === '' ? '' : `\n\n${outcome.text}`;
   const text = ran.failed === undefined ? outcome.text || '(the agent said nothing)' : `${ran.failed}${said}`;
   const metadata = {

@@ -46,8 +46,3 @@ export function textsAt(doc: JsonDocument, path: JsonPath): string[] {
   const one = textOf(node);
   return one ? [one] : [];
 }
-
-/** The line on which a value stands: its evidence. */
-export function lineAt(doc: JsonDocument, path: JsonPath): number {
-  return doc.place(path).line;
-}

@@ -117,43 +117,38 @@ export interface ProjectIdentity {
 function readProjectMd(text: string): ProjectIdentity {
   const plain = text.replace(/^\uFEFF/, '').replace(/<!--[\s\S]*?(?:-->|$)/g, '');
   const sections = split(plain);
-  const named = (pattern: RegExp) => sections.find(({ title }) => pattern.test(title));
-  const name = sections.find(({ title }) => title !== '')?.title ?? null;
+  const named = (pattern: RegExp) => sections.find(({ title }) => pattern.test(title))?.body;
   const about = named(/one.?line|description|about|overview|summary/i);
+  const first = sections.find(({ body }) => body !== '')?.body;
   return {
-    name,
-    description:
-      firstParagraph(about?.lines) ?? firstParagraph(sections.find(({ lines }) => lines.length > 0)?.lines),
-    stack: items(named(/stack|technolog/i)?.lines).filter((line) => !/:$/.test(line)),
-    constraints: items(named(/constraint|rule|requirement/i)?.lines),
+    name: sections.find(({ title }) => title !== '')?.title ?? null,
+    description: firstParagraph(about) ?? firstParagraph(first),
+    stack: items(named(/stack|technolog/i)).filter((line) => !/:$/.test(line)),
+    constraints: items(named(/constraint|rule|requirement/i)),
   };
 }
 
-function split(text: string): { title: string; lines: string[] }[] {
+function split(text: string): { title: string; body: string }[] {
   const sections: { title: string; lines: string[] }[] = [{ title: '', lines: [] }];
   let fenced = false;
   for (const line of text.split(/\r\n|\n|\r/)) {
     if (/^ {0,3}(?:```|~~~)/.test(line)) fenced = !fenced;
     const heading = fenced ? null : /^#{1,6}[ \t]+(.*?)[ \t]*#*$/.exec(line);
     if (heading) sections.push({ title: heading[1]!, lines: [] });
-    else if (line.trim() !== '' || sections.at(-1)!.lines.length > 0) sections.at(-1)!.lines.push(line);
+    else sections.at(-1)!.lines.push(line.trim());
   }
-  return sections;
+  return sections.map(({ title, lines }) => ({ title, body: lines.join('\n').trim() }));
 }
 
-function firstParagraph(lines: readonly string[] | undefined): string | null {
-  if (!lines) return null;
-  const end = lines.findIndex((line) => line.trim() === '');
-  const text = lines
-    .slice(0, end < 0 ? lines.length : end)
-    .map((line) => line.trim())
-    .join(' ');
+function firstParagraph(body = ''): string | null {
+  const text = body.split('\n\n')[0]!.replaceAll('\n', ' ');
   return text === '' || isPlaceholder(text) ? null : text;
 }
 
-function items(lines: readonly string[] | undefined): string[] {
-  return (lines ?? [])
-    .map((line) => line.replace(/^[ \t]*(?:[-*+]|\d+[.)])[ \t]+/, '').trim())
+function items(body = ''): string[] {
+  return body
+    .split('\n')
+    .map((line) => line.replace(/^(?:[-*+]|\d+[.)])[ \t]+/, '').trim())
     .filter((line) => line !== '' && !isPlaceholder(line));
 }
 

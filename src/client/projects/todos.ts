@@ -2,7 +2,7 @@ import { RelayError } from '../../base/errors.ts';
 import type { Json, JsonObject } from '../../base/json.ts';
 import type { JsonDocument } from '../../formats/json-document.ts';
 import { TODOS_JSON } from './files.ts';
-import { lineAt, needKind, textAt } from './json-file.ts';
+import { needKind, textAt } from './json-file.ts';
 import { PRIORITIES, TODO_STATUSES } from './schemas.ts';
 import { timeOf } from './times.ts';
 
@@ -40,7 +40,7 @@ function todoAt(doc: JsonDocument, index: number): Todo {
     updated: text('updated'),
     completed_at: text('completed_at'),
     notes: text('notes') ?? '',
-    line: lineAt(doc, ['todos', index]),
+    line: doc.place(['todos', index]).line,
   };
 }
 

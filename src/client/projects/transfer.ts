@@ -3,7 +3,6 @@ import type { Header } from '../../contract/threads/state.ts';
 import { type BriefLine, type BriefPart, type Draft, part } from './brief.ts';
 import { ahead, chooseDecisions, decisionLine, relevance, stems, todoLine } from './cold-start.ts';
 import { DECISIONS_MD, type ProjectGit, STATE_JSON, TODOS_JSON } from './files.ts';
-import { lineAt } from './json-file.ts';
 import { plainLine } from './plain-line.ts';
 import type { ProjectView } from './project-view.ts';
 import { ago } from './times.ts';
@@ -139,5 +138,5 @@ function cite(text: string, evidence: string): string {
 
 function inState(view: ProjectView, ...path: (string | number)[]): string {
   const doc = view.documents.state;
-  return doc?.find(path) ? `${STATE_JSON}:${lineAt(doc, path)}` : STATE_JSON;
+  return doc?.find(path) ? `${STATE_JSON}:${doc.place(path).line}` : STATE_JSON;
 }
