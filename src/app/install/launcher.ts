@@ -1,6 +1,6 @@
 import { existsSync, readFileSync, realpathSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { findProgram } from '../../runners/cli/find-program.ts';
+import { findProgram } from '../../runners/cli/profiles.ts';
 import type { Environment } from '../config.ts';
 
 /** How a settings file calls this program. */

@@ -23,17 +23,17 @@ export async function serveMcp(host: Host, o: McpOptions): Promise<void> {
     });
     return opened.relay;
   };
-  const desk: ToolContext = {
+  const context: ToolContext = {
     local: true,
     env: systemEnv,
     counter: ownTokenCounter,
     budget: o.budget,
     open,
     may: () => true,
-    brief: async (about) => (await import('./mcp-desk.ts')).briefOf(o.folder, about, ownTokenCounter),
+    brief: async (about) => (await import('./project-brief.ts')).briefOf(o.folder, about, ownTokenCounter),
   };
   const { stdin, stdout, onError } = o;
-  await serveMcpStdio(desk, { version: host.version, tools, stdin, stdout, onError });
+  await serveMcpStdio(context, { version: host.version, tools, stdin, stdout, onError });
   // Whatever should still hold the process, a client that is gone waits for none of it.
   setTimeout(() => process.exit(), END_GRACE_MS).unref();
   await (await opened.relay)?.[Symbol.asyncDispose]();

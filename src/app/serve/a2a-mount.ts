@@ -1,16 +1,12 @@
-import type { Context } from 'hono';
 import type { Json } from '../../base/json.ts';
 import { type Caller, SCOPES } from '../../contract/caller.ts';
-import type { Relay } from '../../contract/relay.ts';
-import { directChannel } from '../../contract/task-names.ts';
 import type { RelayCore } from '../../domain/relay-core.ts';
-import type { AgentDirectory, AgentEntry } from '../../interfaces/a2a/card.ts';
-import type { A2AEntered, A2AOverHttp } from '../../interfaces/a2a/http.ts';
-import type { TaskStore } from '../../interfaces/a2a/task-record.ts';
+import type { A2AOverHttp } from '../../interfaces/a2a/http.ts';
+import type { A2AAccess, TaskStore } from '../../interfaces/a2a/task-record.ts';
+import type { Protocol } from '../../interfaces/http/app.ts';
 import type { LogEvent } from '../../interfaces/http/deps.ts';
 import type { Records } from '../../kernel/records.ts';
 import { hasOutboxEntries, outboxEntries, outboxOf } from './a2a-webhook-outbox.ts';
-import type { Enter, Mount } from './mount.ts';
 
 export interface A2AMountOptions {
   readonly core: RelayCore;
@@ -24,8 +20,7 @@ export interface A2AMountOptions {
   log(event: LogEvent): void;
 }
 
-export interface A2AMount {
-  readonly mount: Mount;
+export interface A2AMount extends Protocol {
   /** Goes on with what servers before this one did not get to tell. Where nothing is left it costs one look. */
   resume(): Promise<void>;
 }
@@ -34,21 +29,12 @@ export interface A2AMount {
 export function a2aMount(o: A2AMountOptions): A2AMount {
   const { env, engine } = o.core.deps;
   const { records } = engine;
-  const reenter = (caller: Caller, base: string): A2AEntered => {
+  const open = (caller: Caller, base: string): A2AAccess => {
     // A key for tasks is enough: that a task is a push and a thread behind it is our affair. Its prefix still binds.
     const relay = o.core.relay({ ...caller, scopes: SCOPES }, base);
     const store = taskStore(records, caller.tenant);
-    return {
-      caller,
-      base,
-      relay,
-      store,
-      outbox: outboxOf(records, env, caller, base),
-      agents: bridges(relay),
-    };
+    return { caller, base, relay, store, outbox: outboxOf(records, env, caller, base) };
   };
-  let entrance: Enter | null = null;
-  let serve: Promise<A2AOverHttp> | null = null;
   const load = async () => {
     const [{ a2aOverHttp }, { webhookPost }] = await Promise.all([
       import('../../interfaces/a2a/http.ts'),
@@ -62,34 +48,29 @@ export function a2aMount(o: A2AMountOptions): A2AMount {
       out: webhookPost({ allowPrivate: o.privateWebhooks }),
       onError: (error) => o.log({ level: 'warn', event: 'a2a', error: String(error) }),
       baseOf: (c) => o.publicUrl ?? new URL(c.req.url).origin,
-      enter: async (c) => {
-        const { caller, base } = await entrance!(c);
-        return reenter(caller, base);
-      },
-      reenter,
+      open,
       outboxEntries: () => outboxEntries(records),
     });
   };
-  const handle = async (c: Context) => {
-    serve ??= load();
-    return (await serve).answer(c);
+  let loading: Promise<A2AOverHttp> | null = null;
+  const loaded = () => {
+    loading ??= load();
+    return loading;
   };
   return {
-    mount: (app, enter) => {
-      entrance = enter;
-      app.get('/.well-known/agent-card.json', handle);
-      app.all('/a2a', handle);
-      app.all('/a2a/*', handle);
-    },
+    routes: [
+      ['GET', '/.well-known/agent-card.json'],
+      ['ALL', '/a2a'],
+      ['ALL', '/a2a/*'],
+    ],
+    answer: async (c, entered) => (await loaded()).answer(c, entered),
     resume: async () => {
-      if (!(await hasOutboxEntries(records))) return;
-      serve ??= load();
-      await (await serve).resume();
+      if (await hasOutboxEntries(records)) await (await loaded()).resume();
     },
   };
 }
 
-/** Tasks of one tenant, beside its other indexes. */
+/** The tasks of one tenant. */
 function taskStore(records: Records, tenant: string): TaskStore {
   const prefix = `ten.${tenant}/a2a/`;
   return {
@@ -106,18 +87,4 @@ function taskStore(records: Records, tenant: string): TaskStore {
       };
     },
   };
-}
-
-/** Bridges that are there, by the names under which they registered. */
-function bridges(relay: Relay): AgentDirectory {
-  const list = async (): Promise<AgentEntry[]> => {
-    const { agents } = await relay.agents.list();
-    return agents.flatMap(({ name, alive, bridge }) => {
-      if (!bridge || !alive) return [];
-      const description = `The agent behind the bridge "${name}" (${bridge.runner}) of this relay.`;
-      const task_channel = directChannel(bridge.task_channel, name);
-      return [{ name, description, task_channel, done_channel: bridge.done_channel }];
-    });
-  };
-  return { list, find: async (name) => (await list()).find((entry) => entry.name === name) ?? null };
 }

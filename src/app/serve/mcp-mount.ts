@@ -1,9 +1,7 @@
-import type { Context } from 'hono';
-import { MCP_BUDGET_TOKENS } from '../../base/limits.ts';
 import type { RelayCore } from '../../domain/relay-core.ts';
+import type { Protocol } from '../../interfaces/http/app.ts';
 import type { LogEvent } from '../../interfaces/http/deps.ts';
-import type { McpHttpOptions } from '../../interfaces/mcp/http.ts';
-import type { Mount } from './mount.ts';
+import type { McpHttpOptions, McpOverHttp } from '../../interfaces/mcp/http.ts';
 
 export interface McpMountOptions {
   readonly core: RelayCore;
@@ -14,26 +12,24 @@ export interface McpMountOptions {
 }
 
 /** MCP over HTTP, loaded when the first client asks for it. */
-export function mcpMount(o: McpMountOptions): Mount {
-  return (app, enter) => {
-    let serve: Promise<(c: Context) => Promise<Response>> | null = null;
-    const load = async () => {
-      const [{ mcpOverHttp }, { remoteDesk }] = await Promise.all([
-        import('../../interfaces/mcp/http.ts'),
-        import('../mcp/mcp-desk.ts'),
-      ]);
-      const desk = { counter: o.core.deps.tokens, budget: MCP_BUDGET_TOKENS };
-      return mcpOverHttp({
-        version: o.version,
-        stopping: o.stopping,
-        extend: o.extendMcp,
-        enter: async (c) => remoteDesk(await enter(c), desk),
-        onError: (error) => o.log({ level: 'warn', event: 'mcp', error: String(error) }),
-      });
-    };
-    app.all('/mcp', async (c) => {
-      serve ??= load();
-      return (await serve)(c);
+export function mcpMount(o: McpMountOptions): Protocol {
+  const load = async () => {
+    const { mcpOverHttp } = await import('../../interfaces/mcp/http.ts');
+    return mcpOverHttp({
+      version: o.version,
+      stopping: o.stopping,
+      extend: o.extendMcp,
+      counter: o.core.deps.tokens,
+      onError: (error) => o.log({ level: 'warn', event: 'mcp', error: String(error) }),
     });
+  };
+  let loading: Promise<McpOverHttp> | null = null;
+  return {
+    routes: [['ALL', '/mcp']],
+    answer: async (c, entered) => {
+      loading ??= load();
+      const answer = await loading;
+      return answer(c.req.raw, await entered());
+    },
   };
 }

@@ -2,7 +2,7 @@ import { isLoopback } from '../../base/address.ts';
 import { RelayError } from '../../base/errors.ts';
 import type { RelayCore } from '../../domain/relay-core.ts';
 import type { ServeOptions } from '../../interfaces/cli/host.ts';
-import type { RequestSeen } from '../../interfaces/http/request-notes.ts';
+import type { RequestSeen } from '../../interfaces/http/deps.ts';
 import type { Config } from '../config.ts';
 import { startMetering } from './metering.ts';
 import { ownHosts } from './own-hosts.ts';

@@ -10,9 +10,8 @@ import type { RelayCore } from '../../domain/relay-core.ts';
 import { createHttpApp } from '../../interfaces/http/app.ts';
 import { type BrowserPolicy, guardBrowser } from '../../interfaces/http/browser-guard.ts';
 import { keyAuthenticator } from '../../interfaces/http/callers.ts';
-import type { HttpDeps, LogEvent } from '../../interfaces/http/deps.ts';
+import type { HttpDeps, LogEvent, RequestSeen } from '../../interfaces/http/deps.ts';
 import { RateLimiter, type RateLimits } from '../../interfaces/http/rate-limit.ts';
-import type { RequestSeen } from '../../interfaces/http/request-notes.ts';
 import { jsonResponse } from '../../interfaces/http/responses.ts';
 import type { McpHttpOptions } from '../../interfaces/mcp/http.ts';
 import { acceptRawPaths } from '../../interfaces/ws/raw-path.ts';
@@ -20,7 +19,6 @@ import { type SocketLimits, SocketServer } from '../../interfaces/ws/socket-serv
 import { a2aMount } from './a2a-mount.ts';
 import { type ConnectionLimits, Connections } from './connections.ts';
 import { mcpMount } from './mcp-mount.ts';
-import { mountBeside } from './mount.ts';
 import { processGauges } from './process-gauges.ts';
 import { trustList } from './trust-list.ts';
 
@@ -112,12 +110,11 @@ export async function startServer(o: ServerOptions): Promise<RunningServer> {
     privateWebhooks: o.privateWebhooks ?? false,
     stopping: stopping.signal,
   });
-  const mounts = [mcpMount({ ...o, stopping: stopping.signal }), a2a.mount];
-  const app = createHttpApp(deps, mountBeside(deps, mounts));
+  const app = createHttpApp(deps, [mcpMount({ ...o, stopping: stopping.signal }), a2a]);
   const guard = ({ method, headers }: Request) =>
     guardBrowser({ method, header: (name) => headers.get(name) }, browsers);
   const sockets = new SocketServer({ core, publicUrl, guard, authenticate, log, limits: o.sockets });
-  const listener = getRequestListener(app.fetch, { hostname: o.host, errorHandler: malformed });
+  const listener = getRequestListener(app, { hostname: o.host, errorHandler: malformed });
   const server = makeServer(o, listener);
   const upgrade: SocketServer['upgrade'] = (...asked) => sockets.upgrade(...asked);
   server.on('upgrade', upgrade);

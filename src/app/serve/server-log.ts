@@ -1,6 +1,5 @@
 import { redact } from '../../base/redact.ts';
-import type { LogEvent } from '../../interfaces/http/deps.ts';
-import type { RequestSeen } from '../../interfaces/http/request-notes.ts';
+import type { LogEvent, RequestSeen } from '../../interfaces/http/deps.ts';
 
 /** Lines are written together, at the latest after this long; a warning or an error at once. */
 const WRITE_AFTER_MS = 100;

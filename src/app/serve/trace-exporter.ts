@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import type { LogEvent } from '../../interfaces/http/deps.ts';
-import type { RequestSeen } from '../../interfaces/http/request-notes.ts';
+import type { LogEvent, RequestSeen } from '../../interfaces/http/deps.ts';
 
 const SEND_AFTER_MS = 2_000;
 /** Spans that wait to be sent; beyond it they are left out rather than memory used up. */

@@ -24,25 +24,19 @@ import type { A2ARequestHandler, ServerCallContext } from '@a2a-js/sdk/server';
 import { A2A_WAIT_MS } from '../../base/limits.ts';
 import { a2a } from '../../contract/a2a.ts';
 import { authorize, may } from '../../contract/authorize.ts';
-import type { Caller } from '../../contract/caller.ts';
 import type { FromRecord, Verb } from '../../contract/verb.ts';
 import type { AgentEntry } from './card.ts';
-import { artifactOf, isOver, STATES, statusOf, type TaskRecord, toTask } from './task-record.ts';
+import { changes, isOver, STATES, type TaskRecord, toTask } from './task-record.ts';
 import type { TaskService } from './task-service.ts';
+import type { Webhooks } from './webhooks.ts';
 
 export interface AgentOptions {
-  readonly caller: Caller;
   readonly agent: AgentEntry;
   readonly card: AgentCard;
   readonly tasks: TaskService;
-  readonly base: string;
   /** Fires when the client is gone or the server stops. */
   readonly signal: AbortSignal;
-  /** Refuses a webhook that must not be called, and tells those of a task from now on. */
-  readonly webhooks: {
-    check(url: string): Promise<void>;
-    follow(record: TaskRecord): void;
-  };
+  readonly webhooks: Webhooks;
 }
 
 /** One agent, as one caller sees it during one request. It holds no state: what it answers with is in the store. */
@@ -83,7 +77,7 @@ export class RelayAgent implements A2ARequestHandler {
   }
 
   async listTasks(params: ListTasksRequest): Promise<ListTasksResponse> {
-    const { tasks, agent, caller } = this.#o;
+    const { tasks, agent } = this.#o;
     const pageSize = params.pageSize ?? 50;
     if (!Number.isInteger(pageSize) || pageSize < 1 || pageSize > 100)
       throw new RequestMalformedError('pageSize must be between 1 and 100');
@@ -91,7 +85,7 @@ export class RelayAgent implements A2ARequestHandler {
     const all = await tasks.list(
       (record) =>
         record.agent === agent.name &&
-        may(caller, a2a.list, this.#channelsOf(record)) &&
+        may(tasks.access.caller, a2a.list, this.#channelsOf(record)) &&
         (!params.contextId || record.context_id === params.contextId) &&
         (!params.status || STATES[record.state] === params.status) &&
         Date.parse(record.at) >= after,
@@ -126,7 +120,7 @@ export class RelayAgent implements A2ARequestHandler {
     await this.#find(a2a.addWebhook, params.taskId);
     await webhooks.check(params.url);
     const added = await tasks.addWebhook(params, context.requestedVersion);
-    webhooks.follow(await tasks.find(params.taskId));
+    webhooks.follow(await tasks.find(params.taskId), tasks);
     return added;
   }
 
@@ -150,9 +144,9 @@ export class RelayAgent implements A2ARequestHandler {
   }
 
   async #submit(params: SendMessageRequest, context: ServerCallContext): Promise<TaskRecord> {
-    const { agent, tasks, webhooks, caller } = this.#o;
+    const { agent, tasks, webhooks } = this.#o;
     const { task_channel: channel, done_channel } = agent;
-    authorize(caller, a2a.send, { channel, done_channel });
+    authorize(tasks.access.caller, a2a.send, { channel, done_channel });
     if (params.message?.taskId) {
       throw new UnsupportedOperationError(
         'A task takes one message. Send another with the same contextId and no taskId.',
@@ -161,15 +155,15 @@ export class RelayAgent implements A2ARequestHandler {
     const webhook = params.configuration?.taskPushNotificationConfig?.url;
     if (webhook) await webhooks.check(webhook);
     const record = await tasks.submit(agent, params, context.requestedVersion);
-    if (webhook) webhooks.follow(record);
+    if (webhook) webhooks.follow(record, tasks);
     return record;
   }
 
   async *#stream(first: TaskRecord): AsyncGenerator<StreamResponse, void, undefined> {
-    const { tasks, base, signal } = this.#o;
+    const { tasks, signal } = this.#o;
     let begun = false;
     for await (const record of tasks.follow(first, signal)) {
-      if (begun) yield* changes(record, base);
+      if (begun) yield* changes(record, tasks.access.base);
       else yield { payload: { $case: 'task', value: this.#shown(record) } };
       begun = true;
     }
@@ -178,9 +172,10 @@ export class RelayAgent implements A2ARequestHandler {
   /** One on a channel that the caller’s key is kept from is as unknown as any other. */
   async #find(verb: Verb, id: string): Promise<TaskRecord> {
     if (!id.trim()) throw new RequestMalformedError('id is required');
-    const { tasks, agent, caller } = this.#o;
+    const { tasks, agent } = this.#o;
     const record = await tasks.find(id);
-    if (record.agent === agent.name && may(caller, verb, this.#channelsOf(record))) return record;
+    if (record.agent === agent.name && may(tasks.access.caller, verb, this.#channelsOf(record)))
+      return record;
     throw new TaskNotFoundError(`Task not found: ${id}`);
   }
 
@@ -190,18 +185,7 @@ export class RelayAgent implements A2ARequestHandler {
   }
 
   #shown(record: TaskRecord, historyLength?: number): Task {
-    const task = toTask(record, this.#o.base);
+    const task = toTask(record, this.#o.tasks.access.base);
     return historyLength === 0 ? { ...task, history: [] } : task;
   }
-}
-
-/** What a stream or a webhook is told of a change: the artifact first, then that it is done. */
-export function* changes(record: TaskRecord, base: string): Generator<StreamResponse> {
-  const about = { taskId: record.id, contextId: record.context_id, metadata: undefined };
-  const artifact = artifactOf(record, base);
-  if (artifact) {
-    const value = { ...about, artifact, append: false, lastChunk: true };
-    yield { payload: { $case: 'artifactUpdate', value } };
-  }
-  yield { payload: { $case: 'statusUpdate', value: { ...about, status: statusOf(record) } } };
 }

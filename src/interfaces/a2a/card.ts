@@ -1,6 +1,9 @@
 import { A2A_PROTOCOL_VERSION, type AgentCard } from '@a2a-js/sdk';
 import { duplicateInterfacesForLegacy } from '@a2a-js/sdk/compat/v0_3';
+import { RelayError } from '../../base/errors.ts';
 import { ENVELOPE_PAYLOAD_BYTES } from '../../base/limits.ts';
+import type { Relay } from '../../contract/relay.ts';
+import { directChannel } from '../../contract/task-names.ts';
 
 /** An agent that can be given tasks through this relay. */
 export interface AgentEntry {
@@ -12,12 +15,6 @@ export interface AgentEntry {
   readonly done_channel: string;
 }
 
-/** Who can be called here. */
-export interface AgentDirectory {
-  list(): Promise<readonly AgentEntry[]>;
-  find(name: string): Promise<AgentEntry | null>;
-}
-
 /** The relay's own: whoever of the bridges is free takes the task. */
 export const RELAY_AGENT: AgentEntry = {
   name: 'relay',
@@ -25,6 +22,25 @@ export const RELAY_AGENT: AgentEntry = {
   task_channel: 'agent-tasks',
   done_channel: 'agent-done',
 };
+
+/** The relay's own agent, or the bridge that registered under this name and is there. */
+export async function findAgent(name: string, relay: () => Promise<Relay>): Promise<AgentEntry> {
+  if (name === RELAY_AGENT.name) return RELAY_AGENT;
+  const { agents } = await (await relay()).agents.list();
+  const bridge = agents.find((agent) => agent.name === name && agent.alive && agent.bridge)?.bridge;
+  if (!bridge) {
+    throw new RelayError('not_found', {
+      what: `the agent "${name.slice(0, 100)}"`,
+      hint: 'An agent is there once a bridge of that name was started: relay bridge start --name NAME. relay agents lists them.',
+    });
+  }
+  return {
+    name,
+    description: `The agent behind the bridge "${name}" (${bridge.runner}) of this relay.`,
+    task_channel: directChannel(bridge.task_channel, name),
+    done_channel: bridge.done_channel,
+  };
+}
 
 /** Names the extension by which large parts travel as pointers. */
 export const POINTER_EXTENSION = 'https://contextrelay.dev/a2a/pointers/v1';

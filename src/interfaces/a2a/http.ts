@@ -13,12 +13,12 @@ import { isRelayError, RelayError } from '../../base/errors.ts';
 import { a2a } from '../../contract/a2a.ts';
 import { authorize } from '../../contract/authorize.ts';
 import type { Caller } from '../../contract/caller.ts';
-import type { Relay } from '../../contract/relay.ts';
+import type { Verb } from '../../contract/verb.ts';
 import { RelayAgent } from './agent.ts';
-import { type AgentDirectory, type AgentEntry, agentCard, RELAY_AGENT } from './card.ts';
+import { agentCard, findAgent, RELAY_AGENT } from './card.ts';
 import { asEvents, patiently, readBody } from './http-bodies.ts';
 import { restResponse } from './rest.ts';
-import type { OutboxEntry, TaskStore, WebhookOutbox } from './task-record.ts';
+import type { A2AAccess, OutboxEntry } from './task-record.ts';
 import { TaskService } from './task-service.ts';
 import { Webhooks, type WebhooksOptions } from './webhooks.ts';
 
@@ -27,72 +27,62 @@ export interface A2AOptions extends WebhooksOptions {
   readonly env: Env;
   /** Whether callers need a key. */
   readonly keys: boolean;
-  /** Who sent a request; throws `unauthorized`. */
-  enter(c: Context): Promise<A2AEntered>;
-  /** The same for somebody who was here before, and of whom this is known. */
-  reenter(caller: Caller, base: string): A2AEntered;
+  /** What a caller's tasks are made of. */
+  open(caller: Caller, base: string): A2AAccess;
   /** Tasks of which webhooks wait to hear, of all callers. */
   outboxEntries(): AsyncIterable<OutboxEntry>;
-  /** Where pointers and cards say that this relay is, for someone who has not said who he is. */
+  /** Where cards say that this relay is, for someone who has not said who he is. */
   baseOf(c: Context): string;
 }
 
-export interface A2AEntered {
-  readonly caller: Caller;
-  readonly relay: Relay;
-  readonly base: string;
-  readonly store: TaskStore;
-  readonly outbox: WebhookOutbox;
-  readonly agents: AgentDirectory;
-}
+/** Who sent a request; throws `unauthorized`. */
+type Entered = () => Promise<{ readonly caller: Caller; readonly base: string }>;
 
 export interface A2AOverHttp {
   /** `/a2a/{agent}`: JSON-RPC by POST, HTTP+JSON below it, and its card; the relay's own agent also at the root. */
-  answer(c: Context): Promise<Response>;
+  answer(c: Context, entered: Entered): Promise<Response>;
   /** Goes on with what servers before this one did not get to tell. */
   resume(): Promise<void>;
 }
 
 export function a2aOverHttp(o: A2AOptions): A2AOverHttp {
   const webhooks = new Webhooks(o);
-  const answer = async (c: Context) => {
+  const open = async (entered: Entered, verb: Verb) => {
+    const { caller, base } = await entered();
+    authorize(caller, verb);
+    return o.open(caller, base);
+  };
+  const answer = async (c: Context, entered: Entered) => {
     const { name, rest } = readPath(c.req.path);
-    if (rest === '.well-known/agent-card.json') return cardResponse(c, name, o);
-    const entered = await o.enter(c);
-    const { caller, base, outbox, agents } = entered;
-    authorize(caller, a2a.get);
-    const entry = name === RELAY_AGENT.name ? RELAY_AGENT : await agents.find(name);
-    if (!entry) throw noAgent(name);
-    const tasks = new TaskService({ ...entered, env: o.env });
-    const plain = new RelayAgent({
-      caller,
-      agent: entry,
-      card: agentCard(entry, { base, version: o.version, keys: o.keys }),
-      tasks,
-      base,
+    if (rest === '.well-known/agent-card.json') {
+      const agent = await findAgent(name, async () => (await open(entered, a2a.getCard)).relay);
+      return cardResponse(c, agentCard(agent, { ...o, base: o.baseOf(c) }));
+    }
+    const access = await open(entered, a2a.get);
+    const agent = await findAgent(name, async () => access.relay);
+    const relayAgent = new RelayAgent({
+      agent,
+      card: agentCard(agent, { ...o, base: access.base }),
+      tasks: new TaskService(access, o.env),
       signal: AbortSignal.any([c.req.raw.signal, o.stopping]),
-      webhooks: {
-        check: (url) => webhooks.check(url),
-        follow: (record) => webhooks.follow(record, { tasks, outbox, base }),
-      },
+      webhooks,
     });
-    const agent = speakingA2A(plain, o.onError);
+    const handler = speakingA2A(relayAgent, o.onError);
     const context = callContext(c);
-    if (rest !== '') return patiently(restResponse(c, rest, agent, context));
+    if (rest !== '') return patiently(restResponse(c, rest, handler, context));
     if (c.req.method !== 'POST')
       throw new RelayError('method_not_allowed', {
         method: c.req.method,
         path: c.req.path.slice(0, 200),
         allowed: 'POST',
       });
-    return patiently(jsonRpcResponse(c, agent, context));
+    return patiently(jsonRpcResponse(c, handler, context));
   };
   const resume = async () => {
     for await (const { task, caller, base } of o.outboxEntries()) {
-      const { outbox, ...entered } = o.reenter(caller, base);
-      const tasks = new TaskService({ ...entered, outbox, env: o.env });
+      const tasks = new TaskService(o.open(caller, base), o.env);
       await tasks.find(task).then(
-        (record) => webhooks.follow(record, { tasks, outbox, base, resumed: true }),
+        (record) => webhooks.follow(record, tasks, { resumed: true }),
         // Its sender never got an answer, and sends it again; or it is so old that it is gone.
         (error) => error instanceof TaskNotFoundError || o.onError(error),
       );
@@ -119,12 +109,7 @@ function decodeName(name: string): string {
 }
 
 /** The card is for everyone, also for those who have no key yet: it says that they need one. */
-async function cardResponse(c: Context, name: string, o: A2AOptions): Promise<Response> {
-  const base = o.baseOf(c);
-  const options = { base, version: o.version, keys: o.keys };
-  const entry = name === RELAY_AGENT.name ? RELAY_AGENT : await findAgent(c, name, o);
-  if (!entry) throw noAgent(name);
-  const card = agentCard(entry, options);
+async function cardResponse(c: Context, card: AgentCard): Promise<Response> {
   const headers = { 'Cache-Control': 'public, max-age=60', Vary: A2A_VERSION_HEADER };
   const plain = AgentCard.toJSON(card) as object;
   const asked = c.req.header(A2A_VERSION_HEADER);
@@ -135,12 +120,6 @@ async function cardResponse(c: Context, name: string, o: A2AOptions): Promise<Re
   } as never);
   const both = { ...plain, ...(await older.getAuthenticatedExtendedAgentCard(new ServerCallContext())) };
   return Response.json(both, { headers });
-}
-
-async function findAgent(c: Context, name: string, o: A2AOptions): Promise<AgentEntry | null> {
-  const { caller, agents } = await o.enter(c);
-  authorize(caller, a2a.getCard);
-  return agents.find(name);
 }
 
 function callContext(c: Context): ServerCallContext {
@@ -180,40 +159,29 @@ function requestId(body: string): unknown {
   }
 }
 
-function noAgent(name: string): RelayError {
-  return new RelayError('not_found', {
-    what: `the agent "${name.slice(0, 100)}"`,
-    hint: 'An agent is there once a bridge of that name was started: relay bridge start --name NAME. relay agents lists them.',
-  });
-}
-
-const STREAMS = ['sendMessageStream', 'resubscribe'];
-
 /** The agent, with errors of ours in the words of the protocol, and accidents logged instead of shown. */
 function speakingA2A(agent: A2ARequestHandler, onError: (error: unknown) => void): A2ARequestHandler {
-  const told = (error: unknown) => translate(error, onError);
+  const fail = (error: unknown): never => {
+    throw translate(error, onError);
+  };
   return new Proxy(agent, {
     get(target, name) {
       const method = Reflect.get(target, name) as unknown;
       if (typeof method !== 'function') return method;
-      if (STREAMS.includes(String(name))) {
-        return async function* (...args: unknown[]) {
-          try {
-            yield* method.apply(target, args);
-          } catch (error) {
-            throw told(error);
-          }
-        };
-      }
-      return async (...args: unknown[]) => {
-        try {
-          return await method.apply(target, args);
-        } catch (error) {
-          throw told(error);
-        }
+      return (...args: unknown[]) => {
+        const answer: Promise<unknown> | AsyncIterable<unknown> = method.apply(target, args);
+        return Symbol.asyncIterator in answer ? failingBy(answer, fail) : answer.catch(fail);
       };
     },
   });
+}
+
+async function* failingBy(events: AsyncIterable<unknown>, fail: (error: unknown) => never) {
+  try {
+    yield* events;
+  } catch (error) {
+    fail(error);
+  }
 }
 
 function translate(error: unknown, onError: (error: unknown) => void): unknown {

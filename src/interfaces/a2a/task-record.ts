@@ -1,6 +1,14 @@
-import { Message, Role, type Task, type TaskPushNotificationConfig, TaskState } from '@a2a-js/sdk';
+import {
+  Message,
+  Role,
+  type StreamResponse,
+  type Task,
+  type TaskPushNotificationConfig,
+  TaskState,
+} from '@a2a-js/sdk';
 import type { Json, JsonObject } from '../../base/json.ts';
 import type { Caller } from '../../contract/caller.ts';
+import type { Relay } from '../../contract/relay.ts';
 import { pointerPart, textPart } from './parts.ts';
 
 /** Where tasks are kept between requests: small documents of one tenant, with a revision. */
@@ -26,6 +34,16 @@ export interface WebhookOutbox {
   mark(task: string): Promise<number | null>;
   /** False: it was added again since, and something may be left to tell. */
   remove(task: string, mark: number): Promise<boolean>;
+}
+
+/** What the tasks of one caller are made of. */
+export interface A2AAccess {
+  readonly caller: Caller;
+  readonly relay: Relay;
+  /** What the URLs of pointers begin with. */
+  readonly base: string;
+  readonly store: TaskStore;
+  readonly outbox: WebhookOutbox;
 }
 
 /** Enough to go on where another server stopped. */
@@ -87,7 +105,7 @@ export function isOver({ state }: TaskRecord): boolean {
   return state === 'completed' || state === 'failed' || state === 'canceled';
 }
 
-export function statusOf(record: TaskRecord): NonNullable<Task['status']> {
+function statusOf(record: TaskRecord): NonNullable<Task['status']> {
   return {
     state: STATES[record.state],
     timestamp: record.at,
@@ -95,7 +113,7 @@ export function statusOf(record: TaskRecord): NonNullable<Task['status']> {
   };
 }
 
-export function artifactOf(record: TaskRecord, base: string): Task['artifacts'][number] | null {
+function artifactOf(record: TaskRecord, base: string): Task['artifacts'][number] | null {
   const { artifact } = record;
   if (!artifact) return null;
   const { ref, name, mime, size, text, pointer } = artifact;
@@ -116,6 +134,17 @@ export function toTask(record: TaskRecord, base: string): Task {
     history: [{ ...Message.fromJSON(record.message), taskId: record.id, contextId: record.context_id }],
     metadata: { agent: record.agent },
   };
+}
+
+/** What a stream or a webhook is told of a change: the artifact first, then that it is done. */
+export function* changes(record: TaskRecord, base: string): Generator<StreamResponse> {
+  const about = { taskId: record.id, contextId: record.context_id, metadata: undefined };
+  const artifact = artifactOf(record, base);
+  if (artifact) {
+    const value = { ...about, artifact, append: false, lastChunk: true };
+    yield { payload: { $case: 'artifactUpdate', value } };
+  }
+  yield { payload: { $case: 'statusUpdate', value: { ...about, status: statusOf(record) } } };
 }
 
 function agentMessage(record: TaskRecord, text: string): Message {

@@ -20,7 +20,7 @@ type Outcome = Pick<TaskRecord, 'state' | 'note' | 'artifact'>;
 export async function takeIn(
   record: TaskRecord,
   { url, status, summary }: FoundResult,
-  { relay }: { readonly relay: Relay },
+  relay: Relay,
 ): Promise<Outcome> {
   const { id } = parsePointer(url);
   const state = status === 'failed' ? 'failed' : 'completed';

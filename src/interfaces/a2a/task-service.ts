@@ -12,35 +12,29 @@ import {
   DEFAULT_TTL_MS,
 } from '../../base/limits.ts';
 import { pause } from '../../base/pause.ts';
-import type { Relay } from '../../contract/relay.ts';
 import { ContextRelay } from '../../sdk/context-relay.ts';
 import { type FoundResult, ResultWaiters } from '../../sdk/result-waiters.ts';
 import type { AgentEntry } from './card.ts';
 import { lighten, summaryOf, taskText } from './parts.ts';
-import { isOver, type TaskRecord, type TaskStore, type Webhook, type WebhookOutbox } from './task-record.ts';
+import { type A2AAccess, isOver, type TaskRecord, type Webhook } from './task-record.ts';
 import { receivedResult, takeIn } from './task-result.ts';
-
-export interface TaskServiceOptions {
-  readonly relay: Relay;
-  readonly store: TaskStore;
-  readonly outbox: WebhookOutbox;
-  readonly env: Env;
-  readonly base: string;
-}
 
 /** Tasks that others give to agents of this relay, for one caller. Everything it knows is in the store. */
 export class TaskService {
-  readonly #o: TaskServiceOptions;
+  readonly access: A2AAccess;
+  readonly #env: Env;
   readonly #results: ResultWaiters;
 
-  constructor(o: TaskServiceOptions) {
-    this.#o = o;
-    this.#results = new ResultWaiters(new ContextRelay({ relay: o.relay, ownBases: [o.base] }));
+  constructor(access: A2AAccess, env: Env) {
+    const { relay, base } = access;
+    this.access = access;
+    this.#env = env;
+    this.#results = new ResultWaiters(new ContextRelay({ relay, ownBases: [base] }));
   }
 
   /** Puts the task where the agent looks. The same message again is the same task. */
   async submit(agent: AgentEntry, request: SendMessageRequest, version: string): Promise<TaskRecord> {
-    const { relay, base } = this.#o;
+    const { relay, base } = this.access;
     const { message } = request;
     if (!message?.messageId) throw new RequestMalformedError('message.messageId is required');
     const context_id = await this.#thread(agent, message);
@@ -65,7 +59,7 @@ export class TaskService {
       message: Message.toJSON(light) as JsonObject,
       webhooks: wanted?.url ? [{ config: this.#named(wanted, pushed.id), version }] : [],
     };
-    if (wanted?.url) await this.#o.outbox.add(pushed.id);
+    if (wanted?.url) await this.access.outbox.add(pushed.id);
     if (!(await this.#write(record, 'absent'))) return this.find(pushed.id);
     await relay.threads.record(context_id, 'a2a.task.submitted', { task_id: pushed.id, agent: agent.name });
     return record;
@@ -83,12 +77,11 @@ export class TaskService {
     const found: TaskRecord[] = [];
     let after: string | undefined;
     do {
-      const page = await this.#o.store.list({ after, limit: 100 });
+      const page = await this.access.store.list({ after, limit: 100 });
       found.push(...(page.values as unknown as TaskRecord[]));
       after = page.next;
     } while (after !== undefined && found.length < A2A_TASKS_LISTED);
-    const wanted = found.filter(keep).sort((a, b) => (a.at < b.at ? 1 : a.at > b.at ? -1 : 0));
-    return wanted;
+    return found.filter(keep).sort((a, b) => (a.at < b.at ? 1 : a.at > b.at ? -1 : 0));
   }
 
   async cancel(id: string): Promise<TaskRecord> {
@@ -99,8 +92,8 @@ export class TaskService {
     );
     if (canceled.state !== 'canceled') throw new TaskNotCancelableError(`Task is ${canceled.state}: ${id}`);
     // Whoever has not read it yet never will; whoever has is not held back by this.
-    await this.#o.relay.pointers.delete(id).catch(() => {});
-    await this.#o.relay.threads.record(record.context_id, 'a2a.task.canceled', { task_id: id });
+    await this.access.relay.pointers.delete(id).catch(() => {});
+    await this.access.relay.threads.record(record.context_id, 'a2a.task.canceled', { task_id: id });
     return canceled;
   }
 
@@ -137,7 +130,7 @@ export class TaskService {
   async addWebhook(config: TaskPushNotificationConfig, version: string): Promise<TaskPushNotificationConfig> {
     const named = this.#named(config, config.taskId);
     await this.find(config.taskId);
-    await this.#o.outbox.add(config.taskId);
+    await this.access.outbox.add(config.taskId);
     await this.#change(config.taskId, (now) => {
       const others = now.webhooks.filter((one) => one.config.id !== named.id);
       if (others.length >= A2A_WEBHOOKS)
@@ -167,13 +160,13 @@ export class TaskService {
 
   /** The thread that a message belongs to. One without a thread begins one, and only one however often it comes. */
   async #thread(agent: AgentEntry, message: Message): Promise<string> {
-    const { relay, store, env } = this.#o;
+    const { relay, store } = this.access;
     if (message.contextId) return this.#known(message.contextId);
     const key = `message/${encodeURIComponent(`${agent.name} ${message.messageId}`).slice(0, 500)}`;
     const seen = await store.get(key);
     if (seen) return seen.value as string;
     const { thread_id } = await relay.threads.create({ name: summaryOf(message) });
-    const expiresAt = env.now() + DEFAULT_TTL_MS;
+    const expiresAt = this.#env.now() + DEFAULT_TTL_MS;
     if (await store.put(key, thread_id, { expect: 'absent', expiresAt })) return thread_id;
     await relay.threads.delete(thread_id);
     return ((await store.get(key))?.value as string | undefined) ?? thread_id;
@@ -181,7 +174,7 @@ export class TaskService {
 
   async #known(context: string): Promise<string> {
     try {
-      return (await this.#o.relay.threads.get(context)).thread_id;
+      return (await this.access.relay.threads.get(context)).thread_id;
     } catch (error) {
       if (!isRelayError(error) || error.status >= 500) throw error;
       throw new RequestMalformedError(
@@ -196,11 +189,11 @@ export class TaskService {
    */
   async #current(record: TaskRecord, revision: number, arrived: FoundResult | null): Promise<TaskRecord> {
     if (isOver(record)) return record;
-    const { relay } = this.#o;
+    const { relay } = this.access;
     const known = arrived ? null : await relay.tasks.get(record.id).catch(() => null);
     const result = arrived ?? known?.result ?? receivedResult(known?.receipts ?? []);
     if (result) {
-      const over = { ...record, ...(await takeIn(record, result, this.#o)), at: this.#now() };
+      const over = { ...record, ...(await takeIn(record, result, this.access.relay)), at: this.#now() };
       if (await this.#write(over, revision)) return over;
       return (await this.#kept(record.id))?.record ?? over;
     }
@@ -230,20 +223,20 @@ export class TaskService {
   }
 
   async #kept(id: string): Promise<{ record: TaskRecord; revision: number } | null> {
-    const kept = await this.#o.store.get(`task/${id}`);
+    const kept = await this.access.store.get(`task/${id}`);
     return kept && { record: kept.value as unknown as TaskRecord, revision: kept.revision };
   }
 
   #write(record: TaskRecord, expect: 'absent' | number): Promise<boolean> {
-    const expiresAt = this.#o.env.now() + A2A_TASK_TTL_MS;
-    return this.#o.store.put(`task/${record.id}`, record as unknown as Json, { expect, expiresAt });
+    const expiresAt = this.#env.now() + A2A_TASK_TTL_MS;
+    return this.access.store.put(`task/${record.id}`, record as unknown as Json, { expect, expiresAt });
   }
 
   #named(config: TaskPushNotificationConfig, taskId: string): TaskPushNotificationConfig {
-    return { ...config, taskId, id: config.id || uuid(this.#o.env) };
+    return { ...config, taskId, id: config.id || uuid(this.#env) };
   }
 
   #now(): string {
-    return new Date(this.#o.env.now()).toISOString();
+    return new Date(this.#env.now()).toISOString();
   }
 }

@@ -2,8 +2,7 @@ import { StreamResponse } from '@a2a-js/sdk';
 import { V03PushNotificationSerializer } from '@a2a-js/sdk/compat/v0_3/server';
 import { RequestMalformedError } from '@a2a-js/sdk/errors';
 import { pause } from '../../base/pause.ts';
-import { changes } from './agent.ts';
-import { isOver, type TaskRecord, toTask, type Webhook, type WebhookOutbox } from './task-record.ts';
+import { changes, isOver, type TaskRecord, toTask, type Webhook } from './task-record.ts';
 import type { TaskService } from './task-service.ts';
 
 /** A webhook that did not take the end of a task is asked again after this long, then after four times as long, and so on */
@@ -21,15 +20,6 @@ export interface WebhooksOptions {
   readonly out: WebhookPost;
   readonly stopping: AbortSignal;
   onError(error: unknown): void;
-}
-
-/** How to look at a task and what is left to tell of it, for whoever named its webhooks. */
-export interface FollowedTask {
-  readonly tasks: TaskService;
-  readonly outbox: WebhookOutbox;
-  readonly base: string;
-  /** Whoever named the webhook was told nothing yet, or nobody knows: another server took the task. */
-  readonly resumed?: boolean;
 }
 
 /**
@@ -53,14 +43,15 @@ export class Webhooks {
     }
   }
 
-  follow(record: TaskRecord, about: FollowedTask): void {
+  /** `resumed`: whoever named the webhook was told nothing yet, or nobody knows: another server took the task. */
+  follow(record: TaskRecord, tasks: TaskService, o: { readonly resumed?: boolean } = {}): void {
     const { id } = record;
     if (this.#followed.has(id)) {
-      this.#followed.set(id, () => this.follow(record, about));
+      this.#followed.set(id, () => this.follow(record, tasks, o));
       return;
     }
     this.#followed.set(id, null);
-    this.#tell(record, about)
+    this.#tell(record, tasks, o.resumed === true)
       .catch(this.#o.onError)
       .finally(() => {
         const again = this.#followed.get(id);
@@ -69,20 +60,20 @@ export class Webhooks {
       });
   }
 
-  async #tell(first: TaskRecord, about: FollowedTask): Promise<void> {
-    const { tasks } = about;
-    let isNews = about.resumed === true && first.state !== 'submitted';
+  async #tell(first: TaskRecord, tasks: TaskService, resumed: boolean): Promise<void> {
+    let isNews = resumed && first.state !== 'submitted';
     for await (const record of tasks.follow(first, this.#o.stopping)) {
-      if (isOver(record)) return this.#tellEnd(record.id, about);
+      if (isOver(record)) return this.#tellEnd(record.id, tasks);
       if (isNews) {
         const { webhooks } = await tasks.find(record.id);
-        for (const webhook of webhooks) await this.#post(webhook, record, about.base);
+        for (const webhook of webhooks) await this.#post(webhook, record, tasks.access.base);
       }
       isNews = true;
     }
   }
 
-  async #tellEnd(id: string, { tasks, outbox, base }: FollowedTask): Promise<void> {
+  async #tellEnd(id: string, tasks: TaskService): Promise<void> {
+    const { outbox, base } = tasks.access;
     for (let tries = 1; ; ) {
       const mark = await outbox.mark(id);
       const record = await tasks.find(id);

@@ -6,40 +6,40 @@ import { type UsageReport, usage } from '../../contract/usage.ts';
 import { openApiDocument } from '../../schemas/openapi.ts';
 import { OPERATIONS } from '../../schemas/operations.ts';
 import { isLoopbackHost } from './browser-guard.ts';
-import { notesOf, relayMaker, type Serve, serverOn } from './callers.ts';
+import { type Entered, enter, relayMaker, type Serve, serverOn } from './callers.ts';
 import { eventRoutes } from './channel-events.ts';
 import type { HttpDeps } from './deps.ts';
-import { failureResponse } from './failures.ts';
+import { endingWithKey } from './event-stream.ts';
 import { type Gauge, Metrics } from './metrics.ts';
 import { operationRoutes } from './operation-routes.ts';
 import { pointerRoutes } from './pointers.ts';
 import { queryOf } from './request-fields.ts';
-import type { Noted } from './request-notes.ts';
-import { watchOver } from './request-watch.ts';
+import { answerFailures, notesOf, watchOver } from './request-watch.ts';
 import { jsonResponse, textResponse } from './responses.ts';
 import { threadRoutes } from './threads.ts';
 
-export interface HttpApp {
-  /** `env` is what the runtime passes along with a request. */
-  fetch(request: Request, env?: unknown): Response | Promise<Response>;
+/** A protocol of its own on the same port, behind the same guard. */
+export interface Protocol {
+  /** In Hono's syntax; the method may be `ALL`. */
+  readonly routes: readonly (readonly [method: string, path: string])[];
+  /** `entered` says who sent the request; it throws `unauthorized`. */
+  answer(c: Context, entered: () => Promise<Entered>): Promise<Response>;
 }
 
-/** Protocols of their own on the same port, behind the same guard. */
-export interface MountedProtocols {
-  fetch(request: Request, env: Noted): Response | Promise<Response>;
-}
-
-/** Where the other protocols live. Everything else goes to the routes of the table without a detour. */
-const MOUNTED = /^https?:\/\/[^/]+\/(?:mcp|a2a|\.well-known\/agent-card\.json)(?:[/?]|$)/;
-
-/** The whole HTTP interface. The same app runs on Node and on Workers. */
-export function createHttpApp(deps: HttpDeps, mounted?: MountedProtocols): HttpApp {
+/** The whole HTTP interface. The second argument is what the runtime passes along with a request. */
+export function createHttpApp(
+  deps: HttpDeps,
+  protocols: readonly Protocol[],
+): (request: Request, env: unknown) => Response | Promise<Response> {
   const metrics = new Metrics();
   const app = routes(deps, metrics);
-  const next = (request: Request, env: Noted) =>
-    mounted && MOUNTED.test(request.url) ? mounted.fetch(request, env) : app.fetch(request, env);
+  for (const { routes, answer } of protocols) {
+    for (const [method, path] of routes) {
+      app.on(method, path, async (c) => endingWithKey(c, deps, await answer(c, () => enter(deps, c))));
+    }
+  }
   // What every request passes stands here and not in a middleware, which would make each a chain of promises.
-  return { fetch: watchOver(deps, metrics, next) };
+  return watchOver(deps, metrics, (request, notes) => app.fetch(request, notes));
 }
 
 function routes(deps: HttpDeps, metrics: Metrics): Hono {
@@ -61,17 +61,7 @@ function routes(deps: HttpDeps, metrics: Metrics): Hono {
   operationRoutes(serve, OPERATIONS);
   app.route('/', api);
   app.route('/v1', api);
-
-  app.notFound((c) => {
-    const { method, path } = c.req;
-    return failureResponse(
-      new RelayError('no_route', { method, path: path.slice(0, 200) }),
-      c.req.raw,
-      deps,
-      notesOf(c),
-    );
-  });
-  app.onError((error, c) => failureResponse(error, c.req.raw, deps, notesOf(c)));
+  answerFailures(app, deps);
   return app;
 }
 
@@ -83,7 +73,7 @@ async function health(deps: HttpDeps): Promise<Response> {
 
 /** Whether to send traffic here: not while it is stopping, though it still answers. */
 async function ready(deps: HttpDeps): Promise<Response> {
-  if (deps.stopping?.aborted) return jsonResponse({ status: 'stopping' }, { status: 503 });
+  if (deps.stopping.aborted) return jsonResponse({ status: 'stopping' }, { status: 503 });
   await deps.core.deps.engine.records.get('sys/health');
   return jsonResponse({ status: 'ready' });
 }
@@ -109,7 +99,7 @@ async function metricsResponse(c: Context, deps: HttpDeps, metrics: Metrics): Pr
     { name: 'relay_store_records', help: 'Records in the store.', value: records },
     { name: 'relay_store_entries', help: 'Entries in all logs.', value: entries },
     { name: 'relay_store_disk_bytes', help: 'What the store takes on disk.', value: diskBytes },
-    ...(deps.gauges?.() ?? []),
+    ...deps.gauges(),
   ];
   return textResponse(metrics.render(gauges), { 'Content-Type': METRICS_TYPE });
 }

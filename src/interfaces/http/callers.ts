@@ -1,37 +1,28 @@
 import type { Context, Hono } from 'hono';
 import { isRelayError, RelayError } from '../../base/errors.ts';
 import { authorize } from '../../contract/authorize.ts';
-import { ANONYMOUS, type Caller } from '../../contract/caller.ts';
+import { ANONYMOUS, type Caller, isAnonymous } from '../../contract/caller.ts';
 import type { Relay } from '../../contract/relay.ts';
 import { routeOf, type Verb } from '../../contract/verb.ts';
 import type { Keys } from '../../domain/keys/keys.ts';
 import type { HttpDeps } from './deps.ts';
-import type { Noted, RequestNotes } from './request-notes.ts';
-
-/** What is known of the request that a handler was given. */
-export function notesOf(c: Context): RequestNotes {
-  return (c.env as Noted).notes;
-}
+import { notesOf } from './request-watch.ts';
 
 /** The relay as the caller of a request sees it, once its key was found to have the scope of the verb. */
-export type RelayOf = (c: Context, verb: Verb) => Relay | Promise<Relay>;
+export type RelayOf = (c: Context, verb: Verb) => Promise<Relay>;
 
 /** Every request passes here before its body is read: who asks, how often, and whether that key may. */
 export function relayMaker(deps: HttpDeps): RelayOf {
   // In open mode it is the same one over and over.
   let last: { caller: Caller; base: string; relay: Relay } | null = null;
-  const relayFor = (c: Context, verb: Verb, caller: Caller): Relay => {
+  return async (c, verb) => {
+    notesOf(c).operation = verb;
+    const caller = await callerOf(deps, c);
     authorize(caller, verb);
     const base = baseOf(deps, c);
     if (last?.caller !== caller || last.base !== base)
       last = { caller, base, relay: deps.core.relay(caller, base) };
     return last.relay;
-  };
-  return (c, verb) => {
-    notesOf(c).operation = verb;
-    const caller = callerOf(deps, c);
-    if (caller instanceof Promise) return caller.then((found) => relayFor(c, verb, found));
-    return relayFor(c, verb, caller);
   };
 }
 
@@ -41,11 +32,25 @@ export type Serve = (verb: Verb, handler: (relay: Relay, c: Context) => Promise<
 export function serverOn(api: Hono, relayOf: RelayOf): Serve {
   return (verb, handler) => {
     const { method, path } = routeOf(verb);
-    api.on(method, path, (c) => {
-      const relay = relayOf(c, verb);
-      return relay instanceof Promise ? relay.then((found) => handler(found, c)) : handler(relay, c);
-    });
+    api.on(method, path, async (c) => handler(await relayOf(c, verb), c));
   };
+}
+
+/** Who sent a request of another protocol. */
+export interface Entered {
+  readonly caller: Caller;
+  readonly relay: Relay;
+  /** What pointers begin with, as whoever sent the request can reach them. */
+  readonly base: string;
+}
+
+/** The same for a protocol with verbs of its own, which none may use without a key where keys are asked for. */
+export async function enter(deps: HttpDeps, c: Context): Promise<Entered> {
+  notesOf(c).operation = { name: c.req.path.split('/')[1] ?? 'other' };
+  const base = baseOf(deps, c);
+  const caller = await callerOf(deps, c);
+  if (isAnonymous(caller)) throw new RelayError('unauthorized');
+  return { caller, base, relay: deps.core.relay(caller, base) };
 }
 
 /** Who sends a request: the holder of the key, or nobody in particular. Throws for a key that is no good. */
@@ -61,36 +66,25 @@ export function keyAuthenticator(keys: Keys): (request: Request) => Promise<Call
 }
 
 /** Who sent a request, if they do not send too many. */
-export function callerOf(deps: HttpDeps, c: Context): Caller | Promise<Caller> {
-  const found = deps.authenticate(c.req.raw);
-  const noted = (caller: Caller): Caller => {
-    notesOf(c).caller = caller;
-    return caller;
-  };
-  if (!deps.limiter) return found instanceof Promise ? found.then(noted) : noted(found);
-  return limited(deps, c, found).then(noted);
-}
-
-/** Where pointers can be reached, as whoever sent the request reaches the relay. */
-export function baseOf(deps: HttpDeps, c: Context): string {
-  if (deps.publicUrl !== null) return deps.publicUrl;
-  return (deps.trustsProxies ? notesOf(c).client.origin : null) ?? originOf(c.req.url);
-}
-
-async function limited(deps: HttpDeps, c: Context, found: Caller | Promise<Caller>): Promise<Caller> {
-  const address = notesOf(c).client.address;
+async function callerOf(deps: HttpDeps, c: Context): Promise<Caller> {
+  const notes = notesOf(c);
   let caller: Caller;
   try {
-    caller = await found;
+    caller = await deps.authenticate(c.req.raw);
   } catch (error) {
     // Whoever tries keys out is counted by address.
-    if (isRelayError(error, 'unauthorized')) await deps.limiter!.check(null, address);
+    if (isRelayError(error, 'unauthorized')) await deps.limiter?.check(null, notes.client.address);
     throw error;
   }
-  await deps.limiter!.check(caller, address);
+  if (deps.limiter) await deps.limiter.check(caller, notes.client.address);
+  notes.caller = caller;
   return caller;
 }
 
-function originOf(url: string): string {
-  return url.slice(0, url.indexOf('/', url.indexOf('//') + 2));
+/** Where pointers can be reached, as whoever sent the request reaches the relay. */
+function baseOf(deps: HttpDeps, c: Context): string {
+  if (deps.publicUrl !== null) return deps.publicUrl;
+  const { url } = c.req;
+  const origin = deps.trustsProxies ? notesOf(c).client.origin : null;
+  return origin ?? url.slice(0, url.indexOf('/', url.indexOf('//') + 2));
 }

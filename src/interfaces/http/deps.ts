@@ -3,7 +3,6 @@ import type { RelayCore } from '../../domain/relay-core.ts';
 import type { BrowserPolicy } from './browser-guard.ts';
 import type { Gauge } from './metrics.ts';
 import type { RateLimiter } from './rate-limit.ts';
-import type { RequestSeen } from './request-notes.ts';
 
 /** What the HTTP interface is given by the app. */
 export interface HttpDeps {
@@ -15,13 +14,13 @@ export interface HttpDeps {
   /** Who is asking; ANONYMOUS where nobody says so, and throws `unauthorized` for a key that is no good. */
   authenticate(request: Request): Caller | Promise<Caller>;
   /** Fires when the server is told to stop: streams that would go on for ever end then. */
-  readonly stopping?: AbortSignal;
-  /** Absent: nobody is held back. */
+  readonly stopping: AbortSignal;
+  /** Absent where nobody is held back. */
   readonly limiter?: RateLimiter;
   /** The address at the other end of the connection, from what the runtime passes along with a request. */
   peerOf(env: unknown): string | null;
-  /** A header of the request, where the runtime has it at hand before a Headers object has been made. */
-  headerOf?(env: unknown, name: string): string | null;
+  /** A header of the request, without having a Headers object made. */
+  headerOf(env: unknown, name: string): string | null;
   /** Whether there are any proxies to believe. */
   readonly trustsProxies: boolean;
   /** Whether to believe what the machine at this address says about whom it asks for. */
@@ -31,9 +30,24 @@ export interface HttpDeps {
   /** Puts the request's id into its answer. */
   tellId?(env: unknown, id: string): void;
   /** What the runtime can tell about itself, for the metrics. */
-  gauges?(): readonly Gauge[];
+  gauges(): readonly Gauge[];
   /** One line per thing worth knowing; never a payload, a key or a fragment. */
   log(event: LogEvent): void;
+}
+
+/** A request that has been answered. */
+export interface RequestSeen {
+  readonly id: string;
+  readonly method: string;
+  /** The operation's name, or `other`: never the path, which may be a capability. */
+  readonly operation: string;
+  readonly status: number;
+  /** When it began, in ms since the epoch, and how long it took to the head of the answer. */
+  readonly at: number;
+  readonly ms: number;
+  readonly address: string;
+  readonly caller: Caller | null;
+  readonly traceparent: string | null;
 }
 
 export interface LogEvent {

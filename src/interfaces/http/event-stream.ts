@@ -1,8 +1,7 @@
 import type { Context } from 'hono';
-import { LOCAL_CALLER } from '../../contract/caller.ts';
 import { eventResponse } from '../event-response.ts';
-import { notesOf } from './callers.ts';
 import type { HttpDeps } from './deps.ts';
+import { notesOf } from './request-watch.ts';
 
 /** Events for as long as their reader stays, the server runs, and the key that they were asked for with works. */
 export function liveEvents<T>(
@@ -12,10 +11,9 @@ export function liveEvents<T>(
   write: (event: T) => string,
 ): Response {
   const gone = new AbortController();
-  const letGo = core.keys.watch.watch(notesOf(c).caller ?? LOCAL_CALLER, () => gone.abort());
+  const letGo = core.keys.watch.watch(notesOf(c).caller!, () => gone.abort());
   gone.signal.addEventListener('abort', letGo, { once: true });
-  const signal = stopping ? AbortSignal.any([gone.signal, stopping]) : gone.signal;
-  return eventResponse(follow(signal), {
+  return eventResponse(follow(AbortSignal.any([gone.signal, stopping])), {
     write,
     // Something must be sent for the head of the answer to leave.
     head: 'retry: 1000\n\n',
@@ -24,33 +22,18 @@ export function liveEvents<T>(
 }
 
 /** The same end for a stream that another protocol made: whoever makes it is told as if its reader had gone. */
-export function endingWithKey(response: Response, hold: (end: () => void) => () => void): Response {
+export function endingWithKey(c: Context, { core }: HttpDeps, response: Response): Response {
   const { body, status, statusText, headers } = response;
-  if (body === null || !headers.get('content-type')?.startsWith('text/event-stream')) return response;
-  const reader = body.getReader();
+  const { caller } = notesOf(c);
+  if (!caller || !body || !headers.get('content-type')?.startsWith('text/event-stream')) return response;
   let letGo = () => {};
-  const bound = new ReadableStream<Uint8Array>({
+  const untilKeyEnds = {
     start(controller) {
-      letGo = hold(() => {
-        controller.close();
-        reader.cancel().catch(() => {});
-      });
+      letGo = core.keys.watch.watch(caller, () => controller.terminate());
     },
-    async pull(controller) {
-      try {
-        const { done, value } = await reader.read();
-        if (!done) return controller.enqueue(value);
-        letGo();
-        controller.close();
-      } catch (error) {
-        letGo();
-        controller.error(error);
-      }
-    },
-    cancel(reason) {
-      letGo();
-      return reader.cancel(reason);
-    },
-  });
-  return new Response(bound, { status, statusText, headers });
+    flush: () => letGo(),
+    // Called when the reader leaves and when the source fails; TypeScript does not know of it yet.
+    cancel: () => letGo(),
+  } as Transformer<Uint8Array, Uint8Array>;
+  return new Response(body.pipeThrough(new TransformStream(untilKeyEnds)), { status, statusText, headers });
 }

@@ -1,109 +1,148 @@
+import type { Context, Hono } from 'hono';
+import { ERRORS, isRelayError, RelayError } from '../../base/errors.ts';
 import type { Caller } from '../../contract/caller.ts';
 import type { Verb } from '../../contract/verb.ts';
 import { type Asked, allowReading, corsHeaders, guardBrowser, preflightResponse } from './browser-guard.ts';
 import { type ClientAddress, clientAddress } from './client-address.ts';
 import type { HttpDeps } from './deps.ts';
-import { failureResponse } from './failures.ts';
 import type { Metrics } from './metrics.ts';
-import type { Noted, RequestNotes } from './request-notes.ts';
+import { WHOLE_BODY_BYTES } from './push-request.ts';
+import { jsonResponse } from './responses.ts';
 
 type Answer = Response | Promise<Response>;
 
-/** Around every request: refuses what a foreign page made, answers preflights, and tells what came of it. */
+/** Around every request: refuses what a foreign page made, answers preflights, and reports the outcome. */
 export function watchOver(
   deps: HttpDeps,
   metrics: Metrics,
-  next: (request: Request, env: Noted) => Answer,
-): (request: Request, env?: unknown) => Answer {
+  next: (request: Request, notes: RequestNotes) => Answer,
+): (request: Request, env: unknown) => Answer {
   const { browsers } = deps;
   return (request, env) => {
     const began = performance.now();
-    const asked = new AskedBy(deps, request, env);
-    const notes = new Notes(deps, asked, env);
+    const notes = new RequestNotes(request.method, deps, env);
     deps.tellId?.(env, notes.id);
-    const cors = corsHeaders(asked, browsers);
+    const cors = corsHeaders(notes, browsers);
     const done = (response: Response): Response => {
       if (cors) allowReading(response.headers, cors);
-      tell(deps, metrics, asked, notes, response.status, performance.now() - began);
+      report(deps, metrics, notes, response.status, performance.now() - began);
       return response;
     };
     try {
-      guardBrowser(asked, browsers);
+      guardBrowser(notes, browsers);
     } catch (error) {
       return done(failureResponse(error, request, deps, notes));
     }
-    if (cors && request.method === 'OPTIONS') return done(preflightResponse(asked));
-    const answer = next(request, { notes });
+    if (cors && request.method === 'OPTIONS') return done(preflightResponse(notes));
+    const answer = next(request, notes);
     return answer instanceof Promise ? answer.then(done) : done(answer);
   };
 }
 
-function tell(
-  deps: HttpDeps,
-  metrics: Metrics,
-  asked: Asked,
-  notes: RequestNotes,
-  status: number,
-  ms: number,
-): void {
+const start = crypto.randomUUID().slice(0, 8);
+let count = 0;
+
+/**
+ * What became known of a request on its way, for the log, the metrics and the traces. Handlers find it in the
+ * environment that the router hands to them.
+ */
+export class RequestNotes implements Asked {
+  /** Different for every request of every server that runs. */
+  readonly id = `${start}-${++count}`;
+  readonly method: string;
+  operation: Pick<Verb, 'name'> | null = null;
+  caller: Caller | null = null;
+  readonly #deps: HttpDeps;
+  readonly #env: unknown;
+  #client: ClientAddress | null = null;
+
+  constructor(method: string, deps: HttpDeps, env: unknown) {
+    this.method = method;
+    this.#deps = deps;
+    this.#env = env;
+  }
+
+  header(name: string): string | null {
+    return this.#deps.headerOf(this.#env, name);
+  }
+
+  /** Found out when it is first asked for. */
+  get client(): ClientAddress {
+    const { peerOf, isTrustedProxy } = this.#deps;
+    this.#client ??= clientAddress((name) => this.header(name), peerOf(this.#env), isTrustedProxy);
+    return this.#client;
+  }
+}
+
+/** What is known of the request that a handler was given. */
+export function notesOf(c: Context): RequestNotes {
+  return c.env as RequestNotes;
+}
+
+function report(deps: HttpDeps, metrics: Metrics, notes: RequestNotes, status: number, ms: number): void {
   const operation = notes.operation?.name ?? 'other';
   metrics.record(operation, status, ms);
   deps.observe?.({
     id: notes.id,
-    method: asked.method,
+    method: notes.method,
     operation,
     status,
     at: Date.now() - ms,
     ms,
     address: notes.client.address,
     caller: notes.caller,
-    traceparent: asked.header('traceparent'),
+    traceparent: notes.header('traceparent'),
   });
 }
 
-/** Reads headers without having a Headers object made, where the runtime can do that. */
-class AskedBy implements Asked {
-  readonly #deps: HttpDeps;
-  readonly #request: Request;
-  readonly #env: unknown;
-
-  constructor(deps: HttpDeps, request: Request, env: unknown) {
-    this.#deps = deps;
-    this.#request = request;
-    this.#env = env;
-  }
-
-  get method(): string {
-    return this.#request.method;
-  }
-
-  header(name: string): string | null {
-    const { headerOf } = this.#deps;
-    return headerOf ? headerOf(this.#env, name) : this.#request.headers.get(name);
-  }
+/** Has the app answer failures, and paths that it does not know, in the words of the error table. */
+export function answerFailures(app: Hono, deps: HttpDeps): void {
+  const answer = (error: unknown, c: Context) => failureResponse(error, c.req.raw, deps, notesOf(c));
+  app.onError(answer);
+  app.notFound((c) => {
+    const { method, path } = c.req;
+    return answer(new RelayError('no_route', { method, path: path.slice(0, 200) }), c);
+  });
 }
 
-const start = crypto.randomUUID().slice(0, 8);
-let count = 0;
+/** Errors from the table are answered as they are; anything else is logged in full and shown in brief. */
+function failureResponse(error: unknown, asked: Request, deps: HttpDeps, notes: RequestNotes): Response {
+  if (isRelayError(error)) return errorResponse(error, asked);
+  const request = notes.id;
+  deps.log({
+    level: 'error',
+    event: 'unexpected',
+    request,
+    method: asked.method,
+    operation: notes.operation?.name ?? 'other',
+    error: error instanceof Error ? (error.stack ?? error.message) : String(error),
+  });
+  return errorResponse(new RelayError('internal', { request }), asked);
+}
 
-class Notes implements RequestNotes {
-  operation: Pick<Verb, 'name'> | null = null;
-  caller: Caller | null = null;
-  readonly id = `${start}-${++count}`;
-  readonly #deps: HttpDeps;
-  readonly #asked: Asked;
-  readonly #env: unknown;
-  #client: ClientAddress | null = null;
+function errorResponse(error: RelayError, asked: Request): Response {
+  const { code, details } = error;
+  const headers: Record<string, string> = {};
+  if (code === 'range_not_satisfiable') headers['Content-Range'] = `bytes */${details.size}`;
+  if (code === 'method_not_allowed') headers.Allow = String(details.allowed);
+  if (code === 'unauthorized') headers['WWW-Authenticate'] = 'Bearer realm="relay"';
+  if (code === 'rate_limited') headers['Retry-After'] = String(details.seconds);
+  if (mayBeUnread(asked)) headers.Connection = 'close';
+  // 499 is for the log: whoever went away reads no answer.
+  const status = error.status === ERRORS.aborted.status ? 400 : error.status;
+  return jsonResponse(bodyOf(error), { status, headers });
+}
 
-  constructor(deps: HttpDeps, asked: Asked, env: unknown) {
-    this.#deps = deps;
-    this.#asked = asked;
-    this.#env = env;
-  }
+/** A program that is over its limit wants to know when to come back, without reading a sentence. */
+function bodyOf(error: RelayError): object {
+  if (error.code !== 'over_quota') return error;
+  const { plan, limit, used, reset } = error.details;
+  return { ...error.toJSON(), plan, limit, used, reset };
+}
 
-  get client(): ClientAddress {
-    const { peerOf, isTrustedProxy } = this.#deps;
-    this.#client ??= clientAddress((name) => this.#asked.header(name), peerOf(this.#env), isTrustedProxy);
-    return this.#client;
-  }
+/** A body that was refused half-way is not worth reading to its end, so the connection cannot carry another request. */
+function mayBeUnread(asked: Request): boolean {
+  if (asked.method === 'GET' || asked.method === 'HEAD') return false;
+  const length = asked.headers.get('content-length');
+  return length === null || Number(length) > WHOLE_BODY_BYTES;
 }

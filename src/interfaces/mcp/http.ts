@@ -1,32 +1,46 @@
 import { createMcpHandler, type McpHttpHandler, type ServerEventBus } from '@modelcontextprotocol/server';
-import type { Context } from 'hono';
+import { systemEnv } from '../../base/env.ts';
 import { RelayError } from '../../base/errors.ts';
 import { isJsonObject } from '../../base/json.ts';
-import { MCP_MESSAGE_BYTES, MCP_STREAMS } from '../../base/limits.ts';
+import { MCP_BUDGET_TOKENS, MCP_MESSAGE_BYTES, MCP_STREAMS } from '../../base/limits.ts';
+import type { TokenCounter } from '../../base/tokens.ts';
+import { may } from '../../contract/authorize.ts';
+import type { Caller } from '../../contract/caller.ts';
+import { parsePointer, pointerUrl } from '../../contract/pointer-url.ts';
+import type { Relay } from '../../contract/relay.ts';
+import { ContextRelay } from '../../sdk/context-relay.ts';
 import { bodyText } from '../body-text.ts';
 import { type McpServerOptions, makeMcpServer } from './server.ts';
 import type { ToolContext } from './tool.ts';
 import { isMethod, listenedTo, Watches } from './watch.ts';
 
 export interface McpHttpOptions extends Pick<McpServerOptions, 'version' | 'extend' | 'onError'> {
-  /** What tools may work with for whoever sent a request; throws `unauthorized`. */
-  enter(c: Context): Promise<ToolContext>;
+  readonly counter: TokenCounter;
   /** Ends what is still being streamed. */
   readonly stopping: AbortSignal;
 }
+
+/** Who sent a request, the relay as they see it, and what pointers begin with for them. */
+export interface McpCaller {
+  readonly caller: Caller;
+  readonly relay: Relay;
+  readonly base: string;
+}
+
+export type McpOverHttp = (request: Request, by: McpCaller) => Promise<Response>;
 
 /**
  * Streamable HTTP at /mcp, for every revision. Nothing is kept between two requests, so clients notice neither a restart
  * nor which of several servers answers.
  */
-export function mcpOverHttp(o: McpHttpOptions): (c: Context) => Promise<Response> {
+export function mcpOverHttp(o: McpHttpOptions): McpOverHttp {
   const streams = new Set<McpHttpHandler>();
   o.stopping.addEventListener('abort', () => {
     for (const handler of streams) handler.close().catch(o.onError);
   });
-  return async (c) => {
-    const context = await o.enter(c);
-    const { request, message } = await readMessage(c.req.raw);
+  return async (asked, by) => {
+    const context = contextOf(by, o.counter);
+    const { request, message } = await readMessage(asked);
     if (isMethod(message, 'subscriptions/listen') && streams.size >= MCP_STREAMS)
       throw new RelayError('busy', { what: 'too many streams of changes are open' });
     const handler: McpHttpHandler = createMcpHandler(
@@ -42,6 +56,33 @@ export function mcpOverHttp(o: McpHttpOptions): (c: Context) => Promise<Response
     );
     return handler.fetch(request, message === undefined ? {} : { parsedBody: message });
   };
+}
+
+/** What tools may work with over HTTP: the relay as the sender sees it, and nothing beyond. */
+function contextOf({ caller, relay, base }: McpCaller, counter: TokenCounter): ToolContext {
+  const client = new ContextRelay({ relay, ownBases: [base] });
+  const access = { client, relay, resolve: (url: string) => ownPointer(url, relay, base) };
+  return {
+    local: false,
+    env: systemEnv,
+    counter,
+    budget: MCP_BUDGET_TOKENS,
+    open: async () => access,
+    may: (verb) => may(caller, verb),
+  };
+}
+
+/** Whatever host a pointer names, it is looked for here and nowhere else: a server fetches nothing for others. */
+async function ownPointer(url: string, relay: Relay, base: string): Promise<string> {
+  const { id, base: named } = parsePointer(url);
+  const isHere = () => relay.pointers.peek(id).then(Boolean, () => false);
+  if (named !== null && named !== base && !(await isHere())) {
+    throw new RelayError('not_found', {
+      what: 'the pointer',
+      hint: 'It is not on this relay, and over HTTP others are not asked. Use the stdio server (relay mcp) for pointers of other relays.',
+    });
+  }
+  return pointerUrl(base, id);
 }
 
 /**

@@ -42,11 +42,15 @@ export function profileOf(cli: string): CliProfile | undefined {
 
 /** Those of the known coding agents that are on the PATH. */
 export function installedClis(env: NodeJS.ProcessEnv): string[] {
+  return Object.keys(PROFILES).filter((name) => findProgram(name, env) !== null);
+}
+
+/** Where the PATH has a program of this name; null where it has none. */
+export function findProgram(name: string, env: NodeJS.ProcessEnv): string | null {
   const folders = (env.PATH ?? env.Path ?? '').split(delimiter).filter((folder) => folder !== '');
   const endings = process.platform === 'win32' ? ['.exe', '.cmd', '.bat', ''] : [''];
-  const isHere = (name: string) =>
-    folders.some((folder) => endings.some((ending) => isProgram(join(folder, name + ending))));
-  return Object.keys(PROFILES).filter(isHere);
+  const paths = folders.flatMap((folder) => endings.map((ending) => join(folder, name + ending)));
+  return paths.find(isProgram) ?? null;
 }
 
 function isProgram(path: string): boolean {
