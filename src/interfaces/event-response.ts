@@ -15,14 +15,17 @@ export interface EventWriter<T> {
   failed?(error: unknown): string;
   /** What is sent before the first event. */
   readonly head?: string;
+  /** What shows now and then that the connection is alive; a comment by default. */
+  readonly heartbeat?: string;
   readonly headers?: Record<string, string>;
   /** Called once, when the stream is over or its reader has left. */
   ended?(): void | Promise<void>;
 }
 
-/** Server-sent events. A comment now and then shows that the connection is alive. */
+/** Server-sent events, or anything else that comes piece by piece and may take its time. */
 export function eventResponse<T>(events: AsyncIterable<T>, o: EventWriter<T>): Response {
   const utf8 = new TextEncoder();
+  const heartbeat = utf8.encode(o.heartbeat ?? ': still here\n\n');
   const iterator = events[Symbol.asyncIterator]();
   let beating: ReturnType<typeof setInterval> | undefined;
   const end = () => {
@@ -33,7 +36,7 @@ export function eventResponse<T>(events: AsyncIterable<T>, o: EventWriter<T>): R
     start(controller) {
       if (o.head) controller.enqueue(utf8.encode(o.head));
       beating = setInterval(() => {
-        if ((controller.desiredSize ?? 0) > 0) controller.enqueue(utf8.encode(': still here\n\n'));
+        if ((controller.desiredSize ?? 0) > 0) controller.enqueue(heartbeat);
       }, SSE_HEARTBEAT_MS);
     },
     async pull(controller) {

@@ -8,19 +8,13 @@ export function readBody(request: Request): Promise<string> {
   return bodyText(request, { bytes: A2A_REQUEST_BYTES, what: 'an A2A request' });
 }
 
-/** Server-sent events. What goes wrong before the first is answered as if it were no stream. */
+/** Server-sent events. What goes wrong before the first is thrown, to be answered as if it were no stream. */
 export async function asEvents(
   events: AsyncIterable<unknown>,
   failure: (error: unknown) => unknown,
-  refused: (error: unknown) => Response,
 ): Promise<Response> {
   const iterator = events[Symbol.asyncIterator]();
-  let first: IteratorResult<unknown>;
-  try {
-    first = await iterator.next();
-  } catch (error) {
-    return refused(error);
-  }
+  const first = await iterator.next();
   return eventResponse(from(first, iterator), {
     write: formatSSEEvent,
     failed: (error) => formatSSEErrorEvent(failure(error)),
@@ -42,24 +36,10 @@ export async function patiently(answer: Promise<Response>): Promise<Response> {
   const waited = pause(SSE_HEARTBEAT_MS, settled.signal).then(() => null);
   const early = await Promise.race([answer, waited]).finally(() => settled.abort());
   if (early) return early;
-  let beating: ReturnType<typeof setInterval> | undefined;
-  const body = new ReadableStream<Uint8Array>({
-    start(controller) {
-      const space = new Uint8Array([0x20]);
-      controller.enqueue(space);
-      beating = setInterval(() => controller.enqueue(space), SSE_HEARTBEAT_MS);
-      answer
-        .then(async (late) => {
-          clearInterval(beating);
-          controller.enqueue(new Uint8Array(await late.arrayBuffer()));
-          controller.close();
-        })
-        .catch((error) => {
-          clearInterval(beating);
-          controller.error(error);
-        });
-    },
-    cancel: () => clearInterval(beating),
-  });
-  return new Response(body, { headers: { 'Content-Type': 'application/json' } });
+  const headers = { 'Content-Type': 'application/json' };
+  return eventResponse(bodyOf(answer), { write: (body) => body, head: ' ', heartbeat: ' ', headers });
+}
+
+async function* bodyOf(answer: Promise<Response>): AsyncGenerator<string> {
+  yield await (await answer).text();
 }

@@ -145,7 +145,7 @@ async function jsonRpcResponse(
     validateVersion(context.requestedVersion, await agent.getAgentCard(), 'JSONRPC');
     const answer = await handler.handle(body as never, context);
     if (!(Symbol.asyncIterator in answer)) return Response.json(answer);
-    return await asEvents(answer as AsyncIterable<unknown>, failed, (error) => Response.json(failed(error)));
+    return await asEvents(answer as AsyncIterable<unknown>, failed);
   } catch (error) {
     return Response.json(failed(error));
   }

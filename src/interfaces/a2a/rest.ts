@@ -21,38 +21,64 @@ import type { Context } from 'hono';
 import { RelayError } from '../../base/errors.ts';
 import { asEvents, readBody } from './http-bodies.ts';
 
-type Answer =
-  | { readonly status?: 200 | 201 | 204; readonly json?: unknown }
-  | { readonly stream: AsyncIterable<StreamResponse> };
-
 interface Call {
-  readonly c: Context;
   readonly agent: A2ARequestHandler;
   readonly context: ServerCallContext;
-  /** What stood in the places of the path. */
-  readonly ids: readonly string[];
+  /** The task and the webhook that the path names; empty where it names none. */
+  readonly id: string;
+  readonly webhook: string;
+  readonly query: { readonly [name: string]: string };
   body(): Promise<object>;
 }
 
+type Answer = Promise<Response | AsyncIterable<StreamResponse>>;
+
+const tenant = '';
+
 /** The HTTP+JSON binding: method and path below the agent's own. */
-const ROUTES: readonly [method: string, path: RegExp, run: (call: Call) => Promise<Answer>][] = [
-  ['POST', /^message:send$/, sendMessage],
-  [
-    'POST',
-    /^message:stream$/,
-    async (call) => ({ stream: call.agent.sendMessageStream(await message(call), call.context) }),
-  ],
-  ['GET', /^tasks$/, listTasks],
-  ['GET', /^tasks\/([^/:]+)$/, getTask],
-  ['POST', /^tasks\/([^/:]+):cancel$/, cancelTask],
-  ['POST', /^tasks\/([^/:]+):subscribe$/, subscribe],
-  ['GET', /^tasks\/([^/:]+):subscribe$/, subscribe],
-  ['POST', /^tasks\/([^/:]+)\/pushNotificationConfigs$/, addWebhook],
-  ['GET', /^tasks\/([^/:]+)\/pushNotificationConfigs$/, listWebhooks],
-  ['GET', /^tasks\/([^/:]+)\/pushNotificationConfigs\/([^/]+)$/, getWebhook],
-  ['DELETE', /^tasks\/([^/:]+)\/pushNotificationConfigs\/([^/]+)$/, removeWebhook],
-  ['GET', /^extendedAgentCard$/, extendedCard],
-];
+const HANDLERS: { readonly [route: string]: (call: Call) => Answer } = {
+  'POST message:send': async ({ agent, context, body }) => {
+    const task = await agent.sendMessage(SendMessageRequest.fromJSON(await body()), context);
+    return json(SendMessageResponse.toJSON({ payload: { $case: 'task', value: task as Task } }));
+  },
+  'POST message:stream': async ({ agent, context, body }) =>
+    agent.sendMessageStream(SendMessageRequest.fromJSON(await body()), context),
+  'GET tasks': listTasks,
+  'GET tasks/{id}': async ({ agent, context, id, query }) => {
+    const historyLength = whole('historyLength', query.historyLength);
+    return json(Task.toJSON(await agent.getTask({ tenant, id, historyLength }, context)));
+  },
+  'POST tasks/{id}:cancel': async ({ agent, context, id }) =>
+    json(Task.toJSON(await agent.cancelTask({ tenant, id, metadata: {} }, context))),
+  'POST tasks/{id}:subscribe': subscribe,
+  'GET tasks/{id}:subscribe': subscribe,
+  'POST tasks/{id}/pushNotificationConfigs': async ({ agent, context, id, body }) => {
+    const config = TaskPushNotificationConfig.fromJSON({ ...(await body()), taskId: id });
+    const added = await agent.createTaskPushNotificationConfig(config, context);
+    return json(TaskPushNotificationConfig.toJSON(added), 201);
+  },
+  'GET tasks/{id}/pushNotificationConfigs': async ({ agent, context, id }) => {
+    const asked = { tenant, taskId: id, pageSize: 0, pageToken: '' };
+    const found = await agent.listTaskPushNotificationConfigs(asked, context);
+    return json(ListTaskPushNotificationConfigsResponse.toJSON(found));
+  },
+  'GET tasks/{id}/pushNotificationConfigs/{webhook}': async ({ agent, context, id, webhook }) => {
+    const found = await agent.getTaskPushNotificationConfig({ tenant, taskId: id, id: webhook }, context);
+    return json(TaskPushNotificationConfig.toJSON(found));
+  },
+  'DELETE tasks/{id}/pushNotificationConfigs/{webhook}': async ({ agent, context, id, webhook }) => {
+    await agent.deleteTaskPushNotificationConfig({ tenant, taskId: id, id: webhook }, context);
+    return new Response(null, { status: 204 });
+  },
+  'GET extendedAgentCard': async ({ agent, context }) =>
+    json(AgentCard.toJSON(await agent.getAuthenticatedExtendedAgentCard({ tenant }, context))),
+};
+
+const ROUTES = Object.entries(HANDLERS).map(([route, run]) => {
+  const [method, path] = route.split(' ') as [string, string];
+  const pattern = path.replace('{id}', '(?<id>[^/:]+)').replace('{webhook}', '(?<webhook>[^/]+)');
+  return { method, path: new RegExp(`^${pattern}$`), run };
+});
 
 export async function restResponse(
   c: Context,
@@ -60,34 +86,24 @@ export async function restResponse(
   agent: A2ARequestHandler,
   context: ServerCallContext,
 ): Promise<Response> {
-  const matching = ROUTES.filter(([, path]) => path.test(rest));
-  const [found] = matching.filter(([method]) => method === c.req.method);
+  const matching = ROUTES.filter(({ path }) => path.test(rest));
+  const found = matching.find(({ method }) => method === c.req.method);
   if (!found) {
     const [method, path] = [c.req.method, c.req.path.slice(0, 200)];
     if (matching.length === 0) throw new RelayError('no_route', { method, path });
-    throw new RelayError('method_not_allowed', {
-      method,
-      path,
-      allowed: matching.map(([one]) => one).join(', '),
-    });
+    const allowed = matching.map((route) => route.method).join(', ');
+    throw new RelayError('method_not_allowed', { method, path, allowed });
   }
-  const ids = found[1].exec(rest)!.slice(1).map(decodeURIComponent);
-  const refused = (error: unknown) => {
-    const status = restStatusFor(error);
-    return json(toRestErrorBody(error, status), status);
-  };
+  const { id = '', webhook = '' } = found.path.exec(rest)!.groups ?? {};
+  const named = { id: decodeURIComponent(id), webhook: decodeURIComponent(webhook) };
+  const failure = (error: unknown) => toRestErrorBody(error, restStatusFor(error));
   try {
     validateVersion(context.requestedVersion, await agent.getAgentCard(), 'HTTP+JSON');
-    const answer = await found[2]({ c, agent, context, ids, body: () => jsonBody(c) });
-    if (!('stream' in answer)) {
-      return answer.status === 204
-        ? new Response(null, { status: 204 })
-        : json(answer.json, answer.status ?? 200);
-    }
-    const failure = (error: unknown) => toRestErrorBody(error, restStatusFor(error));
-    return await asEvents(inJson(answer.stream), failure, refused);
+    const call = { agent, context, ...named, query: c.req.query(), body: () => jsonBody(c) };
+    const answer = await found.run(call);
+    return answer instanceof Response ? answer : await asEvents(inJson(answer), failure);
   } catch (error) {
-    return refused(error);
+    return json(failure(error), restStatusFor(error));
   }
 }
 
@@ -95,7 +111,7 @@ async function* inJson(events: AsyncIterable<StreamResponse>): AsyncGenerator<un
   for await (const event of events) yield StreamResponse.toJSON(event);
 }
 
-function json(body: unknown, status: number): Response {
+function json(body: unknown, status = 200): Response {
   return new Response(JSON.stringify(body), { status, headers: { 'Content-Type': A2A_CONTENT_TYPE } });
 }
 
@@ -113,28 +129,9 @@ async function jsonBody(c: Context): Promise<object> {
   throw new RequestMalformedError('The body is not a JSON object.');
 }
 
-async function message({ body }: Call): Promise<SendMessageRequest> {
-  return SendMessageRequest.fromJSON(await body());
-}
-
-async function sendMessage(call: Call): Promise<Answer> {
-  const task = await call.agent.sendMessage(await message(call), call.context);
-  return { json: SendMessageResponse.toJSON({ payload: { $case: 'task', value: task as Task } }) };
-}
-
-async function extendedCard({ agent, context }: Call): Promise<Answer> {
-  return { json: AgentCard.toJSON(await agent.getAuthenticatedExtendedAgentCard({ tenant: '' }, context)) };
-}
-
-async function getTask({ agent, ids, c, context }: Call): Promise<Answer> {
-  const historyLength = whole('historyLength', c.req.query('historyLength'));
-  return { json: Task.toJSON(await agent.getTask({ tenant: '', id: ids[0]!, historyLength }, context)) };
-}
-
-async function listTasks({ agent, c, context }: Call): Promise<Answer> {
-  const query = c.req.query();
+async function listTasks({ agent, context, query }: Call): Answer {
   const asked = {
-    tenant: '',
+    tenant,
     contextId: query.contextId ?? '',
     status: query.status ? taskStateFromJSON(query.status) : 0,
     pageSize: whole('pageSize', query.pageSize),
@@ -146,40 +143,12 @@ async function listTasks({ agent, c, context }: Call): Promise<Answer> {
   const found = await agent.listTasks(asked, context);
   const { nextPageToken, pageSize, totalSize } = found;
   // These are part of every answer, also where they are empty.
-  return {
-    json: { tasks: [], ...(ListTasksResponse.toJSON(found) as object), nextPageToken, pageSize, totalSize },
-  };
+  const always = { nextPageToken, pageSize, totalSize };
+  return json({ tasks: [], ...(ListTasksResponse.toJSON(found) as object), ...always });
 }
 
-async function cancelTask({ agent, ids, context }: Call): Promise<Answer> {
-  return { json: Task.toJSON(await agent.cancelTask({ tenant: '', id: ids[0]!, metadata: {} }, context)) };
-}
-
-async function subscribe({ agent, ids, context }: Call): Promise<Answer> {
-  return { stream: agent.resubscribe({ tenant: '', id: ids[0]! }, context) };
-}
-
-async function addWebhook({ agent, ids, context, body }: Call): Promise<Answer> {
-  const config = TaskPushNotificationConfig.fromJSON({ ...(await body()), taskId: ids[0]! });
-  const added = await agent.createTaskPushNotificationConfig(config, context);
-  return { status: 201, json: TaskPushNotificationConfig.toJSON(added) };
-}
-
-async function listWebhooks({ agent, ids, context }: Call): Promise<Answer> {
-  const asked = { tenant: '', taskId: ids[0]!, pageSize: 0, pageToken: '' };
-  const found = await agent.listTaskPushNotificationConfigs(asked, context);
-  return { json: ListTaskPushNotificationConfigsResponse.toJSON(found) };
-}
-
-async function getWebhook({ agent, ids, context }: Call): Promise<Answer> {
-  const asked = { tenant: '', taskId: ids[0]!, id: ids[1]! };
-  const found = await agent.getTaskPushNotificationConfig(asked, context);
-  return { json: TaskPushNotificationConfig.toJSON(found) };
-}
-
-async function removeWebhook({ agent, ids, context }: Call): Promise<Answer> {
-  await agent.deleteTaskPushNotificationConfig({ tenant: '', taskId: ids[0]!, id: ids[1]! }, context);
-  return { status: 204 };
+async function subscribe({ agent, context, id }: Call): Answer {
+  return agent.resubscribe({ tenant, id }, context);
 }
 
 function whole(name: string, text: string | undefined): number | undefined {

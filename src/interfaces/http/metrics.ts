@@ -1,36 +1,37 @@
 /** Seconds; from a peek to a slow upload. */
 const BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 
+interface Seen {
+  readonly statuses: Map<number, number>;
+  readonly buckets: number[];
+  sum: number;
+  count: number;
+}
+
 /** Requests by operation and status, and how long they took, in the words of Prometheus. No label comes from a client. */
 export class Metrics {
-  readonly #requests = new Map<string, Map<number, number>>();
-  readonly #durations = new Map<string, { buckets: number[]; sum: number; count: number }>();
+  readonly #operations = new Map<string, Seen>();
 
   record(operation: string, status: number, ms: number): void {
-    let statuses = this.#requests.get(operation);
-    if (!statuses) {
-      statuses = new Map();
-      this.#requests.set(operation, statuses);
+    let seen = this.#operations.get(operation);
+    if (!seen) {
+      seen = { statuses: new Map(), buckets: BUCKETS.map(() => 0), sum: 0, count: 0 };
+      this.#operations.set(operation, seen);
     }
-    statuses.set(status, (statuses.get(status) ?? 0) + 1);
-    let durations = this.#durations.get(operation);
-    if (!durations) {
-      durations = { buckets: BUCKETS.map(() => 0), sum: 0, count: 0 };
-      this.#durations.set(operation, durations);
-    }
+    seen.statuses.set(status, (seen.statuses.get(status) ?? 0) + 1);
     const seconds = ms / 1000;
     const at = BUCKETS.findIndex((limit) => seconds <= limit);
-    if (at >= 0) durations.buckets[at]!++;
-    durations.sum += seconds;
-    durations.count++;
+    if (at >= 0) seen.buckets[at]!++;
+    seen.sum += seconds;
+    seen.count++;
   }
 
-  render(gauges: readonly Gauge[] = []): string {
+  render(gauges: readonly Gauge[]): string {
     const lines: string[] = [
       '# HELP relay_http_requests_total Requests answered, by operation and status.',
       '# TYPE relay_http_requests_total counter',
     ];
-    for (const [operation, statuses] of this.#requests) {
+    for (const [operation, { statuses }] of this.#operations) {
       for (const [status, count] of statuses) {
         lines.push(`relay_http_requests_total{operation="${operation}",status="${status}"} ${count}`);
       }
@@ -40,7 +41,7 @@ export class Metrics {
       `# HELP ${name} From the head of a request to the head of its answer.`,
       `# TYPE ${name} histogram`,
     );
-    for (const [operation, { buckets, sum, count }] of this.#durations) {
+    for (const [operation, { buckets, sum, count }] of this.#operations) {
       let below = 0;
       for (const [at, limit] of BUCKETS.entries()) {
         below += buckets[at]!;

@@ -1,7 +1,6 @@
 import type { Context } from 'hono';
 import { toBase64, toBase64Url } from '../../base/base64.ts';
 import { madeOnce } from '../../base/frozen.ts';
-import type { TokenCount } from '../../base/tokens.ts';
 import { type Peeked, type Pulled, pointers } from '../../contract/pointers.ts';
 import type { Relay } from '../../contract/relay.ts';
 import type { Serve } from './callers.ts';
@@ -29,7 +28,9 @@ export function pointerRoutes(serve: Serve): void {
 
   serve(pointers.pull, async (relay, c) => {
     const id = c.req.param('id')!;
-    if (c.req.method === 'HEAD') return headOf(relay, id);
+    // Never touches the payload and never counts as a pull.
+    if (c.req.method === 'HEAD')
+      return new Response(null, { headers: wholeHeaders(await relay.pointers.peek(id)) });
     const query = queryOf(c.req.url);
     const part = partOf(query);
     if (isOn(query.get('cost'))) return jsonResponse(await relay.pointers.cost(id, part));
@@ -48,12 +49,6 @@ export function pointerRoutes(serve: Serve): void {
     const pulled = await relay.pointers.pull(id, options);
     return textResponse(envelope(pulled), { Vary: 'Accept', ...relayHeaders(pulled.about) });
   });
-}
-
-/** Never touches the payload and never counts as a pull. */
-async function headOf(relay: Relay, id: string): Promise<Response> {
-  const peeked = await relay.pointers.peek(id);
-  return new Response(null, { headers: wholeHeaders(peeked) });
 }
 
 async function rawOf(
@@ -136,7 +131,10 @@ function relayHeaders(p: Peeked): Record<string, string> {
   if (p.content_type !== null) headers['Relay-Content-Type'] = encodeURIComponent(p.content_type);
   if (p.channel !== null) headers['Relay-Channel'] = encodeURIComponent(p.channel);
   if (p.max_pulls !== null) headers['Relay-Max-Pulls'] = String(p.max_pulls);
-  if (p.tokens) headers['Relay-Tokens'] = tokensHeader(p.tokens);
+  if (p.tokens) {
+    const { tokens, tokenizer, estimated } = p.tokens;
+    headers['Relay-Tokens'] = `${tokens}; ${tokenizer}${estimated ? '; estimated' : ''}`;
+  }
   return headers;
 }
 
@@ -148,64 +146,41 @@ function metadataHeader(p: Peeked): Record<string, string> {
     : { 'Relay-Metadata': encoded };
 }
 
-function tokensHeader(t: TokenCount): string {
-  return `${t.tokens}; ${t.tokenizer}${t.estimated ? '; estimated' : ''}`;
-}
-
 /** `{"data": …, "metadata": …}`, as existing clients expect it, written without ever holding a large payload whole. */
-function envelope(pulled: Pulled): string | ReadableStream<Uint8Array> {
-  const {
-    body,
-    about: { text, metadata },
-  } = pulled;
-  const tail = `,"metadata":${JSON.stringify(metadata)}${text ? '' : ',"encoding":"base64"'}}`;
-  if (body instanceof Uint8Array) {
-    const data = text ? JSON.stringify(decode(body)) : `"${toBase64(body)}"`;
-    return `{"data":${data}${tail}`;
-  }
-  return body.pipeThrough(wrap('{"data":"', text ? escaper() : base64(), `"${tail}`));
-}
-
-interface Encoder {
-  chunk(bytes: Uint8Array): string;
-  end(): string;
-}
-
-function wrap(head: string, encoder: Encoder, tail: string): TransformStream<Uint8Array, Uint8Array> {
+function envelope({ body, about }: Pulled): string | ReadableStream<Uint8Array> {
+  const { text, metadata } = about;
+  const encode = text ? jsonEscaper() : base64Encoder();
+  const head = '{"data":"';
+  const tail = `","metadata":${JSON.stringify(metadata)}${text ? '' : ',"encoding":"base64"'}}`;
+  if (body instanceof Uint8Array) return head + encode(body, false) + tail;
   const utf8 = new TextEncoder();
-  return new TransformStream({
-    start: (controller) => controller.enqueue(utf8.encode(head)),
-    transform: (bytes, controller) => controller.enqueue(utf8.encode(encoder.chunk(bytes))),
-    flush: (controller) => controller.enqueue(utf8.encode(encoder.end() + tail)),
-  });
+  return body.pipeThrough(
+    new TransformStream({
+      start: (controller) => controller.enqueue(utf8.encode(head)),
+      transform: (bytes, controller) => controller.enqueue(utf8.encode(encode(bytes, true))),
+      flush: (controller) => controller.enqueue(utf8.encode(encode(new Uint8Array(0), false) + tail)),
+    }),
+  );
 }
+
+/** Writes bytes as they stand inside a JSON string. While there is more to come, what is incomplete waits for it. */
+type Encoder = (bytes: Uint8Array, more: boolean) => string;
 
 /** The decoder holds back a character that a chunk cuts in two, so each piece can be escaped by itself. */
-function escaper(): Encoder {
+function jsonEscaper(): Encoder {
   const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
-  const escaped = (text: string) => JSON.stringify(text).slice(1, -1);
-  return {
-    chunk: (bytes) => escaped(decoder.decode(bytes, { stream: true })),
-    end: () => escaped(decoder.decode()),
-  };
+  return (bytes, more) => JSON.stringify(decoder.decode(bytes, { stream: more })).slice(1, -1);
 }
 
 /** Three bytes make four characters; what does not fill three waits for the next chunk. */
-function base64(): Encoder {
+function base64Encoder(): Encoder {
   let left = new Uint8Array(0);
-  return {
-    chunk: (bytes) => {
-      const all = new Uint8Array(left.length + bytes.length);
-      all.set(left);
-      all.set(bytes, left.length);
-      const whole = all.length - (all.length % 3);
-      left = all.slice(whole);
-      return toBase64(all.subarray(0, whole));
-    },
-    end: () => toBase64(left),
+  return (bytes, more) => {
+    const all = new Uint8Array(left.length + bytes.length);
+    all.set(left);
+    all.set(bytes, left.length);
+    const whole = more ? all.length - (all.length % 3) : all.length;
+    left = all.slice(whole);
+    return toBase64(all.subarray(0, whole));
   };
-}
-
-function decode(bytes: Uint8Array): string {
-  return new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes);
 }
