@@ -95,9 +95,11 @@ for (const [name, body, status, code] of BAD_JSON) {
   });
 }
 
-test('JSON that is not UTF-8 is refused', async () => {
-  const bytes = Buffer.concat([Buffer.from('{"data":"'), Buffer.of(0xff), Buffer.from('"}')]);
-  await refused(400, 'bad_json', await post(bytes, { 'Content-Type': 'application/json' }));
+test('JSON that is not UTF-8 is refused, large or small', async () => {
+  for (const padding of ['', 'd'.repeat(1_100_000)]) {
+    const bytes = Buffer.concat([Buffer.from(`{"data":"${padding}`), Buffer.of(0xff), Buffer.from('"}')]);
+    await refused(400, 'bad_json', await post(bytes, { 'Content-Type': 'application/json' }));
+  }
 });
 
 test('an empty body is refused', async () => {

@@ -1,6 +1,6 @@
 import { fromBase64 } from '../../base/base64.ts';
 import { RelayError } from '../../base/errors.ts';
-import { isJsonObject, type Json, type JsonObject, parseJson } from '../../base/json.ts';
+import { isJsonObject, parseJson } from '../../base/json.ts';
 import { ARTIFACT_BYTES } from '../../base/limits.ts';
 import { decodeUtf8, encodeUtf8 } from '../../base/utf8.ts';
 import type { ArtifactFields, ArtifactInput } from '../../contract/threads/artifacts.ts';
@@ -26,11 +26,10 @@ export async function artifactInput(request: Request, query: URLSearchParams): P
     return { ...(await fromForm(request, type)), idempotency_key: key };
   if (length > ARTIFACT_BYTES) throw tooLarge();
   const fields = fieldsOf({
-    name: query.get('name') ?? undefined,
-    type: query.get('type') ?? undefined,
-    mime:
-      query.get('mime') ??
-      (/^application\/x-www-form-urlencoded/i.test(type) ? undefined : type || undefined),
+    name: query.get('name'),
+    type: query.get('type'),
+    // It is what many clients say of any body.
+    mime: query.get('mime') ?? (/^application\/x-www-form-urlencoded/i.test(type) ? null : type),
     source_refs: query.has('source_ref') ? query.getAll('source_ref') : undefined,
   });
   return {
@@ -91,14 +90,14 @@ function formFields(form: Form): ArtifactFields {
   const told = file?.mime && !/^application\/octet-stream/i.test(file.mime) ? file.mime : undefined;
   const refs = fields.get('source_refs');
   return fieldsOf({
-    name: fields.get('name') ?? file?.name ?? undefined,
+    name: fields.get('name') ?? file?.name,
     type: fields.get('type'),
     mime: fields.get('mime') ?? told,
-    source_refs: refs === undefined || refs === '' ? undefined : refs.split(',').map((ref) => ref.trim()),
+    source_refs: refs ? refs.split(',').map((ref) => ref.trim()) : undefined,
   });
 }
 
-/** The fields we know; the domain says what is wrong with their values. */
+/** The fields we know; what is empty is as good as missing. The domain says what is wrong with their values. */
 function fieldsOf(from: { [name: string]: unknown }): ArtifactFields {
   const { name, type, mime, source_refs } = from as ArtifactFields;
   for (const [field, value] of Object.entries({ name, type, mime })) {
@@ -109,12 +108,12 @@ function fieldsOf(from: { [name: string]: unknown }): ArtifactFields {
   if (source_refs !== undefined && source_refs !== null && !Array.isArray(source_refs)) {
     throw new RelayError('bad_request', { what: '"source_refs" must be a list of texts.' });
   }
-  const known: JsonObject = {};
-  if (name) known.name = name;
-  if (type) known.type = type;
-  if (mime) known.mime = mime;
-  if (source_refs) known.source_refs = source_refs as unknown as Json;
-  return known as ArtifactFields;
+  return {
+    name: name || undefined,
+    type: type || undefined,
+    mime: mime || undefined,
+    source_refs: source_refs || undefined,
+  };
 }
 
 function tooLarge(): RelayError {
