@@ -12,7 +12,7 @@ import { ContextRelay } from '../../sdk/context-relay.ts';
 import { bodyText } from '../body-text.ts';
 import { type McpServerOptions, makeMcpServer } from './server.ts';
 import type { ToolContext } from './tool.ts';
-import { isMethod, listenedTo, Watches } from './watch.ts';
+import { isMethod, listenedTo, watchesOf } from './watch.ts';
 
 export interface McpHttpOptions extends Pick<McpServerOptions, 'version' | 'extend' | 'onError'> {
   readonly counter: TokenCounter;
@@ -102,7 +102,7 @@ function changesFor(
   return {
     publish,
     subscribe(listener) {
-      const watches = new Watches(context, (uri) => publish({ kind: 'resource_updated', uri }), onError);
+      const watches = watchesOf(context, (uri) => publish({ kind: 'resource_updated', uri }), onError);
       listeners.add(listener);
       stream.begun();
       const end = extend?.listening?.(publish);

@@ -8,7 +8,7 @@ import {
 import * as z from 'zod';
 import { isRelayError } from '../../base/errors.ts';
 import { addResources } from './resources.ts';
-import { type Answer, inputSchema, type Tool, type ToolCall, type ToolContext } from './tool.ts';
+import type { Answer, Tool, ToolCall, ToolContext } from './tool.ts';
 import { toolsFor } from './tools.ts';
 
 export interface McpServerOptions {
@@ -38,18 +38,20 @@ export function makeMcpServer(context: ToolContext, o: McpServerOptions): McpSer
       capabilities: { tools: {}, prompts: {}, resources: o.subscribe ? { subscribe: true } : {} },
       instructions: INSTRUCTIONS,
       // Nothing here asks a client for input or declares output, so there is nothing to validate by JSON Schema.
-      jsonSchemaValidator: { getValidator: unused },
+      jsonSchemaValidator: {
+        getValidator: () => {
+          throw new Error('no JSON Schema is validated here');
+        },
+      },
       ...o.extend?.options,
     },
   );
   for (const tool of toolsFor(context, o.tools)) {
-    const { name, description, verb } = tool;
+    const { name, description, verb, schema: inputSchema } = tool;
     // A client need not ask its user before it only reads.
-    const annotations =
-      verb === null || verb.route?.startsWith('GET ') ? { annotations: { readOnlyHint: true } } : {};
-    server.registerTool(name, { description, inputSchema: inputSchema(tool), ...annotations }, (args, ctx) =>
-      callTool(tool, args as never, context, ctx, o),
-    );
+    const reads = verb === null || verb.route?.startsWith('GET ');
+    const config = { description, inputSchema, ...(reads ? { annotations: { readOnlyHint: true } } : {}) };
+    server.registerTool(name, config, (args, ctx) => callTool(tool, args as never, context, ctx, o));
   }
   addResources(server, context);
   addPrompts(server);
@@ -122,7 +124,7 @@ function toResult({ text, links = [], failed }: Answer): CallToolResult {
 }
 
 /** What went wrong and what to do; of an accident behind HTTP no more than that it was one. */
-export function reason(error: unknown, context: ToolContext): string {
+function reason(error: unknown, context: ToolContext): string {
   if (isRelayError(error)) return `${error.message} ${error.hint}`;
   if (!context.local) return 'The relay failed. Its log says why.';
   return error instanceof Error ? error.message : String(error);
@@ -137,8 +139,4 @@ function progressTeller(ctx: ServerContext): (message: string) => Promise<void> 
     const params = { progressToken, progress: ++progress, message };
     await ctx.mcpReq.notify({ method: 'notifications/progress', params });
   };
-}
-
-function unused(): never {
-  throw new Error('no JSON Schema is validated here');
 }

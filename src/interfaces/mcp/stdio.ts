@@ -4,7 +4,7 @@ import { isJsonObject } from '../../base/json.ts';
 import { MCP_MESSAGE_BYTES, MCP_WATCHED } from '../../base/limits.ts';
 import { type McpServerOptions, makeMcpServer } from './server.ts';
 import type { ToolContext } from './tool.ts';
-import { isMethod, listenedTo, Watches } from './watch.ts';
+import { isMethod, listenedTo, type Watches, watchesOf } from './watch.ts';
 
 type Streams = ConstructorParameters<typeof StdioServerTransport>;
 
@@ -21,7 +21,7 @@ export function serveMcpStdio(context: ToolContext, o: StdioOptions): Promise<vo
   const changed = (uri: string) => {
     current?.server.sendResourceUpdated({ uri }).catch(o.onError);
   };
-  const watches = new Watches(context, changed, o.onError);
+  const watches = watchesOf(context, changed, o.onError);
   serveStdio(
     ({ era }) => {
       current = makeMcpServer(context, { ...o, subscribe: true });

@@ -11,6 +11,7 @@ export interface Tool<I extends z.ZodObject = z.ZodObject> {
   readonly name: string;
   readonly description: string;
   readonly input: I;
+  readonly schema: StandardSchemaWithJSON;
   /** The row of the table that it mirrors: who may call it, and whether it changes anything. None reads files alone. */
   readonly verb: Verb | null;
   /** Offered only at this end of a pipe. */
@@ -65,37 +66,21 @@ export interface Link {
   readonly name: string;
 }
 
-export function defineTool<I extends z.ZodObject>(tool: Tool<I>): Tool {
-  return tool as unknown as Tool;
+export function defineTool<I extends z.ZodObject>(tool: Omit<Tool<I>, 'schema'>): Tool {
+  return { ...tool, schema: schemaOf(tool.input) } as unknown as Tool;
 }
 
-const schemas = new WeakMap<z.ZodObject, StandardSchemaWithJSON>();
-
-/** The input as the server library takes it, with the shortest JSON Schema that says the same. */
-export function inputSchema({ input }: Tool): StandardSchemaWithJSON {
-  let schema = schemas.get(input);
-  if (!schema) {
-    let json: Record<string, unknown> | null = null;
-    const asJson = () => {
-      json ??= plainJsonSchema(input);
-      return json;
-    };
-    const jsonSchema = { input: asJson, output: asJson };
-    schema = {
-      '~standard': { version: 1, vendor: 'relay', validate: (value) => check(input, value), jsonSchema },
-    };
-    schemas.set(input, schema);
-  }
-  return schema;
-}
-
-export function plainJsonSchema(input: z.ZodObject): Record<string, unknown> {
-  const { $schema, ...json } = z.toJSONSchema(input, { io: 'input' });
-  return json;
-}
-
-function check(input: z.ZodObject, value: unknown) {
-  const result = input.safeParse(value);
-  if (result.success) return { value: result.data };
-  return { issues: result.error.issues.map(({ message, path }) => ({ message, path })) };
+/** The input as the server library takes it, with the shortest JSON Schema that says the same, made once. */
+function schemaOf(input: z.ZodObject): StandardSchemaWithJSON {
+  let made: Record<string, unknown> | null = null;
+  const json = () => {
+    if (!made) {
+      const { $schema, ...plain } = z.toJSONSchema(input, { io: 'input' });
+      made = plain;
+    }
+    return made;
+  };
+  const { validate } = input['~standard'];
+  const jsonSchema = { input: json, output: json };
+  return { '~standard': { version: 1, vendor: 'relay', validate, jsonSchema } };
 }

@@ -5,8 +5,8 @@ import { threads as threadVerbs } from '../../contract/threads.ts';
 import type { ToolContext } from './tool.ts';
 import { readUri } from './uris.ts';
 
-/** Tells of every change of a resource until the signal fires. What cannot change is watched in vain, and rightly so. */
-export async function watchResource(
+/** Tells of every change of a resource until the signal fires. Of what cannot change there is nothing to tell. */
+async function watchResource(
   uri: string,
   context: ToolContext,
   signal: AbortSignal,
@@ -31,38 +31,27 @@ export async function watchResource(
   }
 }
 
-/** The resources that one client follows. */
-export class Watches {
-  readonly #context: ToolContext;
-  readonly #changed: (uri: string) => void;
-  readonly #onError: (error: unknown) => void;
-  readonly #stops = new Map<string, AbortController>();
-
-  constructor(context: ToolContext, changed: (uri: string) => void, onError: (error: unknown) => void) {
-    this.#context = context;
-    this.#changed = changed;
-    this.#onError = onError;
-  }
-
-  /** `key` is what `remove` takes; the same key again replaces what was watched under it. */
-  add(key: string, uris: readonly string[]): void {
-    this.remove(key);
+/** The resources that one client follows. The key of `add` is what `remove` takes; the same key again replaces it. */
+export function watchesOf(
+  context: ToolContext,
+  changed: (uri: string) => void,
+  onError: (error: unknown) => void,
+) {
+  const stops = new Map<string, AbortController>();
+  const remove = (key: string) => {
+    stops.get(key)?.abort();
+    stops.delete(key);
+  };
+  const add = (key: string, uris: readonly string[]) => {
+    remove(key);
     const stop = new AbortController();
-    this.#stops.set(key, stop);
-    for (const uri of new Set(uris)) {
-      watchResource(uri, this.#context, stop.signal, this.#changed).catch(this.#onError);
-    }
-  }
-
-  remove(key: string): void {
-    this.#stops.get(key)?.abort();
-    this.#stops.delete(key);
-  }
-
-  clear(): void {
-    for (const key of [...this.#stops.keys()]) this.remove(key);
-  }
+    stops.set(key, stop);
+    for (const uri of new Set(uris)) watchResource(uri, context, stop.signal, changed).catch(onError);
+  };
+  return { add, remove, clear: () => [...stops.keys()].forEach(remove) };
 }
+
+export type Watches = ReturnType<typeof watchesOf>;
 
 /** The URIs that a `subscriptions/listen` of the 2026 revision asks to be told of; none for any other message. */
 export function listenedTo(message: unknown): string[] {
