@@ -1,19 +1,4 @@
-import type {
-  AgentCard,
-  CancelTaskRequest,
-  DeleteTaskPushNotificationConfigRequest,
-  GetTaskPushNotificationConfigRequest,
-  GetTaskRequest,
-  ListTaskPushNotificationConfigsRequest,
-  ListTaskPushNotificationConfigsResponse,
-  ListTasksRequest,
-  ListTasksResponse,
-  SendMessageRequest,
-  StreamResponse,
-  SubscribeToTaskRequest,
-  Task,
-  TaskPushNotificationConfig,
-} from '@a2a-js/sdk';
+import type { AgentCard, SendMessageRequest, StreamResponse, Task } from '@a2a-js/sdk';
 import {
   ExtendedAgentCardNotConfiguredError,
   RequestMalformedError,
@@ -40,113 +25,12 @@ export interface AgentOptions {
 }
 
 /** One agent, as one caller sees it during one request. It holds no state: what it answers with is in the store. */
-export class RelayAgent implements A2ARequestHandler {
-  readonly #o: AgentOptions;
+export function relayAgent({ agent, card, tasks, signal, webhooks }: AgentOptions): A2ARequestHandler {
+  const { caller, base } = tasks.access;
 
-  constructor(o: AgentOptions) {
-    this.#o = o;
-  }
-
-  async getAgentCard(): Promise<AgentCard> {
-    return this.#o.card;
-  }
-
-  async getAuthenticatedExtendedAgentCard(): Promise<AgentCard> {
-    throw new ExtendedAgentCardNotConfiguredError();
-  }
-
-  async sendMessage(params: SendMessageRequest, context: ServerCallContext): Promise<Task> {
-    const { tasks, signal } = this.#o;
-    let record = await this.#submit(params, context);
-    if (!params.configuration?.returnImmediately) {
-      const until = AbortSignal.any([signal, AbortSignal.timeout(A2A_WAIT_MS)]);
-      for await (const now of tasks.follow(record, until)) record = now;
-    }
-    return this.#shown(record, params.configuration?.historyLength);
-  }
-
-  async *sendMessageStream(
-    params: SendMessageRequest,
-    context: ServerCallContext,
-  ): AsyncGenerator<StreamResponse, void, undefined> {
-    yield* this.#stream(await this.#submit(params, context));
-  }
-
-  async getTask({ id, historyLength }: GetTaskRequest): Promise<Task> {
-    return this.#shown(await this.#find(a2a.get, id), historyLength);
-  }
-
-  async listTasks(params: ListTasksRequest): Promise<ListTasksResponse> {
-    const { tasks, agent } = this.#o;
-    const pageSize = params.pageSize ?? 50;
-    if (!Number.isInteger(pageSize) || pageSize < 1 || pageSize > 100)
-      throw new RequestMalformedError('pageSize must be between 1 and 100');
-    const after = params.statusTimestampAfter ? Date.parse(params.statusTimestampAfter) : 0;
-    const all = await tasks.list(
-      (record) =>
-        record.agent === agent.name &&
-        may(tasks.access.caller, a2a.list, this.#channelsOf(record)) &&
-        (!params.contextId || record.context_id === params.contextId) &&
-        (!params.status || STATES[record.state] === params.status) &&
-        Date.parse(record.at) >= after,
-    );
-    const start = params.pageToken ? Math.max(0, Number.parseInt(params.pageToken, 10) || 0) : 0;
-    const page = await Promise.all(all.slice(start, start + pageSize).map(({ id }) => tasks.find(id)));
-    const shown = page.map((record) => {
-      const task = this.#shown(record, params.historyLength ?? 0);
-      return params.includeArtifacts ? task : { ...task, artifacts: [] };
-    });
-    const end = start + page.length;
-    const nextPageToken = end < all.length ? String(end) : '';
-    return { tasks: shown, nextPageToken, pageSize, totalSize: all.length };
-  }
-
-  async cancelTask({ id }: CancelTaskRequest): Promise<Task> {
-    await this.#find(a2a.cancel, id);
-    return this.#shown(await this.#o.tasks.cancel(id));
-  }
-
-  async *resubscribe({ id }: SubscribeToTaskRequest): AsyncGenerator<StreamResponse, void, undefined> {
-    const record = await this.#find(a2a.subscribe, id);
-    if (isOver(record)) throw new UnsupportedOperationError(`The task is over: ${record.state}.`);
-    yield* this.#stream(record);
-  }
-
-  async createTaskPushNotificationConfig(
-    params: TaskPushNotificationConfig,
-    context: ServerCallContext,
-  ): Promise<TaskPushNotificationConfig> {
-    const { tasks, webhooks } = this.#o;
-    await this.#find(a2a.addWebhook, params.taskId);
-    await webhooks.check(params.url);
-    const added = await tasks.addWebhook(params, context.requestedVersion);
-    webhooks.follow(await tasks.find(params.taskId), tasks);
-    return added;
-  }
-
-  async getTaskPushNotificationConfig({ taskId, id }: GetTaskPushNotificationConfigRequest) {
-    const { webhooks } = await this.#find(a2a.getWebhook, taskId);
-    const found = webhooks.find(({ config }) => config.id === id);
-    if (!found) throw new TaskNotFoundError(`The task has no webhook ${id}.`);
-    return found.config;
-  }
-
-  async listTaskPushNotificationConfigs({
-    taskId,
-  }: ListTaskPushNotificationConfigsRequest): Promise<ListTaskPushNotificationConfigsResponse> {
-    const { webhooks } = await this.#find(a2a.listWebhooks, taskId);
-    return { configs: webhooks.map(({ config }) => config), nextPageToken: '' };
-  }
-
-  async deleteTaskPushNotificationConfig(params: DeleteTaskPushNotificationConfigRequest): Promise<void> {
-    await this.#find(a2a.removeWebhook, params.taskId);
-    await this.#o.tasks.removeWebhook(params.taskId, params.id);
-  }
-
-  async #submit(params: SendMessageRequest, context: ServerCallContext): Promise<TaskRecord> {
-    const { agent, tasks, webhooks } = this.#o;
+  async function submit(params: SendMessageRequest, context: ServerCallContext): Promise<TaskRecord> {
     const { task_channel: channel, done_channel } = agent;
-    authorize(tasks.access.caller, a2a.send, { channel, done_channel });
+    authorize(caller, a2a.send, { channel, done_channel });
     if (params.message?.taskId) {
       throw new UnsupportedOperationError(
         'A task takes one message. Send another with the same contextId and no taskId.',
@@ -159,33 +43,115 @@ export class RelayAgent implements A2ARequestHandler {
     return record;
   }
 
-  async *#stream(first: TaskRecord): AsyncGenerator<StreamResponse, void, undefined> {
-    const { tasks, signal } = this.#o;
+  async function* stream(first: TaskRecord): AsyncGenerator<StreamResponse, void, undefined> {
     let begun = false;
     for await (const record of tasks.follow(first, signal)) {
-      if (begun) yield* changes(record, tasks.access.base);
-      else yield { payload: { $case: 'task', value: this.#shown(record) } };
+      if (begun) yield* changes(record, base);
+      else yield { payload: { $case: 'task', value: shown(record) } };
       begun = true;
     }
   }
 
   /** One on a channel that the caller’s key is kept from is as unknown as any other. */
-  async #find(verb: Verb, id: string): Promise<TaskRecord> {
+  async function find(verb: Verb, id: string): Promise<TaskRecord> {
     if (!id.trim()) throw new RequestMalformedError('id is required');
-    const { tasks, agent } = this.#o;
     const record = await tasks.find(id);
-    if (record.agent === agent.name && may(tasks.access.caller, verb, this.#channelsOf(record)))
-      return record;
+    if (record.agent === agent.name && may(caller, verb, channelsOf(record))) return record;
     throw new TaskNotFoundError(`Task not found: ${id}`);
   }
 
   /** Records made by 0.1.0 do not say where the task was put: then it is where its agent looks now. */
-  #channelsOf({ task_channel, done_channel }: TaskRecord): FromRecord {
-    return { channel: task_channel ?? this.#o.agent.task_channel, done_channel };
+  function channelsOf({ task_channel, done_channel }: TaskRecord): FromRecord {
+    return { channel: task_channel ?? agent.task_channel, done_channel };
   }
 
-  #shown(record: TaskRecord, historyLength?: number): Task {
-    const task = toTask(record, this.#o.tasks.access.base);
+  function shown(record: TaskRecord, historyLength?: number): Task {
+    const task = toTask(record, base);
     return historyLength === 0 ? { ...task, history: [] } : task;
   }
+
+  return {
+    getAgentCard: async () => card,
+
+    getAuthenticatedExtendedAgentCard: async () => {
+      throw new ExtendedAgentCardNotConfiguredError();
+    },
+
+    async sendMessage(params, context) {
+      let record = await submit(params, context);
+      if (!params.configuration?.returnImmediately) {
+        const until = AbortSignal.any([signal, AbortSignal.timeout(A2A_WAIT_MS)]);
+        for await (const now of tasks.follow(record, until)) record = now;
+      }
+      return shown(record, params.configuration?.historyLength);
+    },
+
+    async *sendMessageStream(params, context) {
+      yield* stream(await submit(params, context));
+    },
+
+    async *resubscribe({ id }) {
+      const record = await find(a2a.subscribe, id);
+      if (isOver(record)) throw new UnsupportedOperationError(`The task is over: ${record.state}.`);
+      yield* stream(record);
+    },
+
+    getTask: async ({ id, historyLength }) => shown(await find(a2a.get, id), historyLength),
+
+    async listTasks(params) {
+      const pageSize = params.pageSize ?? 50;
+      if (!Number.isInteger(pageSize) || pageSize < 1 || pageSize > 100)
+        throw new RequestMalformedError('pageSize must be between 1 and 100');
+      const after = params.statusTimestampAfter ? Date.parse(params.statusTimestampAfter) : 0;
+      const all = await tasks.list(
+        (record) =>
+          record.agent === agent.name &&
+          may(caller, a2a.list, channelsOf(record)) &&
+          (!params.contextId || record.context_id === params.contextId) &&
+          (!params.status || STATES[record.state] === params.status) &&
+          Date.parse(record.at) >= after,
+      );
+      const start = params.pageToken ? Math.max(0, Number.parseInt(params.pageToken, 10) || 0) : 0;
+      const page = await Promise.all(all.slice(start, start + pageSize).map(({ id }) => tasks.find(id)));
+      const end = start + page.length;
+      return {
+        tasks: page.map((record) => {
+          const task = shown(record, params.historyLength ?? 0);
+          return params.includeArtifacts ? task : { ...task, artifacts: [] };
+        }),
+        nextPageToken: end < all.length ? String(end) : '',
+        pageSize,
+        totalSize: all.length,
+      };
+    },
+
+    async cancelTask({ id }) {
+      return shown(await tasks.cancel(await find(a2a.cancel, id)));
+    },
+
+    async createTaskPushNotificationConfig(params, context) {
+      await find(a2a.addWebhook, params.taskId);
+      await webhooks.check(params.url);
+      const added = await tasks.addWebhook(params, context.requestedVersion);
+      webhooks.follow(await tasks.find(params.taskId), tasks);
+      return added;
+    },
+
+    async getTaskPushNotificationConfig({ taskId, id }) {
+      const { webhooks } = await find(a2a.getWebhook, taskId);
+      const found = webhooks.find(({ config }) => config.id === id);
+      if (!found) throw new TaskNotFoundError(`The task has no webhook ${id}.`);
+      return found.config;
+    },
+
+    async listTaskPushNotificationConfigs({ taskId }) {
+      const { webhooks } = await find(a2a.listWebhooks, taskId);
+      return { configs: webhooks.map(({ config }) => config), nextPageToken: '' };
+    },
+
+    async deleteTaskPushNotificationConfig({ taskId, id }) {
+      await find(a2a.removeWebhook, taskId);
+      await tasks.removeWebhook(taskId, id);
+    },
+  };
 }

@@ -14,7 +14,7 @@ import { a2a } from '../../contract/a2a.ts';
 import { authorize } from '../../contract/authorize.ts';
 import type { Caller } from '../../contract/caller.ts';
 import type { Verb } from '../../contract/verb.ts';
-import { RelayAgent } from './agent.ts';
+import { relayAgent } from './agent.ts';
 import { agentCard, findAgent, RELAY_AGENT } from './card.ts';
 import { asEvents, patiently, readBody } from './http-bodies.ts';
 import { restResponse } from './rest.ts';
@@ -60,14 +60,14 @@ export function a2aOverHttp(o: A2AOptions): A2AOverHttp {
     }
     const access = await open(entered, a2a.get);
     const agent = await findAgent(name, async () => access.relay);
-    const relayAgent = new RelayAgent({
+    const plain = relayAgent({
       agent,
       card: agentCard(agent, { ...o, base: access.base }),
       tasks: new TaskService(access, o.env),
       signal: AbortSignal.any([c.req.raw.signal, o.stopping]),
       webhooks,
     });
-    const handler = speakingA2A(relayAgent, o.onError);
+    const handler = speakingA2A(plain, o.onError);
     const context = callContext(c);
     if (rest !== '') return patiently(restResponse(c, rest, handler, context));
     if (c.req.method !== 'POST')

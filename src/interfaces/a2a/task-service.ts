@@ -84,8 +84,8 @@ export class TaskService {
     return found.filter(keep).sort((a, b) => (a.at < b.at ? 1 : a.at > b.at ? -1 : 0));
   }
 
-  async cancel(id: string): Promise<TaskRecord> {
-    const record = await this.find(id);
+  async cancel(record: TaskRecord): Promise<TaskRecord> {
+    const { id, context_id } = record;
     if (isOver(record)) throw new TaskNotCancelableError(`Task is ${record.state}: ${id}`);
     const canceled = await this.#change(id, (now) =>
       isOver(now) ? null : { ...now, state: 'canceled', at: this.#now() },
@@ -93,7 +93,7 @@ export class TaskService {
     if (canceled.state !== 'canceled') throw new TaskNotCancelableError(`Task is ${canceled.state}: ${id}`);
     // Whoever has not read it yet never will; whoever has is not held back by this.
     await this.access.relay.pointers.delete(id).catch(() => {});
-    await this.access.relay.threads.record(record.context_id, 'a2a.task.canceled', { task_id: id });
+    await this.access.relay.threads.record(context_id, 'a2a.task.canceled', { task_id: id });
     return canceled;
   }
 
@@ -129,7 +129,6 @@ export class TaskService {
 
   async addWebhook(config: TaskPushNotificationConfig, version: string): Promise<TaskPushNotificationConfig> {
     const named = this.#named(config, config.taskId);
-    await this.find(config.taskId);
     await this.access.outbox.add(config.taskId);
     await this.#change(config.taskId, (now) => {
       const others = now.webhooks.filter((one) => one.config.id !== named.id);
@@ -151,7 +150,6 @@ export class TaskService {
   }
 
   async removeWebhook(taskId: string, id: string): Promise<void> {
-    await this.find(taskId);
     await this.#change(taskId, (now) => ({
       ...now,
       webhooks: now.webhooks.filter(({ config }) => config.id !== id),

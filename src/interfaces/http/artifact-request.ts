@@ -77,15 +77,13 @@ async function fromForm(request: Request, type: string): Promise<ArtifactInput> 
   const form = await readForm(request.body!, type);
   const { file } = form;
   if (file) return { body: file.body, late: () => formFields(form) };
-  const content = form.fields().get('content');
+  const content = form.fields.get('content');
   if (content === undefined)
     throw new RelayError('bad_request', { what: 'The form has neither a file nor "content".' });
   return { body: encodeUtf8(content), ...formFields(form) };
 }
 
-function formFields(form: Form): ArtifactFields {
-  const { file } = form;
-  const fields = form.fields();
+function formFields({ file, fields }: Form): ArtifactFields {
   // What a program says when it does not know is not worth more than the name.
   const told = file?.mime && !/^application\/octet-stream/i.test(file.mime) ? file.mime : undefined;
   const refs = fields.get('source_refs');

@@ -1,7 +1,6 @@
 import type { Context, Hono } from 'hono';
 import { RelayError } from '../../base/errors.ts';
 import { channels, type Message, type SubscribeOptions } from '../../contract/channels.ts';
-import type { Relay } from '../../contract/relay.ts';
 import { checkSubscription } from '../../domain/channels/groups.ts';
 import type { RelayOf, Serve } from './callers.ts';
 import type { HttpDeps } from './deps.ts';
@@ -11,7 +10,10 @@ import { liveEvents } from './event-stream.ts';
 export function eventRoutes(api: Hono, serve: Serve, relayOf: RelayOf, deps: HttpDeps): void {
   serve(channels.events, async (relay, c) => {
     const name = c.req.param('name')!;
-    const o = await subscriptionOf(relay, name, c);
+    // Everything that can be wrong is told before the stream begins, and so is where it begins.
+    const asked = checkQuery(c);
+    const newest = await relay.channels.position(name);
+    const o = asked.group === undefined ? { since: asked.since ?? newest } : asked;
     return liveEvents(c, deps, (signal) => relay.channels.subscribe(name, { ...o, signal }), eventOf);
   });
 
@@ -23,13 +25,6 @@ export function eventRoutes(api: Hono, serve: Serve, relayOf: RelayOf, deps: Htt
   };
   api.get('/ws', upgrade);
   api.get('/ws/*', upgrade);
-}
-
-/** Everything that can be wrong is told before the stream begins, and so is where it begins. */
-async function subscriptionOf(relay: Relay, name: string, c: Context): Promise<SubscribeOptions> {
-  const o = checkQuery(c);
-  const newest = await relay.channels.position(name);
-  return o.group === undefined ? { since: o.since ?? newest } : o;
 }
 
 function checkQuery(c: Context): SubscribeOptions {

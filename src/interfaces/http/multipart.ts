@@ -4,7 +4,7 @@ export interface Form {
   /** The one file of the form; null where there is none. */
   readonly file: FormFile | null;
   /** The other fields; those behind the file are there once it has been read. */
-  fields(): ReadonlyMap<string, string>;
+  readonly fields: ReadonlyMap<string, string>;
 }
 
 export interface FormFile {
@@ -14,6 +14,7 @@ export interface FormFile {
 }
 
 const HEADER_BYTES = 8 * 1024;
+const HEADER_END = new TextEncoder().encode('\r\n\r\n');
 const FIELD_BYTES = 64 * 1024;
 const FIELDS = 32;
 
@@ -24,7 +25,7 @@ export async function readForm(source: ReadableStream<Uint8Array>, contentType: 
   const parts = new PartReader(source, boundary[1] ?? boundary[2]!);
   const fields = new Map<string, string>();
   const file = await nextFile(parts, fields);
-  if (!file) return { file: null, fields: () => fields };
+  if (!file) return { file: null, fields };
   const body = new ReadableStream<Uint8Array>({
     async pull(controller) {
       const chunk = await parts.read();
@@ -37,7 +38,7 @@ export async function readForm(source: ReadableStream<Uint8Array>, contentType: 
     },
     cancel: (reason) => parts.cancel(reason),
   });
-  return { file: { ...file, body }, fields: () => fields };
+  return { file: { ...file, body }, fields };
 }
 
 /** Takes in fields up to the next file, whose head it gives. */
@@ -102,9 +103,8 @@ class PartReader {
     }
     while (this.#buffer.length < 2) await this.#more();
     if (this.#buffer[0] === 0x2d && this.#buffer[1] === 0x2d) return null;
-    const end = [0x0d, 0x0a, 0x0d, 0x0a];
     for (;;) {
-      const at = find(this.#buffer, Uint8Array.from(end));
+      const at = find(this.#buffer, HEADER_END);
       if (at >= 0) {
         const head = new TextDecoder().decode(this.#buffer.subarray(0, at));
         // The line end that closes the head also opens the delimiter of a part with nothing in it.

@@ -8,7 +8,7 @@ import { hasBody, routeOf, type Verb } from '../../contract/verb.ts';
 import type { Operation } from '../../schemas/operations.ts';
 import { bodyText } from '../body-text.ts';
 import type { Serve } from './callers.ts';
-import { emptyResponse, jsonResponse } from './responses.ts';
+import { bytesResponse, jsonResponse } from './responses.ts';
 
 type Methods = { readonly [method: string]: (...args: readonly unknown[]) => Promise<unknown> };
 
@@ -20,7 +20,7 @@ export function operationRoutes(serve: Serve, operations: readonly Operation[]):
     serve(verb, async (relay, c) => {
       const answer = await call(relay, operation, check(operation.input, await gather(c, verb)));
       const { status = 200 } = verb;
-      return status === 204 ? emptyResponse(status) : jsonResponse(answer, { status });
+      return status === 204 ? bytesResponse(null, status, {}) : jsonResponse(answer, { status });
     });
   }
 }
@@ -56,7 +56,7 @@ async function gather(c: Context, verb: Verb): Promise<Record<string, unknown>> 
 }
 
 /** The JSON body, cut off while being read; undefined where there is none. */
-export async function readJson(c: Context): Promise<Json | undefined> {
+async function readJson(c: Context): Promise<Json | undefined> {
   if (!c.req.raw.body) return undefined;
   const limit = { bytes: JSON_BODY_BYTES, what: 'a JSON body' };
   if (Number(c.req.header('content-length') ?? 0) > limit.bytes)

@@ -41,7 +41,3 @@ export function bytesResponse(
 export function bytesHeaders(more: Fields): Fields {
   return { ...ALWAYS, ...more };
 }
-
-export function emptyResponse(status: number): Response {
-  return new Response(null, { status, headers: ALWAYS });
-}

@@ -16,7 +16,7 @@ export interface StdioOptions extends Omit<McpServerOptions, 'subscribe'> {
 /** Serves one client over a pipe; resolves when the client has closed its end and has had its last answers. */
 export function serveMcpStdio(context: ToolContext, o: StdioOptions): Promise<void> {
   const wire = new StdioServerTransport(o.stdin, o.stdout, { maxBufferSize: MCP_MESSAGE_BYTES });
-  const answers = new LastAnswers(wire, o.stdin, o.stdout);
+  const noteAsked = answeringBeforeClose(wire, o);
   let current: McpServer | null = null;
   const changed = (uri: string) => {
     current?.server.sendResourceUpdated({ uri }).catch(o.onError);
@@ -34,7 +34,7 @@ export function serveMcpStdio(context: ToolContext, o: StdioOptions): Promise<vo
     const { onmessage, onclose } = wire;
     // The library answers a modern subscription itself, before the server would hear of it.
     wire.onmessage = (message: JSONRPCMessage) => {
-      answers.expect(message);
+      noteAsked(message);
       followListening(message, watches);
       onmessage?.(message);
     };
@@ -71,48 +71,36 @@ const PATIENCE_MS = 1_000;
 /**
  * The library drops what is under way when standard input ends. A client that writes its requests and closes its end,
  * as a shell pipe does, has asked all the same: the wire stays open until they are answered, but not for long.
+ * Gives what is to be told of every message that comes in.
  */
-class LastAnswers {
-  readonly #open = new Set<RequestId>();
-  #answered: (() => void) | null = null;
-
-  constructor(
-    wire: StdioServerTransport,
-    stdin: { readonly readableEnded: boolean },
-    stdout: { readonly writable: boolean },
-  ) {
-    const send = wire.send.bind(wire);
-    const close = wire.close.bind(wire);
-    wire.send = async (message) => {
-      await send(message);
-      if (!('method' in message) && message.id !== undefined) this.#settle(message.id);
-    };
-    wire.close = async () => {
-      if (stdin.readableEnded && stdout.writable) await this.#all();
-      await close();
-    };
-  }
-
-  expect(message: JSONRPCMessage): void {
+function answeringBeforeClose(wire: StdioServerTransport, { stdin, stdout }: StdioOptions) {
+  const open = new Set<RequestId>();
+  let answered = () => {};
+  const settle = (id: RequestId) => {
+    open.delete(id);
+    if (open.size === 0) answered();
+  };
+  const send = wire.send.bind(wire);
+  const close = wire.close.bind(wire);
+  wire.send = async (message) => {
+    await send(message);
+    if (!('method' in message) && message.id !== undefined) settle(message.id);
+  };
+  wire.close = async () => {
+    if (stdin.readableEnded && stdout.writable && open.size > 0) {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      answered = resolve;
+      const patience = setTimeout(resolve, PATIENCE_MS);
+      await promise;
+      clearTimeout(patience);
+    }
+    await close();
+  };
+  return (message: JSONRPCMessage): void => {
     if (!('method' in message)) return;
     if ('id' in message) {
       // A subscription is answered by its end, which nobody waits for here.
-      if (message.method !== 'subscriptions/listen') this.#open.add(message.id);
-    } else if (message.method === 'notifications/cancelled')
-      this.#settle(message.params?.requestId as RequestId);
-  }
-
-  #settle(id: RequestId): void {
-    this.#open.delete(id);
-    if (this.#open.size === 0) this.#answered?.();
-  }
-
-  async #all(): Promise<void> {
-    if (this.#open.size === 0) return;
-    const { promise, resolve } = Promise.withResolvers<void>();
-    this.#answered = resolve;
-    const patience = setTimeout(resolve, PATIENCE_MS);
-    await promise;
-    clearTimeout(patience);
-  }
+      if (message.method !== 'subscriptions/listen') open.add(message.id);
+    } else if (message.method === 'notifications/cancelled') settle(message.params?.requestId as RequestId);
+  };
 }

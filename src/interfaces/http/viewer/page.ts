@@ -1,3 +1,4 @@
+import { toBase64 } from '../../../base/base64.ts';
 import { VIEWER_SCRIPT } from './script.ts';
 
 /**
@@ -5,11 +6,11 @@ import { VIEWER_SCRIPT } from './script.ts';
  * and shows it as text. It is the same for every pointer and never touches one, so a link preview costs no pull.
  */
 export async function viewerResponse(): Promise<Response> {
-  const { html, policy } = await page();
-  return new Response(html, {
+  policy ??= contentPolicy();
+  return new Response(HTML, {
     headers: {
       'Content-Type': 'text/html; charset=utf-8',
-      'Content-Security-Policy': policy,
+      'Content-Security-Policy': await policy,
       'Referrer-Policy': 'no-referrer',
       'X-Content-Type-Options': 'nosniff',
       'X-Frame-Options': 'DENY',
@@ -19,15 +20,10 @@ export async function viewerResponse(): Promise<Response> {
   });
 }
 
-let made: Promise<{ html: string; policy: string }> | null = null;
+let policy: Promise<string> | null = null;
 
-function page(): Promise<{ html: string; policy: string }> {
-  made ??= make();
-  return made;
-}
-
-async function make(): Promise<{ html: string; policy: string }> {
-  const policy = [
+async function contentPolicy(): Promise<string> {
+  return [
     "default-src 'none'",
     `script-src 'sha256-${await sha256Base64(VIEWER_SCRIPT)}'`,
     `style-src 'sha256-${await sha256Base64(VIEWER_STYLE)}'`,
@@ -36,12 +32,10 @@ async function make(): Promise<{ html: string; policy: string }> {
     "form-action 'none'",
     "frame-ancestors 'none'",
   ].join('; ');
-  return { html: HTML, policy };
 }
 
 async function sha256Base64(text: string): Promise<string> {
-  const digest = new Uint8Array(await crypto.subtle.digest('SHA-256', new TextEncoder().encode(text)));
-  return btoa(String.fromCharCode(...digest));
+  return toBase64(new Uint8Array(await crypto.subtle.digest('SHA-256', new TextEncoder().encode(text))));
 }
 
 const VIEWER_STYLE = `
