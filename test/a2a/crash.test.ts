@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { resolve } from 'node:path';
 import { test } from 'node:test';
 import { loadConfig } from '../../src/app/config.ts';
-import { hasOutboxEntries } from '../../src/app/serve/a2a-webhook-outbox.ts';
 import { openCore } from '../../src/app/store/open-core.ts';
 import { openRelay } from '../../src/app/store/open-relay.ts';
+import { hasOutboxEntries } from '../../src/interfaces/a2a/webhook-outbox.ts';
 import { ContextRelay } from '../../src/sdk/context-relay.ts';
 import { type Running, serve, start } from '../channels/programs.ts';
 import { temporaryHome } from '../cli/program.ts';
@@ -107,5 +107,5 @@ test('the next server refuses webhooks in our own network too', async () => {
 
 async function emptyOutbox(home: string): Promise<void> {
   await using open = await openCore(loadConfig({}, { home }), 'cli');
-  await until(async () => !(await hasOutboxEntries(open.core.deps.engine.records)));
+  await until(async () => !(await hasOutboxEntries(open.core.deps)));
 }

@@ -26,7 +26,7 @@ export interface AgentOptions {
 
 /** One agent, as one caller sees it during one request. It holds no state: what it answers with is in the store. */
 export function relayAgent({ agent, card, tasks, signal, webhooks }: AgentOptions): A2ARequestHandler {
-  const { caller, base } = tasks.access;
+  const { caller, base } = tasks;
 
   async function submit(params: SendMessageRequest, context: ServerCallContext): Promise<TaskRecord> {
     const { task_channel: channel, done_channel } = agent;

@@ -8,29 +8,25 @@ import {
   validateVersion,
 } from '@a2a-js/sdk/server';
 import type { Context } from 'hono';
-import type { Env } from '../../base/env.ts';
 import { isRelayError, RelayError } from '../../base/errors.ts';
 import { a2a } from '../../contract/a2a.ts';
 import { authorize } from '../../contract/authorize.ts';
 import type { Caller } from '../../contract/caller.ts';
 import type { Verb } from '../../contract/verb.ts';
+import type { RelayCore } from '../../domain/relay-core.ts';
 import { relayAgent } from './agent.ts';
 import { agentCard, findAgent, RELAY_AGENT } from './card.ts';
 import { asEvents, patiently, readBody } from './http-bodies.ts';
 import { restResponse } from './rest.ts';
-import type { A2AAccess, OutboxEntry } from './task-record.ts';
 import { TaskService } from './task-service.ts';
+import { outboxEntries } from './webhook-outbox.ts';
 import { Webhooks, type WebhooksOptions } from './webhooks.ts';
 
 export interface A2AOptions extends WebhooksOptions {
+  readonly core: RelayCore;
   readonly version: string;
-  readonly env: Env;
   /** Whether callers need a key. */
   readonly keys: boolean;
-  /** What a caller's tasks are made of. */
-  open(caller: Caller, base: string): A2AAccess;
-  /** Tasks of which webhooks wait to hear, of all callers. */
-  outboxEntries(): AsyncIterable<OutboxEntry>;
   /** Where cards say that this relay is, for someone who has not said who he is. */
   baseOf(c: Context): string;
 }
@@ -50,7 +46,7 @@ export function a2aOverHttp(o: A2AOptions): A2AOverHttp {
   const open = async (entered: Entered, verb: Verb) => {
     const { caller, base } = await entered();
     authorize(caller, verb);
-    return o.open(caller, base);
+    return new TaskService(o.core, caller, base);
   };
   const answer = async (c: Context, entered: Entered) => {
     const { name, rest } = readPath(c.req.path);
@@ -58,12 +54,12 @@ export function a2aOverHttp(o: A2AOptions): A2AOverHttp {
       const agent = await findAgent(name, async () => (await open(entered, a2a.getCard)).relay);
       return cardResponse(c, agentCard(agent, { ...o, base: o.baseOf(c) }));
     }
-    const access = await open(entered, a2a.get);
-    const agent = await findAgent(name, async () => access.relay);
+    const tasks = await open(entered, a2a.get);
+    const agent = await findAgent(name, async () => tasks.relay);
     const plain = relayAgent({
       agent,
-      card: agentCard(agent, { ...o, base: access.base }),
-      tasks: new TaskService(access, o.env),
+      card: agentCard(agent, { ...o, base: tasks.base }),
+      tasks,
       signal: AbortSignal.any([c.req.raw.signal, o.stopping]),
       webhooks,
     });
@@ -79,8 +75,8 @@ export function a2aOverHttp(o: A2AOptions): A2AOverHttp {
     return patiently(jsonRpcResponse(c, handler, context));
   };
   const resume = async () => {
-    for await (const { task, caller, base } of o.outboxEntries()) {
-      const tasks = new TaskService(o.open(caller, base), o.env);
+    for await (const { task, caller, base } of outboxEntries(o.core.deps)) {
+      const tasks = new TaskService(o.core, caller, base);
       await tasks.find(task).then(
         (record) => webhooks.follow(record, tasks, { resumed: true }),
         // Its sender never got an answer, and sends it again; or it is so old that it is gone.

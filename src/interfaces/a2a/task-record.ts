@@ -6,53 +6,8 @@ import {
   type TaskPushNotificationConfig,
   TaskState,
 } from '@a2a-js/sdk';
-import type { Json, JsonObject } from '../../base/json.ts';
-import type { Caller } from '../../contract/caller.ts';
-import type { Relay } from '../../contract/relay.ts';
+import type { JsonObject } from '../../base/json.ts';
 import { pointerPart, textPart } from './parts.ts';
-
-/** Where tasks are kept between requests: small documents of one tenant, with a revision. */
-export interface TaskStore {
-  /** `task/{id}` or `message/{agent}/{id}`. */
-  get(key: string): Promise<{ readonly value: Json; readonly revision: number } | null>;
-  /** False: somebody else was faster. */
-  put(key: string, value: Json, o: { expect: 'absent' | number; expiresAt: number }): Promise<boolean>;
-  /** The tasks. */
-  list(o: {
-    after?: string;
-    limit: number;
-  }): Promise<{ readonly values: readonly Json[]; readonly next?: string }>;
-}
-
-/**
- * Tasks with webhooks that have yet to be told how the task ended. It outlives the server, and a task is put down before
- * whoever named the webhook gets an answer.
- */
-export interface WebhookOutbox {
-  add(task: string): Promise<void>;
-  /** Changes whenever the task is added again; null where it is not there. */
-  mark(task: string): Promise<number | null>;
-  /** False: it was added again since, and something may be left to tell. */
-  remove(task: string, mark: number): Promise<boolean>;
-}
-
-/** What the tasks of one caller are made of. */
-export interface A2AAccess {
-  readonly caller: Caller;
-  readonly relay: Relay;
-  /** What the URLs of pointers begin with. */
-  readonly base: string;
-  readonly store: TaskStore;
-  readonly outbox: WebhookOutbox;
-}
-
-/** Enough to go on where another server stopped. */
-export interface OutboxEntry {
-  readonly task: string;
-  /** Who named the webhook. */
-  readonly caller: Caller;
-  readonly base: string;
-}
 
 export type State = 'submitted' | 'working' | 'completed' | 'failed' | 'canceled';
 

@@ -1,9 +1,8 @@
 import { Message, type SendMessageRequest, type TaskPushNotificationConfig } from '@a2a-js/sdk';
 import { RequestMalformedError, TaskNotCancelableError, TaskNotFoundError } from '@a2a-js/sdk/errors';
-import type { Env } from '../../base/env.ts';
 import { isRelayError } from '../../base/errors.ts';
 import { uuid } from '../../base/ids.ts';
-import type { Json, JsonObject } from '../../base/json.ts';
+import type { JsonObject } from '../../base/json.ts';
 import {
   A2A_LOOK_MS,
   A2A_TASK_TTL_MS,
@@ -12,29 +11,44 @@ import {
   DEFAULT_TTL_MS,
 } from '../../base/limits.ts';
 import { pause } from '../../base/pause.ts';
+import { type Caller, SCOPES } from '../../contract/caller.ts';
+import type { Relay } from '../../contract/relay.ts';
+import type { Deps } from '../../domain/deps.ts';
+import { allRecords, type RecordsOf, recordsOf } from '../../domain/records.ts';
+import type { RelayCore } from '../../domain/relay-core.ts';
 import { ContextRelay } from '../../sdk/context-relay.ts';
 import { type FoundResult, ResultWaiters } from '../../sdk/result-waiters.ts';
 import type { AgentEntry } from './card.ts';
 import { lighten, summaryOf, taskText } from './parts.ts';
-import { type A2AAccess, isOver, type TaskRecord, type Webhook } from './task-record.ts';
+import { isOver, type TaskRecord, type Webhook } from './task-record.ts';
 import { receivedResult, takeIn } from './task-result.ts';
+import { outboxOf } from './webhook-outbox.ts';
 
 /** Tasks that others give to agents of this relay, for one caller. Everything it knows is in the store. */
 export class TaskService {
-  readonly access: A2AAccess;
-  readonly #env: Env;
+  readonly caller: Caller;
+  /** What the URLs of pointers begin with. */
+  readonly base: string;
+  readonly relay: Relay;
+  readonly outbox: ReturnType<typeof outboxOf>;
+  readonly #deps: Deps;
+  readonly #tasks: RecordsOf<TaskRecord>;
   readonly #results: ResultWaiters;
 
-  constructor(access: A2AAccess, env: Env) {
-    const { relay, base } = access;
-    this.access = access;
-    this.#env = env;
-    this.#results = new ResultWaiters(new ContextRelay({ relay, ownBases: [base] }));
+  constructor(core: RelayCore, caller: Caller, base: string) {
+    this.caller = caller;
+    this.base = base;
+    // A key for tasks is enough: that a task is a push and a thread behind it is our affair. Its prefix still binds.
+    this.relay = core.relay({ ...caller, scopes: SCOPES }, base);
+    this.outbox = outboxOf(core.deps, caller, base);
+    this.#deps = core.deps;
+    this.#tasks = recordsOf(core.deps.engine.records);
+    this.#results = new ResultWaiters(new ContextRelay({ relay: this.relay, ownBases: [base] }));
   }
 
   /** Puts the task where the agent looks. The same message again is the same task. */
   async submit(agent: AgentEntry, request: SendMessageRequest, version: string): Promise<TaskRecord> {
-    const { relay, base } = this.access;
+    const { relay, base } = this;
     const { message } = request;
     if (!message?.messageId) throw new RequestMalformedError('message.messageId is required');
     const context_id = await this.#thread(agent, message);
@@ -59,7 +73,7 @@ export class TaskService {
       message: Message.toJSON(light) as JsonObject,
       webhooks: wanted?.url ? [{ config: this.#named(wanted, pushed.id), version }] : [],
     };
-    if (wanted?.url) await this.access.outbox.add(pushed.id);
+    if (wanted?.url) await this.outbox.add(pushed.id);
     if (!(await this.#write(record, 'absent'))) return this.find(pushed.id);
     await relay.threads.record(context_id, 'a2a.task.submitted', { task_id: pushed.id, agent: agent.name });
     return record;
@@ -69,18 +83,16 @@ export class TaskService {
   async find(id: string): Promise<TaskRecord> {
     const kept = /^[0-9a-f-]{36}$/.test(id) ? await this.#kept(id) : null;
     if (!kept) throw new TaskNotFoundError(`Task not found: ${id}`);
-    return this.#current(kept.record, kept.revision, null);
+    return this.#current(kept.value, kept.revision, null);
   }
 
   /** Newest first. */
   async list(keep: (record: TaskRecord) => boolean): Promise<TaskRecord[]> {
     const found: TaskRecord[] = [];
-    let after: string | undefined;
-    do {
-      const page = await this.access.store.list({ after, limit: 100 });
-      found.push(...(page.values as unknown as TaskRecord[]));
-      after = page.next;
-    } while (after !== undefined && found.length < A2A_TASKS_LISTED);
+    for await (const { value } of allRecords(this.#tasks, this.#key('task/'))) {
+      found.push(value);
+      if (found.length === A2A_TASKS_LISTED) break;
+    }
     return found.filter(keep).sort((a, b) => (a.at < b.at ? 1 : a.at > b.at ? -1 : 0));
   }
 
@@ -92,8 +104,8 @@ export class TaskService {
     );
     if (canceled.state !== 'canceled') throw new TaskNotCancelableError(`Task is ${canceled.state}: ${id}`);
     // Whoever has not read it yet never will; whoever has is not held back by this.
-    await this.access.relay.pointers.delete(id).catch(() => {});
-    await this.access.relay.threads.record(context_id, 'a2a.task.canceled', { task_id: id });
+    await this.relay.pointers.delete(id).catch(() => {});
+    await this.relay.threads.record(context_id, 'a2a.task.canceled', { task_id: id });
     return canceled;
   }
 
@@ -115,7 +127,7 @@ export class TaskService {
       while (!until.aborted) {
         const kept = await this.#kept(first.id);
         if (!kept) return;
-        const record = await this.#current(kept.record, kept.revision, result);
+        const record = await this.#current(kept.value, kept.revision, result);
         if (record.state !== last.state) yield record;
         if (isOver(record)) return;
         last = record;
@@ -129,7 +141,7 @@ export class TaskService {
 
   async addWebhook(config: TaskPushNotificationConfig, version: string): Promise<TaskPushNotificationConfig> {
     const named = this.#named(config, config.taskId);
-    await this.access.outbox.add(config.taskId);
+    await this.outbox.add(config.taskId);
     await this.#change(config.taskId, (now) => {
       const others = now.webhooks.filter((one) => one.config.id !== named.id);
       if (others.length >= A2A_WEBHOOKS)
@@ -158,21 +170,22 @@ export class TaskService {
 
   /** The thread that a message belongs to. One without a thread begins one, and only one however often it comes. */
   async #thread(agent: AgentEntry, message: Message): Promise<string> {
-    const { relay, store } = this.access;
     if (message.contextId) return this.#known(message.contextId);
-    const key = `message/${encodeURIComponent(`${agent.name} ${message.messageId}`).slice(0, 500)}`;
-    const seen = await store.get(key);
+    const { records } = this.#deps.engine;
+    const name = encodeURIComponent(`${agent.name} ${message.messageId}`).slice(0, 500);
+    const key = this.#key(`message/${name}`);
+    const seen = await records.get(key);
     if (seen) return seen.value as string;
-    const { thread_id } = await relay.threads.create({ name: summaryOf(message) });
-    const expiresAt = this.#env.now() + DEFAULT_TTL_MS;
-    if (await store.put(key, thread_id, { expect: 'absent', expiresAt })) return thread_id;
-    await relay.threads.delete(thread_id);
-    return ((await store.get(key))?.value as string | undefined) ?? thread_id;
+    const { thread_id } = await this.relay.threads.create({ name: summaryOf(message) });
+    const expiresAt = this.#deps.env.now() + DEFAULT_TTL_MS;
+    if (await records.put(key, thread_id, { expect: 'absent', expiresAt })) return thread_id;
+    await this.relay.threads.delete(thread_id);
+    return ((await records.get(key))?.value as string | undefined) ?? thread_id;
   }
 
   async #known(context: string): Promise<string> {
     try {
-      return (await this.access.relay.threads.get(context)).thread_id;
+      return (await this.relay.threads.get(context)).thread_id;
     } catch (error) {
       if (!isRelayError(error) || error.status >= 500) throw error;
       throw new RequestMalformedError(
@@ -187,13 +200,13 @@ export class TaskService {
    */
   async #current(record: TaskRecord, revision: number, arrived: FoundResult | null): Promise<TaskRecord> {
     if (isOver(record)) return record;
-    const { relay } = this.access;
+    const { relay } = this;
     const known = arrived ? null : await relay.tasks.get(record.id).catch(() => null);
     const result = arrived ?? known?.result ?? receivedResult(known?.receipts ?? []);
     if (result) {
-      const over = { ...record, ...(await takeIn(record, result, this.access.relay)), at: this.#now() };
+      const over = { ...record, ...(await takeIn(record, result, this.relay)), at: this.#now() };
       if (await this.#write(over, revision)) return over;
-      return (await this.#kept(record.id))?.record ?? over;
+      return (await this.#kept(record.id))?.value ?? over;
     }
     const taken = known?.receipts.find(({ rung }) => rung === 'pulled' || rung === 'acked');
     return taken ? { ...record, state: 'working', at: taken.at } : record;
@@ -214,27 +227,30 @@ export class TaskService {
     for (;;) {
       const kept = await this.#kept(id);
       if (!kept) throw new TaskNotFoundError(`Task not found: ${id}`);
-      const next = change(kept.record);
-      if (next === null) return kept.record;
+      const next = change(kept.value);
+      if (next === null) return kept.value;
       if (await this.#write(next, kept.revision)) return next;
     }
   }
 
-  async #kept(id: string): Promise<{ record: TaskRecord; revision: number } | null> {
-    const kept = await this.access.store.get(`task/${id}`);
-    return kept && { record: kept.value as unknown as TaskRecord, revision: kept.revision };
+  #kept(id: string): ReturnType<RecordsOf<TaskRecord>['get']> {
+    return this.#tasks.get(this.#key(`task/${id}`));
   }
 
-  #write(record: TaskRecord, expect: 'absent' | number): Promise<boolean> {
-    const expiresAt = this.#env.now() + A2A_TASK_TTL_MS;
-    return this.access.store.put(`task/${record.id}`, record as unknown as Json, { expect, expiresAt });
+  async #write(record: TaskRecord, expect: 'absent' | number): Promise<boolean> {
+    const expiresAt = this.#deps.env.now() + A2A_TASK_TTL_MS;
+    return (await this.#tasks.put(this.#key(`task/${record.id}`), record, { expect, expiresAt })) !== null;
+  }
+
+  #key(name: string): string {
+    return `ten.${this.caller.tenant}/a2a/${name}`;
   }
 
   #named(config: TaskPushNotificationConfig, taskId: string): TaskPushNotificationConfig {
-    return { ...config, taskId, id: config.id || uuid(this.#env) };
+    return { ...config, taskId, id: config.id || uuid(this.#deps.env) };
   }
 
   #now(): string {
-    return new Date(this.#env.now()).toISOString();
+    return new Date(this.#deps.env.now()).toISOString();
   }
 }

@@ -66,14 +66,14 @@ export class Webhooks {
       if (isOver(record)) return this.#tellEnd(record.id, tasks);
       if (isNews) {
         const { webhooks } = await tasks.find(record.id);
-        for (const webhook of webhooks) await this.#post(webhook, record, tasks.access.base);
+        for (const webhook of webhooks) await this.#post(webhook, record, tasks.base);
       }
       isNews = true;
     }
   }
 
   async #tellEnd(id: string, tasks: TaskService): Promise<void> {
-    const { outbox, base } = tasks.access;
+    const { outbox, base } = tasks;
     for (let tries = 1; ; ) {
       const mark = await outbox.mark(id);
       const record = await tasks.find(id);
