@@ -16,10 +16,9 @@ import { jsonResponse } from '../../interfaces/http/responses.ts';
 import type { McpHttpOptions } from '../../interfaces/mcp/http.ts';
 import { acceptRawPaths } from '../../interfaces/ws/raw-path.ts';
 import { type SocketLimits, SocketServer } from '../../interfaces/ws/socket-server.ts';
-import { a2aMount } from './a2a-mount.ts';
 import { type ConnectionLimits, Connections } from './connections.ts';
-import { mcpMount } from './mcp-mount.ts';
 import { processGauges } from './process-gauges.ts';
+import { a2aProtocol, mcpProtocol } from './protocols.ts';
 import { trustList } from './trust-list.ts';
 
 /** Metadata may come in a header, and 16 KiB of it make 22 KiB of base64. */
@@ -104,13 +103,9 @@ export async function startServer(o: ServerOptions): Promise<RunningServer> {
     gauges: () => processGauges(connections?.open ?? 0),
     log,
   };
-  const a2a = a2aMount({
-    ...o,
-    keys: o.auth === 'keys',
-    privateWebhooks: o.privateWebhooks ?? false,
-    stopping: stopping.signal,
-  });
-  const app = createHttpApp(deps, [mcpMount({ ...o, stopping: stopping.signal }), a2a]);
+  const protocol = { ...o, keys: o.auth === 'keys', stopping: stopping.signal };
+  const a2a = a2aProtocol(protocol);
+  const app = createHttpApp(deps, [mcpProtocol(protocol), a2a]);
   const guard = ({ method, headers }: Request) =>
     guardBrowser({ method, header: (name) => headers.get(name) }, browsers);
   const sockets = new SocketServer({ core, publicUrl, guard, authenticate, log, limits: o.sockets });

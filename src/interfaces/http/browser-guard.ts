@@ -3,11 +3,11 @@ import { RelayError } from '../../base/errors.ts';
 
 /** Which names a relay answers to, and which pages may talk to it. */
 export interface BrowserPolicy {
-  /** Host names beside loopback; `*` where keys are asked for, which no page has unless someone gave it one. */
+  /** Host names other than loopback; `*` where keys are asked for, which no page has unless someone gave it one. */
   readonly hosts: readonly string[];
   /** Whether it can be reached from other machines by its number: no name server can redirect a number. */
   readonly anyAddress: boolean;
-  /** Origins beside the relay's own, such as `https://app.example`; `*` for all. */
+  /** Origins other than the relay's own, such as `https://app.example`; `*` for all. */
   readonly origins: readonly string[];
 }
 
@@ -40,7 +40,7 @@ export function guardBrowser(asked: Asked, policy: BrowserPolicy): void {
 }
 
 /** Configured, as opposed to the relay's own. */
-export function isOriginAllowed(origin: string, policy: BrowserPolicy): boolean {
+function isOriginAllowed(origin: string, policy: BrowserPolicy): boolean {
   return policy.origins.includes('*') || policy.origins.includes(origin.toLowerCase());
 }
 

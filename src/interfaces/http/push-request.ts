@@ -19,7 +19,8 @@ const encoder = new TextEncoder();
 export async function pushInput({ req }: Context): Promise<PushInput> {
   const request = req.raw;
   const query = req.query();
-  const length = contentLength(request);
+  const declared = request.headers.get('content-length');
+  const length = declared === null ? null : Number(declared);
   const common = {
     idempotency_key: request.headers.get('idempotency-key') ?? undefined,
     count: query.count !== undefined && isOn(query.count),
@@ -30,8 +31,10 @@ export async function pushInput({ req }: Context): Promise<PushInput> {
     return { ...(await jsonInput(request, length)), ...common };
   }
   if (length !== null && length > STORED_BYTES) throw tooLarge();
-  const { body, size } = await rawBody(request, length);
-  return { body, size, ...rawOptions(request, query, type), ...common };
+  const isSmall = length !== null && length <= WHOLE_BODY_BYTES;
+  const body = isSmall ? await readWhole(request) : request.body;
+  if (!body) throw new RelayError('empty_payload');
+  return { body, size: length ?? undefined, ...rawOptions(request, query, type), ...common };
 }
 
 async function jsonInput(request: Request, length: number | null): Promise<PushInput> {
@@ -44,15 +47,6 @@ async function jsonInput(request: Request, length: number | null): Promise<PushI
   if (!request.body) throw new RelayError('empty_payload');
   const { data, fields } = readJsonPush(request.body);
   return { body: data, late: () => options(fields()) };
-}
-
-async function rawBody(
-  request: Request,
-  length: number | null,
-): Promise<{ body: PushInput['body']; size?: number }> {
-  if (length !== null && length <= WHOLE_BODY_BYTES) return { body: await readWhole(request), size: length };
-  if (!request.body) throw new RelayError('empty_payload');
-  return { body: request.body, size: length ?? undefined };
 }
 
 async function readWhole(request: Request): Promise<Uint8Array<ArrayBuffer>> {
@@ -121,11 +115,6 @@ function decodeText(value: string): string {
   } catch {
     throw new RelayError('bad_request', { what: 'Relay-Content-Type must be percent-encoded.' });
   }
-}
-
-function contentLength(request: Request): number | null {
-  const header = request.headers.get('content-length');
-  return header === null ? null : Number(header);
 }
 
 function tooLarge(): RelayError {

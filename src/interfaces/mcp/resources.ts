@@ -29,7 +29,11 @@ export function addResources(server: McpServer, context: ToolContext): void {
   server.registerResource(
     'channel',
     new ResourceTemplate(CHANNEL_URI, {
-      list: async () => ({ resources: await listChannels(context) }),
+      list: async () => {
+        const mimeType = 'application/jsonl';
+        const names = await channelNames(context);
+        return { resources: names.map((name) => ({ uri: channelUri(name), name, mimeType })) };
+      },
       complete: {
         name: async (value) => (await channelNames(context)).filter((name) => name.startsWith(value)),
       },
@@ -87,14 +91,6 @@ async function readPointer(uri: string, id: string, context: ToolContext): Promi
   }
   const blob = toBase64(await open.client.pullBytes(url));
   return { contents: [{ uri, mimeType: found.content_type ?? 'application/octet-stream', blob }] };
-}
-
-async function listChannels(context: ToolContext) {
-  return (await channelNames(context)).map((name) => ({
-    uri: channelUri(name),
-    name,
-    mimeType: 'application/jsonl',
-  }));
 }
 
 async function channelNames(context: ToolContext): Promise<string[]> {

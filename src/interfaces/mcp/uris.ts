@@ -5,10 +5,11 @@ export const POINTER_URI = 'relay://pointer/{id}';
 export const CHANNEL_URI = 'relay://channel/{name}';
 export const STATE_URI = 'relay://thread/{id}/state';
 
-export type ResourceName =
-  | { readonly kind: 'pointer'; readonly id: string }
-  | { readonly kind: 'channel'; readonly name: string }
-  | { readonly kind: 'state'; readonly id: string };
+export interface ResourceName {
+  readonly kind: 'pointer' | 'channel' | 'thread';
+  /** The name, of a channel. */
+  readonly id: string;
+}
 
 export function pointerLink(id: string, name = 'the payload'): Link {
   return { uri: POINTER_URI.replace('{id}', id), name };
@@ -24,13 +25,10 @@ export function channelUri(name: string): string {
 
 /** Null for a URI that is none of ours. */
 export function readUri(uri: string): ResourceName | null {
-  const [, kind, first, rest] = /^relay:\/\/(pointer|channel|thread)\/([^/?#]+)(\/state)?$/.exec(uri) ?? [];
-  if (kind === 'thread' && rest) return { kind: 'state', id: first! };
-  if (rest) return null;
-  if (kind === 'pointer') return { kind: 'pointer', id: first! };
-  if (kind !== 'channel') return null;
+  const [, kind, id, state] = /^relay:\/\/(pointer|channel|thread)\/([^/?#]+)(\/state)?$/.exec(uri) ?? [];
+  if (id === undefined || (kind === 'thread') !== (state !== undefined)) return null;
   try {
-    return { kind: 'channel', name: decodeURIComponent(first!) };
+    return { kind: kind as ResourceName['kind'], id: decodeURIComponent(id) };
   } catch {
     return null;
   }

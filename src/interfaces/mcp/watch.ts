@@ -16,9 +16,9 @@ async function watchResource(
   try {
     if (named?.kind === 'channel' && context.may(channels.subscribe)) {
       const { client } = await context.open();
-      for await (const _message of client.channels.subscribe(named.name, { signal })) changed(uri);
+      for await (const _message of client.channels.subscribe(named.id, { signal })) changed(uri);
     }
-    if (named?.kind === 'state' && context.may(threadVerbs.watch)) {
+    if (named?.kind === 'thread' && context.may(threadVerbs.watch)) {
       const { threads } = (await context.open()).relay;
       const { event_count } = await threads.get(named.id);
       const after = event_count === 0 ? undefined : String(event_count);

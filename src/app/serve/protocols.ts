@@ -3,26 +3,47 @@ import type { A2AOverHttp } from '../../interfaces/a2a/http.ts';
 import { hasOutboxEntries } from '../../interfaces/a2a/webhook-outbox.ts';
 import type { Protocol } from '../../interfaces/http/app.ts';
 import type { LogEvent } from '../../interfaces/http/deps.ts';
+import type { McpHttpOptions, McpOverHttp } from '../../interfaces/mcp/http.ts';
 
-export interface A2AMountOptions {
+export interface ProtocolOptions {
   readonly core: RelayCore;
   readonly version: string;
   readonly publicUrl: string | null;
   readonly stopping: AbortSignal;
   /** Whether callers need a key. */
   readonly keys: boolean;
-  /** Webhooks may be in our own network. */
-  readonly privateWebhooks: boolean;
+  /** A2A webhooks may be in our own network; refused by default. */
+  readonly privateWebhooks?: boolean;
+  readonly extendMcp?: McpHttpOptions['extend'];
   log(event: LogEvent): void;
 }
 
-export interface A2AMount extends Protocol {
+/** MCP over HTTP, loaded when the first client asks for it. */
+export function mcpProtocol({ core, version, stopping, extendMcp, log }: ProtocolOptions): Protocol {
+  let loading: Promise<McpOverHttp> | null = null;
+  const load = async () => {
+    const { mcpOverHttp } = await import('../../interfaces/mcp/http.ts');
+    const onError = (error: unknown) => log({ level: 'warn', event: 'mcp', error: String(error) });
+    return mcpOverHttp({ version, stopping, extend: extendMcp, counter: core.deps.tokens, onError });
+  };
+  return {
+    routes: [['ALL', '/mcp']],
+    answer: async (c, entered) => {
+      loading ??= load();
+      const answer = await loading;
+      return answer(c.req.raw, await entered());
+    },
+  };
+}
+
+export interface A2AProtocol extends Protocol {
   /** Goes on with what servers before this one did not get to tell. Where nothing is left it costs one look. */
   resume(): Promise<void>;
 }
 
 /** A2A, loaded when the first agent asks for it. */
-export function a2aMount({ core, version, keys, stopping, ...o }: A2AMountOptions): A2AMount {
+export function a2aProtocol({ core, version, keys, stopping, ...o }: ProtocolOptions): A2AProtocol {
+  let loading: Promise<A2AOverHttp> | null = null;
   const load = async () => {
     const [{ a2aOverHttp }, { webhookPost }] = await Promise.all([
       import('../../interfaces/a2a/http.ts'),
@@ -33,12 +54,11 @@ export function a2aMount({ core, version, keys, stopping, ...o }: A2AMountOption
       version,
       keys,
       stopping,
-      out: webhookPost({ allowPrivate: o.privateWebhooks }),
+      out: webhookPost({ allowPrivate: o.privateWebhooks ?? false }),
       onError: (error) => o.log({ level: 'warn', event: 'a2a', error: String(error) }),
       baseOf: (c) => o.publicUrl ?? new URL(c.req.url).origin,
     });
   };
-  let loading: Promise<A2AOverHttp> | null = null;
   const loaded = () => {
     loading ??= load();
     return loading;
