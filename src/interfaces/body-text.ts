@@ -1,8 +1,8 @@
 import { RelayError } from '../base/errors.ts';
 
-/** The body of a request as text, refused while it is being read once it is longer than the limit. */
+/** A body as text, refused while it is being read once it is longer than the limit. */
 export async function bodyText(
-  { body }: Request,
+  { body }: { readonly body: AsyncIterable<Uint8Array> | null },
   limit: { readonly bytes: number; readonly what: string },
   decoder = new TextDecoder(),
 ): Promise<string> {

@@ -42,7 +42,14 @@ export interface A2AProtocol extends Protocol {
 }
 
 /** A2A, loaded when the first agent asks for it. */
-export function a2aProtocol({ core, version, keys, stopping, ...o }: ProtocolOptions): A2AProtocol {
+export function a2aProtocol({
+  core,
+  version,
+  publicUrl,
+  keys,
+  stopping,
+  ...o
+}: ProtocolOptions): A2AProtocol {
   let loading: Promise<A2AOverHttp> | null = null;
   const load = async () => {
     const [{ a2aOverHttp }, { webhookPost }] = await Promise.all([
@@ -52,11 +59,11 @@ export function a2aProtocol({ core, version, keys, stopping, ...o }: ProtocolOpt
     return a2aOverHttp({
       core,
       version,
+      publicUrl,
       keys,
       stopping,
       out: webhookPost({ allowPrivate: o.privateWebhooks ?? false }),
       onError: (error) => o.log({ level: 'warn', event: 'a2a', error: String(error) }),
-      baseOf: (c) => o.publicUrl ?? new URL(c.req.url).origin,
     });
   };
   const loaded = () => {

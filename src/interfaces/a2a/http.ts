@@ -27,8 +27,8 @@ export interface A2AOptions extends WebhooksOptions {
   readonly version: string;
   /** Whether callers need a key. */
   readonly keys: boolean;
-  /** Where cards say that this relay is, for someone who has not said who he is. */
-  baseOf(c: Context): string;
+  /** Where cards say that this relay is; null: where the request came in. */
+  readonly publicUrl: string | null;
 }
 
 /** Who sent a request; throws `unauthorized`. */
@@ -52,7 +52,7 @@ export function a2aOverHttp(o: A2AOptions): A2AOverHttp {
     const { name, rest } = readPath(c.req.path);
     if (rest === '.well-known/agent-card.json') {
       const agent = await findAgent(name, async () => (await open(entered, a2a.getCard)).relay);
-      return cardResponse(c, agentCard(agent, { ...o, base: o.baseOf(c) }));
+      return cardResponse(c, agentCard(agent, { ...o, base: o.publicUrl ?? new URL(c.req.url).origin }));
     }
     const tasks = await open(entered, a2a.get);
     const agent = await findAgent(name, async () => tasks.relay);
@@ -66,12 +66,9 @@ export function a2aOverHttp(o: A2AOptions): A2AOverHttp {
     const handler = speakingA2A(plain, o.onError);
     const context = callContext(c);
     if (rest !== '') return patiently(restResponse(c, rest, handler, context));
-    if (c.req.method !== 'POST')
-      throw new RelayError('method_not_allowed', {
-        method: c.req.method,
-        path: c.req.path.slice(0, 200),
-        allowed: 'POST',
-      });
+    const { method, path } = c.req;
+    if (method !== 'POST')
+      throw new RelayError('method_not_allowed', { method, path: path.slice(0, 200), allowed: 'POST' });
     return patiently(jsonRpcResponse(c, handler, context));
   };
   const resume = async () => {
@@ -89,10 +86,9 @@ export function a2aOverHttp(o: A2AOptions): A2AOverHttp {
 
 /** `/a2a`, `/a2a/{agent}`, `/a2a/{agent}/{what}`, `/.well-known/agent-card.json`. */
 function readPath(path: string): { name: string; rest: string } {
-  const [, first, ...more] = path.replace(/\/+$/, '').split('/');
-  if (first === '.well-known') return { name: RELAY_AGENT.name, rest: [first, ...more].join('/') };
-  const [name = RELAY_AGENT.name, ...rest] = more;
-  if (name === '.well-known') return { name: RELAY_AGENT.name, rest: more.join('/') };
+  const below = path.replace(/^\/a2a(?=\/|$)/, '').replace(/\/+$/, '');
+  const [, name = RELAY_AGENT.name, ...rest] = below.split('/');
+  if (name === '.well-known') return { name: RELAY_AGENT.name, rest: [name, ...rest].join('/') };
   return { name: decodeName(name), rest: rest.join('/') };
 }
 
@@ -110,7 +106,7 @@ async function cardResponse(c: Context, card: AgentCard): Promise<Response> {
   const plain = AgentCard.toJSON(card) as object;
   const asked = c.req.header(A2A_VERSION_HEADER);
   if (asked && asked !== '0.3') return Response.json(plain, { headers });
-  // Whoever does not say which version he speaks gets a card that both can read.
+  // A client that does not name its version gets a card that both can read.
   const older = new LegacyRestTransportHandler({
     getAuthenticatedExtendedAgentCard: async () => card,
   } as never);

@@ -37,23 +37,23 @@ export async function lighten(message: Message, pointers: PointersApi, base: str
   for (const [at, part] of message.parts.entries()) {
     const body = bytesOf(part);
     const size = body?.byteLength ?? 0;
-    const large = size > ENVELOPE_PAYLOAD_BYTES || kept + size > A2A_MESSAGE_BYTES || isRaw(part);
-    if (body && large) {
-      const mediaType = part.mediaType || undefined;
-      // The same message again is stored once.
-      const idempotency_key = `a2a part ${at} ${message.messageId}`.slice(0, 200);
-      const pushed = await pointers.push({
-        body,
-        size,
-        content_type: mediaType,
-        visibility: 'link',
-        idempotency_key,
-      });
-      parts.push(pointerPart({ base, id: pushed.id, size, name: part.filename, mediaType }));
-    } else {
+    // Bytes say nothing in a text: they are always stored.
+    const isRaw = part.content?.$case === 'raw';
+    if (!body || !(isRaw || size > ENVELOPE_PAYLOAD_BYTES || kept + size > A2A_MESSAGE_BYTES)) {
       parts.push(part);
       kept += size;
+      continue;
     }
+    const mediaType = part.mediaType || undefined;
+    const { id } = await pointers.push({
+      body,
+      size,
+      content_type: mediaType,
+      visibility: 'link',
+      // The same message again is stored once.
+      idempotency_key: `a2a part ${at} ${message.messageId}`.slice(0, 200),
+    });
+    parts.push(pointerPart({ base, id, size, name: part.filename, mediaType }));
   }
   return { ...message, parts };
 }
@@ -85,9 +85,4 @@ function bytesOf({ content }: Part): Uint8Array | null {
   if (content?.$case === 'raw') return content.value;
   if (content?.$case === 'data') return encoder.encode(JSON.stringify(content.value));
   return null;
-}
-
-/** Bytes say nothing in a text: they are always stored. */
-function isRaw({ content }: Part): boolean {
-  return content?.$case === 'raw';
 }

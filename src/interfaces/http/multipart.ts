@@ -1,4 +1,5 @@
-import { RelayError } from '../../base/errors.ts';
+import { isRelayError, RelayError } from '../../base/errors.ts';
+import { bodyText } from '../body-text.ts';
 
 export interface Form {
   /** The one file of the form; null where there is none. */
@@ -23,16 +24,17 @@ export async function readForm(source: ReadableStream<Uint8Array>, contentType: 
   const boundary = /boundary=(?:"([^"]{1,70})"|([^\s;]{1,70}))/i.exec(contentType);
   if (!boundary) throw bad('its Content-Type has no boundary');
   const parts = new PartReader(source, boundary[1] ?? boundary[2]!);
+  for await (const _ of parts.content()) {
+    // What stands before the first part belongs to none.
+  }
   const fields = new Map<string, string>();
   const file = await nextFile(parts, fields);
   if (!file) return { file: null, fields };
+  const content = parts.content();
   const body = new ReadableStream<Uint8Array>({
     async pull(controller) {
-      const chunk = await parts.read();
-      if (chunk) {
-        controller.enqueue(chunk);
-        return;
-      }
+      const { done, value } = await content.next();
+      if (!done) return controller.enqueue(value);
       if (await nextFile(parts, fields)) throw bad('it has more than one file');
       controller.close();
     },
@@ -47,7 +49,7 @@ async function nextFile(
   fields: Map<string, string>,
 ): Promise<{ name: string | null; mime: string | null } | null> {
   for (;;) {
-    const head = await parts.next();
+    const head = await parts.head();
     if (head === null) return null;
     const disposition = /^content-disposition:\s*form-data\s*;(.*)$/im.exec(head)?.[1];
     const name = disposition && parameter(disposition, 'name');
@@ -56,23 +58,8 @@ async function nextFile(
     const mime = /^content-type:\s*(\S[^\r\n]*)$/im.exec(head)?.[1]?.trim() ?? null;
     if (filename !== undefined || name === 'file') return { name: filename ?? null, mime };
     if (fields.size === FIELDS) throw bad('it has too many fields');
-    fields.set(name, await wholeField(parts, name));
-  }
-}
-
-async function wholeField(parts: PartReader, name: string): Promise<string> {
-  const decoder = new TextDecoder('utf-8', { fatal: true });
-  let text = '';
-  let size = 0;
-  try {
-    for (let chunk = await parts.read(); chunk; chunk = await parts.read()) {
-      size += chunk.length;
-      if (size > FIELD_BYTES) throw bad(`its field "${name.slice(0, 40)}" is too long`);
-      text += decoder.decode(chunk, { stream: true });
-    }
-    return text + decoder.decode();
-  } catch (error) {
-    throw error instanceof TypeError ? bad(`its field "${name.slice(0, 40)}" is not UTF-8`) : error;
+    const limit = { bytes: FIELD_BYTES, what: `its field "${name.slice(0, 40)}"` };
+    fields.set(name, await textOf(parts.content(), limit, new TextDecoder('utf-8', { fatal: true })));
   }
 }
 
@@ -83,12 +70,11 @@ function parameter(header: string, name: string): string | undefined {
   return value?.replace(/%22|%0D|%0A/gi, (code) => decodeURIComponent(code)).replace(/\\(.)/g, '$1');
 }
 
-/** Cuts a body into its parts. */
+/** Cuts a body into the heads and contents of its parts, which are read in turn, each to its end. */
 class PartReader {
   readonly #reader: ReadableStreamDefaultReader<Uint8Array>;
   readonly #delimiter: Uint8Array;
   #buffer: Uint8Array = new TextEncoder().encode('\r\n');
-  #inPart = true;
   #ended = false;
 
   constructor(source: ReadableStream<Uint8Array>, boundary: string) {
@@ -96,49 +82,40 @@ class PartReader {
     this.#delimiter = new TextEncoder().encode(`\r\n--${boundary}`);
   }
 
-  /** The head of the next part, once the one before has been read; null behind the last. */
-  async next(): Promise<string | null> {
-    while (await this.read()) {
-      // What stands in front of the first part, or was not read of the last, is nobody's.
-    }
+  /** Null behind the last part. */
+  async head(): Promise<string | null> {
     while (this.#buffer.length < 2) await this.#more();
     if (this.#buffer[0] === 0x2d && this.#buffer[1] === 0x2d) return null;
-    for (;;) {
-      const at = find(this.#buffer, HEADER_END);
-      if (at >= 0) {
-        const head = new TextDecoder().decode(this.#buffer.subarray(0, at));
-        // The line end that closes the head also opens the delimiter of a part with nothing in it.
-        this.#buffer = this.#buffer.subarray(at + 4);
-        this.#inPart = true;
-        return head.trimStart();
-      }
-      if (this.#buffer.length > HEADER_BYTES) throw bad('the head of a part is too long');
-      await this.#more();
-    }
+    const limit = { bytes: HEADER_BYTES, what: 'the head of a part' };
+    return (await textOf(this.#until(HEADER_END), limit, new TextDecoder())).trimStart();
   }
 
-  /** More of the part; null at its end. */
-  async read(): Promise<Uint8Array | null> {
-    if (!this.#inPart) return null;
-    for (;;) {
-      const at = find(this.#buffer, this.#delimiter);
-      if (at === 0) {
-        this.#buffer = this.#buffer.subarray(this.#delimiter.length);
-        this.#inPart = false;
-        return null;
-      }
-      const safe = at > 0 ? at : this.#buffer.length - this.#delimiter.length + 1;
-      if (safe > 0) {
-        const chunk = this.#buffer.slice(0, safe);
-        this.#buffer = this.#buffer.subarray(safe);
-        return chunk;
-      }
-      await this.#more();
-    }
+  content(): AsyncGenerator<Uint8Array, undefined> {
+    return this.#until(this.#delimiter);
   }
 
   cancel(reason: unknown): Promise<void> {
     return this.#reader.cancel(reason);
+  }
+
+  /** What comes before the mark, piece by piece. The mark is taken as well. */
+  async *#until(mark: Uint8Array): AsyncGenerator<Uint8Array, undefined> {
+    for (;;) {
+      const at = find(this.#buffer, mark);
+      const safe = at >= 0 ? at : this.#buffer.length - mark.length + 1;
+      if (safe > 0) yield this.#take(safe);
+      if (at >= 0) {
+        this.#take(mark.length);
+        return;
+      }
+      await this.#more();
+    }
+  }
+
+  #take(length: number): Uint8Array {
+    const taken = this.#buffer.slice(0, length);
+    this.#buffer = this.#buffer.subarray(length);
+    return taken;
   }
 
   async #more(): Promise<void> {
@@ -164,6 +141,19 @@ function find(bytes: Uint8Array, wanted: Uint8Array): number {
     if (i === wanted.length) return at;
   }
   return -1;
+}
+
+async function textOf(
+  body: AsyncIterable<Uint8Array>,
+  limit: { readonly bytes: number; readonly what: string },
+  decoder: TextDecoder,
+): Promise<string> {
+  try {
+    return await bodyText({ body }, limit, decoder);
+  } catch (error) {
+    if (isRelayError(error, 'too_large')) throw bad(`${limit.what} is too long`);
+    throw error instanceof TypeError ? bad(`${limit.what} is not UTF-8`) : error;
+  }
 }
 
 function bad(what: string): RelayError {
