@@ -28,10 +28,10 @@ export function mcpProtocol({ core, version, stopping, extendMcp, log }: Protoco
   };
   return {
     routes: [['ALL', '/mcp']],
-    answer: async (c, entered) => {
+    answer: async (c, enter) => {
       loading ??= load();
       const answer = await loading;
-      return answer(c.req.raw, await entered());
+      return answer(c.req.raw, await enter());
     },
   };
 }
@@ -76,7 +76,7 @@ export function a2aProtocol({
       ['ALL', '/a2a'],
       ['ALL', '/a2a/*'],
     ],
-    answer: async (c, entered) => (await loaded()).answer(c, entered),
+    answer: async (c, enter) => (await loaded()).answer(c, enter),
     resume: async () => {
       if (await hasOutboxEntries(core.deps)) await (await loaded()).resume();
     },

@@ -11,9 +11,9 @@ import type { Context } from 'hono';
 import { isRelayError, RelayError } from '../../base/errors.ts';
 import { a2a } from '../../contract/a2a.ts';
 import { authorize } from '../../contract/authorize.ts';
-import type { Caller } from '../../contract/caller.ts';
 import type { Verb } from '../../contract/verb.ts';
 import type { RelayCore } from '../../domain/relay-core.ts';
+import type { Enter } from '../entered.ts';
 import { relayAgent } from './agent.ts';
 import { agentCard, findAgent, RELAY_AGENT } from './card.ts';
 import { asEvents, patiently, readBody } from './http-bodies.ts';
@@ -31,30 +31,27 @@ export interface A2AOptions extends WebhooksOptions {
   readonly publicUrl: string | null;
 }
 
-/** Who sent a request; throws `unauthorized`. */
-type Entered = () => Promise<{ readonly caller: Caller; readonly base: string }>;
-
 export interface A2AOverHttp {
   /** `/a2a/{agent}`: JSON-RPC by POST, HTTP+JSON below it, and its card; the relay's own agent also at the root. */
-  answer(c: Context, entered: Entered): Promise<Response>;
+  answer(c: Context, enter: Enter): Promise<Response>;
   /** Goes on with what servers before this one did not get to tell. */
   resume(): Promise<void>;
 }
 
 export function a2aOverHttp(o: A2AOptions): A2AOverHttp {
   const webhooks = new Webhooks(o);
-  const open = async (entered: Entered, verb: Verb) => {
-    const { caller, base } = await entered();
+  const open = async (enter: Enter, verb: Verb) => {
+    const { caller, base } = await enter();
     authorize(caller, verb);
     return new TaskService(o.core, caller, base);
   };
-  const answer = async (c: Context, entered: Entered) => {
+  const answer = async (c: Context, enter: Enter) => {
     const { name, rest } = readPath(c.req.path);
     if (rest === '.well-known/agent-card.json') {
-      const agent = await findAgent(name, async () => (await open(entered, a2a.getCard)).relay);
+      const agent = await findAgent(name, async () => (await open(enter, a2a.getCard)).relay);
       return cardResponse(c, agentCard(agent, { ...o, base: o.publicUrl ?? new URL(c.req.url).origin }));
     }
-    const tasks = await open(entered, a2a.get);
+    const tasks = await open(enter, a2a.get);
     const agent = await findAgent(name, async () => tasks.relay);
     const plain = relayAgent({
       agent,

@@ -5,8 +5,9 @@ import { isAnonymous, runsTheRelay } from '../../contract/caller.ts';
 import { type UsageReport, usage } from '../../contract/usage.ts';
 import { openApiDocument } from '../../schemas/openapi.ts';
 import { OPERATIONS } from '../../schemas/operations.ts';
+import type { Enter } from '../entered.ts';
 import { isLoopbackHost } from './browser-guard.ts';
-import { type Entered, enter, relayMaker, type Serve, serverOn } from './callers.ts';
+import { enter, type Serve, serverOn } from './callers.ts';
 import { eventRoutes } from './channel-events.ts';
 import type { HttpDeps } from './deps.ts';
 import { endingWithKey } from './event-stream.ts';
@@ -22,8 +23,7 @@ import { threadRoutes } from './threads.ts';
 export interface Protocol {
   /** In Hono's syntax; the method may be `ALL`. */
   readonly routes: readonly (readonly [method: string, path: string])[];
-  /** `entered` says who sent the request; it throws `unauthorized`. */
-  answer(c: Context, entered: () => Promise<Entered>): Promise<Response>;
+  answer(c: Context, enter: Enter): Promise<Response>;
 }
 
 /** The whole HTTP interface. The second argument is what the runtime passes along with a request. */
@@ -51,11 +51,10 @@ function routes(deps: HttpDeps, metrics: Metrics): Hono {
   app.get('/openapi.json', () => jsonResponse(openApiDocument(OPERATIONS, deps.version)));
   app.get('/metrics', (c) => metricsResponse(c, deps, metrics));
 
-  const relayOf = relayMaker(deps);
   const api = new Hono({ strict: false });
-  const serve = serverOn(api, relayOf);
+  const serve = serverOn(api, deps);
   pointerRoutes(serve);
-  eventRoutes(api, serve, relayOf, deps);
+  eventRoutes(serve, deps);
   threadRoutes(serve, deps);
   usageRoutes(serve);
   operationRoutes(serve, OPERATIONS);

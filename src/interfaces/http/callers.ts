@@ -5,43 +5,36 @@ import { ANONYMOUS, type Caller, isAnonymous } from '../../contract/caller.ts';
 import type { Relay } from '../../contract/relay.ts';
 import { routeOf, type Verb } from '../../contract/verb.ts';
 import type { Keys } from '../../domain/keys/keys.ts';
+import type { Entered } from '../entered.ts';
 import type { HttpDeps } from './deps.ts';
 import { notesOf } from './request-watch.ts';
 
-/** The relay as the caller of a request sees it, once its key was found to have the scope of the verb. */
-export type RelayOf = (c: Context, verb: Verb) => Promise<Relay>;
+/**
+ * Serves the route of a verb, where its row says or at other paths, with a handler that is given the relay as the caller
+ * sees it.
+ */
+export type Serve = (
+  verb: Verb,
+  handler: (relay: Relay, c: Context) => Promise<Response>,
+  paths?: string[],
+) => void;
 
 /** Every request passes here before its body is read: who asks, how often, and whether that key may. */
-export function relayMaker(deps: HttpDeps): RelayOf {
+export function serverOn(api: Hono, deps: HttpDeps): Serve {
   // In open mode it is the same one over and over.
   let last: { caller: Caller; base: string; relay: Relay } | null = null;
-  return async (c, verb) => {
-    notesOf(c).operation = verb;
-    const caller = await callerOf(deps, c);
-    authorize(caller, verb);
-    const base = baseOf(deps, c);
-    if (last?.caller !== caller || last.base !== base)
-      last = { caller, base, relay: deps.core.relay(caller, base) };
-    return last.relay;
-  };
-}
-
-/** Serves the route of a verb, where its row says, with a handler that is given the relay as the caller sees it. */
-export type Serve = (verb: Verb, handler: (relay: Relay, c: Context) => Promise<Response>) => void;
-
-export function serverOn(api: Hono, relayOf: RelayOf): Serve {
-  return (verb, handler) => {
+  return (verb, handler, paths) => {
     const { method, path } = routeOf(verb);
-    api.on(method, path, async (c) => handler(await relayOf(c, verb), c));
+    api.on(method, paths ?? [path], async (c) => {
+      notesOf(c).operation = verb;
+      const caller = await callerOf(deps, c);
+      authorize(caller, verb);
+      const base = baseOf(deps, c);
+      if (last?.caller !== caller || last.base !== base)
+        last = { caller, base, relay: deps.core.relay(caller, base) };
+      return handler(last.relay, c);
+    });
   };
-}
-
-/** Who sent a request of another protocol. */
-export interface Entered {
-  readonly caller: Caller;
-  readonly relay: Relay;
-  /** What pointers begin with, as whoever sent the request can reach them. */
-  readonly base: string;
 }
 
 /** The same for a protocol with verbs of its own, which none may use without a key where keys are asked for. */

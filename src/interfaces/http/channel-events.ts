@@ -1,13 +1,14 @@
-import type { Context, Hono } from 'hono';
+import type { Context } from 'hono';
 import { RelayError } from '../../base/errors.ts';
 import { channels, type Message, type SubscribeOptions } from '../../contract/channels.ts';
+import type { Relay } from '../../contract/relay.ts';
 import { checkSubscription } from '../../domain/channels/groups.ts';
-import type { RelayOf, Serve } from './callers.ts';
+import type { Serve } from './callers.ts';
 import type { HttpDeps } from './deps.ts';
 import { liveEvents } from './event-stream.ts';
 
 /** Channels for whoever has no WebSocket: `curl -N`, `EventSource`. A browser resumes by itself with `Last-Event-ID`. */
-export function eventRoutes(api: Hono, serve: Serve, relayOf: RelayOf, deps: HttpDeps): void {
+export function eventRoutes(serve: Serve, deps: HttpDeps): void {
   serve(channels.events, async (relay, c) => {
     const name = c.req.param('name')!;
     // Everything that can be wrong is told before the stream begins, and so is where it begins.
@@ -17,14 +18,12 @@ export function eventRoutes(api: Hono, serve: Serve, relayOf: RelayOf, deps: Htt
     return liveEvents(c, deps, (signal) => relay.channels.subscribe(name, { ...o, signal }), eventOf);
   });
 
-  /** Where an upgrade is asked for it never comes here; what else would be wrong is told first. */
-  const upgrade = async (c: Context): Promise<Response> => {
-    await relayOf(c, channels.subscribe);
+  // Where an upgrade is asked for it never comes here; what else would be wrong is told first.
+  const upgrade = async (_relay: Relay, c: Context): Promise<Response> => {
     checkQuery(c);
     throw new RelayError('upgrade_required');
   };
-  api.get('/ws', upgrade);
-  api.get('/ws/*', upgrade);
+  serve(channels.subscribe, upgrade, ['/ws', '/ws/*']);
 }
 
 function checkQuery(c: Context): SubscribeOptions {

@@ -5,11 +5,11 @@ import { isJsonObject } from '../../base/json.ts';
 import { MCP_BUDGET_TOKENS, MCP_MESSAGE_BYTES, MCP_STREAMS } from '../../base/limits.ts';
 import type { TokenCounter } from '../../base/tokens.ts';
 import { may } from '../../contract/authorize.ts';
-import type { Caller } from '../../contract/caller.ts';
 import { parsePointer, pointerUrl } from '../../contract/pointer-url.ts';
 import type { Relay } from '../../contract/relay.ts';
 import { ContextRelay } from '../../sdk/context-relay.ts';
 import { bodyText } from '../body-text.ts';
+import type { Entered } from '../entered.ts';
 import { type McpServerOptions, makeMcpServer } from './server.ts';
 import type { ToolContext } from './tool.ts';
 import { isMethod, listenedTo, watchesOf } from './watch.ts';
@@ -20,14 +20,7 @@ export interface McpHttpOptions extends Pick<McpServerOptions, 'version' | 'exte
   readonly stopping: AbortSignal;
 }
 
-/** Who sent a request, the relay as they see it, and what pointers begin with for them. */
-export interface McpCaller {
-  readonly caller: Caller;
-  readonly relay: Relay;
-  readonly base: string;
-}
-
-export type McpOverHttp = (request: Request, by: McpCaller) => Promise<Response>;
+export type McpOverHttp = (request: Request, by: Entered) => Promise<Response>;
 
 /**
  * Streamable HTTP at /mcp, for every revision. Nothing is kept between two requests, so clients notice neither a restart
@@ -59,7 +52,7 @@ export function mcpOverHttp(o: McpHttpOptions): McpOverHttp {
 }
 
 /** What tools may work with over HTTP: the relay as the sender sees it, and nothing beyond. */
-function contextOf({ caller, relay, base }: McpCaller, counter: TokenCounter): ToolContext {
+function contextOf({ caller, relay, base }: Entered, counter: TokenCounter): ToolContext {
   const client = new ContextRelay({ relay, ownBases: [base] });
   const access = { client, relay, resolve: (url: string) => ownPointer(url, relay, base) };
   return {
