@@ -28,10 +28,10 @@ async function* from(first: IteratorResult<unknown>, rest: AsyncIterator<unknown
 }
 
 /**
- * An answer that may take minutes. What takes longer than a heartbeat begins with spaces, which mean nothing in JSON, so
- * that nobody in between takes the connection for dead.
+ * An answer that may take minutes. One that takes longer than a heartbeat begins with spaces, which mean nothing in JSON,
+ * so that no proxy takes the connection for dead.
  */
-export async function patiently(answer: Promise<Response>): Promise<Response> {
+export async function withHeartbeat(answer: Promise<Response>): Promise<Response> {
   const settled = new AbortController();
   const waited = pause(SSE_HEARTBEAT_MS, settled.signal).then(() => null);
   const early = await Promise.race([answer, waited]).finally(() => settled.abort());

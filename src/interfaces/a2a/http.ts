@@ -16,7 +16,7 @@ import type { RelayCore } from '../../domain/relay-core.ts';
 import type { Enter } from '../entered.ts';
 import { relayAgent } from './agent.ts';
 import { agentCard, findAgent, RELAY_AGENT } from './card.ts';
-import { asEvents, patiently, readBody } from './http-bodies.ts';
+import { asEvents, readBody, withHeartbeat } from './http-bodies.ts';
 import { restResponse } from './rest.ts';
 import { TaskService } from './task-service.ts';
 import { outboxEntries } from './webhook-outbox.ts';
@@ -60,13 +60,13 @@ export function a2aOverHttp(o: A2AOptions): A2AOverHttp {
       signal: AbortSignal.any([c.req.raw.signal, o.stopping]),
       webhooks,
     });
-    const handler = speakingA2A(plain, o.onError);
+    const handler = withA2AErrors(plain, o.onError);
     const context = callContext(c);
-    if (rest !== '') return patiently(restResponse(c, rest, handler, context));
+    if (rest !== '') return withHeartbeat(restResponse(c, rest, handler, context));
     const { method, path } = c.req;
     if (method !== 'POST')
       throw new RelayError('method_not_allowed', { method, path: path.slice(0, 200), allowed: 'POST' });
-    return patiently(jsonRpcResponse(c, handler, context));
+    return withHeartbeat(jsonRpcResponse(c, handler, context));
   };
   const resume = async () => {
     for await (const { task, caller, base } of outboxEntries(o.core.deps)) {
@@ -149,7 +149,7 @@ function requestId(body: string): unknown {
 }
 
 /** The agent, with errors of ours in the words of the protocol, and accidents logged instead of shown. */
-function speakingA2A(agent: A2ARequestHandler, onError: (error: unknown) => void): A2ARequestHandler {
+function withA2AErrors(agent: A2ARequestHandler, onError: (error: unknown) => void): A2ARequestHandler {
   const fail = (error: unknown): never => {
     throw translate(error, onError);
   };
@@ -159,13 +159,13 @@ function speakingA2A(agent: A2ARequestHandler, onError: (error: unknown) => void
       if (typeof method !== 'function') return method;
       return (...args: unknown[]) => {
         const answer: Promise<unknown> | AsyncIterable<unknown> = method.apply(target, args);
-        return Symbol.asyncIterator in answer ? failingBy(answer, fail) : answer.catch(fail);
+        return Symbol.asyncIterator in answer ? streamFailingWith(answer, fail) : answer.catch(fail);
       };
     },
   });
 }
 
-async function* failingBy(events: AsyncIterable<unknown>, fail: (error: unknown) => never) {
+async function* streamFailingWith(events: AsyncIterable<unknown>, fail: (error: unknown) => never) {
   try {
     yield* events;
   } catch (error) {

@@ -28,7 +28,11 @@ export function textPart(text: string, mediaType = 'text/plain'): Part {
 }
 
 /** The message with everything large taken out and stored, so that what is kept and passed on stays small. */
-export async function lighten(message: Message, pointers: PointersApi, base: string): Promise<Message> {
+export async function storeLargeParts(
+  message: Message,
+  pointers: PointersApi,
+  base: string,
+): Promise<Message> {
   if (message.parts.length === 0) throw new RequestMalformedError('The message has no parts.');
   if (message.parts.length > A2A_PARTS)
     throw new RequestMalformedError(`A message has at most ${A2A_PARTS} parts.`);

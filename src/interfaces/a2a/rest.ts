@@ -124,7 +124,7 @@ async function jsonBody(c: Context): Promise<object> {
     const body: unknown = JSON.parse(text || '{}');
     if (typeof body === 'object' && body !== null) return body;
   } catch {
-    // Told below.
+    // Refused below.
   }
   throw new RequestMalformedError('The body is not a JSON object.');
 }

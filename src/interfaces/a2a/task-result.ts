@@ -17,7 +17,7 @@ export function receivedResult(receipts: readonly Receipt[]): FoundResult | null
 type Outcome = Pick<TaskRecord, 'state' | 'note' | 'artifact'>;
 
 /** Makes the result an artifact of the task's thread. Doing it twice makes one. */
-export async function takeIn(
+export async function recordResult(
   record: TaskRecord,
   { url, status, summary }: FoundResult,
   relay: Relay,

@@ -19,9 +19,9 @@ import type { RelayCore } from '../../domain/relay-core.ts';
 import { ContextRelay } from '../../sdk/context-relay.ts';
 import { type FoundResult, ResultWaiters } from '../../sdk/result-waiters.ts';
 import type { AgentEntry } from './card.ts';
-import { lighten, summaryOf, taskText } from './parts.ts';
+import { storeLargeParts, summaryOf, taskText } from './parts.ts';
 import { isOver, type TaskRecord, type Webhook } from './task-record.ts';
-import { receivedResult, takeIn } from './task-result.ts';
+import { receivedResult, recordResult } from './task-result.ts';
 import { outboxOf } from './webhook-outbox.ts';
 
 /** Tasks that others give to agents of this relay, for one caller. Everything it knows is in the store. */
@@ -52,7 +52,7 @@ export class TaskService {
     const { message } = request;
     if (!message?.messageId) throw new RequestMalformedError('message.messageId is required');
     const context_id = await this.#thread(agent, message);
-    const light = await lighten(message, relay.pointers, base);
+    const light = await storeLargeParts(message, relay.pointers, base);
     const { done_channel } = agent;
     const pushed = await relay.pointers.push({
       body: new TextEncoder().encode(taskText(light)),
@@ -151,8 +151,8 @@ export class TaskService {
     return named;
   }
 
-  /** The webhook knows how the task ended; unless another has taken its place since. */
-  async told(taskId: string, { config }: Webhook): Promise<void> {
+  /** Notes that the webhook knows how the task ended, where no other has taken its place since. */
+  async markTold(taskId: string, { config }: Webhook): Promise<void> {
     await this.#change(taskId, (now) => ({
       ...now,
       webhooks: now.webhooks.map((one) =>
@@ -204,7 +204,7 @@ export class TaskService {
     const known = arrived ? null : await relay.tasks.get(record.id).catch(() => null);
     const result = arrived ?? known?.result ?? receivedResult(known?.receipts ?? []);
     if (result) {
-      const over = { ...record, ...(await takeIn(record, result, this.relay)), at: this.#now() };
+      const over = { ...record, ...(await recordResult(record, result, this.relay)), at: this.#now() };
       if (await this.#write(over, revision)) return over;
       return (await this.#kept(record.id))?.value ?? over;
     }

@@ -16,7 +16,7 @@ export interface OutboxEntry {
 
 /**
  * Tasks of one caller with webhooks that have yet to be told how the task ended. It outlives the server, and a task is
- * put down before whoever named the webhook gets an answer.
+ * added before whoever named the webhook gets an answer.
  */
 export function outboxOf({ engine, env }: Deps, caller: Caller, base: string) {
   const records = recordsOf<OutboxEntry>(engine.records);

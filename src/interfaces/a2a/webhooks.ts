@@ -5,9 +5,9 @@ import { pause } from '../../base/pause.ts';
 import { changes, isOver, type TaskRecord, toTask, type Webhook } from './task-record.ts';
 import type { TaskService } from './task-service.ts';
 
-/** A webhook that did not take the end of a task is asked again after this long, then after four times as long, and so on */
+/** The pause before the end of a task is sent again to a webhook that did not take it. Each pause is four times the last. */
 const AGAIN_MS = 1_000;
-/** for over twenty minutes, in which a receiver is restarted. After that the next server that starts asks it. */
+/** Over twenty minutes in all, in which a receiver is restarted. After that it is up to the next server that starts. */
 const TRIES = 7;
 
 /** Posts to an address that somebody else chose: refuses those that lead back into our own network. */
@@ -23,12 +23,12 @@ export interface WebhooksOptions {
 }
 
 /**
- * Tells webhooks how tasks go on; one follower for each task. What a task has come to is told until every webhook has
- * answered, by the next server if need be, so one may hear it twice. What was in between is told once, or not.
+ * Tells webhooks of the changes of tasks, with one follower for each task. The end of a task is sent until every webhook
+ * has answered, by the next server if need be, so it may arrive twice. Changes before the end are sent at most once.
  */
 export class Webhooks {
   readonly #o: WebhooksOptions;
-  /** What was asked for while a follower was at it: it may be about to end without having seen it. */
+  /** A follow that was asked for while the task had a follower, which may be about to end without having seen it. */
   readonly #followed = new Map<string, (() => void) | null>();
 
   constructor(o: WebhooksOptions) {
@@ -43,7 +43,7 @@ export class Webhooks {
     }
   }
 
-  /** `resumed`: whoever named the webhook was told nothing yet, or nobody knows: another server took the task. */
+  /** `resumed`: another server took the task, so nobody knows what its webhooks have been told. */
   follow(record: TaskRecord, tasks: TaskService, o: { readonly resumed?: boolean } = {}): void {
     const { id } = record;
     if (this.#followed.has(id)) {
@@ -80,7 +80,7 @@ export class Webhooks {
       let missed = false;
       for (const webhook of record.webhooks) {
         if (webhook.told) continue;
-        if (await this.#post(webhook, record, base)) await tasks.told(id, webhook);
+        if (await this.#post(webhook, record, base)) await tasks.markTold(id, webhook);
         else missed = true;
       }
       if (!missed && (mark === null || (await outbox.remove(id, mark)))) return;

@@ -15,7 +15,7 @@ import { type Gauge, Metrics } from './metrics.ts';
 import { operationRoutes } from './operation-routes.ts';
 import { pointerRoutes } from './pointers.ts';
 import { queryOf } from './request-fields.ts';
-import { answerFailures, notesOf, watchOver } from './request-watch.ts';
+import { answerFailures, notesOf, watchRequests } from './request-watch.ts';
 import { jsonResponse, textResponse } from './responses.ts';
 import { threadRoutes } from './threads.ts';
 
@@ -39,7 +39,7 @@ export function createHttpApp(
     }
   }
   // What every request passes stands here and not in a middleware, which would make each a chain of promises.
-  return watchOver(deps, metrics, (request, notes) => app.fetch(request, notes));
+  return watchRequests(deps, metrics, (request, notes) => app.fetch(request, notes));
 }
 
 function routes(deps: HttpDeps, metrics: Metrics): Hono {

@@ -22,7 +22,7 @@ export function clientAddress(
     .split(',')
     .map((hop) => hop.trim())
     .filter((hop) => hop !== '');
-  // From the right: the last one was added by the proxy next to us, the first by whoever liked to.
+  // From the right: the last one was added by the proxy next to us, the first may have been made up by the client.
   let address = peer;
   for (let at = hops.length - 1; at >= 0 && isTrusted(address); at--) address = plain(hops[at]!);
   return { address, origin: forwardedOrigin(header), proxied };

@@ -65,7 +65,7 @@ function parseObject(bytes: Uint8Array): JsonObject {
   return parsed;
 }
 
-/** Fields of the envelope that we know; others are for someone else. Types are the domain's to check. */
+/** The fields of the envelope that we know; others are ignored. The domain checks their types. */
 function options(fields: JsonObject): PushOptions {
   const { channel, metadata, ttl, max_pulls, visibility, content_type, sealed_key } = fields as PushOptions;
   return { channel, metadata, ttl, max_pulls, visibility, content_type, sealed_key };
@@ -104,7 +104,7 @@ function decodeMetadata(header: string): JsonObject {
     const parsed: unknown = text === null ? null : JSON.parse(text);
     if (isJsonObject(parsed)) return parsed;
   } catch {
-    // Told below, in one way for every kind of damage.
+    // Refused below, with one text for every kind of damage.
   }
   throw new RelayError('bad_request', { what: 'Relay-Metadata must be a JSON object in base64url.' });
 }

@@ -14,9 +14,9 @@ const BURST_S = 2;
 /** Keys and addresses remembered; the least recent are forgotten first, and begin with a full bucket again. */
 const REMEMBERED = 20_000;
 /**
- * A refused request is answered after a moment, no longer than it is told to wait: a client that sends as fast as it is
- * answered then takes no time away from others. Not all after the same moment: what was refused together would come again
- * together, and those in between would have to wait for all of it. Only so many wait; beyond that they are refused at once.
+ * A refusal is sent after a pause, no longer than the client is told to wait: a client that sends as fast as it is answered
+ * then takes no time away from others. The pauses differ, so that clients that were refused together do not return
+ * together. Only so many requests wait; beyond that they are refused at once.
  */
 const HOLD_MS = 1_000;
 const HELD = 2_000;
@@ -26,7 +26,7 @@ interface Bucket {
   at: number;
 }
 
-/** Evens out who asks how often. In the memory of one server: it protects that server. */
+/** A token bucket for each key and address, in the memory of one server: it protects that server. */
 export class RateLimiter {
   readonly #limits: RateLimits;
   readonly #now: () => number;

@@ -12,7 +12,7 @@ import { jsonResponse } from './responses.ts';
 type Answer = Response | Promise<Response>;
 
 /** Around every request: refuses what a foreign page made, answers preflights, and reports the outcome. */
-export function watchOver(
+export function watchRequests(
   deps: HttpDeps,
   metrics: Metrics,
   next: (request: Request, notes: RequestNotes) => Answer,

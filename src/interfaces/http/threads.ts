@@ -36,7 +36,7 @@ export function threadRoutes(serve: Serve, deps: HttpDeps): void {
     const live = /\btext\/event-stream\b/.test(c.req.header('accept') ?? '') || isOn(query.get('stream'));
     const after = c.req.header('last-event-id') ?? query.get('after') ?? undefined;
     const limit = query.has('limit') ? pageLimit(query.get('limit')!) : undefined;
-    // Read even where a stream follows: what is wrong is to be told before it begins.
+    // Read even where a stream follows, so that what is wrong is answered before it begins.
     if (!live) return jsonResponse(await relay.threads.events(id, { after, limit }));
     await relay.threads.events(id, { after, limit: 1 });
     return liveEvents(c, deps, (signal) => relay.threads.watch(id, { after, signal }), eventOf);
@@ -88,7 +88,7 @@ async function content(relay: Relay, c: Context): Promise<Response> {
   return bytesResponse(body, range ? 206 : 200, headers);
 }
 
-/** Content is somebody's words: whatever it says it is, no browser runs it at our address. */
+/** Content comes from others: whatever type it claims, no browser may run it at our address. */
 function contentHeaders(artifact: Artifact, accept: string): Record<string, string> {
   const { hash, ref, type, mime } = artifact;
   const raw = /\bapplication\/octet-stream\b/.test(accept) || type === 'binary';
