@@ -1,5 +1,5 @@
 import { RelayError } from '../../base/errors.ts';
-import type { Host } from './host.ts';
+import type { Host, OpenClient } from './host.ts';
 import type { Io } from './io.ts';
 
 export interface Flag {
@@ -25,6 +25,10 @@ export type FlagValues<F extends Flags> = { readonly [K in keyof F]?: FlagValue<
 export interface Invocation<F extends Flags = Flags> {
   readonly io: Io;
   readonly host: Host;
+  /** As it was called: `relay state get`. */
+  readonly name: string;
+  /** Opens the relay, which is closed when the command ends. */
+  open(): Promise<OpenClient>;
   readonly flags: FlagValues<F>;
   readonly args: readonly string[];
   /** What stood behind `--`, untouched. */
@@ -62,6 +66,25 @@ export function badUsage(what: string, hint: string): RelayError {
 /** Gives `run` the types of its flags. */
 export function defineCommand<const F extends Flags>(spec: CommandSpec<F>): Command {
   return spec as unknown as Command;
+}
+
+/** A command that gets one answer and prints it: as JSON with --json, else as the text that `print` makes of it. */
+export interface AnswerSpec<F extends Flags, A> extends Omit<CommandSpec<F>, 'run'> {
+  ask(call: Invocation<F>): Promise<A>;
+  print(answer: A, io: Io): string;
+  /** The exit code; 0 by default. */
+  exit?(answer: A): number;
+}
+
+export function answerCommand<const F extends Flags, A>(spec: AnswerSpec<F, A>): Command {
+  return defineCommand<F>({
+    ...spec,
+    async run(call) {
+      const answer = await spec.ask(call);
+      call.io.result(answer, () => spec.print(answer, call.io));
+      return spec.exit?.(answer);
+    },
+  });
 }
 
 /** A command that is loaded when it is called, or a group of such. */

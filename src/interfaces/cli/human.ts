@@ -1,4 +1,5 @@
 import { badUsage } from './command.ts';
+import type { Io } from './io.ts';
 
 /** Figures and times as people read and write them. Without Intl: loading it costs more than a peek. */
 
@@ -54,8 +55,9 @@ const DAYS = ['Sun', 'Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat'];
 const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
 
 /** `today at 14:02`, `tomorrow at 09:30`, `Thu 12 Nov at 09:30`, in local time. */
-export function moment(at: number, now: number): string {
-  const date = new Date(at);
+export function moment(when: number | string, now = Date.now()): string {
+  const date = new Date(when);
+  const at = date.getTime();
   const time = `${String(date.getHours()).padStart(2, '0')}:${String(date.getMinutes()).padStart(2, '0')}`;
   const days = Math.round((midnight(at) - midnight(now)) / 86_400_000);
   if (days === 0) return `today at ${time}`;
@@ -70,7 +72,7 @@ function midnight(at: number): number {
 }
 
 /** `in 24 hours, tomorrow at 14:02` */
-export function expiry(iso: string, now: number): string {
+export function expiry(iso: string, now = Date.now()): string {
   const at = Date.parse(iso);
   const left = at - now;
   // What was asked for a moment ago shall not read "23 hours 59 minutes".
@@ -144,6 +146,19 @@ export function printable(text: string): string {
     /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g,
     (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`,
   );
+}
+
+/** The value alone for a program; for people with its label, and below it what else there is to know. */
+export function labelled(
+  { interactive, style }: Pick<Io, 'interactive' | 'style'>,
+  label: string,
+  value: string,
+  facts: readonly string[] = [],
+): string {
+  if (!interactive) return value;
+  const known = facts.filter((fact) => fact !== '');
+  const below = known.length === 0 ? '' : `\n${style.dim(known.join(' · '))}`;
+  return `${style.dim(label)}  ${value}${below}`;
 }
 
 export const unpainted = (label: string): string => label;

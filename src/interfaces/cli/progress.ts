@@ -1,84 +1,55 @@
 import { bytes } from './human.ts';
-import type { Io } from './io.ts';
+import { type Io, streamFrom } from './io.ts';
+import type { Style } from './style.ts';
 
 /** Below this a transfer is over before a bar could be read. */
 const WORTH_SHOWING_BYTES = 2 * 1024 * 1024;
 const REDRAW_MS = 80;
+const CLEAR_LINE = '\r\u001b[K';
 
 /**
- * Passes a stream through and shows on stderr how far it is, where someone is looking and it is large enough. The bar
- * is gone when the stream ends, fails or is cancelled.
+ * Passes a body through and shows on stderr how far it is, where someone is looking and it is a stream and large enough. The
+ * bar is gone when the stream ends, fails or is cancelled.
  */
-export function withProgress(
+export function withProgress<B extends Uint8Array | ReadableStream<Uint8Array>>(
   io: Io,
-  body: ReadableStream<Uint8Array>,
+  body: B,
   o: { label: string; size?: number },
-): ReadableStream<Uint8Array> {
-  const unwanted = !io.stderr.isTTY || io.json || (o.size ?? Number.POSITIVE_INFINITY) < WORTH_SHOWING_BYTES;
-  if (unwanted) return body;
-  const bar = new Bar(io, o.label, o.size);
-  const reader = body.getReader();
-  return new ReadableStream<Uint8Array>(
-    {
-      async pull(controller) {
-        try {
-          const { done, value } = await reader.read();
-          if (done) {
-            bar.clear();
-            controller.close();
-            return;
-          }
-          bar.add(value.byteLength);
-          controller.enqueue(value);
-        } catch (error) {
-          bar.clear();
-          throw error;
-        }
-      },
-      async cancel(reason) {
-        bar.clear();
-        await reader.cancel(reason);
-      },
-    },
-    { highWaterMark: 0 },
-  );
+): B | ReadableStream<Uint8Array> {
+  const { label, size = Number.POSITIVE_INFINITY } = o;
+  if (body instanceof Uint8Array || !io.stderr.isTTY || io.json || size < WORTH_SHOWING_BYTES) return body;
+  const name = label.length > 24 ? `${label.slice(0, 23)}…` : label;
+  return streamFrom(shown(io, body, name, o.size));
 }
 
-class Bar {
-  readonly #io: Io;
-  readonly #label: string;
-  readonly #size: number | undefined;
-  #done = 0;
-  #drawnAt = 0;
-  #drawn = false;
-
-  constructor(io: Io, label: string, size: number | undefined) {
-    this.#io = io;
-    this.#label = label.length > 24 ? `${label.slice(0, 23)}…` : label;
-    this.#size = size;
+async function* shown(
+  { stderr, errorStyle }: Io,
+  body: ReadableStream<Uint8Array>,
+  label: string,
+  size?: number,
+): AsyncGenerator<Uint8Array> {
+  let done = 0;
+  let drawnAt = 0;
+  try {
+    for await (const chunk of body) {
+      done += chunk.byteLength;
+      const now = performance.now();
+      if (done >= WORTH_SHOWING_BYTES / 4 && now - drawnAt >= REDRAW_MS) {
+        drawnAt = now;
+        const bar = size === undefined ? bytes(done) : barOf(done, size, stderr.columns, errorStyle);
+        stderr.write(`${CLEAR_LINE}${label}  ${bar}`);
+      }
+      yield chunk;
+    }
+  } finally {
+    if (drawnAt > 0) stderr.write(CLEAR_LINE);
   }
+}
 
-  add(n: number): void {
-    this.#done += n;
-    const now = performance.now();
-    if (this.#done < WORTH_SHOWING_BYTES / 4 || now - this.#drawnAt < REDRAW_MS) return;
-    this.#drawnAt = now;
-    this.#drawn = true;
-    this.#io.stderr.write(`\r\u001b[K${this.#line()}`);
-  }
-
-  clear(): void {
-    if (this.#drawn) this.#io.stderr.write('\r\u001b[K');
-    this.#drawn = false;
-  }
-
-  #line(): string {
-    if (this.#size === undefined) return `${this.#label}  ${bytes(this.#done)}`;
-    const share = Math.min(1, this.#done / this.#size);
-    const cells = Math.max(10, Math.min(30, this.#io.stderr.columns - 50));
-    const full = Math.round(share * cells);
-    const bar = '█'.repeat(full) + this.#io.errorStyle.dim('░'.repeat(cells - full));
-    const percent = `${Math.floor(share * 100)}`.padStart(3);
-    return `${this.#label}  ${bar} ${percent} %  ${bytes(this.#done)} of ${bytes(this.#size)}`;
-  }
+function barOf(done: number, size: number, columns: number, style: Style): string {
+  const share = Math.min(1, done / size);
+  const cells = Math.max(10, Math.min(30, columns - 50));
+  const full = Math.round(share * cells);
+  const percent = `${Math.floor(share * 100)}`.padStart(3);
+  return `${'█'.repeat(full)}${style.dim('░'.repeat(cells - full))} ${percent} %  ${bytes(done)} of ${bytes(size)}`;
 }

@@ -4,6 +4,7 @@ import {
   badUsage,
   type Command,
   type Flags,
+  type FlagValues,
   GLOBAL_FLAGS,
   type Group,
   isGroup,
@@ -11,7 +12,7 @@ import {
 } from './command.ts';
 import { ROOT, SECTIONS } from './commands.ts';
 import { commandHelp, groupHelp } from './help.ts';
-import type { Host } from './host.ts';
+import type { Host, OpenClient } from './host.ts';
 import { type Io, makeIo, type Terminal } from './io.ts';
 import { COMMANDS_KNOWN_AS, OPTIONS_KNOWN_AS, suggest } from './suggest.ts';
 
@@ -43,14 +44,30 @@ export async function runCli(
       return EXIT.ok;
     }
     const host = makeHost({ home: text(parsed.values.home), url: text(parsed.values.url) });
-    checkArguments(path, command, parsed.args, parsed.rest);
     const { args, rest } = parsed;
-    const code = await command.run({ io, host, flags: parsed.values as never, args, rest, commands: ROOT });
-    return code ?? EXIT.ok;
+    checkArguments(path, command, args, rest);
+    const name = path.join(' ');
+    const flags = parsed.values as FlagValues<Flags>;
+    let opened: OpenClient | undefined;
+    const open = async () => {
+      opened = await host.openClient({ onConnection: (lost) => tellConnection(io, lost) });
+      return opened;
+    };
+    try {
+      const code = await command.run({ io, host, name, open, flags, args, rest, commands: ROOT });
+      return code ?? EXIT.ok;
+    } finally {
+      await opened?.[Symbol.asyncDispose]();
+    }
   } catch (error) {
     const code = fail(error, io);
     return failsOpen ? EXIT.ok : code;
   }
+}
+
+/** A subscription has lost its connection, or has it again. */
+function tellConnection(io: Io, lost: Error | null): void {
+  io.note(lost ? `${lost.message} Trying again…` : 'connected again');
 }
 
 /** Finds the command: words up to the first that is no command, global flags in between set aside. */

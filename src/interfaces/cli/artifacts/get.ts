@@ -1,7 +1,7 @@
 import { badUsage, defineCommand } from '../command.ts';
 import { printable } from '../human.ts';
 import { notForTerminals, writePayload } from '../pointers/payload.ts';
-import { chooseThread, findArtifact, THREAD_FLAG } from '../threads/thread-choice.ts';
+import { findArtifact, openThread, THREAD_FLAG } from '../threads/thread-choice.ts';
 
 export default defineCommand({
   usage: '<ref>',
@@ -20,16 +20,15 @@ provenance and tokens. The beginning of a ref will do, or a name: of several by 
     ['relay artifact get survey.md --out survey.md', 'by its name, into a file'],
     ['relay artifact get <ref> --preview', 'what a model is shown of it'],
   ],
-  async run({ io, host, args, flags }) {
+  async run(call) {
+    const { io, args, flags } = call;
     if (flags.preview && flags.out !== undefined) {
       throw badUsage(
         '--preview and --out do not go together.',
         'Redirect the preview: relay artifact get <ref> --preview > FILE',
       );
     }
-    await using open = await host.openClient();
-    const { threads } = open.relay;
-    const id = await chooseThread({ io, host }, open, flags.thread);
+    const { threads, id } = await openThread(call);
     const ref = await findArtifact(threads, id, args[0]!);
     if (flags.preview || (io.json && flags.out === undefined)) {
       const artifact = await threads.artifact(id, ref);

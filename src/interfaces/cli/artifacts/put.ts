@@ -1,13 +1,13 @@
 import { ARTIFACT_BYTES } from '../../../base/limits.ts';
 import { ARTIFACT_TYPES } from '../../../contract/threads/artifacts.ts';
-import { defineCommand } from '../command.ts';
-import { bytes, count, oneOf } from '../human.ts';
+import { answerCommand } from '../command.ts';
+import { bytes, count, labelled, oneOf } from '../human.ts';
 import { openPayload } from '../pointers/payload.ts';
 import { withProgress } from '../progress.ts';
 import { plain } from '../threads/event-line.ts';
-import { chooseThread, THREAD_FLAG } from '../threads/thread-choice.ts';
+import { openThread, THREAD_FLAG } from '../threads/thread-choice.ts';
 
-export default defineCommand({
+export default answerCommand({
   usage: '<file|->',
   details: `Up to 50 MiB. The ref and a preview of at most 2 KB are what goes into prompts; the content stays here until
 it is asked for. Piped, the ref alone is printed.`,
@@ -24,31 +24,23 @@ it is asked for. Piped, the ref alone is printed.`,
     ['npm test 2>&1 | relay artifact put - --type tool_output --name test.log', 'from a pipe'],
     ['ref=$(relay artifact put survey.md)', 'the ref alone, for a script'],
   ],
-  async run({ io, host, args, flags }) {
+  async ask(call) {
+    const { io, args, flags } = call;
     const type = oneOf('--type', flags.type, ARTIFACT_TYPES);
     const source = await openPayload(io, args[0]!, { limit: ARTIFACT_BYTES });
-    const body = source.body instanceof Uint8Array ? source.body : withProgress(io, source.body, source);
-    await using open = await host.openClient();
-    const id = await chooseThread({ io, host }, open, flags.thread, { use: true });
-    const artifact = await open.relay.threads.putArtifact(id, {
-      body,
-      size: source.size,
-      name: flags.name ?? (args[0] === '-' ? undefined : source.label),
+    const { threads, id } = await openThread(call, { use: true });
+    const { size, label } = source;
+    const body = withProgress(io, source.body, source);
+    const name = flags.name ?? (args[0] === '-' ? undefined : label);
+    return threads.putArtifact(id, { body, size, name, type, mime: flags.mime, source_refs: flags.source });
+  },
+  print({ ref, name, type, size, tokens }, io) {
+    const about = tokens.estimated ? 'about ' : '';
+    return labelled(io, 'artifact_ref', ref, [
+      plain(name),
       type,
-      mime: flags.mime,
-      source_refs: flags.source,
-    });
-    io.result(artifact, () => {
-      if (!io.interactive) return artifact.ref;
-      const { tokens } = artifact;
-      const about = tokens.estimated ? 'about ' : '';
-      const facts = [
-        plain(artifact.name),
-        artifact.type,
-        bytes(artifact.size),
-        `${about}${count(tokens.content)} tokens, its preview ${count(tokens.preview)} (${tokens.tokenizer})`,
-      ];
-      return `${io.style.dim('artifact_ref')}  ${artifact.ref}\n${io.style.dim(facts.join(' · '))}`;
-    });
+      bytes(size),
+      `${about}${count(tokens.content)} tokens, its preview ${count(tokens.preview)} (${tokens.tokenizer})`,
+    ]);
   },
 });

@@ -1,10 +1,10 @@
 import { isJsonObject } from '../../../base/json.ts';
-import { badUsage, defineCommand } from '../command.ts';
+import { answerCommand, badUsage } from '../command.ts';
 import { printable } from '../human.ts';
 import { jsonInput } from '../pointers/payload.ts';
-import { chooseThread, THREAD_FLAG } from '../threads/thread-choice.ts';
+import { openThread, THREAD_FLAG } from '../threads/thread-choice.ts';
 
-export default defineCommand({
+export default answerCommand({
   usage: '<name>',
   details: `The result becomes an artifact, and its preview is printed. Asked for again while the cache holds it, it is
 not done twice. The arguments are a JSON object. Here --json is for them; --output json asks for an answer in JSON.`,
@@ -17,7 +17,8 @@ not done twice. The arguments are a JSON object. Here --json is for them; --outp
       'the answer for a program',
     ],
   ],
-  async run({ io, host, args, flags }) {
+  async ask(call) {
+    const { io, args, flags } = call;
     const given = (await jsonInput(io, 'cap invoke', { flag: flags.json })) ?? {};
     if (!isJsonObject(given)) {
       throw badUsage(
@@ -25,14 +26,11 @@ not done twice. The arguments are a JSON object. Here --json is for them; --outp
         `Use: relay cap invoke ${args[0]} --json '{"query": "…"}'`,
       );
     }
-    await using open = await host.openClient();
-    const thread_id = await chooseThread({ io, host }, open, flags.thread, { use: true });
-    const answer = await open.relay.capabilities.invoke({ capability: args[0]!, thread_id, args: given });
-    io.result(answer, () => {
-      const { text } = answer.preview;
-      const cached = answer.cache_hit ? io.style.dim('  from the cache') : '';
-      const ref = `${io.style.dim('artifact_ref')}  ${answer.artifact_ref}${cached}`;
-      return `${ref}\n${io.interactive ? printable(text) : text}`;
-    });
+    const { relay, id } = await openThread(call, { use: true });
+    return relay.capabilities.invoke({ capability: args[0]!, thread_id: id, args: given });
+  },
+  print({ artifact_ref, cache_hit, preview: { text } }, { interactive, style }) {
+    const cached = cache_hit ? style.dim('  from the cache') : '';
+    return `${style.dim('artifact_ref')}  ${artifact_ref}${cached}\n${interactive ? printable(text) : text}`;
   },
 });

@@ -1,31 +1,26 @@
 import { isJsonObject, type JsonObject } from '../../../base/json.ts';
-import { defineCommand } from '../command.ts';
+import { answerCommand } from '../command.ts';
 import { span } from '../human.ts';
 import { plain } from '../threads/event-line.ts';
 
-export default defineCommand({
+export default answerCommand({
   examples: [
     ['relay cap list', 'the capabilities there are'],
     ['relay cap list --json', 'with the JSON schema of their arguments'],
   ],
-  async run({ io, host }) {
-    await using open = await host.openClient();
-    const { capabilities } = await open.relay.capabilities.list();
-    io.result({ capabilities }, () =>
-      capabilities
-        .map(({ name, description, args_schema, cacheable, cache_ttl_sec, enabled }) => {
-          const cached = cacheable ? `cached for ${span(cache_ttl_sec * 1000)}` : 'not cached';
-          const about = enabled === false ? `off: allow it in the configuration; ${cached}` : cached;
-          const lines = [
-            `${io.style.cyan(plain(name))}  ${io.style.dim(about)}`,
-            `  ${plain(description)}`,
-            ...argumentLines(args_schema).map((line) => `  ${line}`),
-          ];
-          return lines.join('\n');
-        })
-        .join('\n\n'),
-    );
-  },
+  ask: async ({ open }) => (await open()).relay.capabilities.list(),
+  print: ({ capabilities }, { style }) =>
+    capabilities
+      .map(({ name, description, args_schema, cacheable, cache_ttl_sec, enabled }) => {
+        const cached = cacheable ? `cached for ${span(cache_ttl_sec * 1000)}` : 'not cached';
+        const about = enabled === false ? `off: allow it in the configuration; ${cached}` : cached;
+        return [
+          `${style.cyan(plain(name))}  ${style.dim(about)}`,
+          `  ${plain(description)}`,
+          ...argumentLines(args_schema).map((line) => `  ${line}`),
+        ].join('\n');
+      })
+      .join('\n\n'),
 });
 
 function argumentLines(schema: JsonObject): string[] {

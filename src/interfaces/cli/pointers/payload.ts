@@ -5,9 +5,10 @@ import { RelayError } from '../../../base/errors.ts';
 import type { Json } from '../../../base/json.ts';
 import { INLINE_BLOB_BYTES, JSON_BODY_BYTES, PAYLOAD_BYTES } from '../../../base/limits.ts';
 import { decodeUtf8 } from '../../../base/utf8.ts';
+import { collect } from '../../../sdk/streams.ts';
 import { badUsage } from '../command.ts';
 import { bytes } from '../human.ts';
-import type { Io } from '../io.ts';
+import { type Io, streamFrom } from '../io.ts';
 import { withProgress } from '../progress.ts';
 
 export type Body = Uint8Array | ReadableStream<Uint8Array>;
@@ -19,8 +20,6 @@ export interface PayloadSource {
   readonly size?: number;
   readonly label: string;
 }
-
-const CHUNK_BYTES = 64 * 1024;
 
 /** From a file, or from standard input for `-` or when nothing is named and something is piped in. */
 export async function openPayload(
@@ -36,7 +35,7 @@ export async function openPayload(
     );
   }
   if (io.stdin.isTTY) io.note('Type or paste; end with Ctrl-D on a line of its own.');
-  return { body: streamOf(io.stdin.stream), label: 'standard input' };
+  return { body: streamFrom(io.stdin.stream), label: 'standard input' };
 }
 
 async function fromFile(io: Io, name: string, limit: number): Promise<PayloadSource> {
@@ -52,55 +51,23 @@ async function fromFile(io: Io, name: string, limit: number): Promise<PayloadSou
     if (stat.isDirectory()) {
       throw badUsage(`${name} is a folder.`, `Pack it into one file first: tar cz ${name} | relay push`);
     }
-    if (!stat.isFile()) return { body: fileStream(file, null), label: basename(path) };
+    const label = basename(path);
+    if (!stat.isFile()) return { body: streamFrom(file.createReadStream()), label };
     const { size } = stat;
     if (size > limit) {
       throw new RelayError('too_large', { what: `${name}, with its ${bytes(size)},`, limit });
     }
-    if (size > INLINE_BLOB_BYTES) return { body: fileStream(file, size), size, label: basename(path) };
+    // Both the stream's end and whoever cancels it close the file.
+    if (size > INLINE_BLOB_BYTES) {
+      return { body: streamFrom(file.createReadStream({ end: size - 1 })), size, label };
+    }
     const body = await file.readFile();
     await file.close();
-    return { body, size: body.byteLength, label: basename(path) };
+    return { body, size: body.byteLength, label };
   } catch (error) {
     await file.close().catch(() => {});
     throw error;
   }
-}
-
-/** Closes the file when it has been read, or is no longer wanted. */
-function fileStream(file: FileHandle, size: number | null): ReadableStream<Uint8Array> {
-  let left = size ?? Number.POSITIVE_INFINITY;
-  return new ReadableStream<Uint8Array>(
-    {
-      async pull(controller) {
-        const chunk = new Uint8Array(CHUNK_BYTES);
-        const { bytesRead } = await file.read(chunk, 0, Math.min(CHUNK_BYTES, left));
-        left -= bytesRead;
-        if (bytesRead > 0) controller.enqueue(chunk.subarray(0, bytesRead));
-        if (bytesRead === 0 || left === 0) {
-          await file.close();
-          controller.close();
-        }
-      },
-      cancel: () => file.close(),
-    },
-    { highWaterMark: 1 },
-  );
-}
-
-function streamOf(input: AsyncIterable<Uint8Array>): ReadableStream<Uint8Array> {
-  const chunks = input[Symbol.asyncIterator]();
-  return new ReadableStream<Uint8Array>(
-    {
-      async pull(controller) {
-        const { done, value } = await chunks.next();
-        if (done) controller.close();
-        else controller.enqueue(value);
-      },
-      cancel: async () => void (await chunks.return?.()),
-    },
-    { highWaterMark: 1 },
-  );
 }
 
 function unreadable(name: string, error: unknown): RelayError {
@@ -134,7 +101,7 @@ export async function writePayload(
 }
 
 async function toOutput(io: Io, body: Body, o: { force?: boolean; size?: number }): Promise<void> {
-  const watched = io.interactive ? body : shown(io, body, 'pull', o.size);
+  const watched = io.interactive ? body : withProgress(io, body, { label: 'pull', size: o.size });
   let first = true;
   let last = 0;
   await each(watched, async (chunk) => {
@@ -186,7 +153,7 @@ async function toFile(io: Io, body: Body, name: string, size?: number): Promise<
   const file = await openTarget(draft, name, direct, there);
   let written = 0;
   try {
-    await each(shown(io, body, basename(path), size), async (chunk) => {
+    await each(withProgress(io, body, { label: basename(path), size }), async (chunk) => {
       await file.writeFile(chunk);
       written += chunk.byteLength;
     });
@@ -221,29 +188,14 @@ async function openTarget(
   }
 }
 
-function shown(io: Io, body: Body, label: string, size?: number): Body {
-  return body instanceof Uint8Array ? body : withProgress(io, body, { label, size });
-}
-
 async function each(body: Body, use: (chunk: Uint8Array) => Promise<void>): Promise<void> {
   if (body instanceof Uint8Array) return use(body);
   for await (const chunk of body) await use(chunk);
 }
 
-async function readAll(body: Body, what: string, limit: number): Promise<Uint8Array> {
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  await each(body, async (chunk) => {
-    size += chunk.byteLength;
-    if (size > limit) throw new RelayError('too_large', { what, limit });
-    chunks.push(chunk);
-  });
-  return Buffer.concat(chunks);
-}
-
 /** A whole payload as text, up to a limit. */
 export async function readAllText(body: Body, limit: number): Promise<string> {
-  const text = decodeUtf8(await readAll(body, 'the text', limit));
+  const text = decodeUtf8(await collect(body, { bytes: limit, what: 'the text' }));
   if (text !== null) return text;
   throw badUsage('That is not text.', 'Push it, and send the pointer.');
 }
@@ -277,7 +229,7 @@ export async function jsonInput(
   const name = o.flag ?? o.file;
   if (name === undefined) return undefined;
   const { body, label } = await openPayload(io, name, { limit: JSON_BODY_BYTES });
-  return parse(new TextDecoder().decode(await readAll(body, label, JSON_BODY_BYTES)), label);
+  return parse(new TextDecoder().decode(await collect(body, { bytes: JSON_BODY_BYTES, what: label })), label);
 }
 
 function parse(text: string, label: string): Json {

@@ -1,11 +1,11 @@
 import { parseVersion } from '../../../domain/threads/version.ts';
 import type { PatchOp } from '../../../formats/json-patch/apply.ts';
-import { badUsage, defineCommand } from '../command.ts';
+import { answerCommand, badUsage } from '../command.ts';
 import { printable } from '../human.ts';
 import type { Style } from '../style.ts';
-import { chooseThread, THREAD_FLAG } from '../threads/thread-choice.ts';
+import { openThread, THREAD_FLAG } from '../threads/thread-choice.ts';
 
-export default defineCommand({
+export default answerCommand({
   usage: '[<from> [<to>]]',
   details: `Without versions, what the newest one changed; with one, everything since it. With --json it is a JSON Patch
 that leads from the one to the other, which can be sent; version, time and metrics are left out of it.`,
@@ -17,24 +17,25 @@ that leads from the one to the other, which can be sent; version, time and metri
     ['relay state diff v3 v7 --thread 550e84', 'between two versions'],
     ['relay state diff v9 v8 --json | jq .ops | relay state patch -', 'take a change back, as a new version'],
   ],
-  async run({ io, host, args, flags }) {
+  async ask(call) {
+    const { args, flags } = call;
     if (flags.at !== undefined && args.length > 0) {
       throw badUsage(
         '--at is about one version, and does not go with others.',
         `Use: relay state diff ${args.join(' ')}, or: relay state diff --at ${flags.at}`,
       );
     }
-    await using open = await host.openClient();
-    const { threads } = open.relay;
-    const id = await chooseThread({ io, host }, open, flags.thread);
+    const { threads, id } = await openThread(call);
     const [from, to] =
       args.length > 0 ? args : await oneStep(flags.at, async () => (await threads.get(id)).state_version);
-    const diff = await threads.diff(id, { from: from!, to });
-    io.result(diff, () => {
-      const head = io.interactive ? [io.style.dim(`${diff.from} → ${diff.to}`)] : [];
-      const lines = diff.ops.map((op) => opLine(op, io.style));
-      return [...head, ...(lines.length === 0 && io.interactive ? ['no difference'] : lines)].join('\n');
-    });
+    return threads.diff(id, { from: from!, to });
+  },
+  print(diff, { interactive, style }) {
+    const lines = diff.ops.map((op) => opLine(op, style));
+    if (!interactive) return lines.join('\n');
+    return [style.dim(`${diff.from} → ${diff.to}`), ...(lines.length === 0 ? ['no difference'] : lines)].join(
+      '\n',
+    );
   },
 });
 

@@ -1,10 +1,10 @@
 import { RelayError } from '../../../base/errors.ts';
 import { isJsonObject, type Json } from '../../../base/json.ts';
 import { parsePath } from '../../../formats/json-patch/path.ts';
-import { badUsage, defineCommand } from '../command.ts';
-import { chooseThread, THREAD_FLAG } from '../threads/thread-choice.ts';
+import { answerCommand, badUsage } from '../command.ts';
+import { openThread, THREAD_FLAG } from '../threads/thread-choice.ts';
 
-export default defineCommand({
+export default answerCommand({
   usage: '[/path]',
   details: 'Always JSON. A path is a JSON Pointer (RFC 6901), the same as in a patch.',
   takes: { max: 1 },
@@ -14,13 +14,12 @@ export default defineCommand({
     ['relay state get --at v3', 'as it was at version 3'],
     ['relay state get /facts/0/value', 'one place'],
   ],
-  async run({ io, host, args, flags }) {
-    await using open = await host.openClient();
-    const id = await chooseThread({ io, host }, open, flags.thread);
-    const state = await open.relay.threads.state(id, { at: flags.at });
-    const found = args[0] === undefined ? state : placeOf(state as unknown as Json, args[0]);
-    io.result(found, () => JSON.stringify(found, null, io.interactive ? 2 : undefined));
+  async ask(call) {
+    const { threads, id } = await openThread(call);
+    const state = await threads.state(id, { at: call.flags.at });
+    return call.args[0] === undefined ? state : placeOf(state as unknown as Json, call.args[0]);
   },
+  print: (found, io) => JSON.stringify(found, null, io.interactive ? 2 : undefined),
 });
 
 function placeOf(state: Json, pointer: string): Json {

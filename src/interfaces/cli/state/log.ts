@@ -1,13 +1,13 @@
 import type { ThreadEvent } from '../../../contract/threads/answers.ts';
 import { VERSION_EVENTS } from '../../../domain/threads/event.ts';
 import { parseVersion } from '../../../domain/threads/version.ts';
-import { defineCommand } from '../command.ts';
+import { answerCommand } from '../command.ts';
 import { moment, parseMost } from '../human.ts';
 import { describe, plain } from '../threads/event-line.ts';
 import { newestEvents } from '../threads/newest-events.ts';
-import { chooseThread, THREAD_FLAG } from '../threads/thread-choice.ts';
+import { openThread, THREAD_FLAG } from '../threads/thread-choice.ts';
 
-export default defineCommand({
+export default answerCommand({
   details:
     'Each with when, by whom and what. relay state diff --at v3 shows one of them, relay state get --at v3 all.',
   flags: {
@@ -21,28 +21,25 @@ export default defineCommand({
     ['relay state log --at v3 --thread 550e84', 'how it came to version 3'],
     ['relay state log --all --json', 'every version with its operations'],
   ],
-  async run({ io, host, flags }) {
-    const most = parseMost(flags, 20);
-    const newest = flags.at === undefined ? Number.POSITIVE_INFINITY : parseVersion(flags.at);
-    await using open = await host.openClient();
-    const id = await chooseThread({ io, host }, open, flags.thread);
+  async ask(call) {
+    const most = parseMost(call.flags, 20);
+    const newest = call.flags.at === undefined ? Number.POSITIVE_INFINITY : parseVersion(call.flags.at);
+    const { threads, id } = await openThread(call);
     const wanted = ({ type, payload }: ThreadEvent) =>
       VERSION_EVENTS.has(type) && typeof payload.version === 'number' && payload.version <= newest;
-    const events = (await newestEvents(open.relay.threads, id, { most, wanted })).reverse();
-    const versions = events.map((event) => ({ state_ref: `v${event.payload.version}`, ...event }));
-    io.result({ versions }, () => {
-      const now = Date.now();
-      const width = Math.max(0, ...versions.map(({ state_ref }) => state_ref.length)) + 2;
-      return versions
-        .map((version) => {
-          const { state_ref, timestamp, payload } = version;
-          const when = io.interactive ? moment(Date.parse(timestamp), now) : timestamp;
-          const by = typeof payload.by === 'string' ? plain(payload.by) : '';
-          const what = whatItDid(version, state_ref);
-          return `${io.style.cyan(state_ref.padEnd(width))}${io.style.dim(`${when}  ${by}`)}  ${what}`;
-        })
-        .join('\n');
+    const events = (await newestEvents(threads, id, { most, wanted })).reverse();
+    return { versions: events.map((event) => ({ state_ref: `v${event.payload.version}`, ...event })) };
+  },
+  print({ versions }, { interactive, style }) {
+    const width = Math.max(0, ...versions.map(({ state_ref }) => state_ref.length)) + 2;
+    const lines = versions.map((version) => {
+      const { state_ref, timestamp, payload } = version;
+      const when = interactive ? moment(timestamp) : timestamp;
+      const by = typeof payload.by === 'string' ? plain(payload.by) : '';
+      const what = whatItDid(version, state_ref);
+      return `${style.cyan(state_ref.padEnd(width))}${style.dim(`${when}  ${by}`)}  ${what}`;
     });
+    return lines.join('\n');
   },
 });
 

@@ -1,9 +1,10 @@
 import type { PatchOp } from '../../../formats/json-patch/apply.ts';
-import { badUsage, defineCommand } from '../command.ts';
+import { answerCommand, badUsage } from '../command.ts';
+import { labelled } from '../human.ts';
 import { jsonInput } from '../pointers/payload.ts';
-import { chooseThread, THREAD_FLAG } from '../threads/thread-choice.ts';
+import { openThread, THREAD_FLAG } from '../threads/thread-choice.ts';
 
-export default defineCommand({
+export default answerCommand({
   usage: '[file|-]',
   details: `The patch is a JSON array of operations (RFC 6902), in --json '…', in a file, or with - on standard input. A
 version comes of it; what is refused changes nothing. Without --if-match, patches of several agents all get in, in some
@@ -35,7 +36,8 @@ Here --json is for the patch; --output json asks for an answer in JSON.`,
     ],
     ['relay state patch patch.json --thread 550e84', 'from a file'],
   ],
-  async run({ io, host, args, flags }) {
+  async ask(call) {
+    const { io, args, flags } = call;
     const ops = await jsonInput(io, 'state patch', { flag: flags.json, file: args[0] });
     if (ops === undefined) {
       throw badUsage(
@@ -43,15 +45,9 @@ Here --json is for the patch; --output json asks for an answer in JSON.`,
         "Use: relay state patch --json '[…]', or a file, or - for standard input.",
       );
     }
-    await using open = await host.openClient();
-    const id = await chooseThread({ io, host }, open, flags.thread, { use: true });
+    const { threads, id } = await openThread(call, { use: true });
     // The domain says what is wrong with which operation.
-    const answer = await open.relay.threads.patch(id, {
-      ops: ops as unknown as PatchOp[],
-      if_match: flags['if-match'],
-    });
-    io.result(answer, () =>
-      io.interactive ? `${io.style.dim('state_ref')}  ${answer.state_ref}` : answer.state_ref,
-    );
+    return threads.patch(id, { ops: ops as unknown as PatchOp[], if_match: flags['if-match'] });
   },
+  print: ({ state_ref }, io) => labelled(io, 'state_ref', state_ref),
 });

@@ -1,7 +1,8 @@
-import { badUsage, defineCommand } from '../command.ts';
-import { chooseThread, THREAD_FLAG } from '../threads/thread-choice.ts';
+import { answerCommand, badUsage } from '../command.ts';
+import { labelled } from '../human.ts';
+import { openThread, THREAD_FLAG } from '../threads/thread-choice.ts';
 
-export default defineCommand({
+export default answerCommand({
   details: `Makes a version that equals the one you name. Nothing is lost: the versions between them stay, can be read and
 compared, and can be gone back to in the same way.`,
   flags: {
@@ -13,18 +14,16 @@ compared, and can be gone back to in the same way.`,
     ['relay state revert --to v3', 'the state as it was at version 3'],
     ['relay state diff v3', 'what that would undo, before you do it'],
   ],
-  async run({ io, host, flags }) {
-    if (flags.to === undefined) {
+  async ask(call) {
+    const { to, 'if-match': if_match } = call.flags;
+    if (to === undefined) {
       throw badUsage(
         'There is no version to go back to.',
         'Use: relay state revert --to v3. See what there is: relay state log',
       );
     }
-    await using open = await host.openClient();
-    const id = await chooseThread({ io, host }, open, flags.thread, { use: true });
-    const answer = await open.relay.threads.revert(id, { to: flags.to, if_match: flags['if-match'] });
-    io.result(answer, () =>
-      io.interactive ? `${io.style.dim('state_ref')}  ${answer.state_ref}` : answer.state_ref,
-    );
+    const { threads, id } = await openThread(call, { use: true });
+    return threads.revert(id, { to, if_match });
   },
+  print: ({ state_ref }, io) => labelled(io, 'state_ref', state_ref),
 });

@@ -1,6 +1,6 @@
 import { defineCommand } from '../command.ts';
 import { writePayload } from '../pointers/payload.ts';
-import { chooseThread, THREAD_FLAG, threadWord } from './thread-choice.ts';
+import { openThread, THREAD_FLAG } from './thread-choice.ts';
 
 export default defineCommand({
   usage: '[<id>]',
@@ -12,10 +12,10 @@ again, on any machine. Piped, the bundle goes to standard output.`,
     ['relay export --thread 550e84 --out bundle.zip', 'into a file'],
     ['relay export 550e84 | ssh elsewhere relay import -', 'straight to another machine'],
   ],
-  async run({ io, host, args, flags }) {
-    await using open = await host.openClient();
-    const id = await chooseThread({ io, host }, open, threadWord('export', args[0], flags.thread));
-    const { body, name } = await open.relay.threads.export(id);
+  async run(call) {
+    const { io, args, flags } = call;
+    const { threads, id } = await openThread(call, { word: args[0] });
+    const { body, name } = await threads.export(id);
     await writePayload(io, body, { out: flags.out ?? (io.interactive || io.json ? name : undefined) });
   },
 });

@@ -4,7 +4,7 @@ import { EXIT, isRelayError } from '../../../base/errors.ts';
 import { BUNDLE_BYTES } from '../../../base/limits.ts';
 import { badUsage, defineCommand, type Invocation } from '../command.ts';
 import type { Host } from '../host.ts';
-import { plural } from '../human.ts';
+import { labelled, plural } from '../human.ts';
 import { openPayload } from '../pointers/payload.ts';
 import { withProgress } from '../progress.ts';
 import { plain } from './event-line.ts';
@@ -15,7 +15,7 @@ export default defineCommand({
   details: `A bundle is checked before anything is stored, and taken in whole or not at all. A thread that is here
 already is left as it is.
 
-With --legacy it reads the threads/ of a Go relay's folder (~/.relay unless one is named) and never changes it. Threads
+With --legacy it reads the threads/ of a Go relay's folder (~/.relay by default) and never changes it. Threads
 and artifacts keep their ids; what does not fit a state here is kept beside it as an artifact, and told.`,
   takes: { max: 1 },
   flags: { legacy: { help: 'read the folder of a Go relay' } },
@@ -28,27 +28,19 @@ and artifacts keep their ids; what does not fit a state here is kept beside it a
     ['relay import --legacy /mnt/old/.relay', 'from a copy'],
   ],
   async run(call) {
-    const { io, host, args, flags } = call;
+    const { io, host, args, flags, open } = call;
     if (flags.legacy) return importLegacy(call, args[0]);
     if (args[0] === undefined) {
       throw badUsage('Which bundle?', 'Use: relay import bundle.zip. relay export makes one.');
     }
     const source = await openPayload(io, args[0], { limit: BUNDLE_BYTES });
-    const body = source.body instanceof Uint8Array ? source.body : withProgress(io, source.body, source);
-    await using open = await host.openClient();
-    const taken = await open.relay.threads.import(body);
+    const { relay } = await open();
+    const taken = await relay.threads.import(withProgress(io, source.body, source));
     await useThread(host, taken.thread_id);
     io.result(taken, () => {
-      if (!io.interactive) return taken.thread_id;
-      const { style } = io;
-      const name = plain(taken.name);
-      const facts = [
-        ...(name === '' ? [] : [name]),
-        taken.state_ref,
-        plural(taken.artifacts, 'artifact'),
-        plural(taken.events, 'event'),
-      ];
-      return `${style.dim('thread_id')}  ${taken.thread_id}\n${style.dim(facts.join(' · '))}`;
+      const { thread_id, name, state_ref, artifacts, events } = taken;
+      const facts = [plain(name), state_ref, plural(artifacts, 'artifact'), plural(events, 'event')];
+      return labelled(io, 'thread_id', thread_id, facts);
     });
   },
 });
@@ -60,7 +52,7 @@ interface Outcome {
   readonly notes: readonly string[];
 }
 
-async function importLegacy({ io, host }: Invocation, named: string | undefined): Promise<number> {
+async function importLegacy({ io, host, open }: Invocation, named: string | undefined): Promise<number> {
   const dir = named === undefined ? join(homedir(), '.relay') : resolve(io.cwd, named);
   if (dir === host.home && !isRemote(host)) {
     const elsewhere = join(homedir(), '.contextrelay');
@@ -69,7 +61,7 @@ async function importLegacy({ io, host }: Invocation, named: string | undefined)
       `Keep them apart: relay import --legacy ${dir} --home ${elsewhere}, and RELAY_HOME=${elsewhere} from then on.`,
     );
   }
-  await using open = await host.openClient();
+  const { relay } = await open();
   const threads: Outcome[] = [];
   let exit: number = EXIT.ok;
   for await (const thread of host.readLegacy(dir)) {
@@ -77,7 +69,7 @@ async function importLegacy({ io, host }: Invocation, named: string | undefined)
     const notes = [...thread.notes];
     let outcome: Outcome['outcome'] = 'imported';
     try {
-      await open.relay.threads.import(thread.bundle());
+      await relay.threads.import(thread.bundle());
     } catch (error) {
       if (!isRelayError(error)) throw error;
       outcome = error.code === 'conflict' ? 'here already' : 'failed';

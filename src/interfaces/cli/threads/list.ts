@@ -1,7 +1,6 @@
-import { PAGE_ITEMS_MAX } from '../../../base/limits.ts';
-import type { ThreadItem } from '../../../contract/threads/answers.ts';
 import { badUsage, defineCommand } from '../command.ts';
 import { moment, parseMost } from '../human.ts';
+import { firstItems } from '../pages.ts';
 import { plain } from './event-line.ts';
 
 export default defineCommand({
@@ -11,36 +10,27 @@ export default defineCommand({
     ['relay runs', 'the newest 20'],
     ['relay runs --all --json | jq -r ".threads[].thread_id"', 'the ids of all of them'],
   ],
-  async run({ io, host, flags }) {
+  async run({ io, host, flags, open }) {
     if (flags.all && flags.count !== undefined) {
       throw badUsage('--all and --count do not go together.', 'Use one.');
     }
     const most = parseMost(flags, 20);
-    await using open = await host.openClient();
-    const threads: ThreadItem[] = [];
-    let more = false;
-    for (let after: string | undefined; ; ) {
-      const limit = Math.min(PAGE_ITEMS_MAX, most - threads.length);
-      const page = await open.relay.threads.list({ after, limit });
-      threads.push(...page.threads);
-      more = page.next !== undefined;
-      if (!more || threads.length >= most) break;
-      after = page.next;
-    }
+    const { relay } = await open();
+    const { items: threads, ...more } = await firstItems('threads', most, (o) => relay.threads.list(o));
     const last = (await host.threadMemory()).get();
-    io.result({ threads, ...(more ? { more } : {}) }, () => {
-      if (!io.interactive)
+    const { interactive, style } = io;
+    io.result({ threads, ...more }, () => {
+      if (!interactive)
         return threads.map((t) => `${t.thread_id}  ${t.created_at}  ${plain(t.name)}`.trimEnd()).join('\n');
       if (threads.length === 0)
-        return io.style.dim('There are no threads yet. Begin with: relay thread new --name my-first-run');
-      const now = Date.now();
-      const times = threads.map(({ created_at }) => moment(Date.parse(created_at), now));
+        return style.dim('There are no threads yet. Begin with: relay thread new --name my-first-run');
+      const times = threads.map(({ created_at }) => moment(created_at));
       const width = Math.max(...times.map((time) => time.length)) + 2;
       const lines = threads.map(({ thread_id, name }, i) => {
         const star = thread_id === last ? '* ' : '  ';
-        return `${star}${io.style.cyan(thread_id)}  ${io.style.dim(times[i]!.padEnd(width))}${plain(name)}`;
+        return `${star}${style.cyan(thread_id)}  ${style.dim(times[i]!.padEnd(width))}${plain(name)}`;
       });
-      if (more) lines.push(io.style.dim('  There are older ones: relay runs --all'));
+      if (more.more) lines.push(style.dim('  There are older ones: relay runs --all'));
       return lines.join('\n');
     });
   },

@@ -1,7 +1,8 @@
-import { defineCommand } from '../command.ts';
+import { answerCommand } from '../command.ts';
+import { labelled } from '../human.ts';
 import { useThread } from './thread-choice.ts';
 
-export default defineCommand({
+export default answerCommand({
   details: `A thread holds versioned state, artifacts and the events of both. From here on it is the one that other
 commands mean where none is named. Piped, the id alone is printed.`,
   flags: { name: { short: 'n', value: 'NAME', help: 'what it is about; need not be unique' } },
@@ -9,12 +10,10 @@ commands mean where none is named. Piped, the id alone is printed.`,
     ['relay thread new --name "my-first-run"', 'prints its thread_id'],
     ['export RELAY_THREAD=$(relay thread new)', 'the one that this shell means from now on'],
   ],
-  async run({ io, host, flags }) {
-    await using open = await host.openClient();
-    const created = await open.relay.threads.create({ name: flags.name });
+  async ask({ host, flags, open }) {
+    const created = await (await open()).relay.threads.create({ name: flags.name });
     await useThread(host, created.thread_id);
-    io.result(created, () =>
-      io.interactive ? `${io.style.dim('thread_id')}  ${created.thread_id}` : created.thread_id,
-    );
+    return created;
   },
+  print: ({ thread_id }, io) => labelled(io, 'thread_id', thread_id),
 });

@@ -1,7 +1,7 @@
 import { defineCommand } from '../command.ts';
 import { oneOf } from '../human.ts';
 import { writePayload } from '../pointers/payload.ts';
-import { chooseThread, THREAD_FLAG, threadWord } from './thread-choice.ts';
+import { openThread, THREAD_FLAG } from './thread-choice.ts';
 
 export default defineCommand({
   usage: '[<id>]',
@@ -17,11 +17,10 @@ the token figures are printed.`,
     ['relay report 550e84', 'facts, decisions, plan, artifacts and tokens'],
     ['relay report --format json --out run.json', 'the same as JSON, into a file'],
   ],
-  async run({ io, host, args, flags }) {
+  async run(call) {
+    const { io, args, flags } = call;
     const format = oneOf('--format', flags.format, ['md', 'json']);
-    await using open = await host.openClient();
-    const { threads } = open.relay;
-    const id = await chooseThread({ io, host }, open, threadWord('report', args[0], flags.thread));
+    const { threads, id } = await openThread(call, { word: args[0] });
     const answer = await threads.report(id, { format });
     if (io.json && flags.out === undefined) {
       io.result(answer, '');

@@ -1,35 +1,31 @@
 import type { ThreadInfo } from '../../../contract/threads/answers.ts';
 import type { State } from '../../../contract/threads/state.ts';
 import type { Stats } from '../../../contract/threads/tokens.ts';
-import { defineCommand } from '../command.ts';
+import { answerCommand } from '../command.ts';
 import { count, moment, plural, rows } from '../human.ts';
 import type { Io } from '../io.ts';
 import { plain, short } from './event-line.ts';
-import { chooseThread, THREAD_FLAG, threadWord } from './thread-choice.ts';
+import { openThread, THREAD_FLAG } from './thread-choice.ts';
 
 /** Of each list, as many as a screen holds. */
 const SHOWN = 8;
 
-export default defineCommand({
+export default answerCommand({
   usage: '[<id>]',
   details: 'A summary for people. What goes into a prompt is relay state header; all there is, relay report.',
   takes: { max: 1 },
-  flags: { ...THREAD_FLAG },
+  flags: THREAD_FLAG,
   examples: [
     ['relay show', 'the thread used last'],
     ['relay show 550e84', 'another one, by the beginning of its id'],
   ],
-  async run({ io, host, args, flags }) {
-    await using open = await host.openClient();
-    const { threads } = open.relay;
-    const id = await chooseThread({ io, host }, open, threadWord('show', args[0], flags.thread), {
-      quiet: true,
-    });
-    const [info, state, stats] = [await threads.get(id), await threads.state(id), await threads.stats(id)];
-    io.result({ ...info, state_ref: `v${info.state_version}`, stats, state }, () =>
-      summary(io, info, state, stats),
-    );
+  async ask(call) {
+    const { threads, id } = await openThread(call, { word: call.args[0], quiet: true });
+    const info = await threads.get(id);
+    const state = await threads.state(id);
+    return { ...info, state_ref: `v${info.state_version}`, stats: await threads.stats(id), state };
   },
+  print: (answer, io) => summary(io, answer, answer.state, answer.stats),
 });
 
 function summary(io: Io, info: ThreadInfo, state: State, stats: Stats): string {

@@ -1,9 +1,9 @@
 import type { Stats, SumStats } from '../../../contract/threads/tokens.ts';
-import { badUsage, defineCommand } from '../command.ts';
+import { answerCommand, badUsage } from '../command.ts';
 import type { Style } from '../style.ts';
-import { chooseThread, THREAD_FLAG, threadWord } from './thread-choice.ts';
+import { openThread, THREAD_FLAG } from './thread-choice.ts';
 
-export default defineCommand({
+export default answerCommand({
   usage: '[<id>]',
   details: `Naive is what pasting every artifact once would have cost. Actual is what went out instead: headers,
 previews, and every content that was pulled later. What was avoided is the difference, and it may be negative. All of
@@ -15,21 +15,20 @@ it is counted by a tokenizer, whose name is given; nothing is guessed from lengt
     ['relay stats 550e84 --json', 'with what the figures are made of'],
     ['relay stats --all', 'of all threads together'],
   ],
-  async run({ io, host, args, flags }) {
-    const word = threadWord('stats', args[0], flags.thread);
+  async ask(call) {
+    const { args, flags } = call;
+    const word = args[0] ?? flags.thread;
     if (flags.all && word !== undefined) {
       throw badUsage(
         '--all is about all threads, not about one.',
         `Use: relay stats ${word}, or: relay stats --all`,
       );
     }
-    await using open = await host.openClient();
-    const { threads } = open.relay;
-    const stats = flags.all
-      ? await threads.totals()
-      : await threads.stats(await chooseThread({ io, host }, open, word));
-    io.result(stats, () => tokenRows(stats, io.style));
+    if (flags.all) return (await call.open()).relay.threads.totals();
+    const { threads, id } = await openThread(call, { word: args[0] });
+    return threads.stats(id);
   },
+  print: (stats: Stats | SumStats, { style }) => tokenRows(stats, style),
 });
 
 /** The six figures of a thread, and who counted them. */
