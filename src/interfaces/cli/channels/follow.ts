@@ -1,7 +1,7 @@
-import { defineCommand } from '../command.ts';
+import { answerCommand } from '../command.ts';
 import { agentName } from './inbox.ts';
 
-export default defineCommand({
+export default answerCommand({
   usage: '<channel>',
   details: `For agents and hooks that cannot keep a connection open: what comes is found later with relay inbox. Nothing needs to
 run in between. Following a channel twice changes nothing.`,
@@ -14,13 +14,9 @@ run in between. Following a channel twice changes nothing.`,
     ['relay follow reviews --as claude', 'from now on'],
     ['relay follow reviews --as claude --since all', 'with everything there is'],
   ],
-  async run({ io, host, args, flags }) {
+  async ask({ io, args, flags, open }) {
     const agent = agentName(io, flags.as, 'follow <channel>');
-    await using open = await host.openClient();
-    const followed = await open.relay.inbox.follow(agent, args[0]!, { since: flags.since });
-    io.result(
-      followed,
-      `${followed.agent} follows ${followed.channel}; read with: relay inbox --as ${followed.agent}`,
-    );
+    return (await open()).relay.inbox.follow(agent, args[0]!, { since: flags.since });
   },
+  print: ({ agent, channel }) => `${agent} follows ${channel}; read with: relay inbox --as ${agent}`,
 });

@@ -19,11 +19,11 @@ export default defineCommand({
     ['relay inbox --as claude', 'what is new'],
     ['relay inbox --as claude --mark-read --json', 'for a hook: once, as JSON'],
   ],
-  async run({ io, host, flags }) {
+  async run({ io, host, flags, open }) {
     const agent = agentName(io, flags.as, 'inbox');
     const limit = parseCount(flags.limit, '--limit', { min: 1, max: INBOX_MESSAGES });
-    await using open = await host.openClient();
-    const inbox = await readable(host, await open.relay.inbox.read(agent, { limit }));
+    const { relay } = await open();
+    const inbox = await readable(host, await relay.inbox.read(agent, { limit }));
     io.result(inbox, () => {
       const { messages, following } = inbox;
       if (!io.interactive) {
@@ -41,8 +41,7 @@ export default defineCommand({
       return [...messages.map((each) => messageLine(each, io.style, each.channel)), ...more].join('\n');
     });
     // After it was shown: who is interrupted in between sees it again.
-    if (flags['mark-read'] && inbox.messages.length > 0)
-      await open.relay.inbox.markRead(agent, inbox.cursors);
+    if (flags['mark-read'] && inbox.messages.length > 0) await relay.inbox.markRead(agent, inbox.cursors);
   },
 });
 

@@ -1,15 +1,16 @@
-import { defineCommand } from '../command.ts';
+import { answerCommand } from '../command.ts';
 import { agentName } from './inbox.ts';
 
-export default defineCommand({
+export default answerCommand({
   usage: '<channel>',
   takes: { min: 1 },
   flags: { as: { value: 'NAME', help: 'the agent (RELAY_AGENT)' } },
   examples: [['relay unfollow reviews --as claude', 'what it had not read there is no longer shown']],
-  async run({ io, host, args, flags }) {
+  async ask({ io, args, flags, open }) {
     const agent = agentName(io, flags.as, 'unfollow <channel>');
-    await using open = await host.openClient();
-    await open.relay.inbox.unfollow(agent, args[0]!);
-    io.result({ agent, channel: args[0] }, `${agent} no longer follows ${args[0]}`);
+    const channel = args[0]!;
+    await (await open()).relay.inbox.unfollow(agent, channel);
+    return { agent, channel };
   },
+  print: ({ agent, channel }) => `${agent} no longer follows ${channel}`,
 });

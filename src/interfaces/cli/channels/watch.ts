@@ -35,23 +35,21 @@ acknowledged once it is printed. A lost connection is opened again and nothing i
     ],
     ['relay pull "$(relay watch reports -n 1)"', 'wait for the next report and take it'],
   ],
-  async run({ io, host, args, flags }) {
+  async run({ io, args, flags, open }) {
     const channel = args[0]!;
     const most = parseCount(flags.count, '--count', { min: 1 }) ?? Number.POSITIVE_INFINITY;
     const prefetch = parseCount(flags.prefetch, '--prefetch', { min: 1, max: PREFETCH_MAX });
     using interrupted = interruption();
     const { signal } = interrupted;
-    await using open = await host.openClient({
-      onConnection: (lost) => io.note(lost ? `${lost.message} Trying again…` : 'connected again'),
-    });
+    const opened = await open();
     const { since, group, as: durable } = flags;
-    await using messages = open.client.subscribe(channel, { since, group, durable, prefetch, signal });
+    await using messages = opened.client.subscribe(channel, { since, group, durable, prefetch, signal });
     await messages.ready;
     if (io.interactive && !io.json) io.note(`watching ${channel}; Ctrl-C to stop`);
     let count = 0;
     for await (const message of messages) {
       if (flags.exec === undefined) show(io, message);
-      const done = flags.exec === undefined || (await work(io, open, message, flags.exec));
+      const done = flags.exec === undefined || (await work(io, opened, message, flags.exec));
       if (done) await message.ack().catch(ifLost);
       if (++count >= most || signal.aborted) break;
     }

@@ -1,9 +1,9 @@
 import type { NewKey } from '../../../contract/keys.ts';
-import { defineCommand } from '../command.ts';
+import { answerCommand } from '../command.ts';
 import { parseSpan } from '../human.ts';
-import { parseScopes, showNewKey, TENANT_FLAG } from './key-rows.ts';
+import { newKeyText, parseScopes, TENANT_FLAG } from './key-rows.ts';
 
-export default defineCommand({
+export default answerCommand({
   usage: '<name>',
   details: `The name is what others see as the sender. A key may push, pull, subscribe, and work with threads and tasks,
 unless --scopes says otherwise. Only its hash is stored: whoever loses it makes another.`,
@@ -23,16 +23,16 @@ unless --scopes says otherwise. Only its hash is stored: whoever loses it makes 
       'the first key of another tenant',
     ],
   ],
-  async run({ io, host, flags, args }) {
+  async ask({ flags, args, open }) {
     const input: NewKey = {
       name: args[0]!,
-      ...(flags.scopes === undefined ? {} : { scopes: parseScopes(flags.scopes) }),
-      ...(flags['channel-prefix'] === undefined ? {} : { channel_prefix: flags['channel-prefix'] }),
-      ...(flags.expires === undefined ? {} : { expires_in: parseSpan(flags.expires, '--expires') }),
-      ...(flags.tenant === undefined ? {} : { tenant: flags.tenant }),
-      ...(flags.plan === undefined ? {} : { plan: flags.plan }),
+      scopes: flags.scopes === undefined ? undefined : parseScopes(flags.scopes),
+      channel_prefix: flags['channel-prefix'],
+      expires_in: parseSpan(flags.expires, '--expires'),
+      tenant: flags.tenant,
+      plan: flags.plan,
     };
-    await using open = await host.openClient();
-    showNewKey(io, await open.relay.keys.create(input));
+    return (await open()).relay.keys.create(input);
   },
+  print: newKeyText,
 });

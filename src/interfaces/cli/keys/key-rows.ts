@@ -16,34 +16,28 @@ export function parseScopes(text: string): Scope[] {
 }
 
 /** The key alone where a program reads it; at a terminal with what there is to know. */
-export function showNewKey(io: Io, key: CreatedKey): void {
-  io.result(key, () => {
-    if (!io.interactive) return key.key;
-    const facts: [string, string][] = [
-      ['id', key.id],
-      ['name', printable(key.name)],
-      ['may', rightsOf(key)],
-      ['tenant', `${key.tenant}, plan ${key.plan}`],
-    ];
-    if (key.expires_at !== null) facts.push(['expires', expiry(key.expires_at, Date.now())]);
-    const note = io.style.dim(
-      'Keep it now: it is not shown again. Programs take it from CONTEXTRELAY_API_KEY.',
-    );
-    return [io.style.bold(key.key), rows(io.style.dim, facts), '', note].join('\n');
-  });
+export function newKeyText(key: CreatedKey, { interactive, style }: Io): string {
+  if (!interactive) return key.key;
+  const facts: [string, string][] = [
+    ['id', key.id],
+    ['name', printable(key.name)],
+    ['may', rightsOf(key)],
+    ['tenant', `${key.tenant}, plan ${key.plan}`],
+  ];
+  if (key.expires_at !== null) facts.push(['expires', expiry(key.expires_at)]);
+  const note = style.dim('Keep it now: it is not shown again. Programs take it from CONTEXTRELAY_API_KEY.');
+  return [style.bold(key.key), rows(style.dim, facts), '', note].join('\n');
 }
 
-export function keyRows(keys: readonly KeyInfo[], io: Io, now: number): string {
+export function keyRows(keys: readonly KeyInfo[], { style }: Io): string {
   if (keys.length === 0) return 'no keys yet; make one with: relay keys create <name>';
   return keys
     .map((key) => {
-      const used =
-        key.last_used_at === null ? 'never used' : `used ${moment(Date.parse(key.last_used_at), now)}`;
+      const used = key.last_used_at === null ? 'never used' : `used ${moment(key.last_used_at)}`;
       const facts = [rightsOf(key), used];
-      if (key.expires_at !== null) facts.push(`expires ${moment(Date.parse(key.expires_at), now)}`);
-      if (key.revoked_at !== null)
-        facts.push(io.style.red(`revoked ${moment(Date.parse(key.revoked_at), now)}`));
-      return `${key.id}  ${io.style.bold(printable(key.name))}\n  ${io.style.dim(facts.join('; '))}`;
+      if (key.expires_at !== null) facts.push(`expires ${moment(key.expires_at)}`);
+      if (key.revoked_at !== null) facts.push(style.red(`revoked ${moment(key.revoked_at)}`));
+      return `${key.id}  ${style.bold(printable(key.name))}\n  ${style.dim(facts.join('; '))}`;
     })
     .join('\n');
 }

@@ -1,8 +1,8 @@
-import { defineCommand } from '../command.ts';
+import { answerCommand } from '../command.ts';
 import { bytes, count, expiry, moment, printable, rows } from '../human.ts';
-import { pointerArgument } from './pointer-argument.ts';
+import { openPointer } from './pointer-argument.ts';
 
-export default defineCommand({
+export default answerCommand({
   usage: '<url>',
   details: `At a terminal: everything known about the pointer. Piped: the metadata as JSON. With --json: all of it.
 A peek is free: it reads no payload and counts as no pull.`,
@@ -11,32 +11,28 @@ A peek is free: it reads no payload and counts as no pull.`,
     ['relay peek http://127.0.0.1:7474/pull/<uuid>', 'what it is, how large, until when'],
     ['relay peek <url> | jq -r .summary', 'one field of the metadata'],
   ],
-  async run({ io, host, args }) {
-    const url = await pointerArgument(io, args[0]!);
-    await using open = await host.openClient();
-    const found = await open.client.inspect(await open.resolve(url));
-    io.result(found, () => {
-      if (!io.interactive) return JSON.stringify(found.metadata);
-      const now = Date.now();
-      const lines: [string, string][] = [
-        ['id', found.id],
-        ['size', `${bytes(found.size)}${found.text ? '' : ', binary'}`],
-        [
-          'tokens',
-          found.tokens ? `${count(found.tokens.tokens)} (${found.tokens.tokenizer})` : 'not counted yet',
-        ],
-        ['expires', expiry(found.expires_at, now)],
-        ['pushed', `${moment(Date.parse(found.created_at), now)} by ${printable(found.from)}`],
-      ];
-      if (found.content_type) lines.push(['type', printable(found.content_type)]);
-      if (found.channel) lines.push(['channel', printable(found.channel)]);
-      if (found.max_pulls !== null) lines.push(['pulls', `at most ${count(found.max_pulls)}`]);
-      const metadata = Object.entries(found.metadata).map(([key, value]): [string, string] => {
-        const text = typeof value === 'string' ? value : JSON.stringify(value);
-        return [`  ${printable(key)}`, printable(text)];
-      });
-      const table = rows(io.style.dim, lines);
-      return metadata.length === 0 ? table : `${table}\nmetadata\n${rows(io.style.dim, metadata)}`;
+  async ask(call) {
+    const { client, url } = await openPointer(call);
+    return client.inspect(url);
+  },
+  print(found, { interactive, style }) {
+    if (!interactive) return JSON.stringify(found.metadata);
+    const { tokens } = found;
+    const lines: [string, string][] = [
+      ['id', found.id],
+      ['size', `${bytes(found.size)}${found.text ? '' : ', binary'}`],
+      ['tokens', tokens ? `${count(tokens.tokens)} (${tokens.tokenizer})` : 'not counted yet'],
+      ['expires', expiry(found.expires_at)],
+      ['pushed', `${moment(found.created_at)} by ${printable(found.from)}`],
+    ];
+    if (found.content_type) lines.push(['type', printable(found.content_type)]);
+    if (found.channel) lines.push(['channel', printable(found.channel)]);
+    if (found.max_pulls !== null) lines.push(['pulls', `at most ${count(found.max_pulls)}`]);
+    const metadata = Object.entries(found.metadata).map(([key, value]): [string, string] => {
+      const text = typeof value === 'string' ? value : JSON.stringify(value);
+      return [`  ${printable(key)}`, printable(text)];
     });
+    const table = rows(style.dim, lines);
+    return metadata.length === 0 ? table : `${table}\nmetadata\n${rows(style.dim, metadata)}`;
   },
 });

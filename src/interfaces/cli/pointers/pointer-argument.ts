@@ -1,6 +1,13 @@
 import { parsePointer } from '../../../contract/pointer-url.ts';
-import { badUsage } from '../command.ts';
+import { badUsage, type Invocation } from '../command.ts';
 import type { Io } from '../io.ts';
+
+/** Opens the relay for the pointer that a command is about: its first word. */
+export async function openPointer({ io, args, open }: Invocation) {
+  const pointer = await pointerArgument(io, args[0]!);
+  const opened = await open();
+  return { client: opened.client, remote: opened.remote, url: await opened.resolve(pointer) };
+}
 
 /** A pointer from the command line, or with `-` from standard input: `relay push f | relay pull -`. */
 export async function pointerArgument(io: Io, word: string): Promise<string> {

@@ -7,7 +7,7 @@ import type { ContextRelay } from '../../../sdk/context-relay.ts';
 import { badUsage, defineCommand } from '../command.ts';
 import { bytes, count, parseCount } from '../human.ts';
 import { notForTerminals, writePayload } from './payload.ts';
-import { pointerArgument } from './pointer-argument.ts';
+import { openPointer } from './pointer-argument.ts';
 
 export default defineCommand({
   usage: '<url>',
@@ -33,12 +33,10 @@ first, then take the lines you need. --cost tells the price of either without ta
     ['relay pull <url> --out report.pdf', 'into a file'],
     ['relay pull <url> --cost', 'what a model would pay for it'],
   ],
-  async run({ io, host, args, flags }) {
-    const pointer = await pointerArgument(io, args[0]!);
+  async run(call) {
+    const { io, flags } = call;
     const part = partOf(flags);
-    await using open = await host.openClient();
-    const { client } = open;
-    const url = await open.resolve(pointer);
+    const { client, remote, url } = await openPointer(call);
     if (flags.cost) {
       const cost = await client.cost(url, part);
       const about = cost.estimated ? 'about ' : '';
@@ -59,7 +57,7 @@ first, then take the lines you need. --cost tells the price of either without ta
       return;
     }
     // Looking is free on the local store, and worth a request where someone watches.
-    const look = open.remote === null || io.interactive || io.stderr.isTTY;
+    const look = remote === null || io.interactive || io.stderr.isTTY;
     const { size, text = true } = look ? await client.inspect(url) : {};
     // Before it counts as a pull.
     if (!text && io.interactive && !flags.force && flags.out === undefined) throw notForTerminals();

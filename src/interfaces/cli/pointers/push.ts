@@ -34,7 +34,7 @@ else. Metadata is never encrypted.`,
     ['relay push survey.md -m topic=survey -m pages:=12', 'with metadata for a peek'],
     ['url=$(relay push report.md)', 'the pointer alone, for a script'],
   ],
-  async run({ io, host, args, flags }) {
+  async run({ io, args, flags, open }) {
     const counting = flags.count ?? (!flags['no-count'] && io.interactive);
     const metadata = readMetadata(flags.meta ?? [], flags.name);
     const options = {
@@ -47,9 +47,9 @@ else. Metadata is never encrypted.`,
     };
     const source = await openPayload(io, args[0]);
     const kept = keepBeginning(source.body);
-    const body = kept.body instanceof Uint8Array ? kept.body : withProgress(io, kept.body, source);
-    await using open = await host.openClient();
-    const pushed = await open.client.pushDetailed(body, { ...options, size: source.size, count: counting });
+    const { client } = await open();
+    const body = withProgress(io, kept.body, source);
+    const pushed = await client.pushDetailed(body, { ...options, size: source.size, count: counting });
     tell(io, pushed, { encrypted: flags.encrypt === true, size: kept.size() });
     if (!flags.encrypt) warnOfSecrets(io, kept.beginning(), pushed.id);
   },
@@ -90,7 +90,7 @@ function tell(io: Io, pushed: Pushed, o: { encrypted: boolean; size: number }): 
       bytes(o.size),
       pushed.tokens ? tokensInWords(pushed.tokens) : null,
       o.encrypted ? 'encrypted' : null,
-      `expires ${expiry(pushed.expires_at, Date.now())}`,
+      `expires ${expiry(pushed.expires_at)}`,
       pushed.channel ? `on channel ${pushed.channel}` : null,
     ];
     return `${io.style.bold(pushed.url)}\n${io.style.dim(facts.filter((fact) => fact !== null).join(' · '))}`;

@@ -1,11 +1,11 @@
 import { setTimeout } from 'node:timers/promises';
 import { parsePointer } from '../../../contract/pointer-url.ts';
-import type { Receipt, ReceiptLadder } from '../../../contract/receipts.ts';
+import type { Receipt } from '../../../contract/receipts.ts';
 import { defineCommand } from '../command.ts';
 import { bytes, moment, plural, printable } from '../human.ts';
 import { interruption } from '../io.ts';
 import type { Style } from '../style.ts';
-import { pointerArgument } from './pointer-argument.ts';
+import { openPointer } from './pointer-argument.ts';
 
 const LOOK_EVERY_MS = 500;
 
@@ -20,11 +20,10 @@ subscriber that answered after the message, bytes that were read, an acknowledge
     ['relay receipts <url>', 'how far it has come'],
     ['relay receipts <url> --watch', 'as it happens'],
   ],
-  async run({ io, host, args, flags }) {
-    const pointer = await pointerArgument(io, args[0]!);
-    await using open = await host.openClient();
-    const url = await open.resolve(pointer);
-    let ladder = await open.client.receipts(url);
+  async run(call) {
+    const { io, flags } = call;
+    const { client, url } = await openPointer(call);
+    let ladder = await client.receipts(url);
     const show = (receipts: readonly Receipt[]) => {
       if (io.json) io.stdout.write(`${JSON.stringify({ ...ladder, receipts })}\n`);
       else for (const receipt of receipts) io.print(line(receipt, io.style));
@@ -39,21 +38,17 @@ subscriber that answered after the message, bytes that were read, an acknowledge
     while (ladder.reached !== 'result' && !signal.aborted) {
       await setTimeout(LOOK_EVERY_MS, undefined, { signal }).catch(() => {});
       if (signal.aborted) break;
-      const before = seen(ladder);
-      ladder = await open.client.receipts(url);
-      const fresh = ladder.receipts.filter((receipt) => !before.has(JSON.stringify(receipt)));
+      const seen = new Set(ladder.receipts.map((receipt) => JSON.stringify(receipt)));
+      ladder = await client.receipts(url);
+      const fresh = ladder.receipts.filter((receipt) => !seen.has(JSON.stringify(receipt)));
       if (fresh.length > 0) show(fresh);
     }
   },
 });
 
-function seen({ receipts }: ReceiptLadder): Set<string> {
-  return new Set(receipts.map((receipt) => JSON.stringify(receipt)));
-}
-
 function line(receipt: Receipt, style: Style): string {
   const { rung, by, at, last_at } = receipt;
-  const when = moment(Date.parse(last_at ?? at), Date.now());
+  const when = moment(last_at ?? at);
   const notes = [...evidence(receipt), when].join(' · ');
   return `${style.bold(rung.padEnd(9))} ${style.cyan(printable(by))}  ${style.dim(notes)}`;
 }

@@ -14,9 +14,9 @@ export default defineCommand({
     ['relay usage', 'this month'],
     ['relay usage --month 2026-10 --csv', 'another one, as a table'],
   ],
-  async run({ io, host, flags }) {
-    await using open = await host.openClient();
-    const report = await open.relay.usage.get({ month: flags.month, tenant: flags.tenant });
+  async run({ io, flags, open }) {
+    const { relay } = await open();
+    const report = await relay.usage.get({ month: flags.month, tenant: flags.tenant });
     if (flags.csv) io.stdout.write(table(report));
     else io.result(report, () => summary(report, io));
   },
@@ -31,7 +31,7 @@ function summary(report: UsageReport, io: Io): string {
   const moved = report.rows.reduce((sum, row) => sum + row.bytes, 0);
   return rows(io.style.dim, [
     ['tenant', `${report.tenant}, plan ${report.plan}`],
-    ['month', `${report.month} (UTC), until ${moment(Date.parse(report.reset), Date.now())}`],
+    ['month', `${report.month} (UTC), until ${moment(report.reset)}`],
     ['pushes', meter(report.pushes)],
     ['pulls', meter(report.pulls)],
     ['moved', bytes(moved)],

@@ -1,21 +1,20 @@
-import { defineCommand } from '../command.ts';
+import { answerCommand } from '../command.ts';
 import { bytes, count, rows } from '../human.ts';
 
-export default defineCommand({
+export default answerCommand({
   examples: [
     ['relay du', 'of the local store'],
     ['relay du --json', 'in bytes'],
   ],
-  async run({ io, host }) {
+  async ask({ host }) {
     await using store = await host.openStore();
-    const usage = await store.usage();
-    io.result({ home: host.home, ...usage }, () =>
-      rows(io.style.dim, [
-        ['payloads', `${count(usage.blobs.count)}, ${bytes(usage.blobs.bytes)}`],
-        ['records', count(usage.records)],
-        ['log entries', count(usage.entries)],
-        ['on disk', `${bytes(usage.diskBytes)} in ${host.home}`],
-      ]),
-    );
+    return { home: host.home, ...(await store.usage()) };
   },
+  print: ({ home, blobs, records, entries, diskBytes }, { style }) =>
+    rows(style.dim, [
+      ['payloads', `${count(blobs.count)}, ${bytes(blobs.bytes)}`],
+      ['records', count(records)],
+      ['log entries', count(entries)],
+      ['on disk', `${bytes(diskBytes)} in ${home}`],
+    ]),
 });
