@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { Readable } from 'node:stream';
+import { once } from 'node:events';
 import { pipeline } from 'node:stream/promises';
 import { isRelayError } from '../../../base/errors.ts';
 import { PREFETCH_MAX } from '../../../base/limits.ts';
@@ -70,8 +70,7 @@ async function work(io: Io, open: OpenClient, message: ReceivedMessage, command:
   const extending = message.token === undefined ? null : keepExtending(message);
   let failure: string | null = null;
   try {
-    const env = io.env as NodeJS.ProcessEnv;
-    const code = await runForMessage(command, message, open, { env, cwd: io.cwd });
+    const code = await runForMessage(io, open, message, command);
     if (code !== 0) failure = code === null ? 'was ended by a signal' : `ended with exit code ${code}`;
   } catch (error) {
     if (!isRelayError(error)) throw error;
@@ -96,33 +95,25 @@ function ifLost(error: unknown): void {
  * variables. The exit code, or null where a signal ended it.
  */
 async function runForMessage(
-  command: string,
+  io: Io,
+  { client, resolve }: OpenClient,
   message: ReceivedMessage,
-  open: OpenClient,
-  o: { env: NodeJS.ProcessEnv; cwd: string },
+  command: string,
 ): Promise<number | null> {
-  const input = await payloadOf(message, open);
+  const { url } = message;
+  const input = url === undefined ? [messageContent(message)] : await client.pullStream(await resolve(url));
   const child = spawn(command, {
     shell: true,
-    cwd: o.cwd,
-    env: { ...o.env, ...variables(message) },
+    cwd: io.cwd,
+    env: { ...io.env, ...variables(message) } as NodeJS.ProcessEnv,
     stdio: ['pipe', 'inherit', 'inherit'],
   });
-  const ended = new Promise<number | null>((resolve, reject) => {
-    child.once('error', reject);
-    child.once('exit', (code) => resolve(code));
-  });
+  const ended = once(child, 'exit') as Promise<[code: number | null]>;
   // A command that does not want its input may leave it unread.
   const fed = pipeline(input, child.stdin).catch(() => {});
-  const code = await ended;
+  const [code] = await ended;
   await fed;
   return code;
-}
-
-async function payloadOf(message: ReceivedMessage, open: OpenClient): Promise<Readable> {
-  if (message.url === undefined) return Readable.from([messageContent(message)]);
-  const body = await open.client.pullStream(await open.resolve(message.url));
-  return Readable.fromWeb(body as import('node:stream/web').ReadableStream);
 }
 
 function variables(message: ReceivedMessage): NodeJS.ProcessEnv {

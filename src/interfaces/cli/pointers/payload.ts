@@ -1,5 +1,4 @@
-import type { Stats } from 'node:fs';
-import { type FileHandle, open, realpath, rename, rm, stat } from 'node:fs/promises';
+import { open, realpath, rename, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { RelayError } from '../../../base/errors.ts';
 import type { Json } from '../../../base/json.ts';
@@ -40,12 +39,9 @@ export async function openPayload(
 
 async function fromFile(io: Io, name: string, limit: number): Promise<PayloadSource> {
   const path = resolve(io.cwd, name);
-  let file: FileHandle;
-  try {
-    file = await open(path, 'r');
-  } catch (error) {
+  const file = await open(path, 'r').catch((error) => {
     throw unreadable(name, error);
-  }
+  });
   try {
     const stat = await file.stat();
     if (stat.isDirectory()) {
@@ -70,8 +66,7 @@ async function fromFile(io: Io, name: string, limit: number): Promise<PayloadSou
   }
 }
 
-function unreadable(name: string, error: unknown): RelayError {
-  const { code } = error as NodeJS.ErrnoException;
+function unreadable(name: string, { code }: NodeJS.ErrnoException): RelayError {
   const why: { [code: string]: string } = {
     ENOENT: 'there is no such file',
     EACCES: 'you may not read it',
@@ -87,9 +82,6 @@ function unreadable(name: string, error: unknown): RelayError {
   });
 }
 
-/** Enough to tell text from bytes that would upset a terminal. */
-const LOOK_BYTES = 8192;
-
 /** Writes a payload to standard output, or into a file that is complete or not there. */
 export async function writePayload(
   io: Io,
@@ -97,15 +89,11 @@ export async function writePayload(
   o: { out?: string; force?: boolean; size?: number },
 ): Promise<void> {
   if (o.out !== undefined && o.out !== '-') return toFile(io, body, o.out, o.size);
-  await toOutput(io, body, o);
-}
-
-async function toOutput(io: Io, body: Body, o: { force?: boolean; size?: number }): Promise<void> {
   const watched = io.interactive ? body : withProgress(io, body, { label: 'pull', size: o.size });
   let first = true;
   let last = 0;
   await each(watched, async (chunk) => {
-    if (first && io.interactive && !o.force) refuseBinary(chunk);
+    if (first && io.interactive && !o.force && !isText(chunk)) throw notForTerminals();
     first = false;
     last = chunk.at(-1) ?? last;
     // What came whole is written at once; a Node stream would take longer to make than to use.
@@ -118,10 +106,17 @@ async function toOutput(io: Io, body: Body, o: { force?: boolean; size?: number 
 
 const LINE_FEED = 0x0a;
 
-function refuseBinary(chunk: Uint8Array): void {
+/** Enough to tell text from bytes that would upset a terminal. */
+const LOOK_BYTES = 8192;
+
+function isText(chunk: Uint8Array): boolean {
   const look = chunk.subarray(0, LOOK_BYTES);
-  const text = !look.includes(0) && isText(look, chunk.byteLength <= LOOK_BYTES);
-  if (!text) throw notForTerminals();
+  try {
+    new TextDecoder('utf-8', { fatal: true }).decode(look, { stream: chunk.byteLength > LOOK_BYTES });
+    return !look.includes(0);
+  } catch {
+    return false;
+  }
 }
 
 export function notForTerminals(): RelayError {
@@ -129,15 +124,6 @@ export function notForTerminals(): RelayError {
     'This payload is not text and would upset the terminal.',
     'Write it to a file with --out FILE, pipe it on, or insist with --force.',
   );
-}
-
-function isText(look: Uint8Array, whole: boolean): boolean {
-  try {
-    new TextDecoder('utf-8', { fatal: true }).decode(look, { stream: !whole });
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 async function toFile(io: Io, body: Body, name: string, size?: number): Promise<void> {
@@ -150,9 +136,12 @@ async function toFile(io: Io, body: Body, name: string, size?: number): Promise<
   // A device or a pipe cannot be replaced; it takes the bytes as they come.
   const direct = there !== null && !there.isFile();
   const draft = direct ? path : join(dirname(path), `.${basename(path)}.${process.pid}.part`);
-  const file = await openTarget(draft, name, direct, there);
+  const file = await open(draft, direct ? 'w' : 'wx').catch((error) => {
+    throw unwritable(name, error);
+  });
   let written = 0;
   try {
+    if (there && !direct) await file.chmod(there.mode & 0o777);
     await each(withProgress(io, body, { label: basename(path), size }), async (chunk) => {
       await file.writeFile(chunk);
       written += chunk.byteLength;
@@ -167,25 +156,15 @@ async function toFile(io: Io, body: Body, name: string, size?: number): Promise<
   io.result({ out: path, size: written }, io.interactive ? `wrote ${name}, ${bytes(written)}` : '');
 }
 
-async function openTarget(
-  path: string,
-  name: string,
-  direct: boolean,
-  there: Stats | null,
-): Promise<FileHandle> {
-  try {
-    const file = await open(path, direct ? 'w' : 'wx');
-    if (there && !direct) await file.chmod(there.mode & 0o777);
-    return file;
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    const why =
-      code === 'ENOENT' ? 'there is no such folder' : code === 'EACCES' ? 'you may not write there' : code;
-    throw new RelayError('failed', {
-      what: `${name} cannot be written: ${why}.`,
-      hint: 'Choose another place for --out.',
-    });
-  }
+function unwritable(name: string, { code }: NodeJS.ErrnoException): RelayError {
+  const why: { [code: string]: string } = {
+    ENOENT: 'there is no such folder',
+    EACCES: 'you may not write there',
+  };
+  return new RelayError('failed', {
+    what: `${name} cannot be written: ${why[code ?? ''] ?? code}.`,
+    hint: 'Choose another place for --out.',
+  });
 }
 
 async function each(body: Body, use: (chunk: Uint8Array) => Promise<void>): Promise<void> {

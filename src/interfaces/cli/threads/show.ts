@@ -30,7 +30,7 @@ export default answerCommand({
 
 function summary(io: Io, info: ThreadInfo, state: State, stats: Stats): string {
   const { style } = io;
-  const when = (iso: string) => (io.interactive ? moment(Date.parse(iso), Date.now()) : iso);
+  const when = (iso: string) => (io.interactive ? moment(iso) : iso);
   const facts: [string, string][] = [['thread_id', info.thread_id]];
   if (info.name !== '') facts.push(['name', plain(info.name)]);
   facts.push(
