@@ -1,7 +1,7 @@
 import { defineCommand } from '../command.ts';
 import type { Host } from '../host.ts';
 import { bytes, count, rows, unpainted } from '../human.ts';
-import type { Io } from '../io.ts';
+import type { Style } from '../style.ts';
 
 export default defineCommand({
   details: `A surveyor hands a long document to a fixer, in a temporary store of its own. Every figure is counted by
@@ -12,42 +12,28 @@ the tokenizer from the very texts that would pass through the two models; none i
   ],
   async run({ io, host }) {
     const say = (line = '') => (io.json ? undefined : io.print(line));
-    const bill = await play(io, host, say);
-    const { pasted, relayed, tokenizer } = bill;
-    io.result(bill, () => summary(io, pasted, relayed, tokenizer));
+    const bill = await play(io.style, host, say);
+    io.result(bill, () => summary(io.style, bill.pasted, bill.relayed, bill.tokenizer));
   },
 });
 
-interface Bill {
-  readonly tokenizer: string;
-  readonly document: { readonly tokens: number; readonly bytes: number };
-  /** Through the relay, in the order it happened. */
-  readonly steps: readonly Step[];
-  readonly pasted: Sums;
-  readonly relayed: Sums;
-}
-
-interface Step {
-  readonly who: 'surveyor' | 'fixer';
-  readonly does: 'writes' | 'reads';
-  readonly what: string;
-  readonly tokens: number;
-}
+type Who = 'surveyor' | 'fixer';
+type Does = 'writes' | 'reads';
 
 interface Sums {
   readonly written: number;
   readonly read: number;
 }
 
-async function play(io: Io, host: Host, say: (line?: string) => void): Promise<Bill> {
-  const { style } = io;
+/** Gives the bill: what went through the two models by way of the relay, step by step, and what pasting would have cost. */
+async function play(style: Style, host: Host, say: (line?: string) => void) {
   await using scratch = await host.openScratch();
   const { client } = scratch;
   const document = surveyDocument();
   const whole = await host.countTokens(document);
-  const size = new TextEncoder().encode(document).byteLength;
-  const steps: Step[] = [];
-  const step = async (who: Step['who'], does: Step['does'], what: string, text: string) => {
+  const size = Buffer.byteLength(document);
+  const steps: { who: Who; does: Does; what: string; tokens: number }[] = [];
+  const step = async (who: Who, does: Does, what: string, text: string) => {
     const { tokens } = await host.countTokens(text);
     steps.push({ who, does, what, tokens });
     const name = (who === 'surveyor' ? style.cyan : style.green)(who.padEnd(8));
@@ -74,7 +60,7 @@ async function play(io: Io, host: Host, say: (line?: string) => void): Promise<B
   await step('fixer', 'reads', `lines ${lines}`, await client.pull(url, { lines }));
   say();
 
-  const sum = (does: Step['does']) => steps.filter((s) => s.does === does).reduce((n, s) => n + s.tokens, 0);
+  const sum = (does: Does) => steps.filter((s) => s.does === does).reduce((n, s) => n + s.tokens, 0);
   return {
     tokenizer: whole.tokenizer,
     document: { tokens: whole.tokens, bytes: size },
@@ -86,12 +72,11 @@ async function play(io: Io, host: Host, say: (line?: string) => void): Promise<B
 
 /** From the heading that the fixer looks for to the next one. */
 function sectionLines(outline: string, document: string): string {
+  if (!outline.includes(TOPIC)) throw new Error('the outline does not show the section');
   const lines = document.split('\n');
   const start = lines.findIndex((line) => line.startsWith('## ') && line.includes(TOPIC));
-  const length = lines.slice(start + 1).findIndex((line) => line.startsWith('## '));
-  const found = outline.includes(TOPIC);
-  if (start < 0 || !found) throw new Error('the outline does not show the section');
-  return `${start + 1}-${start + (length < 0 ? lines.length - start : length)}`;
+  const next = lines.findIndex((line, i) => i > start && line.startsWith('## '));
+  return `${start + 1}-${next - 1}`;
 }
 
 function excerpt(text: string): string[] {
@@ -101,8 +86,7 @@ function excerpt(text: string): string[] {
   return shown;
 }
 
-function summary(io: Io, pasted: Sums, relayed: Sums, tokenizer: string): string {
-  const { style } = io;
+function summary(style: Style, pasted: Sums, relayed: Sums, tokenizer: string): string {
   const all = (sums: Sums) => sums.written + sums.read;
   const figure = (n: number) => count(n).padStart(9);
   const line = (sums: Sums) =>
@@ -125,16 +109,11 @@ const TOPIC = 'Retry storms in the billing queue';
 
 /** A survey of a made-up system, of about 50 000 tokens; the same every time. */
 function surveyDocument(): string {
-  const dice = new Dice(7474);
-  const lines = [
-    '# Survey of the order platform',
-    '',
-    'Findings by subject, with evidence and what to do.',
-    '',
-  ];
+  const dice = makeDice(7474);
+  const lines = ['# Survey of the order platform\n\nFindings by subject, with evidence and what to do.\n'];
   for (let section = 1; section <= SECTIONS; section++) {
     const title = section === TOPIC_SECTION ? TOPIC : `${dice.pick(TROUBLES)} in the ${dice.pick(PARTS)}`;
-    lines.push(`## ${section}. ${capital(title)}`, '');
+    lines.push(`## ${section}. ${title[0]!.toUpperCase()}${title.slice(1)}`, '');
     for (let finding = 1; finding <= FINDINGS; finding++)
       lines.push(...paragraph(dice, section, finding), '');
   }
@@ -148,7 +127,7 @@ const FINDINGS = 14;
 function paragraph(dice: Dice, section: number, finding: number): string[] {
   const service = `${dice.pick(PARTS).replaceAll(' ', '-')}-${dice.roll(9) + 1}`;
   return [
-    `${section}.${finding} On ${DAYS[dice.roll(7)]} at ${time(dice)} the service ${service} ${dice.pick(EVENTS)},`,
+    `${section}.${finding} On ${DAYS[dice.roll(7)]} at ${dice.twoDigits(24)}:${dice.twoDigits(60)} the service ${service} ${dice.pick(EVENTS)},`,
     `after ${dice.roll(900) + 12} requests in ${dice.roll(50) + 2} seconds had ${dice.pick(CAUSES)}.`,
     `Seen in: ${dice.pick(EVIDENCE)} ${dice.hex(8)}, ${dice.roll(4000) + 40} lines, p99 ${dice.roll(4000)} ms.`,
     `To do: ${dice.pick(REMEDIES)} before the next release; owner ${dice.pick(OWNERS)}.`,
@@ -188,32 +167,19 @@ const REMEDIES = [
 ];
 const OWNERS = ['Ada', 'Grace', 'Linus', 'Margaret', 'Ken', 'Barbara'];
 
-function time(dice: Dice): string {
-  return `${String(dice.roll(24)).padStart(2, '0')}:${String(dice.roll(60)).padStart(2, '0')}`;
+/** Chance with a fixed seed, so that everybody sees the same document. */
+function makeDice(seed: number) {
+  let state = seed;
+  const roll = (sides: number): number => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    return Math.floor((state / 2 ** 32) * sides);
+  };
+  return {
+    roll,
+    pick: (items: readonly string[]): string => items[roll(items.length)]!,
+    hex: (length: number): string => Array.from({ length }, () => roll(16).toString(16)).join(''),
+    twoDigits: (below: number): string => String(roll(below)).padStart(2, '0'),
+  };
 }
 
-function capital(text: string): string {
-  return text[0]!.toUpperCase() + text.slice(1);
-}
-
-/** A small generator of chance with a fixed seed, so that everybody sees the same document. */
-class Dice {
-  #state: number;
-
-  constructor(seed: number) {
-    this.#state = seed;
-  }
-
-  roll(sides: number): number {
-    this.#state = (Math.imul(this.#state, 1_664_525) + 1_013_904_223) >>> 0;
-    return Math.floor((this.#state / 2 ** 32) * sides);
-  }
-
-  pick<T>(items: readonly T[]): T {
-    return items[this.roll(items.length)]!;
-  }
-
-  hex(length: number): string {
-    return Array.from({ length }, () => this.roll(16).toString(16)).join('');
-  }
-}
+type Dice = ReturnType<typeof makeDice>;
