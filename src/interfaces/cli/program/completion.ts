@@ -6,6 +6,7 @@ import {
   GLOBAL_FLAGS,
   type Group,
   isGroup,
+  type Node,
 } from '../command.ts';
 
 export default defineCommand({
@@ -33,7 +34,6 @@ export default defineCommand({
 interface TreeNode {
   /** `thread rm`; empty for `relay` itself. */
   readonly path: string;
-  readonly summary: string;
   /** Names and summaries of what may follow. */
   readonly commands: readonly { readonly name: string; readonly summary: string }[];
   readonly flags: Flags;
@@ -44,31 +44,19 @@ interface TreeNode {
 /** Every command with its flags, loaded from the tree that also routes them; parents before children. */
 export async function commandTree(root: Group): Promise<TreeNode[]> {
   const nodes: TreeNode[] = [];
-  const visit = async (path: string[], group: Group): Promise<void> => {
-    const shown = Object.entries(group.commands).filter(([, node]) => !node.hidden);
-    nodes.push({
-      path: path.join(' '),
-      summary: group.summary,
-      commands: shown.map(([name, node]) => ({ name, summary: node.summary })),
-      flags: GLOBAL_FLAGS,
-      words: [],
-    });
-    for (const [name, node] of shown) {
-      if (isGroup(node)) {
-        await visit([...path, name], node);
-        continue;
-      }
-      const { default: command } = await node.load();
-      nodes.push({
-        path: [...path, name].join(' '),
-        summary: node.summary,
-        commands: [],
-        flags: { ...GLOBAL_FLAGS, ...command.flags },
-        words: literalWords(command.usage ?? ''),
-      });
+  const visit = async (path: string, node: Node): Promise<void> => {
+    if (!isGroup(node)) {
+      const { flags, usage = '' } = (await node.load()).default;
+      const words = literalWords(usage);
+      nodes.push({ path, commands: [], flags: { ...GLOBAL_FLAGS, ...flags }, words });
+      return;
     }
+    const shown = Object.entries(node.commands).filter(([, { hidden }]) => !hidden);
+    const commands = shown.map(([name, { summary }]) => ({ name, summary }));
+    nodes.push({ path, commands, flags: GLOBAL_FLAGS, words: [] });
+    for (const [name, child] of shown) await visit(`${path} ${name}`.trim(), child);
   };
-  await visit([], root);
+  await visit('', root);
   return nodes;
 }
 
@@ -81,23 +69,17 @@ function literalWords(usage: string): string[] {
 const SHELLS: { readonly [shell: string]: (tree: readonly TreeNode[]) => string } = { bash, zsh, fish };
 
 function bash(tree: readonly TreeNode[]): string {
-  const cases = tree.map((node) => {
-    const names = node.commands.map((command) => command.name);
-    return `    ${quote(node.path)}) words=${quote([...names, ...node.words].join(' '))}; flags=${quote(flagNames(node).join(' '))} ;;`;
+  const cases = tree.map(({ path, commands, words, flags }) => {
+    const names = [...commands.map(({ name }) => name), ...words];
+    const options = Object.keys(flags).map((name) => `--${name}`);
+    return `    ${quote(path)}) words=${quote(names.join(' '))}; flags=${quote(options.join(' '))} ;;`;
   });
   return `# bash completion for relay; load it with: source <(relay completion bash)
 _relay() {
   local cur=\${COMP_WORDS[COMP_CWORD]} path='' word words='' flags='' i skip=''
   for ((i = 1; i < COMP_CWORD; i++)); do
     word=\${COMP_WORDS[i]}
-    if [[ -n $skip ]]; then skip=''; continue; fi
-    case $word in
-      ${valueFlags(tree).join('|')}) skip=1; continue ;;
-      -*) continue ;;
-    esac
-    case "\${path:+$path }$word" in
-      ${groupChildren(tree).map(quote).join('|')}) path="\${path:+$path }$word" ;;
-    esac
+${followWord(tree, 'path')}
   done
   COMPREPLY=()
   if [[ -n $skip ]]; then
@@ -119,14 +101,23 @@ complete -F _relay relay contextrelay
 `;
 }
 
+/** What bash and zsh do with each word before the one that is typed: values are skipped, commands lengthen the path. */
+function followWord(tree: readonly TreeNode[], path: string): string {
+  return `    if [[ -n $skip ]]; then skip=''; continue; fi
+    case $word in
+      ${valueFlags(tree).join('|')}) skip=1; continue ;;
+      -*) continue ;;
+    esac
+    case "\${${path}:+$${path} }$word" in
+      ${commandPaths(tree).join('|')}) ${path}="\${${path}:+$${path} }$word" ;;
+    esac`;
+}
+
 function zsh(tree: readonly TreeNode[]): string {
-  const cases = tree.map((node) => {
-    const commands = [
-      ...node.commands.map(({ name, summary }) => quote(`${name}:${summary}`)),
-      ...node.words.map(quote),
-    ];
-    const flags = Object.entries(node.flags).map(([name, flag]) => quote(`--${name}:${flag.help}`));
-    return `    ${quote(node.path)}) words_=(${commands.join(' ')}); flags_=(${flags.join(' ')}) ;;`;
+  const cases = tree.map(({ path, commands, words, flags }) => {
+    const names = [...commands.map(({ name, summary }) => `${name}:${summary}`), ...words];
+    const options = Object.entries(flags).map(([name, { help }]) => `--${name}:${help}`);
+    return `    ${quote(path)}) words_=(${names.map(quote).join(' ')}); flags_=(${options.map(quote).join(' ')}) ;;`;
   });
   return `#compdef relay contextrelay
 # zsh completion for relay
@@ -135,14 +126,7 @@ _relay() {
   local path_='' word skip='' i
   for ((i = 2; i < CURRENT; i++)); do
     word=\${words[i]}
-    if [[ -n $skip ]]; then skip=''; continue; fi
-    case $word in
-      ${valueFlags(tree).join('|')}) skip=1; continue ;;
-      -*) continue ;;
-    esac
-    case "\${path_:+$path_ }$word" in
-      ${groupChildren(tree).map(quote).join('|')}) path_="\${path_:+$path_ }$word" ;;
-    esac
+${followWord(tree, 'path_')}
   done
   if [[ -n $skip ]]; then
     _files
@@ -170,12 +154,11 @@ fi
 function fish(tree: readonly TreeNode[]): string {
   const lines = tree.flatMap((node) => {
     const here = `-n ${quote(`__relay_at ${quote(node.path)}`)}`;
-    const words = node.commands.map(
-      ({ name, summary }) => `${here} -f -a ${quote(name)} -d ${quote(summary)}`,
-    );
-    const literals = node.words.map((word) => `${here} -f -a ${quote(word)}`);
-    const flags = Object.entries(node.flags).map(([name, flag]) => `${here} ${fishFlag(name, flag)}`);
-    return [...words, ...literals, ...flags];
+    return [
+      ...node.commands.map(({ name, summary }) => `${here} -f -a ${quote(name)} -d ${quote(summary)}`),
+      ...node.words.map((word) => `${here} -f -a ${quote(word)}`),
+      ...Object.entries(node.flags).map(([name, flag]) => `${here} ${fishFlag(name, flag)}`),
+    ];
   });
   return `# fish completion for relay
 function __relay_at
@@ -195,7 +178,7 @@ function __relay_at
         end
         set -l next (string trim -- "$at $word")
         switch $next
-            case ${groupChildren(tree).map(quote).join(' ')}
+            case ${commandPaths(tree).join(' ')}
                 set at $next
         end
     end
@@ -211,10 +194,6 @@ function fishFlag(name: string, flag: Flag): string {
   return `-l ${name}${short}${value} -d ${quote(flag.help)}`;
 }
 
-function flagNames(node: TreeNode): string[] {
-  return Object.keys(node.flags).map((name) => `--${name}`);
-}
-
 /** Flags of any command behind which a value stands, so that the value is not taken for a command. */
 function valueFlags(tree: readonly TreeNode[]): string[] {
   const names = tree.flatMap((node) =>
@@ -223,9 +202,9 @@ function valueFlags(tree: readonly TreeNode[]): string[] {
   return [...new Set(names)];
 }
 
-/** The paths that lead on: every command and group by its full name. */
-function groupChildren(tree: readonly TreeNode[]): string[] {
-  return tree.map((node) => node.path).filter((path) => path !== '');
+/** Every command and group by its full name, quoted. */
+function commandPaths(tree: readonly TreeNode[]): string[] {
+  return tree.flatMap(({ path }) => (path === '' ? [] : [quote(path)]));
 }
 
 function quote(text: string): string {
