@@ -52,35 +52,24 @@ export interface Io extends Terminal {
 }
 
 export function makeIo(terminal: Terminal, o: { json: boolean; noColor: boolean }): Io {
-  const { stdin, stdout, stderr, env, cwd } = terminal;
-  const colors = (output: Output) => {
-    if (o.noColor || env.NO_COLOR) return false;
-    if (env.FORCE_COLOR && env.FORCE_COLOR !== '0') return true;
-    return output.isTTY && env.TERM !== 'dumb';
-  };
+  const { stdin, stdout, stderr, env } = terminal;
   // Whether something is a terminal is looked up when it matters: asking costs a short command dearly.
-  let style: Style | null = null;
-  let errorStyle: Style | null = null;
-  const forErrors = (): Style => {
-    errorStyle ??= makeStyle(colors(stderr));
-    return errorStyle;
+  const styleOf = (output: Output) => {
+    if (o.noColor || env.NO_COLOR) return makeStyle(false);
+    const forced = env.FORCE_COLOR && env.FORCE_COLOR !== '0';
+    return makeStyle(forced || (output.isTTY && env.TERM !== 'dumb'));
   };
   return {
-    stdin,
-    stdout,
-    stderr,
-    env,
-    cwd,
+    ...terminal,
     json: o.json,
     get interactive() {
       return stdout.isTTY;
     },
     get style() {
-      style ??= makeStyle(colors(stdout));
-      return style;
+      return styleOf(stdout);
     },
     get errorStyle() {
-      return forErrors();
+      return styleOf(stderr);
     },
     get width() {
       return Math.max(40, Math.min(stdout.columns, 120));
@@ -93,8 +82,8 @@ export function makeIo(terminal: Terminal, o: { json: boolean; noColor: boolean 
       }
     },
     print: (line = '') => stdout.write(`${line}\n`),
-    note: (line) => stderr.write(`${forErrors().dim(line)}\n`),
-    warn: (line) => stderr.write(`${forErrors().yellow('warning')} ${line}\n`),
+    note: (line) => stderr.write(`${styleOf(stderr).dim(line)}\n`),
+    warn: (line) => stderr.write(`${styleOf(stderr).yellow('warning')} ${line}\n`),
     ask: (question) => (stdin.isTTY && stderr.isTTY ? askAt(terminal, question) : Promise.resolve(null)),
   };
 }

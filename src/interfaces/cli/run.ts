@@ -37,20 +37,23 @@ export async function runCli(
     const command = (await node.load()).default;
     // At a terminal somebody tries it by hand, and wants to know.
     failsOpen = command.failsOpen === true && !terminal.stdin.isTTY;
-    const parsed = parse(path, command, tail);
-    io = makeIo(terminal, { json: parsed.json, noColor: parsed.values['no-color'] === true });
-    if (parsed.values.help) {
+    const { flags, args, rest } = parse(path, command, tail);
+    const { home, url, ...globals } = flags as FlagValues<typeof GLOBAL_FLAGS>;
+    // Where a command takes a value in --json, it is no switch.
+    const json = globals.output === 'json' || globals.json === true;
+    io = makeIo(terminal, { json, noColor: globals['no-color'] === true });
+    if (globals.help) {
       io.print(commandHelp(path, node.summary, command, io));
       return EXIT.ok;
     }
-    const host = makeHost({ home: text(parsed.values.home), url: text(parsed.values.url) });
-    const { args, rest } = parsed;
+    const host = makeHost({ home, url });
     checkArguments(path, command, args, rest);
     const name = path.join(' ');
-    const flags = parsed.values as FlagValues<Flags>;
     let opened: OpenClient | undefined;
     const open = async () => {
-      opened = await host.openClient({ onConnection: (lost) => tellConnection(io, lost) });
+      opened = await host.openClient({
+        onConnection: (lost) => io.note(lost ? `${lost.message} Trying again…` : 'connected again'),
+      });
       return opened;
     };
     try {
@@ -63,11 +66,6 @@ export async function runCli(
     const code = fail(error, io);
     return failsOpen ? EXIT.ok : code;
   }
-}
-
-/** A subscription has lost its connection, or has it again. */
-function tellConnection(io: Io, lost: Error | null): void {
-  io.note(lost ? `${lost.message} Trying again…` : 'connected again');
 }
 
 /** Finds the command: words up to the first that is no command, global flags in between set aside. */
@@ -132,14 +130,7 @@ function groupCalled(path: string[], group: Group, tail: string[], io: Io, versi
   return EXIT.usage;
 }
 
-interface Parsed {
-  values: { [name: string]: string | boolean | (string | boolean)[] | undefined };
-  args: string[];
-  rest: string[];
-  json: boolean;
-}
-
-function parse(path: string[], command: Command, tail: string[]): Parsed {
+function parse(path: string[], command: Command, tail: string[]) {
   const flags: Flags = { ...GLOBAL_FLAGS, ...command.flags };
   const end = tail.indexOf('--');
   const head = joinDashValues(flags, end < 0 ? tail : tail.slice(0, end));
@@ -156,8 +147,7 @@ function parse(path: string[], command: Command, tail: string[]): Parsed {
   );
   try {
     const { values, positionals } = parseArgs({ args: head, options, allowPositionals: true, strict: true });
-    const json = values.output === 'json' || values.json === true;
-    return { values, args: positionals, rest, json };
+    return { flags: values as FlagValues<Flags>, args: positionals, rest };
   } catch (error) {
     throw usageError(path, flags, error as Error);
   }
@@ -212,10 +202,6 @@ function checkArguments(path: string[], command: Command, args: string[], rest: 
 
 /** The last argument is a sentence, which a shell takes apart where it has no quotes. */
 const TAKES_WORDS = /(<(title|task)(\|-)?>|\[msg\|-\])$/;
-
-function text(value: unknown): string | undefined {
-  return typeof value === 'string' ? value : undefined;
-}
 
 /** Errors go to stderr: what was wrong, then what to do next. */
 function fail(thrown: unknown, io: Io): number {

@@ -1,11 +1,10 @@
+/** Our words by those of other tools, with a space between the latter. */
+type KnownAs = { readonly [words: string]: readonly string[] };
+
 /** The candidate that is meant: what other tools call so, or what a typing slip would have been; null when nothing is near. */
-export function suggest(
-  word: string,
-  candidates: readonly string[],
-  knownAs: { readonly [word: string]: readonly string[] } = {},
-): string | null {
-  const known = Object.hasOwn(knownAs, word) ? knownAs[word]! : [];
-  return known.find((name) => candidates.includes(name)) ?? nearest(word, candidates);
+export function suggest(word: string, candidates: readonly string[], knownAs: KnownAs = {}): string | null {
+  const [, known] = Object.entries(knownAs).find(([words]) => words.split(' ').includes(word)) ?? [];
+  return known?.find((name) => candidates.includes(name)) ?? nearest(word, candidates);
 }
 
 function nearest(word: string, candidates: readonly string[]): string | null {
@@ -40,69 +39,50 @@ function editDistance(a: string, b: string): number {
   return previous[b.length]!;
 }
 
-/** What a command is called in other tools, for those who guess: the first of these that exists here is suggested. */
-export const COMMANDS_KNOWN_AS: { readonly [word: string]: readonly string[] } = {
+/** What commands are called in other tools, for those who guess: the first of these that exists here is suggested. */
+export const COMMANDS_KNOWN_AS: KnownAs = {
   add: ['create', 'new', 'put', 'push'],
   begin: ['start'],
   cat: ['get', 'pull', 'show'],
   check: ['doctor'],
-  clean: ['prune'],
-  close: ['done'],
-  complete: ['done'],
+  'clean gc': ['prune'],
+  'close complete finish': ['done'],
   create: ['new', 'add', 'push'],
   decision: ['decide'],
-  delete: ['rm', 'revoke'],
-  download: ['get', 'pull'],
-  emit: ['publish'],
-  fetch: ['get', 'pull'],
-  finish: ['done'],
-  gc: ['prune'],
+  'delete remove': ['rm', 'revoke'],
+  'download fetch': ['get', 'pull'],
+  'emit notify': ['publish'],
   get: ['show', 'pull'],
-  health: ['status'],
+  'health ps': ['status'],
   info: ['show', 'peek'],
   key: ['keys'],
-  kill: ['down'],
-  listen: ['watch'],
-  log: ['tail'],
-  logs: ['tail'],
-  ls: ['list', 'runs'],
+  'kill stop': ['down'],
   list: ['runs'],
+  'listen subscribe': ['watch'],
+  'log logs': ['tail'],
+  ls: ['list', 'runs'],
   new: ['add', 'create', 'init'],
-  notify: ['publish'],
-  ps: ['status'],
-  put: ['push'],
-  remove: ['rm', 'revoke'],
+  'put send share store': ['push'],
   rm: ['revoke'],
-  send: ['push'],
-  serve: ['up'],
-  server: ['up'],
+  'serve server start': ['up'],
   setup: ['install'],
-  share: ['push'],
-  start: ['up'],
   stat: ['peek'],
-  stop: ['down'],
-  store: ['push'],
-  subscribe: ['watch'],
   unblock: ['start'],
   upload: ['put', 'push'],
 };
 
 /** The same for options. */
-export const OPTIONS_KNOWN_AS: { readonly [word: string]: readonly string[] } = {
+export const OPTIONS_KNOWN_AS: KnownAs = {
   as: ['name'],
-  background: ['detach'],
+  'background daemon': ['detach'],
   bind: ['host'],
-  daemon: ['detach'],
   description: ['notes', 'note'],
   encrypted: ['encrypt'],
-  expire: ['ttl'],
-  expires: ['ttl'],
-  file: ['out'],
-  metadata: ['meta'],
+  'expire expires': ['ttl'],
+  'file output': ['out'],
+  'metadata tag': ['meta'],
   name: ['as'],
-  output: ['out'],
   regex: ['grep'],
   replaces: ['supersedes'],
-  tag: ['meta'],
   why: ['reason'],
 };

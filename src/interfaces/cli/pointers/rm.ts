@@ -1,6 +1,6 @@
-import { EXIT, isRelayError } from '../../../base/errors.ts';
 import { parsePointer } from '../../../contract/pointer-url.ts';
 import { defineCommand } from '../command.ts';
+import { removeEach } from '../remove-each.ts';
 import { pointerArgument } from './pointer-argument.ts';
 
 export default defineCommand({
@@ -12,28 +12,11 @@ export default defineCommand({
     ['relay rm http://127.0.0.1:7474/pull/<uuid>', 'revoke one'],
     ['relay rm <url> <url>', 'several; those that are gone already are named, the others are revoked'],
   ],
-  async run({ io, host, args }) {
+  async run({ io, args, open }) {
     const urls: string[] = [];
     for (const arg of args) urls.push(await pointerArgument(io, arg));
-    await using open = await host.openClient();
-    const revoked: string[] = [];
-    const failures: { id: string; error: string; code: string }[] = [];
-    let exit: number = EXIT.ok;
-    for (const url of urls) {
-      const { id } = parsePointer(url);
-      try {
-        await open.client.delete(await open.resolve(url));
-        revoked.push(id);
-        if (!io.json) io.print(`revoked ${id}`);
-      } catch (error) {
-        // One pointer alone fails as every command does.
-        if (!isRelayError(error) || urls.length === 1) throw error;
-        exit ||= error.exit;
-        failures.push({ id, error: error.message, code: error.code });
-        if (!io.json) io.warn(`${id}: ${error.message}`);
-      }
-    }
-    io.result({ revoked, failures }, '');
-    return exit;
+    const { client, resolve } = await open();
+    const ids = urls.map((url) => parsePointer(url).id);
+    return removeEach(io, 'revoked', ids, async (_, i) => client.delete(await resolve(urls[i]!)));
   },
 });

@@ -1,8 +1,9 @@
-import { EXIT, isRelayError, RelayError } from '../../../base/errors.ts';
+import { RelayError } from '../../../base/errors.ts';
 import type { ThreadsApi } from '../../../contract/threads.ts';
 import { badUsage, defineCommand } from '../command.ts';
 import { plural } from '../human.ts';
 import type { Io } from '../io.ts';
+import { removeEach } from '../remove-each.ts';
 import { plain } from './event-line.ts';
 import { findThread } from './thread-choice.ts';
 
@@ -15,32 +16,16 @@ export default defineCommand({
     ['relay thread rm 550e84', 'delete one'],
     ['relay export 550e84 --out kept.zip && relay thread rm 550e84', 'keep a copy'],
   ],
-  async run({ io, host, args, flags }) {
-    await using open = await host.openClient();
-    const { threads } = open.relay;
+  async run({ io, host, args, flags, open }) {
+    const { threads } = (await open()).relay;
     // All are known before the first is gone.
-    const ids: string[] = [];
-    for (const arg of args) ids.push(await findThread(threads, longEnough(arg)));
-    const deleted: string[] = [];
-    const failures: { id: string; error: string; code: string }[] = [];
-    let exit: number = EXIT.ok;
-    for (const id of new Set(ids)) {
-      try {
-        if (!flags.force && !(await agreed(io, threads, id))) continue;
-        await threads.delete(id);
-        await (await host.threadMemory()).forget(id);
-        deleted.push(id);
-        if (!io.json) io.print(`deleted ${id}`);
-      } catch (error) {
-        // One alone fails as every command does.
-        if (!isRelayError(error) || ids.length === 1) throw error;
-        exit ||= error.exit;
-        failures.push({ id, error: error.message, code: error.code });
-        if (!io.json) io.warn(`${id}: ${error.message}`);
-      }
-    }
-    io.result({ deleted, failures }, '');
-    return exit;
+    const ids = new Set<string>();
+    for (const arg of args) ids.add(await findThread(threads, longEnough(arg)));
+    return removeEach(io, 'deleted', [...ids], async (id) => {
+      if (!flags.force && !(await agreed(io, threads, id))) return false;
+      await threads.delete(id);
+      await (await host.threadMemory()).forget(id);
+    });
   },
 });
 
