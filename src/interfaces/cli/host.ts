@@ -7,6 +7,7 @@ import type { Project } from '../../client/projects/project.ts';
 import type { Inbox } from '../../contract/inbox.ts';
 import type { CreatedKey } from '../../contract/keys.ts';
 import type { Relay } from '../../contract/relay.ts';
+import type { RelayCore } from '../../domain/relay-core.ts';
 import type { ContextRelay } from '../../sdk/context-relay.ts';
 import type { AgentWork } from './host-agents.ts';
 
@@ -164,16 +165,8 @@ export interface McpOptions {
 }
 
 export interface LocalStore extends AsyncDisposable {
-  sweep(): Promise<{ readonly blobs: number; readonly records: number; readonly bytes: number }>;
-  usage(): Promise<StoreUsage>;
-}
-
-export interface StoreUsage {
-  readonly blobs: { readonly count: number; readonly bytes: number };
-  readonly records: number;
-  readonly entries: number;
-  /** What it takes on disk, all in all. */
-  readonly diskBytes: number;
+  sweep(): ReturnType<RelayCore['tidy']>;
+  usage: RelayCore['deps']['engine']['usage'];
 }
 
 /** The server that serves the local store. */

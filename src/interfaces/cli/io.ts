@@ -100,6 +100,17 @@ async function askAt({ stdin, stderr }: Terminal, question: string): Promise<str
   });
 }
 
+/** What is piped in, as text, until there is `enough` of it. */
+export async function pipedText({ stdin }: Io, enough: (text: string) => boolean): Promise<string> {
+  const decoder = new TextDecoder();
+  let text = '';
+  for await (const chunk of stdin.stream) {
+    text += decoder.decode(chunk, { stream: true });
+    if (enough(text)) break;
+  }
+  return text;
+}
+
 /** TypeScript's types of browsers do not know `ReadableStream.from` yet; every Node that we run on does. */
 export function streamFrom(chunks: AsyncIterable<Uint8Array>): ReadableStream<Uint8Array> {
   return (ReadableStream as unknown as { from: typeof streamFrom }).from(chunks);

@@ -2,7 +2,7 @@ import { RelayError } from '../../../base/errors.ts';
 import type { Json } from '../../../base/json.ts';
 import { SIGNAL_BYTES } from '../../../base/limits.ts';
 import { badUsage, defineCommand } from '../command.ts';
-import type { Io } from '../io.ts';
+import { type Io, pipedText } from '../io.ts';
 
 export default defineCommand({
   usage: '<channel> [msg|-]',
@@ -18,12 +18,12 @@ relay push FILE --channel NAME.`,
     ['relay publish builds --parse \'{"build": 512, "ok": true}\'', 'JSON'],
     ['date | relay publish clock', 'from a pipe'],
   ],
-  async run({ io, host, args, flags }) {
+  async run({ io, args, flags, open }) {
     const [channel, word] = args;
     const text = word === undefined || word === '-' ? await fromInput(io, word) : word;
-    await using open = await host.openClient();
     const msg = flags.parse ? parsed(text) : text;
-    const published = await open.client.publish(channel!, msg, { idempotencyKey: flags['idempotency-key'] });
+    const { client } = await open();
+    const published = await client.publish(channel!, msg, { idempotencyKey: flags['idempotency-key'] });
     io.result(published, io.interactive ? `#${published.seq} on ${published.channel}` : '');
   },
 });
@@ -47,20 +47,14 @@ async function fromInput(io: Io, word: string | undefined): Promise<string> {
       'Use: relay publish CHANNEL "some words"',
     );
   }
-  const chunks: Buffer[] = [];
-  let size = 0;
-  for await (const chunk of io.stdin.stream) {
-    chunks.push(Buffer.from(chunk));
-    size += chunk.length;
-    if (size > 2 * SIGNAL_BYTES) {
-      throw new RelayError('too_large', {
-        what: 'a signal',
-        limit: SIGNAL_BYTES,
-        hint: 'Push it instead: relay push --channel NAME',
-      });
-    }
+  const tooLong = (text: string) => Buffer.byteLength(text) > 2 * SIGNAL_BYTES;
+  const text = await pipedText(io, tooLong);
+  if (tooLong(text)) {
+    throw new RelayError('too_large', {
+      what: 'a signal',
+      limit: SIGNAL_BYTES,
+      hint: 'Push it instead: relay push --channel NAME',
+    });
   }
-  return Buffer.concat(chunks)
-    .toString('utf8')
-    .replace(/\r?\n$/, '');
+  return text.replace(/\r?\n$/, '');
 }

@@ -1,6 +1,6 @@
 import { parsePointer } from '../../../contract/pointer-url.ts';
 import { badUsage, type Invocation } from '../command.ts';
-import type { Io } from '../io.ts';
+import { type Io, pipedText } from '../io.ts';
 
 /** Opens the relay for the pointer that a command is about: its first word. */
 export async function openPointer({ io, args, open }: Invocation) {
@@ -17,11 +17,7 @@ export async function pointerArgument(io: Io, word: string): Promise<string> {
 }
 
 async function firstLine(io: Io): Promise<string> {
-  let text = '';
-  for await (const chunk of io.stdin.stream) {
-    text += chunk;
-    if (/\S\s*\n/.test(text) || text.length > MOST_CHARS) break;
-  }
+  const text = await pipedText(io, (given) => /\S\s*\n/.test(given) || given.length > MOST_CHARS);
   const line = text.trim().split('\n')[0]!.slice(0, MOST_CHARS);
   if (line) return line;
   throw badUsage('No pointer came from standard input.', 'Use: relay push FILE | relay pull -');

@@ -4,27 +4,29 @@ import { GREP_CONTEXT_LINES, INLINE_BLOB_BYTES } from '../../../base/limits.ts';
 import { decodeUtf8 } from '../../../base/utf8.ts';
 import type { PartRequest } from '../../../contract/pointers.ts';
 import type { ContextRelay } from '../../../sdk/context-relay.ts';
-import { badUsage, defineCommand } from '../command.ts';
+import { badUsage, defineCommand, type Flags, type FlagValues } from '../command.ts';
 import { bytes, count, parseCount } from '../human.ts';
 import { notForTerminals, writePayload } from './payload.ts';
 import { openPointer } from './pointer-argument.ts';
+
+const FLAGS = {
+  lines: { value: 'A-B', help: 'only these lines: 10-40, 10-, 7, or -20 for the last 20' },
+  grep: { value: 'PATTERN', help: 'only lines that match (RE2 syntax), with their numbers' },
+  context: { short: 'C', value: 'N', help: 'with --grep: lines around each match' },
+  'ignore-case': { short: 'i', help: 'with --grep: upper and lower case alike' },
+  'json-pointer': { value: '/a/b', help: 'only this place of a JSON payload (RFC 6901)' },
+  outline: { help: 'only headings, definitions or the shape, with line numbers' },
+  cost: { help: 'only what it would cost, in tokens; takes nothing' },
+  out: { short: 'o', value: 'FILE', help: 'write to this file, whole or not at all' },
+  force: { short: 'f', help: 'write binary data even to a terminal' },
+} as const satisfies Flags;
 
 export default defineCommand({
   usage: '<url>',
   details: `The bytes go to standard output as they are. A part costs a model only its own tokens: look at --outline
 first, then take the lines you need. --cost tells the price of either without taking it.`,
   takes: { min: 1 },
-  flags: {
-    lines: { value: 'A-B', help: 'only these lines: 10-40, 10-, 7, or -20 for the last 20' },
-    grep: { value: 'PATTERN', help: 'only lines that match (RE2 syntax), with their numbers' },
-    context: { short: 'C', value: 'N', help: 'with --grep: lines around each match' },
-    'ignore-case': { short: 'i', help: 'with --grep: upper and lower case alike' },
-    'json-pointer': { value: '/a/b', help: 'only this place of a JSON payload (RFC 6901)' },
-    outline: { help: 'only headings, definitions or the shape, with line numbers' },
-    cost: { help: 'only what it would cost, in tokens; takes nothing' },
-    out: { short: 'o', value: 'FILE', help: 'write to this file, whole or not at all' },
-    force: { short: 'f', help: 'write binary data even to a terminal' },
-  },
+  flags: FLAGS,
   examples: [
     ['relay pull <url>', 'the payload, to standard output'],
     ['relay pull <url> --outline', 'what is in it, for a few tokens'],
@@ -80,16 +82,7 @@ async function envelope(client: ContextRelay, url: string): Promise<JsonObject> 
   return text === null ? { data: toBase64(content), metadata, encoding: 'base64' } : { data: text, metadata };
 }
 
-interface PartFlags {
-  readonly lines?: string;
-  readonly grep?: string;
-  readonly context?: string;
-  readonly 'ignore-case'?: boolean;
-  readonly 'json-pointer'?: string;
-  readonly outline?: boolean;
-}
-
-function partOf(flags: PartFlags): PartRequest | undefined {
+function partOf(flags: FlagValues<typeof FLAGS>): PartRequest | undefined {
   const given = (['lines', 'grep', 'json-pointer', 'outline'] as const).filter(
     (name) => flags[name] !== undefined,
   );

@@ -101,15 +101,8 @@ function tokensInWords(counted: TokenCount): string {
   return `${counted.estimated ? 'about ' : ''}${count(counted.tokens)} tokens (${counted.tokenizer})`;
 }
 
-interface Kept {
-  readonly body: Body;
-  /** How much has passed through. */
-  size(): number;
-  beginning(): Uint8Array;
-}
-
-/** Keeps as much of the beginning of what passes through as the search for secrets looks at. */
-function keepBeginning(body: Body): Kept {
+/** Keeps as much of the beginning of what passes through as the search for secrets looks at, and counts all of it. */
+function keepBeginning(body: Body): { body: Body; size(): number; beginning(): Uint8Array } {
   if (body instanceof Uint8Array) {
     return { body, size: () => body.byteLength, beginning: () => body.subarray(0, SECRET_SCAN_CHARS) };
   }

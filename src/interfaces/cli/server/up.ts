@@ -2,7 +2,7 @@ import { isLoopback } from '../../../base/address.ts';
 import { isRelayError, RelayError } from '../../../base/errors.ts';
 import type { CreatedKey } from '../../../contract/keys.ts';
 import { badUsage, defineCommand } from '../command.ts';
-import type { Host, RunningServer, ServeOptions } from '../host.ts';
+import type { RunningServer, ServeOptions, ServerControl } from '../host.ts';
 import { parseCount, rows } from '../human.ts';
 import { type Io, interruption } from '../io.ts';
 
@@ -52,7 +52,14 @@ It listens on loopback unless --host says otherwise. On any other address it ask
     };
     const running = server.running();
     if (running !== null) {
-      alreadyRunning(io, running, flags.detach === true);
+      const { url, pid } = running;
+      if (!flags.detach) {
+        throw new RelayError('failed', {
+          what: `A relay already serves this home: ${url} (pid ${pid}).`,
+          hint: 'Stop it with: relay down. Or give this one a home of its own with --home DIR.',
+        });
+      }
+      io.result({ ...running, already_running: true }, `already running on ${url} (pid ${pid})`);
       return;
     }
     const left = server.leftBehind();
@@ -63,54 +70,39 @@ It listens on loopback unless --host says otherwise. On any other address it ask
       io.warn(`Everyone who can reach ${where.host} can read and write: there are no keys.`);
     }
     const first = keys ? await server.firstKey() : null;
-    if (flags.detach) await detach(io, host, where, first);
-    else await serve(io, host, where, first);
+    if (flags.detach) {
+      const background = await orElsewhere(io, server, where, ' --detach', async (o) => {
+        const taken = o.port === 0 ? null : await server.portTaken(o);
+        if (taken) throw new RelayError('port_taken', { ...o, by: '' });
+        return server.detach(o);
+      });
+      greet(io, host.home, background.url, background, first);
+      return;
+    }
+    const serving = await orElsewhere(io, server, where, '', (o) => server.serve(o));
+    // Ready to stop before it says that it listens: whoever waits for that line may stop it at once.
+    using _ = interruption(() => {
+      io.note('stopping; what was accepted is still answered (again to stop at once)');
+      serving.stop();
+    });
+    greet(io, host.home, serving.url, null, first);
+    await serving.stopped;
   },
 });
 
-function alreadyRunning(io: Io, running: RunningServer, fine: boolean): void {
-  if (!fine) {
-    throw new RelayError('failed', {
-      what: `A relay already serves this home: ${running.url} (pid ${running.pid}).`,
-      hint: 'Stop it with: relay down. Or give this one a home of its own with --home DIR.',
-    });
-  }
-  io.result({ ...running, already_running: true }, `already running on ${running.url} (pid ${running.pid})`);
-}
-
-async function serve(io: Io, host: Host, where: ServeOptions, first: CreatedKey | null): Promise<void> {
-  const serving = await orElsewhere(io, host, where, false, (o) => host.server.serve(o));
-  // Ready to stop before it says that it listens: whoever waits for that line may stop it at once.
-  using _ = interruption(() => {
-    io.note('stopping; what was accepted is still answered (again to stop at once)');
-    serving.stop();
-  });
-  greet(io, host, serving.url, null, first);
-  await serving.stopped;
-}
-
-async function detach(io: Io, host: Host, where: ServeOptions, first: CreatedKey | null): Promise<void> {
-  const server = await orElsewhere(io, host, where, true, async (o) => {
-    const taken = o.port === 0 ? null : await host.server.portTaken(o);
-    if (taken) throw new RelayError('port_taken', { ...o, by: '' });
-    return host.server.detach(o);
-  });
-  greet(io, host, server.url, server, first);
-}
-
-/** A taken port is not the end: say by what, and offer the next. */
+/** A taken port is not the end: say by what, and offer the next. `detach` is how a command says that it shall. */
 async function orElsewhere<T>(
   io: Io,
-  host: Host,
+  server: ServerControl,
   where: ServeOptions,
-  detached: boolean,
+  detach: string,
   start: (o: ServeOptions) => Promise<T>,
 ): Promise<T> {
   try {
     return await start(where);
   } catch (error) {
     if (!isRelayError(error, 'port_taken')) throw error;
-    const taken = await host.server.portTaken(where);
+    const taken = await server.portTaken(where);
     // Free again in the meantime.
     if (taken === null) return start(where);
     const by = taken.by ? ` ${taken.by}` : '';
@@ -118,9 +110,9 @@ async function orElsewhere<T>(
     const question = `Port ${where.port} is taken${by}. Listen on ${taken.free} instead? [Y/n] `;
     const answer = io.json ? null : await io.ask(question);
     if (answer !== null && /^(y(es)?)?$/i.test(answer)) {
-      return orElsewhere(io, host, { ...where, port: taken.free }, detached, start);
+      return orElsewhere(io, server, { ...where, port: taken.free }, detach, start);
     }
-    const command = `relay up --port ${taken.free}${where.open ? ' --open' : ''}${detached ? ' --detach' : ''}`;
+    const command = `relay up --port ${taken.free}${where.open ? ' --open' : ''}${detach}`;
     throw new RelayError('port_taken', {
       ...where,
       by,
@@ -134,7 +126,7 @@ async function orElsewhere<T>(
 /** Three commands to try, which work as they stand in another terminal. */
 function greet(
   io: Io,
-  host: Host,
+  home: string,
   url: string,
   background: RunningServer | null,
   first: CreatedKey | null,
@@ -144,9 +136,9 @@ function greet(
   // In a clone nothing is on the PATH yet; whoever starts it there says how it is called.
   const relay = io.env.RELAY_COMMAND ?? 'relay';
   const authorization = first ? `-H "Authorization: Bearer ${first.key}" ` : '';
-  const json = { url, home: host.home, pid, ...(background ? { log: background.log } : {}) };
+  const json = { url, home, pid, ...(background ? { log: background.log } : {}) };
   io.result({ ...json, ...(first ? { admin_key: first.key } : {}) }, () => {
-    const facts: [string, string][] = [['data in', host.home]];
+    const facts: [string, string][] = [['data in', home]];
     if (background) facts.push(['pid', String(pid)], ['log', background.log ?? '-']);
     if (first)
       facts.push(['admin key', `${style.bold(first.key)}  (shown this once; more: relay keys create)`]);

@@ -44,7 +44,7 @@ export function describe({ type, payload }: ThreadEvent): string {
 }
 
 /** `add /facts/-, replace /plan/0/status`; the first few of many. */
-export function opsInBrief(ops: Json | undefined): string {
+function opsInBrief(ops: Json | undefined): string {
   if (!Array.isArray(ops)) return '';
   const named = ops
     .filter((op): op is JsonObject => isJsonObject(op))

@@ -1,7 +1,7 @@
 import { RelayError } from '../../../../base/errors.ts';
 import { isFernetKey } from '../../../../formats/fernet.ts';
 import { badUsage, defineCommand } from '../../command.ts';
-import type { Io } from '../../io.ts';
+import { type Io, pipedText } from '../../io.ts';
 
 export default defineCommand({
   usage: '<channel> [-]',
@@ -30,14 +30,7 @@ export default defineCommand({
 
 async function readKey(io: Io): Promise<string> {
   const asked = await io.ask('The key: ');
-  let text = asked ?? '';
-  if (asked === null) {
-    for await (const chunk of io.stdin.stream) {
-      text += chunk;
-      if (text.length > 1000) break;
-    }
-  }
-  const key = text.trim();
+  const key = (asked ?? (await pipedText(io, (text) => text.length > 1000))).trim();
   if (isFernetKey(key)) return key;
   throw badUsage(
     'That is not a channel key.',
