@@ -1,6 +1,5 @@
 import type { Readable, Writable } from 'node:stream';
 import type { TokenCount } from '../../base/tokens.ts';
-import type { RemoteAgent } from '../../client/bridge/remote-agent.ts';
 import type { Runner } from '../../client/bridge/runner.ts';
 import type { AcpOptions, ExecOptions, TmuxOptions } from '../../client/bridge/runners.ts';
 import type { Project } from '../../client/projects/project.ts';
@@ -9,7 +8,8 @@ import type { CreatedKey } from '../../contract/keys.ts';
 import type { Relay } from '../../contract/relay.ts';
 import type { RelayCore } from '../../domain/relay-core.ts';
 import type { ContextRelay } from '../../sdk/context-relay.ts';
-import type { AgentWork } from './host-agents.ts';
+import type { ContextRelayOptions } from '../../sdk/options.ts';
+import type { AgentWork, RemoteAgent } from './host-agents.ts';
 
 /** What the program offers to its commands; the app puts it together, and loads each part when it is called. */
 export interface Host {
@@ -106,10 +106,7 @@ export interface InstallReport {
   readonly notes: readonly string[];
 }
 
-export interface ClientOptions {
-  /** Told when a subscription has lost its connection, with the reason, and when it is back, with null. */
-  readonly onConnection?: (lost: Error | null) => void;
-}
+export type ClientOptions = Pick<ContextRelayOptions, 'onConnection'>;
 
 export interface Keyring {
   /** The file it is in. */

@@ -1,5 +1,5 @@
 import { answerCommand } from '../command.ts';
-import { moment, plural, printable } from '../human.ts';
+import { moment, plural, printable, rows } from '../human.ts';
 import { firstItems } from '../pages.ts';
 
 export default answerCommand({
@@ -15,17 +15,15 @@ export default answerCommand({
     return { channels: items };
   },
   print({ channels }, { interactive, style }) {
-    const names = channels.map(({ name }) => printable(name));
-    if (!interactive) return names.join('\n');
+    if (!interactive) return channels.map(({ name }) => printable(name)).join('\n');
     if (channels.length === 0)
       return style.dim('There are no channels yet. Begin with: relay publish NAME "hello"');
-    const width = Math.max(...names.map((name) => name.length)) + 2;
-    const lines = channels.map(({ messages, last_at, groups }, i) => {
+    const entries = channels.map(({ name, messages, last_at, groups }): [string, string] => {
       const facts = [plural(messages, 'message')];
       if (last_at !== null) facts.push(`last ${moment(last_at)}`);
       if (groups.length > 0) facts.push(`groups ${groups.map(printable).join(', ')}`);
-      return `${style.cyan(names[i]!.padEnd(width))}${facts.join(' · ')}`;
+      return [printable(name), facts.join(' · ')];
     });
-    return lines.join('\n');
+    return rows(style.cyan, entries);
   },
 });

@@ -2,7 +2,7 @@ import type { ThreadEvent } from '../../../contract/threads/answers.ts';
 import { VERSION_EVENTS } from '../../../domain/threads/event.ts';
 import { parseVersion } from '../../../domain/threads/version.ts';
 import { answerCommand } from '../command.ts';
-import { moment, parseMost } from '../human.ts';
+import { moment, parseMost, rows } from '../human.ts';
 import { describe, plain } from '../threads/event-line.ts';
 import { newestEvents } from '../threads/newest-events.ts';
 import { openThread, THREAD_FLAG } from '../threads/thread-choice.ts';
@@ -31,15 +31,13 @@ export default answerCommand({
     return { versions: events.map((event) => ({ state_ref: `v${event.payload.version}`, ...event })) };
   },
   print({ versions }, { interactive, style }) {
-    const width = Math.max(0, ...versions.map(({ state_ref }) => state_ref.length)) + 2;
-    const lines = versions.map((version) => {
+    const entries = versions.map((version): [string, string] => {
       const { state_ref, timestamp, payload } = version;
       const when = interactive ? moment(timestamp) : timestamp;
       const by = typeof payload.by === 'string' ? plain(payload.by) : '';
-      const what = whatItDid(version, state_ref);
-      return `${style.cyan(state_ref.padEnd(width))}${style.dim(`${when}  ${by}`)}  ${what}`;
+      return [state_ref, `${style.dim(`${when}  ${by}`)}  ${whatItDid(version, state_ref)}`];
     });
-    return lines.join('\n');
+    return rows(style.cyan, entries);
   },
 });
 
