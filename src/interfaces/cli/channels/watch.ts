@@ -68,16 +68,12 @@ function show(io: Io, message: ReceivedMessage): void {
 /** False where a message of a group was given back because the command failed. Elsewhere a failure is only told. */
 async function work(io: Io, open: OpenClient, message: ReceivedMessage, command: string): Promise<boolean> {
   const extending = message.token === undefined ? null : keepExtending(message);
-  let failure: string | null = null;
-  try {
-    const code = await runForMessage(io, open, message, command);
-    if (code !== 0) failure = code === null ? 'was ended by a signal' : `ended with exit code ${code}`;
-  } catch (error) {
-    if (!isRelayError(error)) throw error;
-    failure = `was not run: ${error.message}`;
-  } finally {
-    extending?.stop();
-  }
+  const failure = await runForMessage(io, open, message, command)
+    .catch((error) => {
+      if (isRelayError(error)) return `was not run: ${error.message}`;
+      throw error;
+    })
+    .finally(() => extending?.stop());
   if (failure === null) return true;
   io.warn(`#${message.seq}: the command ${failure}`);
   if (message.token === undefined) return true;
@@ -92,14 +88,14 @@ function ifLost(error: unknown): void {
 
 /**
  * Runs a shell command for one message: the payload, or the signal's text, on its standard input; the rest in RELAY_*
- * variables. The exit code, or null where a signal ended it.
+ * variables. What went wrong, or null.
  */
 async function runForMessage(
   io: Io,
   { client, resolve }: OpenClient,
   message: ReceivedMessage,
   command: string,
-): Promise<number | null> {
+): Promise<string | null> {
   const { url } = message;
   const input = url === undefined ? [messageContent(message)] : await client.pullStream(await resolve(url));
   const child = spawn(command, {
@@ -113,7 +109,8 @@ async function runForMessage(
   const fed = pipeline(input, child.stdin).catch(() => {});
   const [code] = await ended;
   await fed;
-  return code;
+  if (code === 0) return null;
+  return code === null ? 'was ended by a signal' : `ended with exit code ${code}`;
 }
 
 function variables(message: ReceivedMessage): NodeJS.ProcessEnv {

@@ -92,14 +92,14 @@ export async function writePayload(
   const watched = io.interactive ? body : withProgress(io, body, { label: 'pull', size: o.size });
   let first = true;
   let last = 0;
-  await each(watched, async (chunk) => {
+  for await (const chunk of chunksOf(watched)) {
     if (first && io.interactive && !o.force && !isText(chunk)) throw notForTerminals();
     first = false;
     last = chunk.at(-1) ?? last;
     // What came whole is written at once; a Node stream would take longer to make than to use.
     if (body instanceof Uint8Array) io.stdout.write(chunk);
     else await io.stdout.send(chunk);
-  });
+  }
   // The prompt of the shell begins on a line of its own; a pipe gets the bytes and nothing else.
   if (io.interactive && last !== LINE_FEED && !first) io.stdout.write('\n');
 }
@@ -142,10 +142,10 @@ async function toFile(io: Io, body: Body, name: string, size?: number): Promise<
   let written = 0;
   try {
     if (there && !direct) await file.chmod(there.mode & 0o777);
-    await each(withProgress(io, body, { label: basename(path), size }), async (chunk) => {
+    for await (const chunk of chunksOf(withProgress(io, body, { label: basename(path), size }))) {
       await file.writeFile(chunk);
       written += chunk.byteLength;
-    });
+    }
     await file.close();
     if (!direct) await rename(draft, path);
   } catch (error) {
@@ -167,9 +167,8 @@ function unwritable(name: string, { code }: NodeJS.ErrnoException): RelayError {
   });
 }
 
-async function each(body: Body, use: (chunk: Uint8Array) => Promise<void>): Promise<void> {
-  if (body instanceof Uint8Array) return use(body);
-  for await (const chunk of body) await use(chunk);
+function chunksOf(body: Body): Iterable<Uint8Array> | AsyncIterable<Uint8Array> {
+  return body instanceof Uint8Array ? [body] : body;
 }
 
 /** A whole payload as text, up to a limit. */
