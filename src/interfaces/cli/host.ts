@@ -1,5 +1,6 @@
 import type { Readable, Writable } from 'node:stream';
 import type { TokenCount } from '../../base/tokens.ts';
+import type { RemoteAgent } from '../../client/bridge/remote-agent.ts';
 import type { Runner } from '../../client/bridge/runner.ts';
 import type { AcpOptions, ExecOptions, TmuxOptions } from '../../client/bridge/runners.ts';
 import type { Project } from '../../client/projects/project.ts';
@@ -9,7 +10,7 @@ import type { Relay } from '../../contract/relay.ts';
 import type { RelayCore } from '../../domain/relay-core.ts';
 import type { ContextRelay } from '../../sdk/context-relay.ts';
 import type { ContextRelayOptions } from '../../sdk/options.ts';
-import type { AgentWork, RemoteAgent } from './host-agents.ts';
+import type { AgentWork } from './host-agents.ts';
 
 /** What the program offers to its commands; the app puts it together, and loads each part when it is called. */
 export interface Host {
