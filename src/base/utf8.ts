@@ -7,7 +7,7 @@ const encoder = new TextEncoder();
  * so it is refused.
  */
 export function encodeUtf8(text: string): Uint8Array<ArrayBuffer> {
-  if (!isWellFormed(text)) {
+  if (!text.isWellFormed()) {
     throw new RelayError('bad_request', {
       what: 'The text has half of a surrogate pair in it, which UTF-8 cannot carry.',
       hint: 'Cut text between whole characters, or push the bytes themselves.',
@@ -29,29 +29,19 @@ export function decodeUtf8(bytes: Uint8Array): string | null {
 export class Utf8Check {
   #decoder: TextDecoder | null = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
-  push(chunk: Uint8Array): void {
-    this.#decode(chunk);
-  }
-
-  /** Call once, after the last chunk. */
-  end(): boolean {
-    this.#decode();
-    return this.#decoder !== null;
-  }
-
-  #decode(chunk?: Uint8Array): void {
+  push(chunk?: Uint8Array): void {
     try {
-      if (chunk) this.#decoder?.decode(chunk, { stream: true });
-      else this.#decoder?.decode();
+      this.#decoder?.decode(chunk, { stream: chunk !== undefined });
     } catch {
       this.#decoder = null;
     }
   }
-}
 
-function isWellFormed(text: string): boolean {
-  const native = text as { isWellFormed?: () => boolean };
-  return native.isWellFormed ? native.isWellFormed() : !/\p{Surrogate}/u.test(text);
+  /** Call once, after the last chunk. */
+  end(): boolean {
+    this.push();
+    return this.#decoder !== null;
+  }
 }
 
 /** Bytes of a text in UTF-8; a lone surrogate counts as the three bytes of what would stand for it. */

@@ -10,8 +10,6 @@ import type { TokenCount } from '../base/tokens.ts';
  * such place, or the text is longer than is counted in one go, the figure is an estimate and says so.
  */
 
-export const TOKENIZER = 'o200k_base';
-
 /** Special tokens such as `<|endoftext|>` are counted as the plain text that they are in a payload. */
 const PLAIN = { disallowedSpecial: new Set<string>() };
 
@@ -20,19 +18,15 @@ const RUN_CHARS = 16 * TOKEN_SLICE_CHARS;
 
 /** Linear in the text, whatever is in it. Exact, unless `estimated`. */
 export function countTokens(text: string): TokenCount {
-  const tally = new Tally();
-  for (const slice of slices(text)) tally.add(slice);
-  return tally.done();
-}
-
-/** The same; `turn` is awaited after each slice (a few milliseconds at most), so that others can do their work. */
-export async function countTokensInTurns(text: string, turn: () => Promise<void>): Promise<TokenCount> {
-  const tally = new Tally();
+  let tokens = 0;
+  let estimated = false;
   for (const slice of slices(text)) {
-    tally.add(slice);
-    await turn();
+    tokens += (countExactly(slice.text, PLAIN) * slice.covers) / slice.text.length;
+    estimated ||= slice.torn || slice.covers > slice.text.length;
   }
-  return tally.done();
+  // The library remembers pieces, which helps within a text; afterwards nothing of a payload stays in memory.
+  clearMergeCache();
+  return { tokens: Math.round(tokens), tokenizer: 'o200k_base', estimated };
 }
 
 interface Slice {
@@ -41,22 +35,6 @@ interface Slice {
   readonly covers: number;
   /** A token may have been cut in two at its end. */
   readonly torn: boolean;
-}
-
-class Tally {
-  #tokens = 0;
-  #estimated = false;
-
-  add({ text, covers, torn }: Slice): void {
-    this.#tokens += (countExactly(text, PLAIN) * covers) / text.length;
-    this.#estimated ||= torn || covers > text.length;
-  }
-
-  /** The library remembers pieces, which helps within a text; afterwards nothing of a payload stays in memory. */
-  done(): TokenCount {
-    clearMergeCache();
-    return { tokens: Math.round(this.#tokens), tokenizer: TOKENIZER, estimated: this.#estimated };
-  }
 }
 
 /** All of a text; of one that is too long, slices that are spread evenly over it. */
