@@ -1,17 +1,15 @@
 import { isJsonObject, type Json, type JsonObject } from '../base/json.ts';
 import { jsonEqual } from './json-patch/equal.ts';
-import { joinPath } from './json-patch/path.ts';
+import { joinPath, parsePath } from './json-patch/path.ts';
 
 /** What is wrong with a part of a value. */
-export interface SchemaProblem {
+interface SchemaProblem {
   readonly path: readonly (string | number)[];
   readonly what: string;
 }
 
-export interface JsonSchemaOptions {
-  /** Formats to check, by name; any other `format` only tells people something, as the standard has it by default. */
-  readonly formats?: { readonly [name: string]: (text: string) => boolean };
-}
+/** Formats to check, by name; any other `format` only tells people something, as the standard has it by default. */
+type Formats = { readonly [name: string]: (text: string) => boolean };
 
 /** Beyond this the schema refers to itself without end. */
 const DEPTH = 64;
@@ -22,10 +20,10 @@ const DEPTH = 64;
  */
 export class JsonSchema {
   readonly #root: Json;
-  readonly #formats: NonNullable<JsonSchemaOptions['formats']>;
+  readonly #formats: Formats;
 
   /** Throws a plain Error that names what is not understood. */
-  constructor(schema: Json, o: JsonSchemaOptions = {}) {
+  constructor(schema: Json, o: { formats?: Formats } = {}) {
     this.#root = schema;
     this.#formats = o.formats ?? {};
     understand(schema, '#');
@@ -102,13 +100,9 @@ export class JsonSchema {
   }
 
   #resolve(ref: string): Json {
-    if (ref === '#') return this.#root;
-    const segments = ref
-      .slice(2)
-      .split('/')
-      .map((s) => s.replaceAll('~1', '/').replaceAll('~0', '~'));
-    let at: Json | undefined = this.#root;
-    for (const segment of segments)
+    const segments = parsePath(ref.slice(1));
+    let at: Json | undefined = segments ? this.#root : false;
+    for (const segment of segments ?? [])
       at = isJsonObject(at) && Object.hasOwn(at, segment) ? at[segment] : undefined;
     return at ?? false;
   }

@@ -12,17 +12,16 @@ export interface PatchOp {
   readonly value?: Json;
 }
 
-export interface PatchOptions {
+interface PatchOptions {
   /** Says why a place must not be written to; nothing where it may. */
   readonly guard?: (segments: readonly string[]) => string | undefined;
-  /** Bytes of the document as JSON, where known; otherwise it is measured. */
-  readonly bytes?: number;
   /** What the document may take at the end. In between it may take twice as much. */
   readonly maxBytes?: number;
 }
 
 export interface Patched {
   readonly doc: Json;
+  /** What it takes as JSON. */
   readonly bytes: number;
   /** First segment → the children that were written to, or `all`. */
   readonly touched: ReadonlyMap<string, Set<object> | 'all'>;
@@ -36,15 +35,16 @@ export function applyPatch(doc: Json, ops: unknown, o: PatchOptions = {}): Patch
   if (!Array.isArray(ops)) {
     throw new RelayError('bad_request', { what: 'A patch is a JSON array of operations.' });
   }
-  const draft = new Draft(doc, o.bytes);
+  const draft = new Draft(doc);
   ops.forEach((raw, index) => {
     const step = new Step(raw, index, o);
     step.run(draft);
-    if (o.maxBytes !== undefined && draft.bytes > 2 * o.maxBytes) {
+    if (o.maxBytes !== undefined && draft.isLargerThan(2 * o.maxBytes)) {
       throw step.refuse(`the document would grow beyond ${o.maxBytes} bytes`);
     }
   });
-  return { doc: draft.root, bytes: draft.bytes, touched: draft.touched };
+  draft.seal();
+  return { doc: draft.root, bytes: draft.bytes(), touched: draft.touched };
 }
 
 class Step {
@@ -73,12 +73,12 @@ class Step {
         return;
       case 'add':
         this.#guard(path);
-        this.#do(draft.add(path, this.#value()));
+        this.#do(draft.put(path, this.#value(), { replace: false }));
         return;
       case 'replace':
         this.#guard(path);
         this.#found(draft, path);
-        this.#do(draft.replace(path, this.#value()));
+        this.#do(draft.put(path, this.#value(), { replace: true }));
         return;
       case 'remove':
         this.#guard(path);
@@ -101,16 +101,13 @@ class Step {
     const value = this.#found(draft, from, 'from');
     // From here on the value may stand in two places at once, so nothing may be changed in place any more.
     draft.seal();
-    if (op === 'copy') {
-      this.#do(draft.add(path, value));
-      return;
+    if (op === 'move') {
+      const within = from.every((segment, i) => segment === path[i]);
+      if (within && path.length > from.length) throw this.refuse('a value cannot be moved into itself');
+      if (within) return;
+      this.#do(draft.remove(from));
     }
-    if (path.length > from.length && from.every((segment, i) => segment === path[i])) {
-      throw this.refuse('a value cannot be moved into itself');
-    }
-    if (from.length === path.length && from.every((segment, i) => segment === path[i])) return;
-    this.#do(draft.remove(from));
-    this.#do(draft.add(path, value));
+    this.#do(draft.put(path, value, { replace: false }));
   }
 
   #found(draft: Draft, path: string[], field: 'path' | 'from' = 'path'): Json {
