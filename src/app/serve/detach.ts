@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { closeSync, openSync, readFileSync, renameSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { RelayError } from '../../base/errors.ts';
+import { pause } from '../../base/pause.ts';
 import type { ServeOptions } from '../../interfaces/cli/host.ts';
 import { type Config, detachedEnvironment, type Environment } from '../config.ts';
 import { makeHome } from '../store/home.ts';
@@ -55,7 +56,7 @@ export async function detachServer(config: Config, env: Environment, o: ServeOpt
       child.unref();
       return record!;
     }
-    await new Promise((done) => setTimeout(done, 25));
+    await pause(25);
   }
   child.unref();
   if (exited === null) child.kill('SIGTERM');

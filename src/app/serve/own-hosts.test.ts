@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ownHosts } from './own-hosts.ts';
+import { ownHosts } from './serve-home.ts';
 
 test('a server is called by the address it listens on, or by any of the machine', () => {
   assert.deepEqual(ownHosts('127.0.0.1'), []);

@@ -1,7 +1,7 @@
 import { readFileSync, statSync } from 'node:fs';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { createServer as createTlsServer, type Server as TlsServer } from 'node:https';
-import type { AddressInfo } from 'node:net';
+import { type AddressInfo, BlockList, isIP } from 'node:net';
 import { getRequestListener } from '@hono/node-server';
 import { isLoopback } from '../../base/address.ts';
 import { RelayError } from '../../base/errors.ts';
@@ -19,7 +19,6 @@ import { type SocketLimits, SocketServer } from '../../interfaces/ws/socket-serv
 import { type ConnectionLimits, Connections } from './connections.ts';
 import { processGauges } from './process-gauges.ts';
 import { a2aProtocol, mcpProtocol } from './protocols.ts';
-import { trustList } from './trust-list.ts';
 
 /** Metadata may come in a header, and 16 KiB of it make 22 KiB of base64. */
 const MAX_HEADER_BYTES = 64 * 1024;
@@ -152,6 +151,37 @@ function browserPolicy(o: ServerOptions): BrowserPolicy {
     anyAddress: !isLoopback(o.host),
     origins: (o.corsOrigins ?? []).map((origin) => origin.toLowerCase()),
   };
+}
+
+/** Matches addresses against `10.0.0.1`, `10.0.0.0/8`, `fd00::/8` and `loopback`. */
+function trustList(entries: readonly string[]): (address: string) => boolean {
+  if (entries.length === 0) return () => false;
+  const list = new BlockList();
+  for (const entry of entries.flatMap((word) => (word === 'loopback' ? ['127.0.0.0/8', '::1'] : [word]))) {
+    addTo(list, entry);
+  }
+  return (address) => {
+    const plain = address.replace(/^::ffff:(?=\d+\.)/i, '');
+    const family = isIP(plain);
+    return family !== 0 && list.check(plain, family === 6 ? 'ipv6' : 'ipv4');
+  };
+}
+
+function addTo(list: BlockList, entry: string): void {
+  const [address = '', bits, ...more] = entry.split('/');
+  const family = isIP(address);
+  const width = bits === undefined ? null : Number(bits);
+  const fits =
+    width === null || (Number.isInteger(width) && width >= 0 && width <= (family === 6 ? 128 : 32));
+  if (family === 0 || !fits || bits === '' || more.length > 0) {
+    throw new RelayError('bad_config', {
+      where: 'trusted_proxies',
+      what: `${JSON.stringify(entry)} is no address and no network such as 10.0.0.0/8.`,
+    });
+  }
+  const type = family === 6 ? 'ipv6' : 'ipv4';
+  if (width === null) list.addAddress(address, type);
+  else list.addSubnet(address, width, type);
 }
 
 function makeServer(o: ServerOptions, listener: ReturnType<typeof getRequestListener>): Server {

@@ -1,0 +1,127 @@
+import { hostname, networkInterfaces } from 'node:os';
+import { isLoopback } from '../../base/address.ts';
+import { RelayError } from '../../base/errors.ts';
+import type { ServeOptions, Serving } from '../../interfaces/cli/host.ts';
+import type { RequestSeen } from '../../interfaces/http/deps.ts';
+import type { Config } from '../config.ts';
+import { openCore } from '../store/open-core.ts';
+import { packageVersion } from '../version.ts';
+import { startMetering } from './metering.ts';
+import { claimServer, releaseServer } from './pid-file.ts';
+import { type ServerOptions, startServer } from './serve.ts';
+import { flushLog, logEvent, logRequest } from './server-log.ts';
+import { TraceExporter } from './trace-exporter.ts';
+
+/** Serves the store of a home in this process, until it is told to stop. */
+export async function serveHome(config: Config, o: ServeOptions, auth: 'open' | 'keys'): Promise<Serving> {
+  const { otlpEndpoint } = config.server;
+  const traces = otlpEndpoint === null ? null : new TraceExporter(otlpEndpoint, logEvent);
+  const options = serverOptions(config, o, auth, traces);
+  const { core, ...opened } = await openCore(config, 'server', auth);
+  const stopMetering = startMetering(core, config.server, logEvent);
+  const version = packageVersion();
+  try {
+    const server = await startServer({ ...options, core, version });
+    const other = claimServer(config.home, {
+      pid: process.pid,
+      url: server.url,
+      version,
+      started_at: new Date().toISOString(),
+      log: config.logFile,
+      auth,
+    });
+    if (other !== null) {
+      await server.stop();
+      throw new RelayError('failed', {
+        what: `A relay already serves this home: ${other.url} (pid ${other.pid}).`,
+        hint: 'Stop it with: relay down. Or give this one a home of its own with --home DIR.',
+      });
+    }
+    const { promise: stopped, resolve, reject } = Promise.withResolvers<void>();
+    const end = async () => {
+      await server.stop();
+      releaseServer(config.home, process.pid);
+      await opened[Symbol.asyncDispose]();
+      await stopMetering();
+      traces?.flush();
+      flushLog();
+    };
+    return { url: server.url, stopped, stop: () => void end().then(resolve, reject) };
+  } catch (error) {
+    await opened[Symbol.asyncDispose]();
+    throw listenError(error, o);
+  }
+}
+
+/** What the configuration and the command line make of a server, put together. */
+function serverOptions(
+  config: Config,
+  o: ServeOptions,
+  auth: 'open' | 'keys',
+  traces: TraceExporter | null,
+): Omit<ServerOptions, 'core' | 'version'> {
+  const { server } = config;
+  const guarded = auth === 'keys' || !isLoopback(o.host);
+  const logged = server.logRequests ?? auth === 'keys';
+  const observe = (seen: RequestSeen) => {
+    if (logged) logRequest(seen);
+    traces?.add(seen);
+  };
+  return {
+    host: o.host,
+    port: o.port,
+    auth,
+    publicUrl: o.publicUrl ?? (config.publicUrlChosen ? config.publicUrl : null),
+    allowedHosts: [...config.allowedHosts, ...ownHosts(o.host)],
+    tls: tlsOf(config, o),
+    trustedProxies: o.trustProxy ?? server.trustedProxies,
+    corsOrigins: server.corsOrigins,
+    rateLimits: guarded ? server.rateLimits : null,
+    connections: { total: server.maxConnections },
+    log: logEvent,
+    ...(logged || traces ? { observe } : {}),
+  };
+}
+
+function tlsOf({ server }: Config, o: ServeOptions): { cert: string; key: string } | null {
+  const cert = o.tlsCert ?? server.tlsCert;
+  const key = o.tlsKey ?? server.tlsKey;
+  if (cert === null && key === null) return null;
+  if (cert !== null && key !== null) return { cert, key };
+  throw new RelayError('bad_usage', {
+    what: `TLS needs a certificate and its key; the ${cert === null ? 'certificate' : 'key'} is missing.`,
+    hint: 'Give both: --tls-cert cert.pem --tls-key key.pem',
+  });
+}
+
+/** The names by which a server that listens there may be called, apart from those of loopback. */
+export function ownHosts(host: string): string[] {
+  if (isLoopback(host)) return [];
+  if (host !== '0.0.0.0' && host !== '::') return [inUrl(host)];
+  const addresses = Object.values(networkInterfaces()).flatMap((cards) => cards ?? []);
+  return [hostname().toLowerCase(), ...addresses.map(({ address }) => inUrl(address))];
+}
+
+function inUrl(host: string): string {
+  return host.includes(':') ? `[${host.replace(/%.*$/, '')}]` : host.toLowerCase();
+}
+
+function listenError(error: unknown, { host, port }: ServeOptions): unknown {
+  switch ((error as NodeJS.ErrnoException).code) {
+    case 'EADDRINUSE':
+      return new RelayError('port_taken', { host, port, by: '' }, error);
+    case 'EACCES':
+      return new RelayError('failed', {
+        what: `You may not listen on port ${port}.`,
+        hint: 'Take one from 1024 up, such as: relay up --port 7474',
+      });
+    case 'EADDRNOTAVAIL':
+    case 'ENOTFOUND':
+      return new RelayError('failed', {
+        what: `${host} is not an address of this machine.`,
+        hint: 'Use 127.0.0.1 for this machine alone, 0.0.0.0 for all its addresses.',
+      });
+    default:
+      return error;
+  }
+}
