@@ -3,20 +3,21 @@ import { join } from 'node:path';
 import { RelayError } from '../base/errors.ts';
 import { isJsonObject } from '../base/json.ts';
 import { CHANNEL_MESSAGES, CHANNEL_RETENTION_MS, LEASE_MS } from '../base/limits.ts';
-import type { Preferences, ProviderName } from '../runners/provider/provider.ts';
+import type { ProviderName } from '../runners/provider/provider.ts';
 import { isLegacyHome, legacyHint } from './legacy/home.ts';
 import {
   atLeast,
   byName,
   list,
   type Option,
+  type OptionReader,
   oneOf,
-  port,
+  portNumber,
   text,
   url,
   yesOrNo,
 } from './serve/option-readers.ts';
-import { SERVER_OPTIONS, type ServerConfig, serverConfig } from './serve/server-options.ts';
+import { SERVER_OPTIONS, serverConfig } from './serve/server-options.ts';
 import { findHome } from './store/home.ts';
 
 export type Environment = { readonly [name: string]: string | undefined };
@@ -42,7 +43,7 @@ export const OPTIONS = {
   port: {
     env: 'RELAY_PORT',
     default: 7474,
-    read: port,
+    read: portNumber,
     help: 'the port `relay up` listens on; 0 takes a free one',
   },
   public_url: {
@@ -108,34 +109,7 @@ export const OPTIONS = {
   ...SERVER_OPTIONS,
 } as const satisfies { [key: string]: Option };
 
-export interface Config {
-  readonly home: string;
-  readonly host: string;
-  readonly port: number;
-  /** What pointers begin with, without a slash at its end. */
-  readonly publicUrl: string;
-  /** Somebody chose `publicUrl`; otherwise a running server knows better. */
-  readonly publicUrlChosen: boolean;
-  readonly durability: 'power' | 'process';
-  readonly allowedHosts: readonly string[];
-  readonly channels: {
-    readonly retentionMs: number;
-    readonly messages: number;
-    readonly leaseMs: number;
-  };
-  /** Whether `http.fetch` is on. */
-  readonly httpFetch: boolean;
-  /** Files of plugins. */
-  readonly capabilities: readonly string[];
-  readonly prompts: Preferences;
-  /** Keys, plans, limits and what else a server on a network needs. */
-  readonly server: ServerConfig;
-  /** The server to talk to instead of the local store. */
-  readonly remote: string | null;
-  readonly apiKey: string | null;
-  /** Where a detached server's output goes; its parent tells it in RELAY_LOG_FILE. */
-  readonly logFile: string | null;
-}
+export type Config = ReturnType<typeof loadConfig>;
 
 /** What a server in the background is started with. */
 export function detachedEnvironment(env: Environment, logFile: string): NodeJS.ProcessEnv {
@@ -143,11 +117,11 @@ export function detachedEnvironment(env: Environment, logFile: string): NodeJS.P
 }
 
 /** Reads the environment and `<home>/config.json`. What it does not know or cannot use is an error that names the place. */
-export function loadConfig(env: Environment, flags: { home?: string; url?: string } = {}): Config {
+export function loadConfig(env: Environment, flags: { home?: string; url?: string } = {}) {
   const home = findHome(flags.home, env);
   const file = join(home, 'config.json');
   const written = readConfigFile(file);
-  const option = <K extends keyof typeof OPTIONS>(key: K): ReturnType<(typeof OPTIONS)[K]['read']> => {
+  const option: OptionReader<typeof OPTIONS> = (key) => {
     const { env: variable, default: fallback, read } = OPTIONS[key];
     const fromEnv = variable === null ? undefined : env[variable] || undefined;
     const value = fromEnv ?? written[key];
@@ -173,13 +147,15 @@ export function loadConfig(env: Environment, flags: { home?: string; url?: strin
       hint: `The options are: ${Object.keys(OPTIONS).join(', ')}.`,
     });
   }
-  const publicUrl = option('public_url') as string | null;
-  const [host, portNumber] = [option('host'), option('port')];
+  const publicUrl = option('public_url');
+  const port = option('port');
   return {
     home,
-    host,
-    port: portNumber,
-    publicUrl: publicUrl ?? `http://127.0.0.1:${portNumber || OPTIONS.port.default}`,
+    host: option('host'),
+    port,
+    /** What pointers begin with, without a slash at its end. */
+    publicUrl: publicUrl ?? `http://127.0.0.1:${port || OPTIONS.port.default}`,
+    /** Somebody chose `publicUrl`; otherwise a running server knows better. */
     publicUrlChosen: publicUrl !== null,
     durability: option('durability'),
     allowedHosts: option('allowed_hosts'),
@@ -189,11 +165,14 @@ export function loadConfig(env: Environment, flags: { home?: string; url?: strin
       leaseMs: option('group_lease') * 1000,
     },
     httpFetch: option('http_fetch'),
+    /** Files of plugins. */
     capabilities: option('capabilities'),
     prompts: { provider: option('model_provider'), models: option('models') },
     server: serverConfig(option),
+    /** The server to talk to instead of the local store. */
     remote: remoteUrl(flags.url, env.CONTEXTRELAY_URL),
     apiKey: env.CONTEXTRELAY_API_KEY || null,
+    /** Where a detached server's output goes; its parent tells it in RELAY_LOG_FILE. */
     logFile: env.RELAY_LOG_FILE || null,
   };
 }

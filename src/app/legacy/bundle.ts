@@ -15,6 +15,7 @@ import {
   type Manifest,
   type ManifestFile,
   STATE,
+  streamOf,
 } from '../../domain/threads/bundle.ts';
 import type { StoredEvent } from '../../domain/threads/event.ts';
 import { emptyHead } from '../../domain/threads/fold.ts';
@@ -49,15 +50,7 @@ export interface LegacyParts {
  * and its state as events that lead to the same content here.
  */
 export function legacyBundle(parts: LegacyParts): ReadableStream<Uint8Array> {
-  const zip = writeZip(entries(parts));
-  return new ReadableStream<Uint8Array>({
-    async pull(controller) {
-      const { done, value } = await zip.next();
-      if (done) controller.close();
-      else controller.enqueue(value);
-    },
-    cancel: async () => void (await zip.return(undefined)),
-  });
+  return streamOf(writeZip(entries(parts)));
 }
 
 async function* entries(parts: LegacyParts): AsyncGenerator<ZipEntry> {

@@ -7,12 +7,17 @@ export interface Option {
   readonly help: string;
 }
 
+/** What a table of options comes to, by their names: what was read, or the default. */
+export type OptionReader<Table extends { readonly [key: string]: Option }> = <K extends keyof Table>(
+  key: K,
+) => ReturnType<Table[K]['read']> | Extract<Table[K]['default'], null>;
+
 export function text(value: unknown): string {
   if (typeof value === 'string' && value !== '') return value;
   throw new Error(`it must be a text, not ${JSON.stringify(value)}.`);
 }
 
-export function port(value: unknown): number {
+export function portNumber(value: unknown): number {
   const number = typeof value === 'string' && /^\d+$/.test(value) ? Number(value) : value;
   if (typeof number === 'number' && Number.isInteger(number) && number >= 0 && number <= 65_535)
     return number;

@@ -1,7 +1,16 @@
 import { KEYS_MAX, MAX_TTL_MS, PAYLOAD_BYTES } from '../../base/limits.ts';
 import type { PlanTable } from '../../domain/usage/plans.ts';
-import type { RateLimits } from '../../interfaces/http/rate-limit.ts';
-import { atLeast, type Option, oneOf, origins, text, url, words, yesOrNo } from './option-readers.ts';
+import {
+  atLeast,
+  type Option,
+  type OptionReader,
+  oneOf,
+  origins,
+  text,
+  url,
+  words,
+  yesOrNo,
+} from './option-readers.ts';
 
 /** What a server on a network can be told, beside its address. */
 export const SERVER_OPTIONS = {
@@ -86,25 +95,10 @@ export const SERVER_OPTIONS = {
   },
 } as const satisfies { [key: string]: Option };
 
-export interface ServerConfig {
-  readonly auth: 'open' | 'keys' | null;
-  readonly plans: PlanTable;
-  readonly defaultPlan: string;
-  readonly tlsCert: string | null;
-  readonly tlsKey: string | null;
-  readonly trustedProxies: readonly string[];
-  readonly corsOrigins: readonly string[];
-  readonly rateLimits: RateLimits;
-  readonly maxConnections: number;
-  readonly logRequests: boolean | null;
-  readonly otlpEndpoint: string | null;
-  readonly meteringFile: string | null;
-  readonly meteringWebhook: string | null;
-}
+/** Keys, plans, limits and what else a server on a network needs. */
+export type ServerConfig = ReturnType<typeof serverConfig>;
 
-type Read = <K extends keyof typeof SERVER_OPTIONS>(key: K) => ReturnType<(typeof SERVER_OPTIONS)[K]['read']>;
-
-export function serverConfig(option: Read): ServerConfig {
+export function serverConfig(option: OptionReader<typeof SERVER_OPTIONS>) {
   const unlimited = (perSecond: number) => perSecond || Number.POSITIVE_INFINITY;
   return {
     auth: option('auth'),
