@@ -2,7 +2,7 @@ import type { Host } from '../interfaces/cli/host.ts';
 import type { Globals } from '../interfaces/cli/run.ts';
 import { type Config, type Environment, loadConfig } from './config.ts';
 import { serverControl } from './serve/server-control.ts';
-import { findHome } from './store/home.ts';
+import { findHome, makeHome } from './store/home.ts';
 import { packageVersion } from './version.ts';
 
 /**
@@ -29,7 +29,7 @@ export function makeHost(globals: Globals, env: Environment): Host {
       return serverControl(config(), env);
     },
     openClient: async (o) => (await import('./store/open-relay.ts')).openRelay(config(), o),
-    openScratch: async () => (await import('./store/scratch.ts')).openScratch(config()),
+    openScratch: async () => (await import('./store/open-relay.ts')).openScratch(config()),
     openStore: async () => (await import('./store/open-core.ts')).openStore(config()),
     initHome: async () => (await import('./store/init-home.ts')).initHome(config().home),
     threadMemory: async () => {
@@ -41,8 +41,13 @@ export function makeHost(globals: Globals, env: Environment): Host {
     },
     keyring: async () => (await import('./store/keyring.ts')).openKeyring(config().home),
     countTokens: async (text) => (await import('./store/token-counter.ts')).ownTokenCounter.count(text),
-    backup: async (target) => (await import('./store/backup.ts')).backup(config(), target),
-    restore: async (source, o) => (await import('./store/backup.ts')).restore(config(), source, o),
+    backup: async (target) => {
+      await (await import('../engines/sqlite/backup.ts')).backupSqlite(config().home, target);
+    },
+    restore: async (source, o) => {
+      makeHome(config().home);
+      await (await import('../engines/sqlite/backup.ts')).restoreSqlite(source, config().home, o);
+    },
     openProject: async (folder) => (await import('./projects/open-project.ts')).openProject(folder),
     findProject: async (from, o) => (await import('./projects/open-project.ts')).findProject(from, o),
     peekInbox: async (agent, o) => (await import('./store/peek-inbox.ts')).peekInbox(config(), agent, o),

@@ -2,13 +2,13 @@ import { appendFile } from 'node:fs/promises';
 import type { RelayCore } from '../../domain/relay-core.ts';
 import type { Metered } from '../../domain/usage/statistics.ts';
 import type { LogEvent } from '../../interfaces/http/deps.ts';
+import { postJson } from './post-json.ts';
 import type { ServerConfig } from './server-options.ts';
 
 /** Figures that wait for a webhook that does not answer; beyond it the oldest go, and the log says so. */
 const WAITING = 10_000;
 const FIRST_RETRY_MS = 1_000;
 const LAST_RETRY_MS = 300_000;
-const PATIENCE_MS = 10_000;
 
 /**
  * Hands on what is used as it is counted, to a file or to an address, both of the operator's choosing. At least once: each line
@@ -41,7 +41,7 @@ class Webhook {
   readonly #url: string;
   readonly #log: (event: LogEvent) => void;
   #waiting: Metered[] = [];
-  #sending: Promise<boolean> | null = null;
+  #sending: Promise<void> | null = null;
   #timer: NodeJS.Timeout | null = null;
   #retryMs = FIRST_RETRY_MS;
 
@@ -69,45 +69,31 @@ class Webhook {
     if (this.#timer) clearTimeout(this.#timer);
   }
 
-  #send(): Promise<boolean> {
+  #send(): Promise<void> {
     this.#sending ??= this.#post().finally(() => {
       this.#sending = null;
     });
     return this.#sending;
   }
 
-  async #post(): Promise<boolean> {
+  async #post(): Promise<void> {
     while (this.#waiting.length > 0) {
       const rows = this.#waiting.slice(0, 1000);
       try {
-        // Nowhere but where the operator said: a redirect is a failure.
-        const response = await fetch(this.#url, {
-          method: 'POST',
-          headers: { 'Content-Type': 'application/json' },
-          body: JSON.stringify({ usage: rows }),
-          redirect: 'error',
-          signal: AbortSignal.timeout(PATIENCE_MS),
-        });
-        await response.body?.cancel();
-        if (!response.ok) throw new Error(`it answered with ${response.status}`);
+        await postJson(this.#url, { usage: rows }, 'it');
       } catch (error) {
-        this.#log({
-          level: 'warn',
-          event: 'metering-not-sent',
-          error: String(error),
-          retry_ms: this.#retryMs,
-        });
+        const failure = { error: String(error), retry_ms: this.#retryMs };
+        this.#log({ level: 'warn', event: 'metering-not-sent', ...failure });
         this.#timer = setTimeout(() => {
           this.#timer = null;
           void this.#send();
         }, this.#retryMs).unref();
         this.#retryMs = Math.min(this.#retryMs * 2, LAST_RETRY_MS);
-        return false;
+        return;
       }
       this.#retryMs = FIRST_RETRY_MS;
       const sent = new Set(rows);
       this.#waiting = this.#waiting.filter((row) => !sent.has(row));
     }
-    return true;
   }
 }

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { createServer } from 'node:net';
 
 /** Who listens on a port. */
-export interface PortOwner {
+interface PortOwner {
   readonly pid: number;
   readonly command: string;
 }
@@ -60,16 +60,12 @@ function commandOf(pid: string): string {
 
 function ownerFromLsof(port: number): Promise<PortOwner | null> {
   return new Promise((resolve) => {
-    execFile(
-      'lsof',
-      ['-nP', `-iTCP:${port}`, '-sTCP:LISTEN', '-Fpc'],
-      { timeout: 3000 },
-      (_error, stdout) => {
-        const pid = /^p(\d+)$/m.exec(stdout)?.[1];
-        const command = /^c(.+)$/m.exec(stdout)?.[1];
-        resolve(pid === undefined ? null : { pid: Number(pid), command: command ?? '?' });
-      },
-    );
+    const question = ['-nP', `-iTCP:${port}`, '-sTCP:LISTEN', '-Fpc'];
+    execFile('lsof', question, { timeout: 3000 }, (_error, stdout) => {
+      const pid = /^p(\d+)$/m.exec(stdout)?.[1];
+      const command = /^c(.+)$/m.exec(stdout)?.[1];
+      resolve(pid === undefined ? null : { pid: Number(pid), command: command ?? '?' });
+    });
   });
 }
 
@@ -79,26 +75,15 @@ function shorten(command: string): string {
   return clean.length > 60 ? `${clean.slice(0, 59)}…` : clean;
 }
 
-function read(path: string): string {
+/** Processes come and go, and most are of others: what cannot be read counts as empty. */
+function orElse<T>(nothing: T, look: () => T): T {
   try {
-    return readFileSync(path, 'utf8');
+    return look();
   } catch {
-    return '';
+    return nothing;
   }
 }
 
-function list(path: string): string[] {
-  try {
-    return readdirSync(path);
-  } catch {
-    return [];
-  }
-}
-
-function link(path: string): string {
-  try {
-    return readlinkSync(path);
-  } catch {
-    return '';
-  }
-}
+const read = (path: string) => orElse('', () => readFileSync(path, 'utf8'));
+const list = (path: string) => orElse([], () => readdirSync(path));
+const link = (path: string) => orElse('', () => readlinkSync(path));

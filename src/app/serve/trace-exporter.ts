@@ -1,24 +1,14 @@
 import { randomBytes } from 'node:crypto';
-import type { LogEvent, RequestSeen } from '../../interfaces/http/deps.ts';
+import { type LogEvent, type RequestSeen } from '../../interfaces/http/deps.ts';
+import { postJson } from './post-json.ts';
 
 const SEND_AFTER_MS = 2_000;
 /** Spans that wait to be sent; beyond it they are left out rather than memory used up. */
 const WAITING = 2_048;
-const PATIENCE_MS = 10_000;
 /** Not every failure is news: one line, then silence for as long. */
 const TELL_AGAIN_MS = 300_000;
 
-interface Span {
-  readonly traceId: string;
-  readonly spanId: string;
-  readonly parentSpanId?: string;
-  readonly name: string;
-  readonly kind: number;
-  readonly startTimeUnixNano: string;
-  readonly endTimeUnixNano: string;
-  readonly attributes: readonly { key: string; value: { stringValue: string } | { intValue: string } }[];
-  readonly status: { readonly code: number };
-}
+type Span = ReturnType<typeof spanOf>;
 
 /**
  * One span per request, sent to a collector in OTLP's JSON form. Only made where the configuration names an endpoint.
@@ -57,29 +47,20 @@ export class TraceExporter {
 
   async #send(spans: readonly Span[]): Promise<void> {
     const resource = { attributes: [text('service.name', 'contextrelay')] };
-    const response = await fetch(this.#url, {
-      method: 'POST',
-      headers: { 'Content-Type': 'application/json' },
-      body: JSON.stringify({
-        resourceSpans: [{ resource, scopeSpans: [{ scope: { name: 'http' }, spans }] }],
-      }),
-      redirect: 'error',
-      signal: AbortSignal.timeout(PATIENCE_MS),
-    });
-    await response.body?.cancel();
-    if (!response.ok) throw new Error(`the collector answered with ${response.status}`);
+    const scopeSpans = [{ scope: { name: 'http' }, spans }];
+    await postJson(this.#url, { resourceSpans: [{ resource, scopeSpans }] }, 'the collector');
   }
 }
 
 const SERVER_KIND = 2;
 const [UNSET, ERROR] = [0, 2];
 
-function spanOf(seen: RequestSeen): Span {
+function spanOf(seen: RequestSeen) {
   const parent = /^00-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}$/.exec(seen.traceparent ?? '');
   return {
     traceId: parent?.[1] ?? randomBytes(16).toString('hex'),
     spanId: randomBytes(8).toString('hex'),
-    ...(parent ? { parentSpanId: parent[2]! } : {}),
+    parentSpanId: parent?.[2],
     name: seen.operation,
     kind: SERVER_KIND,
     startTimeUnixNano: nanoseconds(seen.at),

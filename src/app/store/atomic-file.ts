@@ -15,13 +15,14 @@ import {
 import { basename, dirname, join, resolve } from 'node:path';
 
 /**
- * Replaces a file in one step: whoever reads sees the old bytes or the new ones, whole, also after a crash. The mode stays,
- * and where the name is a symbolic link the file it points to is replaced and the link stays.
+ * Replaces a file in one step: whoever reads sees the old bytes or the new ones, whole, also after a crash (of the machine
+ * only with `flush`, which is the default). The mode stays, and where the name is a symbolic link the file it points to is
+ * replaced and the link stays. `before` is called just before the file is replaced, and may throw.
  */
 export async function writeAtomically(
   path: string,
   data: string | Uint8Array,
-  o: { readonly mode?: number; readonly before?: () => Promise<void> } = {},
+  o: { readonly mode?: number; readonly flush?: boolean; readonly before?: () => Promise<void> } = {},
 ): Promise<void> {
   const target = finalTarget(path);
   mkdirSync(dirname(target), { recursive: true });
@@ -31,7 +32,7 @@ export async function writeAtomically(
     const file = openSync(temporary, 'wx', o.mode ?? 0o666);
     try {
       writeFileSync(file, data);
-      fsyncSync(file);
+      if (o.flush ?? true) fsyncSync(file);
     } finally {
       closeSync(file);
     }

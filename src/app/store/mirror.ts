@@ -1,11 +1,11 @@
 import { rmSync } from 'node:fs';
-import { mkdir, open, rename, rm, writeFile } from 'node:fs/promises';
+import { type FileHandle, mkdir, open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { toWire } from '../../domain/threads/event.ts';
 import type { Head } from '../../domain/threads/fold.ts';
 import type { ThreadServices } from '../../domain/threads/thread-services.ts';
 import { withFileLock } from '../projects/project-lock.ts';
-import { unique } from './atomic-file.ts';
+import { writeAtomically } from './atomic-file.ts';
 import { setMark, staleMarks, threadsFolder } from './stale-marks.ts';
 
 /**
@@ -56,7 +56,9 @@ export class Mirror {
       const head = await this.#threads.log.heads.load(id);
       if (head) {
         await this.#appendEvents(folder, head);
-        await replaceFile(join(folder, 'state.json'), `${JSON.stringify(head.state, null, 2)}\n`);
+        const state = `${JSON.stringify(head.state, null, 2)}\n`;
+        // Not forced to the disk: what a power cut takes is written anew.
+        await writeAtomically(join(folder, 'state.json'), state, { mode: 0o600, flush: false });
       }
     });
     if (!(await this.#threads.log.exists(id))) this.#remove(id);
@@ -64,6 +66,12 @@ export class Mirror {
 
   #mark(id: string): void {
     if (!this.#marks.has(id)) this.#marks.set(id, setMark(this.#folder, id));
+  }
+
+  #unmark(id: string): void {
+    const mark = this.#marks.get(id);
+    this.#marks.delete(id);
+    if (mark !== undefined) rmSync(mark, { force: true });
   }
 
   #follow(id: string): void {
@@ -78,9 +86,7 @@ export class Mirror {
           this.#writing.set(id, false);
           await this.write(id);
         } while (this.#writing.get(id));
-        const mark = this.#marks.get(id);
-        this.#marks.delete(id);
-        if (mark !== undefined) rmSync(mark, { force: true });
+        this.#unmark(id);
       } finally {
         this.#writing.delete(id);
       }
@@ -91,9 +97,7 @@ export class Mirror {
   #remove(id: string): void {
     this.#ends.delete(id);
     rmSync(join(this.#folder, id), { recursive: true, force: true });
-    const mark = this.#marks.get(id);
-    this.#marks.delete(id);
-    if (mark !== undefined) rmSync(mark, { force: true });
+    this.#unmark(id);
   }
 
   async #appendEvents(folder: string, head: Head): Promise<void> {
@@ -124,19 +128,14 @@ export class Mirror {
   }
 
   /** The last event in the file; half a line behind it is cut off. A file that makes no sense is begun anew. */
-  async #findEnd(
-    head: Head,
-    file: Awaited<ReturnType<typeof open>>,
-    size: number,
-  ): Promise<{ count: number; seq: number }> {
+  async #findEnd(head: Head, file: FileHandle, size: number): Promise<{ count: number; seq: number }> {
     const { end, count } = await lastEvent(file, size);
     if (count > head.count || end === 0) {
       await file.truncate(0);
       return { count: 0, seq: 0 };
     }
     if (end < size) await file.truncate(end);
-    const near = await this.#threads.log.heads.placeOf(head.id, count);
-    let { count: at, seq } = near;
+    let { count: at, seq } = await this.#threads.log.heads.placeOf(head.id, count);
     for await (const { seq: next } of this.#threads.log.heads.events(head.id, seq)) {
       if (at >= count) break;
       at++;
@@ -146,23 +145,8 @@ export class Mirror {
   }
 }
 
-/** In one step, but not forced to the disk: what a power cut takes is written anew. */
-async function replaceFile(path: string, text: string): Promise<void> {
-  const temporary = `${path}.${unique()}.tmp`;
-  try {
-    await writeFile(temporary, text, { mode: 0o600 });
-    await rename(temporary, path);
-  } catch (error) {
-    await rm(temporary, { force: true });
-    throw error;
-  }
-}
-
 /** Looks from the end of the file for a whole line that is an event. */
-async function lastEvent(
-  file: Awaited<ReturnType<typeof open>>,
-  size: number,
-): Promise<{ end: number; count: number }> {
+async function lastEvent(file: FileHandle, size: number): Promise<{ end: number; count: number }> {
   let length = 64 * 1024;
   for (;;) {
     const start = Math.max(0, size - length);

@@ -2,10 +2,11 @@ import { systemEnv } from '../../base/env.ts';
 import type { TokenCounter } from '../../base/tokens.ts';
 import { LOCAL_CALLER } from '../../contract/caller.ts';
 import { RelayCore } from '../../domain/relay-core.ts';
+import { ARTIFACT_FILES } from '../../domain/threads/keys.ts';
 import type { ThreadServices } from '../../domain/threads/thread-services.ts';
 import type { LocalStore } from '../../interfaces/cli/host.ts';
 import type { Config } from '../config.ts';
-import { openEngine } from './open-engine.ts';
+import { makeHome } from './home.ts';
 import { hasStale } from './stale-marks.ts';
 import { ownTokenCounter, ThreadTokenCounter } from './token-counter.ts';
 
@@ -25,25 +26,29 @@ export async function openStore(config: Config): Promise<LocalStore> {
 
 /**
  * The domain on the store of a home, with everything it needs; closes all of it when disposed. A workshop is a command
- * that has better things to do while tokens are counted, so it counts beside.
+ * that has other work to do while tokens are counted, so they are counted in a thread of their own, as in a server.
  */
 export async function openCore(
   config: Config,
   role: 'server' | 'cli' | 'workshop',
   auth: 'open' | 'keys' = config.server.auth ?? 'open',
 ): Promise<OpenCore> {
-  const engine = await openEngine(config, role === 'server' ? 'server' : 'cli');
+  const { home, durability, channels } = config;
+  makeHome(home);
+  const { openSqlite } = await import('../../engines/sqlite/engine.ts');
+  // A server keeps its database in shape while it runs; a command is gone too soon for that.
+  const engineRole = role === 'server' ? 'server' : 'cli';
+  const engine = await openSqlite({ home, durability, role: engineRole, place: ARTIFACT_FILES });
   const thread = role === 'cli' ? null : new ThreadTokenCounter();
   const tokens: TokenCounter = thread ?? ownTokenCounter;
   const capabilities = async () => (await import('./load-capabilities.ts')).loadCapabilities(config);
-  const { channels } = config;
   const { plans, defaultPlan } = config.server;
-  const onThreads = (threads: ThreadServices) => keepLegible(config.home, threads);
+  const onThreads = (threads: ThreadServices) => keepLegible(home, threads);
   const core = new RelayCore(
     { engine, env: systemEnv, tokens, capabilities },
     { channels, auth, plans, defaultPlan, onThreads },
   );
-  if (hasStale(config.home)) core.background.run(() => core.threads());
+  if (hasStale(home)) core.background.run(() => core.threads());
   return {
     core,
     [Symbol.asyncDispose]: async () => {

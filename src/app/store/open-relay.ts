@@ -1,3 +1,7 @@
+import { mkdtempSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { isLoopback } from '../../base/address.ts';
 import { isRelayError } from '../../base/errors.ts';
 import { LOCAL_CALLER } from '../../contract/caller.ts';
@@ -14,6 +18,23 @@ import { ownTokenCounter } from './token-counter.ts';
 /** The relay a command works on: behind HTTP where a server is named, else on the local store, with no daemon. */
 export async function openRelay(config: Config, o: ClientOptions = {}): Promise<OpenClient> {
   return config.remote === null ? onStore(config) : overHttp(config, config.remote, o);
+}
+
+/** A relay on a store of its own in a temporary folder, which goes with it. */
+export async function openScratch(config: Config): Promise<OpenClient> {
+  const home = mkdtempSync(join(tmpdir(), 'relay-scratch-'));
+  const remove = () => rm(home, { recursive: true, force: true });
+  // What is gone in a moment need not survive a power cut.
+  const scratch: Config = { ...config, home, remote: null, durability: 'process' };
+  const open = await openRelay(scratch).catch(async (error) => {
+    await remove();
+    throw error;
+  });
+  const dispose = async () => {
+    await open[Symbol.asyncDispose]();
+    await remove();
+  };
+  return { ...open, [Symbol.asyncDispose]: dispose };
 }
 
 function overHttp(config: Config, remote: string, o: ClientOptions): OpenClient {
@@ -80,11 +101,8 @@ function byNumber(base: string): string {
 }
 
 async function holds(relay: Relay, { id }: PointerRef): Promise<boolean> {
-  try {
-    await relay.pointers.peek(id);
-    return true;
-  } catch (error) {
+  return relay.pointers.peek(id).then(Boolean, (error) => {
     if (isRelayError(error, 'not_found')) return false;
     throw error;
-  }
+  });
 }

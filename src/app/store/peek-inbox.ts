@@ -13,25 +13,19 @@ export async function peekInbox(
   agent: string,
   o: { readonly limit: number; readonly signal: AbortSignal },
 ): Promise<Inbox | null> {
-  if (config.remote !== null) return askServer(config.remote, config.apiKey, agent, o);
+  const { remote, apiKey } = config;
+  if (remote !== null) {
+    const answer = await fetch(`${remote}/inbox/${encodeURIComponent(agent)}?limit=${o.limit}`, {
+      headers: { Accept: 'application/json', ...(apiKey ? { Authorization: `Bearer ${apiKey}` } : {}) },
+      // The key goes to the relay alone.
+      redirect: 'error',
+      signal: o.signal,
+    });
+    if (!answer.ok) throw new Error(`the relay at ${remote} answered ${answer.status}`);
+    return (await answer.json()) as Inbox;
+  }
   if (!existsSync(join(config.home, 'relay.db'))) return null;
   const { openCore } = await import('./open-core.ts');
   await using open = await openCore(config, 'cli');
   return await open.core.relay(LOCAL_CALLER, config.publicUrl).inbox.read(agent, { limit: o.limit });
-}
-
-async function askServer(
-  base: string,
-  apiKey: string | null,
-  agent: string,
-  o: { readonly limit: number; readonly signal: AbortSignal },
-): Promise<Inbox> {
-  const answer = await fetch(`${base}/inbox/${encodeURIComponent(agent)}?limit=${o.limit}`, {
-    headers: { Accept: 'application/json', ...(apiKey ? { Authorization: `Bearer ${apiKey}` } : {}) },
-    // The key goes to the relay alone.
-    redirect: 'error',
-    signal: o.signal,
-  });
-  if (!answer.ok) throw new Error(`the relay at ${base} answered ${answer.status}`);
-  return (await answer.json()) as Inbox;
 }

@@ -1,21 +1,17 @@
 import { INDEX_TEXT_CHARS, PAGE_ITEMS } from '../../base/limits.ts';
-import { type Caller, LOCAL_CALLER } from '../../contract/caller.ts';
+import { LOCAL_CALLER } from '../../contract/caller.ts';
 import type { Artifact } from '../../contract/threads/artifacts.ts';
 import type { RelayCore } from '../../domain/relay-core.ts';
 import { indexArtifact, listArtifacts, openArtifact } from '../../domain/threads/artifacts.ts';
 import type { ThreadServices } from '../../domain/threads/thread-services.ts';
 import { listThreads } from '../../domain/threads/threads.ts';
+import type { Host } from '../../interfaces/cli/host.ts';
 import type { BlobBody } from '../../kernel/blobs.ts';
 import type { Config } from '../config.ts';
 import { Mirror } from './mirror.ts';
 import { openCore } from './open-core.ts';
 
-export interface Repaired {
-  readonly threads: number;
-  readonly artifacts: number;
-  /** Contents that are gone from the store, by thread and ref. */
-  readonly missing: readonly string[];
-}
+type Repaired = Awaited<ReturnType<Host['repair']>>;
 
 /** Repairs the threads of a home. */
 export async function repairStore(config: Config): Promise<Repaired> {
@@ -24,48 +20,44 @@ export async function repairStore(config: Config): Promise<Repaired> {
 }
 
 /** Makes everything that is derived from the logs of threads anew: their files and what a search looks through. */
-export async function repairThreads(
-  home: string,
-  core: RelayCore,
-  tenants: Iterable<string> = [LOCAL_CALLER.tenant],
-): Promise<Repaired> {
-  const threads = await core.threads();
-  const mirror = new Mirror(home, threads);
+export async function repairThreads(home: string, core: RelayCore): Promise<Repaired> {
+  const services = await core.threads();
+  const { log } = services;
+  const mirror = new Mirror(home, services);
   const done = { threads: 0, artifacts: 0, missing: [] as string[] };
-  for (const tenant of tenants) {
-    const caller: Caller = { ...LOCAL_CALLER, tenant };
-    for await (const id of everyThread(threads, caller)) {
-      await mirror.rewrite(id);
+  for await (const page of pages((o) => listThreads(log, LOCAL_CALLER, o))) {
+    for (const { thread_id } of page.threads) {
+      await mirror.rewrite(thread_id);
       done.threads++;
-      for await (const artifact of everyArtifact(threads, caller, id)) {
-        const text = await textOf(threads, artifact);
-        if (text === null) done.missing.push(`${id}/${artifact.ref}`);
-        else if (artifact.provenance.capability !== 'retrieval.search') {
-          await indexArtifact(threads.log, tenant, artifact, text);
+      for await (const listed of pages((o) => listArtifacts(log, LOCAL_CALLER, thread_id, o))) {
+        for (const artifact of listed.artifacts) {
+          done.artifacts++;
+          if (!(await indexAgain(services, artifact))) done.missing.push(`${thread_id}/${artifact.ref}`);
         }
-        done.artifacts++;
       }
     }
   }
   return done;
 }
 
-async function* everyThread(threads: ThreadServices, caller: Caller): AsyncGenerator<string> {
+async function* pages<Page extends { readonly next?: string }>(
+  list: (o: { after?: string; limit: number }) => Promise<Page>,
+): AsyncGenerator<Page> {
   let after: string | undefined;
   do {
-    const page = await listThreads(threads.log, caller, { after, limit: PAGE_ITEMS });
-    for (const { thread_id } of page.threads) yield thread_id;
+    const page = await list({ after, limit: PAGE_ITEMS });
+    yield page;
     after = page.next;
   } while (after !== undefined);
 }
 
-async function* everyArtifact(threads: ThreadServices, caller: Caller, id: string): AsyncGenerator<Artifact> {
-  let after: string | undefined;
-  do {
-    const page = await listArtifacts(threads.log, caller, id, { after, limit: PAGE_ITEMS });
-    yield* page.artifacts;
-    after = page.next;
-  } while (after !== undefined);
+/** False where the content is gone from the store. */
+async function indexAgain(services: ThreadServices, artifact: Artifact): Promise<boolean> {
+  const text = await textOf(services, artifact);
+  if (text !== null && artifact.provenance.capability !== 'retrieval.search') {
+    await indexArtifact(services.log, LOCAL_CALLER.tenant, artifact, text);
+  }
+  return text !== null;
 }
 
 /** As much of it as a search looks through; nothing where it is not text, null where it is gone. */
