@@ -1,9 +1,10 @@
 import { type Env, systemEnv } from '../../base/env.ts';
 import { GREP_MATCHES, GREP_TIME_MS, PART_CHARS } from '../../base/limits.ts';
+import { pause } from '../../base/pause.ts';
 import { badPart, type Part, shown } from './part-request.ts';
 import { CUT_MARK, type PartBody, PartText, plural, type TextLine, textLines } from './text-lines.ts';
 
-export interface Matcher {
+interface Matcher {
   test(line: string): boolean;
 }
 
@@ -13,7 +14,7 @@ export type MatcherFactory = (pattern: string, o: { ignoreCase: boolean }) => Ma
 /** So much of a piece of a long line is looked at again together with the next one, or a match across both is missed. */
 const OVERLAP_CHARS = 256;
 
-/** Long enough to cost nothing, short enough that nobody notices the wait. */
+/** Others get a turn of the event loop so often: rarely enough to cost nothing, often enough that nobody notices the wait. */
 const TURN_MS = 20;
 
 /**
@@ -27,7 +28,8 @@ export async function takeGrep(
   clock: Pick<Env, 'now'> = systemEnv,
 ): Promise<Part> {
   const matcher = compile(request, matcherFor);
-  const turns = new Turns(clock);
+  const giveUpAt = clock.now() + GREP_TIME_MS;
+  let turnEndsAt = clock.now() + TURN_MS;
   const output = new GrepOutput(request.context ?? 0);
   let before = '';
   let lines = 0;
@@ -37,7 +39,11 @@ export async function takeGrep(
       lines = line.number;
       const matches = matcher.test(line.piece > 0 ? before + line.text : line.text);
       before = line.more ? line.text.slice(-OVERLAP_CHARS) : '';
-      if (turns.isOver()) await turns.next();
+      if (clock.now() >= turnEndsAt) {
+        if (clock.now() >= giveUpAt) throw givenUp();
+        await pause(0);
+        turnEndsAt = clock.now() + TURN_MS;
+      }
       if (matches && output.matches === GREP_MATCHES) {
         stopped = `the first ${GREP_MATCHES} matches, more follow behind line ${output.lastLine}`;
         break reading;
@@ -51,32 +57,6 @@ export async function takeGrep(
   const found = stopped || `${plural(output.matches, 'match', 'matches')} in ${plural(lines, 'line')}`;
   const about = output.cut ? `${found}; long lines are cut and marked${CUT_MARK}` : found;
   return { text: output.toString(), about, truncated: stopped !== '' || output.cut };
-}
-
-/** Lets others have a turn of the event loop in between, and gives up in the end. */
-class Turns {
-  readonly #clock: Pick<Env, 'now'>;
-  readonly #giveUpAt: number;
-  #endsAt: number;
-
-  constructor(clock: Pick<Env, 'now'>) {
-    this.#clock = clock;
-    this.#giveUpAt = clock.now() + GREP_TIME_MS;
-    this.#endsAt = clock.now() + TURN_MS;
-  }
-
-  isOver(): boolean {
-    return this.#clock.now() >= this.#endsAt;
-  }
-
-  async next(): Promise<void> {
-    if (this.#clock.now() >= this.#giveUpAt) {
-      const what = `the search was given up after ${GREP_TIME_MS / 1000} s`;
-      throw badPart(what, 'Use a simpler pattern, or pull the payload and search it there.');
-    }
-    await new Promise((resolve) => setTimeout(resolve, 0));
-    this.#endsAt = this.#clock.now() + TURN_MS;
-  }
 }
 
 class GrepOutput {
@@ -130,6 +110,11 @@ class GrepOutput {
     this.lastLine = line.number;
     return true;
   }
+}
+
+function givenUp(): Error {
+  const what = `the search was given up after ${GREP_TIME_MS / 1000} s`;
+  return badPart(what, 'Use a simpler pattern, or pull the payload and search it there.');
 }
 
 function compile(request: { grep: string; ignore_case?: boolean }, matcherFor: MatcherFactory): Matcher {

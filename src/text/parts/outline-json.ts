@@ -10,7 +10,7 @@ export interface OutlineEntry {
  * listed as deep as they fit whole, so that one large member does not push out its neighbours.
  */
 export function outlineJson(text: string): { entries: OutlineEntry[]; truncated: boolean } {
-  const levels = new Shape(text).walk();
+  const levels = shapeOf(text);
   let depth = 0;
   let count = 0;
   while (depth < levels.length && (depth === 0 || count + levels[depth]!.count <= OUTLINE_ENTRIES)) {
@@ -38,124 +38,74 @@ interface Level {
   readonly entries: Found[];
 }
 
-/** Walks the text and not its parsed value: only the text knows the lines. */
-class Shape {
-  readonly #text: string;
-  readonly #levels: Level[] = [];
-  #at = 0;
-  #line = 1;
-  #order = 0;
+/** A container that is being read. */
+interface Open {
+  /** Its place in the outline; null where it has none. */
+  readonly found: Found | null;
+  readonly isArray: boolean;
+  count: number;
+  /** The name of the member that comes next, with its quotes, once it has been read. */
+  name: string | null;
+}
 
-  constructor(text: string) {
-    this.#text = text;
-  }
-
-  walk(): Level[] {
-    this.#space();
-    this.#value('', 0);
-    return this.#levels;
-  }
-
-  #value(pointer: string, depth: number): void {
-    const found = this.#list(pointer, depth);
-    const open = this.#text[this.#at];
-    if (open === '{' || open === '[') {
-      const isArray = open === '[';
-      const count = depth < OUTLINE_DEPTH ? this.#children(pointer, depth, isArray) : this.#skipped();
-      found.what = `${isArray ? 'array' : 'object'} of ${count}`;
-    } else if (open === '"') {
-      found.what = `string of ${this.#string().length - 2}`;
-    } else {
-      found.what = open === 't' || open === 'f' ? 'boolean' : open === 'n' ? 'null' : 'number';
-      this.#bare();
+/** Reads the text and not its parsed value: only the text knows the lines. */
+function shapeOf(text: string): Level[] {
+  const levels: Level[] = [];
+  const open: Open[] = [];
+  let line = 1;
+  let order = 0;
+  /** Lists a value that begins here, unless it lies too deep or is another item of an array. */
+  const begin = (what: string): Found | null => {
+    const parent = open.at(-1);
+    let pointer = '';
+    if (parent) {
+      const { found, isArray, name } = parent;
+      parent.name = null;
+      if (parent.count++ > 0 && isArray) return null;
+      if (!found || open.length > OUTLINE_DEPTH) return null;
+      pointer = `${found.pointer}/${isArray ? '0' : escaped(name!)}`;
     }
-  }
-
-  #list(pointer: string, depth: number): Found {
-    const found = { order: this.#order++, line: this.#line, pointer, what: '' };
-    this.#levels[depth] ??= { count: 0, entries: [] };
-    const level = this.#levels[depth];
+    const found = { order: order++, line, pointer, what };
+    levels[open.length] ??= { count: 0, entries: [] };
+    const level = levels[open.length]!;
     level.count++;
     if (level.entries.length < OUTLINE_ENTRIES) level.entries.push(found);
     return found;
-  }
-
-  #children(pointer: string, depth: number, isArray: boolean): number {
-    let count = 0;
-    this.#at++;
-    for (;;) {
-      this.#space();
-      const char = this.#text[this.#at];
-      if (char === '}' || char === ']') break;
-      if (char === ',') {
-        this.#at++;
-        continue;
-      }
-      let segment = '0';
-      if (!isArray) {
-        segment = escaped(this.#string());
-        this.#space();
-        this.#at++;
-        this.#space();
-      }
-      if (isArray && count > 0) this.#skip();
-      else this.#value(`${pointer}/${segment}`, depth + 1);
-      count++;
+  };
+  for (let at = 0; at < text.length; ) {
+    const char = text[at]!;
+    const inside = open.at(-1);
+    if (char === '"') {
+      const quoted = text.slice(at, endOfString(text, at));
+      at += quoted.length;
+      if (inside && !inside.isArray && inside.name === null) inside.name = quoted;
+      else begin(`string of ${quoted.length - 2}`);
+      continue;
     }
-    this.#at++;
-    return count;
+    at++;
+    if (char === '{' || char === '[') {
+      open.push({ found: begin(''), isArray: char === '[', count: 0, name: null });
+    } else if (char === '}' || char === ']') {
+      const { found, isArray, count } = open.pop()!;
+      if (found) found.what = `${isArray ? 'array' : 'object'} of ${count}`;
+    } else if (char === '\n') line++;
+    else if (!BETWEEN.includes(char)) {
+      begin(char === 't' || char === 'f' ? 'boolean' : char === 'n' ? 'null' : 'number');
+      while (at < text.length && !BEHIND.includes(text[at]!)) at++;
+    }
   }
-
-  #skip(): void {
-    const open = this.#text[this.#at];
-    if (open === '{' || open === '[') this.#skipped();
-    else if (open === '"') this.#string();
-    else this.#bare();
-  }
-
-  /** Passes over a container, however deep, and counts its members. */
-  #skipped(): number {
-    let depth = 0;
-    let commas = 0;
-    let empty = true;
-    do {
-      const char = this.#text[this.#at]!;
-      if (char === '"') {
-        this.#string();
-        empty = false;
-        continue;
-      }
-      this.#at++;
-      if (char === '{' || char === '[') {
-        if (depth++ > 0) empty = false;
-      } else if (char === '}' || char === ']') depth--;
-      else if (char === '\n') this.#line++;
-      else if (char === ',' && depth === 1) commas++;
-      else if (!isSpace(char)) empty = false;
-    } while (depth > 0);
-    return empty ? 0 : commas + 1;
-  }
-
-  /** With its quotes, still escaped. */
-  #string(): string {
-    const from = this.#at;
-    let end = this.#text.indexOf('"', from + 1);
-    while (isEscaped(this.#text, end)) end = this.#text.indexOf('"', end + 1);
-    this.#at = end + 1;
-    return this.#text.slice(from, end + 1);
-  }
-
-  #bare(): void {
-    while (this.#at < this.#text.length && !/[\s,\]}]/.test(this.#text[this.#at]!)) this.#at++;
-  }
-
-  #space(): void {
-    for (; isSpace(this.#text[this.#at]); this.#at++) if (this.#text[this.#at] === '\n') this.#line++;
-  }
+  return levels;
 }
 
-function isSpace(char: string | undefined): boolean {
-  return char === ' ' || char === '\n' || char === '\r' || char === '\t';
+/** What stands between values, and what ends a number or a word. */
+const BETWEEN = ' \t\r,:';
+const BEHIND = ' \t\r\n,]}';
+
+/** Behind the closing quote of the string that begins there. */
+function endOfString(text: string, from: number): number {
+  let end = text.indexOf('"', from + 1);
+  while (isEscaped(text, end)) end = text.indexOf('"', end + 1);
+  return end + 1;
 }
 
 function isEscaped(text: string, at: number): boolean {

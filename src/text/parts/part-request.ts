@@ -19,14 +19,9 @@ export interface Part {
 }
 
 /** As query parameters and flags have it: everything is text. */
-export interface PartParameters {
-  readonly lines?: string | null | undefined;
-  readonly grep?: string | null | undefined;
-  readonly context?: string | null | undefined;
-  readonly ignore_case?: string | null | undefined;
-  readonly json?: string | null | undefined;
-  readonly outline?: string | null | undefined;
-}
+type PartParameters = {
+  readonly [name in 'lines' | 'grep' | 'context' | 'ignore_case' | 'json' | 'outline']?: string | null;
+};
 
 /** Null where no part is asked for. */
 export function parsePartRequest(from: PartParameters): PartRequest | null {
