@@ -3,7 +3,7 @@ import { hostname } from 'node:os';
 import { RelayError } from '../../base/errors.ts';
 import { PROJECT_LOCK_STALE_MS, PROJECT_LOCK_WAIT_MS } from '../../base/project-limits.ts';
 import { unique } from '../store/atomic-file.ts';
-import { isAlive } from '../store/stale-marks.ts';
+import { processExists } from '../serve/pid-file.ts';
 
 /**
  * A lock across processes: a file that only one of them can make. It names its holder, so that one who died is
@@ -67,7 +67,7 @@ function holderOf(path: string): Holder | null {
 function isStale(lock: string, holder: Holder | null): boolean {
   const found = statSync(lock, { throwIfNoEntry: false });
   if (found && Date.now() - found.mtimeMs > PROJECT_LOCK_STALE_MS) return true;
-  return holder !== null && holder.host === hostname() && !isAlive(holder.pid);
+  return holder !== null && holder.host === hostname() && !processExists(holder.pid);
 }
 
 /** Of two processes that notice the same dead holder only one may delete its lock, or it could delete the other's new one. */

@@ -65,13 +65,18 @@ export function releaseServer(home: string, pid: number): void {
   if (readServerRecord(home)?.pid === pid) rmSync(pidFile(home), { force: true });
 }
 
-export function isAlive(record: Pick<ServerRecord, 'pid' | 'birth'>): boolean {
+export function processExists(pid: number): boolean {
   try {
-    process.kill(record.pid, 0);
+    process.kill(pid, 0);
+    return true;
   } catch (error) {
     // EPERM: there is such a process, it is someone else's.
-    if ((error as NodeJS.ErrnoException).code !== 'EPERM') return false;
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
   }
+}
+
+export function isAlive(record: Pick<ServerRecord, 'pid' | 'birth'>): boolean {
+  if (!processExists(record.pid)) return false;
   const birth = birthOf(record.pid);
   if (birth === DEAD) return false;
   return record.birth === null || birth === null || record.birth === birth;

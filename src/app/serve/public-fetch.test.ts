@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, before, describe, it } from 'node:test';
-import { isPublicAddress } from '../../base/address.ts';
+import { isPublicAddress } from './addresses.ts';
 import { publicFetch } from './public-fetch.ts';
 
 describe('publicFetch', () => {

@@ -1,8 +1,8 @@
 import type { IncomingMessage } from 'node:http';
-import { isPublicAddress } from '../../base/address.ts';
 import { RelayError } from '../../base/errors.ts';
 import { FETCH_REDIRECTS } from '../../base/limits.ts';
 import type { PublicFetch } from '../../domain/threads/capabilities/http-fetch.ts';
+import { isPublicAddress } from './addresses.ts';
 import { guardedRequest } from './guarded-request.ts';
 
 /** Fetches from the public internet and from nowhere else; every hop is checked. `allow` is for tests. */

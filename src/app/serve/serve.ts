@@ -2,6 +2,7 @@ import { readFileSync, statSync } from 'node:fs';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { createServer as createTlsServer, type Server as TlsServer } from 'node:https';
 import { type AddressInfo, BlockList, isIP } from 'node:net';
+import { performance } from 'node:perf_hooks';
 import { getRequestListener } from '@hono/node-server';
 import { isLoopback } from '../../base/address.ts';
 import { RelayError } from '../../base/errors.ts';
@@ -16,6 +17,7 @@ import { jsonResponse } from '../../interfaces/http/responses.ts';
 import type { McpHttpOptions } from '../../interfaces/mcp/http.ts';
 import { acceptRawPaths } from '../../interfaces/ws/raw-path.ts';
 import { type SocketLimits, SocketServer } from '../../interfaces/ws/socket-server.ts';
+import { addressList } from './addresses.ts';
 import { type ConnectionLimits, Connections } from './connections.ts';
 import { processGauges } from './process-gauges.ts';
 import { a2aProtocol, mcpProtocol } from './protocols.ts';
@@ -79,7 +81,7 @@ export interface RunningServer {
 /** Listens and serves. The core is the caller's to close, after the server has stopped. */
 export async function startServer(o: ServerOptions): Promise<RunningServer> {
   const { core, publicUrl, log } = o;
-  const isTrustedProxy = trustList(o.trustedProxies ?? []);
+  const isTrustedProxy = addressList(o.trustedProxies ?? []);
   const authenticate = o.auth === 'keys' ? keyAuthenticator(core.keys) : () => LOCAL_CALLER;
   const browsers = browserPolicy(o);
   const stopping = new AbortController();
@@ -151,37 +153,6 @@ function browserPolicy(o: ServerOptions): BrowserPolicy {
     anyAddress: !isLoopback(o.host),
     origins: (o.corsOrigins ?? []).map((origin) => origin.toLowerCase()),
   };
-}
-
-/** Matches addresses against `10.0.0.1`, `10.0.0.0/8`, `fd00::/8` and `loopback`. */
-function trustList(entries: readonly string[]): (address: string) => boolean {
-  if (entries.length === 0) return () => false;
-  const list = new BlockList();
-  for (const entry of entries.flatMap((word) => (word === 'loopback' ? ['127.0.0.0/8', '::1'] : [word]))) {
-    addTo(list, entry);
-  }
-  return (address) => {
-    const plain = address.replace(/^::ffff:(?=\d+\.)/i, '');
-    const family = isIP(plain);
-    return family !== 0 && list.check(plain, family === 6 ? 'ipv6' : 'ipv4');
-  };
-}
-
-function addTo(list: BlockList, entry: string): void {
-  const [address = '', bits, ...more] = entry.split('/');
-  const family = isIP(address);
-  const width = bits === undefined ? null : Number(bits);
-  const fits =
-    width === null || (Number.isInteger(width) && width >= 0 && width <= (family === 6 ? 128 : 32));
-  if (family === 0 || !fits || bits === '' || more.length > 0) {
-    throw new RelayError('bad_config', {
-      where: 'trusted_proxies',
-      what: `${JSON.stringify(entry)} is no address and no network such as 10.0.0.0/8.`,
-    });
-  }
-  const type = family === 6 ? 'ipv6' : 'ipv4';
-  if (width === null) list.addAddress(address, type);
-  else list.addSubnet(address, width, type);
 }
 
 function makeServer(o: ServerOptions, listener: ReturnType<typeof getRequestListener>): Server {

@@ -1,6 +1,6 @@
-import { isPublicAddress } from '../../base/address.ts';
 import { WEBHOOK_TIME_MS } from '../../base/limits.ts';
 import type { WebhookPost } from '../../interfaces/a2a/webhooks.ts';
+import { isPublicAddress } from './addresses.ts';
 import { type AddressGuard, checkHost, guardedRequest } from './guarded-request.ts';
 
 /** Posts to webhooks of the public internet. `allowPrivate` is for tests and for closed networks. */

@@ -1,6 +1,7 @@
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { isUuid } from '../../base/ids.ts';
+import { processExists } from '../serve/pid-file.ts';
 import { unique } from './atomic-file.ts';
 
 /**
@@ -41,16 +42,7 @@ export function staleMarks(folder: string): { id: string; path: string }[] {
   }
   return names.flatMap((name) => {
     const [id = '', pid = ''] = name.split('.');
-    const gone = isUuid(id) && Number(pid) !== process.pid && !isAlive(Number(pid));
+    const gone = isUuid(id) && Number(pid) !== process.pid && !processExists(Number(pid));
     return gone ? [{ id, path: join(folder, STALE, name) }] : [];
   });
-}
-
-export function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM';
-  }
 }

@@ -33,7 +33,8 @@ export function makePreview(kind: PreviewKind, content: Content): PreviewText {
     const text = `${binaryKind(start)}, ${String(size).replace(/\B(?=(\d{3})+$)/g, ',')} bytes`;
     return { text, line_count: 0, truncated: size > 0, size };
   }
-  const seen = new TextDecoder('utf-8', { ignoreBOM: true }).decode(whole(start, size));
+  // As a stream, so that a character that was cut in two at the end is left out.
+  const seen = new TextDecoder('utf-8', { ignoreBOM: true }).decode(start, { stream: true });
   const { text, partial } = inWords(kind, seen, size);
   // Neutralising may make it longer or shorter; the cut comes last, from a little more than can be shown.
   const shown = cutAtLine(neutralise(text.slice(0, 3 * PREVIEW_BYTES)), PREVIEW_BYTES);
@@ -58,21 +59,6 @@ function shapeOf(text: string): string | null {
   } catch {
     return null;
   }
-}
-
-/** Without a character that was cut in two at the end. */
-function whole(start: Uint8Array, size: number): Uint8Array {
-  if (start.length === size) return start;
-  let end = start.length;
-  for (let back = 1; back <= 4 && back <= start.length; back++) {
-    const byte = start[start.length - back]!;
-    if (byte < 0x80) break;
-    if (byte >= 0xc0) {
-      end = start.length - back;
-      break;
-    }
-  }
-  return start.subarray(0, end);
 }
 
 /** Deeper levels are told by their kind alone. */

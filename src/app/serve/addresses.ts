@@ -1,0 +1,71 @@
+import { BlockList, isIP } from 'node:net';
+import { RelayError } from '../../base/errors.ts';
+
+/** Tells whether an address is in a list of `10.0.0.1`, `10.0.0.0/8`, `fd00::/8` and `loopback`. */
+export function addressList(entries: readonly string[]): (address: string) => boolean {
+  if (entries.length === 0) return () => false;
+  const list = new BlockList();
+  for (const entry of entries.flatMap((word) => (word === 'loopback' ? ['127.0.0.0/8', '::1'] : [word]))) {
+    addTo(list, entry);
+  }
+  return (address) => {
+    const plain = address.replace(/^::ffff:(?=\d+\.)/i, '');
+    const family = isIP(plain);
+    return family !== 0 && list.check(plain, family === 6 ? 'ipv6' : 'ipv4');
+  };
+}
+
+function addTo(list: BlockList, entry: string): void {
+  const [address = '', bits, ...more] = entry.split('/');
+  const family = isIP(address);
+  const width = bits === undefined ? null : Number(bits);
+  const fits =
+    width === null || (Number.isInteger(width) && width >= 0 && width <= (family === 6 ? 128 : 32));
+  if (family === 0 || !fits || bits === '' || more.length > 0) {
+    throw new RelayError('bad_config', {
+      where: 'trusted_proxies',
+      what: `${JSON.stringify(entry)} is no address and no network such as 10.0.0.0/8.`,
+    });
+  }
+  const type = family === 6 ? 'ipv6' : 'ipv4';
+  if (width === null) list.addAddress(address, type);
+  else list.addSubnet(address, width, type);
+}
+
+/**
+ * Whether an IP address is one of the public internet. Everything that leads back to this machine, its network, or a
+ * cloud's metadata service is not, also where it is wrapped in an IPv6 address.
+ */
+export function isPublicAddress(address: string): boolean {
+  const bare = address.replace(/^\[|\]$/g, '').replace(/%.*$/, '');
+  if (isIP(bare) === 0 || isReserved(bare)) return false;
+  return isIP(bare) === 4 || isGlobalV6(bare);
+}
+
+/** Only this is given out to the public; within it some blocks lead elsewhere. */
+const isGlobalV6 = addressList(['2000::/3']);
+
+const isReserved = addressList([
+  '0.0.0.0/8',
+  '10.0.0.0/8',
+  '100.64.0.0/10',
+  '127.0.0.0/8',
+  '169.254.0.0/16',
+  '172.16.0.0/12',
+  '192.0.0.0/24',
+  '192.0.2.0/24',
+  '192.88.99.0/24',
+  '192.168.0.0/16',
+  '198.18.0.0/15',
+  '198.51.100.0/24',
+  '203.0.113.0/24',
+  '224.0.0.0/3',
+  // Teredo, benchmarking, ORCHID, documentation, and 6to4, which carries an IPv4 address of anyone's choice.
+  '2001::/32',
+  '2001:2::/32',
+  '2001:10::/28',
+  '2001:20::/28',
+  '2001:db8::/32',
+  '3fff::/20',
+  '2002::/16',
+]);
