@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { CLIENT_ERRORS } from './error-rows/client.ts';
 import { PROGRAM_ERRORS } from './error-rows/program.ts';
-import { PROJECT_ERRORS } from './error-rows/projects.ts';
 import { REQUEST_ERRORS } from './error-rows/requests.ts';
-import { STORE_ERRORS } from './error-rows/stores.ts';
 import { THREAD_ERRORS } from './error-rows/threads.ts';
 import { ERRORS, type ErrorCode, EXIT, isErrorCode, isRelayError, RelayError } from './errors.ts';
 
@@ -49,7 +48,7 @@ test('every row has a name, a status, a message and a way on', () => {
 });
 
 test('no code has two rows', () => {
-  const groups = [REQUEST_ERRORS, THREAD_ERRORS, PROJECT_ERRORS, PROGRAM_ERRORS, STORE_ERRORS];
+  const groups = [REQUEST_ERRORS, THREAD_ERRORS, CLIENT_ERRORS, PROGRAM_ERRORS];
   const codes = groups.flatMap((rows) => Object.keys(rows));
   assert.deepEqual(
     codes.filter((code, i) => codes.indexOf(code) !== i),

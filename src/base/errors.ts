@@ -1,10 +1,7 @@
+import { CLIENT_ERRORS } from './error-rows/client.ts';
 import { PROGRAM_ERRORS } from './error-rows/program.ts';
-import { PROJECT_ERRORS } from './error-rows/projects.ts';
-import { PROMPT_ERRORS } from './error-rows/prompts.ts';
 import { REQUEST_ERRORS } from './error-rows/requests.ts';
 import type { ErrorRow } from './error-rows/row.ts';
-import { STORE_ERRORS } from './error-rows/stores.ts';
-import { TASK_ERRORS } from './error-rows/tasks.ts';
 import { THREAD_ERRORS } from './error-rows/threads.ts';
 
 export type { ErrorRow };
@@ -18,16 +15,13 @@ export const EXIT = { ok: 0, failed: 1, usage: 2, notFound: 3, refused: 4, unrea
 export const ERRORS = {
   ...REQUEST_ERRORS,
   ...THREAD_ERRORS,
-  ...PROJECT_ERRORS,
-  ...PROMPT_ERRORS,
+  ...CLIENT_ERRORS,
   ...PROGRAM_ERRORS,
-  ...STORE_ERRORS,
-  ...TASK_ERRORS,
 } as const satisfies Record<string, ErrorRow>;
 
 export type ErrorCode = keyof typeof ERRORS;
 
-export type ErrorDetails = { [name: string]: unknown };
+type ErrorDetails = { [name: string]: unknown };
 
 /** The only error that crosses a layer on purpose. Anything else is a bug and is shown as `internal`. */
 export class RelayError extends Error {

@@ -24,14 +24,6 @@ test('the example of the specification comes out both ways', async () => {
   assert.equal(text(await fernetDecrypt(KEY, bytes(TOKEN))), 'hello');
 });
 
-test('age counts only where it is asked for', async () => {
-  const at = (seconds: number) => ({ now: MADE_AT + seconds * 1000, ttl: 60 });
-  assert.equal(text(await fernetDecrypt(KEY, TOKEN, at(60))), 'hello');
-  await assert.rejects(fernetDecrypt(KEY, TOKEN, at(61)), failed);
-  assert.equal(text(await fernetDecrypt(KEY, TOKEN, at(-60))), 'hello');
-  await assert.rejects(fernetDecrypt(KEY, TOKEN, at(-61)), failed);
-});
-
 test('a token that was changed in any place is refused', async () => {
   for (let i = 0; i < TOKEN.length; i++) {
     const changed = TOKEN.slice(0, i) + (TOKEN[i] === 'A' ? 'B' : 'A') + TOKEN.slice(i + 1);
@@ -94,7 +86,6 @@ interface Vector {
   token: string;
   now: string;
   iv: number[];
-  ttl_sec: number;
   src: string;
   secret: string;
 }
@@ -111,17 +102,12 @@ test('the public vectors hold', {
     assert.equal(made, v.token);
   }
   for (const v of read('verify.json')) {
-    assert.equal(
-      text(await fernetDecrypt(v.secret, v.token, { now: Date.parse(v.now), ttl: v.ttl_sec })),
-      v.src,
-    );
+    assert.equal(text(await fernetDecrypt(v.secret, v.token)), v.src);
   }
   for (const v of read('invalid.json')) {
-    await assert.rejects(
-      fernetDecrypt(v.secret, v.token, { now: Date.parse(v.now), ttl: v.ttl_sec }),
-      failed,
-      v.desc,
-    );
+    // The age of a token does not count here.
+    if (/expired|far-future/.test(v.desc ?? '')) continue;
+    await assert.rejects(fernetDecrypt(v.secret, v.token), failed, v.desc);
   }
 });
 
@@ -147,5 +133,5 @@ test("Python's cryptography reads our tokens and we read its", {
   assert.equal(answer.status, 0, answer.stderr);
   const { text: read, token: theirs } = JSON.parse(answer.stdout) as { text: string; token: string };
   assert.equal(read, source);
-  assert.equal(text(await fernetDecrypt(key, theirs, { ttl: 60 })), [...source].reverse().join(''));
+  assert.equal(text(await fernetDecrypt(key, theirs)), [...source].reverse().join(''));
 });

@@ -78,14 +78,9 @@ async function readState(path: string, notes: string[]): Promise<JsonObject> {
     notes.push('it has no state.json');
     return {};
   }
-  try {
-    const parsed: unknown = JSON.parse(await readFile(file, 'utf8'));
-    if (isJsonObject(parsed)) return parsed;
-  } catch {
-    // Told below.
-  }
-  notes.push('its state.json is not a JSON object and was left out');
-  return {};
+  const state = parseObject(await readFile(file, 'utf8'));
+  if (!state) notes.push('its state.json is not a JSON object and was left out');
+  return state ?? {};
 }
 
 /** Each line as it is: JSON where it is that, else text. */
@@ -96,7 +91,7 @@ async function readHistory(path: string): Promise<{ at: number; payload: JsonObj
   let at = Math.round((await lstat(file)).mtimeMs);
   for (const line of (await readFile(file, 'utf8')).split('\n')) {
     if (line.trim() === '') continue;
-    const event = parseLine(line);
+    const event = parseObject(line);
     at =
       timeOf(event?.timestamp ?? event?.ts ?? event?.at ?? /\d{4}-\d\d-\d\dT[\d:.]+Z?/.exec(line)?.[0]) ?? at;
     const fits = event !== null && Buffer.byteLength(line) <= EVENT_BYTES;
@@ -105,9 +100,9 @@ async function readHistory(path: string): Promise<{ at: number; payload: JsonObj
   return history;
 }
 
-function parseLine(line: string): JsonObject | null {
+function parseObject(text: string): JsonObject | null {
   try {
-    const parsed: unknown = JSON.parse(line);
+    const parsed: unknown = JSON.parse(text);
     return isJsonObject(parsed) ? parsed : null;
   } catch {
     return null;

@@ -1,6 +1,6 @@
 import type { ErrorRow } from './row.ts';
 
-/** Threads: patches, artifacts, capabilities, bundles. */
+/** Threads (patches, artifacts, capabilities, bundles) and tasks. */
 export const THREAD_ERRORS = {
   version_conflict: {
     status: 409,
@@ -55,5 +55,17 @@ export const THREAD_ERRORS = {
     exit: 4,
     message: 'The bundle is refused: {what}. Nothing was imported.',
     hint: 'Export it again with relay export, and carry the file over unchanged.',
+  },
+  task_failed: {
+    status: 500,
+    exit: 1,
+    message: 'The task failed: {what}',
+    hint: 'See what the agent said: relay task show {id}',
+  },
+  agent_gone: {
+    status: 503,
+    exit: 5,
+    message: 'The agent cannot be reached: {what}',
+    hint: 'Start it, and start the bridge again.',
   },
 } as const satisfies Record<string, ErrorRow>;
