@@ -36,6 +36,7 @@ export class Mirror {
   async heal(): Promise<void> {
     for (const { id, path } of staleMarks(this.#folder)) {
       await this.write(id);
+      if (!(await this.#threads.log.exists(id))) this.#remove(id);
       rmSync(path, { force: true });
     }
   }
@@ -61,7 +62,15 @@ export class Mirror {
         await writeAtomically(join(folder, 'state.json'), state, { mode: 0o600, flush: false });
       }
     });
-    if (!(await this.#threads.log.exists(id))) this.#remove(id);
+    if (await this.#isGone(id)) this.#remove(id);
+  }
+
+  /** A thread that is being imported has a log, and artifacts in its folder, before it has a record. */
+  async #isGone(id: string): Promise<boolean> {
+    const { log } = this.#threads;
+    if (await log.exists(id)) return false;
+    const first = await log.heads.events(id, 0).next();
+    return first.done === true;
   }
 
   #mark(id: string): void {
