@@ -178,25 +178,16 @@ export function loadConfig(env: Environment, flags: { home?: string; url?: strin
 }
 
 function readConfigFile(file: string): { [key: string]: unknown } {
-  let raw: string;
-  try {
-    raw = readFileSync(file, 'utf8');
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    if (code === 'ENOENT' || code === 'ENOTDIR') return {};
-    throw new RelayError('bad_config', { where: file, what: `it cannot be read (${code}).` });
-  }
+  const bad = (what: string) => new RelayError('bad_config', { where: file, what });
   let parsed: unknown;
   try {
-    parsed = JSON.parse(raw);
+    parsed = JSON.parse(readFileSync(file, 'utf8'));
   } catch (error) {
-    throw new RelayError('bad_config', {
-      where: file,
-      what: `it is not valid JSON: ${(error as Error).message}`,
-    });
+    const { code, message } = error as NodeJS.ErrnoException;
+    if (code === 'ENOENT' || code === 'ENOTDIR') return {};
+    throw bad(code ? `it cannot be read (${code}).` : `it is not valid JSON: ${message}`);
   }
-  if (!isJsonObject(parsed))
-    throw new RelayError('bad_config', { where: file, what: 'it must hold a JSON object.' });
+  if (!isJsonObject(parsed)) throw bad('it must hold a JSON object.');
   return parsed;
 }
 

@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http';
 import type { Health } from '../../interfaces/cli/host.ts';
 
 const PATIENCE_MS = 3000;
@@ -27,15 +28,9 @@ function isOwnTls(url: string): boolean {
 
 /** Whatever its certificate says: nothing is sent that anyone could want. */
 async function askOwn(url: string, { signal }: { signal: AbortSignal }): Promise<Response> {
-  const { get } = await import('node:https');
-  return new Promise((resolve, reject) => {
-    get(url, { rejectUnauthorized: false, signal, agent: false }, (response) => {
-      let text = '';
-      response.on('data', (chunk) => {
-        text += chunk;
-      });
-      response.on('end', () => resolve(new Response(text, { status: response.statusCode ?? 500 })));
-      response.on('error', reject);
-    }).on('error', reject);
+  const [{ get }, { text }] = await Promise.all([import('node:https'), import('node:stream/consumers')]);
+  const response = await new Promise<IncomingMessage>((resolve, reject) => {
+    get(url, { rejectUnauthorized: false, signal, agent: false }, resolve).on('error', reject);
   });
+  return new Response(await text(response), { status: response.statusCode ?? 500 });
 }

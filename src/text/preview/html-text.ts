@@ -16,14 +16,9 @@ export function htmlText(html: string): string {
       if (hidden.depth === 0) hidden = null;
       continue;
     }
-    if (
-      !closing &&
-      !VOID.has(name) &&
-      !tag[0].endsWith('/>') &&
-      (UNSHOWN.has(name) || isHidden(tag[3] ?? ''))
-    ) {
-      hidden = { name, depth: 1 };
-    } else if (name === 'li' && !closing) text += '\n- ';
+    const opens = !closing && !VOID.has(name) && !tag[0].endsWith('/>');
+    if (opens && (UNSHOWN.has(name) || isHidden(tag[3] ?? ''))) hidden = { name, depth: 1 };
+    else if (name === 'li' && !closing) text += '\n- ';
     else if (name === 'td' || name === 'th') text += '\t';
     else if (BLOCKS.has(name)) text += '\n';
   }
@@ -40,38 +35,15 @@ export function htmlText(html: string): string {
 const TOKENS =
   /<!--[\s\S]*?(?:-->|$)|<!\[CDATA\[|\]\]>|<![^<>]*>|<\?[^<>]*>|<(\/?)([a-zA-Z][a-zA-Z0-9:-]*)((?:[^<>"']|"[^"<]*"|'[^'<]*')*)>/g;
 
-const UNSHOWN = new Set([
-  'script',
-  'style',
-  'template',
-  'noscript',
-  'head',
-  'svg',
-  'math',
-  'object',
-  'iframe',
-  'canvas',
-]);
-const VOID = new Set([
-  'area',
-  'base',
-  'br',
-  'col',
-  'embed',
-  'hr',
-  'img',
-  'input',
-  'link',
-  'meta',
-  'source',
-  'track',
-  'wbr',
-]);
-const BLOCKS = new Set(
-  'address article aside blockquote br dd div dl dt fieldset figcaption figure footer form h1 h2 h3 h4 h5 h6 header hr main nav ol p pre section table tbody thead tr ul'.split(
-    ' ',
-  ),
+const UNSHOWN = names('script style template noscript head svg math object iframe canvas');
+const VOID = names('area base br col embed hr img input link meta source track wbr');
+const BLOCKS = names(
+  'address article aside blockquote br dd div dl dt fieldset figcaption figure footer form h1 h2 h3 h4 h5 h6 header hr main nav ol p pre section table tbody thead tr ul',
 );
+
+function names(list: string): ReadonlySet<string> {
+  return new Set(list.split(' '));
+}
 
 /** Ways to write what only a machine will read. */
 function isHidden(attributes: string): boolean {
@@ -111,7 +83,7 @@ const NAMED: { readonly [name: string]: string } = {
   egrave: 'è',
 };
 
-export function decodeEntities(text: string): string {
+function decodeEntities(text: string): string {
   return text.replace(
     /&(?:#(\d{1,7})|#[xX]([0-9a-fA-F]{1,6})|([a-zA-Z]{2,8}));/g,
     (whole, dec, hex, name) => {

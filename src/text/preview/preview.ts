@@ -43,22 +43,16 @@ export function makePreview(kind: PreviewKind, content: Content): PreviewText {
 }
 
 function inWords(kind: PreviewKind, text: string, size: number): { text: string; partial: boolean } {
-  const isWhole = size <= PREVIEW_LOOK_BYTES;
   if (kind === 'html') return { text: htmlText(text), partial: true };
   if (kind === 'email') return { text: emailText(text), partial: true };
-  if (kind === 'json' && size > PREVIEW_BYTES && isWhole) {
-    const shape = shapeOf(text);
-    if (shape !== null) return { text: shape, partial: true };
+  if (kind === 'json' && size > PREVIEW_BYTES && size <= PREVIEW_LOOK_BYTES) {
+    try {
+      return { text: jsonShape(JSON.parse(text) as Json), partial: true };
+    } catch {
+      // It is shown as the text that it is.
+    }
   }
   return { text, partial: false };
-}
-
-function shapeOf(text: string): string | null {
-  try {
-    return jsonShape(JSON.parse(text) as Json);
-  } catch {
-    return null;
-  }
 }
 
 /** Deeper levels are told by their kind alone. */
@@ -75,7 +69,7 @@ function jsonShape(value: Json): string {
 function writeShape(value: Json, name: string, depth: number, lines: string[], indent: string): void {
   const label = name === '' ? '' : `${name}: `;
   if (Array.isArray(value)) {
-    const kinds = kindsOf(value);
+    const kinds = [...new Set(value.slice(0, 1000).map(kindOf))].join(', ');
     lines.push(`${indent}${label}array of ${value.length}${kinds ? ` (${kinds})` : ''}`);
     const first = value[0];
     if (depth > 0 && isContainer(first)) writeShape(first, '[0]', depth - 1, lines, `${indent}  `);
@@ -95,11 +89,6 @@ function writeShape(value: Json, name: string, depth: number, lines: string[], i
   for (const key of keys.slice(0, SHAPE_KEYS))
     writeShape(value[key]!, clip(key, 60), depth - 1, lines, `${indent}  `);
   if (keys.length > SHAPE_KEYS) lines.push(`${indent}  … ${keys.length - SHAPE_KEYS} more`);
-}
-
-function kindsOf(items: readonly Json[]): string {
-  const kinds = new Set(items.slice(0, 1000).map(kindOf));
-  return [...kinds].join(', ');
 }
 
 function kindOf(value: Json): string {
