@@ -159,20 +159,15 @@ export class JsonDocument {
   }
 
   #write(value: Json, indent: string): string {
-    if (this.#flat()) {
-      const gap = this.#gapAfterComma();
-      return flatJson(value, gap, this.#gapAfterColon());
-    }
+    if (this.#flat()) return flatJson(value, this.#gapAfterComma(), this.#gapAfterColon());
     return JSON.stringify(value, null, this.#unit()).replaceAll('\n', this.#eol() + indent);
   }
 
   /** Whether the whole document is on one line. An empty one is not, so that its first member gets a line of its own. */
   #flat(): boolean {
-    return this.#entries() > 0 && !/[\r\n]/.test(this.#text.slice(this.#root.start, this.#root.end));
-  }
-
-  #entries(): number {
-    return this.#root.kind === 'scalar' ? 0 : this.#root.entries.length;
+    const { kind, start, end } = this.#root;
+    if (kind === 'scalar' || this.#root.entries.length === 0) return false;
+    return !/[\r\n]/.test(this.#text.slice(start, end));
   }
 
   #eol(): string {

@@ -1,6 +1,6 @@
 import { isJsonObject, type Json, type JsonObject } from '../base/json.ts';
+import { joinPath, parsePath } from '../base/json-pointer.ts';
 import { jsonEqual } from './json-patch/equal.ts';
-import { joinPath, parsePath } from './json-patch/path.ts';
 
 /** What is wrong with a part of a value. */
 interface SchemaProblem {

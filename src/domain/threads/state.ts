@@ -1,10 +1,10 @@
 import { RelayError } from '../../base/errors.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../base/json.ts';
+import { joinPath } from '../../base/json-pointer.ts';
 import { PATCH_OPS, STATE_BYTES } from '../../base/limits.ts';
 import { type Metrics, STATE_SCHEMA, type State } from '../../contract/threads/state.ts';
 import { applyPatch, type Patched } from '../../formats/json-patch/apply.ts';
 import { measure } from '../../formats/json-patch/measure.ts';
-import { joinPath } from '../../formats/json-patch/path.ts';
 import { asJson, fromJson } from '../records.ts';
 import { checkField, checkItem, guardState, isListName, type ListName } from './state-schema.ts';
 

@@ -1,9 +1,9 @@
 import { RelayError } from '../../base/errors.ts';
 import { type Json, jsonDepth } from '../../base/json.ts';
+import { joinPath, parsePath } from '../../base/json-pointer.ts';
 import { JSON_DEPTH } from '../../base/limits.ts';
 import { Draft } from './draft.ts';
 import { jsonEqual } from './equal.ts';
-import { joinPath, parsePath } from './path.ts';
 
 export interface PatchOp {
   readonly op: 'add' | 'remove' | 'replace' | 'move' | 'copy' | 'test';

@@ -1,7 +1,7 @@
 import type { Json, JsonObject } from '../../base/json.ts';
+import { escapeSegment } from '../../base/json-pointer.ts';
 import type { PatchOp } from './apply.ts';
 import { jsonEqual } from './equal.ts';
-import { escapeSegment } from './path.ts';
 
 /** A patch that makes `to` of `from`: short rather than shortest. Parts that are shared are not looked into. */
 export function diffJson(from: Json, to: Json, path = ''): PatchOp[] {

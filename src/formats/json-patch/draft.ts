@@ -1,7 +1,7 @@
 import type { Json } from '../../base/json.ts';
+import { parseIndex } from '../../base/json-pointer.ts';
 import { JSON_DEPTH } from '../../base/limits.ts';
 import { measure, stringBytes } from './measure.ts';
-import { parseIndex } from './path.ts';
 
 type Container = Json[] | { [key: string]: Json };
 

@@ -11,63 +11,45 @@ const RATIO = 50;
 
 /** Writes a ZIP archive as it goes: no entry larger than what was given whole is ever held. Same entries, same bytes. */
 export async function* writeZip(entries: AsyncIterable<ZipEntry>): AsyncGenerator<Uint8Array<ArrayBuffer>> {
-  const directory: Uint8Array[] = [];
+  const directory: Uint8Array<ArrayBuffer>[] = [];
   let offset = 0;
   for await (const entry of entries) {
     const name = new TextEncoder().encode(entry.name);
     const packed =
-      'bytes' in entry
-        ? await pack(entry.bytes)
-        : { method: 0, size: entry.size, crc: entry.crc, body: null };
-    const packedSize = packed.body ? packed.body.length : packed.size;
-    const fields: Fields = {
-      name,
-      method: packed.method,
-      crc: packed.crc,
-      packedSize,
-      size: packed.size,
-      offset,
-    };
-    const local = localHeader(fields);
+      'bytes' in entry ? await pack(entry.bytes) : { ...entry, method: 0, packedSize: entry.size };
+    const local = localHeader(name, packed);
     yield local;
-    if (packed.body) yield new Uint8Array(packed.body);
-    else if (!('bytes' in entry)) {
-      let sent = 0;
-      for await (const chunk of await entry.open()) {
-        sent += chunk.length;
-        yield new Uint8Array(chunk);
-      }
-      if (sent !== entry.size) throw new Error(`${entry.name} has ${sent} bytes instead of ${entry.size}`);
+    let sent = 0;
+    for await (const chunk of await packed.open()) {
+      sent += chunk.length;
+      yield new Uint8Array(chunk);
     }
-    directory.push(centralHeader(fields));
-    offset += local.length + packedSize;
+    if (sent !== packed.packedSize)
+      throw new Error(`${entry.name} has ${sent} bytes instead of ${packed.packedSize}`);
+    directory.push(centralHeader(name, packed, offset));
+    offset += local.length + sent;
     if (offset > 0xffffffff) throw new Error('the archive would be larger than 4 GiB');
   }
-  let size = 0;
-  for (const header of directory) {
-    size += header.length;
-    yield new Uint8Array(header);
-  }
+  yield* directory;
+  const size = directory.reduce((sum, header) => sum + header.length, 0);
   yield endRecord(directory.length, size, offset);
 }
 
-interface Fields {
-  readonly name: Uint8Array;
+interface Packed {
   readonly method: number;
   readonly crc: number;
-  readonly packedSize: number;
   readonly size: number;
-  readonly offset: number;
+  readonly packedSize: number;
+  open(): Promise<AsyncIterable<Uint8Array> | Iterable<Uint8Array>>;
 }
 
-async function pack(
-  bytes: Uint8Array,
-): Promise<{ method: number; size: number; crc: number; body: Uint8Array }> {
-  const crc = crc32(bytes);
-  const size = bytes.length;
+async function pack(bytes: Uint8Array): Promise<Packed> {
   const deflated = await deflate(bytes);
+  const size = bytes.length;
   const worthIt = deflated.length < size && size <= deflated.length * RATIO;
-  return worthIt ? { method: 8, size, crc, body: deflated } : { method: 0, size, crc, body: bytes };
+  const body = worthIt ? deflated : bytes;
+  const method = worthIt ? 8 : 0;
+  return { method, crc: crc32(bytes), size, packedSize: body.length, open: async () => [body] };
 }
 
 async function deflate(bytes: Uint8Array): Promise<Uint8Array> {
@@ -79,39 +61,34 @@ async function deflate(bytes: Uint8Array): Promise<Uint8Array> {
 const DATE = 0x21;
 const UTF8_NAME = 0x0800;
 
-function localHeader({ name, method, crc, packedSize, size }: Fields): Uint8Array<ArrayBuffer> {
+function localHeader(name: Uint8Array, packed: Packed): Uint8Array<ArrayBuffer> {
   const view = new DataView(new ArrayBuffer(30 + name.length));
   view.setUint32(0, 0x04034b50, true);
-  view.setUint16(4, 20, true);
-  view.setUint16(6, UTF8_NAME, true);
-  view.setUint16(8, method, true);
-  view.setUint16(12, DATE, true);
-  view.setUint32(14, crc, true);
-  view.setUint32(18, packedSize, true);
-  view.setUint32(22, size, true);
-  view.setUint16(26, name.length, true);
-  const bytes = new Uint8Array(view.buffer);
-  bytes.set(name, 30);
-  return bytes;
+  return described(view, 4, name, packed);
 }
 
-function centralHeader({ name, method, crc, packedSize, size, offset }: Fields): Uint8Array {
+function centralHeader(name: Uint8Array, packed: Packed, offset: number): Uint8Array<ArrayBuffer> {
   const view = new DataView(new ArrayBuffer(46 + name.length));
   view.setUint32(0, 0x02014b50, true);
   view.setUint16(4, (3 << 8) | 20, true);
-  view.setUint16(6, 20, true);
-  view.setUint16(8, UTF8_NAME, true);
-  view.setUint16(10, method, true);
-  view.setUint16(14, DATE, true);
-  view.setUint32(16, crc, true);
-  view.setUint32(20, packedSize, true);
-  view.setUint32(24, size, true);
-  view.setUint16(28, name.length, true);
   // A regular file that its owner reads and writes.
   view.setUint32(38, (0o100600 << 16) >>> 0, true);
   view.setUint32(42, offset, true);
+  return described(view, 6, name, packed);
+}
+
+/** What both headers say of an entry, from `at` on, and its name at the end. */
+function described(view: DataView<ArrayBuffer>, at: number, name: Uint8Array, packed: Packed) {
+  view.setUint16(at, 20, true);
+  view.setUint16(at + 2, UTF8_NAME, true);
+  view.setUint16(at + 4, packed.method, true);
+  view.setUint16(at + 8, DATE, true);
+  view.setUint32(at + 10, packed.crc, true);
+  view.setUint32(at + 14, packed.packedSize, true);
+  view.setUint32(at + 18, packed.size, true);
+  view.setUint16(at + 22, name.length, true);
   const bytes = new Uint8Array(view.buffer);
-  bytes.set(name, 46);
+  bytes.set(name, bytes.length - name.length);
   return bytes;
 }
 

@@ -1,5 +1,6 @@
 import { RelayError } from '../../base/errors.ts';
 import { type Json, jsonDepth } from '../../base/json.ts';
+import { joinPath } from '../../base/json-pointer.ts';
 import { JSON_DEPTH, PART_CHARS } from '../../base/limits.ts';
 import { badPart, type Part, parseJsonPointer, shown } from './part-request.ts';
 import { CUT_MARK, type PartBody, plural, wholeText } from './text-lines.ts';
@@ -49,12 +50,10 @@ export function describe(value: unknown): string {
 
 function find(document: Json, segments: string[]): Json {
   let value = document;
-  let path = '';
-  for (const segment of segments) {
+  for (const [i, segment] of segments.entries()) {
     const found = member(value, segment);
-    if (found === undefined) throw missing(value, path, segment);
+    if (found === undefined) throw missing(value, joinPath(segments.slice(0, i)), segment);
     value = found;
-    path += `/${segment.replaceAll('~', '~0').replaceAll('/', '~1')}`;
   }
   return value;
 }

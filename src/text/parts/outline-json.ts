@@ -1,3 +1,4 @@
+import { escapeSegment } from '../../base/json-pointer.ts';
 import { OUTLINE_DEPTH, OUTLINE_ENTRIES, OUTLINE_LINE_CHARS } from '../../base/limits.ts';
 
 export interface OutlineEntry {
@@ -63,7 +64,7 @@ function shapeOf(text: string): Level[] {
       parent.name = null;
       if (parent.count++ > 0 && isArray) return null;
       if (!found || open.length > OUTLINE_DEPTH) return null;
-      pointer = `${found.pointer}/${isArray ? '0' : escaped(name!)}`;
+      pointer = `${found.pointer}/${isArray ? '0' : escapeSegment(JSON.parse(name!))}`;
     }
     const found = { order: order++, line, pointer, what };
     levels[open.length] ??= { count: 0, entries: [] };
@@ -112,10 +113,6 @@ function isEscaped(text: string, at: number): boolean {
   let slashes = 0;
   while (text[at - 1 - slashes] === '\\') slashes++;
   return slashes % 2 === 1;
-}
-
-function escaped(quoted: string): string {
-  return (JSON.parse(quoted) as string).replaceAll('~', '~0').replaceAll('/', '~1');
 }
 
 function shorten(pointer: string): string {

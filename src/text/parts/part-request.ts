@@ -1,4 +1,5 @@
 import { RelayError } from '../../base/errors.ts';
+import { parsePath } from '../../base/json-pointer.ts';
 import { GREP_CONTEXT_LINES, GREP_PATTERN_CHARS } from '../../base/limits.ts';
 
 /** A part of a text payload. Exactly one of the four. */
@@ -73,15 +74,11 @@ export function parseLineRange(text: unknown): LineRange {
 /** The segments of an RFC 6901 pointer, unescaped. */
 export function parseJsonPointer(pointer: unknown): string[] {
   if (typeof pointer !== 'string') throw badPart('json takes a pointer such as /users/0/name');
-  if (pointer === '') return [];
+  const segments = parsePath(pointer);
+  if (segments) return segments;
   if (!pointer.startsWith('/')) throw badPart(`json=${shown(pointer)} does not begin with /`);
-  return pointer
-    .slice(1)
-    .split('/')
-    .map((segment) => {
-      if (/~(?![01])/.test(segment)) throw badPart(`"${shown(segment)}" has a ~ that is neither ~0 nor ~1`);
-      return segment.replaceAll('~1', '/').replaceAll('~0', '~');
-    });
+  const bad = pointer.split('/').find((segment) => /~(?![01])/.test(segment));
+  throw badPart(`"${shown(bad)}" has a ~ that is neither ~0 nor ~1`);
 }
 
 export function badPart(what: string, hint?: string): RelayError {

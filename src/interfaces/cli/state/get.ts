@@ -1,6 +1,6 @@
 import { RelayError } from '../../../base/errors.ts';
 import { isJsonObject, type Json } from '../../../base/json.ts';
-import { parsePath } from '../../../formats/json-patch/path.ts';
+import { parsePath } from '../../../base/json-pointer.ts';
 import { answerCommand, badUsage } from '../command.ts';
 import { openThread, THREAD_FLAG } from '../threads/thread-choice.ts';
 
