@@ -20,21 +20,13 @@ export async function detachServer(config: Config, env: Environment, o: ServeOpt
   const log = join(config.home, 'server.log');
   const { fd, size } = openLog(log);
   const entry = process.argv[1]!;
-  const words = [
-    'up',
-    '--home',
-    config.home,
-    '--host',
-    o.host,
-    '--port',
-    String(o.port),
-    ...(o.open ? ['--open'] : []),
-    ...(o.auth ? ['--auth'] : []),
-    ...(o.publicUrl ? ['--public-url', o.publicUrl] : []),
-    ...(o.tlsCert ? ['--tls-cert', resolve(o.tlsCert)] : []),
-    ...(o.tlsKey ? ['--tls-key', resolve(o.tlsKey)] : []),
-    ...(o.trustProxy ?? []).flatMap((proxy) => ['--trust-proxy', proxy]),
-  ];
+  const words = ['up', '--home', config.home, '--host', o.host, '--port', String(o.port)];
+  if (o.open) words.push('--open');
+  if (o.auth) words.push('--auth');
+  if (o.publicUrl) words.push('--public-url', o.publicUrl);
+  if (o.tlsCert) words.push('--tls-cert', resolve(o.tlsCert));
+  if (o.tlsKey) words.push('--tls-key', resolve(o.tlsKey));
+  for (const proxy of o.trustProxy ?? []) words.push('--trust-proxy', proxy);
   const child = spawn(process.execPath, [...process.execArgv, entry, ...words], {
     detached: true,
     stdio: ['ignore', fd, fd],

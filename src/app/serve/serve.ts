@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { readFileSync, statSync } from 'node:fs';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { createServer as createTlsServer, type Server as TlsServer } from 'node:https';
@@ -94,7 +95,8 @@ export async function startServer(o: ServerOptions): Promise<RunningServer> {
     authenticate,
     ...(o.rateLimits ? { limiter: new RateLimiter(o.rateLimits) } : {}),
     peerOf: (env) => (env as Bindings | undefined)?.incoming?.socket.remoteAddress ?? null,
-    headerOf: (env, name) => headerText((env as Bindings).incoming?.headers[name]),
+    // Node joins repeated headers of a request into one text; only Set-Cookie would be a list.
+    headerOf: (env, name) => ((env as Bindings).incoming?.headers[name] as string | undefined) ?? null,
     trustsProxies: (o.trustedProxies ?? []).length > 0,
     isTrustedProxy,
     ...(o.observe
@@ -116,7 +118,8 @@ export async function startServer(o: ServerOptions): Promise<RunningServer> {
   server.on('upgrade', upgrade);
   acceptRawPaths(server, upgrade);
   connections = new Connections(server, { ...CONNECTIONS, ...o.connections });
-  await listen(server, o.host, o.port);
+  server.listen(o.port, o.host);
+  await once(server, 'listening');
   const timers = [setInterval(() => tidy(o), TIDY_EVERY_MS)];
   if (o.tls) timers.push(renewCertificate(server as TlsServer, o.tls, log));
   for (const timer of timers) timer.unref();
@@ -136,10 +139,6 @@ export async function startServer(o: ServerOptions): Promise<RunningServer> {
 interface Bindings {
   readonly incoming?: IncomingMessage;
   readonly outgoing?: ServerResponse;
-}
-
-function headerText(value: string | string[] | undefined): string | null {
-  return value === undefined ? null : Array.isArray(value) ? value.join(', ') : value;
 }
 
 const ID_HEADER = 'Relay-Request-Id';
@@ -209,16 +208,6 @@ function renewCertificate(
 
 function tidy(o: ServerOptions): void {
   o.core.tidy().catch((error) => o.log({ level: 'warn', event: 'tidy-failed', error: String(error) }));
-}
-
-function listen(server: Server, host: string, port: number): Promise<void> {
-  return new Promise((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(port, host, () => {
-      server.off('error', reject);
-      resolve();
-    });
-  });
 }
 
 function urlOf(server: Server, { host, tls }: ServerOptions): string {

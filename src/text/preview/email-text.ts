@@ -1,3 +1,4 @@
+import { fromBase64 } from '../../base/base64.ts';
 import { htmlText } from './html-text.ts';
 
 /** Who wrote to whom about what, and the text of the message. */
@@ -53,12 +54,8 @@ function bodyText(headers: Headers, body: string, depth: number): string {
 function decodeBody(body: string, encoding: string): string {
   if (/^quoted-printable/i.test(encoding)) return quotedPrintable(body.replace(/=\r?\n/g, ''));
   if (!/^base64/i.test(encoding)) return body;
-  try {
-    const bytes = Uint8Array.from(atob(body.replace(/\s/g, '')), (char) => char.charCodeAt(0));
-    return new TextDecoder().decode(bytes);
-  } catch {
-    return body;
-  }
+  const bytes = fromBase64(body.replace(/\s/g, ''));
+  return bytes ? new TextDecoder().decode(bytes) : body;
 }
 
 function quotedPrintable(text: string): string {
