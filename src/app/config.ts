@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { RelayError } from '../base/errors.ts';
 import { isJsonObject } from '../base/json.ts';
@@ -18,7 +18,7 @@ import {
   yesOrNo,
 } from './serve/option-readers.ts';
 import { SERVER_OPTIONS, serverConfig } from './serve/server-options.ts';
-import { findHome } from './store/home.ts';
+import { findHome, makeHome } from './store/home.ts';
 
 export type Environment = { readonly [name: string]: string | undefined };
 
@@ -175,6 +175,18 @@ export function loadConfig(env: Environment, flags: { home?: string; url?: strin
     /** Where a detached server's output goes; its parent tells it in RELAY_LOG_FILE. */
     logFile: env.RELAY_LOG_FILE || null,
   };
+}
+
+/** Makes the home and a configuration file to begin with. One that is there is not touched. */
+export async function initHome(home: string): Promise<{ config: string; written: boolean }> {
+  makeHome(home);
+  const config = join(home, 'config.json');
+  if (existsSync(config)) return { config, written: false };
+  // Only what people change most; all else keeps its default, also when a later version chooses a better one.
+  const first = { host: OPTIONS.host.default, port: OPTIONS.port.default };
+  const { writeAtomically } = await import('./store/atomic-file.ts');
+  await writeAtomically(config, `${JSON.stringify(first, null, 2)}\n`, { mode: 0o600 });
+  return { config, written: true };
 }
 
 function readConfigFile(file: string): { [key: string]: unknown } {

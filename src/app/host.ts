@@ -1,6 +1,6 @@
 import type { Host } from '../interfaces/cli/host.ts';
 import type { Globals } from '../interfaces/cli/run.ts';
-import { type Config, type Environment, loadConfig } from './config.ts';
+import { type Config, type Environment, initHome, loadConfig } from './config.ts';
 import { serverControl } from './serve/server-control.ts';
 import { findHome, makeHome } from './store/home.ts';
 import { packageVersion } from './version.ts';
@@ -31,7 +31,7 @@ export function makeHost(globals: Globals, env: Environment): Host {
     openClient: async (o) => (await import('./store/open-relay.ts')).openRelay(config(), o),
     openScratch: async () => (await import('./store/open-relay.ts')).openScratch(config()),
     openStore: async () => (await import('./store/open-core.ts')).openStore(config()),
-    initHome: async () => (await import('./store/init-home.ts')).initHome(config().home),
+    initHome: () => initHome(config().home),
     threadMemory: async () => {
       const { home, remote } = config();
       return (await import('./agents/thread-memory.ts')).openThreadMemory(home, remote);

@@ -8,18 +8,18 @@ export function freeze<T extends Json>(value: T): T {
 }
 
 /**
- * `make(from)`, made once for what is frozen, as it can never come to mean something else, and anew for all else. What
- * is given beside it must be the same each time.
+ * Remembers what `make` gave for a frozen `from`, which can never come to mean something else; all else is made anew. Only
+ * `from` is remembered: with other arguments behind it, the answer to the first ones would come again.
  */
-export function madeOnce<From extends object, Beside extends readonly unknown[], Made extends object>(
-  make: (from: From, ...beside: Beside) => Made,
-): (from: From, ...beside: Beside) => Made {
+export function madeOnce<From extends object, Rest extends readonly unknown[], Made extends object>(
+  make: (from: From, ...rest: Rest) => Made,
+): (from: From, ...rest: Rest) => Made {
   const made = new WeakMap<From, Made>();
-  return (from, ...beside) => {
-    if (!Object.isFrozen(from)) return make(from, ...beside);
+  return (from, ...rest) => {
+    if (!Object.isFrozen(from)) return make(from, ...rest);
     let known = made.get(from);
     if (known === undefined) {
-      known = Object.freeze(make(from, ...beside));
+      known = Object.freeze(make(from, ...rest));
       made.set(from, known);
     }
     return known;

@@ -143,7 +143,7 @@ export const BUNDLE_ENTRIES = 100_000;
 /** Deflate's own ceiling is 1032:1; honest text stays far below this. */
 export const BUNDLE_RATIO = 200;
 
-/** How long and how many messages a channel keeps, unless configured: a day of agents' traffic. */
+/** How long and how many messages a channel keeps by default: a day of agents' traffic. */
 export const CHANNEL_RETENTION_MS = DAY;
 export const CHANNEL_MESSAGES = 10_000;
 /** A signal is a nudge; what is larger is a push. */
@@ -224,8 +224,9 @@ export const PIPELINE_FILE_BYTES = MiB;
 export const PIPELINE_EVENT_BYTES = 32 * KiB;
 /** Instances of all steps: each is a process or a call, with events of its own. */
 export const PIPELINE_STEPS = 1_000;
-/** A run whose holder was killed waits so long, and a holder says three times as often that it lives; any hold's most. */
+/** How long the lease of a run lasts. Its holder renews it every third of this. */
 export const PIPELINE_HOLD_S = 15;
+/** The longest lease of a thread. */
 export const THREAD_HOLD_S = 3_600;
 export const PIPELINE_PARALLEL = 4;
 export const PIPELINE_PARALLEL_MAX = 256;
@@ -239,7 +240,7 @@ export const STEP_TIMEOUT_MS = HOUR;
 export const STEP_RETRIES_MAX = 20;
 export const STEP_BACKOFF_MS = SECOND;
 export const STEP_BACKOFF_MAX_MS = 60 * SECOND;
-/** How long an unchanged step is answered from the cache unless it says so itself. */
+/** How long an unchanged step is answered from the cache by default. */
 export const STEP_CACHE_MS = 7 * DAY;
 
 /** A task that others gave us is remembered this long after its last change. */

@@ -19,7 +19,7 @@ export type TokenAnswer = { readonly id: number } & (TokenCount | { readonly err
  */
 export class ThreadTokenCounter implements TokenCounter, AsyncDisposable {
   #worker: Promise<Worker> | null = null;
-  #waiting = new Map<number, { resolve(count: TokenCount): void; reject(error: Error): void }>();
+  readonly #waiting = new Map<number, PromiseWithResolvers<TokenCount>>();
   #asked = 0;
 
   async count(text: string): Promise<TokenCount> {
@@ -28,12 +28,12 @@ export class ThreadTokenCounter implements TokenCounter, AsyncDisposable {
       throw error;
     });
     const worker = await this.#worker;
-    return new Promise((resolve, reject) => {
-      const id = ++this.#asked;
-      this.#waiting.set(id, { resolve, reject });
-      worker.ref();
-      worker.postMessage({ id, text } satisfies TokenQuestion);
-    });
+    const waiter = Promise.withResolvers<TokenCount>();
+    const id = ++this.#asked;
+    this.#waiting.set(id, waiter);
+    worker.ref();
+    worker.postMessage({ id, text } satisfies TokenQuestion);
+    return waiter.promise;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
