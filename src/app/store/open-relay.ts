@@ -1,5 +1,4 @@
-import { mkdtempSync } from 'node:fs';
-import { rm } from 'node:fs/promises';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { isLoopback } from '../../base/address.ts';
@@ -23,16 +22,16 @@ export async function openRelay(config: Config, o: ClientOptions = {}): Promise<
 /** A relay on a store of its own in a temporary folder, which goes with it. */
 export async function openScratch(config: Config): Promise<OpenClient> {
   const home = mkdtempSync(join(tmpdir(), 'relay-scratch-'));
-  const remove = () => rm(home, { recursive: true, force: true });
+  const remove = () => rmSync(home, { recursive: true, force: true });
   // What is gone in a moment need not survive a power cut.
   const scratch: Config = { ...config, home, remote: null, durability: 'process' };
-  const open = await openRelay(scratch).catch(async (error) => {
-    await remove();
+  const open = await openRelay(scratch).catch((error) => {
+    remove();
     throw error;
   });
   const dispose = async () => {
     await open[Symbol.asyncDispose]();
-    await remove();
+    remove();
   };
   return { ...open, [Symbol.asyncDispose]: dispose };
 }

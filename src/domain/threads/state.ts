@@ -45,7 +45,7 @@ export function patchState(before: Sized, ops: unknown, stamp: Stamp): Sized {
   if (Array.isArray(ops) && ops.length > PATCH_OPS) {
     throw new RelayError('bad_request', { what: `A patch has at most ${PATCH_OPS} operations.` });
   }
-  const options = { guard: guardState, maxBytes: STATE_BYTES };
+  const options = { guard: guardState, bytes: before.bytes, maxBytes: STATE_BYTES };
   const patched = applyPatch(asJson(before.state), ops, options);
   checkTouched(patched);
   const after = finish(patched, stamp);
@@ -55,7 +55,7 @@ export function patchState(before: Sized, ops: unknown, stamp: Stamp): Sized {
 
 /** Applies a patch that is in the log already: it was checked when it came, perhaps by other rules. */
 export function replayPatch(before: Sized, ops: unknown, stamp: Stamp): Sized {
-  return finish(applyPatch(asJson(before.state), ops), stamp);
+  return finish(applyPatch(asJson(before.state), ops, { bytes: before.bytes }), stamp);
 }
 
 function checkTouched({ doc, touched }: Patched): void {
@@ -142,8 +142,10 @@ function tooLarge({ state, bytes }: Sized): RelayError {
   return new RelayError('state_too_large', { size: bytes, limit: STATE_BYTES, parts });
 }
 
+const NOTHING_OPEN = new Set<object>();
+
 export function bytesOf(value: unknown): number {
-  return measure(value as Json).bytes;
+  return measure(value as Json, NOTHING_OPEN).bytes;
 }
 
 export function isoTime(ms: number): string {

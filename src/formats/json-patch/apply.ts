@@ -12,16 +12,17 @@ export interface PatchOp {
   readonly value?: Json;
 }
 
-interface PatchOptions {
+export interface PatchOptions {
   /** Says why a place must not be written to; nothing where it may. */
   readonly guard?: (segments: readonly string[]) => string | undefined;
+  /** Bytes of the document as JSON, where known; otherwise it is measured. */
+  readonly bytes?: number;
   /** What the document may take at the end. In between it may take twice as much. */
   readonly maxBytes?: number;
 }
 
 export interface Patched {
   readonly doc: Json;
-  /** What it takes as JSON. */
   readonly bytes: number;
   /** First segment → the children that were written to, or `all`. */
   readonly touched: ReadonlyMap<string, Set<object> | 'all'>;
@@ -35,16 +36,15 @@ export function applyPatch(doc: Json, ops: unknown, o: PatchOptions = {}): Patch
   if (!Array.isArray(ops)) {
     throw new RelayError('bad_request', { what: 'A patch is a JSON array of operations.' });
   }
-  const draft = new Draft(doc);
+  const draft = new Draft(doc, o.bytes);
   ops.forEach((raw, index) => {
     const step = new Step(raw, index, o);
     step.run(draft);
-    if (o.maxBytes !== undefined && draft.isLargerThan(2 * o.maxBytes)) {
+    if (o.maxBytes !== undefined && draft.bytes > 2 * o.maxBytes) {
       throw step.refuse(`the document would grow beyond ${o.maxBytes} bytes`);
     }
   });
-  draft.seal();
-  return { doc: draft.root, bytes: draft.bytes(), touched: draft.touched };
+  return { doc: draft.root, bytes: draft.bytes, touched: draft.touched };
 }
 
 class Step {
@@ -73,12 +73,12 @@ class Step {
         return;
       case 'add':
         this.#guard(path);
-        this.#do(draft.put(path, this.#value(), { replace: false }));
+        this.#do(draft.add(path, this.#value()));
         return;
       case 'replace':
         this.#guard(path);
         this.#found(draft, path);
-        this.#do(draft.put(path, this.#value(), { replace: true }));
+        this.#do(draft.replace(path, this.#value()));
         return;
       case 'remove':
         this.#guard(path);
@@ -107,7 +107,7 @@ class Step {
       if (within) return;
       this.#do(draft.remove(from));
     }
-    this.#do(draft.put(path, value, { replace: false }));
+    this.#do(draft.add(path, value));
   }
 
   #found(draft: Draft, path: string[], field: 'path' | 'from' = 'path'): Json {

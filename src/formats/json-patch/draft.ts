@@ -7,36 +7,23 @@ type Container = Json[] | { [key: string]: Json };
 
 /**
  * A document being changed, copy-on-write: only the containers on the way to a change are copied, once, and then
- * changed in place. Its changes answer null, or what is wrong.
+ * changed in place. Keeps count of the bytes. Its changes answer null, or what is wrong.
  */
 export class Draft {
   root: Json;
-  /** First segment → the children that were written to, or `all`. */
+  bytes: number;
   readonly touched = new Map<string, Set<object> | 'all'>();
-  /** The containers that this draft made itself. */
-  #own = new Set<object>();
-  /** What the document takes as JSON, or more: what was put in is added, what was taken out is not subtracted. */
-  #atMost: number;
+  /** The containers that this draft made itself, with the number of their children. */
+  #own = new Map<object, number>();
 
-  constructor(doc: Json) {
+  constructor(doc: Json, bytes?: number) {
     this.root = doc;
-    this.#atMost = this.bytes();
+    this.bytes = bytes ?? measure(doc, this.#own).bytes;
   }
 
   /** From here on everything there is counts as shared. */
   seal(): void {
-    this.#own = new Set();
-  }
-
-  /** Bytes of the document as JSON. */
-  bytes(): number {
-    return measure(this.root, this.#own).bytes;
-  }
-
-  /** Measures only where it may be so. */
-  isLargerThan(bytes: number): boolean {
-    if (this.#atMost > bytes) this.#atMost = this.bytes();
-    return this.#atMost > bytes;
+    this.#own = new Map();
   }
 
   find(path: readonly string[]): Json | undefined {
@@ -45,39 +32,72 @@ export class Draft {
     return value;
   }
 
-  /** Inserts an item, or sets a member. With `replace` there is a value at the path, which gives way. */
-  put(path: readonly string[], value: Json, o: { readonly replace: boolean }): string | null {
+  add(path: readonly string[], value: Json): string | null {
     if (path.length === 0) return this.#setRoot(value);
     const parent = this.#open(path);
     if (typeof parent === 'string') return parent;
     const key = path.at(-1)!;
-    const { bytes, depth } = measure(value, this.#own);
-    if (path.length + depth > JSON_DEPTH) return 'the document would be nested too deeply';
+    const tooDeep = this.#weigh(path, value);
+    if (tooDeep) return tooDeep;
     if (Array.isArray(parent)) {
       const index = key === '-' ? parent.length : parseIndex(key);
       if (index === null) return `"${key}" is not an index of an array`;
       if (index > parent.length) return `index ${index} is beyond the ${parent.length} there are`;
-      parent.splice(index, o.replace ? 1 : 0, value);
-    } else parent[key] = value;
-    this.#atMost += bytes + stringBytes(key) + 2;
-    this.#touch(path);
+      if (index === parent.length) parent.push(value);
+      else parent.splice(index, 0, value);
+      this.#count(parent, 1);
+    } else if (Object.hasOwn(parent, key)) {
+      this.bytes -= measure(parent[key]!, this.#own).bytes;
+      parent[key] = value;
+    } else {
+      this.bytes += stringBytes(key) + 1;
+      parent[key] = value;
+      this.#count(parent, 1);
+    }
+    this.#touch(path, false);
     return null;
   }
 
-  /** There is a value at the path. */
+  /** The value at the path exists. */
+  replace(path: readonly string[], value: Json): string | null {
+    if (path.length === 0) return this.#setRoot(value);
+    const parent = this.#open(path) as Container;
+    const tooDeep = this.#weigh(path, value);
+    if (tooDeep) return tooDeep;
+    const key = path.at(-1)!;
+    this.bytes -= measure(child(parent, key)!, this.#own).bytes;
+    if (Array.isArray(parent)) parent[Number(key)] = value;
+    else parent[key] = value;
+    this.#touch(path, false);
+    return null;
+  }
+
+  /** The value at the path exists. */
   remove(path: readonly string[]): string | null {
     if (path.length === 0) return 'the whole document cannot be removed';
     const parent = this.#open(path) as Container;
     const key = path.at(-1)!;
+    this.bytes -= measure(child(parent, key)!, this.#own).bytes;
     if (Array.isArray(parent)) parent.splice(Number(key), 1);
-    else delete parent[key];
-    if (path.length !== 2) this.#touch(path);
+    else {
+      this.bytes -= stringBytes(key) + 1;
+      delete parent[key];
+    }
+    this.#count(parent, -1);
+    this.#touch(path, true);
     return null;
+  }
+
+  /** Keeps the number of children, and the commas between them. */
+  #count(parent: Container, delta: 1 | -1): void {
+    const before = this.#own.get(parent)!;
+    this.#own.set(parent, before + delta);
+    if (Math.min(before, before + delta) > 0) this.bytes += delta;
   }
 
   #setRoot(value: Json): null {
     this.root = value;
-    this.#atMost = this.bytes();
+    this.bytes = measure(value, this.#own).bytes;
     if (isContainer(value)) for (const key of Object.keys(value)) this.touched.set(key, 'all');
     return null;
   }
@@ -102,19 +122,30 @@ export class Draft {
   #owned(container: Container): Container {
     if (this.#own.has(container)) return container;
     const copy = Array.isArray(container) ? container.slice() : { ...container };
-    this.#own.add(copy);
+    this.#own.set(copy, Array.isArray(copy) ? copy.length : Object.keys(copy).length);
     return copy;
   }
 
-  #touch([first, second]: readonly string[]): void {
-    const known = this.touched.get(first!);
-    if (known === 'all') return;
-    const list = child(this.root as Container, first!);
-    const place = second === '-' && Array.isArray(list) ? String(list.length - 1) : second;
-    const item = isContainer(list) && place !== undefined ? child(list, place) : undefined;
-    if (!isContainer(item)) this.touched.set(first!, 'all');
+  #weigh(path: readonly string[], value: Json): string | null {
+    const { bytes, depth } = measure(value, this.#own);
+    if (path.length + depth > JSON_DEPTH) return 'the document would be nested too deeply';
+    this.bytes += bytes;
+    return null;
+  }
+
+  #touch(path: readonly string[], removed: boolean): void {
+    const first = path[0]!;
+    const second = path[1];
+    const known = this.touched.get(first);
+    if (known === 'all' || (removed && path.length === 2)) return;
+    const top = isContainer(this.root) ? child(this.root, first) : undefined;
+    const item =
+      isContainer(top) && second !== undefined
+        ? child(top, second === '-' && Array.isArray(top) ? String(top.length - 1) : second)
+        : undefined;
+    if (!isContainer(item)) this.touched.set(first, 'all');
     else if (known) known.add(item);
-    else this.touched.set(first!, new Set([item]));
+    else this.touched.set(first, new Set([item]));
   }
 }
 

@@ -1,7 +1,7 @@
 import type { Json } from '../../base/json.ts';
 import { utf8Bytes } from '../../base/utf8.ts';
 
-interface Measure {
+export interface Measure {
   /** Bytes of the JSON text, in UTF-8, without white space. */
   readonly bytes: number;
   /** 0 for a scalar, 1 for a container of scalars. */
@@ -13,7 +13,7 @@ interface Measure {
  * measured again and again, and one that is referred to many times over costs no more than once. Values in `open` are
  * still being changed and are not remembered.
  */
-export function measure(value: Json, open: ReadonlySet<object> = NONE): Measure {
+export function measure(value: Json, open: { has(value: object): boolean }): Measure {
   if (typeof value !== 'object' || value === null) return { bytes: scalarBytes(value), depth: 0 };
   const known = memory.get(value);
   if (known) return known;
@@ -42,7 +42,6 @@ export function stringBytes(text: string): number {
   return PLAIN.test(text) ? text.length + 2 : utf8Bytes(JSON.stringify(text));
 }
 
-const NONE: ReadonlySet<object> = new Set();
 const memory = new WeakMap<object, Measure>();
 const PLAIN = /^[ !#-[\]-~]*$/;
 
