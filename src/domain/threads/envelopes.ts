@@ -10,7 +10,6 @@ import {
 } from '../../base/limits.ts';
 import { ENVELOPE_SCHEMA, type Envelope, type EnvelopeInput } from '../../contract/threads/answers.ts';
 import { asJson, fromJson } from '../records.ts';
-import type { StoredEvent } from './event.ts';
 import { repeatable } from './fold.ts';
 import { counterKey } from './keys.ts';
 import { bytesOf, isoTime } from './state.ts';
@@ -18,7 +17,7 @@ import type { ThreadVerb } from './thread-log.ts';
 
 const DEFAULT_TTL_S = 3_600;
 
-/** A hop is reserved before the commit and given back where none was made. */
+/** The log knows how many hops there were; the counter is for lists of threads, which fold no log. */
 export const sendEnvelope: ThreadVerb<'send'> = async (log, caller, id, input) => {
   checkEnvelope(input);
   const { env, engine } = log.deps;
@@ -42,31 +41,17 @@ export const sendEnvelope: ThreadVerb<'send'> = async (log, caller, id, input) =
     timestamp: isoTime(at),
     ttl: input.ttl ?? DEFAULT_TTL_S,
   });
-  const before = retry.seen(await log.head(caller, id));
-  if (before) return envelope(before.at);
-  const hops = counterKey(id, 'hops');
-  if ((await engine.records.add(hops, 1, { max: THREAD_HOPS })) === null) {
-    throw new RelayError('too_many_hops', { limit: THREAD_HOPS });
-  }
-  let made = false;
-  try {
-    return await log.commit<Envelope>(caller, id, (head) => {
-      const first = retry.seen(head);
-      if (first) return { done: envelope(first.at) };
-      const at = env.now();
-      const payload = { by: caller.name, envelope: asJson(envelope(at)) };
-      const event: StoredEvent = { type: 'message.sent', at, payload, ...retry.mark };
-      return {
-        event,
-        answer: () => {
-          made = true;
-          return envelope(at);
-        },
-      };
-    });
-  } finally {
-    if (!made) await engine.records.add(hops, -1);
-  }
+  const { sent, isNew } = await log.commit<{ sent: Envelope; isNew: boolean }>(caller, id, (head) => {
+    const before = retry.seen(head);
+    if (before) return { done: { sent: envelope(before.at), isNew: false } };
+    if (head.totals.hops >= THREAD_HOPS) throw new RelayError('too_many_hops', { limit: THREAD_HOPS });
+    const at = env.now();
+    const payload = { by: caller.name, envelope: asJson(envelope(at)) };
+    const event = { type: 'message.sent', at, payload, ...retry.mark };
+    return { event, answer: () => ({ sent: envelope(at), isNew: true }) };
+  });
+  if (isNew) await engine.records.add(counterKey(id, 'hops'), 1);
+  return sent;
 };
 
 /** Those that are still worth reading, oldest first. */
