@@ -8,18 +8,12 @@ import type { State } from '../../contract/threads/state.ts';
 import type { PatchOp } from '../../formats/json-patch/apply.ts';
 import { diffJson } from '../../formats/json-patch/diff.ts';
 import { jsonEqual } from '../../formats/json-patch/equal.ts';
-import { allRecords, asJson, recordsOf } from '../records.ts';
+import { allRecords, asJson } from '../records.ts';
 import { emptyHead, type Head, type Repeatable, repeatable } from './fold.ts';
 import { indexKey, listKey, listPrefix, logOf, metaKey, threadPrefix } from './keys.ts';
 import { isoTime } from './state.ts';
 import type { ThreadLog, ThreadMeta, ThreadVerb } from './thread-log.ts';
 import { parseVersion, versionRef } from './version.ts';
-
-/** A thread in the list of its tenant. */
-interface ListedThread {
-  readonly name: string;
-  readonly created: number;
-}
 
 /** The log's first entry is the commit point; records without one are passed over. */
 export const createThread: ThreadVerb<'create'> = async (log, caller, o = {}) => {
@@ -40,24 +34,25 @@ export const createThread: ThreadVerb<'create'> = async (log, caller, o = {}) =>
 export async function introduceThread(log: ThreadLog, id: string, meta: ThreadMeta): Promise<void> {
   const { name, created, tenant } = meta;
   await log.metas.put(metaKey(id), meta);
-  await listed(log).put(listKey(tenant, id, created), { name, created });
+  await log.deps.engine.records.put(listKey(tenant, id, created), { name, created });
 }
 
 /** Newest first. With `prefix`, only those whose id begins with it. */
 export const listThreads: ThreadVerb<'list'> = async (log, caller, o = {}) => {
-  const { engine } = log.deps;
+  const { logs, records } = log.deps.engine;
   const prefix = listPrefix(caller.tenant);
   const after = o.after === undefined ? undefined : prefix + o.after;
   const threads = [];
-  for await (const { key, value } of allRecords(listed(log), prefix, { after, limit: PAGE_ITEMS })) {
+  for await (const { key } of allRecords(records, prefix, { after, limit: PAGE_ITEMS })) {
     const id = key.slice(key.lastIndexOf('.') + 1);
     if (!isUuid(id) || !id.startsWith(o.prefix?.toLowerCase() ?? '')) continue;
-    if (!(await log.exists(id))) {
+    const meta = (await log.metas.get(metaKey(id)))?.value;
+    if (!meta) {
       log.background.run(() => finishDeletion(log, caller.tenant, id));
       continue;
     }
-    if ((await engine.logs.info(logOf(id))).count === 0) continue;
-    const { name, created } = value;
+    if ((await logs.info(logOf(id))).count === 0) continue;
+    const { name, created } = meta;
     const hop_count = await log.ledger.counter(id, 'hops');
     threads.push({ thread_id: id, name, created_at: isoTime(created), hop_count });
     if (threads.length === (o.limit ?? PAGE_ITEMS)) return { threads, next: key.slice(prefix.length) };
@@ -94,10 +89,11 @@ export const deleteThread: ThreadVerb<'delete'> = async (log, caller, id) => {
 
 /** Finishes the deletion of a thread that a crash left half done. */
 async function finishDeletion(log: ThreadLog, tenant: string, id: string): Promise<void> {
+  const { records } = log.deps.engine;
   if (await log.exists(id)) return;
   await clearThread(log, tenant, id);
-  for await (const { key } of allRecords(listed(log), listPrefix(tenant))) {
-    if (key.endsWith(`.${id}`)) await listed(log).delete(key);
+  for await (const { key } of allRecords(records, listPrefix(tenant))) {
+    if (key.endsWith(`.${id}`)) await records.delete(key);
   }
 }
 
@@ -202,10 +198,6 @@ async function atVersions(log: ThreadLog, head: Head, versions: readonly number[
   }
   if (versions[0] === head.version) return versions.map(() => head);
   return log.heads.at(head.id, versions);
-}
-
-function listed(log: ThreadLog) {
-  return recordsOf<ListedThread>(log.deps.engine.records);
 }
 
 /** The differences, or where they are more than a patch may hold, the fields that differ as wholes. */
