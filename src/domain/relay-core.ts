@@ -94,19 +94,17 @@ export class RelayCore {
 
   /** Everything about threads; loaded at the first use. */
   threads(): Promise<ThreadServices> {
-    this.#threads ??= this.#loadThreads().catch((error) => {
+    const load = async () => {
+      const { ThreadServices } = await import('./threads/thread-services.ts');
+      const threads = new ThreadServices(this.deps, await this.deps.capabilities?.());
+      await this.#onThreads?.(threads);
+      return threads;
+    };
+    this.#threads ??= load().catch((error) => {
       this.#threads = null;
       throw error;
     });
     return this.#threads;
-  }
-
-  async #loadThreads(): Promise<ThreadServices> {
-    const { ThreadServices } = await import('./threads/thread-services.ts');
-    const capabilities = await this.deps.capabilities?.();
-    const threads = new ThreadServices(this.deps, { capabilities });
-    await this.#onThreads?.(threads);
-    return threads;
   }
 
   /** Drops what need not be kept any longer, of these tenants and of all who were here: every minute or so. */

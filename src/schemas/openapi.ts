@@ -57,17 +57,12 @@ function describe(operation: Operation, path: string): Schema {
   const { verb } = operation;
   const inPath = [...path.matchAll(/\{(\w+)\}/g)].map((match) => match[1]!);
   const fields = fieldsOf(operation.input);
+  const byName = new Map(fields.map((field) => [field.name, field]));
   const headers = verb.headers ?? {};
   const inBody = hasBody(routeOf(verb).method);
   const rest = fields.filter(({ name }) => !inPath.includes(name) && !Object.hasOwn(headers, name));
   const parameters = [
-    ...inPath.map((name) =>
-      parameter(
-        'path',
-        name,
-        fields.find((field) => field.name === name),
-      ),
-    ),
+    ...inPath.map((name) => parameter('path', name, byName.get(name))),
     ...fields
       .filter(({ name }) => Object.hasOwn(headers, name))
       .map((field) => parameter('header', headers[field.name]!, field)),

@@ -25,7 +25,7 @@ export function openThreads(
 ): OpenThreads {
   const env = o.env ?? systemEnv;
   const engine = o.engine ?? openMemory({ env });
-  const core = new ThreadServices({ engine, env, tokens: realCounter }, { capabilities: o.capabilities });
+  const core = new ThreadServices({ engine, env, tokens: realCounter }, o.capabilities);
   const bind = relayBinder({ threads: core.verbs } as unknown as Services);
   const as = (name: string, tenant = 'local') => bind(caller(name, tenant), '').threads;
   return {

@@ -83,7 +83,8 @@ export async function putArtifact(
     return { ...artifact, state_ref };
   } catch (error) {
     // Only what was never committed: a lost content behind a live reference would be worse than an orphan.
-    if (await isUnknown(log, id, ref)) await discard(log, id, ref, blob).catch(() => {});
+    const head = await log.heads.load(id).catch(() => undefined);
+    if (head !== undefined && !head?.refs.includes(ref)) await discard(log, id, ref, blob).catch(() => {});
     throw error;
   }
 }
@@ -193,11 +194,6 @@ async function rename(log: ThreadLog, from: string, to: string): Promise<string>
   await blobs.put(to, found.body, { size: found.size });
   await blobs.delete(from);
   return to;
-}
-
-async function isUnknown(log: ThreadLog, id: string, ref: string): Promise<boolean> {
-  const head = await log.heads.load(id).catch(() => undefined);
-  return head !== undefined && !head?.refs.includes(ref);
 }
 
 async function discard(log: ThreadLog, id: string, ref: string, blob: string): Promise<void> {

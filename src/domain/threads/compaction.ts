@@ -26,17 +26,14 @@ export const compactThread: ThreadVerb<'compact'> = (log, caller, id) =>
 
 /** Compacts a state that has become long by an event, without being asked. */
 export function compactIfLong(log: ThreadLog, head: Head, event: StoredEvent): void {
-  if (event.type === 'checkpoint.created' || !isLong(head)) return;
+  const { last_actions, artifacts } = head.state;
+  const isLong = last_actions.length > AUTO_COMPACT_ACTIONS || artifacts.length > AUTO_COMPACT_REFS;
+  if (event.type === 'checkpoint.created' || !isLong || head.count % LOOK_EVERY !== 0) return;
   log.background.run(async () => {
     const tenant = (await log.metas.get(metaKey(head.id)))?.value.tenant;
     const relay = { keyId: 'relay', name: 'relay', scopes: [] };
     if (tenant !== undefined) await compactThread(log, { ...relay, tenant }, head.id);
   });
-}
-
-function isLong({ state, count }: Head): boolean {
-  const long = state.last_actions.length > AUTO_COMPACT_ACTIONS || state.artifacts.length > AUTO_COMPACT_REFS;
-  return long && count % LOOK_EVERY === 0;
 }
 
 function answer(version: number, dropped: CompactAnswer['dropped']): CompactAnswer {

@@ -32,7 +32,13 @@ export class ContentScan {
     if (body instanceof Uint8Array) {
       this.#take(body);
       this.body = body;
-    } else this.body = this.#watched(body);
+    } else {
+      const transform: Transformer<Uint8Array, Uint8Array>['transform'] = (chunk, controller) => {
+        this.#take(chunk);
+        controller.enqueue(chunk);
+      };
+      this.body = body.pipeThrough(new TransformStream({ transform }));
+    }
   }
 
   /** Call once, after the body has been read. */
@@ -54,17 +60,6 @@ export class ContentScan {
       text: isText ? this.#text : '',
       textBytes: this.#textBytes,
     };
-  }
-
-  #watched(source: ReadableStream<Uint8Array>): ReadableStream<Uint8Array> {
-    return source.pipeThrough(
-      new TransformStream<Uint8Array, Uint8Array>({
-        transform: (chunk, controller) => {
-          this.#take(chunk);
-          controller.enqueue(chunk);
-        },
-      }),
-    );
   }
 
   #take(chunk: Uint8Array): void {

@@ -23,11 +23,11 @@ export class ThreadServices {
   readonly capabilities: Capabilities;
   readonly verbs: Serves<typeof VERBS.threads>;
 
-  constructor(deps: Deps, o: { capabilities?: readonly Capability[] } = {}) {
+  constructor(deps: Deps, capabilities?: readonly Capability[]) {
     const log = new ThreadLog(deps);
     log.followers.push({ appended: (head, event) => compactIfLong(log, head, event) });
     this.log = log;
-    this.capabilities = new Capabilities(log, o.capabilities);
+    this.capabilities = new Capabilities(log, capabilities);
     const bound = Object.entries(BEHIND).map(([name, verb]) => [
       name,
       (...args: unknown[]) => (verb as (log: ThreadLog, ...args: unknown[]) => unknown)(log, ...args),
