@@ -68,15 +68,10 @@ export function badBundle(what: string): RelayError {
   return new RelayError('bad_bundle', { what });
 }
 
-export interface Bundle {
-  readonly manifest: Manifest;
-  readonly events: readonly StoredEvent[];
-  readonly artifacts: readonly Artifact[];
-  readonly ledger: Counters;
-}
+export type Bundle = Awaited<ReturnType<typeof readBundle>>;
 
 /** Reads and checks everything but the contents, and makes sure that nothing is there that does not belong. */
-export async function readBundle(zip: ZipArchive): Promise<Bundle> {
+export async function readBundle(zip: ZipArchive) {
   const manifest = checkManifest(parse(await text(zip, MANIFEST, FILE_BYTES), MANIFEST));
   const files = new Map(manifest.files.map((file) => [file.path, file]));
   for (const name of zip.items.keys()) {

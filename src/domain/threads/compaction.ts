@@ -40,17 +40,12 @@ function answer(version: number, dropped: CompactAnswer['dropped']): CompactAnsw
   return { version, state_ref: versionRef(version), dropped };
 }
 
-interface Compaction {
-  readonly ops: readonly PatchOp[];
-  readonly dropped: { readonly actions: number; readonly artifacts: number };
-}
-
 /**
  * What to do to a state that has grown long: repeated actions become one, the newest actions and references stay, and
  * whatever is still referred to. The rest is summed up in the session's summary. Null where there is nothing to gain.
  * Nothing is lost: the versions before it can be read, and every artifact stays in the thread's list.
  */
-function compaction(state: State): Compaction | null {
+function compaction(state: State) {
   const collapsed = collapse(state.last_actions);
   const actions = collapsed.slice(-COMPACT_ACTIONS);
   const gone = collapsed.slice(0, -COMPACT_ACTIONS);
@@ -113,7 +108,7 @@ function refsUsed(state: State): Set<string> {
 /** Bytes of summary are bytes of state: of our own lines only the newest stay. */
 const OWN_LINES = 10;
 
-function summary(state: State, gone: readonly Action[], dropped: Compaction['dropped']): string {
+function summary(state: State, gone: readonly Action[], dropped: CompactAnswer['dropped']): string {
   const lines = (state.session_summary ?? '').split('\n').filter((line) => line !== '');
   const own = lines.filter((line) => line.startsWith('Compacted after v'));
   const others = lines.filter((line) => !own.includes(line));

@@ -73,7 +73,13 @@ export function advance(head: MutableHead, seq: number, event: StoredEvent, read
     if (event.type === 'artifact.created') head.refs.push(payload.ref as string);
   }
   head.totals = totals;
-  if (event.key !== undefined) remember(head, event);
+  if (event.key !== undefined) {
+    const { key, request = '', at } = event;
+    const ref = typeof payload.ref === 'string' ? { ref: payload.ref } : {};
+    head.keys.delete(key);
+    head.keys.set(key, { request, version: head.version, at, ...ref });
+    if (head.keys.size > THREAD_KEYS) head.keys.delete(head.keys.keys().next().value!);
+  }
   head.seq = seq;
   head.count += 1;
   head.logBytes += bytesOf(asJson(event));
@@ -92,18 +98,6 @@ export function stateAfter(head: Head, event: StoredEvent, apply = patchState): 
   const link = { op: 'add', path: '/artifacts/-', value: { ref, type, name } };
   const ops = event.type === 'artifact.created' ? [link] : payload.ops;
   return apply(head, ops, { version: head.version + 1, at, by: String(payload.by ?? ''), metrics });
-}
-
-function remember(head: MutableHead, event: StoredEvent): void {
-  const ref = event.payload.ref;
-  head.keys.delete(event.key!);
-  head.keys.set(event.key!, {
-    request: event.request ?? '',
-    version: head.version,
-    at: event.at,
-    ...(typeof ref === 'string' ? { ref } : {}),
-  });
-  if (head.keys.size > THREAD_KEYS) head.keys.delete(head.keys.keys().next().value!);
 }
 
 /** What the events of an empty thread add up to. */
