@@ -48,12 +48,8 @@ export async function backupSqlite(home: string, targetDir: string): Promise<Bac
     });
   const made = prepareTarget(target);
   try {
-    const db = await openDatabase(resolve(home), 'power', 'cli');
-    try {
-      return await copyStore(db, resolve(home), target);
-    } finally {
-      db.close();
-    }
+    using db = await openDatabase(resolve(home), 'power', 'cli');
+    return await copyStore(db, resolve(home), target);
   } catch (error) {
     for (const name of readdirSync(target)) rmSync(join(target, name), { recursive: true });
     if (made) rmSync(target, { recursive: true });
@@ -65,20 +61,16 @@ async function copyStore(db: Database, home: string, target: string): Promise<Ba
   const path = join(target, `${DATABASE_FILE}.partial`);
   closeSync(openSync(path, 'wx', 0o600));
   await db.patiently(() => db.sql('VACUUM INTO ?').run(path));
-  const copy = new Database(path);
-  let result: Backup;
-  try {
-    result = await copyBodies(db, copy, home, target);
-  } finally {
-    copy.close();
-  }
+  const result = await copyBodies(db, path, home, target);
   syncFileNow(path);
   renameSync(path, join(target, DATABASE_FILE));
   syncFolderNow(target);
   return result;
 }
 
-async function copyBodies(db: Database, copy: Database, home: string, target: string): Promise<Backup> {
+/** The bodies that the copy at `path` refers to; from there on it says what there really is of them. */
+async function copyBodies(db: Database, path: string, home: string, target: string): Promise<Backup> {
+  using copy = new Database(path);
   const lost: string[] = [];
   let blobs = 0;
   let bytes = 0;
@@ -162,19 +154,15 @@ async function stageCopy(source: string, stage: string): Promise<BodyRow[]> {
   const bad = (what: string) => new RelayError('store_damaged', { path: from, what });
   try {
     copyDatabase(from, join(stage, DATABASE_FILE), bad);
-    const db = new Database(join(stage, DATABASE_FILE));
-    try {
-      db.exec('PRAGMA journal_mode = WAL');
-      const rows = bodyRows(db);
-      for (const { file, sha256 } of rows) {
-        const copied = await copyBody(join(source, checkedFile(file)), join(stage, file));
-        if (!copied) throw bad(`the body ${file} is missing`);
-        if (copied.sha256 !== sha256) throw bad(`the body ${file} is not what was stored`);
-      }
-      return rows;
-    } finally {
-      db.close();
+    using db = new Database(join(stage, DATABASE_FILE));
+    db.exec('PRAGMA journal_mode = WAL');
+    const rows = bodyRows(db);
+    for (const { file, sha256 } of rows) {
+      const copied = await copyBody(join(source, checkedFile(file)), join(stage, file));
+      if (!copied) throw bad(`the body ${file} is missing`);
+      if (copied.sha256 !== sha256) throw bad(`the body ${file} is not what was stored`);
     }
+    return rows;
   } catch (error) {
     throw translated(error, from);
   }
@@ -183,14 +171,10 @@ async function stageCopy(source: string, stage: string): Promise<BodyRow[]> {
 /** A backup is looked at only; the home of a relay that was not closed well has a WAL that belongs to it. */
 function copyDatabase(from: string, to: string, bad: (what: string) => RelayError): void {
   closeSync(openSync(to, 'wx', 0o600));
-  const db = new Database(from, { asItIs: !existsSync(`${from}-wal`) });
-  try {
-    const found = db.sql<{ integrity_check: string }>('PRAGMA integrity_check(1)').get()!;
-    if (found.integrity_check !== 'ok') throw bad(found.integrity_check);
-    db.sql('VACUUM INTO ?').run(to);
-  } finally {
-    db.close();
-  }
+  using db = new Database(from, { asItIs: !existsSync(`${from}-wal`) });
+  const found = db.sql<{ integrity_check: string }>('PRAGMA integrity_check(1)').get()!;
+  if (found.integrity_check !== 'ok') throw bad(found.integrity_check);
+  db.sql('VACUUM INTO ?').run(to);
 }
 
 /** Bodies first, the database last: it is what makes them a store. */
@@ -224,7 +208,7 @@ async function refuseInUse(path: string): Promise<void> {
   } catch {
     return;
   }
-  const db = new Database(path);
+  using db = new Database(path);
   try {
     db.exec('PRAGMA journal_mode = DELETE');
   } catch (error) {
@@ -234,21 +218,15 @@ async function refuseInUse(path: string): Promise<void> {
         hint: 'Stop it first, for example with relay down.',
       });
     }
-  } finally {
-    db.close();
   }
 }
 
 /** Copies a file, makes it last, and gives what it really holds; null where there is none. */
 async function copyBody(from: string, to: string): Promise<BlobInfo | null> {
-  const source = BodyFile.open(from);
+  using source = BodyFile.open(from);
   if (!source) return null;
-  try {
-    makeFolder(dirname(to), true);
-    return await writeBody(to, source.stream(0, source.size), { syncsFile: true, syncsName: true });
-  } finally {
-    source.close();
-  }
+  makeFolder(dirname(to), true);
+  return await writeBody(to, source.stream(0, source.size), { syncsFile: true, syncsName: true });
 }
 
 /** The rows whose body is a file. */

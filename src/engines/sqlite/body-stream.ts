@@ -7,7 +7,7 @@ const CHUNK_BYTES = 256 * 1024;
 const forgotten = new FinalizationRegistry<BodyFile>((file) => file.close());
 
 /** An open file. It stays readable when its name is removed or given to another. */
-export class BodyFile {
+export class BodyFile implements Disposable {
   readonly size: number;
   readonly #path: string;
   #fd: number;
@@ -59,6 +59,10 @@ export class BodyFile {
     if (this.#reading || this.#fd < 0) return;
     closeSync(this.#fd);
     this.#fd = -1;
+  }
+
+  [Symbol.dispose](): void {
+    this.close();
   }
 
   /** At least one byte. After a failure the file is closed. */

@@ -33,7 +33,7 @@ export interface Statement<Row> {
  * A connection, its statements prepared when first used. The file is never opened in any other way: closing it
  * would drop the locks that every connection of this process has on it, behind SQLite's back.
  */
-export class Database {
+export class Database implements Disposable {
   readonly path: string;
   readonly #connection: DatabaseSync;
   readonly #statements = new Map<string, Statement<unknown>>();
@@ -89,6 +89,10 @@ export class Database {
     this.#open = false;
     this.#statements.clear();
     this.#connection.close();
+  }
+
+  [Symbol.dispose](): void {
+    this.close();
   }
 }
 

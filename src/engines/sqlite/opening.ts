@@ -71,13 +71,9 @@ export async function isStore(path: string): Promise<boolean> {
 
 /** Whose it is, from the first page of the file, and whether the file is as long as that says. */
 function check(path: string): void {
-  const db = new Database(path, { asItIs: true });
-  try {
-    if (ask(db, 'page_count') === 0) throw new RelayError('store_damaged', { path, what: 'it is empty' });
-    checkFormat(db);
-  } finally {
-    db.close();
-  }
+  using db = new Database(path, { asItIs: true });
+  if (ask(db, 'page_count') === 0) throw new RelayError('store_damaged', { path, what: 'it is empty' });
+  checkFormat(db);
 }
 
 /**
@@ -91,16 +87,14 @@ function createDatabase(path: string, durable: boolean): void {
   try {
     // SQLite gives its other files the permissions of this one.
     closeSync(openSync(draft, 'wx', 0o600));
-    const db = new Database(draft);
-    try {
+    {
+      using db = new Database(draft);
       db.exec(`
         PRAGMA synchronous = OFF; PRAGMA page_size = ${PAGE_BYTES}; PRAGMA auto_vacuum = INCREMENTAL;
         PRAGMA application_id = ${APPLICATION_ID}
       `);
       migrate(db);
       db.exec('PRAGMA journal_mode = WAL');
-    } finally {
-      db.close();
     }
     if (durable) syncFileNow(draft);
     linkSync(draft, path);
