@@ -5,9 +5,9 @@ export class Followers {
   readonly #wakes = new Map<string, Set<() => void>>();
   readonly #ended = new AbortController();
 
-  /** Whether nobody follows anything. */
-  get idle(): boolean {
-    return this.#wakes.size === 0;
+  /** How many streams are followed. */
+  get streams(): number {
+    return this.#wakes.size;
   }
 
   /**

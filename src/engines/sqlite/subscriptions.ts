@@ -10,8 +10,8 @@ const WAKE_FILE = 'wake';
 /** How often to look for what the wake file did not tell. */
 const LOOK_MS = 1000;
 
-/** The least time between two looks: with many streams each of them costs as many reads. */
-const LOOK_PAUSE_MS = 10;
+/** About what a look costs for each stream that is followed. Looking takes no more than half of the time. */
+const LOOK_COST_MS = 0.02;
 
 /**
  * Tells subscribers of commits: those of this process right after a COMMIT, those of other processes by a file that is
@@ -45,7 +45,7 @@ export class Subscriptions {
     try {
       yield* this.#followers.follow(stream, after, signal, read);
     } finally {
-      if (this.#followers.idle) this.#stop();
+      if (this.#followers.streams === 0) this.#stop();
     }
   }
 
@@ -100,12 +100,15 @@ export class Subscriptions {
   #look(): void {
     if (this.#looking) return;
     this.#looking = true;
-    const wait = this.#lookedAt + LOOK_PAUSE_MS - performance.now();
-    setTimeout(() => {
+    const look = () => {
       this.#looking = false;
       this.#lookedAt = performance.now();
       if (this.#timer && this.#changed()) this.#followers.wakeAll();
-    }, wait);
+    };
+    const rest = 2 * LOOK_COST_MS * this.#followers.streams;
+    const wait = this.#lookedAt + rest - performance.now();
+    if (wait > 1) setTimeout(look, wait);
+    else setImmediate(look);
   }
 
   /** Whether another process has committed since the last look. */
