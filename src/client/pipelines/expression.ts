@@ -52,7 +52,7 @@ export function parseExpression(text: string): Expression {
   };
   const comparison = (): Expression => {
     const left = primary();
-    const found = sign('==', '!=', '<=', '>=', '<', '>', 'contains');
+    const found = sign(...Object.keys(COMPARE));
     return found ? { kind: found as Comparison, left, right: primary() } : left;
   };
   const not = (): Expression => (sign('!', 'not') ? { kind: 'not', of: not() } : comparison());
@@ -104,7 +104,7 @@ export function evaluate(expression: Expression, resolve: (path: Reference) => J
   if (kind === 'or' && truth(left)) return true;
   const right = evaluate(expression.right, resolve);
   if (kind === 'and' || kind === 'or') return truth(right);
-  return compare(kind, left, right);
+  return COMPARE[kind](left, right);
 }
 
 /** Empty texts and lists, `0`, `false`, `no` and null are not true. */
@@ -113,18 +113,18 @@ export function truth(value: Json): boolean {
   return Array.isArray(value) ? value.length > 0 : Boolean(value);
 }
 
-function compare(kind: Comparison, left: Json, right: Json): boolean {
-  if (kind === 'contains')
-    return Array.isArray(left)
+const COMPARE: { readonly [kind in Comparison]: (left: Json, right: Json) => boolean } = {
+  '==': (left, right) => plain(left) === plain(right),
+  '!=': (left, right) => plain(left) !== plain(right),
+  '<=': (left, right) => Number(left) <= Number(right),
+  '>=': (left, right) => Number(left) >= Number(right),
+  '<': (left, right) => Number(left) < Number(right),
+  '>': (left, right) => Number(left) > Number(right),
+  contains: (left, right) =>
+    Array.isArray(left)
       ? left.some((item) => plain(item) === plain(right))
-      : plain(left).includes(plain(right));
-  if (kind === '==') return plain(left) === plain(right);
-  if (kind === '!=') return plain(left) !== plain(right);
-  const [a, b] = [Number(left), Number(right)];
-  if (kind === '<') return a < b;
-  if (kind === '>') return a > b;
-  return kind === '<=' ? a <= b : a >= b;
-}
+      : plain(left).includes(plain(right)),
+};
 
 /** Values from a command line are texts, so they are compared as texts; white space around them means nothing. */
 function plain(value: Json): string {

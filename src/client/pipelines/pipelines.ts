@@ -9,21 +9,16 @@ import { lastSteps } from './graph.ts';
 import { pages, type RunRecord, readRun, type StepRecord } from './journal.ts';
 import { soundPipeline } from './read-pipeline.ts';
 import { type Known, Run, type RunParts } from './run.ts';
-import { type Held, type LeaseParts, RunLease } from './run-lease.ts';
+import { type LeaseOptions, type LeaseParts, RunLease } from './run-lease.ts';
 import type { Progress } from './runner.ts';
 import { StepRecorder } from './step-recorder.ts';
 
 export type PipelineParts = LeaseParts & Pick<RunParts, 'cache' | 'runners'>;
 
-export interface RunOptions {
+export interface RunOptions extends LeaseOptions {
   readonly maxParallel?: number;
   readonly only?: readonly string[];
-  readonly signal: AbortSignal;
-  /** Go on with a run though somebody else still has its lease. */
-  readonly takeOver?: boolean;
   progress?(progress: Progress): void;
-  /** Called when it has to wait because the holder of the run's lease may be dead. */
-  waiting?(held: Held): void;
   /** Called as soon as the run has an id. */
   begun?(run: string, pipeline: Pipeline): void;
 }

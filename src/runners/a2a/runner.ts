@@ -1,4 +1,11 @@
-import { AgentCard as Card, type Part, Role, type SendMessageRequest } from '@a2a-js/sdk';
+import { AgentCard, type Part, Role, type SendMessageRequest } from '@a2a-js/sdk';
+import {
+  type Client,
+  ClientFactory,
+  DefaultAgentCardResolver,
+  JsonRpcTransportFactory,
+  RestTransportFactory,
+} from '@a2a-js/sdk/client';
 import { systemEnv } from '../../base/env.ts';
 import { RelayError } from '../../base/errors.ts';
 import { uuid } from '../../base/ids.ts';
@@ -7,38 +14,59 @@ import { ENVELOPE_PAYLOAD_BYTES, PAYLOAD_BYTES } from '../../base/limits.ts';
 import type { AgentOutcome, AgentPart, AgentTask, RemoteAgent } from '../../client/bridge/remote-agent.ts';
 import type { ContextRelay } from '../../sdk/context-relay.ts';
 import { collect } from '../../sdk/streams.ts';
-import { type A2AConnection, connectA2A } from './connection.ts';
 import { advanced, isFinal, outcomeOf } from './outcome.ts';
 
 /** Gives tasks to an agent elsewhere. */
 export class A2ARunner implements RemoteAgent {
-  readonly #connection: A2AConnection;
+  readonly #client: Client;
+  readonly #card: AgentCard;
+  readonly #fetch: typeof fetch;
   readonly #relay: Pick<ContextRelay, 'push'> | undefined;
 
-  private constructor(connection: A2AConnection, relay: Pick<ContextRelay, 'push'> | undefined) {
-    this.#connection = connection;
+  private constructor(
+    client: Client,
+    card: AgentCard,
+    send: typeof fetch,
+    relay?: Pick<ContextRelay, 'push'>,
+  ) {
+    this.#client = client;
+    this.#card = card;
+    this.#fetch = send;
     this.#relay = relay;
   }
 
-  /** `relay` is where texts too large for a message are put. */
+  /**
+   * Reaches an agent by the address of its card, of its folder or of its host. Older agents are understood as well.
+   * `relay` is where texts too large for a message are put.
+   */
   static async connect(
     address: string,
     o: { token?: string; relay?: Pick<ContextRelay, 'push'> } = {},
   ): Promise<A2ARunner> {
-    return new A2ARunner(await connectA2A(address, o.token), o.relay);
+    const { base, path } = cardAddress(address);
+    const send = tokenFetch(new URL(base).origin, o.token);
+    const options = { fetchImpl: send, legacyCompat: { enabled: true } };
+    const cardResolver = new DefaultAgentCardResolver(options);
+    const transports = [new JsonRpcTransportFactory(options), new RestTransportFactory(options)];
+    try {
+      const card = await cardResolver.resolve(base, path);
+      const client = await new ClientFactory({ transports, cardResolver }).createFromAgentCard(card);
+      return new A2ARunner(client, card, send, o.relay);
+    } catch (error) {
+      throw new RelayError('agent_unreachable', { url: address, what: (error as Error).message }, error);
+    }
   }
 
   get card(): JsonObject {
-    return Card.toJSON(this.#connection.card) as JsonObject;
+    return AgentCard.toJSON(this.#card) as JsonObject;
   }
 
   async run(task: AgentTask): Promise<AgentOutcome> {
-    const { client, card } = this.#connection;
     const request = await this.#request(task, false);
-    if (!card.capabilities?.streaming)
-      return outcomeOf(await client.sendMessage(request, { signal: task.signal }));
+    if (!this.#card.capabilities?.streaming)
+      return outcomeOf(await this.#client.sendMessage(request, { signal: task.signal }));
     let outcome: AgentOutcome | null = null;
-    for await (const event of client.sendMessageStream(request, { signal: task.signal })) {
+    for await (const event of this.#client.sendMessageStream(request, { signal: task.signal })) {
       outcome = advanced(outcome, event);
       if (outcome) task.onState?.(outcome);
       if (outcome && isFinal(outcome.state)) break;
@@ -50,15 +78,15 @@ export class A2ARunner implements RemoteAgent {
 
   async submit(task: AgentTask): Promise<AgentOutcome> {
     const request = await this.#request(task, true);
-    return outcomeOf(await this.#connection.client.sendMessage(request, { signal: task.signal }));
+    return outcomeOf(await this.#client.sendMessage(request, { signal: task.signal }));
   }
 
   async find(id: string): Promise<AgentOutcome> {
-    return outcomeOf(await this.#connection.client.getTask({ tenant: '', id }));
+    return outcomeOf(await this.#client.getTask({ tenant: '', id }));
   }
 
   async list(o: { contextId?: string } = {}): Promise<AgentOutcome[]> {
-    const { tasks } = await this.#connection.client.listTasks({
+    const { tasks } = await this.#client.listTasks({
       tenant: '',
       contextId: o.contextId ?? '',
       status: 0,
@@ -71,7 +99,7 @@ export class A2ARunner implements RemoteAgent {
   }
 
   async cancel(id: string): Promise<AgentOutcome> {
-    return outcomeOf(await this.#connection.client.cancelTask({ tenant: '', id, metadata: undefined }));
+    return outcomeOf(await this.#client.cancelTask({ tenant: '', id, metadata: undefined }));
   }
 
   async read(part: AgentPart, signal?: AbortSignal): Promise<Uint8Array> {
@@ -80,7 +108,7 @@ export class A2ARunner implements RemoteAgent {
       throw new RelayError('failed', {
         what: `The agent answered with ${part.url}, which is no web address.`,
       });
-    const response = await this.#connection.fetch(part.url, { signal });
+    const response = await this.#fetch(part.url, { signal });
     if (!response.ok)
       throw new RelayError('failed', {
         what: `${new URL(part.url).host} answered ${response.status} for the result.`,
@@ -128,5 +156,28 @@ function attachment(url: string): Part {
     metadata: pointer ? { pointer: url } : undefined,
     filename: '',
     mediaType: '',
+  };
+}
+
+/** `https://host`, `https://host/a2a/name` or the card itself. */
+function cardAddress(address: string): { base: string; path: string | undefined } {
+  const url = URL.canParse(address) ? new URL(address) : null;
+  if (!url || !/^https?:$/.test(url.protocol))
+    throw new RelayError('bad_usage', {
+      what: `"${address}" is no address of an agent.`,
+      hint: 'It begins with http:// or https://, such as https://relay.example/a2a/reviewer',
+    });
+  if (/\.json$/.test(url.pathname)) return { base: url.origin, path: url.pathname };
+  return { base: `${url.origin}${url.pathname.replace(/\/*$/, '/')}`, path: undefined };
+}
+
+/** Sends the token to the agent's own origin and to no other. */
+function tokenFetch(origin: string, token: string | undefined): typeof fetch {
+  return async (input, init) => {
+    const request = new Request(input, init);
+    const own = new URL(request.url).origin === origin;
+    if (own && token) request.headers.set('Authorization', `Bearer ${token}`);
+    // A redirect could lead the token elsewhere.
+    return fetch(request, { redirect: own && token ? 'error' : 'follow' });
   };
 }

@@ -19,12 +19,6 @@ import { type LeashedShell, leashedShell, signalGroup } from '../leashed-shell.t
 const START_MS = 120_000;
 const STDERR_CHARS = 4_096;
 
-export interface AcpSession {
-  /** Resolves with the reason for which the agent stopped. What it says to the user is told as it comes. */
-  prompt(text: string, told: (text: string) => void): Promise<string>;
-  cancel(): Promise<void>;
-}
-
 /** An agent's process and the connection to it. */
 export class AcpProcess {
   /** Resolves with why, once the process is no more. */
@@ -87,12 +81,13 @@ export class AcpProcess {
     }
   }
 
-  async newSession(): Promise<AcpSession> {
+  async newSession() {
     const { agent } = this.#connection;
     const opened = agent.request(methods.agent.session.new, { cwd: this.#cwd, mcpServers: [] });
     const { sessionId } = await this.#ask(opened, START_MS);
     return {
-      prompt: async (text, told) => {
+      /** Resolves with the reason for which the agent stopped. What it says to the user is told as it comes. */
+      prompt: async (text: string, told: (text: string) => void): Promise<string> => {
         this.#listeners.set(sessionId, told);
         const request: PromptRequest = { sessionId, prompt: [{ type: 'text', text }] };
         const asked: Promise<PromptResponse> = agent.request(methods.agent.session.prompt, request);

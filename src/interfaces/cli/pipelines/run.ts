@@ -1,6 +1,7 @@
 import { EXIT, RelayError } from '../../../base/errors.ts';
 import { PIPELINE_PARALLEL_MAX } from '../../../base/limits.ts';
 import type { PipelineFile, RunOptions, RunSummary } from '../../../client/pipelines/pipelines.ts';
+import { readPipeline } from '../../../client/pipelines/read-pipeline.ts';
 import type { Progress } from '../../../client/pipelines/runner.ts';
 import { badUsage, defineCommand } from '../command.ts';
 import type { AgentWork } from '../host-agents.ts';
@@ -34,18 +35,16 @@ more. What the last steps said goes to stdout, everything else to stderr.`,
     const file = args[0] === undefined ? null : await readPipelineFile(io, args[0]);
     if (!file && !flags.run)
       throw badUsage('relay pipeline run needs a file, or --run ID.', 'See relay pipeline run --help.');
-    const parallel = flags['max-parallel'];
+    const parallel = flags['max-parallel'] || undefined;
     const only = flags.only?.flatMap((ids) => ids.split(',')).filter((id) => id !== '');
     await using work = await host.openAgentWork(io.cwd);
     using stop = interruption(() => io.note('stopping; once more to stop at once'));
     let progress: RunProgress | null = null;
     const o: RunOptions = {
       signal: stop.signal,
-      ...(parallel
-        ? { maxParallel: parseCount(parallel, '--max-parallel', { min: 1, max: PIPELINE_PARALLEL_MAX }) }
-        : {}),
-      ...(only ? { only } : {}),
-      ...(flags['take-over'] ? { takeOver: true } : {}),
+      maxParallel: parseCount(parallel, '--max-parallel', { min: 1, max: PIPELINE_PARALLEL_MAX }),
+      only,
+      takeOver: flags['take-over'],
       waiting: ({ holder, until }) => {
         const left = Math.max(1, Math.ceil((Date.parse(until) - Date.now()) / 1000));
         io.note(
@@ -83,7 +82,6 @@ async function resumed(
     throw badUsage('A run keeps the inputs it began with.', 'Leave --input out, or start a new run.');
   if (flags.run !== undefined) return findThread(work.threads, flags.run);
   if (!flags.resume) return null;
-  const { readPipeline } = await import('../../../client/pipelines/read-pipeline.ts');
   const name = readPipeline(file!.text, file!.name).pipeline?.name ?? file!.name;
   const runs = await work.pipelines.list({ limit: 20, pipeline: name });
   const open = runs.find(({ status }) => status !== 'done');
