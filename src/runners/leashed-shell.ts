@@ -57,16 +57,12 @@ export function signalGroup({ pid }: Pick<ChildProcess, 'pid'>, signal: NodeJS.S
   }
 }
 
-/** Asks for an end when the signal fires, and forces it a while later. To be disposed once the end has come. */
-export function endWhenAborted(
-  signal: AbortSignal | undefined,
-  ask: () => void,
-  force: () => void,
-): Disposable {
+/** Calls `end` when the signal fires, and once more with force a while later. To be disposed once the end has come. */
+export function endWhenAborted(signal: AbortSignal | undefined, end: (force: boolean) => void): Disposable {
   let forced: ReturnType<typeof setTimeout> | undefined;
   const stop = () => {
-    ask();
-    forced = setTimeout(force, GRACE_MS);
+    end(false);
+    forced = setTimeout(() => end(true), GRACE_MS);
   };
   signal?.addEventListener('abort', stop);
   if (signal?.aborted) stop();

@@ -28,11 +28,10 @@ export class AcpRunner implements Runner {
     const agent = await this.#running();
     const session = await agent.newSession();
     let said = '';
-    using _ = endWhenAborted(
-      job.signal,
-      () => void session.cancel(),
-      () => agent.kill(),
-    );
+    using _ = endWhenAborted(job.signal, (force) => {
+      if (force) agent.kill();
+      else void session.cancel();
+    });
     try {
       const reason = await session.prompt(job.prompt, (text) => {
         said = (said + text).slice(-TASK_OUTPUT_BYTES);

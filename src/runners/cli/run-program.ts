@@ -40,15 +40,11 @@ export async function runProgram(line: CommandLine, o: ProgramOptions): Promise<
   // Whoever waits hears of a failure below; until then nobody does.
   const ended = once(child, 'close');
   ended.catch(() => {});
-  const kill = (signal: NodeJS.Signals) => {
+  using _stopping = endWhenAborted(o.signal, (force) => {
+    const signal = force ? 'SIGKILL' : 'SIGTERM';
     if (o.ownGroup) signalGroup(child, signal);
     else child.kill(signal);
-  };
-  using _stopping = endWhenAborted(
-    o.signal,
-    () => kill('SIGTERM'),
-    () => kill('SIGKILL'),
-  );
+  });
   using _passing = o.passSignals ? passSignals(child) : undefined;
   // A program that ends without reading what it was given is its own affair.
   child.stdin?.on('error', () => {});

@@ -41,12 +41,7 @@ async function runCommand({ command, cwd, env }: ExecOptions, job: Job): Promise
   // A command that does not read its input is free not to.
   child.stdin.on('error', () => {});
   child.stdin.end(job.prompt);
-  const signal = (name: NodeJS.Signals) => signalGroup(child, name);
-  using _ = endWhenAborted(
-    job.signal,
-    () => signal('SIGTERM'),
-    () => signal('SIGKILL'),
-  );
+  using _ = endWhenAborted(job.signal, (force) => signalGroup(child, force ? 'SIGKILL' : 'SIGTERM'));
   try {
     const [code, endedBy] = (await once(child, 'close')) as [number | null, NodeJS.Signals | null];
     const failed = code === 0 ? {} : { failed: howItEnded(code, endedBy, err.text()) };

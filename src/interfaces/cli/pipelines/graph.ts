@@ -5,7 +5,7 @@ import { soundPipeline } from '../../../client/pipelines/read-pipeline.ts';
 import { defineCommand } from '../command.ts';
 import type { Style } from '../style.ts';
 import { findThread } from '../threads/thread-choice.ts';
-import { paint } from './run-table.ts';
+import { paint } from './run-words.ts';
 import { readPipelineFile } from './validate.ts';
 
 export default defineCommand({

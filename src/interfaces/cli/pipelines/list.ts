@@ -1,6 +1,6 @@
 import { defineCommand } from '../command.ts';
 import { moment, parseCount } from '../human.ts';
-import { paint, tally } from './run-table.ts';
+import { paint, tally } from './run-words.ts';
 
 export default defineCommand({
   usage: '[PIPELINE]',

@@ -8,7 +8,7 @@ import type { AgentWork } from '../host-agents.ts';
 import { parseCount, printable } from '../human.ts';
 import { INTERRUPTED, type Io, interruption } from '../io.ts';
 import { findThread } from '../threads/thread-choice.ts';
-import { paint, seconds, tally } from './run-table.ts';
+import { paint, seconds, tally } from './run-words.ts';
 import { readPipelineFile } from './validate.ts';
 
 export default defineCommand({

@@ -1,7 +1,9 @@
+import type { RunSummary } from '../../../client/pipelines/pipelines.ts';
 import { defineCommand } from '../command.ts';
 import { moment, rows } from '../human.ts';
+import type { Style } from '../style.ts';
 import { findThread } from '../threads/thread-choice.ts';
-import { runTable } from './run-table.ts';
+import { paint, seconds } from './run-words.ts';
 
 export default defineCommand({
   usage: 'RUN',
@@ -21,8 +23,24 @@ export default defineCommand({
           ...Object.entries(inputs).map(([name, value]) => [`input ${name}`, JSON.stringify(value)] as const),
         ]),
         '',
-        runTable(summary, io.style),
+        stepTable(summary, io.style),
       ].join('\n'),
     );
   },
 });
+
+/** What became of each step, one line each. */
+function stepTable({ steps }: RunSummary, style: Style): string {
+  const width = Math.max(4, ...steps.map(({ step }) => step.length)) + 2;
+  return steps
+    .map(({ step, status, ref, why, duration_ms, attempts, cached }) => {
+      const notes = [
+        ...(cached ? ['from the cache'] : duration_ms !== undefined ? [seconds(duration_ms)] : []),
+        ...(attempts > 1 ? [`${attempts} attempts`] : []),
+        ...(why ? [why] : []),
+        ...(ref ? [ref] : []),
+      ];
+      return `${step.padEnd(width)}${paint(status, style)}  ${style.dim(notes.join(' · '))}`.trimEnd();
+    })
+    .join('\n');
+}

@@ -2,24 +2,6 @@ import type { RunSummary } from '../../../client/pipelines/pipelines.ts';
 import { plural, span } from '../human.ts';
 import type { Style } from '../style.ts';
 
-/** What became of each step, one line each. */
-export function runTable(summary: Pick<RunSummary, 'steps'>, style: Style): string {
-  const { steps } = summary;
-  const width = Math.max(4, ...steps.map(({ step }) => step.length)) + 2;
-  return steps
-    .map((step) => {
-      const { status, ref, why, duration_ms, attempts, cached } = step;
-      const notes = [
-        ...(cached ? ['from the cache'] : duration_ms !== undefined ? [seconds(duration_ms)] : []),
-        ...(attempts > 1 ? [`${attempts} attempts`] : []),
-        ...(why ? [why] : []),
-        ...(ref ? [ref] : []),
-      ];
-      return `${step.step.padEnd(width)}${paint(status, style)}  ${style.dim(notes.join(' · '))}`.trimEnd();
-    })
-    .join('\n');
-}
-
 export function paint(status: string, style: Style): string {
   const word = status.padEnd(11);
   if (status === 'done') return style.green(word);
