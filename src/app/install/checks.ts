@@ -96,20 +96,13 @@ async function* trustChecks(
     return { name: 'trust', state: 'warning', found: `${what} ${fault}, so it does nothing`, fix };
   };
   const noted = {
-    claude: { file: join(env.CLAUDE_CONFIG_DIR || home, '.claude.json'), trust: claudeFolderTrust, asks: '' },
-    codex: {
-      file: join(env.CODEX_HOME || join(home, '.codex'), 'config.toml'),
-      trust: codexFolderTrust,
-      asks: '',
-    },
-    gemini: {
-      file: join(home, '.gemini', 'trustedFolders.json'),
-      trust: geminiFolderTrust,
-      asks: ', if it asks',
-    },
+    claude: { file: join(env.CLAUDE_CONFIG_DIR || home, '.claude.json'), trust: claudeFolderTrust },
+    codex: { file: join(env.CODEX_HOME || join(home, '.codex'), 'config.toml'), trust: codexFolderTrust },
+    gemini: { file: join(home, '.gemini', 'trustedFolders.json'), trust: geminiFolderTrust },
   };
   if (client !== 'claude' && client !== 'codex' && client !== 'gemini') return;
-  const { file, trust, asks } = noted[client];
+  const { file, trust } = noted[client];
+  const asks = client === 'gemini' ? ', if it asks' : '';
   const notes = await readSettings(file);
   if (scope === 'project')
     yield tell('the folder is', trust(project, notes), `start ${client} in this folder and trust it${asks}`);

@@ -26,7 +26,7 @@ export async function coldStart(view: ProjectView, git: ProjectGit, about: strin
       ...(handoff ? [] : [handoffsPart(view)]),
       checkpointPart(view),
       todosPart(view, topic),
-      decisionsPart(view, topic),
+      decisionsPart(view, topic, 7),
       await changesPart(view, git),
     ].filter((part) => part.lines.length > 0),
     closing: handoff
@@ -131,29 +131,27 @@ export function todoLine(todo: Todo, now: number): string {
   return `${todo.id} (${facts.join(', ')}): ${todo.title}${todo.notes ? ` - ${todo.notes.trim().replace(/\s*\n\s*/g, '; ')}` : ''}`;
 }
 
-/** Decisions about the task first, then the newest; superseded ones are left out. */
-function decisionsPart({ decisions, modified }: ProjectView, topic: ReadonlySet<string>): BriefPart {
-  const lines = chooseDecisions(decisions, topic).map((decision, index) => ({
-    text: decisionLine(decision),
-    rank: 7 + index,
+/** Decisions about the task first, then the newest, ranked from `rank` on; superseded ones are left out. */
+export function decisionsPart(
+  { decisions, modified }: ProjectView,
+  topic: ReadonlySet<string>,
+  rank: number,
+  cite = (text: string, _evidence: string) => text,
+): BriefPart {
+  const standing = decisions.filter(
+    ({ superseded, status }) => !superseded && !/^(?:reject|deprecat)/i.test(status),
+  );
+  const wordsOf = ({ title, context, decision }: Decision) => `${title} ${context} ${decision}`;
+  const score = new Map(standing.map((record) => [record, relevance(topic, wordsOf(record))]));
+  const chosen = standing.toReversed().sort((a, b) => score.get(b)! - score.get(a)!);
+  const lines = chosen.map((record, index) => ({
+    text: cite(decisionLine(record), `${DECISIONS_MD}:${record.line}`),
+    rank: rank + index,
   }));
   return part('Decisions', DECISIONS_MD, lines, 'changed', modified.get(DECISIONS_MD));
 }
 
-export function chooseDecisions(decisions: readonly Decision[], topic: ReadonlySet<string>): Decision[] {
-  const standing = decisions.filter(
-    ({ superseded, status }) => !superseded && !/^(?:reject|deprecat)/i.test(status),
-  );
-  const score = new Map(
-    standing.map((record) => [
-      record,
-      relevance(topic, `${record.title} ${record.context} ${record.decision}`),
-    ]),
-  );
-  return standing.toReversed().sort((a, b) => score.get(b)! - score.get(a)!);
-}
-
-export function decisionLine({ id, title, date, status, decision }: Decision): string {
+function decisionLine({ id, title, date, status, decision }: Decision): string {
   const facts = [date, status].filter(Boolean).join(', ');
   return `${id}${facts ? ` (${facts})` : ''} ${title}${decision ? `: ${decision}` : ''}`;
 }
@@ -172,9 +170,7 @@ async function changesPart({ state, now }: ProjectView, git: ProjectGit): Promis
 
 /** How many words two texts share, compared by `stems`. */
 export function relevance(about: ReadonlySet<string>, text: string): number {
-  let shared = 0;
-  for (const stem of stems(text)) if (about.has(stem)) shared++;
-  return shared;
+  return [...stems(text)].filter((stem) => about.has(stem)).length;
 }
 
 /** Words by their first six letters, so that `authentication` is like `authenticate`; without short words and fillers. */

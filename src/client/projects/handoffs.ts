@@ -134,9 +134,8 @@ function findHandoff(doc: JsonDocument, id: string | null, otherwise: 'open' | '
 
 /** Only what is finished and has been read goes, oldest first. */
 function forgetOld(doc: JsonDocument): void {
-  const finished = readHandoffs(doc)
-    .map((handoff, index) => ({ ...handoff, index }))
-    .filter((handoff) => handoff.status !== 'open' && handoff.read_at !== null);
-  const old = finished.slice(0, Math.max(0, finished.length - HANDOFFS_KEPT));
-  for (const { index } of old.reverse()) doc.remove(['handoffs', index]);
+  const finished = readHandoffs(doc).flatMap(({ status, read_at }, index) =>
+    status !== 'open' && read_at !== null ? [index] : [],
+  );
+  for (const index of finished.slice(0, -HANDOFFS_KEPT).reverse()) doc.remove(['handoffs', index]);
 }

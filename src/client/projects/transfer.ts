@@ -1,8 +1,8 @@
 import { BRIEF_LINE_CHARS } from '../../base/project-limits.ts';
 import type { Header } from '../../contract/threads/state.ts';
 import { type BriefLine, type BriefPart, type Draft, part } from './brief.ts';
-import { ahead, chooseDecisions, decisionLine, relevance, stems, todoLine } from './cold-start.ts';
-import { DECISIONS_MD, type ProjectGit, STATE_JSON, TODOS_JSON } from './files.ts';
+import { ahead, decisionsPart, relevance, stems, todoLine } from './cold-start.ts';
+import { type ProjectGit, STATE_JSON, TODOS_JSON } from './files.ts';
 import { plainLine } from './plain-line.ts';
 import type { ProjectView } from './project-view.ts';
 import { ago } from './times.ts';
@@ -31,7 +31,7 @@ export async function transferDraft(view: ProjectView, git: ProjectGit, transfer
       askPart(view, transfer.ask),
       statePart(view),
       inFlight,
-      decisionsPart(view, topic),
+      decisionsPart(view, topic, 4, cite),
       todosPart(view, topic),
       threadPart(transfer.thread),
       pointersPart(transfer.pointers),
@@ -80,14 +80,6 @@ async function inFlightPart(git: ProjectGit): Promise<BriefPart> {
   }));
   const where = head ? `, on ${head.branch ?? 'no branch'} at ${head.commit.slice(0, 9)}` : '';
   return part('Files in flight', `git status${where}`, lines);
-}
-
-function decisionsPart(view: ProjectView, topic: ReadonlySet<string>): BriefPart {
-  const lines = chooseDecisions(view.decisions, topic).map((decision, index) => ({
-    text: cite(decisionLine(decision), `${DECISIONS_MD}:${decision.line}`),
-    rank: 4 + index,
-  }));
-  return part('Decisions', DECISIONS_MD, lines, 'changed', view.modified.get(DECISIONS_MD));
 }
 
 function todosPart(view: ProjectView, topic: ReadonlySet<string>): BriefPart {
