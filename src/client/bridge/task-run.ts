@@ -65,10 +65,9 @@ export async function runTask(
     await message.nack();
     return forget(o, id, 'given back');
   }
-  const status = ran.failed === undefined ? 'done' : 'failed';
-  const brought = await bringResult(client, o, { id, doneChannel, ran, status, stopping });
+  const brought = await bringResult(client, o, { id, doneChannel, ran, stopping });
   await message.ack().catch(ifLost);
-  return brought ? status : null;
+  return brought;
 }
 
 async function perform(
@@ -103,13 +102,14 @@ async function perform(
   }
 }
 
-/** False where the task has got another result in the meantime. Goes on trying for as long as the bridge runs. */
+/** Null where the task has got another result in the meantime. Goes on trying for as long as the bridge runs. */
 async function bringResult(
   client: ContextRelay,
   o: WorkerOptions,
-  result: { id: string; doneChannel: string; ran: Ran; status: TaskStatus; stopping: AbortSignal },
-): Promise<boolean> {
-  const { id, doneChannel, ran, status, stopping } = result;
+  result: { id: string; doneChannel: string; ran: Ran; stopping: AbortSignal },
+): Promise<TaskStatus | null> {
+  const { id, doneChannel, ran, stopping } = result;
+  const status = ran.failed === undefined ? 'done' : 'failed';
   const outcome = readOutcome(ran.output);
   const summary =
     ran.failed ?? (firstLine(outcome.completed ?? outcome.text, TASK_SUMMARY_CHARS) || 'no output');
@@ -132,12 +132,9 @@ async function bringResult(
         idempotencyKey: resultKey(id),
       });
       o.onEvent?.({ type: 'result', id, status, summary });
-      return true;
+      return status;
     } catch (error) {
-      if (isRelayError(error, 'idempotency_conflict')) {
-        forget(o, id, 'it has its result already');
-        return false;
-      }
+      if (isRelayError(error, 'idempotency_conflict')) return forget(o, id, 'it has its result already');
       if (stopping.aborted || !isPassing(error)) throw error;
       o.onEvent?.({ type: 'trouble', what: words(error) });
       await pause(wait, stopping);
