@@ -79,8 +79,8 @@ async function ownPointer(url: string, relay: Relay, base: string): Promise<stri
 }
 
 /**
- * Each subscription has a bus of its own: what one caller watches is never published to another, and watching ends with
- * the stream that asked for it.
+ * Each request has a bus of its own, on which nothing is published to others: a subscription is told of what it asked for
+ * itself, and watching ends with its stream.
  */
 function changesFor(
   message: unknown,
@@ -88,20 +88,14 @@ function changesFor(
   { onError, extend }: McpHttpOptions,
   stream: { begun(): void; ended(): void },
 ): ServerEventBus {
-  const listeners = new Set<Parameters<ServerEventBus['subscribe']>[0]>();
-  const publish: ServerEventBus['publish'] = (event) => {
-    for (const listener of listeners) listener(event);
-  };
   return {
-    publish,
+    publish: () => {},
     subscribe(listener) {
-      const watches = watchesOf(context, (uri) => publish({ kind: 'resource_updated', uri }), onError);
-      listeners.add(listener);
+      const watches = watchesOf(context, (uri) => listener({ kind: 'resource_updated', uri }), onError);
       stream.begun();
-      const end = extend?.listening?.(publish);
+      const end = extend?.listening?.(listener);
       watches.add('listen', listenedTo(message));
       return () => {
-        listeners.delete(listener);
         watches.clear();
         end?.();
         stream.ended();
