@@ -102,13 +102,13 @@ async function askAt({ stdin, stderr }: Terminal, question: string): Promise<str
 
 /** What is piped in, as text, until there is `enough` of it. */
 export async function pipedText({ stdin }: Io, enough: (text: string) => boolean): Promise<string> {
-  const decoder = new TextDecoder();
+  const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
   let text = '';
   for await (const chunk of stdin.stream) {
     text += decoder.decode(chunk, { stream: true });
     if (enough(text)) break;
   }
-  return text;
+  return text + decoder.decode();
 }
 
 /** TypeScript's types of browsers do not know `ReadableStream.from` yet; every Node that we run on does. */
