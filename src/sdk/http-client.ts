@@ -15,6 +15,8 @@ export interface HttpOptions {
   readonly retries?: number | undefined;
   /** Stops whatever is under way. */
   readonly signal?: AbortSignal | undefined;
+  /** Told when a subscription has lost its connection, with the reason, and when it is back, with null. */
+  readonly onConnection?: ((lost: Error | null) => void) | undefined;
   /** For tests: how to wait. */
   readonly sleep?: ((ms: number, signal?: AbortSignal) => Promise<void>) | undefined;
 }

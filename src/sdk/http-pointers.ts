@@ -15,7 +15,15 @@ import type { HttpCall } from './http-client.ts';
 import { notARelay } from './http-failure.ts';
 import { brokeOff, rangeHeader, resumingBody, startOf } from './resuming-body.ts';
 import { collect, letGo } from './streams.ts';
-import { callOf, type HandMade, idempotency, JSON_TYPE, upload, type VerbCalls } from './verb-calls.ts';
+import {
+  callOf,
+  type HandMade,
+  idempotency,
+  JSON_TYPE,
+  queryOf,
+  upload,
+  type VerbCalls,
+} from './verb-calls.ts';
 
 /** Larger metadata does not pass every proxy as a header; it travels inside the body where that is text. */
 const METADATA_HEADER_CHARS = 8 * 1024;
@@ -101,18 +109,16 @@ export function httpPointers(calls: VerbCalls): HandMade<typeof pointers> {
 
 const STORED = { bytes: STORED_BYTES, what: 'a payload' };
 
+/** What is false is left out. */
 function partQuery(part: object): URLSearchParams {
-  const query = new URLSearchParams();
-  for (const [name, value] of Object.entries(part)) {
-    if (value === undefined || value === false) continue;
-    query.set(name, value === true ? '1' : String(value));
-  }
-  return query;
+  return queryOf(Object.fromEntries(Object.entries(part).filter(([, value]) => value !== false)));
 }
 
 function pushCall(input: PushInput): HttpCall {
-  const call = (body: PushInput['body'], headers: Record<string, string>, query: URLSearchParams) => {
-    if (input.count) query.set('count', '1');
+  const { channel, ttl, max_pulls, visibility, content_type, sealed_key } = input;
+  const count = input.count || undefined;
+  const call = (body: PushInput['body'], headers: Record<string, string>, fields: object) => {
+    const query = queryOf({ ...fields, count });
     const sent = upload(body, input.idempotency_key, headers);
     return callOf(pointers.push, {}, { ...sent, query, doing: 'push' });
   };
@@ -120,24 +126,20 @@ function pushCall(input: PushInput): HttpCall {
   if (metadata && metadata.length > METADATA_HEADER_CHARS && input.body instanceof Uint8Array) {
     const data = decodeUtf8(input.body);
     if (data !== null) {
-      const { channel, metadata, ttl, max_pulls, visibility, content_type, sealed_key } = input;
+      const { metadata } = input;
       const fields = { channel, metadata, ttl, max_pulls, visibility, content_type, sealed_key, data };
-      return call(encodeUtf8(JSON.stringify(fields)), JSON_TYPE, new URLSearchParams());
+      return call(encodeUtf8(JSON.stringify(fields)), JSON_TYPE, {});
     }
-  }
-  const query = new URLSearchParams();
-  const fields: { readonly [name: string]: unknown } = { ...input };
-  for (const name of pointers.push.raw ?? []) {
-    if (fields[name] !== undefined) query.set(name, String(fields[name]));
   }
   const headers = {
     'Content-Type': 'application/octet-stream',
     // Empty says that the type is not known; without it the type of the transport would be taken for it.
-    'Relay-Content-Type': encodeURIComponent(input.content_type ?? ''),
+    'Relay-Content-Type': encodeURIComponent(content_type ?? ''),
     ...(metadata ? { 'Relay-Metadata': metadata } : {}),
-    ...(input.sealed_key ? { 'Relay-Sealed-Key': input.sealed_key } : {}),
+    ...(sealed_key ? { 'Relay-Sealed-Key': sealed_key } : {}),
   };
-  return call(input.body, headers, query);
+  const inQuery = (pointers.push.raw ?? []).map((name) => [name, input[name as keyof PushInput]]);
+  return call(input.body, headers, Object.fromEntries(inQuery));
 }
 
 /** What `Relay-*` headers tell of a pointer; null where they are not those of a relay. */

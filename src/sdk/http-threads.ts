@@ -5,7 +5,7 @@ import type { Artifact, ArtifactCreated } from '../contract/threads/artifacts.ts
 import { threads } from '../contract/threads.ts';
 import { type HttpCall, HttpClient, type HttpOptions, isTransient } from './http-client.ts';
 import { rangeHeader } from './resuming-body.ts';
-import { callOf, type HandMade, upload, type VerbCalls } from './verb-calls.ts';
+import { callOf, type HandMade, queryOf, upload, type VerbCalls } from './verb-calls.ts';
 
 /** Contents and bundles travel as bytes, and events as long as somebody watches. */
 export function httpThreads(calls: VerbCalls, options: HttpOptions): HandMade<typeof threads> {
@@ -13,9 +13,7 @@ export function httpThreads(calls: VerbCalls, options: HttpOptions): HandMade<ty
   return {
     async putArtifact(id, { body, name, type, mime, source_refs, idempotency_key, late }) {
       if (late) throw new TypeError('fields that come late are for servers');
-      const query = new URLSearchParams({ name: name ?? '' });
-      if (type) query.set('type', type);
-      if (mime) query.set('mime', mime);
+      const query = queryOf({ name: name ?? '', type: type || undefined, mime: mime || undefined });
       for (const ref of source_refs ?? []) query.append('source_ref', ref);
       const sent = upload(body, idempotency_key, { 'Content-Type': 'application/octet-stream' });
       const call = callOf(threads.putArtifact, { thread_id: id }, { ...sent, query, doing: 'artifact' });
@@ -75,8 +73,7 @@ async function* followEvents(
   let wait = FIRST_WAIT_MS;
   while (!o.signal.aborted) {
     try {
-      const query = new URLSearchParams(after === undefined ? {} : { after });
-      const body = await client.run({ ...call, query }, async (answer) => answer.body);
+      const body = await client.run({ ...call, query: queryOf({ after }) }, async (answer) => answer.body);
       for await (const event of body ? eventsIn(body) : []) {
         after = event.id;
         wait = FIRST_WAIT_MS;

@@ -61,11 +61,6 @@ export class VerbCalls {
     }
   }
 
-  /** Asks and looks only at whether it worked. */
-  probe(path: string, doing: string): Promise<void> {
-    return this.client.run({ method: 'GET', path, repeatable: true, doing }, ({ body }) => letGo(body));
-  }
-
   /** The JSON object of an answer to any request. */
   async read<T extends object>(answer: HttpAnswer): Promise<T> {
     const limit = { bytes: ANSWER_BYTES, what: 'an answer' };
@@ -84,6 +79,15 @@ export function callOf(
 ): HttpCall {
   const { method } = routeOf(verb);
   return { method, path: pathOf(verb, fields), repeatable: method === 'GET', ...o };
+}
+
+/** The fields that have a value. */
+export function queryOf(fields: object): URLSearchParams {
+  const query = new URLSearchParams();
+  for (const [name, value] of Object.entries(fields)) {
+    if (value !== undefined) query.set(name, typeof value === 'boolean' ? String(Number(value)) : value);
+  }
+  return query;
 }
 
 /** What is sent as bytes. Only what can be sent again needs a key that makes the second time harmless. */
@@ -123,12 +127,8 @@ function requestOf(verb: Verb, input: Input): HttpCall {
     const value = take(field) ?? (field === 'idempotency_key' ? uuid(systemEnv) : undefined);
     if (value !== undefined) headers[header] = String(value);
   }
-  const query = new URLSearchParams();
-  for (const field of hasBody(method) ? (verb.query ?? []) : Object.keys(rest)) {
-    const value = take(field);
-    if (value !== undefined)
-      query.set(field, typeof value === 'boolean' ? String(Number(value)) : String(value));
-  }
+  const asked = hasBody(method) ? (verb.query ?? []) : Object.keys(rest);
+  const query = queryOf(Object.fromEntries(asked.map((field) => [field, take(field)])));
   const repeatable =
     method === 'GET' || verb.repeatable === true || 'idempotency_key' in (verb.headers ?? {});
   const call = { method, path, query, repeatable, doing: verb.name };

@@ -19,10 +19,9 @@ import { type RecordsOf, recordsOf } from '../records.ts';
 import { Directory } from './directory.ts';
 import { Groups } from './groups.ts';
 import { channelEntry, entriesBehind, entryAt, toMessage } from './message.ts';
-import { ReaderView } from './reader-view.ts';
+import { findStart, ReaderView, type Start } from './reader.ts';
 import { Retention } from './retention.ts';
 import type { ChannelDeps, ChannelSettings } from './settings.ts';
-import { findStart, type Start } from './start.ts';
 
 /** Named, replayable streams of messages. */
 export class Channels {

@@ -10,10 +10,10 @@ import type { Directory } from './directory.ts';
 import { type DeliveredWork, GroupDelivery, type Member } from './group-delivery.ts';
 import { GroupLog } from './group-log.ts';
 import { GroupPresence } from './group-presence.ts';
-import { floor, heldWork, type Work } from './group-state.ts';
+import { floor, type GroupState, heldWork } from './group-state.ts';
 import { channelEntry, entriesBehind } from './message.ts';
+import { findStart, parseSince, startAt } from './reader.ts';
 import type { ChannelDeps } from './settings.ts';
-import { findStart, parseSince, startAt } from './start.ts';
 
 /** Groups kept open without members, so that acknowledgements over HTTP need not read them anew. */
 const OPEN_GROUPS = 1000;
@@ -25,10 +25,8 @@ interface OpenGroup {
 }
 
 /** Messages beyond the cursor are new to the group; the others are settled unless they are open. */
-export interface GroupStanding {
+export interface GroupStanding extends Readonly<Pick<GroupState, 'cursor' | 'open'>> {
   readonly group: string;
-  readonly cursor: number;
-  readonly open: ReadonlyMap<number, Pick<Work, 'attempt' | 'until' | 'by'>>;
 }
 
 /** Consumers that share a channel's messages. Some of its methods are verbs of the channels. */

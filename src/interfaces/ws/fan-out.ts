@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises';
 import { pause } from '../../base/pause.ts';
 import type { Channels } from '../../domain/channels/channels.ts';
 import { channelEntry, type Entry } from '../../domain/channels/message.ts';
-import type { Start } from '../../domain/channels/start.ts';
+import type { Start } from '../../domain/channels/reader.ts';
 import type { Confirmations } from './confirmations.ts';
 import { gapFrame, SharedFrame, TEXT, TOO_SLOW } from './frames.ts';
 import type { RelaySocket } from './relay-socket.ts';

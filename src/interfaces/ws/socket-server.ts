@@ -7,7 +7,7 @@ import { INBOUND_FRAME_BYTES, PING_EVERY_MS, SLOW_READER_BYTES } from '../../bas
 import { authorize } from '../../contract/authorize.ts';
 import type { Caller } from '../../contract/caller.ts';
 import { channels } from '../../contract/channels.ts';
-import type { Start } from '../../domain/channels/start.ts';
+import type { Start } from '../../domain/channels/reader.ts';
 import type { RelayCore } from '../../domain/relay-core.ts';
 import { Confirmations } from './confirmations.ts';
 import { FanOut } from './fan-out.ts';

@@ -1,6 +1,8 @@
+import type { Env } from '../../base/env.ts';
 import { RelayError } from '../../base/errors.ts';
 import type { Since } from '../../contract/channels.ts';
-import type { Logs } from '../../kernel/logs.ts';
+import type { Entry, Logs } from '../../kernel/logs.ts';
+import { channelEntry } from './message.ts';
 
 /** A number from here on is a moment in ms (September 2001), below it a sequence. */
 const FIRST_MOMENT = 1e12;
@@ -57,6 +59,46 @@ export async function startAt(logs: Logs, stream: string, time: number): Promise
   }
   const trimmed = low < first && (await logs.read(stream, { after: 0, limit: 1 })).gap === true;
   return { after: Math.max(low, 0), gap: trimmed, lenient: false };
+}
+
+/**
+ * What one reader sees of a channel's log: messages within the retention, whether or not older ones have been
+ * trimmed yet, and a gap mark on the first message behind others that it asked for and does not get.
+ */
+export class ReaderView {
+  readonly #env: Env;
+  readonly #retentionMs: number;
+  #lenient: boolean;
+  #hole: boolean;
+
+  constructor(env: Env, retentionMs: number, start: Start) {
+    this.#env = env;
+    this.#retentionMs = retentionMs;
+    this.#lenient = start.lenient;
+    this.#hole = start.gap;
+  }
+
+  /** Whether the next visible message will bear the gap mark. */
+  get owesGap(): boolean {
+    return this.#hole;
+  }
+
+  /** The entry as the reader sees it; null for one that is not visible. To be called for every entry, in order. */
+  see(entry: Entry): Entry | null {
+    if (entry.gap && !this.#lenient) this.#hole = true;
+    if (channelEntry(entry.data) === null) return null;
+    if (entry.at < this.#env.now() - this.#retentionMs) {
+      if (!this.#lenient) this.#hole = true;
+      return null;
+    }
+    this.#lenient = false;
+    const { gap, ...seen } = entry;
+    if (this.#hole) {
+      this.#hole = false;
+      return { ...seen, gap: true };
+    }
+    return gap ? seen : entry;
+  }
 }
 
 function badSince(since: unknown): RelayError {
