@@ -87,18 +87,12 @@ export class ContextRelay {
   }
 
   async pullBytes(url: string, o: PullBytesOptions = {}): Promise<Uint8Array> {
-    const { key } = parsePointer(url);
     // A range of ciphertext cannot be decrypted: the whole is pulled and cut here.
-    const range = key === null ? o.range : undefined;
-    return this.#use(
-      url,
-      o,
-      async (pulled, key) => {
-        const bytes = await opened(pulled, key);
-        return o.range && !pulled.range ? cut(bytes, o.range) : bytes;
-      },
-      range,
-    );
+    const range = parsePointer(url).key === null ? o.range : undefined;
+    return this.#use(url, { ...o, range }, async (pulled, key) => {
+      const bytes = await opened(pulled, key);
+      return o.range && !pulled.range ? cut(bytes, o.range) : bytes;
+    });
   }
 
   /** Bytes as they arrive; an encrypted payload arrives whole, because it has to be checked before it is used. */
@@ -253,9 +247,8 @@ export class ContextRelay {
    */
   async #use<T>(
     url: string,
-    o: CallOptions,
+    o: PullBytesOptions,
     use: (pulled: Pulled, key: string | null) => Promise<T>,
-    range?: { start: number; end: number },
   ): Promise<T> {
     const ref = parsePointer(url);
     const repeat = this.#unfinished.get(ref.id) ?? uuid(systemEnv);
@@ -263,7 +256,7 @@ export class ContextRelay {
     this.#unfinished.set(ref.id, repeat);
     if (this.#unfinished.size > MOST_UNFINISHED)
       this.#unfinished.delete(this.#unfinished.keys().next().value!);
-    const asked = { idempotency_key: repeat, range };
+    const asked = { idempotency_key: repeat, range: o.range };
     const pulled = await this.#ask(url, o, 'pull', ({ pointers }, id) => pointers.pull(id, asked));
     try {
       const result = await abortable(use(pulled, ref.key), o.signal, 'pull');

@@ -147,32 +147,30 @@ export class HttpClient {
     const { signal } = this.#options;
     if (signal?.aborted) return stopped(doing, signal);
     if (limit.passed)
-      return new RelayError('timeout', { what: `no answer from ${this.base} within ${limit.seconds} s` });
+      return new RelayError('timeout', { what: `no answer from ${this.base} within ${limit.ms / 1000} s` });
     return new RelayError('unreachable', { what: this.base }, error);
   }
 }
 
 /** Ends one try when nothing moves for too long, or when the caller's own signal says so. */
 class TimeLimit {
-  readonly seconds: number;
   readonly signal: AbortSignal;
-  readonly #ms: number;
+  readonly ms: number;
   readonly #controller = new AbortController();
   #timer: ReturnType<typeof setTimeout> | undefined;
   passed = false;
 
   constructor(ms: number, signal: AbortSignal | undefined) {
-    this.#ms = ms;
-    this.seconds = ms / 1000;
+    this.ms = ms;
     this.signal = signal ? AbortSignal.any([signal, this.#controller.signal]) : this.#controller.signal;
   }
 
   start(extra = 0): void {
-    if (!Number.isFinite(this.#ms)) return;
+    if (!Number.isFinite(this.ms)) return;
     this.#timer = setTimeout(() => {
       this.passed = true;
       this.#controller.abort();
-    }, this.#ms + extra);
+    }, this.ms + extra);
   }
 
   stop(): void {

@@ -22,7 +22,7 @@ const PAGE = 500;
  * What someone wants to do, decided against the state as it is at that moment. Throws to refuse. It is asked again
  * whenever the state has changed meanwhile; its last answer counts.
  */
-export type Proposal = (state: GroupState, now: number) => readonly Step[];
+type Proposal = (state: GroupState, now: number) => readonly Step[];
 
 /** An entry of the log. `born` tells which life of the group it belongs to. */
 interface GroupEntry {

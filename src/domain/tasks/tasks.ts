@@ -27,7 +27,7 @@ import type { Receipts } from '../receipts/receipts.ts';
 import type { Agents, BridgesWork } from './agents.ts';
 import { type KeptResult, type TaskResults, toResult } from './results.ts';
 
-export interface TasksParts {
+interface TasksParts {
   readonly deps: Deps;
   readonly lookup: PointerLookup;
   readonly pointers: Pointers;
