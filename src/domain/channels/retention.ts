@@ -48,7 +48,9 @@ export class Retention {
         this.#waiting.delete(stream);
         return this.#tidy(tenant, channel, stream);
       })
-      .finally(() => this.#last.get(stream) === next && this.#last.delete(stream));
+      .finally(() => {
+        if (this.#last.get(stream) === next) this.#last.delete(stream);
+      });
     this.#last.set(stream, next);
     return next;
   }
