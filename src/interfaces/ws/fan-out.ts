@@ -51,8 +51,7 @@ export class FanOut {
     socket.gap = start.gap;
     await this.#started;
     if (socket.seq < this.#position) await this.#catchUp(socket, start);
-    // In the same breath as the last look at the position, or an entry could slip through in between.
-    if (socket.readyState === socket.OPEN) this.#sockets.add(socket);
+    else if (socket.readyState === socket.OPEN) this.#sockets.add(socket);
   }
 
   leave(socket: RelaySocket): void {
@@ -96,6 +95,8 @@ export class FanOut {
       await flushed;
     }
     socket.gap = view.owesGap;
+    // Without a pause after the last look at the position, or an entry could slip through in between.
+    if (socket.readyState === socket.OPEN) this.#sockets.add(socket);
   }
 
   async #follow(): Promise<void> {
