@@ -2,8 +2,8 @@ import { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { RelayError } from '../../base/errors.ts';
 import { PROJECT_LOCK_STALE_MS, PROJECT_LOCK_WAIT_MS } from '../../base/project-limits.ts';
-import { unique } from '../store/atomic-file.ts';
 import { processExists } from '../serve/pid-file.ts';
+import { unique } from '../store/atomic-file.ts';
 
 /**
  * A lock across processes: a file that only one of them can make. It names its holder, so that one who died is

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { type LogEvent, type RequestSeen } from '../../interfaces/http/deps.ts';
+import type { LogEvent, RequestSeen } from '../../interfaces/http/deps.ts';
 import { postJson } from './post-json.ts';
 
 const SEND_AFTER_MS = 2_000;
