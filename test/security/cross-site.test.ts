@@ -60,9 +60,26 @@ test('in open mode a request or socket by a foreign name or page is refused', as
     const upgraded = await socket(`${relay.url}/ws/c`, headers);
     assert.equal(upgraded, status === 200 ? 101 : 403, note);
   }
-  const link = { Host: own, 'Sec-Fetch-Site': 'cross-site', 'Sec-Fetch-Mode': 'navigate' };
-  assert.equal((await send(relay.url, 'GET', '/', link)).status, 200);
-  assert.equal((await send(relay.url, 'POST', '/push', link)).status, 403);
+  const link = {
+    Host: own,
+    'Sec-Fetch-Site': 'cross-site',
+    'Sec-Fetch-Mode': 'navigate',
+    'Sec-Fetch-Dest': 'document',
+    Accept: 'text/html',
+  };
+  const status = async (path: string, more = {}) =>
+    (await send(relay.url, path === '/push' ? 'POST' : 'GET', path, { ...link, ...more })).status;
+  const page = '/pull/00000000-0000-4000-8000-000000000000';
+  for (const path of ['/', page, `/v1${page}`]) {
+    assert.equal(await status(path), 200, path);
+    for (const dest of ['iframe', 'frame', 'object', 'embed', 'empty', '']) {
+      assert.equal(await status(path, { 'Sec-Fetch-Dest': dest }), 403, `${path} as ${dest}`);
+    }
+    assert.equal(await status(path, { 'Sec-Purpose': 'prefetch' }), 403, path);
+    assert.equal(await status(path, { 'Sec-Purpose': 'prefetch;prerender' }), 403, path);
+  }
+  const others = ['/push', '/channels', `${page}?raw=1`, `${page}/receipts`, '/peek/x', '/channels/c/events'];
+  for (const path of others) assert.equal(await status(path), 403, path);
 });
 
 test('with keys any name will do, but a foreign page still needs to be allowed', async () => {

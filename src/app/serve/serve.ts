@@ -108,8 +108,8 @@ export async function startServer(o: ServerOptions): Promise<RunningServer> {
   const protocol = { ...o, keys: o.auth === 'keys', stopping: stopping.signal };
   const a2a = a2aProtocol(protocol);
   const app = createHttpApp(deps, [mcpProtocol(protocol), a2a]);
-  const guard = ({ method, headers }: Request) =>
-    guardBrowser({ method, header: (name) => headers.get(name) }, browsers);
+  const guard = ({ method, url, headers }: Request) =>
+    guardBrowser({ method, url, header: (name) => headers.get(name) }, browsers);
   const sockets = new SocketServer({ core, publicUrl, guard, authenticate, log, limits: o.sockets });
   const listener = getRequestListener(app, { hostname: o.host, errorHandler: malformed });
   const server = makeServer(o, listener);

@@ -14,6 +14,7 @@ export interface BrowserPolicy {
 /** What is looked at of a request. */
 export interface Asked {
   readonly method: string;
+  readonly url: string;
   header(name: string): string | null;
 }
 
@@ -31,13 +32,26 @@ export function guardBrowser(asked: Asked, policy: BrowserPolicy): void {
     if (isOwnOrigin(origin, host, policy) || isOriginAllowed(origin, policy)) return;
     throw new RelayError('foreign_origin', { what: `pages from ${JSON.stringify(origin.slice(0, 100))}` });
   }
-  // Without an Origin: an image, a script or a form's GET. Whoever follows a link may come from anywhere.
+  // Without an Origin: an image, a frame, a form's GET, or someone who follows a link.
   const site = asked.header('sec-fetch-site');
   if (site === null || site === 'same-origin' || site === 'none') return;
-  if (asked.header('sec-fetch-mode') === 'navigate' && asked.method === 'GET') return;
-  if (policy.origins.includes('*')) return;
+  if (policy.origins.includes('*') || isVisit(asked)) return;
   throw new RelayError('foreign_origin', { what: 'parts of pages from elsewhere' });
 }
+
+/** A page that is meant to be looked at, opened by itself: not in a frame, and not fetched ahead of a visit that may never come. */
+function isVisit(asked: Asked): boolean {
+  return (
+    asked.method === 'GET' &&
+    asked.header('sec-fetch-mode') === 'navigate' &&
+    asked.header('sec-fetch-dest') === 'document' &&
+    asked.header('sec-purpose') === null &&
+    PAGES.test(asked.url.replace(/^https?:\/\/[^/]*/, ''))
+  );
+}
+
+/** The greeting and the viewer, neither of which has an effect; a query would ask for something else than the page. */
+const PAGES = /^(?:\/v1)?\/(?:pull\/[^/?]+\/?)?$/;
 
 /** Configured, as opposed to the relay's own. */
 function isOriginAllowed(origin: string, policy: BrowserPolicy): boolean {

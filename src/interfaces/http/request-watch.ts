@@ -20,7 +20,7 @@ export function watchRequests(
   const { browsers } = deps;
   return (request, env) => {
     const began = performance.now();
-    const notes = new RequestNotes(request.method, deps, env);
+    const notes = new RequestNotes(request, deps, env);
     deps.tellId?.(env, notes.id);
     const cors = corsHeaders(notes, browsers);
     const done = (response: Response): Response => {
@@ -49,17 +49,25 @@ let count = 0;
 export class RequestNotes implements Asked {
   /** Different for every request of every server that runs. */
   readonly id = `${start}-${++count}`;
-  readonly method: string;
   operation: Pick<Verb, 'name'> | null = null;
   caller: Caller | null = null;
+  readonly #request: Request;
   readonly #deps: HttpDeps;
   readonly #env: unknown;
   #client: ClientAddress | null = null;
 
-  constructor(method: string, deps: HttpDeps, env: unknown) {
-    this.method = method;
+  constructor(request: Request, deps: HttpDeps, env: unknown) {
+    this.#request = request;
     this.#deps = deps;
     this.#env = env;
+  }
+
+  get method(): string {
+    return this.#request.method;
+  }
+
+  get url(): string {
+    return this.#request.url;
   }
 
   header(name: string): string | null {

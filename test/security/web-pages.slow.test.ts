@@ -1,0 +1,152 @@
+import assert from 'node:assert/strict';
+import { createServer, request, type Server } from 'node:http';
+import { type AddressInfo, connect } from 'node:net';
+import { after, before, test } from 'node:test';
+import type { Browser } from 'playwright-core';
+import { noBrowser, openBrowser } from '../browser/chromium.ts';
+import { pushJson, type RelayUnderTest, startRelay } from '../http/relay-under-test.ts';
+import { until } from '../until.ts';
+import { type HostilePage, PAGE_REQUESTS } from './page-requests.ts';
+
+const skip = noBrowser;
+/** What stands between the browser and the relay to see what passes: the address asked for, and the answer's status. */
+const seen: { path: string; status: number }[] = [];
+let relay: RelayUnderTest;
+let between: Server;
+let attacker: Server;
+let browser: Browser;
+let target: string;
+let page: HostilePage = { html: '' };
+
+before(async () => {
+  if (skip) return;
+  relay = await startRelay();
+  between = watching(relay.url, seen);
+  attacker = createServer((asked, answer) => {
+    const url = new URL(asked.url!, 'http://x');
+    if (url.pathname === '/redirect') answer.writeHead(302, { Location: url.searchParams.get('to')! }).end();
+    else answer.writeHead(200, { 'Content-Type': 'text/html', ...page.headers }).end(page.html);
+  });
+  for (const server of [between, attacker]) {
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  }
+  target = `http://127.0.0.1:${portOf(between)}`;
+  browser = await openBrowser(
+    '--host-resolver-rules=MAP attacker.example 127.0.0.1',
+    '--disable-popup-blocking',
+  );
+});
+after(async () => {
+  await browser?.close();
+  for (const server of [between, attacker]) {
+    server?.closeAllConnections();
+    server?.close();
+  }
+  await relay?.[Symbol.asyncDispose]();
+});
+
+for (const from of ['attacker.example', '127.0.0.1']) {
+  for (const [name, pageFor] of Object.entries(PAGE_REQUESTS)) {
+    test(`${name}, from a page of ${from}: takes no work, uses up no pull, leaves nothing`, {
+      skip,
+    }, async () => {
+      const { answer: once } = await pushJson(relay, { data: 'read me once', max_pulls: 1 });
+      const { answer: task } = await pushJson(relay, { data: 'work', channel: 'agent-tasks' });
+      const before = await relay.engine.usage();
+      const paths = {
+        events: '/channels/agent-tasks/events?group=bridges&since=all',
+        socket: '/ws/agent-tasks?group=bridges&since=all',
+        raw: `/pull/${once.id}?raw=1`,
+        part: `/pull/${once.id}?lines=1`,
+        publish: '/channels/agent-tasks?count=1',
+      };
+      const tab = await browser.newPage();
+      const vias = Object.keys(paths).map((what) => `${what}-${name}-${from}`.replace(/[^\w-]/g, '_'));
+      const pages = Object.values(paths).map((path, i) => pageFor(`${target}${path}&via=${vias[i]}`));
+      const all = { html: pages.map(({ html }) => html).join('\n') };
+      for (const each of pages[0]!.once ? pages : [all]) {
+        page = each;
+        // An event stream in a frame would keep the page loading for ever, and a page may be gone before it is there.
+        await tab.goto(`http://${from}:${portOf(attacker)}/`, { waitUntil: 'commit' }).catch(() => {});
+        const wanted = each === all ? vias : [vias[pages.indexOf(each)]!];
+        await until(() => wanted.every((via) => seen.some(({ path }) => path.includes(via))));
+      }
+      const passed = seen.filter(
+        ({ path, status }) => vias.some((via) => path.includes(via)) && status !== 403,
+      );
+      assert.deepEqual(passed, []);
+      await tab.close();
+      const { groups } = (await (await fetch(`${relay.url}/channels/agent-tasks`)).json()) as {
+        groups: unknown[];
+      };
+      assert.deepEqual(groups, []);
+      assert.equal((await relay.engine.usage()).blobs.count, before.blobs.count);
+      assert.equal(await (await fetch(`${relay.url}/pull/${once.id}?raw=1`)).text(), 'read me once');
+      assert.equal((await fetch(`${relay.url}/pull/${task.id}?raw=1`)).status, 200);
+    });
+  }
+}
+
+test('someone who follows a link from elsewhere gets the page, which uses up no pull', { skip }, async () => {
+  const { answer } = await pushJson(relay, { data: 'read me once', max_pulls: 1 });
+  page = { html: `<a id="a" href="${target}/pull/${answer.id}">x</a>` };
+  const tab = await browser.newPage();
+  await tab.goto(`http://attacker.example:${portOf(attacker)}/`);
+  await tab.click('#a');
+  await tab.locator('#show:not([hidden])').waitFor();
+  await tab.click('#show');
+  await tab.locator('#content:not([hidden])').waitFor();
+  assert.equal(await tab.textContent('#content'), 'read me once');
+  await tab.close();
+});
+
+test('what a page has the browser fetch ahead is refused, the page for people included', {
+  skip,
+}, async () => {
+  const { answer } = await pushJson(relay, { data: 'x', max_pulls: 1 });
+  page = {
+    html: `<link rel="prefetch" href="${target}/pull/${answer.id}?ahead"><link rel="prefetch" as="document" href="${target}/pull/${answer.id}">`,
+  };
+  const tab = await browser.newPage();
+  await tab.goto(`http://attacker.example:${portOf(attacker)}/`);
+  await until(() => seen.filter(({ path }) => path.includes(answer.id)).length === 2);
+  assert.deepEqual(
+    seen.filter(({ path }) => path.includes(answer.id)).map(({ status }) => status),
+    [403, 403],
+  );
+  await tab.close();
+});
+
+function portOf(server: Server): number {
+  return (server.address() as AddressInfo).port;
+}
+
+/** Passes everything on to the relay as it came, sockets included. */
+function watching(relayUrl: string, seen: { path: string; status: number }[]): Server {
+  const { port, hostname } = new URL(relayUrl);
+  const server = createServer((asked, answer) => {
+    const { method, url: path = '/', headers } = asked;
+    const out = request({ host: hostname, port, method, path, headers }, (response) => {
+      seen.push({ path, status: response.statusCode! });
+      answer.writeHead(response.statusCode!, response.headers);
+      response.pipe(answer);
+    });
+    answer.on('close', () => out.destroy());
+    out.on('error', () => answer.destroy());
+    asked.pipe(out);
+  });
+  server.on('upgrade', (asked, socket) => {
+    const out = connect(Number(port), hostname, () => {
+      const lines = asked.rawHeaders.map((text, i) => (i % 2 === 0 ? `${text}: ` : `${text}\r\n`));
+      out.write(`${asked.method} ${asked.url} HTTP/1.1\r\n${lines.join('')}\r\n`);
+      socket.pipe(out);
+    });
+    out.once('data', (head: Buffer) =>
+      seen.push({ path: asked.url!, status: Number(head.toString().slice(9, 12)) }),
+    );
+    out.pipe(socket);
+    socket.on('error', () => out.destroy());
+    out.on('error', () => socket.destroy());
+  });
+  return server;
+}
