@@ -1,8 +1,8 @@
 import { RelayError } from '../../base/errors.ts';
-import { type Json, jsonDepth } from '../../base/json.ts';
+import { isJsonObject, type Json, type JsonObject, jsonDepth } from '../../base/json.ts';
 import { joinPath, parsePath } from '../../base/json-pointer.ts';
 import { JSON_DEPTH } from '../../base/limits.ts';
-import { Draft } from './draft.ts';
+import { Draft, PatchProblem } from './draft.ts';
 import { jsonEqual } from './equal.ts';
 
 export interface PatchOp {
@@ -12,7 +12,7 @@ export interface PatchOp {
   readonly value?: Json;
 }
 
-export interface PatchOptions {
+interface PatchOptions {
   /** Says why a place must not be written to; nothing where it may. */
   readonly guard?: (segments: readonly string[]) => string | undefined;
   /** Bytes of the document as JSON, where known; otherwise it is measured. */
@@ -37,119 +37,80 @@ export function applyPatch(doc: Json, ops: unknown, o: PatchOptions = {}): Patch
     throw new RelayError('bad_request', { what: 'A patch is a JSON array of operations.' });
   }
   const draft = new Draft(doc, o.bytes);
-  ops.forEach((raw, index) => {
-    const step = new Step(raw, index, o);
-    step.run(draft);
-    if (o.maxBytes !== undefined && draft.bytes > 2 * o.maxBytes) {
-      throw step.refuse(`the document would grow beyond ${o.maxBytes} bytes`);
+  for (const [index, raw] of ops.entries()) {
+    const operation = isJsonObject(raw) ? raw : {};
+    const where = { index, op: shown(operation.op), path: shown(operation.path) };
+    try {
+      if (!applyOperation(draft, operation, o.guard)) throw new RelayError('patch_test_failed', where);
+      if (o.maxBytes !== undefined && draft.bytes > 2 * o.maxBytes) {
+        throw new PatchProblem(`the document would grow beyond ${o.maxBytes} bytes`);
+      }
+    } catch (error) {
+      if (!(error instanceof PatchProblem)) throw error;
+      throw new RelayError('bad_patch', { ...where, what: error.message });
     }
-  });
+  }
   return { doc: draft.root, bytes: draft.bytes, touched: draft.touched };
 }
 
-class Step {
-  readonly #raw: { [name: string]: unknown };
-  readonly #index: number;
-  readonly #options: PatchOptions;
-
-  constructor(raw: unknown, index: number, options: PatchOptions) {
-    this.#raw = typeof raw === 'object' && raw !== null && !Array.isArray(raw) ? { ...raw } : {};
-    this.#index = index;
-    this.#options = options;
-  }
-
-  refuse(what: string): RelayError {
-    return new RelayError('bad_patch', { ...this.#where(), what });
-  }
-
-  run(draft: Draft): void {
-    const { op } = this.#raw;
-    const path = this.#path('path');
-    switch (op) {
-      case 'test':
-        if (!jsonEqual(this.#found(draft, path), this.#value())) {
-          throw new RelayError('patch_test_failed', this.#where());
-        }
-        return;
-      case 'add':
-        this.#guard(path);
-        this.#do(draft.add(path, this.#value()));
-        return;
-      case 'replace':
-        this.#guard(path);
-        this.#found(draft, path);
-        this.#do(draft.replace(path, this.#value()));
-        return;
-      case 'remove':
-        this.#guard(path);
-        this.#found(draft, path);
-        this.#do(draft.remove(path));
-        return;
-      case 'copy':
-      case 'move':
-        this.#carry(draft, op, path);
-        return;
-      default:
-        throw this.refuse('op is none of add, remove, replace, move, copy, test');
-    }
-  }
-
-  #carry(draft: Draft, op: 'copy' | 'move', path: string[]): void {
-    const from = this.#path('from');
-    this.#guard(path);
-    if (op === 'move') this.#guard(from);
-    const value = this.#found(draft, from, 'from');
+/** False where the operation is a `test` that does not hold. Throws a `PatchProblem`. */
+function applyOperation(draft: Draft, operation: JsonObject, guard: PatchOptions['guard']): boolean {
+  const { op } = operation;
+  const path = pathIn(operation, 'path');
+  const guarded = (place: string[]) => {
+    const reason = guard?.(place);
+    if (reason) throw new PatchProblem(reason);
+  };
+  if (op === 'test') return jsonEqual(found(draft, path, 'path'), valueIn(operation));
+  if (op === 'copy' || op === 'move') {
+    const from = pathIn(operation, 'from');
+    guarded(path);
+    if (op === 'move') guarded(from);
+    const value = found(draft, from, 'from');
     // From here on the value may stand in two places at once, so nothing may be changed in place any more.
     draft.seal();
     if (op === 'move') {
       const within = from.every((segment, i) => segment === path[i]);
-      if (within && path.length > from.length) throw this.refuse('a value cannot be moved into itself');
-      if (within) return;
-      this.#do(draft.remove(from));
+      if (within && path.length > from.length) throw new PatchProblem('a value cannot be moved into itself');
+      if (within) return true;
+      draft.remove(from);
     }
-    this.#do(draft.add(path, value));
+    draft.add(path, value);
+    return true;
   }
+  if (op !== 'add' && op !== 'replace' && op !== 'remove') {
+    throw new PatchProblem('op is none of add, remove, replace, move, copy, test');
+  }
+  guarded(path);
+  if (op !== 'add') found(draft, path, 'path');
+  if (op === 'remove') draft.remove(path);
+  else draft[op](path, valueIn(operation));
+  return true;
+}
 
-  #found(draft: Draft, path: string[], field: 'path' | 'from' = 'path'): Json {
-    const found = draft.find(path);
-    if (found === undefined) throw this.refuse(`there is nothing at ${field} "${joinPath(path)}"`);
-    return found;
-  }
+function found(draft: Draft, path: string[], field: 'path' | 'from'): Json {
+  const value = draft.find(path);
+  if (value === undefined) throw new PatchProblem(`there is nothing at ${field} "${joinPath(path)}"`);
+  return value;
+}
 
-  #value(): Json {
-    const { value } = this.#raw;
-    if (value === undefined) throw this.refuse('value is missing');
-    if (jsonDepth(value as Json, JSON_DEPTH) > JSON_DEPTH)
-      throw this.refuse('the value is nested too deeply');
-    const bad = forbiddenKey(value as Json);
-    if (bad) throw this.refuse(`"${bad}" is no name for a member`);
-    return value as Json;
-  }
+function valueIn({ value }: JsonObject): Json {
+  if (value === undefined) throw new PatchProblem('value is missing');
+  if (jsonDepth(value, JSON_DEPTH) > JSON_DEPTH) throw new PatchProblem('the value is nested too deeply');
+  const bad = forbiddenKey(value);
+  if (bad) throw new PatchProblem(`"${bad}" is no name for a member`);
+  return value;
+}
 
-  #path(field: 'path' | 'from'): string[] {
-    const text = this.#raw[field];
-    if (text === undefined) throw this.refuse(`${field} is missing`);
-    const segments = typeof text === 'string' ? parsePath(text) : null;
-    if (!segments) throw this.refuse(`${field} is not a JSON Pointer`);
-    if (segments.length > JSON_DEPTH) throw this.refuse(`${field} is nested too deeply`);
-    const bad = segments.find((segment) => FORBIDDEN.has(segment));
-    if (bad) throw this.refuse(`"${bad}" is no name for a member`);
-    return segments;
-  }
-
-  #guard(path: string[]): void {
-    const reason = this.#options.guard?.(path);
-    if (reason) throw this.refuse(reason);
-  }
-
-  #do(problem: string | null): void {
-    if (problem !== null) throw this.refuse(problem);
-  }
-
-  #where(): { index: number; op: string; path: string } {
-    const { op, path } = this.#raw;
-    return { index: this.#index, op: shown(op), path: shown(path) };
-  }
+function pathIn(operation: JsonObject, field: 'path' | 'from'): string[] {
+  const text = operation[field];
+  if (text === undefined) throw new PatchProblem(`${field} is missing`);
+  const segments = typeof text === 'string' ? parsePath(text) : null;
+  if (!segments) throw new PatchProblem(`${field} is not a JSON Pointer`);
+  if (segments.length > JSON_DEPTH) throw new PatchProblem(`${field} is nested too deeply`);
+  const bad = segments.find((segment) => FORBIDDEN.has(segment));
+  if (bad) throw new PatchProblem(`"${bad}" is no name for a member`);
+  return segments;
 }
 
 /** Names that reach behind an object in JavaScript. They are nobody's data, so no document gets to hold them. */

@@ -1,4 +1,4 @@
-import type { Json, JsonObject } from '../../base/json.ts';
+import { isJsonObject, type Json, type JsonObject } from '../../base/json.ts';
 import { escapeSegment } from '../../base/json-pointer.ts';
 import type { PatchOp } from './apply.ts';
 import { jsonEqual } from './equal.ts';
@@ -13,7 +13,7 @@ export function diffJson(from: Json, to: Json, path = ''): PatchOp[] {
 function compare(from: Json, to: Json, path: string, ops: PatchOp[]): void {
   if (from === to) return;
   if (Array.isArray(from) && Array.isArray(to)) compareArrays(from, to, path, ops);
-  else if (isObject(from) && isObject(to)) compareObjects(from, to, path, ops);
+  else if (isJsonObject(from) && isJsonObject(to)) compareObjects(from, to, path, ops);
   else if (!jsonEqual(from, to)) ops.push({ op: 'replace', path, value: to });
 }
 
@@ -85,8 +85,4 @@ function commonItems(a: Json[], b: Json[]): [number, number][] {
     else j++;
   }
   return pairs;
-}
-
-function isObject(value: Json): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

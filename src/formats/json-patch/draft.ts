@@ -5,9 +5,12 @@ import { measure, stringBytes } from './measure.ts';
 
 type Container = Json[] | { [key: string]: Json };
 
+/** What is wrong with an operation, in words. */
+export class PatchProblem extends Error {}
+
 /**
  * A document being changed, copy-on-write: only the containers on the way to a change are copied, once, and then
- * changed in place. Keeps count of the bytes. Its changes answer null, or what is wrong.
+ * changed in place. Keeps count of the bytes. A change that cannot be made throws a `PatchProblem`.
  */
 export class Draft {
   root: Json;
@@ -32,50 +35,48 @@ export class Draft {
     return value;
   }
 
-  add(path: readonly string[], value: Json): string | null {
-    if (path.length === 0) return this.#setRoot(value);
-    const parent = this.#open(path);
-    if (typeof parent === 'string') return parent;
+  add(path: readonly string[], value: Json): void {
+    const parent = path.length === 0 ? null : this.#open(path);
     const key = path.at(-1)!;
-    const tooDeep = this.#weigh(path, value);
-    if (tooDeep) return tooDeep;
+    if (parent === null || (!Array.isArray(parent) && Object.hasOwn(parent, key))) {
+      this.replace(path, value);
+      return;
+    }
+    this.#weigh(path, value);
     if (Array.isArray(parent)) {
       const index = key === '-' ? parent.length : parseIndex(key);
-      if (index === null) return `"${key}" is not an index of an array`;
-      if (index > parent.length) return `index ${index} is beyond the ${parent.length} there are`;
-      if (index === parent.length) parent.push(value);
-      else parent.splice(index, 0, value);
-      this.#count(parent, 1);
-    } else if (Object.hasOwn(parent, key)) {
-      this.bytes -= measure(parent[key]!, this.#own).bytes;
-      parent[key] = value;
+      if (index === null) throw new PatchProblem(`"${key}" is not an index of an array`);
+      if (index > parent.length)
+        throw new PatchProblem(`index ${index} is beyond the ${parent.length} there are`);
+      parent.splice(index, 0, value);
     } else {
       this.bytes += stringBytes(key) + 1;
       parent[key] = value;
-      this.#count(parent, 1);
     }
+    this.#count(parent, 1);
     this.#touch(path, false);
-    return null;
   }
 
   /** The value at the path exists. */
-  replace(path: readonly string[], value: Json): string | null {
-    if (path.length === 0) return this.#setRoot(value);
-    const parent = this.#open(path) as Container;
-    const tooDeep = this.#weigh(path, value);
-    if (tooDeep) return tooDeep;
+  replace(path: readonly string[], value: Json): void {
+    if (path.length === 0) {
+      this.root = value;
+      this.bytes = measure(value, this.#own).bytes;
+      if (isContainer(value)) for (const name of Object.keys(value)) this.touched.set(name, 'all');
+      return;
+    }
+    const parent = this.#open(path);
     const key = path.at(-1)!;
+    this.#weigh(path, value);
     this.bytes -= measure(child(parent, key)!, this.#own).bytes;
-    if (Array.isArray(parent)) parent[Number(key)] = value;
-    else parent[key] = value;
+    setChild(parent, key, value);
     this.#touch(path, false);
-    return null;
   }
 
   /** The value at the path exists. */
-  remove(path: readonly string[]): string | null {
-    if (path.length === 0) return 'the whole document cannot be removed';
-    const parent = this.#open(path) as Container;
+  remove(path: readonly string[]): void {
+    if (path.length === 0) throw new PatchProblem('the whole document cannot be removed');
+    const parent = this.#open(path);
     const key = path.at(-1)!;
     this.bytes -= measure(child(parent, key)!, this.#own).bytes;
     if (Array.isArray(parent)) parent.splice(Number(key), 1);
@@ -85,7 +86,6 @@ export class Draft {
     }
     this.#count(parent, -1);
     this.#touch(path, true);
-    return null;
   }
 
   /** Keeps the number of children, and the commas between them. */
@@ -95,25 +95,17 @@ export class Draft {
     if (Math.min(before, before + delta) > 0) this.bytes += delta;
   }
 
-  #setRoot(value: Json): null {
-    this.root = value;
-    this.bytes = measure(value, this.#own).bytes;
-    if (isContainer(value)) for (const key of Object.keys(value)) this.touched.set(key, 'all');
-    return null;
-  }
-
   /** The container that holds the last segment, with everything on the way made our own. */
-  #open(path: readonly string[]): Container | string {
-    if (!isContainer(this.root)) return 'the document is not an object or array';
+  #open(path: readonly string[]): Container {
+    if (!isContainer(this.root)) throw new PatchProblem('the document is not an object or array');
     let at = this.#owned(this.root);
     this.root = at;
     for (const segment of path.slice(0, -1)) {
       const next = child(at, segment);
-      if (next === undefined) return `there is no "${segment}" on the way`;
-      if (!isContainer(next)) return `"${segment}" is not an object or array`;
+      if (next === undefined) throw new PatchProblem(`there is no "${segment}" on the way`);
+      if (!isContainer(next)) throw new PatchProblem(`"${segment}" is not an object or array`);
       const copy = this.#owned(next);
-      if (Array.isArray(at)) at[Number(segment)] = copy;
-      else at[segment] = copy;
+      setChild(at, segment, copy);
       at = copy;
     }
     return at;
@@ -126,11 +118,10 @@ export class Draft {
     return copy;
   }
 
-  #weigh(path: readonly string[], value: Json): string | null {
+  #weigh(path: readonly string[], value: Json): void {
     const { bytes, depth } = measure(value, this.#own);
-    if (path.length + depth > JSON_DEPTH) return 'the document would be nested too deeply';
+    if (path.length + depth > JSON_DEPTH) throw new PatchProblem('the document would be nested too deeply');
     this.bytes += bytes;
-    return null;
   }
 
   #touch(path: readonly string[], removed: boolean): void {
@@ -157,4 +148,10 @@ function child(container: Container, segment: string): Json | undefined {
   if (!Array.isArray(container)) return Object.hasOwn(container, segment) ? container[segment] : undefined;
   const index = parseIndex(segment);
   return index === null ? undefined : container[index];
+}
+
+/** The segment is an index or a name that `child` has found. */
+function setChild(container: Container, segment: string, value: Json): void {
+  if (Array.isArray(container)) container[Number(segment)] = value;
+  else container[segment] = value;
 }
