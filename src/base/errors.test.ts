@@ -41,7 +41,8 @@ test('every row has a name, a status, a message and a way on', () => {
   for (const [code, row] of Object.entries(ERRORS)) {
     assert.match(code, /^[a-z]+(_[a-z]+)*$/);
     assert.ok(row.status >= 400 && row.status < 600, `${code} has the status ${row.status}`);
-    assert.ok(row.exit >= 1 && row.exit <= 5, `${code} has the exit code ${row.exit}`);
+    const { exit } = new RelayError(code as ErrorCode);
+    assert.ok(exit >= 1 && exit <= 5, `${code} has the exit code ${exit}`);
     assert.ok(row.message.trim() === row.message && row.message.length > 0, `${code} has a message`);
     assert.ok(row.hint.trim() === row.hint && row.hint.length > 0, `${code} has a hint`);
   }

@@ -40,7 +40,8 @@ export class RelayError extends Error {
   }
 
   get exit(): number {
-    return ERRORS[this.code].exit;
+    const row: ErrorRow = ERRORS[this.code];
+    return row.exit ?? exitOf(row.status);
   }
 
   /** What to do next. A throw may say it better than the table by passing `hint`. */
@@ -64,6 +65,13 @@ export function isRelayError(error: unknown, code?: ErrorCode): error is RelayEr
 
 export function isErrorCode(code: unknown): code is ErrorCode {
   return typeof code === 'string' && Object.hasOwn(ERRORS, code);
+}
+
+function exitOf(status: number): number {
+  if (status === 404) return EXIT.notFound;
+  if ([400, 405, 416, 426].includes(status)) return EXIT.usage;
+  if ([401, 402, 403, 413, 429].includes(status)) return EXIT.refused;
+  return [408, 503].includes(status) ? EXIT.unreachable : EXIT.failed;
 }
 
 function fill(text: string, details: ErrorDetails): string {

@@ -4,19 +4,16 @@ import type { ErrorRow } from './row.ts';
 export const CLIENT_ERRORS = {
   bad_file: {
     status: 422,
-    exit: 1,
     message: '{file} cannot be used: {what} (line {line}, column {column}). It was left as it is.',
     hint: 'Correct it by hand at that place, then run the command again.',
   },
   no_project: {
     status: 404,
-    exit: 3,
     message: 'There are no project files in {path}.',
     hint: 'Make them with: relay project init',
   },
   no_entry: {
     status: 404,
-    exit: 3,
     message: '{file} has no {what}.',
     hint: 'List what it has with: {list}',
   },
@@ -28,13 +25,11 @@ export const CLIENT_ERRORS = {
   },
   no_model: {
     status: 400,
-    exit: 2,
     message: 'There is no model to ask: {what}.',
     hint: 'Set ANTHROPIC_API_KEY, or choose another with --provider or --cli.',
   },
   provider_failed: {
     status: 502,
-    exit: 1,
     message: '{provider} did not answer the prompt: {what}.',
     hint: 'Try again later, or ask another model with --provider and --model.',
   },
@@ -46,43 +41,36 @@ export const CLIENT_ERRORS = {
   },
   model_unknown: {
     status: 400,
-    exit: 2,
     message: '{provider} has no model "{model}" for you: {what}.',
     hint: 'Choose another with --model NAME, RELAY_MODEL, or "models" in config.json: {"models": {"{provider}": "NAME"}}. {list}',
   },
   provider_unreachable: {
     status: 503,
-    exit: 5,
     message: '{provider} cannot be reached at {url}: {what}.',
     hint: 'Check the address and the network.',
   },
   missing: {
     status: 404,
-    exit: 3,
     message: 'There is no {what}.',
     hint: 'Check its name.',
   },
   bad_pipeline: {
     status: 400,
-    exit: 2,
     message: '{what}',
     hint: 'Correct it, and look again with: relay pipeline validate {file}',
   },
   run_held: {
     status: 409,
-    exit: 1,
     message: 'The run {run} is at work already: {holder} has held it since {since}.',
     hint: 'Wait until it is done, or stop it there. To take it from there at once: relay pipeline run --run {run} --take-over',
   },
   run_taken: {
     status: 409,
-    exit: 1,
     message: 'The run {run} was taken over by {holder}; what was under way here is stopped and not recorded.',
     hint: 'See how it goes on there with: relay pipeline show {run}',
   },
   pipeline_failed: {
     status: 500,
-    exit: 1,
     message: 'The pipeline did not finish: {what}.',
     hint: 'Put it right and go on with: relay pipeline run --run {run}',
   },

@@ -4,7 +4,6 @@ import type { ErrorRow } from './row.ts';
 export const PROGRAM_ERRORS = {
   bad_usage: {
     status: 400,
-    exit: 2,
     message: '{what}',
     hint: 'See relay {command} --help.',
   },
@@ -16,31 +15,26 @@ export const PROGRAM_ERRORS = {
   },
   aborted: {
     status: 499,
-    exit: 1,
     message: 'Stopped before it was done: {what}.',
     hint: 'Nothing was stored. Try again.',
   },
   failed: {
     status: 500,
-    exit: 1,
     message: '{what}',
     hint: 'Put that right and try again.',
   },
   port_taken: {
     status: 500,
-    exit: 1,
     message: 'Port {port} on {host} is taken{by}.',
     hint: 'Choose another: relay up --port 0',
   },
   internal: {
     status: 500,
-    exit: 1,
     message: 'Something went wrong inside the relay.',
     hint: 'Try again; if it stays, the log has the details under request {request}.',
   },
   unreachable: {
     status: 503,
-    exit: 5,
     message: 'The relay at {what} does not answer.',
     hint: 'Check the address. On this machine, relay up starts one; without CONTEXTRELAY_URL the command line needs none.',
   },
@@ -52,7 +46,6 @@ export const PROGRAM_ERRORS = {
   },
   busy: {
     status: 503,
-    exit: 5,
     message: 'The store is busy: {what}.',
     hint: 'Try again in a moment.',
   },
@@ -83,13 +76,11 @@ export const PROGRAM_ERRORS = {
   },
   store_full: {
     status: 507,
-    exit: 1,
     message: 'There is no room left: {what}. Nothing was stored.',
     hint: 'Free some space, or run relay prune.',
   },
   no_store: {
     status: 404,
-    exit: 3,
     message: 'There is no {what} at {path}.',
     hint: 'Check the path.',
   },

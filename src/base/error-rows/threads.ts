@@ -4,49 +4,41 @@ import type { ErrorRow } from './row.ts';
 export const THREAD_ERRORS = {
   version_conflict: {
     status: 409,
-    exit: 1,
     message: 'The state is at {current}, not at {expected}.',
     hint: 'Read the state again, make the patch anew, and send it with If-Match: {current}.',
   },
   patch_test_failed: {
     status: 409,
-    exit: 1,
     message: 'Operation {index} ({op} {path}): the value there is another one. Nothing was changed.',
     hint: 'Read the state again; what the patch was made for is no longer so.',
   },
   bad_patch: {
     status: 400,
-    exit: 2,
     message: 'Operation {index} ({op} {path}): {what}. Nothing was changed.',
     hint: 'A patch is a JSON array as in RFC 6902, such as [{"op":"add","path":"/facts/-","value":{…}}].',
   },
   state_invalid: {
     status: 422,
-    exit: 1,
     message: 'The patch would break the state at {path}: {what}. Nothing was changed.',
     hint: 'relay state patch --help lists the fields of com.relay.state.v1.',
   },
   state_too_large: {
     status: 413,
-    exit: 4,
     message: 'The state would take {size} bytes; {limit} are allowed. Nothing was changed.',
     hint: 'The largest parts are {parts}: remove what is no longer needed, put long texts into artifacts, or run relay state compact.',
   },
   too_many_hops: {
     status: 429,
-    exit: 4,
     message: 'This thread has made its {limit} hops.',
     hint: 'Start a new thread for what is left, or let a person look at why the agents go on.',
   },
   bad_arguments: {
     status: 400,
-    exit: 2,
     message: 'The arguments of {capability} do not fit: {what}.',
     hint: 'See relay cap list for what it takes.',
   },
   capability_failed: {
     status: 502,
-    exit: 1,
     message: '{capability} failed: {what}.',
     hint: 'Correct the arguments or try again later.',
   },
@@ -58,13 +50,11 @@ export const THREAD_ERRORS = {
   },
   task_failed: {
     status: 500,
-    exit: 1,
     message: 'The task failed: {what}',
     hint: 'See what the agent said: relay task show {id}',
   },
   agent_gone: {
     status: 503,
-    exit: 5,
     message: 'The agent cannot be reached: {what}',
     hint: 'Start it, and start the bridge again.',
   },
