@@ -19,7 +19,7 @@ import {
 } from '../../domain/threads/bundle.ts';
 import type { StoredEvent } from '../../domain/threads/event.ts';
 import { emptyHead } from '../../domain/threads/fold.ts';
-import { Crc32 } from '../../formats/zip/crc32.ts';
+import { crc32 } from '../../formats/zip/crc32.ts';
 import { writeZip, type ZipEntry } from '../../formats/zip/zip-writer.ts';
 import type { TakenOver } from './state.ts';
 
@@ -80,9 +80,9 @@ async function* entries(parts: LegacyParts): AsyncGenerator<ZipEntry> {
     const { ref, type, size, hash } = artifact;
     const entry = contentFile(ref, KINDS[type].ext);
     files.push({ path: entry, size, sha256: hash });
-    const crc = new Crc32();
-    for await (const chunk of createReadStream(path)) crc.update(chunk);
-    yield { name: entry, size, crc: crc.value, open: async () => createReadStream(path) };
+    let crc = 0;
+    for await (const chunk of createReadStream(path)) crc = crc32(chunk, crc);
+    yield { name: entry, size, crc, open: async () => createReadStream(path) };
   }
   const manifest: Manifest = {
     schema: BUNDLE_SCHEMA,

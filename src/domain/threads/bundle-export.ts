@@ -1,6 +1,6 @@
 import { sha256Hex } from '../../base/hash.ts';
 import type { Artifact } from '../../contract/threads/artifacts.ts';
-import { Crc32 } from '../../formats/zip/crc32.ts';
+import { crc32 } from '../../formats/zip/crc32.ts';
 import { writeZip, type ZipEntry } from '../../formats/zip/zip-writer.ts';
 import type { BlobBody } from '../../kernel/blobs.ts';
 import { KINDS } from './artifact-kind.ts';
@@ -90,9 +90,9 @@ async function* eventTexts(log: ThreadLog, head: Head): AsyncGenerator<string> {
 async function content(log: ThreadLog, name: string, artifact: Artifact): Promise<ZipEntry> {
   const open = () => openArtifact(log, artifact);
   if (artifact.size <= PACKED_BYTES) return { name, bytes: await wholeBody(await open()) };
-  const crc = new Crc32();
-  for await (const chunk of chunks(await open())) crc.update(chunk);
-  return { name, size: artifact.size, crc: crc.value, open: async () => chunks(await open()) };
+  let crc = 0;
+  for await (const chunk of chunks(await open())) crc = crc32(chunk, crc);
+  return { name, size: artifact.size, crc, open: async () => chunks(await open()) };
 }
 
 async function* chunks(body: BlobBody): AsyncGenerator<Uint8Array> {

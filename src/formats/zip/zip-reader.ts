@@ -1,6 +1,6 @@
 import { RelayError } from '../../base/errors.ts';
 import { BUNDLE_BYTES, BUNDLE_ENTRIES, BUNDLE_RATIO } from '../../base/limits.ts';
-import { Crc32 } from './crc32.ts';
+import { crc32 } from './crc32.ts';
 
 /** Bytes that can be read from any place: a file, a blob, memory. */
 export interface ZipSource {
@@ -43,22 +43,22 @@ export class ZipArchive {
 
   /** The content of an entry, checked as it goes by; it fails at the end where the checksum does not fit. */
   async *stream(item: ZipItem): AsyncGenerator<Uint8Array> {
-    const crc = new Crc32();
+    let crc = 0;
     let size = 0;
-    const packed = this.#packed(item);
-    const chunks = item.method === 0 ? packed : inflate(packed);
     try {
+      const packed = await this.#packed(item);
+      const chunks = item.method === 0 ? packed : packed.pipeThrough(new DecompressionStream('deflate-raw'));
       for await (const chunk of chunks) {
         size += chunk.length;
         if (size > item.size) throw bad(`${shown(item.name)} unpacks to more than it says`);
-        crc.update(chunk);
+        crc = crc32(chunk, crc);
         yield chunk;
       }
     } catch (error) {
       throw error instanceof RelayError ? error : bad(`${shown(item.name)} cannot be unpacked`);
     }
     if (size !== item.size) throw bad(`${shown(item.name)} unpacks to less than it says`);
-    if (crc.value !== item.crc) throw bad(`the checksum of ${shown(item.name)} is wrong`);
+    if (crc !== item.crc) throw bad(`the checksum of ${shown(item.name)} is wrong`);
   }
 
   async bytes(item: ZipItem, limit: number): Promise<Uint8Array<ArrayBuffer>> {
@@ -72,14 +72,19 @@ export class ZipArchive {
     return all;
   }
 
-  async *#packed(item: ZipItem): AsyncGenerator<Uint8Array<ArrayBuffer>> {
-    const header = await this.#source.read(item.offset, item.offset + 30);
+  async #packed(item: ZipItem): Promise<ReadableStream<Uint8Array<ArrayBuffer>>> {
+    const header = await this.#source.read(item.offset, item.offset + LOCAL);
     const view = viewOf(header);
-    const start = item.offset + 30 + view.getUint16(26, true) + view.getUint16(28, true);
-    const end = start + item.packedSize;
-    for (let at = start; at < end; at += CHUNK) {
-      yield new Uint8Array(await this.#source.read(at, Math.min(at + CHUNK, end)));
-    }
+    let at = item.offset + LOCAL + view.getUint16(26, true) + view.getUint16(28, true);
+    const end = at + item.packedSize;
+    return new ReadableStream({
+      pull: async (controller) => {
+        if (at >= end) return controller.close();
+        const chunk = await this.#source.read(at, Math.min(at + CHUNK, end));
+        at += CHUNK;
+        controller.enqueue(new Uint8Array(chunk));
+      },
+    });
   }
 }
 
@@ -182,18 +187,6 @@ async function checkPlaces(source: ZipSource, items: readonly ZipItem[], end: nu
     if (free > end) throw bad(`${shown(item.name)} runs over its end`);
   }
   if (end > free + room) throw bad('there is something in it that its directory does not name');
-}
-
-async function* inflate(packed: AsyncIterable<Uint8Array<ArrayBuffer>>): AsyncGenerator<Uint8Array> {
-  const iterator = packed[Symbol.asyncIterator]();
-  const source = new ReadableStream<Uint8Array<ArrayBuffer>>({
-    async pull(controller) {
-      const { done, value } = await iterator.next();
-      if (done) controller.close();
-      else controller.enqueue(value);
-    },
-  });
-  for await (const chunk of source.pipeThrough(new DecompressionStream('deflate-raw'))) yield chunk;
 }
 
 /** Names in no way special: parts of letters, digits, dots and dashes, none of them only dots. */
