@@ -40,7 +40,10 @@ export async function takeGrep(
       const matches = matcher.test(line.piece > 0 ? before + line.text : line.text);
       before = line.more ? line.text.slice(-OVERLAP_CHARS) : '';
       if (clock.now() >= turnEndsAt) {
-        if (clock.now() >= giveUpAt) throw givenUp();
+        if (clock.now() >= giveUpAt) {
+          const what = `the search was given up after ${GREP_TIME_MS / 1000} s`;
+          throw badPart(what, 'Use a simpler pattern, or pull the payload and search it there.');
+        }
         await pause(0);
         turnEndsAt = clock.now() + TURN_MS;
       }
@@ -56,12 +59,12 @@ export async function takeGrep(
   }
   const found = stopped || `${plural(output.matches, 'match', 'matches')} in ${plural(lines, 'line')}`;
   const about = output.cut ? `${found}; long lines are cut and marked${CUT_MARK}` : found;
-  return { text: output.toString(), about, truncated: stopped !== '' || output.cut };
+  return { text: `${output.text}`, about, truncated: stopped !== '' || output.cut };
 }
 
 class GrepOutput {
   readonly #context: number;
-  readonly #text = new PartText();
+  readonly text = new PartText();
   /** Lines that may turn out to be the context of the next match. */
   #held: TextLine[] = [];
   #after = 0;
@@ -78,7 +81,7 @@ class GrepOutput {
   /** False where the part is full. */
   pass(line: TextLine, matches: boolean): boolean {
     if (matches) {
-      if (this.#context > 0 && this.#gap && !this.#text.isEmpty && !this.#text.add('--')) return false;
+      if (this.#context > 0 && this.#gap && !this.text.isEmpty && !this.text.add('--')) return false;
       for (const held of this.#held) if (!this.#show(held, '-')) return false;
       if (!this.#show(line, ':')) return false;
       this.#held = [];
@@ -99,22 +102,13 @@ class GrepOutput {
     return true;
   }
 
-  toString(): string {
-    return `${this.#text}`;
-  }
-
   #show(line: TextLine, sign: ':' | '-'): boolean {
     const text = (line.piece > 0 ? `${CUT_MARK.trim()} ` : '') + line.text + (line.more ? CUT_MARK : '');
-    if (!this.#text.add(`${line.number}${sign}${text}`)) return false;
+    if (!this.text.add(`${line.number}${sign}${text}`)) return false;
     if (line.more || line.piece > 0) this.cut = true;
     this.lastLine = line.number;
     return true;
   }
-}
-
-function givenUp(): Error {
-  const what = `the search was given up after ${GREP_TIME_MS / 1000} s`;
-  return badPart(what, 'Use a simpler pattern, or pull the payload and search it there.');
 }
 
 function compile(request: { grep: string; ignore_case?: boolean }, matcherFor: MatcherFactory): Matcher {

@@ -1,10 +1,10 @@
 import { PART_CHARS } from '../../base/limits.ts';
-import { badPart, type LineRange, type Part, parseLineRange } from './part-request.ts';
+import { badPart, type Part, parseLineRange } from './part-request.ts';
 import { CUT_MARK, type PartBody, PartText, plural, type TextLine, textLines } from './text-lines.ts';
 
 /** Lines as they are, without numbers. A stream is read no further than the range goes. */
 export async function takeLines(body: PartBody, lines: string): Promise<Part> {
-  const range: LineRange = parseLineRange(lines);
+  const range = parseLineRange(lines);
   return 'last' in range ? takeLast(body, range.last) : takeRange(body, range.from, range.to);
 }
 
@@ -29,7 +29,10 @@ async function takeRange(body: PartBody, from: number, to: number): Promise<Part
       taken = line.number;
     }
   }
-  if (taken === 0) throw beyond(from, last);
+  if (taken === 0) {
+    const there = `There ${last === 1 ? 'is' : 'are'} ${plural(last, 'line')}.`;
+    throw badPart(`line ${from} is beyond the end`, there);
+  }
   const notes = [];
   if (more) notes.push('more follow');
   if (full) notes.push(`cut at ${PART_CHARS} characters; go on with lines=${taken + 1}-`);
@@ -82,11 +85,4 @@ function shownLine(line: TextLine): string {
 function about(from: number, to: number, of: string, notes: string[]): string {
   const which = from === to ? `line ${from}` : `lines ${from}-${to}`;
   return [which + of, ...notes].join('; ');
-}
-
-function beyond(from: number, last: number): Error {
-  return badPart(
-    `line ${from} is beyond the end`,
-    `There ${last === 1 ? 'is' : 'are'} ${plural(last, 'line')}.`,
-  );
 }

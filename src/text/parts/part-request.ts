@@ -52,7 +52,7 @@ export function checkPartRequest(part: PartRequest): PartRequest {
   return part;
 }
 
-export type LineRange = { readonly from: number; readonly to: number } | { readonly last: number };
+type LineRange = { readonly from: number; readonly to: number } | { readonly last: number };
 
 export function parseLineRange(text: unknown): LineRange {
   const match = typeof text === 'string' && /^\s*(\d{1,12})?\s*(?:(-)\s*(\d{1,12})?)?\s*$/.exec(text);

@@ -22,9 +22,40 @@ export interface TextLine {
  * Leaving the loop early stops the reading of a stream. Bytes that are not UTF-8 throw `not_text`.
  */
 export async function* textLines(body: PartBody, what: string): AsyncGenerator<TextLine[]> {
-  const splitter = new LineSplitter();
-  for await (const text of decodedChunks(body, what)) yield splitter.push(text);
-  yield splitter.end();
+  let held = '';
+  let number = 1;
+  let piece = 0;
+  /** Gives away what is too long and returns the rest. */
+  const cut = (text: string, lines: TextLine[]): string => {
+    let from = 0;
+    while (text.length - from > PART_LINE_CHARS) {
+      let to = from + PART_LINE_CHARS;
+      if (isLowSurrogate(text.charCodeAt(to))) to--;
+      lines.push({ number, text: text.slice(from, to), piece: piece++, more: true });
+      from = to;
+    }
+    return text.slice(from);
+  };
+  const finish = (text: string, lines: TextLine[]) => {
+    const rest = cut(text, lines);
+    const line = rest.endsWith('\r') ? rest.slice(0, -1) : rest;
+    lines.push({ number: number++, text: line, piece, more: false });
+    piece = 0;
+  };
+  for await (const text of decodedChunks(body, what)) {
+    const lines: TextLine[] = [];
+    let from = 0;
+    for (let at = text.indexOf('\n'); at !== -1; at = text.indexOf('\n', from)) {
+      finish(held + text.slice(from, at), lines);
+      held = '';
+      from = at + 1;
+    }
+    held = cut(held + text.slice(from), lines);
+    yield lines;
+  }
+  const last: TextLine[] = [];
+  if (held !== '' || piece > 0) finish(held, last);
+  yield last;
 }
 
 /** The whole body as text, without a byte order mark, and how many bytes it was. */
@@ -56,50 +87,6 @@ async function* decodedChunks(body: PartBody, what: string, counted = { bytes: 0
 
 function* slices(bytes: Uint8Array): Generator<Uint8Array> {
   for (let at = 0; at < bytes.length; at += DECODE_BYTES) yield bytes.subarray(at, at + DECODE_BYTES);
-}
-
-class LineSplitter {
-  #held = '';
-  #number = 1;
-  #piece = 0;
-
-  push(text: string): TextLine[] {
-    const lines: TextLine[] = [];
-    let from = 0;
-    for (let at = text.indexOf('\n'); at !== -1; at = text.indexOf('\n', from)) {
-      this.#finish(this.#held + text.slice(from, at), lines);
-      this.#held = '';
-      from = at + 1;
-    }
-    this.#held = this.#cut(this.#held + text.slice(from), lines);
-    return lines;
-  }
-
-  end(): TextLine[] {
-    const lines: TextLine[] = [];
-    if (this.#held !== '' || this.#piece > 0) this.#finish(this.#held, lines);
-    this.#held = '';
-    return lines;
-  }
-
-  #finish(text: string, lines: TextLine[]): void {
-    const rest = this.#cut(text, lines);
-    const line = rest.endsWith('\r') ? rest.slice(0, -1) : rest;
-    lines.push({ number: this.#number++, text: line, piece: this.#piece, more: false });
-    this.#piece = 0;
-  }
-
-  /** Gives away what is too long and returns the rest. */
-  #cut(text: string, lines: TextLine[]): string {
-    let from = 0;
-    while (text.length - from > PART_LINE_CHARS) {
-      let to = from + PART_LINE_CHARS;
-      if (isLowSurrogate(text.charCodeAt(to))) to--;
-      lines.push({ number: this.#number, text: text.slice(from, to), piece: this.#piece++, more: true });
-      from = to;
-    }
-    return from === 0 ? text : text.slice(from);
-  }
 }
 
 function isLowSurrogate(code: number): boolean {

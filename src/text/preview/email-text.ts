@@ -3,15 +3,19 @@ import { htmlText } from './html-text.ts';
 
 /** Who wrote to whom about what, and the text of the message. */
 export function emailText(raw: string): string {
-  const split = /\r?\n\r?\n/.exec(raw);
-  const head = split ? raw.slice(0, split.index) : raw;
-  const body = split ? raw.slice(split.index + split[0].length) : '';
+  const [head, body] = splitHead(raw) ?? [raw, ''];
   const headers = readHeaders(head);
   if (headers.size === 0) return raw;
   const shown = ['from', 'to', 'cc', 'date', 'subject']
     .filter((name) => headers.has(name))
     .map((name) => `${name[0]!.toUpperCase()}${name.slice(1)}: ${decodeWords(headers.get(name)!)}`);
   return `${shown.join('\n')}\n\n${bodyText(headers, body, 3).trim()}`;
+}
+
+/** What is before the first empty line and what is behind it; null where there is none. */
+function splitHead(text: string): [head: string, body: string] | null {
+  const gap = /\r?\n\r?\n/.exec(text);
+  return gap && [text.slice(0, gap.index), text.slice(gap.index + gap[0].length)];
 }
 
 type Headers = Map<string, string>;
@@ -35,9 +39,8 @@ function bodyText(headers: Headers, body: string, depth: number): string {
       .slice(1)
       .filter((part) => !part.startsWith('--'))
       .map((part) => {
-        const split = /\r?\n\r?\n/.exec(part);
-        const inner = readHeaders(split ? part.slice(0, split.index) : '');
-        return { inner, content: split ? part.slice(split.index + split[0].length) : part };
+        const [head, content] = splitHead(part) ?? ['', part];
+        return { inner: readHeaders(head), content };
       });
     const kind = (part: (typeof parts)[number]) => part.inner.get('content-type') ?? 'text/plain';
     const best =
