@@ -61,7 +61,7 @@ export class JsonDocument {
     const present = this.find(path);
     if (present) {
       if (!jsonEqual(jsonValue(present), value)) {
-        this.#splice(present.start, present.end, this.#write(value, this.#indentAt(present.start)));
+        this.#edit([present.start, present.end, this.#write(value, this.#indentAt(present.start))]);
       }
       return this;
     }
@@ -97,12 +97,9 @@ export class JsonDocument {
     else if (this.#comments && /[\r\n]/.test(this.#text.slice(before, entry.start))) {
       if (!/^[\t ]*[\r\n]/.test(this.#text.slice(end))) before = entry.start;
     }
-    this.#text = this.#text.slice(0, before) + this.#text.slice(end);
-    const previous = entry.comma === null ? parent.entries[index - 1] : undefined;
-    if (previous && previous.comma !== null) {
-      this.#text = this.#text.slice(0, previous.comma) + this.#text.slice(previous.comma + 1);
-    }
-    this.#reread();
+    // The comma before the last entry goes with it.
+    const comma = entry.comma === null ? parent.entries[index - 1]?.comma : null;
+    this.#edit([before, end, ''], ...(comma == null ? [] : [[comma, comma + 1, ''] as const]));
     return this;
   }
 
@@ -121,7 +118,7 @@ export class JsonDocument {
       const inside = text.slice(parent.start + 1, parent.end - 1);
       // What a person wrote between the braces (a comment) stays, in front of the new member.
       const kept = inside.trim() === '' ? '' : inside.replace(/\s+$/, '');
-      this.#splice(parent.start + 1, parent.end - 1, kept + body);
+      this.#edit([parent.start + 1, parent.end - 1, kept + body]);
       return;
     }
     const lead = this.#spaceBefore(last.start);
@@ -130,10 +127,10 @@ export class JsonDocument {
     const indent = ownLine ? /[^\r\n]*$/.exec(gap)![0] : this.#indentAt(parent.start);
     const between = ownLine ? this.#eol() + indent : parent.entries.length > 1 ? gap : this.#gapAfterComma();
     const member = between + key + this.#write(value, indent);
-    const at = this.#endOfLineRemark(last.comma === null ? last.end : last.comma + 1);
-    this.#text = text.slice(0, at) + member + (last.comma === null ? '' : ',') + text.slice(at);
-    if (last.comma === null) this.#text = `${this.#text.slice(0, last.end)},${this.#text.slice(last.end)}`;
-    this.#reread();
+    const { comma, end } = last;
+    const at = this.#endOfLineRemark(comma === null ? end : comma + 1);
+    if (comma === null) this.#edit([at, at, member], [end, end, ',']);
+    else this.#edit([at, at, `${member},`]);
   }
 
   /** Where a comment on the same line ends, which belongs to the member before it. */
@@ -190,12 +187,11 @@ export class JsonDocument {
     return this.#gapAfterColon() === '' ? '' : ' ';
   }
 
-  #splice(start: number, end: number, fresh: string): void {
-    this.#text = this.#text.slice(0, start) + fresh + this.#text.slice(end);
-    this.#reread();
-  }
-
-  #reread(): void {
+  /** Puts other text in the place of what was there; the last place first. */
+  #edit(...edits: readonly (readonly [start: number, end: number, fresh: string])[]): void {
+    for (const [start, end, fresh] of edits) {
+      this.#text = this.#text.slice(0, start) + fresh + this.#text.slice(end);
+    }
     this.#lines = null;
     this.#root = parseJsonText(this.#text, { comments: this.#comments });
   }
