@@ -1,14 +1,8 @@
 /**
- * Credentials that can be told by their form alone. Each pattern begins with literal text and has bounded repeats, so
- * that looking for it takes time linear in the text.
+ * Credentials that can be told by their form alone. Each pattern is global, begins with literal text and has bounded
+ * repeats, so that looking for it takes time linear in the text.
  */
-export interface CredentialFormat {
-  readonly kind: string;
-  /** Global. */
-  readonly pattern: RegExp;
-}
-
-export const CREDENTIAL_FORMATS: readonly CredentialFormat[] = [
+export const CREDENTIAL_FORMATS: readonly (readonly [kind: string, pattern: RegExp])[] = [
   ['private key', /-----BEGIN (?:[A-Z0-9]{1,20} ){0,3}PRIVATE KEY(?: BLOCK)?-----/g],
   ['AWS access key', /\b(?:AKIA|ASIA|ABIA|ACCA)[A-Z2-7]{16}\b/g],
   ['GitHub token', /\b(?:gh[pousr]_[A-Za-z0-9]{36,255}|github_pat_[A-Za-z0-9_]{36,255})/g],
@@ -29,7 +23,7 @@ export const CREDENTIAL_FORMATS: readonly CredentialFormat[] = [
   ['JSON Web Token', /\beyJ[\w-]{10,4096}\.eyJ[\w-]{10,4096}\.[\w-]{10,4096}/g],
   ['ContextRelay key', /\bcr_live_[\w-]{16,255}/g],
   ['encryption key in a pointer', /#key=[\w-]{43}(?:=|%3[dD])?/g],
-].map(([kind, pattern]) => ({ kind: kind as string, pattern: pattern as RegExp }));
+];
 
 /** `scheme://user:password@host`; the password is the second group. */
 export const URL_PASSWORD = /\b([a-z][a-z0-9+.-]{1,20}:\/\/[^\s:/@"'<>]{0,100}):([^\s/@"'<>]{3,200})@/gi;

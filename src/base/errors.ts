@@ -4,8 +4,6 @@ import { REQUEST_ERRORS } from './error-rows/requests.ts';
 import type { ErrorRow } from './error-rows/row.ts';
 import { THREAD_ERRORS } from './error-rows/threads.ts';
 
-export type { ErrorRow };
-
 export const EXIT = { ok: 0, failed: 1, usage: 2, notFound: 3, refused: 4, unreachable: 5 } as const;
 
 /**

@@ -13,7 +13,7 @@ export function redact(text: string): string {
     .replace(BEARER, `$1${REDACTED}`)
     .replace(NAMED_VALUE, `$1${REDACTED}`)
     .replace(URL_PASSWORD, `$1:${REDACTED}@`);
-  for (const { pattern } of CREDENTIAL_FORMATS) clean = clean.replace(pattern, REDACTED);
+  for (const [, pattern] of CREDENTIAL_FORMATS) clean = clean.replace(pattern, REDACTED);
   return clean;
 }
 

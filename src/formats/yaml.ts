@@ -13,23 +13,20 @@ export interface YamlText {
 export function readYaml(text: string): YamlText {
   const lines = new LineCounter();
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, merge: false });
+  const at = (node: unknown): number | undefined => {
+    const offset = (node as Node | null)?.range?.[0];
+    return offset === undefined ? undefined : lines.linePos(offset).line;
+  };
   const problems = [...document.errors, ...document.warnings].map(({ pos, message }) => ({
     line: lines.linePos(pos[0]).line,
     what: message,
   }));
   visit(document, {
     Alias(_, node) {
-      problems.push({
-        line: lines.linePos(node.range?.[0] ?? 0).line,
-        what: 'An alias (*) is not allowed here',
-      });
+      problems.push({ line: at(node) ?? 1, what: 'An alias (*) is not allowed here' });
       return visit.BREAK;
     },
   });
-  const at = (node: unknown): number | undefined => {
-    const offset = (node as Node | null)?.range?.[0];
-    return offset === undefined ? undefined : lines.linePos(offset).line;
-  };
   const lineOf = (path: readonly (string | number)[]): number => {
     let node: unknown = document.contents;
     let line = 1;

@@ -15,7 +15,7 @@ export interface SecretFinding {
 export function findSecrets(text: string): SecretFinding[] {
   const scanned = text.slice(0, SECRET_SCAN_CHARS);
   const found: { kind: string; at: number }[] = [];
-  for (const { kind, pattern } of CREDENTIAL_FORMATS) {
+  for (const [kind, pattern] of CREDENTIAL_FORMATS) {
     for (const match of scanned.matchAll(pattern)) {
       if (!isPlaceholder(match[0])) found.push({ kind, at: match.index });
       if (found.length >= MOST_MATCHES) break;

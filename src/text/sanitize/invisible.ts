@@ -11,9 +11,10 @@ export function stripInvisible(text: string): string {
     if (BREAKS.test(found)) return '\n';
     if (found.length === 1 && LONE_SURROGATE.test(found)) return '\ufffd';
     if (BLANKS.test(found)) return ' ';
-    const before = lastOf(whole, index);
-    const after = firstOf(whole, index + found.length);
-    return isNeeded(found, before, after) ? found : '';
+    const isNeeded = NEEDED.find(([unseen]) => unseen.test(found))?.[1];
+    const before = [...whole.slice(Math.max(0, index - 2), index)].at(-1) ?? '';
+    const [after = ''] = whole.slice(index + found.length, index + found.length + 2);
+    return isNeeded?.(before, after) ? found : '';
   });
 }
 
@@ -44,41 +45,21 @@ const RIGHT_TO_LEFT = /[\p{scx=Arab}\p{scx=Hebr}\p{scx=Syrc}\p{scx=Thaa}\p{scx=N
 const PICTURE = /[\p{Extended_Pictographic}\p{Emoji_Modifier}]|\ufe0f/u;
 const SELECTABLE = /[\p{Emoji}\p{So}\p{Sm}\p{Script=Han}\p{Script=Mong}\p{Script=Mymr}]/u;
 
-function isNeeded(unseen: string, before: string, after: string): boolean {
-  const code = unseen.codePointAt(0)!;
+/** Where something unseen is needed, by the characters before and after it; what is not listed never is. */
+const NEEDED: readonly (readonly [unseen: RegExp, isNeeded: (before: string, after: string) => boolean])[] = [
   // Arabic number signs, and the end of ayah: they are seen, whatever their category says.
-  if ((code >= 0x600 && code <= 0x605) || code === 0x6dd || code === 0x70f || code === 0x8e2) return true;
-  switch (code) {
-    case 0x200c:
-      return joins(before) && joins(after);
-    case 0x200d:
-      return joins(before) || (PICTURE.test(before) && PICTURE.test(after));
-    case 0x200b:
-      return SPACELESS.test(before) && SPACELESS.test(after);
-    case 0x200e:
-    case 0x200f:
-    case 0x61c:
-      return RIGHT_TO_LEFT.test(before) || RIGHT_TO_LEFT.test(after);
-    case 0x34f:
-      return /\p{M}/u.test(before) || /\p{M}/u.test(after);
-  }
-  if (code >= 0xfe00 && code <= 0xfe0f) return SELECTABLE.test(before);
-  if (code >= 0xe0100 && code <= 0xe01ef) return /\p{Script=Han}/u.test(before);
-  if (code >= 0x180b && code <= 0x180f) return /\p{Script=Mong}/u.test(before);
-  return code === 0x17b4 || code === 0x17b5 ? /\p{Script=Khmr}/u.test(before) : false;
-}
+  [/[\u0600-\u0605\u06dd\u070f\u08e2]/, () => true],
+  [/\u200c/, (before, after) => joins(before) && joins(after)],
+  [/\u200d/, (before, after) => joins(before) || (PICTURE.test(before) && PICTURE.test(after))],
+  [/\u200b/, (before, after) => SPACELESS.test(before) && SPACELESS.test(after)],
+  [/[\u200e\u200f\u061c]/, (before, after) => RIGHT_TO_LEFT.test(before) || RIGHT_TO_LEFT.test(after)],
+  [/\u034f/, (before, after) => /\p{M}/u.test(before) || /\p{M}/u.test(after)],
+  [/[\ufe00-\ufe0f]/, (before) => SELECTABLE.test(before)],
+  [/[\u{e0100}-\u{e01ef}]/u, (before) => /\p{Script=Han}/u.test(before)],
+  [/[\u180b-\u180f]/, (before) => /\p{Script=Mong}/u.test(before)],
+  [/[\u17b4\u17b5]/, (before) => /\p{Script=Khmr}/u.test(before)],
+];
 
 function joins(char: string): boolean {
   return JOINING.test(char) && JOINING_LETTER.test(char);
-}
-
-function lastOf(text: string, end: number): string {
-  if (end === 0) return '';
-  const low = text.charCodeAt(end - 1);
-  return low >= 0xdc00 && low <= 0xdfff && end > 1 ? text.slice(end - 2, end) : text[end - 1]!;
-}
-
-function firstOf(text: string, start: number): string {
-  const code = text.codePointAt(start);
-  return code === undefined ? '' : String.fromCodePoint(code);
 }
