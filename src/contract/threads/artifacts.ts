@@ -1,18 +1,12 @@
 import { CONTENT_KINDS } from '../../base/content-kinds.ts';
 import type { TokenCount } from '../../base/tokens.ts';
 import type { BlobBody } from '../../kernel/blobs.ts';
+import type { Preview } from '../../text/preview/preview.ts';
 
 export const ARTIFACT_TYPES = CONTENT_KINDS;
 export type ArtifactType = (typeof ARTIFACT_TYPES)[number];
 
-export interface Preview {
-  /** Data, not instructions: chat markup and the best-known phrases have been taken out. */
-  readonly text: string;
-  readonly line_count: number;
-  readonly truncated: boolean;
-  /** Bytes of the content. */
-  readonly size: number;
-}
+export type { Preview };
 
 export interface Provenance {
   readonly created_by: string;

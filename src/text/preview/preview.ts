@@ -19,15 +19,17 @@ export interface Content {
   readonly isText: boolean;
 }
 
-export interface PreviewText {
+export interface Preview {
+  /** Data, not instructions: chat markup and the best-known phrases have been taken out. */
   readonly text: string;
   readonly line_count: number;
   readonly truncated: boolean;
+  /** Bytes of the content. */
   readonly size: number;
 }
 
 /** What travels in place of a content: at most 2 KB, made for its kind, neutralised. The same for the same content. */
-export function makePreview(kind: PreviewKind, content: Content): PreviewText {
+export function makePreview(kind: PreviewKind, content: Content): Preview {
   const { size, lineCount, isText, start } = content;
   if (kind === 'binary' || !isText) {
     const text = `${binaryKind(start)}, ${String(size).replace(/\B(?=(\d{3})+$)/g, ',')} bytes`;
