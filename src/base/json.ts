@@ -1,4 +1,5 @@
 import { RelayError } from './errors.ts';
+import { JSON_DEPTH } from './limits.ts';
 
 /** What JSON can say. */
 export type Json = string | number | boolean | null | Json[] | { [key: string]: Json };
@@ -27,21 +28,9 @@ export function jsonObjectIn(text: string | null | undefined): JsonObject | null
   }
 }
 
-/** How deep a value is nested; stops looking once it is deeper than `enough`. Never recurses. */
-export function jsonDepth(value: Json, enough: number): number {
-  let depth = 0;
-  let level: Json[] = [value];
-  while (level.length > 0 && depth <= enough) {
-    const next: Json[] = [];
-    for (const item of level) {
-      if (typeof item !== 'object' || item === null) continue;
-      for (const child of Array.isArray(item) ? item : Object.values(item)) {
-        if (typeof child === 'object' && child !== null) next.push(child);
-      }
-    }
-    if (next.length === 0) break;
-    depth++;
-    level = next;
-  }
-  return depth + 1;
+/** Whether a value has more than so many objects and arrays one inside the other. It looks no deeper than that. */
+export function isTooDeep(value: Json, levels = JSON_DEPTH): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  const inner = Array.isArray(value) ? value : Object.values(value);
+  return levels === 0 || inner.some((item) => isTooDeep(item, levels - 1));
 }

@@ -43,10 +43,7 @@ export class JsonDocument {
 
   find(path: JsonPath): JsonNode | undefined {
     let node: JsonNode | undefined = this.#root;
-    for (const step of path) {
-      const entry: JsonEntry | undefined = node && entryAt(node, step);
-      node = entry?.node;
-    }
+    for (const step of path) node = node && entryAt(node, step)?.node;
     return node;
   }
 

@@ -1,5 +1,5 @@
 import { isJsonObject, type Json, type JsonObject } from '../base/json.ts';
-import { joinPath, parsePath } from '../base/json-pointer.ts';
+import { childAt, joinPath, parsePath } from '../base/json-pointer.ts';
 import { jsonEqual } from './json-patch/equal.ts';
 
 /** What is wrong with a part of a value. */
@@ -100,11 +100,7 @@ export class JsonSchema {
   }
 
   #resolve(ref: string): Json {
-    const segments = parsePath(ref.slice(1));
-    let at: Json | undefined = segments ? this.#root : false;
-    for (const segment of segments ?? [])
-      at = isJsonObject(at) && Object.hasOwn(at, segment) ? at[segment] : undefined;
-    return at ?? false;
+    return parsePath(ref.slice(1))?.reduce<Json | undefined>(childAt, this.#root) ?? false;
   }
 }
 

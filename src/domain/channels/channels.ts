@@ -1,7 +1,7 @@
 import { RelayError } from '../../base/errors.ts';
 import { sha256Hex } from '../../base/hash.ts';
 import { checkIdempotencyKey, toHex } from '../../base/ids.ts';
-import { type Json, type JsonObject, jsonDepth } from '../../base/json.ts';
+import { isTooDeep, type Json, type JsonObject } from '../../base/json.ts';
 import { JSON_DEPTH, SIGNAL_BYTES, TICKET_TTL_MS } from '../../base/limits.ts';
 import { mayUseChannel } from '../../contract/authorize.ts';
 import type { Caller, CallerAt } from '../../contract/caller.ts';
@@ -214,7 +214,7 @@ export class Channels {
 
 function checkSignal(msg: unknown): void {
   if (msg === undefined) throw new RelayError('bad_request', { what: '"msg" is missing.' });
-  if (jsonDepth(msg as Json, JSON_DEPTH) > JSON_DEPTH) {
+  if (isTooDeep(msg as Json)) {
     throw new RelayError('bad_request', { what: `"msg" is nested more than ${JSON_DEPTH} levels deep.` });
   }
   const bytes = new TextEncoder().encode(JSON.stringify(msg)).byteLength;

@@ -1,7 +1,7 @@
 import { RelayError } from '../../base/errors.ts';
 import { hmacSha256, sha256Hex } from '../../base/hash.ts';
 import { uuidFrom } from '../../base/ids.ts';
-import { isJsonObject, type Json, type JsonObject, jsonDepth } from '../../base/json.ts';
+import { isJsonObject, isTooDeep, type Json, type JsonObject } from '../../base/json.ts';
 import { JSON_DEPTH, MAX_PULLS, METADATA_BYTES, MIN_TTL_MS } from '../../base/limits.ts';
 import type { Caller } from '../../contract/caller.ts';
 import type { PushOptions, Visibility } from '../../contract/pointers.ts';
@@ -55,7 +55,7 @@ function checkChannel(channel: unknown): string | null {
 function checkMetadata(metadata: unknown): JsonObject {
   if (metadata === undefined || metadata === null) return {};
   if (!isJsonObject(metadata)) throw wrong('metadata', 'an object', metadata);
-  if (jsonDepth(metadata as Json, JSON_DEPTH) > JSON_DEPTH) {
+  if (isTooDeep(metadata as Json)) {
     throw bad(`"metadata" is nested more than ${JSON_DEPTH} levels deep.`);
   }
   const bytes = new TextEncoder().encode(JSON.stringify(metadata)).byteLength;

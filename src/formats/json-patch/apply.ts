@@ -1,5 +1,5 @@
 import { RelayError } from '../../base/errors.ts';
-import { isJsonObject, type Json, type JsonObject, jsonDepth } from '../../base/json.ts';
+import { isJsonObject, isTooDeep, type Json, type JsonObject } from '../../base/json.ts';
 import { joinPath, parsePath } from '../../base/json-pointer.ts';
 import { JSON_DEPTH } from '../../base/limits.ts';
 import { Draft, PatchProblem } from './draft.ts';
@@ -96,7 +96,7 @@ function found(draft: Draft, path: string[], field: 'path' | 'from'): Json {
 
 function valueIn({ value }: JsonObject): Json {
   if (value === undefined) throw new PatchProblem('value is missing');
-  if (jsonDepth(value, JSON_DEPTH) > JSON_DEPTH) throw new PatchProblem('the value is nested too deeply');
+  if (isTooDeep(value)) throw new PatchProblem('the value is nested too deeply');
   const bad = forbiddenKey(value);
   if (bad) throw new PatchProblem(`"${bad}" is no name for a member`);
   return value;

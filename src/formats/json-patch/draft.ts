@@ -1,5 +1,5 @@
 import type { Json } from '../../base/json.ts';
-import { parseIndex } from '../../base/json-pointer.ts';
+import { childAt, parseIndex } from '../../base/json-pointer.ts';
 import { JSON_DEPTH } from '../../base/limits.ts';
 import { measure, stringBytes } from './measure.ts';
 
@@ -30,9 +30,7 @@ export class Draft {
   }
 
   find(path: readonly string[]): Json | undefined {
-    let value: Json | undefined = this.root;
-    for (const segment of path) value = isContainer(value) ? child(value, segment) : undefined;
-    return value;
+    return path.reduce<Json | undefined>(childAt, this.root);
   }
 
   add(path: readonly string[], value: Json): void {
@@ -68,7 +66,7 @@ export class Draft {
     const parent = this.#open(path);
     const key = path.at(-1)!;
     this.#weigh(path, value);
-    this.bytes -= measure(child(parent, key)!, this.#own).bytes;
+    this.bytes -= measure(childAt(parent, key)!, this.#own).bytes;
     setChild(parent, key, value);
     this.#touch(path, false);
   }
@@ -78,7 +76,7 @@ export class Draft {
     if (path.length === 0) throw new PatchProblem('the whole document cannot be removed');
     const parent = this.#open(path);
     const key = path.at(-1)!;
-    this.bytes -= measure(child(parent, key)!, this.#own).bytes;
+    this.bytes -= measure(childAt(parent, key)!, this.#own).bytes;
     if (Array.isArray(parent)) parent.splice(Number(key), 1);
     else {
       this.bytes -= stringBytes(key) + 1;
@@ -101,7 +99,7 @@ export class Draft {
     let at = this.#owned(this.root);
     this.root = at;
     for (const segment of path.slice(0, -1)) {
-      const next = child(at, segment);
+      const next = childAt(at, segment);
       if (next === undefined) throw new PatchProblem(`there is no "${segment}" on the way`);
       if (!isContainer(next)) throw new PatchProblem(`"${segment}" is not an object or array`);
       const copy = this.#owned(next);
@@ -129,11 +127,9 @@ export class Draft {
     const second = path[1];
     const known = this.touched.get(first);
     if (known === 'all' || (removed && path.length === 2)) return;
-    const top = isContainer(this.root) ? child(this.root, first) : undefined;
-    const item =
-      isContainer(top) && second !== undefined
-        ? child(top, second === '-' && Array.isArray(top) ? String(top.length - 1) : second)
-        : undefined;
+    const top = childAt(this.root, first);
+    const added = second === '-' && Array.isArray(top) ? String(top.length - 1) : second;
+    const item = added === undefined ? undefined : childAt(top, added);
     if (!isContainer(item)) this.touched.set(first, 'all');
     else if (known) known.add(item);
     else this.touched.set(first, new Set([item]));
@@ -144,13 +140,7 @@ function isContainer(value: Json | undefined): value is Container {
   return typeof value === 'object' && value !== null;
 }
 
-function child(container: Container, segment: string): Json | undefined {
-  if (!Array.isArray(container)) return Object.hasOwn(container, segment) ? container[segment] : undefined;
-  const index = parseIndex(segment);
-  return index === null ? undefined : container[index];
-}
-
-/** The segment is an index or a name that `child` has found. */
+/** The segment is an index or a name that `childAt` has found. */
 function setChild(container: Container, segment: string, value: Json): void {
   if (Array.isArray(container)) container[Number(segment)] = value;
   else container[segment] = value;

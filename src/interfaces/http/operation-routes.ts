@@ -1,7 +1,7 @@
 import type { Context } from 'hono';
 import type { z } from 'zod';
 import { isRelayError, RelayError } from '../../base/errors.ts';
-import { isJsonObject, type Json, jsonDepth, parseJson } from '../../base/json.ts';
+import { isJsonObject, isTooDeep, type Json, parseJson } from '../../base/json.ts';
 import { JSON_BODY_BYTES, JSON_DEPTH } from '../../base/limits.ts';
 import type { Relay } from '../../contract/relay.ts';
 import { hasBody, routeOf, type Verb } from '../../contract/verb.ts';
@@ -71,7 +71,7 @@ async function readJson(c: Context): Promise<Json | undefined> {
   }
   if (text.trim() === '') return undefined;
   const parsed = parseJson(text);
-  if (jsonDepth(parsed, JSON_DEPTH) > JSON_DEPTH) {
+  if (isTooDeep(parsed)) {
     throw new RelayError('bad_request', {
       what: `The JSON body is nested more than ${JSON_DEPTH} levels deep.`,
     });

@@ -1,7 +1,7 @@
 import { RelayError } from '../../base/errors.ts';
-import { type Json, jsonDepth } from '../../base/json.ts';
-import { joinPath } from '../../base/json-pointer.ts';
-import { JSON_DEPTH, PART_CHARS } from '../../base/limits.ts';
+import { isTooDeep, type Json } from '../../base/json.ts';
+import { childAt, joinPath } from '../../base/json-pointer.ts';
+import { PART_CHARS } from '../../base/limits.ts';
 import { badPart, type Part, parseJsonPointer, shown } from './part-request.ts';
 import { CUT_MARK, type PartBody, plural, wholeText } from './text-lines.ts';
 
@@ -51,17 +51,11 @@ export function describe(value: unknown): string {
 function find(document: Json, segments: string[]): Json {
   let value = document;
   for (const [i, segment] of segments.entries()) {
-    const found = member(value, segment);
+    const found = isRaw(value) ? undefined : childAt(value, segment);
     if (found === undefined) throw missing(value, joinPath(segments.slice(0, i)), segment);
     value = found;
   }
   return value;
-}
-
-function member(value: Json, segment: string): Json | undefined {
-  if (typeof value !== 'object' || value === null || isRaw(value)) return undefined;
-  if (!Array.isArray(value)) return Object.hasOwn(value, segment) ? value[segment] : undefined;
-  return /^(0|[1-9]\d*)$/.test(segment) ? value[Number(segment)] : undefined;
 }
 
 function missing(value: Json, path: string, segment: string): RelayError {
@@ -78,7 +72,7 @@ function print(value: Json): string {
   try {
     const compact = JSON.stringify(value);
     // Indenting what is nested deeply can make it many times its size.
-    if (compact.length > PART_CHARS || jsonDepth(value, JSON_DEPTH) > JSON_DEPTH) return compact;
+    if (compact.length > PART_CHARS || isTooDeep(value)) return compact;
     const indented = JSON.stringify(value, null, 2);
     return indented.length > PART_CHARS ? compact : indented;
   } catch (cause) {
@@ -96,7 +90,7 @@ const LONG_NUMBER = /\d[\d.]{15}|\d[eE][+-]?\d{2}/;
 const platform = JSON as { rawJSON?: (text: string) => unknown; isRawJSON?: (value: unknown) => boolean };
 const rawJson = platform.rawJSON?.bind(JSON);
 
-function isRaw(value: object): boolean {
+function isRaw(value: unknown): boolean {
   return platform.isRawJSON?.(value) ?? false;
 }
 
