@@ -9,8 +9,6 @@ export function parseJsonText(text: string, o: { comments?: boolean } = {}): Jso
   return new Reader(text, o.comments === true).document();
 }
 
-export type JsonNode = JsonContainerNode | JsonScalarNode;
-
 interface Span {
   /** Index of the first character. */
   readonly start: number;
@@ -18,15 +16,11 @@ interface Span {
   readonly end: number;
 }
 
-export interface JsonContainerNode extends Span {
-  readonly kind: 'object' | 'array';
-  readonly entries: readonly JsonEntry[];
-}
-
-export interface JsonScalarNode extends Span {
-  readonly kind: 'scalar';
-  readonly value: string | number | boolean | null;
-}
+export type JsonNode = Span &
+  (
+    | { readonly kind: 'object' | 'array'; readonly entries: readonly JsonEntry[] }
+    | { readonly kind: 'scalar'; readonly value: string | number | boolean | null }
+  );
 
 /** A member of an object (with its key) or an item of an array. */
 export interface JsonEntry extends Span {

@@ -8,7 +8,7 @@ export interface ZipSource {
   read(start: number, end: number): Promise<Uint8Array>;
 }
 
-export interface ZipItem {
+interface ZipItem {
   readonly name: string;
   readonly size: number;
   readonly packedSize: number;
@@ -153,15 +153,8 @@ function parseItem(view: DataView, at: number, name: string): ZipItem {
   if (method === 0 && size !== packedSize) throw bad(`the sizes of ${shown(name)} do not agree`);
   if (size > packedSize * BUNDLE_RATIO + 1024) throw bad(`${shown(name)} unpacks to suspiciously much`);
   const crc = view.getUint32(at + 16, true);
-  return {
-    name,
-    size,
-    packedSize,
-    method,
-    crc,
-    offset: view.getUint32(at + 42, true),
-    trailer: (flags & 8) !== 0,
-  };
+  const offset = view.getUint32(at + 42, true);
+  return { name, size, packedSize, method, crc, offset, trailer: (flags & 8) !== 0 };
 }
 
 /** Every entry's own header agrees with the directory, and each begins where the one before it ends. */

@@ -71,6 +71,7 @@ class GrepOutput {
   /** Some line fell out of view since the last one that was shown. */
   #gap = false;
   matches = 0;
+  /** The last one that was shown. */
   lastLine = 0;
   cut = false;
 
@@ -81,7 +82,7 @@ class GrepOutput {
   /** False where the part is full. */
   pass(line: TextLine, matches: boolean): boolean {
     if (matches) {
-      if (this.#context > 0 && this.#gap && !this.text.isEmpty && !this.text.add('--')) return false;
+      if (this.#context > 0 && this.#gap && this.lastLine > 0 && !this.text.add('--')) return false;
       for (const held of this.#held) if (!this.#show(held, '-')) return false;
       if (!this.#show(line, ':')) return false;
       this.#held = [];

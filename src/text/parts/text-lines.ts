@@ -30,7 +30,8 @@ export async function* textLines(body: PartBody, what: string): AsyncGenerator<T
     let from = 0;
     while (text.length - from > PART_LINE_CHARS) {
       let to = from + PART_LINE_CHARS;
-      if (isLowSurrogate(text.charCodeAt(to))) to--;
+      const lowSurrogate = (text.charCodeAt(to) & 0xfc00) === 0xdc00;
+      if (lowSurrogate) to--;
       lines.push({ number, text: text.slice(from, to), piece: piece++, more: true });
       from = to;
     }
@@ -89,10 +90,6 @@ function* slices(bytes: Uint8Array): Generator<Uint8Array> {
   for (let at = 0; at < bytes.length; at += DECODE_BYTES) yield bytes.subarray(at, at + DECODE_BYTES);
 }
 
-function isLowSurrogate(code: number): boolean {
-  return code >= 0xdc00 && code <= 0xdfff;
-}
-
 /** Behind a line that was cut. */
 export const CUT_MARK = ' […]';
 
@@ -107,10 +104,6 @@ export class PartText {
     this.#lines.push(line);
     this.#chars += line.length + 1;
     return true;
-  }
-
-  get isEmpty(): boolean {
-    return this.#lines.length === 0;
   }
 
   toString(): string {

@@ -12,9 +12,7 @@ export function binaryKind(bytes: Uint8Array): string {
     return `GIF image, ${view.getUint16(6, true)} × ${view.getUint16(8, true)} pixels`;
   }
   if (hex(3) === 'ffd8ff') return jpegKind(view);
-  if (ascii(0, 4) === 'RIFF') {
-    return RIFF[ascii(8, 4)] ?? 'RIFF file';
-  }
+  if (ascii(0, 4) === 'RIFF') return RIFF[ascii(8, 4)] ?? 'RIFF file';
   if (ascii(4, 4) === 'ftyp') return FTYP[ascii(8, 4).trim()] ?? 'MP4 video';
   if (ascii(0, 4) === '%PDF') return `PDF document, version ${ascii(5, 3)}`;
   if (hex(4) === '504b0304') return zipKind(bytes);

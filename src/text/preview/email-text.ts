@@ -63,11 +63,8 @@ function decodeBody(body: string, encoding: string): string {
 
 function quotedPrintable(text: string): string {
   return text.replace(/(?:=[0-9A-Fa-f]{2})+/g, (run) => {
-    const bytes = run
-      .slice(1)
-      .split('=')
-      .map((hex) => Number.parseInt(hex, 16));
-    return new TextDecoder().decode(Uint8Array.from(bytes));
+    const bytes = Uint8Array.from(run.slice(1).split('='), (hex) => Number.parseInt(hex, 16));
+    return new TextDecoder().decode(bytes);
   });
 }
 
