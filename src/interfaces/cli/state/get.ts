@@ -1,6 +1,6 @@
 import { RelayError } from '../../../base/errors.ts';
-import { isJsonObject, type Json } from '../../../base/json.ts';
-import { parsePath } from '../../../base/json-pointer.ts';
+import type { Json } from '../../../base/json.ts';
+import { childAt, parsePath } from '../../../base/json-pointer.ts';
 import { answerCommand, badUsage } from '../command.ts';
 import { openThread, THREAD_FLAG } from '../threads/thread-choice.ts';
 
@@ -27,17 +27,11 @@ function placeOf(state: Json, pointer: string): Json {
   if (path === null) {
     throw badUsage(`"${pointer}" is not a JSON Pointer.`, 'It begins with a slash: relay state get /facts/0');
   }
-  let at: Json = state;
-  for (const segment of path) {
-    const holder: Json = at;
-    const inside = Array.isArray(holder) || isJsonObject(holder);
-    if (!inside || !Object.hasOwn(holder, segment)) {
-      throw new RelayError('not_found', {
-        what: `${pointer} of the state`,
-        hint: 'relay state get shows what there is.',
-      });
-    }
-    at = (holder as { [key: string]: Json })[segment]!;
-  }
-  return at;
+  let at: Json | undefined = state;
+  for (const segment of path) at = at === undefined ? undefined : childAt(at, segment);
+  if (at !== undefined) return at;
+  throw new RelayError('not_found', {
+    what: `${pointer} of the state`,
+    hint: 'relay state get shows what there is.',
+  });
 }
