@@ -1,26 +1,12 @@
 import { createReadStream } from 'node:fs';
-import { sha256Hex } from '../../base/hash.ts';
+import { Readable } from 'node:stream';
 import type { Json, JsonObject } from '../../base/json.ts';
 import type { Artifact } from '../../contract/threads/artifacts.ts';
-import { KINDS } from '../../domain/threads/artifact-kind.ts';
-import {
-  ARTIFACTS,
-  advanceChecked,
-  BUNDLE_SCHEMA,
-  contentFile,
-  EVENTS_FILE_BYTES,
-  eventsFile,
-  LEDGER,
-  MANIFEST,
-  type Manifest,
-  type ManifestFile,
-  STATE,
-  streamOf,
-} from '../../domain/threads/bundle.ts';
+import { advanceChecked } from '../../domain/threads/bundle.ts';
+import { writeBundle } from '../../domain/threads/bundle-export.ts';
 import type { StoredEvent } from '../../domain/threads/event.ts';
 import { emptyHead } from '../../domain/threads/fold.ts';
-import { crc32 } from '../../formats/zip/crc32.ts';
-import { writeZip, type ZipEntry } from '../../formats/zip/zip-writer.ts';
+import { isoTime } from '../../domain/threads/state.ts';
 import type { TakenOver } from './state.ts';
 
 /** Who made what came from a Go relay and does not say. */
@@ -50,52 +36,22 @@ export interface LegacyParts {
  * and its state as events that lead to the same content here.
  */
 export function legacyBundle(parts: LegacyParts): ReadableStream<Uint8Array> {
-  return streamOf(writeZip(entries(parts)));
+  const head = emptyHead(parts.thread_id);
+  const events = [...eventsOf(parts)];
+  for (const event of events) advanceChecked(head, event);
+  const paths = new Map(parts.contents.map(({ artifact, path }) => [artifact, path]));
+  return writeBundle({
+    head,
+    about: { name: parts.name, created_at: isoTime(parts.created), created_by: LEGACY_AUTHOR },
+    ledger: { headers: 0, header_reads: 0, previews: 0, preview_reads: 0, hops: 0 },
+    events: events.map((event) => ({ event })),
+    artifacts: [...paths.keys()],
+    open: async (artifact) => openFile(paths.get(artifact)!),
+  });
 }
 
-async function* entries(parts: LegacyParts): AsyncGenerator<ZipEntry> {
-  const { thread_id, name, created, contents } = parts;
-  const head = emptyHead(thread_id);
-  const files: ManifestFile[] = [];
-  const whole = async (path: string, text: string): Promise<ZipEntry> => {
-    const bytes = new TextEncoder().encode(text);
-    files.push({ path, size: bytes.length, sha256: await sha256Hex(bytes) });
-    return { name: path, bytes };
-  };
-  let text = '';
-  let part = 0;
-  for (const event of eventsOf(parts)) {
-    advanceChecked(head, event);
-    text += `${JSON.stringify(event)}\n`;
-    if (text.length <= EVENTS_FILE_BYTES) continue;
-    yield await whole(eventsFile(++part), text);
-    text = '';
-  }
-  if (text !== '') yield await whole(eventsFile(++part), text);
-  yield await whole(STATE, `${JSON.stringify(head.state, null, 2)}\n`);
-  const ledger = { headers: 0, header_reads: 0, previews: 0, preview_reads: 0, hops: 0 };
-  yield await whole(LEDGER, `${JSON.stringify(ledger)}\n`);
-  yield await whole(ARTIFACTS, contents.map(({ artifact }) => `${JSON.stringify(artifact)}\n`).join(''));
-  for (const { artifact, path } of contents) {
-    const { ref, type, size, hash } = artifact;
-    const entry = contentFile(ref, KINDS[type].ext);
-    files.push({ path: entry, size, sha256: hash });
-    let crc = 0;
-    for await (const chunk of createReadStream(path)) crc = crc32(chunk, crc);
-    yield { name: entry, size, crc, open: async () => createReadStream(path) };
-  }
-  const manifest: Manifest = {
-    schema: BUNDLE_SCHEMA,
-    thread_id,
-    name,
-    created_at: new Date(created).toISOString(),
-    created_by: LEGACY_AUTHOR,
-    state_version: head.version,
-    events: head.count,
-    artifacts: contents.length,
-    files,
-  };
-  yield { name: MANIFEST, bytes: new TextEncoder().encode(`${JSON.stringify(manifest, null, 2)}\n`) };
+export function openFile(path: string): ReadableStream<Uint8Array> {
+  return Readable.toWeb(createReadStream(path)) as ReadableStream<Uint8Array>;
 }
 
 function* eventsOf(parts: LegacyParts): Generator<StoredEvent> {

@@ -1,8 +1,7 @@
 import { createHash } from 'node:crypto';
-import { createReadStream, existsSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { lstat, readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { Readable } from 'node:stream';
 import { RelayError } from '../../base/errors.ts';
 import { sha256Hex } from '../../base/hash.ts';
 import { isUuid, uuidFrom } from '../../base/ids.ts';
@@ -10,11 +9,11 @@ import { isJsonObject, type Json, type JsonObject } from '../../base/json.ts';
 import { ARTIFACT_BYTES, ARTIFACT_NAME_CHARS, THREAD_NAME_CHARS } from '../../base/limits.ts';
 import { ARTIFACT_TYPES, type Artifact, type ArtifactType } from '../../contract/threads/artifacts.ts';
 import { guessType, KINDS } from '../../domain/threads/artifact-kind.ts';
-import { ContentScan } from '../../domain/threads/content-scan.ts';
+import { ContentScan, countTokens } from '../../domain/threads/content-scan.ts';
 import type { LegacyThread } from '../../interfaces/cli/host.ts';
 import { makePreview } from '../../text/preview/preview.ts';
 import { ownTokenCounter } from '../store/token-counter.ts';
-import { LEGACY_AUTHOR, type LegacyContent, type LegacyParts, legacyBundle } from './bundle.ts';
+import { LEGACY_AUTHOR, type LegacyContent, type LegacyParts, legacyBundle, openFile } from './bundle.ts';
 import { takeOverState } from './state.ts';
 
 /** A folder with none of these is something else. */
@@ -154,21 +153,11 @@ async function describe(
   type: ArtifactType,
 ): Promise<LegacyContent> {
   const hash = createHash('sha256');
-  const scan = new ContentScan(Readable.toWeb(createReadStream(path)) as ReadableStream<Uint8Array>);
+  const scan = new ContentScan(openFile(path));
   for await (const chunk of scan.body as ReadableStream<Uint8Array>) hash.update(chunk);
   const seen = scan.seen();
   const preview = makePreview(type, seen);
-  const [counted, shown] = [
-    await ownTokenCounter.count(seen.text),
-    await ownTokenCounter.count(preview.text),
-  ];
-  const partial = seen.isText && seen.textBytes < seen.size;
-  const tokens = {
-    content: partial ? Math.round((counted.tokens * seen.size) / seen.textBytes) : counted.tokens,
-    preview: shown.tokens,
-    tokenizer: counted.tokenizer,
-    estimated: counted.estimated || partial,
-  };
+  const tokens = await countTokens(ownTokenCounter, seen, preview.text);
   const created_at = new Date((await lstat(path)).mtimeMs).toISOString();
   const provenance = { created_by: LEGACY_AUTHOR, created_at, source_refs: [], capability: null };
   const name = [...title].slice(0, ARTIFACT_NAME_CHARS).join('');

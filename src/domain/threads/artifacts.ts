@@ -10,7 +10,6 @@ import {
   type ArtifactCreated,
   type ArtifactFields,
   type ArtifactInput,
-  type ArtifactTokens,
   type SearchHit,
 } from '../../contract/threads/artifacts.ts';
 import { cutRange } from '../../kernel/admission.ts';
@@ -19,7 +18,7 @@ import { makePreview } from '../../text/preview/preview.ts';
 import { neutralise } from '../../text/sanitize/neutralise.ts';
 import { type RecordsOf, recordsOf } from '../records.ts';
 import { guessType, KINDS } from './artifact-kind.ts';
-import { ContentScan, type Seen } from './content-scan.ts';
+import { ContentScan, countTokens } from './content-scan.ts';
 import type { StoredEvent } from './event.ts';
 import { repeatable } from './fold.ts';
 import { artifactBlob, artifactKey, incomingBlob, indexKey, indexScope } from './keys.ts';
@@ -50,7 +49,7 @@ export async function putArtifact(
     const { name, type, mime, source_refs } = early ?? checkInput(input.late!());
     if (!early) blob = await rename(log, blob, artifactBlob(id, ref, KINDS[type].ext));
     const preview = makePreview(type, seen);
-    const tokens = await countTokens(log, seen, preview.text);
+    const tokens = await countTokens(log.deps.tokens, seen, preview.text);
     const at = env.now();
     const [by, created_at] = [caller.name, isoTime(at)];
     const provenance = { created_by: by, created_at, source_refs, capability: o.capability ?? null };
@@ -174,17 +173,6 @@ export async function indexArtifact(
   const key = indexKey(tenant, thread_id, ref);
   const fields = { ref, thread_id, name, type };
   await log.deps.engine.index.put(key, `${name}\n${text.slice(0, INDEX_TEXT_CHARS)}`, fields);
-}
-
-async function countTokens(log: ThreadLog, seen: Seen, preview: string): Promise<ArtifactTokens> {
-  const { tokens } = log.deps;
-  const shown = await tokens.count(preview);
-  // Nobody can paste a binary, so there is nothing that it would have cost.
-  const counted = await tokens.count(seen.text);
-  const partial = seen.isText && seen.textBytes < seen.size;
-  const content = partial ? Math.round((counted.tokens * seen.size) / seen.textBytes) : counted.tokens;
-  const estimated = counted.estimated || partial;
-  return { content, preview: shown.tokens, tokenizer: counted.tokenizer, estimated };
 }
 
 async function rename(log: ThreadLog, from: string, to: string): Promise<string> {

@@ -1,3 +1,4 @@
+import { readBytes, streamFrom } from '../../base/byte-streams.ts';
 import { sha256Hex } from '../../base/hash.ts';
 import type { Artifact } from '../../contract/threads/artifacts.ts';
 import { crc32 } from '../../formats/zip/crc32.ts';
@@ -16,40 +17,52 @@ import {
   type Manifest,
   type ManifestFile,
   STATE,
-  streamOf,
-  wholeBody,
 } from './bundle.ts';
+import type { StoredEvent } from './event.ts';
 import type { Head } from './fold.ts';
+import type { Counters } from './keys.ts';
 import { isoTime } from './state.ts';
-import type { ThreadLog, ThreadVerb } from './thread-log.ts';
+import type { ThreadVerb } from './thread-log.ts';
 
 /** Larger contents are not packed: they are read twice, and never held. */
 const PACKED_BYTES = 8 * 1024 * 1024;
 
+/** A thread, as it goes into a bundle. */
+export interface BundleParts {
+  readonly head: Head;
+  readonly about: Pick<Manifest, 'name' | 'created_at' | 'created_by'>;
+  readonly ledger: Counters;
+  /** The first `head.count` of these are written. */
+  readonly events: AsyncIterable<{ event: StoredEvent }> | Iterable<{ event: StoredEvent }>;
+  readonly artifacts: readonly Artifact[];
+  /** The content of an artifact; a large one is asked for twice. */
+  open(artifact: Artifact): Promise<BlobBody>;
+}
+
 /** Writes a thread into a bundle, as it is at the moment of asking. */
 export const exportThread: ThreadVerb<'export'> = async (log, caller, id) => {
-  const meta = await log.meta(caller, id);
+  const { name, created, by } = await log.meta(caller, id);
   await log.ledger.flush();
   const head = await log.head(caller, id);
-  const about = {
-    schema: BUNDLE_SCHEMA,
-    thread_id: head.id,
-    name: meta.name,
-    created_at: isoTime(meta.created),
-    created_by: meta.by,
-    state_version: head.version,
-    events: head.count,
-    artifacts: head.totals.artifacts,
-  } as const;
-  return { body: streamOf(writeZip(entries(log, head, about))), name: `thread-${head.id}.zip` };
+  const refs = head.refs.slice(0, head.totals.artifacts);
+  const body = writeBundle({
+    head,
+    about: { name, created_at: isoTime(created), created_by: by },
+    ledger: await log.ledger.counters(head.id),
+    events: log.heads.events(head.id, 0),
+    artifacts: await Promise.all(refs.map((ref) => artifactMeta(log, head.id, ref))),
+    open: (artifact) => openArtifact(log, artifact),
+  });
+  return { body, name: `thread-${head.id}.zip` };
 };
 
+export function writeBundle(parts: BundleParts): ReadableStream<Uint8Array> {
+  return streamFrom(writeZip(entries(parts)));
+}
+
 /** The manifest comes last, when everything else has been seen. */
-async function* entries(
-  log: ThreadLog,
-  head: Head,
-  about: Omit<Manifest, 'files'>,
-): AsyncGenerator<ZipEntry> {
+async function* entries(parts: BundleParts): AsyncGenerator<ZipEntry> {
+  const { head, about, artifacts } = parts;
   const files: ManifestFile[] = [];
   const whole = async (path: string, text: string): Promise<ZipEntry> => {
     const bytes = new TextEncoder().encode(text);
@@ -57,26 +70,31 @@ async function* entries(
     return { name: path, bytes };
   };
   yield await whole(STATE, `${JSON.stringify(head.state, null, 2)}\n`);
-  yield await whole(LEDGER, `${JSON.stringify(await log.ledger.counters(head.id))}\n`);
+  yield await whole(LEDGER, `${JSON.stringify(parts.ledger)}\n`);
   let part = 0;
-  for await (const text of eventTexts(log, head)) yield await whole(eventsFile(++part), text);
-  const artifacts: Artifact[] = [];
-  for (const ref of head.refs.slice(0, head.totals.artifacts))
-    artifacts.push(await artifactMeta(log, head.id, ref));
+  for await (const text of eventTexts(parts)) yield await whole(eventsFile(++part), text);
   yield await whole(ARTIFACTS, artifacts.map((artifact) => `${JSON.stringify(artifact)}\n`).join(''));
   for (const artifact of artifacts) {
     const path = contentFile(artifact.ref, KINDS[artifact.type].ext);
     files.push({ path, size: artifact.size, sha256: artifact.hash });
-    yield await content(log, path, artifact);
+    yield await content(parts, path, artifact);
   }
-  const manifest = `${JSON.stringify({ ...about, files }, null, 2)}\n`;
-  yield { name: MANIFEST, bytes: new TextEncoder().encode(manifest) };
+  const manifest: Manifest = {
+    schema: BUNDLE_SCHEMA,
+    thread_id: head.id,
+    ...about,
+    state_version: head.version,
+    events: head.count,
+    artifacts: artifacts.length,
+    files,
+  };
+  yield { name: MANIFEST, bytes: new TextEncoder().encode(`${JSON.stringify(manifest, null, 2)}\n`) };
 }
 
-async function* eventTexts(log: ThreadLog, head: Head): AsyncGenerator<string> {
+async function* eventTexts({ events, head }: BundleParts): AsyncGenerator<string> {
   let text = '';
   let count = 0;
-  for await (const { event } of log.heads.events(head.id, 0)) {
+  for await (const { event } of events) {
     if (count++ === head.count) break;
     text += `${JSON.stringify(event)}\n`;
     if (text.length > EVENTS_FILE_BYTES) {
@@ -87,15 +105,14 @@ async function* eventTexts(log: ThreadLog, head: Head): AsyncGenerator<string> {
   if (text !== '') yield text;
 }
 
-async function content(log: ThreadLog, name: string, artifact: Artifact): Promise<ZipEntry> {
-  const open = () => openArtifact(log, artifact);
-  if (artifact.size <= PACKED_BYTES) return { name, bytes: await wholeBody(await open()) };
+async function content({ open }: BundleParts, name: string, artifact: Artifact): Promise<ZipEntry> {
+  const { size } = artifact;
+  if (size <= PACKED_BYTES) return { name, bytes: await readBytes(await open(artifact)) };
+  const chunks = async () => {
+    const body = await open(artifact);
+    return body instanceof Uint8Array ? [body] : body;
+  };
   let crc = 0;
-  for await (const chunk of chunks(await open())) crc = crc32(chunk, crc);
-  return { name, size: artifact.size, crc, open: async () => chunks(await open()) };
-}
-
-async function* chunks(body: BlobBody): AsyncGenerator<Uint8Array> {
-  if (body instanceof Uint8Array) yield body;
-  else for await (const chunk of body) yield chunk;
+  for await (const chunk of await chunks()) crc = crc32(chunk, crc);
+  return { name, size, crc, open: chunks };
 }

@@ -1,3 +1,4 @@
+import { readBytes, streamFrom } from '../../base/byte-streams.ts';
 import { RelayError } from '../../base/errors.ts';
 import { toHex } from '../../base/ids.ts';
 import { BUNDLE_BYTES, ORPHAN_AGE_MS } from '../../base/limits.ts';
@@ -8,7 +9,7 @@ import { openZip, type ZipArchive, type ZipSource } from '../../formats/zip/zip-
 import { makePreview } from '../../text/preview/preview.ts';
 import { KINDS } from './artifact-kind.ts';
 import { artifactRecords, indexArtifact } from './artifacts.ts';
-import { type Bundle, badBundle, contentFile, readBundle, streamOf, wholeBody } from './bundle.ts';
+import { type Bundle, badBundle, contentFile, readBundle } from './bundle.ts';
 import { ContentScan } from './content-scan.ts';
 import { emptyHead, type Head } from './fold.ts';
 import { artifactBlob, artifactKey, COUNTERS, counterKey, metaKey } from './keys.ts';
@@ -39,7 +40,7 @@ export const importThread: ThreadVerb<'import'> = async (log, caller, body) => {
       read: async (start, end) => {
         const found = await engine.blobs.get(key, { start, end });
         if (!found) throw badBundle('it is gone');
-        return wholeBody(found.body);
+        return readBytes(found.body);
       },
     });
   } finally {
@@ -109,7 +110,7 @@ async function storeContents(log: ThreadLog, zip: ZipArchive, artifacts: readonl
   for (const described of artifacts) {
     const { ref, type, thread_id, size, hash } = described;
     const { ext } = KINDS[type];
-    const scan = new ContentScan(streamOf(zip.stream(zip.items.get(contentFile(ref, ext))!)), size);
+    const scan = new ContentScan(streamFrom(zip.stream(zip.items.get(contentFile(ref, ext))!)), size);
     const stored = await blobs.put(artifactBlob(thread_id, ref, ext), scan.body, { size });
     if (stored.sha256 !== hash) throw badBundle(`the content of artifact ${ref} has another hash`);
     const seen = scan.seen();

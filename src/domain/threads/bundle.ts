@@ -4,7 +4,6 @@ import { isJsonObject, type Json } from '../../base/json.ts';
 import { ARTIFACT_BYTES, STATE_BYTES } from '../../base/limits.ts';
 import type { Artifact } from '../../contract/threads/artifacts.ts';
 import type { ZipArchive } from '../../formats/zip/zip-reader.ts';
-import type { BlobBody } from '../../kernel/blobs.ts';
 import { asJson, fromJson } from '../records.ts';
 import { KINDS } from './artifact-kind.ts';
 import type { StoredEvent } from './event.ts';
@@ -45,23 +44,6 @@ export interface ManifestFile {
   readonly path: string;
   readonly size: number;
   readonly sha256: string;
-}
-
-/** The bytes of a ZIP, or of a file in one, as a stream that is read on demand. */
-export function streamOf(chunks: AsyncGenerator<Uint8Array>): ReadableStream<Uint8Array> {
-  return new ReadableStream<Uint8Array>({
-    async pull(controller) {
-      const { done, value } = await chunks.next();
-      if (done) controller.close();
-      else controller.enqueue(value);
-    },
-    cancel: async () => void (await chunks.return(undefined)),
-  });
-}
-
-export async function wholeBody(body: BlobBody): Promise<Uint8Array> {
-  if (body instanceof Uint8Array) return body;
-  return new Uint8Array(await new Response(body as ReadableStream<Uint8Array<ArrayBuffer>>).arrayBuffer());
 }
 
 export function badBundle(what: string): RelayError {

@@ -1,5 +1,7 @@
 import { RelayError } from '../../base/errors.ts';
 import { ARTIFACT_BYTES, PREVIEW_LOOK_BYTES, TOKEN_COUNT_CHARS } from '../../base/limits.ts';
+import type { TokenCounter } from '../../base/tokens.ts';
+import type { ArtifactTokens } from '../../contract/threads/artifacts.ts';
 import type { BlobBody } from '../../kernel/blobs.ts';
 import type { Content } from '../../text/preview/preview.ts';
 
@@ -90,6 +92,20 @@ export class ContentScan {
       this.#text = '';
     }
   }
+}
+
+/** What a content and its preview cost. Of a text that was not kept whole, the count is scaled up to its size. */
+export async function countTokens(
+  counter: TokenCounter,
+  seen: Seen,
+  previewText: string,
+): Promise<ArtifactTokens> {
+  const preview = (await counter.count(previewText)).tokens;
+  // Nobody can paste a binary, so there is nothing that it would have cost.
+  const { tokens, tokenizer, estimated } = await counter.count(seen.text);
+  const partial = seen.isText && seen.textBytes < seen.size;
+  const content = partial ? Math.round((tokens * seen.size) / seen.textBytes) : tokens;
+  return { content, preview, tokenizer, estimated: estimated || partial };
 }
 
 function tooLarge(): RelayError {

@@ -1,9 +1,11 @@
 import { crc32 } from './crc32.ts';
 
+type Chunks = AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
+
 /** What goes into an archive: small content whole, large content with its size and checksum known ahead. */
 export type ZipEntry = { readonly name: string } & (
   | { readonly bytes: Uint8Array }
-  | { readonly size: number; readonly crc: number; open(): Promise<AsyncIterable<Uint8Array>> }
+  | { readonly size: number; readonly crc: number; open(): Promise<Chunks> }
 );
 
 /** Beyond this ratio content is stored as it is: an honest archive never looks like a bomb. */
@@ -40,7 +42,7 @@ interface Packed {
   readonly crc: number;
   readonly size: number;
   readonly packedSize: number;
-  open(): Promise<AsyncIterable<Uint8Array> | Iterable<Uint8Array>>;
+  open(): Promise<Chunks>;
 }
 
 async function pack(bytes: Uint8Array): Promise<Packed> {

@@ -111,11 +111,6 @@ export async function pipedText({ stdin }: Io, enough: (text: string) => boolean
   return text + decoder.decode();
 }
 
-/** TypeScript's types of browsers do not know `ReadableStream.from` yet; every Node that we run on does. */
-export function streamFrom(chunks: AsyncIterable<Uint8Array>): ReadableStream<Uint8Array> {
-  return (ReadableStream as unknown as { from: typeof streamFrom }).from(chunks);
-}
-
 /** The exit code of what a signal ended, as shells give it for Ctrl-C. */
 export const INTERRUPTED = 130;
 

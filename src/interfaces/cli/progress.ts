@@ -1,5 +1,6 @@
+import { streamFrom } from '../../base/byte-streams.ts';
 import { bytes } from './human.ts';
-import { type Io, streamFrom } from './io.ts';
+import type { Io } from './io.ts';
 import type { Style } from './style.ts';
 
 /** Below this a transfer is over before a bar could be read. */

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { readBytes } from '../../../base/byte-streams.ts';
 import { decodeUtf8 } from '../../../base/utf8.ts';
 import type { Artifact } from '../../../contract/threads/artifacts.ts';
 import { threads } from '../../../contract/threads.ts';
@@ -37,7 +38,7 @@ export const artifactGet = defineTool({
     const asked = part ? readPart(part) : undefined;
     if (asked === undefined && artifact.tokens.content > call.context.budget) return tooLarge(artifact, call);
     const { body } = await call.relay.threads.content(thread_id, ref);
-    const bytes = body instanceof Uint8Array ? body : new Uint8Array(await new Response(body).arrayBuffer());
+    const bytes = await readBytes(body);
     if (asked) {
       const { re2Matcher } = await import('../../../text/parts/re2-matcher.ts');
       const taken = await takePart(bytes, asked, re2Matcher);
