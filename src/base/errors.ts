@@ -54,6 +54,15 @@ export class RelayError extends Error {
   }
 }
 
+/** What a caller asked for is wrong; `what` says how, in a sentence. */
+export function badRequest(what: string, hint?: string): RelayError {
+  return new RelayError('bad_request', { what, hint });
+}
+
+export function tooLarge(what: string, limit: number, hint?: string): RelayError {
+  return new RelayError('too_large', { what, limit, hint });
+}
+
 /** By name and code, not by class: the published program holds this file more than once. */
 export function isRelayError(error: unknown, code?: ErrorCode): error is RelayError {
   if (!(error instanceof Error) || error.name !== 'RelayError') return false;

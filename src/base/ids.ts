@@ -1,5 +1,5 @@
 import type { Env } from './env.ts';
-import { RelayError } from './errors.ts';
+import { badRequest } from './errors.ts';
 import { IDEMPOTENCY_KEY_CHARS } from './limits.ts';
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
@@ -38,6 +38,5 @@ export function timeOrderedId(env: Env): string {
 export function checkIdempotencyKey(key: string | undefined): string | undefined {
   if (key === undefined || key === '') return undefined;
   if (key.length <= IDEMPOTENCY_KEY_CHARS) return key;
-  const what = `The Idempotency-Key is longer than ${IDEMPOTENCY_KEY_CHARS} characters.`;
-  throw new RelayError('bad_request', { what });
+  throw badRequest(`The Idempotency-Key is longer than ${IDEMPOTENCY_KEY_CHARS} characters.`);
 }

@@ -1,4 +1,4 @@
-import { RelayError } from './errors.ts';
+import { badRequest } from './errors.ts';
 
 const encoder = new TextEncoder();
 
@@ -8,10 +8,10 @@ const encoder = new TextEncoder();
  */
 export function encodeUtf8(text: string): Uint8Array<ArrayBuffer> {
   if (!text.isWellFormed()) {
-    throw new RelayError('bad_request', {
-      what: 'The text has half of a surrogate pair in it, which UTF-8 cannot carry.',
-      hint: 'Cut text between whole characters, or push the bytes themselves.',
-    });
+    throw badRequest(
+      'The text has half of a surrogate pair in it, which UTF-8 cannot carry.',
+      'Cut text between whole characters, or push the bytes themselves.',
+    );
   }
   return encoder.encode(text);
 }

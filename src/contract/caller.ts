@@ -1,4 +1,4 @@
-import { RelayError } from '../base/errors.ts';
+import { badRequest, RelayError } from '../base/errors.ts';
 
 /** Who is asking. Every domain call takes one, and every key and stream is derived from its tenant. */
 export interface Caller {
@@ -50,7 +50,5 @@ const TENANT = /^[a-z0-9](?:[a-z0-9_-]{0,61}[a-z0-9])?$/;
 
 function checkTenant(tenant: unknown): string {
   if (typeof tenant === 'string' && TENANT.test(tenant)) return tenant;
-  throw new RelayError('bad_request', {
-    what: 'A tenant is 1 to 63 lowercase letters, digits, hyphens and underscores, such as "acme".',
-  });
+  throw badRequest('A tenant is 1 to 63 lowercase letters, digits, hyphens and underscores, such as "acme".');
 }

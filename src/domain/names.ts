@@ -1,4 +1,4 @@
-import { RelayError } from '../base/errors.ts';
+import { badRequest } from '../base/errors.ts';
 import { AGENT_NAME_CHARS, CHANNEL_NAME_CHARS, GROUP_NAME_CHARS } from '../base/limits.ts';
 
 const DEAD = '.dead';
@@ -23,7 +23,7 @@ export function checkAgentName(name: unknown): string {
 /** A number of things that a caller may choose. */
 export function checkCount(what: string, count: number, most: number): number {
   if (Number.isInteger(count) && count >= 1 && count <= most) return count;
-  throw bad(`"${what}" is a whole number from 1 to ${most}.`);
+  throw badRequest(`"${what}" is a whole number from 1 to ${most}.`);
 }
 
 /** Where work ends up that a group of this channel could not do. A dead letter does not die twice: null. */
@@ -66,21 +66,18 @@ export function fromSegment(text: string): string {
 }
 
 function checkName(what: string, name: unknown): string {
-  if (typeof name !== 'string') throw bad(`"${what}" must be a string.`);
-  if (name === '') throw bad(`"${what}" must not be empty.`);
-  if (!name.isWellFormed()) throw bad(`"${what}" holds half of a surrogate pair.`);
-  if (name.includes('\u0000')) throw bad(`"${what}" holds a NUL character.`);
+  if (typeof name !== 'string') throw badRequest(`"${what}" must be a string.`);
+  if (name === '') throw badRequest(`"${what}" must not be empty.`);
+  if (!name.isWellFormed()) throw badRequest(`"${what}" holds half of a surrogate pair.`);
+  if (name.includes('\u0000')) throw badRequest(`"${what}" holds a NUL character.`);
   // However they are escaped, a URL takes these two for "here" and "one up".
-  if (name === '.' || name === '..') throw bad(`"${what}" cannot be "${name}".`);
+  if (name === '.' || name === '..') throw badRequest(`"${what}" cannot be "${name}".`);
   return name;
 }
 
 /** In characters as people see them, not in UTF-16 units. */
 function checkLength(what: string, name: string, max: number): string {
-  if (name.length > max && [...name].length > max) throw bad(`"${what}" is longer than ${max} characters.`);
+  if (name.length > max && [...name].length > max)
+    throw badRequest(`"${what}" is longer than ${max} characters.`);
   return name;
-}
-
-function bad(what: string): RelayError {
-  return new RelayError('bad_request', { what });
 }

@@ -1,4 +1,4 @@
-import { RelayError } from '../base/errors.ts';
+import { badRequest, RelayError, tooLarge } from '../base/errors.ts';
 import type { Json } from '../base/json.ts';
 import { PAGE_ITEMS, PAGE_ITEMS_MAX, STORE_KEY_BYTES } from '../base/limits.ts';
 import { utf8Bytes } from '../base/utf8.ts';
@@ -8,39 +8,34 @@ import type { BlobBody, ByteRange, Expiry } from './blobs.ts';
 
 /** A key, a stream's name or an entry's id: not empty, at most 2 KiB of UTF-8, no unpaired surrogate, no NUL. */
 export function checkKey(what: string, key: string): void {
-  if (key === '') throw new RelayError('bad_request', { what: `${what} must not be empty` });
+  if (key === '') throw badRequest(`${what} must not be empty`);
   checkText(what, key);
 }
 
 /** The prefix of a listing or the scope of a search: what shards by the first segment can answer. */
 export function checkScope(what: string, prefix: string): void {
   checkText(what, prefix);
-  if (!prefix.includes('/')) {
-    throw new RelayError('bad_request', {
-      what: `${what} must hold the whole first segment, with its slash`,
-    });
-  }
+  if (!prefix.includes('/')) throw badRequest(`${what} must hold the whole first segment, with its slash`);
 }
 
 /** A prefix that may also be empty. */
 export function checkText(what: string, text: string): void {
-  if (!text.isWellFormed())
-    throw new RelayError('bad_request', { what: `${what} has an unpaired surrogate` });
-  if (text.includes('\0')) throw new RelayError('bad_request', { what: `${what} must not hold a NUL` });
-  if (utf8Exceeds(text, STORE_KEY_BYTES)) throw new RelayError('too_large', { what, limit: STORE_KEY_BYTES });
+  if (!text.isWellFormed()) throw badRequest(`${what} has an unpaired surrogate`);
+  if (text.includes('\0')) throw badRequest(`${what} must not hold a NUL`);
+  if (utf8Exceeds(text, STORE_KEY_BYTES)) throw tooLarge(what, STORE_KEY_BYTES);
 }
 
 /** How many to give at most; more than a page holds is refused, not cut. */
 export function checkLimit(limit: number | undefined): number {
   if (limit === undefined) return PAGE_ITEMS;
   if (Number.isInteger(limit) && limit >= 1 && limit <= PAGE_ITEMS_MAX) return limit;
-  throw new RelayError('bad_request', { what: `a limit is a whole number from 1 to ${PAGE_ITEMS_MAX}` });
+  throw badRequest(`a limit is a whole number from 1 to ${PAGE_ITEMS_MAX}`);
 }
 
 /** An expiry is a moment in ms; NaN and Infinity would never come or always have been. */
 export function checkExpiry(expiresAt: number | undefined): void {
   if (expiresAt !== undefined && !Number.isFinite(expiresAt)) {
-    throw new RelayError('bad_request', { what: 'expiresAt is not a moment in time' });
+    throw badRequest('expiresAt is not a moment in time');
   }
 }
 
@@ -52,14 +47,12 @@ export async function settleExpiry(expiry: Expiry | undefined): Promise<number |
 }
 
 export function checkDelta(delta: number): void {
-  if (!Number.isSafeInteger(delta)) {
-    throw new RelayError('bad_request', { what: 'a counter takes whole numbers only' });
-  }
+  if (!Number.isSafeInteger(delta)) throw badRequest('a counter takes whole numbers only');
 }
 
 /** What a counter comes to, or null where that would pass `max` or fall below 0. */
 export function addTo(counter: Json, delta: number, max: number | undefined): number | null {
-  if (!Number.isSafeInteger(counter)) throw new RelayError('bad_request', { what: 'that is no counter' });
+  if (!Number.isSafeInteger(counter)) throw badRequest('that is no counter');
   const sum = (counter as number) + delta;
   checkDelta(sum);
   return sum < 0 || (max !== undefined && sum > max) ? null : sum;
@@ -83,8 +76,8 @@ export function cutRange(range: ByteRange, size: number): ByteRange {
 /** The JSON text of a value that takes at most `limit` bytes. */
 export function encodeJson(what: string, value: Json, limit: number): string {
   const text: string | undefined = JSON.stringify(value);
-  if (text === undefined) throw new RelayError('bad_request', { what: `${what} is not JSON` });
-  if (utf8Exceeds(text, limit)) throw new RelayError('too_large', { what, limit });
+  if (text === undefined) throw badRequest(`${what} is not JSON`);
+  if (utf8Exceeds(text, limit)) throw tooLarge(what, limit);
   return text;
 }
 
@@ -123,7 +116,7 @@ export interface BodyLimits {
 /** Refuses ahead what the promise alone, or the length of a whole body, shows to be wrong. */
 export function checkSize(body: BlobBody, { size, max }: BodyLimits): void {
   const length = body instanceof Uint8Array ? body.length : undefined;
-  if (Math.max(length ?? 0, size ?? 0) > max) throw tooLarge(max);
+  if (Math.max(length ?? 0, size ?? 0) > max) throw tooLarge('a blob', max);
   if (length !== undefined && size !== undefined && length !== size) throw wrongSize(size, length);
 }
 
@@ -145,7 +138,7 @@ export async function* intake(body: BlobBody, o: BodyLimits): AsyncGenerator<Uin
       const { done, value } = await reader.read();
       if (done) break;
       length += value.length;
-      if (length > o.max) throw tooLarge(o.max);
+      if (length > o.max) throw tooLarge('a blob', o.max);
       if (o.size !== undefined && length > o.size) throw wrongSize(o.size, length);
       if (value.length > 0) yield value;
     }
@@ -157,12 +150,8 @@ export async function* intake(body: BlobBody, o: BodyLimits): AsyncGenerator<Uin
   }
 }
 
-function tooLarge(limit: number): RelayError {
-  return new RelayError('too_large', { what: 'a blob', limit });
-}
-
 function wrongSize(promised: number, found: number): RelayError {
-  return new RelayError('bad_request', {
-    what: `the body was announced with ${promised} bytes but has ${found > promised ? 'more' : found}`,
-  });
+  return badRequest(
+    `the body was announced with ${promised} bytes but has ${found > promised ? 'more' : found}`,
+  );
 }

@@ -9,8 +9,6 @@ export interface EngineLimits {
   /** JSON bytes of one log entry. */
   readonly entryBytes: number;
   readonly blobBytes: number;
-  /** The shortest time to live it can honour, in ms. */
-  readonly minTtl: number;
   /** What an acknowledged write survives: the end of the process, a power cut, the loss of a minority of nodes. */
   readonly durability: 'none' | 'process' | 'power' | 'quorum';
 }

@@ -11,7 +11,6 @@ export const engineCases: readonly Case[] = [
       ok(limits.recordBytes >= 64 * 1024, 'a record holds metadata of 16 KiB, escaped');
       ok(limits.entryBytes >= 64 * 1024, 'an entry holds an envelope of 16 KiB, escaped');
       ok(limits.blobBytes >= 50 * 1024 * 1024, 'a blob holds an artifact');
-      ok(limits.minTtl >= 0 && limits.minTtl <= 60_000, 'a minute can be honoured');
       ok(['none', 'process', 'power', 'quorum'].includes(limits.durability), 'durability is a known word');
     },
   },

@@ -1,4 +1,4 @@
-import { RelayError } from '../../base/errors.ts';
+import { badRequest, RelayError, tooLarge } from '../../base/errors.ts';
 import { sha256Hex } from '../../base/hash.ts';
 import { checkIdempotencyKey, toHex } from '../../base/ids.ts';
 import { isTooDeep, type Json, type JsonObject } from '../../base/json.ts';
@@ -117,9 +117,9 @@ export class Channels {
 
   /** A stand-in for an API key on a WebSocket: good once, for half a minute, at every server of the store. */
   async ticket({ base: _, ...caller }: CallerAt): Promise<{ ticket: string; expires_at: string }> {
-    const { engine, env } = this.#deps;
+    const { env } = this.#deps;
     const ticket = toHex(env.randomBytes(24));
-    const expiresAt = env.now() + Math.max(TICKET_TTL_MS, engine.limits.minTtl);
+    const expiresAt = env.now() + TICKET_TTL_MS;
     await this.#tickets.put(await ticketKey(ticket), caller, { expiresAt });
     return { ticket, expires_at: new Date(expiresAt).toISOString() };
   }
@@ -213,17 +213,17 @@ export class Channels {
 }
 
 function checkSignal(msg: unknown): void {
-  if (msg === undefined) throw new RelayError('bad_request', { what: '"msg" is missing.' });
+  if (msg === undefined) throw badRequest('"msg" is missing.');
   if (isTooDeep(msg as Json)) {
-    throw new RelayError('bad_request', { what: `"msg" is nested more than ${JSON_DEPTH} levels deep.` });
+    throw badRequest(`"msg" is nested more than ${JSON_DEPTH} levels deep.`);
   }
   const bytes = new TextEncoder().encode(JSON.stringify(msg)).byteLength;
   if (bytes > SIGNAL_BYTES) {
-    throw new RelayError('too_large', {
-      what: 'a signal',
-      limit: SIGNAL_BYTES,
-      hint: 'Push it instead, with this channel, and subscribers get a pointer to it.',
-    });
+    throw tooLarge(
+      'a signal',
+      SIGNAL_BYTES,
+      'Push it instead, with this channel, and subscribers get a pointer to it.',
+    );
   }
 }
 

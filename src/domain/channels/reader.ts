@@ -1,5 +1,5 @@
 import type { Env } from '../../base/env.ts';
-import { RelayError } from '../../base/errors.ts';
+import { badRequest, type RelayError } from '../../base/errors.ts';
 import type { Since } from '../../contract/channels.ts';
 import type { Entry, Logs } from '../../kernel/logs.ts';
 import { channelEntry } from './message.ts';
@@ -102,8 +102,8 @@ export class ReaderView {
 }
 
 function badSince(since: unknown): RelayError {
-  return new RelayError('bad_request', {
-    what: `"since" is ${JSON.stringify(String(since).slice(0, 40))}.`,
-    hint: 'Use all, a sequence number, a time such as 2026-11-12T09:30:00Z, or milliseconds.',
-  });
+  return badRequest(
+    `"since" is ${JSON.stringify(String(since).slice(0, 40))}.`,
+    'Use all, a sequence number, a time such as 2026-11-12T09:30:00Z, or milliseconds.',
+  );
 }

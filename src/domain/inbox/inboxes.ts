@@ -1,4 +1,4 @@
-import { RelayError } from '../../base/errors.ts';
+import { badRequest, RelayError } from '../../base/errors.ts';
 import { INBOX_CHANNELS, INBOX_MESSAGES } from '../../base/limits.ts';
 import { mayUseChannel } from '../../contract/authorize.ts';
 import type { Caller, CallerAt } from '../../contract/caller.ts';
@@ -100,9 +100,7 @@ export class Inboxes {
     for (const [name, seq] of Object.entries(cursors)) {
       const channel = checkChannelName(name);
       if (seq > (await this.#parts.channels.position(caller, channel))) {
-        throw new RelayError('bad_request', {
-          what: `The channel ${JSON.stringify(channel)} has no message ${seq} yet.`,
-        });
+        throw badRequest(`The channel ${JSON.stringify(channel)} has no message ${seq} yet.`);
       }
       const before = await this.#advance(caller, agent, channel, seq);
       if (before < seq) this.#parts.background.run(() => this.#noteRead(caller, agent, channel, before, seq));
@@ -157,10 +155,10 @@ export class Inboxes {
 
   async #checkRoom(caller: Caller, agent: string): Promise<void> {
     if ((await this.#following(caller, agent)).length < INBOX_CHANNELS) return;
-    throw new RelayError('bad_request', {
-      what: `${JSON.stringify(agent)} follows ${INBOX_CHANNELS} channels, which is the most there can be.`,
-      hint: 'Unfollow some: relay unfollow <channel> --as NAME',
-    });
+    throw badRequest(
+      `${JSON.stringify(agent)} follows ${INBOX_CHANNELS} channels, which is the most there can be.`,
+      'Unfollow some: relay unfollow <channel> --as NAME',
+    );
   }
 }
 

@@ -1,4 +1,4 @@
-import { RelayError } from '../../base/errors.ts';
+import { badRequest } from '../../base/errors.ts';
 import { AGENT_NAME_CHARS, CHANNEL_NAME_CHARS, KEY_TTL_MAX_MS } from '../../base/limits.ts';
 import { SCOPES, type Scope } from '../../contract/caller.ts';
 
@@ -11,21 +11,21 @@ export function checkKeyName(name: unknown): string {
     [...name].length <= AGENT_NAME_CHARS &&
     !/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u.test(name);
   if (fine) return name;
-  throw bad(`A key's name has 1 to ${AGENT_NAME_CHARS} characters that can be seen.`);
+  throw badRequest(`A key's name has 1 to ${AGENT_NAME_CHARS} characters that can be seen.`);
 }
 
 export function checkScopes(scopes: unknown): Scope[] {
   if (scopes === undefined || scopes === null) return SCOPES.filter((scope) => scope !== 'admin');
   const known = Array.isArray(scopes) && scopes.length > 0 && scopes.every((scope) => SCOPES.includes(scope));
   if (known) return SCOPES.filter((scope) => scopes.includes(scope));
-  throw bad(`Scopes are one or more of: ${SCOPES.join(', ')}.`);
+  throw badRequest(`Scopes are one or more of: ${SCOPES.join(', ')}.`);
 }
 
 export function checkPrefix(prefix: unknown): string | null {
   if (prefix === undefined || prefix === null || prefix === '') return null;
   const fine = typeof prefix === 'string' && prefix.isWellFormed() && !prefix.includes('\0');
   if (fine && [...prefix].length <= CHANNEL_NAME_CHARS) return prefix;
-  throw bad(`A channel prefix is a text of at most ${CHANNEL_NAME_CHARS} characters.`);
+  throw badRequest(`A channel prefix is a text of at most ${CHANNEL_NAME_CHARS} characters.`);
 }
 
 /** Seconds from now, as a moment in ms; null for never. */
@@ -34,9 +34,5 @@ export function checkExpiry(seconds: unknown, now: number): number | null {
   if (typeof seconds === 'number' && seconds >= 1 && seconds * 1000 <= KEY_TTL_MAX_MS) {
     return now + Math.round(seconds * 1000);
   }
-  throw bad(`A key lives from 1 to ${KEY_TTL_MAX_MS / 1000} seconds, or until it is revoked.`);
-}
-
-function bad(what: string): RelayError {
-  return new RelayError('bad_request', { what });
+  throw badRequest(`A key lives from 1 to ${KEY_TTL_MAX_MS / 1000} seconds, or until it is revoked.`);
 }

@@ -1,6 +1,6 @@
 import { equalInConstantTime } from '../../base/constant-time.ts';
 import type { Env } from '../../base/env.ts';
-import { RelayError } from '../../base/errors.ts';
+import { badRequest, RelayError } from '../../base/errors.ts';
 import { sha256Hex } from '../../base/hash.ts';
 import { toHex } from '../../base/ids.ts';
 import { KEY_GRACE_MAX_MS, KEY_REMEMBERED_MS, KEY_USE_WAITING, USAGE_KEPT_MS } from '../../base/limits.ts';
@@ -77,7 +77,6 @@ export class Keys {
       await this.#plans.set(tenant, input.plan);
     }
     const plan = await this.#plans.of(tenant);
-    await this.#plans.register(tenant);
     return this.#make(tenant, draft, plan.name, plan.keys);
   }
 
@@ -114,7 +113,6 @@ export class Keys {
     if ((await this.#listed(RELAY_TENANT)).some((key) => this.#works(key))) return null;
     const draft = { name: 'admin', scopes: [...SCOPES], prefix: null, expires: null };
     const plan = await this.#plans.of(RELAY_TENANT);
-    await this.#plans.register(RELAY_TENANT);
     return this.#make(RELAY_TENANT, draft, plan.name, null);
   }
 
@@ -250,9 +248,7 @@ function callerOf({ tenant, id, name, scopes, prefix }: KeyRecord): Caller {
 function checkGrace(seconds: number | undefined): number {
   const ms = (seconds ?? 0) * 1000;
   if (ms >= 0 && ms <= KEY_GRACE_MAX_MS) return Math.round(ms);
-  throw new RelayError('bad_request', {
-    what: `The old key can go on working for at most ${KEY_GRACE_MAX_MS / 1000} seconds.`,
-  });
+  throw badRequest(`The old key can go on working for at most ${KEY_GRACE_MAX_MS / 1000} seconds.`);
 }
 
 function missing(): RelayError {

@@ -1,4 +1,4 @@
-import { isRelayError, RelayError } from '../../base/errors.ts';
+import { isRelayError, RelayError, tooLarge } from '../../base/errors.ts';
 import { PAYLOAD_BYTES, storedBytes } from '../../base/limits.ts';
 import { decodeUtf8, Utf8Check } from '../../base/utf8.ts';
 import type { BlobBody } from '../../kernel/blobs.ts';
@@ -11,14 +11,15 @@ export interface MeteredBody {
 }
 
 export function meterBody(body: BlobBody, declaredSize?: number, payloadBytes = PAYLOAD_BYTES): MeteredBody {
-  if (declaredSize !== undefined && declaredSize > storedBytes(payloadBytes)) throw tooLarge(payloadBytes);
+  if (declaredSize !== undefined && declaredSize > storedBytes(payloadBytes))
+    throw tooLarge('a payload', payloadBytes);
   return body instanceof Uint8Array ? whole(body, payloadBytes) : streamed(body, payloadBytes);
 }
 
 function whole(bytes: Uint8Array, payloadBytes: number): MeteredBody {
   if (bytes.byteLength === 0) throw new RelayError('empty_payload');
   const limit = limitFor(bytes, payloadBytes);
-  if (bytes.byteLength > limit) throw tooLarge(limit);
+  if (bytes.byteLength > limit) throw tooLarge('a payload', limit);
   return { body: bytes, isText: () => decodeUtf8(bytes) !== null };
 }
 
@@ -43,7 +44,7 @@ function streamed(source: ReadableStream<Uint8Array>, payloadBytes: number): Met
       size += value.byteLength;
       const limit = limitFor(start, payloadBytes);
       if (size > limit) {
-        const error = tooLarge(limit);
+        const error = tooLarge('a payload', limit);
         reader.cancel(error).catch(() => {});
         throw error;
       }
@@ -66,10 +67,6 @@ const FERNET_START = [...'gAAAAA'].map((letter) => letter.charCodeAt(0));
 /** A Fernet token carries base64 of what the limit is meant for, so it may be larger by that much. */
 function limitFor(start: ArrayLike<number>, payloadBytes: number): number {
   return FERNET_START.every((byte, i) => start[i] === byte) ? storedBytes(payloadBytes) : payloadBytes;
-}
-
-function tooLarge(limit: number): RelayError {
-  return new RelayError('too_large', { what: 'a payload', limit });
 }
 
 /**

@@ -1,4 +1,4 @@
-import { RelayError } from '../../base/errors.ts';
+import { badRequest, type RelayError, tooLarge } from '../../base/errors.ts';
 import { hmacSha256, sha256Hex } from '../../base/hash.ts';
 import { uuidFrom } from '../../base/ids.ts';
 import { isJsonObject, isTooDeep, type Json, type JsonObject } from '../../base/json.ts';
@@ -56,10 +56,10 @@ function checkMetadata(metadata: unknown): JsonObject {
   if (metadata === undefined || metadata === null) return {};
   if (!isJsonObject(metadata)) throw wrong('metadata', 'an object', metadata);
   if (isTooDeep(metadata as Json)) {
-    throw bad(`"metadata" is nested more than ${JSON_DEPTH} levels deep.`);
+    throw badRequest(`"metadata" is nested more than ${JSON_DEPTH} levels deep.`);
   }
   const bytes = new TextEncoder().encode(JSON.stringify(metadata)).byteLength;
-  if (bytes > METADATA_BYTES) throw new RelayError('too_large', { what: 'metadata', limit: METADATA_BYTES });
+  if (bytes > METADATA_BYTES) throw tooLarge('metadata', METADATA_BYTES);
   return metadata;
 }
 
@@ -68,7 +68,9 @@ function checkTtl(ttl: unknown, terms: Terms): number {
   if (typeof ttl !== 'number' || !Number.isFinite(ttl)) throw wrong('ttl', 'a number of seconds', ttl);
   const ms = Math.round(ttl * 1000);
   if (ms < MIN_TTL_MS || ms > terms.maxTtlMs) {
-    throw bad(`"ttl" is ${ttl} seconds; it goes from ${MIN_TTL_MS / 1000} to ${terms.maxTtlMs / 1000}.`);
+    throw badRequest(
+      `"ttl" is ${ttl} seconds; it goes from ${MIN_TTL_MS / 1000} to ${terms.maxTtlMs / 1000}.`,
+    );
   }
   return ms;
 }
@@ -76,7 +78,7 @@ function checkTtl(ttl: unknown, terms: Terms): number {
 function checkMaxPulls(max: unknown): number | null {
   if (max === undefined || max === null) return null;
   if (typeof max !== 'number' || !Number.isSafeInteger(max)) throw wrong('max_pulls', 'a whole number', max);
-  if (max < 1 || max > MAX_PULLS) throw bad(`"max_pulls" is ${max}; it goes from 1 to ${MAX_PULLS}.`);
+  if (max < 1 || max > MAX_PULLS) throw badRequest(`"max_pulls" is ${max}; it goes from 1 to ${MAX_PULLS}.`);
   return max;
 }
 
@@ -90,16 +92,12 @@ function checkVisibility(visibility: unknown, terms: Terms): Visibility {
 function shortText(name: string, value: unknown, max: number): string | null {
   if (value === undefined || value === null) return null;
   if (typeof value !== 'string') throw wrong(name, 'a string', value);
-  if (value.length > max) throw bad(`"${name}" is longer than ${max} characters.`);
-  if (/[\u0000-\u001f\u007f]/.test(value)) throw bad(`"${name}" holds a control character.`);
+  if (value.length > max) throw badRequest(`"${name}" is longer than ${max} characters.`);
+  if (/[\u0000-\u001f\u007f]/.test(value)) throw badRequest(`"${name}" holds a control character.`);
   return value;
 }
 
 function wrong(name: string, wanted: string, got: unknown): RelayError {
   const kind = got === null ? 'null' : Array.isArray(got) ? 'an array' : `a ${typeof got}`;
-  return bad(`"${name}" must be ${wanted}, not ${kind}.`);
-}
-
-function bad(what: string): RelayError {
-  return new RelayError('bad_request', { what });
+  return badRequest(`"${name}" must be ${wanted}, not ${kind}.`);
 }

@@ -1,4 +1,4 @@
-import { RelayError } from '../../base/errors.ts';
+import { badRequest } from '../../base/errors.ts';
 import { AGENT_ALIVE_MS, AGENT_INSTANCE_CHARS, AGENT_KEPT_MS, BRIDGE_TASKS } from '../../base/limits.ts';
 import { type Agent, agents, type Bridge } from '../../contract/agents.ts';
 import { authorize, mayUseChannel } from '../../contract/authorize.ts';
@@ -152,7 +152,5 @@ function checkBridge(bridge: Bridge): Bridge {
 function checkInstance(instance: unknown): string {
   if (typeof instance === 'string' && instance !== '' && instance.length <= AGENT_INSTANCE_CHARS)
     return instance;
-  throw new RelayError('bad_request', {
-    what: `"instance" is a text of 1 to ${AGENT_INSTANCE_CHARS} characters.`,
-  });
+  throw badRequest(`"instance" is a text of 1 to ${AGENT_INSTANCE_CHARS} characters.`);
 }

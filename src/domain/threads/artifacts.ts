@@ -1,4 +1,4 @@
-import { RelayError } from '../../base/errors.ts';
+import { badRequest, RelayError } from '../../base/errors.ts';
 import { sha256Hex } from '../../base/hash.ts';
 import { timeOrderedId } from '../../base/ids.ts';
 import type { JsonObject } from '../../base/json.ts';
@@ -196,24 +196,22 @@ export function artifactRecords(log: ThreadLog): RecordsOf<Artifact> {
 function checkInput(input: ArtifactFields) {
   const name = input.name ?? '';
   if ([...name].length > ARTIFACT_NAME_CHARS) {
-    throw new RelayError('bad_request', { what: `A name has at most ${ARTIFACT_NAME_CHARS} characters.` });
+    throw badRequest(`A name has at most ${ARTIFACT_NAME_CHARS} characters.`);
   }
   const type = input.type ?? guessType(name, input.mime);
   if (!ARTIFACT_TYPES.includes(type)) {
-    throw new RelayError('bad_request', {
-      what: `The type of an artifact is one of ${ARTIFACT_TYPES.join(', ')}.`,
-    });
+    throw badRequest(`The type of an artifact is one of ${ARTIFACT_TYPES.join(', ')}.`);
   }
   const mime = input.mime ?? KINDS[type].mime;
   if (!/^[\w.+-]{1,64}\/[\w.+-]{1,64}(?:;[ -~]{0,120})?$/.test(mime)) {
-    throw new RelayError('bad_request', { what: 'The media type is not one.' });
+    throw badRequest('The media type is not one.');
   }
   const source_refs = [...(input.source_refs ?? [])];
   if (
     source_refs.length > ARTIFACT_SOURCES ||
     source_refs.some((ref) => typeof ref !== 'string' || ref.length > 128)
   ) {
-    throw new RelayError('bad_request', { what: `Source refs are at most ${ARTIFACT_SOURCES} short texts.` });
+    throw badRequest(`Source refs are at most ${ARTIFACT_SOURCES} short texts.`);
   }
   return { name: name === '' ? `untitled.${KINDS[type].ext}` : name, type, mime, source_refs };
 }

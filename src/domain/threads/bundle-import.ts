@@ -1,5 +1,5 @@
 import { readBytes, streamFrom } from '../../base/byte-streams.ts';
-import { RelayError } from '../../base/errors.ts';
+import { RelayError, tooLarge } from '../../base/errors.ts';
 import { toHex } from '../../base/ids.ts';
 import { BUNDLE_BYTES, ORPHAN_AGE_MS } from '../../base/limits.ts';
 import type { Caller } from '../../contract/caller.ts';
@@ -127,7 +127,7 @@ function atMost(source: ReadableStream<Uint8Array>, limit: number): ReadableStre
     new TransformStream<Uint8Array, Uint8Array>({
       transform(chunk, controller) {
         size += chunk.length;
-        if (size > limit) throw new RelayError('too_large', { what: 'a bundle', limit });
+        if (size > limit) throw tooLarge('a bundle', limit);
         controller.enqueue(chunk);
       },
     }),

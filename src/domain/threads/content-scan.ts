@@ -1,4 +1,4 @@
-import { RelayError } from '../../base/errors.ts';
+import { tooLarge } from '../../base/errors.ts';
 import { ARTIFACT_BYTES, PREVIEW_LOOK_BYTES, TOKEN_COUNT_CHARS } from '../../base/limits.ts';
 import type { TokenCounter } from '../../base/tokens.ts';
 import type { ArtifactTokens } from '../../contract/threads/artifacts.ts';
@@ -30,7 +30,7 @@ export class ContentScan {
   #textBytes = 0;
 
   constructor(body: BlobBody, declared?: number) {
-    if (declared !== undefined && declared > ARTIFACT_BYTES) throw tooLarge();
+    if (declared !== undefined && declared > ARTIFACT_BYTES) throw tooLarge('an artifact', ARTIFACT_BYTES);
     if (body instanceof Uint8Array) {
       this.#take(body);
       this.body = body;
@@ -66,7 +66,7 @@ export class ContentScan {
 
   #take(chunk: Uint8Array): void {
     this.#size += chunk.length;
-    if (this.#size > ARTIFACT_BYTES) throw tooLarge();
+    if (this.#size > ARTIFACT_BYTES) throw tooLarge('an artifact', ARTIFACT_BYTES);
     if (chunk.length === 0) return;
     if (this.#startBytes < PREVIEW_LOOK_BYTES) {
       const part = chunk.slice(0, PREVIEW_LOOK_BYTES - this.#startBytes);
@@ -106,8 +106,4 @@ export async function countTokens(
   const partial = seen.isText && seen.textBytes < seen.size;
   const content = partial ? Math.round((tokens * seen.size) / seen.textBytes) : tokens;
   return { content, preview, tokenizer, estimated: estimated || partial };
-}
-
-function tooLarge(): RelayError {
-  return new RelayError('too_large', { what: 'an artifact', limit: ARTIFACT_BYTES });
 }

@@ -1,4 +1,4 @@
-import { RelayError } from '../../base/errors.ts';
+import { badRequest, RelayError, tooLarge } from '../../base/errors.ts';
 import { sha256Hex } from '../../base/hash.ts';
 import { uuid, uuidFrom } from '../../base/ids.ts';
 import {
@@ -75,29 +75,29 @@ export const listEnvelopes: ThreadVerb<'envelopes'> = async (log, caller, id, o 
 };
 
 function checkEnvelope(input: EnvelopeInput): void {
-  const bad = (what: string) => new RelayError('bad_request', { what });
   if (typeof input.to_capability !== 'string' || !/^[\w.:/@-]{1,128}$/.test(input.to_capability)) {
-    throw bad('"to_capability" is a name of at most 128 letters, digits and . : / @ -');
+    throw badRequest('"to_capability" is a name of at most 128 letters, digits and . : / @ -');
   }
   for (const [field, value] of [
     ['type', input.type],
     ['schema', input.schema],
   ] as const) {
-    if (value !== undefined && !/^[\w.:/@-]{1,128}$/.test(value)) throw bad(`"${field}" is not a name.`);
+    if (value !== undefined && !/^[\w.:/@-]{1,128}$/.test(value))
+      throw badRequest(`"${field}" is not a name.`);
   }
-  if (input.payload === undefined) throw bad('"payload" is missing.');
+  if (input.payload === undefined) throw badRequest('"payload" is missing.');
   if (bytesOf(input.payload) > ENVELOPE_PAYLOAD_BYTES) {
-    throw new RelayError('too_large', {
-      what: 'the payload of an envelope',
-      limit: ENVELOPE_PAYLOAD_BYTES,
-      hint: 'Put it into an artifact or push it, and send the reference.',
-    });
+    throw tooLarge(
+      'the payload of an envelope',
+      ENVELOPE_PAYLOAD_BYTES,
+      'Put it into an artifact or push it, and send the reference.',
+    );
   }
   if (input.note !== undefined && [...input.note].length > ENVELOPE_NOTE_CHARS) {
-    throw bad(`A note has at most ${ENVELOPE_NOTE_CHARS} characters.`);
+    throw badRequest(`A note has at most ${ENVELOPE_NOTE_CHARS} characters.`);
   }
   const { ttl } = input;
   if (ttl !== undefined && !(Number.isFinite(ttl) && ttl >= 1 && ttl <= ENVELOPE_TTL_MAX_S)) {
-    throw bad(`"ttl" is from 1 to ${ENVELOPE_TTL_MAX_S} seconds.`);
+    throw badRequest(`"ttl" is from 1 to ${ENVELOPE_TTL_MAX_S} seconds.`);
   }
 }

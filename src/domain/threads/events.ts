@@ -1,4 +1,4 @@
-import { RelayError } from '../../base/errors.ts';
+import { badRequest } from '../../base/errors.ts';
 import { PAGE_ITEMS_MAX } from '../../base/limits.ts';
 import type { ThreadEvent } from '../../contract/threads/answers.ts';
 import { fromJson } from '../records.ts';
@@ -48,9 +48,9 @@ export const watchEvents: ThreadVerb<'watch'> = async function* (log, caller, id
 /** Appends an event of somebody's own kind; it does not touch the state. */
 export const recordEvent: ThreadVerb<'record'> = async (log, caller, id, type, payload = {}) => {
   if (!/^[a-z][a-z0-9_]*(?:\.[a-z0-9_]+)+$/.test(type) || type.length > 64 || OWN_TYPE.test(type)) {
-    throw new RelayError('bad_request', {
-      what: 'The type of an event is two or more words with dots between, and none that the relay itself writes.',
-    });
+    throw badRequest(
+      'The type of an event is two or more words with dots between, and none that the relay itself writes.',
+    );
   }
   return log.note(caller, id, { type, at: log.deps.env.now(), payload: { ...payload, by: caller.name } });
 };
@@ -58,5 +58,5 @@ export const recordEvent: ThreadVerb<'record'> = async (log, caller, id, type, p
 function parseEventId(text: string | undefined): number {
   if (text === undefined || text === '') return 0;
   if (/^\d{1,15}$/.test(text)) return Number(text);
-  throw new RelayError('bad_request', { what: `"${text.slice(0, 40)}" is not the id of an event.` });
+  throw badRequest(`"${text.slice(0, 40)}" is not the id of an event.`);
 }

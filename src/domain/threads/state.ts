@@ -1,4 +1,4 @@
-import { RelayError } from '../../base/errors.ts';
+import { badRequest, RelayError } from '../../base/errors.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../base/json.ts';
 import { joinPath } from '../../base/json-pointer.ts';
 import { PATCH_OPS, STATE_BYTES } from '../../base/limits.ts';
@@ -43,7 +43,7 @@ export function firstState(threadId: string, at: number, metrics: Metrics): Size
 /** Applies a patch that somebody sends: refuses what breaks the schema or the size, and changes nothing then. */
 export function patchState(before: Sized, ops: unknown, stamp: Stamp): Sized {
   if (Array.isArray(ops) && ops.length > PATCH_OPS) {
-    throw new RelayError('bad_request', { what: `A patch has at most ${PATCH_OPS} operations.` });
+    throw badRequest(`A patch has at most ${PATCH_OPS} operations.`);
   }
   const options = { guard: guardState, bytes: before.bytes, maxBytes: STATE_BYTES };
   const patched = applyPatch(asJson(before.state), ops, options);

@@ -1,4 +1,4 @@
-import { RelayError } from '../../base/errors.ts';
+import { badRequest } from '../../base/errors.ts';
 import { THREAD_HOLD_S } from '../../base/limits.ts';
 import type { HoldAnswer, HoldInput } from '../../contract/threads/answers.ts';
 import { compareAndSet } from '../../kernel/compare-and-set.ts';
@@ -60,8 +60,8 @@ function described({ holder, since, until }: Lease): NonNullable<HoldAnswer['hol
 function check({ token, holder, ttl }: HoldInput): void {
   for (const [name, word] of Object.entries({ token, holder })) {
     if (WORD.test(word)) continue;
-    throw new RelayError('bad_request', { what: `"${name}" is a line of 1 to 200 characters.` });
+    throw badRequest(`"${name}" is a line of 1 to 200 characters.`);
   }
   if (Number.isFinite(ttl) && ttl >= 1 && ttl <= THREAD_HOLD_S) return;
-  throw new RelayError('bad_request', { what: `"ttl" is a number of seconds from 1 to ${THREAD_HOLD_S}.` });
+  throw badRequest(`"ttl" is a number of seconds from 1 to ${THREAD_HOLD_S}.`);
 }

@@ -1,4 +1,4 @@
-import { RelayError } from '../../base/errors.ts';
+import { badRequest, RelayError } from '../../base/errors.ts';
 import { sha256Hex } from '../../base/hash.ts';
 import { isUuid, uuid } from '../../base/ids.ts';
 import type { Json, JsonObject } from '../../base/json.ts';
@@ -20,7 +20,7 @@ export const createThread: ThreadVerb<'create'> = async (log, caller, o = {}) =>
   const { env } = log.deps;
   const name = o.name ?? '';
   if ([...name].length > THREAD_NAME_CHARS) {
-    throw new RelayError('bad_request', { what: `A name has at most ${THREAD_NAME_CHARS} characters.` });
+    throw badRequest(`A name has at most ${THREAD_NAME_CHARS} characters.`);
   }
   const id = uuid(env);
   const created = env.now();

@@ -1,4 +1,4 @@
-import { RelayError } from '../../base/errors.ts';
+import { badRequest } from '../../base/errors.ts';
 
 export function versionRef(version: number): string {
   return `v${version}`;
@@ -7,9 +7,6 @@ export function versionRef(version: number): string {
 /** `v7`, `7`, and `"v7"` as an entity tag. */
 export function parseVersion(ref: string | number): number {
   const match = /^(?:W\/)?"?v?(\d{1,15})"?$/.exec(String(ref).trim());
-  if (!match)
-    throw new RelayError('bad_request', {
-      what: `"${String(ref).slice(0, 40)}" is not a version such as v7.`,
-    });
+  if (!match) throw badRequest(`"${String(ref).slice(0, 40)}" is not a version such as v7.`);
   return Number(match[1]);
 }

@@ -1,4 +1,4 @@
-import { RelayError } from '../../base/errors.ts';
+import { badRequest } from '../../base/errors.ts';
 import { DEFAULT_TTL_MS, KEYS_MAX, MAX_TTL_MS, PAYLOAD_BYTES } from '../../base/limits.ts';
 import { RELAY_TENANT } from '../../contract/caller.ts';
 import type { Deps } from '../deps.ts';
@@ -39,13 +39,11 @@ const settingsKey = (tenant: string) => `ten.${tenant}/settings`;
 
 /** Which tenant is on which plan. */
 export class Plans {
-  readonly #deps: Deps;
   readonly #settings: RecordsOf<{ readonly plan?: string }>;
   readonly #table: PlanTable;
   readonly #default: string;
 
   constructor(deps: Deps, o: PlanOptions = {}) {
-    this.#deps = deps;
     this.#settings = recordsOf(deps.engine.records);
     this.#table = { ...BUILT_IN_PLANS, ...o.plans };
     this.#default = o.defaultPlan ?? 'free';
@@ -67,15 +65,6 @@ export class Plans {
   #named(name: string): Plan {
     const plan = Object.hasOwn(this.#table, name) ? this.#table[name] : undefined;
     if (plan) return { name, ...plan };
-    throw new RelayError('bad_request', {
-      what: `There is no plan "${name}".`,
-      hint: `The plans are: ${Object.keys(this.#table).join(', ')}.`,
-    });
-  }
-
-  /** Puts a tenant on the list of all tenants. */
-  async register(tenant: string): Promise<void> {
-    const { engine, env } = this.#deps;
-    await engine.records.put(`sys/tenants/${tenant}`, { since: env.now() }, { expect: 'absent' });
+    throw badRequest(`There is no plan "${name}".`, `The plans are: ${Object.keys(this.#table).join(', ')}.`);
   }
 }

@@ -1,4 +1,4 @@
-import { RelayError } from '../../base/errors.ts';
+import { badRequest, RelayError } from '../../base/errors.ts';
 import { DEFAULT_TTL_MS, USAGE_KEPT_MS } from '../../base/limits.ts';
 import { type Caller, tenantOf } from '../../contract/caller.ts';
 import type { UsageQuery, UsageReport } from '../../contract/usage.ts';
@@ -52,9 +52,7 @@ export class Usage implements Allowance {
   async get(caller: Caller, o: UsageQuery = {}): Promise<UsageReport> {
     const tenant = tenantOf(caller, o.tenant);
     const month = o.month ?? this.#month();
-    if (!/^\d{4}-(0[1-9]|1[0-2])$/.test(month)) {
-      throw new RelayError('bad_request', { what: 'A month looks like 2026-11.' });
-    }
+    if (!/^\d{4}-(0[1-9]|1[0-2])$/.test(month)) throw badRequest('A month looks like 2026-11.');
     await this.statistics.flush();
     const plan = await this.#plans.of(tenant);
     const all = await this.statistics.rows(tenant, month);

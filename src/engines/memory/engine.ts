@@ -11,7 +11,6 @@ const LIMITS: EngineLimits = {
   recordBytes: 64 * 1024,
   entryBytes: 64 * 1024,
   blobBytes: 64 * 1024 * 1024,
-  minTtl: 0,
   durability: 'none',
 };
 

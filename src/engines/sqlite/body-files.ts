@@ -1,7 +1,7 @@
 import { linkSync, promises, renameSync, rmSync, unlink } from 'node:fs';
 import { dirname, isAbsolute, join, normalize, sep } from 'node:path';
 import type { Env } from '../../base/env.ts';
-import { RelayError } from '../../base/errors.ts';
+import { badRequest } from '../../base/errors.ts';
 import { toHex } from '../../base/ids.ts';
 import type { BlobInfo } from '../../kernel/blobs.ts';
 import type { Transaction } from './commit-queue.ts';
@@ -111,7 +111,7 @@ export function checkedPlace(place: string): string {
   const first = clean.split('/')[0]!;
   const own = first === BODIES || first === '..' || first === '.' || first === '' || !clean.includes('/');
   if (own || isAbsolute(place) || clean.endsWith('/') || clean.includes('\0')) {
-    throw new RelayError('bad_request', { what: `a body cannot be kept at ${JSON.stringify(place)}` });
+    throw badRequest(`a body cannot be kept at ${JSON.stringify(place)}`);
   }
   return clean;
 }

@@ -34,7 +34,6 @@ export async function openSqlite(o: SqliteOptions): Promise<Engine> {
     recordBytes: MiB,
     entryBytes: MiB,
     blobBytes: 64 * MiB,
-    minTtl: 0,
     durability: o.durability ?? 'power',
   };
   const db = await openDatabase(home, limits.durability, role);

@@ -1,4 +1,4 @@
-import { RelayError } from '../../base/errors.ts';
+import { badRequest } from '../../base/errors.ts';
 import type { Json } from '../../base/json.ts';
 import { checkKey, checkLimit, encodeJson } from '../../kernel/admission.ts';
 import type { AppendOptions, Entry, LogPage, Logs } from '../../kernel/logs.ts';
@@ -163,5 +163,5 @@ export class SqliteLogs implements Logs {
 
 function checkAfter(after = 0): number {
   if (Number.isSafeInteger(after)) return after;
-  throw new RelayError('bad_request', { what: 'a sequence is a whole number' });
+  throw badRequest('a sequence is a whole number');
 }

@@ -1,4 +1,4 @@
-import { RelayError } from '../../base/errors.ts';
+import { tooLarge } from '../../base/errors.ts';
 import type { JsonObject } from '../../base/json.ts';
 import { checkKey, checkLimit, checkScope, encodeJson } from '../../kernel/admission.ts';
 import type { Hit, SearchIndex } from '../../kernel/search-index.ts';
@@ -45,10 +45,7 @@ export class SqliteSearchIndex implements SearchIndex {
     checkKey('a key', key);
     const json = encodeJson('the fields of a document', fields, this.#store.limits.recordBytes);
     if (text.length > this.#store.limits.recordBytes) {
-      throw new RelayError('too_large', {
-        what: 'the text of a document',
-        limit: this.#store.limits.recordBytes,
-      });
+      throw tooLarge('the text of a document', this.#store.limits.recordBytes);
     }
     const words = segmented(text);
     const scope = folders(key).map(folderWord).join(' ');

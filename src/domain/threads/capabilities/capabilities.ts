@@ -1,4 +1,4 @@
-import { isRelayError, RelayError } from '../../../base/errors.ts';
+import { badRequest, isRelayError, RelayError, tooLarge } from '../../../base/errors.ts';
 import { sha256Hex } from '../../../base/hash.ts';
 import type { Json, JsonObject } from '../../../base/json.ts';
 import { CAPABILITY_ARGS_BYTES, CAPABILITY_TIME_MS, CAPABILITY_TTL_MAX_S } from '../../../base/limits.ts';
@@ -200,16 +200,14 @@ function register(capability: Capability): Registered {
 }
 
 function wrong(name: string, what: string): RelayError {
-  return new RelayError('bad_request', { what: `The capability ${name} cannot be used: ${what}.` });
+  return badRequest(`The capability ${name} cannot be used: ${what}.`);
 }
 
 const recordKey = ({ caller, cacheKey }: Invocation) => `ten.${caller.tenant}/capabilities/${cacheKey}`;
 
 function checkArguments({ name, schema }: Registered, args: JsonObject): JsonObject {
-  if (bytesOf(args) > CAPABILITY_ARGS_BYTES) {
-    const what = 'the arguments of a capability';
-    throw new RelayError('too_large', { what, limit: CAPABILITY_ARGS_BYTES });
-  }
+  if (bytesOf(args) > CAPABILITY_ARGS_BYTES)
+    throw tooLarge('the arguments of a capability', CAPABILITY_ARGS_BYTES);
   const problem = schema.check(args);
   if (problem) throw new RelayError('bad_arguments', { capability: name, what: problem });
   return args;
