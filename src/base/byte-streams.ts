@@ -8,3 +8,39 @@ export async function readBytes(body: Uint8Array | ReadableStream<Uint8Array>): 
   if (body instanceof Uint8Array) return body;
   return new Uint8Array(await new Response(body as ReadableStream<Uint8Array<ArrayBuffer>>).arrayBuffer());
 }
+
+type Next = ReadableStreamReadResult<Uint8Array>;
+
+/**
+ * The same stream, with each read made by `read`. Where that throws, the source is let go. Nothing is read ahead. `onEnd`
+ * is called once the last byte was read, the stream failed, or its reader went away. The reader is asked by hand and not
+ * with `for await`: not every browser can iterate a stream.
+ */
+export function readThrough(
+  body: ReadableStream<Uint8Array>,
+  read: (next: () => Promise<Next>) => Promise<Next>,
+  onEnd = () => {},
+): ReadableStream<Uint8Array> {
+  const reader = body.getReader();
+  return new ReadableStream(
+    {
+      async pull(controller) {
+        try {
+          const next = await read(() => reader.read());
+          if (!next.done) return controller.enqueue(next.value);
+          onEnd();
+          controller.close();
+        } catch (error) {
+          onEnd();
+          reader.cancel(error).catch(() => {});
+          throw error;
+        }
+      },
+      cancel(reason) {
+        onEnd();
+        return reader.cancel(reason);
+      },
+    },
+    { highWaterMark: 0 },
+  );
+}

@@ -1,5 +1,5 @@
 import type { Scope } from './caller.ts';
-import { type Api, verbs } from './verb.ts';
+import { verbs } from './verb.ts';
 
 /** Field names are those on the wire, so that local and remote are one type. */
 
@@ -64,5 +64,3 @@ export const keys = {
     status: 201,
   }),
 };
-
-export interface KeysApi extends Api<typeof keys> {}

@@ -1,4 +1,4 @@
-import { type Api, verbs } from './verb.ts';
+import { verbs } from './verb.ts';
 
 export const RUNGS = ['stored', 'notified', 'pulled', 'acked', 'result'] as const;
 export type Rung = (typeof RUNGS)[number];
@@ -43,5 +43,3 @@ export const receipts = {
     channels: ({ channel }) => [channel],
   }),
 };
-
-export interface ReceiptsApi extends Api<typeof receipts> {}

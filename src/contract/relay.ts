@@ -1,13 +1,14 @@
-import { type AgentsApi, agents } from './agents.ts';
-import { type CapabilitiesApi, capabilities } from './capabilities.ts';
-import { type ChannelsApi, channels } from './channels.ts';
-import { type InboxApi, inbox } from './inbox.ts';
-import { type KeysApi, keys } from './keys.ts';
-import { type PointersApi, pointers } from './pointers.ts';
-import { type ReceiptsApi, receipts } from './receipts.ts';
-import { type TasksApi, tasks } from './tasks.ts';
-import { type ThreadsApi, threads } from './threads.ts';
-import { type UsageApi, usage } from './usage.ts';
+import { agents } from './agents.ts';
+import { capabilities } from './capabilities.ts';
+import { channels } from './channels.ts';
+import { inbox } from './inbox.ts';
+import { keys } from './keys.ts';
+import { pointers } from './pointers.ts';
+import { receipts } from './receipts.ts';
+import { tasks } from './tasks.ts';
+import { threads } from './threads.ts';
+import { usage } from './usage.ts';
+import type { Api } from './verb.ts';
 
 /** The table: every verb of the relay, by the part of the API it belongs to. */
 export const VERBS = {
@@ -27,15 +28,6 @@ export const VERBS = {
  * The whole API as one interface, seen by one caller. The embedded relay implements it over an engine, the SDK over
  * HTTP, and nothing above can tell which it has.
  */
-export interface Relay extends AsyncDisposable {
-  readonly pointers: PointersApi;
-  readonly channels: ChannelsApi;
-  readonly inbox: InboxApi;
-  readonly receipts: ReceiptsApi;
-  readonly threads: ThreadsApi;
-  readonly capabilities: CapabilitiesApi;
-  readonly keys: KeysApi;
-  readonly usage: UsageApi;
-  readonly tasks: TasksApi;
-  readonly agents: AgentsApi;
-}
+export interface Relay extends AsyncDisposable, RelayParts {}
+
+type RelayParts = { readonly [P in keyof typeof VERBS]: Api<(typeof VERBS)[P]> };

@@ -1,4 +1,4 @@
-import { type Api, verbs } from './verb.ts';
+import { verbs } from './verb.ts';
 
 /** Field names are those on the wire, so that local and remote are one type. */
 
@@ -48,5 +48,3 @@ export const usage = {
     byHand: 'server',
   }),
 };
-
-export interface UsageApi extends Api<typeof usage> {}

@@ -1,4 +1,5 @@
 import type { Json } from '../base/json.ts';
+import type { Entry, Logs } from '../kernel/logs.ts';
 import type { Records } from '../kernel/records.ts';
 
 /** `T` itself where JSON can express it. A field that is a function or has methods makes the compiler refuse `T`. */
@@ -44,6 +45,18 @@ export async function* allRecords<T>(
     yield* page.items;
     if (page.next === undefined) return;
     after = page.next;
+  }
+}
+
+const ENTRIES = 500;
+
+/** Every entry of a log behind `after`, oldest first, read page by page. */
+export async function* entriesBehind(logs: Logs, stream: string, after: number): AsyncGenerator<Entry> {
+  for (let from = after; ; ) {
+    const { entries } = await logs.read(stream, { after: from, limit: ENTRIES });
+    yield* entries;
+    if (entries.length < ENTRIES) return;
+    from = entries.at(-1)!.seq;
   }
 }
 

@@ -1,9 +1,10 @@
+import { readThrough } from '../base/byte-streams.ts';
 import { RelayError } from '../base/errors.ts';
 import { PAYLOAD_BYTES } from '../base/limits.ts';
 import { encodeUtf8 } from '../base/utf8.ts';
 import type { MatcherFactory } from '../text/parts/grep.ts';
 import type { PushData } from './options.ts';
-import { collect, readThrough } from './streams.ts';
+import { collect } from './streams.ts';
 
 export interface Payload {
   readonly body: Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array>;

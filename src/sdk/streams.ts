@@ -38,32 +38,6 @@ export function streamOf(body: Uint8Array | ReadableStream<Uint8Array>): Readabl
   return body instanceof Uint8Array ? new Response(body as Uint8Array<ArrayBuffer>).body! : body;
 }
 
-type Next = ReadableStreamReadResult<Uint8Array>;
-
-/** The same stream, with each read made by `read`. Where that throws, the source is let go. Nothing is read ahead. */
-export function readThrough(
-  body: ReadableStream<Uint8Array>,
-  read: (next: () => Promise<Next>) => Promise<Next>,
-): ReadableStream<Uint8Array> {
-  const reader = body.getReader();
-  return new ReadableStream(
-    {
-      async pull(controller) {
-        try {
-          const next = await read(() => reader.read());
-          if (next.done) controller.close();
-          else controller.enqueue(next.value);
-        } catch (error) {
-          await reader.cancel(error).catch(() => {});
-          throw error;
-        }
-      },
-      cancel: (reason) => reader.cancel(reason),
-    },
-    { highWaterMark: 0 },
-  );
-}
-
 export async function letGo(body: Uint8Array | ReadableStream<Uint8Array> | null): Promise<void> {
   if (body && !(body instanceof Uint8Array)) await body.cancel().catch(() => {});
 }

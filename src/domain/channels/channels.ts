@@ -15,10 +15,10 @@ import type {
 } from '../../contract/channels.ts';
 import type { Entry } from '../../kernel/logs.ts';
 import { channelStream, checkChannelName } from '../names.ts';
-import { type RecordsOf, recordsOf } from '../records.ts';
+import { entriesBehind, type RecordsOf, recordsOf } from '../records.ts';
 import { Directory } from './directory.ts';
 import { Groups } from './groups.ts';
-import { channelEntry, entriesBehind, entryAt, toMessage } from './message.ts';
+import { channelEntry, entryAt, toMessage } from './message.ts';
 import { findStart, ReaderView, type Start } from './reader.ts';
 import { Retention } from './retention.ts';
 import type { ChannelDeps, ChannelSettings } from './settings.ts';

@@ -1,11 +1,11 @@
 import type { DeadLetter } from '../../contract/channels.ts';
 import type { Entry } from '../../kernel/logs.ts';
 import { channelStream, deadLetterChannel } from '../names.ts';
-import { asJson } from '../records.ts';
+import { asJson, entriesBehind } from '../records.ts';
 import type { Directory } from './directory.ts';
 import type { GroupLog } from './group-log.ts';
 import { floor, type GroupState, isUnclaimed, type Step } from './group-state.ts';
-import { channelEntry, entriesBehind, entryAt } from './message.ts';
+import { channelEntry, entryAt } from './message.ts';
 import type { ChannelDeps } from './settings.ts';
 
 /** Messages that are moved in one go. */

@@ -69,13 +69,10 @@ export class Directory {
     };
   }
 
-  async groups(tenant: string, channel: string): Promise<string[]> {
+  groups(tenant: string, channel: string): Promise<string[]> {
     const prefix = groupsPrefix(tenant, channel);
-    const names: string[] = [];
-    for await (const { key } of allRecords(this.#deps.engine.records, prefix)) {
-      names.push(fromSegment(key.slice(prefix.length)));
-    }
-    return names;
+    const listed = allRecords(this.#deps.engine.records, prefix);
+    return Array.fromAsync(listed, ({ key }) => fromSegment(key.slice(prefix.length)));
   }
 
   async hasGroups(tenant: string, channel: string): Promise<boolean> {

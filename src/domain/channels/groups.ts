@@ -5,13 +5,14 @@ import type { Caller } from '../../contract/caller.ts';
 import type { Claim, GroupDetail, Since, SubscribeOptions } from '../../contract/channels.ts';
 import { Background } from '../background.ts';
 import { channelStream, checkChannelName, checkCount, checkGroupName } from '../names.ts';
+import { entriesBehind } from '../records.ts';
 import { DeadLetters } from './dead-letters.ts';
 import type { Directory } from './directory.ts';
 import { type DeliveredWork, GroupDelivery, type Member } from './group-delivery.ts';
 import { GroupLog } from './group-log.ts';
 import { GroupPresence } from './group-presence.ts';
 import { floor, type GroupState, heldWork } from './group-state.ts';
-import { channelEntry, entriesBehind } from './message.ts';
+import { channelEntry } from './message.ts';
 import { findStart, parseSince, startAt } from './reader.ts';
 import type { ChannelDeps } from './settings.ts';
 

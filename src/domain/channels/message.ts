@@ -40,18 +40,6 @@ export function toMessage(entry: Entry, base: string): Message | null {
   };
 }
 
-const PAGE = 500;
-
-/** Every entry behind `after`, oldest first, read page by page. */
-export async function* entriesBehind(logs: Logs, stream: string, after: number): AsyncGenerator<Entry> {
-  for (let from = after; ; ) {
-    const { entries } = await logs.read(stream, { after: from, limit: PAGE });
-    yield* entries;
-    if (entries.length < PAGE) return;
-    from = entries.at(-1)!.seq;
-  }
-}
-
 /** The entry with this sequence; null where there is none, or none any more. */
 export async function entryAt(logs: Logs, stream: string, seq: number): Promise<Entry | null> {
   if (seq === 0) return null;

@@ -1,7 +1,8 @@
 import { channelStream } from '../names.ts';
+import { entriesBehind } from '../records.ts';
 import type { Directory } from './directory.ts';
 import type { Groups } from './groups.ts';
-import { channelEntry, entriesBehind, entryAt, TOMBSTONE } from './message.ts';
+import { channelEntry, entryAt, TOMBSTONE } from './message.ts';
 import type { ChannelDeps } from './settings.ts';
 
 /** At most one append in this many looks for what can be dropped; a channel may exceed its size by about as much. */

@@ -173,10 +173,8 @@ export class Keys {
     return stored.value;
   }
 
-  async #listed(tenant: string): Promise<ListedKey[]> {
-    const keys: ListedKey[] = [];
-    for await (const { value } of allRecords(this.#byTenant, listPrefix(tenant))) keys.push(value);
-    return keys;
+  #listed(tenant: string): Promise<ListedKey[]> {
+    return Array.fromAsync(allRecords(this.#byTenant, listPrefix(tenant)), ({ value }) => value);
   }
 
   #works(key: ListedKey): boolean {
@@ -211,14 +209,12 @@ class KeyUse {
   /** Of one tenant, by key id; what is not written yet included. */
   async of(tenant: string): Promise<Map<string, number>> {
     const prefix = usedPrefix(tenant);
-    const used = new Map<string, number>();
-    for await (const { key, value } of allRecords(this.#records, prefix)) {
-      used.set(key.slice(prefix.length), value);
-    }
-    for (const [key, at] of this.#seen) {
-      if (key.startsWith(prefix)) used.set(key.slice(prefix.length), at);
-    }
-    return used;
+    const written = await Array.fromAsync(
+      allRecords(this.#records, prefix),
+      ({ key, value }) => [key, value] as const,
+    );
+    const own = [...written, ...this.#seen].filter(([key]) => key.startsWith(prefix));
+    return new Map(own.map(([key, at]) => [key.slice(prefix.length), at]));
   }
 }
 

@@ -1,3 +1,4 @@
+import { readThrough } from '../../base/byte-streams.ts';
 import { isRelayError, RelayError, tooLarge } from '../../base/errors.ts';
 import { PAYLOAD_BYTES, storedBytes } from '../../base/limits.ts';
 import { decodeUtf8, Utf8Check } from '../../base/utf8.ts';
@@ -24,34 +25,26 @@ function whole(bytes: Uint8Array, payloadBytes: number): MeteredBody {
 }
 
 function streamed(source: ReadableStream<Uint8Array>, payloadBytes: number): MeteredBody {
-  const reader = source.getReader();
   const utf8 = new Utf8Check();
   const start: number[] = [];
   let size = 0;
   let text = true;
-  const body = new ReadableStream<Uint8Array>({
-    async pull(controller) {
-      const { done, value } = await reader.read().catch(cutOff);
-      if (done) {
-        if (size === 0) throw new RelayError('empty_payload');
-        text = utf8.end();
-        controller.close();
-        return;
-      }
-      // A network may split the body anywhere, also within the few bytes by which a token is recognised.
-      if (start.length < FERNET_START.length)
-        start.push(...value.subarray(0, FERNET_START.length - start.length));
-      size += value.byteLength;
-      const limit = limitFor(start, payloadBytes);
-      if (size > limit) {
-        const error = tooLarge('a payload', limit);
-        reader.cancel(error).catch(() => {});
-        throw error;
-      }
-      utf8.push(value);
-      controller.enqueue(value);
-    },
-    cancel: (reason) => reader.cancel(reason),
+  const body = readThrough(source, async (next) => {
+    const read = await next().catch(cutOff);
+    if (read.done) {
+      if (size === 0) throw new RelayError('empty_payload');
+      text = utf8.end();
+      return read;
+    }
+    const { value } = read;
+    // A network may split the body anywhere, also within the few bytes by which a token is recognised.
+    if (start.length < FERNET_START.length)
+      start.push(...value.subarray(0, FERNET_START.length - start.length));
+    size += value.byteLength;
+    const limit = limitFor(start, payloadBytes);
+    if (size > limit) throw tooLarge('a payload', limit);
+    utf8.push(value);
+    return read;
   });
   return { body, isText: () => text };
 }
@@ -77,32 +70,16 @@ export function countRead(
   source: ReadableStream<Uint8Array>,
   onEnd: (bytes: number) => void,
 ): ReadableStream<Uint8Array> {
-  const reader = source.getReader();
   let bytes = 0;
-  const end = () => {
-    if (bytes > 0) onEnd(bytes);
-    bytes = 0;
-  };
-  return new ReadableStream<Uint8Array>(
-    {
-      async pull(controller) {
-        const { done, value } = await reader.read().catch((error) => {
-          end();
-          throw error;
-        });
-        if (done) {
-          end();
-          controller.close();
-          return;
-        }
-        bytes += value.byteLength;
-        controller.enqueue(value);
-      },
-      cancel(reason) {
-        end();
-        return reader.cancel(reason);
-      },
+  return readThrough(
+    source,
+    async (next) => {
+      const read = await next();
+      bytes += read.value?.byteLength ?? 0;
+      return read;
     },
-    { highWaterMark: 0 },
+    () => {
+      if (bytes > 0) onEnd(bytes);
+    },
   );
 }

@@ -1,5 +1,5 @@
 import { isUuid } from '../../base/ids.ts';
-import type { Json, JsonObject } from '../../base/json.ts';
+import type { JsonObject } from '../../base/json.ts';
 import {
   RECEIPT_DELAY_MAX_MS,
   RECEIPT_DELAY_MS,
@@ -11,10 +11,10 @@ import type { Caller, CallerAt } from '../../contract/caller.ts';
 import { type ReceiptLadder, receipts } from '../../contract/receipts.ts';
 import type { Deps } from '../deps.ts';
 import type { PointerLookup, PointerRecord } from '../pointers/record.ts';
-import { asJson } from '../records.ts';
+import { asJson, entriesBehind } from '../records.ts';
 import { ladderOf, type Note } from './ladder.ts';
 
-/** Receipts that are read or dropped at once. */
+/** Receipts that are dropped at once. */
 const PAGE = 500;
 
 const streamOf = (id: string) => `rcp.${id}`;
@@ -83,13 +83,8 @@ export class Receipts {
   async ladder(caller: CallerAt, id: string, record: PointerRecord): Promise<ReceiptLadder> {
     const { engine } = this.#deps;
     await this.#write([id]);
-    const noted: Json[] = [];
-    for (let after = 0; ; ) {
-      const { entries } = await engine.logs.read(streamOf(id), { after, limit: PAGE });
-      for (const { data } of entries) noted.push(data);
-      if (entries.length < PAGE) return ladderOf(id, record, noted, caller.base);
-      after = entries.at(-1)!.seq;
-    }
+    const noted = await Array.fromAsync(entriesBehind(engine.logs, streamOf(id), 0), ({ data }) => data);
+    return ladderOf(id, record, noted, caller.base);
   }
 
   /** Writes everything that waits: before the store is closed. */

@@ -72,20 +72,18 @@ export class Agents {
   async #present(caller: Caller): Promise<(Agent & { bridge: Bridge })[]> {
     const prefix = agentsPrefix(caller.tenant);
     const now = this.#deps.env.now();
-    const found: (Agent & { bridge: Bridge })[] = [];
-    for await (const { key, value } of allRecords(this.#bridges, prefix)) {
+    return Array.fromAsync(allRecords(this.#bridges, prefix), ({ key, value }) => {
       const { at, ...bridge } = value;
       const name = fromSegment(key.slice(prefix.length).split('/')[0]!);
-      found.push({
+      return {
         name,
         kind: 'bridge',
         alive: at > now - AGENT_ALIVE_MS,
         last_seen: new Date(at).toISOString(),
         channels: [bridge.task_channel, directChannel(bridge.task_channel, name)],
         bridge,
-      });
-    }
-    return found;
+      };
+    });
   }
 
   async work(caller: Caller): Promise<BridgesWork> {

@@ -1,4 +1,4 @@
-import { readBytes, streamFrom } from '../../base/byte-streams.ts';
+import { readBytes, readThrough, streamFrom } from '../../base/byte-streams.ts';
 import { RelayError, tooLarge } from '../../base/errors.ts';
 import { toHex } from '../../base/ids.ts';
 import { BUNDLE_BYTES, ORPHAN_AGE_MS } from '../../base/limits.ts';
@@ -123,13 +123,10 @@ async function storeContents(log: ThreadLog, zip: ZipArchive, artifacts: readonl
 
 function atMost(source: ReadableStream<Uint8Array>, limit: number): ReadableStream<Uint8Array> {
   let size = 0;
-  return source.pipeThrough(
-    new TransformStream<Uint8Array, Uint8Array>({
-      transform(chunk, controller) {
-        size += chunk.length;
-        if (size > limit) throw tooLarge('a bundle', limit);
-        controller.enqueue(chunk);
-      },
-    }),
-  );
+  return readThrough(source, async (next) => {
+    const read = await next();
+    size += read.value?.length ?? 0;
+    if (size > limit) throw tooLarge('a bundle', limit);
+    return read;
+  });
 }
