@@ -85,9 +85,7 @@ export interface GroupDetail {
   readonly leases: readonly Lease[];
 }
 
-export interface Lease {
-  readonly seq: number;
-  readonly token: number;
+export interface Lease extends Claim {
   readonly attempt: number;
   readonly member: string;
   readonly lease_until: string;

@@ -1,6 +1,6 @@
 import type { Json, JsonObject } from '../base/json.ts';
 import type { TokenCount } from '../base/tokens.ts';
-import type { BlobBody } from '../kernel/blobs.ts';
+import type { BlobBody, ByteRange } from '../kernel/blobs.ts';
 import type { Part, PartRequest } from '../text/parts/part-request.ts';
 import { type Api, verbs } from './verb.ts';
 
@@ -33,14 +33,8 @@ export interface PushInput extends PushOptions {
   readonly late?: () => PushOptions;
 }
 
-export interface Pushed {
+export interface Pushed extends Pick<Peeked, 'id' | 'channel' | 'expires_at' | 'size' | 'tokens'> {
   readonly url: string;
-  readonly id: string;
-  readonly channel: string | null;
-  /** ISO 8601, UTC. */
-  readonly expires_at: string;
-  readonly size: number;
-  readonly tokens?: TokenCount;
 }
 
 /** What a peek tells: never the payload. */
@@ -53,6 +47,7 @@ export interface Peeked {
   readonly text: boolean;
   readonly content_type: string | null;
   readonly channel: string | null;
+  /** ISO 8601, UTC. */
   readonly created_at: string;
   readonly expires_at: string;
   readonly max_pulls: number | null;
@@ -66,7 +61,7 @@ export interface Pulled {
   readonly about: Peeked;
   readonly body: BlobBody;
   /** The bytes of `body` within the payload; `end` is exclusive. */
-  readonly range?: { readonly start: number; readonly end: number };
+  readonly range?: ByteRange;
 }
 
 export interface Cost extends TokenCount {
@@ -74,7 +69,7 @@ export interface Cost extends TokenCount {
 }
 
 export interface PullOptions {
-  readonly range?: { readonly start: number; readonly end: number };
+  readonly range?: ByteRange;
   /** Repeating a pull with the same key within five minutes does not count again. */
   readonly idempotency_key?: string;
 }

@@ -1,5 +1,5 @@
 import type { JsonObject } from '../base/json.ts';
-import type { BlobBody } from '../kernel/blobs.ts';
+import type { BlobBody, ByteRange } from '../kernel/blobs.ts';
 import type {
   CompactAnswer,
   DiffAnswer,
@@ -194,11 +194,7 @@ export const threads = {
     byHand: 'server',
   }),
   content: verb<
-    (
-      thread_id: string,
-      ref: string,
-      o?: { range?: { start: number; end: number } },
-    ) => Promise<ArtifactContent>,
+    (thread_id: string, ref: string, o?: { range?: ByteRange }) => Promise<ArtifactContent>,
     'input' | 'output'
   >('artifacts.content')({
     args: ['thread_id', 'ref'],

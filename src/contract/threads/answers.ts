@@ -59,9 +59,7 @@ export interface ThreadEvent {
   readonly timestamp: string;
 }
 
-export interface CompactAnswer {
-  readonly version: number;
-  readonly state_ref: string;
+export interface CompactAnswer extends Omit<PatchAnswer, 'updated_at'> {
   readonly dropped: { readonly actions: number; readonly artifacts: number };
 }
 
@@ -73,10 +71,7 @@ export interface ReplayAnswer {
   readonly matches: boolean;
 }
 
-export interface ImportAnswer {
-  readonly thread_id: string;
-  readonly name: string;
-  readonly state_ref: string;
+export interface ImportAnswer extends Omit<ThreadCreated, 'created_at'> {
   readonly artifacts: number;
   readonly events: number;
 }

@@ -1,6 +1,6 @@
 import { CONTENT_KINDS } from '../../base/content-kinds.ts';
 import type { TokenCount } from '../../base/tokens.ts';
-import type { BlobBody } from '../../kernel/blobs.ts';
+import type { BlobBody, ByteRange } from '../../kernel/blobs.ts';
 import type { Preview } from '../../text/preview/preview.ts';
 
 export const ARTIFACT_TYPES = CONTENT_KINDS;
@@ -59,13 +59,10 @@ export interface ArtifactCreated extends Artifact {
 export interface ArtifactContent {
   readonly artifact: Artifact;
   readonly body: BlobBody;
-  readonly range?: { readonly start: number; readonly end: number };
+  readonly range?: ByteRange;
 }
 
-export interface SearchHit {
-  readonly ref: string;
-  readonly thread_id: string;
-  readonly name: string;
+export interface SearchHit extends Pick<Artifact, 'ref' | 'thread_id' | 'name'> {
   readonly type: string;
   readonly score: number;
   /** The best passage, sanitised, with `**` around what matched. */

@@ -15,11 +15,8 @@ const RETRY_MS = 1000;
 const SPREAD_MS = 20;
 
 /** A message on its way to the member that claimed it. */
-export interface DeliveredWork {
+export interface DeliveredWork extends Readonly<Pick<Work, 'token' | 'attempt' | 'until'>> {
   readonly entry: Entry;
-  readonly token: number;
-  readonly attempt: number;
-  readonly until: number;
 }
 
 export interface Member {

@@ -1,17 +1,12 @@
 import { isJsonObject, type Json, type JsonObject } from '../../base/json.ts';
-import type { DeadLetter, Message } from '../../contract/channels.ts';
+import type { Message } from '../../contract/channels.ts';
 import { pointerUrl } from '../../contract/pointer-url.ts';
 import type { Entry, Logs } from '../../kernel/logs.ts';
 import { fromJson } from '../records.ts';
 
 /** What the log of a channel holds. A pointer is named by its id: each server knows its own address. */
-export interface ChannelEntry {
+export interface ChannelEntry extends Pick<Message, 'msg' | 'from' | 'metadata' | 'sealed_key' | 'dead'> {
   readonly pointer?: string;
-  readonly msg?: Json;
-  readonly from: string;
-  readonly metadata?: JsonObject;
-  readonly sealed_key?: string;
-  readonly dead?: DeadLetter;
 }
 
 /** Stands at the end of a channel that nobody uses any more, in place of the last message. */

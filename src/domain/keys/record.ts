@@ -1,13 +1,8 @@
-import type { Scope } from '../../contract/caller.ts';
 import type { KeyInfo } from '../../contract/keys.ts';
 
 /** What is found by the hash of a key, at every request. */
-export interface KeyRecord {
+export interface KeyRecord extends Pick<KeyInfo, 'id' | 'tenant' | 'name' | 'scopes'> {
   readonly hash: string;
-  readonly id: string;
-  readonly tenant: string;
-  readonly name: string;
-  readonly scopes: readonly Scope[];
   readonly prefix: string | null;
   readonly created: number;
   readonly expires: number | null;

@@ -58,33 +58,25 @@ export type OnResult = (
   record: Pick<PointerRecord, 'metadata' | 'expires'>,
 ) => Promise<boolean>;
 
+interface PointerParts {
+  readonly deps: Deps;
+  readonly lookup: PointerLookup;
+  readonly channels: Channels;
+  readonly receipts: Receipts;
+  readonly allowance: Allowance;
+  readonly onResult: OnResult;
+}
+
 /** Payloads behind short ids. */
 export class Pointers {
-  readonly #deps: Deps;
-  readonly #lookup: PointerLookup;
+  readonly #parts: PointerParts;
   readonly #records: RecordsOf<PointerRecord>;
-  readonly #channels: Channels;
-  readonly #receipts: Receipts;
-  readonly #allowance: Allowance;
   readonly #secret: StoreSecret;
-  readonly #onResult: OnResult;
 
-  constructor(o: {
-    deps: Deps;
-    lookup: PointerLookup;
-    channels: Channels;
-    receipts: Receipts;
-    allowance: Allowance;
-    onResult: OnResult;
-  }) {
-    this.#deps = o.deps;
-    this.#lookup = o.lookup;
-    this.#records = recordsOf(o.deps.engine.records);
-    this.#allowance = o.allowance;
-    this.#channels = o.channels;
-    this.#receipts = o.receipts;
-    this.#secret = new StoreSecret(o.deps);
-    this.#onResult = o.onResult;
+  constructor(parts: PointerParts) {
+    this.#parts = parts;
+    this.#records = recordsOf(parts.deps.engine.records);
+    this.#secret = new StoreSecret(parts.deps);
   }
 
   /** Authorises once more when the options are known: a JSON envelope may name the channel behind the data. */
@@ -105,8 +97,9 @@ export class Pointers {
     input: PushInput,
     admit: (options: CheckedOptions) => void = () => {},
   ): Promise<Omit<Pushed, 'url'>> {
-    const { engine, env } = this.#deps;
-    const terms = await this.#allowance.terms(caller);
+    const { allowance, channels, receipts, onResult } = this.#parts;
+    const { engine, env } = this.#parts.deps;
+    const terms = await allowance.terms(caller);
     const checked = (o: PushOptions) => {
       const options = checkOptions(o, terms);
       admit(options);
@@ -153,13 +146,13 @@ export class Pointers {
       const kept = await this.#commit(id, record, await counting);
       if (kept.blob !== blob) await Promise.all([engine.blobs.delete(blob), giveBack(counting)]);
       const isResult = kept.metadata.task_id !== undefined;
-      const counts = isResult && (await this.#onResult(caller, id, kept));
+      const counts = isResult && (await onResult(caller, id, kept));
       if (kept.channel !== null) {
         const sealed_key = options.sealed_key ?? undefined;
-        await this.#channels.announce(caller, kept.channel, { id, metadata: kept.metadata, sealed_key });
+        await channels.announce(caller, kept.channel, { id, metadata: kept.metadata, sealed_key });
       }
-      if (counts) this.#receipts.result(caller, id, kept.metadata);
-      this.#allowance.note(caller, 'push', size, caller.tenant);
+      if (counts) receipts.result(caller, id, kept.metadata);
+      allowance.note(caller, 'push', size, caller.tenant);
       return pushedAs(id, kept);
     } catch (error) {
       // Deletes only what was never committed: a lost blob behind a live record would be worse than an orphan.
@@ -171,11 +164,11 @@ export class Pointers {
   }
 
   async pull(caller: Caller, id: string, o: PullOptions = {}): Promise<Pulled> {
-    const loaded = await this.#lookup.readable(caller, id);
+    const loaded = await this.#parts.lookup.readable(caller, id);
     const { record } = loaded;
     const range = o.range && cutRange(o.range, record.size);
     let body = await this.#open(record.blob, range);
-    await countPull(this.#deps, loaded, o.idempotency_key, body);
+    await countPull(this.#parts.deps, loaded, o.idempotency_key, body);
     // The receipt says what was read out, not what was asked for.
     if (body instanceof Uint8Array) this.#pulled(caller, loaded, body.byteLength);
     else body = countRead(body, (bytes) => this.#pulled(caller, loaded, bytes));
@@ -183,19 +176,19 @@ export class Pointers {
   }
 
   async part(caller: Caller, id: string, part: PartRequest, o: PullOptions = {}): Promise<Part> {
-    const loaded = await this.#lookup.readable(caller, id);
+    const loaded = await this.#parts.lookup.readable(caller, id);
     const taken = await this.#take(loaded.record, part);
-    await countPull(this.#deps, loaded, o.idempotency_key);
+    await countPull(this.#parts.deps, loaded, o.idempotency_key);
     this.#pulled(caller, loaded, encodeUtf8(taken.text).byteLength);
     return taken;
   }
 
   async cost(caller: Caller, id: string, part?: PartRequest): Promise<Cost> {
-    const loaded = await this.#lookup.readable(caller, id);
+    const loaded = await this.#parts.lookup.readable(caller, id);
     const { record } = loaded;
     if (part) {
       const { text } = await this.#take(record, part);
-      const count = await this.#deps.tokens.count(text);
+      const count = await this.#parts.deps.tokens.count(text);
       return { ...count, bytes: encodeUtf8(text).byteLength };
     }
     if (record.tokens) return { ...record.tokens, bytes: record.size };
@@ -208,13 +201,13 @@ export class Pointers {
   }
 
   async peek(caller: Caller, id: string): Promise<Peeked> {
-    const loaded = await this.#lookup.readable(caller, id);
+    const loaded = await this.#parts.lookup.readable(caller, id);
     return describe(loaded.record, loaded.id);
   }
 
   async delete(caller: Caller, rawId: string): Promise<void> {
-    const { engine } = this.#deps;
-    const { id, record } = await this.#lookup.own(caller, rawId);
+    const { engine } = this.#parts.deps;
+    const { id, record } = await this.#parts.lookup.own(caller, rawId);
     if (!(await engine.records.delete(recordKey(id)))) throw notFound();
     await engine.blobs.delete(record.blob);
     await engine.records.delete(pullsKey(id));
@@ -227,18 +220,18 @@ export class Pointers {
       if (stored?.value.kept === undefined) return true;
       const { kept: _, ...record } = stored.value;
       const { revision: expect } = stored;
-      if (record.expires > this.#deps.env.now()) {
+      if (record.expires > this.#parts.deps.env.now()) {
         return this.#records.put(recordKey(id), record, { expect, expiresAt: record.expires });
       }
       if (!(await this.#records.delete(recordKey(id), { expect }))) return null;
-      await this.#deps.engine.blobs.delete(record.blob);
+      await this.#parts.deps.engine.blobs.delete(record.blob);
       return true;
     });
   }
 
   /** Null where no push is left, but this may be a retry of one that was counted. */
   #count(caller: Caller, retriedId: string | null): Promise<GiveBack | null> {
-    const counting = this.#allowance.reserve(caller).catch(async (error) => {
+    const counting = this.#parts.allowance.reserve(caller).catch(async (error) => {
       if (retriedId !== null && (await this.#records.get(recordKey(retriedId)))) return null;
       throw error;
     });
@@ -258,14 +251,14 @@ export class Pointers {
 
   /** A pointer that is work for a group is kept for as long as its message, so that a short life does not outrun it. */
   async #keepMs(caller: Caller, { channel, ttlMs }: CheckedOptions): Promise<number> {
-    const { retentionMs } = this.#channels.settings;
+    const { retentionMs } = this.#parts.channels.settings;
     if (channel === null || ttlMs >= retentionMs) return ttlMs;
-    return (await this.#channels.hasGroups(caller.tenant, channel)) ? retentionMs : ttlMs;
+    return (await this.#parts.channels.hasGroups(caller.tenant, channel)) ? retentionMs : ttlMs;
   }
 
   #pulled(caller: Caller, { id, record }: Loaded, bytes: number): void {
-    this.#receipts.pulled(id, caller.name, bytes);
-    this.#allowance.note(caller, 'pull', bytes, record.tenant);
+    this.#parts.receipts.pulled(id, caller.name, bytes);
+    this.#parts.allowance.note(caller, 'pull', bytes, record.tenant);
   }
 
   async #refersTo(id: string, blob: string): Promise<boolean> {
@@ -275,7 +268,7 @@ export class Pointers {
   }
 
   async #open(blob: string, range?: ByteRange): Promise<BlobBody> {
-    const found = await this.#deps.engine.blobs.get(blob, range);
+    const found = await this.#parts.deps.engine.blobs.get(blob, range);
     if (!found) throw notFound();
     return found.body;
   }
@@ -287,6 +280,6 @@ export class Pointers {
   }
 
   async #countBlob(blob: string, text: boolean): Promise<TokenCount | null> {
-    return text ? this.#deps.tokens.count(await readText(await this.#open(blob))) : null;
+    return text ? this.#parts.deps.tokens.count(await readText(await this.#open(blob))) : null;
   }
 }

@@ -4,19 +4,15 @@ import { uuidFrom } from '../../base/ids.ts';
 import { isJsonObject, isTooDeep, type Json, type JsonObject } from '../../base/json.ts';
 import { JSON_DEPTH, MAX_PULLS, METADATA_BYTES, MIN_TTL_MS } from '../../base/limits.ts';
 import type { Caller } from '../../contract/caller.ts';
-import type { PushOptions, Visibility } from '../../contract/pointers.ts';
+import type { Peeked, PushOptions, Visibility } from '../../contract/pointers.ts';
 import { checkChannelName } from '../names.ts';
 import type { StoreSecret } from '../store-secret.ts';
 import type { Terms } from './allowance.ts';
 
 /** Options of a push after checking, with their defaults in place. */
-export interface CheckedOptions {
-  readonly channel: string | null;
-  readonly metadata: JsonObject;
+export interface CheckedOptions
+  extends Pick<Peeked, 'channel' | 'metadata' | 'max_pulls' | 'visibility' | 'content_type'> {
   readonly ttlMs: number;
-  readonly max_pulls: number | null;
-  readonly visibility: Visibility;
-  readonly content_type: string | null;
   readonly sealed_key: string | null;
 }
 

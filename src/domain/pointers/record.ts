@@ -2,35 +2,30 @@ import { RelayError } from '../../base/errors.ts';
 import { madeOnce } from '../../base/frozen.ts';
 import { sha256Hex } from '../../base/hash.ts';
 import { checkIdempotencyKey, isUuid } from '../../base/ids.ts';
-import type { JsonObject } from '../../base/json.ts';
 import { PULL_RETRY_WINDOW_MS } from '../../base/limits.ts';
 import type { TokenCount } from '../../base/tokens.ts';
 import type { Caller } from '../../contract/caller.ts';
-import type { Peeked, Pushed, Visibility } from '../../contract/pointers.ts';
+import type { Peeked, Pushed } from '../../contract/pointers.ts';
 import type { BlobBody } from '../../kernel/blobs.ts';
 import type { Deps } from '../deps.ts';
 import { type RecordsOf, recordsOf } from '../records.ts';
 
 /** The record that is stored with a payload. Its names are short because it is read on every pull and peek. */
-export interface PointerRecord {
+export interface PointerRecord
+  extends Pick<
+    Peeked,
+    'from' | 'size' | 'sha256' | 'text' | 'metadata' | 'channel' | 'max_pulls' | 'visibility'
+  > {
   readonly tenant: string;
   readonly by: string;
-  readonly from: string;
   /** The blob's key. It differs from try to try, so that two racing pushes never share one. */
   readonly blob: string;
-  readonly size: number;
-  readonly sha256: string;
-  readonly text: boolean;
   readonly type: string | null;
-  readonly metadata: JsonObject;
-  readonly channel: string | null;
   readonly created: number;
   /** As asked for: it is there at least until then. */
   readonly expires: number;
   /** Where it is kept longer, because its message is work for a group: until then, or until the work is done. */
   readonly kept?: number;
-  readonly max_pulls: number | null;
-  readonly visibility: Visibility;
   readonly tokens: TokenCount | null;
   /** Of the request, where it came with an Idempotency-Key. */
   readonly fingerprint: string | null;

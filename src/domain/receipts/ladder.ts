@@ -5,18 +5,14 @@ import type { PointerRecord } from '../pointers/record.ts';
 import { fromJson } from '../records.ts';
 
 /** What was seen of one reader on one rung within a short time. An entry of a pointer's receipts is a list of these. */
-export interface Note {
+export interface Note extends Pick<Receipt, 'by' | 'group' | 'status' | 'summary'> {
   readonly rung: Exclude<Rung, 'stored'>;
-  readonly by: string;
-  readonly group?: string;
   readonly first: number;
   last: number;
   count: number;
   bytes: number;
-  /** The result's pointer, and what it says of itself. */
+  /** The result's; `status` and `summary` are what it says of itself. */
   readonly pointer?: string;
-  readonly status?: string;
-  readonly summary?: string;
 }
 
 /** Adds up the entries of a pointer's receipts: lowest rung first, then in the order of time. */

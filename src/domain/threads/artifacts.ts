@@ -22,9 +22,8 @@ import { ContentScan, countTokens } from './content-scan.ts';
 import type { StoredEvent } from './event.ts';
 import { repeatable } from './fold.ts';
 import { artifactBlob, artifactKey, incomingBlob, indexKey, indexScope } from './keys.ts';
-import { isoTime } from './state.ts';
+import { isoTime, versionRef } from './state.ts';
 import type { ThreadLog, ThreadVerb } from './thread-log.ts';
-import { versionRef } from './version.ts';
 
 /**
  * Blob, record, log: the event is the commit point, makes a version, and puts the reference into the state. What

@@ -13,9 +13,9 @@ import { type Bundle, badBundle, contentFile, readBundle } from './bundle.ts';
 import { ContentScan } from './content-scan.ts';
 import { emptyHead, type Head } from './fold.ts';
 import { artifactBlob, artifactKey, COUNTERS, counterKey, metaKey } from './keys.ts';
+import { versionRef } from './state.ts';
 import type { ThreadLog, ThreadVerb } from './thread-log.ts';
 import { clearThread, introduceThread } from './threads.ts';
-import { versionRef } from './version.ts';
 
 /** Of each artifact, the text that a search will find. It is held until the whole bundle has been stored. */
 const INDEXED_CHARS = 100_000;

@@ -6,8 +6,8 @@ import { asJson } from '../records.ts';
 import type { StoredEvent } from './event.ts';
 import type { Head } from './fold.ts';
 import { metaKey } from './keys.ts';
+import { versionRef } from './state.ts';
 import type { ThreadLog, ThreadVerb } from './thread-log.ts';
-import { versionRef } from './version.ts';
 
 /** While a state stays too long whatever is done, it is not looked through after every event. */
 const LOOK_EVERY = 50;

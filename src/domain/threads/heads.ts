@@ -1,13 +1,12 @@
 import { SNAPSHOT_LOG_BYTES, SNAPSHOTS, STATE_CACHE_BYTES } from '../../base/limits.ts';
 import { readText } from '../../base/read-text.ts';
-import type { State } from '../../contract/threads/state.ts';
 import { compareAndSet } from '../../kernel/compare-and-set.ts';
 import type { Engine } from '../../kernel/engine.ts';
 import type { Entry } from '../../kernel/logs.ts';
 import type { Background } from '../background.ts';
 import { fromJson, type RecordsOf, recordsOf } from '../records.ts';
 import type { StoredEvent } from './event.ts';
-import { advance, emptyHead, type Head, type KeyUse, type MutableHead, type Totals } from './fold.ts';
+import { advance, emptyHead, type Head, type KeyUse, type MutableHead } from './fold.ts';
 import { logOf, snapshotBlob, snapshotsKey } from './keys.ts';
 import { bytesOf, type Sized } from './state.ts';
 
@@ -156,16 +155,10 @@ export class Heads {
 }
 
 /** Where a snapshot stands in its thread. */
-interface SnapshotMark {
-  readonly version: number;
-  readonly seq: number;
-  readonly count: number;
-}
+type SnapshotMark = Pick<Head, 'version' | 'seq' | 'count'>;
 
 /** What a snapshot's blob holds: everything that would otherwise have to be folded from the beginning. */
-interface SnapshotBody extends SnapshotMark {
-  readonly state: State;
-  readonly totals: Totals;
+interface SnapshotBody extends SnapshotMark, Pick<Head, 'state' | 'totals'> {
   readonly refs: string[];
   readonly keys: [string, KeyUse][];
 }

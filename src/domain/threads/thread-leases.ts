@@ -8,9 +8,7 @@ import { isoTime } from './state.ts';
 import type { ThreadVerb } from './thread-log.ts';
 
 /** A lease as it is stored. */
-interface Lease {
-  readonly token: string;
-  readonly holder: string;
+interface Lease extends Pick<HoldInput, 'token' | 'holder'> {
   readonly since: number;
   readonly until: number;
 }

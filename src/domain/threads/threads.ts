@@ -11,9 +11,8 @@ import { jsonEqual } from '../../formats/json-patch/equal.ts';
 import { allRecords, asJson } from '../records.ts';
 import { emptyHead, type Head, type Repeatable, repeatable } from './fold.ts';
 import { indexKey, listKey, listPrefix, logOf, metaKey, threadPrefix } from './keys.ts';
-import { isoTime } from './state.ts';
+import { isoTime, parseVersion, versionRef } from './state.ts';
 import type { ThreadLog, ThreadMeta, ThreadVerb } from './thread-log.ts';
-import { parseVersion, versionRef } from './version.ts';
 
 /** The log's first entry is the commit point; records without one are passed over. */
 export const createThread: ThreadVerb<'create'> = async (log, caller, o = {}) => {

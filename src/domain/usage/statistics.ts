@@ -7,10 +7,7 @@ import { allRecords, type RecordsOf, recordsOf } from '../records.ts';
 type Figures = { [operation: string]: [count: number, bytes: number] };
 
 /** What waits to be written of one key on one day. */
-interface Waiting {
-  readonly tenant: string;
-  readonly day: string;
-  readonly key: string;
+interface Waiting extends Pick<Metered, 'tenant' | 'day' | 'key'> {
   readonly figures: Figures;
 }
 

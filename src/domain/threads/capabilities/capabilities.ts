@@ -23,10 +23,7 @@ interface Registered extends CapabilityInfo {
 }
 
 /** Where a cached result lies. */
-interface Cached {
-  readonly thread_id: string;
-  readonly ref: string;
-}
+type Cached = Pick<Artifact, 'thread_id' | 'ref'>;
 
 /** A capability asked for in a thread. */
 interface Invocation extends Registered {

@@ -1,6 +1,6 @@
 import type { Json, JsonObject } from '../../../base/json.ts';
 import type { Caller } from '../../../contract/caller.ts';
-import type { ArtifactType, SearchHit } from '../../../contract/threads/artifacts.ts';
+import type { ArtifactFields, SearchHit } from '../../../contract/threads/artifacts.ts';
 
 /** Something a thread can have done: a plugin is one file that exports such an object. */
 export interface Capability {
@@ -33,11 +33,8 @@ export interface CapabilityContext {
   search(query: string, o?: { limit?: number; everywhere?: boolean }): Promise<SearchHit[]>;
 }
 
-export interface CapabilityResult {
-  /** A text, bytes, or JSON. It becomes an artifact. */
+/** It becomes an artifact, with these fields. */
+export interface CapabilityResult extends ArtifactFields {
+  /** A text, bytes, or JSON. */
   readonly content: string | Uint8Array | Json;
-  readonly type?: ArtifactType;
-  readonly mime?: string;
-  readonly name?: string;
-  readonly source_refs?: readonly string[];
 }

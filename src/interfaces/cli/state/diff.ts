@@ -1,4 +1,4 @@
-import { parseVersion } from '../../../domain/threads/version.ts';
+import { parseVersion } from '../../../domain/threads/state.ts';
 import type { PatchOp } from '../../../formats/json-patch/apply.ts';
 import { answerCommand, badUsage } from '../command.ts';
 import { printable } from '../human.ts';

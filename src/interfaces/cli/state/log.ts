@@ -1,6 +1,6 @@
 import type { ThreadEvent } from '../../../contract/threads/answers.ts';
 import { VERSION_EVENTS } from '../../../domain/threads/event.ts';
-import { parseVersion } from '../../../domain/threads/version.ts';
+import { parseVersion } from '../../../domain/threads/state.ts';
 import { answerCommand } from '../command.ts';
 import { moment, parseMost, rows } from '../human.ts';
 import { describe, plain } from '../threads/event-line.ts';
