@@ -8,17 +8,14 @@ const BYTES = 32;
 /** A secret that the store makes for itself once, for deriving ids nobody else can guess. */
 export class StoreSecret {
   readonly #deps: Deps;
-  #known: Promise<Uint8Array<ArrayBuffer>> | null = null;
+  #known: Uint8Array<ArrayBuffer> | undefined;
 
   constructor(deps: Deps) {
     this.#deps = deps;
   }
 
-  bytes(): Promise<Uint8Array<ArrayBuffer>> {
-    this.#known ??= this.#load().catch((error) => {
-      this.#known = null;
-      throw error;
-    });
+  async bytes(): Promise<Uint8Array<ArrayBuffer>> {
+    this.#known ??= await this.#load();
     return this.#known;
   }
 

@@ -97,14 +97,11 @@ export interface Envelope {
   readonly ttl: number;
 }
 
-export interface EnvelopeInput {
-  readonly to_capability: string;
-  readonly type?: string;
+export interface EnvelopeInput
+  extends Pick<Envelope, 'to_capability' | 'payload'>,
+    Partial<Pick<Envelope, 'type' | 'idempotency_key' | 'ttl'>> {
   readonly schema?: string;
-  readonly payload: Json;
   readonly note?: string;
-  readonly idempotency_key?: string;
-  readonly ttl?: number;
 }
 
 export interface HoldInput {

@@ -1,4 +1,3 @@
-import type { Env } from '../../base/env.ts';
 import { sha256Hex } from '../../base/hash.ts';
 import {
   checkExpiry,
@@ -11,7 +10,7 @@ import {
   settleExpiry,
 } from '../../kernel/admission.ts';
 import type { BlobBody, BlobInfo, BlobPage, Blobs, ByteRange, Expiry } from '../../kernel/blobs.ts';
-import type { Hazard } from './hazard.ts';
+import type { Store } from './hazard.ts';
 import { Rows } from './rows.ts';
 
 /** The largest piece a reader is given at once. */
@@ -28,15 +27,11 @@ interface Row {
 
 export class MemoryBlobs implements Blobs {
   readonly #rows: Rows<Row>;
-  readonly #env: Env;
-  readonly #hazard: Hazard;
-  readonly #maxBytes: number;
+  readonly #store: Store;
 
-  constructor(env: Env, hazard: Hazard, maxBytes: number) {
-    this.#rows = new Rows(env);
-    this.#env = env;
-    this.#hazard = hazard;
-    this.#maxBytes = maxBytes;
+  constructor(store: Store) {
+    this.#rows = new Rows(store.env);
+    this.#store = store;
   }
 
   async put(key: string, body: BlobBody, o: { size?: number; expiresAt?: Expiry } = {}): Promise<BlobInfo> {
@@ -45,34 +40,34 @@ export class MemoryBlobs implements Blobs {
     const bytes = await this.#taken(body, o.size);
     const sha256 = await sha256Hex(bytes);
     const expiresAt = await settleExpiry(o.expiresAt);
-    await this.#hazard.pause();
-    this.#rows.set(key, { bytes, at: this.#env.now(), expiresAt });
-    await this.#hazard.pause();
+    await this.#store.hazard.pause();
+    this.#rows.set(key, { bytes, at: this.#store.env.now(), expiresAt });
+    await this.#store.hazard.pause();
     return { size: bytes.length, sha256 };
   }
 
   async get(key: string, range?: ByteRange) {
     checkKey('a key', key);
-    await this.#hazard.pause();
+    await this.#store.hazard.pause();
     const row = this.#rows.get(key);
     if (!row) return null;
     const size = row.bytes.length;
     if (range) checkRange(range, size);
     const part = range ? row.bytes.subarray(range.start, range.end) : row.bytes;
-    const whole = part.length <= CHUNK_BYTES && this.#hazard.upTo(2) === 1;
+    const whole = part.length <= CHUNK_BYTES && this.#store.hazard.upTo(2) === 1;
     return { body: whole ? part.slice() : this.#stream(part), size };
   }
 
   async delete(key: string): Promise<void> {
     checkKey('a key', key);
-    await this.#hazard.pause();
+    await this.#store.hazard.pause();
     this.#rows.delete(key);
   }
 
   async list(prefix: string, o: { after?: string; limit?: number } = {}): Promise<BlobPage> {
     checkText('the prefix of a listing', prefix);
     const limit = checkLimit(o.limit);
-    await this.#hazard.pause();
+    await this.#store.hazard.pause();
     return this.#rows.page(prefix, { after: o.after, limit }, (key, { bytes, at }) => {
       return { key, size: bytes.length, at };
     });
@@ -89,7 +84,7 @@ export class MemoryBlobs implements Blobs {
   }
 
   async #taken(body: BlobBody, size: number | undefined): Promise<Bytes> {
-    const limits = { size, max: this.#maxBytes };
+    const limits = { size, max: this.#store.limits.blobBytes };
     if (body instanceof Uint8Array) {
       checkSize(body, limits);
       return new Uint8Array(body);
@@ -102,7 +97,7 @@ export class MemoryBlobs implements Blobs {
   /** In pieces of any length, one at a time as they are asked for. */
   #stream(bytes: Bytes): ReadableStream<Uint8Array> {
     let offset = 0;
-    const hazard = this.#hazard;
+    const hazard = this.#store.hazard;
     return new ReadableStream<Uint8Array>(
       {
         async pull(controller) {

@@ -22,9 +22,10 @@ const LIMITS: EngineLimits = {
 export function openMemory(o: { env?: Env; gaps?: boolean } = {}): Engine {
   const env = o.env ?? systemEnv;
   const hazard = createHazard(env, o.gaps ?? true);
-  const blobs = new MemoryBlobs(env, hazard, LIMITS.blobBytes);
-  const records = new MemoryRecords(env, hazard, LIMITS.recordBytes);
-  const logs = new MemoryLogs(env, hazard, LIMITS.entryBytes);
+  const store = { env, hazard, limits: LIMITS };
+  const blobs = new MemoryBlobs(store);
+  const records = new MemoryRecords(store);
+  const logs = new MemoryLogs(store);
   const index = new MemorySearchIndex(hazard);
   return {
     blobs,

@@ -1,4 +1,5 @@
 import type { Env } from '../../base/env.ts';
+import type { EngineLimits } from '../../kernel/engine.ts';
 
 /** One call in so many waits for a whole turn of the loop, so that timers and sockets get in between as well. */
 const TURN_EVERY = 64;
@@ -11,6 +12,13 @@ export interface Hazard {
   after(last: number): number;
   /** From 1 to `max`. */
   upTo(max: number): number;
+}
+
+/** What the parts of the engine share. */
+export interface Store {
+  readonly env: Env;
+  readonly hazard: Hazard;
+  readonly limits: EngineLimits;
 }
 
 export function createHazard(env: Env, gaps: boolean): Hazard {

@@ -1,9 +1,8 @@
-import type { Env } from '../../base/env.ts';
 import type { Json } from '../../base/json.ts';
 import { checkKey, checkLimit, encodeJson } from '../../kernel/admission.ts';
 import { Followers } from '../../kernel/followers.ts';
 import type { AppendOptions, Entry, LogPage, Logs } from '../../kernel/logs.ts';
-import type { Hazard } from './hazard.ts';
+import type { Store } from './hazard.ts';
 
 /** What a subscriber holds at most, however far behind it is. */
 const BATCH = 16;
@@ -25,39 +24,35 @@ interface Stream {
 
 export class MemoryLogs implements Logs {
   readonly #streams = new Map<string, Stream>();
-  readonly #env: Env;
-  readonly #hazard: Hazard;
-  readonly #maxBytes: number;
+  readonly #store: Store;
   readonly #followers = new Followers();
 
-  constructor(env: Env, hazard: Hazard, maxBytes: number) {
-    this.#env = env;
-    this.#hazard = hazard;
-    this.#maxBytes = maxBytes;
+  constructor(store: Store) {
+    this.#store = store;
   }
 
   async append(stream: string, data: Json, o: AppendOptions = {}): Promise<number | null> {
     checkKey("a stream's name", stream);
     if (o.id !== undefined) checkKey("an entry's id", o.id);
-    const json = encodeJson('a log entry', data, this.#maxBytes);
-    await this.#hazard.pause();
+    const json = encodeJson('a log entry', data, this.#store.limits.entryBytes);
+    await this.#store.hazard.pause();
     const log = this.#streams.get(stream) ?? { rows: [], last: 0, trimmed: 0 };
     this.#streams.set(stream, log);
     const first = o.id === undefined ? undefined : log.rows.find((row) => row.id === o.id);
     if (first) return first.seq;
     if (o.expectSeq !== undefined && o.expectSeq !== (log.rows.at(-1)?.seq ?? 0)) return null;
-    const seq = this.#hazard.after(log.last);
+    const seq = this.#store.hazard.after(log.last);
     log.last = seq;
-    log.rows.push({ seq, at: this.#env.now(), json, id: o.id });
+    log.rows.push({ seq, at: this.#store.env.now(), json, id: o.id });
     this.#followers.wake(stream);
-    await this.#hazard.pause();
+    await this.#store.hazard.pause();
     return seq;
   }
 
   async read(stream: string, o: { after?: number; limit?: number } = {}): Promise<LogPage> {
     checkKey("a stream's name", stream);
     const limit = checkLimit(o.limit);
-    await this.#hazard.pause();
+    await this.#store.hazard.pause();
     const entries = this.#page(stream, o.after ?? 0, limit);
     return entries[0]?.gap ? { entries, gap: true } : { entries };
   }
@@ -65,21 +60,21 @@ export class MemoryLogs implements Logs {
   subscribe(stream: string, o: { after?: number; signal: AbortSignal }): AsyncIterable<Entry> {
     checkKey("a stream's name", stream);
     return this.#followers.follow(stream, o.after ?? 0, o.signal, async (after) => {
-      await this.#hazard.pause();
+      await this.#store.hazard.pause();
       return this.#page(stream, after, BATCH);
     });
   }
 
   async info(stream: string): Promise<{ first: number; last: number; count: number }> {
     checkKey("a stream's name", stream);
-    await this.#hazard.pause();
+    await this.#store.hazard.pause();
     const rows = this.#streams.get(stream)?.rows ?? [];
     return { first: rows[0]?.seq ?? 0, last: rows.at(-1)?.seq ?? 0, count: rows.length };
   }
 
   async trim(stream: string, o: { before: number }): Promise<void> {
     checkKey("a stream's name", stream);
-    await this.#hazard.pause();
+    await this.#store.hazard.pause();
     const log = this.#streams.get(stream);
     if (!log) return;
     const gone = log.rows.slice(0, -1).filter((row) => row.seq < o.before);
@@ -89,7 +84,7 @@ export class MemoryLogs implements Logs {
 
   async drop(stream: string): Promise<void> {
     checkKey("a stream's name", stream);
-    await this.#hazard.pause();
+    await this.#store.hazard.pause();
     const log = this.#streams.get(stream);
     if (!log) return;
     log.rows = [];

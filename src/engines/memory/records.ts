@@ -1,4 +1,3 @@
-import type { Env } from '../../base/env.ts';
 import { freeze } from '../../base/frozen.ts';
 import type { Json } from '../../base/json.ts';
 import {
@@ -11,7 +10,7 @@ import {
   encodeJson,
 } from '../../kernel/admission.ts';
 import type { AddOptions, PutOptions, RecordPage, Records, Stored } from '../../kernel/records.ts';
-import type { Hazard } from './hazard.ts';
+import type { Store } from './hazard.ts';
 import { Rows } from './rows.ts';
 
 interface Row {
@@ -22,27 +21,25 @@ interface Row {
 
 export class MemoryRecords implements Records {
   readonly #rows: Rows<Row>;
-  readonly #hazard: Hazard;
-  readonly #maxBytes: number;
+  readonly #store: Store;
   #lastRevision = 0;
 
-  constructor(env: Env, hazard: Hazard, maxBytes: number) {
-    this.#rows = new Rows(env);
-    this.#hazard = hazard;
-    this.#maxBytes = maxBytes;
+  constructor(store: Store) {
+    this.#rows = new Rows(store.env);
+    this.#store = store;
   }
 
   async get(key: string): Promise<Stored | null> {
     checkKey('a key', key);
-    await this.#hazard.pause();
+    await this.#store.hazard.pause();
     return this.#rows.get(key)?.stored ?? null;
   }
 
   async put(key: string, value: Json, o: PutOptions = {}): Promise<number | null> {
     checkKey('a key', key);
     checkExpiry(o.expiresAt);
-    const json = encodeJson('a record', value, this.#maxBytes);
-    await this.#hazard.pause();
+    const json = encodeJson('a record', value, this.#store.limits.recordBytes);
+    await this.#store.hazard.pause();
     const current = this.#rows.get(key);
     if (o.expect !== undefined && o.expect !== (current?.stored.revision ?? 'absent')) return null;
     return this.#acknowledged(this.#write(key, json, o.expiresAt));
@@ -52,7 +49,7 @@ export class MemoryRecords implements Records {
     checkKey('a key', key);
     checkDelta(delta);
     checkExpiry(o.expiresAt);
-    await this.#hazard.pause();
+    await this.#store.hazard.pause();
     const row = this.#rows.get(key);
     const sum = addTo(row ? row.stored.value : 0, delta, o.max);
     if (sum === null) return null;
@@ -62,7 +59,7 @@ export class MemoryRecords implements Records {
 
   async delete(key: string, o: { expect?: number } = {}): Promise<boolean> {
     checkKey('a key', key);
-    await this.#hazard.pause();
+    await this.#store.hazard.pause();
     const row = this.#rows.get(key);
     if (!row || (o.expect !== undefined && o.expect !== row.stored.revision)) return false;
     return this.#acknowledged(this.#rows.delete(key));
@@ -71,7 +68,7 @@ export class MemoryRecords implements Records {
   async list(prefix: string, o: { after?: string; limit?: number } = {}): Promise<RecordPage> {
     checkScope('the prefix of a listing', prefix);
     const limit = checkLimit(o.limit);
-    await this.#hazard.pause();
+    await this.#store.hazard.pause();
     return this.#rows.page(prefix, { after: o.after, limit }, (key, { stored }) => {
       return { key, ...structuredClone(stored) };
     });
@@ -86,7 +83,7 @@ export class MemoryRecords implements Records {
   }
 
   #write(key: string, json: string, expiresAt: number | undefined): number {
-    this.#lastRevision = this.#hazard.after(this.#lastRevision);
+    this.#lastRevision = this.#store.hazard.after(this.#lastRevision);
     const stored = Object.freeze({ value: freeze(JSON.parse(json)), revision: this.#lastRevision });
     this.#rows.set(key, { stored, expiresAt });
     return this.#lastRevision;
@@ -94,7 +91,7 @@ export class MemoryRecords implements Records {
 
   /** The answer to a write comes late too: others may act on it before its writer knows. */
   async #acknowledged<T>(result: T): Promise<T> {
-    await this.#hazard.pause();
+    await this.#store.hazard.pause();
     return result;
   }
 }
