@@ -173,6 +173,9 @@ test('no source leans on a test, or on anything outside of the layers', () => {
   assert.ok(red('src/app/serve.ts', "import { x } from '../../bin/relay.ts';"));
   assert.ok(red('src/app/serve.ts', "import { x } from '../loose.ts';"));
   assert.ok(!red('src/app/serve.test.ts', "import { x } from '../conformance/run.ts';"));
+  assert.ok(
+    !red('src/client/a/b.ts', "import x from '../../../schemas/x.schema.json' with { type: 'json' };"),
+  );
 });
 
 test('src holds layers only', () => {

@@ -6,6 +6,9 @@ import { type Finding, isCode, isTest, type SourceFile } from './source-file.ts'
 
 const BUILTINS = new Set(builtinModules);
 
+/** Data that the package publishes, and that any layer may read where it is. */
+const PUBLISHED_SCHEMA = /^schemas\/[\w.-]+\.json$/;
+
 /** Whether every import of the sources points inward, and asks Node and npm for no more than its layer may. */
 export function checkLayers(
   files: readonly SourceFile[],
@@ -47,6 +50,7 @@ interface Origin {
 function inside({ path, place, layer }: Origin, { specifier, kind }: Import): string | undefined {
   const target = posix.join(posix.dirname(path), specifier);
   if (isTest(target)) return `imports the test ${specifier}`;
+  if (PUBLISHED_SCHEMA.test(target)) return undefined;
   const to = placeOf(target);
   if (to === undefined) return `imports ${specifier}, which lies outside of the layers`;
   if (to.layer === place.layer) return amongFolders(place, layer, to, kind);

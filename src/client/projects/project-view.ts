@@ -1,4 +1,7 @@
+import STATE_SCHEMA from '../../../schemas/state.schema.json' with { type: 'json' };
+import TODOS_SCHEMA from '../../../schemas/todos.schema.json' with { type: 'json' };
 import { isRelayError } from '../../base/errors.ts';
+import type { Json } from '../../base/json.ts';
 import type { JsonDocument } from '../../formats/json-document.ts';
 import { JsonSchema } from '../../formats/json-schema.ts';
 import { type Decision, readDecisions } from './decisions.ts';
@@ -13,7 +16,6 @@ import {
 } from './files.ts';
 import { type Handoff, readHandoffs } from './handoffs.ts';
 import { openJsonFile, textAt } from './json-file.ts';
-import { STATE_SCHEMA, TODOS_SCHEMA } from './schemas.ts';
 import { type ProjectState, readState } from './state.ts';
 import { timeOf } from './times.ts';
 import { readTodos, type Todo } from './todos.ts';
@@ -86,7 +88,8 @@ export async function readProject(
 
 /** What in a file breaks its schema, as sentences in the order of the file. */
 export function faults(name: string, doc: JsonDocument, most: number = FAULTS_TOLD): string[] {
-  const schema = new JsonSchema(name === STATE_JSON ? STATE_SCHEMA : TODOS_SCHEMA, { formats: FORMATS });
+  const rules = (name === STATE_JSON ? STATE_SCHEMA : TODOS_SCHEMA) as Json;
+  const schema = new JsonSchema(rules, { formats: FORMATS });
   const found = schema
     .problems(doc.get()!)
     .map((problem) => ({ ...problem, at: doc.find(problem.path)!.start }))

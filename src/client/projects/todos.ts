@@ -3,11 +3,12 @@ import type { Json, JsonObject } from '../../base/json.ts';
 import type { JsonDocument } from '../../formats/json-document.ts';
 import { TODOS_JSON } from './files.ts';
 import { needKind, textAt } from './json-file.ts';
-import { PRIORITIES, TODO_STATUSES } from './schemas.ts';
 import { timeOf } from './times.ts';
 
-export type Priority = (typeof PRIORITIES)[number];
-export type TodoStatus = (typeof TODO_STATUSES)[number];
+export const PRIORITIES = ['high', 'medium', 'low'] as const;
+export const TODO_STATUSES = ['pending', 'in_progress', 'completed', 'blocked'] as const;
+type Priority = (typeof PRIORITIES)[number];
+type TodoStatus = (typeof TODO_STATUSES)[number];
 
 export interface Todo {
   readonly id: string;

@@ -1,4 +1,4 @@
-import { PRIORITIES } from '../../../client/projects/schemas.ts';
+import { PRIORITIES } from '../../../client/projects/todos.ts';
 import { defineCommand } from '../command.ts';
 import { oneOf } from '../human.ts';
 import { needText, PROJECT_FLAGS, theProject } from '../projects/project-call.ts';

@@ -1,5 +1,4 @@
-import { TODO_STATUSES } from '../../../client/projects/schemas.ts';
-import { sortTodos } from '../../../client/projects/todos.ts';
+import { sortTodos, TODO_STATUSES } from '../../../client/projects/todos.ts';
 import { defineCommand } from '../command.ts';
 import { oneOf } from '../human.ts';
 import { PROJECT_FLAGS, theProject } from '../projects/project-call.ts';
