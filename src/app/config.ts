@@ -9,15 +9,15 @@ import {
   atLeast,
   byName,
   list,
-  type Option,
-  type OptionReader,
   oneOf,
+  origins,
+  plans,
   portNumber,
   text,
   url,
+  words,
   yesOrNo,
-} from './serve/option-readers.ts';
-import { SERVER_OPTIONS, serverConfig } from './serve/server-options.ts';
+} from './option-readers.ts';
 import { findHome, makeHome } from './store/home.ts';
 
 export type Environment = { readonly [name: string]: string | undefined };
@@ -34,80 +34,77 @@ const MODEL_PROVIDERS = [
  * wins over the file.
  */
 export const OPTIONS = {
-  host: {
-    env: 'RELAY_HOST',
-    default: '127.0.0.1',
-    read: text,
-    help: 'the address `relay up` listens on; anything but loopback opens it to the network',
-  },
-  port: {
-    env: 'RELAY_PORT',
-    default: 7474,
-    read: portNumber,
-    help: 'the port `relay up` listens on; 0 takes a free one',
-  },
-  public_url: {
-    env: 'RELAY_PUBLIC_URL',
-    default: null,
-    read: url,
-    help: 'what pointers begin with; unless set, http://127.0.0.1:7474 with the port above',
-  },
-  durability: {
-    env: 'RELAY_DURABILITY',
-    default: 'power',
-    read: oneOf('power', 'process'),
-    help: 'what an acknowledged write survives: "power" (fsync before the answer) or "process" (faster)',
-  },
-  allowed_hosts: {
-    env: null,
-    default: [],
-    read: list,
-    help: 'further Host names the server answers to, such as the name of a proxy in front of it',
-  },
+  /** The address `relay up` listens on; anything but loopback opens it to the network. */
+  host: { env: 'RELAY_HOST', default: '127.0.0.1', read: text },
+  /** The port `relay up` listens on; 0 takes a free one. */
+  port: { env: 'RELAY_PORT', default: 7474, read: portNumber },
+  /** What pointers begin with; by default http://127.0.0.1:7474 with the port above. */
+  public_url: { env: 'RELAY_PUBLIC_URL', default: null, read: url },
+  /** What an acknowledged write survives: "power" (fsync before the answer) or "process" (faster). */
+  durability: { env: 'RELAY_DURABILITY', default: 'power', read: oneOf('power', 'process') },
+  /** Further Host names the server answers to, such as the name of a proxy in front of it. */
+  allowed_hosts: { default: [], read: list },
+  /** Seconds that channels keep their messages. */
   channel_retention: {
     env: 'RELAY_CHANNEL_RETENTION',
     default: CHANNEL_RETENTION_MS / 1000,
     read: atLeast(1),
-    help: 'seconds that channels keep their messages',
   },
-  channel_messages: {
-    env: 'RELAY_CHANNEL_MESSAGES',
-    default: CHANNEL_MESSAGES,
-    read: atLeast(1),
-    help: 'messages that a channel keeps, about; work that a group has not done is kept beyond it',
-  },
-  http_fetch: {
-    env: 'RELAY_HTTP_FETCH',
-    default: false,
-    read: yesOrNo,
-    help: 'whether threads may fetch pages of the public internet with the capability http.fetch',
-  },
-  capabilities: {
-    env: null,
-    default: [],
-    read: list,
-    help: 'files that each export a capability, from the home folder on',
-  },
-  group_lease: {
-    env: 'RELAY_GROUP_LEASE',
-    default: LEASE_MS / 1000,
-    read: atLeast(1),
-    help: 'seconds that a member of a group has for a message before another gets it',
-  },
-  model_provider: {
-    env: null,
-    default: null,
-    read: oneOf(...MODEL_PROVIDERS),
-    help: 'who is asked by `relay run` and in pipelines where neither a flag nor RELAY_PROVIDER says so',
-  },
-  models: {
-    env: null,
-    default: {},
-    read: byName(MODEL_PROVIDERS),
-    help: 'which of its models is asked where neither a flag nor RELAY_MODEL says so: {"anthropic": "NAME", …}',
-  },
-  ...SERVER_OPTIONS,
+  /** Messages that a channel keeps, about; work that a group has not done is kept beyond it. */
+  channel_messages: { env: 'RELAY_CHANNEL_MESSAGES', default: CHANNEL_MESSAGES, read: atLeast(1) },
+  /** Whether threads may fetch pages of the public internet with the capability http.fetch. */
+  http_fetch: { env: 'RELAY_HTTP_FETCH', default: false, read: yesOrNo },
+  /** Files that each export a capability, from the home folder on. */
+  capabilities: { default: [], read: list },
+  /** Seconds that a member of a group has for a message before another gets it. */
+  group_lease: { env: 'RELAY_GROUP_LEASE', default: LEASE_MS / 1000, read: atLeast(1) },
+  /** Who is asked by `relay run` and in pipelines where neither a flag nor RELAY_PROVIDER says so. */
+  model_provider: { default: null, read: oneOf(...MODEL_PROVIDERS) },
+  /** Which of its models is asked where neither a flag nor RELAY_MODEL says so: {"anthropic": "NAME", …}. */
+  models: { default: {}, read: byName(MODEL_PROVIDERS) },
+  /** "keys" or "open"; by default open on loopback and keys on every other address. */
+  auth: { env: 'RELAY_AUTH', default: null, read: oneOf('open', 'keys') },
+  /** Plans beside free, pro and team: {"name": {"pushes", "pulls", "keys", "payload_bytes", "ttl_seconds"}}. */
+  plans: { default: {}, read: plans },
+  /** The plan of a tenant that was given none. */
+  default_plan: { default: 'free', read: text },
+  /** A certificate with its chain, in PEM; the server then speaks https. */
+  tls_cert: { env: 'RELAY_TLS_CERT', default: null, read: text },
+  /** The private key of the certificate. */
+  tls_key: { env: 'RELAY_TLS_KEY', default: null, read: text },
+  /** Proxies whose X-Forwarded-For, -Proto and -Host count: addresses, networks such as 10.0.0.0/8, or "loopback". */
+  trusted_proxies: { env: 'RELAY_TRUSTED_PROXIES', default: [], read: words },
+  /** Web pages from elsewhere that may call the relay, such as https://app.example; "*" for all. */
+  cors_origins: { env: 'RELAY_CORS_ORIGINS', default: [], read: origins },
+  /** Requests a second of one key, where keys are on; 0 for no limit. */
+  rate_limit_key: { default: 100, read: atLeast(0) },
+  /** Requests a second without a key from one address; 0 for no limit. */
+  rate_limit_address: { default: 50, read: atLeast(0) },
+  /** Connections at once; more are not accepted. */
+  max_connections: { default: 20_000, read: atLeast(0) },
+  /** A log line for every request; by default where keys are on. */
+  log_requests: { env: 'RELAY_LOG_REQUESTS', default: null, read: yesOrNo },
+  /** Where OpenTelemetry traces are sent (OTLP over HTTP), such as http://127.0.0.1:4318; nowhere by default. */
+  otlp_endpoint: { env: 'RELAY_OTLP_ENDPOINT', default: null, read: url },
+  /** A file that usage is appended to, one JSON line per key, operation and day, as it is counted. */
+  metering_file: { default: null, read: text },
+  /** An address that the same usage is posted to. */
+  metering_webhook: { default: null, read: url },
 } as const satisfies { [key: string]: Option };
+
+interface Option {
+  readonly env?: string;
+  readonly default: unknown;
+  /** The value, or throws a sentence that says what it must be. */
+  read(value: unknown): unknown;
+}
+
+/** What was read of each option, or its default. */
+type Options = {
+  readonly [K in keyof typeof OPTIONS]:
+    | ReturnType<(typeof OPTIONS)[K]['read']>
+    | Extract<(typeof OPTIONS)[K]['default'], null>;
+};
 
 export type Config = ReturnType<typeof loadConfig>;
 
@@ -119,20 +116,29 @@ export function detachedEnvironment(env: Environment, logFile: string): NodeJS.P
 /** Reads the environment and `<home>/config.json`. What it does not know or cannot use is an error that names the place. */
 export function loadConfig(env: Environment, flags: { home?: string; url?: string } = {}) {
   const home = findHome(flags.home, env);
+  const options = readOptions(home, env);
+  return {
+    ...options,
+    home,
+    /** What pointers begin with, without a slash at its end. */
+    publicUrl: options.public_url ?? `http://127.0.0.1:${options.port || OPTIONS.port.default}`,
+    channels: {
+      retentionMs: options.channel_retention * 1000,
+      messages: options.channel_messages,
+      leaseMs: options.group_lease * 1000,
+    },
+    prompts: { provider: options.model_provider, models: options.models },
+    /** The server to talk to instead of the local store. */
+    remote: remoteUrl(flags.url, env.CONTEXTRELAY_URL),
+    apiKey: env.CONTEXTRELAY_API_KEY || null,
+    /** Where a detached server's output goes; its parent tells it in RELAY_LOG_FILE. */
+    logFile: env.RELAY_LOG_FILE || null,
+  };
+}
+
+function readOptions(home: string, env: Environment): Options {
   const file = join(home, 'config.json');
   const written = readConfigFile(file);
-  const option: OptionReader<typeof OPTIONS> = (key) => {
-    const { env: variable, default: fallback, read } = OPTIONS[key];
-    const fromEnv = variable === null ? undefined : env[variable] || undefined;
-    const value = fromEnv ?? written[key];
-    if (value === undefined || value === null) return fallback as never;
-    try {
-      return read(value) as never;
-    } catch (error) {
-      const where = fromEnv === undefined ? `${file}, "${key}"` : variable;
-      throw new RelayError('bad_config', { where, what: (error as Error).message });
-    }
-  };
   for (const key of Object.keys(written)) {
     if (Object.hasOwn(OPTIONS, key)) continue;
     if (isLegacyHome(home))
@@ -147,34 +153,18 @@ export function loadConfig(env: Environment, flags: { home?: string; url?: strin
       hint: `The options are: ${Object.keys(OPTIONS).join(', ')}.`,
     });
   }
-  const publicUrl = option('public_url');
-  const port = option('port');
-  return {
-    home,
-    host: option('host'),
-    port,
-    /** What pointers begin with, without a slash at its end. */
-    publicUrl: publicUrl ?? `http://127.0.0.1:${port || OPTIONS.port.default}`,
-    /** Somebody chose `publicUrl`; otherwise a running server knows better. */
-    publicUrlChosen: publicUrl !== null,
-    durability: option('durability'),
-    allowedHosts: option('allowed_hosts'),
-    channels: {
-      retentionMs: option('channel_retention') * 1000,
-      messages: option('channel_messages'),
-      leaseMs: option('group_lease') * 1000,
-    },
-    httpFetch: option('http_fetch'),
-    /** Files of plugins. */
-    capabilities: option('capabilities'),
-    prompts: { provider: option('model_provider'), models: option('models') },
-    server: serverConfig(option),
-    /** The server to talk to instead of the local store. */
-    remote: remoteUrl(flags.url, env.CONTEXTRELAY_URL),
-    apiKey: env.CONTEXTRELAY_API_KEY || null,
-    /** Where a detached server's output goes; its parent tells it in RELAY_LOG_FILE. */
-    logFile: env.RELAY_LOG_FILE || null,
-  };
+  const values = Object.entries<Option>(OPTIONS).map(([key, option]) => {
+    const fromEnv = (option.env && env[option.env]) || undefined;
+    const value = fromEnv ?? written[key] ?? null;
+    if (value === null) return [key, option.default];
+    try {
+      return [key, option.read(value)];
+    } catch (error) {
+      const where = fromEnv === undefined ? `${file}, "${key}"` : option.env;
+      throw new RelayError('bad_config', { where, what: (error as Error).message });
+    }
+  });
+  return Object.fromEntries(values);
 }
 
 /** Makes the home and a configuration file to begin with. One that is there is not touched. */

@@ -50,7 +50,7 @@ export async function serveHome(home: string): Promise<ServedHome> {
     version: 'fixture',
     publicUrl: config.publicUrl,
     allowedHosts: [],
-    auth: config.server.auth ?? 'open',
+    auth: config.auth ?? 'open',
     privateWebhooks: true,
     log: (event) => log.push(event),
   });

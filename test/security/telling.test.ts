@@ -127,7 +127,11 @@ test('what is used is exported to a file and a webhook as it is counted, and onc
   await using webhook = await receiver((_, response, n) => response.writeHead(n === 1 ? 503 : 200).end());
   const log: LogEvent[] = [];
   await using relay = await startGuarded();
-  const stop = startMetering(relay.core, { meteringFile, meteringWebhook: webhook.url }, (e) => log.push(e));
+  const stop = startMetering(
+    relay.core,
+    { metering_file: meteringFile, metering_webhook: webhook.url },
+    (e) => log.push(e),
+  );
   const key = await relay.key();
   await relay.ask('POST', '/push', { key, body: 'four' });
   await relay.core.usage.statistics.flush();
@@ -159,7 +163,7 @@ test('a webhook that redirects leads nowhere', async () => {
   await using outer = await receiver((_, response) => response.writeHead(307, { Location: inner.url }).end());
   const log: LogEvent[] = [];
   await using relay = await startGuarded();
-  const stop = startMetering(relay.core, { meteringFile: null, meteringWebhook: outer.url }, (e) =>
+  const stop = startMetering(relay.core, { metering_file: null, metering_webhook: outer.url }, (e) =>
     log.push(e),
   );
   await relay.ask('POST', '/push', { key: await relay.key(), body: 'x' });

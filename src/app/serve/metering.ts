@@ -2,8 +2,8 @@ import { appendFile } from 'node:fs/promises';
 import type { RelayCore } from '../../domain/relay-core.ts';
 import type { Metered } from '../../domain/usage/statistics.ts';
 import type { LogEvent } from '../../interfaces/http/deps.ts';
+import type { Config } from '../config.ts';
 import { postJson } from './post-json.ts';
-import type { ServerConfig } from './server-options.ts';
 
 /** Figures that wait for a webhook that does not answer; beyond it the oldest go, and the log says so. */
 const WAITING = 10_000;
@@ -16,18 +16,18 @@ const LAST_RETRY_MS = 300_000;
  */
 export function startMetering(
   core: RelayCore,
-  { meteringFile, meteringWebhook }: Pick<ServerConfig, 'meteringFile' | 'meteringWebhook'>,
+  { metering_file: file, metering_webhook: url }: Pick<Config, 'metering_file' | 'metering_webhook'>,
   log: (event: LogEvent) => void,
 ): () => Promise<void> {
-  const webhook = meteringWebhook === null ? null : new Webhook(meteringWebhook, log);
+  const webhook = url === null ? null : new Webhook(url, log);
   let writing: Promise<void> = Promise.resolve();
-  if (meteringFile !== null || webhook) {
+  if (file !== null || webhook) {
     core.usage.statistics.onWritten = (rows) => {
       webhook?.add(rows);
-      if (meteringFile === null) return;
+      if (file === null) return;
       const lines = rows.map((row) => `${JSON.stringify(row)}\n`).join('');
       writing = writing
-        .then(() => appendFile(meteringFile, lines, { mode: 0o600 }))
+        .then(() => appendFile(file, lines, { mode: 0o600 }))
         .catch((error) => log({ level: 'error', event: 'metering-failed', error: String(error) }));
     };
   }

@@ -14,11 +14,10 @@ import { TraceExporter } from './trace-exporter.ts';
 
 /** Serves the store of a home in this process, until it is told to stop. */
 export async function serveHome(config: Config, o: ServeOptions, auth: 'open' | 'keys'): Promise<Serving> {
-  const { otlpEndpoint } = config.server;
-  const traces = otlpEndpoint === null ? null : new TraceExporter(otlpEndpoint, logEvent);
+  const traces = config.otlp_endpoint === null ? null : new TraceExporter(config.otlp_endpoint, logEvent);
   const options = serverOptions(config, o, auth, traces);
   const { core, ...opened } = await openCore(config, 'server', auth);
-  const stopMetering = startMetering(core, config.server, logEvent);
+  const stopMetering = startMetering(core, config, logEvent);
   const version = packageVersion();
   try {
     const server = await startServer({ ...options, core, version });
@@ -60,9 +59,12 @@ function serverOptions(
   auth: 'open' | 'keys',
   traces: TraceExporter | null,
 ): Omit<ServerOptions, 'core' | 'version'> {
-  const { server } = config;
   const guarded = auth === 'keys' || !isLoopback(o.host);
-  const logged = server.logRequests ?? auth === 'keys';
+  const logged = config.log_requests ?? auth === 'keys';
+  const rateLimits = {
+    perKey: config.rate_limit_key || Number.POSITIVE_INFINITY,
+    perAddress: config.rate_limit_address || Number.POSITIVE_INFINITY,
+  };
   const observe = (seen: RequestSeen) => {
     if (logged) logRequest(seen);
     traces?.add(seen);
@@ -71,21 +73,21 @@ function serverOptions(
     host: o.host,
     port: o.port,
     auth,
-    publicUrl: o.publicUrl ?? (config.publicUrlChosen ? config.publicUrl : null),
-    allowedHosts: [...config.allowedHosts, ...ownHosts(o.host)],
+    publicUrl: o.publicUrl ?? config.public_url,
+    allowedHosts: [...config.allowed_hosts, ...ownHosts(o.host)],
     tls: tlsOf(config, o),
-    trustedProxies: o.trustProxy ?? server.trustedProxies,
-    corsOrigins: server.corsOrigins,
-    rateLimits: guarded ? server.rateLimits : null,
-    connections: { total: server.maxConnections },
+    trustedProxies: o.trustProxy ?? config.trusted_proxies,
+    corsOrigins: config.cors_origins,
+    rateLimits: guarded ? rateLimits : null,
+    connections: { total: config.max_connections },
     log: logEvent,
     ...(logged || traces ? { observe } : {}),
   };
 }
 
-function tlsOf({ server }: Config, o: ServeOptions): { cert: string; key: string } | null {
-  const cert = o.tlsCert ?? server.tlsCert;
-  const key = o.tlsKey ?? server.tlsKey;
+function tlsOf(config: Config, o: ServeOptions): { cert: string; key: string } | null {
+  const cert = o.tlsCert ?? config.tls_cert;
+  const key = o.tlsKey ?? config.tls_key;
   if (cert === null && key === null) return null;
   if (cert !== null && key !== null) return { cert, key };
   throw new RelayError('bad_usage', {

@@ -31,7 +31,7 @@ export function serverControl(config: Config, env: Environment): ServerControl {
 function authOf(config: Config, o: ServeOptions): 'open' | 'keys' {
   if (o.auth) return 'keys';
   if (o.open) return 'open';
-  return config.server.auth ?? (isLoopback(o.host) ? 'open' : 'keys');
+  return config.auth ?? (isLoopback(o.host) ? 'open' : 'keys');
 }
 
 async function firstKey(config: Config): Promise<CreatedKey | null> {

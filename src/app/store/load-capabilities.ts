@@ -7,10 +7,10 @@ import type { Config } from '../config.ts';
 
 /** What the configuration adds to the capabilities that are built in. A plugin is one file that exports one. */
 export async function loadCapabilities(
-  config: Pick<Config, 'home' | 'httpFetch' | 'capabilities'>,
+  config: Pick<Config, 'home' | 'http_fetch' | 'capabilities'>,
 ): Promise<readonly Capability[]> {
   const plugins = await Promise.all(config.capabilities.map((file) => loadPlugin(config.home, file)));
-  if (!config.httpFetch) return plugins;
+  if (!config.http_fetch) return plugins;
   const { publicFetch } = await import('../serve/public-fetch.ts');
   return [httpFetch(publicFetch()), ...plugins];
 }

@@ -31,9 +31,9 @@ export async function openStore(config: Config): Promise<LocalStore> {
 export async function openCore(
   config: Config,
   role: 'server' | 'cli' | 'workshop',
-  auth: 'open' | 'keys' = config.server.auth ?? 'open',
+  auth: 'open' | 'keys' = config.auth ?? 'open',
 ): Promise<OpenCore> {
-  const { home, durability, channels } = config;
+  const { home, durability, channels, plans, default_plan: defaultPlan } = config;
   makeHome(home);
   const { openSqlite } = await import('../../engines/sqlite/engine.ts');
   // A server keeps its database in shape while it runs; a command is gone too soon for that.
@@ -42,7 +42,6 @@ export async function openCore(
   const thread = role === 'cli' ? null : new ThreadTokenCounter();
   const tokens: TokenCounter = thread ?? ownTokenCounter;
   const capabilities = async () => (await import('./load-capabilities.ts')).loadCapabilities(config);
-  const { plans, defaultPlan } = config.server;
   const onThreads = (threads: ThreadServices) => keepLegible(home, threads);
   const core = new RelayCore(
     { engine, env: systemEnv, tokens, capabilities },

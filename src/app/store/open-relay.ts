@@ -51,8 +51,8 @@ async function onStore(config: Config): Promise<OpenClient> {
   const server = runningServer(config.home);
   const served = server?.url;
   // What a command pushes is as visible as what is pushed through the server beside it.
-  const { core, ...open } = await openCore(config, 'cli', config.server.auth ?? server?.auth ?? 'open');
-  const base = config.publicUrlChosen ? config.publicUrl : (served ?? config.publicUrl);
+  const { core, ...open } = await openCore(config, 'cli', config.auth ?? server?.auth ?? 'open');
+  const base = config.public_url ?? served ?? config.publicUrl;
   const relay = core.relay(LOCAL_CALLER, base);
   const client = new ContextRelay({
     relay,

@@ -1,16 +1,7 @@
-/** An option of the configuration. */
-export interface Option {
-  readonly env: string | null;
-  readonly default: unknown;
-  /** The value, or throws a sentence that says what it must be. */
-  read(value: unknown): unknown;
-  readonly help: string;
-}
+import { KEYS_MAX, MAX_TTL_MS, PAYLOAD_BYTES } from '../base/limits.ts';
+import type { PlanTable } from '../domain/usage/plans.ts';
 
-/** What a table of options comes to, by their names: what was read, or the default. */
-export type OptionReader<Table extends { readonly [key: string]: Option }> = <K extends keyof Table>(
-  key: K,
-) => ReturnType<Table[K]['read']> | Extract<Table[K]['default'], null>;
+/** Each reader gives the value of an option, or throws a sentence that says what it must be. */
 
 export function text(value: unknown): string {
   if (typeof value === 'string' && value !== '') return value;
@@ -18,9 +9,8 @@ export function text(value: unknown): string {
 }
 
 export function portNumber(value: unknown): number {
-  const number = typeof value === 'string' && /^\d+$/.test(value) ? Number(value) : value;
-  if (typeof number === 'number' && Number.isInteger(number) && number >= 0 && number <= 65_535)
-    return number;
+  const number = wholeNumber(value);
+  if (number !== null && number <= 65_535) return number;
   throw new Error(`it must be a number from 0 to 65535, not ${JSON.stringify(value)}.`);
 }
 
@@ -87,8 +77,52 @@ export function origins(value: unknown): readonly string[] {
 
 export function atLeast(least: number): (value: unknown) => number {
   return (value) => {
-    const number = typeof value === 'string' && /^\d+$/.test(value) ? Number(value) : value;
-    if (typeof number === 'number' && Number.isSafeInteger(number) && number >= least) return number;
+    const number = wholeNumber(value);
+    if (number !== null && number >= least) return number;
     throw new Error(`it must be a whole number from ${least} up, not ${JSON.stringify(value)}.`);
+  };
+}
+
+/** Also as a text of digits, as it comes from the environment; null where it is none, or below 0. */
+function wholeNumber(value: unknown): number | null {
+  const number = typeof value === 'string' && /^\d+$/.test(value) ? Number(value) : value;
+  return Number.isSafeInteger(number) && (number as number) >= 0 ? (number as number) : null;
+}
+
+const PLAN_FIELDS = ['pushes', 'pulls', 'keys', 'payload_bytes', 'ttl_seconds'];
+
+/** What is not said of a plan is not limited by it, beyond what the relay itself can do. */
+export function plans(value: unknown): PlanTable {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw new Error('it must be an object of plans by name.');
+  }
+  const table: { [name: string]: PlanTable[string] } = {};
+  for (const [name, fields] of Object.entries(value)) {
+    if (!/^[a-z0-9][a-z0-9_-]{0,63}$/.test(name))
+      throw new Error(`${JSON.stringify(name)} is no name for a plan.`);
+    table[name] = plan(name, fields);
+  }
+  return table;
+}
+
+function plan(name: string, fields: unknown): PlanTable[string] {
+  if (typeof fields !== 'object' || fields === null) throw new Error(`the plan "${name}" must be an object.`);
+  const unknown = Object.keys(fields).find((field) => !PLAN_FIELDS.includes(field));
+  if (unknown)
+    throw new Error(`the plan "${name}" has no "${unknown}"; there are ${PLAN_FIELDS.join(', ')}.`);
+  const given = fields as { readonly [field: string]: unknown };
+  const number = (field: string, most: number): number | null => {
+    const amount = given[field];
+    if (amount === undefined || amount === null) return null;
+    if (typeof amount === 'number' && Number.isSafeInteger(amount) && amount >= 0 && amount <= most)
+      return amount;
+    throw new Error(`"${field}" of the plan "${name}" must be a whole number from 0 to ${most}, or null.`);
+  };
+  return {
+    pushes: number('pushes', Number.MAX_SAFE_INTEGER),
+    pulls: number('pulls', Number.MAX_SAFE_INTEGER),
+    keys: number('keys', KEYS_MAX) ?? KEYS_MAX,
+    payloadBytes: number('payload_bytes', PAYLOAD_BYTES) ?? PAYLOAD_BYTES,
+    ttlMs: (number('ttl_seconds', MAX_TTL_MS / 1000) ?? MAX_TTL_MS / 1000) * 1000,
   };
 }
