@@ -28,7 +28,7 @@ import { stepRunners } from './step-runners.ts';
  * the answers kept for identical questions are kept here too.
  */
 export async function openAgentWork(config: Config, env: Environment, cwd: string): Promise<AgentWork> {
-  const { core, ...open } = await openCore(config, 'workshop');
+  const { core, ...open } = await openCore(config, 'agents');
   const relays = relaysOf(config, core);
   const threads: ThreadsAs = (who) => relays(who).threads;
   const { engine, tokens } = core.deps;

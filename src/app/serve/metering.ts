@@ -1,4 +1,5 @@
 import { appendFile } from 'node:fs/promises';
+import { setTimeout } from 'node:timers/promises';
 import type { RelayCore } from '../../domain/relay-core.ts';
 import type { Metered } from '../../domain/usage/statistics.ts';
 import type { LogEvent } from '../../interfaces/http/deps.ts';
@@ -40,10 +41,9 @@ export function startMetering(
 class Webhook {
   readonly #url: string;
   readonly #log: (event: LogEvent) => void;
+  readonly #stopping = new AbortController();
   #waiting: Metered[] = [];
   #sending: Promise<void> | null = null;
-  #timer: NodeJS.Timeout | null = null;
-  #retryMs = FIRST_RETRY_MS;
 
   constructor(url: string, log: (event: LogEvent) => void) {
     this.#url = url;
@@ -57,43 +57,35 @@ class Webhook {
       this.#waiting.splice(0, lost);
       this.#log({ level: 'error', event: 'metering-lost', rows: lost });
     }
-    if (this.#timer === null) void this.#send();
+    this.#sending ??= this.#send();
   }
 
   /** One last try; what does not arrive then is in the statistics all the same. */
   async stop(): Promise<void> {
-    if (this.#timer) clearTimeout(this.#timer);
-    this.#timer = null;
+    this.#stopping.abort();
     await this.#sending;
-    await this.#send();
-    if (this.#timer) clearTimeout(this.#timer);
   }
 
-  #send(): Promise<void> {
-    this.#sending ??= this.#post().finally(() => {
-      this.#sending = null;
-    });
-    return this.#sending;
-  }
-
-  async #post(): Promise<void> {
+  /** Sends what waits, and begins again after a while where that fails. */
+  async #send(): Promise<void> {
+    const { signal } = this.#stopping;
+    let retryMs = FIRST_RETRY_MS;
     while (this.#waiting.length > 0) {
+      const last = signal.aborted;
       const rows = this.#waiting.slice(0, 1000);
       try {
         await postJson(this.#url, { usage: rows }, 'it');
+        retryMs = FIRST_RETRY_MS;
+        const sent = new Set(rows);
+        this.#waiting = this.#waiting.filter((row) => !sent.has(row));
       } catch (error) {
-        const failure = { error: String(error), retry_ms: this.#retryMs };
-        this.#log({ level: 'warn', event: 'metering-not-sent', ...failure });
-        this.#timer = setTimeout(() => {
-          this.#timer = null;
-          void this.#send();
-        }, this.#retryMs).unref();
-        this.#retryMs = Math.min(this.#retryMs * 2, LAST_RETRY_MS);
-        return;
+        this.#log({ level: 'warn', event: 'metering-not-sent', error: String(error), retry_ms: retryMs });
+        if (last) break;
+        // Ends early when it is told to stop.
+        await setTimeout(retryMs, null, { signal, ref: false }).catch(() => {});
+        retryMs = Math.min(retryMs * 2, LAST_RETRY_MS);
       }
-      this.#retryMs = FIRST_RETRY_MS;
-      const sent = new Set(rows);
-      this.#waiting = this.#waiting.filter((row) => !sent.has(row));
     }
+    this.#sending = null;
   }
 }

@@ -1,16 +1,10 @@
 import { linkSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { isJsonObject } from '../../base/json.ts';
+import type { RunningServer } from '../../interfaces/cli/host.ts';
 
 /** The server that serves a home, as it wrote itself down. */
-export interface ServerRecord {
-  readonly pid: number;
-  readonly url: string;
-  readonly version: string;
-  /** ISO 8601, UTC. */
-  readonly started_at: string;
-  /** Where its output goes; null when it runs at a terminal. */
-  readonly log: string | null;
+export interface ServerRecord extends RunningServer {
   /** Whether it asks for keys. */
   readonly auth?: 'open' | 'keys';
   /** Tells the process from a later one with the same number; null where the system cannot say. */

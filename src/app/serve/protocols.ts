@@ -9,17 +9,20 @@ export interface ProtocolOptions {
   readonly core: RelayCore;
   readonly version: string;
   readonly publicUrl: string | null;
-  readonly stopping: AbortSignal;
-  /** Whether callers need a key. */
-  readonly keys: boolean;
+  /** Whether a key is asked for; `open` by default. */
+  readonly auth?: 'open' | 'keys';
   /** A2A webhooks may be in our own network; refused by default. */
   readonly privateWebhooks?: boolean;
+  /** Tests put the fixtures of the official MCP conformance suite in here. */
   readonly extendMcp?: McpHttpOptions['extend'];
   log(event: LogEvent): void;
 }
 
 /** MCP over HTTP, loaded when the first client asks for it. */
-export function mcpProtocol({ core, version, stopping, extendMcp, log }: ProtocolOptions): Protocol {
+export function mcpProtocol(
+  { core, version, extendMcp, log }: ProtocolOptions,
+  stopping: AbortSignal,
+): Protocol {
   let loading: Promise<McpOverHttp> | null = null;
   const load = async () => {
     const { mcpOverHttp } = await import('../../interfaces/mcp/http.ts');
@@ -36,20 +39,11 @@ export function mcpProtocol({ core, version, stopping, extendMcp, log }: Protoco
   };
 }
 
-export interface A2AProtocol extends Protocol {
-  /** Goes on with what servers before this one did not get to tell. Where nothing is left it costs one look. */
-  resume(): Promise<void>;
-}
-
 /** A2A, loaded when the first agent asks for it. */
-export function a2aProtocol({
-  core,
-  version,
-  publicUrl,
-  keys,
-  stopping,
-  ...o
-}: ProtocolOptions): A2AProtocol {
+export function a2aProtocol(
+  { core, version, publicUrl, auth, privateWebhooks = false, log }: ProtocolOptions,
+  stopping: AbortSignal,
+) {
   let loading: Promise<A2AOverHttp> | null = null;
   const load = async () => {
     const [{ a2aOverHttp }, { webhookPost }] = await Promise.all([
@@ -60,10 +54,10 @@ export function a2aProtocol({
       core,
       version,
       publicUrl,
-      keys,
+      keys: auth === 'keys',
       stopping,
-      out: webhookPost({ allowPrivate: o.privateWebhooks ?? false }),
-      onError: (error) => o.log({ level: 'warn', event: 'a2a', error: String(error) }),
+      out: webhookPost({ allowPrivate: privateWebhooks }),
+      onError: (error) => log({ level: 'warn', event: 'a2a', error: String(error) }),
     });
   };
   const loaded = () => {
@@ -77,8 +71,9 @@ export function a2aProtocol({
       ['ALL', '/a2a/*'],
     ],
     answer: async (c, enter) => (await loaded()).answer(c, enter),
+    /** Goes on with what servers before this one did not get to tell. Where nothing is left it costs one look. */
     resume: async () => {
       if (await hasOutboxEntries(core.deps)) await (await loaded()).resume();
     },
-  };
+  } satisfies Protocol & { resume(): Promise<void> };
 }

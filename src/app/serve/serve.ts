@@ -3,24 +3,23 @@ import { readFileSync, statSync } from 'node:fs';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { createServer as createTlsServer, type Server as TlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
+import { performance } from 'node:perf_hooks';
 import { getRequestListener } from '@hono/node-server';
 import { isLoopback } from '../../base/address.ts';
 import { RelayError } from '../../base/errors.ts';
 import { LOCAL_CALLER } from '../../contract/caller.ts';
-import type { RelayCore } from '../../domain/relay-core.ts';
 import { createHttpApp } from '../../interfaces/http/app.ts';
 import { type BrowserPolicy, guardBrowser } from '../../interfaces/http/browser-guard.ts';
 import { keyAuthenticator } from '../../interfaces/http/callers.ts';
-import type { HttpDeps, LogEvent, RequestSeen } from '../../interfaces/http/deps.ts';
+import type { HttpDeps, RequestSeen } from '../../interfaces/http/deps.ts';
+import type { Gauge } from '../../interfaces/http/metrics.ts';
 import { RateLimiter, type RateLimits } from '../../interfaces/http/rate-limit.ts';
 import { jsonResponse } from '../../interfaces/http/responses.ts';
-import type { McpHttpOptions } from '../../interfaces/mcp/http.ts';
 import { acceptRawPaths } from '../../interfaces/ws/raw-path.ts';
 import { type SocketLimits, SocketServer } from '../../interfaces/ws/socket-server.ts';
 import { addressList } from './addresses.ts';
 import { type ConnectionLimits, Connections } from './connections.ts';
-import { processGauges } from './process-gauges.ts';
-import { a2aProtocol, mcpProtocol } from './protocols.ts';
+import { a2aProtocol, mcpProtocol, type ProtocolOptions } from './protocols.ts';
 
 /** Metadata may come in a header, and 16 KiB of it make 22 KiB of base64. */
 const MAX_HEADER_BYTES = 64 * 1024;
@@ -36,23 +35,17 @@ const TIMEOUTS = {
   /** How often the above are looked at. */
   checkMs: 5_000,
 } as const;
-export type Timeouts = { readonly [name in keyof typeof TIMEOUTS]: number };
 /** The other end may have vanished without a word; the system asks for it after this long. */
 const TCP_KEEP_ALIVE_MS = 30_000;
 const CONNECTIONS: ConnectionLimits = { total: 20_000, perAddress: 12_000 };
 const TIDY_EVERY_MS = 60_000;
 const CERTIFICATE_CHECK_MS = 60_000;
 
-export interface ServerOptions {
-  readonly core: RelayCore;
+export interface ServerOptions extends ProtocolOptions {
   readonly host: string;
   /** 0 picks a free one. */
   readonly port: number;
-  readonly version: string;
-  readonly publicUrl: string | null;
   readonly allowedHosts: readonly string[];
-  /** Whether a key is asked for; `open` by default. */
-  readonly auth?: 'open' | 'keys';
   /** Files in PEM format; read again when they change. */
   readonly tls?: { readonly cert: string; readonly key: string } | null;
   /** Addresses and networks of proxies whose word counts: `10.0.0.0/8`. */
@@ -60,13 +53,8 @@ export interface ServerOptions {
   readonly corsOrigins?: readonly string[];
   readonly rateLimits?: RateLimits | null;
   readonly connections?: Partial<ConnectionLimits>;
-  readonly timeouts?: Partial<Timeouts>;
+  readonly timeouts?: { readonly [name in keyof typeof TIMEOUTS]?: number };
   readonly sockets?: Partial<SocketLimits>;
-  /** Tests put the fixtures of the official MCP conformance suite in here. */
-  readonly extendMcp?: McpHttpOptions['extend'];
-  /** A2A webhooks may be in our own network; refused by default. */
-  readonly privateWebhooks?: boolean;
-  log(event: LogEvent): void;
   /** Called for every request that was answered; each then has an id, which is in its answer too. */
   observe?(seen: RequestSeen): void;
 }
@@ -105,9 +93,8 @@ export async function startServer(o: ServerOptions): Promise<RunningServer> {
     gauges: () => processGauges(connections?.open ?? 0),
     log,
   };
-  const protocol = { ...o, keys: o.auth === 'keys', stopping: stopping.signal };
-  const a2a = a2aProtocol(protocol);
-  const app = createHttpApp(deps, [mcpProtocol(protocol), a2a]);
+  const a2a = a2aProtocol(o, stopping.signal);
+  const app = createHttpApp(deps, [mcpProtocol(o, stopping.signal), a2a]);
   const guard = ({ method, url, headers }: Request) =>
     guardBrowser({ method, url, header: (name) => headers.get(name) }, browsers);
   const sockets = new SocketServer({ core, publicUrl, guard, authenticate, log, limits: o.sockets });
@@ -203,6 +190,27 @@ function renewCertificate(
       log({ level: 'warn', event: 'certificate-not-renewed', error: String(error) });
     }
   }, CERTIFICATE_CHECK_MS);
+}
+
+let utilisationBefore = performance.eventLoopUtilization();
+
+/** What the process tells about itself. The utilisation is since the last time it was asked for. */
+function processGauges(connections: number): Gauge[] {
+  const { rss, heapUsed } = process.memoryUsage();
+  const now = performance.eventLoopUtilization();
+  const { utilization } = performance.eventLoopUtilization(now, utilisationBefore);
+  utilisationBefore = now;
+  return [
+    { name: 'relay_connections', help: 'Open connections.', value: connections },
+    { name: 'process_resident_memory_bytes', help: 'Memory of the process.', value: rss },
+    { name: 'nodejs_heap_size_used_bytes', help: 'Of that, the heap in use.', value: heapUsed },
+    {
+      name: 'relay_event_loop_utilization',
+      help: 'How busy the event loop was since the last look, 0 to 1.',
+      value: Number(utilization.toFixed(4)),
+    },
+    { name: 'relay_uptime_seconds', help: 'Since the start.', value: Math.round(process.uptime()) },
+  ];
 }
 
 function tidy(o: ServerOptions): void {

@@ -8,8 +8,6 @@ const WAITING = 2_048;
 /** Not every failure is news: one line, then silence for as long. */
 const TELL_AGAIN_MS = 300_000;
 
-type Span = ReturnType<typeof spanOf>;
-
 /**
  * One span per request, sent to a collector in OTLP's JSON form. Only made where the configuration names an endpoint.
  * A span holds an operation's name and a status, never a path, a key or a payload.
@@ -17,7 +15,7 @@ type Span = ReturnType<typeof spanOf>;
 export class TraceExporter {
   readonly #url: string;
   readonly #log: (event: LogEvent) => void;
-  #waiting: Span[] = [];
+  #waiting: ReturnType<typeof spanOf>[] = [];
   #timer: NodeJS.Timeout | null = null;
   #toldAt = Number.NEGATIVE_INFINITY;
 
@@ -36,19 +34,14 @@ export class TraceExporter {
     if (this.#timer) clearTimeout(this.#timer);
     this.#timer = null;
     if (this.#waiting.length === 0) return;
-    const spans = this.#waiting;
+    const resource = { attributes: [text('service.name', 'contextrelay')] };
+    const scopeSpans = [{ scope: { name: 'http' }, spans: this.#waiting }];
     this.#waiting = [];
-    this.#send(spans).catch((error) => {
+    postJson(this.#url, { resourceSpans: [{ resource, scopeSpans }] }, 'the collector').catch((error) => {
       if (Date.now() - this.#toldAt < TELL_AGAIN_MS) return;
       this.#toldAt = Date.now();
       this.#log({ level: 'warn', event: 'traces-not-sent', error: String(error) });
     });
-  }
-
-  async #send(spans: readonly Span[]): Promise<void> {
-    const resource = { attributes: [text('service.name', 'contextrelay')] };
-    const scopeSpans = [{ scope: { name: 'http' }, spans }];
-    await postJson(this.#url, { resourceSpans: [{ resource, scopeSpans }] }, 'the collector');
   }
 }
 

@@ -25,12 +25,12 @@ export async function openStore(config: Config): Promise<LocalStore> {
 }
 
 /**
- * The domain on the store of a home, with everything it needs; closes all of it when disposed. A workshop is a command
- * that has other work to do while tokens are counted, so they are counted in a thread of their own, as in a server.
+ * The domain on the store of a home, with everything it needs; closes all of it when disposed. A command with the role
+ * `agents` runs agents while tokens are counted, so they are counted in a thread of their own, as in a server.
  */
 export async function openCore(
   config: Config,
-  role: 'server' | 'cli' | 'workshop',
+  role: 'server' | 'cli' | 'agents',
   auth: 'open' | 'keys' = config.auth ?? 'open',
 ): Promise<OpenCore> {
   const { home, durability, channels, plans, default_plan: defaultPlan } = config;

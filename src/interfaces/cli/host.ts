@@ -218,7 +218,9 @@ export interface RunningServer {
   readonly pid: number;
   readonly url: string;
   readonly version: string;
+  /** ISO 8601, UTC. */
   readonly started_at: string;
+  /** Where its output goes; null when it runs at a terminal. */
   readonly log: string | null;
 }
 
