@@ -26,7 +26,7 @@ export const LAYERS: Readonly<Record<string, Layer>> = {
     node: false,
     folders: 'free',
   },
-  formats: { values: ['base'], types: [], packages: ['yaml'], node: false, folders: 'free' },
+  formats: { values: ['base'], types: [], packages: ['smol-toml', 'yaml'], node: false, folders: 'free' },
   kernel: { values: ['base'], types: [], packages: [], node: false, folders: 'free' },
   engines: {
     values: ['kernel', 'base'],

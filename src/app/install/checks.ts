@@ -3,11 +3,11 @@ import { join } from 'node:path';
 import { isRelayError } from '../../base/errors.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../base/json.ts';
 import { jsonValue, parseJsonText } from '../../formats/json-syntax.ts';
+import { readToml } from '../../formats/toml.ts';
 import type { Check, InstallReport } from '../../interfaces/cli/host.ts';
 import { CLIENTS, type Client, clientPlan, type Places, type Scope, type SettingsTarget } from './clients.ts';
 import { isOurServer, ourHandlers } from './entries.ts';
 import { type InstallSettings, runInstall } from './installer.ts';
-import { readToml } from './toml-server.ts';
 import { fireHooks, listTools } from './trial-runs.ts';
 import {
   claudeFolderTrust,

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { readToml } from '../../formats/toml.ts';
 import { Occupied } from './entries.ts';
-import { addTomlServer, readToml, removeTomlServer } from './toml-server.ts';
+import { addTomlServer, removeTomlServer } from './toml-server.ts';
 
 const SERVER = { command: 'relay', args: ['mcp'] };
 const CONFIG =

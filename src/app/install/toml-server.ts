@@ -1,17 +1,12 @@
-import { parse, type TomlTable } from 'smol-toml';
 import { isJsonObject, type Json, type JsonObject } from '../../base/json.ts';
 import { jsonEqual } from '../../formats/json-patch/equal.ts';
+import { readToml } from '../../formats/toml.ts';
 import { isOurServer, Occupied } from './entries.ts';
 
 /** `[mcp_servers.relay]` in a TOML file, added and removed as text: comments, order and line ends stay. */
 
 const TABLE = 'mcp_servers';
 const NAME = 'relay';
-
-/** Throws a `TomlError` that names line and column. */
-export function readToml(text: string): JsonObject {
-  return parse(text.replace(/^\uFEFF/, '')) satisfies TomlTable as unknown as JsonObject;
-}
 
 export function addTomlServer(text: string, server: JsonObject): string {
   const before = readToml(text);

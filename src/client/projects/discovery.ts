@@ -1,4 +1,5 @@
-import { isJsonObject } from '../../base/json.ts';
+import { isJsonObject, type Json, type JsonObject } from '../../base/json.ts';
+import { readToml } from '../../formats/toml.ts';
 import { oneLine } from './decisions.ts';
 import type { ProjectFiles, ProjectGit } from './files.ts';
 
@@ -29,10 +30,8 @@ export async function discover(files: ProjectFiles, git: ProjectGit): Promise<Pr
     names.has(name) ? ((await files.read(name).catch(() => null))?.text ?? null) : null;
   const manifests = [
     fromPackageJson(await read('package.json'), names),
-    fromToml(await read('pyproject.toml'), 'Python', ['project', 'tool.poetry'], pythonDependencies),
-    fromToml(await read('Cargo.toml'), 'Rust', ['package'], (text) =>
-      keysOf(text, /^(?:workspace\.)?dependencies$/),
-    ),
+    fromPyproject(await read('pyproject.toml')),
+    fromCargo(await read('Cargo.toml')),
     fromGoMod(await read('go.mod')),
   ].filter((manifest) => manifest !== null);
   const repository = await git.remote();
@@ -63,64 +62,51 @@ function meaningsOf(table: Signs, found: ReadonlySet<string>): string[] {
 }
 
 function fromPackageJson(text: string | null, names: ReadonlySet<string>): Manifest | null {
-  const manifest = parsed(text);
-  if (!isJsonObject(manifest)) return null;
+  const manifest = parsed(text, JSON.parse);
+  if (manifest === null) return null;
   const dependencies = ['dependencies', 'devDependencies', 'peerDependencies'].flatMap((field) =>
-    isJsonObject(manifest[field]) ? Object.keys(manifest[field]) : [],
+    Object.keys(tableAt(manifest, field)),
   );
   const typed = names.has('tsconfig.json') || dependencies.includes('typescript');
-  return {
-    name: typeof manifest.name === 'string' ? manifest.name : undefined,
-    description: typeof manifest.description === 'string' ? manifest.description : undefined,
-    language: typed ? 'TypeScript on Node.js' : 'JavaScript on Node.js',
-    dependencies,
-  };
+  return manifestOf(typed ? 'TypeScript on Node.js' : 'JavaScript on Node.js', dependencies, manifest);
 }
 
-/** Only the plain lines of a table are looked at: enough for a name, and no parser to carry around. */
-function fromToml(
-  text: string | null,
-  language: string,
-  tables: readonly string[],
-  dependencies: (text: string) => string[],
-): Manifest | null {
-  if (text === null) return null;
-  const value = (key: string) => {
-    for (const table of tables) {
-      const line = tableLines(text, (name) => name === table).find((entry) => entry.key === key);
-      const found = line && /^(?:"((?:[^"\\]|\\.)*)"|'([^']*)')/.exec(line.value);
-      if (found) return found[1] ?? found[2];
-    }
-    return undefined;
-  };
+function fromPyproject(text: string | null): Manifest | null {
+  const manifest = parsed(text, readToml);
+  if (manifest === null) return null;
+  const project = tableAt(manifest, 'project');
+  const poetry = tableAt(manifest, 'tool', 'poetry');
+  const groups = Object.values(tableAt(poetry, 'group'));
+  const required = Array.isArray(project.dependencies) ? project.dependencies : [];
+  const dependencies = [
+    ...required.map((line) => /^[A-Za-z0-9._-]+/.exec(String(line))?.[0] ?? ''),
+    ...[poetry, ...groups].flatMap((group) => Object.keys(tableAt(group, 'dependencies'))),
+  ];
+  return manifestOf('Python', dependencies, project, poetry);
+}
+
+function fromCargo(text: string | null): Manifest | null {
+  const manifest = parsed(text, readToml);
+  if (manifest === null) return null;
+  const required = [tableAt(manifest, 'dependencies'), tableAt(manifest, 'workspace', 'dependencies')];
+  return manifestOf('Rust', required.flatMap(Object.keys), tableAt(manifest, 'package'));
+}
+
+/** Name and description are those of the first table that has them. */
+function manifestOf(language: string, dependencies: readonly string[], ...tables: JsonObject[]): Manifest {
+  const text = (key: string) => tables.map((table) => table[key]).find((value) => typeof value === 'string');
   return {
-    name: value('name'),
-    description: value('description'),
+    name: text('name'),
+    description: text('description'),
     language,
-    dependencies: dependencies(text),
+    dependencies: dependencies.map((name) => name.toLowerCase()),
   };
 }
 
-function pythonDependencies(text: string): string[] {
-  const list = /^dependencies\s*=\s*\[([^\]]*)\]/m.exec(text)?.[1] ?? '';
-  const listed = [...list.matchAll(/["']([A-Za-z0-9._-]+)/g)].map((found) => found[1]!.toLowerCase());
-  return [...listed, ...keysOf(text, /^tool\.poetry\.(?:.*\.)?dependencies$/)];
-}
-
-function keysOf(text: string, table: RegExp): string[] {
-  return tableLines(text, (name) => table.test(name)).map(({ key }) => key.toLowerCase());
-}
-
-function tableLines(text: string, wanted: (table: string) => boolean): { key: string; value: string }[] {
-  const found: { key: string; value: string }[] = [];
-  let inside = false;
-  for (const line of text.split(/\r\n|\n|\r/)) {
-    const table = /^\s*\[+\s*([^\]]+?)\s*\]/.exec(line);
-    const pair = /^\s*"?([A-Za-z0-9_.-]+)"?\s*=\s*(.*)$/.exec(line);
-    if (table) inside = wanted(table[1]!);
-    else if (inside && pair) found.push({ key: pair[1]!, value: pair[2]! });
-  }
-  return found;
+/** Empty where there is no such table. */
+function tableAt(value: Json | undefined, ...path: string[]): JsonObject {
+  const found = path.reduce((at, key) => (isJsonObject(at) ? at[key] : undefined), value);
+  return isJsonObject(found) ? found : {};
 }
 
 function fromGoMod(text: string | null): Manifest | null {
@@ -136,9 +122,11 @@ function fromGoMod(text: string | null): Manifest | null {
   return { name, language: 'Go', dependencies: required.map((path) => path.replace(/\/v\d+$/, '')) };
 }
 
-function parsed(text: string | null): unknown {
+/** Null where it is missing, broken or no object. */
+function parsed(text: string | null, parse: (text: string) => unknown): JsonObject | null {
   try {
-    return JSON.parse((text ?? '').replace(/^\uFEFF/, ''));
+    const value = parse((text ?? '').replace(/^\uFEFF/, ''));
+    return text !== null && isJsonObject(value) ? value : null;
   } catch {
     return null;
   }
