@@ -1,9 +1,9 @@
 import type { Host } from '../interfaces/cli/host.ts';
 import type { Globals } from '../interfaces/cli/run.ts';
 import { type Config, type Environment, initHome, loadConfig } from './config.ts';
+import { packageVersion } from './own-package.ts';
 import { serverControl } from './serve/server-control.ts';
 import { findHome, makeHome } from './store/home.ts';
-import { packageVersion } from './version.ts';
 
 /**
  * What commands are given. Nothing is read or loaded before it is asked for, so that a short command stays short, and

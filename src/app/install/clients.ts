@@ -56,6 +56,10 @@ export function clientPlan(client: Client, scope: Scope, places: Places, launche
   const base = ours ? places.project : home;
   const stdio = { command: launcher.command, args: [...launcher.args, 'mcp'] };
   const shared = skillIn(join(base, '.agents'));
+  const withoutHooks = (file: string, path: readonly string[], server: JsonObject): ClientPlan => ({
+    targets: [shared, settings('jsonc', file, [mcp(path, server)])],
+    notes: [NO_HOOKS],
+  });
   switch (client) {
     case 'claude': {
       const folder = (!ours && env.CLAUDE_CONFIG_DIR) || join(base, '.claude');
@@ -95,26 +99,22 @@ export function clientPlan(client: Client, scope: Scope, places: Places, launche
       // The client reads both; the one with comments is meant where it exists.
       const commented = join(folder, 'opencode.jsonc');
       const file = existsSync(commented) ? commented : join(folder, 'opencode.json');
-      const value = { type: 'local', command: [stdio.command, ...stdio.args], enabled: true };
-      return { targets: [shared, settings('jsonc', file, [mcp(['mcp'], value)])], notes: [NO_HOOKS] };
+      const command = [stdio.command, ...stdio.args];
+      return withoutHooks(file, ['mcp'], { type: 'local', command, enabled: true });
     }
     case 'openclaw': {
       if (ours) {
         const user = 'OpenClaw knows MCP servers for the user only: --user adds it.';
         return { targets: [shared], notes: [NO_HOOKS, user] };
       }
-      const file = join(env.OPENCLAW_STATE_DIR || join(home, '.openclaw'), 'openclaw.json');
-      const servers = settings('jsonc', file, [mcp(['mcp', 'servers'], stdio)]);
-      return { targets: [shared, servers], notes: [NO_HOOKS] };
+      const folder = env.OPENCLAW_STATE_DIR || join(home, '.openclaw');
+      return withoutHooks(join(folder, 'openclaw.json'), ['mcp', 'servers'], stdio);
     }
-    case 'cursor': {
-      const servers = settings('jsonc', join(base, '.cursor', 'mcp.json'), [mcp(['mcpServers'], stdio)]);
-      return { targets: [shared, servers], notes: [NO_HOOKS] };
-    }
+    case 'cursor':
+      return withoutHooks(join(base, '.cursor', 'mcp.json'), ['mcpServers'], stdio);
     case 'vscode': {
-      const file = join(ours ? join(base, '.vscode') : codeFolder(places), 'mcp.json');
-      const servers = settings('jsonc', file, [mcp(['servers'], { type: 'stdio', ...stdio })]);
-      return { targets: [shared, servers], notes: [NO_HOOKS] };
+      const folder = ours ? join(base, '.vscode') : codeFolder(places);
+      return withoutHooks(join(folder, 'mcp.json'), ['servers'], { type: 'stdio', ...stdio });
     }
   }
 }

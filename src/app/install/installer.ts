@@ -2,10 +2,11 @@ import { existsSync } from 'node:fs';
 import { mkdir, rm, rmdir } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { diff } from 'node:util';
 import { RelayError } from '../../base/errors.ts';
 import type { Installer, InstallReport, InstallRequest } from '../../interfaces/cli/host.ts';
 import type { Environment } from '../config.ts';
+import { ownPackage } from '../own-package.ts';
 import { writeAtomically } from '../store/atomic-file.ts';
 import { CLIENTS, type Client, clientPlan, type Part, type Places, SKILL_NAME } from './clients.ts';
 import {
@@ -18,8 +19,7 @@ import {
   type SkillFiles,
   withoutOurs,
 } from './file-plan.ts';
-import { findLauncher, type Launcher, packageRoot } from './launcher.ts';
-import { lineDiff } from './line-diff.ts';
+import { findLauncher, type Launcher } from './launcher.ts';
 import { digest, Receipts } from './receipts.ts';
 
 export interface InstallSettings {
@@ -32,8 +32,8 @@ export interface InstallSettings {
 
 /** For this machine, this folder and this program. */
 export async function installSettings(env: Environment, relayHome: string): Promise<InstallSettings> {
-  const root = packageRoot(fileURLToPath(import.meta.url));
-  const skill = root === null ? null : await readSkill(join(root, 'skill', SKILL_NAME)).catch(() => null);
+  const own = ownPackage();
+  const skill = own && (await readSkill(join(own.folder, 'skill', SKILL_NAME)).catch(() => null));
   if (skill === null) {
     throw new RelayError('failed', {
       what: 'The skill is missing from this installation.',
@@ -128,6 +128,31 @@ function describe({ path, parts, before, after }: FilePlan): InstallReport['chan
   const what =
     before === after ? 'same' : before === null ? 'created' : after === null ? 'deleted' : 'changed';
   return { path, parts, what, diff: lineDiff(before ?? '', after ?? '') };
+}
+
+/** How many lines without a change are shown around one. */
+const DIFF_AROUND = 2;
+const DIFF_MARKS = { '-1': '+', '0': ' ', '1': '-' } as const;
+
+/** What changes between two texts, as people read it: `-` and `+` with a few lines around, nothing where they are equal. */
+function lineDiff(before: string, after: string): string[] {
+  if (before === after) return [];
+  const rows = diff(linesOf(before), linesOf(after)).map(([op, line]) => DIFF_MARKS[`${op}`] + line);
+  const near = (index: number) =>
+    rows.slice(Math.max(0, index - DIFF_AROUND), index + DIFF_AROUND + 1).some((row) => !row.startsWith(' '));
+  const shown: string[] = [];
+  for (const [index, row] of rows.entries()) {
+    if (near(index)) shown.push(row);
+    else if (shown.length > 0 && shown.at(-1) !== ' …') shown.push(' …');
+  }
+  if (shown.at(-1) === ' …') shown.pop();
+  return [`@@ line ${rows.findIndex((_, index) => near(index)) + 1} @@`, ...shown];
+}
+
+function linesOf(text: string): string[] {
+  const lines = text.split(/\r?\n/);
+  if (lines.at(-1) === '') lines.pop();
+  return lines;
 }
 
 /** Other clients that are set up and find the skill in the same folder. */

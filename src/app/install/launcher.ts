@@ -1,7 +1,8 @@
-import { existsSync, readFileSync, realpathSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { findProgram } from '../../runners/cli/profiles.ts';
 import type { Environment } from '../config.ts';
+import { ownPackage, realPath } from '../own-package.ts';
 
 /** How a settings file calls this program. */
 export interface Launcher {
@@ -13,33 +14,20 @@ export interface Launcher {
 
 /** `relay` where the PATH has ours; otherwise this very program by its place, which holds on this machine only. */
 export function findLauncher(env: Environment, script: string = process.argv[1] ?? ''): Launcher {
-  const root = packageRoot(script);
   const found = findProgram('relay', env);
   if (found && isOurs(found)) return { command: 'relay', args: [], portable: true };
-  const source = root === null ? null : join(root, 'relay');
+  const own = ownPackage(script);
+  const source = own && join(own.folder, 'relay');
   if (script.endsWith('.ts') && source !== null && existsSync(source) && process.platform !== 'win32') {
     return { command: source, args: [], portable: false };
   }
-  return { command: process.execPath, args: [real(script)], portable: false };
-}
-
-/** The folder of our package that a file is in; null where it is another's. */
-export function packageRoot(file: string): string | null {
-  for (let folder = dirname(real(file)); ; folder = dirname(folder)) {
-    try {
-      return JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')).name === 'contextrelay'
-        ? folder
-        : null;
-    } catch {
-      if (dirname(folder) === folder) return null;
-    }
-  }
+  return { command: process.execPath, args: [realPath(script)], portable: false };
 }
 
 /** What npm puts on the PATH is a link to our file; on Windows a small script beside the package. */
 function isOurs(file: string): boolean {
   return (
-    packageRoot(file) !== null ||
+    ownPackage(file) !== null ||
     existsSync(join(dirname(file), 'node_modules', 'contextrelay', 'package.json'))
   );
 }
@@ -50,12 +38,4 @@ export function shellLine(launcher: Pick<Launcher, 'command' | 'args'>, words: r
   return [launcher.command, ...launcher.args, ...words]
     .map((word) => (/^[\w@%+=:,./~-]+$/.test(word) ? word : `"${word.replace(special, '\\$&')}"`))
     .join(' ');
-}
-
-function real(file: string): string {
-  try {
-    return realpathSync(file);
-  } catch {
-    return file;
-  }
 }

@@ -1,7 +1,7 @@
-import { createHash } from 'node:crypto';
 import { dirname } from 'node:path';
 import { isJsonObject, type Json, type JsonObject } from '../../base/json.ts';
 import { ourHandlers } from './entries.ts';
+import { digest } from './receipts.ts';
 
 /** What clients have been told about our hooks and this folder. It is read, never written: trust is the user's to give. */
 
@@ -24,17 +24,17 @@ export function codexHookTrust(
   });
 }
 
-function hookTrust(state: Json | undefined, digest: string): Trust {
+function hookTrust(state: Json | undefined, wanted: string): Trust {
   if (!isJsonObject(state)) return 'untrusted';
   if (state.enabled === false) return 'refused';
   if (typeof state.trusted_hash !== 'string') return 'untrusted';
-  return state.trusted_hash === digest ? 'trusted' : 'changed';
+  return state.trusted_hash === wanted ? 'trusted' : 'changed';
 }
 
 export function codexDigest(label: string, handler: JsonObject): string {
   const { command, timeout } = handler;
   const identity = { event_name: label, hooks: [{ async: false, command, timeout, type: 'command' }] };
-  return `sha256:${createHash('sha256').update(JSON.stringify(identity)).digest('hex')}`;
+  return `sha256:${digest(JSON.stringify(identity))}`;
 }
 
 /** `[projects."/path"] trust_level = "trusted"`, for the folder or one above it. */

@@ -1,4 +1,5 @@
 import { INDEX_TEXT_CHARS, PAGE_ITEMS } from '../../base/limits.ts';
+import { pages } from '../../client/pipelines/journal.ts';
 import { LOCAL_CALLER } from '../../contract/caller.ts';
 import type { Artifact } from '../../contract/threads/artifacts.ts';
 import type { RelayCore } from '../../domain/relay-core.ts';
@@ -24,12 +25,15 @@ export async function repairThreads(home: string, core: RelayCore): Promise<Repa
   const services = await core.threads();
   const { log } = services;
   const mirror = new Mirror(home, services);
+  const limit = PAGE_ITEMS;
   const done = { threads: 0, artifacts: 0, missing: [] as string[] };
-  for await (const page of pages((o) => listThreads(log, LOCAL_CALLER, o))) {
+  for await (const page of pages((after) => listThreads(log, LOCAL_CALLER, { after, limit }))) {
     for (const { thread_id } of page.threads) {
       await mirror.rewrite(thread_id);
       done.threads++;
-      for await (const listed of pages((o) => listArtifacts(log, LOCAL_CALLER, thread_id, o))) {
+      for await (const listed of pages((after) =>
+        listArtifacts(log, LOCAL_CALLER, thread_id, { after, limit }),
+      )) {
         for (const artifact of listed.artifacts) {
           done.artifacts++;
           if (!(await indexAgain(services, artifact))) done.missing.push(`${thread_id}/${artifact.ref}`);
@@ -38,17 +42,6 @@ export async function repairThreads(home: string, core: RelayCore): Promise<Repa
     }
   }
   return done;
-}
-
-async function* pages<Page extends { readonly next?: string }>(
-  list: (o: { after?: string; limit: number }) => Promise<Page>,
-): AsyncGenerator<Page> {
-  let after: string | undefined;
-  do {
-    const page = await list({ after, limit: PAGE_ITEMS });
-    yield page;
-    after = page.next;
-  } while (after !== undefined);
 }
 
 /** False where the content is gone from the store. */
