@@ -31,6 +31,11 @@ export interface BriefLine {
   readonly rank: number;
 }
 
+/** Lines of which each matters less than the one before, by `step`. */
+export function ranked(texts: readonly string[], first: number, step: number): BriefLine[] {
+  return texts.map((text, index) => ({ text, rank: first + index * step }));
+}
+
 export interface Draft {
   readonly title: string;
   readonly warnings: readonly string[];

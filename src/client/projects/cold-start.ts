@@ -1,5 +1,5 @@
 import { REVIEW_AGE_MS } from '../../base/project-limits.ts';
-import { type BriefLine, type BriefPart, type Draft, part } from './brief.ts';
+import { type BriefLine, type BriefPart, type Draft, part, ranked } from './brief.ts';
 import type { Decision } from './decisions.ts';
 import { DECISIONS_MD, PROJECT_FILES, PROJECT_MD, type ProjectGit, STATE_JSON, TODOS_JSON } from './files.ts';
 import type { Handoff } from './handoffs.ts';
@@ -58,7 +58,7 @@ function taskPart(handoff: Handoff): BriefPart {
   const lines = [
     { text: `Task: ${handoff.task}`, rank: 0 },
     ...(handoff.expected_output ? [{ text: `Expected: ${handoff.expected_output}`, rank: 0 }] : []),
-    ...handoff.context.map((item) => ({ text: `Read: ${item}`, rank: 1 })),
+    ...ranked(labelled('Read', handoff.context), 1, 0),
     ...(handoff.status === 'open' ? [] : [{ text: `Reported ${handoff.status} already.`, rank: 0 }]),
   ];
   return part(`Your task, ${handoff.id}`, STATE_JSON, lines, 'given', handoff.created);
@@ -67,27 +67,27 @@ function taskPart(handoff: Handoff): BriefPart {
 function identityPart({ identity, modified }: ProjectView): BriefPart {
   const lines: BriefLine[] = [];
   if (identity?.description) lines.push({ text: identity.description, rank: 2 });
-  for (const [index, text] of (identity?.constraints ?? []).entries()) {
-    lines.push({ text: `Constraint: ${text}`, rank: 6 + index / 10 });
-  }
+  lines.push(...ranked(labelled('Constraint', identity?.constraints), 6, 0.1));
   if (identity?.stack.length) lines.push({ text: `Stack: ${identity.stack.join('; ')}`, rank: 15 });
   return part('Project', PROJECT_MD, lines, 'changed', modified.get(PROJECT_MD));
 }
 
 function statePart({ state }: ProjectView): BriefPart {
-  const lines: BriefLine[] = [];
-  const say = (label: string, text: string | null | undefined, rank: number) => {
-    if (text) lines.push({ text: `${label}: ${text}`, rank });
-  };
-  say('Phase', state?.phase, 4);
-  say('Task', state?.current_task, 1);
-  say('In progress', state?.in_progress, 1);
-  for (const text of state?.blocked ?? []) say('Blocked', text, 2);
-  for (const [index, text] of (state?.next_steps ?? []).entries()) say('Next', text, 3 + index / 2);
-  say('Notes', state?.notes, 3);
-  const newest = (state?.completed ?? []).slice(-5).reverse();
-  for (const [index, text] of newest.entries()) say('Done', text, 12 + index);
+  const lines = [
+    ...ranked(labelled('Phase', [state?.phase]), 4, 0),
+    ...ranked(labelled('Task', [state?.current_task]), 1, 0),
+    ...ranked(labelled('In progress', [state?.in_progress]), 1, 0),
+    ...ranked(labelled('Blocked', state?.blocked), 2, 0),
+    ...ranked(labelled('Next', state?.next_steps), 3, 0.5),
+    ...ranked(labelled('Notes', [state?.notes]), 3, 0),
+    ...ranked(labelled('Done', state?.completed.slice(-5).reverse()), 12, 1),
+  ];
   return part('State', STATE_JSON, lines, 'synced', state?.last_sync);
+}
+
+/** `Next: …` for each text that says something. */
+function labelled(label: string, texts: readonly (string | null | undefined)[] = []): string[] {
+  return texts.filter(Boolean).map((text) => `${label}: ${text}`);
 }
 
 function handoffsPart({ handoffs, now }: ProjectView): BriefPart {
@@ -144,11 +144,8 @@ export function decisionsPart(
   const wordsOf = ({ title, context, decision }: Decision) => `${title} ${context} ${decision}`;
   const score = new Map(standing.map((record) => [record, relevance(topic, wordsOf(record))]));
   const chosen = standing.toReversed().sort((a, b) => score.get(b)! - score.get(a)!);
-  const lines = chosen.map((record, index) => ({
-    text: cite(decisionLine(record), `${DECISIONS_MD}:${record.line}`),
-    rank: rank + index,
-  }));
-  return part('Decisions', DECISIONS_MD, lines, 'changed', modified.get(DECISIONS_MD));
+  const lines = chosen.map((record) => cite(decisionLine(record), `${DECISIONS_MD}:${record.line}`));
+  return part('Decisions', DECISIONS_MD, ranked(lines, rank, 1), 'changed', modified.get(DECISIONS_MD));
 }
 
 function decisionLine({ id, title, date, status, decision }: Decision): string {
@@ -160,12 +157,9 @@ function decisionLine({ id, title, date, status, decision }: Decision): string {
 async function changesPart({ state, now }: ProjectView, git: ProjectGit): Promise<BriefPart> {
   const since = timeOf(state?.last_sync);
   const commits = await git.commits(since === null ? { limit: 5 } : { since, limit: COMMITS_TOLD });
-  const lines = commits.map(({ hash, at, subject }, index) => ({
-    text: `${hash.slice(0, 9)} (${ago(at, now)}) ${subject}`,
-    rank: 6 + index * 0.75,
-  }));
+  const lines = commits.map(({ hash, at, subject }) => `${hash.slice(0, 9)} (${ago(at, now)}) ${subject}`);
   const title = since === null ? 'Latest commits' : 'Commits since the last sync';
-  return part(title, 'git log', lines);
+  return part(title, 'git log', ranked(lines, 6, 0.75));
 }
 
 /** How many words two texts share, compared by `stems`. */

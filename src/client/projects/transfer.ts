@@ -1,6 +1,6 @@
 import { BRIEF_LINE_CHARS } from '../../base/project-limits.ts';
 import type { Header } from '../../contract/threads/state.ts';
-import { type BriefLine, type BriefPart, type Draft, part } from './brief.ts';
+import { type BriefLine, type BriefPart, type Draft, part, ranked } from './brief.ts';
 import { ahead, decisionsPart, relevance, stems, todoLine } from './cold-start.ts';
 import { type ProjectGit, STATE_JSON, TODOS_JSON } from './files.ts';
 import { plainLine } from './plain-line.ts';
@@ -57,29 +57,26 @@ function askPart(view: ProjectView, ask: string | null): BriefPart {
 }
 
 function statePart(view: ProjectView): BriefPart {
-  const lines: BriefLine[] = [];
   const list = (label: string, name: string, items: readonly string[], rank: number) => {
-    for (const [index, item] of items.entries()) {
-      const text = cite(`${label}: ${item}`, inState(view, 'progress', name, index));
-      lines.push({ text, rank: rank + index / 2 });
-    }
+    const evidence = (index: number) => inState(view, 'progress', name, index);
+    const cited = items.map((item, index) => cite(`${label}: ${item}`, evidence(index)));
+    return ranked(cited, rank, 0.5);
   };
   const { state } = view;
-  if (state?.in_progress) list('In progress', 'in_progress', [state.in_progress], 1);
-  list('Blocked', 'blocked', state?.blocked ?? [], 2);
-  list('Next', 'next_steps', state?.next_steps ?? [], 2);
+  const lines = [
+    ...list('In progress', 'in_progress', state?.in_progress ? [state.in_progress] : [], 1),
+    ...list('Blocked', 'blocked', state?.blocked ?? [], 2),
+    ...list('Next', 'next_steps', state?.next_steps ?? [], 2),
+  ];
   if (state?.notes) lines.push({ text: cite(`Notes: ${state.notes}`, inState(view, 'notes')), rank: 3 });
   return part('Where it stands', STATE_JSON, lines, 'synced', state?.last_sync);
 }
 
 async function inFlightPart(git: ProjectGit): Promise<BriefPart> {
   const [inFlight, head] = await Promise.all([git.inFlight(), git.head()]);
-  const lines = inFlight.map(({ path, state }, index) => ({
-    text: cite(`${state} ${path}`, 'git status'),
-    rank: 2 + index / 3,
-  }));
+  const lines = inFlight.map(({ path, state }) => cite(`${state} ${path}`, 'git status'));
   const where = head ? `, on ${head.branch ?? 'no branch'} at ${head.commit.slice(0, 9)}` : '';
-  return part('Files in flight', `git status${where}`, lines);
+  return part('Files in flight', `git status${where}`, ranked(lines, 2, 1 / 3));
 }
 
 function todosPart(view: ProjectView, topic: ReadonlySet<string>): BriefPart {
@@ -107,20 +104,18 @@ function threadPart(thread: Header | null): BriefPart {
 }
 
 function pointersPart(pointers: readonly string[]): BriefPart {
-  const lines = pointers.map((pointer) => ({
-    text: cite(pointer, /^https?:/.test(pointer) ? 'relay pull' : 'in the folder'),
-    rank: 1,
-  }));
-  return part('To read', 'given with this hand-off', lines);
+  const lines = pointers.map((pointer) =>
+    cite(pointer, /^https?:/.test(pointer) ? 'relay pull' : 'in the folder'),
+  );
+  return part('To read', 'given with this hand-off', ranked(lines, 1, 0));
 }
 
 async function commitsPart(view: ProjectView, git: ProjectGit): Promise<BriefPart> {
   const commits = await git.commits({ limit: 5 });
-  const lines = commits.map(({ hash, at, subject }, index) => ({
-    text: cite(`${subject} (${ago(at, view.now)})`, `git ${hash.slice(0, 9)}`),
-    rank: 6 + index,
-  }));
-  return part('Latest commits', 'git log', lines);
+  const lines = commits.map(({ hash, at, subject }) =>
+    cite(`${subject} (${ago(at, view.now)})`, `git ${hash.slice(0, 9)}`),
+  );
+  return part('Latest commits', 'git log', ranked(lines, 6, 1));
 }
 
 /** A long line is cut before its evidence, never in it. */
