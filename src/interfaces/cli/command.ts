@@ -39,12 +39,12 @@ export interface Invocation<F extends Flags = Flags> {
 
 /** What a command's own file says of it; its name and its summary are in commands.ts. */
 export interface CommandSpec<F extends Flags = Flags> {
-  /** What stands behind the name in --help: `[file|-]`. */
+  /** What stands behind the name in --help: `<channel> [file|-]`. Needed arguments first, then optional ones. */
   readonly usage?: string;
   /** Paragraphs below the summary in --help. */
   readonly details?: string;
   readonly flags?: F;
-  /** How many positional arguments it takes; none by default. */
+  /** How many positional arguments it takes; by default those that `usage` shows. */
   readonly takes?: { readonly min?: number; readonly max?: number };
   /** Whether it takes what stands behind `--`. */
   readonly takesRest?: boolean;
@@ -71,7 +71,7 @@ export function defineCommand<const F extends Flags>(spec: CommandSpec<F>): Comm
 /** A command that gets one answer and prints it: as JSON with --json, else as the text that `print` makes of it. */
 export interface AnswerSpec<F extends Flags, A> extends Omit<CommandSpec<F>, 'run'> {
   ask(call: Invocation<F>): Promise<A>;
-  print(answer: A, io: Io): string;
+  print(answer: A, io: Io, flags: FlagValues<F>): string;
   /** The exit code; 0 by default. */
   exit?(answer: A): number;
 }
@@ -81,7 +81,7 @@ export function answerCommand<const F extends Flags, A>(spec: AnswerSpec<F, A>):
     ...spec,
     async run(call) {
       const answer = await spec.ask(call);
-      call.io.result(answer, () => spec.print(answer, call.io));
+      call.io.result(answer, () => spec.print(answer, call.io, call.flags));
       return spec.exit?.(answer);
     },
   });

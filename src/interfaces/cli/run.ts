@@ -183,7 +183,7 @@ function usageError(path: string[], flags: Flags, error: Error & { code?: string
 }
 
 function checkArguments(path: string[], command: Command, args: string[], rest: string[]): void {
-  const { min = 0, max = min } = command.takes ?? {};
+  const { min = 0, max = min } = command.takes ?? argumentsIn(command.usage);
   const name = path.join(' ');
   const usage = [name, command.usage].filter(Boolean).join(' ');
   if (args.length < min) {
@@ -198,6 +198,13 @@ function checkArguments(path: string[], command: Command, args: string[], rest: 
         : `Use it as: ${usage}`,
     );
   }
+}
+
+/** `<one>` is needed; `[one]`, `[<one>]` and what is bracketed inside it may be left out. */
+function argumentsIn(usage = ''): { min: number; max: number } {
+  const needed = usage.replace(/\[.*$/, '');
+  const min = needed.split('<').length - 1;
+  return { min, max: min + usage.split('[').length - 1 };
 }
 
 /** The last argument is a sentence, which a shell takes apart where it has no quotes. */

@@ -8,7 +8,6 @@ export default defineCommand({
   details: `The bytes go to standard output as they are, which is counted as a pull in relay stats. With --preview only
 what goes into prompts is printed. With --json everything but the content is: type, name, size, hash, preview,
 provenance and tokens. The beginning of a ref will do, or a name: of several by that name, the newest.`,
-  takes: { min: 1 },
   flags: {
     preview: { short: 'p', help: 'only the preview' },
     out: { short: 'o', value: 'FILE', help: 'write to this file, whole or not at all' },

@@ -11,7 +11,6 @@ export default answerCommand({
   usage: '<file|->',
   details: `Up to 50 MiB. The ref and a preview of at most 2 KB are what goes into prompts; the content stays here until
 it is asked for. Piped, the ref alone is printed.`,
-  takes: { min: 1 },
   flags: {
     type: { value: 'TYPE', help: `${ARTIFACT_TYPES.join(', ')} (told from the name)` },
     name: { short: 'n', value: 'NAME', help: 'the name it goes by (that of the file)' },

@@ -8,7 +8,6 @@ export default answerCommand({
   usage: '<name>',
   details: `The result becomes an artifact, and its preview is printed. Asked for again while the cache holds it, it is
 not done twice. The arguments are a JSON object. Here --json is for them; --output json asks for an answer in JSON.`,
-  takes: { min: 1 },
   flags: { json: { value: 'ARGS', help: 'the arguments; - reads them from standard input' }, ...THREAD_FLAG },
   examples: [
     [`relay cap invoke retrieval.search --json '{"query":"retry"}'`, 'search, and keep what was found'],

@@ -5,7 +5,6 @@ export default answerCommand({
   usage: '<channel>',
   details: `For agents and hooks that cannot keep a connection open: what comes is found later with relay inbox. Nothing needs to
 run in between. Following a channel twice changes nothing.`,
-  takes: { min: 1 },
   flags: {
     as: { value: 'NAME', help: 'the agent (RELAY_AGENT)' },
     since: { value: 'WHEN', help: 'begin behind a sequence number or at a time; all for everything' },

@@ -4,7 +4,6 @@ export default answerCommand({
   usage: '<channel> <group>',
   details:
     'The messages stay in the channel. A group that still has members at work is not forgotten: stop them first.',
-  takes: { min: 2 },
   examples: [['relay channel forget-group tasks workers', 'the next worker begins with everything there is']],
   async ask({ args, open }) {
     const [channel, group] = args as [string, string];

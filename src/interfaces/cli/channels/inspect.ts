@@ -6,7 +6,6 @@ import type { Style } from '../style.ts';
 
 export default answerCommand({
   usage: '<channel>',
-  takes: { min: 1 },
   examples: [
     ['relay channel inspect tasks', 'who works on what, and what waits'],
     ['relay channel inspect tasks --json | jq ".groups[].backlog"', 'what waits, as a number'],

@@ -8,7 +8,6 @@ export default defineCommand({
   usage: '<channel> [msg|-]',
   details: `A signal is a short text, up to 16 KiB, for all subscribers of the channel. What is larger is a push:
 relay push FILE --channel NAME.`,
-  takes: { min: 1, max: 2 },
   flags: {
     parse: { help: 'the message is JSON and is sent as such' },
     'idempotency-key': { value: 'KEY', help: 'sent twice with the same key, it is one message' },

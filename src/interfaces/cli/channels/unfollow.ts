@@ -3,7 +3,6 @@ import { agentName } from './inbox.ts';
 
 export default answerCommand({
   usage: '<channel>',
-  takes: { min: 1 },
   flags: { as: { value: 'NAME', help: 'the agent (RELAY_AGENT)' } },
   examples: [['relay unfollow reviews --as claude', 'what it had not read there is no longer shown']],
   async ask({ io, args, flags, open }) {

@@ -17,7 +17,6 @@ the other, with the payload on its standard input and RELAY_URL, RELAY_SEQ, RELA
 (and RELAY_MSG for a signal) in its environment. In a group each message goes to one member: exit code 0 acknowledges
 it, any other gives it back, and its lease is extended while the command runs. Without --exec a message of a group is
 acknowledged once it is printed. A lost connection is opened again and nothing is missed.`,
-  takes: { min: 1 },
   flags: {
     since: { value: 'WHEN', help: 'begin behind a sequence number or at a time; all for everything' },
     group: { short: 'g', value: 'NAME', help: 'share the work with the other members of this group' },

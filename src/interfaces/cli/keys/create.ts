@@ -7,7 +7,6 @@ export default answerCommand({
   usage: '<name>',
   details: `The name is what others see as the sender. A key may push, pull, subscribe, and work with threads and tasks,
 unless --scopes says otherwise. Only its hash is stored: whoever loses it makes another.`,
-  takes: { min: 1, max: 1 },
   flags: {
     scopes: { value: 'LIST', help: 'of push, pull, subscribe, threads, tasks, admin' },
     'channel-prefix': { value: 'TEXT', help: 'only channels that begin with this' },

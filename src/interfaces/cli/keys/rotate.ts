@@ -4,7 +4,6 @@ import { newKeyText, TENANT_FLAG } from './key-rows.ts';
 
 export default answerCommand({
   usage: '<id>',
-  takes: { min: 1, max: 1 },
   flags: {
     grace: { value: 'TIME', help: 'let the old one work for this much longer (not at all)' },
     ...TENANT_FLAG,

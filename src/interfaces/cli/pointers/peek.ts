@@ -6,7 +6,6 @@ export default answerCommand({
   usage: '<url>',
   details: `At a terminal: everything known about the pointer. Piped: the metadata as JSON. With --json: all of it.
 A peek is free: it reads no payload and counts as no pull.`,
-  takes: { min: 1 },
   examples: [
     ['relay peek http://127.0.0.1:7474/pull/<uuid>', 'what it is, how large, until when'],
     ['relay peek <url> | jq -r .summary', 'one field of the metadata'],

@@ -25,7 +25,6 @@ export default defineCommand({
   usage: '<url>',
   details: `The bytes go to standard output as they are. A part costs a model only its own tokens: look at --outline
 first, then take the lines you need. --cost tells the price of either without taking it.`,
-  takes: { min: 1 },
   flags: FLAGS,
   examples: [
     ['relay pull <url>', 'the payload, to standard output'],

@@ -15,7 +15,6 @@ export default defineCommand({
 expiry; piped, the pointer alone. Whoever has the pointer can pull it until it expires or is revoked.
 With --encrypt the relay sees only ciphertext: the key is behind #key= in the pointer and travels nowhere
 else. Metadata is never encrypted.`,
-  takes: { max: 1 },
   flags: {
     encrypt: { short: 'e', help: 'encrypt it here; the key is in the pointer alone' },
     ttl: { value: 'TIME', help: 'expire after 90s, 15m, 2h, 7d or that many seconds (24h)' },

@@ -14,7 +14,6 @@ export default defineCommand({
   details: `The ladder goes stored, notified, pulled, acked, result. A rung is shown where there is evidence for it: a
 subscriber that answered after the message, bytes that were read, an acknowledgement, a result. Nothing turns into
 "delivered" by waiting.`,
-  takes: { min: 1 },
   flags: { watch: { short: 'w', help: 'go on and show what is new, until there is a result' } },
   examples: [
     ['relay receipts <url>', 'how far it has come'],

@@ -13,7 +13,6 @@ export default defineCommand({
     supersedes: { multiple: true, value: 'ADR', help: 'the decision it replaces; may be repeated' },
     ...PROJECT_FLAGS,
   },
-  takes: { min: 1, max: 1 },
   examples: [
     [
       'relay decide "Use JWT" --context "stateless servers" --decision "JWT and refresh tokens" --consequences "revocation needs a list"',

@@ -10,7 +10,6 @@ export default defineCommand({
     context: { multiple: true, value: 'URL|FILE', help: 'what the child should read; may be repeated' },
     ...PROJECT_FLAGS,
   },
-  takes: { min: 1, max: 1 },
   examples: [
     [
       'relay project handoff "Port the parser to Rust" --expect "a passing cargo test"',

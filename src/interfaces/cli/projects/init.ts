@@ -6,7 +6,6 @@ export default defineCommand({
   details: `They are filled with what can be found out: name, description, stack and folders, from package.json, pyproject.toml,
 Cargo.toml, go.mod and git. A file that exists is kept.`,
   flags: { force: { help: 'write files that exist anew; what they held is lost' } },
-  takes: { max: 1 },
   examples: [
     ['relay project init', 'in this folder'],
     ['relay project init ../api', 'in another one'],

@@ -10,7 +10,6 @@ export default defineCommand({
     failed: { help: 'it did not work; the result says why' },
     ...PROJECT_FLAGS,
   },
-  takes: { max: 1 },
   examples: [
     ['relay project report HANDOFF-002 --result "ported; 41 tests pass"', 'it is done'],
     ['relay project report --result "no access to the registry" --failed', 'it did not work'],

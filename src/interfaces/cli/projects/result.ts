@@ -7,7 +7,6 @@ export default defineCommand({
   usage: '[id]',
   details: 'Without an id, the newest hand-off. Ends with 1 while it is open or when it failed.',
   flags: { all: { help: 'list every hand-off' }, ...PROJECT_FLAGS },
-  takes: { max: 1 },
   examples: [
     ['relay project result HANDOFF-002', 'the result of one'],
     ['relay project result --all', 'where all of them stand'],

@@ -9,7 +9,6 @@ export default answerCommand({
   usage: '[<from> [<to>]]',
   details: `Without versions, what the newest one changed; with one, everything since it. With --json it is a JSON Patch
 that leads from the one to the other, which can be sent; version, time and metrics are left out of it.`,
-  takes: { max: 2 },
   flags: { at: { value: 'v3', help: 'what this version changed' }, ...THREAD_FLAG },
   examples: [
     ['relay state diff', 'the newest change'],

@@ -7,7 +7,6 @@ import { openThread, THREAD_FLAG } from '../threads/thread-choice.ts';
 export default answerCommand({
   usage: '[/path]',
   details: 'Always JSON. A path is a JSON Pointer (RFC 6901), the same as in a patch.',
-  takes: { max: 1 },
   flags: { at: { value: 'v3', help: 'as it was at this version' }, ...THREAD_FLAG },
   examples: [
     ['relay state get --thread 550e84', 'all of it'],

@@ -19,7 +19,6 @@ order; with it, one that was made for an older version is refused and told the c
   last_actions    {"description", "result_ref"?}
 
 Here --json is for the patch; --output json asks for an answer in JSON.`,
-  takes: { max: 1 },
   flags: {
     json: { value: 'PATCH', help: 'the operations; - reads them from standard input' },
     'if-match': { value: 'v7', help: 'refuse where the state is at another version' },

@@ -5,7 +5,6 @@ export default defineCommand({
   usage: '<dir>',
   details:
     'The copy is consistent, also while a server or other commands write. The folder must be new or empty.',
-  takes: { min: 1 },
   examples: [
     ['relay backup ~/relay-backup', 'copy the local store there'],
     ['relay backup /mnt/relay-$(date +%F)', 'one a day'],

@@ -5,7 +5,6 @@ import { defineCommand } from '../command.ts';
 export default defineCommand({
   usage: '<dir>',
   details: 'The store that is there now is kept aside, not deleted, and is replaced only with --force.',
-  takes: { min: 1 },
   flags: { force: { help: 'replace the store that is there' } },
   examples: [
     ['relay restore ~/relay-backup', 'into an empty home'],

@@ -6,7 +6,6 @@ export default defineCommand({
   usage: '[<id>]',
   details: `A ZIP bundle of its state, artifacts and events with the hash of each. relay import gives the same thread
 again, on any machine. Piped, the bundle goes to standard output.`,
-  takes: { max: 1 },
   flags: { out: { short: 'o', value: 'FILE', help: 'where to (thread-<id>.zip here)' }, ...THREAD_FLAG },
   examples: [
     ['relay export --thread 550e84 --out bundle.zip', 'into a file'],

@@ -7,7 +7,6 @@ export default answerCommand({
   usage: '[<id>]',
   details: `A state is what its events add up to. This adds them up from the first one, without snapshots, and says
 whether that gives the same bytes. Ends with 1 where it does not.`,
-  takes: { max: 1 },
   flags: THREAD_FLAG,
   examples: [
     ['relay replay 550e84', 'the version, the number of events and the hash of the state'],

@@ -7,7 +7,6 @@ export default defineCommand({
   usage: '[<id>]',
   details: `Prints the report, which is stored as an artifact of the thread too. With --json only its artifact_ref and
 the token figures are printed.`,
-  takes: { max: 1 },
   flags: {
     format: { value: 'md|json', help: 'Markdown for people, or JSON (md)' },
     out: { short: 'o', value: 'FILE', help: 'write it to this file' },

@@ -13,7 +13,6 @@ const SHOWN = 8;
 export default answerCommand({
   usage: '[<id>]',
   details: 'A summary for people. What goes into a prompt is relay state header; all there is, relay report.',
-  takes: { max: 1 },
   flags: THREAD_FLAG,
   examples: [
     ['relay show', 'the thread used last'],

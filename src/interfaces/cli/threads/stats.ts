@@ -8,7 +8,6 @@ export default answerCommand({
   details: `Naive is what pasting every artifact once would have cost. Actual is what went out instead: headers,
 previews, and every content that was pulled later. What was avoided is the difference, and it may be negative. All of
 it is counted by a tokenizer, whose name is given; nothing is guessed from lengths.`,
-  takes: { max: 1 },
   flags: { all: { help: 'all threads together' }, ...THREAD_FLAG },
   examples: [
     ['relay stats', 'of the thread used last'],

@@ -10,7 +10,6 @@ import { openThread, THREAD_FLAG } from './thread-choice.ts';
 export default defineCommand({
   usage: '[<id>]',
   details: 'One line an event, oldest first. With --json each line is the whole event.',
-  takes: { max: 1 },
   flags: {
     follow: { short: 'f', help: 'go on and show what is new' },
     count: { short: 'n', value: 'N', help: 'begin with so many of the newest (10)' },

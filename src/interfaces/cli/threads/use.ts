@@ -6,7 +6,6 @@ export default answerCommand({
   usage: '<id>',
   details: `Beginning a thread or changing one chooses it too; looking at one does not. RELAY_THREAD chooses one for a
 shell or an agent alone, whatever others do meanwhile.`,
-  takes: { min: 1 },
   examples: [
     ['relay thread use 550e84', 'the beginning of its id will do'],
     ['relay thread use my-first-run', 'or its name'],

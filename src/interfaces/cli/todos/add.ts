@@ -10,7 +10,6 @@ export default defineCommand({
     notes: { value: 'TEXT', help: 'what else there is to know' },
     ...PROJECT_FLAGS,
   },
-  takes: { min: 1, max: 1 },
   examples: [['relay todo add "Write the migration" --priority high', 'prints its number']],
   async run({ io, host, args, flags }) {
     const todo = await (await theProject({ io, host, flags })).addTodo({

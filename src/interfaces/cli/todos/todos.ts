@@ -14,7 +14,6 @@ export function defineTodoChange(spec: {
   return defineCommand({
     usage: '<id>',
     flags: { ...spec.flags, ...PROJECT_FLAGS },
-    takes: { min: 1, max: 1 },
     examples: [spec.example],
     async run({ io, host, args, flags }) {
       const change = spec.change(flags as { [name: string]: string | undefined });

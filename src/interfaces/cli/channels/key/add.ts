@@ -6,7 +6,6 @@ import { type Io, pipedText } from '../../io.ts';
 export default defineCommand({
   usage: '<channel> [-]',
   details: `The key comes from standard input, so that it is in no shell history and no list of processes.`,
-  takes: { min: 1, max: 2 },
   flags: { force: { short: 'f', help: 'replace the key there is' } },
   examples: [
     ['relay channel key add reviews', 'asks for it'],

@@ -7,7 +7,6 @@ export default defineCommand({
   usage: '<channel>',
   details: `From then on an encrypted push to the channel carries its key sealed to this one: subscribers who have it can pull,
 and no server can. Give it to them over a way you trust; they take it with relay channel key add.`,
-  takes: { min: 1 },
   flags: { force: { short: 'f', help: 'replace the key there is; what was sealed to it stays sealed' } },
   examples: [
     ['relay channel key new reviews', 'prints the key once, and keeps it'],

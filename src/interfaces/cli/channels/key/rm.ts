@@ -4,7 +4,6 @@ import { defineCommand } from '../../command.ts';
 export default defineCommand({
   usage: '<channel>',
   details: 'What was sealed to it can no longer be read from here.',
-  takes: { min: 1 },
   examples: [['relay channel key rm reviews', 'on this machine only']],
   async run({ io, host, args }) {
     const channel = args[0]!;

@@ -3,7 +3,6 @@ import { defineCommand } from '../../command.ts';
 
 export default defineCommand({
   usage: '<channel>',
-  takes: { min: 1 },
   examples: [['relay channel key show reviews', 'for whoever shall read along']],
   async run({ io, host, args }) {
     const channel = args[0]!;
