@@ -21,7 +21,7 @@ export default defineCommand({
 from. No model is asked. With --push the brief becomes a pointer, and the line to give is printed.`,
   flags: {
     to: { value: 'AGENT', help: 'claude, codex, gemini or any other name' },
-    ask: { value: 'TEXT', help: 'what the next agent should do (the current task unless told)' },
+    ask: { value: 'TEXT', help: 'what the next agent should do (the current task by default)' },
     context: { multiple: true, value: 'URL|FILE', help: 'what it should read; may be repeated' },
     thread: { value: 'ID', help: 'a thread whose header goes with it; the beginning of its id will do' },
     'max-tokens': { value: 'N', help: `the most it may cost a model (${BRIEF_TOKENS})` },
@@ -36,10 +36,11 @@ from. No model is asked. With --push the brief becomes a pointer, and the line t
       'print the line to start the other agent with',
     ],
   ],
-  async run({ io, host, flags }) {
+  async run(call) {
+    const { io, host, flags } = call;
     const to = needText('--to', flags.to);
     const max = parseCount(flags['max-tokens'], '--max-tokens', { min: LEAST_TOKENS }) ?? BRIEF_TOKENS;
-    const project = await theProject({ io, host, flags });
+    const project = await theProject(call);
     const view = await project.read();
     const draft = await transferDraft(view, project.git, {
       to,

@@ -11,7 +11,7 @@ export default defineCommand({
   details: `Settings of others stay as they are, comments and order included; a file that does not parse is not touched. Installing twice
 changes nothing. --remove takes out what was put in, and gives the files back as they were.`,
   flags: {
-    project: { help: 'for this folder (unless told otherwise)' },
+    project: { help: 'for this folder (by default)' },
     user: { help: 'for you, in every folder' },
     'dry-run': { help: 'show what would change, and change nothing' },
     check: { help: 'say what is missing or has drifted; ends with 1 if anything has' },

@@ -1,7 +1,6 @@
-import { defineCommand } from '../command.ts';
-import { needText, PROJECT_FLAGS, theProject } from './project-call.ts';
+import { needText, projectCommand } from './project-call.ts';
 
-export default defineCommand({
+export default projectCommand({
   usage: '<title>',
   details:
     'Decisions are numbered and never changed. A new one replaces an old one by saying so: --supersedes ADR-002.',
@@ -9,9 +8,8 @@ export default defineCommand({
     context: { value: 'TEXT', help: 'what made it necessary' },
     decision: { value: 'TEXT', help: 'what was decided' },
     consequences: { value: 'TEXT', help: 'what follows from it, good and bad' },
-    status: { value: 'WORD', help: 'Accepted unless told; Proposed, Rejected, …' },
+    status: { value: 'WORD', help: 'Accepted by default; Proposed, Rejected, …' },
     supersedes: { multiple: true, value: 'ADR', help: 'the decision it replaces; may be repeated' },
-    ...PROJECT_FLAGS,
   },
   examples: [
     [
@@ -19,7 +17,7 @@ export default defineCommand({
       'prints its number',
     ],
   ],
-  async run({ io, host, args, flags }) {
+  async ask(project, { args, flags }) {
     const decision = {
       title: needText('The title', args[0]),
       context: needText('--context', flags.context, { keep: true }),
@@ -28,7 +26,7 @@ export default defineCommand({
       status: flags.status,
       supersedes: flags.supersedes,
     };
-    const id = await (await theProject({ io, host, flags })).decide(decision);
-    io.result({ id, title: decision.title }, `${id}  ${decision.title}`);
+    return { id: await project.decide(decision), title: decision.title };
   },
+  print: ({ id, title }) => `${id}  ${title}`,
 });

@@ -1,14 +1,12 @@
-import { defineCommand } from '../command.ts';
-import { needText, PROJECT_FLAGS, theProject } from './project-call.ts';
+import { needText, projectCommand } from './project-call.ts';
 
-export default defineCommand({
+export default projectCommand({
   usage: '<task>',
   details:
     'Writes the task down and prints the line to give to the child, which remembers nothing of this session.',
   flags: {
     expect: { value: 'OUTPUT', help: 'what should come back' },
     context: { multiple: true, value: 'URL|FILE', help: 'what the child should read; may be repeated' },
-    ...PROJECT_FLAGS,
   },
   examples: [
     [
@@ -20,14 +18,15 @@ export default defineCommand({
       'with a pointer to read',
     ],
   ],
-  async run({ io, host, args, flags }) {
-    const project = await theProject({ io, host, flags });
+  async ask(project, { args, flags }) {
+    const { folder } = project.files;
     const handoff = await project.handOff({
       task: needText('The task', args[0], { keep: true }),
       expect: (flags.expect ?? '').trim(),
       context: flags.context,
     });
-    const prompt = `You are given ${handoff.id} in ${project.files.folder}. Run there: relay project start --for ${handoff.id}. When done, run: relay project report ${handoff.id} --result "…"`;
-    io.result({ ...handoff, folder: project.files.folder, prompt }, prompt);
+    const prompt = `You are given ${handoff.id} in ${folder}. Run there: relay project start --for ${handoff.id}. When done, run: relay project report ${handoff.id} --result "…"`;
+    return { ...handoff, folder, prompt };
   },
+  print: ({ prompt }) => prompt,
 });

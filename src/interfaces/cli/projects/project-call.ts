@@ -2,22 +2,33 @@ import { resolve } from 'node:path';
 import { RelayError } from '../../../base/errors.ts';
 import { oneLine } from '../../../client/projects/decisions.ts';
 import type { Project } from '../../../client/projects/project.ts';
-import { badUsage, type Flags } from '../command.ts';
-import type { Host } from '../host.ts';
-import type { Io } from '../io.ts';
+import {
+  type AnswerSpec,
+  answerCommand,
+  badUsage,
+  type Command,
+  type Flags,
+  type Invocation,
+} from '../command.ts';
 
 /** What every command about a project understands. */
 export const PROJECT_FLAGS = {
   dir: { value: 'DIR', help: 'the project folder (here, or the nearest one above that has the files)' },
 } as const satisfies Flags;
 
+/** A command that gets one answer about the project it is called for, and takes --dir. */
+export function projectCommand<const F extends Flags, A>(
+  spec: Omit<AnswerSpec<F, A>, 'ask'> & { ask(project: Project, call: Invocation<F>): Promise<A> },
+): Command {
+  return answerCommand<F, A>({
+    ...spec,
+    flags: { ...spec.flags, ...PROJECT_FLAGS } as Flags as F,
+    ask: async (call) => spec.ask(await theProject(call), call),
+  });
+}
+
 /** The project a command is about; refuses where there is none. */
-export async function theProject(call: {
-  readonly io: Io;
-  readonly host: Host;
-  readonly flags: { readonly dir?: string };
-}): Promise<Project> {
-  const { io, host, flags } = call;
+export async function theProject({ io, host, flags }: Invocation<typeof PROJECT_FLAGS>): Promise<Project> {
   if (flags.dir !== undefined) return host.openProject(resolve(io.cwd, flags.dir));
   const found = await host.findProject(io.cwd);
   if (found === null) throw new RelayError('no_project', { path: io.cwd });

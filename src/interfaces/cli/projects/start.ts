@@ -1,17 +1,15 @@
 import { BRIEF_TOKENS } from '../../../base/project-limits.ts';
 import { boundedBrief, LEAST_TOKENS } from '../../../client/projects/brief.ts';
 import { coldStart } from '../../../client/projects/cold-start.ts';
-import { defineCommand } from '../command.ts';
 import { parseCount } from '../human.ts';
-import { PROJECT_FLAGS, theProject } from './project-call.ts';
+import { projectCommand } from './project-call.ts';
 
-export default defineCommand({
+export default projectCommand({
   details: `For a new session, a sub-agent, a cron or a heartbeat run: reads PROJECT.md, state.json, todos.json and the decisions that
 matter, checks them, and prints one page with the source and the age of each part, and what was committed since.`,
   flags: {
     for: { value: 'TASK', help: 'what it is for, or a hand-off such as HANDOFF-002' },
     'max-tokens': { value: 'N', help: `the most it may cost a model (${BRIEF_TOKENS})` },
-    ...PROJECT_FLAGS,
   },
   examples: [
     ['relay project start', 'the brief, for a prompt'],
@@ -19,29 +17,26 @@ matter, checks them, and prints one page with the source and the age of each par
     ['relay project start --for HANDOFF-002', 'for the sub-agent that was given this task'],
     ['relay project start --json', 'for a program'],
   ],
-  async run({ io, host, flags }) {
+  async ask(project, { host, flags }) {
     const max = parseCount(flags['max-tokens'], '--max-tokens', { min: LEAST_TOKENS }) ?? BRIEF_TOKENS;
-    const project = await theProject({ io, host, flags });
     const view = await project.read();
     const draft = await coldStart(view, project.git, flags.for ?? null);
     const count = async (text: string) => (await host.countTokens(text)).tokens;
     const brief = await boundedBrief(draft, max, view.now, count);
-    io.result(
-      {
-        folder: project.files.folder,
-        tokens: { ...brief.tokens, tokenizer: 'o200k_base' },
-        omitted: brief.omitted,
-        warnings: brief.warnings,
-        parts: brief.parts.map(({ title, source, at, lines }) => ({
-          title,
-          source,
-          at: at === null ? null : new Date(at).toISOString(),
-          age_seconds: at === null ? null : Math.round((view.now - at) / 1000),
-          lines: lines.map(({ text }) => text),
-        })),
-        text: brief.text,
-      },
-      brief.text,
-    );
+    return {
+      folder: project.files.folder,
+      tokens: { ...brief.tokens, tokenizer: 'o200k_base' },
+      omitted: brief.omitted,
+      warnings: brief.warnings,
+      parts: brief.parts.map(({ title, source, at, lines }) => ({
+        title,
+        source,
+        at: at === null ? null : new Date(at).toISOString(),
+        age_seconds: at === null ? null : Math.round((view.now - at) / 1000),
+        lines: lines.map(({ text }) => text),
+      })),
+      text: brief.text,
+    };
   },
+  print: ({ text }) => text,
 });

@@ -1,8 +1,8 @@
 import type { NewDecision } from '../../../client/projects/decisions.ts';
-import { badUsage, defineCommand } from '../command.ts';
-import { needText, PROJECT_FLAGS, theProject } from './project-call.ts';
+import { badUsage } from '../command.ts';
+import { needText, projectCommand } from './project-call.ts';
 
-export default defineCommand({
+export default projectCommand({
   details: `Lists are added to, never replaced, so that parallel sessions do not lose each other's lines. What is done leaves the lists
 of what was next, blocked and in progress; a todo that is named by its number is completed.`,
   flags: {
@@ -18,7 +18,6 @@ of what was next, blocked and in progress; a todo that is named by its number is
     decision: { multiple: true, value: '"TITLE: WHAT"', help: 'a decision, appended to decisions.md' },
     session: { value: 'ID', help: 'which session this was' },
     commit: { help: 'commit the project files, and only these' },
-    ...PROJECT_FLAGS,
   },
   examples: [
     ['relay project sync --done "login form" --next "password reset"', 'a usual end'],
@@ -28,8 +27,7 @@ of what was next, blocked and in progress; a todo that is named by its number is
     ],
     ['relay project sync --decision "Use JWT: no sessions on the server"', 'with a decision'],
   ],
-  async run({ io, host, flags }) {
-    const project = await theProject({ io, host, flags });
+  async ask(project, { flags }) {
     const texts = (name: 'done' | 'next' | 'blocked' | 'drop') =>
       flags[name]?.map((text) => needText(`--${name}`, text));
     const { todos, decisions } = await project.sync({
@@ -46,15 +44,15 @@ of what was next, blocked and in progress; a todo that is named by its number is
       decisions: flags.decision?.map((text) => splitDecision(text, flags.task)),
     });
     const commit = flags.commit ? await project.commit(commitMessage(flags.task ?? flags.done?.[0])) : null;
-    io.result({ folder: project.files.folder, todos, decisions, commit }, () =>
-      [
-        `synced ${project.files.folder}`,
-        ...todos.map(({ id, title }) => `added  ${id}  ${title}`),
-        ...decisions.map((id) => `added  ${id}`),
-        ...(flags.commit ? [commit ? `committed ${commit.slice(0, 9)}` : 'nothing to commit'] : []),
-      ].join('\n'),
-    );
+    return { folder: project.files.folder, todos, decisions, commit };
   },
+  print: ({ folder, todos, decisions, commit }, _, flags) =>
+    [
+      `synced ${folder}`,
+      ...todos.map(({ id, title }) => `added  ${id}  ${title}`),
+      ...decisions.map((id) => `added  ${id}`),
+      ...(flags.commit ? [commit ? `committed ${commit.slice(0, 9)}` : 'nothing to commit'] : []),
+    ].join('\n'),
 });
 
 function splitDecision(text: string, task: string | undefined): NewDecision {

@@ -1,22 +1,19 @@
 import { PRIORITIES } from '../../../client/projects/todos.ts';
-import { defineCommand } from '../command.ts';
 import { oneOf } from '../human.ts';
-import { needText, PROJECT_FLAGS, theProject } from '../projects/project-call.ts';
+import { needText, projectCommand } from '../projects/project-call.ts';
 
-export default defineCommand({
+export default projectCommand({
   usage: '<title>',
   flags: {
     priority: { value: PRIORITIES.join('|'), help: 'how much it matters (medium)' },
     notes: { value: 'TEXT', help: 'what else there is to know' },
-    ...PROJECT_FLAGS,
   },
   examples: [['relay todo add "Write the migration" --priority high', 'prints its number']],
-  async run({ io, host, args, flags }) {
-    const todo = await (await theProject({ io, host, flags })).addTodo({
+  ask: (project, { args, flags }) =>
+    project.addTodo({
       title: needText('The title', args[0]),
       priority: oneOf('--priority', flags.priority, PRIORITIES),
       notes: flags.notes,
-    });
-    io.result(todo, `${todo.id}  ${todo.title}`);
-  },
+    }),
+  print: ({ id, title }) => `${id}  ${title}`,
 });

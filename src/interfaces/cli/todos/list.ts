@@ -1,26 +1,25 @@
 import { sortTodos, TODO_STATUSES } from '../../../client/projects/todos.ts';
-import { defineCommand } from '../command.ts';
 import { oneOf } from '../human.ts';
-import { PROJECT_FLAGS, theProject } from '../projects/project-call.ts';
+import { projectCommand } from '../projects/project-call.ts';
 import { todoRows } from './todos.ts';
 
-export default defineCommand({
+export default projectCommand({
   flags: {
     all: { help: 'the completed ones too' },
     status: { value: TODO_STATUSES.join('|'), help: 'only these' },
-    ...PROJECT_FLAGS,
   },
   examples: [
     ['relay todo list', 'what is open'],
     ['relay todo list --status blocked --json', 'for a program'],
   ],
-  async run({ io, host, flags }) {
+  async ask(project, { io, flags }) {
     const status = oneOf('--status', flags.status, TODO_STATUSES);
-    const view = await (await theProject({ io, host, flags })).read();
-    for (const sentence of view.broken) io.warn(sentence);
-    const todos = sortTodos(view.todos).filter((todo) =>
+    const { broken, todos: all, lastReview } = await project.read();
+    for (const sentence of broken) io.warn(sentence);
+    const todos = sortTodos(all).filter((todo) =>
       status ? todo.status === status : flags.all || todo.status !== 'completed',
     );
-    io.result({ todos, last_review: view.lastReview }, () => todoRows(todos, view.now, io));
+    return { todos, last_review: lastReview };
   },
+  print: ({ todos }, io) => todoRows(todos, io),
 });

@@ -8,12 +8,12 @@ export default defineCommand({
     'Lists what is open with its age and its notes, and stamps last_review. Then start, complete or block what has changed.',
   flags: PROJECT_FLAGS,
   examples: [['relay todo review', 'due once a day']],
-  async run({ io, host, flags }) {
-    const all = await (await theProject({ io, host, flags })).reviewTodos();
+  async run(call) {
+    const { io } = call;
+    const all = await (await theProject(call)).reviewTodos();
     const todos = openTodos(all);
-    io.result({ todos, completed: all.length - todos.length }, () =>
-      todoRows(todos, Date.now(), io, { notes: true }),
-    );
+    const completed = all.length - todos.length;
+    io.result({ todos, completed }, () => todoRows(todos, io, { notes: true }));
     if (io.interactive) io.note('Reviewed; due again in a day.');
   },
 });
