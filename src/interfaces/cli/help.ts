@@ -1,11 +1,9 @@
 import { type Command, type Flags, GLOBAL_FLAGS, type Group, isGroup, type Sections } from './command.ts';
+import type { Io } from './io.ts';
 import type { Style } from './style.ts';
 
 /** Where it is shown. */
-export interface Look {
-  readonly style: Style;
-  readonly width: number;
-}
+type Look = Pick<Io, 'style' | 'width'>;
 
 /** `relay --help`, or the help of a group such as `relay thread --help`. */
 export function groupHelp(

@@ -1,3 +1,5 @@
+import type { RelayError } from '../../base/errors.ts';
+import type { Json } from '../../base/json.ts';
 import { badUsage } from './command.ts';
 import type { Io } from './io.ts';
 
@@ -138,6 +140,15 @@ export function oneOf<const T extends string>(
 ): T | undefined {
   if (value === undefined || words.includes(value as T)) return value as T | undefined;
   throw badUsage(`${flag} does not know "${value}".`, `Use one of: ${words.join(', ')}.`);
+}
+
+/** JSON that somebody typed or piped in; `wrong` makes the error for what is none. */
+export function typedJson(text: string, wrong: (reason: string) => RelayError): Json {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw wrong((error as Error).message);
+  }
 }
 
 /** Somebody else's words at a terminal: control and direction characters are shown, not obeyed. */

@@ -1,10 +1,10 @@
 import { RelayError } from '../../../base/errors.ts';
-import type { Json } from '../../../base/json.ts';
 import { SIGNAL_BYTES } from '../../../base/limits.ts';
-import { badUsage, defineCommand } from '../command.ts';
+import { answerCommand, badUsage } from '../command.ts';
+import { typedJson } from '../human.ts';
 import { type Io, pipedText } from '../io.ts';
 
-export default defineCommand({
+export default answerCommand({
   usage: '<channel> [msg|-]',
   details: `A signal is a short text, up to 16 KiB, for all subscribers of the channel. What is larger is a push:
 relay push FILE --channel NAME.`,
@@ -17,25 +17,18 @@ relay push FILE --channel NAME.`,
     ['relay publish builds --parse \'{"build": 512, "ok": true}\'', 'JSON'],
     ['date | relay publish clock', 'from a pipe'],
   ],
-  async run({ io, args, flags, open }) {
+  async ask({ io, args, flags, open }) {
     const [channel, word] = args;
     const text = word === undefined || word === '-' ? await fromInput(io, word) : word;
-    const msg = flags.parse ? parsed(text) : text;
+    const msg = flags.parse ? typedJson(text, notJson) : text;
     const { client } = await open();
-    const published = await client.publish(channel!, msg, { idempotencyKey: flags['idempotency-key'] });
-    io.result(published, io.interactive ? `#${published.seq} on ${published.channel}` : '');
+    return client.publish(channel!, msg, { idempotencyKey: flags['idempotency-key'] });
   },
+  print: ({ seq, channel }, { interactive }) => (interactive ? `#${seq} on ${channel}` : ''),
 });
 
-function parsed(text: string): Json {
-  try {
-    return JSON.parse(text);
-  } catch (error) {
-    throw badUsage(
-      `The message is not JSON: ${(error as Error).message}.`,
-      'Leave --parse out to send it as a text.',
-    );
-  }
+function notJson(reason: string): RelayError {
+  return badUsage(`The message is not JSON: ${reason}.`, 'Leave --parse out to send it as a text.');
 }
 
 /** Without the line end that a pipe puts behind it. */

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { pipeline } from 'node:stream/promises';
 import { isRelayError } from '../../../base/errors.ts';
 import { PREFETCH_MAX } from '../../../base/limits.ts';
-import { keepExtending, type ReceivedMessage } from '../../../sdk/subscription.ts';
+import { ifLost, keepExtending, type ReceivedMessage } from '../../../sdk/subscription.ts';
 import { defineCommand } from '../command.ts';
 import type { OpenClient } from '../host.ts';
 import { parseCount } from '../human.ts';
@@ -78,11 +78,6 @@ async function work(io: Io, open: OpenClient, message: ReceivedMessage, command:
   if (message.token === undefined) return true;
   await message.nack().catch(ifLost);
   return false;
-}
-
-/** Another member has the work in the meantime: its answer counts. */
-function ifLost(error: unknown): void {
-  if (!isRelayError(error, 'conflict')) throw error;
 }
 
 /**

@@ -1,14 +1,13 @@
 import { open, realpath, rename, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
-import { streamFrom } from '../../../base/byte-streams.ts';
 import { RelayError } from '../../../base/errors.ts';
 import type { Json } from '../../../base/json.ts';
 import { INLINE_BLOB_BYTES, JSON_BODY_BYTES, PAYLOAD_BYTES } from '../../../base/limits.ts';
 import { decodeUtf8 } from '../../../base/utf8.ts';
 import { collect } from '../../../sdk/streams.ts';
 import { badUsage } from '../command.ts';
-import { bytes } from '../human.ts';
-import type { Io } from '../io.ts';
+import { bytes, typedJson } from '../human.ts';
+import { type Io, streamFrom } from '../io.ts';
 import { withProgress } from '../progress.ts';
 
 export type Body = Uint8Array | ReadableStream<Uint8Array>;
@@ -204,20 +203,19 @@ export async function jsonInput(
       `Use: relay ${command} --json '…', or: relay ${command} FILE`,
     );
   }
-  if (o.flag !== undefined && o.flag !== '-') return parse(o.flag, '--json');
+  if (o.flag !== undefined && o.flag !== '-') return parseInput(o.flag, '--json');
   const name = o.flag ?? o.file;
   if (name === undefined) return undefined;
   const { body, label } = await openPayload(io, name, { limit: JSON_BODY_BYTES });
-  return parse(new TextDecoder().decode(await collect(body, { bytes: JSON_BODY_BYTES, what: label })), label);
+  const input = await collect(body, { bytes: JSON_BODY_BYTES, what: label });
+  return parseInput(new TextDecoder().decode(input), label);
 }
 
-function parse(text: string, label: string): Json {
-  try {
-    return JSON.parse(text) as Json;
-  } catch (error) {
-    throw badUsage(
-      `${label} is not valid JSON: ${(error as Error).message.replace(/\.?$/, '.')}`,
+function parseInput(text: string, label: string): Json {
+  return typedJson(text, (reason) =>
+    badUsage(
+      `${label} is not valid JSON: ${reason.replace(/\.?$/, '.')}`,
       'In a shell, single quotes around it keep the double quotes inside.',
-    );
-  }
+    ),
+  );
 }

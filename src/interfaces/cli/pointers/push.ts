@@ -1,10 +1,11 @@
-import type { Json, JsonObject } from '../../../base/json.ts';
+import type { RelayError } from '../../../base/errors.ts';
+import type { JsonObject } from '../../../base/json.ts';
 import { MAX_PULLS, SECRET_SCAN_CHARS } from '../../../base/limits.ts';
 import type { TokenCount } from '../../../base/tokens.ts';
 import type { Pushed } from '../../../contract/pointers.ts';
 import { findSecrets } from '../../../text/secrets.ts';
 import { badUsage, defineCommand } from '../command.ts';
-import { bytes, count, expiry, oneOf, parseCount, parseSpan } from '../human.ts';
+import { bytes, count, expiry, oneOf, parseCount, parseSpan, typedJson } from '../human.ts';
 import type { Io } from '../io.ts';
 import { withProgress } from '../progress.ts';
 import { type Body, openPayload } from './payload.ts';
@@ -65,21 +66,17 @@ function readMetadata(pairs: readonly string[], name: string | undefined): JsonO
       );
     }
     const [, key, sign, value] = match as unknown as [string, string, string, string];
-    metadata[key] = sign === '=' ? value : jsonValue(key, value);
+    metadata[key] = sign === '=' ? value : typedJson(value, () => notJson(key, value));
   }
   if (name !== undefined) metadata.name = name;
   return Object.keys(metadata).length > 0 ? metadata : undefined;
 }
 
-function jsonValue(key: string, text: string): Json {
-  try {
-    return JSON.parse(text);
-  } catch {
-    throw badUsage(
-      `--meta ${key}:= wants JSON, not "${text}".`,
-      `For a text use one equals sign: --meta ${key}=${text}`,
-    );
-  }
+function notJson(key: string, text: string): RelayError {
+  return badUsage(
+    `--meta ${key}:= wants JSON, not "${text}".`,
+    `For a text use one equals sign: --meta ${key}=${text}`,
+  );
 }
 
 function tell(io: Io, pushed: Pushed, o: { encrypted: boolean; size: number }): void {

@@ -1,7 +1,6 @@
 import {
+  answerCommand,
   badUsage,
-  defineCommand,
-  type Flag,
   type Flags,
   GLOBAL_FLAGS,
   type Group,
@@ -9,7 +8,7 @@ import {
   type Node,
 } from '../command.ts';
 
-export default defineCommand({
+export default answerCommand({
   usage: 'bash|zsh|fish',
   takes: { min: 1 },
   examples: [
@@ -17,7 +16,7 @@ export default defineCommand({
     ['relay completion zsh > ~/.zfunc/_relay', 'for zsh, with ~/.zfunc in fpath'],
     ['relay completion fish > ~/.config/fish/completions/relay.fish', 'for fish'],
   ],
-  async run({ io, args, commands }) {
+  async ask({ args, commands }) {
     const shell = args[0]!;
     if (!Object.hasOwn(SHELLS, shell)) {
       throw badUsage(
@@ -25,20 +24,18 @@ export default defineCommand({
         `Choose one of: ${Object.keys(SHELLS).join(', ')}.`,
       );
     }
-    const script = SHELLS[shell]!(await commandTree(commands));
-    io.result({ shell, script }, script);
+    return { shell, script: SHELLS[shell]!(await commandTree(commands)) };
   },
+  print: ({ script }) => script,
 });
 
 /** What a shell needs to know about one command or group. */
 interface TreeNode {
   /** `thread rm`; empty for `relay` itself. */
   readonly path: string;
-  /** Names and summaries of what may follow. */
-  readonly commands: readonly { readonly name: string; readonly summary: string }[];
+  /** What may follow: commands, or words without a summary that are known ahead, such as the names of shells. */
+  readonly offers: readonly { readonly name: string; readonly summary?: string }[];
   readonly flags: Flags;
-  /** Positional words that are known ahead, such as the names of shells. */
-  readonly words: readonly string[];
 }
 
 /** Every command with its flags, loaded from the tree that also routes them; parents before children. */
@@ -47,32 +44,29 @@ export async function commandTree(root: Group): Promise<TreeNode[]> {
   const visit = async (path: string, node: Node): Promise<void> => {
     if (!isGroup(node)) {
       const { flags, usage = '' } = (await node.load()).default;
-      const words = literalWords(usage);
-      nodes.push({ path, commands: [], flags: { ...GLOBAL_FLAGS, ...flags }, words });
+      // `bash|zsh|fish` is a choice of words; `[file|-]` and `<url>` are not.
+      const words = /^[\w-]+(\|[\w-]+)+$/.test(usage) ? usage.split('|') : [];
+      const offers = words.map((name) => ({ name }));
+      nodes.push({ path, offers, flags: { ...GLOBAL_FLAGS, ...flags } });
       return;
     }
     const shown = Object.entries(node.commands).filter(([, { hidden }]) => !hidden);
-    const commands = shown.map(([name, { summary }]) => ({ name, summary }));
-    nodes.push({ path, commands, flags: GLOBAL_FLAGS, words: [] });
+    const offers = shown.map(([name, { summary }]) => ({ name, summary }));
+    nodes.push({ path, offers, flags: GLOBAL_FLAGS });
     for (const [name, child] of shown) await visit(`${path} ${name}`.trim(), child);
   };
   await visit('', root);
   return nodes;
 }
 
-/** `bash|zsh|fish` is a choice of words; `[file|-]` and `<url>` are not. */
-function literalWords(usage: string): string[] {
-  return /^[\w-]+(\|[\w-]+)+$/.test(usage) ? usage.split('|') : [];
-}
-
 /** A script per shell. All three find the command that was typed so far and offer what may follow it. */
 const SHELLS: { readonly [shell: string]: (tree: readonly TreeNode[]) => string } = { bash, zsh, fish };
 
 function bash(tree: readonly TreeNode[]): string {
-  const cases = tree.map(({ path, commands, words, flags }) => {
-    const names = [...commands.map(({ name }) => name), ...words];
+  const cases = tree.map(({ path, offers, flags }) => {
+    const words = offers.map(({ name }) => name).join(' ');
     const options = Object.keys(flags).map((name) => `--${name}`);
-    return `    ${quote(path)}) words=${quote(names.join(' '))}; flags=${quote(options.join(' '))} ;;`;
+    return `    ${quote(path)}) words=${quote(words)}; flags=${quote(options.join(' '))} ;;`;
   });
   return `# bash completion for relay; load it with: source <(relay completion bash)
 _relay() {
@@ -114,10 +108,10 @@ function followWord(tree: readonly TreeNode[], path: string): string {
 }
 
 function zsh(tree: readonly TreeNode[]): string {
-  const cases = tree.map(({ path, commands, words, flags }) => {
-    const names = [...commands.map(({ name, summary }) => `${name}:${summary}`), ...words];
-    const options = Object.entries(flags).map(([name, { help }]) => `--${name}:${help}`);
-    return `    ${quote(path)}) words_=(${names.map(quote).join(' ')}); flags_=(${options.map(quote).join(' ')}) ;;`;
+  const cases = tree.map(({ path, offers, flags }) => {
+    const words = offers.map(({ name, summary }) => quote(summary ? `${name}:${summary}` : name));
+    const options = Object.entries(flags).map(([name, { help }]) => quote(`--${name}:${help}`));
+    return `    ${quote(path)}) words_=(${words.join(' ')}); flags_=(${options.join(' ')}) ;;`;
   });
   return `#compdef relay contextrelay
 # zsh completion for relay
@@ -152,13 +146,16 @@ fi
 }
 
 function fish(tree: readonly TreeNode[]): string {
-  const lines = tree.flatMap((node) => {
-    const here = `-n ${quote(`__relay_at ${quote(node.path)}`)}`;
-    return [
-      ...node.commands.map(({ name, summary }) => `${here} -f -a ${quote(name)} -d ${quote(summary)}`),
-      ...node.words.map((word) => `${here} -f -a ${quote(word)}`),
-      ...Object.entries(node.flags).map(([name, flag]) => `${here} ${fishFlag(name, flag)}`),
-    ];
+  const lines = tree.flatMap(({ path, offers, flags }) => {
+    const words = offers.map(
+      ({ name, summary }) => `-f -a ${quote(name)}${summary ? ` -d ${quote(summary)}` : ''}`,
+    );
+    const options = Object.entries(flags).map(
+      ([name, { short, value, help }]) =>
+        `-l ${name}${short ? ` -s ${short}` : ''}${value ? ' -r' : ''} -d ${quote(help)}`,
+    );
+    const here = `-n ${quote(`__relay_at ${quote(path)}`)}`;
+    return [...words, ...options].map((line) => `${here} ${line}`);
   });
   return `# fish completion for relay
 function __relay_at
@@ -188,18 +185,10 @@ ${['relay', 'contextrelay'].flatMap((name) => lines.map((line) => `complete -c $
 `;
 }
 
-function fishFlag(name: string, flag: Flag): string {
-  const short = flag.short ? ` -s ${flag.short}` : '';
-  const value = flag.value ? ' -r' : '';
-  return `-l ${name}${short}${value} -d ${quote(flag.help)}`;
-}
-
 /** Flags of any command behind which a value stands, so that the value is not taken for a command. */
 function valueFlags(tree: readonly TreeNode[]): string[] {
-  const names = tree.flatMap((node) =>
-    Object.entries(node.flags).flatMap(([name, flag]) => (flag.value ? [`--${name}`] : [])),
-  );
-  return [...new Set(names)];
+  const names = tree.flatMap(({ flags }) => Object.keys(flags).filter((name) => flags[name]!.value));
+  return [...new Set(names)].map((name) => `--${name}`);
 }
 
 /** Every command and group by its full name, quoted. */

@@ -1,43 +1,39 @@
-import { defineCommand } from '../command.ts';
+import { answerCommand } from '../command.ts';
 import type { Host } from '../host.ts';
 import { bytes, count, rows, unpainted } from '../human.ts';
-import type { Style } from '../style.ts';
+import type { Io } from '../io.ts';
 
-export default defineCommand({
+export default answerCommand({
   details: `A surveyor hands a long document to a fixer, in a temporary store of its own. Every figure is counted by
 the tokenizer from the very texts that would pass through the two models; none is a guess.`,
   examples: [
     ['relay demo', 'watch it step by step'],
     ['relay demo --json', 'the figures alone'],
   ],
-  async run({ io, host }) {
-    const say = (line = '') => (io.json ? undefined : io.print(line));
-    const bill = await play(io.style, host, say);
-    io.result(bill, () => summary(io.style, bill.pasted, bill.relayed, bill.tokenizer));
-  },
+  ask: ({ io, host }) => play(io, host),
+  print: summary,
 });
 
-type Who = 'surveyor' | 'fixer';
-type Does = 'writes' | 'reads';
-
+/** What went through the models, in tokens. */
 interface Sums {
   readonly written: number;
   readonly read: number;
 }
 
 /** Gives the bill: what went through the two models by way of the relay, step by step, and what pasting would have cost. */
-async function play(style: Style, host: Host, say: (line?: string) => void) {
+async function play({ style, json, print }: Io, host: Host) {
+  const say = (line = '') => (json ? undefined : print(line));
   await using scratch = await host.openScratch();
   const { client } = scratch;
   const document = surveyDocument();
   const whole = await host.countTokens(document);
   const size = Buffer.byteLength(document);
-  const steps: { who: Who; does: Does; what: string; tokens: number }[] = [];
-  const step = async (who: Who, does: Does, what: string, text: string) => {
+  const steps: { who: string; does: string; what: string; tokens: number }[] = [];
+  const step = async (who: 'surveyor' | 'fixer', does: 'writes' | 'reads', what: string, text: string) => {
     const { tokens } = await host.countTokens(text);
     steps.push({ who, does, what, tokens });
-    const name = (who === 'surveyor' ? style.cyan : style.green)(who.padEnd(8));
-    say(`${name}  ${does} ${what} ${style.dim(`· ${count(tokens)} tokens`)}`);
+    const paint = who === 'surveyor' ? style.cyan : style.green;
+    say(`${paint(who.padEnd(8))}  ${does} ${what} ${style.dim(`· ${count(tokens)} tokens`)}`);
     for (const line of excerpt(text)) say(style.dim(`            ${line}`));
   };
 
@@ -60,7 +56,7 @@ async function play(style: Style, host: Host, say: (line?: string) => void) {
   await step('fixer', 'reads', `lines ${lines}`, await client.pull(url, { lines }));
   say();
 
-  const sum = (does: Does) => steps.filter((s) => s.does === does).reduce((n, s) => n + s.tokens, 0);
+  const sum = (does: string) => steps.filter((s) => s.does === does).reduce((n, s) => n + s.tokens, 0);
   return {
     tokenizer: whole.tokenizer,
     document: { tokens: whole.tokens, bytes: size },
@@ -86,7 +82,7 @@ function excerpt(text: string): string[] {
   return shown;
 }
 
-function summary(style: Style, pasted: Sums, relayed: Sums, tokenizer: string): string {
+function summary({ pasted, relayed, tokenizer }: Awaited<ReturnType<typeof play>>, { style }: Io): string {
   const all = (sums: Sums) => sums.written + sums.read;
   const figure = (n: number) => count(n).padStart(9);
   const line = (sums: Sums) =>
@@ -109,13 +105,24 @@ const TOPIC = 'Retry storms in the billing queue';
 
 /** A survey of a made-up system, of about 50 000 tokens; the same every time. */
 function surveyDocument(): string {
-  const dice = makeDice(7474);
+  const roll = makeDice(7474);
+  const pick = (items: readonly string[]) => items[roll(items.length)]!;
+  const twoDigits = (below: number) => String(roll(below)).padStart(2, '0');
+  const hex = (length: number) => Array.from({ length }, () => roll(16).toString(16)).join('');
   const lines = ['# Survey of the order platform\n\nFindings by subject, with evidence and what to do.\n'];
   for (let section = 1; section <= SECTIONS; section++) {
-    const title = section === TOPIC_SECTION ? TOPIC : `${dice.pick(TROUBLES)} in the ${dice.pick(PARTS)}`;
+    const title = section === TOPIC_SECTION ? TOPIC : `${pick(TROUBLES)} in the ${pick(PARTS)}`;
     lines.push(`## ${section}. ${title[0]!.toUpperCase()}${title.slice(1)}`, '');
-    for (let finding = 1; finding <= FINDINGS; finding++)
-      lines.push(...paragraph(dice, section, finding), '');
+    for (let finding = 1; finding <= FINDINGS; finding++) {
+      const service = `${pick(PARTS).replaceAll(' ', '-')}-${roll(9) + 1}`;
+      lines.push(
+        `${section}.${finding} On ${DAYS[roll(7)]} at ${twoDigits(24)}:${twoDigits(60)} the service ${service} ${pick(EVENTS)},`,
+        `after ${roll(900) + 12} requests in ${roll(50) + 2} seconds had ${pick(CAUSES)}.`,
+        `Seen in: ${pick(EVIDENCE)} ${hex(8)}, ${roll(4000) + 40} lines, p99 ${roll(4000)} ms.`,
+        `To do: ${pick(REMEDIES)} before the next release; owner ${pick(OWNERS)}.`,
+        '',
+      );
+    }
   }
   return `${lines.join('\n')}\n`;
 }
@@ -123,16 +130,6 @@ function surveyDocument(): string {
 const SECTIONS = 44;
 const TOPIC_SECTION = 31;
 const FINDINGS = 14;
-
-function paragraph(dice: Dice, section: number, finding: number): string[] {
-  const service = `${dice.pick(PARTS).replaceAll(' ', '-')}-${dice.roll(9) + 1}`;
-  return [
-    `${section}.${finding} On ${DAYS[dice.roll(7)]} at ${dice.twoDigits(24)}:${dice.twoDigits(60)} the service ${service} ${dice.pick(EVENTS)},`,
-    `after ${dice.roll(900) + 12} requests in ${dice.roll(50) + 2} seconds had ${dice.pick(CAUSES)}.`,
-    `Seen in: ${dice.pick(EVIDENCE)} ${dice.hex(8)}, ${dice.roll(4000) + 40} lines, p99 ${dice.roll(4000)} ms.`,
-    `To do: ${dice.pick(REMEDIES)} before the next release; owner ${dice.pick(OWNERS)}.`,
-  ];
-}
 
 const DAYS = ['Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday', 'Sunday'];
 const TROUBLES = [
@@ -168,18 +165,10 @@ const REMEDIES = [
 const OWNERS = ['Ada', 'Grace', 'Linus', 'Margaret', 'Ken', 'Barbara'];
 
 /** Chance with a fixed seed, so that everybody sees the same document. */
-function makeDice(seed: number) {
+function makeDice(seed: number): (sides: number) => number {
   let state = seed;
-  const roll = (sides: number): number => {
+  return (sides) => {
     state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
     return Math.floor((state / 2 ** 32) * sides);
   };
-  return {
-    roll,
-    pick: (items: readonly string[]): string => items[roll(items.length)]!,
-    hex: (length: number): string => Array.from({ length }, () => roll(16).toString(16)).join(''),
-    twoDigits: (below: number): string => String(roll(below)).padStart(2, '0'),
-  };
 }
-
-type Dice = ReturnType<typeof makeDice>;
