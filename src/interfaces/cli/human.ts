@@ -1,5 +1,6 @@
 import type { RelayError } from '../../base/errors.ts';
 import type { Json } from '../../base/json.ts';
+import type { TokenCount } from '../../base/tokens.ts';
 import { badUsage } from './command.ts';
 import type { Io } from './io.ts';
 
@@ -28,6 +29,11 @@ export function plural(n: number, one: string, many = `${one}s`): string {
   return `${count(n)} ${n === 1 ? one : many}`;
 }
 
+/** `about 1,200 tokens (o200k_base)` */
+export function tokensInWords({ tokens, tokenizer, estimated }: TokenCount): string {
+  return `${estimated ? 'about ' : ''}${count(tokens)} tokens (${tokenizer})`;
+}
+
 const SPANS: readonly (readonly [name: string, ms: number])[] = [
   ['day', 86_400_000],
   ['hour', 3_600_000],
@@ -37,18 +43,14 @@ const SPANS: readonly (readonly [name: string, ms: number])[] = [
 
 /** `24 hours`, `1 hour 30 minutes`, `7 days`: at most two units, and one day still in hours. */
 export function span(ms: number): string {
-  let seconds = Math.max(0, Math.round(ms / 1000)) * 1000;
+  let left = Math.max(0, Math.round(ms / 1000)) * 1000;
   const parts: string[] = [];
   for (const [name, length] of SPANS) {
-    if (name === 'day' && seconds < 2 * length) continue;
-    const n = Math.floor(seconds / length);
-    if (n === 0) {
-      if (parts.length > 0) break;
-      continue;
-    }
-    parts.push(plural(n, name));
-    seconds -= n * length;
-    if (parts.length === 2) break;
+    if (name === 'day' && left < 2 * length) continue;
+    const n = Math.floor(left / length);
+    if (parts.length === 2 || (parts.length === 1 && n === 0)) break;
+    if (n > 0) parts.push(plural(n, name));
+    left -= n * length;
   }
   return parts.join(' ') || '0 seconds';
 }
@@ -85,17 +87,13 @@ export function expiry(iso: string, now = Date.now()): string {
 const SECONDS: { readonly [unit: string]: number } = { s: 1, m: 60, h: 3600, d: 86_400, w: 604_800 };
 
 /** Seconds from `90s`, `15m`, `2h`, `7d`, `1w`, `1h30m` or a plain number of seconds; undefined where the flag is not given. */
-export function parseSpan(text: string, flag: string): number;
-export function parseSpan(text: string | undefined, flag: string): number | undefined;
 export function parseSpan(text: string | undefined, flag: string): number | undefined {
   if (text === undefined) return undefined;
   const plain = text.trim().toLowerCase();
   if (/^\d+(\.\d+)?$/.test(plain)) return Number(plain);
   if (/^(\d+(\.\d+)?[smhdw])+$/.test(plain)) {
-    let seconds = 0;
-    for (const [, n, unit] of plain.matchAll(/(\d+(?:\.\d+)?)([smhdw])/g))
-      seconds += Number(n) * SECONDS[unit!]!;
-    return seconds;
+    const parts = [...plain.matchAll(/(\d+(?:\.\d+)?)([smhdw])/g)];
+    return parts.reduce((sum, [, n, unit]) => sum + Number(n) * SECONDS[unit!]!, 0);
   }
   throw badUsage(
     `${flag} does not understand "${text}".`,
@@ -109,17 +107,13 @@ export function parseMilliseconds(text: string | undefined, flag: string): numbe
   return seconds === undefined ? undefined : seconds * 1000;
 }
 
-interface Range {
-  readonly min?: number;
-  readonly max?: number;
-}
-
 /** A whole number; undefined where the flag is not given. */
-export function parseCount(text: string, flag: string, range?: Range): number;
-export function parseCount(text: string | undefined, flag: string, range?: Range): number | undefined;
-export function parseCount(text: string | undefined, flag: string, range: Range = {}): number | undefined {
+export function parseCount(
+  text: string | undefined,
+  flag: string,
+  { min = 0, max = Number.MAX_SAFE_INTEGER }: { readonly min?: number; readonly max?: number } = {},
+): number | undefined {
   if (text === undefined) return undefined;
-  const { min = 0, max = Number.MAX_SAFE_INTEGER } = range;
   const n = Number(text);
   if (/^\d+$/.test(text) && n >= min && n <= max) return n;
   const wanted = max === Number.MAX_SAFE_INTEGER ? `from ${min} up` : `from ${min} to ${max}`;

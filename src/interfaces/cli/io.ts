@@ -102,13 +102,12 @@ async function askAt({ stdin, stderr }: Terminal, question: string): Promise<str
 
 /** What is piped in, as text, until there is `enough` of it. */
 export async function pipedText({ stdin }: Io, enough: (text: string) => boolean): Promise<string> {
-  const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
   let text = '';
-  for await (const chunk of stdin.stream) {
-    text += decoder.decode(chunk, { stream: true });
+  for await (const chunk of stdin.stream.setEncoding('utf8')) {
+    text += chunk;
     if (enough(text)) break;
   }
-  return text + decoder.decode();
+  return text;
 }
 
 /** The exit code of what a signal ended, as shells give it for Ctrl-C. */

@@ -85,7 +85,8 @@ function route(argv: readonly string[]): { words: string[]; node: Node; tail: st
       continue;
     }
     const next: Node | undefined = Object.hasOwn(node.commands, word) ? node.commands[word] : undefined;
-    if (!next && words.length === 0 && isPrompt(word)) {
+    // `relay "summarise this"`: white space makes words of a command that does not exist.
+    if (!next && words.length === 0 && /\S\s+\S/.test(word)) {
       return { words: ['run'], node: ROOT.commands.run!, tail: [...before, ...argv.slice(at)] };
     }
     if (!next) throw unknownCommand(words, word, node);
@@ -94,11 +95,6 @@ function route(argv: readonly string[]): { words: string[]; node: Node; tail: st
     at++;
   }
   return { words, node, tail: [...before, ...argv.slice(at)] };
-}
-
-/** `relay "summarise this"`: white space makes words of a command that does not exist. */
-function isPrompt(word: string): boolean {
-  return /\S\s+\S/.test(word);
 }
 
 function unknownCommand(words: string[], word: string, group: Group): RelayError {

@@ -1,13 +1,7 @@
-export interface Style {
-  bold(text: string): string;
-  dim(text: string): string;
-  red(text: string): string;
-  green(text: string): string;
-  yellow(text: string): string;
-  cyan(text: string): string;
-}
+export type Style = ReturnType<typeof makeStyle>;
 
-export function makeStyle(on: boolean): Style {
+/** Colours and weights for a terminal; texts stay as they are where it is not `on`. */
+export function makeStyle(on: boolean) {
   const paint = (open: number, close: number) => (text: string) =>
     on ? `\u001b[${open}m${text}\u001b[${close}m` : text;
   return {

@@ -13,7 +13,7 @@ export default answerCommand({
     ['relay artifact search timeout --thread 550e84 --json', 'with scores'],
   ],
   async ask(call) {
-    const limit = parseCount(call.flags.count ?? '10', '--count', { min: 1, max: 1000 });
+    const limit = parseCount(call.flags.count, '--count', { min: 1, max: 1000 }) ?? 10;
     const { threads, id } = await openThread(call);
     return threads.search(id, call.args.join(' '), { limit });
   },

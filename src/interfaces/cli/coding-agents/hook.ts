@@ -1,5 +1,5 @@
 import { EXIT } from '../../../base/errors.ts';
-import { isJsonObject } from '../../../base/json.ts';
+import { type JsonObject, jsonObjectIn } from '../../../base/json.ts';
 import { BRIEF_TOKENS, HOOK_REMOTE_MS, REMINDER_GAP_MS } from '../../../base/project-limits.ts';
 import { boundedBrief } from '../../../client/projects/brief.ts';
 import { coldStart } from '../../../client/projects/cold-start.ts';
@@ -55,7 +55,7 @@ line on stderr and exit code 0. RELAY_AGENT names the inbox to look into; unless
     try {
       const said = io.stdin.isTTY ? null : await readJson(io.stdin);
       waiting = said === undefined;
-      const input = hookInput(said);
+      const input = hookInput(said ?? {});
       if (event === 'prompt-submit') answer = await tellOfInbox(host, io.env.RELAY_AGENT || client);
       else {
         const project = await host.findProject(input.cwd ?? io.cwd, { gitMs: GIT_MS, lockMs: LOCK_MS });
@@ -85,8 +85,7 @@ const INPUT_BYTES = 4 * 1024 * 1024;
 /** A client that says nothing and keeps the pipe open gets its answer all the same. */
 const INPUT_MS = 1_000;
 
-function hookInput(value: unknown): HookInput {
-  const fields = isJsonObject(value) ? value : {};
+function hookInput(fields: JsonObject): HookInput {
   const text = (name: string) => {
     const field = fields[name];
     return typeof field === 'string' && field !== '' ? field : null;
@@ -100,10 +99,10 @@ function hookInput(value: unknown): HookInput {
 }
 
 /**
- * Up to the end of the object; not every client closes its end of the pipe. Null for what is no JSON, undefined where time
+ * Up to the end of the object; not every client closes its end of the pipe. Null for what is no object, undefined where time
  * is up: stdin is still being waited for then, which would keep the program from ending.
  */
-async function readJson(stdin: Input): Promise<unknown> {
+async function readJson(stdin: Input): Promise<JsonObject | null | undefined> {
   const timeUp = after(INPUT_MS);
   const chunks: Uint8Array[] = [];
   for (let bytes = 0; bytes < INPUT_BYTES; ) {
@@ -111,9 +110,9 @@ async function readJson(stdin: Input): Promise<unknown> {
     if (chunk === 'late') return undefined;
     if (chunk !== null) chunks.push(chunk);
     const text = Buffer.concat(chunks).toString();
-    if (chunk === null) return parsed(text);
+    if (chunk === null) return jsonObjectIn(text);
     bytes += chunk.byteLength;
-    const value = text.trimEnd().endsWith('}') ? parsed(text) : null;
+    const value = text.trimEnd().endsWith('}') ? jsonObjectIn(text) : null;
     if (value !== null) return value;
   }
   return null;
@@ -122,14 +121,6 @@ async function readJson(stdin: Input): Promise<unknown> {
 /** Does not keep the program from ending. */
 function after(ms: number): Promise<'late'> {
   return new Promise((resolve) => setTimeout(resolve, ms, 'late').unref());
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
-  }
 }
 
 /** What a hook has to say. */
@@ -142,20 +133,13 @@ interface HookAnswer {
 
 /** The answer as the client wants it on stdout: JSON, or nothing. Gemini takes JSON alone, also for nothing. */
 function renderAnswer(client: HookClient, event: HookEvent, answer: HookAnswer): string {
-  const takesContext = event === 'session-start' || event === 'prompt-submit';
-  const output = {
-    ...(answer.context && takesContext
-      ? {
-          hookSpecificOutput: {
-            hookEventName: HOOK_EVENTS[client][event],
-            additionalContext: answer.context,
-          },
-        }
-      : {}),
-    ...(answer.message ? { systemMessage: answer.message } : {}),
-  };
-  if (Object.keys(output).length === 0) return client === 'gemini' ? '{}\n' : '';
-  return `${JSON.stringify(output)}\n`;
+  const { context, message } = answer;
+  const additional = { hookEventName: HOOK_EVENTS[client][event], additionalContext: context };
+  const output = JSON.stringify({
+    hookSpecificOutput: context ? additional : undefined,
+    systemMessage: message,
+  });
+  return output === '{}' && client !== 'gemini' ? '' : `${output}\n`;
 }
 
 /** An agent waits for this: a slow git or a held lock is done without. */

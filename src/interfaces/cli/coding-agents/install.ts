@@ -54,6 +54,15 @@ changes nothing. --remove takes out what was put in, and gives the files back as
   },
 });
 
+/** What a change is called by --check and by --dry-run. */
+const VERBS = {
+  same: ['ok', 'same'],
+  created: ['missing', 'would create'],
+  changed: ['drifted', 'would change'],
+  deleted: ['drifted', 'would delete'],
+  kept: ['edited', 'would keep'],
+} as const;
+
 function render(
   { client, changes, notes }: { client: string } & InstallReport,
   io: Io,
@@ -61,21 +70,12 @@ function render(
 ): string {
   const { style } = io;
   const lines = [style.bold(`${client} (${o.scope === 'user' ? 'for you' : 'for this folder'})`)];
-  const verbs = o.check
-    ? { same: 'ok', created: 'missing', changed: 'drifted', deleted: 'drifted', kept: 'edited' }
-    : o['dry-run']
-      ? {
-          same: 'same',
-          created: 'would create',
-          changed: 'would change',
-          deleted: 'would delete',
-          kept: 'would keep',
-        }
-      : { same: 'same', created: 'created', changed: 'changed', deleted: 'deleted', kept: 'kept' };
   if (changes.length === 0) lines.push('  nothing to do');
   for (const { path, parts, what, diff } of changes) {
     const paint = what === 'same' ? style.dim : o.check ? style.yellow : style.green;
-    lines.push(`  ${paint(verbs[what].padEnd(13))}${path} ${style.dim(`(${parts.join(', ')})`)}`);
+    const [checked, planned] = VERBS[what];
+    const verb = o.check ? checked : o['dry-run'] ? planned : what;
+    lines.push(`  ${paint(verb.padEnd(13))}${path} ${style.dim(`(${parts.join(', ')})`)}`);
     const shown = o['dry-run'] && what !== 'same' && !parts.includes('skill');
     if (shown) lines.push(...diff.map((row) => `      ${paintRow(row, io)}`));
   }

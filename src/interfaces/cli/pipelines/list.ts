@@ -11,7 +11,7 @@ export default defineCommand({
     ['relay pipeline list review', 'only those of one pipeline'],
   ],
   async run({ io, host, flags, args }) {
-    const limit = flags.limit ? parseCount(flags.limit, '--limit', { min: 1, max: 1000 }) : 20;
+    const limit = parseCount(flags.limit || undefined, '--limit', { min: 1, max: 1000 }) ?? 20;
     await using work = await host.openAgentWork(io.cwd);
     const runs = await work.pipelines.list({ limit, pipeline: args[0] });
     const width = Math.max(0, ...runs.map(({ pipeline }) => pipeline.length)) + 2;

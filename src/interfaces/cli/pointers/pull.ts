@@ -5,7 +5,7 @@ import { decodeUtf8 } from '../../../base/utf8.ts';
 import type { PartRequest } from '../../../contract/pointers.ts';
 import type { ContextRelay } from '../../../sdk/context-relay.ts';
 import { badUsage, defineCommand, type Flags, type FlagValues } from '../command.ts';
-import { bytes, count, parseCount } from '../human.ts';
+import { bytes, parseCount, tokensInWords } from '../human.ts';
 import { notForTerminals, writePayload } from './payload.ts';
 import { openPointer } from './pointer-argument.ts';
 
@@ -40,9 +40,7 @@ first, then take the lines you need. --cost tells the price of either without ta
     const { client, remote, url } = await openPointer(call);
     if (flags.cost) {
       const cost = await client.cost(url, part);
-      const about = cost.estimated ? 'about ' : '';
-      const text = `${about}${count(cost.tokens)} tokens (${cost.tokenizer}), ${bytes(cost.bytes)}`;
-      io.result(cost, text);
+      io.result(cost, `${tokensInWords(cost)}, ${bytes(cost.bytes)}`);
       return;
     }
     if (part) {

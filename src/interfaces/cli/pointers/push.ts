@@ -1,11 +1,10 @@
 import type { RelayError } from '../../../base/errors.ts';
 import type { JsonObject } from '../../../base/json.ts';
 import { MAX_PULLS, SECRET_SCAN_CHARS } from '../../../base/limits.ts';
-import type { TokenCount } from '../../../base/tokens.ts';
 import type { Pushed } from '../../../contract/pointers.ts';
 import { findSecrets } from '../../../text/secrets.ts';
 import { badUsage, defineCommand } from '../command.ts';
-import { bytes, count, expiry, oneOf, parseCount, parseSpan, typedJson } from '../human.ts';
+import { bytes, expiry, oneOf, parseCount, parseSpan, tokensInWords, typedJson } from '../human.ts';
 import type { Io } from '../io.ts';
 import { withProgress } from '../progress.ts';
 import { type Body, openPayload } from './payload.ts';
@@ -35,21 +34,20 @@ else. Metadata is never encrypted.`,
     ['url=$(relay push report.md)', 'the pointer alone, for a script'],
   ],
   async run({ io, args, flags, open }) {
-    const counting = flags.count ?? (!flags['no-count'] && io.interactive);
-    const metadata = readMetadata(flags.meta ?? [], flags.name);
     const options = {
       encrypted: flags.encrypt,
-      metadata,
+      metadata: readMetadata(flags.meta ?? [], flags.name),
       channel: flags.channel,
       ttl: parseSpan(flags.ttl, '--ttl'),
       maxPulls: parseCount(flags['max-pulls'], '--max-pulls', { min: 1, max: MAX_PULLS }),
       visibility: oneOf('--visibility', flags.visibility, ['link', 'tenant']),
+      count: flags.count ?? (!flags['no-count'] && io.interactive),
     };
     const source = await openPayload(io, args[0]);
     const kept = keepBeginning(source.body);
     const { client } = await open();
     const body = withProgress(io, kept.body, source);
-    const pushed = await client.pushDetailed(body, { ...options, size: source.size, count: counting });
+    const pushed = await client.pushDetailed(body, { ...options, size: source.size });
     tell(io, pushed, { encrypted: flags.encrypt === true, size: kept.size() });
     if (!flags.encrypt) warnOfSecrets(io, kept.beginning(), pushed.id);
   },
@@ -91,10 +89,6 @@ function tell(io: Io, pushed: Pushed, o: { encrypted: boolean; size: number }): 
     ];
     return `${io.style.bold(pushed.url)}\n${io.style.dim(facts.filter((fact) => fact !== null).join(' · '))}`;
   });
-}
-
-function tokensInWords(counted: TokenCount): string {
-  return `${counted.estimated ? 'about ' : ''}${count(counted.tokens)} tokens (${counted.tokenizer})`;
 }
 
 /** Keeps as much of the beginning of what passes through as the search for secrets looks at, and counts all of it. */

@@ -1,14 +1,14 @@
-import { defineCommand } from '../command.ts';
+import { answerCommand } from '../command.ts';
 
-export default defineCommand({
+export default answerCommand({
   examples: [
     ['relay version', 'the version alone'],
     ['relay version --json', 'also of Node and the system, for a bug report'],
   ],
-  async run({ io, host }) {
-    io.result(
-      { version: host.version, node: process.version, platform: `${process.platform}-${process.arch}` },
-      host.version,
-    );
-  },
+  ask: async ({ host: { version } }) => ({
+    version,
+    node: process.version,
+    platform: `${process.platform}-${process.arch}`,
+  }),
+  print: ({ version }) => version,
 });

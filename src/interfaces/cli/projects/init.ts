@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
-import { defineCommand } from '../command.ts';
+import { answerCommand } from '../command.ts';
 
-export default defineCommand({
+export default answerCommand({
   usage: '[dir]',
   details: `They are filled with what can be found out: name, description, stack and folders, from package.json, pyproject.toml,
 Cargo.toml, go.mod and git. A file that exists is kept.`,
@@ -10,19 +10,18 @@ Cargo.toml, go.mod and git. A file that exists is kept.`,
     ['relay project init', 'in this folder'],
     ['relay project init ../api', 'in another one'],
   ],
-  async run({ io, host, flags, args }) {
+  async ask({ io, host, flags, args }) {
     const folder = resolve(io.cwd, args[0] ?? '.');
     const project = await host.openProject(folder);
-    const { written, kept } = await project.init({ force: flags.force });
-    io.result({ folder, written, kept }, () =>
-      [
-        ...written.map((name) => `${io.style.green('wrote')}  ${name}`),
-        ...kept.map((name) => `${io.style.dim('kept')}   ${name} ${io.style.dim('(it is there already)')}`),
-        '',
-        written.length > 0
-          ? 'Look through PROJECT.md; then begin each session with: relay project start'
-          : 'Nothing to do. --force would write them anew.',
-      ].join('\n'),
-    );
+    return { folder, ...(await project.init({ force: flags.force })) };
   },
+  print: ({ written, kept }, { style }) =>
+    [
+      ...written.map((name) => `${style.green('wrote')}  ${name}`),
+      ...kept.map((name) => `${style.dim('kept')}   ${name} ${style.dim('(it is there already)')}`),
+      '',
+      written.length > 0
+        ? 'Look through PROJECT.md; then begin each session with: relay project start'
+        : 'Nothing to do. --force would write them anew.',
+    ].join('\n'),
 });

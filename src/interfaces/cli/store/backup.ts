@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
-import { defineCommand } from '../command.ts';
+import { answerCommand } from '../command.ts';
 
-export default defineCommand({
+export default answerCommand({
   usage: '<dir>',
   details:
     'The copy is consistent, also while a server or other commands write. The folder must be new or empty.',
@@ -9,9 +9,10 @@ export default defineCommand({
     ['relay backup ~/relay-backup', 'copy the local store there'],
     ['relay backup /mnt/relay-$(date +%F)', 'one a day'],
   ],
-  async run({ io, host, args }) {
-    const target = resolve(io.cwd, args[0]!);
-    await host.backup(target);
-    io.result({ home: host.home, backup: target }, `backed up ${host.home} to ${target}`);
+  async ask({ io, host, args }) {
+    const backup = resolve(io.cwd, args[0]!);
+    await host.backup(backup);
+    return { home: host.home, backup };
   },
+  print: ({ home, backup }) => `backed up ${home} to ${backup}`,
 });

@@ -1,8 +1,8 @@
 import { resolve } from 'node:path';
 import { RelayError } from '../../../base/errors.ts';
-import { defineCommand } from '../command.ts';
+import { answerCommand } from '../command.ts';
 
-export default defineCommand({
+export default answerCommand({
   usage: '<dir>',
   details: 'The store that is there now is kept aside, not deleted, and is replaced only with --force.',
   flags: { force: { help: 'replace the store that is there' } },
@@ -11,7 +11,7 @@ export default defineCommand({
     ['relay restore ~/relay-backup --force', 'in place of what is there'],
     ['relay restore ~/relay-backup --home /tmp/look', 'somewhere else, to look into it'],
   ],
-  async run({ io, host, args, flags }) {
+  async ask({ io, host, args, flags }) {
     const running = host.server.running();
     if (running !== null) {
       throw new RelayError('failed', {
@@ -19,8 +19,9 @@ export default defineCommand({
         hint: 'Stop it first with: relay down',
       });
     }
-    const source = resolve(io.cwd, args[0]!);
-    await host.restore(source, { force: flags.force === true });
-    io.result({ home: host.home, restored: source }, `restored ${source} into ${host.home}`);
+    const restored = resolve(io.cwd, args[0]!);
+    await host.restore(restored, { force: flags.force === true });
+    return { home: host.home, restored };
   },
+  print: ({ home, restored }) => `restored ${restored} into ${home}`,
 });

@@ -20,7 +20,8 @@ function threadOf(length: number, most: number) {
       reads.push(after);
       const start = Number(after);
       const end = Math.min(length, start + Math.min(limit, most));
-      return { events: Array.from({ length: end - start }, (_, i) => event(start + i + 1)) };
+      const events = Array.from({ length: end - start }, (_, i) => event(start + i + 1));
+      return { events, next: end < length ? String(end) : undefined };
     },
   };
   return { threads: api as unknown as ThreadsApi, reads };

@@ -1,6 +1,7 @@
 import { PAGE_ITEMS_MAX } from '../../../base/limits.ts';
 import type { ThreadEvent } from '../../../contract/threads/answers.ts';
 import type { ThreadsApi } from '../../../contract/threads.ts';
+import { everyItem } from '../pages.ts';
 
 /**
  * The newest events that are wanted, oldest first. A log is read forwards, so it goes back from the end in steps: the
@@ -16,7 +17,12 @@ export async function newestEvents(
   let found: ThreadEvent[] = [];
   for (let end = event_count; end > 0 && found.length < o.most; end -= step) {
     const start = Math.max(0, end - step);
-    const events = await between(threads, id, start, end);
+    const events: ThreadEvent[] = [];
+    const read = ({ after = String(start) }) =>
+      threads.events(id, { after, limit: end - start - events.length });
+    for await (const event of everyItem('events', read)) {
+      if (events.push(event) === end - start) break;
+    }
     found = [...(o.wanted ? events.filter(o.wanted) : events), ...found];
   }
   return found.slice(Math.max(0, found.length - o.most));
@@ -24,14 +30,3 @@ export async function newestEvents(
 
 /** Most of a thread's events make versions, but not all. */
 const SMALLEST_STEP = 50;
-
-async function between(threads: ThreadsApi, id: string, start: number, end: number): Promise<ThreadEvent[]> {
-  const events: ThreadEvent[] = [];
-  while (start + events.length < end) {
-    const after = String(start + events.length);
-    const page = await threads.events(id, { after, limit: end - start - events.length });
-    events.push(...page.events);
-    if (page.events.length === 0) break;
-  }
-  return events;
-}

@@ -23,7 +23,7 @@ export default defineCommand({
   ],
   async run(call) {
     const { io, args, flags } = call;
-    const most = flags.all ? Number.POSITIVE_INFINITY : parseCount(flags.count ?? '10', '--count');
+    const most = flags.all ? Number.POSITIVE_INFINITY : (parseCount(flags.count, '--count') ?? 10);
     const show = (event: ThreadEvent) => {
       if (io.json) io.stdout.write(`${JSON.stringify(event)}\n`);
       else io.print(eventLine(event, io));

@@ -53,11 +53,9 @@ export async function openThread(call: Invocation<typeof THREAD_FLAG>, o: Thread
 
 /** Makes it the one that is meant where none is named. That this cannot be kept is no reason to fail. */
 export async function useThread(host: Host, id: string): Promise<void> {
-  try {
-    await (await host.threadMemory()).set(id);
-  } catch {
-    // The next command says which thread it misses.
-  }
+  const memory = await host.threadMemory();
+  // The next command says which thread it misses.
+  await memory.set(id).catch(() => {});
 }
 
 /** From an id, the beginning of one, or a name. What fits several threads is refused, with all of them. */

@@ -1,9 +1,9 @@
 import { RelayError } from '../../../../base/errors.ts';
 import { isFernetKey } from '../../../../formats/fernet.ts';
-import { badUsage, defineCommand } from '../../command.ts';
+import { answerCommand, badUsage } from '../../command.ts';
 import { type Io, pipedText } from '../../io.ts';
 
-export default defineCommand({
+export default answerCommand({
   usage: '<channel> [-]',
   details: `The key comes from standard input, so that it is in no shell history and no list of processes.`,
   flags: { force: { short: 'f', help: 'replace the key there is' } },
@@ -11,7 +11,7 @@ export default defineCommand({
     ['relay channel key add reviews', 'asks for it'],
     ['relay channel key add reviews < key.txt', 'from a file'],
   ],
-  async run({ io, host, args, flags }) {
+  async ask({ io, host, args, flags }) {
     const channel = args[0]!;
     const keyring = await host.keyring();
     const known = await keyring.get(channel);
@@ -23,8 +23,9 @@ export default defineCommand({
       });
     }
     await keyring.put(channel, key);
-    io.result({ channel, keyring: keyring.path }, `kept in ${keyring.path}`);
+    return { channel, keyring: keyring.path };
   },
+  print: ({ keyring }) => `kept in ${keyring}`,
 });
 
 async function readKey(io: Io): Promise<string> {

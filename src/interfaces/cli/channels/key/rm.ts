@@ -1,11 +1,11 @@
 import { RelayError } from '../../../../base/errors.ts';
-import { defineCommand } from '../../command.ts';
+import { answerCommand } from '../../command.ts';
 
-export default defineCommand({
+export default answerCommand({
   usage: '<channel>',
   details: 'What was sealed to it can no longer be read from here.',
   examples: [['relay channel key rm reviews', 'on this machine only']],
-  async run({ io, host, args }) {
+  async ask({ host, args }) {
     const channel = args[0]!;
     if (!(await (await host.keyring()).remove(channel))) {
       throw new RelayError('not_found', {
@@ -13,6 +13,7 @@ export default defineCommand({
         hint: 'See: relay channel key list',
       });
     }
-    io.result({ channel }, `removed the key of ${channel}`);
+    return { channel };
   },
+  print: ({ channel }) => `removed the key of ${channel}`,
 });

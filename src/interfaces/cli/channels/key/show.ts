@@ -1,10 +1,10 @@
 import { RelayError } from '../../../../base/errors.ts';
-import { defineCommand } from '../../command.ts';
+import { answerCommand } from '../../command.ts';
 
-export default defineCommand({
+export default answerCommand({
   usage: '<channel>',
   examples: [['relay channel key show reviews', 'for whoever shall read along']],
-  async run({ io, host, args }) {
+  async ask({ host, args }) {
     const channel = args[0]!;
     const key = await (await host.keyring()).get(channel);
     if (key === undefined) {
@@ -13,6 +13,7 @@ export default defineCommand({
         hint: 'Make one with: relay channel key new. Take one with: relay channel key add.',
       });
     }
-    io.result({ channel, key }, key);
+    return { channel, key };
   },
+  print: ({ key }) => key,
 });
