@@ -25,9 +25,10 @@ that leads from the one to the other, which can be sent; version, time and metri
       );
     }
     const { threads, id } = await openThread(call);
-    const [from, to] =
-      args.length > 0 ? args : await oneStep(flags.at, async () => (await threads.get(id)).state_version);
-    return threads.diff(id, { from: from!, to });
+    if (args.length > 0) return threads.diff(id, { from: args[0]!, to: args[1] });
+    const version = flags.at === undefined ? (await threads.get(id)).state_version : parseVersion(flags.at);
+    // From the version before. The first one began with nothing.
+    return threads.diff(id, { from: `v${Math.max(1, version - 1)}`, to: `v${version}` });
   },
   print(diff, { interactive, style }) {
     const lines = diff.ops.map((op) => opLine(op, style));
@@ -37,12 +38,6 @@ that leads from the one to the other, which can be sent; version, time and metri
     );
   },
 });
-
-/** From the version before. The first one began with nothing. */
-async function oneStep(at: string | undefined, newest: () => Promise<number>): Promise<[string, string]> {
-  const version = at === undefined ? await newest() : parseVersion(at);
-  return [`v${Math.max(1, version - 1)}`, `v${version}`];
-}
 
 function opLine(op: PatchOp, style: Style): string {
   const paint = { add: style.green, remove: style.red }[op.op as string] ?? style.yellow;

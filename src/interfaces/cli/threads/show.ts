@@ -2,7 +2,7 @@ import type { ThreadInfo } from '../../../contract/threads/answers.ts';
 import type { State } from '../../../contract/threads/state.ts';
 import type { Stats } from '../../../contract/threads/tokens.ts';
 import { answerCommand } from '../command.ts';
-import { count, moment, plural, rows } from '../human.ts';
+import { count, moment, rows } from '../human.ts';
 import type { Io } from '../io.ts';
 import { plain, short } from './event-line.ts';
 import { openThread, THREAD_FLAG } from './thread-choice.ts';
@@ -42,34 +42,25 @@ function summary(io: Io, info: ThreadInfo, state: State, stats: Stats): string {
   if (stats.artifacts > 0)
     facts.push(['tokens avoided', `${count(stats.avoided_tokens)} (${stats.tokenizer})`]);
   const room = io.width - 4;
-  const list = <T>(
-    title: string,
-    items: readonly T[],
-    line: (item: T) => string,
-    newest = false,
-  ): string[] => {
-    if (items.length === 0) return [];
-    const shown = newest ? items.slice(-SHOWN).reverse() : items.slice(0, SHOWN);
-    const more =
-      items.length > SHOWN ? [style.dim(`  … ${plural(items.length - SHOWN, 'more', 'more')}`)] : [];
-    return ['', style.bold(title), ...shown.map((item) => `  ${short(line(item), room)}`), ...more];
-  };
   const text = (value: unknown) => (typeof value === 'string' ? value : JSON.stringify(value));
   const open = state.open_questions.filter(({ status }) => (status ?? 'open') === 'open');
   const pending = state.plan.filter(({ status }) => (status ?? 'pending') === 'pending');
-  return [
-    rows(style.dim, facts),
-    ...(state.session_summary ? ['', style.bold('Summary'), `  ${short(state.session_summary, room)}`] : []),
-    ...list('Facts', state.facts, ({ key, value }) => `${key}: ${text(value)}`, true),
-    ...list('Constraints', state.constraints, ({ description }) => description),
-    ...list('Decisions', state.decisions, ({ description }) => description, true),
-    ...list('Open questions', open, ({ question }) => question),
-    ...list('Next steps', pending, ({ step }) => step),
-    ...list(
-      'Artifacts',
-      state.artifacts,
-      ({ ref, type, name }) => [ref, type, name].filter(Boolean).join(' · '),
-      true,
-    ),
-  ].join('\n');
+  const refs = state.artifacts.map(({ ref, type, name }) => [ref, type, name].filter(Boolean).join(' · '));
+  // Of facts, decisions and artifacts the newest first.
+  const lists: [string, string[]][] = [
+    ['Summary', state.session_summary ? [state.session_summary] : []],
+    ['Facts', state.facts.map(({ key, value }) => `${key}: ${text(value)}`).reverse()],
+    ['Constraints', state.constraints.map(({ description }) => description)],
+    ['Decisions', state.decisions.map(({ description }) => description).reverse()],
+    ['Open questions', open.map(({ question }) => question)],
+    ['Next steps', pending.map(({ step }) => step)],
+    ['Artifacts', refs.reverse()],
+  ];
+  const lines = [rows(style.dim, facts)];
+  for (const [title, items] of lists) {
+    if (items.length === 0) continue;
+    lines.push('', style.bold(title), ...items.slice(0, SHOWN).map((item) => `  ${short(item, room)}`));
+    if (items.length > SHOWN) lines.push(style.dim(`  … ${count(items.length - SHOWN)} more`));
+  }
+  return lines.join('\n');
 }

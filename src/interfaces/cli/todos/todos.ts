@@ -44,15 +44,9 @@ export function todoRows(
       const status = paint[todo.status](todo.status.replace('_', ' ').padEnd(11));
       const age = at === null ? '' : style.dim(` (${ago(at, Date.now())})`);
       const row = `${todo.id}  ${status}  ${todo.priority.padEnd(6)}  ${plainLine(todo.title)}${age}`;
-      const told = (o.notes || todo.status === 'blocked') && todo.notes !== '';
-      return told ? [row, ...noteLines(todo.notes).map((line) => INDENT + style.dim(line))].join('\n') : row;
+      const told = o.notes || todo.status === 'blocked';
+      const notes = told ? todo.notes.split('\n').map((line) => plainLine(line)) : [];
+      return [row, ...notes.filter((line) => line !== '').map((line) => INDENT + style.dim(line))].join('\n');
     })
     .join('\n');
-}
-
-function noteLines(notes: string): string[] {
-  return notes
-    .split('\n')
-    .map((line) => plainLine(line))
-    .filter((line) => line !== '');
 }
