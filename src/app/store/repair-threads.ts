@@ -1,5 +1,5 @@
-import { INDEX_TEXT_CHARS, PAGE_ITEMS } from '../../base/limits.ts';
-import { pages } from '../../client/pipelines/journal.ts';
+import { INDEX_TEXT_CHARS } from '../../base/limits.ts';
+import { everyItem } from '../../base/pages.ts';
 import { LOCAL_CALLER } from '../../contract/caller.ts';
 import type { Artifact } from '../../contract/threads/artifacts.ts';
 import type { RelayCore } from '../../domain/relay-core.ts';
@@ -25,20 +25,14 @@ export async function repairThreads(home: string, core: RelayCore): Promise<Repa
   const services = await core.threads();
   const { log } = services;
   const mirror = new Mirror(home, services);
-  const limit = PAGE_ITEMS;
   const done = { threads: 0, artifacts: 0, missing: [] as string[] };
-  for await (const page of pages((after) => listThreads(log, LOCAL_CALLER, { after, limit }))) {
-    for (const { thread_id } of page.threads) {
-      await mirror.rewrite(thread_id);
-      done.threads++;
-      for await (const listed of pages((after) =>
-        listArtifacts(log, LOCAL_CALLER, thread_id, { after, limit }),
-      )) {
-        for (const artifact of listed.artifacts) {
-          done.artifacts++;
-          if (!(await indexAgain(services, artifact))) done.missing.push(`${thread_id}/${artifact.ref}`);
-        }
-      }
+  for await (const { thread_id } of everyItem('threads', (o) => listThreads(log, LOCAL_CALLER, o))) {
+    await mirror.rewrite(thread_id);
+    done.threads++;
+    const artifacts = everyItem('artifacts', (o) => listArtifacts(log, LOCAL_CALLER, thread_id, o));
+    for await (const artifact of artifacts) {
+      done.artifacts++;
+      if (!(await indexAgain(services, artifact))) done.missing.push(`${thread_id}/${artifact.ref}`);
     }
   }
   return done;

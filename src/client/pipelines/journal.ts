@@ -1,4 +1,5 @@
 import type { Json } from '../../base/json.ts';
+import { everyItem } from '../../base/pages.ts';
 import type { ThreadsApi } from '../../contract/threads.ts';
 import type { StepStatus } from './runner.ts';
 
@@ -38,44 +39,31 @@ export function sourceOf(instance: string): string {
   return `${SOURCE}${instance}`;
 }
 
-/** All pages of a listing, one after the other. */
-export async function* pages<P extends { readonly next?: string }>(
-  read: (after?: string) => Promise<P>,
-): AsyncGenerator<P> {
-  let after: string | undefined;
-  do {
-    const page = await read(after);
-    yield page;
-    after = page.next;
-  } while (after !== undefined);
-}
-
 /** Null where the thread is not a run. */
 export async function readRun(threads: ThreadsApi, id: string): Promise<RunRecord | null> {
   const steps = new Map<string, StepRecord>();
   let record = null as RunRecord | null;
-  for await (const { events } of pages((after) => threads.events(id, { after }))) {
-    for (const { type, payload, timestamp } of events) {
-      const said = payload as Payload;
-      if (type === 'artifact.created') takeResult(steps, said);
-      else if (type === 'pipeline.finished' && record)
-        record = { ...record, status: said.status as RunRecord['status'], finished_at: timestamp };
-      else if (type === 'pipeline.started' || type === 'pipeline.resumed') {
-        record = {
-          run: id,
-          pipeline: String(said.pipeline),
-          definition: typeof said.text === 'string' ? { text: said.text } : { ref: String(said.ref) },
-          hash: String(said.hash),
-          inputs: record?.inputs ?? (said.inputs as RunRecord['inputs']),
-          started_at: record?.started_at ?? timestamp,
-          finished_at: null,
-          status: 'running',
-          steps,
-        };
-        for (const [step, { ref }] of steps) if (ref === undefined) steps.delete(step);
-      } else if (type.startsWith('step.') && typeof said.step === 'string')
-        takeStep(steps, type.slice('step.'.length), said.step, said);
-    }
+  for await (const event of everyItem('events', ({ after }) => threads.events(id, { after }))) {
+    const { type, timestamp } = event;
+    const said = event.payload as Payload;
+    if (type === 'artifact.created') takeResult(steps, said);
+    else if (type === 'pipeline.finished' && record)
+      record = { ...record, status: said.status as RunRecord['status'], finished_at: timestamp };
+    else if (type === 'pipeline.started' || type === 'pipeline.resumed') {
+      record = {
+        run: id,
+        pipeline: String(said.pipeline),
+        definition: typeof said.text === 'string' ? { text: said.text } : { ref: String(said.ref) },
+        hash: String(said.hash),
+        inputs: record?.inputs ?? (said.inputs as RunRecord['inputs']),
+        started_at: record?.started_at ?? timestamp,
+        finished_at: null,
+        status: 'running',
+        steps,
+      };
+      for (const [step, { ref }] of steps) if (ref === undefined) steps.delete(step);
+    } else if (type.startsWith('step.') && typeof said.step === 'string')
+      takeStep(steps, type.slice('step.'.length), said.step, said);
   }
   return record;
 }

@@ -2,11 +2,12 @@ import { RelayError } from '../../base/errors.ts';
 import { sha256Hex } from '../../base/hash.ts';
 import type { Json } from '../../base/json.ts';
 import { PIPELINE_EVENT_BYTES } from '../../base/limits.ts';
+import { everyItem } from '../../base/pages.ts';
 import { readText } from '../../base/read-text.ts';
 import type { Artifact } from '../../contract/threads/artifacts.ts';
 import type { Pipeline } from './definition.ts';
 import { lastSteps } from './graph.ts';
-import { pages, type RunRecord, readRun, type StepRecord } from './journal.ts';
+import { type RunRecord, readRun, type StepRecord } from './journal.ts';
 import { soundPipeline } from './read-pipeline.ts';
 import { type Known, Run, type RunParts } from './run.ts';
 import { type LeaseOptions, type LeaseParts, RunLease } from './run-lease.ts';
@@ -91,14 +92,12 @@ export class Pipelines {
   async list(o: { limit: number; pipeline?: string }): Promise<RunSummary[]> {
     const threads = this.#parts.threads('pipeline');
     const found: RunSummary[] = [];
-    for await (const page of pages((after) => threads.list({ after }))) {
-      for (const { thread_id, name } of page.threads) {
-        if (!name.startsWith(THREAD_NAME)) continue;
-        if (o.pipeline !== undefined && name !== `${THREAD_NAME}${o.pipeline}`) continue;
-        const record = await readRun(threads, thread_id);
-        if (record) found.push(summary(record, null));
-        if (found.length === o.limit) return found;
-      }
+    for await (const { thread_id, name } of everyItem('threads', ({ after }) => threads.list({ after }))) {
+      if (!name.startsWith(THREAD_NAME)) continue;
+      if (o.pipeline !== undefined && name !== `${THREAD_NAME}${o.pipeline}`) continue;
+      const record = await readRun(threads, thread_id);
+      if (record) found.push(summary(record, null));
+      if (found.length === o.limit) break;
     }
     return found;
   }
@@ -170,11 +169,11 @@ export class Pipelines {
   async #known({ run, steps }: RunRecord): Promise<Known> {
     const threads = this.#parts.threads('pipeline');
     const artifacts = new Map<string, Artifact>();
-    for await (const page of pages((after) => threads.artifacts(run, { after })))
-      for (const artifact of page.artifacts) artifacts.set(artifact.ref, artifact);
+    for await (const artifact of everyItem('artifacts', (o) => threads.artifacts(run, o)))
+      artifacts.set(artifact.ref, artifact);
     const known = new Map<string, { artifact: Artifact; settled: boolean }>();
-    for (const [id, { ref, settled = false }] of steps) {
-      const artifact = ref === undefined ? undefined : artifacts.get(ref);
+    for (const [id, { ref = '', settled = false }] of steps) {
+      const artifact = artifacts.get(ref);
       if (artifact) known.set(id, { artifact, settled });
     }
     return known;

@@ -2,13 +2,13 @@ import { RelayError } from '../../base/errors.ts';
 import type { Json } from '../../base/json.ts';
 import { PIPELINE_STEPS } from '../../base/limits.ts';
 import type { Artifact } from '../../contract/threads/artifacts.ts';
-import { Slots } from '../slots.ts';
 import type { Pipeline, Step } from './definition.ts';
 import { parseExpression, referencesOf } from './expression.ts';
 import { withNeeds } from './graph.ts';
 import type { RunRecord } from './journal.ts';
 import type { StepStatus } from './runner.ts';
 import { Scope, type ScopeParts, type StepView } from './scope.ts';
+import { Slots } from './slots.ts';
 import { StepRecorder } from './step-recorder.ts';
 import { type Outcome, StepWork, type WorkParts } from './step-work.ts';
 

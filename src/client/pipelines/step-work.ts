@@ -12,11 +12,11 @@ import { readText } from '../../base/read-text.ts';
 import type { Artifact } from '../../contract/threads/artifacts.ts';
 import { answerPatch } from '../prompts/answer-patch.ts';
 import type { AnswerCache, ThreadsAs } from '../prompts/types.ts';
-import type { Slots } from '../slots.ts';
 import type { Agent, Step } from './definition.ts';
 import { readRun, sourceOf } from './journal.ts';
 import type { Progress, StepCall, StepResult, StepRunner, StepRunners } from './runner.ts';
 import type { Scope } from './scope.ts';
+import type { Slots } from './slots.ts';
 
 export interface WorkParts {
   readonly run: string;

@@ -1,3 +1,4 @@
+import { everyItem } from '../../base/pages.ts';
 import type { Artifact } from '../../contract/threads/artifacts.ts';
 import type { State } from '../../contract/threads/state.ts';
 import type { Stats } from '../../contract/threads/tokens.ts';
@@ -18,12 +19,8 @@ export const threadStats: ThreadVerb<'stats'> = async (log, caller, id) => {
 /** Over all threads of the caller. */
 export const totalStats: ThreadVerb<'totals'> = async (log, caller) => {
   const all: Stats[] = [];
-  let after: string | undefined;
-  do {
-    const page = await listThreads(log, caller, { after });
-    for (const { thread_id } of page.threads) all.push(await threadStats(log, caller, thread_id));
-    after = page.next;
-  } while (after !== undefined);
+  for await (const { thread_id } of everyItem('threads', (o) => listThreads(log, caller, o)))
+    all.push(await threadStats(log, caller, thread_id));
   return sumStats(all);
 };
 

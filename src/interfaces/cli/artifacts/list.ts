@@ -1,7 +1,7 @@
 import { PAGE_ITEMS } from '../../../base/limits.ts';
+import { firstItems } from '../../../base/pages.ts';
 import { answerCommand } from '../command.ts';
 import { bytes, count, moment, parseMost } from '../human.ts';
-import { firstItems } from '../pages.ts';
 import { plain } from '../threads/event-line.ts';
 import { openThread, THREAD_FLAG } from '../threads/thread-choice.ts';
 

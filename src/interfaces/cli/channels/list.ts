@@ -1,6 +1,6 @@
+import { firstItems } from '../../../base/pages.ts';
 import { answerCommand } from '../command.ts';
 import { moment, plural, printable, rows } from '../human.ts';
-import { firstItems } from '../pages.ts';
 
 export default answerCommand({
   details: 'A channel is there from its first message on, for as long as its messages are kept.',

@@ -1,5 +1,6 @@
 import { open, realpath, rename, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
+import { streamFrom } from '../../../base/byte-streams.ts';
 import { RelayError } from '../../../base/errors.ts';
 import type { Json } from '../../../base/json.ts';
 import { INLINE_BLOB_BYTES, JSON_BODY_BYTES, PAYLOAD_BYTES } from '../../../base/limits.ts';
@@ -7,7 +8,7 @@ import { decodeUtf8 } from '../../../base/utf8.ts';
 import { collect } from '../../../sdk/streams.ts';
 import { badUsage } from '../command.ts';
 import { bytes, typedJson } from '../human.ts';
-import { type Io, streamFrom } from '../io.ts';
+import type { Io } from '../io.ts';
 import { withProgress } from '../progress.ts';
 
 export type Body = Uint8Array | ReadableStream<Uint8Array>;

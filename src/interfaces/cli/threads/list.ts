@@ -1,6 +1,6 @@
+import { firstItems } from '../../../base/pages.ts';
 import { badUsage, defineCommand } from '../command.ts';
 import { moment, parseMost } from '../human.ts';
-import { firstItems } from '../pages.ts';
 import { plain } from './event-line.ts';
 
 export default defineCommand({

@@ -1,8 +1,8 @@
+import { everyItem } from '../../../base/pages.ts';
 import type { ThreadEvent } from '../../../contract/threads/answers.ts';
 import { defineCommand } from '../command.ts';
 import { parseCount } from '../human.ts';
 import { interruption } from '../io.ts';
-import { everyItem } from '../pages.ts';
 import { eventLine } from './event-line.ts';
 import { newestEvents } from './newest-events.ts';
 import { openThread, THREAD_FLAG } from './thread-choice.ts';

@@ -1,12 +1,12 @@
 import { RelayError } from '../../../base/errors.ts';
 import { isUuid } from '../../../base/ids.ts';
+import { everyItem } from '../../../base/pages.ts';
 import type { ThreadItem } from '../../../contract/threads/answers.ts';
 import type { Artifact } from '../../../contract/threads/artifacts.ts';
 import type { ThreadsApi } from '../../../contract/threads.ts';
 import { badUsage, type Flags, type Invocation } from '../command.ts';
 import type { Host } from '../host.ts';
 import { printable } from '../human.ts';
-import { everyItem } from '../pages.ts';
 
 /** What every command about one thread understands. */
 export const THREAD_FLAG = {

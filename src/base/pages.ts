@@ -1,4 +1,4 @@
-import { PAGE_ITEMS_MAX } from '../../base/limits.ts';
+import { PAGE_ITEMS_MAX } from './limits.ts';
 
 type Page<K extends string, T> = { readonly [name in K]: readonly T[] } & { readonly next?: string };
 type ReadPage<K extends string, T> = (o: { after?: string; limit: number }) => Promise<Page<K, T>>;
