@@ -59,7 +59,7 @@ export class Prompts {
     const outcome = await this.record(bundle, {
       by: model.name,
       body: new TextEncoder().encode(answer.text),
-      end: () => ({ ...answer, tail: answer.text.slice(-ANSWER_TAIL_CHARS) }),
+      end: async () => ({ ...answer, tail: answer.text.slice(-ANSWER_TAIL_CHARS) }),
     });
     if (o.cache) {
       const { thread_id, artifact_ref: ref, state_ref } = outcome;
@@ -91,7 +91,7 @@ export class Prompts {
       source_refs: bundle.artifacts.map(({ ref }) => ref),
       idempotency_key: `prompt:${id}`,
     });
-    const { tail, billed, cut, more } = said.end();
+    const { tail, billed, cut, more } = await said.end();
     const { patch, state_ref } = await this.#remember(bundle, { by: said.by, tail, ref: artifact.ref, id });
     await threads.record(thread_id, 'prompt.answered', {
       model: said.by,

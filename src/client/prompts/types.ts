@@ -102,10 +102,12 @@ export interface Said {
   readonly body: BlobBody;
   readonly name?: string;
   /** What is known once `body` has been read: the end of the answer, and further fields of the event. */
-  end(): Pick<ModelAnswer, 'billed' | 'cut'> & {
-    readonly tail: string;
-    readonly more?: { readonly [field: string]: string | number };
-  };
+  end(): Promise<
+    Pick<ModelAnswer, 'billed' | 'cut'> & {
+      readonly tail: string;
+      readonly more?: { readonly [field: string]: string | number };
+    }
+  >;
 }
 
 /** Answers kept for an identical question, across threads. */

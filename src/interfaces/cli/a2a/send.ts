@@ -23,7 +23,7 @@ must be able to reach it. The answer is printed; what the agent left behind a UR
     ['relay a2a send <url> "make a picture" -o picture.png', 'the result into a file'],
   ],
   async run({ io, host, args, flags }) {
-    const agent = await host.openAgent(args[0]!, { token: flags.token });
+    const agent = await host.openAgent(args[0]!, flags);
     const text = args[1] === '-' ? await readAll(io.stdin.stream) : args[1]!;
     if (text.trim() === '') throw badUsage('The task is empty.', 'Say what is to be done.');
     const task = { text, attached: flags.attach, contextId: flags.context };

@@ -16,7 +16,7 @@ export default defineCommand({
     ['relay a2a tasks <url> <task> --cancel', 'call it off'],
   ],
   async run({ io, host, args, flags }) {
-    const agent = await host.openAgent(args[0]!, { token: flags.token });
+    const agent = await host.openAgent(args[0]!, flags);
     const id = args[1];
     if (id !== undefined) {
       const outcome = flags.cancel ? await agent.cancel(id) : await agent.find(id);
@@ -25,11 +25,10 @@ export default defineCommand({
     }
     const tasks = await agent.list({ contextId: flags.context });
     io.result({ tasks }, () => {
-      if (tasks.length === 0) return 'no tasks';
-      return rows(
-        io.style.dim,
-        tasks.map(({ task_id, state, context_id }) => [task_id ?? '', `${state}  ${context_id}`]),
+      const lines = tasks.map(
+        ({ task_id, state, context_id }) => [task_id ?? '', `${state}  ${context_id}`] as const,
       );
+      return rows(io.style.dim, lines) || 'no tasks';
     });
   },
 });

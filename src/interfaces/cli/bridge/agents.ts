@@ -1,19 +1,14 @@
 import type { Agent } from '../../../contract/agents.ts';
-import { defineCommand } from '../command.ts';
+import { answerCommand } from '../command.ts';
 import { plural, printable, span } from '../human.ts';
 import type { Io } from '../io.ts';
 
-export default defineCommand({
+export default answerCommand({
   examples: [['relay agents', 'who can be given work, and who reads what']],
-  async run({ io, host }) {
-    await using open = await host.openClient();
-    const { agents } = await open.relay.agents.list();
-    io.result({ agents }, () =>
-      agents.length === 0
-        ? 'nobody; start one with: relay bridge start --exec "claude -p"'
-        : agents.map((agent) => agentLine(io, agent)).join('\n'),
-    );
-  },
+  ask: async ({ open }) => (await open()).relay.agents.list(),
+  print: ({ agents }, io) =>
+    agents.map((agent) => agentLine(io, agent)).join('\n') ||
+    'nobody; start one with: relay bridge start --exec "claude -p"',
 });
 
 /** An agent in one line, for lists. */

@@ -23,19 +23,16 @@ there yet. Whoever stops waiting can ask again: relay task wait ID.`,
     ['relay bridge send "Refactor the auth module and run the tests" --wait', 'the result, when it is there'],
     ['relay bridge send --file brief.md --to reviewer', 'for one agent; prints the task’s id'],
   ],
-  async run({ io, host, args, flags }) {
+  async run({ io, args, flags, open }) {
     // Without words or a file, the task is what is piped in.
     const given = await textOrFile(io, 'task', args[0], flags.file);
     const task = given ?? (await readAllText((await openPayload(io, undefined)).body, PAYLOAD_BYTES));
     const timeout = parseMilliseconds(flags.timeout, '--timeout') ?? TASK_TIMEOUT_MS;
-    await using open = await host.openClient();
-    const bridge = new AgentBridge(open.client, {
-      taskChannel: flags['task-channel'],
-      doneChannel: flags['done-channel'],
-      resolve: open.resolve,
-    });
+    const { relay, client, resolve } = await open();
+    const { 'task-channel': taskChannel, 'done-channel': doneChannel } = flags;
+    const bridge = new AgentBridge(client, { taskChannel, doneChannel, resolve });
     const o = { to: flags.to, encrypted: flags.encrypt };
-    const { agents } = await open.relay.agents.list();
+    const { agents } = await relay.agents.list();
     const there = agents.some(
       ({ name, alive, bridge: serves }) =>
         alive && serves?.task_channel === bridge.taskChannel && (flags.to === undefined || name === flags.to),

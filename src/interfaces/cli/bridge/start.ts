@@ -35,14 +35,14 @@ What agents in terminals look like is in agents.json in the relay's home, where 
     ['relay bridge start --tmux work:0', 'the agent you have open there'],
     ['relay bridge start --acp "gemini --acp" --concurrency 3', 'three tasks side by side'],
   ],
-  async run({ io, host, flags }) {
+  async run({ io, host, flags, open }) {
     const from = flags.from?.flatMap((names) => names.split(',')).map((name) => name.trim());
     const runner = await host.openRunner(readSpec(flags));
     if (from === undefined && io.env.CONTEXTRELAY_API_KEY) {
       io.note('It obeys everyone who has a key of this tenant; --from NAMES obeys only those.');
     }
-    await using open = await host.openClient();
-    const bridge = new AgentBridge(open.client, {
+    const { client, resolve } = await open();
+    const bridge = new AgentBridge(client, {
       runner,
       name: flags.name,
       taskChannel: flags['task-channel'],
@@ -53,7 +53,7 @@ What agents in terminals look like is in agents.json in the relay's home, where 
       pointer: flags.pointer,
       encrypted: flags.encrypt,
       command: io.env.RELAY_COMMAND,
-      resolve: open.resolve,
+      resolve,
       onEvent: (event) => tell(io, runner, event),
     });
     const worker = await bridge.start();

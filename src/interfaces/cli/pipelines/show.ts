@@ -1,31 +1,29 @@
 import type { RunSummary } from '../../../client/pipelines/pipelines.ts';
-import { defineCommand } from '../command.ts';
+import { answerCommand } from '../command.ts';
 import { moment, rows } from '../human.ts';
 import type { Style } from '../style.ts';
 import { findThread } from '../threads/thread-choice.ts';
 import { paint, seconds } from './run-words.ts';
 
-export default defineCommand({
+export default answerCommand({
   usage: 'RUN',
   takes: { min: 1 },
   examples: [['relay pipeline show 550e8400', 'each step, with the ref of its result']],
-  async run({ io, host, args }) {
+  async ask({ io, host, args }) {
     await using work = await host.openAgentWork(io.cwd);
     const { summary } = await work.pipelines.show(await findThread(work.threads, args[0]!));
+    return summary;
+  },
+  print(summary, { style }) {
     const { run, pipeline, status, started_at, inputs } = summary;
-    io.result(summary, () =>
-      [
-        rows(io.style.dim, [
-          ['run', run],
-          ['pipeline', pipeline],
-          ['status', status],
-          ['started', moment(Date.parse(started_at), Date.now())],
-          ...Object.entries(inputs).map(([name, value]) => [`input ${name}`, JSON.stringify(value)] as const),
-        ]),
-        '',
-        stepTable(summary, io.style),
-      ].join('\n'),
-    );
+    const facts = rows(style.dim, [
+      ['run', run],
+      ['pipeline', pipeline],
+      ['status', status],
+      ['started', moment(started_at)],
+      ...Object.entries(inputs).map(([name, value]) => [`input ${name}`, JSON.stringify(value)] as const),
+    ]);
+    return `${facts}\n\n${stepTable(summary, style)}`;
   },
 });
 

@@ -16,19 +16,15 @@ export default defineCommand({
   async run({ io, args }) {
     const file = await readPipelineFile(io, args[0]!);
     const { pipeline, problems } = readPipeline(file.text, file.name);
-    const errors = problems.filter(({ severity }) => severity === 'error').length;
-    io.result({ ok: errors === 0, problems }, () =>
-      [
-        ...problems.map(
-          ({ line, what, severity }) =>
-            `${file.file}:${line}: ${severity === 'error' ? '' : io.style.yellow('warning: ')}${what}`,
-        ),
-        ...(errors === 0 && pipeline
-          ? [`${io.style.green('ok')} ${pipeline.name}: ${plural(pipeline.steps.length, 'step')}`]
-          : []),
-      ].join('\n'),
-    );
-    return errors === 0 ? EXIT.ok : EXIT.usage;
+    const ok = problems.every(({ severity }) => severity === 'warning');
+    const lines = problems.map(({ line, what, severity }) => {
+      const mark = severity === 'warning' ? io.style.yellow('warning: ') : '';
+      return `${file.file}:${line}: ${mark}${what}`;
+    });
+    if (ok && pipeline)
+      lines.push(`${io.style.green('ok')} ${pipeline.name}: ${plural(pipeline.steps.length, 'step')}`);
+    io.result({ ok, problems }, lines.join('\n'));
+    return ok ? EXIT.ok : EXIT.usage;
   },
 });
 

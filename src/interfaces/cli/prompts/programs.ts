@@ -1,19 +1,17 @@
-import { defineCommand } from '../command.ts';
+import { answerCommand } from '../command.ts';
 import { rows, unpainted } from '../human.ts';
 
-export default defineCommand({
+export default answerCommand({
   examples: [['relay wrap list', 'what --cli can name without more ado']],
-  async run({ io, host }) {
+  async ask({ io, host }) {
     await using work = await host.openAgentWork(io.cwd);
-    const known = work.programs.known();
-    io.result({ programs: known }, () =>
-      rows(
-        unpainted,
-        known.map(({ name, about, installed }) => [
-          name,
-          `${about}${installed ? '' : io.style.dim(', not here')}`,
-        ]),
-      ),
+    return { programs: work.programs.known() };
+  },
+  print({ programs }, { style }) {
+    const here = (installed: boolean) => (installed ? '' : style.dim(', not here'));
+    return rows(
+      unpainted,
+      programs.map(({ name, about, installed }) => [name, `${about}${here(installed)}`]),
     );
   },
 });

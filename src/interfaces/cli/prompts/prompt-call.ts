@@ -5,11 +5,10 @@ import { Readable } from 'node:stream';
 import { isRelayError, RelayError } from '../../../base/errors.ts';
 import { PROMPT_WORDS_BYTES } from '../../../base/limits.ts';
 import type { Bundle, PromptOutcome } from '../../../client/prompts/types.ts';
-import { badUsage, type Flags, type FlagValues } from '../command.ts';
-import type { Host } from '../host.ts';
+import { badUsage, type Flags, type Invocation } from '../command.ts';
 import type { AgentWork } from '../host-agents.ts';
 import { count } from '../human.ts';
-import type { Io } from '../io.ts';
+import { type Io, pipedText } from '../io.ts';
 import { findThread, THREAD_FLAG, useThread } from '../threads/thread-choice.ts';
 
 /** What `relay run` and `relay wrap run` have in common. */
@@ -29,26 +28,17 @@ export const PROMPT_FLAGS = {
 export async function promptWords(io: Io, args: readonly string[]): Promise<string> {
   const words = args.join(' ');
   if (words !== '-') return words;
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  for (let chunk = await io.stdin.take(); chunk !== null; chunk = await io.stdin.take()) {
-    chunks.push(chunk);
-    size += chunk.byteLength;
-    if (size > PROMPT_WORDS_BYTES)
-      throw new RelayError('too_large', {
-        what: 'a prompt',
-        limit: PROMPT_WORDS_BYTES,
-        hint: 'Put the material into the thread with --attach -; its preview travels.',
-      });
-  }
-  return Buffer.concat(chunks).toString('utf8');
+  const tooLong = (text: string) => Buffer.byteLength(text) > PROMPT_WORDS_BYTES;
+  const text = await pipedText(io, tooLong);
+  if (!tooLong(text)) return text;
+  throw new RelayError('too_large', {
+    what: 'a prompt',
+    limit: PROMPT_WORDS_BYTES,
+    hint: 'Put the material into the thread with --attach -; its preview travels.',
+  });
 }
 
-interface PromptCall {
-  readonly io: Io;
-  readonly host: Host;
-  readonly flags: FlagValues<typeof PROMPT_FLAGS>;
-}
+type PromptCall = Pick<Invocation<typeof PROMPT_FLAGS>, 'io' | 'host' | 'flags'>;
 
 /**
  * Finds or makes the thread, puts in what is attached, and has the bundle asked; with --dry-run it is only shown. A thread
@@ -122,16 +112,9 @@ function threadName(words: string): string {
 
 /** The whole prompt and its price, for --dry-run. */
 function showBundle(io: Io, bundle: Bundle): void {
-  const { system, user, tokens, pasted, state_ref, artifacts, fingerprint } = bundle;
-  const json = {
-    system,
-    user,
-    state_ref,
-    artifacts: artifacts.map(({ ref, name, size }) => ({ ref, name, size })),
-    fingerprint,
-    tokens,
-    pasted,
-  };
+  const { system, user, tokens, pasted, state_ref, fingerprint } = bundle;
+  const artifacts = bundle.artifacts.map(({ ref, name, size }) => ({ ref, name, size }));
+  const json = { system, user, state_ref, artifacts, fingerprint, tokens, pasted };
   const { style } = io;
   io.result(json, () => [style.bold('system'), system, '', style.bold('user'), user].join('\n'));
   if (!io.json) io.note(price(bundle));

@@ -23,13 +23,7 @@ export async function runWrapped(
     thread: bundle.thread_id,
     onOutput: (chunk) => passage.take(chunk),
   });
-  let code = 0;
-  let signal: string | null = null;
-  const finished = ended.then((end) => {
-    code = end.code;
-    signal = end.signal;
-  });
-  finished.catch(() => {}).finally(() => passage.end());
+  ended.catch(() => {}).finally(() => passage.end());
   const anything = await passage.began;
   let outcome: PromptOutcome | null = null;
   if (anything) {
@@ -38,7 +32,10 @@ export async function runWrapped(
         by: call.cli,
         body: passage.body,
         name: `${call.cli.split(/[\\/]/).at(-1)}.md`,
-        end: () => ({ tail: passage.tail, more: { exit_code: code, ...(signal ? { signal } : {}) } }),
+        end: async () => {
+          const { code, signal } = await ended;
+          return { tail: passage.tail, more: { exit_code: code, ...(signal ? { signal } : {}) } };
+        },
       })
       .catch((error: unknown) => {
         // It has been shown; that it could not be kept must not end the program.
@@ -46,7 +43,7 @@ export async function runWrapped(
         return null;
       });
   }
-  await finished;
+  const { code } = await ended;
   if (io.json) io.result({ ...outcome, exit_code: code }, '');
   else if (outcome) tellOutcome(io, outcome, bundle);
   else if (!anything) io.note(`${call.cli} said nothing; nothing was kept.`);
@@ -55,25 +52,19 @@ export async function runWrapped(
 
 /** What a program says, on its way to the terminal; the thread reads it from `body` as it passes. */
 class Passage {
-  /** The end of what has passed. */
-  tail = '';
   readonly #io: Io;
   readonly #decoder = new TextDecoder();
   readonly #stream = new TransformStream<Uint8Array, Uint8Array>();
   readonly #writer = this.#stream.writable.getWriter();
   readonly #began = Promise.withResolvers<boolean>();
+  readonly body = this.#stream.readable;
+  /** Whether anything came before the end. */
+  readonly began = this.#began.promise;
+  /** The end of what has passed. */
+  tail = '';
 
   constructor(io: Io) {
     this.#io = io;
-  }
-
-  get body(): ReadableStream<Uint8Array> {
-    return this.#stream.readable;
-  }
-
-  /** Whether anything came before the end. */
-  get began(): Promise<boolean> {
-    return this.#began.promise;
   }
 
   async take(chunk: Uint8Array): Promise<void> {

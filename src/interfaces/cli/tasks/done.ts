@@ -1,5 +1,5 @@
-import type { TaskResult, TaskStatus } from '../../../contract/tasks.ts';
-import { type Command, defineCommand } from '../command.ts';
+import type { TaskStatus } from '../../../contract/tasks.ts';
+import { answerCommand, type Command } from '../command.ts';
 import { textOrFile } from '../pointers/payload.ts';
 import { taskArgument } from './task-words.ts';
 
@@ -9,7 +9,7 @@ export default settlementCommand('done');
 export function settlementCommand(status: TaskStatus): Command {
   const word = status === 'done' ? 'done' : 'fail';
   const text = status === 'done' ? 'Tests pass; nothing is left' : 'The build does not start';
-  return defineCommand({
+  return answerCommand({
     usage: '<id|url> [text|-]',
     details: `The text is what the sender gets; - reads it from standard input, --file from a file. It is brought once:
 the same again is fine, another result is refused. The first line is the summary unless --summary says another.`,
@@ -22,18 +22,13 @@ the same again is fine, another result is refused. The first line is the summary
       [`relay task ${word} <id> "${text}"`, 'the result in words'],
       [`relay task ${word} <id> --file report.md --summary "see the report"`, 'a long one'],
     ],
-    async run({ io, host, args, flags }) {
+    async ask({ io, args, flags, open }) {
       const id = await taskArgument(io, args[0]!);
       // Standard input only where it was asked for: an agent's shell may hold it open for ever.
       const data = await textOrFile(io, 'result', args[1], flags.file);
-      await using open = await host.openClient();
-      const { tasks } = open.relay;
-      const o = {
-        ...(data === undefined ? {} : { data }),
-        ...(flags.summary === undefined ? {} : { summary: flags.summary }),
-      };
-      const result: TaskResult = await (status === 'done' ? tasks.done(id, o) : tasks.fail(id, o));
-      io.result(result, io.interactive ? `${result.status}: ${result.url}` : result.url);
+      const { tasks } = (await open()).relay;
+      return tasks[word](id, { data, summary: flags.summary });
     },
+    print: (result, io) => (io.interactive ? `${result.status}: ${result.url}` : result.url),
   });
 }

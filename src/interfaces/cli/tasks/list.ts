@@ -1,10 +1,10 @@
 import { TASKS_LISTED } from '../../../base/limits.ts';
 import { TASK_STATES } from '../../../contract/tasks.ts';
-import { defineCommand } from '../command.ts';
+import { answerCommand } from '../command.ts';
 import { oneOf, parseCount } from '../human.ts';
 import { taskLine } from './task-words.ts';
 
-export default defineCommand({
+export default answerCommand({
   details: 'Those on agent-tasks and on every channel that a bridge has worked on lately, or on one channel.',
   flags: {
     channel: { short: 'c', value: 'NAME', help: 'only on this task channel' },
@@ -15,13 +15,10 @@ export default defineCommand({
     ['relay task list', 'what there is to do, and what was done'],
     ['relay task list --state running', 'what agents are at'],
   ],
-  async run({ io, host, flags }) {
+  async ask({ flags, open }) {
     const limit = parseCount(flags.limit, '--limit', { min: 1, max: TASKS_LISTED }) ?? 20;
     const state = oneOf('--state', flags.state, TASK_STATES);
-    await using open = await host.openClient();
-    const { tasks } = await open.relay.tasks.list({ channel: flags.channel, state, limit });
-    io.result({ tasks }, () =>
-      tasks.length === 0 ? 'no tasks' : tasks.map((task) => taskLine(io, task)).join('\n'),
-    );
+    return (await open()).relay.tasks.list({ channel: flags.channel, state, limit });
   },
+  print: ({ tasks }, io) => tasks.map((task) => taskLine(io, task)).join('\n') || 'no tasks',
 });

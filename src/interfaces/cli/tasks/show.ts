@@ -6,16 +6,14 @@ export default defineCommand({
   usage: '<id|url>',
   takes: { min: 1, max: 1 },
   examples: [['relay task show <id>', 'where it stands, with the evidence for it']],
-  async run({ io, host, args }) {
+  async run({ io, args, open }) {
     const id = await taskArgument(io, args[0]!);
-    await using open = await host.openClient();
-    const task = await open.relay.tasks.get(id);
-    const answer =
-      task.result && !io.json ? await open.client.pull(await open.resolve(task.result.url)) : null;
+    const { relay, client, resolve } = await open();
+    const task = await relay.tasks.get(id);
+    const answer = task.result && !io.json ? await client.pull(await resolve(task.result.url)) : null;
     io.result(task, () => {
-      const now = Date.now();
       const ladder = task.receipts.map(
-        ({ rung, by, at }) => `  ${rung.padEnd(9)} ${printable(by)}, ${moment(Date.parse(at), now)}`,
+        ({ rung, by, at }) => `  ${rung.padEnd(9)} ${printable(by)}, ${moment(at)}`,
       );
       const parts = [taskFacts(io, task)];
       if (ladder.length > 0) parts.push(`${io.style.dim('receipts')}\n${ladder.join('\n')}`);

@@ -16,10 +16,9 @@ export function taskLine(io: Io, task: TaskInfo): string {
 }
 
 export function taskFacts(io: Io, task: TaskInfo): string {
-  const now = Date.now();
   const facts: [string, string][] = [
     ['state', task.state + (task.attempt > 1 ? `, attempt ${task.attempt}` : '')],
-    ['from', `${printable(task.from)}, ${moment(Date.parse(task.created_at), now)}`],
+    ['from', `${printable(task.from)}, ${moment(task.created_at)}`],
     ['channel', `${printable(task.channel)} → ${printable(task.done_channel)}`],
     ['task', task.url],
   ];
@@ -27,11 +26,11 @@ export function taskFacts(io: Io, task: TaskInfo): string {
   if (task.agent) facts.push(['agent', printable(task.agent)]);
   if (task.lease) {
     const { member, lease_until } = task.lease;
-    facts.push(['lease', `${printable(member)}, ${moment(Date.parse(lease_until), now)}`]);
+    facts.push(['lease', `${printable(member)}, ${moment(lease_until)}`]);
   }
   if (task.result) {
     const { summary, by, at, url } = task.result;
-    facts.push(['result', `${printable(summary ?? '')} (${printable(by)}, ${moment(Date.parse(at), now)})`]);
+    facts.push(['result', `${printable(summary ?? '')} (${printable(by)}, ${moment(at)})`]);
     facts.push(['', url]);
   }
   return rows(io.style.dim, facts);

@@ -11,11 +11,11 @@ export default defineCommand({
   takes: { min: 1, max: 1 },
   flags: { timeout: { value: 'TIME', help: 'wait so long: 90s, 15m, 2h (10m)' } },
   examples: [['relay task wait <id>', 'the result, as soon as it is there']],
-  async run({ io, host, args, flags }) {
+  async run({ io, args, flags, open }) {
     const id = await taskArgument(io, args[0]!);
     const timeout = parseMilliseconds(flags.timeout, '--timeout') ?? TASK_TIMEOUT_MS;
-    await using open = await host.openClient();
-    const bridge = new AgentBridge(open.client, { resolve: open.resolve });
+    const { client, resolve } = await open();
+    const bridge = new AgentBridge(client, { resolve });
     return tellAnswer(io, await bridge.wait(id, { timeout }));
   },
 });
