@@ -73,3 +73,10 @@ export function endWhenAborted(signal: AbortSignal | undefined, end: (force: boo
     },
   };
 }
+
+/** How a process ended, in a sentence, with the last line that it wrote to standard error. */
+export function whyEnded(who: string, code: number | null, signal: string | null, stderr: string): string {
+  const how = signal === null ? `ended with exit code ${code}` : `was ended by ${signal}`;
+  const said = stderr.trim().split('\n').at(-1)!.trim();
+  return `The ${who} ${how}${said === '' ? '.' : `: ${said}`}`;
+}

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { createHash, randomBytes } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
-import { A2ARunner } from '../../src/runners/a2a/runner.ts';
+import { connectAgent } from '../../src/runners/a2a/runner.ts';
 import { ContextRelay } from '../../src/sdk/context-relay.ts';
 import { temporaryHome } from '../cli/program.ts';
 import { type RelayUnderTest, startRelay } from '../http/relay-under-test.ts';
@@ -28,7 +28,7 @@ describe('two relays', () => {
       return made;
     });
     const messages = await watchingMessages(there!, async () => {
-      const runner = await A2ARunner.connect(there!.url, { relay: mine });
+      const runner = await connectAgent(there!.url, { relay: mine });
       const outcome = await runner.run({ text: 'turn it around', attached: [pointer] });
       assert.equal(outcome.state, 'completed');
       assert.equal(received, sha(given));
@@ -46,7 +46,7 @@ describe('two relays', () => {
       const brief = await new ContextRelay({ baseUrl: there!.url }).pull(/http\S+/.exec(task)![0]);
       return `${brief.length} characters`;
     });
-    const runner = await A2ARunner.connect(`${there!.url}/a2a/relay`, { relay: mine });
+    const runner = await connectAgent(`${there!.url}/a2a/relay`, { relay: mine });
     const outcome = await runner.run({ text: long });
     assert.deepEqual(outcome.parts, [{ text: `${long.length} characters` }]);
   });

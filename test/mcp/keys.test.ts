@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
-import { A2ARunner } from '../../src/runners/a2a/runner.ts';
+import { connectAgent } from '../../src/runners/a2a/runner.ts';
 import { startGuarded } from '../keys/guarded-relay.ts';
 
 async function mcp(url: string, key: string): Promise<Client> {
@@ -55,11 +55,11 @@ test('A2A asks for a key with the scope for tasks, and its card says so to every
   const [ours, theirs] = await Promise.all(
     ['ours', 'theirs'].map(async (tenant) => {
       const { key } = await relay.key({ tenant, scopes: ['tasks'] });
-      return A2ARunner.connect(relay.url, { token: key });
+      return connectAgent(relay.url, { token: key });
     }),
   );
   const { task_id } = await ours!.submit({ text: 'a task of ours' });
   assert.equal((await ours!.find(task_id!)).state, 'submitted');
   await assert.rejects(theirs!.find(task_id!), /not found/i);
-  assert.deepEqual(await theirs!.list(), []);
+  assert.deepEqual(await theirs!.list({}), []);
 });

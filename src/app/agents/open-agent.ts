@@ -1,6 +1,6 @@
 import type { RemoteAgent } from '../../client/bridge/remote-agent.ts';
 import type { Host } from '../../interfaces/cli/host.ts';
-import { A2ARunner } from '../../runners/a2a/runner.ts';
+import { connectAgent } from '../../runners/a2a/runner.ts';
 import type { ContextRelay } from '../../sdk/context-relay.ts';
 import type { Config, Environment } from '../config.ts';
 
@@ -22,5 +22,5 @@ export async function openAgent(
     await using open = await host.openClient();
     return await open.client.push(...args);
   };
-  return A2ARunner.connect(address, { token, relay: { push } });
+  return connectAgent(address, { token, relay: { push } });
 }

@@ -11,6 +11,9 @@ import { type NodeRunners, type RunnerOptions, runnerOf } from './runners.ts';
 import { ownPointer } from './task-run.ts';
 import { BridgeWorker } from './worker.ts';
 
+type RelayOrOptions = ContextRelay | ContextRelayOptions;
+type RunnerAndBridge<K extends keyof NodeRunners> = RunnerOptions<K> & AgentBridgeOptions;
+
 /**
  * Both ends of handing work to an agent: `pushAndWait` where the work comes from, `start` next to the agent that does
  * it.
@@ -20,33 +23,24 @@ export class AgentBridge {
   readonly #options: AgentBridgeOptions;
   readonly #waiters: ResultWaiters;
 
-  constructor(relay: ContextRelay | ContextRelayOptions = {}, options: AgentBridgeOptions = {}) {
+  constructor(relay: RelayOrOptions = {}, options: AgentBridgeOptions = {}) {
     this.#client = relay instanceof ContextRelay ? relay : new ContextRelay(relay);
     this.#options = options;
     this.#waiters = new ResultWaiters(this.#client);
   }
 
   /** Next to an agent that runs in a terminal: `AgentBridge.forTmux(relay, { session: 'work', window: '0' })`. */
-  static forTmux(
-    relay: ContextRelay | ContextRelayOptions,
-    o: RunnerOptions<'tmux'> & AgentBridgeOptions,
-  ): Promise<AgentBridge> {
+  static forTmux(relay: RelayOrOptions, o: RunnerAndBridge<'tmux'>): Promise<AgentBridge> {
     return AgentBridge.#with('tmux', relay, o);
   }
 
   /** Next to a command that takes a task on standard input and answers on standard output. */
-  static forExec(
-    relay: ContextRelay | ContextRelayOptions,
-    o: RunnerOptions<'exec'> & AgentBridgeOptions,
-  ): Promise<AgentBridge> {
+  static forExec(relay: RelayOrOptions, o: RunnerAndBridge<'exec'>): Promise<AgentBridge> {
     return AgentBridge.#with('exec', relay, o);
   }
 
   /** Next to an agent that speaks the Agent Client Protocol. */
-  static forAcp(
-    relay: ContextRelay | ContextRelayOptions,
-    o: RunnerOptions<'acp'> & AgentBridgeOptions,
-  ): Promise<AgentBridge> {
+  static forAcp(relay: RelayOrOptions, o: RunnerAndBridge<'acp'>): Promise<AgentBridge> {
     return AgentBridge.#with('acp', relay, o);
   }
 
@@ -116,11 +110,7 @@ export class AgentBridge {
     return worker;
   }
 
-  static async #with<K extends keyof NodeRunners>(
-    kind: K,
-    relay: ContextRelay | ContextRelayOptions,
-    o: RunnerOptions<K> & AgentBridgeOptions,
-  ): Promise<AgentBridge> {
+  static async #with<K extends keyof NodeRunners>(kind: K, relay: RelayOrOptions, o: RunnerAndBridge<K>) {
     return new AgentBridge(relay, { ...o, runner: await runnerOf(kind, o) });
   }
 

@@ -1,4 +1,4 @@
-import type { TaskStatus } from '../../contract/tasks.ts';
+import type { TaskInfo, TaskResult, TaskStatus } from '../../contract/tasks.ts';
 import type { Runner } from './runner.ts';
 
 export interface AgentBridgeOptions {
@@ -54,18 +54,12 @@ export interface WaitOptions {
   readonly signal?: AbortSignal;
 }
 
-export interface SentTask {
-  readonly id: string;
-  readonly url: string;
-}
+export type SentTask = Pick<TaskInfo, 'id' | 'url'>;
 
-/** What came back. */
-export interface TaskAnswer {
+/** What came back; `url` is the result's own pointer. */
+export interface TaskAnswer extends Pick<TaskResult, 'status' | 'summary' | 'url'> {
+  /** Of the task. */
   readonly id: string;
-  readonly status: TaskStatus;
   /** The outcome block, or all that the agent said where there was none. */
   readonly text: string;
-  readonly summary: string | null;
-  /** The result's own pointer. */
-  readonly url: string;
 }

@@ -20,11 +20,8 @@ export interface ExecOptions {
   readonly env?: { readonly [name: string]: string | undefined };
 }
 
-export interface AcpOptions {
-  /** A line for the shell that starts an agent which speaks ACP on its standard input and output. */
-  readonly command: string;
-  readonly cwd?: string;
-  readonly env?: { readonly [name: string]: string | undefined };
+/** The command starts an agent which speaks ACP on its standard input and output. */
+export interface AcpOptions extends ExecOptions {
   /** What the agent may do without a person to ask: everything, only look, or nothing. `reads` by default. */
   readonly allow?: 'all' | 'reads' | 'none';
 }

@@ -13,8 +13,8 @@ export class StepRecorder {
   readonly #run: string;
   readonly #places: ReadonlyMap<string, number>;
   #ops: PatchOp[] = [];
+  /** Rejected, and no longer tried, once the store has failed. */
   #writing: Promise<void> | null = null;
-  #failure: unknown = null;
 
   constructor(threads: ThreadsApi, run: string, steps: readonly Step[]) {
     this.#threads = threads;
@@ -43,19 +43,15 @@ export class StepRecorder {
 
   /** Resolves once everything said so far is written. */
   async settle(): Promise<void> {
-    while (this.#writing) await this.#writing;
-    if (this.#failure) throw this.#failure;
+    await this.#writing;
   }
 
   #write(...ops: readonly PatchOp[]): void {
     this.#ops.push(...ops);
-    this.#writing ??= this.#drain()
-      .catch((error: unknown) => {
-        this.#failure ??= error;
-      })
-      .finally(() => {
-        this.#writing = null;
-      });
+    if (this.#writing) return;
+    this.#writing = this.#drain();
+    // Whoever settles hears of a failure.
+    this.#writing.catch(() => {});
   }
 
   async #drain(): Promise<void> {
@@ -70,5 +66,6 @@ export class StepRecorder {
         if (!isRelayError(error)) throw error;
       }
     }
+    this.#writing = null;
   }
 }

@@ -1,15 +1,15 @@
 import { RelayError } from '../../base/errors.ts';
-import type { AgentOutcome } from '../../client/bridge/remote-agent.ts';
+import type { AgentOutcome, RemoteAgent } from '../../client/bridge/remote-agent.ts';
 import type { Job, Ran, Runner } from '../../client/bridge/runner.ts';
-import { A2ARunner } from './runner.ts';
+import { connectAgent } from './runner.ts';
 
 type Asked = Pick<Job, 'prompt' | 'signal'>;
 
 /** An agent at an A2A address as a bridge sees it: each task is a message to it, and its artifacts are the output. */
 export function a2aBridgeRunner(url: string): Runner & { run(job: Asked): Promise<Ran> } {
-  let agent: Promise<A2ARunner> | null = null;
-  const connected = (): Promise<A2ARunner> => {
-    agent ??= A2ARunner.connect(url).catch((error: Error) => {
+  let agent: Promise<RemoteAgent> | null = null;
+  const connected = (): Promise<RemoteAgent> => {
+    agent ??= connectAgent(url).catch((error: Error) => {
       agent = null;
       throw new RelayError('agent_gone', { what: error.message }, error);
     });
@@ -24,7 +24,7 @@ export function a2aBridgeRunner(url: string): Runner & { run(job: Asked): Promis
   };
 }
 
-async function perform(agent: A2ARunner, job: Asked): Promise<Ran> {
+async function perform(agent: RemoteAgent, job: Asked): Promise<Ran> {
   let started: string | null = null;
   try {
     const outcome = await agent.run({
@@ -44,7 +44,11 @@ async function perform(agent: A2ARunner, job: Asked): Promise<Ran> {
   }
 }
 
-async function words(agent: A2ARunner, { parts, note }: AgentOutcome, signal: AbortSignal): Promise<string> {
+async function words(
+  agent: RemoteAgent,
+  { parts, note }: AgentOutcome,
+  signal: AbortSignal,
+): Promise<string> {
   const texts = await Promise.all(
     parts.map(async (part) =>
       'text' in part ? part.text : new TextDecoder().decode(await agent.read(part, signal)),

@@ -13,7 +13,7 @@ import {
 import { isRelayError, RelayError } from '../../base/errors.ts';
 import { pause } from '../../base/pause.ts';
 import type { AcpOptions } from '../../client/bridge/runners.ts';
-import { type LeashedShell, leashedShell, signalGroup } from '../leashed-shell.ts';
+import { type LeashedShell, leashedShell, signalGroup, whyEnded } from '../leashed-shell.ts';
 
 /** For an agent to start and say what it is: some download themselves first. */
 const START_MS = 120_000;
@@ -39,15 +39,11 @@ export class AcpProcess {
     });
     child.stdin.on('error', () => {});
     this.ended = new Promise((resolve) => {
-      const over = (how: string) => {
-        const said = stderr.trim().split('\n').at(-1)?.trim();
-        this.#why = `The agent ${how}${said ? `: ${said}` : '.'}`;
-        resolve(this.#why);
-      };
-      child.once('error', (error) => over(`could not be started (${error.message})`));
-      child.once('close', (code, signal) =>
-        over(signal ? `was ended by ${signal}` : `ended with exit code ${code}`),
-      );
+      child.once('error', (error) => resolve(`The agent could not be started (${error.message}).`));
+      child.once('close', (code, signal) => resolve(whyEnded('agent', code, signal, stderr)));
+    });
+    this.ended.then((why) => {
+      this.#why = why;
     });
     const stream = ndJsonStream(
       Writable.toWeb(child.stdin) as WritableStream<Uint8Array>,
@@ -152,12 +148,10 @@ function permit(
   allow: NonNullable<AcpOptions['allow']>,
 ): RequestPermissionResponse {
   const may = allow === 'all' || (allow === 'reads' && READS.includes(toolCall.kind));
-  const wanted = may
-    ? (['allow_once', 'allow_always'] as const)
-    : (['reject_once', 'reject_always'] as const);
-  for (const kind of wanted) {
-    const option = options.find((each) => each.kind === kind);
-    if (option) return { outcome: { outcome: 'selected', optionId: option.optionId } };
-  }
-  return { outcome: { outcome: 'cancelled' } };
+  const answer = may ? 'allow' : 'reject';
+  const option =
+    options.find(({ kind }) => kind === `${answer}_once`) ??
+    options.find(({ kind }) => kind === `${answer}_always`);
+  if (!option) return { outcome: { outcome: 'cancelled' } };
+  return { outcome: { outcome: 'selected', optionId: option.optionId } };
 }

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { TASK_OUTPUT_BYTES } from '../../base/limits.ts';
 import type { Job, Ran, Runner } from '../../client/bridge/runner.ts';
 import type { ExecOptions } from '../../client/bridge/runners.ts';
-import { endWhenAborted, leashedShell, signalGroup } from '../leashed-shell.ts';
+import { endWhenAborted, leashedShell, signalGroup, whyEnded } from '../leashed-shell.ts';
 import { promptFile } from '../prompt-file.ts';
 import { Tail } from '../tail.ts';
 
@@ -44,17 +44,11 @@ async function runCommand({ command, cwd, env }: ExecOptions, job: Job): Promise
   using _ = endWhenAborted(job.signal, (force) => signalGroup(child, force ? 'SIGKILL' : 'SIGTERM'));
   try {
     const [code, endedBy] = (await once(child, 'close')) as [number | null, NodeJS.Signals | null];
-    const failed = code === 0 ? {} : { failed: howItEnded(code, endedBy, err.text()) };
+    const failed = code === 0 ? {} : { failed: whyEnded('command', code, endedBy, err.text()) };
     return { output: out.text(), ...failed };
   } catch (error) {
     return { output: '', failed: `The command could not be started: ${(error as Error).message}` };
   }
-}
-
-function howItEnded(code: number | null, signal: NodeJS.Signals | null, stderr: string): string {
-  const how = signal === null ? `ended with exit code ${code}` : `was ended by ${signal}`;
-  const said = stderr.trim();
-  return `The command ${how}${said === '' ? '.' : `: ${said.split('\n').at(-1)!.trim()}`}`;
 }
 
 /** For the shell, as one word. */
