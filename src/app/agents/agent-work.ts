@@ -3,8 +3,9 @@ import { systemEnv } from '../../base/env.ts';
 import { pause } from '../../base/pause.ts';
 import { Pipelines } from '../../client/pipelines/pipelines.ts';
 import type { Worker } from '../../client/pipelines/run-lease.ts';
+import type { AnswerCache, CachedAnswer } from '../../client/prompts/answer-cache.ts';
 import { Prompts } from '../../client/prompts/prompts.ts';
-import type { AnswerCache, CachedAnswer, ThreadsAs } from '../../client/prompts/types.ts';
+import type { ThreadsAs } from '../../client/prompts/types.ts';
 import { LOCAL_CALLER } from '../../contract/caller.ts';
 import type { Relay } from '../../contract/relay.ts';
 import type { RelayCore } from '../../domain/relay-core.ts';
@@ -67,15 +68,7 @@ function relaysOf(config: Config, core: RelayCore): (who: string) => Relay {
     const remote = new HttpRelay({ baseUrl: config.remote, apiKey: config.apiKey ?? undefined });
     return () => remote;
   }
-  const bound = new Map<string, Relay>();
-  return (who) => {
-    let relay = bound.get(who);
-    if (!relay) {
-      relay = core.relay({ ...LOCAL_CALLER, name: who }, config.publicUrl);
-      bound.set(who, relay);
-    }
-    return relay;
-  };
+  return (name) => core.relay({ ...LOCAL_CALLER, name }, config.publicUrl);
 }
 
 /** Answers by what was asked, in records that expire by themselves. */
@@ -125,12 +118,12 @@ function programs(env: Environment, cwd: string): Programs {
       const entries = Object.entries(PROFILES);
       return entries.map(([name, { about }]) => ({ name, about, installed: here.includes(name) }));
     },
-    converses: (cli) => profileOf(cli)?.converse !== null,
+    converses: (cli) => profileOf(cli)?.converses !== false,
     async run({ cli, args, promptBy, prompt, terminal, thread, onOutput }) {
       await using file = promptFile();
       const line =
         prompt === null
-          ? { command: cli, args: [...(profileOf(cli)?.converse ?? []), ...args] }
+          ? { command: cli, args }
           : await commandLine({ cli, args, promptBy }, prompt, file.write);
       return await runProgram(line, {
         env: { ...env, RELAY_THREAD: thread },

@@ -2,21 +2,18 @@ import { readText } from '../../base/read-text.ts';
 import { AgentBridge } from '../../client/bridge/agent-bridge.ts';
 import type { StepCall, StepRunners } from '../../client/pipelines/runner.ts';
 import { previewFrame } from '../../client/prompts/bundle.ts';
-import type { Prompts } from '../../client/prompts/prompts.ts';
 import type { Relay } from '../../contract/relay.ts';
 import type { OpenClient } from '../../interfaces/cli/host.ts';
 import type { AgentWork } from '../../interfaces/cli/host-agents.ts';
 import { cliStep, shellStep } from '../../runners/cli/program-steps.ts';
 import type { Environment } from '../config.ts';
 
-export interface RunnerParts {
-  readonly prompts: Prompts;
+export interface RunnerParts extends Pick<AgentWork, 'prompts' | 'model'> {
   readonly relay: Relay;
   /** A client of the relay; made once, when a step needs it. */
   open(): Promise<OpenClient>;
   readonly env: Environment;
   readonly cwd: string;
-  readonly model: AgentWork['model'];
 }
 
 /** The step's own timeout ends it; this only keeps a wait from being endless by itself. */

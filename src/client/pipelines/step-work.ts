@@ -10,8 +10,9 @@ import {
 } from '../../base/limits.ts';
 import { readText } from '../../base/read-text.ts';
 import type { Artifact } from '../../contract/threads/artifacts.ts';
+import { type AnswerCache, keptAnswer } from '../prompts/answer-cache.ts';
 import { answerPatch } from '../prompts/answer-patch.ts';
-import type { AnswerCache, ThreadsAs } from '../prompts/types.ts';
+import type { ThreadsAs } from '../prompts/types.ts';
 import type { Agent, Step } from './definition.ts';
 import { readRun, sourceOf } from './journal.ts';
 import type { Progress, StepCall, StepResult, StepRunner, StepRunners } from './runner.ts';
@@ -177,13 +178,7 @@ export class StepWork {
     const text = typeof result.content === 'string' ? result.content : '';
     await this.#settle(artifact, text, attempts, { ...result, cached });
     const duration_ms = this.#parts.env.now() - this.#began;
-    this.#parts.progress({
-      step: id,
-      status: 'done',
-      ref: artifact.ref,
-      duration_ms,
-      ...(cached ? { cached } : {}),
-    });
+    this.#parts.progress({ step: id, status: 'done', ref: artifact.ref, duration_ms, cached });
     return { status: 'done', artifact };
   }
 
@@ -261,17 +256,12 @@ export class StepWork {
   }
 
   async #fromCache(key: string): Promise<StepResult | null> {
-    const found = await this.#parts.cache.get(key);
-    if (!found) return null;
     const threads = this.#parts.threads(this.#instance.step.agent);
-    try {
-      const { artifact, body } = await threads.content(found.thread_id, found.ref);
-      const content = new TextEncoder().encode(await readText(body));
-      return { content, by: artifact.provenance.created_by, source_refs: [found.ref] };
-    } catch (error) {
-      if (isRelayError(error, 'not_found')) return null;
-      throw error;
-    }
+    const kept = await keptAnswer(this.#parts.cache, threads, key);
+    if (!kept) return null;
+    const { provenance, ref } = kept.artifact;
+    const content = new TextEncoder().encode(kept.text);
+    return { content, by: provenance.created_by, source_refs: [ref] };
   }
 }
 

@@ -3,24 +3,14 @@ import { isRelayError } from '../../base/errors.ts';
 import { sha256Hex } from '../../base/hash.ts';
 import { timeOrderedId } from '../../base/ids.ts';
 import { ANSWER_CACHE_MS, ANSWER_TAIL_CHARS } from '../../base/limits.ts';
-import { readText } from '../../base/read-text.ts';
 import type { TokenCounter } from '../../base/tokens.ts';
 import type { ArtifactCreated } from '../../contract/threads/artifacts.ts';
 import type { PatchOp } from '../../formats/json-patch/apply.ts';
 import { oneLine } from '../../text/frame.ts';
+import { type AnswerCache, keptAnswer } from './answer-cache.ts';
 import { answerPatch } from './answer-patch.ts';
 import { makeBundle } from './bundle.ts';
-import type {
-  AnswerCache,
-  Bundle,
-  CachedAnswer,
-  Model,
-  PatchOutcome,
-  PromptOutcome,
-  PromptRequest,
-  Said,
-  ThreadsAs,
-} from './types.ts';
+import type { Bundle, Model, PatchOutcome, PromptOutcome, PromptRequest, Said, ThreadsAs } from './types.ts';
 
 export interface PromptParts {
   readonly threads: ThreadsAs;
@@ -62,11 +52,11 @@ export class Prompts {
       end: async () => ({ ...answer, tail: answer.text.slice(-ANSWER_TAIL_CHARS) }),
     });
     if (o.cache) {
-      const { thread_id, artifact_ref: ref, state_ref } = outcome;
-      const place = { thread_id, ref };
-      await this.#keep(await keyOf(bundle, model.name), place);
+      const { cache } = this.#parts;
+      const place = { thread_id: outcome.thread_id, ref: outcome.artifact_ref };
+      await cache.put(await keyOf(bundle, model.name), place, ANSWER_CACHE_MS);
       // Asked again at once, the state differs by this very answer and by nothing else.
-      await this.#keep(await afterKey(bundle, model.name, state_ref), place);
+      await cache.put(await afterKey(bundle, model.name, outcome.state_ref), place, ANSWER_CACHE_MS);
     }
     return outcome;
   }
@@ -161,22 +151,21 @@ export class Prompts {
   ): Promise<PromptOutcome | null> {
     const { cache, env } = this.#parts;
     const began = env.now();
-    const found =
-      (await cache.get(await keyOf(bundle, model))) ??
-      (await cache.get(await afterKey(bundle, model, bundle.state_ref)));
-    const text = found && (await this.#text(found));
-    if (!found || text === null) return null;
-    onText?.(text);
+    const keys = [await keyOf(bundle, model), await afterKey(bundle, model, bundle.state_ref)];
+    const kept = await keptAnswer(cache, this.#parts.threads(ASKING), ...keys);
+    if (!kept) return null;
+    const { ref, thread_id } = kept.artifact;
+    onText?.(kept.text);
     const threads = this.#parts.threads(model);
-    const here = found.thread_id === bundle.thread_id;
-    const artifact = here
-      ? await threads.artifact(bundle.thread_id, found.ref)
-      : await threads.putArtifact(bundle.thread_id, {
-          body: new TextEncoder().encode(text),
-          name: 'answer.md',
-          type: 'markdown',
-          source_refs: [found.ref],
-        });
+    const artifact =
+      thread_id === bundle.thread_id
+        ? await threads.artifact(thread_id, ref)
+        : await threads.putArtifact(bundle.thread_id, {
+            body: new TextEncoder().encode(kept.text),
+            name: 'answer.md',
+            type: 'markdown',
+            source_refs: [ref],
+          });
     await threads.record(bundle.thread_id, 'prompt.answered', {
       model,
       words: clip(bundle.words),
@@ -188,21 +177,6 @@ export class Prompts {
     });
     const { state_version } = await threads.get(bundle.thread_id);
     return { ...outcome(bundle, model, artifact), session_cache_hit: true, state_ref: `v${state_version}` };
-  }
-
-  /** Null where the answer is gone by now. */
-  async #text(found: CachedAnswer): Promise<string | null> {
-    try {
-      const { body } = await this.#parts.threads(ASKING).content(found.thread_id, found.ref);
-      return await readText(body);
-    } catch (error) {
-      if (isRelayError(error, 'not_found')) return null;
-      throw error;
-    }
-  }
-
-  #keep(key: string, answer: CachedAnswer): Promise<void> {
-    return this.#parts.cache.put(key, answer, ANSWER_CACHE_MS);
   }
 }
 

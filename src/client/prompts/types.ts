@@ -110,16 +110,5 @@ export interface Said {
   >;
 }
 
-/** Answers kept for an identical question, across threads. */
-export interface AnswerCache {
-  get(key: string): Promise<CachedAnswer | null>;
-  put(key: string, answer: CachedAnswer, ttlMs: number): Promise<void>;
-}
-
-export interface CachedAnswer {
-  readonly thread_id: string;
-  readonly ref: string;
-}
-
 /** Threads as a named agent writes into them, so that every word has its author. */
 export type ThreadsAs = (who: string) => ThreadsApi;

@@ -36,19 +36,13 @@ export async function commandLine(
   // A lone dash is the place of the prompt itself and stays last.
   const [before, last] = own.at(-1) === '-' ? [own.slice(0, -1), ['-']] : [own, []];
   const template = [...before, ...choice.args, ...last];
-  const inTemplate = template.some((arg) => arg.includes('{prompt}') || arg.includes('{file}'));
+  const placed = template.some((arg) => arg.includes('{prompt}') || arg.includes('{file}'));
   const way = choice.promptBy ?? (marked ? 'argument' : (profile?.prompt ?? 'stdin'));
-  const file = template.some((arg) => arg.includes('{file}')) ? await writeFile(prompt) : undefined;
-  const args = template.map((arg) => arg.replaceAll('{file}', file ?? '').replaceAll('{prompt}', prompt));
-  if (inTemplate) return checked({ command: choice.cli, args });
-  if (way === 'argument') return checked({ command: choice.cli, args: [...args, prompt] });
-  if (way === 'file') return checked({ command: choice.cli, args: [...args, await writeFile(prompt)] });
-  return { command: choice.cli, args, input: prompt };
-}
-
-function checked(line: CommandLine): CommandLine {
-  const long = line.args.find((arg) => Buffer.byteLength(arg) > ARGUMENT_BYTES);
-  if (long === undefined) return line;
+  const file = template.some((arg) => arg.includes('{file}')) ? await writeFile(prompt) : '';
+  const args = template.map((arg) => arg.replaceAll('{file}', file).replaceAll('{prompt}', prompt));
+  if (!placed && way === 'stdin') return { command: choice.cli, args, input: prompt };
+  if (!placed) args.push(way === 'file' ? await writeFile(prompt) : prompt);
+  if (args.every((arg) => Buffer.byteLength(arg) <= ARGUMENT_BYTES)) return { command: choice.cli, args };
   throw new RelayError('too_large', {
     what: 'a prompt that goes in as an argument',
     limit: ARGUMENT_BYTES,

@@ -11,28 +11,28 @@ export interface CliProfile {
   readonly args: readonly string[];
   /** How the prompt gets in. */
   readonly prompt: PromptWay;
-  /** With these it converses at a terminal; null where it cannot. */
-  readonly converse: readonly string[] | null;
+  /** Whether it converses at a terminal when nothing is asked of it. */
+  readonly converses: boolean;
   readonly about: string;
 }
 
 export const PROFILES: { readonly [name: string]: CliProfile } = {
-  claude: { args: ['-p'], prompt: 'stdin', converse: [], about: 'Claude Code' },
+  claude: { args: ['-p'], prompt: 'stdin', converses: true, about: 'Claude Code' },
   codex: {
     args: ['exec', '--skip-git-repo-check', '-'],
     prompt: 'stdin',
-    converse: [],
+    converses: true,
     about: 'OpenAI Codex',
   },
-  gemini: { args: [], prompt: 'stdin', converse: [], about: 'Gemini CLI' },
-  opencode: { args: ['run'], prompt: 'argument', converse: [], about: 'opencode' },
+  gemini: { args: [], prompt: 'stdin', converses: true, about: 'Gemini CLI' },
+  opencode: { args: ['run'], prompt: 'argument', converses: true, about: 'opencode' },
   aider: {
     args: ['--yes-always', '--no-pretty', '--message-file', '{file}'],
     prompt: 'file',
-    converse: [],
+    converses: true,
     about: 'aider',
   },
-  sgpt: { args: [], prompt: 'stdin', converse: null, about: 'shell-gpt' },
+  sgpt: { args: [], prompt: 'stdin', converses: false, about: 'shell-gpt' },
 };
 
 export function profileOf(cli: string): CliProfile | undefined {
