@@ -2,6 +2,15 @@ import type { Json, JsonObject } from '../../base/json.ts';
 import type { ArtifactType } from '../../contract/threads/artifacts.ts';
 import type { PromptWay } from '../prompts/types.ts';
 
+/** A file with a pipeline in it. */
+export interface PipelineFile {
+  readonly text: string;
+  /** As it is named in errors. */
+  readonly file: string;
+  /** Where the file gives none. */
+  readonly name: string;
+}
+
 /** A pipeline as it was written down and checked. */
 export interface Pipeline {
   readonly name: string;

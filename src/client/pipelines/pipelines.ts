@@ -5,7 +5,7 @@ import { PIPELINE_EVENT_BYTES } from '../../base/limits.ts';
 import { everyItem } from '../../base/pages.ts';
 import { readText } from '../../base/read-text.ts';
 import type { Artifact } from '../../contract/threads/artifacts.ts';
-import type { Pipeline } from './definition.ts';
+import type { Pipeline, PipelineFile } from './definition.ts';
 import { lastSteps } from './graph.ts';
 import { type RunRecord, readRun, type StepRecord } from './journal.ts';
 import { soundPipeline } from './read-pipeline.ts';
@@ -22,15 +22,6 @@ export interface RunOptions extends LeaseOptions {
   progress?(progress: Progress): void;
   /** Called as soon as the run has an id. */
   begun?(run: string, pipeline: Pipeline): void;
-}
-
-/** A file with a pipeline in it. */
-export interface PipelineFile {
-  readonly text: string;
-  /** As it is named in errors. */
-  readonly file: string;
-  /** Where the file gives none. */
-  readonly name: string;
 }
 
 export interface RunSummary extends Omit<RunRecord, 'steps' | 'definition'> {
@@ -50,8 +41,7 @@ export class Pipelines {
   }
 
   async start(file: PipelineFile, given: { [name: string]: Json }, o: RunOptions): Promise<RunSummary> {
-    const pipeline = soundPipeline(file.text, file.file, file.name);
-    checkOnly(pipeline, o.only);
+    const pipeline = soundPipeline(file, o.only);
     const inputs = takeInputs(pipeline, given);
     const threads = this.#parts.threads('pipeline');
     const { thread_id: run } = await threads.create({ name: `${THREAD_NAME}${pipeline.name}`.slice(0, 200) });
@@ -75,8 +65,7 @@ export class Pipelines {
     // What the one before recorded last counts too.
     const record = await this.#record(run);
     const stored = file ?? (await this.#stored(record));
-    const pipeline = soundPipeline(stored.text, stored.file, stored.name);
-    checkOnly(pipeline, o.only);
+    const pipeline = soundPipeline(stored, o.only);
     const threads = this.#parts.threads('pipeline');
     const { hash, definition } = record;
     const same = (await sha256Hex(stored.text)) === hash;
@@ -104,8 +93,7 @@ export class Pipelines {
 
   async show(run: string): Promise<{ summary: RunSummary; pipeline: Pipeline }> {
     const record = await this.#record(run);
-    const stored = await this.#stored(record);
-    const pipeline = soundPipeline(stored.text, stored.file, stored.name);
+    const pipeline = soundPipeline(await this.#stored(record));
     return { summary: summary(record, pipeline), pipeline };
   }
 
@@ -224,13 +212,4 @@ function takeInputs(pipeline: Pipeline, given: { readonly [name: string]: Json }
     inputs[name] = taken;
   }
   return inputs;
-}
-
-function checkOnly(pipeline: Pipeline, only: readonly string[] | undefined): void {
-  const unknown = only?.find((id) => !pipeline.steps.some((step) => step.id === id));
-  if (unknown === undefined) return;
-  throw new RelayError('bad_usage', {
-    what: `There is no step "${unknown}".`,
-    hint: `There are: ${pipeline.steps.map(({ id }) => id).join(', ')}.`,
-  });
 }

@@ -7,7 +7,7 @@ import {
   PIPELINE_STEPS,
 } from '../../base/limits.ts';
 import { readYaml } from '../../formats/yaml.ts';
-import type { Input, Pipeline, Problem } from './definition.ts';
+import type { Input, Pipeline, PipelineFile, Problem } from './definition.ts';
 import type { Reference } from './expression.ts';
 import { didYouMean, Fields, type Report } from './fields.ts';
 import { findCycle } from './graph.ts';
@@ -60,13 +60,21 @@ export function readPipeline(text: string, fallbackName: string): Reading {
   return { pipeline, problems: problems.sort((a, b) => a.line - b.line) };
 }
 
-/** The pipeline where there is no error in it; what is wrong, otherwise. */
-export function soundPipeline(text: string, file: string, fallbackName: string): Pipeline {
-  const { pipeline, problems } = readPipeline(text, fallbackName);
+/** The pipeline; throws what is wrong where there is an error in it, or where it has not all of the steps in `only`. */
+export function soundPipeline({ text, file, name }: PipelineFile, only: readonly string[] = []): Pipeline {
+  const { pipeline, problems } = readPipeline(text, name);
   const errors = problems.filter(({ severity }) => severity === 'error');
-  if (pipeline && errors.length === 0) return pipeline;
-  const what = errors.map((problem) => `${file}:${problem.line}: ${problem.what}`).join('\n');
-  throw new RelayError('bad_pipeline', { what, file });
+  if (!pipeline || errors.length > 0) {
+    const what = errors.map((problem) => `${file}:${problem.line}: ${problem.what}`).join('\n');
+    throw new RelayError('bad_pipeline', { what, file });
+  }
+  const ids = pipeline.steps.map(({ id }) => id);
+  const unknown = only.find((id) => !ids.includes(id));
+  if (unknown === undefined) return pipeline;
+  throw new RelayError('bad_usage', {
+    what: `There is no step "${unknown}".`,
+    hint: `There are: ${ids.join(', ')}.`,
+  });
 }
 
 function readInputs(inputs: Fields): Inputs {

@@ -51,7 +51,10 @@ export class RunLease implements AsyncDisposable {
   readonly #parts: LeaseParts;
   readonly #run: string;
   readonly #token: string;
+  readonly #threads: ThreadsApi;
   readonly #lost = new AbortController();
+  /** Fires when somebody else has taken the run. */
+  readonly lost = this.#lost.signal;
   /** When it was last asked for with success. */
   #heard = 0;
   #timer: ReturnType<typeof setInterval> | undefined;
@@ -61,6 +64,7 @@ export class RunLease implements AsyncDisposable {
     this.#parts = parts;
     this.#run = run;
     this.#token = uuid(parts.env);
+    this.#threads = parts.threads('pipeline');
   }
 
   static async take(parts: LeaseParts, run: string, o: LeaseOptions): Promise<RunLease> {
@@ -83,11 +87,6 @@ export class RunLease implements AsyncDisposable {
     return lease;
   }
 
-  /** Fires when somebody else has taken the run. */
-  get lost(): AbortSignal {
-    return this.#lost.signal;
-  }
-
   /** The threads as before, but that nothing is written to them for a run that is somebody else's by now. */
   fence(threads: ThreadsAs): ThreadsAs {
     const get = (api: ThreadsApi, name: string | symbol) => {
@@ -104,9 +103,8 @@ export class RunLease implements AsyncDisposable {
 
   /** Throws where the run is somebody else's by now. What was heard of the store `withinMs` ago is believed. */
   async confirm(withinMs = 0): Promise<void> {
-    const { signal } = this.#lost;
-    if (!signal.aborted && this.#parts.env.now() - this.#heard >= withinMs) await this.#renew();
-    if (signal.aborted) throw signal.reason;
+    if (!this.lost.aborted && this.#parts.env.now() - this.#heard >= withinMs) await this.#renew();
+    this.lost.throwIfAborted();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -114,10 +112,6 @@ export class RunLease implements AsyncDisposable {
     await this.#renewal?.catch(() => {});
     // Where it cannot be let go it lapses.
     await this.#threads.release(this.#run, { token: this.#token }).catch(() => {});
-  }
-
-  get #threads(): ThreadsApi {
-    return this.#parts.threads('pipeline');
   }
 
   #renew(): Promise<void> {

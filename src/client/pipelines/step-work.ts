@@ -1,4 +1,3 @@
-import type { Env } from '../../base/env.ts';
 import { isRelayError, RelayError } from '../../base/errors.ts';
 import { sha256Hex } from '../../base/hash.ts';
 import { timeOrderedId } from '../../base/ids.ts';
@@ -12,22 +11,19 @@ import { readText } from '../../base/read-text.ts';
 import type { Artifact } from '../../contract/threads/artifacts.ts';
 import { type AnswerCache, keptAnswer } from '../prompts/answer-cache.ts';
 import { answerPatch } from '../prompts/answer-patch.ts';
-import type { ThreadsAs } from '../prompts/types.ts';
 import type { Agent, Step } from './definition.ts';
 import { readRun, sourceOf } from './journal.ts';
+import type { LeaseParts } from './run-lease.ts';
 import type { Progress, StepCall, StepResult, StepRunner, StepRunners } from './runner.ts';
 import type { Scope } from './scope.ts';
 import type { Slots } from './slots.ts';
 
-export interface WorkParts {
+export interface WorkParts extends Pick<LeaseParts, 'threads' | 'env' | 'pause'> {
   readonly run: string;
-  readonly threads: ThreadsAs;
-  readonly env: Env;
   readonly cache: AnswerCache;
   readonly runners: StepRunners;
   readonly signal: AbortSignal;
   progress(progress: Progress): void;
-  pause(ms: number, signal: AbortSignal): Promise<void>;
 }
 
 export interface Instance {

@@ -2,18 +2,14 @@ import { RelayError } from '../../base/errors.ts';
 import { STEP_COMPLAINT_CHARS, STEP_OUTPUT_BYTES } from '../../base/limits.ts';
 import { decodeUtf8 } from '../../base/utf8.ts';
 import type { ShellAgent } from '../../client/pipelines/definition.ts';
-import type { StepCall, StepResult } from '../../client/pipelines/runner.ts';
+import type { StepCall, StepResult, StepRunner } from '../../client/pipelines/runner.ts';
 import { promptFile } from '../prompt-file.ts';
 import { Tail } from '../tail.ts';
 import { type CliChoice, type CommandLine, commandLine } from './command-line.ts';
-import { runProgram } from './run-program.ts';
+import { type ProgramOptions, runProgram } from './run-program.ts';
 
-export interface ProgramPlace {
-  readonly env: NodeJS.ProcessEnv;
-  readonly cwd: string;
-  readonly signal: AbortSignal;
-  said(text: string): void;
-}
+/** Where a program runs, what stops it, and who is told what it says. */
+type ProgramPlace = Pick<ProgramOptions, 'env' | 'cwd'> & Parameters<StepRunner>[1];
 
 /** A step done by the shell: its own command with the prompt on stdin, or the prompt as the command. */
 export function shellStep(
@@ -22,12 +18,9 @@ export function shellStep(
   place: ProgramPlace,
 ): Promise<StepResult> {
   const { command, env } = call.agent;
-  const shell = process.platform === 'win32' ? ['cmd.exe', '/d', '/s', '/c'] : ['/bin/sh', '-c'];
-  const line: CommandLine = {
-    command: shell[0]!,
-    args: [...shell.slice(1), command ?? call.prompt],
-    input: stdin,
-  };
+  const [shell, ...options] =
+    process.platform === 'win32' ? (['cmd.exe', '/d', '/s', '/c'] as const) : (['/bin/sh', '-c'] as const);
+  const line = { command: shell, args: [...options, command ?? call.prompt], input: stdin };
   return runStep(line, call, { ...place, env: { ...place.env, ...env, ...call.values } });
 }
 

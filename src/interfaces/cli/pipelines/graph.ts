@@ -30,8 +30,7 @@ export default defineCommand({
       pipeline = shown.pipeline;
       statusOf = statuses(shown.summary);
     } else {
-      const file = await readPipelineFile(io, args[0] ?? 'pipeline.yaml');
-      pipeline = soundPipeline(file.text, file.file, file.name);
+      pipeline = soundPipeline(await readPipelineFile(io, args[0] ?? 'pipeline.yaml'));
     }
     const drawn = mermaid(pipeline, statusOf);
     const asText = flags.text || (io.interactive && !flags.mermaid);

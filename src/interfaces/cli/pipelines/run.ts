@@ -1,6 +1,7 @@
 import { EXIT, RelayError } from '../../../base/errors.ts';
 import { PIPELINE_PARALLEL_MAX } from '../../../base/limits.ts';
-import type { PipelineFile, RunOptions, RunSummary } from '../../../client/pipelines/pipelines.ts';
+import type { PipelineFile } from '../../../client/pipelines/definition.ts';
+import type { RunOptions, RunSummary } from '../../../client/pipelines/pipelines.ts';
 import { readPipeline } from '../../../client/pipelines/read-pipeline.ts';
 import type { Progress } from '../../../client/pipelines/runner.ts';
 import { badUsage, defineCommand } from '../command.ts';

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { basename, extname, resolve } from 'node:path';
 import { EXIT, RelayError } from '../../../base/errors.ts';
-import type { PipelineFile } from '../../../client/pipelines/pipelines.ts';
+import type { PipelineFile } from '../../../client/pipelines/definition.ts';
 import { readPipeline } from '../../../client/pipelines/read-pipeline.ts';
 import { defineCommand } from '../command.ts';
 import { plural } from '../human.ts';
