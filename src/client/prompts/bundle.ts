@@ -54,11 +54,8 @@ export function previewFrame(artifact: Artifact): string {
   const { ref, name, type, preview, provenance } = artifact;
   const more = preview.truncated ? `, preview of ${preview.size} bytes` : '';
   const what = `artifact ${ref} "${oneLine(name)}" (${type}${more})`;
-  return datedFrame(preview.text, {
-    what,
-    by: provenance.created_by,
-    at: Date.parse(provenance.created_at),
-  });
+  const { created_by: by, created_at } = provenance;
+  return datedFrame(preview.text, { what, by, at: Date.parse(created_at) });
 }
 
 async function shown(

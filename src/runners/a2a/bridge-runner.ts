@@ -27,13 +27,10 @@ export function a2aBridgeRunner(url: string): Runner & { run(job: Asked): Promis
 async function perform(agent: RemoteAgent, job: Asked): Promise<Ran> {
   let started: string | null = null;
   try {
-    const outcome = await agent.run({
-      text: job.prompt,
-      signal: job.signal,
-      onState: ({ task_id }) => {
-        started = task_id;
-      },
-    });
+    const onState = ({ task_id }: AgentOutcome) => {
+      started = task_id;
+    };
+    const outcome = await agent.run({ text: job.prompt, signal: job.signal, onState });
     const output = await words(agent, outcome, job.signal);
     if (outcome.state === 'completed') return { output };
     return { output, failed: `The agent says ${outcome.state}${outcome.note ? `: ${outcome.note}` : '.'}` };

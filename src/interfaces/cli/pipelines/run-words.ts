@@ -11,9 +11,8 @@ export function paint(status: string, style: Style): string {
 
 /** `3 done, 1 failed, 2 blocked` */
 export function tally(summary: Pick<RunSummary, 'steps'>): string {
-  const counts = new Map<string, number>();
-  for (const { status } of summary.steps) counts.set(status, (counts.get(status) ?? 0) + 1);
-  return [...counts].map(([status, n]) => `${n} ${status}`).join(', ') || plural(0, 'step');
+  const groups = Map.groupBy(summary.steps, ({ status }) => status);
+  return [...groups].map(([status, { length }]) => `${length} ${status}`).join(', ') || plural(0, 'step');
 }
 
 export function seconds(ms: number): string {
