@@ -16,15 +16,13 @@ const MESSAGES = 50;
 /** Bytes ride as base64 in one message; what is larger is pulled. */
 const BLOB_BYTES = 1024 * 1024;
 
-const forever = () => new AbortController().signal;
-
 /** The same things as tools work with, for clients that attach by link instead of calling. */
 export function addResources(server: McpServer, context: ToolContext): void {
   server.registerResource(
     'pointer',
     new ResourceTemplate(POINTER_URI, { list: undefined }),
     { description: 'A payload' },
-    (uri, { id }) => readPointer(uri.href, String(id), context),
+    (uri, { id }, { mcpReq }) => readPointer(uri.href, String(id), context, mcpReq.signal),
   );
   server.registerResource(
     'channel',
@@ -39,10 +37,10 @@ export function addResources(server: McpServer, context: ToolContext): void {
       },
     }),
     { description: 'The newest messages of a channel', mimeType: 'application/jsonl' },
-    async (uri, { name }) => {
+    async (uri, { name }, { mcpReq: { signal } }) => {
       const { client } = await entered(context, channels.subscribe);
       const channel = decodeURIComponent(String(name));
-      const messages = await recentMessages(client, channel, { limit: MESSAGES, signal: forever() });
+      const messages = await recentMessages(client, channel, { limit: MESSAGES, signal });
       const text = await cutToBudget(messages.map(shown).join('\n'), context);
       return { contents: [{ uri: uri.href, mimeType: 'application/jsonl', text }] };
     },
@@ -74,12 +72,17 @@ async function listThreads(context: ToolContext) {
   }));
 }
 
-async function readPointer(uri: string, id: string, context: ToolContext): Promise<ReadResourceResult> {
+async function readPointer(
+  uri: string,
+  id: string,
+  context: ToolContext,
+  signal: AbortSignal,
+): Promise<ReadResourceResult> {
   const open = await entered(context, pointers.pull);
   const url = await open.resolve(id);
-  const found = await open.client.inspect(url);
+  const found = await open.client.inspect(url, { signal });
   if (found.text) {
-    const { text } = await pullWithinBudget(url, { ...open, context, signal: forever() });
+    const { text } = await pullWithinBudget(url, { ...open, context, signal });
     return { contents: [{ uri, mimeType: found.content_type ?? 'text/plain', text }] };
   }
   if (found.size > BLOB_BYTES) {
@@ -89,7 +92,7 @@ async function readPointer(uri: string, id: string, context: ToolContext): Promi
       hint: `It has ${number(found.size)} bytes. Save it: relay pull ${id} --out FILE`,
     });
   }
-  const blob = toBase64(await open.client.pullBytes(url));
+  const blob = toBase64(await open.client.pullBytes(url, { signal }));
   return { contents: [{ uri, mimeType: found.content_type ?? 'application/octet-stream', blob }] };
 }
 

@@ -1,0 +1,37 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Client } from '@modelcontextprotocol/client';
+import { InMemoryTransport } from '@modelcontextprotocol/server';
+import { systemEnv } from '../../base/env.ts';
+import { makeMcpServer } from './server.ts';
+import type { RelayAccess, ToolContext } from './tool.ts';
+
+test('reading a resource stops when the client no longer wants it', async () => {
+  const asked = Promise.withResolvers<AbortSignal>();
+  const inspect = (_url: string, { signal }: { signal: AbortSignal }) => {
+    asked.resolve(signal);
+    return new Promise(() => {});
+  };
+  const access = { client: { inspect }, resolve: async (url: string) => url } as unknown as RelayAccess;
+  const context: ToolContext = {
+    local: true,
+    env: systemEnv,
+    counter: { count: () => assert.fail('nothing is counted') },
+    budget: 100,
+    open: async () => access,
+    may: () => true,
+  };
+  const options = { version: '1', tools: null, subscribe: false, onError: assert.fail };
+  const [here, there] = InMemoryTransport.createLinkedPair();
+  await makeMcpServer(context, options).connect(there);
+  const client = new Client({ name: 'test', version: '1' });
+  await client.connect(here);
+  const stop = new AbortController();
+  const reading = client.readResource({ uri: 'relay://pointer/some-id' }, { signal: stop.signal });
+  reading.catch(() => {});
+  const signal = await asked.promise;
+  stop.abort();
+  if (!signal.aborted) await new Promise((resolve) => signal.addEventListener('abort', resolve));
+  await assert.rejects(reading);
+  await client.close();
+});
