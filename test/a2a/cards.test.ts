@@ -35,6 +35,19 @@ test('the card is where agents look for it, and says what can be done here', asy
   assert.deepEqual(await card('/a2a/relay/.well-known/agent-card.json', { 'A2A-Version': '1.0' }), found);
 });
 
+test('behind a trusted proxy the card names the address that the client used', async () => {
+  await using proxied = await startRelay({ server: { trustedProxies: ['loopback'] } });
+  const headers = { 'X-Forwarded-Proto': 'https', 'X-Forwarded-Host': 'relay.example' };
+  const answer = await fetch(`${proxied.url}/.well-known/agent-card.json`, { headers });
+  const { supportedInterfaces } = (await answer.json()) as { supportedInterfaces: { url: string }[] };
+  assert.equal(supportedInterfaces[0]!.url, 'https://relay.example/a2a/relay');
+});
+
+test('a task whose id in the path is broken percent-encoding is not found', async () => {
+  const broken = await fetch(`${relay.url}/a2a/relay/tasks/%E0%A4%A`, { headers: { 'A2A-Version': '1.0' } });
+  assert.equal(broken.status, 404);
+});
+
 test('a bridge that is there has a card and a door of its own', async () => {
   const missing = await fetch(`${relay.url}/a2a/reviewer/.well-known/agent-card.json`);
   assert.equal(missing.status, 404);

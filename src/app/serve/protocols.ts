@@ -8,7 +8,6 @@ import type { McpHttpOptions, McpOverHttp } from '../../interfaces/mcp/http.ts';
 export interface ProtocolOptions {
   readonly core: RelayCore;
   readonly version: string;
-  readonly publicUrl: string | null;
   /** Whether a key is asked for; `open` by default. */
   readonly auth?: 'open' | 'keys';
   /** A2A webhooks may be in our own network; refused by default. */
@@ -41,7 +40,7 @@ export function mcpProtocol(
 
 /** A2A, loaded when the first agent asks for it. */
 export function a2aProtocol(
-  { core, version, publicUrl, auth, privateWebhooks = false, log }: ProtocolOptions,
+  { core, version, auth, privateWebhooks = false, log }: ProtocolOptions,
   stopping: AbortSignal,
 ) {
   let loading: Promise<A2AOverHttp> | null = null;
@@ -53,7 +52,6 @@ export function a2aProtocol(
     return a2aOverHttp({
       core,
       version,
-      publicUrl,
       keys: auth === 'keys',
       stopping,
       out: webhookPost({ allowPrivate: privateWebhooks }),
@@ -70,7 +68,7 @@ export function a2aProtocol(
       ['ALL', '/a2a'],
       ['ALL', '/a2a/*'],
     ],
-    answer: async (c, enter) => (await loaded()).answer(c, enter),
+    answer: async (...asked) => (await loaded()).answer(...asked),
     /** Goes on with what servers before this one did not get to tell. Where nothing is left it costs one look. */
     resume: async () => {
       if (await hasOutboxEntries(core.deps)) await (await loaded()).resume();

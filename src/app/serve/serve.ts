@@ -42,6 +42,8 @@ const TIDY_EVERY_MS = 60_000;
 const CERTIFICATE_CHECK_MS = 60_000;
 
 export interface ServerOptions extends ProtocolOptions {
+  /** Where pointers can be reached; the address that each request was sent to where it is null. */
+  readonly publicUrl: string | null;
   readonly host: string;
   /** 0 picks a free one. */
   readonly port: number;

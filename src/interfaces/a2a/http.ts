@@ -17,7 +17,7 @@ import type { Enter } from '../entered.ts';
 import { relayAgent } from './agent.ts';
 import { agentCard, findAgent, RELAY_AGENT } from './card.ts';
 import { asEvents, readBody, withHeartbeat } from './http-bodies.ts';
-import { restResponse } from './rest.ts';
+import { decoded, restResponse } from './rest.ts';
 import { TaskService } from './task-service.ts';
 import { outboxEntries } from './webhook-outbox.ts';
 import { Webhooks, type WebhooksOptions } from './webhooks.ts';
@@ -27,13 +27,11 @@ export interface A2AOptions extends WebhooksOptions {
   readonly version: string;
   /** Whether callers need a key. */
   readonly keys: boolean;
-  /** Where cards say that this relay is; null: where the request came in. */
-  readonly publicUrl: string | null;
 }
 
 export interface A2AOverHttp {
   /** `/a2a/{agent}`: JSON-RPC by POST, HTTP+JSON below it, and its card; the relay's own agent also at the root. */
-  answer(c: Context, enter: Enter): Promise<Response>;
+  answer(c: Context, enter: Enter, base: string): Promise<Response>;
   /** Goes on with what servers before this one did not get to tell. */
   resume(): Promise<void>;
 }
@@ -45,17 +43,17 @@ export function a2aOverHttp(o: A2AOptions): A2AOverHttp {
     authorize(caller, verb);
     return new TaskService(o.core, caller, base);
   };
-  const answer = async (c: Context, enter: Enter) => {
+  const answer = async (c: Context, enter: Enter, base: string) => {
     const { name, rest } = readPath(c.req.path);
     if (rest === '.well-known/agent-card.json') {
       const agent = await findAgent(name, async () => (await open(enter, a2a.getCard)).relay);
-      return cardResponse(c, agentCard(agent, { ...o, base: o.publicUrl ?? new URL(c.req.url).origin }));
+      return cardResponse(c, agentCard(agent, { ...o, base }));
     }
     const tasks = await open(enter, a2a.get);
     const agent = await findAgent(name, async () => tasks.relay);
     const plain = relayAgent({
       agent,
-      card: agentCard(agent, { ...o, base: tasks.base }),
+      card: agentCard(agent, { ...o, base }),
       tasks,
       signal: AbortSignal.any([c.req.raw.signal, o.stopping]),
       webhooks,
@@ -86,15 +84,7 @@ function readPath(path: string): { name: string; rest: string } {
   const below = path.replace(/^\/a2a(?=\/|$)/, '').replace(/\/+$/, '');
   const [, name = RELAY_AGENT.name, ...rest] = below.split('/');
   if (name === '.well-known') return { name: RELAY_AGENT.name, rest: [name, ...rest].join('/') };
-  return { name: decodeName(name), rest: rest.join('/') };
-}
-
-function decodeName(name: string): string {
-  try {
-    return decodeURIComponent(name);
-  } catch {
-    return name;
-  }
+  return { name: decoded(name), rest: rest.join('/') };
 }
 
 /** The card is for everyone, also for those who have no key yet: it says that they need one. */

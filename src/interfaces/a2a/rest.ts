@@ -95,7 +95,7 @@ export async function restResponse(
     throw new RelayError('method_not_allowed', { method, path, allowed });
   }
   const { id = '', webhook = '' } = found.path.exec(rest)!.groups ?? {};
-  const named = { id: decodeURIComponent(id), webhook: decodeURIComponent(webhook) };
+  const named = { id: decoded(id), webhook: decoded(webhook) };
   const failure = (error: unknown) => toRestErrorBody(error, restStatusFor(error));
   try {
     validateVersion(context.requestedVersion, await agent.getAgentCard(), 'HTTP+JSON');
@@ -104,6 +104,15 @@ export async function restResponse(
     return answer instanceof Response ? answer : await asEvents(inJson(answer), failure);
   } catch (error) {
     return json(failure(error), restStatusFor(error));
+  }
+}
+
+/** A name in a path. One that is not percent-encoded UTF-8 is taken as it is, and found nowhere. */
+export function decoded(name: string): string {
+  try {
+    return decodeURIComponent(name);
+  } catch {
+    return name;
   }
 }
 

@@ -7,7 +7,7 @@ import { openApiDocument } from '../../schemas/openapi.ts';
 import { OPERATIONS } from '../../schemas/operations.ts';
 import type { Enter } from '../entered.ts';
 import { isLoopbackHost } from './browser-guard.ts';
-import { enter, type Serve, serverOn } from './callers.ts';
+import { baseOf, enter, type Serve, serverOn } from './callers.ts';
 import { eventRoutes } from './channel-events.ts';
 import type { HttpDeps } from './deps.ts';
 import { endingWithKey } from './event-stream.ts';
@@ -23,7 +23,8 @@ import { threadRoutes } from './threads.ts';
 export interface Protocol {
   /** In Hono's syntax; the method may be `ALL`. */
   readonly routes: readonly (readonly [method: string, path: string])[];
-  answer(c: Context, enter: Enter): Promise<Response>;
+  /** `base` is where the relay is, as whoever sent the request reaches it. */
+  answer(c: Context, enter: Enter, base: string): Promise<Response>;
 }
 
 /** The whole HTTP interface. The second argument is what the runtime passes along with a request. */
@@ -35,7 +36,10 @@ export function createHttpApp(
   const app = routes(deps, metrics);
   for (const { routes, answer } of protocols) {
     for (const [method, path] of routes) {
-      app.on(method, path, async (c) => endingWithKey(c, deps, await answer(c, () => enter(deps, c))));
+      app.on(method, path, async (c) => {
+        const response = await answer(c, () => enter(deps, c), baseOf(deps, c));
+        return endingWithKey(c, deps, response);
+      });
     }
   }
   // What every request passes stands here and not in a middleware, which would make each a chain of promises.

@@ -75,7 +75,7 @@ async function callerOf(deps: HttpDeps, c: Context): Promise<Caller> {
 }
 
 /** Where pointers can be reached, as whoever sent the request reaches the relay. */
-function baseOf(deps: HttpDeps, c: Context): string {
+export function baseOf(deps: HttpDeps, c: Context): string {
   if (deps.publicUrl !== null) return deps.publicUrl;
   const { url } = c.req;
   const origin = deps.trustsProxies ? notesOf(c).client.origin : null;

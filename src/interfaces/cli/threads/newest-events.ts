@@ -1,7 +1,7 @@
 import { PAGE_ITEMS_MAX } from '../../../base/limits.ts';
+import { everyItem } from '../../../base/pages.ts';
 import type { ThreadEvent } from '../../../contract/threads/answers.ts';
 import type { ThreadsApi } from '../../../contract/threads.ts';
-import { everyItem } from '../../../base/pages.ts';
 
 /**
  * The newest events that are wanted, oldest first. A log is read forwards, so it goes back from the end in steps: the
