@@ -35,6 +35,16 @@ import { Threads } from './threads.ts';
  * this one), encrypted or not.
  */
 export class ContextRelay {
+  /** Channels and their groups, to look at and to work with. */
+  readonly channels: ChannelsApi;
+  /** Execution contexts: versioned state, artifacts, events. */
+  readonly threads: Threads;
+  /** What named agents have not read yet. */
+  readonly inbox: InboxApi;
+  /** Work given to agents, by its id. */
+  readonly tasks: TasksApi;
+  /** Who is there. */
+  readonly agents: AgentsApi;
   readonly #choice: RelayChoice;
   readonly #counter: ContextRelayOptions['counter'];
   readonly #channelKeys: ContextRelayOptions['channelKeys'];
@@ -43,6 +53,13 @@ export class ContextRelay {
 
   constructor(options: ContextRelayOptions = {}) {
     this.#choice = new RelayChoice(options);
+    // A wrong base URL or key is told here, and not at the first push.
+    const own = this.#choice.own();
+    this.channels = own.channels;
+    this.threads = new Threads(own.threads, own.capabilities);
+    this.inbox = own.inbox;
+    this.tasks = own.tasks;
+    this.agents = own.agents;
     this.#counter = options.counter;
     this.#channelKeys = options.channelKeys;
   }
@@ -162,32 +179,6 @@ export class ContextRelay {
   /** Who has been told of a pointer, pulled it, done it: as far as there is evidence. */
   async receipts(url: string, o: CallOptions = {}): Promise<ReceiptLadder> {
     return this.#ask(url, o, 'receipts', ({ receipts }, id) => receipts.get(id));
-  }
-
-  /** Channels and their groups, to look at and to work with. */
-  get channels(): ChannelsApi {
-    return this.#choice.own().channels;
-  }
-
-  /** Execution contexts: versioned state, artifacts, events. */
-  get threads(): Threads {
-    const { threads, capabilities } = this.#choice.own();
-    return new Threads(threads, capabilities);
-  }
-
-  /** What named agents have not read yet. */
-  get inbox(): InboxApi {
-    return this.#choice.own().inbox;
-  }
-
-  /** Work given to agents, by its id. */
-  get tasks(): TasksApi {
-    return this.#choice.own().tasks;
-  }
-
-  /** Who is there. */
-  get agents(): AgentsApi {
-    return this.#choice.own().agents;
   }
 
   /** Asks the relay that has the pointer. */

@@ -5,7 +5,7 @@ import { describe, fail, WireRelay } from '../../test/sdk/wire-relay.ts';
 import { type ErrorCode, isRelayError, type RelayError } from '../base/errors.ts';
 import { ContextRelay } from './context-relay.ts';
 import type { HttpOptions } from './http-client.ts';
-import { HttpRelay } from './http-relay.ts';
+import { httpRelay } from './http-relay.ts';
 
 const refused = (code: ErrorCode) => (error: unknown) => isRelayError(error, code);
 
@@ -15,7 +15,7 @@ function patient(wire: WireRelay, o: Partial<HttpOptions> = {}): { relay: Contex
   const sleep = async (ms: number) => {
     waits.push(ms);
   };
-  const relay = new HttpRelay({ baseUrl: wire.url, sleep, ...o });
+  const relay = httpRelay({ baseUrl: wire.url, sleep, ...o });
   return { relay: new ContextRelay({ relay, ownBases: [wire.url] }), waits };
 }
 

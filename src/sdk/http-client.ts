@@ -1,25 +1,18 @@
-import { readThrough } from '../base/byte-streams.ts';
 import { isRelayError, RelayError } from '../base/errors.ts';
 import { pause } from '../base/pause.ts';
 import type { HttpMethod } from '../contract/verb.ts';
 import { failureOf } from './http-failure.ts';
-import { collect, letGo } from './streams.ts';
+import type { ContextRelayOptions } from './options.ts';
+import { collect, letGo, readThrough } from './streams.ts';
 
-export interface HttpOptions {
+export interface HttpOptions
+  extends Pick<ContextRelayOptions, 'apiKey' | 'fetch' | 'timeout' | 'retries' | 'onConnection'> {
   /** `https://host`, with any path in front of `/push` and `/pull`. */
   readonly baseUrl: string;
-  readonly apiKey?: string | undefined;
-  readonly fetch?: typeof fetch | undefined;
-  /** How long to wait for an answer to begin, and then for each next piece of it; in ms. */
-  readonly timeout?: number | undefined;
-  /** How often to try again what can be repeated. */
-  readonly retries?: number | undefined;
   /** Stops whatever is under way. */
-  readonly signal?: AbortSignal | undefined;
-  /** Told when a subscription has lost its connection, with the reason, and when it is back, with null. */
-  readonly onConnection?: ((lost: Error | null) => void) | undefined;
+  readonly signal?: AbortSignal;
   /** For tests: how to wait. */
-  readonly sleep?: ((ms: number, signal?: AbortSignal) => Promise<void>) | undefined;
+  readonly sleep?: (ms: number, signal?: AbortSignal) => Promise<void>;
 }
 
 export interface HttpCall {

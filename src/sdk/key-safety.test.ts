@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { WireRelay } from '../../test/sdk/wire-relay.ts';
 import { isRelayError, RelayError } from '../base/errors.ts';
 import { ContextRelay } from './context-relay.ts';
-import { HttpRelay } from './http-relay.ts';
+import { httpRelay } from './http-relay.ts';
 import { connection } from './options.ts';
 
 const KEY = 'cr_live_0123456789abcdef';
@@ -88,7 +88,7 @@ test('over a relay that is given, own pointers never touch the network and other
   const foreign = await new ContextRelay({ baseUrl: other.url }).push('theirs');
   other.seen.length = 0;
   const inner = await WireRelay.start();
-  const given = new HttpRelay({ baseUrl: inner.url });
+  const given = httpRelay({ baseUrl: inner.url });
   const here = 'http://127.0.0.1:7474';
   inner.publicUrl = here;
   const relay = new ContextRelay({ relay: given, ownBases: [here], apiKey: KEY });

@@ -1,50 +1,38 @@
 import type { PointerRef } from '../contract/pointer-url.ts';
 import { parsePointer } from '../contract/pointer-url.ts';
-import { HttpRelay } from './http-relay.ts';
+import { httpRelay } from './http-relay.ts';
 import { type ClientRelay, type ContextRelayOptions, connection, originOf } from './options.ts';
 
 /** Decides which relay a pointer is asked from, and which of them may see the key. */
 export class RelayChoice {
   readonly #options: ContextRelayOptions;
-  readonly #given: ClientRelay | null;
-  readonly #baseUrl: string | null;
-  readonly #apiKey: string | undefined;
   readonly #ownBases: Set<string>;
   /** Origins that the key may be sent to. */
   readonly #origins: Set<string | null>;
 
   constructor(options: ContextRelayOptions) {
-    this.#options = options;
-    this.#given = options.relay ?? null;
-    const { baseUrl, apiKey } = this.#given
-      ? { baseUrl: options.baseUrl ?? null, apiKey: options.apiKey }
-      : connection(options);
-    this.#baseUrl = baseUrl;
-    this.#apiKey = apiKey;
-    const bases = [...(baseUrl ? [baseUrl] : []), ...(options.ownBases ?? [])];
+    this.#options = options.relay ? options : { ...options, ...connection(options) };
+    const { baseUrl, ownBases = [] } = this.#options;
+    const bases = baseUrl ? [baseUrl, ...ownBases] : ownBases;
     this.#ownBases = new Set(bases.map(plainBase));
     this.#origins = new Set(bases.map(originOf));
-    // A wrong base URL or key is told here, and not at the first push.
-    if (!this.#given) this.own();
   }
 
   /** A stream can be sent as it comes, or has to be whole first: browsers send none over plain HTTP/1.1. */
   get canStream(): boolean {
-    return (
-      this.#given !== null ||
-      !('document' in globalThis || 'WorkerGlobalScope' in globalThis) ||
-      isCloudflare()
-    );
+    const inBrowser = 'document' in globalThis || 'WorkerGlobalScope' in globalThis;
+    return this.#options.relay !== undefined || !inBrowser || isCloudflare();
   }
 
   own(signal?: AbortSignal): ClientRelay {
-    return this.#given ?? this.#http(this.#baseUrl!, this.#apiKey, signal);
+    const { relay, baseUrl, apiKey } = this.#options;
+    return relay ?? this.#http(baseUrl!, apiKey, signal);
   }
 
   relayFor(ref: PointerRef, signal?: AbortSignal): ClientRelay {
     if (ref.base === null || this.#ownBases.has(plainBase(ref.base))) return this.own(signal);
     const mayKnow = this.#origins.has(originOf(ref.base));
-    return this.#http(ref.base, mayKnow ? this.#apiKey : undefined, signal);
+    return this.#http(ref.base, mayKnow ? this.#options.apiKey : undefined, signal);
   }
 
   /**
@@ -58,7 +46,7 @@ export class RelayChoice {
 
   #http(baseUrl: string, apiKey: string | undefined, signal: AbortSignal | undefined): ClientRelay {
     const { fetch, timeout, retries, onConnection } = this.#options;
-    return new HttpRelay({ baseUrl, apiKey, fetch, timeout, retries, signal, onConnection });
+    return httpRelay({ baseUrl, apiKey, fetch, timeout, retries, signal, onConnection });
   }
 }
 

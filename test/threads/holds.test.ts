@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { HttpRelay } from '../../src/sdk/http-relay.ts';
+import { httpRelay } from '../../src/sdk/http-relay.ts';
 import { startRelay } from '../http/relay-under-test.ts';
 import { openThreads, stoppedClock } from './open-threads.ts';
 
@@ -40,7 +40,7 @@ test('a hold lapses unless it is renewed, and a lapsed one is its holder’s unt
 
 test('a thread is held through a server as well, and a stranger’s hold on it is none', async () => {
   await using server = await startRelay();
-  const { threads } = new HttpRelay({ baseUrl: server.url });
+  const { threads } = httpRelay({ baseUrl: server.url });
   const { thread_id } = await threads.create();
   assert.ok((await threads.hold(thread_id, hold('a'))).granted);
   assert.equal((await threads.hold(thread_id, hold('b'))).hold?.holder, 'who has a');

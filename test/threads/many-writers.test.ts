@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { startServer } from '../../src/app/serve/serve.ts';
-import { HttpRelay } from '../../src/sdk/http-relay.ts';
+import { httpRelay } from '../../src/sdk/http-relay.ts';
 import { mirrored, openLocal, startPatcher, temporaryHome } from './local-store.ts';
 
 test('eight processes and eight HTTP clients patch one thread at once: every patch is in, without a gap', async (t) => {
@@ -22,7 +22,7 @@ test('eight processes and eight HTTP clients patch one thread at once: every pat
     startPatcher({ home, thread, name: `process${i}`, count }),
   );
   const clients = Array.from({ length: 8 }, async (_, i) => {
-    const { threads } = new HttpRelay({ baseUrl: server.url });
+    const { threads } = httpRelay({ baseUrl: server.url });
     const versions: number[] = [];
     for (let n = 0; n < count; n++) {
       const value = { id: `client${i}-${n}`, key: `client${i}`, value: n };

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { isRelayError } from '../../src/base/errors.ts';
 import type { State } from '../../src/contract/threads/state.ts';
 import type { PatchOp } from '../../src/formats/json-patch/apply.ts';
-import { HttpRelay } from '../../src/sdk/http-relay.ts';
+import { httpRelay } from '../../src/sdk/http-relay.ts';
 import { startRelay } from '../http/relay-under-test.ts';
 import { openThreads, text } from './open-threads.ts';
 
@@ -67,7 +67,7 @@ test('going back is refused where it cannot be done, and then changes nothing', 
 
 test('going back by many at once, and by one who repeats itself, makes one version each', async () => {
   await using server = await startRelay();
-  const { threads } = new HttpRelay({ baseUrl: server.url });
+  const { threads } = httpRelay({ baseUrl: server.url });
   const { thread_id } = await threads.create();
   await threads.patch(thread_id, { ops: [fact('a')] });
   const key = { to: 'v1', idempotency_key: 'once' };

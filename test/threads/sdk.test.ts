@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { ContextRelay } from '../../src/sdk/context-relay.ts';
-import { HttpRelay } from '../../src/sdk/http-relay.ts';
+import { httpRelay } from '../../src/sdk/http-relay.ts';
 import { startRelay } from '../http/relay-under-test.ts';
 
 const fact = (id: string) => ({ op: 'add' as const, path: '/facts/-', value: { id, key: 'k', value: 'v' } });
@@ -9,7 +9,7 @@ const fact = (id: string) => ({ op: 'add' as const, path: '/facts/-', value: { i
 describe('threads at the other end of HTTP', () => {
   it('are one type with the local ones: the SDK does all of it', async () => {
     await using relay = await startRelay();
-    const remote = new HttpRelay({ baseUrl: relay.url });
+    const remote = httpRelay({ baseUrl: relay.url });
     const { threads, capabilities } = remote;
     const { thread_id: id } = await threads.create({ name: 'over the wire' });
     const stop = new AbortController();

@@ -17,7 +17,7 @@ import { installedClis, PROFILES, profileOf } from '../../runners/cli/profiles.t
 import { runProgram } from '../../runners/cli/run-program.ts';
 import { promptFile } from '../../runners/prompt-file.ts';
 import { openModel } from '../../runners/provider/provider.ts';
-import { HttpRelay } from '../../sdk/http-relay.ts';
+import { httpRelay } from '../../sdk/http-relay.ts';
 import type { Config, Environment } from '../config.ts';
 import { isAlive } from '../serve/pid-file.ts';
 import { openCore } from '../store/open-core.ts';
@@ -65,7 +65,7 @@ export async function openAgentWork(config: Config, env: Environment, cwd: strin
 /** The relay as a named agent sees it. Behind HTTP the server says who it is, by the key that is sent. */
 function relaysOf(config: Config, core: RelayCore): (who: string) => Relay {
   if (config.remote !== null) {
-    const remote = new HttpRelay({ baseUrl: config.remote, apiKey: config.apiKey ?? undefined });
+    const remote = httpRelay({ baseUrl: config.remote, apiKey: config.apiKey ?? undefined });
     return () => remote;
   }
   return (name) => core.relay({ ...LOCAL_CALLER, name }, config.publicUrl);

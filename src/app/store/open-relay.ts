@@ -8,7 +8,7 @@ import { type PointerRef, parsePointer, pointerUrl } from '../../contract/pointe
 import type { Relay } from '../../contract/relay.ts';
 import type { ClientOptions, OpenClient } from '../../interfaces/cli/host.ts';
 import { ContextRelay } from '../../sdk/context-relay.ts';
-import { HttpRelay } from '../../sdk/http-relay.ts';
+import { httpRelay } from '../../sdk/http-relay.ts';
 import type { Config } from '../config.ts';
 import { runningServer } from '../serve/pid-file.ts';
 import { openCore } from './open-core.ts';
@@ -39,7 +39,7 @@ export async function openScratch(config: Config): Promise<OpenClient> {
 function overHttp(config: Config, remote: string, o: ClientOptions): OpenClient {
   const connection = { baseUrl: remote, apiKey: config.apiKey ?? undefined, ...o };
   return {
-    relay: new HttpRelay(connection),
+    relay: httpRelay(connection),
     client: new ContextRelay({ ...connection, counter: ownTokenCounter, channelKeys: channelKeys(config) }),
     remote,
     resolve: async (url) => url,
