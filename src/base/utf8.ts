@@ -25,6 +25,15 @@ export function decodeUtf8(bytes: Uint8Array): string | null {
   }
 }
 
+/** Null where the text is not percent-encoded UTF-8. */
+export function percentDecoded(text: string): string | null {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return null;
+  }
+}
+
 /** Tells of bytes that arrive in chunks whether they are UTF-8, without keeping them. */
 export class Utf8Check {
   #decoder: TextDecoder | null = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });

@@ -2,7 +2,7 @@ import { fromBase64Url, toBase64Url } from '../base/base64.ts';
 import { type JsonObject, jsonObjectIn } from '../base/json.ts';
 import { INLINE_BLOB_BYTES, PART_CHARS, STORED_BYTES } from '../base/limits.ts';
 import type { TokenCount } from '../base/tokens.ts';
-import { decodeUtf8, encodeUtf8 } from '../base/utf8.ts';
+import { decodeUtf8, encodeUtf8, percentDecoded } from '../base/utf8.ts';
 import {
   type Cost,
   type Peeked,
@@ -174,12 +174,7 @@ function metadataOf(headers: Headers): JsonObject | null {
 }
 
 function decoded(text: string | null): string | null {
-  if (text === null || text === '') return null;
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
+  return text ? (percentDecoded(text) ?? text) : null;
 }
 
 /** `123; o200k_base`, with `; estimated` behind it where it is one. */

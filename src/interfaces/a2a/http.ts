@@ -9,6 +9,8 @@ import {
 } from '@a2a-js/sdk/server';
 import type { Context } from 'hono';
 import { isRelayError, RelayError } from '../../base/errors.ts';
+import { jsonObjectIn } from '../../base/json.ts';
+import { percentDecoded } from '../../base/utf8.ts';
 import { a2a } from '../../contract/a2a.ts';
 import { authorize } from '../../contract/authorize.ts';
 import type { Verb } from '../../contract/verb.ts';
@@ -17,7 +19,7 @@ import type { Enter } from '../entered.ts';
 import { relayAgent } from './agent.ts';
 import { agentCard, findAgent, RELAY_AGENT } from './card.ts';
 import { asEvents, readBody, withHeartbeat } from './http-bodies.ts';
-import { decoded, restResponse } from './rest.ts';
+import { restResponse } from './rest.ts';
 import { TaskService } from './task-service.ts';
 import { outboxEntries } from './webhook-outbox.ts';
 import { Webhooks, type WebhooksOptions } from './webhooks.ts';
@@ -84,7 +86,7 @@ function readPath(path: string): { name: string; rest: string } {
   const below = path.replace(/^\/a2a(?=\/|$)/, '').replace(/\/+$/, '');
   const [, name = RELAY_AGENT.name, ...rest] = below.split('/');
   if (name === '.well-known') return { name: RELAY_AGENT.name, rest: [name, ...rest].join('/') };
-  return { name: decoded(name), rest: rest.join('/') };
+  return { name: percentDecoded(name) ?? name, rest: rest.join('/') };
 }
 
 /** The card is for everyone, also for those who have no key yet: it says that they need one. */
@@ -119,7 +121,8 @@ async function jsonRpcResponse(
     ? LegacyJsonRpcTransportHandler.mapToLegacyJSONRPCError
     : JsonRpcTransportHandler.mapToJSONRPCError;
   const body = await readBody(c.req.raw);
-  const failed = (error: unknown) => ({ jsonrpc: '2.0', id: requestId(body), error: mapError(error) });
+  const id = jsonObjectIn(body)?.id ?? null;
+  const failed = (error: unknown) => ({ jsonrpc: '2.0', id, error: mapError(error) });
   try {
     validateVersion(context.requestedVersion, await agent.getAgentCard(), 'JSONRPC');
     const answer = await handler.handle(body as never, context);
@@ -127,14 +130,6 @@ async function jsonRpcResponse(
     return await asEvents(answer as AsyncIterable<unknown>, failed);
   } catch (error) {
     return Response.json(failed(error));
-  }
-}
-
-function requestId(body: string): unknown {
-  try {
-    return JSON.parse(body).id ?? null;
-  } catch {
-    return null;
   }
 }
 

@@ -19,6 +19,8 @@ import {
 import { type A2ARequestHandler, type ServerCallContext, validateVersion } from '@a2a-js/sdk/server';
 import type { Context } from 'hono';
 import { RelayError } from '../../base/errors.ts';
+import { jsonObjectIn } from '../../base/json.ts';
+import { percentDecoded } from '../../base/utf8.ts';
 import { asEvents, readBody } from './http-bodies.ts';
 
 interface Call {
@@ -95,7 +97,8 @@ export async function restResponse(
     throw new RelayError('method_not_allowed', { method, path, allowed });
   }
   const { id = '', webhook = '' } = found.path.exec(rest)!.groups ?? {};
-  const named = { id: decoded(id), webhook: decoded(webhook) };
+  // A name that cannot be decoded is taken as it is, and found nowhere.
+  const named = { id: percentDecoded(id) ?? id, webhook: percentDecoded(webhook) ?? webhook };
   const failure = (error: unknown) => toRestErrorBody(error, restStatusFor(error));
   try {
     validateVersion(context.requestedVersion, await agent.getAgentCard(), 'HTTP+JSON');
@@ -104,15 +107,6 @@ export async function restResponse(
     return answer instanceof Response ? answer : await asEvents(inJson(answer), failure);
   } catch (error) {
     return json(failure(error), restStatusFor(error));
-  }
-}
-
-/** A name in a path. One that is not percent-encoded UTF-8 is taken as it is, and found nowhere. */
-export function decoded(name: string): string {
-  try {
-    return decodeURIComponent(name);
-  } catch {
-    return name;
   }
 }
 
@@ -128,13 +122,8 @@ async function jsonBody(c: Context): Promise<object> {
   const type = (c.req.header('content-type') ?? '').split(';', 1)[0]!.trim().toLowerCase();
   if (type && type !== 'application/json' && type !== A2A_CONTENT_TYPE)
     throw new ContentTypeNotSupportedError(`Send application/json or ${A2A_CONTENT_TYPE}, not ${type}.`);
-  const text = await readBody(c.req.raw);
-  try {
-    const body: unknown = JSON.parse(text || '{}');
-    if (typeof body === 'object' && body !== null) return body;
-  } catch {
-    // Refused below.
-  }
+  const body = jsonObjectIn((await readBody(c.req.raw)) || '{}');
+  if (body) return body;
   throw new RequestMalformedError('The body is not a JSON object.');
 }
 

@@ -19,12 +19,12 @@ export async function artifactInput(request: Request, query: URLSearchParams): P
   const length = Number(request.headers.get('content-length') ?? Number.NaN);
   if (!request.body) throw new RelayError('empty_payload');
   if (/^application\/json\b/i.test(type) && !query.has('name')) {
-    if (length > JSON_WIRE_BYTES) throw tooLarge();
+    if (length > JSON_WIRE_BYTES)
+      throw new RelayError('too_large', { what: 'an artifact', limit: ARTIFACT_BYTES });
     return { ...(await fromJson(request, length)), idempotency_key: key };
   }
   if (/^multipart\/form-data\b/i.test(type))
     return { ...(await fromForm(request, type)), idempotency_key: key };
-  if (length > ARTIFACT_BYTES) throw tooLarge();
   const fields = fieldsOf({
     name: query.get('name'),
     type: query.get('type'),
@@ -112,8 +112,4 @@ function fieldsOf(from: { [name: string]: unknown }): ArtifactFields {
     mime: mime || undefined,
     source_refs: source_refs || undefined,
   };
-}
-
-function tooLarge(): RelayError {
-  return new RelayError('too_large', { what: 'an artifact', limit: ARTIFACT_BYTES });
 }

@@ -1,9 +1,9 @@
 import type { Context } from 'hono';
 import { fromBase64Url } from '../../base/base64.ts';
 import { RelayError } from '../../base/errors.ts';
-import { isJsonObject, type JsonObject, parseJson } from '../../base/json.ts';
-import { PAYLOAD_BYTES, PUSH_WIRE_BYTES, STORED_BYTES } from '../../base/limits.ts';
-import { decodeUtf8 } from '../../base/utf8.ts';
+import { isJsonObject, type JsonObject, jsonObjectIn, parseJson } from '../../base/json.ts';
+import { PAYLOAD_BYTES, PUSH_WIRE_BYTES } from '../../base/limits.ts';
+import { decodeUtf8, percentDecoded } from '../../base/utf8.ts';
 import type { PushInput, PushOptions } from '../../contract/pointers.ts';
 import { halfPair, noData, readJsonPush } from './json-push-stream.ts';
 import { isOn } from './request-fields.ts';
@@ -19,27 +19,30 @@ const encoder = new TextEncoder();
 export async function pushInput({ req }: Context): Promise<PushInput> {
   const request = req.raw;
   const query = req.query();
-  const declared = request.headers.get('content-length');
-  const length = declared === null ? null : Number(declared);
+  // What is not declared is compared with no limit: NaN is neither above nor below one.
+  const length = Number(request.headers.get('content-length') ?? Number.NaN);
   const common = {
     idempotency_key: request.headers.get('idempotency-key') ?? undefined,
     count: query.count !== undefined && isOn(query.count),
   };
   const type = request.headers.get('content-type') ?? '';
   if (/^application\/json\b/i.test(type.trim())) {
-    if (length !== null && length > PUSH_WIRE_BYTES) throw tooLarge();
+    if (length > PUSH_WIRE_BYTES)
+      throw new RelayError('too_large', { what: 'a payload', limit: PAYLOAD_BYTES });
     return { ...(await jsonInput(request, length)), ...common };
   }
-  if (length !== null && length > STORED_BYTES) throw tooLarge();
-  const isSmall = length !== null && length <= WHOLE_BODY_BYTES;
-  const body = isSmall ? await readWhole(request) : request.body;
+  const body = length <= WHOLE_BODY_BYTES ? await readWhole(request) : request.body;
   if (!body) throw new RelayError('empty_payload');
-  return { body, size: length ?? undefined, ...rawOptions(request, query, type), ...common };
+  const size = Number.isNaN(length) ? undefined : length;
+  return { body, size, ...rawOptions(request, query, type), ...common };
 }
 
-async function jsonInput(request: Request, length: number | null): Promise<PushInput> {
-  if (length !== null && length <= WHOLE_BODY_BYTES) {
-    const { data, ...fields } = parseObject(await readWhole(request));
+async function jsonInput(request: Request, length: number): Promise<PushInput> {
+  if (length <= WHOLE_BODY_BYTES) {
+    const text = decodeUtf8(await readWhole(request));
+    if (text === null) throw new RelayError('bad_json', { what: 'it is not UTF-8' });
+    const parsed = parseJson(text);
+    const { data, ...fields } = isJsonObject(parsed) ? parsed : {};
     if (typeof data !== 'string') throw noData();
     if (!data.isWellFormed()) throw halfPair();
     return { body: encoder.encode(data), ...options(fields) };
@@ -57,14 +60,6 @@ async function readWhole(request: Request): Promise<Uint8Array<ArrayBuffer>> {
   }
 }
 
-function parseObject(bytes: Uint8Array): JsonObject {
-  const text = decodeUtf8(bytes);
-  if (text === null) throw new RelayError('bad_json', { what: 'it is not UTF-8' });
-  const parsed = parseJson(text);
-  if (!isJsonObject(parsed)) throw noData();
-  return parsed;
-}
-
 /** The fields of the envelope that we know; others are ignored. The domain checks their types. */
 function options(fields: JsonObject): PushOptions {
   const { channel, metadata, ttl, max_pulls, visibility, content_type, sealed_key } = fields as PushOptions;
@@ -75,6 +70,9 @@ function options(fields: JsonObject): PushOptions {
 function rawOptions(request: Request, query: Query, type: string): PushOptions {
   const metadata = request.headers.get('relay-metadata');
   const declared = request.headers.get('relay-content-type');
+  const content_type = declared === null ? type : percentDecoded(declared);
+  if (content_type === null)
+    throw new RelayError('bad_request', { what: 'Relay-Content-Type must be percent-encoded.' });
   return {
     channel: query.channel,
     ttl: number(query, 'ttl'),
@@ -82,7 +80,7 @@ function rawOptions(request: Request, query: Query, type: string): PushOptions {
     visibility: query.visibility as PushOptions['visibility'],
     metadata: metadata === null ? undefined : decodeMetadata(metadata),
     sealed_key: request.headers.get('relay-sealed-key') ?? undefined,
-    content_type: (declared === null ? type : decodeText(declared)) || undefined,
+    content_type: content_type || undefined,
   };
 }
 
@@ -99,24 +97,7 @@ function number(query: Query, name: string): number | undefined {
 
 function decodeMetadata(header: string): JsonObject {
   const bytes = fromBase64Url(header);
-  const text = bytes && decodeUtf8(bytes);
-  try {
-    const parsed: unknown = text === null ? null : JSON.parse(text);
-    if (isJsonObject(parsed)) return parsed;
-  } catch {
-    // Refused below, with one text for every kind of damage.
-  }
+  const metadata = jsonObjectIn(bytes && decodeUtf8(bytes));
+  if (metadata) return metadata;
   throw new RelayError('bad_request', { what: 'Relay-Metadata must be a JSON object in base64url.' });
-}
-
-function decodeText(value: string): string {
-  try {
-    return decodeURIComponent(value);
-  } catch {
-    throw new RelayError('bad_request', { what: 'Relay-Content-Type must be percent-encoded.' });
-  }
-}
-
-function tooLarge(): RelayError {
-  return new RelayError('too_large', { what: 'a payload', limit: PAYLOAD_BYTES });
 }

@@ -1,3 +1,4 @@
+import { percentDecoded } from '../../base/utf8.ts';
 import type { Link } from './tool.ts';
 
 /** How resources are named; what stands in a place of a template is percent-encoded. */
@@ -25,11 +26,9 @@ export function channelUri(name: string): string {
 
 /** Null for a URI that is none of ours. */
 export function readUri(uri: string): ResourceName | null {
-  const [, kind, id, state] = /^relay:\/\/(pointer|channel|thread)\/([^/?#]+)(\/state)?$/.exec(uri) ?? [];
-  if (id === undefined || (kind === 'thread') !== (state !== undefined)) return null;
-  try {
-    return { kind: kind as ResourceName['kind'], id: decodeURIComponent(id) };
-  } catch {
-    return null;
-  }
+  const [, kind, encoded, state] =
+    /^relay:\/\/(pointer|channel|thread)\/([^/?#]+)(\/state)?$/.exec(uri) ?? [];
+  const id = encoded === undefined ? null : percentDecoded(encoded);
+  if (id === null || (kind === 'thread') !== (state !== undefined)) return null;
+  return { kind: kind as ResourceName['kind'], id };
 }

@@ -1,4 +1,5 @@
 import { RelayError } from '../../base/errors.ts';
+import { percentDecoded } from '../../base/utf8.ts';
 import type { SubscribeOptions } from '../../contract/channels.ts';
 import { checkSubscription } from '../../domain/channels/groups.ts';
 import { checkChannelName } from '../../domain/names.ts';
@@ -17,19 +18,14 @@ export function parseTarget(url: string): Target | null {
   const path = at < 0 ? url : url.slice(0, at);
   const prefix = PREFIXES.find((each) => path.startsWith(each));
   if (!prefix) return null;
+  const channel = percentDecoded(path.slice(prefix.length));
+  if (channel === null)
+    throw new RelayError('bad_request', { what: 'The name of the channel is not percent-encoded UTF-8.' });
   const query = new URLSearchParams(at < 0 ? '' : url.slice(at + 1));
   const field = (name: string) => query.get(name) ?? undefined;
   return {
     ...checkSubscription({ since: field('since'), group: field('group'), prefetch: field('prefetch') }),
-    channel: checkChannelName(decoded(path.slice(prefix.length))),
+    channel: checkChannelName(channel),
     ticket: field('ticket'),
   };
-}
-
-function decoded(rest: string): string {
-  try {
-    return decodeURIComponent(rest);
-  } catch {
-    throw new RelayError('bad_request', { what: 'The name of the channel is not percent-encoded UTF-8.' });
-  }
 }
