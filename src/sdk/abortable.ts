@@ -7,14 +7,12 @@ export async function abortable<T>(
   doing: string,
 ): Promise<T> {
   if (!signal) return promise;
-  let stop = () => {};
-  const stopped = new Promise<never>((_, reject) => {
-    stop = () => reject(new RelayError('aborted', { what: doing }, signal.reason));
-    if (signal.aborted) stop();
-    signal.addEventListener('abort', stop);
-  });
+  const stopped = Promise.withResolvers<never>();
+  const stop = () => stopped.reject(new RelayError('aborted', { what: doing }, signal.reason));
+  if (signal.aborted) stop();
+  signal.addEventListener('abort', stop);
   try {
-    return await Promise.race([promise, stopped]);
+    return await Promise.race([promise, stopped.promise]);
   } finally {
     signal.removeEventListener('abort', stop);
     // Whichever lost has nobody to hear it.

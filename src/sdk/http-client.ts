@@ -85,7 +85,7 @@ export class HttpClient {
   async #send(call: HttpCall): Promise<HttpAnswer> {
     const { apiKey, signal } = this.#options;
     if (signal?.aborted) throw stopped(call.doing, signal);
-    const limit = new TimeLimit(this.#options.timeout ?? DEFAULT_TIMEOUT_MS, signal);
+    const limit = timeLimit(this.#options.timeout ?? DEFAULT_TIMEOUT_MS, signal);
     let broken: RelayError | null = null;
     const query = call.query?.size ? `?${call.query}` : '';
     const headers = { ...call.headers, ...(apiKey ? { Authorization: `Bearer ${apiKey}` } : {}) };
@@ -140,37 +140,28 @@ export class HttpClient {
   #explain(error: unknown, limit: TimeLimit, doing: string): RelayError {
     const { signal } = this.#options;
     if (signal?.aborted) return stopped(doing, signal);
-    if (limit.passed)
+    if (limit.isPassed())
       return new RelayError('timeout', { what: `no answer from ${this.base} within ${limit.ms / 1000} s` });
     return new RelayError('unreachable', { what: this.base }, error);
   }
 }
 
 /** Ends one try when nothing moves for too long, or when the caller's own signal says so. */
-class TimeLimit {
-  readonly signal: AbortSignal;
-  readonly ms: number;
-  readonly #controller = new AbortController();
-  #timer: ReturnType<typeof setTimeout> | undefined;
-  passed = false;
-
-  constructor(ms: number, signal: AbortSignal | undefined) {
-    this.ms = ms;
-    this.signal = signal ? AbortSignal.any([signal, this.#controller.signal]) : this.#controller.signal;
-  }
-
-  start(extra = 0): void {
-    if (!Number.isFinite(this.ms)) return;
-    this.#timer = setTimeout(() => {
-      this.passed = true;
-      this.#controller.abort();
-    }, this.ms + extra);
-  }
-
-  stop(): void {
-    clearTimeout(this.#timer);
-  }
+function timeLimit(ms: number, signal: AbortSignal | undefined) {
+  const late = new AbortController();
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  return {
+    ms,
+    isPassed: () => late.signal.aborted,
+    signal: signal ? AbortSignal.any([signal, late.signal]) : late.signal,
+    start(extra = 0): void {
+      if (Number.isFinite(ms)) timer = setTimeout(() => late.abort(), ms + extra);
+    },
+    stop: () => clearTimeout(timer),
+  };
 }
+
+type TimeLimit = ReturnType<typeof timeLimit>;
 
 /** The body of a request. Where a stream breaks off, `broken` is told why: fetch would only say that it did. */
 function bodyOf({ body }: HttpCall, broken: (reason: RelayError) => void): RequestInit & { duplex?: 'half' } {

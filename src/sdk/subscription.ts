@@ -38,7 +38,7 @@ export class Subscription implements AsyncIterable<ReceivedMessage>, AsyncDispos
   readonly #closing = new AbortController();
   readonly #signal: AbortSignal;
   readonly #since: Promise<SubscribeOptions['since']>;
-  readonly #cursor: CursorWriter | null;
+  readonly #cursor: ReturnType<typeof cursorWriter> | null;
   readonly #done: Promise<void>;
   #watched = false;
 
@@ -52,7 +52,7 @@ export class Subscription implements AsyncIterable<ReceivedMessage>, AsyncDispos
     this.#options = o;
     this.#keys = o.keys;
     this.#signal = o.signal ? AbortSignal.any([o.signal, this.#closing.signal]) : this.#closing.signal;
-    this.#cursor = o.durable === undefined ? null : new CursorWriter(relay.inbox, o.durable, channel);
+    this.#cursor = o.durable === undefined ? null : cursorWriter(relay.inbox, o.durable, channel);
     this.#since = this.#begin();
     this.#since.catch(() => {});
     this.#done = o.handler ? this.#handle(o.handler) : Promise.resolve();
@@ -187,41 +187,29 @@ export function ifLost(error: unknown): void {
 const WRITE_AFTER_MS = 200;
 
 /** Tells the relay now and then how far a durable subscriber has come. */
-class CursorWriter {
-  readonly #inbox: InboxApi;
-  readonly #agent: string;
-  readonly #channel: string;
-  #reached = 0;
-  #written = 0;
-  #timer: ReturnType<typeof setTimeout> | undefined;
-  #writing: Promise<void> = Promise.resolve();
+function cursorWriter(inbox: InboxApi, agent: string, channel: string) {
+  let reached = 0;
+  let written = 0;
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  let writing = Promise.resolve();
 
-  constructor(inbox: InboxApi, agent: string, channel: string) {
-    this.#inbox = inbox;
-    this.#agent = agent;
-    this.#channel = channel;
-  }
-
-  move(seq: number): void {
-    if (seq <= this.#reached) return;
-    this.#reached = seq;
-    this.#timer ??= setTimeout(() => {
-      // The relay is out of reach: the next message, or the end, tries again.
-      this.flush().catch(() => {});
-    }, WRITE_AFTER_MS);
-  }
-
-  flush(): Promise<void> {
-    clearTimeout(this.#timer);
-    this.#timer = undefined;
-    this.#writing = this.#writing
-      .catch(() => {})
-      .then(async () => {
-        const reached = this.#reached;
-        if (reached <= this.#written) return;
-        await this.#inbox.markRead(this.#agent, { [this.#channel]: reached });
-        this.#written = reached;
-      });
-    return this.#writing;
-  }
+  const write = async () => {
+    const seq = reached;
+    if (seq <= written) return;
+    await inbox.markRead(agent, { [channel]: seq });
+    written = seq;
+  };
+  const flush = (): Promise<void> => {
+    clearTimeout(timer);
+    timer = undefined;
+    writing = writing.catch(() => {}).then(write);
+    return writing;
+  };
+  const move = (seq: number): void => {
+    if (seq <= reached) return;
+    reached = seq;
+    // Where the relay is out of reach, the next message or the end tries again.
+    timer ??= setTimeout(() => flush().catch(() => {}), WRITE_AFTER_MS);
+  };
+  return { move, flush };
 }

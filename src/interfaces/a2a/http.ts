@@ -31,20 +31,16 @@ export interface A2AOptions extends WebhooksOptions {
   readonly keys: boolean;
 }
 
-export interface A2AOverHttp {
-  /** `/a2a/{agent}`: JSON-RPC by POST, HTTP+JSON below it, and its card; the relay's own agent also at the root. */
-  answer(c: Context, enter: Enter, base: string): Promise<Response>;
-  /** Goes on with what servers before this one did not get to tell. */
-  resume(): Promise<void>;
-}
+export type A2AOverHttp = ReturnType<typeof a2aOverHttp>;
 
-export function a2aOverHttp(o: A2AOptions): A2AOverHttp {
+export function a2aOverHttp(o: A2AOptions) {
   const webhooks = new Webhooks(o);
   const open = async (enter: Enter, verb: Verb) => {
     const { caller, base } = await enter();
     authorize(caller, verb);
     return new TaskService(o.core, caller, base);
   };
+  /** `/a2a/{agent}`: JSON-RPC by POST, HTTP+JSON below it, and its card; the relay's own agent also at the root. */
   const answer = async (c: Context, enter: Enter, base: string) => {
     const { name, rest } = readPath(c.req.path);
     if (rest === '.well-known/agent-card.json') {
@@ -68,6 +64,7 @@ export function a2aOverHttp(o: A2AOptions): A2AOverHttp {
       throw new RelayError('method_not_allowed', { method, path: path.slice(0, 200), allowed: 'POST' });
     return withHeartbeat(jsonRpcResponse(c, handler, context));
   };
+  /** Goes on with what servers before this one did not get to tell. */
   const resume = async () => {
     for await (const { task, caller, base } of outboxEntries(o.core.deps)) {
       const tasks = new TaskService(o.core, caller, base);

@@ -14,7 +14,6 @@ import { endingWithKey } from './event-stream.ts';
 import { type Gauge, Metrics } from './metrics.ts';
 import { operationRoutes } from './operation-routes.ts';
 import { pointerRoutes } from './pointers.ts';
-import { queryOf } from './request-fields.ts';
 import { answerFailures, notesOf, watchRequests } from './request-watch.ts';
 import { jsonResponse, textResponse } from './responses.ts';
 import { threadRoutes } from './threads.ts';
@@ -110,12 +109,9 @@ async function metricsResponse(c: Context, deps: HttpDeps, metrics: Metrics): Pr
 /** `GET /usage`: as JSON, or as a table for a spreadsheet. */
 function usageRoutes(serve: Serve): void {
   serve(usage.get, async (relay, c) => {
-    const query = queryOf(c.req.url);
-    const report = await relay.usage.get({
-      month: query.get('month') ?? undefined,
-      tenant: query.get('tenant') ?? undefined,
-    });
-    const csv = query.get('format') === 'csv' || (c.req.header('accept') ?? '').includes('text/csv');
+    const { month, tenant, format } = c.req.query();
+    const report = await relay.usage.get({ month, tenant });
+    const csv = format === 'csv' || (c.req.header('accept') ?? '').includes('text/csv');
     if (!csv) return jsonResponse(report);
     return textResponse(usageTable(report), {
       'Content-Type': 'text/csv; charset=utf-8',

@@ -27,20 +27,17 @@ export class Metrics {
   }
 
   render(gauges: readonly Gauge[]): string {
-    const lines: string[] = [
-      '# HELP relay_http_requests_total Requests answered, by operation and status.',
-      '# TYPE relay_http_requests_total counter',
-    ];
+    const lines: string[] = [];
+    const begin = (name: string, type: string, help: string) =>
+      lines.push(`# HELP ${name} ${help}`, `# TYPE ${name} ${type}`);
+    begin('relay_http_requests_total', 'counter', 'Requests answered, by operation and status.');
     for (const [operation, { statuses }] of this.#operations) {
       for (const [status, count] of statuses) {
         lines.push(`relay_http_requests_total{operation="${operation}",status="${status}"} ${count}`);
       }
     }
     const name = 'relay_http_request_duration_seconds';
-    lines.push(
-      `# HELP ${name} From the head of a request to the head of its answer.`,
-      `# TYPE ${name} histogram`,
-    );
+    begin(name, 'histogram', 'From the head of a request to the head of its answer.');
     for (const [operation, { buckets, sum, count }] of this.#operations) {
       let below = 0;
       for (const [at, limit] of BUCKETS.entries()) {
@@ -51,9 +48,9 @@ export class Metrics {
       lines.push(`${name}_sum{operation="${operation}"} ${Number(sum.toFixed(6))}`);
       lines.push(`${name}_count{operation="${operation}"} ${count}`);
     }
-    for (const gauge of gauges) {
-      lines.push(`# HELP ${gauge.name} ${gauge.help}`, `# TYPE ${gauge.name} gauge`);
-      lines.push(`${gauge.name} ${gauge.value}`);
+    for (const { name, help, value } of gauges) {
+      begin(name, 'gauge', help);
+      lines.push(`${name} ${value}`);
     }
     return `${lines.join('\n')}\n`;
   }

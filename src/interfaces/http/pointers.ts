@@ -3,9 +3,10 @@ import { toBase64, toBase64Url } from '../../base/base64.ts';
 import { madeOnce } from '../../base/frozen.ts';
 import { type Peeked, type Pulled, pointers } from '../../contract/pointers.ts';
 import type { Relay } from '../../contract/relay.ts';
+import { parsePartRequest } from '../../text/parts/part-request.ts';
 import type { Serve } from './callers.ts';
 import { pushInput } from './push-request.ts';
-import { isOn, parseRange, partOf, queryOf } from './request-fields.ts';
+import { isOn, parseRange } from './request-fields.ts';
 import {
   bytesHeaders,
   bytesResponse,
@@ -31,9 +32,10 @@ export function pointerRoutes(serve: Serve): void {
     // Never touches the payload and never counts as a pull.
     if (c.req.method === 'HEAD')
       return new Response(null, { headers: wholeHeaders(await relay.pointers.peek(id)) });
-    const query = queryOf(c.req.url);
-    const part = partOf(query);
-    if (isOn(query.get('cost'))) return jsonResponse(await relay.pointers.cost(id, part));
+    const query = c.req.query();
+    // `?lines=10-40`, `?grep=…`, `?json=/a/b` or `?outline=1`; none of them where the whole is asked for.
+    const part = parsePartRequest(query) ?? undefined;
+    if (isOn(query.cost)) return jsonResponse(await relay.pointers.cost(id, part));
     const options = { idempotency_key: c.req.header('idempotency-key') };
     if (part) {
       const taken = await relay.pointers.part(id, part, options);
@@ -43,8 +45,7 @@ export function pointerRoutes(serve: Serve): void {
       });
     }
     const accept = c.req.header('accept') ?? '';
-    if (isOn(query.get('raw')) || accept.includes('application/octet-stream'))
-      return rawOf(c, relay, id, options);
+    if (isOn(query.raw) || accept.includes('application/octet-stream')) return rawOf(c, relay, id, options);
     if (accept.includes('text/html')) return viewerResponse();
     const pulled = await relay.pointers.pull(id, options);
     return textResponse(envelope(pulled), { Vary: 'Accept', ...relayHeaders(pulled.about) });

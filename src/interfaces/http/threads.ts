@@ -9,20 +9,20 @@ import { artifactInput } from './artifact-request.ts';
 import type { Serve } from './callers.ts';
 import type { HttpDeps } from './deps.ts';
 import { liveEvents } from './event-stream.ts';
-import { isOn, parseRange, queryOf } from './request-fields.ts';
+import { isOn, parseRange } from './request-fields.ts';
 import { bytesResponse, jsonResponse } from './responses.ts';
 
 /** What threads need beyond JSON in and out: contents, bundles, and events as they happen. */
 export function threadRoutes(serve: Serve, deps: HttpDeps): void {
   serve(threads.putArtifact, async (relay, c) => {
-    const input = await artifactInput(c.req.raw, queryOf(c.req.url));
+    const input = await artifactInput(c.req.raw, new URL(c.req.url).searchParams);
     return jsonResponse(await relay.threads.putArtifact(c.req.param('thread_id')!, input), { status: 201 });
   });
 
   serve(threads.artifact, async (relay, c) => {
-    const query = queryOf(c.req.url);
-    if (isOn(query.get('raw'))) return content(relay, c);
-    const counted = !query.has('counted') || isOn(query.get('counted'));
+    const query = c.req.query();
+    if (isOn(query.raw)) return content(relay, c);
+    const counted = query.counted === undefined || isOn(query.counted);
     return jsonResponse(
       await relay.threads.artifact(c.req.param('thread_id')!, c.req.param('ref')!, { counted }),
     );
@@ -32,10 +32,10 @@ export function threadRoutes(serve: Serve, deps: HttpDeps): void {
 
   serve(threads.events, async (relay, c) => {
     const id = c.req.param('thread_id')!;
-    const query = queryOf(c.req.url);
-    const live = /\btext\/event-stream\b/.test(c.req.header('accept') ?? '') || isOn(query.get('stream'));
-    const after = c.req.header('last-event-id') ?? query.get('after') ?? undefined;
-    const limit = query.has('limit') ? pageLimit(query.get('limit')!) : undefined;
+    const query = c.req.query();
+    const live = /\btext\/event-stream\b/.test(c.req.header('accept') ?? '') || isOn(query.stream);
+    const after = c.req.header('last-event-id') ?? query.after;
+    const limit = query.limit === undefined ? undefined : pageLimit(query.limit);
     // Read even where a stream follows, so that what is wrong is answered before it begins.
     if (!live) return jsonResponse(await relay.threads.events(id, { after, limit }));
     await relay.threads.events(id, { after, limit: 1 });

@@ -74,12 +74,8 @@ async function settle(socket: RelaySocket, frame: JsonObject | null): Promise<Bu
 const SETTLED = { ack: 'acked', nack: 'nacked', extend: 'extended' } as const;
 
 function aboutOf(frame: JsonObject | null): { seq?: number; token?: number } {
-  const seq = frame?.ack ?? frame?.nack ?? frame?.extend;
-  const token = frame?.token;
-  return {
-    ...(typeof seq === 'number' ? { seq } : {}),
-    ...(typeof token === 'number' ? { token } : {}),
-  };
+  const number = (value: unknown) => (typeof value === 'number' ? value : undefined);
+  return { seq: number(frame?.ack ?? frame?.nack ?? frame?.extend), token: number(frame?.token) };
 }
 
 function bad(what: string): RelayError {

@@ -106,7 +106,7 @@ export class SocketServer {
     if (socket.destroyed) return;
     this.#server.handleUpgrade(request, socket, head, (accepted: RelaySocket) => {
       accepted.caller = caller;
-      accepted.base = publicUrl ?? originOf(asked);
+      accepted.base = publicUrl ?? new URL(asked.url).origin;
       accepted.channel = channel;
       accepted.group = group ?? null;
       accepted.resumes = target.since !== undefined;
@@ -214,10 +214,6 @@ function asRequest(request: IncomingMessage): Request {
   const base = `${secure ? 'https' : 'http'}://${host}`;
   if (!URL.canParse(base)) throw new RelayError('bad_request', { what: 'The Host header is not a host.' });
   return new Request(base, { headers });
-}
-
-function originOf({ url }: Request): string {
-  return new URL(url).origin;
 }
 
 /** Answers an upgrade that does not come about, like any other request that fails. */
