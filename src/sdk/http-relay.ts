@@ -15,12 +15,11 @@ type WrittenByHand = {
 /** A relay at the other end of HTTP, made from the table; only what streams or stays open is written by hand. */
 export function httpRelay(options: HttpOptions): Relay {
   const calls = new VerbCalls(new HttpClient(options));
-  const byHand: WrittenByHand = {
+  const byHand: { readonly [part: string]: object } = {
     pointers: httpPointers(calls),
     channels: { subscribe: (channel, o = {}) => followSocket(calls, options, channel, o) },
     threads: httpThreads(calls, options),
-  };
-  const written: { readonly [part: string]: object } = byHand;
-  const parts = Object.entries<Verbs>(VERBS).map(([part, verbs]) => [part, calls.api(verbs, written[part])]);
+  } satisfies WrittenByHand;
+  const parts = Object.entries<Verbs>(VERBS).map(([part, verbs]) => [part, calls.api(verbs, byHand[part])]);
   return { ...Object.fromEntries(parts), [Symbol.asyncDispose]: async () => {} };
 }
