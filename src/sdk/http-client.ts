@@ -1,9 +1,10 @@
+import { readThrough } from '../base/byte-streams.ts';
 import { isRelayError, RelayError } from '../base/errors.ts';
 import { pause } from '../base/pause.ts';
 import type { HttpMethod } from '../contract/verb.ts';
 import { failureOf } from './http-failure.ts';
 import type { ContextRelayOptions } from './options.ts';
-import { collect, letGo, readThrough } from './streams.ts';
+import { collect, letGo } from './streams.ts';
 
 export interface HttpOptions
   extends Pick<ContextRelayOptions, 'apiKey' | 'fetch' | 'timeout' | 'retries' | 'onConnection'> {
