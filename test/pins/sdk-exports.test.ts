@@ -6,8 +6,10 @@ test('the SDK exports exactly this', () => {
   assert.deepEqual(Object.keys(sdk).sort(), ['AgentBridge', 'ContextRelay', 'RelayError']);
 });
 
-test('a client has exactly these methods', () => {
-  assert.deepEqual(Object.getOwnPropertyNames(sdk.ContextRelay.prototype).sort(), [
+test('a client has exactly these methods and groups of methods', () => {
+  const client = new sdk.ContextRelay({ baseUrl: 'http://127.0.0.1:9' });
+  const names = [sdk.ContextRelay.prototype, client].flatMap((from) => Object.getOwnPropertyNames(from));
+  assert.deepEqual(names.sort(), [
     'agents',
     'channels',
     'constructor',

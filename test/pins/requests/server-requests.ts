@@ -41,6 +41,16 @@ export const serverRequests: readonly Pinned[] = [
     headers: { 'Sec-Fetch-Site': 'cross-site', 'Sec-Fetch-Mode': 'navigate' },
     fixed: true,
   },
+  {
+    name: 'a link on a foreign page to a page for people',
+    send: 'GET /',
+    headers: {
+      'Sec-Fetch-Site': 'cross-site',
+      'Sec-Fetch-Mode': 'navigate',
+      'Sec-Fetch-Dest': 'document',
+    },
+    fixed: true,
+  },
   { name: 'the host by another name', send: 'POST /push', headers: { Host: 'localhost:9' }, body: 'x' },
   { name: 'a ticket for a socket', send: 'POST /ws-ticket' },
   { name: 'a socket without an upgrade', send: 'GET /ws/a/b' },
