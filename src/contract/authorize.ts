@@ -18,7 +18,7 @@ export function may<V extends Verb>(caller: Caller, verb: V, input?: ChannelsInp
   return refusal(caller, verb, input) === null;
 }
 
-/** For lists of channels, which leave out what the caller's key is kept from. */
+/** For refusals, and for lists of channels, which leave out what the caller's key is kept from. */
 export function mayUseChannel({ channelPrefix }: Caller, channel: string): boolean {
   return channelPrefix === undefined || channel.startsWith(channelPrefix);
 }

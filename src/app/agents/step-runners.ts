@@ -1,6 +1,6 @@
 import { readText } from '../../base/read-text.ts';
 import { AgentBridge } from '../../client/bridge/agent-bridge.ts';
-import type { StepCall, StepRunners } from '../../client/pipelines/runner.ts';
+import type { StepCall, StepRunners } from '../../client/pipelines/step-runner.ts';
 import { previewFrame } from '../../client/prompts/bundle.ts';
 import type { Relay } from '../../contract/relay.ts';
 import type { OpenClient } from '../../interfaces/cli/host.ts';

@@ -1,7 +1,7 @@
 import type { Json } from '../../base/json.ts';
 import { everyItem } from '../../base/pages.ts';
 import type { ThreadsApi } from '../../contract/threads.ts';
-import type { StepStatus } from './runner.ts';
+import type { StepStatus } from './step-runner.ts';
 
 /** What the log of a run amounts to. */
 export interface RunRecord {

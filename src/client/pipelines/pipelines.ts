@@ -11,8 +11,8 @@ import { type RunRecord, readRun, type StepRecord } from './journal.ts';
 import { soundPipeline } from './read-pipeline.ts';
 import { type Known, Run, type RunParts } from './run.ts';
 import { type LeaseOptions, type LeaseParts, RunLease } from './run-lease.ts';
-import type { Progress } from './runner.ts';
 import { StepRecorder } from './step-recorder.ts';
+import type { Progress } from './step-runner.ts';
 
 export type PipelineParts = LeaseParts & Pick<RunParts, 'cache' | 'runners'>;
 

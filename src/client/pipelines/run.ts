@@ -6,10 +6,10 @@ import type { Pipeline, Step } from './definition.ts';
 import { parseExpression, referencesOf } from './expression.ts';
 import { withNeeds } from './graph.ts';
 import type { RunRecord } from './journal.ts';
-import type { StepStatus } from './runner.ts';
 import { Scope, type ScopeParts, type StepView } from './scope.ts';
 import { Slots } from './slots.ts';
 import { StepRecorder } from './step-recorder.ts';
+import type { StepStatus } from './step-runner.ts';
 import { type Outcome, StepWork, type WorkParts } from './step-work.ts';
 
 export interface RunParts extends WorkParts {

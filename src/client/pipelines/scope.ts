@@ -19,7 +19,7 @@ import {
   truth,
   valueReferences,
 } from './expression.ts';
-import type { StepStatus } from './runner.ts';
+import type { StepStatus } from './step-runner.ts';
 
 /** What became of a step, as later ones see it. */
 export interface StepView {

@@ -2,7 +2,7 @@ import { isRelayError } from '../../base/errors.ts';
 import type { ThreadsApi } from '../../contract/threads.ts';
 import type { PatchOp } from '../../formats/json-patch/apply.ts';
 import type { Step } from './definition.ts';
-import type { StepStatus } from './runner.ts';
+import type { StepStatus } from './step-runner.ts';
 
 /**
  * Keeps the plan in the state of a run up to date. The log is the truth and this is a view of it, so changes that come

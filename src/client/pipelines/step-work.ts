@@ -14,9 +14,9 @@ import { answerPatch } from '../prompts/answer-patch.ts';
 import type { Agent, Step } from './definition.ts';
 import { readRun, sourceOf } from './journal.ts';
 import type { LeaseParts } from './run-lease.ts';
-import type { Progress, StepCall, StepResult, StepRunner, StepRunners } from './runner.ts';
 import type { Scope } from './scope.ts';
 import type { Slots } from './slots.ts';
+import type { Progress, StepCall, StepResult, StepRunner, StepRunners } from './step-runner.ts';
 
 export interface WorkParts extends Pick<LeaseParts, 'threads' | 'env' | 'pause'> {
   readonly run: string;

@@ -8,8 +8,8 @@ import { SqliteLogs } from './logs.ts';
 import { openDatabase } from './opening.ts';
 import { SqliteRecords } from './records.ts';
 import { SqliteSearchIndex } from './search-index.ts';
-import { sweep, usageOf } from './space.ts';
 import { Subscriptions } from './subscriptions.ts';
+import { sweep, usageOf } from './sweep.ts';
 
 const MiB = 1024 * 1024;
 

@@ -2,7 +2,7 @@ import { RelayError } from '../../base/errors.ts';
 import { STEP_COMPLAINT_CHARS, STEP_OUTPUT_BYTES } from '../../base/limits.ts';
 import { decodeUtf8 } from '../../base/utf8.ts';
 import type { ShellAgent } from '../../client/pipelines/definition.ts';
-import type { StepCall, StepResult, StepRunner } from '../../client/pipelines/runner.ts';
+import type { StepCall, StepResult, StepRunner } from '../../client/pipelines/step-runner.ts';
 import { promptFile } from '../prompt-file.ts';
 import { Tail } from '../tail.ts';
 import { type CliChoice, type CommandLine, commandLine } from './command-line.ts';

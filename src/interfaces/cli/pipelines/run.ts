@@ -3,7 +3,7 @@ import { PIPELINE_PARALLEL_MAX } from '../../../base/limits.ts';
 import type { PipelineFile } from '../../../client/pipelines/definition.ts';
 import type { RunOptions, RunSummary } from '../../../client/pipelines/pipelines.ts';
 import { readPipeline } from '../../../client/pipelines/read-pipeline.ts';
-import type { Progress } from '../../../client/pipelines/runner.ts';
+import type { Progress } from '../../../client/pipelines/step-runner.ts';
 import { badUsage, defineCommand } from '../command.ts';
 import type { AgentWork } from '../host-agents.ts';
 import { parseCount, printable } from '../human.ts';
