@@ -1,4 +1,7 @@
-/** Every limit has a name, lives here (those of projects beside it), and says why it is what it is. */
+/**
+ * The limits of what the relay takes, keeps and gives, with the reason where it is not plain; those of projects are beside it.
+ * What concerns one file alone is in that file.
+ */
 
 const KiB = 1024;
 const MiB = 1024 * KiB;

@@ -1,6 +1,6 @@
 import { badRequest, RelayError } from '../base/errors.ts';
 
-/** Who is asking. Every domain call takes one, and every key and stream is derived from its tenant. */
+/** Who is asking. What stands behind a verb takes one, and gives only what belongs to its tenant or is visible by its link. */
 export interface Caller {
   readonly tenant: string;
   /** The API key's id; `local` where there are no keys. */

@@ -26,7 +26,7 @@ export const VERBS = {
 
 /**
  * The whole API as one interface, seen by one caller. The embedded relay implements it over an engine, the SDK over
- * HTTP, and nothing above can tell which it has.
+ * HTTP, and both are called alike.
  */
 export interface Relay extends AsyncDisposable, RelayParts {}
 
