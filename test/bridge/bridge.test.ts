@@ -169,7 +169,7 @@ test('an agent that brings the result itself is not asked for another', async ()
   const own = client(server);
   const runner = agent(async ({ id, settled }) => {
     await own.tasks.done(id, { data: 'from the agent itself' });
-    await new Promise((resolve) => settled.addEventListener('abort', resolve));
+    await until(() => settled.aborted);
     return { output: 'what was on the screen' };
   });
   await using _ = await startWorker(server, runner);

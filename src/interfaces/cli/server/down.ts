@@ -16,7 +16,7 @@ export default defineCommand({
     }
     if (!(await host.server.stop(running, { force: flags.force === true }))) {
       throw new RelayError('failed', {
-        what: `The relay with pid ${running.pid} has not stopped within 10 seconds.`,
+        what: `The relay with pid ${running.pid} has not stopped within 15 seconds.`,
         hint: 'End it with: relay down --force',
       });
     }
