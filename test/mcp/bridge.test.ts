@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
 import type { JsonObject } from '../../src/base/json.ts';
 import { parsePointer } from '../../src/contract/pointer-url.ts';
 import { ContextRelay } from '../../src/sdk/context-relay.ts';
@@ -24,6 +25,8 @@ async function answerOne(channel: string, done: string, how: 'newer' | 'older' |
     const task_id = parsePointer(message.url!).id;
     // Results of other tasks come by as well.
     await agent.push('not yours', { channel: done, metadata: { task_id: 'another', status: 'done' } });
+    // Without a name a result is only the asker's once it has begun to wait, which no agent is quick enough to come before.
+    if (how === 'older') await pause(500);
     const status = how === 'failed' ? 'failed' : 'done';
     const metadata: JsonObject =
       how === 'older' ? { summary: 'did it' } : { task_id, status, summary: 'did it' };
