@@ -42,7 +42,7 @@ test('a scope holds its first segment and the slash, and a plain prefix may be e
     refused('bad_request', () => checkScope('a scope', scope), /first segment/);
 });
 
-test('a page holds 100 unless told, and at most 1000', () => {
+test('a page holds 100 by default, and at most 1000', () => {
   assert.equal(checkLimit(undefined), 100);
   assert.equal(checkLimit(1), 1);
   assert.equal(checkLimit(1000), 1000);

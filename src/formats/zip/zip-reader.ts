@@ -1,4 +1,4 @@
-import { RelayError } from '../../base/errors.ts';
+import { isRelayError, RelayError } from '../../base/errors.ts';
 import { BUNDLE_BYTES, BUNDLE_ENTRIES, BUNDLE_RATIO } from '../../base/limits.ts';
 import { crc32 } from './crc32.ts';
 
@@ -55,7 +55,7 @@ export class ZipArchive {
         yield chunk;
       }
     } catch (error) {
-      throw error instanceof RelayError ? error : bad(`${shown(item.name)} cannot be unpacked`);
+      throw isRelayError(error) ? error : bad(`${shown(item.name)} cannot be unpacked`);
     }
     if (size !== item.size) throw bad(`${shown(item.name)} unpacks to less than it says`);
     if (crc !== item.crc) throw bad(`the checksum of ${shown(item.name)} is wrong`);
