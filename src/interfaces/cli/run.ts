@@ -51,7 +51,7 @@ export async function runCli(
     const name = path.join(' ');
     let opened: OpenClient | undefined;
     const open = async () => {
-      opened = await host.openClient({
+      opened ??= await host.openClient({
         onConnection: (lost) => io.note(lost ? `${lost.message} Trying again…` : 'connected again'),
       });
       return opened;
