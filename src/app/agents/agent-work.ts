@@ -1,5 +1,5 @@
 import { hostname, userInfo } from 'node:os';
-import { systemEnv } from '../../base/env.ts';
+import { type Env, systemEnv } from '../../base/env.ts';
 import { pause } from '../../base/pause.ts';
 import { Pipelines } from '../../client/pipelines/pipelines.ts';
 import type { Worker } from '../../client/pipelines/run-lease.ts';
@@ -32,8 +32,8 @@ export async function openAgentWork(config: Config, env: Environment, cwd: strin
   const { core, ...open } = await openCore(config, 'agents');
   const relays = relaysOf(config, core);
   const threads: ThreadsAs = (who) => relays(who).threads;
-  const { engine, tokens } = core.deps;
-  const cache = answerCache(engine.records);
+  const { engine, tokens, env: storeEnv } = core.deps;
+  const cache = answerCache(engine.records, storeEnv);
   const prompts = new Prompts({ threads, tokens, env: systemEnv, cache });
   const model: AgentWork['model'] = (choice) => openModel(choice, env, installedClis(env), config.prompts);
   let client: Promise<OpenClient> | null = null;
@@ -72,7 +72,7 @@ function relaysOf(config: Config, core: RelayCore): (who: string) => Relay {
 }
 
 /** Answers by what was asked, in records that expire by themselves. */
-function answerCache(records: Records): AnswerCache {
+function answerCache(records: Records, env: Env): AnswerCache {
   const key = (digest: string) => `ten.${LOCAL_CALLER.tenant}/answers/${digest}`;
   return {
     get: async (digest) => {
@@ -80,7 +80,7 @@ function answerCache(records: Records): AnswerCache {
       return (found?.value ?? null) as unknown as CachedAnswer | null;
     },
     put: async (digest, answer, ttlMs) => {
-      await records.put(key(digest), { ...answer }, { expiresAt: systemEnv.now() + ttlMs });
+      await records.put(key(digest), { ...answer }, { expiresAt: env.now() + ttlMs });
     },
   };
 }

@@ -1,4 +1,3 @@
-import { systemEnv } from '../../base/env.ts';
 import type { TokenCounter } from '../../base/tokens.ts';
 import { LOCAL_CALLER } from '../../contract/caller.ts';
 import { RelayCore } from '../../domain/relay-core.ts';
@@ -44,7 +43,7 @@ export async function openCore(
   const capabilities = async () => (await import('./load-capabilities.ts')).loadCapabilities(config);
   const onThreads = (threads: ThreadServices) => keepLegible(home, threads);
   const core = new RelayCore(
-    { engine, env: systemEnv, tokens, capabilities },
+    { engine, env: engine.env, tokens, capabilities },
     { channels, auth, plans, defaultPlan, onThreads },
   );
   if (hasStale(home)) core.background.run(() => core.threads());

@@ -185,6 +185,7 @@ export class SqliteBlobs implements Blobs {
       const old = this.#store.db.sql<Pick<Row, 'file'>>('SELECT file FROM blobs WHERE key = ?').get(key);
       this.#store.db.sql(sql).run(key, size, sha256, this.#store.env.now(), expires ?? null, file, body);
       if (draft) this.#files.placeNow(draft, file!, tx);
+      else if (file !== null) this.#files.checkNow(file);
       return old?.file;
     }, body?.length);
     if (before && before !== file) await this.removeBody(before);

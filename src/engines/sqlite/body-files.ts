@@ -1,7 +1,7 @@
-import { linkSync, promises, renameSync, rmSync, unlink } from 'node:fs';
+import { existsSync, linkSync, promises, renameSync, rmSync, unlink } from 'node:fs';
 import { dirname, isAbsolute, join, normalize, sep } from 'node:path';
 import type { Env } from '../../base/env.ts';
-import { badRequest } from '../../base/errors.ts';
+import { badRequest, RelayError } from '../../base/errors.ts';
 import { toHex } from '../../base/ids.ts';
 import type { BlobInfo } from '../../kernel/blobs.ts';
 import type { Transaction } from './commit-queue.ts';
@@ -70,6 +70,12 @@ export class BodyFiles {
       if (replaces) renameSync(before, to);
     });
     if (this.#durable) syncFolderNow(dirname(to));
+  }
+
+  /** Inside a transaction: a sweep removes files under the same lock, so from here on it sees the row. */
+  checkNow(file: string): void {
+    if (existsSync(join(this.home, file))) return;
+    throw new RelayError('busy', { what: 'a sweep took the body away before it was stored' });
   }
 
   /** What is left of a draft when it was placed, or was not. */

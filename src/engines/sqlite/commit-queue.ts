@@ -22,15 +22,24 @@ interface Waiting {
 export class CommitQueue {
   readonly #db: Database;
   readonly #committed: (streams: ReadonlySet<string>) => void;
+  readonly #committing: () => void;
   readonly #waiting: Waiting[] = [];
   #flushing: Promise<void> | undefined;
   #closed = false;
   #commits = 0;
 
-  /** `committed` runs after each COMMIT with the streams it touched, before anyone is answered. */
-  constructor(db: Database, committed: (streams: ReadonlySet<string>) => void) {
+  /**
+   * `committed` runs after each COMMIT with the streams it touched, before anyone is answered; `committing` before it,
+   * inside the transaction, except where that is tried again because of a full disk.
+   */
+  constructor(
+    db: Database,
+    committed: (streams: ReadonlySet<string>) => void,
+    committing: () => void = () => {},
+  ) {
     this.#db = db;
     this.#committed = committed;
+    this.#committing = committing;
   }
 
   /** How often this connection has committed, or may have. */
@@ -82,6 +91,7 @@ export class CommitQueue {
     try {
       answers = batch.map((each) => (batch.length === 1 ? alone(each, tx) : this.#saved(each, tx)));
       tx.finish();
+      if (!lastTry) this.#committing();
       // Counted before, since a COMMIT that fails may have been done nevertheless.
       this.#commits++;
       this.#db.sql('COMMIT').run();

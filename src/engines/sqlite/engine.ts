@@ -8,6 +8,7 @@ import { SqliteLogs } from './logs.ts';
 import { openDatabase } from './opening.ts';
 import { SqliteRecords } from './records.ts';
 import { SqliteSearchIndex } from './search-index.ts';
+import { StoreClock } from './store-clock.ts';
 import { Subscriptions } from './subscriptions.ts';
 import { sweep, usageOf } from './sweep.ts';
 
@@ -25,9 +26,13 @@ export interface SqliteOptions {
   readonly place?: Place;
 }
 
+/** The engine, and the time and chance that it goes by, for whatever is built on it to go by as well. */
+export interface SqliteEngine extends Engine {
+  readonly env: Env;
+}
+
 /** One machine, any number of processes, no daemon: everything in one SQLite database, large bodies in files beside it. */
-export async function openSqlite(o: SqliteOptions): Promise<Engine> {
-  const env = o.env ?? systemEnv;
+export async function openSqlite(o: SqliteOptions): Promise<SqliteEngine> {
   const home = resolve(o.home);
   const role = o.role ?? 'cli';
   const limits: EngineLimits = {
@@ -39,10 +44,12 @@ export async function openSqlite(o: SqliteOptions): Promise<Engine> {
   const db = await openDatabase(home, limits.durability, role);
   const checkpoints = new Checkpoints(db, role);
   const subscriptions = new Subscriptions(db, home);
-  const queue = new CommitQueue(db, (streams) => {
+  const env = new StoreClock(o.env ?? systemEnv, db);
+  const committed = (streams: ReadonlySet<string>) => {
     subscriptions.committed(streams);
     checkpoints.committed();
-  });
+  };
+  const queue = new CommitQueue(db, committed, () => env.keep());
   const store = { home, env, limits, db, queue };
   const blobs = new SqliteBlobs(store, o.place);
   let sweeping: Promise<Swept> | undefined;
@@ -55,6 +62,7 @@ export async function openSqlite(o: SqliteOptions): Promise<Engine> {
     db.close();
   };
   return {
+    env,
     blobs,
     records: new SqliteRecords(store),
     logs: new SqliteLogs(store, subscriptions),

@@ -1,4 +1,4 @@
-import { promises } from 'node:fs';
+import { promises, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { ORPHAN_AGE_MS } from '../../base/limits.ts';
 import type { Swept, Usage } from '../../kernel/engine.ts';
@@ -8,6 +8,7 @@ import type { Checkpoints } from './checkpoint.ts';
 import type { CommitQueue } from './commit-queue.ts';
 import { DELETE_ENTRIES } from './logs.ts';
 import type { Store } from './store.ts';
+import { CLOCK_KEY } from './store-clock.ts';
 
 /** Rows, and pages of the file, that one transaction deals with: some milliseconds of the lock. */
 const RECORDS = 500;
@@ -67,13 +68,20 @@ async function droppedStreams({ db, queue }: Space): Promise<void> {
 }
 
 /** Files that no row refers to, old enough that none is about to. */
-async function orphanedFiles({ db, home }: Space, before: number): Promise<Omit<Swept, 'records'>> {
+async function orphanedFiles({ db, home, queue }: Space, before: number): Promise<Omit<Swept, 'records'>> {
   const swept = { blobs: 0, bytes: 0 };
   for await (const { path, file } of bodyFiles(home)) {
     const stat = await promises.stat(path).catch(() => null);
     if (!stat?.isFile() || stat.mtimeMs > before) continue;
-    if (await db.patiently(() => db.sql('SELECT 1 FROM blobs WHERE file = ?').get(file))) continue;
-    await promises.rm(path, { force: true });
+    const isUsed = () => db.sql('SELECT 1 FROM blobs WHERE file = ?').get(file) !== undefined;
+    if (await db.patiently(isUsed)) continue;
+    // Under the lock: after a clock has jumped, what looks old may be about to get its row.
+    const removed = await queue.run(() => {
+      if (isUsed()) return false;
+      rmSync(path, { force: true });
+      return true;
+    });
+    if (!removed) continue;
     swept.blobs++;
     swept.bytes += stat.size;
   }
@@ -109,7 +117,7 @@ export async function usageOf({ db, home, env }: Store): Promise<Usage> {
     const sql = `WITH live AS (SELECT size FROM blobs WHERE expires IS NULL OR expires > ?1) SELECT
       (SELECT count(*) FROM live) AS blobs,
       (SELECT coalesce(sum(size), 0) FROM live) AS bytes,
-      (SELECT count(*) FROM records WHERE expires IS NULL OR expires > ?1) AS records,
+      (SELECT count(*) FROM records WHERE (expires IS NULL OR expires > ?1) AND key <> '${CLOCK_KEY}') AS records,
       (SELECT coalesce(sum(count), 0) FROM streams WHERE name IS NOT NULL) AS entries,
       (SELECT coalesce(sum(size), 0) FROM blobs WHERE file NOT LIKE 'blobs/%') AS placed`;
     return db.sql<Record<'blobs' | 'bytes' | 'records' | 'entries' | 'placed', number>>(sql).get(env.now())!;
