@@ -35,5 +35,6 @@ export const capabilitySchemas = schemasFor(capabilities)({
       cache_key: text,
       duration_ms: z.number(),
     }),
+    codes: ['not_found', 'bad_arguments', 'capability_failed'],
   },
 });

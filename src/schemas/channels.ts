@@ -75,14 +75,28 @@ export const channelSchemas = schemasFor(channels)({
     input: z.object({ name, msg: json, idempotency_key: optionalText }),
     output: z.object({ channel: text, seq, ts: z.number() }),
   },
-  events: { input: z.object({ name, ...subscription, last_event_id: optionalText }), output: message },
-  subscribe: { input: z.object({ name, ...subscription, ticket: optionalText }), output: message },
+  events: {
+    input: z.object({ name, ...subscription, last_event_id: optionalText }),
+    output: message,
+    content: ['text/event-stream'],
+  },
+  subscribe: {
+    input: z.object({ name, ...subscription, ticket: optionalText }),
+    output: message,
+    also: { 101: 'A WebSocket, each frame of which is a message.' },
+    codes: ['upgrade_required'],
+  },
   ticket: { input: z.object({}), output: z.object({ ticket: text, expires_at: time }) },
-  ack: { input: claim, output: z.object({ seq }) },
+  ack: { input: claim, output: z.object({ seq }), codes: ['conflict'] },
   nack: {
     input: claim,
     output: z.object({ seq, dead: z.boolean().describe('it went among the dead letters') }),
+    codes: ['conflict'],
   },
-  extend: { input: claim, output: z.object({ seq, lease_until: z.number().describe('ms') }) },
-  removeGroup: { input: z.object({ name, group: groupName }), output: z.null() },
+  extend: {
+    input: claim,
+    output: z.object({ seq, lease_until: z.number().describe('ms') }),
+    codes: ['conflict'],
+  },
+  removeGroup: { input: z.object({ name, group: groupName }), output: z.null(), codes: ['conflict'] },
 });

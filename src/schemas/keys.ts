@@ -36,6 +36,7 @@ export const keySchemas = schemasFor(keys)({
       plan: z.string().max(64).optional().describe('puts the tenant on this plan'),
     }),
     output: createdKey,
+    codes: ['too_many_keys'],
   },
   list: {
     input: z.object({
@@ -52,5 +53,6 @@ export const keySchemas = schemasFor(keys)({
       tenant,
     }),
     output: createdKey,
+    codes: ['too_many_keys'],
   },
 });

@@ -88,8 +88,17 @@ function describe(operation: Operation, path: string): Schema {
           ? { description: 'Done.' }
           : {
               description: verb.summary,
-              content: { 'application/json': withExample(schemaOf(operation.output, 'output')) },
+              content: {
+                'application/json': withExample(schemaOf(operation.output, 'output')),
+                ...contentOf(operation),
+              },
             },
+      ...Object.fromEntries(
+        Object.entries(operation.also ?? {}).map(([other, description]) => [
+          other,
+          { description, ...(other === '206' ? { content: contentOf(operation) } : {}) },
+        ]),
+      ),
       ...failuresOf(operation),
       default: {
         description: 'What went wrong, and what to do next.',
@@ -97,6 +106,10 @@ function describe(operation: Operation, path: string): Schema {
       },
     },
   };
+}
+
+function contentOf({ content = [] }: Operation): Schema {
+  return Object.fromEntries(content.map((type) => [type, {}]));
 }
 
 function parameter(where: string, name: string, field: Field | undefined): Schema {
@@ -152,7 +165,7 @@ function failuresOf(operation: Operation): { [status: string]: Schema } {
   return Object.fromEntries(sorted.map(([status, codes]) => [String(status), failure(codes)]));
 }
 
-function codesOf({ verb, input }: Operation): ErrorCode[] {
+function codesOf({ verb, input, codes = [] }: Operation): ErrorCode[] {
   const { scope, byLink } = verb;
   const { method, path } = routeOf(verb);
   const takesPart = Object.hasOwn(input.shape, 'outline');
@@ -162,13 +175,14 @@ function codesOf({ verb, input }: Operation): ErrorCode[] {
     'bad_request',
     ...(writes ? (['bad_json', 'too_large'] as const) : []),
     ...(verb.raw ? (['empty_payload'] as const) : []),
-    ...(takesPart ? (['bad_part', 'not_json'] as const) : []),
+    ...(takesPart ? (['bad_part', 'not_json', 'not_text'] as const) : []),
     ...(scope === null ? [] : (['unauthorized', 'forbidden'] as const)),
     ...(method === 'POST' && scope === 'push' ? (['over_quota'] as const) : []),
     ...(path.includes(':') || byLink ? (['not_found'] as const) : []),
     ...(headers.includes('Idempotency-Key') ? (['idempotency_conflict'] as const) : []),
     ...(headers.includes('If-Match') ? (['version_conflict'] as const) : []),
     'rate_limited',
+    ...codes,
   ];
 }
 
@@ -193,4 +207,9 @@ const DETAILS: { readonly [code in ErrorCode]?: { readonly [name: string]: unkno
   not_found: { what: 'the pointer' },
   version_conflict: { current: 'v8', expected: 'v7' },
   rate_limited: { seconds: 3 },
+  too_many_keys: { plan: 'free', limit: 2 },
+  range_not_satisfiable: { size: 1234 },
+  conflict: { what: 'This task already has a result: done.' },
+  state_invalid: { path: '/facts/0', what: 'must be an object' },
+  capability_failed: { capability: 'http.fetch', what: 'the host does not answer' },
 };

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { GREP_CONTEXT_LINES, MAX_PULLS, MAX_TTL_MS } from '../base/limits.ts';
 import { pointers } from '../contract/pointers.ts';
-import { schemasFor } from './schema.ts';
+import { BYTES, schemasFor } from './schema.ts';
 import {
   channelName,
   count,
@@ -71,7 +71,13 @@ export const pointerSchemas = schemasFor(pointers)({
       ...part,
       cost: flag.optional().describe('the token price instead of the content'),
     }),
-    output: z.object({ data: text, metadata: jsonObject, encoding: z.literal('base64').optional() }),
+    output: z.union([
+      z.object({ data: text, metadata: jsonObject, encoding: z.literal('base64').optional() }),
+      tokenCount.extend({ bytes: count }),
+    ]),
+    content: [...BYTES.content, 'text/html'],
+    also: { ...BYTES.also, 304: 'The client has it already.' },
+    codes: BYTES.codes,
   },
   peek: { input: z.object({ id: pointerId }), output: jsonObject },
   delete: { input: z.object({ id: pointerId }), output: z.null() },

@@ -1,11 +1,25 @@
 import type { z } from 'zod';
+import type { ErrorCode } from '../base/errors.ts';
 import type { InputOf, Method, Verb, Verbs } from '../contract/verb.ts';
 
 /** The half of a row that only servers need: the schemas of what comes in and what goes out. */
 export interface Schemas {
   readonly input: z.ZodObject;
   readonly output: z.ZodType;
+  /** Content types that the answer may have beside JSON. */
+  readonly content?: readonly string[];
+  /** Statuses of an answer beside the one of success, and what they mean. */
+  readonly also?: { readonly [status: number]: string };
+  /** What it may be refused with beside all that follows from its row. */
+  readonly codes?: readonly ErrorCode[];
 }
+
+/** Bytes that come whole or as the range that was asked for. */
+export const BYTES = {
+  content: ['text/plain', 'application/octet-stream'],
+  also: { 206: 'The range that was asked for.' },
+  codes: ['range_not_satisfiable'],
+} as const satisfies Partial<Schemas>;
 
 /**
  * Adds the schemas to a group of verbs. The compiler holds each against the TypeScript shape of the verb, in both

@@ -64,8 +64,8 @@ export const taskSchemas = schemasFor(tasks)({
     input: z.object({ id: pointerId }),
     output: taskInfo.extend({ size: count, metadata: jsonObject, receipts: z.array(receipt) }),
   },
-  done: { input: settlement, output: result },
-  fail: { input: settlement, output: result },
+  done: { input: settlement, output: result, codes: ['conflict', 'over_quota'] },
+  fail: { input: settlement, output: result, codes: ['conflict', 'over_quota'] },
 });
 
 export const agentSchemas = schemasFor(agents)({

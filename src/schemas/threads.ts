@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { ENVELOPE_TTL_MAX_S, THREAD_HOLD_S } from '../base/limits.ts';
 import { threads } from '../contract/threads.ts';
-import { schemasFor } from './schema.ts';
+import { BYTES, schemasFor } from './schema.ts';
 import {
   count,
   flag,
@@ -44,6 +44,7 @@ export const threadSchemas = schemasFor(threads)({
       ...key,
     }),
     output: patched,
+    codes: ['bad_patch', 'patch_test_failed', 'state_invalid', 'state_too_large'],
   },
   revert: {
     input: z.object({
@@ -55,6 +56,7 @@ export const threadSchemas = schemasFor(threads)({
       ...key,
     }),
     output: patched,
+    codes: ['state_invalid', 'state_too_large'],
   },
   diff: {
     input: z.object({ ...one, from: version('`v3`'), to: version('`v7`').optional() }),
@@ -75,6 +77,7 @@ export const threadSchemas = schemasFor(threads)({
   events: {
     input: z.object({ ...one, ...page }),
     output: z.object({ events: z.array(parts.event), ...next }),
+    content: ['text/event-stream'],
   },
   record: { input: z.object({ ...one, type: text, payload: jsonObject.optional() }), output: parts.event },
   send: {
@@ -93,6 +96,7 @@ export const threadSchemas = schemasFor(threads)({
       ...key,
     }),
     output: parts.envelope,
+    codes: ['too_many_hops'],
   },
   envelopes: {
     input: z.object({ ...one, to: optionalText, after: z.string().optional().describe('a msg_id') }),
@@ -118,7 +122,7 @@ export const threadSchemas = schemasFor(threads)({
   release: { input: z.object({ ...one, token: text }), output: z.null() },
   stats: { input: z.object(one), output: parts.stats },
   totals: { input: z.object({}), output: parts.sumStats },
-  export: { input: z.object(one), output: z.any() },
+  export: { input: z.object(one), output: z.any(), content: ['application/zip'] },
   import: {
     input: z.object({}),
     output: z.object({
@@ -128,6 +132,7 @@ export const threadSchemas = schemasFor(threads)({
       artifacts: count,
       events: count,
     }),
+    codes: ['bad_bundle', 'conflict'],
   },
   putArtifact: {
     input: z.object({
@@ -154,8 +159,9 @@ export const threadSchemas = schemasFor(threads)({
       counted: flag.optional().describe('0: no model gets to see it, so the ledger is not told'),
     }),
     output: parts.artifact,
+    ...BYTES,
   },
-  content: { input: z.object({ ...one, ref }), output: z.any() },
+  content: { input: z.object({ ...one, ref }), output: z.any(), ...BYTES },
   search: {
     input: z.object({
       ...one,

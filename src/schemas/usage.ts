@@ -21,5 +21,6 @@ export const usageSchemas = schemasFor(usage)({
       pulls: meter.describe('told, never enforced'),
       rows: z.array(z.object({ day: text, key: text, operation: text, count, bytes: count })),
     }),
+    content: ['text/csv'],
   },
 });

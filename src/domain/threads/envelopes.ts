@@ -1,6 +1,6 @@
 import { badRequest, RelayError, tooLarge } from '../../base/errors.ts';
 import { sha256Hex } from '../../base/hash.ts';
-import { uuid, uuidFrom } from '../../base/ids.ts';
+import { checkIdempotencyKey, uuid, uuidFrom } from '../../base/ids.ts';
 import {
   ENVELOPE_NOTE_CHARS,
   ENVELOPE_PAYLOAD_BYTES,
@@ -22,7 +22,7 @@ export const sendEnvelope: ThreadVerb<'send'> = async (log, caller, id, input) =
   checkEnvelope(input);
   const { env, engine } = log.deps;
   await log.meta(caller, id);
-  const key = input.idempotency_key ?? uuid(env);
+  const key = checkIdempotencyKey(input.idempotency_key) ?? uuid(env);
   const said = JSON.stringify([input.to_capability, input.type, input.schema, input.payload, input.note]);
   const retry = (await repeatable('envelope', key, () => sha256Hex(said)))!;
   const digest = await sha256Hex(`${id}\n${key}`);
