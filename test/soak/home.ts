@@ -1,0 +1,65 @@
+import { spawnSync } from 'node:child_process';
+import { closeSync, mkdirSync, mkdtempSync, openSync, rmSync, writeFileSync, writeSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+const DISK = '128m';
+const DAY_S = 24 * 3600;
+/** Long enough for clocks that jump by days, so that nothing expires by itself. */
+const CONFIG = {
+  channel_retention: 30 * DAY_S,
+  channel_messages: 1_000_000,
+  rate_limit_key: 0,
+  rate_limit_address: 0,
+};
+
+/** A home on a disk of its own, where one can be mounted, so that it can be filled; and a clock beside it. */
+export class SoakHome implements Disposable {
+  readonly root = mkdtempSync(join(tmpdir(), 'relay-soak-'));
+  readonly disk = join(this.root, 'disk');
+  readonly home = join(this.disk, 'home');
+  readonly clock = join(this.root, 'clock');
+  /** Why no disk can be filled here; null where one can. */
+  readonly noDisk: string | null;
+
+  constructor() {
+    mkdirSync(this.disk);
+    const mount = spawnSync('mount', ['-t', 'tmpfs', '-o', `size=${DISK}`, 'tmpfs', this.disk], {
+      encoding: 'utf8',
+    });
+    this.noDisk = mount.status === 0 ? null : (mount.error?.message ?? mount.stderr.trim());
+    mkdirSync(this.home, { mode: 0o700 });
+    writeFileSync(join(this.home, 'config.json'), JSON.stringify(CONFIG));
+    this.setClock(0);
+  }
+
+  setClock(ms: number): void {
+    writeFileSync(this.clock, String(ms));
+  }
+
+  /** Takes all the room there is. */
+  fill(): void {
+    const file = openSync(join(this.disk, 'ballast'), 'a');
+    try {
+      for (let size = 1024 * 1024; size >= 512; ) {
+        try {
+          writeSync(file, new Uint8Array(size));
+        } catch {
+          size /= 2;
+        }
+      }
+    } finally {
+      closeSync(file);
+    }
+  }
+
+  free(): void {
+    rmSync(join(this.disk, 'ballast'), { force: true });
+  }
+
+  [Symbol.dispose](): void {
+    if (this.noDisk === null && spawnSync('umount', [this.disk]).status !== 0)
+      spawnSync('umount', ['-l', this.disk]);
+    rmSync(this.root, { recursive: true, force: true, maxRetries: 10 });
+  }
+}

@@ -1,0 +1,72 @@
+import { resolve } from 'node:path';
+import { pause } from '../../src/base/pause.ts';
+import { type Running, start } from '../channels/programs.ts';
+import type { SoakHome } from './home.ts';
+
+const ENTRY = resolve(import.meta.dirname, 'server.ts');
+/** A server that does not listen by then, or is not ready a while later, is started anew, as a service manager would. */
+const START_MS = 20_000;
+const READY_MS = 3_000;
+
+/** Keeps a real server on the home, always at the same port, however often it is killed. */
+export class Supervisor {
+  readonly pids: number[] = [];
+  kills = 0;
+  /** Starts that came to nothing, such as on a full disk. */
+  failedStarts = 0;
+  url = '';
+  readonly #place: SoakHome;
+  #server: Running | null = null;
+  #port = 0;
+
+  constructor(place: SoakHome) {
+    this.#place = place;
+  }
+
+  async start(): Promise<void> {
+    for (;;) {
+      const { home, clock } = this.#place;
+      const args = ['up', '--port', String(this.#port)];
+      const server = start(args, { home, entry: ENTRY, env: { SOAK_CLOCK: clock } });
+      this.pids.push(server.child.pid!);
+      this.#server = server;
+      if (await this.#isReady(server)) return;
+      this.failedStarts++;
+      await server[Symbol.asyncDispose]();
+      await pause(200);
+    }
+  }
+
+  async kill(): Promise<void> {
+    this.kills++;
+    this.#server!.child.kill('SIGKILL');
+    await this.#server!.ended;
+  }
+
+  /** By the book; gives the exit code. */
+  async stop(): Promise<number | null> {
+    this.#server!.child.kill('SIGTERM');
+    return this.#server!.ended;
+  }
+
+  async end(): Promise<void> {
+    await this.#server?.[Symbol.asyncDispose]();
+  }
+
+  async #isReady(server: Running): Promise<boolean> {
+    const said = server.said(/listening on (http:\S+)/).catch(() => null);
+    const found = await Promise.race([said, pause(START_MS)]);
+    if (!found) return false;
+    this.url = found[1]!;
+    this.#port = Number(new URL(this.url).port);
+    const deadline = performance.now() + READY_MS;
+    while (performance.now() < deadline && server.child.exitCode === null) {
+      const answer = await fetch(`${this.url}/ready`, { signal: AbortSignal.timeout(2000) }).catch(
+        () => null,
+      );
+      if (answer?.ok) return true;
+      await pause(50);
+    }
+    return false;
+  }
+}

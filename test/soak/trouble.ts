@@ -1,0 +1,96 @@
+import { randomInt } from 'node:crypto';
+import { connect } from 'node:net';
+import { pause } from '../../src/base/pause.ts';
+import type { SoakHome } from './home.ts';
+import { CHANNEL, type Ledger } from './ledger.ts';
+import type { Supervisor } from './supervisor.ts';
+
+const DAY_MS = 24 * 3600 * 1000;
+/** Large enough that a quadratic pass over it would be felt by everyone else. */
+const HOSTILE_BYTES = 1024 * 1024;
+
+/** What a run has been through. */
+export interface Counts {
+  fullDisks: number;
+  clockJumps: number;
+  slowReaders: number;
+  hostile: number;
+}
+
+/** Everything that goes wrong around the server, each by itself and all at once, until it is over. */
+export function trouble(
+  o: { place: SoakHome; supervisor: Supervisor; ledger: Ledger; counts: Counts },
+  over: AbortSignal,
+): Promise<unknown> {
+  const { place, supervisor, ledger, counts } = o;
+  const again = async (least: number, most: number, work: () => Promise<void>) => {
+    for (;;) {
+      await pause(randomInt(least, most), over);
+      if (over.aborted) return;
+      await work();
+    }
+  };
+  const kills = again(2_000, 7_000, async () => {
+    await supervisor.kill();
+    await supervisor.start();
+  });
+  const disks = again(4_000, 12_000, async () => {
+    place.fill();
+    counts.fullDisks++;
+    await pause(randomInt(500, 3_000), over);
+    place.free();
+  });
+  const clocks = again(500, 4_000, async () => {
+    place.setClock([0, DAY_MS, -DAY_MS, -3_600_000][randomInt(4)]!);
+    counts.clockJumps++;
+  });
+  const readers = again(50, 400, async () => {
+    const id = ledger.live[randomInt(Math.max(ledger.live.length, 1))];
+    const path = randomInt(2) === 0 && id ? `/pull/${id}?raw=1` : `/channels/${CHANNEL}/events?since=all`;
+    void readSlowly(supervisor.url, path, over);
+    counts.slowReaders++;
+  });
+  const hostile = again(500, 2_500, async () => {
+    await askForParts(ledger, over);
+    counts.hostile++;
+  });
+  return Promise.all([kills, place.noDisk === null ? disks : undefined, clocks, readers, hostile]);
+}
+
+/** Asks, takes a few bytes, and then reads no more for a while. */
+async function readSlowly(url: string, path: string, over: AbortSignal): Promise<void> {
+  const { hostname, port } = new URL(url);
+  const socket = connect(Number(port), hostname);
+  socket.on('error', () => {});
+  socket.once('data', () => socket.pause());
+  socket.write(`GET ${path} HTTP/1.1\r\nHost: ${hostname}:${port}\r\n\r\n`);
+  await pause(randomInt(500, 6_000), over);
+  socket.destroy();
+}
+
+const HOSTILE = {
+  nested: () => '['.repeat(HOSTILE_BYTES / 2) + ']'.repeat(HOSTILE_BYTES / 2),
+  newlines: () => '\n'.repeat(HOSTILE_BYTES),
+  line: () => 'a'.repeat(HOSTILE_BYTES),
+  keys: () => `{${Array.from({ length: 50_000 }, (_, i) => `"__proto__${i}":[${i}]`).join(',')}}`,
+};
+const PARTS = ['json=/0', 'outline=1', 'lines=-20', 'lines=1-5', 'grep=(a%2B)%2B$', 'cost=1'];
+
+/** Stores something nasty and asks for it in every way at once; some do not wait for the answer. */
+async function askForParts(ledger: Ledger, over: AbortSignal): Promise<void> {
+  const kinds = Object.values(HOSTILE);
+  const body = kinds[randomInt(kinds.length)]!();
+  const pushed = await ledger.ask('POST', '/push', { headers: { 'Content-Type': 'text/plain' }, body });
+  if (!pushed?.ok) return void (await pushed?.body?.cancel());
+  const { id } = (await pushed.json().catch(() => ({ id: null }))) as { id: string | null };
+  if (id === null) return;
+  await Promise.all(
+    PARTS.map(async (part) => {
+      const patience = AbortSignal.timeout(randomInt(3) === 0 ? randomInt(1, 50) : 30_000);
+      const signal = AbortSignal.any([patience, over]);
+      const answer = await ledger.ask('GET', `/pull/${id}?${part}`, { signal });
+      await answer?.arrayBuffer().catch(() => {});
+    }),
+  );
+  await ledger.ask('DELETE', `/pull/${id}`).then((answer) => answer?.body?.cancel());
+}
