@@ -1,4 +1,5 @@
 import { isRelayError, RelayError } from '../base/errors.ts';
+import { LEASE_MS } from '../base/limits.ts';
 import type { ChannelsApi, Message, SubscribeOptions } from '../contract/channels.ts';
 import type { InboxApi } from '../contract/inbox.ts';
 import { abortable } from './abortable.ts';
@@ -174,7 +175,8 @@ export function keepExtending(message: ReceivedMessage, lost?: () => void): { st
       clearInterval(timer);
       lost?.();
     });
-  const timer = setInterval(extend, Math.max(lease / 3, 100));
+  // The clock of the relay may be far from the one here, so a lease is never taken to be longer than by default.
+  const timer = setInterval(extend, Math.max(Math.min(lease, LEASE_MS) / 3, 100));
   return { stop: () => clearInterval(timer) };
 }
 
