@@ -29,11 +29,17 @@ export class Ledger {
   readonly live: string[] = [];
   readonly #url: () => string;
   readonly #over: AbortSignal;
+  #calmSince = Number.POSITIVE_INFINITY;
 
   /** After `over` nothing new is begun; what is under way still gets its answer. */
   constructor(url: () => string, over: AbortSignal) {
     this.#url = url;
     this.#over = over;
+  }
+
+  /** To be called when nothing disturbs the server any more: from now on every request gets its answer soon. */
+  calm(): void {
+    this.#calmSince = performance.now();
   }
 
   /** Pushes bodies of all sizes under keys that are repeated until there is an answer; forgets the oldest by and by. */
@@ -96,7 +102,7 @@ export class Ledger {
     for (;;) {
       const answer = await this.ask(method, path, { headers, body });
       if (answer?.ok) return answer;
-      if (performance.now() - began > (this.#over.aborted ? CALM_MS : PATIENCE_MS)) {
+      if (performance.now() > Math.min(began + PATIENCE_MS, Math.max(began, this.#calmSince) + CALM_MS)) {
         const last = answer ? `${answer.status} ${await answer.text()}` : 'nothing';
         throw new Error(`${method} ${path}: no good answer in all that time, in the end ${last}`);
       }

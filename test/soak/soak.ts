@@ -51,6 +51,7 @@ export async function soak(ms: number, interrupted?: AbortSignal): Promise<Outco
     await trouble({ place, supervisor, ledger, counts }, over);
     place.free();
     place.setClock(0);
+    ledger.calm();
     await Promise.all(writers);
     await supervisor.kill();
     await supervisor.start();
