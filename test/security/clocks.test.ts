@@ -34,6 +34,16 @@ test('a pointer that has expired stays so when the clock goes back a day', async
   await everywhere(machine, [first, idle], ({ as }) => assert.rejects(as('bob').pointers.pull(id), gone));
 });
 
+test('what expired in a server that wrote nothing more stays so after it was stopped and the clock set back', async () => {
+  await using machine = new Machine();
+  const first = await machine.start();
+  const { id } = await first.as('ann').pointers.push({ body: encode('x'), ttl: 60 });
+  machine.pass(HOUR);
+  await first[Symbol.asyncDispose]();
+  machine.jump(-DAY);
+  await everywhere(machine, [], ({ as }) => assert.rejects(as('bob').pointers.pull(id), gone));
+});
+
 test('a pointer that has not expired survives a clock that goes back and comes right again', async () => {
   await using machine = new Machine();
   const process = await machine.start();

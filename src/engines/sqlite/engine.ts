@@ -56,6 +56,8 @@ export async function openSqlite(o: SqliteOptions): Promise<SqliteEngine> {
   let closing: Promise<void> | undefined;
   const close = async () => {
     subscriptions.end();
+    // Keeps the time; a command would pay for it with a wait for the disk.
+    if (role === 'server') await queue.run(() => {}).catch(() => {});
     await queue.close();
     await checkpoints.close();
     subscriptions.close();
