@@ -1,12 +1,10 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, rmdirSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { type TestContext, test } from 'node:test';
+import { test } from 'node:test';
 import { openSqlite } from '../../src/engines/sqlite/engine.ts';
 import { startChild } from './child.ts';
 import { filesIn } from './home.ts';
+import { smallDisk } from './small-disk.ts';
 
 const KINDS = ['inline', 'file', 'stream', 'placed', 'record', 'log'] as const;
 
@@ -61,17 +59,3 @@ test('a disk with no room for a store at all is a clear error', async (t) => {
   if (!disk) return;
   await assert.rejects(openSqlite({ home: disk }), { code: 'store_full' });
 });
-
-function smallDisk(t: TestContext, size = '3m'): string | null {
-  const disk = mkdtempSync(join(tmpdir(), 'relay-disk-'));
-  const mount = spawnSync('mount', ['-t', 'tmpfs', '-o', `size=${size}`, 'tmpfs', disk], {
-    encoding: 'utf8',
-  });
-  t.after(() => {
-    if (mount.status === 0 && spawnSync('umount', [disk]).status !== 0) spawnSync('umount', ['-l', disk]);
-    rmdirSync(disk);
-  });
-  if (mount.status === 0) return disk;
-  t.skip(`a small disk cannot be mounted here: ${mount.error?.message ?? mount.stderr.trim()}`);
-  return null;
-}

@@ -1,6 +1,7 @@
 import { linkSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { isJsonObject } from '../../base/json.ts';
+import { translated } from '../../engines/sqlite/failure.ts';
 import type { RunningServer } from '../../interfaces/cli/host.ts';
 
 /** The server that serves a home, as it wrote itself down. */
@@ -40,11 +41,11 @@ export function claimServer(home: string, record: Omit<ServerRecord, 'birth'>): 
   const mine: ServerRecord = { ...record, birth: birthOf(record.pid) };
   const path = pidFile(home);
   const draft = `${path}.${record.pid}`;
-  writeFileSync(draft, `${JSON.stringify(mine, null, 2)}\n`, { mode: 0o600 });
   try {
+    writeFileSync(draft, `${JSON.stringify(mine, null, 2)}\n`, { mode: 0o600 });
     linkSync(draft, path);
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw translated(error, path);
     const other = runningServer(home);
     if (other !== null && other.pid !== record.pid) return other;
     renameSync(draft, path);

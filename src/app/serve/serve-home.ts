@@ -7,8 +7,8 @@ import type { Config } from '../config.ts';
 import { packageVersion } from '../own-package.ts';
 import { openCore } from '../store/open-core.ts';
 import { startMetering } from './metering.ts';
-import { claimServer, releaseServer } from './pid-file.ts';
-import { type ServerOptions, startServer } from './serve.ts';
+import { claimServer, releaseServer, type ServerRecord } from './pid-file.ts';
+import { type RunningServer, type ServerOptions, startServer } from './serve.ts';
 import { flushLog, logEvent, logRequest } from './server-log.ts';
 import { TraceExporter } from './trace-exporter.ts';
 
@@ -19,37 +19,42 @@ export async function serveHome(config: Config, o: ServeOptions, auth: 'open' | 
   const { core, ...opened } = await openCore(config, 'server', auth);
   const stopMetering = startMetering(core, config, logEvent);
   const version = packageVersion();
-  try {
-    const server = await startServer({ ...options, core, version });
-    const other = claimServer(config.home, {
-      pid: process.pid,
-      url: server.url,
-      version,
-      started_at: new Date().toISOString(),
-      log: config.logFile,
-      auth,
-    });
-    if (other !== null) {
-      await server.stop();
-      throw new RelayError('failed', {
-        what: `A relay already serves this home: ${other.url} (pid ${other.pid}).`,
-        hint: 'Stop it with: relay down. Or give this one a home of its own with --home DIR.',
-      });
-    }
-    const { promise: stopped, resolve, reject } = Promise.withResolvers<void>();
-    const end = async () => {
-      await server.stop();
+  let server: RunningServer | null = null;
+  const end = async () => {
+    try {
+      await server?.stop();
       releaseServer(config.home, process.pid);
+    } finally {
       await opened[Symbol.asyncDispose]();
       await stopMetering();
       traces?.flush();
       flushLog();
-    };
-    return { url: server.url, stopped, stop: () => void end().then(resolve, reject) };
+    }
+  };
+  try {
+    server = await startServer({ ...options, core, version });
+    const { url } = server;
+    claimHome(config, { url, version, auth });
+    const { promise: stopped, resolve, reject } = Promise.withResolvers<void>();
+    return { url, stopped, stop: () => void end().then(resolve, reject) };
   } catch (error) {
-    await opened[Symbol.asyncDispose]();
+    // What goes wrong on the way out is a consequence; the reason is what the user has to know.
+    await end().catch(() => {});
     throw listenError(error, o);
   }
+}
+
+function claimHome(
+  { home, logFile }: Config,
+  { url, version, auth }: Pick<ServerRecord, 'url' | 'version' | 'auth'>,
+): void {
+  const started_at = new Date().toISOString();
+  const other = claimServer(home, { pid: process.pid, url, version, started_at, log: logFile, auth });
+  if (other === null) return;
+  throw new RelayError('failed', {
+    what: `A relay already serves this home: ${other.url} (pid ${other.pid}).`,
+    hint: 'Stop it with: relay down. Or give this one a home of its own with --home DIR.',
+  });
 }
 
 /** What the configuration and the command line make of a server, put together. */

@@ -50,9 +50,12 @@ export async function openCore(
   return {
     core,
     [Symbol.asyncDispose]: async () => {
-      await core.close();
-      await thread?.[Symbol.asyncDispose]();
-      await engine[Symbol.asyncDispose]();
+      try {
+        await core.close();
+      } finally {
+        await thread?.[Symbol.asyncDispose]();
+        await engine[Symbol.asyncDispose]();
+      }
     },
   };
 }

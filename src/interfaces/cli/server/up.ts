@@ -85,7 +85,14 @@ It listens on loopback unless --host says otherwise. On any other address it ask
       io.note('stopping; what was accepted is still answered (again to stop at once)');
       serving.stop();
     });
-    greet(io, host.home, serving.url, null, first);
+    try {
+      greet(io, host.home, serving.url, null, first);
+    } catch (error) {
+      // Standard output may be a file on a full disk. A start that fails, ends.
+      serving.stop();
+      await serving.stopped;
+      throw error;
+    }
     await serving.stopped;
   },
 });

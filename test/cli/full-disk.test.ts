@@ -1,0 +1,61 @@
+import assert from 'node:assert/strict';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import { after, test } from 'node:test';
+import { fillUp, smallDisk } from '../sqlite/small-disk.ts';
+import { cleanEnv, ENTRY, relay } from './program.ts';
+
+const children: ChildProcess[] = [];
+after(() => {
+  for (const child of children) if (child.exitCode === null) child.kill('SIGKILL');
+});
+
+/** Starts `relay up`, and gives what it has said once it listens or has ended. */
+async function up(home: string, port: number): Promise<{ child: ChildProcess; said: string }> {
+  const child = spawn(process.execPath, [ENTRY, 'up', '--port', String(port)], {
+    env: cleanEnv({ home }),
+    cwd: home,
+  });
+  children.push(child);
+  let said = '';
+  const listens = new Promise<void>((resolve) => {
+    for (const stream of [child.stdout, child.stderr]) {
+      stream.on('data', (chunk) => {
+        said += chunk;
+        if (said.includes('listening on')) resolve();
+      });
+    }
+  });
+  await Promise.race([listens, once(child, 'close')]);
+  return { child, said };
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as { port: number };
+  server.close();
+  await once(server, 'close');
+  return port;
+}
+
+test('a server that cannot start on a full disk ends with a code and frees its port', async (t) => {
+  const home = smallDisk(t);
+  if (!home) return;
+  const port = await freePort();
+  const { child } = await up(home, port);
+  await relay(['push', '--url', `http://127.0.0.1:${port}`], { home, stdin: 'kept' });
+  const ended = once(child, 'exit');
+  child.kill('SIGKILL');
+  await ended;
+  fillUp(home);
+
+  const again = await up(home, port);
+  if (again.child.exitCode === null) await once(again.child, 'exit');
+  assert.equal(again.child.exitCode, 1, again.said);
+  assert.match(again.said, /no room left/);
+  const next = createServer().listen(port, '127.0.0.1');
+  await once(next, 'listening');
+  next.close();
+});
