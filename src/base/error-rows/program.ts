@@ -74,6 +74,11 @@ export const PROGRAM_ERRORS = {
     message: 'The store at {path} cannot be used: {what}.',
     hint: 'See who owns the folder and what its permissions are, or point RELAY_HOME at another.',
   },
+  store_unavailable: {
+    status: 503,
+    message: 'The store cannot be read and written. {what}',
+    hint: 'See the log of the server.',
+  },
   store_full: {
     status: 507,
     message: 'There is no room left: {what}. Nothing was stored.',

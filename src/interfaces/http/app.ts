@@ -16,6 +16,7 @@ import { operationRoutes } from './operation-routes.ts';
 import { pointerRoutes } from './pointers.ts';
 import { answerFailures, notesOf, watchRequests } from './request-watch.ts';
 import { jsonResponse, textResponse } from './responses.ts';
+import { StoreProbe } from './store-probe.ts';
 import { threadRoutes } from './threads.ts';
 
 /** A protocol of its own on the same port, behind the same guard. */
@@ -48,8 +49,9 @@ export function createHttpApp(
 function routes(deps: HttpDeps, metrics: Metrics): Hono {
   const app = new Hono({ strict: false });
   app.get('/', () => textResponse('ContextRelay API is running.'));
-  app.get('/health', () => health(deps));
-  app.get('/ready', () => ready(deps));
+  const probe = new StoreProbe(deps);
+  app.get('/health', () => health(deps, probe));
+  app.get('/ready', () => ready(deps, probe));
   app.get('/version', () => jsonResponse({ version: deps.version }));
   app.get('/openapi.json', () => jsonResponse(openApiDocument(OPERATIONS, deps.version)));
   app.get('/metrics', (c) => metricsResponse(c, deps, metrics));
@@ -68,15 +70,15 @@ function routes(deps: HttpDeps, metrics: Metrics): Hono {
 }
 
 /** Says that it is well only after the store has answered. */
-async function health(deps: HttpDeps): Promise<Response> {
-  await deps.core.deps.engine.records.get('sys/health');
+async function health(deps: HttpDeps, probe: StoreProbe): Promise<Response> {
+  await probe.check();
   return jsonResponse({ status: 'ok', version: deps.version });
 }
 
 /** Whether to send traffic here: not while it is stopping, though it still answers. */
-async function ready(deps: HttpDeps): Promise<Response> {
+async function ready(deps: HttpDeps, probe: StoreProbe): Promise<Response> {
   if (deps.stopping.aborted) return jsonResponse({ status: 'stopping' }, { status: 503 });
-  await deps.core.deps.engine.records.get('sys/health');
+  await probe.check();
   return jsonResponse({ status: 'ready' });
 }
 

@@ -1,0 +1,49 @@
+import assert from 'node:assert/strict';
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { openSqlite } from '../../src/engines/sqlite/engine.ts';
+import { temporaryHome } from '../cli/program.ts';
+import { fillUp, smallDisk } from '../sqlite/small-disk.ts';
+import { until } from '../until.ts';
+import { startRelay } from './relay-under-test.ts';
+
+const ask = async (url: string) => {
+  const response = await fetch(url);
+  return { status: response.status, body: await response.json() };
+};
+
+test('a server whose store was closed says so, though it has answered from it before', async () => {
+  using place = temporaryHome();
+  await using relay = await startRelay({ open: (env) => openSqlite({ home: place.home, env }) });
+  for (const path of ['/health', '/ready']) {
+    assert.equal((await ask(relay.url + path)).status, 200);
+    assert.equal((await ask(relay.url + path)).status, 200);
+  }
+  await relay.engine[Symbol.asyncDispose]();
+  for (const path of ['/health', '/ready']) {
+    const { status, body } = await ask(relay.url + path);
+    assert.equal(status, 503, JSON.stringify(body));
+    assert.equal(body.code, 'store_unavailable');
+    assert.match(body.error, /the store was closed/);
+  }
+});
+
+test('a server whose disk is full says so, until there is room again', async (t) => {
+  const home = smallDisk(t);
+  if (!home) return;
+  await using relay = await startRelay({ open: (env) => openSqlite({ home, env }) });
+  fillUp(home);
+  let answer = await ask(`${relay.url}/ready`);
+  await until(async () => {
+    // Small writes find room in the pages that the store has; these use them up.
+    await fetch(`${relay.url}/push`, { method: 'POST', body: 'x'.repeat(3_000) }).catch(() => {});
+    answer = await ask(`${relay.url}/ready`);
+    return answer.status !== 200;
+  });
+  assert.equal(answer.status, 503);
+  assert.match(answer.body.error, /no room left/);
+  assert.match(answer.body.hint, /relay prune/);
+  rmSync(join(home, 'filler'));
+  await until(async () => (await ask(`${relay.url}/health`)).status === 200);
+});
