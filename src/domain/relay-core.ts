@@ -1,3 +1,4 @@
+import { isRelayError } from '../base/errors.ts';
 import type { Caller } from '../contract/caller.ts';
 import { type Relay, VERBS } from '../contract/relay.ts';
 import type { Swept } from '../kernel/engine.ts';
@@ -109,10 +110,17 @@ export class RelayCore {
 
   /** Drops what need not be kept any longer, of these tenants and of all who were here: every minute or so. */
   async tidy(tenants: Iterable<string> = []): Promise<Swept> {
+    await this.#tidyRecords(tenants).catch((error) => {
+      // The sweep is what makes room again.
+      if (!isRelayError(error, 'store_full')) throw error;
+    });
+    return this.deps.engine.sweep();
+  }
+
+  async #tidyRecords(tenants: Iterable<string>): Promise<void> {
     await this.receipts.tidy();
     await this.channels.tidy(tenants);
     await this.keys.use.flush();
-    return this.deps.engine.sweep();
   }
 
   /** Writes what waits to be written. The store itself is closed after this, by whoever opened it. */

@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { after, test } from 'node:test';
 import { fillUp, smallDisk } from '../sqlite/small-disk.ts';
+import { until } from '../until.ts';
 import { cleanEnv, ENTRY, relay } from './program.ts';
 
 const children: ChildProcess[] = [];
@@ -58,4 +59,25 @@ test('a server that cannot start on a full disk ends with a code and frees its p
   const next = createServer().listen(port, '127.0.0.1');
   await once(next, 'listening');
   next.close();
+});
+
+test('on a full disk keys are revoked, pointers removed and the store pruned', async (t) => {
+  const home = smallDisk(t);
+  if (!home) return;
+  const made = JSON.parse((await relay(['keys', 'create', 'laptop', '--json'], { home })).stdout);
+  const kept = (await relay(['push', '--ttl', '1s'], { home, stdin: 'x'.repeat(100_000) })).stdout.trim();
+  const gone = (await relay(['push'], { home, stdin: 'y'.repeat(100_000) })).stdout.trim();
+  fillUp(home);
+
+  const refused = await relay(['push'], { home, stdin: 'z'.repeat(100_000) });
+  assert.match(refused.stderr, /no room left/);
+  const revoked = await relay(['keys', 'revoke', made.id], { home });
+  assert.equal(revoked.code, 0, revoked.stderr);
+  const removed = await relay(['rm', gone], { home });
+  assert.equal(removed.code, 0, removed.stderr);
+  await until(async () => (await relay(['peek', kept], { home })).code !== 0);
+  const pruned = await relay(['prune', '--json'], { home });
+  assert.equal(pruned.code, 0, pruned.stderr);
+  assert.equal(JSON.parse(pruned.stdout).blobs, 1, pruned.stdout);
+  assert.equal((await relay(['peek', gone], { home })).code, 3);
 });

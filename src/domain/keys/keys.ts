@@ -1,6 +1,6 @@
 import { equalInConstantTime } from '../../base/constant-time.ts';
 import type { Env } from '../../base/env.ts';
-import { badRequest, RelayError } from '../../base/errors.ts';
+import { badRequest, isRelayError, RelayError } from '../../base/errors.ts';
 import { sha256Hex } from '../../base/hash.ts';
 import { toHex } from '../../base/ids.ts';
 import { KEY_GRACE_MAX_MS, KEY_REMEMBERED_MS, KEY_USE_WAITING, USAGE_KEPT_MS } from '../../base/limits.ts';
@@ -151,8 +151,13 @@ export class Keys {
   async #end(key: ListedKey, at: number, replaced?: string): Promise<void> {
     await this.#byHash.delete(keyKey(key.hash));
     const ended = { ...key, revoked: at, ...(replaced ? { replaced } : {}) };
-    await this.#byTenant.put(listKey(key.tenant, key.id), ended, { expiresAt: at + KEY_REMEMBERED_MS });
     this.watch.end(key.id);
+    const listed = listKey(key.tenant, key.id);
+    await this.#byTenant.put(listed, ended, { expiresAt: at + KEY_REMEMBERED_MS }).catch(async (error) => {
+      if (!isRelayError(error, 'store_full')) throw error;
+      // There is no room to remember it; what works no longer must not be listed as if it did.
+      await this.#byTenant.delete(listed);
+    });
   }
 
   async #expire(key: ListedKey, at: number, replaced: string): Promise<void> {

@@ -106,7 +106,7 @@ export class SqliteBlobs implements Blobs {
       this.#store.db.sql('SELECT 1 FROM blobs WHERE key = ?').get(key),
     );
     if (!found) return;
-    const file = await this.#store.queue.run(() => {
+    const file = await this.#store.queue.free(() => {
       const sql = 'DELETE FROM blobs WHERE key = ? RETURNING file';
       return this.#store.db.sql<Pick<Row, 'file'>>(sql).get(key)?.file;
     });
@@ -132,7 +132,7 @@ export class SqliteBlobs implements Blobs {
    */
   async removeBody(file: string): Promise<void> {
     if (!isPlaced(file)) return this.#files.remove(file);
-    const removed = this.#store.queue.run(() => {
+    const removed = this.#store.queue.free(() => {
       const used = this.#store.db.sql('SELECT 1 FROM blobs WHERE file = ?').get(file);
       if (!used) this.#files.removeNow(file);
     });

@@ -1,5 +1,6 @@
 import { closed, type Database } from './database.ts';
-import { endsTransaction, translated } from './failure.ts';
+import { endsTransaction, isFull, translated } from './failure.ts';
+import type { Reserve } from './reserve.ts';
 
 /** What goes into one transaction at most, so that the event loop and other processes get their turn. */
 const BATCH_OPERATIONS = 512;
@@ -11,6 +12,7 @@ export type Operation<T> = (tx: Transaction) => T;
 interface Waiting {
   readonly operation: Operation<unknown>;
   readonly bytes: number;
+  readonly frees: boolean;
   readonly resolve: (value: unknown) => void;
   readonly reject: (error: unknown) => void;
 }
@@ -23,6 +25,7 @@ export class CommitQueue {
   readonly #db: Database;
   readonly #committed: (streams: ReadonlySet<string>) => void;
   readonly #committing: () => void;
+  readonly #reserve: Reserve | null;
   readonly #waiting: Waiting[] = [];
   #flushing: Promise<void> | undefined;
   #closed = false;
@@ -35,11 +38,12 @@ export class CommitQueue {
   constructor(
     db: Database,
     committed: (streams: ReadonlySet<string>) => void,
-    committing: () => void = () => {},
+    { committing = () => {}, reserve = null }: { committing?: () => void; reserve?: Reserve | null } = {},
   ) {
     this.#db = db;
     this.#committed = committed;
     this.#committing = committing;
+    this.#reserve = reserve;
   }
 
   /** How often this connection has committed, or may have. */
@@ -49,9 +53,22 @@ export class CommitQueue {
 
   /** `bytes`: about how much it writes. */
   run<T>(operation: Operation<T>, bytes = 0): Promise<T> {
+    if (this.#reserve?.held === false) {
+      this.#reserve.keep();
+      if (!this.#reserve.held) return Promise.reject(this.#reserve.missing());
+    }
+    return this.#enqueue(operation, bytes, false);
+  }
+
+  /** For what deletes: on a full disk it may use the reserve. */
+  free<T>(operation: Operation<T>): Promise<T> {
+    return this.#enqueue(operation, 0, true);
+  }
+
+  #enqueue<T>(operation: Operation<T>, bytes: number, frees: boolean): Promise<T> {
     if (this.#closed) return Promise.reject(closed());
     return new Promise<T>((resolve, reject) => {
-      this.#waiting.push({ operation, bytes, resolve: resolve as (value: unknown) => void, reject });
+      this.#waiting.push({ operation, bytes, frees, resolve: resolve as (value: unknown) => void, reject });
       this.#flushing ??= this.#flush();
     });
   }
@@ -100,6 +117,10 @@ export class CommitQueue {
       tx.takeBack(0);
       const again = !lastTry && endsTransaction(error);
       if (again) return this.#oneByOne(batch);
+      if (batch[0]!.frees && this.#reserve?.held && isFull(error, this.#db.path)) {
+        this.#reserve.release();
+        return this.#commit(batch, true);
+      }
       batch[0]!.reject(translated(error, this.#db.path));
       return;
     }

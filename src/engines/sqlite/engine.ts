@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
 import { type Env, systemEnv } from '../../base/env.ts';
+import { isRelayError } from '../../base/errors.ts';
 import type { Engine, EngineLimits, Swept } from '../../kernel/engine.ts';
 import { type Place, SqliteBlobs } from './blobs.ts';
 import { Checkpoints } from './checkpoint.ts';
@@ -7,6 +8,7 @@ import { CommitQueue } from './commit-queue.ts';
 import { SqliteLogs } from './logs.ts';
 import { openDatabase } from './opening.ts';
 import { SqliteRecords } from './records.ts';
+import { Reserve } from './reserve.ts';
 import { SqliteSearchIndex } from './search-index.ts';
 import { StoreClock } from './store-clock.ts';
 import { Subscriptions } from './subscriptions.ts';
@@ -41,7 +43,14 @@ export async function openSqlite(o: SqliteOptions): Promise<SqliteEngine> {
     blobBytes: 64 * MiB,
     durability: o.durability ?? 'power',
   };
-  const db = await openDatabase(home, limits.durability, role);
+  const reserve = new Reserve(home);
+  const open = () => openDatabase(home, limits.durability, role);
+  const db = await open().catch((error) => {
+    if (!isRelayError(error, 'store_full')) throw error;
+    reserve.release();
+    return open();
+  });
+  reserve.keep();
   const checkpoints = new Checkpoints(db, role);
   const subscriptions = new Subscriptions(db, home);
   const env = new StoreClock(o.env ?? systemEnv, db);
@@ -49,7 +58,7 @@ export async function openSqlite(o: SqliteOptions): Promise<SqliteEngine> {
     subscriptions.committed(streams);
     checkpoints.committed();
   };
-  const queue = new CommitQueue(db, committed, () => env.keep());
+  const queue = new CommitQueue(db, committed, { committing: () => env.keep(), reserve });
   const store = { home, env, limits, db, queue };
   const blobs = new SqliteBlobs(store, o.place);
   let sweeping: Promise<Swept> | undefined;

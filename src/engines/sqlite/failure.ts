@@ -41,6 +41,10 @@ export function isBusy(error: unknown): boolean {
   return BY_RESULT[resultCode(error) ?? 0] === 'busy';
 }
 
+export function isFull(error: unknown, path: string): boolean {
+  return isRelayError(translated(error, path), 'store_full');
+}
+
 /** SQLite may have rolled the whole transaction back, not just the statement. */
 export function endsTransaction(error: unknown): boolean {
   const code = resultCode(error);

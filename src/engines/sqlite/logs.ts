@@ -74,12 +74,12 @@ export class SqliteLogs implements Logs {
     checkKey("a stream's name", stream);
     const found = await this.#store.db.patiently(() => this.#stream(stream));
     if (!found || found.first >= Math.min(o.before, found.last)) return;
-    while (await this.#store.queue.run((tx) => this.#trimSome(tx, stream, o.before)));
+    while (await this.#store.queue.free((tx) => this.#trimSome(tx, stream, o.before)));
   }
 
   async drop(stream: string): Promise<void> {
     checkKey("a stream's name", stream);
-    await this.#store.queue.run((tx) => {
+    await this.#store.queue.free((tx) => {
       const found = this.#stream(stream);
       if (!found) return;
       tx.touch(stream);

@@ -116,7 +116,7 @@ test('the store is for its owner only, and says in its first bytes what it is', 
   for (const path of Object.keys(contents(home))) assert.equal(mode(path), '600', path);
   assert.deepEqual(
     Object.keys(contents(home)).filter((path) => !path.startsWith('blobs')),
-    ['relay.db', 'relay.db-shm', 'relay.db-wal', 'wake'],
+    ['relay.db', 'relay.db-reserve', 'relay.db-shm', 'relay.db-wal', 'wake'],
   );
   const header = readFileSync(join(home, 'relay.db')).subarray(0, 100);
   assert.equal(header.toString('latin1', 68, 72), 'RELY');

@@ -86,7 +86,7 @@ export class SqliteRecords implements Records {
 
   async delete(key: string, o: { expect?: number } = {}): Promise<boolean> {
     checkKey('a key', key);
-    return this.#store.queue.run(() => {
+    return this.#store.queue.free(() => {
       const row = this.#live(key);
       if (!row || (o.expect !== undefined && o.expect !== row.revision)) return false;
       this.#store.db.sql('DELETE FROM records WHERE key = ?').run(key);

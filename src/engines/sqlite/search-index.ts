@@ -61,7 +61,7 @@ export class SqliteSearchIndex implements SearchIndex {
 
   async remove(key: string): Promise<void> {
     checkKey('a key', key);
-    await this.#store.queue.run(() => this.#forget(key));
+    await this.#store.queue.free(() => this.#forget(key));
   }
 
   async search(scope: string, query: string, o: { limit?: number } = {}): Promise<Hit[]> {

@@ -40,7 +40,7 @@ async function expiredBlobs({ db, queue, blobs }: Space, now: number): Promise<O
     RETURNING size, file`;
   const swept = { blobs: 0, bytes: 0 };
   for (;;) {
-    const rows = await queue.run(() => db.sql<{ size: number; file: string | null }>(sql).all(now));
+    const rows = await queue.free(() => db.sql<{ size: number; file: string | null }>(sql).all(now));
     for (const { size, file } of rows) {
       swept.blobs++;
       swept.bytes += size;
@@ -63,7 +63,7 @@ async function droppedStreams({ db, queue }: Space): Promise<void> {
     const sql = `DELETE FROM entries WHERE stream = ?1 AND seq <=
       (SELECT max(seq) FROM (SELECT seq FROM entries WHERE stream = ?1 ORDER BY seq LIMIT ${DELETE_ENTRIES}))`;
     await inSteps(queue, DELETE_ENTRIES, () => Number(db.sql(sql).run(id).changes));
-    await queue.run(() => db.sql('DELETE FROM streams WHERE id = ?').run(id));
+    await queue.free(() => db.sql('DELETE FROM streams WHERE id = ?').run(id));
   }
 }
 
@@ -95,7 +95,7 @@ async function giveBack({ db, queue, checkpoints }: Space): Promise<void> {
   if (before <= SPARE_PAGES) return;
   for (;;) {
     const pages = Math.min(PAGES, before - SPARE_PAGES);
-    await queue.run(() => db.exec(`PRAGMA incremental_vacuum(${pages})`));
+    await queue.free(() => db.exec(`PRAGMA incremental_vacuum(${pages})`));
     const left = await db.patiently(free);
     if (left <= SPARE_PAGES || left >= before) break;
     before = left;
@@ -105,7 +105,7 @@ async function giveBack({ db, queue, checkpoints }: Space): Promise<void> {
 
 async function inSteps(queue: CommitQueue, size: number, step: () => number): Promise<number> {
   for (let sum = 0; ; ) {
-    const count = await queue.run(step);
+    const count = await queue.free(step);
     sum += count;
     if (count < size) return sum;
   }
