@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
@@ -112,6 +112,24 @@ test('in the background it answers before up comes back, writes a log, and leave
   assert.equal(restarted.code, 0, restarted.stderr);
   assert.match(restarted.stderr, /ended without stopping properly/);
   assert.equal((await relay(['down'], { home: third })).code, 0);
+});
+
+test('the log of a server in the background is rotated while it runs', async () => {
+  using place = temporaryHome();
+  const { home } = place;
+  const log = join(home, 'server.log');
+  writeFileSync(join(home, 'config.json'), '{"log_requests": true}');
+  writeFileSync(log, `${'x'.repeat(8 * 1024 * 1024 - 10)}\n`, { mode: 0o600 });
+  const { url } = JSON.parse((await relay(['up', '-d', '--port', '0', '--json'], { home })).stdout);
+  try {
+    await until(async () => (await fetch(url)).ok && existsSync(`${log}.1`));
+    await until(async () => (await fetch(url)).ok && /"event":"request"/.test(readFileSync(log, 'utf8')));
+    assert.ok(statSync(log).size < 1024 * 1024);
+    assert.match(readFileSync(`${log}.1`, 'utf8').slice(0, 100), /^x+$/);
+    assert.equal(statSync(`${log}.1`).mode & 0o777, 0o600);
+  } finally {
+    await relay(['down'], { home });
+  }
 });
 
 test('a taken port is told with its owner and another port, in the foreground and in the background', async () => {

@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { closeSync, openSync, readFileSync, renameSync, statSync } from 'node:fs';
+import { closeSync, openSync, readFileSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { RelayError } from '../../base/errors.ts';
 import { pause } from '../../base/pause.ts';
@@ -8,11 +8,10 @@ import { type Config, detachedEnvironment, type Environment } from '../config.ts
 import { makeHome } from '../store/home.ts';
 import { runningServer, type ServerRecord } from './pid-file.ts';
 import { askHealth } from './server-health.ts';
+import { rotateLog } from './server-log.ts';
 
 /** A start that takes longer than this has gone wrong in a way that only the log can tell. */
 const START_PATIENCE_MS = 20_000;
-/** One older log is kept beside the current one. */
-const LOG_BYTES = 8 * 1024 * 1024;
 
 /** Starts this same program as `relay up` in the background, and comes back once it answers. */
 export async function detachServer(config: Config, env: Environment, o: ServeOptions): Promise<ServerRecord> {
@@ -59,11 +58,7 @@ export async function detachServer(config: Config, env: Environment, o: ServeOpt
 }
 
 function openLog(path: string): { fd: number; size: number } {
-  try {
-    if (statSync(path).size > LOG_BYTES) renameSync(path, `${path}.1`);
-  } catch {
-    // There is none yet.
-  }
+  rotateLog(path);
   const fd = openSync(path, 'a', 0o600);
   return { fd, size: statSync(path).size };
 }

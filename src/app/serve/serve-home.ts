@@ -9,13 +9,14 @@ import { openCore } from '../store/open-core.ts';
 import { startMetering } from './metering.ts';
 import { claimServer, releaseServer, type ServerRecord } from './pid-file.ts';
 import { type RunningServer, type ServerOptions, startServer } from './serve.ts';
-import { flushLog, logEvent, logRequest } from './server-log.ts';
+import { flushLog, limitLog, logEvent, logRequest } from './server-log.ts';
 import { TraceExporter } from './trace-exporter.ts';
 
 /** Serves the store of a home in this process, until it is told to stop. */
 export async function serveHome(config: Config, o: ServeOptions, auth: 'open' | 'keys'): Promise<Serving> {
   const traces = config.otlp_endpoint === null ? null : new TraceExporter(config.otlp_endpoint, logEvent);
   const options = serverOptions(config, o, auth, traces);
+  if (config.logFile !== null) limitLog(config.logFile);
   const { core, ...opened } = await openCore(config, 'server', auth);
   const stopMetering = startMetering(core, config, logEvent);
   const version = packageVersion();

@@ -1,3 +1,4 @@
+import { copyFileSync, rmSync, statSync, truncateSync } from 'node:fs';
 import { redact } from '../../base/redact.ts';
 import type { LogEvent, RequestSeen } from '../../interfaces/http/deps.ts';
 
@@ -5,8 +6,17 @@ import type { LogEvent, RequestSeen } from '../../interfaces/http/deps.ts';
 const WRITE_AFTER_MS = 100;
 const WRITE_AFTER_CHARS = 64 * 1024;
 
+/** One older log is kept beside the current one. */
+const LOG_BYTES = 8 * 1024 * 1024;
+
 let waiting = '';
 let timer: NodeJS.Timeout | null = null;
+let file: string | null = null;
+
+/** Has the log kept short while it is written. `path` is the file that stderr goes to. */
+export function limitLog(path: string): void {
+  file = path;
+}
 
 /**
  * One JSON line per event on stderr, which is the log file of a detached server. Everything that is logged passes here, and
@@ -23,6 +33,22 @@ export function flushLog(): void {
   timer = null;
   if (waiting !== '') process.stderr.write(waiting);
   waiting = '';
+  if (file !== null) rotateLog(file);
+}
+
+/**
+ * Sets a log aside that has become long. It is copied and cut, not renamed: a server goes on writing into the file that it
+ * was started with.
+ */
+export function rotateLog(path: string): void {
+  if ((statSync(path, { throwIfNoEntry: false })?.size ?? 0) <= LOG_BYTES) return;
+  try {
+    rmSync(`${path}.1`, { force: true });
+    copyFileSync(path, `${path}.1`);
+  } catch {
+    // There is no room for two: a log that is lost is better than one that grows without end.
+  }
+  truncateSync(path);
 }
 
 export function logLine(event: LogEvent, at: Date): string {
