@@ -1,4 +1,4 @@
-import { readFileSync, realpathSync } from 'node:fs';
+import { readFileSync, realpathSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
 /** The folder and the version of our package, if that is what a file is in; null where it is another's. */
@@ -17,6 +17,26 @@ export function ownPackage(
 
 export function packageVersion(): string {
   return ownPackage()?.version ?? 'unknown';
+}
+
+/** Tells from now on whether our package was replaced on the disk, and calls `onFirst` when it first finds that. */
+export function watchPackage(onFirst: () => void): () => boolean {
+  const folder = ownPackage()?.folder;
+  const files = [import.meta.filename, ...(folder === undefined ? [] : [join(folder, 'package.json')])];
+  const stamp = () =>
+    files.map((file) => {
+      const stat = statSync(file, { throwIfNoEntry: false });
+      return `${stat?.ino} ${stat?.mtimeMs} ${stat?.size}`;
+    });
+  const known = stamp().join();
+  let replaced = false;
+  return () => {
+    if (!replaced && stamp().join() !== known) {
+      replaced = true;
+      onFirst();
+    }
+    return replaced;
+  };
 }
 
 /** With links followed; a file that does not exist keeps its name. */

@@ -4,7 +4,7 @@ import { RelayError } from '../../base/errors.ts';
 import type { ServeOptions, Serving } from '../../interfaces/cli/host.ts';
 import type { RequestSeen } from '../../interfaces/http/deps.ts';
 import type { Config } from '../config.ts';
-import { packageVersion } from '../own-package.ts';
+import { packageVersion, watchPackage } from '../own-package.ts';
 import { openCore } from '../store/open-core.ts';
 import { startMetering } from './metering.ts';
 import { claimServer, releaseServer, type ServerRecord } from './pid-file.ts';
@@ -87,6 +87,13 @@ function serverOptions(
     rateLimits: guarded ? rateLimits : null,
     connections: { total: config.max_connections },
     log: logEvent,
+    replaced: watchPackage(() =>
+      logEvent({
+        level: 'warn',
+        event: 'package-replaced',
+        hint: 'Restart the server: relay down, relay up.',
+      }),
+    ),
     ...(logged || traces ? { observe } : {}),
   };
 }

@@ -57,6 +57,8 @@ export interface ServerOptions extends ProtocolOptions {
   readonly connections?: Partial<ConnectionLimits>;
   readonly timeouts?: { readonly [name in keyof typeof TIMEOUTS]?: number };
   readonly sockets?: Partial<SocketLimits>;
+  /** Whether the program was replaced on the disk since it started. */
+  replaced?(): boolean;
   /** Called for every request that was answered; each then has an id, which is in its answer too. */
   observe?(seen: RequestSeen): void;
 }
@@ -92,6 +94,7 @@ export async function startServer(o: ServerOptions): Promise<RunningServer> {
       ? { observe: o.observe, tellId: (env, id) => (env as Bindings).outgoing?.setHeader(ID_HEADER, id) }
       : {}),
     stopping: stopping.signal,
+    ...(o.replaced ? { replaced: o.replaced } : {}),
     gauges: () => processGauges(connections?.open ?? 0),
     log,
   };
@@ -216,6 +219,7 @@ function processGauges(connections: number): Gauge[] {
 }
 
 function tidy(o: ServerOptions): void {
+  o.replaced?.();
   o.core.tidy().catch((error) => o.log({ level: 'warn', event: 'tidy-failed', error: String(error) }));
 }
 

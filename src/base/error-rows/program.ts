@@ -28,6 +28,11 @@ export const PROGRAM_ERRORS = {
     message: 'Port {port} on {host} is taken{by}.',
     hint: 'Choose another: relay up --port 0',
   },
+  package_replaced: {
+    status: 503,
+    message: 'The package of this server was replaced while it ran, and a part of it can no longer be loaded.',
+    hint: 'Restart the server: relay down, then relay up.',
+  },
   internal: {
     status: 500,
     message: 'Something went wrong inside the relay.',

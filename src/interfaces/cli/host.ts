@@ -227,6 +227,8 @@ export interface RunningServer {
 export interface Health {
   readonly status: string;
   readonly version?: string;
+  /** Why it should be started anew, in a sentence. */
+  readonly restart?: string;
 }
 
 export interface PortTaken {

@@ -72,14 +72,18 @@ function routes(deps: HttpDeps, metrics: Metrics): Hono {
 /** Says that it is well only after the store has answered. */
 async function health(deps: HttpDeps, probe: StoreProbe): Promise<Response> {
   await probe.check();
-  return jsonResponse({ status: 'ok', version: deps.version });
+  return jsonResponse({ status: 'ok', version: deps.version, ...restartNote(deps) });
 }
 
 /** Whether to send traffic here: not while it is stopping, though it still answers. */
 async function ready(deps: HttpDeps, probe: StoreProbe): Promise<Response> {
   if (deps.stopping.aborted) return jsonResponse({ status: 'stopping' }, { status: 503 });
   await probe.check();
-  return jsonResponse({ status: 'ready' });
+  return jsonResponse({ status: 'ready', ...restartNote(deps) });
+}
+
+function restartNote(deps: HttpDeps): { restart?: string } {
+  return deps.replaced?.() ? { restart: 'The package was replaced while the server ran: restart it.' } : {};
 }
 
 const METRICS_TYPE = 'text/plain; version=0.0.4; charset=utf-8';

@@ -15,6 +15,8 @@ export interface HttpDeps {
   authenticate(request: Request): Caller | Promise<Caller>;
   /** Fires when the server is told to stop: streams that would go on for ever end then. */
   readonly stopping: AbortSignal;
+  /** Whether the program was replaced on the disk since it started, so that parts of it may be gone. */
+  replaced?(): boolean;
   /** Absent where nobody is held back. */
   readonly limiter?: RateLimiter;
   /** The address at the other end of the connection, from what the runtime passes along with a request. */

@@ -125,7 +125,14 @@ function failureResponse(error: unknown, asked: Request, deps: HttpDeps, notes: 
     operation: notes.operation?.name ?? 'other',
     error: error instanceof Error ? (error.stack ?? error.message) : String(error),
   });
-  return errorResponse(new RelayError('internal', { request }), asked);
+  const gone = isMissingModule(error) || deps.replaced?.();
+  return errorResponse(new RelayError(gone ? 'package_replaced' : 'internal', { request }), asked);
+}
+
+/** Parts are loaded when they are first needed; all were there when the program was installed. */
+function isMissingModule(error: unknown): boolean {
+  const code = String((error as { code?: unknown } | null)?.code);
+  return code === 'ERR_MODULE_NOT_FOUND' || code === 'MODULE_NOT_FOUND';
 }
 
 function errorResponse(error: RelayError, asked: Request): Response {

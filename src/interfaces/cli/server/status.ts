@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { RelayError } from '../../../base/errors.ts';
 import { defineCommand } from '../command.ts';
-import type { Host } from '../host.ts';
+import type { Health, Host } from '../host.ts';
 import { bytes, plural, rows, span, unpainted } from '../human.ts';
 import type { Io } from '../io.ts';
 
@@ -23,6 +23,7 @@ async function remote(io: Io, host: Host, url: string): Promise<number> {
     rows(unpainted, [
       ['server', `${url} answers: ${health.status}`],
       ['version', health.version ?? 'unknown'],
+      ...restartLine(health),
     ]),
   );
   return health.status === 'ok' ? 0 : 1;
@@ -42,6 +43,7 @@ async function local(io: Io, host: Host): Promise<number> {
       const since = span(Date.now() - Date.parse(running.started_at));
       const state = healthy ? io.style.green('healthy') : io.style.red('does not answer');
       lines.push(['server', `${running.url}, pid ${running.pid}, up for ${since}, ${state}`]);
+      lines.push(...restartLine(health));
       if (running.log) lines.push(['log', running.log]);
     } else {
       lines.push(['server', `none runs${left ? ` (pid ${left.pid} ended without stopping properly)` : ''}`]);
@@ -54,6 +56,10 @@ async function local(io: Io, host: Host): Promise<number> {
     return rows(io.style.dim, lines);
   });
   return healthy ? 0 : 1;
+}
+
+function restartLine(health: Health | null): [string, string][] {
+  return health?.restart === undefined ? [] : [['', health.restart]];
 }
 
 async function storeUsage(host: Host) {

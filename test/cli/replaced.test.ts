@@ -1,0 +1,70 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { test } from 'node:test';
+import { until } from '../until.ts';
+import { cleanEnv, relay, temporaryHome } from './program.ts';
+
+const ROOT = resolve(import.meta.dirname, '../..');
+
+/** Loaded when they are first needed. */
+const LATE = [
+  'src/interfaces/mcp',
+  'src/interfaces/a2a',
+  'src/domain/threads',
+  'src/text/parts/re2-matcher.ts',
+  'src/app/store/token-worker.ts',
+];
+
+test('a server whose package is replaced says so, and what it can no longer load is a clear 503', async (t) => {
+  using place = temporaryHome();
+  const { home } = place;
+  const folder = mkdtempSync(join(tmpdir(), 'relay-package-'));
+  for (const name of ['bin', 'src', 'package.json'])
+    cpSync(join(ROOT, name), join(folder, name), { recursive: true });
+  symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
+  const child = spawn(process.execPath, [join(folder, 'bin/relay.ts'), 'up', '--port', '0'], {
+    env: cleanEnv({ home }),
+    cwd: home,
+  });
+  t.after(async () => {
+    child.kill('SIGKILL');
+    if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
+    rmSync(folder, { recursive: true, force: true });
+  });
+  let said = '';
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (said += chunk));
+  await until(() => /listening on http:\S+\n/.test(said));
+  const url = /listening on (http:\S+)/.exec(said)![1]!;
+  const pushed = await (await fetch(`${url}/push`, { method: 'POST', body: 'one\ntwo\n' })).json();
+  assert.deepEqual(await (await fetch(`${url}/ready`)).json(), { status: 'ready' });
+
+  for (const late of LATE) rmSync(join(folder, late), { recursive: true });
+  const version = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
+  writeFileSync(join(folder, 'package.json'), JSON.stringify({ ...version, version: '9.9.9' }));
+
+  const json = { 'Content-Type': 'application/json' };
+  const asked: [string, RequestInit?][] = [
+    ['/mcp', { method: 'POST', headers: json, body: '{}' }],
+    ['/.well-known/agent-card.json'],
+    ['/threads', { method: 'POST', headers: json, body: '{}' }],
+    [`${new URL(pushed.url).pathname}?grep=one`],
+    [`${new URL(pushed.url).pathname}?cost=1`],
+  ];
+  for (const [path, init] of asked) {
+    const response = await fetch(url + path, init);
+    const body = await response.json();
+    assert.equal(response.status, 503, `${path}: ${JSON.stringify(body)}`);
+    assert.equal(body.code, 'package_replaced', path);
+    assert.match(body.hint, /relay down, then relay up/);
+  }
+  const ready = await fetch(`${url}/ready`);
+  assert.equal(ready.status, 200, 'what is loaded goes on working');
+  assert.match((await ready.json()).restart, /replaced/);
+  await until(() => /"event":"package-replaced"/.test(said));
+  const status = await relay(['status'], { home });
+  assert.match(status.stdout, /package .* replaced .*restart/i);
+});
