@@ -57,7 +57,10 @@ export const keys = {
     route: 'DELETE /keys/:id',
     repeatable: true,
   }),
-  /** A new key with the same name and rights; the old one works for `grace` more seconds, 0 by default. */
+  /**
+   * A new key with the same name and rights; the old one works for `grace` more seconds, 0 by default. A key has one
+   * successor, and is not rotated itself before the one that it replaced has ended.
+   */
   rotate: verb<(id: string, o?: { grace?: number; tenant?: string }) => Promise<CreatedKey>>('keys.rotate')({
     summary: 'Make a new key with the same rights in place of an old one',
     route: 'POST /keys/:id/rotate',

@@ -90,21 +90,34 @@ export class Keys {
   }
 
   async revoke(caller: Caller, id: string, o: { tenant?: string } = {}): Promise<KeyInfo> {
-    const key = await this.#find(tenantOf(caller, o.tenant), id);
+    const { value: key } = await this.#find(tenantOf(caller, o.tenant), id);
     if (key.revoked === null) await this.#end(key, this.#deps.env.now());
     const used = await this.use.of(key.tenant);
     return describeKey({ ...key, revoked: key.revoked ?? this.#deps.env.now() }, used.get(key.id) ?? null);
   }
 
   async rotate(caller: Caller, id: string, o: { grace?: number; tenant?: string } = {}): Promise<CreatedKey> {
-    const old = await this.#find(tenantOf(caller, o.tenant), id);
+    const { value: old, revision } = await this.#find(tenantOf(caller, o.tenant), id);
     if (!this.#works(old)) throw missing();
     const grace = checkGrace(o.grace);
+    await this.#checkRotation(old);
     const plan = await this.#plans.of(old.tenant);
     const { name, scopes, prefix, expires } = old;
+    // It takes the place of the old one, so that it fits into the plan whenever the old one did.
     const made = await this.#make(old.tenant, { name, scopes, prefix, expires }, plan.name, null);
-    if (grace === 0) await this.#end(old, this.#deps.env.now(), made.id);
-    else await this.#expire(old, this.#deps.env.now() + grace, made.id);
+    const replaced = { ...old, replaced: made.id };
+    const claimed = await this.#byTenant.put(listKey(old.tenant, id), replaced, {
+      expect: revision,
+      expiresAt: expires ?? undefined,
+    });
+    if (claimed === null) {
+      // Somebody else has rotated or revoked it meanwhile. Nobody has seen the new key yet.
+      await this.revoke(caller, made.id, { tenant: old.tenant });
+      await this.#byTenant.delete(listKey(old.tenant, made.id));
+      throw rotated(id);
+    }
+    if (grace === 0) await this.#end(replaced, this.#deps.env.now());
+    else await this.#expire(replaced, claimed, this.#deps.env.now() + grace);
     return made;
   }
 
@@ -136,8 +149,7 @@ export class Keys {
     await this.#byTenant.put(listKey(tenant, id), listed, { expiresAt });
     try {
       if (max !== null) {
-        const count = (await this.#listed(tenant)).filter((key) => this.#works(key) && !key.replaced).length;
-        if (count > max) throw new RelayError('too_many_keys', { plan, limit: max });
+        if ((await this.#counted(tenant)) > max) throw new RelayError('too_many_keys', { plan, limit: max });
       }
       await this.#byHash.put(keyKey(hash), record, { expect: 'absent', expiresAt });
     } catch (error) {
@@ -148,9 +160,9 @@ export class Keys {
   }
 
   /** What is found by the hash goes first: from there on no request gets through. */
-  async #end(key: ListedKey, at: number, replaced?: string): Promise<void> {
+  async #end(key: ListedKey, at: number): Promise<void> {
     await this.#byHash.delete(keyKey(key.hash));
-    const ended = { ...key, revoked: at, ...(replaced ? { replaced } : {}) };
+    const ended = { ...key, revoked: at };
     this.watch.end(key.id);
     const listed = listKey(key.tenant, key.id);
     await this.#byTenant.put(listed, ended, { expiresAt: at + KEY_REMEMBERED_MS }).catch(async (error) => {
@@ -160,22 +172,42 @@ export class Keys {
     });
   }
 
-  async #expire(key: ListedKey, at: number, replaced: string): Promise<void> {
+  /** A key that is revoked meanwhile stays revoked: both writes ask for what was there. */
+  async #expire(key: ListedKey, listed: number, at: number): Promise<void> {
     const expires = Math.min(at, key.expires ?? at);
-    const { revoked: _, replaced: __, ...record } = { ...key, expires };
-    await this.#byHash.put(keyKey(key.hash), record, { expiresAt: expires });
-    await this.#byTenant.put(
-      listKey(key.tenant, key.id),
-      { ...key, expires, replaced },
-      { expiresAt: expires },
-    );
+    const stored = await this.#byHash.get(keyKey(key.hash));
+    if (!stored) return;
+    const record = { ...stored.value, expires };
+    await this.#byHash.put(keyKey(key.hash), record, { expect: stored.revision, expiresAt: expires });
+    const ending = { ...key, expires };
+    await this.#byTenant.put(listKey(key.tenant, key.id), ending, { expect: listed, expiresAt: expires });
   }
 
-  async #find(tenant: string, id: string): Promise<ListedKey> {
+  /** One successor for each key, and one predecessor that still works: else a rotated key would be a key for free. */
+  async #checkRotation(key: ListedKey): Promise<void> {
+    if (key.replaced) throw rotated(key.id);
+    const before = (await this.#listed(key.tenant)).find(
+      (one) => one.replaced === key.id && this.#works(one),
+    );
+    if (!before) return;
+    throw new RelayError('conflict', {
+      what: `The key that ${key.id} took the place of still works: ${before.id}.`,
+      hint: `Revoke it first: relay keys revoke ${before.id}.`,
+    });
+  }
+
+  /** A key whose successor works does not count beside it. */
+  async #counted(tenant: string): Promise<number> {
+    const working = (await this.#listed(tenant)).filter((key) => this.#works(key));
+    const ids = new Set(working.map(({ id }) => id));
+    return working.filter(({ replaced }) => replaced === undefined || !ids.has(replaced)).length;
+  }
+
+  async #find(tenant: string, id: string): Promise<{ value: ListedKey; revision: number }> {
     if (!/^key_[0-9a-f]{16}$/.test(id)) throw missing();
     const stored = await this.#byTenant.get(listKey(tenant, id));
     if (!stored) throw missing();
-    return stored.value;
+    return stored;
   }
 
   #listed(tenant: string): Promise<ListedKey[]> {
@@ -250,6 +282,13 @@ function checkGrace(seconds: number | undefined): number {
   const ms = (seconds ?? 0) * 1000;
   if (ms >= 0 && ms <= KEY_GRACE_MAX_MS) return Math.round(ms);
   throw badRequest(`The old key can go on working for at most ${KEY_GRACE_MAX_MS / 1000} seconds.`);
+}
+
+function rotated(id: string): RelayError {
+  return new RelayError('conflict', {
+    what: `The key ${id} has been rotated or revoked already.`,
+    hint: 'Use its successor, or make another with relay keys create.',
+  });
 }
 
 function missing(): RelayError {

@@ -11,7 +11,7 @@ export interface KeyRecord extends Pick<KeyInfo, 'id' | 'tenant' | 'name' | 'sco
 /** The same in the list of its tenant, where it stays for a while after it was revoked. */
 export interface ListedKey extends KeyRecord {
   readonly revoked: number | null;
-  /** The key that took its place: it no longer counts against the plan. */
+  /** The key that took its place: as long as that one works, this one does not count against the plan. */
   readonly replaced?: string;
 }
 
