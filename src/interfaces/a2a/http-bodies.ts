@@ -1,6 +1,9 @@
 import { formatSSEErrorEvent, formatSSEEvent, SSE_HEADERS } from '@a2a-js/sdk';
+import { RelayError } from '../../base/errors.ts';
 import { A2A_REQUEST_BYTES, SSE_HEARTBEAT_MS } from '../../base/limits.ts';
 import { pause } from '../../base/pause.ts';
+import type { Caller } from '../../contract/caller.ts';
+import type { KeyWatch } from '../../domain/keys/key-watch.ts';
 import { bodyText } from '../body-text.ts';
 import { eventResponse } from '../event-response.ts';
 
@@ -25,6 +28,25 @@ export async function asEvents(
 
 async function* from(first: IteratorResult<unknown>, rest: AsyncIterator<unknown>): AsyncGenerator<unknown> {
   for (let next = first; !next.done; next = await rest.next()) yield next.value;
+}
+
+/** An answer that may take minutes, refused as soon as the key that it was asked for with no longer works. */
+export async function untilKeyEnds(
+  watch: KeyWatch,
+  caller: Caller,
+  answer: (ended: AbortSignal) => Promise<Response>,
+): Promise<Response> {
+  const ended = new AbortController();
+  const refused = Promise.withResolvers<never>();
+  const unwatch = watch.watch(caller, () => {
+    refused.reject(new RelayError('unauthorized'));
+    ended.abort();
+  });
+  try {
+    return await Promise.race([answer(ended.signal), refused.promise]);
+  } finally {
+    unwatch();
+  }
 }
 
 /**

@@ -18,7 +18,7 @@ import type { RelayCore } from '../../domain/relay-core.ts';
 import type { Enter } from '../entered.ts';
 import { relayAgent } from './agent.ts';
 import { agentCard, findAgent, RELAY_AGENT } from './card.ts';
-import { asEvents, readBody, withHeartbeat } from './http-bodies.ts';
+import { asEvents, readBody, untilKeyEnds, withHeartbeat } from './http-bodies.ts';
 import { restResponse } from './rest.ts';
 import { TaskService } from './task-service.ts';
 import { outboxEntries } from './webhook-outbox.ts';
@@ -49,20 +49,22 @@ export function a2aOverHttp(o: A2AOptions) {
     }
     const tasks = await open(enter, a2a.get);
     const agent = await findAgent(name, async () => tasks.relay);
-    const plain = relayAgent({
-      agent,
-      card: agentCard(agent, { ...o, base }),
-      tasks,
-      signal: AbortSignal.any([c.req.raw.signal, o.stopping]),
-      webhooks,
-    });
-    const handler = withA2AErrors(plain, o.onError);
-    const context = callContext(c);
-    if (rest !== '') return withHeartbeat(restResponse(c, rest, handler, context));
     const { method, path } = c.req;
-    if (method !== 'POST')
+    if (rest === '' && method !== 'POST')
       throw new RelayError('method_not_allowed', { method, path: path.slice(0, 200), allowed: 'POST' });
-    return withHeartbeat(jsonRpcResponse(c, handler, context));
+    const answering = untilKeyEnds(o.core.keys.watch, tasks.caller, (ended) => {
+      const plain = relayAgent({
+        agent,
+        card: agentCard(agent, { ...o, base }),
+        tasks,
+        signal: AbortSignal.any([c.req.raw.signal, o.stopping, ended]),
+        webhooks,
+      });
+      const handler = withA2AErrors(plain, o.onError);
+      const context = callContext(c);
+      return rest === '' ? jsonRpcResponse(c, handler, context) : restResponse(c, rest, handler, context);
+    });
+    return withHeartbeat(answering);
   };
   /** Goes on with what servers before this one did not get to tell. */
   const resume = async () => {

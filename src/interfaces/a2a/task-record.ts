@@ -44,6 +44,8 @@ export interface Webhook {
   readonly config: TaskPushNotificationConfig;
   /** The version of the protocol that it was asked for in. */
   readonly version: string;
+  /** The key that named it, and with which it ends; absent in records made by 0.1.0. */
+  readonly key?: string;
   /** It has answered when it was told how the task ended. */
   readonly told?: true;
 }

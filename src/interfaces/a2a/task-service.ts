@@ -14,6 +14,7 @@ import { pause } from '../../base/pause.ts';
 import { type Caller, SCOPES } from '../../contract/caller.ts';
 import type { Relay } from '../../contract/relay.ts';
 import type { Deps } from '../../domain/deps.ts';
+import type { Keys } from '../../domain/keys/keys.ts';
 import { allRecords, type RecordsOf, recordsOf } from '../../domain/records.ts';
 import type { RelayCore } from '../../domain/relay-core.ts';
 import { ContextRelay } from '../../sdk/context-relay.ts';
@@ -32,6 +33,7 @@ export class TaskService {
   readonly relay: Relay;
   readonly outbox: ReturnType<typeof outboxOf>;
   readonly #deps: Deps;
+  readonly #keys: Keys;
   readonly #tasks: RecordsOf<TaskRecord>;
   readonly #results: ResultWaiters;
 
@@ -42,6 +44,7 @@ export class TaskService {
     this.relay = core.relay({ ...caller, scopes: SCOPES }, base);
     this.outbox = outboxOf(core.deps, caller, base);
     this.#deps = core.deps;
+    this.#keys = core.keys;
     this.#tasks = recordsOf(core.deps.engine.records);
     this.#results = new ResultWaiters(new ContextRelay({ relay: this.relay, ownBases: [base] }));
   }
@@ -71,7 +74,7 @@ export class TaskService {
       state: 'submitted',
       at: this.#now(),
       message: Message.toJSON(light) as JsonObject,
-      webhooks: wanted?.url ? [{ config: this.#named(wanted, pushed.id), version }] : [],
+      webhooks: wanted?.url ? [this.#webhook(wanted, pushed.id, version)] : [],
     };
     if (wanted?.url) await this.outbox.add(pushed.id);
     if (!(await this.#write(record, 'absent'))) return this.find(pushed.id);
@@ -140,15 +143,20 @@ export class TaskService {
   }
 
   async addWebhook(config: TaskPushNotificationConfig, version: string): Promise<TaskPushNotificationConfig> {
-    const named = this.#named(config, config.taskId);
+    const webhook = this.#webhook(config, config.taskId, version);
     await this.outbox.add(config.taskId);
     await this.#change(config.taskId, (now) => {
-      const others = now.webhooks.filter((one) => one.config.id !== named.id);
+      const others = now.webhooks.filter((one) => one.config.id !== webhook.config.id);
       if (others.length >= A2A_WEBHOOKS)
         throw new RequestMalformedError(`A task tells at most ${A2A_WEBHOOKS} webhooks.`);
-      return { ...now, webhooks: [...others, { config: named, version }] };
+      return { ...now, webhooks: [...others, webhook] };
     });
-    return named;
+    return webhook.config;
+  }
+
+  /** Whether the key that named the webhook still works. */
+  mayTell({ key: keyId = this.caller.keyId }: Webhook): Promise<boolean> {
+    return this.#keys.isValid({ ...this.caller, keyId });
   }
 
   /** Notes that the webhook knows how the task ended, where no other has taken its place since. */
@@ -246,8 +254,9 @@ export class TaskService {
     return `ten.${this.caller.tenant}/a2a/${name}`;
   }
 
-  #named(config: TaskPushNotificationConfig, taskId: string): TaskPushNotificationConfig {
-    return { ...config, taskId, id: config.id || uuid(this.#deps.env) };
+  #webhook(config: TaskPushNotificationConfig, taskId: string, version: string): Webhook {
+    const id = config.id || uuid(this.#deps.env);
+    return { config: { ...config, taskId, id }, version, key: this.caller.keyId };
   }
 
   #now(): string {

@@ -24,7 +24,8 @@ export interface WebhooksOptions {
 
 /**
  * Tells webhooks of the changes of tasks, with one follower for each task. The end of a task is sent until every webhook
- * has answered, by the next server if need be, so it may arrive twice. Changes before the end are sent at most once.
+ * has answered, by the next server if need be, so it may arrive twice. Changes before the end are sent at most once. A
+ * webhook whose key no longer works is told nothing.
  */
 export class Webhooks {
   readonly #o: WebhooksOptions;
@@ -66,7 +67,8 @@ export class Webhooks {
       if (isOver(record)) return this.#tellEnd(record.id, tasks);
       if (isNews) {
         const { webhooks } = await tasks.find(record.id);
-        for (const webhook of webhooks) await this.#post(webhook, record, tasks.base);
+        for (const webhook of webhooks)
+          if (await tasks.mayTell(webhook)) await this.#post(webhook, record, tasks.base);
       }
       isNews = true;
     }
@@ -79,7 +81,7 @@ export class Webhooks {
       const record = await tasks.find(id);
       let missed = false;
       for (const webhook of record.webhooks) {
-        if (webhook.told) continue;
+        if (webhook.told || !(await tasks.mayTell(webhook))) continue;
         if (await this.#post(webhook, record, base)) await tasks.markTold(id, webhook);
         else missed = true;
       }
