@@ -52,6 +52,7 @@ test('without a file everything has its default', () => {
     cors_origins: [],
     rate_limit_key: 100,
     rate_limit_address: 50,
+    rate_limit_tenant: 500,
     max_connections: 20_000,
     log_requests: null,
     otlp_endpoint: null,

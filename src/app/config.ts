@@ -80,6 +80,8 @@ export const OPTIONS = {
   rate_limit_key: { default: 100, read: atLeast(0) },
   /** Requests a second without a key from one address; 0 for no limit. */
   rate_limit_address: { default: 50, read: atLeast(0) },
+  /** Requests a second of all keys of one tenant together; 0 for no limit. */
+  rate_limit_tenant: { default: 500, read: atLeast(0) },
   /** Connections at once; more are not accepted. */
   max_connections: { default: 20_000, read: atLeast(0) },
   /** A log line for every request; by default where keys are on. */

@@ -70,6 +70,7 @@ function serverOptions(
   const rateLimits = {
     perKey: config.rate_limit_key || Number.POSITIVE_INFINITY,
     perAddress: config.rate_limit_address || Number.POSITIVE_INFINITY,
+    perTenant: config.rate_limit_tenant || Number.POSITIVE_INFINITY,
   };
   const observe = (seen: RequestSeen) => {
     if (logged) logRequest(seen);

@@ -7,10 +7,11 @@ import { performance } from 'node:perf_hooks';
 import { getRequestListener } from '@hono/node-server';
 import { isLoopback } from '../../base/address.ts';
 import { RelayError } from '../../base/errors.ts';
-import { LOCAL_CALLER } from '../../contract/caller.ts';
+import { type Caller, LOCAL_CALLER } from '../../contract/caller.ts';
 import { createHttpApp } from '../../interfaces/http/app.ts';
 import { type BrowserPolicy, guardBrowser } from '../../interfaces/http/browser-guard.ts';
 import { keyAuthenticator } from '../../interfaces/http/callers.ts';
+import { clientAddress } from '../../interfaces/http/client-address.ts';
 import type { HttpDeps, RequestSeen } from '../../interfaces/http/deps.ts';
 import type { Gauge } from '../../interfaces/http/metrics.ts';
 import { RateLimiter, type RateLimits } from '../../interfaces/http/rate-limit.ts';
@@ -102,7 +103,12 @@ export async function startServer(o: ServerOptions): Promise<RunningServer> {
   const app = createHttpApp(deps, [mcpProtocol(o, stopping.signal), a2a]);
   const guard = ({ method, url, headers }: Request) =>
     guardBrowser({ method, url, header: (name) => headers.get(name) }, browsers);
-  const sockets = new SocketServer({ core, publicUrl, guard, authenticate, log, limits: o.sockets });
+  const limit = async (caller: Caller | null, { headers, socket }: IncomingMessage) => {
+    const header = (name: string) => (headers[name] as string | undefined) ?? null;
+    const { address } = clientAddress(header, socket.remoteAddress ?? null, isTrustedProxy);
+    await deps.limiter?.check(caller, address);
+  };
+  const sockets = new SocketServer({ core, publicUrl, guard, authenticate, limit, log, limits: o.sockets });
   const listener = getRequestListener(app, { hostname: o.host, errorHandler: malformed });
   const server = makeServer(o, listener);
   const upgrade: SocketServer['upgrade'] = (...asked) => sockets.upgrade(...asked);

@@ -6,12 +6,14 @@ export interface RateLimits {
   /** Requests a second of one key, and of one address that sends none. */
   readonly perKey: number;
   readonly perAddress: number;
+  /** Of all keys of one tenant together; no limit by default. */
+  readonly perTenant?: number;
   /** So many seconds' worth may come at once; 2 by default. */
   readonly burst?: number;
 }
 
 const BURST_S = 2;
-/** Keys and addresses remembered; the least recent are forgotten first, and begin with a full bucket again. */
+/** Keys, tenants and addresses remembered; the least recent are forgotten first, and begin with a full bucket again. */
 const REMEMBERED = 20_000;
 /**
  * A refusal is sent after a pause, no longer than the client is told to wait: a client that sends as fast as it is answered
@@ -26,7 +28,7 @@ interface Bucket {
   at: number;
 }
 
-/** A token bucket for each key and address, in the memory of one server: it protects that server. */
+/** A token bucket for each key, tenant and address, in the memory of one server: it protects that server. */
 export class RateLimiter {
   readonly #limits: RateLimits;
   readonly #now: () => number;
@@ -38,12 +40,9 @@ export class RateLimiter {
     this.#now = now;
   }
 
-  /** Resolves at once, or rejects with `rate_limited` after a moment. A key counts by itself, whatever else its address does. */
+  /** Resolves at once, or rejects with `rate_limited` after a moment. A key counts with its tenant, whatever else its address does. */
   async check(caller: Caller | null, address: string): Promise<void> {
-    const wait =
-      caller === null || isAnonymous(caller)
-        ? this.take(`a:${address}`, this.#limits.perAddress)
-        : this.take(caller === LOCAL_CALLER ? `l:${address}` : `k:${caller.keyId}`, this.#limits.perKey);
+    const wait = this.#wait(caller, address);
     if (wait === 0) return;
     if (this.#held < HELD) {
       this.#held++;
@@ -51,6 +50,13 @@ export class RateLimiter {
       this.#held--;
     }
     throw new RelayError('rate_limited', { seconds: Math.ceil(wait) });
+  }
+
+  #wait(caller: Caller | null, address: string): number {
+    const { perKey, perAddress, perTenant = Number.POSITIVE_INFINITY } = this.#limits;
+    if (caller === null || isAnonymous(caller)) return this.take(`a:${address}`, perAddress);
+    if (caller === LOCAL_CALLER) return this.take(`l:${address}`, perKey);
+    return this.take(`k:${caller.keyId}`, perKey) || this.take(`t:${caller.tenant}`, perTenant);
   }
 
   /** Seconds until there is room; 0 where there was. */

@@ -24,6 +24,8 @@ export interface SocketDeps {
   guard(request: Request): void;
   /** Who is asking; throws `unauthorized`. */
   authenticate(request: Request): Caller | Promise<Caller>;
+  /** Throws `rate_limited` for a caller, or an address without one, that asks too often. */
+  limit(caller: Caller | null, request: IncomingMessage): Promise<void>;
   log(event: {
     readonly level: 'warn' | 'error';
     readonly event: string;
@@ -97,7 +99,12 @@ export class SocketServer {
     const target = parseTarget(request.url ?? '/');
     if (!target) throw new RelayError('no_route', { method: 'GET', path: (request.url ?? '').slice(0, 200) });
     if (this.#stopping) throw new RelayError('busy', { what: 'the relay is stopping' });
-    const caller = await this.#caller(asked, target);
+    const caller = await this.#caller(asked, target).catch(async (error) => {
+      // Whoever tries keys or tickets out is counted by address.
+      if (isRelayError(error, 'unauthorized')) await this.#deps.limit(null, request);
+      throw error;
+    });
+    await this.#deps.limit(caller, request);
     const { channel, group } = target;
     authorize(caller, channels.subscribe, { name: channel });
     // Before the socket is open: whatever is sent from then on is behind this.
@@ -227,6 +234,7 @@ function refuse(socket: Duplex, reason: unknown): void {
     `Content-Length: ${Buffer.byteLength(body)}`,
     'Cache-Control: no-store',
     'X-Content-Type-Options: nosniff',
+    ...(error.code === 'rate_limited' ? [`Retry-After: ${error.details.seconds}`] : []),
     ...(error.code === 'unauthorized' ? ['WWW-Authenticate: Bearer realm="relay"'] : []),
   ];
   socket.once('finish', () => socket.destroy());
