@@ -38,6 +38,8 @@ export const IDEMPOTENCY_KEY_CHARS = 256;
 
 /** A retry of a pull with the same key within this time does not count again. */
 export const PULL_RETRY_WINDOW_MS = 5 * 60 * SECOND;
+/** So many retries of one pull are free: enough for a poor line, too few to share a pointer for one reader. */
+export const PULL_RETRIES = 2;
 
 export const DEFAULT_TTL_MS = DAY;
 export const MIN_TTL_MS = SECOND;

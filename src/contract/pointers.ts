@@ -70,7 +70,7 @@ export interface Cost extends TokenCount {
 
 export interface PullOptions {
   readonly range?: ByteRange;
-  /** Repeating a pull with the same key within five minutes does not count again. */
+  /** Of one that counted, two repetitions by the same caller with the same key within five minutes are free. */
   readonly idempotency_key?: string;
 }
 

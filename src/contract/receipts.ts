@@ -12,6 +12,8 @@ export interface Receipt {
   readonly last_at?: string;
   /** How many subscribers answered, or how many times it was pulled. */
   readonly count?: number;
+  /** Of those pulls, the retries that did not count against `max_pulls`. */
+  readonly retries?: number;
   /** Bytes stored, or read out all in all. */
   readonly bytes?: number;
   /** Acknowledged in this group. */

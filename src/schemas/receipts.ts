@@ -11,6 +11,7 @@ export const receipt = z.object({
   at: time,
   last_at: time.optional(),
   count: count.optional(),
+  retries: count.optional(),
   bytes: count.optional(),
   group: optionalText,
   url: z.url().optional(),

@@ -168,18 +168,18 @@ export class Pointers {
     const { record } = loaded;
     const range = o.range && cutRange(o.range, record.size);
     let body = await this.#open(record.blob, range);
-    await countPull(this.#parts.deps, loaded, o.idempotency_key, body);
+    const retried = await countPull(this.#parts.deps, caller, loaded, o.idempotency_key, body);
     // The receipt says what was read out, not what was asked for.
-    if (body instanceof Uint8Array) this.#pulled(caller, loaded, body.byteLength);
-    else body = countRead(body, (bytes) => this.#pulled(caller, loaded, bytes));
+    if (body instanceof Uint8Array) this.#pulled(caller, loaded, body.byteLength, retried);
+    else body = countRead(body, (bytes) => this.#pulled(caller, loaded, bytes, retried));
     return { about: describe(record, loaded.id), body, ...(range ? { range } : {}) };
   }
 
   async part(caller: Caller, id: string, part: PartRequest, o: PullOptions = {}): Promise<Part> {
     const loaded = await this.#parts.lookup.readable(caller, id);
     const taken = await this.#take(loaded.record, part);
-    await countPull(this.#parts.deps, loaded, o.idempotency_key);
-    this.#pulled(caller, loaded, encodeUtf8(taken.text).byteLength);
+    const retried = await countPull(this.#parts.deps, caller, loaded, o.idempotency_key);
+    this.#pulled(caller, loaded, encodeUtf8(taken.text).byteLength, retried);
     return taken;
   }
 
@@ -256,8 +256,8 @@ export class Pointers {
     return (await this.#parts.channels.hasGroups(caller.tenant, channel)) ? retentionMs : ttlMs;
   }
 
-  #pulled(caller: Caller, { id, record }: Loaded, bytes: number): void {
-    this.#parts.receipts.pulled(id, caller.name, bytes);
+  #pulled(caller: Caller, { id, record }: Loaded, bytes: number, retried: boolean): void {
+    this.#parts.receipts.pulled(id, caller.name, bytes, retried);
     this.#parts.allowance.note(caller, 'pull', bytes, record.tenant);
   }
 

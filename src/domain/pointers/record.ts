@@ -2,7 +2,7 @@ import { RelayError } from '../../base/errors.ts';
 import { madeOnce } from '../../base/frozen.ts';
 import { sha256Hex } from '../../base/hash.ts';
 import { checkIdempotencyKey, isUuid } from '../../base/ids.ts';
-import { PULL_RETRY_WINDOW_MS } from '../../base/limits.ts';
+import { PULL_RETRIES, PULL_RETRY_WINDOW_MS } from '../../base/limits.ts';
 import type { TokenCount } from '../../base/tokens.ts';
 import type { Caller } from '../../contract/caller.ts';
 import type { Peeked, Pushed } from '../../contract/pointers.ts';
@@ -87,24 +87,35 @@ export class PointerLookup {
   }
 }
 
-/** Counts a pull against `max_pulls`, at the first byte and not before; a repeated key is free for a while. */
+/**
+ * Counts a pull against `max_pulls`, at the first byte and not before. Gives true for a retry, which is free: the same caller
+ * with the same key, twice within a while after a pull that counted. One more counts as a pull of its own.
+ */
 export async function countPull(
-  { engine, env }: Deps,
+  { engine: { records }, env }: Deps,
+  caller: Caller,
   { id, record }: Loaded,
   rawKey: string | undefined,
   body?: BlobBody,
-): Promise<void> {
-  if (record.max_pulls === null) return;
-  const key = checkIdempotencyKey(rawKey);
-  if (key !== undefined) {
-    const expiresAt = Math.min(keptUntil(record), env.now() + PULL_RETRY_WINDOW_MS);
-    const seen = retryKey(id, await sha256Hex(key));
-    if ((await engine.records.put(seen, 1, { expect: 'absent', expiresAt })) === null) return;
-  }
+): Promise<boolean> {
   const max = record.max_pulls;
-  if ((await engine.records.add(pullsKey(id), 1, { max, expiresAt: keptUntil(record) })) !== null) return;
-  if (body && !(body instanceof Uint8Array)) await body.cancel().catch(() => {});
-  throw notFound();
+  if (max === null) return false;
+  const key = checkIdempotencyKey(rawKey);
+  const who = JSON.stringify([caller.tenant, caller.keyId, key]);
+  const tries = key === undefined ? null : retryKey(id, await sha256Hex(who));
+  const expiresAt = Math.min(keptUntil(record), env.now() + PULL_RETRY_WINDOW_MS);
+  if (tries !== null && (await records.get(tries))) {
+    const tried = await records.add(tries, 1, { max: 1 + PULL_RETRIES, expiresAt });
+    // 1 where it has expired since it was looked at.
+    if (tried !== null && tried > 1) return true;
+  }
+  if ((await records.add(pullsKey(id), 1, { max, expiresAt: keptUntil(record) })) === null) {
+    if (body && !(body instanceof Uint8Array)) await body.cancel().catch(() => {});
+    throw notFound();
+  }
+  // Only now: what was refused cannot be repeated for free.
+  if (tries !== null) await records.put(tries, 1, { expiresAt });
+  return false;
 }
 
 export const describe = madeOnce((r: PointerRecord, id: string): Peeked => {

@@ -11,6 +11,7 @@ export interface Note extends Pick<Receipt, 'by' | 'group' | 'status' | 'summary
   last: number;
   count: number;
   bytes: number;
+  retries?: number;
   /** The result's; `status` and `summary` are what it says of itself. */
   readonly pointer?: string;
 }
@@ -33,6 +34,7 @@ export function ladderOf(
         known.last = Math.max(known.last, note.last);
         known.count += note.count;
         known.bytes += note.bytes;
+        if (note.retries) known.retries = (known.retries ?? 0) + note.retries;
       }
     }
   }
@@ -47,7 +49,7 @@ export function ladderOf(
 /** What a receipt says besides who and when, by its rung. */
 const SAID = {
   notified: ['last_at', 'count'],
-  pulled: ['last_at', 'count', 'bytes'],
+  pulled: ['last_at', 'count', 'retries', 'bytes'],
   acked: ['group'],
   result: ['url', 'status', 'summary'],
 } as const;

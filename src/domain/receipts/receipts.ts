@@ -48,8 +48,8 @@ export class Receipts {
     this.#pointers = pointers;
   }
 
-  pulled(id: string, by: string, bytes: number): void {
-    this.#note(id, 'pulled', by, bytes);
+  pulled(id: string, by: string, bytes: number, retried: boolean): void {
+    this.#note(id, 'pulled', by, bytes, retried ? { retries: 1 } : {});
   }
 
   /** A subscriber has answered after the message was sent to it. */
@@ -119,7 +119,7 @@ export class Receipts {
     rung: Note['rung'],
     by: string,
     bytes: number,
-    more: Pick<Note, 'group' | 'pointer' | 'status' | 'summary'> & { tenant?: string } = {},
+    more: Pick<Note, 'group' | 'pointer' | 'status' | 'summary' | 'retries'> & { tenant?: string } = {},
   ): void {
     const now = this.#deps.env.now();
     let waiting = this.#waiting.get(id);
@@ -135,6 +135,7 @@ export class Receipts {
       note.last = now;
       note.count++;
       note.bytes += bytes;
+      if (more.retries) note.retries = (note.retries ?? 0) + more.retries;
       return;
     }
     if (waiting.notes.length >= RECEIPT_READERS) return;

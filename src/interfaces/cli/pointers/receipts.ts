@@ -52,14 +52,15 @@ function line(receipt: Receipt, style: Style): string {
   return `${style.bold(rung.padEnd(9))} ${style.cyan(printable(by))}  ${style.dim(notes)}`;
 }
 
-function evidence({ rung, count = 1, bytes: size = 0, group, url, status, summary }: Receipt): string[] {
+function evidence(receipt: Receipt): string[] {
+  const { rung, count = 1, retries, bytes: size = 0, group, url, status, summary } = receipt;
   switch (rung) {
     case 'stored':
       return [bytes(size)];
     case 'notified':
       return count > 1 ? [plural(count, 'subscriber')] : [];
     case 'pulled':
-      return [plural(count, 'time'), bytes(size)];
+      return [plural(count, 'time'), ...(retries ? [`${retries} of them again`] : []), bytes(size)];
     case 'acked':
       return group === undefined ? [] : [`in the group ${printable(group)}`];
     case 'result':
