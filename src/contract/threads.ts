@@ -202,6 +202,13 @@ export const threads = {
     route: 'GET /threads/:thread_id/artifacts/:ref/content',
     byHand: 'both',
   }),
+  /** The content is gone for good, with its preview; hash, name and an event stay. */
+  deleteArtifact: verb<(thread_id: string, ref: string) => Promise<Artifact>>('artifacts.delete')({
+    args: ['thread_id', 'ref'],
+    summary: 'Delete the content of an artifact for good; its hash and an event stay',
+    route: 'DELETE /threads/:thread_id/artifacts/:ref',
+    repeatable: true,
+  }),
   search: verb<(thread_id: string, q: string, o?: { limit?: number }) => Promise<{ hits: SearchHit[] }>>(
     'artifacts.search',
   )({

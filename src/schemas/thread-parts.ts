@@ -129,6 +129,7 @@ export const artifact = z.object({
   }),
   tokens: z.object({ content: count, preview: count, tokenizer: text, estimated: z.boolean() }),
   created_at: time,
+  deleted_at: time.optional().describe('its content is gone for good since then'),
 });
 
 export const searchHit = z.object({

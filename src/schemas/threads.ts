@@ -162,6 +162,7 @@ export const threadSchemas = schemasFor(threads)({
     ...BYTES,
   },
   content: { input: z.object({ ...one, ref }), output: z.any(), ...BYTES },
+  deleteArtifact: { input: z.object({ ...one, ref }), output: parts.artifact },
   search: {
     input: z.object({
       ...one,

@@ -202,6 +202,11 @@ export class ThreadArtifacts {
     return this.#api.artifacts(this.#thread, o);
   }
 
+  /** Deletes its content for good; hash, name and an event stay. */
+  delete(ref: string): Promise<Artifact> {
+    return this.#api.deleteArtifact(this.#thread, ref);
+  }
+
   async search(query: string, o: { limit?: number } = {}) {
     return (await this.#api.search(this.#thread, query, o)).hits;
   }

@@ -120,6 +120,9 @@ test('an id may be shortened, and what fits several is told with all of them', a
   assert.equal(await said(['artifact', 'get', 'notes.md', '--preview'], at), '# My Notes\nHello, relay.');
   assert.equal((await runHere(['artifact', 'get', 'other.md'], at)).code, 3);
   await fine(['artifact', 'get', ref, '--out', 'copy.md'], at);
+  const leaked = await said(['artifact', 'put', '-', '--name', '.env'], at, 'TOKEN=1');
+  assert.equal(await said(['artifact', 'rm', '.env'], at), `deleted ${leaked}`);
+  assert.equal((await runHere(['artifact', 'get', leaked], at)).code, 3);
   assert.equal(readFileSync(join(home, 'copy.md'), 'utf8'), '# My Notes\nHello, relay.\n');
 });
 

@@ -40,6 +40,7 @@ const COMMANDS: { [path: string]: string[] } = {
   'artifact get': ['thread', 'out', 'preview', 'force'],
   'artifact list': ['thread', 'count', 'all'],
   'artifact search': ['thread', 'count'],
+  'artifact rm': ['force', 'thread'],
   'cap list': [],
   'cap invoke': ['thread', 'json', 'output'],
   report: ['thread', 'format', 'out'],

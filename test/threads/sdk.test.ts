@@ -83,6 +83,10 @@ describe('threads at the other end of HTTP', () => {
     assert.equal((await thread.artifacts.search('words'))[0]?.ref, put.ref);
     assert.equal((await thread.artifacts.put(new Blob(['x'], { type: 'text/html' }))).type, 'html');
     assert.equal((await thread.artifacts.list()).artifacts.length, 2);
+    const leaked = await thread.artifacts.put('a secret');
+    assert.equal((await thread.artifacts.delete(leaked.ref)).hash, leaked.hash);
+    await assert.rejects((await thread.artifacts.get(leaked.ref)).text(), { code: 'artifact_deleted' });
+    assert.equal((await thread.artifacts.list()).artifacts.length, 2);
     const types: string[] = [];
     for await (const event of thread.events({ after: '1' })) types.push(event.type);
     assert.deepEqual(types.slice(0, 2), ['state.patch.applied', 'artifact.created']);

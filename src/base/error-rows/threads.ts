@@ -32,6 +32,12 @@ export const THREAD_ERRORS = {
     message: 'This thread has made its {limit} hops.',
     hint: 'Start a new thread for what is left, or let a person look at why the agents go on.',
   },
+  artifact_deleted: {
+    status: 410,
+    exit: 3,
+    message: 'The content of artifact {ref} was deleted for good at {at}.',
+    hint: 'Its hash and the event are still there; store the content again where it is needed.',
+  },
   bad_arguments: {
     status: 400,
     message: 'The arguments of {capability} do not fit: {what}.',

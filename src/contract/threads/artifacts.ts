@@ -33,6 +33,8 @@ export interface Artifact {
   readonly provenance: Provenance;
   readonly tokens: ArtifactTokens;
   readonly created_at: string;
+  /** Its content is gone for good; only a deleted one has this. */
+  readonly deleted_at?: string;
 }
 
 export interface ArtifactFields {

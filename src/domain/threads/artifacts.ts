@@ -110,7 +110,7 @@ export const readContent: ThreadVerb<'content'> = async (log, caller, id, ref, o
   return { artifact, body, ...(range ? { range } : {}) };
 };
 
-/** Newest first. */
+/** Newest first, without those that were deleted. */
 export const listArtifacts: ThreadVerb<'artifacts'> = async (log, caller, id, o = {}) => {
   const head = await log.head(caller, id);
   const refs = head.refs.slice(0, head.totals.artifacts).reverse();
@@ -119,7 +119,8 @@ export const listArtifacts: ThreadVerb<'artifacts'> = async (log, caller, id, o 
   const page = refs.slice(start, start + (o.limit ?? PAGE_ITEMS));
   const artifacts = await Promise.all(page.map((ref) => artifactMeta(log, id, ref)));
   const more = start + page.length < refs.length && page.length > 0;
-  return { artifacts, ...(more ? { next: page.at(-1)! } : {}) };
+  const there = artifacts.filter(({ deleted_at }) => deleted_at === undefined);
+  return { artifacts: there, ...(more ? { next: page.at(-1)! } : {}) };
 };
 
 /** Ranked full-text search over one thread, or over all of the tenant's. */
@@ -156,7 +157,8 @@ export async function openArtifact(
   artifact: Artifact,
   range?: { start: number; end: number },
 ): Promise<BlobBody> {
-  const { thread_id, ref, type } = artifact;
+  const { thread_id, ref, type, deleted_at } = artifact;
+  if (deleted_at !== undefined) throw new RelayError('artifact_deleted', { ref, at: deleted_at });
   const found = await log.deps.engine.blobs.get(artifactBlob(thread_id, ref, KINDS[type].ext), range);
   if (!found) throw noArtifact(ref);
   return found.body;

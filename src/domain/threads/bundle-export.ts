@@ -75,6 +75,7 @@ async function* entries(parts: BundleParts): AsyncGenerator<ZipEntry> {
   for await (const text of eventTexts(parts)) yield await whole(eventsFile(++part), text);
   yield await whole(ARTIFACTS, artifacts.map((artifact) => `${JSON.stringify(artifact)}\n`).join(''));
   for (const artifact of artifacts) {
+    if (artifact.deleted_at !== undefined) continue;
     const path = contentFile(artifact.ref, KINDS[artifact.type].ext);
     files.push({ path, size: artifact.size, sha256: artifact.hash });
     yield await content(parts, path, artifact);

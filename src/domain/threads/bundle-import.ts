@@ -7,6 +7,7 @@ import type { ImportAnswer } from '../../contract/threads/answers.ts';
 import type { Artifact } from '../../contract/threads/artifacts.ts';
 import { openZip, type ZipArchive, type ZipSource } from '../../formats/zip/zip-reader.ts';
 import { makePreview } from '../../text/preview/preview.ts';
+import { withoutContent } from './artifact-deletion.ts';
 import { KINDS } from './artifact-kind.ts';
 import { artifactRecords, indexArtifact } from './artifacts.ts';
 import { type Bundle, badBundle, contentFile, readBundle } from './bundle.ts';
@@ -108,7 +109,12 @@ async function storeContents(log: ThreadLog, zip: ZipArchive, artifacts: readonl
   const { blobs } = log.deps.engine;
   const kept: { artifact: Artifact; text: string }[] = [];
   for (const described of artifacts) {
-    const { ref, type, thread_id, size, hash } = described;
+    const { ref, type, thread_id, size, hash, deleted_at } = described;
+    if (deleted_at !== undefined) {
+      const gone = withoutContent(described, Date.parse(deleted_at));
+      await artifactRecords(log).put(artifactKey(thread_id, ref), gone);
+      continue;
+    }
     const { ext } = KINDS[type];
     const scan = new ContentScan(streamFrom(zip.stream(zip.items.get(contentFile(ref, ext))!)), size);
     const stored = await blobs.put(artifactBlob(thread_id, ref, ext), scan.body, { size });

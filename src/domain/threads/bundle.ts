@@ -80,8 +80,9 @@ export async function readBundle(zip: ZipArchive) {
     for (const line of lines(await checked(eventsFile(part), FILE_BYTES), eventsFile(part)))
       events.push(checkEvent(line));
   }
-  for (const artifact of artifacts) checkContent(artifact, files);
-  if (artifacts.length + part + 2 !== manifest.files.length)
+  const there = artifacts.filter(({ deleted_at }) => deleted_at === undefined);
+  for (const artifact of there) checkContent(artifact, files);
+  if (there.length + part + 2 !== manifest.files.length)
     throw badBundle('files are there that nothing refers to');
   const head = emptyHead(manifest.thread_id);
   for (const event of events) advanceChecked(head, event);
@@ -133,6 +134,7 @@ function checkArtifact(value: Json, threadId: string): Artifact {
     artifact.thread_id === threadId &&
     [...texts, from?.created_by, from?.created_at, tokens?.tokenizer].every((text) => isText(text, 1024)) &&
     [artifact.size, tokens.content, tokens.preview].every(isCount) &&
+    (artifact.deleted_at === undefined || !Number.isNaN(Date.parse(artifact.deleted_at))) &&
     Array.isArray(from.source_refs) &&
     from.source_refs.length <= 100 &&
     from.source_refs.every((ref) => isText(ref, 128)) &&

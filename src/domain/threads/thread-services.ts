@@ -2,6 +2,7 @@ import type { VERBS } from '../../contract/relay.ts';
 import type { ThreadsApi } from '../../contract/threads.ts';
 import type { Deps } from '../deps.ts';
 import type { Serves } from '../relay-binding.ts';
+import { deleteArtifact } from './artifact-deletion.ts';
 import { getArtifact, listArtifacts, putArtifact, readContent, searchArtifacts } from './artifacts.ts';
 import { exportThread } from './bundle-export.ts';
 import { importThread } from './bundle-import.ts';
@@ -69,6 +70,7 @@ const BEHIND: { readonly [M in keyof ThreadsApi]: ThreadVerb<M> } = {
   artifacts: listArtifacts,
   artifact: getArtifact,
   content: readContent,
+  deleteArtifact,
   search: async (log, caller, id, q, o) => ({ hits: await searchArtifacts(log, caller, id, q, o) }),
   report: makeReport,
   render: renderThread,

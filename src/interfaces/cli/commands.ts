@@ -77,6 +77,7 @@ export const SECTIONS: Sections = {
       get: leaf('Get the content of an artifact back', () => import('./artifacts/get.ts')),
       list: leaf('List the artifacts of a thread, newest first', () => import('./artifacts/list.ts')),
       search: leaf('Search the artifacts of a thread, best first', () => import('./artifacts/search.ts')),
+      rm: leaf('Delete an artifact for good; its hash stays', () => import('./artifacts/rm.ts')),
     }),
     cap: group('Capabilities: what a thread can have done, with a cache', {
       list: leaf(

@@ -140,6 +140,7 @@ export class Capabilities {
     try {
       await this.#log.meta(caller, cached.thread_id);
       const found = await artifactMeta(this.#log, cached.thread_id, cached.ref);
+      if (found.deleted_at !== undefined) return null;
       if (cached.thread_id === id) return found;
       const { type, mime, name, size } = found;
       const source_refs = [`thread:${cached.thread_id}/${cached.ref}`];

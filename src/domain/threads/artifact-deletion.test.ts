@@ -1,0 +1,85 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { openThreads, text } from '../../../test/threads/open-threads.ts';
+import { readBytes } from '../../base/byte-streams.ts';
+
+const SECRET = 'password: correct horse battery staple\n';
+
+async function leaked() {
+  const relay = openThreads();
+  const { thread_id } = await relay.api.create();
+  const put = (words: string, name: string) => relay.api.putArtifact(thread_id, { body: text(words), name });
+  const kept = await put('nothing to hide\n', 'notes.txt');
+  const made = await put(SECRET, 'config.txt');
+  return { ...relay, thread_id, kept, made };
+}
+
+/** Everything that the store holds, as text. */
+async function everything({ engine }: Awaited<ReturnType<typeof leaked>>, id: string): Promise<string> {
+  const records = (await engine.records.list(`thr.${id}/`)).items;
+  const blobs = await Promise.all(
+    (await engine.blobs.list(`thr.${id}/`)).items.map(async ({ key }) =>
+      new TextDecoder().decode(await readBytes((await engine.blobs.get(key))!.body)),
+    ),
+  );
+  const { entries } = await engine.logs.read(`thr.${id}`, {});
+  return JSON.stringify([records, blobs, entries]);
+}
+
+describe('an artifact that is deleted', () => {
+  it('is gone for good with its preview, and leaves its hash and an event', async () => {
+    const relay = await leaked();
+    const { api, thread_id, made } = relay;
+    const gone = await api.deleteArtifact(thread_id, made.ref);
+    assert.deepEqual([gone.ref, gone.hash, gone.preview.text], [made.ref, made.hash, '']);
+    assert.ok(gone.deleted_at);
+    assert.ok(!(await everything(relay, thread_id)).includes('horse'));
+    assert.deepEqual(await api.artifact(thread_id, made.ref), gone);
+    const { events } = await api.events(thread_id);
+    const { type, payload } = events.at(-1)!;
+    assert.equal(type, 'artifact.deleted');
+    assert.deepEqual([payload.ref, payload.hash, payload.size], [made.ref, made.hash, made.size]);
+  });
+
+  it('is neither read, listed nor found any more, and the others are', async () => {
+    const { api, thread_id, made, kept } = await leaked();
+    await api.deleteArtifact(thread_id, made.ref);
+    await assert.rejects(api.content(thread_id, made.ref), { code: 'artifact_deleted', status: 410 });
+    const { artifacts } = await api.artifacts(thread_id);
+    assert.deepEqual(
+      artifacts.map(({ ref }) => ref),
+      [kept.ref],
+    );
+    assert.deepEqual((await api.search(thread_id, 'horse')).hits, []);
+    assert.equal((await api.search(thread_id, 'hide')).hits.length, 1);
+    const { messages } = await api.render(thread_id);
+    assert.ok(!JSON.stringify(messages).includes('horse'));
+    assert.equal((await api.replay(thread_id)).matches, true);
+  });
+
+  it('can be deleted again, which changes nothing', async () => {
+    const { api, thread_id, made } = await leaked();
+    const gone = await api.deleteArtifact(thread_id, made.ref);
+    assert.deepEqual(await api.deleteArtifact(thread_id, made.ref), gone);
+    const { events } = await api.events(thread_id);
+    assert.equal(events.filter(({ type }) => type === 'artifact.deleted').length, 1);
+  });
+
+  it('is not in a bundle, and stays deleted where the bundle is imported', async () => {
+    const { api, thread_id, made, kept } = await leaked();
+    await api.deleteArtifact(thread_id, made.ref);
+    const bundle = await readBytes((await api.export(thread_id)).body);
+    const other = openThreads().api;
+    await other.import(bundle);
+    await assert.rejects(other.content(thread_id, made.ref), { code: 'artifact_deleted' });
+    assert.equal((await other.artifact(thread_id, made.ref)).hash, made.hash);
+    assert.equal((await other.artifacts(thread_id)).artifacts[0]!.ref, kept.ref);
+  });
+
+  it('must be there, and the own tenant’s', async () => {
+    const { api, thread_id, made, as } = await leaked();
+    await assert.rejects(api.deleteArtifact(thread_id, '0'.repeat(26)), { code: 'not_found' });
+    await assert.rejects(as('eve', 'umbrella').deleteArtifact(thread_id, made.ref), { code: 'not_found' });
+    assert.equal((await api.artifact(thread_id, made.ref)).deleted_at, undefined);
+  });
+});

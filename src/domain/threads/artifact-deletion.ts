@@ -1,0 +1,38 @@
+import { sha256Hex } from '../../base/hash.ts';
+import type { Artifact } from '../../contract/threads/artifacts.ts';
+import { KINDS } from './artifact-kind.ts';
+import { artifactMeta, artifactRecords } from './artifacts.ts';
+import { repeatable } from './fold.ts';
+import { artifactBlob, artifactKey, indexKey } from './keys.ts';
+import { isoTime } from './state.ts';
+import type { ThreadVerb } from './thread-log.ts';
+
+/**
+ * Deletes the content of an artifact and what was made of it: the preview and the entry in the search index. Its hash, name
+ * and provenance stay, so that the log and every version of the state still make sense. The record goes first, and from
+ * there on nobody reads it; a deletion that a crash interrupted is finished by asking for it again.
+ */
+export const deleteArtifact: ThreadVerb<'deleteArtifact'> = async (log, caller, id, ref) => {
+  const { engine, env } = log.deps;
+  await log.meta(caller, id);
+  const artifact = await artifactMeta(log, id, ref);
+  const at = artifact.deleted_at === undefined ? env.now() : Date.parse(artifact.deleted_at);
+  const gone = withoutContent(artifact, at);
+  await artifactRecords(log).put(artifactKey(id, ref), gone);
+  await engine.index.remove(indexKey(caller.tenant, id, ref));
+  await engine.blobs.delete(artifactBlob(id, ref, KINDS[artifact.type].ext));
+  const { name, size, hash } = gone;
+  const once = await repeatable('artifact.deleted', ref, () => sha256Hex(ref));
+  const payload = { by: caller.name, ref, name, size, hash };
+  return log.commit<Artifact>(caller, id, (head) => {
+    if (once!.seen(head)) return { done: gone };
+    const event = { type: 'artifact.deleted', at, payload, ...once!.mark };
+    return { event, answer: () => gone };
+  });
+};
+
+/** What is left of an artifact. */
+export function withoutContent(artifact: Artifact, at: number): Artifact {
+  const preview = { ...artifact.preview, text: '', line_count: 0, truncated: false };
+  return { ...artifact, preview, deleted_at: isoTime(at) };
+}
