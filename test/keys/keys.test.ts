@@ -137,6 +137,22 @@ test('an admin looks after the own tenant, an admin of the relay after all', asy
   );
 });
 
+test('an admin that is bound to a channel prefix gets no key that reaches beyond it', async () => {
+  await using relay = await startGuarded({ core: { defaultPlan: 'team' } });
+  const bound = await relay.key({ scopes: ['admin'], channel_prefix: 'builds.' });
+  const wide = await relay.key({ name: 'wide' });
+  const made = async (channel_prefix?: string) =>
+    (await relay.ask('POST', '/keys', { key: bound, body: { name: 'x', channel_prefix } })).status;
+  assert.deepEqual(
+    [await made(), await made(''), await made('build'), await made('tests.')],
+    Array(4).fill(403),
+  );
+  assert.deepEqual([await made('builds.'), await made('builds.linux.')], [201, 201]);
+  const rotated = await relay.ask('POST', `/keys/${wide.id}/rotate`, { key: bound, body: {} });
+  assert.deepEqual([rotated.status, rotated.json.code], [403, 'forbidden']);
+  assert.equal((await relay.ask('POST', '/push', { key: wide, body: 'x' })).status, 200);
+});
+
 test('names, scopes, tenants and times that make no sense are refused', async () => {
   await using relay = await startGuarded();
   const operator = (await relay.core.keys.createFirst())!;

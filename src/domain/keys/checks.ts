@@ -1,6 +1,6 @@
-import { badRequest } from '../../base/errors.ts';
+import { badRequest, RelayError } from '../../base/errors.ts';
 import { AGENT_NAME_CHARS, CHANNEL_NAME_CHARS, KEY_TTL_MAX_MS } from '../../base/limits.ts';
-import { SCOPES, type Scope } from '../../contract/caller.ts';
+import { type Caller, SCOPES, type Scope } from '../../contract/caller.ts';
 
 /** It is shown to others, in terminals and prompts too. */
 export function checkKeyName(name: unknown): string {
@@ -26,6 +26,15 @@ export function checkPrefix(prefix: unknown): string | null {
   const fine = typeof prefix === 'string' && prefix.isWellFormed() && !prefix.includes('\0');
   if (fine && [...prefix].length <= CHANNEL_NAME_CHARS) return prefix;
   throw badRequest(`A channel prefix is a text of at most ${CHANNEL_NAME_CHARS} characters.`);
+}
+
+/** An admin key that is bound to a prefix gives nobody a key that reaches beyond it. */
+export function checkWithinPrefix({ name, channelPrefix }: Caller, prefix: string | null): void {
+  if (channelPrefix === undefined || prefix?.startsWith(channelPrefix)) return;
+  throw new RelayError('forbidden', {
+    what: `The key "${name}" can only make keys whose channel prefix begins with "${channelPrefix}".`,
+    hint: `Name one, such as "${channelPrefix}", or use an admin key without a prefix.`,
+  });
 }
 
 /** Seconds from now, as a moment in ms; null for never. */

@@ -9,7 +9,7 @@ import type { CreatedKey, KeyInfo, NewKey } from '../../contract/keys.ts';
 import type { Deps } from '../deps.ts';
 import { allRecords, type RecordsOf, recordsOf } from '../records.ts';
 import type { Plans } from '../usage/plans.ts';
-import { checkExpiry, checkKeyName, checkPrefix, checkScopes } from './checks.ts';
+import { checkExpiry, checkKeyName, checkPrefix, checkScopes, checkWithinPrefix } from './checks.ts';
 import { KeyWatch } from './key-watch.ts';
 import {
   describeKey,
@@ -70,6 +70,7 @@ export class Keys {
       prefix: checkPrefix(input.channel_prefix),
       expires: checkExpiry(input.expires_in, created),
     };
+    checkWithinPrefix(caller, draft.prefix);
     if (input.plan !== undefined) {
       if (!runsTheRelay(caller)) {
         throw new RelayError('forbidden', { what: 'Only an admin of the relay itself can change a plan.' });
@@ -99,6 +100,7 @@ export class Keys {
   async rotate(caller: Caller, id: string, o: { grace?: number; tenant?: string } = {}): Promise<CreatedKey> {
     const { value: old, revision } = await this.#find(tenantOf(caller, o.tenant), id);
     if (!this.#works(old)) throw missing();
+    checkWithinPrefix(caller, old.prefix);
     const grace = checkGrace(o.grace);
     await this.#checkRotation(old);
     const plan = await this.#plans.of(old.tenant);
