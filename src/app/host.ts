@@ -48,7 +48,7 @@ export function makeHost(globals: Globals, env: Environment): Host {
       makeHome(config().home);
       await (await import('../engines/sqlite/backup.ts')).restoreSqlite(source, config().home, o);
     },
-    openProject: async (folder) => (await import('./projects/open-project.ts')).openProject(folder),
+    openProject: async (folder, o) => (await import('./projects/open-project.ts')).openProject(folder, o),
     findProject: async (from, o) => (await import('./projects/open-project.ts')).findProject(from, o),
     peekInbox: async (agent, o) => (await import('./store/peek-inbox.ts')).peekInbox(config(), agent, o),
     openAgentWork: async (cwd) => (await import('./agents/agent-work.ts')).openAgentWork(config(), env, cwd),

@@ -219,7 +219,7 @@ test('a link stays a link, and the mode of a file with secrets stays', async () 
   chmodSync(join(folder.root, 'dotfiles/settings.json'), 0o600);
   mkdirSync(join(folder.home, '.claude'));
   symlinkSync('../../dotfiles/settings.json', join(folder.home, '.claude/settings.json'));
-  assert.equal((await folder.relay(['install', 'claude', '--user'])).code, 0);
+  assert.equal((await folder.relay(['install', 'claude', '--user', '--follow-links'])).code, 0);
   assert.ok(lstatSync(join(folder.home, '.claude/settings.json')).isSymbolicLink());
   const real = join(folder.root, 'dotfiles/settings.json');
   assert.match(readFileSync(real, 'utf8'), /relay hook claude stop/);

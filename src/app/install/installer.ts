@@ -6,9 +6,19 @@ import { diff } from 'node:util';
 import { RelayError } from '../../base/errors.ts';
 import type { Installer, InstallReport, InstallRequest } from '../../interfaces/cli/host.ts';
 import type { Environment } from '../config.ts';
+import { needInside } from '../link-guard.ts';
 import { ownPackage } from '../own-package.ts';
 import { writeAtomically } from '../store/atomic-file.ts';
-import { CLIENTS, type Client, clientPlan, type Part, type Places, SKILL_NAME } from './clients.ts';
+import {
+  CLIENTS,
+  type Client,
+  clientPlan,
+  type Part,
+  type Places,
+  type Scope,
+  SKILL_NAME,
+  type Target,
+} from './clients.ts';
 import {
   type FilePlan,
   planAdd,
@@ -102,6 +112,7 @@ async function plan(
   for (const target of targets) {
     const { parts } = target;
     if (only && !parts.some((part) => only.includes(part))) continue;
+    if (!request.followLinks) needTargetInside(target, scope, settings);
     if (target.kind === 'skill') {
       const shared = action === 'remove' ? await otherUsers(target.folder, request, settings) : [];
       if (shared.length > 0) {
@@ -122,6 +133,14 @@ async function plan(
     plans.push(await (action === 'add' ? planAdd(wanted, receipt) : planRemove(wanted, receipt, partial)));
   }
   return { plans, notes: [...told, ...notes], changes: [...kept, ...plans.map(describe)] };
+}
+
+/** In a project, nothing may lead out of it; for the user, nothing out of the folder that the settings or skills are in. */
+function needTargetInside(target: Target, scope: Scope, { places, skill }: InstallSettings): void {
+  const skills = target.kind === 'skill';
+  const own = skills ? dirname(dirname(target.folder)) : dirname(target.file);
+  const files = skills ? [...skill.keys()].map((name) => join(target.folder, name)) : [target.file];
+  for (const file of files) needInside(scope === 'project' ? places.project : own, file);
 }
 
 function describe({ path, parts, before, after }: FilePlan): InstallReport['changes'][number] {
@@ -168,6 +187,7 @@ async function otherUsers(
     for (const target of targets) {
       if (target.kind === 'skill') continue;
       try {
+        if (!request.followLinks) needTargetInside(target, request.scope, settings);
         const before = await readText(target.file);
         if (before !== null && withoutOurs(target, before) !== before) users.add(client);
       } catch {

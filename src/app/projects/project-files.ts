@@ -1,23 +1,33 @@
 import { isUtf8 } from 'node:buffer';
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
-import { RelayError } from '../../base/errors.ts';
+import { isRelayError, RelayError } from '../../base/errors.ts';
 import { PROJECT_FILE_BYTES } from '../../base/project-limits.ts';
 import { type FileText, LOCAL_FOLDER, type ProjectFiles } from '../../client/projects/files.ts';
+import type { ProjectOptions } from '../../interfaces/cli/host.ts';
+import { needInside } from '../link-guard.ts';
 import { writeAtomically } from '../store/atomic-file.ts';
 import { withFileLock } from './project-lock.ts';
 
 /** A project's folder on this disk. */
-export function projectFiles(folder: string, waitMs?: number): ProjectFiles {
+export function projectFiles(folder: string, o: ProjectOptions = {}): ProjectFiles {
+  const guarded = (name: string) => {
+    if (!o.followLinks) needInside(folder, name);
+    return join(folder, name);
+  };
   let held: (() => Promise<void>) | null = null;
   let queue: Promise<unknown> = Promise.resolve();
   return {
     folder,
-    read: async (name) => readText(join(folder, name), name),
+    async needInside(name) {
+      guarded(name);
+    },
+    read: async (name) => readText(guarded(name), name),
     async write(name, text) {
       if (!held) throw new Error('a project file is written only inside locked()');
-      if (name.startsWith(`${LOCAL_FOLDER}/`)) await makeLocalFolder(folder);
-      await writeAtomically(join(folder, name), text, { before: held });
+      const path = guarded(name);
+      if (name.startsWith(`${LOCAL_FOLDER}/`)) await makeLocalFolder(folder, guarded(IGNORE));
+      await writeAtomically(path, text, { before: held });
     },
     async list() {
       const entries = readdirSync(folder, { withFileTypes: true });
@@ -27,8 +37,9 @@ export function projectFiles(folder: string, waitMs?: number): ProjectFiles {
     },
     locked(work) {
       const turn = queue.then(async () => {
-        const local = await makeLocalFolder(folder);
-        return withFileLock(join(local, 'project.lock'), { folder, waitMs }, async (check) => {
+        const lock = guarded(`${LOCAL_FOLDER}/project.lock`);
+        await makeLocalFolder(folder, guarded(IGNORE));
+        return withFileLock(lock, { folder, waitMs: o.lockMs }, async (check) => {
           held = check;
           try {
             return await work();
@@ -79,10 +90,10 @@ function firstBadByte(bytes: Uint8Array): { line: number; column: number } {
   return { line: sound.length, column: sound.at(-1)!.length + 1 };
 }
 
-/** The folder has a .gitignore of its own, so that nobody has to add it to theirs. */
-async function makeLocalFolder(folder: string): Promise<string> {
-  const local = join(folder, LOCAL_FOLDER);
-  const ignore = join(local, '.gitignore');
+/** The local folder has a .gitignore of its own, so that nobody has to add it to theirs. */
+const IGNORE = `${LOCAL_FOLDER}/.gitignore`;
+
+async function makeLocalFolder(folder: string, ignore: string): Promise<void> {
   if (!statSync(ignore, { throwIfNoEntry: false })) {
     if (!statSync(folder, { throwIfNoEntry: false })?.isDirectory()) {
       throw new RelayError('failed', {
@@ -92,7 +103,6 @@ async function makeLocalFolder(folder: string): Promise<string> {
     }
     await writeAtomically(ignore, '*\n');
   }
-  return local;
 }
 
 /** What a project file of ours begins with or holds; other programs have a state.json too. */
@@ -106,17 +116,19 @@ const OURS: { readonly [name: string]: RegExp } = {
 export function findProjectFolder(from: string, home: string): string | null {
   for (let folder = resolve(from); ; folder = dirname(folder)) {
     for (const [name, sign] of Object.entries(OURS)) {
-      if (sign.test(tryText(join(folder, name), name))) return folder;
+      if (hasSign(folder, name, sign)) return folder;
     }
     const top = dirname(folder) === folder || folder === home;
     if (top || statSync(join(folder, '.git'), { throwIfNoEntry: false })) return null;
   }
 }
 
-function tryText(path: string, name: string): string {
+/** A link that leads out of the folder counts, so that whoever reads the files is told of it. */
+function hasSign(folder: string, name: string, sign: RegExp): boolean {
   try {
-    return readText(path, name)?.text ?? '';
-  } catch {
-    return '';
+    needInside(folder, name);
+    return sign.test(readText(join(folder, name), name)?.text ?? '');
+  } catch (error) {
+    return isRelayError(error, 'link_outside');
   }
 }

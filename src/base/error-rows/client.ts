@@ -12,6 +12,11 @@ export const CLIENT_ERRORS = {
     message: 'There are no project files in {path}.',
     hint: 'Make them with: relay project init',
   },
+  link_outside: {
+    status: 409,
+    message: '{link} is a symbolic link that leads out of {folder}, to {target}. It was not followed.',
+    hint: 'Put a file in its place, or add --follow-links if you mean it.',
+  },
   no_entry: {
     status: 404,
     message: '{file} has no {what}.',

@@ -19,6 +19,8 @@ export interface FileText {
 export interface ProjectFiles {
   /** For messages to people. */
   readonly folder: string;
+  /** Refuses a path below the folder that a symbolic link takes out of it, as `read` and `write` do. */
+  needInside(name: string): Promise<void>;
   /** Null where there is no such file. What is not UTF-8 or too large is refused. */
   read(name: string): Promise<FileText | null>;
   /** In one step: a reader sees the old text or the new one, whole. Only inside `locked`. */

@@ -1,4 +1,4 @@
-import { RelayError } from '../../base/errors.ts';
+import { isRelayError, RelayError } from '../../base/errors.ts';
 import type { JsonDocument } from '../../formats/json-document.ts';
 import type { Finding } from './check.ts';
 import {
@@ -131,11 +131,13 @@ export class Project {
     });
   }
 
-  handOff(fresh: NewHandoff): Promise<Handoff> {
+  async handOff(fresh: NewHandoff): Promise<Handoff> {
+    for (const name of fresh.context ?? []) await this.files.needInside(name);
     return this.#edit(STATE_JSON, (doc, at) => openHandoff(doc, fresh, at));
   }
 
-  report(id: string | null, report: HandoffReport): Promise<Handoff> {
+  async report(id: string | null, report: HandoffReport): Promise<Handoff> {
+    for (const name of report.artifacts ?? []) await this.files.needInside(name);
     return this.#edit(STATE_JSON, (doc, at) => reportHandoff(doc, id, report, at));
   }
 
@@ -221,7 +223,11 @@ export class Project {
   async #present(): Promise<string[]> {
     const names: string[] = [];
     for (const name of PROJECT_FILES) {
-      if ((await this.files.read(name).catch(() => true)) !== null) names.push(name);
+      const found = await this.files.read(name).catch((error: unknown) => {
+        if (isRelayError(error, 'link_outside')) throw error;
+        return true;
+      });
+      if (found !== null) names.push(name);
     }
     return names;
   }

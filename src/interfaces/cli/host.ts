@@ -46,9 +46,9 @@ export interface Host {
   /** The keys shared with others on channels; kept here, and given to no relay. */
   keyring(): Promise<Keyring>;
   /** The project files in this very folder, whether or not they exist yet. */
-  openProject(folder: string): Promise<Project>;
-  /** Those of the folder or the nearest one above; null where there are none. `o` bounds how long it may take. */
-  findProject(from: string, o?: ProjectPatience): Promise<Project | null>;
+  openProject(folder: string, o?: ProjectOptions): Promise<Project>;
+  /** Those of the folder or the nearest one above; null where there are none. */
+  findProject(from: string, o?: ProjectOptions): Promise<Project | null>;
   /** A look into an agent's inbox that gives up as soon as it is told to; null where there is no store yet. */
   peekInbox(
     agent: string,
@@ -75,11 +75,13 @@ export type RunnerSpec =
   | ({ readonly kind: 'acp' } & AcpOptions)
   | { readonly kind: 'a2a'; readonly url: string };
 
-export interface ProjectPatience {
-  /** For git to answer; what does not come in time is left out. */
+export interface ProjectOptions {
+  /** How long git may take to answer; what does not come in time is left out. */
   readonly gitMs?: number;
-  /** For another process to finish writing. */
+  /** How long another process may take to finish writing. */
   readonly lockMs?: number;
+  /** Follow symbolic links that lead out of the folder. */
+  readonly followLinks?: boolean;
 }
 
 /** Skill, hooks and MCP entry of a coding agent. */
@@ -95,6 +97,8 @@ export interface InstallRequest {
   readonly action: 'add' | 'remove';
   readonly only?: readonly string[];
   readonly dryRun?: boolean;
+  /** Follow symbolic links that lead out of the project, or out of the folder of the user's settings. */
+  readonly followLinks?: boolean;
 }
 
 export interface InstallReport {

@@ -41,6 +41,7 @@ from. No model is asked. With --push the brief becomes a pointer, and the line t
     const to = needText('--to', flags.to);
     const max = parseCount(flags['max-tokens'], '--max-tokens', { min: LEAST_TOKENS }) ?? BRIEF_TOKENS;
     const project = await theProject(call);
+    for (const name of flags.context ?? []) await project.files.needInside(name);
     const view = await project.read();
     const draft = await transferDraft(view, project.git, {
       to,

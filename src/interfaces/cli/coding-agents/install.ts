@@ -2,6 +2,7 @@ import { badUsage, defineCommand } from '../command.ts';
 import type { InstallReport } from '../host.ts';
 import { oneOf } from '../human.ts';
 import type { Io } from '../io.ts';
+import { LINKS_FLAG } from '../projects/project-call.ts';
 import { suggest } from '../suggest.ts';
 
 const PARTS = ['skill', 'hooks', 'mcp'] as const;
@@ -17,6 +18,7 @@ changes nothing. --remove takes out what was put in, and gives the files back as
     check: { help: 'say what is missing or has drifted; ends with 1 if anything has' },
     remove: { help: 'take it out again' },
     only: { multiple: true, value: PARTS.join('|'), help: 'just this part; may be repeated' },
+    ...LINKS_FLAG,
   },
   takes: { min: 1, max: 7 },
   examples: [
@@ -42,9 +44,10 @@ changes nothing. --remove takes out what was put in, and gives the files back as
     const scope = flags.user ? 'user' : 'project';
     const action = flags.remove ? 'remove' : 'add';
     const dryRun = flags['dry-run'] || flags.check;
+    const request = { scope, action, only, dryRun, followLinks: flags['follow-links'] } as const;
     const reports: ({ client: string; scope: string } & InstallReport)[] = [];
     for (const client of args) {
-      reports.push({ client, scope, ...(await installer.run({ client, scope, action, only, dryRun })) });
+      reports.push({ client, scope, ...(await installer.run({ client, ...request })) });
     }
     const drifted = reports.some(({ changes }) => changes.some(({ what }) => what !== 'same'));
     const ok = !flags.check || !drifted;

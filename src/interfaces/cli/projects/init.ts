@@ -1,18 +1,19 @@
 import { resolve } from 'node:path';
 import { answerCommand } from '../command.ts';
+import { LINKS_FLAG } from './project-call.ts';
 
 export default answerCommand({
   usage: '[dir]',
   details: `They are filled with what can be found out: name, description, stack and folders, from package.json, pyproject.toml,
 Cargo.toml, go.mod and git. A file that exists is kept.`,
-  flags: { force: { help: 'write files that exist anew; what they held is lost' } },
+  flags: { force: { help: 'write files that exist anew; what they held is lost' }, ...LINKS_FLAG },
   examples: [
     ['relay project init', 'in this folder'],
     ['relay project init ../api', 'in another one'],
   ],
   async ask({ io, host, flags, args }) {
     const folder = resolve(io.cwd, args[0] ?? '.');
-    const project = await host.openProject(folder);
+    const project = await host.openProject(folder, { followLinks: flags['follow-links'] });
     return { folder, ...(await project.init({ force: flags.force })) };
   },
   print: ({ written, kept }, { style }) =>

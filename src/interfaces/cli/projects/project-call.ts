@@ -11,8 +11,14 @@ import {
   type Invocation,
 } from '../command.ts';
 
+/** What may be told to every command that reads or writes a folder which others may have filled. */
+export const LINKS_FLAG = {
+  'follow-links': { help: 'follow symbolic links that lead out of the folder' },
+} as const satisfies Flags;
+
 /** What every command about a project understands. */
 export const PROJECT_FLAGS = {
+  ...LINKS_FLAG,
   dir: { value: 'DIR', help: 'the project folder (here, or the nearest one above that has the files)' },
 } as const satisfies Flags;
 
@@ -29,8 +35,9 @@ export function projectCommand<const F extends Flags, A>(
 
 /** The project a command is about; refuses where there is none. */
 export async function theProject({ io, host, flags }: Invocation<typeof PROJECT_FLAGS>): Promise<Project> {
-  if (flags.dir !== undefined) return host.openProject(resolve(io.cwd, flags.dir));
-  const found = await host.findProject(io.cwd);
+  const o = { followLinks: flags['follow-links'] };
+  if (flags.dir !== undefined) return host.openProject(resolve(io.cwd, flags.dir), o);
+  const found = await host.findProject(io.cwd, o);
   if (found === null) throw new RelayError('no_project', { path: io.cwd });
   return found;
 }

@@ -1,0 +1,45 @@
+import { lstatSync, readlinkSync, realpathSync } from 'node:fs';
+import { isAbsolute, parse, relative, resolve, sep } from 'node:path';
+import { RelayError } from '../base/errors.ts';
+
+/** More links than this lead in a circle. */
+const MOST_LINKS = 40;
+
+/**
+ * Refuses a path below `folder` that symbolic links take out of it, whether or not a file is there: what is in a folder may
+ * come from anybody. The folder itself may be a link, and a path that names another place by itself is taken as meant.
+ */
+export function needInside(folder: string, path: string): void {
+  const named = relative(resolve(folder), resolve(folder, path));
+  if (leavesFolder(named)) return;
+  const root = lstatSync(folder, { throwIfNoEntry: false }) ? realpathSync(folder) : resolve(folder);
+  const steps = named.split(sep);
+  let at = root;
+  let link = '';
+  for (let links = 0; steps.length > 0; ) {
+    const next = resolve(at, steps.shift()!);
+    if (!lstatSync(next, { throwIfNoEntry: false })?.isSymbolicLink()) {
+      at = next;
+      continue;
+    }
+    if (++links > MOST_LINKS) throw linkOutside(link, folder, 'itself, in a circle');
+    if (!leavesFolder(relative(root, next))) link = relative(root, next);
+    const target = readlinkSync(next);
+    if (isAbsolute(target)) at = parse(target).root;
+    steps.unshift(
+      ...target
+        .slice(isAbsolute(target) ? at.length : 0)
+        .split(sep)
+        .filter(Boolean),
+    );
+  }
+  if (leavesFolder(relative(root, at))) throw linkOutside(link, folder, at);
+}
+
+function leavesFolder(path: string): boolean {
+  return path === '..' || path.startsWith(`..${sep}`) || isAbsolute(path);
+}
+
+function linkOutside(link: string, folder: string, target: string): RelayError {
+  return new RelayError('link_outside', { link, folder, target });
+}
