@@ -5,17 +5,20 @@ import type { Deps } from './deps.ts';
 const KEY = 'sys/secret';
 const BYTES = 32;
 
-/** A secret that the store makes for itself once, for deriving ids nobody else can guess. */
+/** A secret that the store makes for itself once, for deriving ids and marks that nobody else can guess. */
 export class StoreSecret {
   readonly #deps: Deps;
-  #known: Uint8Array<ArrayBuffer> | undefined;
+  #known: Promise<Uint8Array<ArrayBuffer>> | undefined;
 
   constructor(deps: Deps) {
     this.#deps = deps;
   }
 
-  async bytes(): Promise<Uint8Array<ArrayBuffer>> {
-    this.#known ??= await this.#load();
+  bytes(): Promise<Uint8Array<ArrayBuffer>> {
+    this.#known ??= this.#load().catch((error: unknown) => {
+      this.#known = undefined;
+      throw error;
+    });
     return this.#known;
   }
 

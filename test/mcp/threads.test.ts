@@ -53,7 +53,10 @@ for (const [way, connect] of ways) {
         await mcp.call('artifact_put', { thread_id, name: 'inventory.txt', content }),
       );
       const priced = await mcp.call('artifact_get', { thread_id, ref });
-      assert.match(priced, /^Not read: [\d,]+ bytes, (about )?[\d,]+ tokens .*\n>>> relay data: artifact/);
+      assert.match(
+        priced,
+        /^Not read: [\d,]+ bytes, (about )?[\d,]+ tokens .*\n>>> relay data [0-9a-f]{16}: artifact/,
+      );
       assert.equal(
         await mcp.call('artifact_get', { thread_id, ref, part: 'lines=29999' }),
         'row 29999 of the inventory',

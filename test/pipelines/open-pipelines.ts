@@ -43,6 +43,7 @@ export function openPipelines(
     threads: (who) => threads.as(who),
     env,
     cache: o.cache ?? memoryCache(),
+    frameSecret: async () => new Uint8Array(32),
     runners: {
       shell: runner,
       provider: runner,

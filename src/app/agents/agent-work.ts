@@ -9,6 +9,7 @@ import type { ThreadsAs } from '../../client/prompts/types.ts';
 import { LOCAL_CALLER } from '../../contract/caller.ts';
 import type { Relay } from '../../contract/relay.ts';
 import type { RelayCore } from '../../domain/relay-core.ts';
+import { StoreSecret } from '../../domain/store-secret.ts';
 import type { OpenClient } from '../../interfaces/cli/host.ts';
 import type { AgentWork, Programs } from '../../interfaces/cli/host-agents.ts';
 import type { Records } from '../../kernel/records.ts';
@@ -34,14 +35,24 @@ export async function openAgentWork(config: Config, env: Environment, cwd: strin
   const threads: ThreadsAs = (who) => relays(who).threads;
   const { engine, tokens, env: storeEnv } = core.deps;
   const cache = answerCache(engine.records, storeEnv);
-  const prompts = new Prompts({ threads, tokens, env: systemEnv, cache });
+  const secret = new StoreSecret(core.deps);
+  const frameSecret = () => secret.bytes();
+  const prompts = new Prompts({ threads, tokens, env: systemEnv, cache, frameSecret });
   const model: AgentWork['model'] = (choice) => openModel(choice, env, installedClis(env), config.prompts);
   let client: Promise<OpenClient> | null = null;
   const openClient = () => {
     client ??= openRelay(config);
     return client;
   };
-  const runners = stepRunners({ prompts, model, env, cwd, relay: relays('pipeline'), open: openClient });
+  const runners = stepRunners({
+    prompts,
+    model,
+    env,
+    cwd,
+    frameSecret,
+    relay: relays('pipeline'),
+    open: openClient,
+  });
   return {
     threads: threads(LOCAL_CALLER.name),
     prompts,
@@ -49,6 +60,7 @@ export async function openAgentWork(config: Config, env: Environment, cwd: strin
       threads,
       env: systemEnv,
       cache,
+      frameSecret,
       runners,
       pause,
       worker: pipelineWorker(config.remote),

@@ -1,15 +1,17 @@
 import { readText } from '../../base/read-text.ts';
 import { AgentBridge } from '../../client/bridge/agent-bridge.ts';
-import type { StepCall, StepRunners } from '../../client/pipelines/step-runner.ts';
-import { previewFrame } from '../../client/prompts/bundle.ts';
+import { type StepCall, type StepRunners } from '../../client/pipelines/step-runner.ts';
+import { previewFrame, previewFrames } from '../../client/prompts/bundle.ts';
 import type { Relay } from '../../contract/relay.ts';
 import type { OpenClient } from '../../interfaces/cli/host.ts';
 import type { AgentWork } from '../../interfaces/cli/host-agents.ts';
 import { cliStep, shellStep } from '../../runners/cli/program-steps.ts';
+import type { FrameSecret } from '../../text/frame.ts';
 import type { Environment } from '../config.ts';
 
 export interface RunnerParts extends Pick<AgentWork, 'prompts' | 'model'> {
   readonly relay: Relay;
+  readonly frameSecret: FrameSecret;
   /** A client of the relay; made once, when a step needs it. */
   open(): Promise<OpenClient>;
   readonly env: Environment;
@@ -20,7 +22,18 @@ export interface RunnerParts extends Pick<AgentWork, 'prompts' | 'model'> {
 const PATIENCE_MS = 24 * 60 * 60 * 1000;
 
 /** Where the steps of a pipeline are done. */
-export function stepRunners({ prompts, relay, open, env, cwd, model: openModel }: RunnerParts): StepRunners {
+export function stepRunners({
+  prompts,
+  relay,
+  frameSecret,
+  open,
+  env,
+  cwd,
+  model: openModel,
+}: RunnerParts): StepRunners {
+  const previews = ({ context }: StepCall) => previewFrames(context, frameSecret);
+  /** What an agent elsewhere is told: the words, and the previews of what it is shown. */
+  const taskText = async (call: StepCall) => [call.prompt, ...(await previews(call))].join('\n\n');
   const bundleOf = ({ run, prompt, context }: StepCall, system?: string) =>
     prompts.bundle({ thread_id: run, words: prompt, system, refs: context.map(({ ref }) => ref) });
   return {
@@ -38,7 +51,7 @@ export function stepRunners({ prompts, relay, open, env, cwd, model: openModel }
     },
     async shell(call, o) {
       const words = call.agent.command === null ? [] : [call.prompt];
-      return shellStep(call, [...words, ...previews(call)].join('\n\n'), { env, cwd, ...o });
+      return shellStep(call, [...words, ...(await previews(call))].join('\n\n'), { env, cwd, ...o });
     },
     async capability(call) {
       const { capability } = call.agent;
@@ -56,7 +69,7 @@ export function stepRunners({ prompts, relay, open, env, cwd, model: openModel }
       const { channel, done_channel, to } = call.agent;
       const { client, resolve } = await open();
       const bridge = new AgentBridge(client, { taskChannel: channel, doneChannel: done_channel, resolve });
-      const { url } = await bridge.send(taskText(call), {
+      const { url } = await bridge.send(await taskText(call), {
         to,
         signal,
         summary: `${call.step} of run ${call.run}`,
@@ -69,18 +82,9 @@ export function stepRunners({ prompts, relay, open, env, cwd, model: openModel }
     async a2a(call, { signal }) {
       const { url } = call.agent;
       const { a2aBridgeRunner } = await import('../../runners/a2a/bridge-runner.ts');
-      const { output, failed } = await a2aBridgeRunner(url).run({ prompt: taskText(call), signal });
+      const { output, failed } = await a2aBridgeRunner(url).run({ prompt: await taskText(call), signal });
       if (failed !== undefined) throw new Error(failed);
       return { content: output, by: url };
     },
   };
-}
-
-/** What an agent elsewhere is told: the words, and the previews of what it is shown. */
-function taskText(call: StepCall): string {
-  return [call.prompt, ...previews(call)].join('\n\n');
-}
-
-function previews({ context }: StepCall): string[] {
-  return context.map(previewFrame);
 }

@@ -4,6 +4,7 @@ import type { Host, McpOptions, OpenClient } from '../../interfaces/cli/host.ts'
 import { serveMcpStdio } from '../../interfaces/mcp/stdio.ts';
 import type { RelayAccess, ToolContext } from '../../interfaces/mcp/tool.ts';
 import { readToolNames } from '../../interfaces/mcp/tools.ts';
+import { homeSecret } from '../store/home-secret.ts';
 import { ownTokenCounter } from '../store/token-counter.ts';
 
 /** How long what is still under way may take once the client is gone. */
@@ -27,6 +28,7 @@ export async function serveMcp(host: Host, o: McpOptions): Promise<void> {
     local: true,
     env: systemEnv,
     counter: ownTokenCounter,
+    frameSecret: homeSecret(host.home),
     budget: o.budget,
     open,
     may: () => true,

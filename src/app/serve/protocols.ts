@@ -1,4 +1,5 @@
 import type { RelayCore } from '../../domain/relay-core.ts';
+import { StoreSecret } from '../../domain/store-secret.ts';
 import type { A2AOverHttp } from '../../interfaces/a2a/http.ts';
 import { hasOutboxEntries } from '../../interfaces/a2a/webhook-outbox.ts';
 import type { Protocol } from '../../interfaces/http/app.ts';
@@ -26,7 +27,15 @@ export function mcpProtocol(
   const load = async () => {
     const { mcpOverHttp } = await import('../../interfaces/mcp/http.ts');
     const onError = (error: unknown) => log({ level: 'warn', event: 'mcp', error: String(error) });
-    return mcpOverHttp({ version, stopping, extend: extendMcp, counter: core.deps.tokens, onError });
+    const secret = new StoreSecret(core.deps);
+    return mcpOverHttp({
+      version,
+      stopping,
+      extend: extendMcp,
+      counter: core.deps.tokens,
+      frameSecret: () => secret.bytes(),
+      onError,
+    });
   };
   return {
     routes: [['ALL', '/mcp']],

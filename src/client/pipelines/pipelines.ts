@@ -14,7 +14,7 @@ import { type LeaseOptions, type LeaseParts, RunLease } from './run-lease.ts';
 import { StepRecorder } from './step-recorder.ts';
 import type { Progress } from './step-runner.ts';
 
-export type PipelineParts = LeaseParts & Pick<RunParts, 'cache' | 'runners'>;
+export type PipelineParts = LeaseParts & Pick<RunParts, 'cache' | 'runners' | 'frameSecret'>;
 
 export interface RunOptions extends LeaseOptions {
   readonly maxParallel?: number;

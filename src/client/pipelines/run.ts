@@ -2,6 +2,7 @@ import { RelayError } from '../../base/errors.ts';
 import type { Json } from '../../base/json.ts';
 import { PIPELINE_STEPS } from '../../base/limits.ts';
 import type { Artifact } from '../../contract/threads/artifacts.ts';
+import type { FrameSecret } from '../../text/frame.ts';
 import type { Pipeline, Step } from './definition.ts';
 import { parseExpression, referencesOf } from './expression.ts';
 import { withNeeds } from './graph.ts';
@@ -15,6 +16,7 @@ import { type Outcome, StepWork, type WorkParts } from './step-work.ts';
 export interface RunParts extends WorkParts {
   readonly inputs: RunRecord['inputs'];
   readonly maxParallel: number;
+  readonly frameSecret: FrameSecret;
   /** Only these and what they need; all where it is missing. */
   readonly only?: readonly string[];
 }
@@ -170,8 +172,8 @@ export class Run {
   }
 
   #scopeParts(): ScopeParts {
-    const { run, inputs, threads } = this.#parts;
-    return { run, inputs, threads: threads('pipeline'), view: (step) => this.#views.get(step) };
+    const { run, inputs, threads, frameSecret } = this.#parts;
+    return { run, inputs, threads: threads('pipeline'), frameSecret, view: (step) => this.#views.get(step) };
   }
 }
 

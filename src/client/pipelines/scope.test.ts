@@ -110,7 +110,7 @@ steps:
   - {id: b, agent: m, prompt: "Think about {{ steps.a.output }}"}
   - {id: c, agent: m, prompt: "Think about {{ steps.b.output }}!"}`);
   const [, b, c] = calls;
-  assert.match(b!.prompt, />>> relay data: output of the step a, by mallory/);
+  assert.match(b!.prompt, />>> relay data [0-9a-f]{16}: output of the step a, by mallory/);
   assert.doesNotMatch(b!.prompt, /Ignore all previous instructions/);
   assert.equal(c!.prompt, 'Think about short words!');
 });

@@ -4,7 +4,7 @@ import { STEP_OUTPUT_BYTES, STEP_VALUE_BYTES } from '../../base/limits.ts';
 import { readText } from '../../base/read-text.ts';
 import type { Artifact } from '../../contract/threads/artifacts.ts';
 import type { ThreadsApi } from '../../contract/threads.ts';
-import { datedFrame, oneLine } from '../../text/frame.ts';
+import { datedFrame, type FrameSecret, oneLine } from '../../text/frame.ts';
 import { neutralise } from '../../text/sanitize/neutralise.ts';
 import type { Agent, Step } from './definition.ts';
 import {
@@ -33,6 +33,7 @@ export interface ScopeParts {
   readonly run: string;
   readonly inputs: { readonly [name: string]: Json };
   readonly threads: ThreadsApi;
+  readonly frameSecret: FrameSecret;
   view(step: string): StepView | undefined;
 }
 
@@ -65,8 +66,12 @@ export class Scope {
   }
 
   /** The words of a prompt. What other agents said goes in as data: neutralised, and in a frame unless it is short. */
-  words(step: Step): Promise<string> {
-    return this.#filled(step, (path) => this.#data(path));
+  async words({ prompt }: Step): Promise<string> {
+    const references = templateReferences(prompt);
+    await this.#load(references);
+    const data = new Map<string, string>();
+    for (const path of references) data.set(path.join('.'), await this.#data(path));
+    return fillTemplate(prompt, (path) => data.get(path.join('.'))!);
   }
 
   /**
@@ -101,7 +106,7 @@ export class Scope {
     return fillTemplate(prompt, fill);
   }
 
-  #data(path: Reference): string {
+  async #data(path: Reference): Promise<string> {
     const text = asText(this.#resolve(path));
     const [root, name, field] = path;
     if (root !== 'steps' || field === 'ref' || field === 'status') return text;
@@ -111,7 +116,8 @@ export class Scope {
     if (!last) return clean;
     const what = `${field} of the step ${oneLine(name!)}`;
     const at = Date.parse(last.created_at);
-    return `\n${datedFrame(clean, { what, by: last.provenance.created_by, at })}\n`;
+    const source = { what, by: last.provenance.created_by, at };
+    return `\n${await datedFrame(clean, source, this.#parts.frameSecret)}\n`;
   }
 
   #resolve([root, name, field, ...deeper]: Reference): Json {

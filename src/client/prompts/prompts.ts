@@ -6,7 +6,7 @@ import { ANSWER_CACHE_MS, ANSWER_TAIL_CHARS } from '../../base/limits.ts';
 import type { TokenCounter } from '../../base/tokens.ts';
 import type { ArtifactCreated } from '../../contract/threads/artifacts.ts';
 import type { PatchOp } from '../../formats/json-patch/apply.ts';
-import { oneLine } from '../../text/frame.ts';
+import { type FrameSecret, oneLine } from '../../text/frame.ts';
 import { type AnswerCache, keptAnswer } from './answer-cache.ts';
 import { answerPatch } from './answer-patch.ts';
 import { makeBundle } from './bundle.ts';
@@ -17,6 +17,7 @@ export interface PromptParts {
   readonly tokens: TokenCounter;
   readonly env: Env;
   readonly cache: AnswerCache;
+  readonly frameSecret: FrameSecret;
 }
 
 /** Who puts bundles together when nobody has answered yet. */
@@ -31,7 +32,8 @@ export class Prompts {
   }
 
   bundle(request: PromptRequest): Promise<Bundle> {
-    return makeBundle(this.#parts.threads(ASKING), this.#parts.tokens, request);
+    const { threads, tokens, frameSecret } = this.#parts;
+    return makeBundle(threads(ASKING), tokens, request, frameSecret);
   }
 
   /** Asks the model and stores what it says. With `cache`, an identical bundle is answered by what is known already. */

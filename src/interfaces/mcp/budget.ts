@@ -86,7 +86,7 @@ async function tooLarge(
     ]);
     const preview = makePreview('text', { start, size: found.size, lineCount: 0, isText: true });
     const source = { what: 'the beginning of the payload', by: found.from, at: Date.parse(found.created_at) };
-    lines.push(frame(preview.text, source, context.env.now()));
+    lines.push(await frame(preview.text, source, context.env.now(), context.frameSecret));
   } else lines.push('It may be pulled only so often, so not even its beginning was taken.');
   lines.push(
     'Pull a part: pull_context with part="outline", "lines=1-200", "grep=PATTERN" or "json=/path"; part="all" takes everything.',

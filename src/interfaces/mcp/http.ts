@@ -8,6 +8,7 @@ import { may } from '../../contract/authorize.ts';
 import { parsePointer, pointerUrl } from '../../contract/pointer-url.ts';
 import type { Relay } from '../../contract/relay.ts';
 import { ContextRelay } from '../../sdk/context-relay.ts';
+import type { FrameSecret } from '../../text/frame.ts';
 import { bodyText } from '../body-text.ts';
 import type { Entered } from '../entered.ts';
 import { type McpServerOptions, makeMcpServer } from './server.ts';
@@ -18,6 +19,7 @@ export interface McpHttpOptions extends Pick<McpServerOptions, 'version' | 'exte
   readonly counter: TokenCounter;
   /** Ends what is still being streamed. */
   readonly stopping: AbortSignal;
+  readonly frameSecret: FrameSecret;
 }
 
 export type McpOverHttp = (request: Request, by: Entered) => Promise<Response>;
@@ -32,7 +34,7 @@ export function mcpOverHttp(o: McpHttpOptions): McpOverHttp {
     for (const handler of streams) handler.close().catch(o.onError);
   });
   return async (asked, by) => {
-    const context = contextOf(by, o.counter);
+    const context = contextOf(by, o);
     const { request, message } = await readMessage(asked);
     if (isMethod(message, 'subscriptions/listen') && streams.size >= MCP_STREAMS)
       throw new RelayError('busy', { what: 'too many streams of changes are open' });
@@ -52,13 +54,14 @@ export function mcpOverHttp(o: McpHttpOptions): McpOverHttp {
 }
 
 /** What tools may work with over HTTP: the relay as the sender sees it, and nothing beyond. */
-function contextOf({ caller, relay, base }: Entered, counter: TokenCounter): ToolContext {
+function contextOf({ caller, relay, base }: Entered, { counter, frameSecret }: McpHttpOptions): ToolContext {
   const client = new ContextRelay({ relay, ownBases: [base] });
   const access = { client, relay, resolve: (url: string) => ownPointer(url, relay, base) };
   return {
     local: false,
     env: systemEnv,
     counter,
+    frameSecret,
     budget: MCP_BUDGET_TOKENS,
     open: async () => access,
     may: (verb) => may(caller, verb),

@@ -17,6 +17,7 @@ test('reading a resource stops when the client no longer wants it', async () => 
     local: true,
     env: systemEnv,
     counter: { count: () => assert.fail('nothing is counted') },
+    frameSecret: () => assert.fail('nothing is framed'),
     budget: 100,
     open: async () => access,
     may: () => true,

@@ -5,6 +5,7 @@ import type { TokenCounter } from '../../base/tokens.ts';
 import type { Relay } from '../../contract/relay.ts';
 import type { Verb } from '../../contract/verb.ts';
 import type { ContextRelay } from '../../sdk/context-relay.ts';
+import type { FrameSecret } from '../../text/frame.ts';
 
 /** A tool, declared once for every transport. Names, descriptions and schemas ride in every prompt: keep them short. */
 export interface Tool<I extends z.ZodObject = z.ZodObject> {
@@ -29,6 +30,7 @@ export interface ToolContext {
   readonly local: boolean;
   readonly env: Env;
   readonly counter: TokenCounter;
+  readonly frameSecret: FrameSecret;
   /** The most tokens a pull may answer with. */
   readonly budget: number;
   /** Opens the relay with the first tool that needs it: a server that was only started costs nothing. */

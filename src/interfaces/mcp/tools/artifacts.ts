@@ -73,7 +73,7 @@ async function tooLarge(artifact: Artifact, { context }: ToolCall): Promise<Answ
   return {
     text: [
       `Not read: ${number(artifact.size)} bytes, ${price}; the budget is ${number(context.budget)} tokens.`,
-      frame(artifact.preview.text, source, context.env.now()),
+      await frame(artifact.preview.text, source, context.env.now(), context.frameSecret),
       'Read a part: artifact_get with part="outline", "lines=1-200", "grep=PATTERN" or "json=/path"; part="all" takes everything.',
     ].join('\n'),
   };
