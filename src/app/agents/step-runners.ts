@@ -1,7 +1,7 @@
 import { readText } from '../../base/read-text.ts';
 import { AgentBridge } from '../../client/bridge/agent-bridge.ts';
-import { type StepCall, type StepRunners } from '../../client/pipelines/step-runner.ts';
-import { previewFrame, previewFrames } from '../../client/prompts/bundle.ts';
+import type { StepCall, StepRunners } from '../../client/pipelines/step-runner.ts';
+import { previewFrames } from '../../client/prompts/bundle.ts';
 import type { Relay } from '../../contract/relay.ts';
 import type { OpenClient } from '../../interfaces/cli/host.ts';
 import type { AgentWork } from '../../interfaces/cli/host-agents.ts';

@@ -30,7 +30,8 @@ export const PROGRAM_ERRORS = {
   },
   package_replaced: {
     status: 503,
-    message: 'The package of this server was replaced while it ran, and a part of it can no longer be loaded.',
+    message:
+      'The package of this server was replaced while it ran, and a part of it can no longer be loaded.',
     hint: 'Restart the server: relay down, then relay up.',
   },
   internal: {
