@@ -108,6 +108,8 @@ export const STATE_CACHE_BYTES = 64 * MiB;
 /** Idempotency keys a thread remembers; a retry comes within minutes, not a thousand changes later. */
 export const THREAD_KEYS = 1_000;
 export const THREAD_NAME_CHARS = 200;
+/** Beyond ten years a thread is one without an end. */
+export const THREAD_TTL_MAX_S = 3650 * 24 * 3600;
 
 /** Compaction keeps the newest of these, and whatever is still referred to. */
 export const COMPACT_ACTIONS = 50;

@@ -45,7 +45,8 @@ const idempotent = { idempotency_key: 'Idempotency-Key' };
 const verb = verbs({ scope: 'threads', args: ['thread_id'] });
 
 export const threads = {
-  create: verb<(o?: { name?: string }) => Promise<ThreadCreated>>('threads.create')({
+  /** `ttl` is in seconds; without it the thread stays until it is deleted. */
+  create: verb<(o?: { name?: string; ttl?: number }) => Promise<ThreadCreated>>('threads.create')({
     summary: 'Begin a thread',
     route: 'POST /threads',
     args: [],

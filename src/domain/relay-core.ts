@@ -16,6 +16,7 @@ import { methodsFor, relayBinder } from './relay-binding.ts';
 import { Agents } from './tasks/agents.ts';
 import { TaskResults } from './tasks/results.ts';
 import { Tasks } from './tasks/tasks.ts';
+import { hasExpiredThreads } from './threads/thread-expiry.ts';
 import type { ThreadServices } from './threads/thread-services.ts';
 import { type PlanOptions, Plans } from './usage/plans.ts';
 import { Usage } from './usage/usage.ts';
@@ -121,6 +122,7 @@ export class RelayCore {
     await this.receipts.tidy();
     await this.channels.tidy(tenants);
     await this.keys.use.flush();
+    if (await hasExpiredThreads(this.deps)) await (await this.threads()).removeExpired();
   }
 
   /** Writes what waits to be written. The store itself is closed after this, by whoever opened it. */

@@ -27,7 +27,13 @@ export const metrics = z.object({
   hop_count: count,
 });
 
-export const threadItem = z.object({ thread_id: threadId, name: text, created_at: time, hop_count: count });
+export const threadItem = z.object({
+  thread_id: threadId,
+  name: text,
+  created_at: time,
+  expires_at: time.optional(),
+  hop_count: count,
+});
 
 export const threadInfo = threadItem.extend({
   state_version: count,

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { ENVELOPE_TTL_MAX_S, THREAD_HOLD_S } from '../base/limits.ts';
+import { ENVELOPE_TTL_MAX_S, THREAD_HOLD_S, THREAD_TTL_MAX_S } from '../base/limits.ts';
 import { threads } from '../contract/threads.ts';
 import { BYTES, schemasFor } from './schema.ts';
 import {
@@ -25,8 +25,21 @@ const next = { next: optionalText };
 
 export const threadSchemas = schemasFor(threads)({
   create: {
-    input: z.object({ name: optionalText }),
-    output: z.object({ thread_id: threadId, name: text, state_ref: stateRef, created_at: time }),
+    input: z.object({
+      name: optionalText,
+      ttl: z
+        .number()
+        .meta({ minimum: 1, maximum: THREAD_TTL_MAX_S })
+        .optional()
+        .describe('seconds until it ends with everything in it; until it is deleted by default'),
+    }),
+    output: z.object({
+      thread_id: threadId,
+      name: text,
+      state_ref: stateRef,
+      created_at: time,
+      expires_at: time.optional(),
+    }),
   },
   list: {
     input: z.object({ ...page, prefix: z.string().optional().describe('only ids that begin so') }),

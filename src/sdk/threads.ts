@@ -24,7 +24,8 @@ export class Threads {
     this.#capabilities = capabilities;
   }
 
-  async create(o: { name?: string } = {}): Promise<Thread> {
+  /** `ttl` is in seconds; without it the thread stays until it is deleted. */
+  async create(o: { name?: string; ttl?: number } = {}): Promise<Thread> {
     return this.open((await this.#api.create(o)).thread_id);
   }
 

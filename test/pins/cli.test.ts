@@ -22,7 +22,7 @@ const COMMANDS: { [path: string]: string[] } = {
   backup: [],
   restore: ['force'],
   init: [],
-  'thread new': ['name'],
+  'thread new': ['name', 'ttl'],
   'thread use': [],
   'thread list': [],
   'thread rm': ['force'],

@@ -72,6 +72,12 @@ describe('threads at the other end of HTTP', () => {
     const client = new ContextRelay({ baseUrl: relay.url });
     const thread = await client.threads.create({ name: 'mine' });
     assert.equal((await thread.info()).name, 'mine');
+    const short = await client.threads.create({ ttl: 60 });
+    assert.ok((await short.info()).expires_at);
+    relay.advance(61_000);
+    await assert.rejects(short.info(), { code: 'not_found' });
+    await relay.core.tidy();
+    assert.equal((await relay.engine.logs.info(`thr.${short.id}`)).count, 0);
     assert.equal((await thread.patch([fact('f1')], { ifMatch: 'v1' })).version, 2);
     await assert.rejects(thread.patch([fact('f2')], { ifMatch: 'v1' }), { code: 'version_conflict' });
     assert.equal((await thread.header()).top_facts[0]?.id, 'f1');

@@ -13,6 +13,8 @@ export interface ThreadItem {
   readonly thread_id: string;
   readonly name: string;
   readonly created_at: string;
+  /** When it ends with everything in it; absent where it stays until it is deleted. */
+  readonly expires_at?: string;
   readonly hop_count: number;
 }
 
@@ -71,7 +73,7 @@ export interface ReplayAnswer {
   readonly matches: boolean;
 }
 
-export interface ImportAnswer extends Omit<ThreadCreated, 'created_at'> {
+export interface ImportAnswer extends Omit<ThreadCreated, 'created_at' | 'expires_at'> {
   readonly artifacts: number;
   readonly events: number;
 }

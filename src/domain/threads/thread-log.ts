@@ -20,6 +20,8 @@ export interface ThreadMeta {
   readonly name: string;
   readonly created: number;
   readonly by: string;
+  /** When it ends; its record expires then, and with it the thread. */
+  readonly expires?: number;
 }
 
 /** What a commit is to do with the head it found: append an event, or nothing because it is done already. */

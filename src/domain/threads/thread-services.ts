@@ -36,6 +36,11 @@ export class ThreadServices {
     this.verbs = Object.fromEntries(bound);
   }
 
+  /** Deletes what is left of threads that have expired. */
+  removeExpired(): Promise<void> {
+    return threads.removeExpiredThreads(this.log);
+  }
+
   /** Resolves once everything that nobody waited for is done. Call it before the store is closed. */
   settle(): Promise<void> {
     return this.log.ledger.flush();

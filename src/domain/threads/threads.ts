@@ -12,6 +12,7 @@ import { allRecords, asJson } from '../records.ts';
 import { emptyHead, type Head, type Repeatable, repeatable } from './fold.ts';
 import { indexKey, listKey, listPrefix, logOf, metaKey, threadPrefix } from './keys.ts';
 import { isoTime, parseVersion, versionRef } from './state.ts';
+import { checkThreadTtl, forExpiredThreads, forgetThreadEnd, noteThreadEnd } from './thread-expiry.ts';
 import type { ThreadLog, ThreadMeta, ThreadVerb } from './thread-log.ts';
 
 /** The log's first entry is the commit point; records without one are passed over. */
@@ -23,16 +24,19 @@ export const createThread: ThreadVerb<'create'> = async (log, caller, o = {}) =>
   }
   const id = uuid(env);
   const created = env.now();
-  await introduceThread(log, id, { tenant: caller.tenant, name, created, by: caller.name });
+  const expires = checkThreadTtl(o.ttl, created);
+  const ends = expires === undefined ? {} : { expires };
+  await introduceThread(log, id, { tenant: caller.tenant, name, created, by: caller.name, ...ends });
   const payload = { version: 1, name, by: caller.name };
   await log.append(emptyHead(id), { type: 'thread.created', at: created, payload });
-  return { thread_id: id, name, state_ref: versionRef(1), created_at: isoTime(created) };
+  return { thread_id: id, name, state_ref: versionRef(1), created_at: isoTime(created), ...expiry(ends) };
 };
 
 /** Makes the records by which a thread is known, ahead of its log. */
 export async function introduceThread(log: ThreadLog, id: string, meta: ThreadMeta): Promise<void> {
-  const { name, created, tenant } = meta;
-  await log.metas.put(metaKey(id), meta);
+  const { name, created, tenant, expires } = meta;
+  if (expires !== undefined) await noteThreadEnd(log.deps, expires, { tenant, id, created });
+  await log.metas.put(metaKey(id), meta, { expiresAt: expires });
   await log.deps.engine.records.put(listKey(tenant, id, created), { name, created });
 }
 
@@ -53,7 +57,7 @@ export const listThreads: ThreadVerb<'list'> = async (log, caller, o = {}) => {
     if ((await logs.info(logOf(id))).count === 0) continue;
     const { name, created } = meta;
     const hop_count = await log.ledger.counter(id, 'hops');
-    threads.push({ thread_id: id, name, created_at: isoTime(created), hop_count });
+    threads.push({ thread_id: id, name, created_at: isoTime(created), ...expiry(meta), hop_count });
     if (threads.length === (o.limit ?? PAGE_ITEMS)) return { threads, next: key.slice(prefix.length) };
   }
   return { threads };
@@ -66,6 +70,7 @@ export const getThread: ThreadVerb<'get'> = async (log, caller, id) => {
     thread_id: head.id,
     name: meta.name,
     created_at: isoTime(meta.created),
+    ...expiry(meta),
     hop_count: await log.ledger.counter(id, 'hops'),
     state_version: head.version,
     artifact_count: head.totals.artifacts,
@@ -83,8 +88,19 @@ export const deleteThread: ThreadVerb<'delete'> = async (log, caller, id) => {
   const meta = await log.meta(caller, id);
   await records.delete(metaKey(id));
   await clearThread(log, caller.tenant, id);
+  if (meta.expires !== undefined) await forgetThreadEnd(log.deps, meta.expires, id);
   await records.delete(listKey(caller.tenant, id, meta.created));
 };
+
+/** Deletes what is left of threads that have expired. */
+export async function removeExpiredThreads(log: ThreadLog): Promise<void> {
+  await forExpiredThreads(log.deps, async ({ tenant, id, created }) => {
+    // Deleted before its end, and taken in again from a bundle.
+    if (await log.exists(id)) return;
+    await clearThread(log, tenant, id);
+    await log.deps.engine.records.delete(listKey(tenant, id, created));
+  });
+}
 
 /** Finishes the deletion of a thread that a crash left half done. */
 async function finishDeletion(log: ThreadLog, tenant: string, id: string): Promise<void> {
@@ -220,6 +236,10 @@ function checkVersion({ version }: Head, expected: number | null): void {
 function comparable(state: State): Json {
   const { version: _, updated_at: __, metrics: ___, ...rest } = state;
   return asJson(rest);
+}
+
+function expiry({ expires }: { readonly expires?: number }): { expires_at?: string } {
+  return expires === undefined ? {} : { expires_at: isoTime(expires) };
 }
 
 function patchAnswer(version: number, at: number): PatchAnswer {

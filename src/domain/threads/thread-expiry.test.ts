@@ -1,0 +1,62 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { openThreads, stoppedClock, text } from '../../../test/threads/open-threads.ts';
+import { hasExpiredThreads } from './thread-expiry.ts';
+
+describe('a thread with an expiry', () => {
+  it('is there until then, and from then on like one that never was', async () => {
+    const env = stoppedClock();
+    const { api } = openThreads({ env });
+    const made = await api.create({ name: 'short', ttl: 60 });
+    assert.equal(made.expires_at, new Date(env.now() + 60_000).toISOString());
+    assert.equal((await api.get(made.thread_id)).expires_at, made.expires_at);
+    const stays = await api.create({ name: 'long' });
+    assert.equal(stays.expires_at, undefined);
+    env.advance(59_999);
+    await api.putArtifact(made.thread_id, { body: text('still here'), name: 'a.txt' });
+    assert.equal((await api.list()).threads.length, 2);
+    env.advance(1);
+    await assert.rejects(api.state(made.thread_id), { code: 'not_found' });
+    await assert.rejects(api.record(made.thread_id, 'mine.note'), { code: 'not_found' });
+    assert.deepEqual(
+      (await api.list()).threads.map(({ name }) => name),
+      ['long'],
+    );
+  });
+
+  it('leaves nothing behind once it is tidied up, and takes no other with it', async () => {
+    const env = stoppedClock();
+    const { api, core, engine } = openThreads({ env });
+    const { thread_id: id } = await api.create({ ttl: 60 });
+    const { ref } = await api.putArtifact(id, { body: text('words'), name: 'a.txt' });
+    const later = await api.create({ ttl: 3600 });
+    assert.equal(await hasExpiredThreads(core.log.deps), false);
+    env.advance(61_000);
+    assert.equal(await hasExpiredThreads(core.log.deps), true);
+    await core.removeExpired();
+    assert.equal(await hasExpiredThreads(core.log.deps), false);
+    assert.deepEqual((await engine.blobs.list(`thr.${id}/`)).items, []);
+    assert.deepEqual((await engine.records.list(`thr.${id}/`)).items, []);
+    assert.equal((await engine.logs.info(`thr.${id}`)).count, 0);
+    assert.deepEqual((await engine.index.search('ten.local/artifacts/', 'words')).length, 0, ref);
+    assert.equal((await api.get(later.thread_id)).state_version, 1);
+  });
+
+  it('that was deleted before and taken in again without one stays', async () => {
+    const env = stoppedClock();
+    const { api, core } = openThreads({ env });
+    const { thread_id: id } = await api.create({ ttl: 60 });
+    const bundle = new Uint8Array(await new Response((await api.export(id)).body as BodyInit).arrayBuffer());
+    await api.delete(id);
+    await api.import(bundle);
+    env.advance(61_000);
+    await core.removeExpired();
+    assert.equal((await api.get(id)).state_version, 1);
+  });
+
+  it('lives at least a second and at most ten years', async () => {
+    const { api } = openThreads();
+    for (const ttl of [0, -1, 0.5, 1e12, Number.NaN, 'soon' as never])
+      await assert.rejects(api.create({ ttl }), { code: 'bad_request' }, String(ttl));
+  });
+});
