@@ -134,14 +134,18 @@ export async function searchArtifacts(
   if (id !== null) await log.meta(caller, id);
   const scope = indexScope(caller.tenant, id ?? undefined);
   const hits = await log.deps.engine.index.search(scope, query, { limit: o.limit ?? 20 });
-  return hits.map(({ score, snippet, fields }) => ({
-    ref: String(fields.ref),
-    thread_id: String(fields.thread_id),
-    name: neutralise(String(fields.name)),
-    type: String(fields.type),
-    score,
-    snippet: neutralise(snippet.replace(/[\u0002\u0003]/g, '**')),
-  }));
+  // A thread that has expired is still in the index until it is tidied up.
+  const there = await Promise.all(hits.map(({ fields }) => log.exists(String(fields.thread_id))));
+  return hits
+    .filter((_, i) => there[i])
+    .map(({ score, snippet, fields }) => ({
+      ref: String(fields.ref),
+      thread_id: String(fields.thread_id),
+      name: neutralise(String(fields.name)),
+      type: String(fields.type),
+      score,
+      snippet: neutralise(snippet.replace(/[\u0002\u0003]/g, '**')),
+    }));
 }
 
 /** For whoever has made sure that the thread is the caller's. */

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { openThreads, stoppedClock, text } from '../../../test/threads/open-threads.ts';
+import { LOCAL_CALLER } from '../../contract/caller.ts';
+import { searchArtifacts } from './artifacts.ts';
 import { hasExpiredThreads } from './thread-expiry.ts';
 
 describe('a thread with an expiry', () => {
@@ -22,6 +24,19 @@ describe('a thread with an expiry', () => {
       (await api.list()).threads.map(({ name }) => name),
       ['long'],
     );
+  });
+
+  it('is not found by a search over all threads either', async () => {
+    const env = stoppedClock();
+    const { api, core } = openThreads({ env });
+    for (const ttl of [60, undefined]) {
+      const { thread_id } = await api.create({ ttl });
+      await api.putArtifact(thread_id, { body: text('words'), name: 'a.txt' });
+    }
+    const found = () => searchArtifacts(core.log, LOCAL_CALLER, null, 'words');
+    assert.equal((await found()).length, 2);
+    env.advance(61_000);
+    assert.equal((await found()).length, 1);
   });
 
   it('leaves nothing behind once it is tidied up, and takes no other with it', async () => {
