@@ -83,7 +83,7 @@ async function store(log: ThreadLog, caller: Caller, zip: ZipArchive, bundle: Bu
     const kept = await storeContents(log, zip, artifacts);
     let head: Head = emptyHead(id);
     for (const event of events) {
-      const next = await log.append(head, event);
+      const next = await log.append(tenant, head, event);
       if (!next) throw new RelayError('busy', { what: `someone else is importing thread ${id}` });
       head = next;
     }

@@ -4,6 +4,7 @@ import type { State } from '../../contract/threads/state.ts';
 import type { Stats } from '../../contract/threads/tokens.ts';
 import { oneLine } from '../../text/frame.ts';
 import { listArtifacts, putArtifact } from './artifacts.ts';
+import { metaKey } from './keys.ts';
 import type { ThreadVerb } from './thread-log.ts';
 import { listThreads } from './threads.ts';
 import { sumStats } from './token-ledger.ts';
@@ -18,9 +19,18 @@ export const threadStats: ThreadVerb<'stats'> = async (log, caller, id) => {
 
 /** Over all threads of the caller. */
 export const totalStats: ThreadVerb<'totals'> = async (log, caller) => {
-  const all: Stats[] = [];
-  for await (const { thread_id } of everyItem('threads', (o) => listThreads(log, caller, o)))
-    all.push(await threadStats(log, caller, thread_id));
+  await log.ledger.flush();
+  const all = await log.totals.of(caller.tenant, {
+    async *all() {
+      for await (const { thread_id } of everyItem('threads', (o) => listThreads(log, caller, o)))
+        yield thread_id;
+    },
+    async stats(id) {
+      const meta = (await log.metas.get(metaKey(id)))?.value;
+      const head = meta?.tenant === caller.tenant ? await log.heads.load(id) : null;
+      return head && log.ledger.statsOf(head);
+    },
+  });
   return sumStats(all);
 };
 

@@ -12,6 +12,7 @@ import { type Head, stateAfter } from './fold.ts';
 import { Heads } from './heads.ts';
 import { logOf, metaKey, opsBlob } from './keys.ts';
 import { bytesOf } from './state.ts';
+import { TenantTotals } from './tenant-totals.ts';
 import { TokenLedger } from './token-ledger.ts';
 
 /** The record of a thread, in addition to its log. Without it the thread does not exist. */
@@ -52,6 +53,7 @@ export class ThreadLog {
   readonly background = new Background();
   readonly heads: Heads;
   readonly ledger: TokenLedger;
+  readonly totals: TenantTotals;
   readonly followers: Follower[] = [];
   /** The records of threads, under `metaKey`. */
   readonly metas: RecordsOf<ThreadMeta>;
@@ -61,8 +63,12 @@ export class ThreadLog {
   constructor(deps: Deps) {
     this.deps = deps;
     this.heads = new Heads(deps.engine, this.background);
-    this.ledger = new TokenLedger(deps, this.background);
+    this.totals = new TenantTotals(deps.engine.logs);
     this.metas = recordsOf(deps.engine.records);
+    this.ledger = new TokenLedger(deps, this.background, async (id) => {
+      const meta = (await this.metas.get(metaKey(id)))?.value;
+      if (meta) await this.totals.changed(meta.tenant, id);
+    });
   }
 
   /** The thread's own record. A missing thread and one of another tenant give the same error. */
@@ -98,7 +104,7 @@ export class ThreadLog {
           const head = await this.#load(id);
           const planned = await plan(head);
           if ('done' in planned) return { answer: planned.done };
-          const after = await this.append(head, planned.event);
+          const after = await this.append(caller.tenant, head, planned.event);
           return after && { answer: planned.answer(after) };
         }),
       ).then(({ answer }) => answer);
@@ -106,12 +112,15 @@ export class ThreadLog {
   }
 
   /** Null when another append came first. Throws, and changes nothing, where the event leads to no state there can be. */
-  async append(head: Head, event: StoredEvent): Promise<Head | null> {
+  async append(tenant: string, head: Head, event: StoredEvent): Promise<Head | null> {
     const { blobs, logs } = this.deps.engine;
     const ready = stateAfter(head, event);
     const stored = await this.#fitting(head.id, event);
     for (const follower of this.followers) follower.before?.(head.id);
-    const seq = await logs.append(logOf(head.id), asJson(stored), { expectSeq: head.seq });
+    const [seq] = await Promise.all([
+      logs.append(logOf(head.id), asJson(stored), { expectSeq: head.seq }),
+      this.totals.changed(tenant, head.id),
+    ]);
     if (seq === null) {
       if (stored.ops_blob !== undefined) await blobs.delete(stored.ops_blob);
       return null;

@@ -28,7 +28,7 @@ export const createThread: ThreadVerb<'create'> = async (log, caller, o = {}) =>
   const ends = expires === undefined ? {} : { expires };
   await introduceThread(log, id, { tenant: caller.tenant, name, created, by: caller.name, ...ends });
   const payload = { version: 1, name, by: caller.name };
-  await log.append(emptyHead(id), { type: 'thread.created', at: created, payload });
+  await log.append(caller.tenant, emptyHead(id), { type: 'thread.created', at: created, payload });
   return { thread_id: id, name, state_ref: versionRef(1), created_at: isoTime(created), ...expiry(ends) };
 };
 
@@ -36,7 +36,7 @@ export const createThread: ThreadVerb<'create'> = async (log, caller, o = {}) =>
 export async function introduceThread(log: ThreadLog, id: string, meta: ThreadMeta): Promise<void> {
   const { name, created, tenant, expires } = meta;
   if (expires !== undefined) await noteThreadEnd(log.deps, expires, { tenant, id, created });
-  await log.metas.put(metaKey(id), meta, { expiresAt: expires });
+  await Promise.all([log.metas.put(metaKey(id), meta, { expiresAt: expires }), log.totals.changed(tenant, id)]);
   await log.deps.engine.records.put(listKey(tenant, id, created), { name, created });
 }
 
@@ -86,7 +86,7 @@ export const deleteThread: ThreadVerb<'delete'> = async (log, caller, id) => {
   const { records } = log.deps.engine;
   await log.ledger.flush();
   const meta = await log.meta(caller, id);
-  await records.delete(metaKey(id));
+  await Promise.all([records.delete(metaKey(id)), log.totals.changed(caller.tenant, id)]);
   await clearThread(log, caller.tenant, id);
   if (meta.expires !== undefined) await forgetThreadEnd(log.deps, meta.expires, id);
   await records.delete(listKey(caller.tenant, id, meta.created));

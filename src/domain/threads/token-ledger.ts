@@ -15,13 +15,16 @@ const WRITE_EVERY_MS = 250;
 export class TokenLedger {
   readonly #deps: Deps;
   readonly #background: Background;
-  /** Counter → what is still to be added to it. */
-  readonly #pending = new Map<string, number>();
+  readonly #changed: (id: string) => Promise<void>;
+  /** Thread → counter → what is still to be added to it. */
+  readonly #pending = new Map<string, Map<string, number>>();
   #timer: ReturnType<typeof setTimeout> | undefined;
 
-  constructor(deps: Deps, background: Background) {
+  /** `changed` is called after counters of a thread were written. */
+  constructor(deps: Deps, background: Background, changed: (id: string) => Promise<void>) {
     this.#deps = deps;
     this.#background = background;
+    this.#changed = changed;
   }
 
   headerRead(id: string, { tokens }: TokenCount): void {
@@ -75,14 +78,20 @@ export class TokenLedger {
     this.#timer = undefined;
     const counted = [...this.#pending];
     this.#pending.clear();
-    for (const [key, delta] of counted) this.#background.run(() => this.#deps.engine.records.add(key, delta));
+    for (const [id, counters] of counted) {
+      const added = [...counters].map(([key, delta]) => this.#deps.engine.records.add(key, delta));
+      this.#background.run(() => Promise.allSettled(added).then(() => this.#changed(id)));
+    }
     await this.#background.settle();
   }
 
   #add(id: string, counts: Partial<Counters>): void {
     for (const [what, delta] of Object.entries(counts)) {
+      if (delta <= 0) continue;
+      const counters = this.#pending.get(id) ?? new Map<string, number>();
+      this.#pending.set(id, counters);
       const key = counterKey(id, what as keyof Counters);
-      if (delta > 0) this.#pending.set(key, (this.#pending.get(key) ?? 0) + delta);
+      counters.set(key, (counters.get(key) ?? 0) + delta);
     }
     if (this.#pending.size === 0 || this.#timer !== undefined) return;
     this.#timer = setTimeout(() => void this.flush(), WRITE_EVERY_MS);
