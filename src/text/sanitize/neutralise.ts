@@ -1,9 +1,11 @@
 import { stripInvisible } from './invisible.ts';
+import { linksAsText } from './links.ts';
 
 /**
  * Prepares the words of others for a prompt. Invisible characters are taken out; markup of chat templates and tool calls,
  * lines that look like those of a frame (see frame.ts), and the best-known phrases of prompt injection, in plain English,
- * are replaced by a mark that says what was there. Everything else comes back as it is.
+ * are replaced by a mark that says what was there. Links and pictures become text (see links.ts). Everything else comes back
+ * as it is.
  *
  * This is no defence by itself: other words, other languages and encodings pass. What tells a model that a text is data is
  * the frame around it, and this keeps the frame from being forged. Stored content is never changed, only what travels.
@@ -14,7 +16,7 @@ export function neutralise(text: string): string {
   for (const { kind, needs, pattern } of MARKS) {
     if (needs.test(out)) out = out.replace(pattern, `[removed: ${kind}]`);
   }
-  return out;
+  return linksAsText(out);
 }
 
 /** Angle brackets, and signs that pass for them: frame lines are made of these. */

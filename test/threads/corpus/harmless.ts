@@ -104,7 +104,6 @@ export const HARMLESS: readonly string[] = [
   'template <typename T> struct Box { T value; };',
   'a < b | c > d || e',
   'x |> map(f) |> filter(g)',
-  '[link](https://example.com) and ![image](cat.png)',
   '| a | b |\n|---|---|\n| 1 | 2 |',
   '# Instructions\n\n1. Install\n2. Run',
   '## Response\n\nThe server answers with 200.',
