@@ -64,7 +64,7 @@ function shapeOf(text: string): Level[] {
       parent.name = null;
       if (parent.count++ > 0 && isArray) return null;
       if (!found || open.length > OUTLINE_DEPTH) return null;
-      pointer = `${found.pointer}/${isArray ? '0' : escapeSegment(JSON.parse(name!))}`;
+      pointer = below(found.pointer, isArray ? '0' : escapeSegment(JSON.parse(name!)));
     }
     const found = { order: order++, line, pointer, what };
     levels[open.length] ??= { count: 0, entries: [] };
@@ -115,9 +115,16 @@ function isEscaped(text: string, at: number): boolean {
   return slashes % 2 === 1;
 }
 
+/** What is shown of a pointer. */
+const POINTER_CHARS = OUTLINE_LINE_CHARS * OUTLINE_DEPTH;
+
+/** Cut while it grows: a long name would else be copied for every member below it. */
+function below(pointer: string, segment: string): string {
+  return pointer.length > POINTER_CHARS ? pointer : `${pointer}/${segment.slice(0, POINTER_CHARS)}`;
+}
+
 function shorten(pointer: string): string {
   const text = pointer.replace(/\p{Cc}/gu, ' ');
-  const most = OUTLINE_LINE_CHARS * OUTLINE_DEPTH;
   if (text === '') return '(document)';
-  return text.length > most ? `${text.slice(0, most)}…` : text;
+  return text.length > POINTER_CHARS ? `${text.slice(0, POINTER_CHARS)}…` : text;
 }

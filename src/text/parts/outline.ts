@@ -1,4 +1,6 @@
+import { isRelayError } from '../../base/errors.ts';
 import { OUTLINE_ENTRIES, OUTLINE_LINE_CHARS } from '../../base/limits.ts';
+import { scanJson } from './json-scan.ts';
 import { type OutlineEntry, outlineJson } from './outline-json.ts';
 import type { Part } from './part-request.ts';
 import { type PartBody, plural, wholeText } from './text-lines.ts';
@@ -25,20 +27,23 @@ interface Outline {
 }
 
 function outline(text: string): Outline {
-  if (/^\s*[{[]/.test(text)) {
+  const start = text.search(/\S/);
+  if (text[start] === '{' || text[start] === '[') {
     if (isJson(text)) return { kind: 'json', ...outlineJson(text) };
-    const first = /^\s*\S.*/.exec(text)?.[0] ?? '';
+    const end = text.indexOf('\n', start);
+    const first = text.slice(0, end === -1 ? text.length : end);
     if (isJson(first)) return { kind: 'json lines', ...outlineJson(first) };
   }
   return outlineText(text);
 }
 
+/** Throws for JSON that is nested too deeply; anything else that is broken is text. */
 function isJson(text: string): boolean {
   try {
-    JSON.parse(text);
+    scanJson(text);
     return true;
-  } catch {
-    // Also where it is nested too deeply to be read.
+  } catch (error) {
+    if (isRelayError(error) && error.details.depth !== undefined) throw error;
     return false;
   }
 }
