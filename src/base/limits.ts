@@ -74,6 +74,15 @@ export const TOKEN_COUNT_CHARS = 4 * MiB;
  */
 export const TOKEN_SLICE_CHARS = 2 * KiB;
 
+/** Threads of a server for work that grows with a text. Long texts leave one of them to short ones. */
+export const TEXT_THREADS = 2;
+/** What may wait for such a thread; beyond it a client is told to come back. */
+export const TEXT_JOBS_WAITING = 64;
+/** Work on one text: the largest payload takes a second or two, whatever is in it. */
+export const TEXT_JOB_TIME_MS = 10 * SECOND;
+/** The heap of such a thread: several times the largest payload as text. */
+export const TEXT_JOB_MEMORY_MB = 192;
+
 /** Looked at for credentials before a push: a warning is worth some milliseconds, not more. */
 export const SECRET_SCAN_CHARS = MiB;
 /** Enough to see that a push is full of them. */

@@ -74,6 +74,14 @@ export interface PullOptions {
   readonly idempotency_key?: string;
 }
 
+/** For calls within a process; they do not travel. */
+export interface LocalOptions {
+  /** Fires when nobody waits any more: work on a part ends then. */
+  readonly signal?: AbortSignal;
+  /** Told how many bytes of the payload were read to make a part or to count it, once that has ended. */
+  readonly onRead?: (bytes: number) => void;
+}
+
 const text = (value: Json | undefined) => (typeof value === 'string' ? value : null);
 
 const pull = { byLink: true, route: 'GET /pull/:id' } as const;
@@ -98,14 +106,16 @@ export const pointers = {
     summary: 'Get a payload back, or only a part of it',
     byHand: 'both',
   }),
-  part: verb<(id: string, part: PartRequest, o?: PullOptions) => Promise<Part>>('pointers.part')({
+  part: verb<(id: string, part: PartRequest, o?: PullOptions & LocalOptions) => Promise<Part>>(
+    'pointers.part',
+  )({
     ...pull,
     summary: 'Get a part of a payload',
     args: ['id', 'part'],
     byHand: 'variant',
   }),
   /** What pulling it, or a part of it, would cost a model; consumes nothing. */
-  cost: verb<(id: string, part?: PartRequest) => Promise<Cost>>('pointers.cost')({
+  cost: verb<(id: string, part?: PartRequest, o?: LocalOptions) => Promise<Cost>>('pointers.cost')({
     ...pull,
     summary: 'What a payload, or a part of it, would cost a model',
     args: ['id', 'part'],

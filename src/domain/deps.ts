@@ -1,13 +1,13 @@
 import type { Env } from '../base/env.ts';
-import type { TokenCounter } from '../base/tokens.ts';
 import type { Engine } from '../kernel/engine.ts';
+import type { TextWork } from './text-work.ts';
 import type { Capability } from './threads/capabilities/capability.ts';
 
 /** What every part of the domain is built on. */
 export interface Deps {
   readonly engine: Engine;
   readonly env: Env;
-  readonly tokens: TokenCounter;
+  readonly texts: TextWork;
   /** What threads can have done beside what is built in; asked for when threads are first used. */
   readonly capabilities?: () => Promise<readonly Capability[]>;
 }

@@ -1,3 +1,4 @@
+import { ownTextWork } from '../../src/app/store/own-text-work.ts';
 import { type Env, systemEnv } from '../../src/base/env.ts';
 import { type Caller, LOCAL_CALLER } from '../../src/contract/caller.ts';
 import type { Message } from '../../src/contract/channels.ts';
@@ -28,10 +29,9 @@ export function openTestCore(
   let shift = 0;
   const env: Env = { ...systemEnv, now: () => Date.now() + shift };
   const engine = o.engine ?? openMemory({ env });
-  const tokens = { count: async () => ({ tokens: 0, tokenizer: 'none', estimated: true }) };
   const cores: RelayCore[] = [];
   const another = () => {
-    const core = new RelayCore({ engine, env, tokens }, { channels });
+    const core = new RelayCore({ engine, env, texts: ownTextWork }, { channels });
     cores.push(core);
     return core;
   };

@@ -1,10 +1,11 @@
 import { type ServerOptions, startServer } from '../../src/app/serve/serve.ts';
+import { ownTextWork } from '../../src/app/store/own-text-work.ts';
 import { type Env, systemEnv } from '../../src/base/env.ts';
 import { type CoreOptions, RelayCore } from '../../src/domain/relay-core.ts';
+import type { TextWork } from '../../src/domain/text-work.ts';
 import { openMemory } from '../../src/engines/memory/engine.ts';
 import type { LogEvent } from '../../src/interfaces/http/deps.ts';
 import type { Engine } from '../../src/kernel/engine.ts';
-import { countTokens } from '../../src/text/token-count.ts';
 
 export interface RelayUnderTest extends AsyncDisposable {
   readonly url: string;
@@ -22,6 +23,8 @@ export interface RelayOptions {
   /** Time and chance to go by; those of the system by default. */
   readonly env?: Env;
   readonly core?: CoreOptions;
+  /** In this process by default. */
+  readonly texts?: TextWork;
   readonly server?: Partial<ServerOptions>;
 }
 
@@ -31,8 +34,7 @@ export async function startRelay(o: RelayOptions = {}): Promise<RelayUnderTest> 
   const source = o.env ?? systemEnv;
   const env: Env = { ...source, now: () => source.now() + shift };
   const engine = await (o.open ?? ((clock) => openMemory({ env: clock })))(env);
-  const tokens = { count: async (text: string) => countTokens(text) };
-  const core = new RelayCore({ engine, env, tokens }, o.core);
+  const core = new RelayCore({ engine, env, texts: o.texts ?? ownTextWork }, o.core);
   const served = await serve(core, o.server);
   const stop = async () => {
     await served.stop();

@@ -1,5 +1,5 @@
+import { ownTextWork } from '../../src/app/store/own-text-work.ts';
 import { type Env, systemEnv } from '../../src/base/env.ts';
-import type { TokenCounter } from '../../src/base/tokens.ts';
 import { type Caller, LOCAL_CALLER } from '../../src/contract/caller.ts';
 import type { ThreadsApi } from '../../src/contract/threads.ts';
 import { relayBinder, type Services } from '../../src/domain/relay-binding.ts';
@@ -7,9 +7,8 @@ import type { Capability } from '../../src/domain/threads/capabilities/capabilit
 import { ThreadServices } from '../../src/domain/threads/thread-services.ts';
 import { openMemory } from '../../src/engines/memory/engine.ts';
 import type { Engine } from '../../src/kernel/engine.ts';
-import { countTokens } from '../../src/text/token-count.ts';
 
-export const realCounter: TokenCounter = { count: async (text) => countTokens(text) };
+export const realCounter = ownTextWork;
 
 export interface OpenThreads {
   readonly engine: Engine;
@@ -25,7 +24,7 @@ export function openThreads(
 ): OpenThreads {
   const env = o.env ?? systemEnv;
   const engine = o.engine ?? openMemory({ env });
-  const core = new ThreadServices({ engine, env, tokens: realCounter }, o.capabilities);
+  const core = new ThreadServices({ engine, env, texts: realCounter }, o.capabilities);
   const bind = relayBinder({ threads: core.verbs } as unknown as Services);
   const as = (name: string, tenant = 'local') => bind(caller(name, tenant), '').threads;
   return {

@@ -33,7 +33,7 @@ export async function openAgentWork(config: Config, env: Environment, cwd: strin
   const { core, ...open } = await openCore(config, 'agents');
   const relays = relaysOf(config, core);
   const threads: ThreadsAs = (who) => relays(who).threads;
-  const { engine, tokens, env: storeEnv } = core.deps;
+  const { engine, texts: tokens, env: storeEnv } = core.deps;
   const cache = answerCache(engine.records, storeEnv);
   const secret = new StoreSecret(core.deps);
   const frameSecret = () => secret.bytes();

@@ -1,4 +1,3 @@
-import type { TokenCounter } from '../../base/tokens.ts';
 import { LOCAL_CALLER } from '../../contract/caller.ts';
 import { RelayCore } from '../../domain/relay-core.ts';
 import { ARTIFACT_FILES } from '../../domain/threads/keys.ts';
@@ -6,8 +5,8 @@ import type { ThreadServices } from '../../domain/threads/thread-services.ts';
 import type { LocalStore } from '../../interfaces/cli/host.ts';
 import type { Config } from '../config.ts';
 import { makeHome } from './home.ts';
+import { ownTextWork } from './own-text-work.ts';
 import { hasStale } from './stale-marks.ts';
-import { ownTokenCounter, ThreadTokenCounter } from './token-counter.ts';
 
 export interface OpenCore extends AsyncDisposable {
   readonly core: RelayCore;
@@ -25,7 +24,7 @@ export async function openStore(config: Config): Promise<LocalStore> {
 
 /**
  * The domain on the store of a home, with everything it needs; closes all of it when disposed. A command with the role
- * `agents` runs agents while tokens are counted, so they are counted in a thread of their own, as in a server.
+ * `agents` runs agents meanwhile, so texts are worked on in threads of their own, as in a server.
  */
 export async function openCore(
   config: Config,
@@ -38,12 +37,12 @@ export async function openCore(
   // A server keeps its database in shape while it runs; a command is gone too soon for that.
   const engineRole = role === 'server' ? 'server' : 'cli';
   const engine = await openSqlite({ home, durability, role: engineRole, place: ARTIFACT_FILES });
-  const thread = role === 'cli' ? null : new ThreadTokenCounter();
-  const tokens: TokenCounter = thread ?? ownTokenCounter;
+  const workers = role === 'cli' ? null : new (await import('./text-workers.ts')).TextWorkers();
+  const texts = workers ?? ownTextWork;
   const capabilities = async () => (await import('./load-capabilities.ts')).loadCapabilities(config);
   const onThreads = (threads: ThreadServices) => keepLegible(home, threads);
   const core = new RelayCore(
-    { engine, env: engine.env, tokens, capabilities },
+    { engine, env: engine.env, texts, capabilities },
     { channels, auth, plans, defaultPlan, onThreads },
   );
   if (hasStale(home)) core.background.run(() => core.threads());
@@ -53,7 +52,7 @@ export async function openCore(
       try {
         await core.close();
       } finally {
-        await thread?.[Symbol.asyncDispose]();
+        await workers?.[Symbol.asyncDispose]();
         await engine[Symbol.asyncDispose]();
       }
     },

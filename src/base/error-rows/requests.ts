@@ -102,6 +102,11 @@ export const REQUEST_ERRORS = {
     message: 'This payload is not JSON: {what}.',
     hint: 'Ask for lines or grep instead.',
   },
+  too_costly: {
+    status: 422,
+    message: 'Given up: working on this text takes too much {what}.',
+    hint: 'Ask for a smaller part of it, or pull it and work on it there.',
+  },
   upgrade_required: {
     status: 426,
     message: 'This address speaks WebSocket only.',
@@ -111,6 +116,11 @@ export const REQUEST_ERRORS = {
     status: 429,
     message: 'Too many requests; try again in {seconds} s.',
     hint: 'Slow down, or wait as long as Retry-After says.',
+  },
+  overloaded: {
+    status: 503,
+    message: 'Too much work on long texts is waiting already.',
+    hint: 'Try again after {seconds} s, or pull the payload and look at it there.',
   },
   decrypt_failed: {
     status: 400,

@@ -1,6 +1,5 @@
 import { RelayError } from '../../base/errors.ts';
 import { checkIdempotencyKey, toHex, uuid } from '../../base/ids.ts';
-import { readText } from '../../base/read-text.ts';
 import type { TokenCount } from '../../base/tokens.ts';
 import { encodeUtf8 } from '../../base/utf8.ts';
 import { authorize } from '../../contract/authorize.ts';
@@ -8,6 +7,7 @@ import type { Caller, CallerAt } from '../../contract/caller.ts';
 import { pointerUrl } from '../../contract/pointer-url.ts';
 import {
   type Cost,
+  type LocalOptions,
   type Part,
   type PartRequest,
   type Peeked,
@@ -21,7 +21,6 @@ import {
 import { cutRange } from '../../kernel/admission.ts';
 import type { BlobBody, ByteRange } from '../../kernel/blobs.ts';
 import { compareAndSet } from '../../kernel/compare-and-set.ts';
-import { takePart } from '../../text/parts/take-part.ts';
 import type { Channels } from '../channels/channels.ts';
 import type { Deps } from '../deps.ts';
 import type { Receipts } from '../receipts/receipts.ts';
@@ -175,24 +174,29 @@ export class Pointers {
     return { about: describe(record, loaded.id), body, ...(range ? { range } : {}) };
   }
 
-  async part(caller: Caller, id: string, part: PartRequest, o: PullOptions = {}): Promise<Part> {
+  async part(
+    caller: Caller,
+    id: string,
+    part: PartRequest,
+    o: PullOptions & LocalOptions = {},
+  ): Promise<Part> {
     const loaded = await this.#parts.lookup.readable(caller, id);
-    const taken = await this.#take(loaded.record, part);
+    const taken = await this.#take(loaded.record, part, o);
     const retried = await countPull(this.#parts.deps, caller, loaded, o.idempotency_key);
     this.#pulled(caller, loaded, encodeUtf8(taken.text).byteLength, retried);
     return taken;
   }
 
-  async cost(caller: Caller, id: string, part?: PartRequest): Promise<Cost> {
+  async cost(caller: Caller, id: string, part?: PartRequest, o: LocalOptions = {}): Promise<Cost> {
     const loaded = await this.#parts.lookup.readable(caller, id);
     const { record } = loaded;
     if (part) {
-      const { text } = await this.#take(record, part);
-      const count = await this.#parts.deps.tokens.count(text);
+      const { text } = await this.#take(record, part, o);
+      const count = await this.#parts.deps.texts.count(text, o.signal);
       return { ...count, bytes: encodeUtf8(text).byteLength };
     }
     if (record.tokens) return { ...record.tokens, bytes: record.size };
-    const count = await this.#countBlob(record.blob, record.text);
+    const count = await this.#countBlob(record.blob, record.text, o);
     if (!count) throw new RelayError('not_text', { what: 'tokens to count' });
     // For the next peek. Losing the race to another change of the record loses nothing.
     const stored = { expect: loaded.revision, expiresAt: keptUntil(record) };
@@ -273,13 +277,19 @@ export class Pointers {
     return found.body;
   }
 
-  async #take(record: PointerRecord, part: PartRequest): Promise<Part> {
+  async #take(record: PointerRecord, part: PartRequest, o: LocalOptions): Promise<Part> {
     if (!record.text) throw new RelayError('not_text', { what: 'lines, matches or outline' });
-    const { re2Matcher } = await import('../../text/parts/re2-matcher.ts');
-    return takePart(await this.#open(record.blob), part, re2Matcher);
+    return this.#parts.deps.texts.part(await this.#openFor(record.blob, o), part, o.signal);
   }
 
-  async #countBlob(blob: string, text: boolean): Promise<TokenCount | null> {
-    return text ? this.#parts.deps.tokens.count(await readText(await this.#open(blob))) : null;
+  async #countBlob(blob: string, text: boolean, o: LocalOptions = {}): Promise<TokenCount | null> {
+    return text ? this.#parts.deps.texts.count(await this.#openFor(blob, o), o.signal) : null;
+  }
+
+  async #openFor(blob: string, { onRead = () => {} }: LocalOptions): Promise<BlobBody> {
+    const body = await this.#open(blob);
+    if (!(body instanceof Uint8Array)) return countRead(body, onRead);
+    onRead(body.byteLength);
+    return body;
   }
 }

@@ -48,7 +48,7 @@ export async function putArtifact(
     const { name, type, mime, source_refs } = early ?? checkInput(input.late!());
     if (!early) blob = await rename(log, blob, artifactBlob(id, ref, KINDS[type].ext));
     const preview = makePreview(type, seen);
-    const tokens = await countTokens(log.deps.tokens, seen, preview.text);
+    const tokens = await countTokens(log.deps.texts, seen, preview.text);
     const at = env.now();
     const [by, created_at] = [caller.name, isoTime(at)];
     const provenance = { created_by: by, created_at, source_refs, capability: o.capability ?? null };

@@ -38,7 +38,7 @@ export const readHeader: ThreadVerb<'header'> = async (log, caller, id) => {
     return kept.header;
   }
   const { state, version, seq } = await log.head(caller, id);
-  const made = await makeHeader(state, log.deps.tokens);
+  const made = await makeHeader(state, log.deps.texts);
   log.background.run(() => records.put(headerKey(id), { ...made, version, seq }));
   log.ledger.headerRead(id, made.tokens);
   return made.header;

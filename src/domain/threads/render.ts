@@ -28,7 +28,7 @@ export const renderThread: ThreadVerb<'render'> = async (log, caller, id, { form
   const store = new StoreSecret(log.deps);
   const previews = await Promise.all(artifacts.map((artifact) => framed(artifact, now, () => store.bytes())));
   const user = [`State header (v${header.version}):\n${JSON.stringify(header)}`, ...previews].join('\n\n');
-  const tokens = await log.deps.tokens.count(`${SYSTEM}\n${user}`);
+  const tokens = await log.deps.texts.count(`${SYSTEM}\n${user}`);
   const place = { format, thread_id: id, state_ref: `v${header.version}` };
   const words: RenderedMessage = { role: 'user', content: user };
   if (format === 'anthropic') return { ...place, system: SYSTEM, messages: [words], tokens };

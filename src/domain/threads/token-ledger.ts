@@ -55,7 +55,7 @@ export class TokenLedger {
         pulls: totals.pull_tokens,
         pull_reads: totals.pulls,
       },
-      tokenizer: totals.tokenizer ?? (await this.#deps.tokens.count('')).tokenizer,
+      tokenizer: totals.tokenizer ?? (await this.#deps.texts.count('')).tokenizer,
       estimated: totals.estimated,
       billed: { input_tokens: totals.billed_input, output_tokens: totals.billed_output },
     };

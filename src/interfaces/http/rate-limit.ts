@@ -13,6 +13,7 @@ export interface RateLimits {
 }
 
 const BURST_S = 2;
+const BYTES_PER_TOKEN = 1024 * 1024;
 /** Keys, tenants and addresses remembered; the least recent are forgotten first, and begin with a full bucket again. */
 const REMEMBERED = 20_000;
 /**
@@ -42,7 +43,8 @@ export class RateLimiter {
 
   /** Resolves at once, or rejects with `rate_limited` after a moment. A key counts with its tenant, whatever else its address does. */
   async check(caller: Caller | null, address: string): Promise<void> {
-    const wait = this.#wait(caller, address);
+    let wait = 0;
+    for (const [name, perSecond] of this.#bucketsOf(caller, address)) wait ||= this.take(name, perSecond);
     if (wait === 0) return;
     if (this.#held < HELD) {
       this.#held++;
@@ -52,16 +54,37 @@ export class RateLimiter {
     throw new RelayError('rate_limited', { seconds: Math.ceil(wait) });
   }
 
-  #wait(caller: Caller | null, address: string): number {
+  /**
+   * Counts what a request had the relay read, once that is known: a MiB as much as a request. The caller waits for it with the
+   * next request.
+   */
+  charge(caller: Caller | null, address: string, bytes: number): void {
+    for (const [name, perSecond] of this.#bucketsOf(caller, address)) {
+      if (Number.isFinite(perSecond)) this.#filled(name, perSecond).tokens -= bytes / BYTES_PER_TOKEN;
+    }
+  }
+
+  #bucketsOf(caller: Caller | null, address: string): [name: string, perSecond: number][] {
     const { perKey, perAddress, perTenant = Number.POSITIVE_INFINITY } = this.#limits;
-    if (caller === null || isAnonymous(caller)) return this.take(`a:${address}`, perAddress);
-    if (caller === LOCAL_CALLER) return this.take(`l:${address}`, perKey);
-    return this.take(`k:${caller.keyId}`, perKey) || this.take(`t:${caller.tenant}`, perTenant);
+    if (caller === null || isAnonymous(caller)) return [[`a:${address}`, perAddress]];
+    if (caller === LOCAL_CALLER) return [[`l:${address}`, perKey]];
+    return [
+      [`k:${caller.keyId}`, perKey],
+      [`t:${caller.tenant}`, perTenant],
+    ];
   }
 
   /** Seconds until there is room; 0 where there was. */
   take(name: string, perSecond: number): number {
     if (!Number.isFinite(perSecond)) return 0;
+    const bucket = this.#filled(name, perSecond);
+    if (bucket.tokens < 1) return (1 - bucket.tokens) / perSecond;
+    bucket.tokens -= 1;
+    return 0;
+  }
+
+  /** The bucket as it is by now. */
+  #filled(name: string, perSecond: number): Bucket {
     const now = this.#now();
     const most = Math.max(1, perSecond * (this.#limits.burst ?? BURST_S));
     const bucket = this.#buckets.get(name) ?? { tokens: most, at: now };
@@ -70,8 +93,6 @@ export class RateLimiter {
     this.#buckets.delete(name);
     this.#buckets.set(name, bucket);
     if (this.#buckets.size > REMEMBERED) this.#buckets.delete(this.#buckets.keys().next().value!);
-    if (bucket.tokens < 1) return (1 - bucket.tokens) / perSecond;
-    bucket.tokens -= 1;
-    return 0;
+    return bucket;
   }
 }

@@ -141,7 +141,7 @@ function errorResponse(error: RelayError, asked: Request): Response {
   if (code === 'range_not_satisfiable') headers['Content-Range'] = `bytes */${details.size}`;
   if (code === 'method_not_allowed') headers.Allow = String(details.allowed);
   if (code === 'unauthorized') headers['WWW-Authenticate'] = 'Bearer realm="relay"';
-  if (code === 'rate_limited') headers['Retry-After'] = String(details.seconds);
+  if (code === 'rate_limited' || code === 'overloaded') headers['Retry-After'] = String(details.seconds);
   if (mayBeUnread(asked)) headers.Connection = 'close';
   // 499 is for the log: whoever went away reads no answer.
   const status = error.status === ERRORS.aborted.status ? 400 : error.status;

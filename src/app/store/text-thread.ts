@@ -1,0 +1,108 @@
+import type { Worker } from 'node:worker_threads';
+import { type ErrorCode, RelayError } from '../../base/errors.ts';
+import type { TokenCount } from '../../base/tokens.ts';
+import type { BlobBody } from '../../kernel/blobs.ts';
+import type { Part, PartRequest } from '../../text/parts/part-request.ts';
+
+/** With a `part`, that of the body; else its tokens. */
+export interface TextJob {
+  readonly body: string | BlobBody;
+  readonly part?: PartRequest;
+}
+
+export type TextAnswer =
+  | { readonly done: TokenCount | Part }
+  | { readonly refused: { readonly code: ErrorCode; readonly details: { [name: string]: unknown } } }
+  | { readonly failed: string };
+
+/** One thread that does one job at a time, and ends with a job that takes too much or that nobody waits for any more. */
+export class TextThread {
+  readonly #worker: Worker;
+  readonly #timeMs: number;
+  #job: PromiseWithResolvers<TextAnswer> | null = null;
+  ended = false;
+
+  static async start(o: { timeMs: number; memoryMb: number }): Promise<TextThread> {
+    const { Worker } = await import('node:worker_threads');
+    // The sources run as they are; what is built lies beside this file under the name the build gives it.
+    const name = import.meta.url.endsWith('.ts') ? './text-worker.ts' : './text-worker.js';
+    const resourceLimits = { maxOldGenerationSizeMb: o.memoryMb };
+    return new TextThread(
+      new Worker(new URL(name, import.meta.url), { name: 'texts', resourceLimits }),
+      o.timeMs,
+    );
+  }
+
+  private constructor(worker: Worker, timeMs: number) {
+    this.#worker = worker;
+    this.#timeMs = timeMs;
+    worker.unref();
+    worker.on('message', (answer: TextAnswer) => this.#job?.resolve(answer));
+    worker.on('error', (error: Error & { code?: string }) =>
+      this.end(error.code === 'ERR_WORKER_OUT_OF_MEMORY' ? tooCostly('memory') : error),
+    );
+    worker.on('exit', () => this.end(new Error('The thread ended.')));
+  }
+
+  async run(job: TextJob, signal?: AbortSignal): Promise<TokenCount | Part> {
+    const answered = Promise.withResolvers<TextAnswer>();
+    this.#job = answered;
+    const source = job.body instanceof ReadableStream ? sendable(job.body) : null;
+    const timer = setTimeout(() => this.end(tooCostly('time')), this.#timeMs);
+    const leave = () => this.end(leftAlone());
+    signal?.addEventListener('abort', leave, { once: true });
+    this.#worker.ref();
+    try {
+      if (signal?.aborted) throw leftAlone();
+      if (source) this.#worker.postMessage({ ...job, body: source.body }, [source.body as never]);
+      else this.#worker.postMessage(job);
+      return taken(await answered.promise);
+    } finally {
+      this.#job = null;
+      this.#worker.unref();
+      clearTimeout(timer);
+      signal?.removeEventListener('abort', leave);
+      source?.letGo();
+    }
+  }
+
+  /** Whoever waits for its job is told once the thread is gone, and with it the memory it took. */
+  async end(error: Error = leftAlone()): Promise<void> {
+    if (this.ended) return;
+    this.ended = true;
+    await this.#worker.terminate();
+    this.#job?.reject(error);
+  }
+}
+
+export function leftAlone(): RelayError {
+  return new RelayError('aborted', { what: 'nobody waits for it any more' });
+}
+
+function tooCostly(what: 'time' | 'memory'): RelayError {
+  return new RelayError('too_costly', { what });
+}
+
+function taken(answer: TextAnswer): TokenCount | Part {
+  if ('done' in answer) return answer.done;
+  if ('refused' in answer) throw new RelayError(answer.refused.code, answer.refused.details);
+  throw new Error(answer.failed);
+}
+
+/** A stream as a thread can be given it. A thread that ends does not let go of it, so this end does. */
+function sendable(source: ReadableStream<Uint8Array>) {
+  const reader = source.getReader();
+  const body = new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        const { done, value } = await reader.read();
+        if (done) return controller.close();
+        // Sending a view of a larger buffer would send all of the buffer.
+        controller.enqueue(value.byteLength === value.buffer.byteLength ? value : value.slice());
+      },
+      cancel: (reason) => reader.cancel(reason),
+    },
+    { highWaterMark: 0 },
+  );
+  return { body, letGo: () => void reader.cancel().catch(() => {}) };
+}

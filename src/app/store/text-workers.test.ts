@@ -1,0 +1,106 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { until } from '../../../test/until.ts';
+import { streamFrom } from '../../base/byte-streams.ts';
+import { isRelayError } from '../../base/errors.ts';
+import { ownTextWork } from './own-text-work.ts';
+import { TextWorkers } from './text-workers.ts';
+
+const bytes = (text: string) => new TextEncoder().encode(text);
+
+/** A body that never ends by itself, and tells when it was let go. */
+function endless() {
+  const seen = { letGo: false };
+  const body = new ReadableStream<Uint8Array>({
+    pull: (controller) => controller.enqueue(bytes('a line\n'.repeat(1000))),
+    cancel: () => {
+      seen.letGo = true;
+    },
+  });
+  return { body, seen };
+}
+
+test('threads count and take parts as this process would', async () => {
+  await using workers = new TextWorkers();
+  const texts = ['hello, agent', 'naïve café ☕', 'a'.repeat(5000), ''];
+  assert.deepEqual(
+    await Promise.all(texts.map((text) => workers.count(text))),
+    await Promise.all(texts.map((text) => ownTextWork.count(text))),
+  );
+  const whole = bytes('{"a": [1, 2]}\n');
+  const streamed = () =>
+    streamFrom(
+      (async function* () {
+        yield whole.subarray(0, 5);
+        yield whole.subarray(5);
+      })(),
+    );
+  for (const request of [{ lines: '-1' }, { grep: 'a' }, { json: '/a' }, { outline: true }] as const) {
+    const expected = await ownTextWork.part(whole, request);
+    assert.deepEqual(await workers.part(whole, request), expected);
+    assert.deepEqual(await workers.part(streamed(), request), expected);
+  }
+  assert.deepEqual(await workers.count(streamed()), await workers.count('{"a": [1, 2]}\n'));
+  await assert.rejects(workers.part(whole, { json: '/b' }), (error) => isRelayError(error, 'bad_part'));
+});
+
+test('the pool can be closed at any time, and works again when asked', async () => {
+  const workers = new TextWorkers();
+  await workers[Symbol.asyncDispose]();
+  assert.equal((await workers.count('hello')).tokens, 1);
+  await workers[Symbol.asyncDispose]();
+  await workers[Symbol.asyncDispose]();
+});
+
+test('work whose caller has left is ended, whether it waits or is under way', async () => {
+  await using workers = new TextWorkers();
+  const left = new AbortController();
+  const [running, waiting] = [endless(), endless()];
+  const both = [running, waiting].map(({ body }) => workers.part(body, { lines: '-1' }, left.signal));
+  const refusals = both.map((work) => assert.rejects(work, (error) => isRelayError(error, 'aborted')));
+  assert.deepEqual(workers.jobs, { running: 1, waiting: 1 });
+  assert.equal((await workers.count('a short text meanwhile')).tokens, 4);
+  left.abort();
+  await Promise.all(refusals);
+  await until(() => running.seen.letGo && waiting.seen.letGo);
+  assert.deepEqual(workers.jobs, { running: 0, waiting: 0 });
+  assert.equal((await workers.part(bytes('x\n'.repeat(100_000)), { lines: '1' })).text, 'x');
+});
+
+test('what takes too long is given up, and the next job has its turn', async () => {
+  await using workers = new TextWorkers({ timeMs: 3_000 });
+  const slow = endless();
+  const given = assert.rejects(
+    workers.part(slow.body, { lines: '-1' }),
+    (error) => isRelayError(error, 'too_costly') && /time/.test(error.message),
+  );
+  const next = workers.part(bytes('x\n'.repeat(100_000)), { lines: '1' });
+  await given;
+  await until(() => slow.seen.letGo);
+  assert.equal((await next).text, 'x');
+});
+
+test('what takes too much memory is given up, and the process goes on', async () => {
+  await using workers = new TextWorkers({ memoryMb: 16 });
+  const large = bytes('[0]'.padEnd(24 * 1024 * 1024, ' ☃'));
+  await assert.rejects(
+    workers.part(large, { json: '/0' }),
+    (error) => isRelayError(error, 'too_costly') && /memory/.test(error.message),
+  );
+  assert.equal((await workers.part(bytes('[7]'), { json: '/0' })).text, '7');
+});
+
+test('beyond the limit of what may wait, more is refused and let go', async () => {
+  await using workers = new TextWorkers({ waiting: 2 });
+  const left = new AbortController();
+  const held = [1, 2, 3].map(() =>
+    workers.part(endless().body, { lines: '-1' }, left.signal).catch(() => {}),
+  );
+  const refused = endless();
+  await assert.rejects(workers.part(refused.body, { lines: '1' }), (error) =>
+    isRelayError(error, 'overloaded'),
+  );
+  assert.equal(refused.seen.letGo, true);
+  left.abort();
+  await Promise.all(held);
+});

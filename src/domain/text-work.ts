@@ -1,0 +1,13 @@
+import type { TokenCount, TokenCounter } from '../base/tokens.ts';
+import type { BlobBody } from '../kernel/blobs.ts';
+import type { Part, PartRequest } from '../text/parts/part-request.ts';
+
+/**
+ * Work that grows with a text, which a server does not do on its event loop. Whoever calls hands the body over: it is read or
+ * let go, whatever happens. Once the signal fires, the work ends with `aborted`. A server may refuse with `overloaded` where too
+ * much waits already, and with `too_costly` what takes too long or too much memory.
+ */
+export interface TextWork extends TokenCounter {
+  count(text: string | BlobBody, signal?: AbortSignal): Promise<TokenCount>;
+  part(body: BlobBody, request: PartRequest, signal?: AbortSignal): Promise<Part>;
+}

@@ -1,0 +1,127 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { TextWorkers } from '../../src/app/store/text-workers.ts';
+import { openSqlite } from '../../src/engines/sqlite/engine.ts';
+import {
+  type Failure,
+  pushRaw,
+  type RelayOptions,
+  type RelayUnderTest,
+  startRelay,
+} from '../http/relay-under-test.ts';
+import { until } from '../until.ts';
+
+const MB = 1024 * 1024;
+const LARGE = 24 * MB;
+
+/** Payloads that take long to look at. */
+const NASTY = {
+  newlines: '\n'.repeat(LARGE),
+  objects: `[${'{},'.repeat(LARGE / 3 - 2)}{}]`,
+  line: `"${'\\"'.repeat(LARGE / 2 - 2)}"`,
+};
+
+let home: string;
+before(() => {
+  home = mkdtempSync(join(tmpdir(), 'relay-holding-up-'));
+});
+after(() => rmSync(home, { recursive: true, force: true }));
+
+let opened = 0;
+/** A server as it is started for real: payloads in files, and threads for work on texts. */
+async function startWith(texts: TextWorkers, server: RelayOptions['server'] = {}): Promise<RelayUnderTest> {
+  const folder = join(home, String(opened++));
+  return startRelay({ open: () => openSqlite({ home: folder, role: 'server' }), texts, server });
+}
+
+const failure = async (response: Response) => (await response.json()) as Failure;
+
+test('forty requests for parts of the nastiest payloads hold up nobody, and end with their clients', async () => {
+  await using texts = new TextWorkers();
+  await using relay = await startWith(texts);
+  const urls: string[] = [];
+  for (const body of Object.values(NASTY)) urls.push((await pushRaw(relay, body)).answer.url);
+  const queries = ['json=/0', 'outline=1', 'lines=-20', 'cost=1', 'grep=(x%2Bx%2B)%2By'];
+  const left = new AbortController();
+  const asked = Array.from({ length: 40 }, (_, i) =>
+    fetch(`${urls[i % urls.length]}?${queries[i % queries.length]}`, { signal: left.signal }),
+  );
+  const ended = Promise.allSettled(asked);
+  await until(() => texts.jobs.waiting >= 20);
+  for (let i = 0; i < 20; i++) assert.equal((await fetch(`${relay.url}/health`)).status, 200);
+  const { answer } = await pushRaw(relay, 'first\nsecond\n');
+  assert.equal(await (await fetch(`${answer.url}?lines=2`)).text(), 'second', 'short texts need not wait');
+  assert.ok(
+    texts.jobs.waiting >= 20,
+    'those who asked for little were answered before those who asked for much',
+  );
+  left.abort();
+  await ended;
+  await until(() => texts.jobs.running === 0 && texts.jobs.waiting === 0);
+  assert.equal(await (await fetch(`${urls[1]}?json=/1`)).text(), '{}');
+  assert.deepEqual(
+    relay.log.filter(({ level }) => level === 'error'),
+    [],
+  );
+});
+
+test('JSON that is nested too deeply is refused, whatever part of it is asked for', async () => {
+  await using texts = new TextWorkers();
+  await using relay = await startWith(texts);
+  for (const body of ['['.repeat(LARGE), '{"a":'.repeat(LARGE / 5), `${'['.repeat(65)}${']'.repeat(65)}`]) {
+    const { answer } = await pushRaw(relay, body);
+    for (const query of ['json=/0', 'json=', 'outline=1', 'outline=1&cost=1']) {
+      const response = await fetch(`${answer.url}?${query}`);
+      assert.equal(response.status, 422);
+      assert.match((await failure(response)).error, /nested too deeply, more than 64 levels/);
+    }
+  }
+});
+
+test('beyond what may wait, a client is told to come back', async () => {
+  await using texts = new TextWorkers({ waiting: 2 });
+  await using relay = await startWith(texts);
+  const { url } = (await pushRaw(relay, NASTY.newlines)).answer;
+  const left = new AbortController();
+  const asked = [1, 2, 3].map(() => fetch(`${url}?lines=-20`, { signal: left.signal }));
+  const ended = Promise.allSettled(asked);
+  await until(() => texts.jobs.waiting === 2);
+  const refused = await fetch(`${url}?lines=-20`);
+  assert.equal(refused.status, 503);
+  assert.match(refused.headers.get('retry-after')!, /^\d+$/);
+  assert.equal((await failure(refused)).code, 'overloaded');
+  left.abort();
+  await ended;
+});
+
+test('work that takes too much memory or time is given up with an answer, and the server goes on', async () => {
+  for (const [limit, says] of [
+    [{ memoryMb: 16 }, /memory/],
+    [{ timeMs: 50 }, /time/],
+  ] as const) {
+    await using texts = new TextWorkers({ ...limit });
+    await using relay = await startWith(texts);
+    const { url } = (await pushRaw(relay, `[1${' '.repeat(LARGE)}`)).answer;
+    const nasty = says.source === 'time' ? (await pushRaw(relay, NASTY.newlines)).answer.url : url;
+    const response = await fetch(`${nasty}?${says.source === 'time' ? 'lines=-20' : 'json=/0'}`);
+    assert.equal(response.status, 422);
+    const { code, error } = await failure(response);
+    assert.equal(code, 'too_costly');
+    assert.match(error, says);
+    assert.equal((await fetch(`${relay.url}/health`)).status, 200);
+  }
+});
+
+test('work on a payload counts against its caller by the bytes it reads', async () => {
+  await using texts = new TextWorkers();
+  await using relay = await startWith(texts, { rateLimits: { perKey: 1, perAddress: 1, burst: 4 } });
+  const { url } = (await pushRaw(relay, 'x\n'.repeat(8 * MB))).answer;
+  assert.equal((await fetch(`${url}?lines=1`)).status, 200, 'what is read of it counts, not its size');
+  assert.equal((await fetch(`${url}?lines=-1`)).status, 200);
+  const refused = await fetch(`${url}?lines=1`);
+  assert.equal(refused.status, 429);
+  assert.ok(Number(refused.headers.get('retry-after')) >= 8);
+});
