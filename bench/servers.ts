@@ -17,6 +17,13 @@ export function startRelay(...flags: string[]): Promise<Server> {
   return start((home) => [RELAY, 'up', '--port', '0', '--home', home, ...flags]);
 }
 
+/** A relay that tells how long it was busy at a time: see loop-watch.ts. */
+export function startWatchedRelay(figures: string): Promise<Server> {
+  const watch = join(import.meta.dirname, 'loop-watch.ts');
+  const env = { NODE_OPTIONS: `--import ${watch}`, BENCH_LOOP_FIGURES: figures };
+  return start((home) => [RELAY, 'up', '--port', '0', '--home', home], env);
+}
+
 export function startBare(): Promise<Server> {
   return start((folder) => [join(import.meta.dirname, 'bare-server.ts'), folder]);
 }
@@ -39,9 +46,12 @@ export function plainEnv(): NodeJS.ProcessEnv {
   return env;
 }
 
-async function start(args: (folder: string) => string[]): Promise<Server> {
+async function start(args: (folder: string) => string[], env: NodeJS.ProcessEnv = {}): Promise<Server> {
   const folder = benchFolder();
-  const child = spawn(process.execPath, args(folder), { env: plainEnv(), stdio: ['ignore', 'pipe', 'pipe'] });
+  const child = spawn(process.execPath, args(folder), {
+    env: { ...plainEnv(), ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
   const ended = new Promise<void>((resolve) => {
     child.once('exit', () => resolve());
   });
