@@ -96,7 +96,9 @@ export class ContextRelay {
         takePart(await opened(pulled, key), part, nativeMatcher),
       );
     }
-    const taken = await this.#ask(url, o, 'pull', ({ pointers }, id) => pointers.part(id, part));
+    const taken = await this.#ask(url, o, 'pull', ({ pointers }, id) =>
+      pointers.part(id, part, { signal: o.signal }),
+    );
     // Ciphertext is text too: lines of it are of no use to anybody.
     if (CIPHERTEXT.test(taken.text) && isCiphertext(await this.inspect(url, o)))
       throw new RelayError('key_missing');
@@ -135,7 +137,7 @@ export class ContextRelay {
    */
   async cost(url: string, part?: PartRequest, o: CallOptions = {}): Promise<Cost> {
     if (parsePointer(url).key === null) {
-      return this.#ask(url, o, 'cost', ({ pointers }, id) => pointers.cost(id, part));
+      return this.#ask(url, o, 'cost', ({ pointers }, id) => pointers.cost(id, part, { signal: o.signal }));
     }
     const counter = this.#counter;
     if (!counter) {

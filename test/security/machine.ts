@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { ownTextWork } from '../../src/app/store/own-text-work.ts';
 import { type Env, systemEnv } from '../../src/base/env.ts';
 import { LOCAL_CALLER } from '../../src/contract/caller.ts';
 import type { Relay } from '../../src/contract/relay.ts';
@@ -51,8 +52,7 @@ export class Machine implements AsyncDisposable {
   async start(): Promise<Process> {
     const env: Env = { ...systemEnv, now: () => this.#now };
     const engine = await openSqlite({ home: this.home, env, durability: 'process', role: 'server' });
-    const tokens = { count: async () => ({ tokens: 0, tokenizer: 'none', estimated: true }) };
-    const core = new RelayCore({ engine, env: engine.env, tokens }, this.#options);
+    const core = new RelayCore({ engine, env: engine.env, texts: ownTextWork }, this.#options);
     const process: Process = {
       core,
       engine,

@@ -5,7 +5,7 @@ import { serveMcpStdio } from '../../interfaces/mcp/stdio.ts';
 import type { RelayAccess, ToolContext } from '../../interfaces/mcp/tool.ts';
 import { readToolNames } from '../../interfaces/mcp/tools.ts';
 import { homeSecret } from '../store/home-secret.ts';
-import { ownTokenCounter } from '../store/token-counter.ts';
+import { ownTextWork } from '../store/own-text-work.ts';
 
 /** How long what is still under way may take once the client is gone. */
 const END_GRACE_MS = 2_000;
@@ -27,12 +27,12 @@ export async function serveMcp(host: Host, o: McpOptions): Promise<void> {
   const context: ToolContext = {
     local: true,
     env: systemEnv,
-    counter: ownTokenCounter,
+    texts: ownTextWork,
     frameSecret: homeSecret(host.home),
     budget: o.budget,
     open,
     may: () => true,
-    brief: async (about) => (await import('./project-brief.ts')).briefOf(o.folder, about, ownTokenCounter),
+    brief: async (about) => (await import('./project-brief.ts')).briefOf(o.folder, about, ownTextWork),
   };
   const { stdin, stdout, onError } = o;
   await serveMcpStdio(context, { version: host.version, tools, stdin, stdout, onError });

@@ -32,7 +32,7 @@ export function mcpProtocol(
       version,
       stopping,
       extend: extendMcp,
-      counter: core.deps.texts,
+      texts: core.deps.texts,
       frameSecret: () => secret.bytes(),
       onError,
     });

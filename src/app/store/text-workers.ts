@@ -73,7 +73,7 @@ export class TextWorkers implements TextWork, AsyncDisposable {
 
   async #run(job: TextJob, signal?: AbortSignal): Promise<TokenCount | Part> {
     const { body } = job;
-    const lane = body instanceof ReadableStream || body.length > INLINE_BLOB_BYTES ? this.#long : this.#short;
+    const lane = isLong(body) ? this.#long : this.#short;
     try {
       await this.#turn(lane, signal);
     } catch (error) {
@@ -123,4 +123,10 @@ export class TextWorkers implements TextWork, AsyncDisposable {
       lane.waiting.shift()!.resolve();
     }
   }
+}
+
+/** A string is what the relay itself has made or kept of a text, which is bounded, and is counted on the way of a write. */
+function isLong(body: TextJob['body']): boolean {
+  if (typeof body === 'string') return false;
+  return body instanceof ReadableStream || body.byteLength > INLINE_BLOB_BYTES;
 }

@@ -191,9 +191,9 @@ export class Pointers {
     const loaded = await this.#parts.lookup.readable(caller, id);
     const { record } = loaded;
     if (part) {
-      const { text } = await this.#take(record, part, o);
+      const text = encodeUtf8((await this.#take(record, part, o)).text);
       const count = await this.#parts.deps.texts.count(text, o.signal);
-      return { ...count, bytes: encodeUtf8(text).byteLength };
+      return { ...count, bytes: text.byteLength };
     }
     if (record.tokens) return { ...record.tokens, bytes: record.size };
     const count = await this.#countBlob(record.blob, record.text, o);

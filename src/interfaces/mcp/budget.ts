@@ -25,7 +25,7 @@ export async function pullWithinBudget(url: string, call: Pulling): Promise<Answ
   // Only this side can read it, and reading counts: what may be read only so often is not read to be measured.
   if (found.max_pulls !== null) return tooLarge(found, null, null, call);
   const text = await client.pull(url, undefined, { signal });
-  const cost = await context.counter.count(text);
+  const cost = await context.texts.count(text);
   if (cost.tokens <= context.budget) return { text };
   return tooLarge(found, cost, new TextEncoder().encode(text.slice(0, LOOK_BYTES)), call);
 }
@@ -40,7 +40,7 @@ export async function partWithinBudget(url: string, part: PartRequest, call: Pul
 export async function cutToBudget(text: string, context: ToolContext): Promise<string> {
   if (text.length * 3 <= context.budget || new TextEncoder().encode(text).byteLength <= context.budget)
     return text;
-  const { tokens } = await context.counter.count(text);
+  const { tokens } = await context.texts.count(text);
   if (tokens <= context.budget) return text;
   const chars = Math.floor((text.length * context.budget) / tokens);
   const line = text.lastIndexOf('\n', chars);

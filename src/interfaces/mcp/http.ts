@@ -3,10 +3,10 @@ import { systemEnv } from '../../base/env.ts';
 import { RelayError } from '../../base/errors.ts';
 import { isJsonObject } from '../../base/json.ts';
 import { MCP_BUDGET_TOKENS, MCP_MESSAGE_BYTES, MCP_STREAMS } from '../../base/limits.ts';
-import type { TokenCounter } from '../../base/tokens.ts';
 import { may } from '../../contract/authorize.ts';
 import { parsePointer, pointerUrl } from '../../contract/pointer-url.ts';
 import type { Relay } from '../../contract/relay.ts';
+import type { TextWork } from '../../domain/text-work.ts';
 import { ContextRelay } from '../../sdk/context-relay.ts';
 import type { FrameSecret } from '../../text/frame.ts';
 import { bodyText } from '../body-text.ts';
@@ -16,7 +16,7 @@ import type { ToolContext } from './tool.ts';
 import { isMethod, listenedTo, watchesOf } from './watch.ts';
 
 export interface McpHttpOptions extends Pick<McpServerOptions, 'version' | 'extend' | 'onError'> {
-  readonly counter: TokenCounter;
+  readonly texts: TextWork;
   /** Ends what is still being streamed. */
   readonly stopping: AbortSignal;
   readonly frameSecret: FrameSecret;
@@ -54,13 +54,13 @@ export function mcpOverHttp(o: McpHttpOptions): McpOverHttp {
 }
 
 /** What tools may work with over HTTP: the relay as the sender sees it, and nothing beyond. */
-function contextOf({ caller, relay, base }: Entered, { counter, frameSecret }: McpHttpOptions): ToolContext {
+function contextOf({ caller, relay, base }: Entered, { texts, frameSecret }: McpHttpOptions): ToolContext {
   const client = new ContextRelay({ relay, ownBases: [base] });
   const access = { client, relay, resolve: (url: string) => ownPointer(url, relay, base) };
   return {
     local: false,
     env: systemEnv,
-    counter,
+    texts,
     frameSecret,
     budget: MCP_BUDGET_TOKENS,
     open: async () => access,

@@ -16,7 +16,7 @@ test('reading a resource stops when the client no longer wants it', async () => 
   const context: ToolContext = {
     local: true,
     env: systemEnv,
-    counter: { count: () => assert.fail('nothing is counted') },
+    texts: { count: () => assert.fail('nothing is counted'), part: () => assert.fail('no part is taken') },
     frameSecret: () => assert.fail('nothing is framed'),
     budget: 100,
     open: async () => access,

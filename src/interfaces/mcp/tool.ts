@@ -1,9 +1,9 @@
 import type { StandardSchemaWithJSON } from '@modelcontextprotocol/server';
 import * as z from 'zod';
 import type { Env } from '../../base/env.ts';
-import type { TokenCounter } from '../../base/tokens.ts';
 import type { Relay } from '../../contract/relay.ts';
 import type { Verb } from '../../contract/verb.ts';
+import type { TextWork } from '../../domain/text-work.ts';
 import type { ContextRelay } from '../../sdk/context-relay.ts';
 import type { FrameSecret } from '../../text/frame.ts';
 
@@ -29,7 +29,7 @@ export interface Tool<I extends z.ZodObject = z.ZodObject> {
 export interface ToolContext {
   readonly local: boolean;
   readonly env: Env;
-  readonly counter: TokenCounter;
+  readonly texts: TextWork;
   readonly frameSecret: FrameSecret;
   /** The most tokens a pull may answer with. */
   readonly budget: number;

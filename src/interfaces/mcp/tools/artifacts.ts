@@ -3,7 +3,6 @@ import { readBytes } from '../../../base/byte-streams.ts';
 import { decodeUtf8 } from '../../../base/utf8.ts';
 import type { Artifact } from '../../../contract/threads/artifacts.ts';
 import { threads } from '../../../contract/threads.ts';
-import { takePart } from '../../../text/parts/take-part.ts';
 import { cutToBudget, number, readPart } from '../budget.ts';
 import { type Answer, defineTool, type ToolCall } from '../tool.ts';
 import { stateLink } from '../uris.ts';
@@ -38,13 +37,11 @@ export const artifactGet = defineTool({
     const asked = part ? readPart(part) : undefined;
     if (asked === undefined && artifact.tokens.content > call.context.budget) return tooLarge(artifact, call);
     const { body } = await call.relay.threads.content(thread_id, ref);
-    const bytes = await readBytes(body);
     if (asked) {
-      const { re2Matcher } = await import('../../../text/parts/re2-matcher.ts');
-      const taken = await takePart(bytes, asked, re2Matcher);
+      const taken = await call.context.texts.part(body, asked, call.signal);
       return { text: await cutToBudget(taken.text, call.context) };
     }
-    return { text: decodeUtf8(bytes) ?? `(${artifact.preview.text})` };
+    return { text: decodeUtf8(await readBytes(body)) ?? `(${artifact.preview.text})` };
   },
 });
 
