@@ -40,7 +40,7 @@ export function makeHost(globals: Globals, env: Environment): Host {
       yield* (await import('./legacy/import.ts')).readLegacy(dir);
     },
     keyring: async () => (await import('./store/keyring.ts')).openKeyring(config().home),
-    countTokens: async (text) => (await import('./store/token-counter.ts')).ownTokenCounter.count(text),
+    countTokens: async (text) => (await import('./store/own-text-work.ts')).ownTextWork.count(text),
     backup: async (target) => {
       await (await import('../engines/sqlite/backup.ts')).backupSqlite(config().home, target);
     },

@@ -8,8 +8,8 @@ import { type ChannelSettings, DEFAULT_CHANNEL_SETTINGS } from './channels/setti
 import type { Deps } from './deps.ts';
 import { Inboxes } from './inbox/inboxes.ts';
 import { Keys } from './keys/keys.ts';
-import { OPEN_ALLOWANCE } from './pointers/allowance.ts';
 import { type OnResult, Pointers } from './pointers/pointers.ts';
+import { OPEN_ALLOWANCE } from './pointers/push-options.ts';
 import { PointerLookup } from './pointers/record.ts';
 import { Receipts } from './receipts/receipts.ts';
 import { methodsFor, relayBinder } from './relay-binding.ts';

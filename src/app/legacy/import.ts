@@ -12,7 +12,7 @@ import { guessType, KINDS } from '../../domain/threads/artifact-kind.ts';
 import { ContentScan, countTokens } from '../../domain/threads/content-scan.ts';
 import type { LegacyThread } from '../../interfaces/cli/host.ts';
 import { makePreview } from '../../text/preview/preview.ts';
-import { ownTokenCounter } from '../store/token-counter.ts';
+import { ownTextWork } from '../store/own-text-work.ts';
 import { LEGACY_AUTHOR, type LegacyContent, type LegacyParts, legacyBundle, openFile } from './bundle.ts';
 import { takeOverState } from './state.ts';
 
@@ -157,7 +157,7 @@ async function describe(
   for await (const chunk of scan.body as ReadableStream<Uint8Array>) hash.update(chunk);
   const seen = scan.seen();
   const preview = makePreview(type, seen);
-  const tokens = await countTokens(ownTokenCounter, seen, preview.text);
+  const tokens = await countTokens(ownTextWork, seen, preview.text);
   const created_at = new Date((await lstat(path)).mtimeMs).toISOString();
   const provenance = { created_by: LEGACY_AUTHOR, created_at, source_refs: [], capability: null };
   const name = [...title].slice(0, ARTIFACT_NAME_CHARS).join('');

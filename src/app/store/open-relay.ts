@@ -12,7 +12,7 @@ import { httpRelay } from '../../sdk/http-relay.ts';
 import type { Config } from '../config.ts';
 import { runningServer } from '../serve/pid-file.ts';
 import { openCore } from './open-core.ts';
-import { ownTokenCounter } from './token-counter.ts';
+import { ownTextWork } from './own-text-work.ts';
 
 /** The relay a command works on: behind HTTP where a server is named, else on the local store, with no daemon. */
 export async function openRelay(config: Config, o: ClientOptions = {}): Promise<OpenClient> {
@@ -40,7 +40,7 @@ function overHttp(config: Config, remote: string, o: ClientOptions): OpenClient 
   const connection = { baseUrl: remote, apiKey: config.apiKey ?? undefined, ...o };
   return {
     relay: httpRelay(connection),
-    client: new ContextRelay({ ...connection, counter: ownTokenCounter, channelKeys: channelKeys(config) }),
+    client: new ContextRelay({ ...connection, counter: ownTextWork, channelKeys: channelKeys(config) }),
     remote,
     resolve: async (url) => url,
     [Symbol.asyncDispose]: async () => {},
@@ -57,7 +57,7 @@ async function onStore(config: Config): Promise<OpenClient> {
   const client = new ContextRelay({
     relay,
     ownBases: [STORE],
-    counter: ownTokenCounter,
+    counter: ownTextWork,
     channelKeys: channelKeys(config),
   });
   return {

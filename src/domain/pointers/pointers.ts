@@ -26,9 +26,16 @@ import type { Deps } from '../deps.ts';
 import type { Receipts } from '../receipts/receipts.ts';
 import { type RecordsOf, recordsOf } from '../records.ts';
 import { StoreSecret } from '../store-secret.ts';
-import { type Allowance, type GiveBack, giveBack } from './allowance.ts';
 import { countRead, meterBody } from './body-meter.ts';
-import { type CheckedOptions, checkOptions, derivedId, requestFingerprint } from './push-options.ts';
+import {
+  type Allowance,
+  type CheckedOptions,
+  checkOptions,
+  derivedId,
+  type GiveBack,
+  giveBack,
+  requestFingerprint,
+} from './push-options.ts';
 import {
   blobKey,
   countPull,

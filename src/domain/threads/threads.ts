@@ -36,7 +36,10 @@ export const createThread: ThreadVerb<'create'> = async (log, caller, o = {}) =>
 export async function introduceThread(log: ThreadLog, id: string, meta: ThreadMeta): Promise<void> {
   const { name, created, tenant, expires } = meta;
   if (expires !== undefined) await noteThreadEnd(log.deps, expires, { tenant, id, created });
-  await Promise.all([log.metas.put(metaKey(id), meta, { expiresAt: expires }), log.totals.changed(tenant, id)]);
+  await Promise.all([
+    log.metas.put(metaKey(id), meta, { expiresAt: expires }),
+    log.totals.changed(tenant, id),
+  ]);
   await log.deps.engine.records.put(listKey(tenant, id, created), { name, created });
 }
 

@@ -3,7 +3,7 @@ import { DEFAULT_TTL_MS, USAGE_KEPT_MS } from '../../base/limits.ts';
 import { type Caller, tenantOf } from '../../contract/caller.ts';
 import type { UsageQuery, UsageReport } from '../../contract/usage.ts';
 import type { Deps } from '../deps.ts';
-import type { Allowance, GiveBack, Terms } from '../pointers/allowance.ts';
+import type { Allowance, GiveBack, Terms } from '../pointers/push-options.ts';
 import type { Plans } from './plans.ts';
 import { Statistics } from './statistics.ts';
 
