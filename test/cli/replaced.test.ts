@@ -16,7 +16,7 @@ const LATE = [
   'src/interfaces/a2a',
   'src/domain/threads',
   'src/text/parts/re2-matcher.ts',
-  'src/app/store/token-worker.ts',
+  'src/app/store/text-worker.ts',
 ];
 
 test('a server whose package is replaced says so, and what it can no longer load is a clear 503', async (t) => {

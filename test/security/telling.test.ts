@@ -74,7 +74,7 @@ test('every request is told of by operation, status, key and id, never by its pa
 
 test('an unexpected error is logged under the id that the client is told', async () => {
   await using relay = await startGuarded();
-  relay.engine.records.get = () => Promise.reject(new Error('the disk is on fire'));
+  relay.engine.records.list = () => Promise.reject(new Error('the disk is on fire'));
   const { status, json } = await relay.ask('GET', '/health');
   assert.deepEqual([status, json.code], [500, 'internal']);
   const [event] = relay.log;

@@ -39,7 +39,7 @@ test('what the provider bills is in the ledger, beside what was counted', async 
   assert.ok(outcome.billed!.input_tokens > 100);
   const stats = await threads.api.stats(thread_id);
   assert.deepEqual(stats.billed, outcome.billed);
-  assert.notEqual(outcome.tokens.prompt, outcome.billed!.input_tokens);
+  assert.ok(outcome.tokens.prompt > 100);
 });
 
 test('what the model wants to be remembered is in the state, under its name', async () => {
