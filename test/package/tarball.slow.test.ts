@@ -26,7 +26,7 @@ test('the tarball holds what is published and nothing else', async () => {
     'dist/cli/relay.js',
     'dist/cli/older-node.js',
     'dist/cli/main.js',
-    'dist/cli/token-worker.js',
+    'dist/cli/text-worker.js',
     'dist/src/public/index.js',
     'dist/src/public/index.d.ts',
     'skill/context-relay/SKILL.md',
