@@ -10,11 +10,14 @@ import {
 
 /** How long git may take by default: enough for a large repository. */
 const GIT_MS = 5_000;
+const NO_BLOB = '0'.repeat(40);
+/** As many of the largest project files as fit in the buffer below. */
+const BLOBS_AT_ONCE = 15;
 const OWN = new Set<string>([PROJECT_MD, STATE_JSON, TODOS_JSON, DECISIONS_MD]);
 
 /** git in a folder. Where git or a repository is missing, or it takes too long, the answers are empty. */
 export function projectGit(folder: string, timeoutMs: number = GIT_MS): ProjectGit {
-  const git = (...args: string[]) => run(folder, args, timeoutMs);
+  const git = async (...args: string[]) => String(await run(folder, args, timeoutMs));
   const lines = async (...args: string[]) => (await git(...args).catch(() => '')).split('\n').filter(Boolean);
   return {
     async commits({ since, limit }) {
@@ -42,14 +45,34 @@ export function projectGit(folder: string, timeoutMs: number = GIT_MS): ProjectG
         }))
         .filter(({ path }) => !OWN.has(path) && !path.startsWith(`${LOCAL_FOLDER}/`));
     },
-    async versions(name, limit) {
-      const commits = await lines('log', `--max-count=${limit}`, '--format=%H', '--', name);
-      const found = [];
-      for (const commit of commits) {
-        // A commit that deleted the file has no text of it: nothing was left of the history then.
-        found.push({ commit, text: await git('show', `${commit}:./${name}`).catch(() => '') });
+    async history(name, limit) {
+      const log = [
+        'log',
+        '--full-history',
+        '--topo-order',
+        `--max-count=${limit}`,
+        '-m',
+        '--raw',
+        '--no-abbrev',
+      ];
+      const text = await git(...log, '--no-renames', '--format=%x00%H %P', '--', name).catch(noHistory);
+      const changes = readLog(text).reverse();
+      const blobs = [...new Set(changes.flatMap(({ before, after }) => [...before, after]))];
+      const texts = new Map([[NO_BLOB, '']]);
+      for (let at = 0; at < blobs.length; at += BLOBS_AT_ONCE) {
+        const ids = blobs.slice(at, at + BLOBS_AT_ONCE);
+        const found = await run(folder, ['cat-file', '--batch'], timeoutMs, `${ids.join('\n')}\n`);
+        for (const [id, blob] of readBlobs(found)) texts.set(id, blob);
       }
-      return found;
+      const textOf = (id: string) => texts.get(id) ?? '';
+      return changes.map(({ commit, before, after }) => ({
+        commit,
+        before: before.map(textOf),
+        after: textOf(after),
+      }));
+    },
+    async isShallow() {
+      return (await lines('rev-parse', '--is-shallow-repository'))[0] === 'true';
     },
     async remote() {
       const [url] = await lines('remote', 'get-url', 'origin');
@@ -79,6 +102,44 @@ export function projectGit(folder: string, timeoutMs: number = GIT_MS): ProjectG
   };
 }
 
+/** A repository that has no commits, or a folder without one or without git, has no history. Anything else is a failure. */
+function noHistory(error: Error): string {
+  if (/not a git repository|does not have any commits|ENOENT/.test(error.message)) return '';
+  throw new RelayError('failed', {
+    what: `git could not tell the history: ${error.message}`,
+    hint: 'Run the command again; git log shows what is wrong.',
+  });
+}
+
+/** Reads `git log -m --raw`: NUL, a commit and its parents, then a line with two blobs for each parent that differs. */
+function readLog(text: string): { commit: string; before: string[]; after: string }[] {
+  const found = new Map<string, { commit: string; parents: number; before: string[]; after: string }>();
+  for (const entry of text.split('\0').slice(1)) {
+    const [head = '', ...rows] = entry.split('\n').filter(Boolean);
+    const [commit = '', ...parents] = head.split(' ');
+    for (const row of rows) {
+      const [, , before = NO_BLOB, after = NO_BLOB] = row.split(' ');
+      const change = found.get(commit) ?? { commit, parents: parents.length, before: [], after };
+      change.before.push(before);
+      found.set(commit, change);
+    }
+  }
+  // A merge in which the file is that of one parent changed nothing.
+  return [...found.values()].filter(({ parents, before }) => before.length >= parents);
+}
+
+/** Reads `git cat-file --batch`: `<id> blob <bytes>`, a line end, the bytes, a line end. */
+function* readBlobs(output: Buffer): Generator<[id: string, text: string]> {
+  for (let at = 0; at < output.length; ) {
+    const end = output.indexOf('\n', at);
+    const [id = '', kind, bytes] = output.toString('latin1', at, end).split(' ');
+    at = end + 1;
+    if (kind !== 'blob') continue;
+    yield [id, output.toString('utf8', at, at + Number(bytes))];
+    at += Number(bytes) + 1;
+  }
+}
+
 /** Reads `git status -z`: names end with NUL, and a rename has a second name behind it. */
 function readStatus(text: string): { path: string; state: string }[] {
   const found: { path: string; state: string }[] = [];
@@ -93,7 +154,12 @@ function readStatus(text: string): { path: string; state: string }[] {
   return found;
 }
 
-async function run(folder: string, args: readonly string[], timeout: number): Promise<string> {
+async function run(
+  folder: string,
+  args: readonly string[],
+  timeout: number,
+  input?: string,
+): Promise<Buffer> {
   // Loaded only where git is asked: not every hook and command does.
   const { execFile } = await import('node:child_process');
   // When run from a git hook, these variables would name another repository than that of the folder.
@@ -102,13 +168,15 @@ async function run(folder: string, args: readonly string[], timeout: number): Pr
     timeout,
     maxBuffer: 64 * 1024 * 1024,
     windowsHide: true,
+    encoding: 'buffer' as const,
     env: { ...env, GIT_OPTIONAL_LOCKS: '0', LC_ALL: 'C' },
   };
   const settings = ['-c', 'core.quotepath=off', '-c', 'log.showSignature=false'];
   return new Promise((resolve, reject) => {
-    execFile('git', ['-C', folder, ...settings, ...args], o, (error, stdout, stderr) => {
+    const child = execFile('git', ['-C', folder, ...settings, ...args], o, (error, stdout, stderr) => {
       if (!error) resolve(stdout);
-      else reject(new Error(stderr.trim().split('\n').at(-1) || error.message));
+      else reject(new Error(String(stderr).trim().split('\n').at(-1) || error.message));
     });
+    if (input !== undefined) child.stdin!.on('error', () => {}).end(input);
   });
 }

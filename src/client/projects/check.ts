@@ -1,4 +1,15 @@
-import { digestDecisions, readSeal, repeatedIds, rewritten, SEAL_FILE } from './decisions.ts';
+import {
+  acceptances,
+  acceptedRecords,
+  digestDecisions,
+  type Rewrite,
+  readSeal,
+  repeatedIds,
+  rewritten,
+  rewrittenSince,
+  SEAL_FILE,
+} from './decision-history.ts';
+import type { NewDecision } from './decisions.ts';
 import {
   DECISIONS_MD,
   PROJECT_FILES,
@@ -18,7 +29,7 @@ export interface Finding {
 }
 
 /** How far back the history of decisions.md is followed. */
-const VERSIONS = 200;
+const VERSIONS = 500;
 
 /** Everything that is wrong with the project files, of which `view` is a quick reading; an empty list where nothing is. */
 export async function checkProject(
@@ -51,33 +62,47 @@ export async function checkProject(
   return [...found, ...(await checkHistory(view, files, git))];
 }
 
-/** Whether decisions.md was only ever appended to, judged by its commits and by the seal. */
+/** Whether decisions.md was only ever appended to, judged by its commits, or by the seal where there are none. */
 async function checkHistory(view: ProjectView, files: ProjectFiles, git: ProjectGit): Promise<Finding[]> {
   const found: Finding[] = [];
   const say = (what: string, fix: string, level: Finding['level'] = 'wrong') =>
     void found.push({ file: DECISIONS_MD, level, what, fix });
-  for (const id of repeatedIds(view.decisions))
-    say(`${id} is there twice`, 'give the later one a new number');
-  const text = (await files.read(DECISIONS_MD))?.text ?? '';
-  const now = await digestDecisions(text);
-  const seal = readSeal((await files.read(SEAL_FILE))?.text);
-  const versions = await git.versions(DECISIONS_MD, VERSIONS);
-  let [later, by] = [now, 'since the last commit'];
-  for (const { commit, text: before } of versions) {
-    if (commit === seal.accepted) break;
-    const earlier = await digestDecisions(before);
-    for (const what of rewritten(earlier, later)) {
-      const undo = `see git show ${commit.slice(0, 9)}:./${DECISIONS_MD}`;
-      say(`history was rewritten: ${what} ${by}`, `put it back (${undo}) and append a new record instead`);
-    }
-    [later, by] = [earlier, `in commit ${commit.slice(0, 9)}`];
+  for (const id of repeatedIds(view.decisions)) say(`${id} is there twice`, 'relay project merge');
+  for (const { what, original } of await decisionRewrites(files, git)) {
+    const undo = original ? ` (see git show ${original.slice(0, 9)}:./${DECISIONS_MD})` : '';
+    const fix = `put it back${undo} and append a new record instead, or accept it: relay project check --accept`;
+    say(`history was rewritten: ${what}`, fix);
   }
-  // A finding that a commit shows is not reported a second time.
-  const told = new Set(found.map(({ what }) => /ADR-\d+ (?:is gone|was changed|was moved)/.exec(what)?.[0]));
-  for (const what of rewritten(seal.records, now)) {
-    if (told.has(what)) continue;
-    const fix = 'put it back and append a new record instead, or accept it: relay project check --accept';
-    say(`history was rewritten: ${what} since a relay command last read it`, fix);
+  if (await git.isShallow()) {
+    const fix = 'git fetch --unshallow; in CI, fetch the whole history (fetch-depth: 0)';
+    say('this clone has only the latest commits, so its history was not compared', fix, 'warning');
   }
   return found;
+}
+
+/** The record that accepts what was done to earlier ones; null where there is nothing to accept. */
+export async function acceptRewrites(files: ProjectFiles, git: ProjectGit): Promise<NewDecision | null> {
+  const found = await decisionRewrites(files, git);
+  if (found.length === 0) return null;
+  const stands = acceptances(await digestDecisions((await files.read(DECISIONS_MD))?.text ?? ''));
+  const ids = [...new Set(found.map(({ id }) => id))];
+  return {
+    title: `Accept the change to ${ids.join(', ')}`,
+    accepts: ids.map(stands),
+    context: `${found.map(({ what }) => what).join('; ')}.`,
+    decision: 'The records stand as they are now.',
+    consequences: 'Later changes to them are told again.',
+  };
+}
+
+/** What was done to records of decisions.md that nothing in it accepts. */
+async function decisionRewrites(files: ProjectFiles, git: ProjectGit): Promise<Rewrite[]> {
+  const text = (await files.read(DECISIONS_MD))?.text ?? '';
+  const changes = await git.history(DECISIONS_MD, VERSIONS);
+  const found =
+    changes.length > 0
+      ? await rewrittenSince(changes, text)
+      : rewritten(readSeal((await files.read(SEAL_FILE))?.text), await digestDecisions(text));
+  const accepted = await acceptedRecords(text);
+  return found.filter(({ id }) => !accepted.has(id));
 }

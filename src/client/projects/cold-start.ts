@@ -139,7 +139,8 @@ export function decisionsPart(
   cite = (text: string, _evidence: string) => text,
 ): BriefPart {
   const standing = decisions.filter(
-    ({ superseded, status }) => !superseded && !/^(?:reject|deprecat)/i.test(status),
+    ({ superseded, status, accepts }) =>
+      !superseded && accepts.length === 0 && !/^(?:reject|deprecat)/i.test(status),
   );
   const wordsOf = ({ title, context, decision }: Decision) => `${title} ${context} ${decision}`;
   const score = new Map(standing.map((record) => [record, relevance(topic, wordsOf(record))]));

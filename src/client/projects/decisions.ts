@@ -1,6 +1,3 @@
-import { sha256Hex } from '../../base/hash.ts';
-import { isJsonObject } from '../../base/json.ts';
-import { LOCAL_FOLDER } from './files.ts';
 import { nextId } from './todos.ts';
 
 export interface Decision {
@@ -13,6 +10,8 @@ export interface Decision {
   readonly decision: string;
   /** What it replaces. */
   readonly supersedes: readonly string[];
+  /** Changes to earlier records that it accepts: `ADR-001 1f2e3d4c5b6a7988`, `ADR-002 gone`. */
+  readonly accepts: readonly string[];
   /** A later record replaces it. */
   readonly superseded: boolean;
   /** Where in decisions.md, counted from 1. */
@@ -43,6 +42,7 @@ export function readDecisions(text: string): Decision[] {
       context: fields.context ?? '',
       decision: fields.decision ?? '',
       supersedes: (fields.supersedes?.match(/ADR-\d+/gi) ?? []).map((other) => other.toUpperCase()),
+      accepts: fields.accepts?.split(',').map((item) => item.trim()) ?? [],
       line: line + 1,
       text: [lines[line]!, ...body].join('\n'),
     };
@@ -98,6 +98,7 @@ export interface NewDecision {
   readonly consequences: string;
   readonly status?: string;
   readonly supersedes?: readonly string[];
+  readonly accepts?: readonly string[];
 }
 
 /** The file with one record more. What was there is a prefix of the result. */
@@ -107,12 +108,16 @@ export function appendDecision(
   date: string,
 ): { readonly text: string; readonly id: string } {
   const eol = /\r\n|\n|\r/.exec(text)?.[0] ?? '\n';
-  const id = nextId('ADR', readDecisions(text));
+  const records = readDecisions(text);
+  // The number of a record that is gone is not given to another.
+  const gone = [...records, fresh].flatMap(({ accepts = [] }) => accepts.map((item) => item.split(' ')[0]!));
+  const id = nextId('ADR', [...records, ...gone.map((number) => ({ id: number }))]);
   const lines = [
     `## ${id}: ${oneLine(fresh.title)}`,
     `- Date: ${date}`,
     `- Status: ${oneLine(fresh.status ?? 'Accepted')}`,
     ...(fresh.supersedes?.length ? [`- Supersedes: ${fresh.supersedes.join(', ')}`] : []),
+    ...(fresh.accepts?.length ? [`- Accepts: ${fresh.accepts.join(', ')}`] : []),
     `- Context: ${indented(fresh.context)}`,
     `- Decision: ${indented(fresh.decision)}`,
     `- Consequences: ${indented(fresh.consequences)}`,
@@ -136,79 +141,4 @@ function indented(text: string): string {
     .map((line) => line.trim())
     .filter((line, index) => line !== '' || index === 0)
     .join('\n  ');
-}
-
-/**
- * decisions.md is only ever appended to. Two things show whether it was: the commits that changed it, and on this machine
- * the seal, a file with the digest of every record that a command has seen. The seal stays out of version control, so that
- * it neither conflicts in merges nor is rewritten together with decisions.md.
- */
-export const SEAL_FILE = `${LOCAL_FOLDER}/decisions.json`;
-
-export interface RecordDigest {
-  readonly id: string;
-  readonly sha256: string;
-}
-
-/** Line ends and white space at the end of lines are formatting, not history. */
-export async function digestDecisions(text: string): Promise<RecordDigest[]> {
-  const records = readDecisions(text);
-  return Promise.all(
-    records.map(async ({ id, text: record }) => {
-      const plain = record.replace(/[ \t]+$/gm, '').trim();
-      return { id, sha256: await sha256Hex(plain) };
-    }),
-  );
-}
-
-/** What happened to `earlier` on the way to `later`; nothing where it was only appended to. */
-export function rewritten(earlier: readonly RecordDigest[], later: readonly RecordDigest[]): string[] {
-  const found: string[] = [];
-  let after = -1;
-  for (const { id, sha256 } of earlier) {
-    const at = later.findIndex((record) => record.id === id);
-    const whole = later.findIndex((record) => record.id === id && record.sha256 === sha256);
-    if (at < 0) found.push(`${id} is gone`);
-    else if (whole < 0) found.push(`${id} was changed`);
-    else if (whole < after) found.push(`${id} was moved`);
-    else after = whole;
-  }
-  return found;
-}
-
-/** Ids that more than one record has. */
-export function repeatedIds(records: readonly { readonly id: string }[]): string[] {
-  const seen = new Set<string>();
-  return [...new Set(records.map(({ id }) => id).filter((id) => seen.size === seen.add(id).size))];
-}
-
-export interface Seal {
-  readonly records: readonly RecordDigest[];
-  /** The last commit that changed the file when `check --accept` was run. Earlier commits are not checked again. */
-  readonly accepted: string | null;
-}
-
-/** A seal that cannot be read counts as empty: it must not stop a command. */
-export function readSeal(text: string | undefined): Seal {
-  try {
-    const value: unknown = JSON.parse(text ?? '');
-    if (!isJsonObject(value)) return { records: [], accepted: null };
-    const records = (Array.isArray(value.records) ? value.records : []).filter(
-      (record): record is { id: string; sha256: string } =>
-        isJsonObject(record) && typeof record.id === 'string' && typeof record.sha256 === 'string',
-    );
-    return { records, accepted: typeof value.accepted === 'string' ? value.accepted : null };
-  } catch {
-    return { records: [], accepted: null };
-  }
-}
-
-/** Adds the digests of new records; those that are there stay as they are. */
-export function extendSeal(seal: Seal, now: readonly RecordDigest[]): Seal {
-  const fresh = now.filter(({ id }) => !seal.records.some((record) => record.id === id));
-  return { ...seal, records: [...seal.records, ...fresh] };
-}
-
-export function writeSeal({ records, accepted }: Seal): string {
-  return `${JSON.stringify(accepted === null ? { records } : { accepted, records }, null, 2)}\n`;
 }

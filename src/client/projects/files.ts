@@ -38,6 +38,15 @@ export interface Commit {
   readonly subject: string;
 }
 
+/** A commit that changed a file. */
+export interface FileChange {
+  readonly commit: string;
+  /** The file as the commits before had it, one text for each parent in a merge; empty where it was added. */
+  readonly before: readonly string[];
+  /** An empty text where the commit deleted the file. */
+  readonly after: string;
+}
+
 /** What a project asks of the git repository around its folder. */
 export interface ProjectGit {
   /** Newest first. */
@@ -45,11 +54,13 @@ export interface ProjectGit {
   head(): Promise<{ readonly branch: string | null; readonly commit: string } | null>;
   /** What differs from the last commit, as `git status` abbreviates it. Project files themselves are left out. */
   inFlight(): Promise<readonly { readonly path: string; readonly state: string }[]>;
-  /** A file as it was in the commits that changed it, newest first. */
-  versions(
-    name: string,
-    limit: number,
-  ): Promise<readonly { readonly commit: string; readonly text: string }[]>;
+  /**
+   * The newest `limit` commits that changed a file, on every line of history, each after those it builds on. A merge that
+   * took the file from one side as it was is none of them.
+   */
+  history(name: string, limit: number): Promise<readonly FileChange[]>;
+  /** Whether earlier commits were left out when this repository was cloned. */
+  isShallow(): Promise<boolean>;
   /** Where it is shared, without a password that may be in the address. */
   remote(): Promise<string | null>;
   /** Commits these files and nothing else; null where there was nothing to commit. */

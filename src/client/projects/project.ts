@@ -1,17 +1,8 @@
 import { isRelayError, RelayError } from '../../base/errors.ts';
 import type { JsonDocument } from '../../formats/json-document.ts';
 import type { Finding } from './check.ts';
-import {
-  appendDecision,
-  digestDecisions,
-  extendSeal,
-  type NewDecision,
-  oneLine,
-  readDecisions,
-  readSeal,
-  SEAL_FILE,
-  writeSeal,
-} from './decisions.ts';
+import { digestDecisions, extendSeal, readSeal, SEAL_FILE, writeSeal } from './decision-history.ts';
+import { appendDecision, type NewDecision, oneLine, readDecisions } from './decisions.ts';
 import {
   DECISIONS_MD,
   PROJECT_FILES,
@@ -157,8 +148,13 @@ export class Project {
   }
 
   async check(o: { readonly accept?: boolean } = {}): Promise<Finding[]> {
-    if (o.accept) await this.files.locked(() => this.#seal('anew'));
-    const { checkProject } = await import('./check.ts');
+    const { acceptRewrites, checkProject } = await import('./check.ts');
+    if (o.accept) {
+      await this.files.locked(async () => {
+        const acceptance = await acceptRewrites(this.files, this.git);
+        if (acceptance) await this.#append(acceptance);
+      });
+    }
     return checkProject(await this.read({ quick: true }), this.files, this.git);
   }
 
@@ -207,15 +203,11 @@ export class Project {
     return id;
   }
 
-  async #seal(how: 'on' | 'anew' = 'on'): Promise<void> {
+  async #seal(): Promise<void> {
     const text = (await this.files.read(DECISIONS_MD))?.text;
     if (text === undefined) return;
-    const now = await digestDecisions(text);
     const before = (await this.files.read(SEAL_FILE))?.text;
-    const newest = async () => (await this.git.versions(DECISIONS_MD, 1))[0]?.commit ?? null;
-    const seal =
-      how === 'anew' ? { records: now, accepted: await newest() } : extendSeal(readSeal(before), now);
-    const after = writeSeal(seal);
+    const after = writeSeal(extendSeal(readSeal(before), await digestDecisions(text)));
     if (after !== before) await this.files.write(SEAL_FILE, after);
   }
 

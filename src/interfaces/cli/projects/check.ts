@@ -1,9 +1,14 @@
 import { projectCommand } from './project-call.ts';
 
 export default projectCommand({
-  details: `decisions.md is only ever appended to. Two witnesses are asked: the commits that changed it, and the seal that relay keeps
-of every decision it has seen (in .relay, on this machine only).`,
-  flags: { accept: { help: 'take the decisions as they are now; later changes are told again' } },
+  details: `decisions.md is only ever appended to: every decision that was ever committed, on any branch that was merged, is still there
+as it was first written. Where git does not have the file, the seal that relay keeps of every decision it has seen stands in for the
+commits (in .relay, on this machine only).`,
+  flags: {
+    accept: {
+      help: 'append a decision that accepts the changes to earlier ones; later changes are told again',
+    },
+  },
   examples: [
     ['relay project check', 'ends with 1 when something is wrong'],
     ['relay project check --accept', 'a change to a decision was meant'],
