@@ -7,6 +7,11 @@ export const CLIENT_ERRORS = {
     message: '{file} cannot be used: {what} (line {line}, column {column}). It was left as it is.',
     hint: 'Correct it by hand at that place, then run the command again.',
   },
+  conflicted: {
+    status: 409,
+    message: '{file} has a conflict that git left in it (line {line}). It was left as it is.',
+    hint: 'Resolve it with: relay project merge',
+  },
   no_project: {
     status: 404,
     message: 'There are no project files in {path}.',

@@ -1,3 +1,4 @@
+import { conflictLine } from './conflicts.ts';
 import {
   acceptances,
   acceptedRecords,
@@ -53,11 +54,16 @@ export async function checkProject(
   }
   for (const what of view.broken) {
     const file = PROJECT_FILES.find((name) => what.includes(name)) ?? '';
-    found.push({ file, level: 'wrong', what, fix });
+    found.push({
+      file,
+      level: 'wrong',
+      what,
+      fix: what.includes('a conflict') ? 'relay project merge' : fix,
+    });
   }
   for (const id of repeatedIds(view.todos)) {
     const what = `${id} is there twice`;
-    found.push({ file: TODOS_JSON, level: 'wrong', what, fix: 'give one a new number' });
+    found.push({ file: TODOS_JSON, level: 'wrong', what, fix: 'relay project merge' });
   }
   return [...found, ...(await checkHistory(view, files, git))];
 }
@@ -68,7 +74,9 @@ async function checkHistory(view: ProjectView, files: ProjectFiles, git: Project
   const say = (what: string, fix: string, level: Finding['level'] = 'wrong') =>
     void found.push({ file: DECISIONS_MD, level, what, fix });
   for (const id of repeatedIds(view.decisions)) say(`${id} is there twice`, 'relay project merge');
-  for (const { what, original } of await decisionRewrites(files, git)) {
+  // Both sides of a conflict are in the file: it is compared when that is resolved.
+  const conflicted = conflictLine((await files.read(DECISIONS_MD))?.text ?? '') !== null;
+  for (const { what, original } of conflicted ? [] : await decisionRewrites(files, git)) {
     const undo = original ? ` (see git show ${original.slice(0, 9)}:./${DECISIONS_MD})` : '';
     const fix = `put it back${undo} and append a new record instead, or accept it: relay project check --accept`;
     say(`history was rewritten: ${what}`, fix);

@@ -1,6 +1,7 @@
 import { RelayError } from '../../base/errors.ts';
 import { JsonDocument, type JsonPath } from '../../formats/json-document.ts';
 import { type JsonNode, JsonSyntaxError, placeOf } from '../../formats/json-syntax.ts';
+import { needResolved } from './conflicts.ts';
 
 /** One of the JSON files of a project, open for reading and for careful changes. */
 export function openJsonFile(file: string, text: string): JsonDocument {
@@ -9,6 +10,7 @@ export function openJsonFile(file: string, text: string): JsonDocument {
     doc = new JsonDocument(text);
   } catch (error) {
     if (!(error instanceof JsonSyntaxError)) throw error;
+    needResolved(file, text);
     throw new RelayError('bad_file', { file, what: error.what, line: error.line, column: error.column });
   }
   if (doc.root.kind !== 'object') {

@@ -1,9 +1,10 @@
 import STATE_SCHEMA from '../../../schemas/state.schema.json' with { type: 'json' };
 import TODOS_SCHEMA from '../../../schemas/todos.schema.json' with { type: 'json' };
-import { isRelayError } from '../../base/errors.ts';
+import { isRelayError, RelayError } from '../../base/errors.ts';
 import type { Json } from '../../base/json.ts';
 import type { JsonDocument } from '../../formats/json-document.ts';
 import { JsonSchema } from '../../formats/json-schema.ts';
+import { conflictLine } from './conflicts.ts';
 import { type Decision, readDecisions } from './decisions.ts';
 import {
   DECISIONS_MD,
@@ -55,6 +56,10 @@ export async function readProject(
       return null;
     });
     if (file) found.set(name, file);
+  }
+  for (const name of [PROJECT_MD, DECISIONS_MD]) {
+    const line = conflictLine(found.get(name)?.text ?? '');
+    if (line !== null) broken.push(new RelayError('conflicted', { file: name, line }).message);
   }
   const json = (name: string) => {
     const file = found.get(name);

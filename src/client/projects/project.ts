@@ -1,6 +1,7 @@
 import { isRelayError, RelayError } from '../../base/errors.ts';
 import type { JsonDocument } from '../../formats/json-document.ts';
 import type { Finding } from './check.ts';
+import { needResolved } from './conflicts.ts';
 import { digestDecisions, extendSeal, readSeal, SEAL_FILE, writeSeal } from './decision-history.ts';
 import { appendDecision, type NewDecision, oneLine, readDecisions } from './decisions.ts';
 import {
@@ -187,6 +188,7 @@ export class Project {
 
   async #append(decision: NewDecision): Promise<string> {
     const text = await this.#text(DECISIONS_MD, '');
+    needResolved(DECISIONS_MD, text);
     const known = readDecisions(text);
     const supersedes = (decision.supersedes ?? []).map((id) => {
       const found = known.find((record) => sameId('ADR', record.id, id));
