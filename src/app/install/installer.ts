@@ -29,6 +29,7 @@ import {
   type SkillFiles,
   withoutOurs,
 } from './file-plan.ts';
+import { installGitMerge } from './git-merge.ts';
 import { findLauncher, type Launcher } from './launcher.ts';
 import { digest, Receipts } from './receipts.ts';
 
@@ -59,9 +60,12 @@ export async function openInstaller(env: Environment, relayHome: string): Promis
   const { launcher } = settings;
   const placed = `relay is not on your PATH: ${[launcher.command, ...launcher.args].join(' ')} is written instead, which works on this machine only.`;
   return {
-    clients: CLIENTS,
+    clients: [...CLIENTS, 'git'],
     async run(request) {
-      const report = await runInstall(request as ClientRequest, settings);
+      const report =
+        request.client === 'git'
+          ? await installGitMerge(request, settings.places.project, launcher)
+          : await runInstall(request as ClientRequest, settings);
       const told = request.action === 'add' && !launcher.portable ? [placed] : [];
       return { ...report, notes: [...told, ...report.notes] };
     },

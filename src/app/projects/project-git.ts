@@ -1,3 +1,6 @@
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { RelayError } from '../../base/errors.ts';
 import {
   DECISIONS_MD,
@@ -71,6 +74,40 @@ export function projectGit(folder: string, timeoutMs: number = GIT_MS): ProjectG
         after: textOf(after),
       }));
     },
+    async merging() {
+      const commit = async (name: string) =>
+        (await lines('rev-parse', '--verify', '--quiet', `${name}^{commit}`))[0];
+      const ours = await commit('HEAD');
+      if (!ours) return null;
+      const merged = (await commit('MERGE_HEAD')) ?? headInEnv();
+      if (merged) return { base: (await lines('merge-base', ours, merged))[0] ?? null, ours, theirs: merged };
+      const [place = ''] = await lines('rev-parse', '--absolute-git-dir');
+      const done = await readFile(join(place, 'rebase-merge', 'done'), 'utf8').catch(() => '');
+      // While a merge driver runs, a rebase has noted only in its list which commit it picks.
+      const picked = /^\w+ ([0-9a-f]{7,64})/.exec(done.trim().split('\n').at(-1) ?? '')?.[1];
+      const theirs = (await commit('CHERRY_PICK_HEAD')) ?? (picked ? await commit(picked) : undefined);
+      return theirs ? { base: (await commit(`${theirs}^`)) ?? null, ours, theirs } : null;
+    },
+    textIn: (commit, name) => git('show', `${commit}:./${name}`).catch(() => ''),
+    async resolved(names) {
+      if (names.length > 0) await git('add', '--', ...names);
+    },
+    async mergeLines({ base, ours, theirs }) {
+      const place = await mkdtemp(join(tmpdir(), 'relay-merge-'));
+      try {
+        const files = { ours, base, theirs };
+        for (const [name, text] of Object.entries(files)) await writeFile(join(place, name), text);
+        // It ends with the number of conflicts.
+        const args = ['merge-file', ...Object.keys(files).flatMap((name) => ['-L', name])];
+        const conflict = await run(place, [...args, ...Object.keys(files)], timeoutMs).then(
+          () => false,
+          () => true,
+        );
+        return { text: await readFile(join(place, 'ours'), 'utf8'), conflict };
+      } finally {
+        await rm(place, { recursive: true, force: true });
+      }
+    },
     async isShallow() {
       return (await lines('rev-parse', '--is-shallow-repository'))[0] === 'true';
     },
@@ -100,6 +137,14 @@ export function projectGit(folder: string, timeoutMs: number = GIT_MS): ProjectG
       return (await lines('rev-parse', 'HEAD'))[0] ?? null;
     },
   };
+}
+
+/** `git merge` names the other branch to the programs that it runs: `GITHEAD_<commit>=<name>`. */
+function headInEnv(): string | undefined {
+  const heads = Object.keys(process.env).flatMap(
+    (name) => /^GITHEAD_([0-9a-f]{40,64})$/.exec(name)?.[1] ?? [],
+  );
+  return heads.length === 1 ? heads[0] : undefined;
 }
 
 /** A repository that has no commits, or a folder without one or without git, has no history. Anything else is a failure. */

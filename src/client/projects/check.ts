@@ -73,10 +73,10 @@ async function checkHistory(view: ProjectView, files: ProjectFiles, git: Project
   const found: Finding[] = [];
   const say = (what: string, fix: string, level: Finding['level'] = 'wrong') =>
     void found.push({ file: DECISIONS_MD, level, what, fix });
+  // Both sides of a conflict are in the file: it is looked at when that is resolved.
+  if (conflictLine((await files.read(DECISIONS_MD))?.text ?? '') !== null) return found;
   for (const id of repeatedIds(view.decisions)) say(`${id} is there twice`, 'relay project merge');
-  // Both sides of a conflict are in the file: it is compared when that is resolved.
-  const conflicted = conflictLine((await files.read(DECISIONS_MD))?.text ?? '') !== null;
-  for (const { what, original } of conflicted ? [] : await decisionRewrites(files, git)) {
+  for (const { what, original } of await decisionRewrites(files, git)) {
     const undo = original ? ` (see git show ${original.slice(0, 9)}:./${DECISIONS_MD})` : '';
     const fix = `put it back${undo} and append a new record instead, or accept it: relay project check --accept`;
     say(`history was rewritten: ${what}`, fix);

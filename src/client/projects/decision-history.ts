@@ -12,15 +12,12 @@ export const SEAL_FILE = `${LOCAL_FOLDER}/decisions.json`;
 export interface RecordDigest {
   readonly id: string;
   readonly sha256: string;
-}
-
-/** Without the numbers of records and todos, so that one which was renumbered in a merge is known again. */
-interface CommittedRecord extends RecordDigest {
-  readonly unnumbered: string;
+  /** Without the numbers of records and todos, so that one which was renumbered in a merge is known again. Old seals lack it. */
+  readonly unnumbered?: string;
 }
 
 /** Line ends and white space at the end of lines are formatting, not history. */
-export function digestDecisions(text: string): Promise<CommittedRecord[]> {
+export function digestDecisions(text: string): Promise<(RecordDigest & { readonly unnumbered: string })[]> {
   return Promise.all(
     readDecisions(text).map(async ({ id, text: record }) => {
       const plain = record.replace(/[ \t]+$/gm, '').trim();
@@ -44,7 +41,7 @@ export interface Rewrite {
  */
 export async function rewrittenSince(changes: readonly FileChange[], now: string): Promise<Rewrite[]> {
   const read = remembering(digestDecisions);
-  const written = new Map<string, { readonly record: CommittedRecord; readonly commit: string }>();
+  const written = new Map<string, { readonly record: RecordDigest; readonly commit: string }>();
   const known = new Set<string>();
   const lost = new Map<string, string>();
   for (const { commit, before, after } of changes) {
@@ -74,9 +71,11 @@ export async function rewrittenSince(changes: readonly FileChange[], now: string
 }
 
 /** As it was, or under another number with nothing else changed. */
-function isKept(record: CommittedRecord, records: readonly CommittedRecord[]): boolean {
+function isKept(record: RecordDigest, records: readonly RecordDigest[]): boolean {
   return records.some(({ id, sha256, unnumbered }) =>
-    id === record.id ? sha256 === record.sha256 : unnumbered === record.unnumbered,
+    id === record.id
+      ? sha256 === record.sha256
+      : unnumbered !== undefined && unnumbered === record.unnumbered,
   );
 }
 
@@ -108,9 +107,11 @@ export function rewritten(seal: readonly RecordDigest[], now: readonly RecordDig
   const say = (id: string, how: string) =>
     void found.push({ id, what: `${id} ${how} since a relay command last read it`, original: null });
   let after = -1;
-  for (const { id, sha256 } of seal) {
-    const at = now.findIndex((record) => record.id === id);
-    const whole = now.findIndex((record) => record.id === id && record.sha256 === sha256);
+  for (const record of seal) {
+    const { id, sha256 } = record;
+    const at = now.findIndex((other) => other.id === id);
+    const whole = now.findIndex((other) => other.id === id && other.sha256 === sha256);
+    if (whole < 0 && isKept(record, now)) continue;
     if (at < 0) say(id, 'is gone');
     else if (whole < 0) say(id, 'was changed');
     else if (whole < after) say(id, 'was moved');
@@ -125,7 +126,7 @@ export function readSeal(text: string | undefined): RecordDigest[] {
     const value: unknown = JSON.parse(text ?? '');
     if (!isJsonObject(value) || !Array.isArray(value.records)) return [];
     return value.records.filter(
-      (record): record is { id: string; sha256: string } =>
+      (record): record is { id: string; sha256: string; unnumbered?: string } =>
         isJsonObject(record) && typeof record.id === 'string' && typeof record.sha256 === 'string',
     );
   } catch {
@@ -136,7 +137,7 @@ export function readSeal(text: string | undefined): RecordDigest[] {
 /** Adds the digests of new records; those that are there stay as they are. */
 export function extendSeal(seal: readonly RecordDigest[], now: readonly RecordDigest[]): RecordDigest[] {
   const fresh = now.filter(({ id }) => !seal.some((record) => record.id === id));
-  return [...seal, ...fresh.map(({ id, sha256 }) => ({ id, sha256 }))];
+  return [...seal, ...fresh];
 }
 
 export function writeSeal(records: readonly RecordDigest[]): string {

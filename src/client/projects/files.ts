@@ -1,3 +1,5 @@
+import type { Sides } from './conflicts.ts';
+
 /** The four files a project is made of, in the order in which a cold start reads them. */
 export const PROJECT_MD = 'PROJECT.md';
 export const STATE_JSON = 'state.json';
@@ -47,6 +49,19 @@ export interface FileChange {
   readonly after: string;
 }
 
+export interface MergedCommits {
+  /** Null where the two have nothing in common. */
+  readonly base: string | null;
+  readonly ours: string;
+  readonly theirs: string;
+}
+
+export interface MergedFile {
+  readonly text: string;
+  /** Both sides changed the same lines: the text has conflict markers. */
+  readonly conflict: boolean;
+}
+
 /** What a project asks of the git repository around its folder. */
 export interface ProjectGit {
   /** Newest first. */
@@ -59,6 +74,14 @@ export interface ProjectGit {
    * took the file from one side as it was is none of them.
    */
   history(name: string, limit: number): Promise<readonly FileChange[]>;
+  /** The commits that a merge, rebase or cherry-pick which is under way brings together; null where there is none. */
+  merging(): Promise<MergedCommits | null>;
+  /** A file as a commit has it; empty where it has none. */
+  textIn(commit: string, name: string): Promise<string>;
+  /** Tells git that conflicts in these files are resolved. */
+  resolved(names: readonly string[]): Promise<void>;
+  /** Merges lines of text as git does, with markers where both sides changed the same. */
+  mergeLines(sides: Sides): Promise<MergedFile>;
   /** Whether earlier commits were left out when this repository was cloned. */
   isShallow(): Promise<boolean>;
   /** Where it is shared, without a password that may be in the address. */

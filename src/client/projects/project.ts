@@ -1,11 +1,12 @@
 import { isRelayError, RelayError } from '../../base/errors.ts';
 import type { JsonDocument } from '../../formats/json-document.ts';
 import type { Finding } from './check.ts';
-import { needResolved } from './conflicts.ts';
+import { needResolved, type Sides } from './conflicts.ts';
 import { digestDecisions, extendSeal, readSeal, SEAL_FILE, writeSeal } from './decision-history.ts';
 import { appendDecision, type NewDecision, oneLine, readDecisions } from './decisions.ts';
 import {
   DECISIONS_MD,
+  type MergedFile,
   PROJECT_FILES,
   PROJECT_MD,
   type ProjectFiles,
@@ -22,6 +23,7 @@ import {
   reportHandoff,
 } from './handoffs.ts';
 import { openJsonFile } from './json-file.ts';
+import type { WrittenMerge } from './merge/merge-folder.ts';
 import { type ProjectView, readProject } from './project-view.ts';
 import { type Checkpoint, type StateChange, saveCheckpoint, syncState } from './state.ts';
 import { decisionsMd, projectMd, stateJson, todosJson } from './templates.ts';
@@ -157,6 +159,22 @@ export class Project {
       });
     }
     return checkProject(await this.read({ quick: true }), this.files, this.git);
+  }
+
+  /** Merges what a merge that is under way brings together, or what has conflict markers or a number twice. */
+  merge(): Promise<WrittenMerge> {
+    return this.files.locked(async () => {
+      const { mergeFolder } = await import('./merge/merge-folder.ts');
+      return mergeFolder(this.files, this.git);
+    });
+  }
+
+  /** Merges one project file for git. What cannot be read is merged by lines, as git would have done. */
+  async mergeFile(name: string, sides: Sides): Promise<MergedFile> {
+    const known = PROJECT_FILES.find((each) => each === name);
+    const { mergeOne } = await import('./merge/merge-folder.ts');
+    const merged = known && mergeOne(this.git, known, sides).catch(() => null);
+    return (await merged) ?? this.git.mergeLines(sides);
   }
 
   /** Commits the project files alone; null where nothing was to commit. */

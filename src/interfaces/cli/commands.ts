@@ -113,6 +113,10 @@ export const SECTIONS: Sections = {
         'Check the project files, and that no decision was rewritten',
         () => import('./projects/check.ts'),
       ),
+      merge: leaf(
+        'Resolve the conflicts that git left in the project files',
+        () => import('./projects/merge.ts'),
+      ),
       handoff: leaf('Give a task to a sub-agent, through state.json', () => import('./projects/handoff.ts')),
       report: leaf(
         'Report the result of a task that was handed off, as the sub-agent',

@@ -1,7 +1,15 @@
 import type { Sides } from '../conflicts.ts';
 import { digestDecisions } from '../decision-history.ts';
 import { readDecisions } from '../decisions.ts';
-import { DECISIONS_MD, PROJECT_FILES, PROJECT_MD, STATE_JSON, TODOS_JSON } from '../files.ts';
+import {
+  DECISIONS_MD,
+  type MergedFile,
+  PROJECT_FILES,
+  PROJECT_MD,
+  type ProjectGit,
+  STATE_JSON,
+  TODOS_JSON,
+} from '../files.ts';
 import { readHandoffs } from '../handoffs.ts';
 import { openJsonFile } from '../json-file.ts';
 import { timeOf } from '../times.ts';
@@ -14,12 +22,6 @@ export type ProjectFileName = (typeof PROJECT_FILES)[number];
 /** The sides of those files that are to be merged, or whose numbers count. */
 export type ProjectSides = { readonly [Name in ProjectFileName]?: Sides };
 
-export interface MergedFile {
-  readonly text: string;
-  /** Both sides changed the same lines: the text has conflict markers. */
-  readonly conflict: boolean;
-}
-
 export interface ProjectMerge {
   readonly files: { readonly [Name in ProjectFileName]?: MergedFile };
   /** `TODO-012 → TODO-014`, on which side. */
@@ -30,11 +32,11 @@ export interface ProjectMerge {
   }[];
 }
 
-/** Merges lines of text as git does. */
-export type MergeLines = (sides: Sides) => Promise<MergedFile>;
-
 /** Merges the project files of two branches. Numbers that both gave are made different, with every reference to them. */
-export async function mergeProject(sides: ProjectSides, mergeLines: MergeLines): Promise<ProjectMerge> {
+export async function mergeProject(
+  sides: ProjectSides,
+  mergeLines: ProjectGit['mergeLines'],
+): Promise<ProjectMerge> {
   const plans = [
     await planned(sides[DECISIONS_MD], 'ADR', decisionNumbers),
     await planned(sides[TODOS_JSON], 'TODO', todoNumbers),
@@ -59,7 +61,11 @@ export async function mergeProject(sides: ProjectSides, mergeLines: MergeLines):
   return { files, renumbered: [...told('ours', ours), ...told('theirs', theirs)] };
 }
 
-async function mergeFile(name: ProjectFileName, sides: Sides, mergeLines: MergeLines): Promise<MergedFile> {
+async function mergeFile(
+  name: ProjectFileName,
+  sides: Sides,
+  mergeLines: ProjectGit['mergeLines'],
+): Promise<MergedFile> {
   if (name === PROJECT_MD) return mergeLines(sides);
   if (name !== DECISIONS_MD) return { text: mergeJsonFile(name, sides), conflict: false };
   const text = mergeDecisions(sides);

@@ -34,8 +34,8 @@ export function renumber(
     ours: followed(base, ours, theirs, theirsNew, oursNew),
     theirs: followed(base, theirs, ours, oursNew, theirsNew),
   };
-  const oursAlone = oursNew.filter((entry) => !theirsNew.some((other) => isSame(entry, other)));
-  const theirsAlone = theirsNew.filter((entry) => !oursNew.some((other) => isSame(entry, other)));
+  const oursAlone = oursNew.filter(({ content }) => !theirsNew.some((other) => other.content === content));
+  const theirsAlone = theirsNew.filter(({ content }) => !oursNew.some((other) => other.content === content));
   const taken = (side: readonly Numbered[], alone: readonly Numbered[], map: ReadonlyMap<string, string>) =>
     side.filter((entry) => !alone.includes(entry)).map(({ id }) => map.get(id) ?? id);
   const common = new Set([
@@ -88,6 +88,7 @@ function followed(
   return moved;
 }
 
+/** Whether an entry is one that both sides began with. */
 function isSame(a: Numbered, b: Numbered): boolean {
   return a.content === b.content || (a.id === b.id && a.origin === b.origin);
 }

@@ -8,7 +8,7 @@ import { suggest } from '../suggest.ts';
 const PARTS = ['skill', 'hooks', 'mcp'] as const;
 
 export default defineCommand({
-  usage: '<claude|codex|gemini|opencode|openclaw|cursor|vscode>…',
+  usage: '<claude|codex|gemini|opencode|openclaw|cursor|vscode|git>…',
   details: `Settings of others stay as they are, comments and order included; a file that does not parse is not touched. Installing twice
 changes nothing. --remove takes out what was put in, and gives the files back as they were.`,
   flags: {
@@ -20,12 +20,13 @@ changes nothing. --remove takes out what was put in, and gives the files back as
     only: { multiple: true, value: PARTS.join('|'), help: 'just this part; may be repeated' },
     ...LINKS_FLAG,
   },
-  takes: { min: 1, max: 7 },
+  takes: { min: 1, max: 8 },
   examples: [
     ['relay install claude', 'for this folder, to be committed with it'],
     ['relay install codex gemini --user', 'for you, everywhere'],
     ['relay install claude --dry-run', 'look first'],
     ['relay install claude --remove', 'as if nothing had been'],
+    ['relay install git', 'git merges the project files by itself'],
   ],
   async run({ io, host, flags, args }) {
     if (flags.project && flags.user) {

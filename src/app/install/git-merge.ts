@@ -1,0 +1,74 @@
+import { execFile } from 'node:child_process';
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { RelayError } from '../../base/errors.ts';
+import { PROJECT_FILES } from '../../client/projects/files.ts';
+import type { InstallReport, InstallRequest } from '../../interfaces/cli/host.ts';
+import { needInside } from '../link-guard.ts';
+import { writeAtomically } from '../store/atomic-file.ts';
+import { readText } from './file-plan.ts';
+import { type Launcher, shellLine } from './launcher.ts';
+
+const ATTRIBUTES = PROJECT_FILES.map((name) => `${name} merge=relay`);
+const DRIVER = 'merge.relay.driver';
+
+/**
+ * Has git merge the project files of this repository by `relay project merge`. .gitattributes says so and is committed; which
+ * program that is stands in the settings of the repository, which are this machine's. A clone without them merges by lines.
+ */
+export async function installGitMerge(
+  { action, dryRun, followLinks, scope }: InstallRequest,
+  folder: string,
+  launcher: Launcher,
+): Promise<InstallReport> {
+  if (scope === 'user') {
+    throw new RelayError('failed', {
+      what: 'Merging is set up for each repository.',
+      hint: 'Leave --user away, and run it in the repository.',
+    });
+  }
+  const git = async (...args: string[]) =>
+    (await promisify(execFile)('git', ['-C', folder, ...args], { windowsHide: true })).stdout.trim();
+  await git('rev-parse', '--git-dir').catch(() => {
+    throw new RelayError('failed', {
+      what: `${folder} is not in a git repository.`,
+      hint: 'Run git init first.',
+    });
+  });
+  const path = join(folder, '.gitattributes');
+  if (!followLinks) needInside(folder, path);
+  const before = await readText(path);
+  const others = (before ?? '').split('\n').filter((line) => !ATTRIBUTES.includes(line.trim()));
+  if (others.at(-1) === '') others.pop();
+  const lines = action === 'add' ? [...others, ...ATTRIBUTES] : others;
+  const after = lines.length === 0 ? null : `${lines.join('\n')}\n`;
+  const command = `${shellLine(launcher, ['project', 'merge', '--driver'])} %O %A %B %P`;
+  const driver = await git('config', '--local', DRIVER).catch(() => null);
+  const wanted = action === 'add' ? command : null;
+  if (!dryRun) {
+    if (after === null) await rm(path, { force: true });
+    else if (after !== before) await writeAtomically(path, after, { mode: 0o644 });
+    if (wanted !== driver) {
+      if (wanted === null) await git('config', '--local', '--remove-section', 'merge.relay');
+      else {
+        await git('config', '--local', 'merge.relay.name', 'project files');
+        await git('config', '--local', DRIVER, wanted);
+      }
+    }
+  }
+  const change = (
+    name: string,
+    old: string | null,
+    now: string | null,
+  ): InstallReport['changes'][number] => ({
+    path: name,
+    parts: ['merge'],
+    what: old === now ? 'same' : old === null ? 'created' : now === null ? 'deleted' : 'changed',
+    diff: [],
+  });
+  return {
+    changes: [change(path, before, after), change(`${DRIVER} in the settings of git`, driver, wanted)],
+    notes: action === 'add' ? ['Commit .gitattributes. Every clone needs its own: relay install git'] : [],
+  };
+}
