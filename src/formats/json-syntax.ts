@@ -51,7 +51,12 @@ export function placeOf(
   at: number,
   starts: readonly number[] = lineStarts(text.slice(0, at)),
 ): { line: number; column: number } {
-  const line = starts.findLastIndex((start) => start <= at);
+  let [line, after] = [0, starts.length];
+  while (after - line > 1) {
+    const middle = (line + after) >>> 1;
+    if (starts[middle]! <= at) line = middle;
+    else after = middle;
+  }
   const mark = line === 0 && text.startsWith('\uFEFF') ? 1 : 0;
   return { line: line + 1, column: Math.max(0, at - starts[line]! - mark) + 1 };
 }

@@ -27,7 +27,7 @@ export function projectFiles(folder: string, o: ProjectOptions = {}): ProjectFil
       if (!held) throw new Error('a project file is written only inside locked()');
       const path = guarded(name);
       if (name.startsWith(`${LOCAL_FOLDER}/`)) await makeLocalFolder(folder, guarded(IGNORE));
-      await writeAtomically(path, text, { before: held });
+      await writeAtomically(path, text, { before: held }).catch(cannotWrite(folder));
     },
     async list() {
       const entries = readdirSync(folder, { withFileTypes: true });
@@ -38,7 +38,7 @@ export function projectFiles(folder: string, o: ProjectOptions = {}): ProjectFil
     locked(work) {
       const turn = queue.then(async () => {
         const lock = guarded(`${LOCAL_FOLDER}/project.lock`);
-        await makeLocalFolder(folder, guarded(IGNORE));
+        await makeLocalFolder(folder, guarded(IGNORE)).catch(cannotWrite(folder));
         return withFileLock(lock, { folder, waitMs: o.lockMs }, async (check) => {
           held = check;
           try {
@@ -46,11 +46,21 @@ export function projectFiles(folder: string, o: ProjectOptions = {}): ProjectFil
           } finally {
             held = null;
           }
-        });
+        }).catch(cannotWrite(folder));
       });
       queue = turn.catch(() => {});
       return turn;
     },
+  };
+}
+
+function cannotWrite(folder: string): (error: NodeJS.ErrnoException) => never {
+  return (error) => {
+    if (!['EACCES', 'EPERM', 'EROFS'].includes(error.code ?? '')) throw error;
+    throw new RelayError('failed', {
+      what: `The project files in ${folder} cannot be written: ${error.code === 'EROFS' ? 'the disk is read-only' : 'permission denied'}.`,
+      hint: 'Nothing was changed. Make the folder writable, or work in a copy.',
+    });
   };
 }
 
@@ -108,7 +118,7 @@ async function makeLocalFolder(folder: string, ignore: string): Promise<void> {
 /** What a project file of ours begins with or holds; other programs have a state.json too. */
 const OURS: { readonly [name: string]: RegExp } = {
   'PROJECT.md': /./,
-  'state.json': /"(?:current_task|last_update)"/,
+  'state.json': /"(?:current_task|next_steps)"/,
   'todos.json': /"todos"/,
 };
 

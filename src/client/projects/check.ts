@@ -32,7 +32,7 @@ export interface Finding {
 /** How far back the history of decisions.md is followed. */
 const VERSIONS = 500;
 
-/** Everything that is wrong with the project files, of which `view` is a quick reading; an empty list where nothing is. */
+/** Everything that is wrong with the project files, of which `view` is an unchecked reading; an empty list where nothing is. */
 export async function checkProject(
   view: ProjectView,
   files: ProjectFiles,
@@ -40,7 +40,7 @@ export async function checkProject(
 ): Promise<Finding[]> {
   const found: Finding[] = [];
   for (const file of PROJECT_FILES) {
-    if (!view.modified.has(file)) {
+    if (!view.modified.has(file) && !view.broken.some((what) => what.includes(file))) {
       found.push({ file, level: 'warning', what: 'it is missing', fix: 'relay project init' });
     }
   }

@@ -7,6 +7,8 @@ import type { ProjectView } from './project-view.ts';
 import { ago, timeOf } from './times.ts';
 import { openTodos, sameId, type Todo } from './todos.ts';
 
+/** More todos than any brief has room for. */
+const TODOS_TOLD = 200;
 /** The most commits in a brief. */
 const COMMITS_TOLD = 20;
 
@@ -42,7 +44,9 @@ export function ahead({ state }: ProjectView): (string | null | undefined)[] {
 
 function warnings(view: ProjectView): string[] {
   const found = [...view.broken];
-  const missing = PROJECT_FILES.filter((name) => !view.modified.has(name));
+  const missing = PROJECT_FILES.filter(
+    (name) => !view.modified.has(name) && !view.broken.some((what) => what.includes(name)),
+  );
   if (missing.length > 0)
     found.push(`Missing: ${missing.join(', ')}. relay project init makes what is missing.`);
   const reviewed = timeOf(view.lastReview);
@@ -118,10 +122,14 @@ function checkpointPart({ state }: ProjectView): BriefPart {
 
 function todosPart({ todos, lastReview, now }: ProjectView, topic: ReadonlySet<string>): BriefPart {
   const base = { in_progress: 2, blocked: 3, pending: 5, completed: 99 } as const;
-  const lines = openTodos(todos).map((todo, index) => {
+  const found = openTodos(todos).map((todo, index) => {
     const related = relevance(topic, todo.title) > 0 ? 2 : 0;
-    return { text: todoLine(todo, now), rank: base[todo.status] + Math.min(index, 40) / 4 - related };
+    return { todo, rank: base[todo.status] + Math.min(index, 40) / 4 - related };
   });
+  const lines = found
+    .sort((a, b) => a.rank - b.rank)
+    .slice(0, TODOS_TOLD)
+    .map(({ todo, rank }) => ({ text: todoLine(todo, now), rank }));
   return part('Todos', TODOS_JSON, lines, 'reviewed', lastReview);
 }
 

@@ -24,8 +24,16 @@ import {
 } from './handoffs.ts';
 import { openJsonFile } from './json-file.ts';
 import type { WrittenMerge } from './merge/merge-folder.ts';
-import { type ProjectView, readProject } from './project-view.ts';
-import { type Checkpoint, type StateChange, saveCheckpoint, syncState } from './state.ts';
+import { type ProjectView, type ReadOptions, readProject } from './project-view.ts';
+import {
+  type Checkpoint,
+  isProjectState,
+  type ProjectState,
+  readState,
+  type StateChange,
+  saveCheckpoint,
+  syncState,
+} from './state.ts';
 import { decisionsMd, projectMd, stateJson, todosJson } from './templates.ts';
 import { stamp } from './times.ts';
 import {
@@ -75,7 +83,7 @@ export class Project {
   }
 
   /** Refuses where none of the files is there. */
-  async read(o: { readonly quick?: boolean } = {}): Promise<ProjectView> {
+  async read(o: ReadOptions = {}): Promise<ProjectView> {
     const view = await readProject(this.files, this.#now(), o);
     if (view.modified.size === 0 && view.broken.length === 0) throw this.#missing();
     return view;
@@ -139,12 +147,20 @@ export class Project {
     return this.#edit(STATE_JSON, (doc, at) => collectHandoff(doc, id, at));
   }
 
-  /** Nothing where there is no state.json: a hook never starts a project by itself. */
+  /** What state.json says; null where there is none of ours. Hooks that need no more read no more. */
+  async state(): Promise<ProjectState | null> {
+    const file = await this.files.read(STATE_JSON);
+    const doc = file && openJsonFile(STATE_JSON, file.text);
+    return doc && isProjectState(doc) ? readState(doc) : null;
+  }
+
+  /** Nothing where there is no state.json of ours: a hook never starts a project by itself. */
   checkpoint(checkpoint: Omit<Checkpoint, 'at'>): Promise<void> {
     return this.files.locked(async () => {
       const file = await this.files.read(STATE_JSON);
       if (!file) return;
       const doc = openJsonFile(STATE_JSON, file.text);
+      if (!isProjectState(doc)) return;
       saveCheckpoint(doc, { ...checkpoint, at: stamp(this.#now()) });
       if (doc.text !== file.text) await this.files.write(STATE_JSON, doc.text);
     });
@@ -158,7 +174,7 @@ export class Project {
         if (acceptance) await this.#append(acceptance);
       });
     }
-    return checkProject(await this.read({ quick: true }), this.files, this.git);
+    return checkProject(await this.read({ unchecked: true }), this.files, this.git);
   }
 
   /** Merges what a merge that is under way brings together, or what has conflict markers or a number twice. */
@@ -194,7 +210,12 @@ export class Project {
   }
 
   async #open(name: JsonFile, at: string): Promise<JsonDocument> {
-    return openJsonFile(name, await this.#text(name, at));
+    const doc = openJsonFile(name, await this.#text(name, at));
+    if (name === STATE_JSON && !isProjectState(doc)) {
+      const what = 'it belongs to another program: it has no "current_task" and no "progress"';
+      throw new RelayError('bad_file', { file: name, what, line: 1, column: 1 });
+    }
+    return doc;
   }
 
   /** A missing file is made from its template, but only where another project file exists. */

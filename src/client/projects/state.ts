@@ -56,6 +56,16 @@ export function readState(doc: JsonDocument): ProjectState {
   };
 }
 
+/** Whether a state.json is one of ours: other programs keep a file of that name too. A new one may be empty. */
+export function isProjectState(doc: JsonDocument): boolean {
+  if (doc.root.kind === 'object' && doc.root.entries.length === 0) return true;
+  const ours = [
+    ['current_task'],
+    ...['completed', 'in_progress', 'next_steps'].map((list) => ['progress', list]),
+  ];
+  return ours.some((path) => doc.find(path) !== undefined);
+}
+
 export interface StateChange {
   readonly phase?: string;
   readonly task?: string;

@@ -1,8 +1,8 @@
 import { RelayError } from '../../base/errors.ts';
-import type { Json, JsonObject } from '../../base/json.ts';
+import { isJsonObject, type Json, type JsonObject } from '../../base/json.ts';
 import type { JsonDocument } from '../../formats/json-document.ts';
 import { TODOS_JSON } from './files.ts';
-import { needKind, textAt } from './json-file.ts';
+import { needKind } from './json-file.ts';
 import { timeOf } from './times.ts';
 
 export const PRIORITIES = ['high', 'medium', 'low'] as const;
@@ -19,19 +19,29 @@ export interface Todo {
   readonly updated: string | null;
   readonly completed_at: string | null;
   readonly notes: string;
-  /** Where in todos.json. */
-  readonly line: number;
+  /** Where in todos.json; null where nobody looked. */
+  readonly line: number | null;
 }
 
 /** What can be read, however it was written: an unknown status counts as pending, an unknown priority as medium. */
 export function readTodos(doc: JsonDocument): Todo[] {
-  const list = doc.find(['todos']);
-  if (list?.kind !== 'array') return [];
-  return list.entries.flatMap((entry, index) => (entry.node.kind === 'object' ? [todoAt(doc, index)] : []));
+  return todosIn(doc.get(), (index) => doc.place(['todos', index]).line);
 }
 
-function todoAt(doc: JsonDocument, index: number): Todo {
-  const text = (name: string) => textAt(doc, ['todos', index, name]);
+/** The same of what `JSON.parse` made of the file. */
+export function todosIn(
+  file: Json | undefined,
+  lineOf: (index: number) => number | null = () => null,
+): Todo[] {
+  const list = isJsonObject(file) && Array.isArray(file.todos) ? file.todos : [];
+  return list.flatMap((entry, index) => (isJsonObject(entry) ? [todoOf(entry, index, lineOf(index))] : []));
+}
+
+function todoOf(entry: JsonObject, index: number, line: number | null): Todo {
+  const text = (name: string) => {
+    const value = entry[name];
+    return typeof value === 'string' ? value : null;
+  };
   return {
     id: text('id') ?? `#${index + 1}`,
     title: text('title') ?? '',
@@ -41,8 +51,12 @@ function todoAt(doc: JsonDocument, index: number): Todo {
     updated: text('updated'),
     completed_at: text('completed_at'),
     notes: text('notes') ?? '',
-    line: doc.place(['todos', index]).line,
+    line,
   };
+}
+
+function todoAt(doc: JsonDocument, index: number): Todo {
+  return todoOf(doc.get(['todos', index]) as JsonObject, index, doc.place(['todos', index]).line);
 }
 
 export interface NewTodo {
@@ -54,7 +68,7 @@ export interface NewTodo {
 /** Adds it as pending under the next free number. */
 export function addTodo(doc: JsonDocument, todo: NewTodo, at: string): Todo {
   needKind(TODOS_JSON, doc, ['todos'], 'array');
-  const id = nextId('TODO', readTodos(doc));
+  const id = nextId('TODO', todosIn(doc.get()));
   doc.append(['todos'], {
     id,
     title: todo.title,
@@ -64,7 +78,7 @@ export function addTodo(doc: JsonDocument, todo: NewTodo, at: string): Todo {
     updated: null,
     notes: todo.notes ?? '',
   });
-  return readTodos(doc).at(-1)!;
+  return todoAt(doc, (doc.get(['todos']) as Json[]).length - 1);
 }
 
 export type TodoChange =

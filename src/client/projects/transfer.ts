@@ -81,7 +81,7 @@ async function inFlightPart(git: ProjectGit): Promise<BriefPart> {
 
 function todosPart(view: ProjectView, topic: ReadonlySet<string>): BriefPart {
   const lines = openTodos(view.todos).map((todo, index) => ({
-    text: cite(todoLine(todo, view.now), `${TODOS_JSON}:${todo.line}`),
+    text: cite(todoLine(todo, view.now), todo.line === null ? TODOS_JSON : `${TODOS_JSON}:${todo.line}`),
     rank: 3 + index / 2 - (relevance(topic, todo.title) > 0 ? 1 : 0),
   }));
   return part('Open todos', TODOS_JSON, lines, 'reviewed', view.lastReview);

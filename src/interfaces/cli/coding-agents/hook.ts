@@ -185,6 +185,8 @@ async function saveBeforeCompaction(
   input: HookInput,
   client: HookClient,
 ): Promise<HookAnswer> {
+  // Gemini announces a compaction at every prompt: only one that its user asked for is known to happen.
+  if (client === 'gemini' && input.trigger !== 'manual') return {};
   const [head, inFlight] = await Promise.all([project.git.head(), project.git.inFlight()]);
   await project.checkpoint({
     client,
@@ -200,8 +202,8 @@ async function saveBeforeCompaction(
 /** Only where there is something to write down, and once in a while. */
 async function remindOfSync(project: Project, input: HookInput): Promise<HookAnswer> {
   if (input.continuing) return {};
-  const { state, now } = await project.read({ quick: true });
-  const since = timeOf(state?.last_sync);
+  const now = Date.now();
+  const since = timeOf((await project.state())?.last_sync);
   if (since === null || now - since < REMINDER_GAP_MS || (await wasReminded(project, input.session, now)))
     return {};
   const [commits, inFlight] = await Promise.all([
