@@ -20,6 +20,8 @@ export interface PushOptions {
   readonly visibility?: Visibility;
   /** The payload key, sealed to the channel's key, for subscribers that share it. Opaque to the relay. */
   readonly sealed_key?: string;
+  /** Tells whether a key is the right one for an encrypted payload, without telling the key: 16 hexadecimal digits. */
+  readonly key_check?: string;
 }
 
 export interface PushInput extends PushOptions {
@@ -55,6 +57,8 @@ export interface Peeked {
   readonly from: string;
   /** Only where they have been counted already. */
   readonly tokens?: TokenCount;
+  /** Only where the sender left one: a key with another check is not the one that this was encrypted with. */
+  readonly key_check?: string;
 }
 
 export interface Pulled {
@@ -72,6 +76,8 @@ export interface PullOptions {
   readonly range?: ByteRange;
   /** Of one that counted, two repetitions by the same caller with the same key within five minutes are free. */
   readonly idempotency_key?: string;
+  /** Whoever asks has no key: an encrypted payload is refused with `key_missing`, and that counts as no pull. */
+  readonly keyless?: boolean;
 }
 
 /** For calls within a process; they do not travel. */
@@ -104,6 +110,7 @@ export const pointers = {
   pull: verb<(id: string, o?: PullOptions) => Promise<Pulled>, 'input' | 'output'>('pointers.pull')({
     ...pull,
     summary: 'Get a payload back, or only a part of it',
+    headers: { keyless: 'Relay-Keyless' },
     byHand: 'both',
   }),
   part: verb<(id: string, part: PartRequest, o?: PullOptions & LocalOptions) => Promise<Part>>(

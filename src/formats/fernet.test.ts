@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
+import { hkdfSync } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { systemEnv } from '../base/env.ts';
 import { isRelayError } from '../base/errors.ts';
 import { PAYLOAD_BYTES, STORED_BYTES } from '../base/limits.ts';
-import { fernetDecrypt, fernetEncrypt, generateFernetKey } from './fernet.ts';
+import { fernetDecrypt, fernetEncrypt, fernetKeyCheck, generateFernetKey, isFernetKey } from './fernet.ts';
 
 // The example of the public specification.
 const KEY = 'cw_0x689RpI-jtRR7oE8h_eQsKImvJapLeSbXpwF4e4=';
@@ -134,4 +135,22 @@ test("Python's cryptography reads our tokens and we read its", {
   const { text: read, token: theirs } = JSON.parse(answer.stdout) as { text: string; token: string };
   assert.equal(read, source);
   assert.equal(text(await fernetDecrypt(key, theirs)), [...source].reverse().join(''));
+});
+
+test('a key of zeros is no key, however it is written', async () => {
+  for (const zeros of [`${'A'.repeat(43)}=`, 'A'.repeat(43)]) {
+    assert.equal(isFernetKey(zeros), false);
+    await assert.rejects(fernetDecrypt(zeros, TOKEN), (error) => isRelayError(error, 'bad_key'));
+    await assert.rejects(fernetEncrypt(zeros, bytes('x'), { now: 0 }), (error) =>
+      isRelayError(error, 'bad_key'),
+    );
+    await assert.rejects(fernetKeyCheck(zeros), (error) => isRelayError(error, 'bad_key'));
+  }
+});
+
+test('the check of a key is 8 bytes of an HKDF-SHA256 over it', async () => {
+  const secret = Buffer.from(KEY, 'base64url');
+  const check = Buffer.from(hkdfSync('sha256', secret, '', 'contextrelay key check', 8)).toString('hex');
+  assert.equal(await fernetKeyCheck(KEY), check);
+  assert.equal(check, 'f711e4be97ed8786');
 });

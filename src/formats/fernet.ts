@@ -1,6 +1,7 @@
 import { fromBase64Url, toBase64Url } from '../base/base64.ts';
 import { type Env, systemEnv } from '../base/env.ts';
 import { RelayError } from '../base/errors.ts';
+import { toHex } from '../base/ids.ts';
 
 /**
  * Fernet as its specification and Python's `cryptography` have it, so that either side can be another client:
@@ -21,7 +22,18 @@ export function generateFernetKey(env: Env): string {
 }
 
 export function isFernetKey(text: string): boolean {
-  return fromBase64Url(text)?.length === KEY_BYTES;
+  return typeof readKey(text) !== 'string';
+}
+
+/**
+ * 8 bytes of an HKDF over the key, in hexadecimal digits. They are stored in the open beside what the key encrypts, so that a
+ * wrong key is told before anything is pulled; they say nothing of the key itself.
+ */
+export async function fernetKeyCheck(key: string): Promise<string> {
+  const secret = await crypto.subtle.importKey('raw', keyBytes(key), 'HKDF', false, ['deriveBits']);
+  const info = new TextEncoder().encode('contextrelay key check');
+  const hkdf = { name: 'HKDF', hash: 'SHA-256', salt: new Uint8Array(), info };
+  return toHex(new Uint8Array(await crypto.subtle.deriveBits(hkdf, secret, 64)));
 }
 
 /** `now` in ms. The token is ASCII. */
@@ -73,10 +85,7 @@ export async function fernetDecrypt(
 }
 
 async function importKey(key: string): Promise<{ signing: CryptoKey; encrypting: CryptoKey }> {
-  const bytes = fromBase64Url(key);
-  if (bytes?.length !== KEY_BYTES) {
-    throw new RelayError('bad_key', { what: `${key.length} characters, not 44 of URL-safe base64` });
-  }
+  const bytes = keyBytes(key);
   const [signing, encrypting] = await Promise.all([
     crypto.subtle.importKey('raw', bytes.subarray(0, 16), { name: 'HMAC', hash: 'SHA-256' }, false, [
       'sign',
@@ -85,4 +94,18 @@ async function importKey(key: string): Promise<{ signing: CryptoKey; encrypting:
     crypto.subtle.importKey('raw', bytes.subarray(16), 'AES-CBC', false, ['encrypt', 'decrypt']),
   ]);
   return { signing, encrypting };
+}
+
+function keyBytes(key: string): Uint8Array<ArrayBuffer> {
+  const read = readKey(key);
+  if (typeof read === 'string') throw new RelayError('bad_key', { what: read });
+  return read;
+}
+
+/** Its bytes, or in words why it cannot be a key. */
+function readKey(key: string): Uint8Array<ArrayBuffer> | string {
+  const bytes = fromBase64Url(key);
+  if (bytes?.length !== KEY_BYTES) return `${key.length} characters, not 44 of URL-safe base64`;
+  // What a program that never filled it in sends: everybody knows it.
+  return bytes.some((byte) => byte !== 0) ? bytes : 'nothing but zeros';
 }

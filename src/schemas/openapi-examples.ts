@@ -35,6 +35,7 @@ const BY_NAME: { readonly [name: string]: Json } = {
   hash: 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855',
   sha256: 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855',
   ref: '0191d2c4b6a87f3e5d1c9b0a42',
+  key_check: 'f711e4be97ed8786',
 };
 
 const BY_FORMAT: { readonly [format: string]: string } = {

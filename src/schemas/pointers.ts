@@ -54,6 +54,11 @@ const pushFields = z.object({
     .describe('seconds; 24 hours by default'),
   max_pulls: z.number().int().min(1).max(MAX_PULLS).optional(),
   visibility: z.enum(['link', 'tenant']).optional(),
+  key_check: z
+    .string()
+    .regex(/^[0-9a-f]{16}$/)
+    .optional()
+    .describe('of an encrypted payload: tells a wrong key before a pull; with a raw body as Relay-Key-Check'),
 });
 
 export const pointerSchemas = schemasFor(pointers)({
@@ -70,6 +75,7 @@ export const pointerSchemas = schemasFor(pointers)({
       raw: flag.optional().describe('the bytes instead of the {data, metadata} envelope'),
       ...part,
       cost: flag.optional().describe('the token price instead of the content'),
+      keyless: flag.optional().describe('refuse an encrypted payload instead of counting a pull'),
     }),
     output: z.union([
       z.object({ data: text, metadata: jsonObject, encoding: z.literal('base64').optional() }),
@@ -77,7 +83,7 @@ export const pointerSchemas = schemasFor(pointers)({
     ]),
     content: [...BYTES.content, 'text/html'],
     also: { ...BYTES.also, 304: 'The client has it already.' },
-    codes: BYTES.codes,
+    codes: [...BYTES.codes, 'key_missing'],
   },
   peek: { input: z.object({ id: pointerId }), output: jsonObject },
   delete: { input: z.object({ id: pointerId }), output: z.null() },

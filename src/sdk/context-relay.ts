@@ -11,10 +11,11 @@ import { parsePointer, pointerUrl } from '../contract/pointer-url.ts';
 import type { Cost, Part, PartRequest, Peeked, Pulled, Pushed } from '../contract/pointers.ts';
 import type { ReceiptLadder } from '../contract/receipts.ts';
 import type { TasksApi } from '../contract/tasks.ts';
-import { FERNET_CONTENT_TYPE, fernetDecrypt, fernetEncrypt, generateFernetKey } from '../formats/fernet.ts';
+import { FERNET_CONTENT_TYPE, fernetEncrypt, fernetKeyCheck, generateFernetKey } from '../formats/fernet.ts';
 import { takePart } from '../text/parts/take-part.ts';
 import { abortable } from './abortable.ts';
 import { channelKey, sealKey } from './channel-keys.ts';
+import { CIPHERTEXT, checkKey, isCiphertext, opened } from './ciphertext.ts';
 import type {
   CallOptions,
   ClientRelay,
@@ -26,7 +27,7 @@ import type {
 } from './options.ts';
 import { nativeMatcher, type Payload, payloadOf, wholePayload } from './payload.ts';
 import { RelayChoice } from './relay-choice.ts';
-import { collect, letGo, streamOf } from './streams.ts';
+import { letGo, streamOf } from './streams.ts';
 import { type MessageHandler, Subscription, type SubscriptionOptions } from './subscription.ts';
 import { Threads } from './threads.ts';
 
@@ -132,11 +133,12 @@ export class ContextRelay {
   }
 
   /**
-   * What it, or a part of it, would cost a model. Consumes nothing, unless it is encrypted: then only this side can read it, so it
-   * is pulled, and the client needs a `counter`.
+   * What it, or a part of it, would cost a model. Consumes nothing. What is encrypted only this side can read: it is pulled, where
+   * it may be pulled as often as one likes, and the client needs a `counter`.
    */
   async cost(url: string, part?: PartRequest, o: CallOptions = {}): Promise<Cost> {
-    if (parsePointer(url).key === null) {
+    const { key } = parsePointer(url);
+    if (key === null) {
       return this.#ask(url, o, 'cost', ({ pointers }, id) => pointers.cost(id, part, { signal: o.signal }));
     }
     const counter = this.#counter;
@@ -144,6 +146,13 @@ export class ContextRelay {
       throw new RelayError('bad_request', {
         what: 'Only this side can read an encrypted payload, and it has no tokenizer.',
         hint: 'Pass a `counter` to ContextRelay, or ask the command: relay pull <url> --cost.',
+      });
+    }
+    const found = await checkKey(key, () => this.inspect(url, o));
+    if (found && found.max_pulls !== null) {
+      throw new RelayError('bad_request', {
+        what: `Its tokens are known only by pulling it, and it may be pulled only ${found.max_pulls} time(s).`,
+        hint: `It was not pulled. It has at most ${Math.floor((found.size * 3) / 4)} bytes.`,
       });
     }
     const text = await this.pull(url, part, o);
@@ -206,6 +215,7 @@ export class ContextRelay {
       // The relay would count the ciphertext, which no model ever reads.
       count: false,
       sealedKey: shared && (await sealKey(shared, key)),
+      keyCheck: await fernetKeyCheck(key),
     });
     const tokens = text === null ? {} : { tokens: await this.#counter!.count(text) };
     return { ...pushed, url: pointerUrl(parsePointer(pushed.url).base!, pushed.id, key), ...tokens };
@@ -213,7 +223,7 @@ export class ContextRelay {
 
   async #send(
     body: Uint8Array | ReadableStream<Uint8Array>,
-    o: PushOptions & { readonly sealedKey?: string },
+    o: PushOptions & { readonly sealedKey?: string; readonly keyCheck?: string },
   ): Promise<Pushed> {
     const size = body instanceof Uint8Array ? body.byteLength : o.size;
     const input = {
@@ -228,6 +238,7 @@ export class ContextRelay {
       idempotency_key: o.idempotencyKey,
       count: o.count,
       sealed_key: o.sealedKey,
+      key_check: o.keyCheck,
     };
     const pushed = await abortable(this.#choice.own(o.signal).pointers.push(input), o.signal, 'push');
     this.#choice.learn(pushed.url);
@@ -244,12 +255,13 @@ export class ContextRelay {
     use: (pulled: Pulled, key: string | null) => Promise<T>,
   ): Promise<T> {
     const ref = parsePointer(url);
+    if (ref.key !== null) await checkKey(ref.key, () => this.inspect(url, o));
     const repeat = this.#unfinished.get(ref.id) ?? uuid(systemEnv);
     this.#unfinished.delete(ref.id);
     this.#unfinished.set(ref.id, repeat);
     if (this.#unfinished.size > MOST_UNFINISHED)
       this.#unfinished.delete(this.#unfinished.keys().next().value!);
-    const asked = { idempotency_key: repeat, range: o.range };
+    const asked = { idempotency_key: repeat, range: o.range, keyless: ref.key === null };
     const pulled = await this.#ask(url, o, 'pull', ({ pointers }, id) => pointers.pull(id, asked));
     try {
       const result = await abortable(use(pulled, ref.key), o.signal, 'pull');
@@ -263,19 +275,6 @@ export class ContextRelay {
 }
 
 const MOST_UNFINISHED = 100;
-
-/** How every Fernet token of this century begins, with a line number in front or not. */
-const CIPHERTEXT = /^(?:.*\n)?(?:\d+[:-])?gAAAAA/;
-
-async function opened(pulled: Pulled, key: string | null): Promise<Uint8Array<ArrayBuffer>> {
-  if (key === null && isCiphertext(pulled.about)) throw new RelayError('key_missing');
-  const stored = await collect(pulled.body, { bytes: STORED_BYTES, what: 'a payload' });
-  return key === null ? stored : fernetDecrypt(key, stored);
-}
-
-function isCiphertext({ content_type }: Pick<Peeked, 'content_type'>): boolean {
-  return content_type === FERNET_CONTENT_TYPE;
-}
 
 function cut(bytes: Uint8Array, { start, end }: { start: number; end: number }): Uint8Array {
   if (start < 0 || start >= bytes.byteLength || end <= start) {

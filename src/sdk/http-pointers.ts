@@ -56,7 +56,11 @@ export function httpPointers(calls: VerbCalls): HandMade<typeof pointers> {
     },
 
     async pull(id, o = {}) {
-      const headers = { Accept: 'application/octet-stream', ...idempotency(o.idempotency_key) };
+      const headers = {
+        Accept: 'application/octet-stream',
+        ...idempotency(o.idempotency_key),
+        ...(o.keyless ? { 'Relay-Keyless': '1' } : {}),
+      };
       const call = callOf(pointers.pull, { id }, { headers, doing: 'pull' });
       const asked = o.range ? { ...headers, Range: rangeHeader(o.range) } : headers;
       return client.run({ ...call, headers: asked }, async (answer) => {
@@ -115,7 +119,7 @@ function partQuery(part: object): URLSearchParams {
 }
 
 function pushCall(input: PushInput): HttpCall {
-  const { channel, ttl, max_pulls, visibility, content_type, sealed_key } = input;
+  const { channel, ttl, max_pulls, visibility, content_type, sealed_key, key_check } = input;
   const count = input.count || undefined;
   const call = (body: PushInput['body'], headers: Record<string, string>, fields: object) => {
     const query = queryOf({ ...fields, count });
@@ -127,8 +131,8 @@ function pushCall(input: PushInput): HttpCall {
     const data = decodeUtf8(input.body);
     if (data !== null) {
       const { metadata } = input;
-      const fields = { channel, metadata, ttl, max_pulls, visibility, content_type, sealed_key, data };
-      return call(encodeUtf8(JSON.stringify(fields)), JSON_TYPE, {});
+      const options = { channel, metadata, ttl, max_pulls, visibility, content_type, sealed_key, key_check };
+      return call(encodeUtf8(JSON.stringify({ ...options, data })), JSON_TYPE, {});
     }
   }
   const headers = {
@@ -137,6 +141,7 @@ function pushCall(input: PushInput): HttpCall {
     'Relay-Content-Type': encodeURIComponent(content_type ?? ''),
     ...(metadata ? { 'Relay-Metadata': metadata } : {}),
     ...(sealed_key ? { 'Relay-Sealed-Key': sealed_key } : {}),
+    ...(key_check ? { 'Relay-Key-Check': key_check } : {}),
   };
   const inQuery = (pointers.push.raw ?? []).map((name) => [name, input[name as keyof PushInput]]);
   return call(input.body, headers, Object.fromEntries(inQuery));
@@ -149,6 +154,7 @@ function describedBy(headers: Headers, id: string): Omit<Peeked, 'metadata'> | n
   const expires_at = headers.get('relay-expires-at');
   if (size === null || created_at === null || expires_at === null) return null;
   const tokens = tokensOf(headers.get('relay-tokens'));
+  const key_check = headers.get('relay-key-check');
   return {
     id: headers.get('relay-id') ?? id,
     size,
@@ -162,6 +168,7 @@ function describedBy(headers: Headers, id: string): Omit<Peeked, 'metadata'> | n
     visibility: (headers.get('relay-visibility') as Visibility | null) ?? 'link',
     from: decoded(headers.get('relay-from')) ?? '',
     ...(tokens ? { tokens } : {}),
+    ...(key_check ? { key_check } : {}),
   };
 }
 

@@ -48,6 +48,7 @@ import {
   pullsKey,
   pushedAs,
   recordKey,
+  refuseCiphertext,
 } from './record.ts';
 
 /** What is known of a push once its body is here. */
@@ -148,6 +149,7 @@ export class Pointers {
         tokens: input.count ? await this.#countBlob(blob, metered.isText()) : null,
         fingerprint: repeatable ? await requestFingerprint(sha256, options) : null,
         sealed_key: options.sealed_key,
+        ...(options.key_check === null ? {} : { key_check: options.key_check }),
       };
       const kept = await this.#commit(id, record, await counting);
       if (kept.blob !== blob) await Promise.all([engine.blobs.delete(blob), giveBack(counting)]);
@@ -172,6 +174,7 @@ export class Pointers {
   async pull(caller: Caller, id: string, o: PullOptions = {}): Promise<Pulled> {
     const loaded = await this.#parts.lookup.readable(caller, id);
     const { record } = loaded;
+    if (o.keyless) refuseCiphertext(record);
     const range = o.range && cutRange(o.range, record.size);
     let body = await this.#open(record.blob, range);
     const retried = await countPull(this.#parts.deps, caller, loaded, o.idempotency_key, body);
@@ -197,6 +200,7 @@ export class Pointers {
   async cost(caller: Caller, id: string, part?: PartRequest, o: LocalOptions = {}): Promise<Cost> {
     const loaded = await this.#parts.lookup.readable(caller, id);
     const { record } = loaded;
+    refuseCiphertext(record);
     if (part) {
       const text = encodeUtf8((await this.#take(record, part, o)).text);
       const count = await this.#parts.deps.texts.count(text, o.signal);
@@ -285,6 +289,7 @@ export class Pointers {
   }
 
   async #take(record: PointerRecord, part: PartRequest, o: LocalOptions): Promise<Part> {
+    refuseCiphertext(record);
     if (!record.text) throw new RelayError('not_text', { what: 'lines, matches or outline' });
     return this.#parts.deps.texts.part(await this.#openFor(record.blob, o), part, o.signal);
   }

@@ -59,6 +59,7 @@ export interface CheckedOptions
   extends Pick<Peeked, 'channel' | 'metadata' | 'max_pulls' | 'visibility' | 'content_type'> {
   readonly ttlMs: number;
   readonly sealed_key: string | null;
+  readonly key_check: string | null;
 }
 
 /** Takes nothing on trust: a caller may be a program in any language. `null` is taken for "not given". */
@@ -71,6 +72,7 @@ export function checkOptions(o: PushOptions, terms: Terms): CheckedOptions {
     visibility: checkVisibility(o.visibility, terms),
     content_type: shortText('content_type', o.content_type, 256),
     sealed_key: shortText('sealed_key', o.sealed_key, 1024),
+    key_check: checkKeyCheck(o.key_check),
   };
 }
 
@@ -81,10 +83,10 @@ export async function derivedId(secret: StoreSecret, caller: Caller, key: string
 
 /** What must be alike for a repeated key to be a retry and not another request. */
 export function requestFingerprint(sha256: string, o: CheckedOptions): Promise<string> {
-  const { channel, metadata, ttlMs, max_pulls, visibility, content_type, sealed_key } = o;
-  return sha256Hex(
-    JSON.stringify([sha256, channel, metadata, ttlMs, max_pulls, visibility, content_type, sealed_key]),
-  );
+  const { channel, metadata, ttlMs, max_pulls, visibility, content_type, sealed_key, key_check } = o;
+  const request = [sha256, channel, metadata, ttlMs, max_pulls, visibility, content_type, sealed_key];
+  // Left out where there is none, so that a retry is known by the fingerprint of a store from before there were any.
+  return sha256Hex(JSON.stringify(key_check === null ? request : [...request, key_check]));
 }
 
 function checkChannel(channel: unknown): string | null {
@@ -128,6 +130,12 @@ function checkVisibility(visibility: unknown, terms: Terms): Visibility {
   if (visibility !== 'link' && visibility !== 'tenant')
     throw wrong('visibility', '"link" or "tenant"', visibility);
   return visibility;
+}
+
+function checkKeyCheck(check: unknown): string | null {
+  if (check === undefined || check === null) return null;
+  if (typeof check === 'string' && /^[0-9a-f]{16}$/.test(check)) return check;
+  throw badRequest('"key_check" must be 16 hexadecimal digits in lower case.');
 }
 
 function shortText(name: string, value: unknown, max: number): string | null {

@@ -6,6 +6,7 @@ import { PULL_RETRIES, PULL_RETRY_WINDOW_MS } from '../../base/limits.ts';
 import type { TokenCount } from '../../base/tokens.ts';
 import type { Caller } from '../../contract/caller.ts';
 import type { Peeked, Pushed } from '../../contract/pointers.ts';
+import { FERNET_CONTENT_TYPE } from '../../formats/fernet.ts';
 import type { BlobBody } from '../../kernel/blobs.ts';
 import type { Deps } from '../deps.ts';
 import { type RecordsOf, recordsOf } from '../records.ts';
@@ -30,6 +31,7 @@ export interface PointerRecord
   /** Of the request, where it came with an Idempotency-Key. */
   readonly fingerprint: string | null;
   readonly sealed_key: string | null;
+  readonly key_check?: string;
 }
 
 export const recordKey = (id: string) => `ptr.${id}/meta`;
@@ -133,8 +135,14 @@ export const describe = madeOnce((r: PointerRecord, id: string): Peeked => {
     visibility: r.visibility,
     from: r.from,
     ...(r.tokens ? { tokens: r.tokens } : {}),
+    ...(r.key_check ? { key_check: r.key_check } : {}),
   };
 });
+
+/** For whoever has no key, a payload that was encrypted by one of our clients has nothing to give. */
+export function refuseCiphertext({ type }: PointerRecord): void {
+  if (type === FERNET_CONTENT_TYPE) throw new RelayError('key_missing');
+}
 
 /** The answer to a push, without the URL. */
 export function pushedAs(id: string, record: PointerRecord): Omit<Pushed, 'url'> {

@@ -1,7 +1,13 @@
 import type { Context } from 'hono';
 import { toBase64, toBase64Url } from '../../base/base64.ts';
 import { madeOnce } from '../../base/frozen.ts';
-import { type LocalOptions, type Peeked, type Pulled, pointers } from '../../contract/pointers.ts';
+import {
+  type LocalOptions,
+  type Peeked,
+  type Pulled,
+  type PullOptions,
+  pointers,
+} from '../../contract/pointers.ts';
 import type { Relay } from '../../contract/relay.ts';
 import { parsePartRequest } from '../../text/parts/part-request.ts';
 import type { Serve } from './callers.ts';
@@ -38,7 +44,10 @@ export function pointerRoutes(serve: Serve, { limiter }: Pick<HttpDeps, 'limiter
     // `?lines=10-40`, `?grep=…`, `?json=/a/b` or `?outline=1`; none of them where the whole is asked for.
     const part = parsePartRequest(query) ?? undefined;
     if (isOn(query.cost)) return jsonResponse(await relay.pointers.cost(id, part, workFor(c, limiter)));
-    const options = { idempotency_key: c.req.header('idempotency-key') };
+    const options = {
+      idempotency_key: c.req.header('idempotency-key'),
+      keyless: isOn(c.req.header('relay-keyless')),
+    };
     if (part) {
       const taken = await relay.pointers.part(id, part, { ...options, ...workFor(c, limiter) });
       return textResponse(taken.text, {
@@ -63,12 +72,7 @@ function workFor(c: Context, limiter: HttpDeps['limiter']): LocalOptions {
   };
 }
 
-async function rawOf(
-  c: Context,
-  relay: Relay,
-  id: string,
-  o: { idempotency_key?: string },
-): Promise<Response> {
+async function rawOf(c: Context, relay: Relay, id: string, o: PullOptions): Promise<Response> {
   const wantsRange = c.req.header('range');
   const knows = c.req.header('if-none-match');
   let range: { start: number; end: number } | null = null;
@@ -143,6 +147,7 @@ function relayHeaders(p: Peeked): Record<string, string> {
   if (p.content_type !== null) headers['Relay-Content-Type'] = encodeURIComponent(p.content_type);
   if (p.channel !== null) headers['Relay-Channel'] = encodeURIComponent(p.channel);
   if (p.max_pulls !== null) headers['Relay-Max-Pulls'] = String(p.max_pulls);
+  if (p.key_check !== undefined) headers['Relay-Key-Check'] = p.key_check;
   if (p.tokens) {
     const { tokens, tokenizer, estimated } = p.tokens;
     headers['Relay-Tokens'] = `${tokens}; ${tokenizer}${estimated ? '; estimated' : ''}`;

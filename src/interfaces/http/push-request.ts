@@ -62,8 +62,9 @@ async function readWhole(request: Request): Promise<Uint8Array<ArrayBuffer>> {
 
 /** The fields of the envelope that we know; others are ignored. The domain checks their types. */
 function options(fields: JsonObject): PushOptions {
-  const { channel, metadata, ttl, max_pulls, visibility, content_type, sealed_key } = fields as PushOptions;
-  return { channel, metadata, ttl, max_pulls, visibility, content_type, sealed_key };
+  const { channel, metadata, ttl, max_pulls, visibility, ...rest } = fields as PushOptions;
+  const { content_type, sealed_key, key_check } = rest;
+  return { channel, metadata, ttl, max_pulls, visibility, content_type, sealed_key, key_check };
 }
 
 /** With a raw body the options are in the query and in headers. */
@@ -80,6 +81,7 @@ function rawOptions(request: Request, query: Query, type: string): PushOptions {
     visibility: query.visibility as PushOptions['visibility'],
     metadata: metadata === null ? undefined : decodeMetadata(metadata),
     sealed_key: request.headers.get('relay-sealed-key') ?? undefined,
+    key_check: request.headers.get('relay-key-check') ?? undefined,
     content_type: content_type || undefined,
   };
 }
