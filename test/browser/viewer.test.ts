@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import type { Browser, Page } from 'playwright-core';
+import { systemEnv } from '../../src/base/env.ts';
+import { generateFernetKey } from '../../src/formats/fernet.ts';
 import { ContextRelay } from '../../src/public/index.ts';
 import { type RelayUnderTest, startRelay } from '../http/relay-under-test.ts';
 import { noBrowser, openBrowser } from './chromium.ts';
@@ -52,10 +54,33 @@ test('an encrypted payload is decrypted in the browser, and the key stays there'
 
 test('a wrong key is told, and nothing is shown', { skip }, async () => {
   const url = await client.push('x', { encrypted: true });
-  const page = await open(`${url.split('#')[0]}#key=${'A'.repeat(43)}=`);
+  const page = await open(`${url.split('#')[0]}#key=${generateFernetKey(systemEnv)}`);
   await page.locator('.status.bad').waitFor();
   assert.match((await page.locator('#status').textContent())!, /does not fit/);
   assert.equal(await page.locator('#content').isVisible(), false);
+});
+
+test('without the right key nothing is fetched, and the pull is left for whoever has it', { skip }, async () => {
+  const url = await client.push('only once', { encrypted: true, maxPulls: 1 });
+  const [bare] = url.split('#');
+  const wrong: [string, RegExp][] = [
+    [bare!, /encrypted and this address has no key/],
+    [url.slice(0, -4), /key in this address is damaged/],
+    [`${bare}#key=%`, /key in this address is damaged/],
+    [`${bare}#key=${'A'.repeat(43)}=`, /key in this address is damaged/],
+    [`${bare}#key=${generateFernetKey(systemEnv)}`, /does not fit/],
+  ];
+  for (const [address, said] of wrong) {
+    const page = await open(address);
+    await page.locator('.status.bad').waitFor();
+    assert.match((await page.locator('#status').textContent())!, said);
+    assert.equal(await page.locator('#show').isVisible(), false);
+    await page.close();
+  }
+  const page = await open(url);
+  await page.locator('#show').click();
+  await page.locator('#content:not([hidden])').waitFor();
+  assert.equal(await page.locator('#content').textContent(), 'only once');
 });
 
 test('opening the page costs no pull; showing the payload costs one', { skip }, async () => {

@@ -1,3 +1,5 @@
+import { FERNET_CONTENT_TYPE } from '../../../formats/fernet.ts';
+
 /** Plain JavaScript for a browser. Whatever comes from the relay goes onto the page as text and never as markup. */
 export const VIEWER_SCRIPT = `
 'use strict';
@@ -5,7 +7,13 @@ const MANY = 2000000;
 const at = (id) => document.getElementById(id);
 const say = (text, bad) => { at('status').textContent = text; at('status').className = bad ? 'status bad' : 'status'; };
 const path = location.pathname;
-const key = location.hash.startsWith('#key=') ? decodeURIComponent(location.hash.slice(5)) : null;
+const key = location.hash.startsWith('#key=') ? decoded(location.hash.slice(5)) : null;
+const WHOLE = ' Use the whole address as it was given to you.';
+const UNFIT = 'The key in this address does not fit the payload.' + WHOLE;
+
+function decoded(text) {
+  try { return decodeURIComponent(text); } catch { return text; }
+}
 
 function size(bytes) {
   if (bytes < 1024) return bytes + ' bytes';
@@ -18,6 +26,36 @@ function size(bytes) {
 function unbase64(text) {
   const binary = atob(text.replace(/-/g, '+').replace(/_/g, '/'));
   return Uint8Array.from(binary, (c) => c.charCodeAt(0));
+}
+
+/* Null where it cannot be a key. */
+function keyBytes(text) {
+  try {
+    const bytes = unbase64(text);
+    return bytes.length === 32 && bytes.some((byte) => byte !== 0) ? bytes : null;
+  } catch { return null; }
+}
+
+/* 8 bytes of an HKDF over the key, in hexadecimal digits. */
+async function keyCheck(bytes) {
+  const secret = await crypto.subtle.importKey('raw', bytes, 'HKDF', false, ['deriveBits']);
+  const info = new TextEncoder().encode('contextrelay key check');
+  const hkdf = { name: 'HKDF', hash: 'SHA-256', salt: new Uint8Array(), info };
+  const check = new Uint8Array(await crypto.subtle.deriveBits(hkdf, secret, 64));
+  return Array.from(check, (byte) => byte.toString(16).padStart(2, '0')).join('');
+}
+
+/* Before anything counts as a pull: why it could not be read with what is in the address, or null. */
+async function obstacle(headers) {
+  if (key === null) {
+    const type = decoded(headers.get('relay-content-type') || '');
+    return type === '${FERNET_CONTENT_TYPE}' ? 'This is encrypted and this address has no key.' + WHOLE : null;
+  }
+  const bytes = keyBytes(key);
+  if (!bytes) return 'The key in this address is damaged.' + WHOLE;
+  if (!crypto.subtle) return 'Browsers decrypt only on https:// or on this machine. Use: relay pull';
+  const check = headers.get('relay-key-check');
+  return check && check !== (await keyCheck(bytes)) ? UNFIT : null;
 }
 
 /* Fernet: version, time, IV, AES-128-CBC ciphertext, HMAC-SHA256 over all before it. */
@@ -55,7 +93,6 @@ function metadata(values) {
 }
 
 async function load() {
-  if (key && !crypto.subtle) return say('Browsers decrypt only on https:// or on this machine. Use: relay pull', true);
   at('show').hidden = true;
   say('Fetching…');
   const response = await fetch(path + '?raw=1', { headers: { Accept: 'application/octet-stream' } });
@@ -65,7 +102,7 @@ async function load() {
     try {
       bytes = await decrypt(key, bytes);
     } catch {
-      return say('The key in this address does not fit the payload. Use the whole address as it was given to you.', true);
+      return say(UNFIT, true);
     }
   }
   show(bytes);
@@ -104,6 +141,8 @@ async function start() {
   if (!peek.ok) return say((await peek.json()).error, true);
   facts(peek.headers);
   metadata(await peek.json());
+  const why = await obstacle(peek.headers);
+  if (why) return say(why, true);
   const limited = peek.headers.get('relay-max-pulls');
   if (!limited) return load();
   say('This can be opened ' + (limited === '1' ? 'once' : limited + ' times') + ' in all.');
