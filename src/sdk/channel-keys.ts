@@ -1,7 +1,7 @@
 import { systemEnv } from '../base/env.ts';
-import { isRelayError } from '../base/errors.ts';
+import { isRelayError, RelayError } from '../base/errors.ts';
 import type { Message } from '../contract/channels.ts';
-import { fernetDecrypt, fernetEncrypt } from '../formats/fernet.ts';
+import { fernetDecrypt, fernetEncrypt, isFernetKey } from '../formats/fernet.ts';
 
 /** Keys that sender and subscribers of a channel share, by channel. They never leave this side. */
 export type ChannelKeys =
@@ -12,7 +12,15 @@ export async function channelKey(
   keys: ChannelKeys | undefined,
   channel: string,
 ): Promise<string | undefined> {
-  if (typeof keys === 'function') return keys(channel);
+  const given = typeof keys === 'function' ? await keys(channel) : ownKey(keys, channel);
+  if (given === undefined || isFernetKey(given)) return given;
+  throw new RelayError('bad_key', {
+    what: `that of the channel ${JSON.stringify(channel)}, which must be 32 bytes in URL-safe base64 and not all zeros`,
+    hint: 'Take the right one from whoever shares it: relay channel key add CHANNEL --force',
+  });
+}
+
+function ownKey(keys: { readonly [channel: string]: string } | undefined, channel: string) {
   return keys && Object.hasOwn(keys, channel) ? keys[channel] : undefined;
 }
 

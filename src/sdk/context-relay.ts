@@ -65,6 +65,11 @@ export class ContextRelay {
     this.#channelKeys = options.channelKeys;
   }
 
+  /** Whether this side has a key for the channel: without one, its subscribers cannot read what is pushed there encrypted. */
+  async hasChannelKey(channel: string): Promise<boolean> {
+    return (await channelKey(this.#channelKeys, channel)) !== undefined;
+  }
+
   /** The pointer's URL, with `#key=` where it is encrypted. */
   async push(data: PushData, o: PushOptions = {}): Promise<string> {
     return (await this.pushDetailed(data, o)).url;
@@ -150,8 +155,9 @@ export class ContextRelay {
     }
     const found = await checkKey(key, () => this.inspect(url, o));
     if (found && found.max_pulls !== null) {
+      const often = found.max_pulls === 1 ? 'once' : `${found.max_pulls} times`;
       throw new RelayError('bad_request', {
-        what: `Its tokens are known only by pulling it, and it may be pulled only ${found.max_pulls} time(s).`,
+        what: `Only a pull would tell its price, and it may be pulled only ${often}.`,
         hint: `It was not pulled. It has at most ${Math.floor((found.size * 3) / 4)} bytes.`,
       });
     }

@@ -43,7 +43,7 @@ export type PushData =
 export interface PushOptions {
   /** Announces the pointer there. */
   readonly channel?: string;
-  /** Encrypts on this side; the key is behind `#key=` in the URL and nowhere else. Metadata stays readable. */
+  /** Encrypts on this side; the key is behind `#key=` in the URL and nowhere else. Metadata stays readable for everybody. */
   readonly encrypted?: boolean;
   readonly metadata?: JsonObject;
   /** Seconds until it expires; a day by default. */

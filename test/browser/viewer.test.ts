@@ -60,7 +60,9 @@ test('a wrong key is told, and nothing is shown', { skip }, async () => {
   assert.equal(await page.locator('#content').isVisible(), false);
 });
 
-test('without the right key nothing is fetched, and the pull is left for whoever has it', { skip }, async () => {
+test('without the right key nothing is fetched, and the pull is left for whoever has it', {
+  skip,
+}, async () => {
   const url = await client.push('only once', { encrypted: true, maxPulls: 1 });
   const [bare] = url.split('#');
   const wrong: [string, RegExp][] = [

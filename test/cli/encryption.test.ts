@@ -68,7 +68,7 @@ test('a missing key and a wrong key are told apart, and nothing comes out', asyn
   const missing = await run(['pull', plain]);
   assert.deepEqual([missing.code, missing.stdout], [4, '']);
   assert.match(missing.stderr, /the URL has no key/);
-  const wrong = await run(['pull', `${plain}#key=${'A'.repeat(43)}=`]);
+  const wrong = await run(['pull', `${plain}#key=${'Q'.repeat(43)}=`]);
   assert.deepEqual([wrong.code, wrong.stdout], [4, '']);
   assert.match(wrong.stderr, /the key does not fit/);
 });

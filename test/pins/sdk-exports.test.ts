@@ -16,6 +16,7 @@ test('a client has exactly these methods and groups of methods', () => {
     'cost',
     'delete',
     'inbox',
+    'hasChannelKey',
     'inspect',
     'peek',
     'publish',

@@ -137,7 +137,7 @@ export const REQUEST_ERRORS = {
   bad_key: {
     status: 400,
     exit: 4,
-    message: 'Failed to decrypt: the key in the URL is damaged ({what}).',
+    message: 'Failed to decrypt: the key is damaged ({what}).',
     hint: 'Use the whole URL as it was given to you; a line break or a missing end is the usual cause.',
   },
 } as const satisfies Record<string, ErrorRow>;

@@ -52,6 +52,11 @@ export class AgentBridge {
     return this.#options.doneChannel ?? DONE_CHANNEL;
   }
 
+  /** Where a task is pushed to: to all agents of the task channel, or to this one alone. */
+  channelFor(agent?: string): string {
+    return agent === undefined ? this.taskChannel : directChannel(this.taskChannel, agent);
+  }
+
   /** The result, as text. Rejects with `task_failed` where it failed, and with `timeout` where none came in time. */
   async pushAndWait(task: string, o: SendOptions & WaitOptions = {}): Promise<string> {
     const answer = await this.sendAndWait(task, o);
@@ -74,10 +79,11 @@ export class AgentBridge {
 
   /** Hands the task over and does not wait. */
   async send(task: string, o: SendOptions = {}): Promise<SentTask> {
-    const channel = o.to === undefined ? this.taskChannel : directChannel(this.taskChannel, o.to);
-    const summary = o.summary ?? firstLine(task, SUMMARY_CHARS);
+    const channel = this.channelFor(o.to);
     const { encrypted, idempotencyKey, signal } = o;
-    const metadata = { summary, done_channel: this.doneChannel };
+    // Metadata is never encrypted: what the task begins with is not told there where the task itself is secret.
+    const summary = o.summary ?? (encrypted ? undefined : firstLine(task, SUMMARY_CHARS));
+    const metadata = { ...(summary === undefined ? {} : { summary }), done_channel: this.doneChannel };
     const contentType = 'text/plain; charset=utf-8';
     const push = { channel, metadata, contentType, encrypted, idempotencyKey, signal };
     const { id, url } = await this.#client.pushDetailed(task, push);
@@ -145,12 +151,15 @@ export class AgentBridge {
     return this.#client.pull(await ownPointer(url, this.#options.resolve));
   }
 
-  /** The key of an encrypted result travels with its message alone: by its id it is found without. */
+  /** The key of an encrypted result travels with its message alone: by its id it is found without. Null where it is not for us. */
   async #announced(id: string): Promise<string | null> {
     const { created_at: since, done_channel } = await this.#client.tasks.get(id);
+    if (!(await this.#client.hasChannelKey(done_channel))) return null;
+    const last = await this.#client.channels.position(done_channel);
     const signal = AbortSignal.timeout(LOOK_BACK_MS);
-    for await (const { url, metadata } of this.#client.subscribe(done_channel, { since, signal })) {
+    for await (const { url, metadata, seq } of this.#client.subscribe(done_channel, { since, signal })) {
       if (url && metadata?.task_id === id) return url;
+      if (seq >= last) break;
     }
     return null;
   }

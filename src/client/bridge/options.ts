@@ -20,7 +20,10 @@ export interface AgentBridgeOptions {
   readonly pointer?: boolean;
   /** How the agent calls the relay's command; `relay` by default. */
   readonly command?: string;
-  /** Encrypts results; only who shares the done channel's key can read them. */
+  /**
+   * Encrypts results; only who shares the done channel's key can read them. The result of an encrypted task is encrypted
+   * wherever this side has that key.
+   */
   readonly encrypted?: boolean;
   /** The same pointer as this client takes it; as it is by default. */
   readonly resolve?: (url: string) => Promise<string>;
@@ -31,6 +34,7 @@ export interface AgentBridgeOptions {
 export type BridgeEvent =
   | { readonly type: 'ready'; readonly name: string; readonly channels: readonly string[] }
   | { readonly type: 'task'; readonly id: string; readonly from: string; readonly attempt: number }
+  /** The summary is empty where the result was encrypted. */
   | { readonly type: 'result'; readonly id: string; readonly status: TaskStatus; readonly summary: string }
   /** Not run, or not told: somebody else has it, or it has its result already. */
   | { readonly type: 'dropped'; readonly id: string; readonly why: string }
@@ -40,7 +44,7 @@ export type BridgeEvent =
 export interface SendOptions {
   /** For this agent alone. */
   readonly to?: string;
-  /** One line for lists; the beginning of the task by default. */
+  /** One line for lists, never encrypted; the beginning of the task by default, and nothing where the task is encrypted. */
   readonly summary?: string;
   readonly encrypted?: boolean;
   /** The same key with the same task makes one task, however often it is sent. */

@@ -41,11 +41,13 @@ export async function runTask(
   const { url, from, metadata } = message;
   // A signal, or work that somebody has done and acknowledged too late, is nothing to run.
   if (!url) return drop(message, o, String(message.seq), 'a signal is no task');
-  const { id } = parsePointer(url);
+  const { id, key } = parsePointer(url);
   if (await hasResult(client, id)) return drop(message, o, id, 'it has its result already');
   o.onEvent?.({ type: 'task', id, from, attempt: message.attempt ?? 1 });
   const wished = metadata?.done_channel;
   const doneChannel = typeof wished === 'string' && wished !== '' ? wished : o.doneChannel;
+  const encrypted = o.encrypted || (key !== null && (await client.hasChannelKey(doneChannel)));
+  if (key !== null && !encrypted) o.onEvent?.({ type: 'trouble', what: notEncrypted(doneChannel) });
   const settled = new AbortController();
   const over = new AbortController();
   using listening = await o.waiters.listen(doneChannel);
@@ -53,7 +55,8 @@ export async function runTask(
   elsewhere.catch(() => {});
   let ran: Ran;
   try {
-    ran = await perform(client, o, { id, url, from }, { lost, stopping, settled: settled.signal });
+    const task = { id, url, from, encrypted };
+    ran = await perform(client, o, task, { lost, stopping, settled: settled.signal });
   } finally {
     over.abort();
   }
@@ -65,7 +68,7 @@ export async function runTask(
     await message.nack();
     return forget(o, id, 'given back');
   }
-  const brought = await bringResult(client, o, { id, doneChannel, ran, stopping });
+  const brought = await bringResult(client, o, { id, doneChannel, encrypted, ran, stopping });
   await message.ack().catch(ifLost);
   return brought;
 }
@@ -73,7 +76,7 @@ export async function runTask(
 async function perform(
   client: ContextRelay,
   o: WorkerOptions,
-  { id, url, from }: { id: string; url: string; from: string },
+  { id, url, from, encrypted }: { id: string; url: string; from: string; encrypted: boolean },
   signals: { lost: AbortSignal; stopping: AbortSignal; settled: AbortSignal },
 ): Promise<Ran> {
   if (o.from && !o.from.includes(from)) {
@@ -91,7 +94,7 @@ async function perform(
   const late = AbortSignal.timeout(timeout);
   const signal = AbortSignal.any([late, signals.lost, signals.stopping]);
   const pointer = o.pointer ?? !(runner.inline?.(text) ?? true);
-  const prompt = pointer ? pointerPrompt(id, url, command) : wholePrompt(id, text);
+  const prompt = pointer ? pointerPrompt(id, url, command, encrypted) : wholePrompt(id, text);
   try {
     const job = { id, url, from, text, prompt, pointer, signal, settled: signals.settled };
     const ran = await runner.run(job);
@@ -106,32 +109,25 @@ async function perform(
 async function bringResult(
   client: ContextRelay,
   o: WorkerOptions,
-  result: { id: string; doneChannel: string; ran: Ran; stopping: AbortSignal },
+  result: { id: string; doneChannel: string; encrypted: boolean; ran: Ran; stopping: AbortSignal },
 ): Promise<TaskStatus | null> {
-  const { id, doneChannel, ran, stopping } = result;
+  const { id, doneChannel, encrypted, ran, stopping } = result;
   const status = ran.failed === undefined ? 'done' : 'failed';
   const outcome = readOutcome(ran.output);
   const summary =
     ran.failed ?? (firstLine(outcome.completed ?? outcome.text, TASK_SUMMARY_CHARS) || 'no output');
   const said = outcome.text === '' ? '' : `\n\n${outcome.text}`;
   const text = ran.failed === undefined ? outcome.text || '(the agent said nothing)' : `${ran.failed}${said}`;
-  const metadata = {
-    task_id: id,
-    status,
+  const about = {
     summary: summary.slice(0, TASK_SUMMARY_CHARS),
     // Whether it is the block that was asked for, or everything that the agent said.
     outcome: outcome.found ? 'block' : 'whole',
   };
   for (let wait = FIRST_WAIT_MS; ; wait = Math.min(wait * 2, LONGEST_WAIT_MS)) {
     try {
-      await client.push(text, {
-        channel: doneChannel,
-        metadata,
-        contentType: 'text/plain; charset=utf-8',
-        encrypted: o.encrypted,
-        idempotencyKey: resultKey(id),
-      });
-      o.onEvent?.({ type: 'result', id, status, summary });
+      // Nothing that the agent said is told beside what is encrypted.
+      await pushResult(client, text, { id, status, doneChannel, encrypted, about: encrypted ? {} : about });
+      o.onEvent?.({ type: 'result', id, status, summary: encrypted ? '' : summary });
       return status;
     } catch (error) {
       if (isRelayError(error, 'idempotency_conflict')) return forget(o, id, 'it has its result already');
@@ -140,6 +136,28 @@ async function bringResult(
       await pause(wait, stopping);
     }
   }
+}
+
+/** One result for each task: a second one is refused with `idempotency_conflict`. Gives its URL. */
+export function pushResult(
+  client: ContextRelay,
+  text: string,
+  o: {
+    readonly id: string;
+    readonly status: TaskStatus;
+    readonly doneChannel: string;
+    readonly encrypted: boolean;
+    /** Metadata, which everybody can read. */
+    readonly about: { readonly summary?: string; readonly outcome?: string };
+  },
+): Promise<string> {
+  return client.push(text, {
+    channel: o.doneChannel,
+    metadata: { task_id: o.id, status: o.status, ...o.about },
+    contentType: 'text/plain; charset=utf-8',
+    encrypted: o.encrypted,
+    idempotencyKey: resultKey(o.id),
+  });
 }
 
 async function hasResult(client: ContextRelay, id: string): Promise<boolean> {
@@ -163,6 +181,10 @@ function forget(o: WorkerOptions, id: string, why: string): null {
 
 function refused(why: string): Ran {
   return { output: '', failed: why };
+}
+
+function notEncrypted(channel: string): string {
+  return `The task is encrypted and its result will not be: there is no key for the channel ${channel} here.`;
 }
 
 function tookTooLong(timeout: number): string {
@@ -194,10 +216,11 @@ function wholePrompt(id: string, text: string): string {
  * One line, however long the task: terminals submit line by line. The command that brings the result needs no reading of
  * the screen; the block is for agents that cannot run it.
  */
-function pointerPrompt(id: string, url: string, command: string): string {
+function pointerPrompt(id: string, url: string, command: string, encrypted: boolean): string {
+  const done = `${command} task done ${encrypted ? '--encrypt ' : ''}${id}`;
   return (
     `You have a task. Read it with: ${command} pull "${url}" - then do it. ` +
-    `When you have finished, run: ${command} task done ${id} "what you did, what is left, what to know" - ` +
+    `When you have finished, run: ${done} "what you did, what is left, what to know" - ` +
     `or, if you cannot run commands, ${OUTCOME_REQUEST} ${ending(id)}`
   );
 }

@@ -1,5 +1,6 @@
 import { PAYLOAD_BYTES, TASK_TIMEOUT_MS } from '../../../base/limits.ts';
 import { AgentBridge } from '../../../client/bridge/agent-bridge.ts';
+import { warnOfEncryption } from '../channels/encryption-words.ts';
 import { defineCommand } from '../command.ts';
 import { parseMilliseconds, printable } from '../human.ts';
 import { openPayload, readAllText, textOrFile } from '../pointers/payload.ts';
@@ -32,6 +33,7 @@ there yet. Whoever stops waiting can ask again: relay task wait ID.`,
     const { 'task-channel': taskChannel, 'done-channel': doneChannel } = flags;
     const bridge = new AgentBridge(client, { taskChannel, doneChannel, resolve });
     const o = { to: flags.to, encrypted: flags.encrypt };
+    if (flags.encrypt) await warnOfEncryption(io, client, { channel: bridge.channelFor(flags.to) });
     const { agents } = await relay.agents.list();
     const there = agents.some(
       ({ name, alive, bridge: serves }) =>

@@ -2,6 +2,8 @@ import { BRIDGE_TASKS } from '../../../base/limits.ts';
 import { AgentBridge } from '../../../client/bridge/agent-bridge.ts';
 import type { BridgeEvent } from '../../../client/bridge/options.ts';
 import type { Runner } from '../../../client/bridge/runner.ts';
+import { DONE_CHANNEL } from '../../../contract/task-names.ts';
+import { warnOfEncryption } from '../channels/encryption-words.ts';
 import { badUsage, defineCommand } from '../command.ts';
 import type { RunnerSpec } from '../host.ts';
 import { oneOf, parseCount, parseMilliseconds, printable } from '../human.ts';
@@ -42,6 +44,8 @@ What agents in terminals look like is in agents.json in the relay's home, where 
       io.note('It obeys everyone who has a key of this tenant; --from NAMES obeys only those.');
     }
     const { client, resolve } = await open();
+    const results = flags['done-channel'] ?? DONE_CHANNEL;
+    if (flags.encrypt) await warnOfEncryption(io, client, { channel: results });
     const bridge = new AgentBridge(client, {
       runner,
       name: flags.name,
@@ -101,7 +105,9 @@ function tell(io: Io, runner: Runner, event: BridgeEvent): void {
       );
       return;
     case 'result':
-      io.print(`${event.id}  ${event.status}: ${printable(event.summary)}`);
+      io.print(
+        `${event.id}  ${event.status}${event.summary ? `: ${printable(event.summary)}` : ', encrypted'}`,
+      );
       return;
     case 'dropped':
       io.print(`${event.id}  ${event.why}`);

@@ -3,6 +3,7 @@ import type { JsonObject } from '../../../base/json.ts';
 import { MAX_PULLS, SECRET_SCAN_CHARS } from '../../../base/limits.ts';
 import type { Pushed } from '../../../contract/pointers.ts';
 import { findSecrets } from '../../../text/secrets.ts';
+import { warnOfEncryption } from '../channels/encryption-words.ts';
 import { badUsage, defineCommand } from '../command.ts';
 import { bytes, expiry, oneOf, parseCount, parseSpan, tokensInWords, typedJson } from '../human.ts';
 import type { Io } from '../io.ts';
@@ -49,7 +50,8 @@ else. Metadata is never encrypted.`,
     const body = withProgress(io, kept.body, source);
     const pushed = await client.pushDetailed(body, { ...options, size: source.size });
     tell(io, pushed, { encrypted: flags.encrypt === true, size: kept.size() });
-    if (!flags.encrypt) warnOfSecrets(io, kept.beginning(), pushed.id);
+    if (flags.encrypt) await warnOfEncryption(io, client, options);
+    else warnOfSecrets(io, kept.beginning(), pushed.id);
   },
 });
 

@@ -1,3 +1,6 @@
+import { isRelayError } from '../../../base/errors.ts';
+import { AgentBridge } from '../../../client/bridge/agent-bridge.ts';
+import type { Task } from '../../../contract/tasks.ts';
 import { defineCommand } from '../command.ts';
 import { moment, printable } from '../human.ts';
 import { taskArgument, taskFacts } from './task-words.ts';
@@ -10,7 +13,8 @@ export default defineCommand({
     const id = await taskArgument(io, args[0]!);
     const { relay, client, resolve } = await open();
     const task = await relay.tasks.get(id);
-    const answer = task.result && !io.json ? await client.pull(await resolve(task.result.url)) : null;
+    const answer =
+      task.result && !io.json ? await resultOf(new AgentBridge(client, { resolve }), task) : null;
     io.result(task, () => {
       const ladder = task.receipts.map(
         ({ rung, by, at }) => `  ${rung.padEnd(9)} ${printable(by)}, ${moment(at)}`,
@@ -22,3 +26,15 @@ export default defineCommand({
     });
   },
 });
+
+/** What came back, or why it cannot be shown: where the task stands is worth knowing all the same. */
+async function resultOf(bridge: AgentBridge, { id, done_channel }: Task): Promise<string> {
+  try {
+    return (await bridge.wait(id)).text;
+  } catch (error) {
+    if (isRelayError(error, 'key_missing'))
+      return `It is encrypted, and only who shares the key can read it: relay channel key add ${done_channel}`;
+    if (isRelayError(error) && error.status < 500) return `${error.message} ${error.hint}`;
+    throw error;
+  }
+}

@@ -1,4 +1,6 @@
+import { TASK_SUMMARY_CHARS } from '../../../base/limits.ts';
 import type { TaskAnswer } from '../../../client/bridge/options.ts';
+import { firstLine } from '../../../client/bridge/outcome.ts';
 import { parsePointer } from '../../../contract/pointer-url.ts';
 import type { TaskInfo } from '../../../contract/tasks.ts';
 import { moment, printable, rows, span } from '../human.ts';
@@ -30,7 +32,7 @@ export function taskFacts(io: Io, task: TaskInfo): string {
   }
   if (task.result) {
     const { summary, by, at, url } = task.result;
-    facts.push(['result', `${printable(summary ?? '')} (${printable(by)}, ${moment(at)})`]);
+    facts.push(['result', `${printable(summary ?? 'no summary')} (${printable(by)}, ${moment(at)})`]);
     facts.push(['', url]);
   }
   return rows(io.style.dim, facts);
@@ -40,7 +42,8 @@ export function taskFacts(io: Io, task: TaskInfo): string {
 export function tellAnswer(io: Io, answer: TaskAnswer): number {
   io.result(answer, answer.text);
   if (answer.status === 'done') return 0;
-  if (!io.json) io.warn(`the task failed: ${printable(answer.summary ?? '')}`);
+  const why = answer.summary ?? firstLine(answer.text, TASK_SUMMARY_CHARS);
+  if (!io.json) io.warn(`the task failed: ${printable(why)}`);
   return 1;
 }
 

@@ -1,0 +1,149 @@
+import assert from 'node:assert/strict';
+import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { openKeyring } from '../../src/app/store/keyring.ts';
+import { AgentBridge } from '../../src/client/bridge/agent-bridge.ts';
+import { parsePointer } from '../../src/contract/pointer-url.ts';
+import { ContextRelay } from '../../src/sdk/context-relay.ts';
+import { type ProgramUnderTest, startProgram } from '../bridge/processes.ts';
+import { runHere } from '../cli/in-process.ts';
+import { type Ran, temporaryHome } from '../cli/program.ts';
+import { overStdio } from '../mcp/clients.ts';
+
+/** It stands in every payload, in the name of a file and in everything that the agent says. */
+const CANARY = 'canary7f3e9b';
+const CHANNELS = ['agent-tasks', 'agent-done', 'notes'];
+/** Says the task again, on both ways out, and fails where it is told to. */
+const PARROT = 'read -r said; echo "$said"; case "$said" in *fail*) echo "$said" >&2; exit 3;; esac';
+
+const place = temporaryHome();
+const { home } = place;
+const env: { [name: string]: string } = {};
+let server: ProgramUnderTest;
+let bridge: ProgramUnderTest;
+const channelKeys = (channel: string) => openKeyring(home).get(channel);
+const relay = (args: readonly string[], stdin?: string): Promise<Ran> => runHere(args, { home, env, stdin });
+
+async function done(args: readonly string[], stdin?: string): Promise<string> {
+  const ran = await relay(args, stdin);
+  assert.equal(ran.code, 0, ran.stderr);
+  return ran.stdout.trim();
+}
+
+before(async () => {
+  writeFileSync(join(home, 'config.json'), JSON.stringify({ log_requests: true }));
+  for (const channel of CHANNELS) await done(['channel', 'key', 'new', channel]);
+  server = startProgram(['up', '--port', '0'], { home, env: { RELAY_DEBUG: '1' } });
+  env.CONTEXTRELAY_URL = /http:\S+/.exec(await server.line(/listening on/))![0];
+  bridge = startProgram(['bridge', 'start', '--exec', PARROT, '--encrypt', '--name', 'parrot'], {
+    home,
+    env,
+  });
+  await bridge.line(/tasks from/);
+});
+after(async () => {
+  await bridge?.[Symbol.asyncDispose]();
+  await server?.[Symbol.asyncDispose]();
+  place[Symbol.dispose]();
+});
+
+function* files(folder: string): Generator<string> {
+  for (const name of readdirSync(folder)) {
+    const path = join(folder, name);
+    if (statSync(path).isDirectory()) yield* files(path);
+    else yield path;
+  }
+}
+
+/** Everything that encrypts, each with the canary in what it encrypts. Gives pointers and tasks. */
+async function encryptEverything(): Promise<{ pointers: string[]; tasks: string[] }> {
+  const words = `${CANARY} is the first line\nand this the second`;
+  using elsewhere = temporaryHome();
+  const file = join(elsewhere.home, `${CANARY}.md`);
+  writeFileSync(file, `# ${words}`);
+  const client = new ContextRelay({ baseUrl: env.CONTEXTRELAY_URL, channelKeys });
+  await using mcp = await overStdio(home, '2025-11-25', { env });
+  const pointers = [
+    await done(['push', '--encrypt', '--count', '--channel', 'notes'], words),
+    await done(['push', '--encrypt', file]),
+    await mcp.call('push_context', { data: words, encrypted: true, channel: 'notes' }),
+    await client.push(words, {
+      encrypted: true,
+      channel: 'notes',
+      count: true,
+      contentType: `text/${CANARY}`,
+    }),
+    await client.push(new File([words], CANARY, { type: `text/${CANARY}` }), { encrypted: true }),
+  ];
+  for (const url of pointers) assert.match(await done(['pull', url]), new RegExp(CANARY));
+  for (const url of pointers) await done(['pull', url, '--cost']);
+
+  const answer = await done(['bridge', 'send', words, '--encrypt', '--wait']);
+  assert.match(answer, new RegExp(CANARY));
+  const failed = await relay(['bridge', 'send', `fail: ${words}`, '--encrypt', '--wait', '--json']);
+  assert.equal(JSON.parse(failed.stdout).status, 'failed');
+  assert.match(JSON.parse(failed.stdout).text, new RegExp(CANARY));
+  const sent = await new AgentBridge(client).sendAndWait(words, { encrypted: true });
+  assert.match(sent.text, new RegExp(CANARY));
+  // On a channel that nobody listens to: the results are brought by commands.
+  const own = ['--task-channel', 'notes', '--encrypt'];
+  const [one, two] = [
+    await done(['bridge', 'send', words, ...own]),
+    await done(['bridge', 'send', words, ...own]),
+  ];
+  await done(['task', 'done', one, words, '--encrypt']);
+  await done(['task', 'fail', two, words, '--encrypt']);
+  assert.match(await done(['task', 'wait', one]), new RegExp(CANARY));
+  return { pointers, tasks: [JSON.parse(failed.stdout).id, sent.id, one, two] };
+}
+
+test('with encryption on, nothing that is derived from a payload is plain', async () => {
+  const { pointers, tasks } = await encryptEverything();
+  const seen: { [where: string]: string } = {};
+  const get = async (path: string) => {
+    const response = await fetch(env.CONTEXTRELAY_URL + path);
+    seen[path] = JSON.stringify([...response.headers]) + (await response.text());
+    return seen[path];
+  };
+  const list = await get('/tasks?limit=50');
+  await get('/tasks?channel=notes');
+  const results = [...list.matchAll(/pull\/([0-9a-f-]{36})/g)].map(([, id]) => id!);
+  const ids = new Set([...results, ...tasks, ...pointers.map((url) => parsePointer(url).id)]);
+  for (const id of ids) {
+    await get(`/peek/${id}`);
+    await get(`/pull/${id}/receipts`);
+  }
+  for (const id of tasks) await get(`/tasks/${id}`);
+  for (const path of ['/agents', '/channels', '/metrics', '/stats', '/usage']) await get(path);
+  const stranger = new ContextRelay({ baseUrl: env.CONTEXTRELAY_URL });
+  for (const channel of CHANNELS) {
+    const last = await stranger.channels.position(channel);
+    for await (const message of stranger.subscribe(channel, { since: 'all' })) {
+      seen[`${channel} ${message.seq}`] = JSON.stringify(message);
+      if (message.seq >= last) break;
+    }
+  }
+  for (const args of [['task', 'list'], ['task', 'list', '-c', 'notes'], ['agents']])
+    seen[args.join(' ')] = await done(args);
+  const { CONTEXTRELAY_URL: _, ...local } = env;
+  using elsewhere = temporaryHome();
+  const backup = await runHere(['backup', join(elsewhere.home, 'copy')], { home, env: local });
+  assert.equal(backup.code, 0, backup.stderr);
+
+  for (const program of [bridge, server]) program.child.kill('SIGTERM');
+  const [bridgeSaid, serverSaid] = await Promise.all([bridge.ended, server.ended]);
+  seen.bridge = bridgeSaid.stdout + bridgeSaid.stderr;
+  seen.server = serverSaid.stdout + serverSaid.stderr;
+  assert.match(seen.bridge, /failed/);
+  assert.match(seen.server, /pointers\.push/);
+
+  const holding = Object.entries(seen).filter(([, text]) => text.includes(CANARY));
+  assert.deepEqual(holding, []);
+  const stored = [...files(home), ...files(elsewhere.home)];
+  assert.ok(stored.some((path) => path.endsWith('relay.db')));
+  assert.deepEqual(
+    stored.filter((path) => readFileSync(path).includes(CANARY)),
+    [],
+  );
+});
