@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, before, describe, test } from 'node:test';
+import { ContextRelay } from '../../src/sdk/context-relay.ts';
 import { temporaryHome } from '../cli/program.ts';
 import { type RelayUnderTest, startRelay } from '../http/relay-under-test.ts';
 import { overHttp, overStdio, type TestClient } from './clients.ts';
@@ -31,6 +32,45 @@ describe('over a pipe', () => {
     assert.equal(await stdio.call('pull_context', { url }), 'the secret');
     const stored = await (await fetch(`${url.split('#')[0]}?raw=1`)).text();
     assert.match(stored, /^gAAAA/);
+  });
+
+  test('a summary that is asked for stays readable, and a warning goes beside the answer', async () => {
+    const warned: string[] = [];
+    stdio.client.setNotificationHandler('notifications/message', ({ params }) => {
+      assert.equal(params.level, 'warning');
+      warned.push(String(params.data));
+    });
+    const quiet = await stdio.client.callTool({
+      name: 'push_context',
+      arguments: { data: 'the secret', encrypted: true },
+    });
+    assert.deepEqual(warned, []);
+    assert.equal((quiet.content as unknown[]).length, 1);
+    const url = await stdio.call('push_context', {
+      data: 'the secret',
+      encrypted: true,
+      summary: 'about it',
+      channel: 'open',
+    });
+    assert.match(url, /^http:\S+#key=[\w-]{43}=$/);
+    assert.deepEqual(JSON.parse(await stdio.call('peek_context', { url })), { summary: 'about it' });
+    assert.equal(warned.length, 2);
+    assert.match(warned[0]!, /summary is not encrypted/);
+    assert.match(warned[1]!, /no key for the channel open/);
+  });
+
+  test('a pull that cannot succeed burns nothing', async () => {
+    const client = new ContextRelay({ baseUrl: relay.url });
+    const url = await client.push('for one reader', { encrypted: true, maxPulls: 1 });
+    const [bare] = url.split('#') as [string];
+    for (const part of [undefined, 'all', 'outline', 'lines=1']) {
+      for (const wrong of [bare, url.slice(0, -4), `${bare}#key=${'Q'.repeat(43)}=`]) {
+        const said = await stdio.call('pull_context', { url: wrong, part });
+        assert.match(said, /^Error pulling context: Failed to decrypt/, `${wrong} ${part}`);
+      }
+      assert.match(await http.call('pull_context', { url: bare, part }), /^Error pulling context: Failed to/);
+    }
+    assert.equal(await stdio.call('pull_context', { url }), 'for one reader');
   });
 
   test('a pointer of another relay is asked for there', async () => {

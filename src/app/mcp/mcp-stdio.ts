@@ -34,8 +34,8 @@ export async function serveMcp(host: Host, o: McpOptions): Promise<void> {
     may: () => true,
     brief: async (about) => (await import('./project-brief.ts')).briefOf(o.folder, about, ownTextWork),
   };
-  const { stdin, stdout, onError } = o;
-  await serveMcpStdio(context, { version: host.version, tools, stdin, stdout, onError });
+  const { stdin, stdout, onError, onWarning } = o;
+  await serveMcpStdio(context, { version: host.version, tools, stdin, stdout, onError, onWarning });
   // Whatever should still hold the process, a client that is gone waits for none of it.
   setTimeout(() => process.exit(), END_GRACE_MS).unref();
   await (await opened.relay)?.[Symbol.asyncDispose]();

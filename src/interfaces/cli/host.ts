@@ -164,6 +164,7 @@ export interface McpOptions {
   readonly stdin: Readable;
   readonly stdout: Writable;
   onError(error: unknown): void;
+  onWarning(text: string): void;
 }
 
 export interface LocalStore extends AsyncDisposable {

@@ -19,6 +19,8 @@ export interface McpServerOptions {
   readonly subscribe: boolean;
   /** Unforeseen errors, which clients are told of in brief. */
   onError(error: unknown): void;
+  /** What is said beside an answer, for the log at this end: newer clients take none unless they ask for it. */
+  onWarning?(text: string): void;
   /** Tests put the fixtures of the official conformance suite in here. */
   readonly extend?: McpExtension;
 }
@@ -35,7 +37,13 @@ export function makeMcpServer(context: ToolContext, o: McpServerOptions): McpSer
   const server = new McpServer(
     { name: 'contextrelay', title: 'ContextRelay', version: o.version },
     {
-      capabilities: { tools: {}, prompts: {}, resources: o.subscribe ? { subscribe: true } : {} },
+      capabilities: {
+        tools: {},
+        prompts: {},
+        resources: o.subscribe ? { subscribe: true } : {},
+        // Warnings are about encryption, which is done at this end of a pipe alone.
+        ...(context.local ? { logging: {} } : {}),
+      },
       instructions: INSTRUCTIONS,
       // Nothing here asks a client for input or declares output, so there is nothing to validate by JSON Schema.
       jsonSchemaValidator: {
@@ -105,6 +113,10 @@ async function callTool(
       context,
       signal: ctx.mcpReq.signal,
       progress: progressTeller(ctx),
+      warn: async (text) => {
+        o.onWarning?.(text);
+        await ctx.mcpReq.log('warning', text, 'contextrelay');
+      },
     };
     return toResult(await tool.run(args, call));
   } catch (error) {

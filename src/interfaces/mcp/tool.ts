@@ -54,6 +54,8 @@ export interface ToolCall extends RelayAccess {
   readonly signal: AbortSignal;
   /** Told to clients that asked for it. */
   progress(message: string): Promise<void>;
+  /** Says something beside the answer, which stays what programs expect: in the client's log and in that of this end. */
+  warn(text: string): Promise<void>;
 }
 
 export interface Answer {

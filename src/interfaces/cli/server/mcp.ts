@@ -27,6 +27,7 @@ client closes its end. A running relay serves the same tools over HTTP at /mcp.`
       stdin: io.stdin.stream,
       stdout: io.stdout.stream,
       onError: (error) => io.warn(inOneLine(error)),
+      onWarning: (text) => io.warn(inOneLine(text)),
     });
   },
 });

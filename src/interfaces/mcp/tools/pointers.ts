@@ -18,8 +18,13 @@ export const pushContext = defineTool({
   }),
   verb: pointers.push,
   doing: 'pushing context',
-  async run({ data, channel, encrypted, summary }, { client, context, signal }) {
+  async run({ data, channel, encrypted, summary }, { client, context, signal, warn }) {
     if (encrypted && !context.local) throw onlyAtThisEnd('encrypted');
+    if (encrypted && summary) await warn('The summary is not encrypted: everybody can read it.');
+    if (encrypted && channel && !(await client.hasChannelKey(channel)))
+      await warn(
+        `There is no key for the channel ${channel}: its subscribers cannot read what is encrypted.`,
+      );
     const metadata = summary ? { summary } : undefined;
     const pushed = await client.pushDetailed(data, {
       channel: channel || undefined,
