@@ -2,7 +2,9 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { type StreamResponse, TaskState } from '@a2a-js/sdk';
 import type { Client } from '@a2a-js/sdk/client';
+import { ContextRelay } from '../../src/sdk/context-relay.ts';
 import { type RelayUnderTest, startRelay } from '../http/relay-under-test.ts';
+import { until } from '../until.ts';
 import { a2aClient, answerTasks, BINDINGS, request, resultOf, stateOf } from './agents.ts';
 
 for (const binding of BINDINGS) {
@@ -42,6 +44,29 @@ for (const binding of BINDINGS) {
         [first, second].map((task) => task.artifacts[0]!.artifactId).sort(),
       );
       await assert.rejects(client.sendMessage(request('x', { contextId: crypto.randomUUID() })), /no thread/);
+    });
+
+    test('a result that is encrypted is told of and not pulled', async () => {
+      const own = new ContextRelay({ baseUrl: relay.url });
+      const sending = client.sendMessage(request('keep it secret'));
+      let id = '';
+      await until(async () => {
+        const { tasks } = await own.tasks.list({ state: 'queued' });
+        id = tasks.find(({ summary }) => summary === 'keep it secret')?.id ?? '';
+        return id !== '';
+      });
+      const metadata = { task_id: id, status: 'done' };
+      const options = { channel: 'agent-done', encrypted: true, maxPulls: 1, metadata };
+      const url = await own.push('the secret', options);
+      const task = await sending;
+      assert.ok('artifacts' in task);
+      assert.equal(stateOf(task), 'completed');
+      assert.deepEqual(task.artifacts, []);
+      const [said] = task.status!.message!.parts;
+      assert.ok(said?.content?.$case === 'text');
+      assert.match(said.content.value, /is encrypted/);
+      assert.ok(said.content.value.includes(url.split('#')[0]!));
+      assert.equal(await own.pull(url), 'the secret');
     });
 
     test('a task that failed says why', async () => {

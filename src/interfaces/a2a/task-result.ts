@@ -26,7 +26,7 @@ export async function recordResult(
   const state = status === 'failed' ? 'failed' : 'completed';
   const note = summary === null ? {} : { note: summary.slice(0, 2_000) };
   try {
-    const found = await relay.pointers.pull(id);
+    const found = await relay.pointers.pull(id, { keyless: true });
     const { size, text, content_type } = found.about;
     const small = text && size <= ENVELOPE_PAYLOAD_BYTES;
     const inline = small ? await new Response(found.body as BodyInit).text() : null;
@@ -45,6 +45,10 @@ export async function recordResult(
     await relay.threads.record(record.context_id, `a2a.task.${state}`, payload);
     return { state, ...note, artifact: { ref, name, mime, size, ...where } };
   } catch (error) {
+    if (isRelayError(error, 'key_missing')) {
+      await relay.threads.record(record.context_id, `a2a.task.${state}`, { task_id: record.id, state });
+      return { state, note: `The result is encrypted for those who share its key. It is behind ${url}` };
+    }
     if (!isRelayError(error, 'not_found')) throw error;
     return { state: 'failed', note: 'The result had expired before anybody asked for it.' };
   }
