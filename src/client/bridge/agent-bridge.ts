@@ -140,9 +140,7 @@ export class AgentBridge {
   async #answer(id: string, { url, status, summary }: FoundResult): Promise<TaskAnswer> {
     const text = await this.#pull(url).catch(async (error) => {
       if (!isRelayError(error, 'key_missing')) throw error;
-      const sealed = await this.#announced(id);
-      if (sealed === null) throw error;
-      return this.#pull(sealed);
+      return this.#pull(await this.#announced(id));
     });
     return { id, status, text, summary, url };
   }
@@ -151,17 +149,21 @@ export class AgentBridge {
     return this.#client.pull(await ownPointer(url, this.#options.resolve));
   }
 
-  /** The key of an encrypted result travels with its message alone: by its id it is found without. Null where it is not for us. */
-  async #announced(id: string): Promise<string | null> {
+  /** The key of an encrypted result travels with its message alone: by its id it is found without. */
+  async #announced(id: string): Promise<string> {
     const { created_at: since, done_channel } = await this.#client.tasks.get(id);
-    if (!(await this.#client.hasChannelKey(done_channel))) return null;
-    const last = await this.#client.channels.position(done_channel);
-    const signal = AbortSignal.timeout(LOOK_BACK_MS);
-    for await (const { url, metadata, seq } of this.#client.subscribe(done_channel, { since, signal })) {
-      if (url && metadata?.task_id === id) return url;
-      if (seq >= last) break;
+    // Without the key there is nothing to look for.
+    if (await this.#client.hasChannelKey(done_channel)) {
+      const last = await this.#client.channels.position(done_channel);
+      const signal = AbortSignal.timeout(LOOK_BACK_MS);
+      for await (const { url, metadata, seq } of this.#client.subscribe(done_channel, { since, signal })) {
+        if (url && metadata?.task_id === id && parsePointer(url).key !== null) return url;
+        if (seq >= last) break;
+      }
     }
-    return null;
+    throw new RelayError('key_missing', {
+      hint: `It is for those who share the key of its channel: relay channel key add ${done_channel}`,
+    });
   }
 }
 

@@ -176,4 +176,25 @@ export const pointerRequests: readonly Pinned[] = [
   { name: 'usage of an open relay', send: 'GET /usage' },
   { name: 'usage as a table', send: 'GET /usage?format=csv' },
   { name: 'usage of a month that is none', send: 'GET /usage?month=2026-13' },
+  {
+    name: 'push ciphertext with a check of its key',
+    as: 'sealed',
+    send: 'POST /push?max_pulls=1',
+    headers: {
+      'Content-Type': 'application/octet-stream',
+      'Relay-Content-Type': 'application%2Fvnd.contextrelay.fernet',
+      'Relay-Key-Check': 'f711e4be97ed8786',
+    },
+    body: 'gAAAAAsealed',
+  },
+  { name: 'push as JSON with a bad check', send: 'POST /push', json: { data: 'x', key_check: 'F711' } },
+  { name: 'peek at ciphertext', send: 'GET /peek/{{sealed.id}}' },
+  { name: 'a part of ciphertext', send: 'GET /pull/{{sealed.id}}?lines=1' },
+  { name: 'the price of ciphertext', send: 'GET /pull/{{sealed.id}}?cost=1' },
+  {
+    name: 'ciphertext for whoever has no key',
+    send: 'GET /pull/{{sealed.id}}',
+    headers: { ...OCTETS, 'Relay-Keyless': '1' },
+  },
+  { name: 'ciphertext, once', send: 'GET /pull/{{sealed.id}}', headers: OCTETS },
 ];

@@ -1,6 +1,5 @@
 import { isRelayError } from '../../../base/errors.ts';
 import { AgentBridge } from '../../../client/bridge/agent-bridge.ts';
-import type { Task } from '../../../contract/tasks.ts';
 import { defineCommand } from '../command.ts';
 import { moment, printable } from '../human.ts';
 import { taskArgument, taskFacts } from './task-words.ts';
@@ -13,8 +12,7 @@ export default defineCommand({
     const id = await taskArgument(io, args[0]!);
     const { relay, client, resolve } = await open();
     const task = await relay.tasks.get(id);
-    const answer =
-      task.result && !io.json ? await resultOf(new AgentBridge(client, { resolve }), task) : null;
+    const answer = task.result && !io.json ? await resultOf(new AgentBridge(client, { resolve }), id) : null;
     io.result(task, () => {
       const ladder = task.receipts.map(
         ({ rung, by, at }) => `  ${rung.padEnd(9)} ${printable(by)}, ${moment(at)}`,
@@ -28,12 +26,10 @@ export default defineCommand({
 });
 
 /** What came back, or why it cannot be shown: where the task stands is worth knowing all the same. */
-async function resultOf(bridge: AgentBridge, { id, done_channel }: Task): Promise<string> {
+async function resultOf(bridge: AgentBridge, id: string): Promise<string> {
   try {
     return (await bridge.wait(id)).text;
   } catch (error) {
-    if (isRelayError(error, 'key_missing'))
-      return `It is encrypted, and only who shares the key can read it: relay channel key add ${done_channel}`;
     if (isRelayError(error) && error.status < 500) return `${error.message} ${error.hint}`;
     throw error;
   }
