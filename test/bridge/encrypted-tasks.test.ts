@@ -42,6 +42,12 @@ test('an encrypted task is shown with what came back to who shares the key, and 
   assert.match(stranger.stdout, /encrypted.*relay channel key add agent-done/);
   assert.doesNotMatch(stranger.stdout, /the answer/);
 
+  const other = (await relay(['bridge', 'send', 'a secret', '--encrypt'])).stdout.trim();
+  const plain = await relay(['task', 'done', other, 'in the open']);
+  assert.match(plain.stderr, /the task is encrypted and its result is not/);
+  const third = (await relay(['bridge', 'send', 'no secret'])).stdout.trim();
+  assert.equal((await relay(['task', 'done', third, 'in the open'])).stderr, '');
+
   const again = await relay(['task', 'fail', id, 'no', '--encrypt']);
   assert.equal(again.code, 1);
   assert.match(again.stderr, /already has a result/);

@@ -1,6 +1,7 @@
 import { isRelayError, RelayError } from '../../../base/errors.ts';
 import { pushResult } from '../../../client/bridge/task-run.ts';
 import type { Settlement, TaskResult, TaskStatus } from '../../../contract/tasks.ts';
+import { isCiphertext } from '../../../sdk/ciphertext.ts';
 import { warnOfEncryption } from '../channels/encryption-words.ts';
 import { answerCommand, type Command } from '../command.ts';
 import type { OpenClient } from '../host.ts';
@@ -35,7 +36,11 @@ With --encrypt there is no summary, and the sender needs the key of the done cha
       const data = await textOrFile(io, 'result', args[1], flags.file);
       const opened = await open();
       if (flags.encrypt) return bringEncrypted(io, opened, { id, status, data, summary: flags.summary });
-      return opened.relay.tasks[word](id, { data, summary: flags.summary });
+      const result = await opened.relay.tasks[word](id, { data, summary: flags.summary });
+      const sent = await opened.client.inspect(id).catch(() => null);
+      if (sent && isCiphertext(sent))
+        io.warn('the task is encrypted and its result is not: --encrypt hides it.');
+      return result;
     },
     print: (result, io) => (io.interactive ? `${result.status}: ${result.url}` : result.url),
   });
