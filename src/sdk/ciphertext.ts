@@ -19,11 +19,16 @@ export const CIPHERTEXT = /^(?:.*\n)?(?:\d+[:-])?gAAAAA/;
 export async function checkKey(key: string, peek: () => Promise<Peeked>): Promise<Peeked | null> {
   const check = await fernetKeyCheck(key);
   const found = await peek().catch((error) => {
-    if (isRelayError(error, 'not_found')) return null;
+    if (knowsNoPeek(error)) return null;
     throw error;
   });
   if (found?.key_check !== undefined && found.key_check !== check) throw new RelayError('decrypt_failed');
   return found;
+}
+
+/** Whatever is there, a peek is nothing to ask of it: what it says to a pull is its answer. */
+function knowsNoPeek(error: unknown): boolean {
+  return isRelayError(error) && ([404, 405].includes(error.status) || error.details.final === true);
 }
 
 /** The payload as it was before it was encrypted, where it was. */

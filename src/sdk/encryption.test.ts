@@ -83,6 +83,26 @@ test('after a wrong key the right one is not another pull', async () => {
   assert.equal(pulls[0]!.headers['idempotency-key'], pulls[1]!.headers['idempotency-key']);
 });
 
+test('a place that knows payloads and no peeks is asked for the payload all the same', async () => {
+  await using wire = await WireRelay.start();
+  const relay = new ContextRelay({ baseUrl: wire.url, retries: 0 });
+  const url = await relay.push('secret', { encrypted: true });
+  for (const [status, body] of [
+    [404, 'nothing here'],
+    [405, ''],
+    [200, '<html>a page</html>'],
+  ] as const) {
+    wire.trouble = ({ path }, response) => {
+      if (path.startsWith('/peek/')) response.writeHead(status).end(body);
+      return path.startsWith('/peek/');
+    };
+    assert.equal(await relay.pull(url), 'secret', String(status));
+  }
+  wire.trouble = (_, response) => Boolean(response.writeHead(503).end());
+  await assert.rejects(relay.pull(url), refused('busy'));
+  assert.match(wire.seen.at(-1)!.path, /^\/peek\//);
+});
+
 test('what an older client encrypted is decrypted, and is only text to whoever has no key', async () => {
   await using wire = await WireRelay.start();
   const relay = new ContextRelay({ baseUrl: wire.url });
