@@ -4,12 +4,13 @@ import { type Config, type Environment, initHome, loadConfig } from './config.ts
 import { packageVersion } from './own-package.ts';
 import { serverControl } from './serve/server-control.ts';
 import { findHome, makeHome } from './store/home.ts';
+import type { Warn } from './store/open-core.ts';
 
 /**
  * What commands are given. Nothing is read or loaded before it is asked for, so that a short command stays short, and
  * that `version` and `doctor` answer where the configuration is broken.
  */
-export function makeHost(globals: Globals, env: Environment): Host {
+export function makeHost(globals: Globals, env: Environment, warn?: Warn): Host {
   let known: Config | null = null;
   const config = (): Config => {
     known ??= loadConfig(env, globals);
@@ -28,9 +29,9 @@ export function makeHost(globals: Globals, env: Environment): Host {
     get server() {
       return serverControl(config(), env);
     },
-    openClient: async (o) => (await import('./store/open-relay.ts')).openRelay(config(), o),
+    openClient: async (o) => (await import('./store/open-relay.ts')).openRelay(config(), o, warn),
     openScratch: async () => (await import('./store/open-relay.ts')).openScratch(config()),
-    openStore: async () => (await import('./store/open-core.ts')).openStore(config()),
+    openStore: async () => (await import('./store/open-core.ts')).openStore(config(), warn),
     initHome: () => initHome(config().home),
     threadMemory: async () => {
       const { home, remote } = config();
@@ -51,13 +52,14 @@ export function makeHost(globals: Globals, env: Environment): Host {
     openProject: async (folder, o) => (await import('./projects/open-project.ts')).openProject(folder, o),
     findProject: async (from, o) => (await import('./projects/open-project.ts')).findProject(from, o),
     peekInbox: async (agent, o) => (await import('./store/peek-inbox.ts')).peekInbox(config(), agent, o),
-    openAgentWork: async (cwd) => (await import('./agents/agent-work.ts')).openAgentWork(config(), env, cwd),
+    openAgentWork: async (cwd) =>
+      (await import('./agents/agent-work.ts')).openAgentWork(config(), env, cwd, warn),
     openRunner: async (spec) => (await import('./agents/open-runner.ts')).openRunner(spec, host.home),
     installer: async () => (await import('./install/installer.ts')).openInstaller(env, host.home),
     openAgent: async (url, o) =>
       (await import('./agents/open-agent.ts')).openAgent(url, o, config(), env, host),
     serveMcp: async (o) => (await import('./mcp/mcp-stdio.ts')).serveMcp(host, o),
-    repair: async () => (await import('./store/repair-threads.ts')).repairStore(config()),
+    repair: async () => (await import('./store/repair-threads.ts')).repairStore(config(), warn),
     async *diagnose() {
       yield* (await import('./doctor.ts')).diagnose(host, config);
       const { installSettings } = await import('./install/installer.ts');

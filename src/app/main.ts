@@ -6,7 +6,7 @@ import { processTerminal } from './terminal.ts';
 export async function runMain(argv: readonly string[] = process.argv.slice(2)): Promise<void> {
   hushExperiments();
   const terminal = processTerminal();
-  const code = await runCli(argv, terminal, (globals) => makeHost(globals, terminal.env));
+  const code = await runCli(argv, terminal, (globals, warn) => makeHost(globals, terminal.env, warn));
   process.exitCode = code || process.exitCode || 0;
 }
 

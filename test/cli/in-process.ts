@@ -22,7 +22,7 @@ export async function runHere(args: readonly string[], o: RunOptions): Promise<R
     env,
     cwd: o.cwd ?? o.home,
   };
-  const code = await runCli(args, terminal, (globals) => makeHost(globals, env));
+  const code = await runCli(args, terminal, (globals, warn) => makeHost(globals, env, warn));
   const bytes = stdout.bytes();
   return { code, stdout: bytes.toString(), stderr: stderr.bytes().toString(), bytes };
 }

@@ -24,8 +24,12 @@ export interface LocalStore extends AsyncDisposable {
 }
 
 /** The store of a home, opened as the program opens it. */
-export async function openLocal(home: string, env: { [name: string]: string } = {}): Promise<LocalStore> {
-  const opened = await openCore(loadConfig({ RELAY_HOME: home, ...env }), 'cli');
+export async function openLocal(
+  home: string,
+  env: { [name: string]: string } = {},
+  warn?: (what: string) => void,
+): Promise<LocalStore> {
+  const opened = await openCore(loadConfig({ RELAY_HOME: home, ...env }), 'cli', { warn });
   const { threads } = opened.core.relay(LOCAL_CALLER, 'http://relay.invalid');
   return { core: opened.core, threads, [Symbol.asyncDispose]: opened[Symbol.asyncDispose] };
 }

@@ -87,6 +87,41 @@ describe('the legible files of a thread', () => {
     }
   });
 
+  it('keep what somebody edited in a state.json beside it, and say so', async (t) => {
+    const { home, thread } = await prepared(t);
+    const folder = join(home, 'threads', thread);
+    const path = join(folder, 'state.json');
+    const kept = () => readdirSync(folder).filter((name) => name.startsWith('state.edited-'));
+    const warnings: string[] = [];
+    {
+      // What is only rewritten by another hand is no edit, and neither is what a power cut left.
+      await using store = await openLocal(home, {}, (what) => warnings.push(what));
+      writeFileSync(path, JSON.stringify(await store.threads.state(thread)));
+      await store.threads.patch(thread, { ops: [fact('f2')] });
+      await (await store.core.threads()).settle();
+      writeFileSync(path, '');
+      await store.threads.patch(thread, { ops: [fact('f3')] });
+    }
+    assert.deepEqual([kept(), warnings], [[], []]);
+    const edited = `${readFileSync(path, 'utf8').replace('"f3"', '"mine"')}`;
+    for (const text of [edited, 'not JSON any more']) {
+      warnings.length = 0;
+      const before = kept();
+      {
+        await using store = await openLocal(home, {}, (what) => warnings.push(what));
+        writeFileSync(path, text);
+        await store.threads.patch(thread, { ops: [fact('next')] });
+      }
+      const [aside = '', ...more] = kept().filter((name) => !before.includes(name));
+      assert.deepEqual(more, []);
+      assert.equal(readFileSync(join(folder, aside), 'utf8'), text);
+      assert.equal(statSync(join(folder, aside)).mode & 0o777, 0o600);
+      assert.equal(warnings.length, 1);
+      assert.ok(warnings[0]?.includes(aside));
+      await agrees(home, thread);
+    }
+  });
+
   it('go with the thread', async (t) => {
     const { home, thread } = await prepared(t);
     await using store = await openLocal(home);

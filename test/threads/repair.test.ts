@@ -35,3 +35,15 @@ test('a repair makes the files and the search of every thread anew from the logs
   rmSync(content);
   assert.deepEqual((await repairThreads(home, store.core)).missing, [`${thread}/${ref}`]);
 });
+
+test('an artifact of more than a search looks through is found, and repaired like any other', async (t) => {
+  const home = temporaryHome(t);
+  await using store = await openLocal(home);
+  const { thread_id: thread } = await store.threads.create({ name: 'large' });
+  const body = text(`The needle.\n${'straw '.repeat(200_000)}`);
+  const { ref } = await store.threads.putArtifact(thread, { body, name: 'haystack.txt' });
+  assert.equal((await store.threads.search(thread, 'needle')).hits[0]?.ref, ref);
+  await store.core.deps.engine.index.remove(`ten.local/artifacts/${thread}/${ref}`);
+  assert.deepEqual((await repairThreads(home, store.core)).missing, []);
+  assert.equal((await store.threads.search(thread, 'needle')).hits[0]?.ref, ref);
+});

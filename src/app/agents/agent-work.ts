@@ -21,7 +21,7 @@ import { openModel } from '../../runners/provider/provider.ts';
 import { httpRelay } from '../../sdk/http-relay.ts';
 import type { Config, Environment } from '../config.ts';
 import { isAlive } from '../serve/pid-file.ts';
-import { openCore } from '../store/open-core.ts';
+import { openCore, type Warn } from '../store/open-core.ts';
 import { openRelay } from '../store/open-relay.ts';
 import { stepRunners } from './step-runners.ts';
 
@@ -29,8 +29,13 @@ import { stepRunners } from './step-runners.ts';
  * Prompts and pipelines on the threads of a relay. Models and programs are asked from here, wherever the threads are, and
  * the answers kept for identical questions are kept here too.
  */
-export async function openAgentWork(config: Config, env: Environment, cwd: string): Promise<AgentWork> {
-  const { core, ...open } = await openCore(config, 'agents');
+export async function openAgentWork(
+  config: Config,
+  env: Environment,
+  cwd: string,
+  warn?: Warn,
+): Promise<AgentWork> {
+  const { core, ...open } = await openCore(config, 'agents', { warn });
   const relays = relaysOf(config, core);
   const threads: ThreadsAs = (who) => relays(who).threads;
   const { engine, texts: tokens, env: storeEnv } = core.deps;

@@ -17,7 +17,10 @@ export async function serveHome(config: Config, o: ServeOptions, auth: 'open' | 
   const traces = config.otlp_endpoint === null ? null : new TraceExporter(config.otlp_endpoint, logEvent);
   const options = serverOptions(config, o, auth, traces);
   if (config.logFile !== null) limitLog(config.logFile);
-  const { core, ...opened } = await openCore(config, 'server', auth);
+  const { core, ...opened } = await openCore(config, 'server', {
+    auth,
+    warn: (what) => logEvent({ level: 'warn', event: 'store', message: what }),
+  });
   const stopMetering = startMetering(core, config, logEvent);
   const version = packageVersion();
   let server: RunningServer | null = null;

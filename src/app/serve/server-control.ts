@@ -36,7 +36,7 @@ function authOf(config: Config, o: ServeOptions): 'open' | 'keys' {
 
 async function firstKey(config: Config): Promise<CreatedKey | null> {
   const { openCore } = await import('../store/open-core.ts');
-  await using open = await openCore(config, 'cli', 'keys');
+  await using open = await openCore(config, 'cli', { auth: 'keys' });
   return await open.core.keys.createFirst();
 }
 

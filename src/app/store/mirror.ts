@@ -1,6 +1,7 @@
-import { rmSync } from 'node:fs';
+import { constants, copyFileSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { type FileHandle, mkdir, open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
 import { toWire } from '../../domain/threads/event.ts';
 import type { Head } from '../../domain/threads/fold.ts';
 import type { ThreadServices } from '../../domain/threads/thread-services.ts';
@@ -11,20 +12,25 @@ import { setMark, staleMarks, threadsFolder } from './stale-marks.ts';
 /**
  * The legible files of threads: `threads/<id>/state.json` and `events.log`. They follow the log, which is the truth:
  * written after each commit, forward only, by one process at a time. What a crash left behind is found again by a mark
- * that was set before the commit, and made up for when the store is next opened.
+ * that was set before the commit, and made up for when the store is next opened. A `state.json` that somebody edited is
+ * kept beside it and told.
  */
 export class Mirror {
   readonly #folder: string;
   readonly #threads: ThreadServices;
+  readonly #warn: (what: string) => void;
   /** Threads whose files are being written; true when something came meanwhile. */
   readonly #writing = new Map<string, boolean>();
   readonly #marks = new Map<string, string>();
   /** Where each events.log ends, as this process left it. */
   readonly #ends = new Map<string, { size: number; count: number; seq: number }>();
+  /** Each state.json as this process left it. */
+  readonly #states = new Map<string, string>();
 
-  constructor(home: string, threads: ThreadServices) {
+  constructor(home: string, threads: ThreadServices, warn: (what: string) => void) {
     this.#folder = threadsFolder(home);
     this.#threads = threads;
+    this.#warn = warn;
     threads.log.followers.push({
       before: (id) => this.#mark(id),
       appended: (head) => this.#follow(head.id),
@@ -57,9 +63,12 @@ export class Mirror {
       const head = await this.#threads.log.heads.load(id);
       if (head) {
         await this.#appendEvents(folder, head);
+        await this.#keepEdited(folder, head);
         const state = `${JSON.stringify(head.state, null, 2)}\n`;
+        const path = join(folder, 'state.json');
         // Not forced to the disk: what a power cut takes is written anew.
-        await writeAtomically(join(folder, 'state.json'), state, { mode: 0o600, flush: false });
+        await writeAtomically(path, state, { mode: 0o600, flush: false });
+        this.#states.set(id, stampOf(path)!);
       }
     });
     if (await this.#isGone(id)) this.#remove(id);
@@ -105,8 +114,36 @@ export class Mirror {
   /** Contents have been taken away by the engine; the folder and its files are ours. */
   #remove(id: string): void {
     this.#ends.delete(id);
+    this.#states.delete(id);
     rmSync(join(this.#folder, id), { recursive: true, force: true });
     this.#unmark(id);
+  }
+
+  /** Puts a copy of a state.json that is no state of this thread's log beside it. Empty is what a power cut leaves. */
+  async #keepEdited(folder: string, head: Head): Promise<void> {
+    const path = join(folder, 'state.json');
+    const stamp = stampOf(path);
+    if (stamp === undefined || stamp === this.#states.get(head.id)) return;
+    const text = readFileSync(path, 'utf8');
+    if (/^[\0\s]*$/.test(text) || (await this.#isStateOf(head, text))) return;
+    const aside = `state.edited-${new Date().toISOString().replaceAll(':', '-')}.json`;
+    copyFileSync(path, join(folder, aside), constants.COPYFILE_EXCL);
+    this.#warn(
+      `${path} was edited. A thread changes only by relay state patch, so the file is written anew from its log; your edit is kept beside it, in ${aside}.`,
+    );
+  }
+
+  async #isStateOf(head: Head, text: string): Promise<boolean> {
+    let found: Partial<Head['state']>;
+    try {
+      found = JSON.parse(text);
+    } catch {
+      return false;
+    }
+    const version = found?.version;
+    if (!Number.isSafeInteger(version) || version! < 1 || version! > head.version) return false;
+    const at = version === head.version ? head : (await this.#threads.log.heads.at(head.id, [version!]))[0];
+    return isDeepStrictEqual(found, JSON.parse(JSON.stringify(at?.state)));
   }
 
   async #appendEvents(folder: string, head: Head): Promise<void> {
@@ -152,6 +189,12 @@ export class Mirror {
     }
     return { count: at, seq };
   }
+}
+
+/** Changes whenever the file does; undefined where there is none. */
+function stampOf(path: string): string | undefined {
+  const stat = statSync(path, { throwIfNoEntry: false, bigint: true });
+  return stat && `${stat.ino} ${stat.mtimeNs} ${stat.size}`;
 }
 
 /** Looks from the end of the file for a whole line that is an event. */

@@ -12,9 +12,12 @@ export interface OpenCore extends AsyncDisposable {
   readonly core: RelayCore;
 }
 
+/** Told what is wrong beside the matter at hand, as a whole sentence. */
+export type Warn = (what: string) => void;
+
 /** Housekeeping of the store: of what engine and domain keep alike. */
-export async function openStore(config: Config): Promise<LocalStore> {
-  const { core, ...open } = await openCore(config, 'cli');
+export async function openStore(config: Config, warn?: Warn): Promise<LocalStore> {
+  const { core, ...open } = await openCore(config, 'cli', { warn });
   return {
     sweep: () => core.tidy([LOCAL_CALLER.tenant]),
     usage: () => core.deps.engine.usage(),
@@ -29,8 +32,9 @@ export async function openStore(config: Config): Promise<LocalStore> {
 export async function openCore(
   config: Config,
   role: 'server' | 'cli' | 'agents',
-  auth: 'open' | 'keys' = config.auth ?? 'open',
+  o: { readonly auth?: 'open' | 'keys'; readonly warn?: Warn } = {},
 ): Promise<OpenCore> {
+  const { auth = config.auth ?? 'open', warn = () => {} } = o;
   const { home, durability, channels, plans, default_plan: defaultPlan } = config;
   makeHome(home);
   const { openSqlite } = await import('../../engines/sqlite/engine.ts');
@@ -40,7 +44,7 @@ export async function openCore(
   const workers = role === 'cli' ? null : new (await import('./text-workers.ts')).TextWorkers();
   const texts = workers ?? ownTextWork;
   const capabilities = async () => (await import('./load-capabilities.ts')).loadCapabilities(config);
-  const onThreads = (threads: ThreadServices) => keepLegible(home, threads);
+  const onThreads = (threads: ThreadServices) => keepLegible(home, threads, warn);
   const core = new RelayCore(
     { engine, env: engine.env, texts, capabilities },
     { channels, auth, plans, defaultPlan, onThreads },
@@ -60,8 +64,8 @@ export async function openCore(
 }
 
 /** The files of threads follow, from the first moment on; what an earlier process left stale is made up for. */
-async function keepLegible(home: string, threads: ThreadServices): Promise<void> {
+async function keepLegible(home: string, threads: ThreadServices, warn: Warn): Promise<void> {
   const { Mirror } = await import('./mirror.ts');
-  const mirror = new Mirror(home, threads);
+  const mirror = new Mirror(home, threads, warn);
   if (hasStale(home)) threads.log.background.run(() => mirror.heal());
 }

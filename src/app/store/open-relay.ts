@@ -11,12 +11,12 @@ import { ContextRelay } from '../../sdk/context-relay.ts';
 import { httpRelay } from '../../sdk/http-relay.ts';
 import type { Config } from '../config.ts';
 import { runningServer } from '../serve/pid-file.ts';
-import { openCore } from './open-core.ts';
+import { openCore, type Warn } from './open-core.ts';
 import { ownTextWork } from './own-text-work.ts';
 
 /** The relay a command works on: behind HTTP where a server is named, else on the local store, with no daemon. */
-export async function openRelay(config: Config, o: ClientOptions = {}): Promise<OpenClient> {
-  return config.remote === null ? onStore(config) : overHttp(config, config.remote, o);
+export async function openRelay(config: Config, o: ClientOptions = {}, warn?: Warn): Promise<OpenClient> {
+  return config.remote === null ? onStore(config, warn) : overHttp(config, config.remote, o);
 }
 
 /** A relay on a store of its own in a temporary folder, which goes with it. */
@@ -47,11 +47,14 @@ function overHttp(config: Config, remote: string, o: ClientOptions): OpenClient 
   };
 }
 
-async function onStore(config: Config): Promise<OpenClient> {
+async function onStore(config: Config, warn: Warn | undefined): Promise<OpenClient> {
   const server = runningServer(config.home);
   const served = server?.url;
   // What a command pushes is as visible as what is pushed through the server beside it.
-  const { core, ...open } = await openCore(config, 'cli', config.auth ?? server?.auth ?? 'open');
+  const { core, ...open } = await openCore(config, 'cli', {
+    auth: config.auth ?? server?.auth ?? 'open',
+    warn,
+  });
   const base = config.public_url ?? served ?? config.publicUrl;
   const relay = core.relay(LOCAL_CALLER, base);
   const client = new ContextRelay({

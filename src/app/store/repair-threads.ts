@@ -10,21 +10,21 @@ import type { Host } from '../../interfaces/cli/host.ts';
 import type { BlobBody } from '../../kernel/blobs.ts';
 import type { Config } from '../config.ts';
 import { Mirror } from './mirror.ts';
-import { openCore } from './open-core.ts';
+import { openCore, type Warn } from './open-core.ts';
 
 type Repaired = Awaited<ReturnType<Host['repair']>>;
 
 /** Repairs the threads of a home. */
-export async function repairStore(config: Config): Promise<Repaired> {
-  await using opened = await openCore(config, 'cli');
-  return await repairThreads(config.home, opened.core);
+export async function repairStore(config: Config, warn?: Warn): Promise<Repaired> {
+  await using opened = await openCore(config, 'cli', { warn });
+  return await repairThreads(config.home, opened.core, warn);
 }
 
 /** Makes everything that is derived from the logs of threads anew: their files and what a search looks through. */
-export async function repairThreads(home: string, core: RelayCore): Promise<Repaired> {
+export async function repairThreads(home: string, core: RelayCore, warn: Warn = () => {}): Promise<Repaired> {
   const services = await core.threads();
   const { log } = services;
-  const mirror = new Mirror(home, services);
+  const mirror = new Mirror(home, services, warn);
   const done = { threads: 0, artifacts: 0, missing: [] as string[] };
   for await (const { thread_id } of everyItem('threads', (o) => listThreads(log, LOCAL_CALLER, o))) {
     await mirror.rewrite(thread_id);

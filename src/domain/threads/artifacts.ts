@@ -177,7 +177,8 @@ export async function indexArtifact(
   const { ref, thread_id, name, type } = artifact;
   const key = indexKey(tenant, thread_id, ref);
   const fields = { ref, thread_id, name, type };
-  await log.deps.engine.index.put(key, `${name}\n${text.slice(0, INDEX_TEXT_CHARS)}`, fields);
+  const begin = text.slice(0, INDEX_TEXT_CHARS - name.length - 1);
+  await log.deps.engine.index.put(key, `${name}\n${begin}`, fields);
 }
 
 async function rename(log: ThreadLog, from: string, to: string): Promise<string> {

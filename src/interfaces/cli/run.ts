@@ -26,7 +26,7 @@ export interface Globals {
 export async function runCli(
   argv: readonly string[],
   terminal: Terminal,
-  makeHost: (globals: Globals) => Host,
+  makeHost: (globals: Globals, warn?: (what: string) => void) => Host,
 ): Promise<number> {
   let io = makeIo(terminal, { json: argv.includes('--json'), noColor: argv.includes('--no-color') });
   let failsOpen = false;
@@ -46,7 +46,7 @@ export async function runCli(
       io.print(commandHelp(path, node.summary, command, io));
       return EXIT.ok;
     }
-    const host = makeHost({ home, url });
+    const host = makeHost({ home, url }, (what) => io.warn(what));
     checkArguments(path, command, args, rest);
     const name = path.join(' ');
     let opened: OpenClient | undefined;
