@@ -134,6 +134,8 @@ export const ARTIFACT_SOURCES = 100;
 export const PREVIEW_BYTES = 2 * KiB;
 /** A preview by shape or by its text looks at this much of the content, never at all 50 MiB. */
 export const PREVIEW_LOOK_BYTES = MiB;
+/** How many damaged contents an export or an import names; the manifest of the bundle names all. */
+export const DAMAGED_NAMED = 100;
 /** What a search looks through of one artifact. */
 export const INDEX_TEXT_CHARS = MiB;
 

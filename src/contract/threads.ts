@@ -156,9 +156,13 @@ export const threads = {
     route: 'GET /stats',
     args: [],
   }),
-  /** The whole thread as a ZIP bundle. */
-  export: verb<OfThread<{ body: ReadableStream<Uint8Array>; name: string }>, 'output'>('threads.export')({
-    summary: 'The whole thread as a ZIP bundle',
+  /** The whole thread as a ZIP bundle. `damaged`: the first hundred refs of artifacts whose content is not in it. */
+  export: verb<
+    OfThread<{ body: ReadableStream<Uint8Array>; name: string; damaged: readonly string[] }>,
+    'output'
+  >('threads.export')({
+    summary:
+      'The whole thread as a ZIP bundle; the header Relay-Damaged names artifacts whose content is not in it',
     route: 'GET /threads/:thread_id/export',
     byHand: 'both',
   }),

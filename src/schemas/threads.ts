@@ -144,6 +144,7 @@ export const threadSchemas = schemasFor(threads)({
       state_ref: stateRef,
       artifacts: count,
       events: count,
+      damaged: z.array(ref).optional().describe('artifacts that came without their content'),
     }),
     codes: ['bad_bundle', 'conflict'],
   },

@@ -43,9 +43,10 @@ export function httpThreads(calls: VerbCalls, options: HttpOptions): HandMade<ty
 
     async export(id) {
       const call = callOf(threads.export, { thread_id: id }, { doing: 'export' });
-      return client.run(call, async ({ body }) => ({
+      return client.run(call, async ({ body, headers }) => ({
         body: body ?? new ReadableStream<Uint8Array>(),
         name: `thread-${id}.zip`,
+        damaged: headers.get('relay-damaged')?.split(' ') ?? [],
       }));
     },
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { runHere } from './in-process.ts';
@@ -52,6 +52,28 @@ test('a thread is exported and imported elsewhere, with the same state, artifact
   assert.match(again.stderr, /is here already/);
   const piped = await shell(`$relay export ${id} | $relay import - --home piped`, { home });
   assert.deepEqual([piped.code, piped.stdout.trim()], [0, id]);
+});
+
+test('an export says what is damaged and takes the rest', async () => {
+  const id = await said(['thread', 'new', '--name', 'damaged']);
+  const put = (name: string) =>
+    said(['artifact', 'put', '-', '--name', name], { home, stdin: Buffer.from(name) });
+  const [whole, gone, edited] = [await put('whole.txt'), await put('gone.txt'), await put('edited.txt')];
+  const folder = join(home, 'threads', id, 'artifacts');
+  rmSync(join(folder, `${gone}.txt`));
+  writeFileSync(join(folder, `${edited}.txt`), 'another content');
+  const run = await runHere(['export', id, '--out', 'rest.zip', '--json'], { home, cwd: home });
+  assert.equal(run.code, 1);
+  const { out, damaged } = JSON.parse(run.stdout);
+  assert.deepEqual([out, damaged], [join(home, 'rest.zip'), [gone, edited]]);
+  for (const ref of [gone, edited]) assert.match(run.stderr, new RegExp(ref));
+  const there = { home: join(home, 'salvaged') };
+  const taken = await runHere(['import', 'rest.zip', '--json'], { ...there, cwd: home });
+  assert.equal(taken.code, 0, taken.stderr);
+  assert.deepEqual(JSON.parse(taken.stdout).damaged, [gone, edited]);
+  assert.match(taken.stderr, /without its content/);
+  assert.equal(await said(['artifact', 'get', whole], there), 'whole.txt');
+  assert.equal((await runHere(['artifact', 'get', gone], there)).code, 3);
 });
 
 test('what is no bundle is refused, and nothing comes of it', async () => {

@@ -63,6 +63,10 @@ describe('threads at the other end of HTTP', () => {
     await threads.delete(id);
     assert.equal((await threads.import(bytes)).thread_id, id);
     assert.deepEqual(await threads.state(id), before);
+    await relay.engine.blobs.delete(`thr.${id}/artifacts/${made.ref}.bin`);
+    const { body: rest, damaged } = await threads.export(id);
+    await (rest as ReadableStream).cancel();
+    assert.deepEqual(damaged, [made.ref]);
     await assert.rejects(threads.get('550e8400-e29b-41d4-a716-446655440000'), { code: 'not_found' });
     assert.ok((await threads.list({ prefix: id.slice(0, 8) })).threads.some((one) => one.thread_id === id));
   });

@@ -76,6 +76,8 @@ export interface ReplayAnswer {
 export interface ImportAnswer extends Omit<ThreadCreated, 'created_at' | 'expires_at'> {
   readonly artifacts: number;
   readonly events: number;
+  /** The first hundred refs of artifacts that came without their content, which was damaged where they were exported. */
+  readonly damaged?: readonly string[];
 }
 
 export const ENVELOPE_SCHEMA = 'com.relay.a2a.envelope.v1';

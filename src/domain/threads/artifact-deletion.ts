@@ -17,7 +17,7 @@ export const deleteArtifact: ThreadVerb<'deleteArtifact'> = async (log, caller, 
   await log.meta(caller, id);
   const artifact = await artifactMeta(log, id, ref);
   const at = artifact.deleted_at === undefined ? env.now() : Date.parse(artifact.deleted_at);
-  const gone = withoutContent(artifact, at);
+  const gone = { ...withoutContent(artifact), deleted_at: isoTime(at) };
   await artifactRecords(log).put(artifactKey(id, ref), gone);
   await engine.index.remove(indexKey(caller.tenant, id, ref));
   await engine.blobs.delete(artifactBlob(id, ref, KINDS[artifact.type].ext));
@@ -31,8 +31,7 @@ export const deleteArtifact: ThreadVerb<'deleteArtifact'> = async (log, caller, 
   });
 };
 
-/** What is left of an artifact. */
-export function withoutContent(artifact: Artifact, at: number): Artifact {
-  const preview = { ...artifact.preview, text: '', line_count: 0, truncated: false };
-  return { ...artifact, preview, deleted_at: isoTime(at) };
+/** What is left of an artifact whose content is gone. */
+export function withoutContent(artifact: Artifact): Artifact {
+  return { ...artifact, preview: { ...artifact.preview, text: '', line_count: 0, truncated: false } };
 }

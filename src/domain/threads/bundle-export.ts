@@ -1,5 +1,7 @@
 import { readBytes, streamFrom } from '../../base/byte-streams.ts';
+import { isRelayError } from '../../base/errors.ts';
 import { sha256Hex } from '../../base/hash.ts';
+import { DAMAGED_NAMED } from '../../base/limits.ts';
 import type { Artifact } from '../../contract/threads/artifacts.ts';
 import { crc32 } from '../../formats/zip/crc32.ts';
 import { writeZip, type ZipEntry } from '../../formats/zip/zip-writer.ts';
@@ -10,6 +12,7 @@ import {
   ARTIFACTS,
   BUNDLE_SCHEMA,
   contentFile,
+  type DamagedFile,
   EVENTS_FILE_BYTES,
   eventsFile,
   LEDGER,
@@ -22,7 +25,7 @@ import type { StoredEvent } from './event.ts';
 import type { Head } from './fold.ts';
 import type { Counters } from './keys.ts';
 import { isoTime } from './state.ts';
-import type { ThreadVerb } from './thread-log.ts';
+import type { ThreadLog, ThreadVerb } from './thread-log.ts';
 
 /** Larger contents are not packed: they are read twice, and never held. */
 const PACKED_BYTES = 8 * 1024 * 1024;
@@ -35,26 +38,55 @@ export interface BundleParts {
   /** The first `head.count` of these are written. */
   readonly events: AsyncIterable<{ event: StoredEvent }> | Iterable<{ event: StoredEvent }>;
   readonly artifacts: readonly Artifact[];
+  readonly damaged?: readonly DamagedFile[];
   /** The content of an artifact; a large one is asked for twice. */
   open(artifact: Artifact): Promise<BlobBody>;
 }
 
-/** Writes a thread into a bundle, as it is at the moment of asking. */
+/** Writes a thread into a bundle, as it is at the moment of asking. Contents that are damaged are named and left out. */
 export const exportThread: ThreadVerb<'export'> = async (log, caller, id) => {
   const { name, created, by } = await log.meta(caller, id);
   await log.ledger.flush();
   const head = await log.head(caller, id);
   const refs = head.refs.slice(0, head.totals.artifacts);
+  const artifacts = await Promise.all(refs.map((ref) => artifactMeta(log, head.id, ref)));
+  const damaged = await damagedOf(log, artifacts);
   const body = writeBundle({
     head,
     about: { name, created_at: isoTime(created), created_by: by },
     ledger: await log.ledger.counters(head.id),
     events: log.heads.events(head.id, 0),
-    artifacts: await Promise.all(refs.map((ref) => artifactMeta(log, head.id, ref))),
+    artifacts,
+    damaged,
     open: (artifact) => openArtifact(log, artifact),
   });
-  return { body, name: `thread-${head.id}.zip` };
+  const named = damaged.slice(0, DAMAGED_NAMED).map(({ ref }) => ref);
+  return { body, name: `thread-${head.id}.zip`, damaged: named };
 };
+
+/**
+ * Every content is read and held against its hash before the first byte goes out, one after the other, so that whoever asked
+ * can be told in the head of the answer.
+ */
+async function damagedOf(log: ThreadLog, artifacts: readonly Artifact[]): Promise<DamagedFile[]> {
+  const damaged: DamagedFile[] = [];
+  for (const artifact of artifacts) {
+    const { ref, type, hash, deleted_at } = artifact;
+    if (deleted_at !== undefined) continue;
+    const what = await faultOf(hash, () => openArtifact(log, artifact));
+    if (what !== null) damaged.push({ ref, path: contentFile(ref, KINDS[type].ext), what });
+  }
+  return damaged;
+}
+
+async function faultOf(hash: string, open: () => Promise<BlobBody>): Promise<DamagedFile['what'] | null> {
+  try {
+    const bytes = await readBytes(await open());
+    return (await sha256Hex(bytes as Uint8Array<ArrayBuffer>)) === hash ? null : 'changed';
+  } catch (error) {
+    return isRelayError(error, 'not_found') ? 'missing' : 'unreadable';
+  }
+}
 
 export function writeBundle(parts: BundleParts): ReadableStream<Uint8Array> {
   return streamFrom(writeZip(entries(parts)));
@@ -62,7 +94,8 @@ export function writeBundle(parts: BundleParts): ReadableStream<Uint8Array> {
 
 /** The manifest comes last, when everything else has been seen. */
 async function* entries(parts: BundleParts): AsyncGenerator<ZipEntry> {
-  const { head, about, artifacts } = parts;
+  const { head, about, artifacts, damaged = [] } = parts;
+  const left = new Set(damaged.map(({ ref }) => ref));
   const files: ManifestFile[] = [];
   const whole = async (path: string, text: string): Promise<ZipEntry> => {
     const bytes = new TextEncoder().encode(text);
@@ -75,7 +108,7 @@ async function* entries(parts: BundleParts): AsyncGenerator<ZipEntry> {
   for await (const text of eventTexts(parts)) yield await whole(eventsFile(++part), text);
   yield await whole(ARTIFACTS, artifacts.map((artifact) => `${JSON.stringify(artifact)}\n`).join(''));
   for (const artifact of artifacts) {
-    if (artifact.deleted_at !== undefined) continue;
+    if (artifact.deleted_at !== undefined || left.has(artifact.ref)) continue;
     const path = contentFile(artifact.ref, KINDS[artifact.type].ext);
     files.push({ path, size: artifact.size, sha256: artifact.hash });
     yield await content(parts, path, artifact);
@@ -88,6 +121,7 @@ async function* entries(parts: BundleParts): AsyncGenerator<ZipEntry> {
     events: head.count,
     artifacts: artifacts.length,
     files,
+    ...(damaged.length > 0 ? { damaged } : {}),
   };
   yield { name: MANIFEST, bytes: new TextEncoder().encode(`${JSON.stringify(manifest, null, 2)}\n`) };
 }

@@ -1,7 +1,7 @@
 import { readBytes, readThrough, streamFrom } from '../../base/byte-streams.ts';
 import { RelayError, tooLarge } from '../../base/errors.ts';
 import { toHex } from '../../base/ids.ts';
-import { BUNDLE_BYTES, ORPHAN_AGE_MS } from '../../base/limits.ts';
+import { BUNDLE_BYTES, DAMAGED_NAMED, ORPHAN_AGE_MS } from '../../base/limits.ts';
 import type { Caller } from '../../contract/caller.ts';
 import type { ImportAnswer } from '../../contract/threads/answers.ts';
 import type { Artifact } from '../../contract/threads/artifacts.ts';
@@ -14,7 +14,7 @@ import { type Bundle, badBundle, contentFile, readBundle } from './bundle.ts';
 import { ContentScan } from './content-scan.ts';
 import { emptyHead, type Head } from './fold.ts';
 import { artifactBlob, artifactKey, COUNTERS, counterKey, metaKey } from './keys.ts';
-import { versionRef } from './state.ts';
+import { isoTime, versionRef } from './state.ts';
 import type { ThreadLog, ThreadVerb } from './thread-log.ts';
 import { clearThread, introduceThread } from './threads.ts';
 
@@ -68,7 +68,7 @@ async function importFrom(log: ThreadLog, caller: Caller, source: ZipSource): Pr
 
 /** The record that makes it a thread comes last: until then there is nothing to see, and a failure leaves nothing. */
 async function store(log: ThreadLog, caller: Caller, zip: ZipArchive, bundle: Bundle): Promise<ImportAnswer> {
-  const { manifest, events, artifacts, ledger } = bundle;
+  const { manifest, events, artifacts, ledger, damaged } = bundle;
   const { thread_id: id, name, created_by: by } = manifest;
   const { tenant } = caller;
   const { records } = log.deps.engine;
@@ -80,7 +80,7 @@ async function store(log: ThreadLog, caller: Caller, zip: ZipArchive, bundle: Bu
   }
   await clearThread(log, tenant, id);
   try {
-    const kept = await storeContents(log, zip, artifacts);
+    const kept = await storeContents(log, zip, bundle);
     let head: Head = emptyHead(id);
     for (const event of events) {
       const next = await log.append(tenant, head, event);
@@ -97,7 +97,8 @@ async function store(log: ThreadLog, caller: Caller, zip: ZipArchive, bundle: Bu
     }
     log.announce(head, events.at(-1)!);
     const state_ref = versionRef(head.version);
-    return { thread_id: id, name, state_ref, artifacts: artifacts.length, events: events.length };
+    const taken = { thread_id: id, name, state_ref, artifacts: artifacts.length, events: events.length };
+    return damaged.size > 0 ? { ...taken, damaged: [...damaged].slice(0, DAMAGED_NAMED) } : taken;
   } catch (error) {
     await records.delete(metaKey(id));
     await clearThread(log, tenant, id);
@@ -105,14 +106,18 @@ async function store(log: ThreadLog, caller: Caller, zip: ZipArchive, bundle: Bu
   }
 }
 
-async function storeContents(log: ThreadLog, zip: ZipArchive, artifacts: readonly Artifact[]) {
+async function storeContents(log: ThreadLog, zip: ZipArchive, { artifacts, damaged }: Bundle) {
   const { blobs } = log.deps.engine;
   const kept: { artifact: Artifact; text: string }[] = [];
   for (const described of artifacts) {
     const { ref, type, thread_id, size, hash, deleted_at } = described;
     if (deleted_at !== undefined) {
-      const gone = withoutContent(described, Date.parse(deleted_at));
+      const gone = { ...withoutContent(described), deleted_at: isoTime(Date.parse(deleted_at)) };
       await artifactRecords(log).put(artifactKey(thread_id, ref), gone);
+      continue;
+    }
+    if (damaged.has(ref)) {
+      await artifactRecords(log).put(artifactKey(thread_id, ref), withoutContent(described));
       continue;
     }
     const { ext } = KINDS[type];

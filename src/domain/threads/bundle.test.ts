@@ -5,6 +5,7 @@ import { type Entry, forgeZip } from '../../../test/threads/hostile-zip.ts';
 import { type OpenThreads, openThreads, text } from '../../../test/threads/open-threads.ts';
 import { isRelayError } from '../../base/errors.ts';
 import { readText } from '../../base/read-text.ts';
+import type { Artifact } from '../../contract/threads/artifacts.ts';
 import { openZip } from '../../formats/zip/zip-reader.ts';
 import { openArtifact } from './artifacts.ts';
 
@@ -257,5 +258,48 @@ describe('a bundle', () => {
     const fresh = openThreads();
     await fresh.api.import(evil);
     assert.equal((await fresh.api.artifacts(id)).artifacts[1]!.preview.text, '# Notes\nwith words\n');
+  });
+
+  it('takes what is whole and names what is damaged', async () => {
+    const { opened, id } = await prepared(9_000_000);
+    const { artifacts } = await opened.api.artifacts(id);
+    const [large, notes] = artifacts as [Artifact, Artifact];
+    const { ref: kept } = await opened.api.putArtifact(id, { body: text('whole'), name: 'whole.txt' });
+    await opened.engine.blobs.put(`thr.${id}/artifacts/${large.ref}.bin`, new Uint8Array(9_000_000));
+    await opened.engine.blobs.delete(`thr.${id}/artifacts/${notes.ref}.md`);
+    const { damaged } = await opened.api.export(id);
+    assert.deepEqual(damaged, [notes.ref, large.ref]);
+    const bundle = await exported(opened, id);
+    const files = await unpacked(bundle);
+    const manifest = JSON.parse(Buffer.from(files.get('manifest.json')!).toString());
+    assert.deepEqual(manifest.damaged, [
+      { ref: notes.ref, path: `artifacts/${notes.ref}.md`, what: 'missing' },
+      { ref: large.ref, path: `artifacts/${large.ref}.bin`, what: 'changed' },
+    ]);
+    assert.deepEqual(
+      [...files.keys()].filter((name) => name.startsWith('artifacts/')),
+      [`artifacts/${kept}.txt`],
+    );
+
+    const fresh = openThreads();
+    const answer = await fresh.api.import(bundle);
+    assert.deepEqual([answer.artifacts, answer.damaged], [3, [notes.ref, large.ref]]);
+    assert.deepEqual(await fresh.api.state(id), await opened.api.state(id));
+    assert.equal(await readText((await fresh.api.content(id, kept)).body), 'whole');
+    await assert.rejects(fresh.api.content(id, notes.ref), (error) => isRelayError(error, 'not_found'));
+    assert.equal((await fresh.api.artifact(id, notes.ref)).preview.text, '');
+    assert.deepEqual((await fresh.api.export(id)).damaged, [notes.ref, large.ref]);
+  });
+
+  it('is refused where what it says to be damaged is there, or is no artifact', async () => {
+    const { bundle } = await prepared();
+    const manifest = JSON.parse(Buffer.from((await unpacked(bundle)).get('manifest.json')!).toString());
+    const there = manifest.files.find(({ path }: { path: string }) => path.startsWith('artifacts/')).path;
+    for (const ref of [there.slice(10, 36), 'f'.repeat(26), 7]) {
+      const lying = await forged(bundle, 'manifest.json', (json) =>
+        JSON.stringify({ ...JSON.parse(json), damaged: [{ ref, path: there, what: 'missing' }] }),
+      );
+      await assert.rejects(openThreads().api.import(lying), (error) => isRelayError(error, 'bad_bundle'));
+    }
   });
 });

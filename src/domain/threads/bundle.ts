@@ -38,6 +38,15 @@ export interface Manifest {
   readonly artifacts: number;
   /** Every other file, in the order of the archive. */
   readonly files: readonly ManifestFile[];
+  /** Contents that were gone or not as they were stored, and are not in the archive. Absent where all was whole. */
+  readonly damaged?: readonly DamagedFile[];
+}
+
+export interface DamagedFile {
+  readonly ref: string;
+  /** Where it would be. */
+  readonly path: string;
+  readonly what: 'missing' | 'changed' | 'unreadable';
 }
 
 export interface ManifestFile {
@@ -80,7 +89,10 @@ export async function readBundle(zip: ZipArchive) {
     for (const line of lines(await checked(eventsFile(part), FILE_BYTES), eventsFile(part)))
       events.push(checkEvent(line));
   }
-  const there = artifacts.filter(({ deleted_at }) => deleted_at === undefined);
+  const damaged = new Set(manifest.damaged?.map(({ ref }) => ref));
+  const present = artifacts.filter(({ deleted_at }) => deleted_at === undefined);
+  const there = present.filter(({ ref }) => !damaged.has(ref));
+  if (there.length + damaged.size !== present.length) throw badBundle('what it calls damaged is no artifact');
   for (const artifact of there) checkContent(artifact, files);
   if (there.length + part + 2 !== manifest.files.length)
     throw badBundle('files are there that nothing refers to');
@@ -96,7 +108,7 @@ export async function readBundle(zip: ZipArchive) {
   if (refs !== head.refs.join() || artifacts.length !== manifest.artifacts) {
     throw badBundle('its artifacts are not those of its events');
   }
-  return { manifest, events, artifacts, ledger };
+  return { manifest, events, artifacts, ledger, damaged };
 }
 
 const isCount = (value: unknown) => Number.isSafeInteger(value) && (value as number) >= 0;
@@ -106,7 +118,7 @@ function checkManifest(value: Json): Manifest {
   const manifest = fromJson<Manifest>(value);
   if (!isJsonObject(value) || manifest.schema !== BUNDLE_SCHEMA)
     throw badBundle('its manifest is of another kind');
-  const { thread_id, created_at, files } = manifest;
+  const { thread_id, created_at, files, damaged = [] } = manifest;
   const fine =
     [thread_id, manifest.name, created_at, manifest.created_by].every((text) => typeof text === 'string') &&
     /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(thread_id) &&
@@ -119,7 +131,9 @@ function checkManifest(value: Json): Manifest {
         isCount(file.size) &&
         typeof file.sha256 === 'string' &&
         /^[0-9a-f]{64}$/.test(file.sha256),
-    );
+    ) &&
+    Array.isArray(damaged) &&
+    damaged.every((file) => isText(file?.ref, 26));
   if (!fine) throw badBundle('its manifest is broken');
   return manifest;
 }

@@ -43,11 +43,12 @@ export function threadRoutes(serve: Serve, deps: HttpDeps): void {
   });
 
   serve(threads.export, async (relay, c) => {
-    const { body, name } = await relay.threads.export(c.req.param('thread_id')!);
+    const { body, name, damaged } = await relay.threads.export(c.req.param('thread_id')!);
     return bytesResponse(body, 200, {
       'Content-Type': 'application/zip',
       'Content-Disposition': `attachment; filename="${name}"`,
       'Cache-Control': 'no-store',
+      ...(damaged.length > 0 ? { 'Relay-Damaged': damaged.join(' ') } : {}),
     });
   });
 

@@ -83,13 +83,13 @@ function unreadable(name: string, { code }: NodeJS.ErrnoException): RelayError {
   });
 }
 
-/** Writes a payload to standard output, or into a file that is complete or not there. */
+/** Writes a payload to standard output, or into a file that is complete or not there. `about` is told beside it with --json. */
 export async function writePayload(
   io: Io,
   body: Body,
-  o: { out?: string; force?: boolean; size?: number },
+  o: { out?: string; force?: boolean; size?: number; about?: object },
 ): Promise<void> {
-  if (o.out !== undefined && o.out !== '-') return toFile(io, body, o.out, o.size);
+  if (o.out !== undefined && o.out !== '-') return toFile(io, body, o.out, o);
   const watched = io.interactive ? body : withProgress(io, body, { label: 'pull', size: o.size });
   let first = true;
   let last = 0;
@@ -127,7 +127,12 @@ export function notForTerminals(): RelayError {
   );
 }
 
-async function toFile(io: Io, body: Body, name: string, size?: number): Promise<void> {
+async function toFile(
+  io: Io,
+  body: Body,
+  name: string,
+  { size, about }: { size?: number; about?: object },
+): Promise<void> {
   const target = resolve(io.cwd, name);
   const path = await realpath(target).catch(() => target);
   const there = await stat(path).catch(() => null);
@@ -154,7 +159,7 @@ async function toFile(io: Io, body: Body, name: string, size?: number): Promise<
     if (!direct) await rm(draft, { force: true });
     throw error;
   }
-  io.result({ out: path, size: written }, io.interactive ? `wrote ${name}, ${bytes(written)}` : '');
+  io.result({ out: path, size: written, ...about }, io.interactive ? `wrote ${name}, ${bytes(written)}` : '');
 }
 
 function unwritable(name: string, { code }: NodeJS.ErrnoException): RelayError {

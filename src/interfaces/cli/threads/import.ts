@@ -37,6 +37,9 @@ and artifacts keep their ids; what does not fit a state here is kept beside it a
     const { relay } = await open();
     const taken = await relay.threads.import(withProgress(io, source.body, source));
     await useThread(host, taken.thread_id);
+    for (const ref of taken.damaged ?? []) {
+      io.warn(`Artifact ${ref} comes without its content, which was damaged where it was exported.`);
+    }
     io.result(taken, () => {
       const { thread_id, name, state_ref, artifacts, events } = taken;
       const facts = [plain(name), state_ref, plural(artifacts, 'artifact'), plural(events, 'event')];
