@@ -7,6 +7,8 @@ export interface PointerRef {
   readonly base: string | null;
   /** The Fernet key from the fragment. It never travels to a server. */
   readonly key: string | null;
+  /** The whole address, where it is not that of a pointer. Then it is the id too. */
+  readonly address?: string;
 }
 
 export function pointerUrl(base: string, id: string, key?: string | null): string {
@@ -31,6 +33,19 @@ export function parsePointer(text: string): PointerRef {
     throw new RelayError('bad_url', { what: 'its path does not end in /pull/<uuid>' });
   }
   return { id: match[2]!.toLowerCase(), base: url.origin + match[1], key: fragmentKey(url.hash) };
+}
+
+/** What can be pulled and peeked at: a pointer, or any other address, which may answer as a relay does. */
+export function parseReadable(text: string): PointerRef {
+  try {
+    return parsePointer(text);
+  } catch (error) {
+    const url = URL.canParse(text.trim()) ? new URL(text.trim()) : null;
+    if (!url || !/^https?:$/.test(url.protocol) || url.pathname === '/' || url.username || url.password)
+      throw error;
+    const address = url.origin + url.pathname + url.search;
+    return { id: address, base: url.origin, key: fragmentKey(url.hash), address };
+  }
 }
 
 function fragmentKey(hash: string): string | null {

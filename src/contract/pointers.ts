@@ -61,8 +61,13 @@ export interface Peeked {
   readonly key_check?: string;
 }
 
+/** The same of any server's pointer. Null where the server does not tell: that of the original tells the metadata alone. */
+export type Inspected = Pick<Peeked, 'id' | 'metadata' | 'tokens' | 'key_check'> & {
+  readonly [F in Exclude<keyof Peeked, 'id' | 'metadata' | 'tokens' | 'key_check'>]: Peeked[F] | null;
+};
+
 export interface Pulled {
-  readonly about: Peeked;
+  readonly about: Inspected;
   readonly body: BlobBody;
   /** The bytes of `body` within the payload; `end` is exclusive. */
   readonly range?: ByteRange;
@@ -128,7 +133,7 @@ export const pointers = {
     args: ['id', 'part'],
     byHand: 'variant',
   }),
-  peek: verb<(id: string) => Promise<Peeked>, 'output'>('pointers.peek')({
+  peek: verb<(id: string) => Promise<Inspected>, 'output'>('pointers.peek')({
     summary: 'The metadata alone; size, expiry and tokens are in Relay-* headers',
     byLink: true,
     route: 'GET /peek/:id',

@@ -24,7 +24,7 @@ export type {
   Since,
 } from '../contract/channels.ts';
 export type { Inbox, InboxApi } from '../contract/inbox.ts';
-export type { Cost, Peeked, Pushed, Visibility } from '../contract/pointers.ts';
+export type { Cost, Inspected, Peeked, Pushed, Visibility } from '../contract/pointers.ts';
 export type { Receipt, ReceiptLadder } from '../contract/receipts.ts';
 export type {
   Task,

@@ -1,11 +1,11 @@
 import { isRelayError, RelayError } from '../base/errors.ts';
 import { STORED_BYTES } from '../base/limits.ts';
-import type { Peeked, Pulled } from '../contract/pointers.ts';
+import type { Inspected, Pulled } from '../contract/pointers.ts';
 import { FERNET_CONTENT_TYPE, fernetDecrypt, fernetKeyCheck } from '../formats/fernet.ts';
 import { collect } from './streams.ts';
 
 /** Whether it was encrypted by a client of ours; what others encrypted looks like any text. */
-export function isCiphertext({ content_type }: Pick<Peeked, 'content_type'>): boolean {
+export function isCiphertext({ content_type }: Pick<Inspected, 'content_type'>): boolean {
   return content_type === FERNET_CONTENT_TYPE;
 }
 
@@ -16,7 +16,7 @@ export const CIPHERTEXT = /^(?:.*\n)?(?:\d+[:-])?gAAAAA/;
  * Before anything counts as a pull: refuses what cannot be a key, and one that is not the key whose check the sender left.
  * Gives what the peek told; null where nothing is known of the pointer, so that the pull says why.
  */
-export async function checkKey(key: string, peek: () => Promise<Peeked>): Promise<Peeked | null> {
+export async function checkKey(key: string, peek: () => Promise<Inspected>): Promise<Inspected | null> {
   const check = await fernetKeyCheck(key);
   const found = await peek().catch((error) => {
     if (knowsNoPeek(error)) return null;

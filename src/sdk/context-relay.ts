@@ -7,8 +7,8 @@ import { decodeUtf8 } from '../base/utf8.ts';
 import type { AgentsApi } from '../contract/agents.ts';
 import type { ChannelsApi, Published } from '../contract/channels.ts';
 import type { InboxApi } from '../contract/inbox.ts';
-import { parsePointer, pointerUrl } from '../contract/pointer-url.ts';
-import type { Cost, Part, PartRequest, Peeked, Pulled, Pushed } from '../contract/pointers.ts';
+import { type PointerRef, parsePointer, parseReadable, pointerUrl } from '../contract/pointer-url.ts';
+import type { Cost, Inspected, Part, PartRequest, Pulled, Pushed } from '../contract/pointers.ts';
 import type { ReceiptLadder } from '../contract/receipts.ts';
 import type { TasksApi } from '../contract/tasks.ts';
 import { FERNET_CONTENT_TYPE, fernetEncrypt, fernetKeyCheck, generateFernetKey } from '../formats/fernet.ts';
@@ -33,7 +33,7 @@ import { Threads } from './threads.ts';
 
 /**
  * Hands payloads over as short URLs. Takes any pointer: its own relay's, another one's over HTTP (without the key of
- * this one), encrypted or not.
+ * this one), encrypted or not; and pulls and peeks at any address that answers `{data, metadata}`.
  */
 export class ContextRelay {
   /** Channels and their groups, to look at and to work with. */
@@ -97,12 +97,12 @@ export class ContextRelay {
 
   /** A part, with what it is a part of. Of an encrypted payload it is taken on this side. */
   async pullPart(url: string, part: PartRequest, o: CallOptions = {}): Promise<Part> {
-    if (parsePointer(url).key !== null) {
+    if (parseReadable(url).key !== null) {
       return this.#use(url, o, async (pulled, key) =>
         takePart(await opened(pulled, key), part, nativeMatcher),
       );
     }
-    const taken = await this.#ask(url, o, 'pull', ({ pointers }, id) =>
+    const taken = await this.#ask(parseReadable(url), o, 'pull', ({ pointers }, id) =>
       pointers.part(id, part, { signal: o.signal }),
     );
     // Ciphertext is text too: lines of it are of no use to anybody.
@@ -113,7 +113,7 @@ export class ContextRelay {
 
   async pullBytes(url: string, o: PullBytesOptions = {}): Promise<Uint8Array> {
     // A range of ciphertext cannot be decrypted: the whole is pulled and cut here.
-    const range = parsePointer(url).key === null ? o.range : undefined;
+    const range = parseReadable(url).key === null ? o.range : undefined;
     return this.#use(url, { ...o, range }, async (pulled, key) => {
       const bytes = await opened(pulled, key);
       return o.range && !pulled.range ? cut(bytes, o.range) : bytes;
@@ -133,8 +133,8 @@ export class ContextRelay {
   }
 
   /** All that is known of it without pulling it: metadata, size, expiry, sender. */
-  async inspect(url: string, o: CallOptions = {}): Promise<Peeked> {
-    return this.#ask(url, o, 'peek', ({ pointers }, id) => pointers.peek(id));
+  async inspect(url: string, o: CallOptions = {}): Promise<Inspected> {
+    return this.#ask(parseReadable(url), o, 'peek', ({ pointers }, id) => pointers.peek(id));
   }
 
   /**
@@ -142,9 +142,10 @@ export class ContextRelay {
    * it may be pulled as often as one likes, and the client needs a `counter`.
    */
   async cost(url: string, part?: PartRequest, o: CallOptions = {}): Promise<Cost> {
-    const { key } = parsePointer(url);
+    const ref = parsePointer(url);
+    const { key } = ref;
     if (key === null) {
-      return this.#ask(url, o, 'cost', ({ pointers }, id) => pointers.cost(id, part, { signal: o.signal }));
+      return this.#ask(ref, o, 'cost', ({ pointers }, id) => pointers.cost(id, part, { signal: o.signal }));
     }
     const counter = this.#counter;
     if (!counter) {
@@ -158,7 +159,7 @@ export class ContextRelay {
       const often = found.max_pulls === 1 ? 'once' : `${found.max_pulls} times`;
       throw new RelayError('bad_request', {
         what: `Only a pull would tell its price, and it may be pulled only ${often}.`,
-        hint: `It was not pulled. It has at most ${Math.floor((found.size * 3) / 4)} bytes.`,
+        hint: `It was not pulled. It has at most ${Math.floor(((found.size ?? STORED_BYTES) * 3) / 4)} bytes.`,
       });
     }
     const text = await this.pull(url, part, o);
@@ -167,7 +168,7 @@ export class ContextRelay {
 
   /** Revokes it at once. */
   async delete(url: string, o: CallOptions = {}): Promise<void> {
-    await this.#ask(url, o, 'delete', ({ pointers }, id) => pointers.delete(id));
+    await this.#ask(parsePointer(url), o, 'delete', ({ pointers }, id) => pointers.delete(id));
   }
 
   /**
@@ -195,17 +196,16 @@ export class ContextRelay {
 
   /** Who has been told of a pointer, pulled it, done it: as far as there is evidence. */
   async receipts(url: string, o: CallOptions = {}): Promise<ReceiptLadder> {
-    return this.#ask(url, o, 'receipts', ({ receipts }, id) => receipts.get(id));
+    return this.#ask(parsePointer(url), o, 'receipts', ({ receipts }, id) => receipts.get(id));
   }
 
   /** Asks the relay that has the pointer. */
   async #ask<T>(
-    url: string,
+    ref: PointerRef,
     { signal }: CallOptions,
     doing: string,
     ask: (relay: ClientRelay, id: string) => Promise<T>,
   ): Promise<T> {
-    const ref = parsePointer(url);
     return abortable(ask(this.#choice.relayFor(ref, signal), ref.id), signal, doing);
   }
 
@@ -260,7 +260,7 @@ export class ContextRelay {
     o: PullBytesOptions,
     use: (pulled: Pulled, key: string | null) => Promise<T>,
   ): Promise<T> {
-    const ref = parsePointer(url);
+    const ref = parseReadable(url);
     if (ref.key !== null) await checkKey(ref.key, () => this.inspect(url, o));
     const repeat = this.#unfinished.get(ref.id) ?? uuid(systemEnv);
     this.#unfinished.delete(ref.id);
@@ -268,7 +268,7 @@ export class ContextRelay {
     if (this.#unfinished.size > MOST_UNFINISHED)
       this.#unfinished.delete(this.#unfinished.keys().next().value!);
     const asked = { idempotency_key: repeat, range: o.range, keyless: ref.key === null };
-    const pulled = await this.#ask(url, o, 'pull', ({ pointers }, id) => pointers.pull(id, asked));
+    const pulled = await this.#ask(ref, o, 'pull', ({ pointers }, id) => pointers.pull(id, asked));
     try {
       const result = await abortable(use(pulled, ref.key), o.signal, 'pull');
       this.#unfinished.delete(ref.id);

@@ -1,5 +1,5 @@
 import { fromBase64Url, toBase64Url } from '../base/base64.ts';
-import { type JsonObject, jsonObjectIn } from '../base/json.ts';
+import { isJsonObject, type JsonObject, jsonObjectIn } from '../base/json.ts';
 import { INLINE_BLOB_BYTES, PART_CHARS, STORED_BYTES } from '../base/limits.ts';
 import type { TokenCount } from '../base/tokens.ts';
 import { decodeUtf8, encodeUtf8, percentDecoded } from '../base/utf8.ts';
@@ -11,8 +11,11 @@ import {
   pointers,
   type Visibility,
 } from '../contract/pointers.ts';
+import { takePart } from '../text/parts/take-part.ts';
+import { envelopeIn, UNTOLD } from './envelope-pointers.ts';
 import type { HttpCall } from './http-client.ts';
 import { notARelay } from './http-failure.ts';
+import { nativeMatcher } from './payload.ts';
 import { brokeOff, rangeHeader, resumingBody, startOf } from './resuming-body.ts';
 import { collect, letGo } from './streams.ts';
 import {
@@ -38,9 +41,8 @@ export function httpPointers(calls: VerbCalls): HandMade<typeof pointers> {
   const peek: HandMade<typeof pointers>['peek'] = (id) =>
     client.run(callOf(pointers.peek, { id }, { doing: 'peek' }), async (answer) => {
       const metadata = await calls.read<JsonObject>(answer);
-      const known = describedBy(answer.headers, id);
-      if (!known) throw strange('the metadata came without its headers');
-      return { ...known, metadata };
+      if (!isJsonObject(metadata)) throw strange('its metadata are no object');
+      return { id, ...UNTOLD, ...describedBy(answer.headers, id), metadata };
     });
 
   return {
@@ -65,6 +67,7 @@ export function httpPointers(calls: VerbCalls): HandMade<typeof pointers> {
       const asked = o.range ? { ...headers, Range: rangeHeader(o.range) } : headers;
       return client.run({ ...call, headers: asked }, async (answer) => {
         const known = describedBy(answer.headers, id);
+        if (!known && answer.status === 200) return envelopeIn(answer, id, client.base);
         const start = startOf(answer);
         if (!known || start === null || !answer.body) {
           await letGo(answer.body);
@@ -88,8 +91,8 @@ export function httpPointers(calls: VerbCalls): HandMade<typeof pointers> {
       return client.run(call, async (answer) => {
         const about = decoded(answer.headers.get('relay-part'));
         if (about === null || !answer.body) {
-          await letGo(answer.body);
-          throw strange('it does not know parts');
+          // It gives the whole, whatever is asked for.
+          return takePart((await envelopeIn(answer, id, client.base)).body, part, nativeMatcher);
         }
         const text = decodeUtf8(await collect(answer.body, { bytes: PART_ANSWER_BYTES, what: 'a part' }));
         if (text === null) throw strange('the part is not text');

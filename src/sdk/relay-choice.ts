@@ -1,5 +1,7 @@
 import type { PointerRef } from '../contract/pointer-url.ts';
 import { parsePointer } from '../contract/pointer-url.ts';
+import { addressPointers } from './envelope-pointers.ts';
+import { HttpClient, type HttpOptions } from './http-client.ts';
 import { httpRelay } from './http-relay.ts';
 import { type ClientRelay, type ContextRelayOptions, connection, originOf } from './options.ts';
 
@@ -26,13 +28,17 @@ export class RelayChoice {
 
   own(signal?: AbortSignal): ClientRelay {
     const { relay, baseUrl, apiKey } = this.#options;
-    return relay ?? this.#http(baseUrl!, apiKey, signal);
+    return relay ?? httpRelay(this.#httpOptions(baseUrl!, apiKey, signal));
   }
 
   relayFor(ref: PointerRef, signal?: AbortSignal): ClientRelay {
-    if (ref.base === null || this.#ownBases.has(plainBase(ref.base))) return this.own(signal);
+    if (ref.base === null || (ref.address === undefined && this.#ownBases.has(plainBase(ref.base))))
+      return this.own(signal);
     const mayKnow = this.#origins.has(originOf(ref.base));
-    return this.#http(ref.base, mayKnow ? this.#options.apiKey : undefined, signal);
+    const options = this.#httpOptions(ref.base, mayKnow ? this.#options.apiKey : undefined, signal);
+    const relay = httpRelay(options);
+    if (ref.address === undefined) return relay;
+    return { ...relay, pointers: { ...relay.pointers, ...addressPointers(new HttpClient(options)) } };
   }
 
   /**
@@ -44,9 +50,9 @@ export class RelayChoice {
     if (base !== null && this.#ownBases.size < MOST_BASES) this.#ownBases.add(plainBase(base));
   }
 
-  #http(baseUrl: string, apiKey: string | undefined, signal: AbortSignal | undefined): ClientRelay {
+  #httpOptions(baseUrl: string, apiKey: string | undefined, signal: AbortSignal | undefined): HttpOptions {
     const { fetch, timeout, retries, onConnection } = this.#options;
-    return httpRelay({ baseUrl, apiKey, fetch, timeout, retries, signal, onConnection });
+    return { baseUrl, apiKey, fetch, timeout, retries, signal, onConnection };
   }
 }
 

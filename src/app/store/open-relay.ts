@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { isLoopback } from '../../base/address.ts';
 import { isRelayError } from '../../base/errors.ts';
 import { LOCAL_CALLER } from '../../contract/caller.ts';
-import { type PointerRef, parsePointer, pointerUrl } from '../../contract/pointer-url.ts';
+import { type PointerRef, parseReadable, pointerUrl } from '../../contract/pointer-url.ts';
 import type { Relay } from '../../contract/relay.ts';
 import type { ClientOptions, OpenClient } from '../../interfaces/cli/host.ts';
 import { ContextRelay } from '../../sdk/context-relay.ts';
@@ -86,7 +86,8 @@ const STORE = 'http://store.invalid';
  * address, on a store of its own.
  */
 async function resolve(url: string, relay: Relay, own: readonly string[]): Promise<string> {
-  const ref = parsePointer(url);
+  const ref = parseReadable(url);
+  if (ref.address !== undefined) return url;
   const here = pointerUrl(STORE, ref.id, ref.key);
   if (ref.base === null) return here;
   const ours = own.some((base) => byNumber(base) === byNumber(ref.base!));

@@ -28,22 +28,22 @@ export async function recordResult(
   try {
     const found = await relay.pointers.pull(id, { keyless: true });
     const { size, text, content_type } = found.about;
-    const small = text && size <= ENVELOPE_PAYLOAD_BYTES;
+    const small = text && size !== null && size <= ENVELOPE_PAYLOAD_BYTES;
     const inline = small ? await new Response(found.body as BodyInit).text() : null;
     const body = inline === null ? found.body : new TextEncoder().encode(inline);
     const artifact = await relay.threads.putArtifact(record.context_id, {
       body,
-      size,
+      size: size ?? undefined,
       name: 'result',
       mime: content_type ?? (text ? 'text/markdown' : 'application/octet-stream'),
       source_refs: [record.id, id],
       idempotency_key: `a2a ${record.id}`,
     });
-    const { ref, name, mime } = artifact;
+    const { ref, name, mime, size: stored } = artifact;
     const where = inline === null ? { pointer: await reachable(id, relay) } : { text: inline };
     const payload = { task_id: record.id, ref, state };
     await relay.threads.record(record.context_id, `a2a.task.${state}`, payload);
-    return { state, ...note, artifact: { ref, name, mime, size, ...where } };
+    return { state, ...note, artifact: { ref, name, mime, size: stored, ...where } };
   } catch (error) {
     if (isRelayError(error, 'key_missing')) {
       await relay.threads.record(record.context_id, `a2a.task.${state}`, { task_id: record.id, state });
@@ -59,6 +59,7 @@ async function reachable(id: string, relay: Relay): Promise<string> {
   if ((await relay.pointers.peek(id)).visibility === 'link') return id;
   const { about, body } = await relay.pointers.pull(id);
   const { size, content_type } = about;
-  const copy = { body, size, content_type: content_type ?? undefined, visibility: 'link' as const };
+  const known = { size: size ?? undefined, content_type: content_type ?? undefined };
+  const copy = { body, ...known, visibility: 'link' as const };
   return (await relay.pointers.push(copy)).id;
 }

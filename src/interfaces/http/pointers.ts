@@ -2,6 +2,7 @@ import type { Context } from 'hono';
 import { toBase64, toBase64Url } from '../../base/base64.ts';
 import { madeOnce } from '../../base/frozen.ts';
 import {
+  type Inspected,
   type LocalOptions,
   type Peeked,
   type Pulled,
@@ -59,7 +60,7 @@ export function pointerRoutes(serve: Serve, { limiter }: Pick<HttpDeps, 'limiter
     if (isOn(query.raw) || accept.includes('application/octet-stream')) return rawOf(c, relay, id, options);
     if (accept.includes('text/html')) return viewerResponse();
     const pulled = await relay.pointers.pull(id, options);
-    return textResponse(envelope(pulled), { Vary: 'Accept', ...relayHeaders(pulled.about) });
+    return textResponse(envelope(pulled), { Vary: 'Accept', ...relayHeaders(known(pulled.about)) });
   });
 }
 
@@ -77,7 +78,7 @@ async function rawOf(c: Context, relay: Relay, id: string, o: PullOptions): Prom
   const knows = c.req.header('if-none-match');
   let range: { start: number; end: number } | null = null;
   if (wantsRange || knows) {
-    const peeked = await relay.pointers.peek(id);
+    const peeked = known(await relay.pointers.peek(id));
     if (knows && matches(knows, peeked.sha256)) {
       return bytesResponse(null, 304, rawHeaders(peeked.sha256, peeked.text));
     }
@@ -96,20 +97,24 @@ async function rawOf(c: Context, relay: Relay, id: string, o: PullOptions): Prom
 }
 
 /** A peek, as it is answered over and over for as long as the pointer stays what it is. */
-const peekAnswer = madeOnce((peeked: Peeked) => ({
+const peekAnswer = madeOnce((peeked: Inspected) => ({
   body: JSON.stringify(peeked.metadata),
-  headers: jsonHeaders(relayHeaders(peeked)),
+  headers: jsonHeaders(relayHeaders(known(peeked))),
 }));
 
 /** What goes before the whole payload. */
-const wholeHeaders = madeOnce((peeked: Peeked) =>
-  bytesHeaders({
+const wholeHeaders = madeOnce((about: Inspected) => {
+  const peeked = known(about);
+  return bytesHeaders({
     ...rawHeaders(peeked.sha256, peeked.text),
     'Content-Length': String(peeked.size),
     ...relayHeaders(peeked),
     ...metadataHeader(peeked),
-  }),
-);
+  });
+});
+
+/** A server asks its own store, where all of a pointer is known. */
+const known = (about: Inspected) => about as Peeked;
 
 /** Whatever the sender called it, a browser must never run it: text is shown as text, all else is a download. */
 function rawHeaders(sha256: string, text: boolean): Record<string, string> {

@@ -1,5 +1,5 @@
 import { RelayError } from '../../base/errors.ts';
-import type { PartRequest, Peeked } from '../../contract/pointers.ts';
+import type { Inspected, PartRequest } from '../../contract/pointers.ts';
 import type { Answer, RelayAccess, ToolContext } from './tool.ts';
 import { pointerLink } from './uris.ts';
 
@@ -13,21 +13,23 @@ export async function pullWithinBudget(url: string, call: Pulling): Promise<Answ
   const { client, context, signal } = call;
   const encrypted = url.includes('#key=');
   const found = await client.inspect(url, { signal });
-  if (!found.text && !encrypted) throw await notText(url, found, call);
+  if (found.text === false && !encrypted) throw await notText(url, found, call);
   // A token is at least one byte, so what has no more bytes than the budget has tokens needs no counting.
-  const plain = encrypted ? Math.floor((found.size * 3) / 4) : found.size;
+  const size = found.size ?? Number.POSITIVE_INFINITY;
+  const plain = encrypted ? Math.floor((size * 3) / 4) : size;
   if (plain <= context.budget) return { text: await client.pull(url, undefined, { signal }) };
-  if (!encrypted) {
+  if (!encrypted && found.size !== null) {
     const cost = await client.cost(url, undefined, { signal });
     if (cost.tokens <= context.budget) return { text: await client.pull(url, undefined, { signal }) };
     return tooLarge(found, cost, found.max_pulls === null ? await beginning(url, call) : null, call);
   }
-  // Only this side can read it, and reading counts: what may be read only so often is not read to be measured.
+  // Only this side can read or count it, and reading counts: what may be read only so often is not read to be measured.
   if (found.max_pulls !== null) return tooLarge(found, null, null, call);
   const text = await client.pull(url, undefined, { signal });
   const cost = await context.texts.count(text);
   if (cost.tokens <= context.budget) return { text };
-  return tooLarge(found, cost, new TextEncoder().encode(text.slice(0, LOOK_BYTES)), call);
+  const start = new TextEncoder().encode(text.slice(0, LOOK_BYTES));
+  return tooLarge({ ...found, size: found.size ?? text.length }, cost, start, call);
 }
 
 /** A part, cut to the budget where even that is too much. */
@@ -67,7 +69,7 @@ async function beginning(url: string, { client, signal }: Pulling): Promise<Uint
 }
 
 async function tooLarge(
-  found: Peeked,
+  found: Inspected,
   cost: { readonly tokens: number; readonly tokenizer: string; readonly estimated: boolean } | null,
   start: Uint8Array | null,
   { context }: Pulling,
@@ -76,7 +78,7 @@ async function tooLarge(
     ? `${cost.estimated ? 'about ' : ''}${number(cost.tokens)} tokens (${cost.tokenizer})`
     : 'not counted';
   const lines = [
-    `Not pulled: ${number(found.size)} bytes, ${price}; the budget is ${number(context.budget)} tokens.`,
+    `Not pulled: ${number(found.size ?? 0)} bytes, ${price}; the budget is ${number(context.budget)} tokens.`,
   ];
   if (start) {
     // Loaded late: a server that starts is waited for, and few payloads are that large.
@@ -84,8 +86,14 @@ async function tooLarge(
       import('../../text/frame.ts'),
       import('../../text/preview/preview.ts'),
     ]);
-    const preview = makePreview('text', { start, size: found.size, lineCount: 0, isText: true });
-    const source = { what: 'the beginning of the payload', by: found.from, at: Date.parse(found.created_at) };
+    const preview = makePreview('text', {
+      start,
+      size: found.size ?? start.length,
+      lineCount: 0,
+      isText: true,
+    });
+    const at = found.created_at === null ? context.env.now() : Date.parse(found.created_at);
+    const source = { what: 'the beginning of the payload', by: found.from ?? '', at };
     lines.push(await frame(preview.text, source, context.env.now(), context.frameSecret));
   } else lines.push('It may be pulled only so often, so not even its beginning was taken.');
   lines.push(
@@ -94,12 +102,12 @@ async function tooLarge(
   return { text: lines.join('\n'), links: [pointerLink(found.id)] };
 }
 
-async function notText(url: string, found: Peeked, call: Pulling): Promise<RelayError> {
+async function notText(url: string, found: Inspected, call: Pulling): Promise<RelayError> {
   const { binaryKind } = await import('../../text/preview/binary-kind.ts');
   const kind = found.max_pulls === null ? binaryKind(await beginning(url, call)) : 'binary data';
   return new RelayError('not_text', {
     what: 'text to give',
-    hint: `It is ${kind}, ${number(found.size)} bytes. Save it: relay pull ${url} --out FILE`,
+    hint: `It is ${kind}, ${number(found.size ?? 0)} bytes. Save it: relay pull ${url} --out FILE`,
   });
 }
 

@@ -81,15 +81,15 @@ async function readPointer(
   const open = await entered(context, pointers.pull);
   const url = await open.resolve(id);
   const found = await open.client.inspect(url, { signal });
-  if (found.text) {
+  if (found.text !== false) {
     const { text } = await pullWithinBudget(url, { ...open, context, signal });
     return { contents: [{ uri, mimeType: found.content_type ?? 'text/plain', text }] };
   }
-  if (found.size > BLOB_BYTES) {
+  if ((found.size ?? 0) > BLOB_BYTES) {
     throw new RelayError('too_large', {
       what: 'a resource of bytes',
       limit: BLOB_BYTES,
-      hint: `It has ${number(found.size)} bytes. Save it: relay pull ${id} --out FILE`,
+      hint: `It has ${number(found.size ?? 0)} bytes. Save it: relay pull ${id} --out FILE`,
     });
   }
   const blob = toBase64(await open.client.pullBytes(url, { signal }));

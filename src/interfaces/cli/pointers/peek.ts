@@ -2,10 +2,13 @@ import { answerCommand } from '../command.ts';
 import { bytes, count, expiry, moment, printable, rows } from '../human.ts';
 import { openPointer } from './pointer-argument.ts';
 
+const UNKNOWN = 'unknown: the server does not tell';
+
 export default answerCommand({
   usage: '<url>',
   details: `At a terminal: everything known about the pointer. Piped: the metadata as JSON. With --json: all of it.
-A peek is free: it reads no payload and counts as no pull.`,
+A peek is free: it reads no payload and counts as no pull. Of a pointer on a server that tells only the metadata, as the
+original ContextRelay does, the rest is unknown.`,
   examples: [
     ['relay peek http://127.0.0.1:7474/pull/<uuid>', 'what it is, how large, until when'],
     ['relay peek <url> | jq -r .summary', 'one field of the metadata'],
@@ -19,10 +22,17 @@ A peek is free: it reads no payload and counts as no pull.`,
     const { tokens } = found;
     const lines: [string, string][] = [
       ['id', found.id],
-      ['size', `${bytes(found.size)}${found.text ? '' : ', binary'}`],
-      ['tokens', tokens ? `${count(tokens.tokens)} (${tokens.tokenizer})` : 'not counted yet'],
-      ['expires', expiry(found.expires_at)],
-      ['pushed', `${moment(found.created_at)} by ${printable(found.from)}`],
+      ['size', found.size === null ? UNKNOWN : `${bytes(found.size)}${found.text ? '' : ', binary'}`],
+      [
+        'tokens',
+        tokens
+          ? `${count(tokens.tokens)} (${tokens.tokenizer})`
+          : found.size === null
+            ? UNKNOWN
+            : 'not counted yet',
+      ],
+      ['expires', found.expires_at === null ? UNKNOWN : expiry(found.expires_at)],
+      ['pushed', found.created_at === null ? UNKNOWN : pushed(found.created_at, found.from)],
     ];
     if (found.content_type) lines.push(['type', printable(found.content_type)]);
     if (found.channel) lines.push(['channel', printable(found.channel)]);
@@ -35,3 +45,7 @@ A peek is free: it reads no payload and counts as no pull.`,
     return metadata.length === 0 ? table : `${table}\nmetadata\n${rows(style.dim, metadata)}`;
   },
 });
+
+function pushed(at: string, from: string | null): string {
+  return from === null ? moment(at) : `${moment(at)} by ${printable(from)}`;
+}

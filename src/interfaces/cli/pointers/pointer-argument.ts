@@ -1,4 +1,4 @@
-import { parsePointer } from '../../../contract/pointer-url.ts';
+import { parseReadable } from '../../../contract/pointer-url.ts';
 import { badUsage, type Invocation } from '../command.ts';
 import { type Io, pipedText } from '../io.ts';
 
@@ -12,7 +12,7 @@ export async function openPointer({ io, args, open }: Invocation) {
 /** A pointer from the command line, or with `-` from standard input: `relay push f | relay pull -`. */
 export async function pointerArgument(io: Io, word: string): Promise<string> {
   const text = word === '-' ? await firstLine(io) : word;
-  parsePointer(text);
+  parseReadable(text);
   return text.trim();
 }
 

@@ -57,9 +57,11 @@ first, then take the lines you need. --cost tells the price of either without ta
     }
     // Looking is free on the local store, and worth a request where someone watches.
     const look = remote === null || io.interactive || io.stderr.isTTY;
-    const { size, text = true } = look ? await client.inspect(url) : {};
+    const found = look ? await client.inspect(url) : undefined;
+    const size = found?.size ?? undefined;
     // Before it counts as a pull.
-    if (!text && io.interactive && !flags.force && flags.out === undefined) throw notForTerminals();
+    if (found?.text === false && io.interactive && !flags.force && flags.out === undefined)
+      throw notForTerminals();
     const small = size !== undefined && size <= INLINE_BLOB_BYTES;
     const body = small ? await client.pullBytes(url) : await client.pullStream(url);
     await writePayload(io, body, { ...flags, size });

@@ -72,7 +72,9 @@ export const pullContext = defineTool({
 function resolved(url: string, call: ToolCall): Promise<string> {
   const named = readUri(url.trim());
   const pointer = named?.kind === 'pointer' ? named.id : url.trim();
-  if (!call.context.local && parsePointer(pointer).key !== null) throw onlyAtThisEnd('#key=');
+  // A model is given pointers to read, and not the whole web.
+  const { key } = parsePointer(pointer);
+  if (!call.context.local && key !== null) throw onlyAtThisEnd('#key=');
   return call.resolve(pointer);
 }
 
