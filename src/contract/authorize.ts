@@ -9,6 +9,8 @@ import type { Verb } from './verb.ts';
  * `input` is left out where it is not known yet: then the scope alone is looked at, before a body is read.
  */
 export function authorize<V extends Verb>(caller: Caller, verb: V, input?: ChannelsInput<V>): void {
+  // What is visible by its link anybody may read, with any key or none; for the rest the domain looks at the scope.
+  if (verb.byLink) return;
   const refused = refusal(caller, verb, input);
   if (refused) throw refused;
 }
@@ -29,7 +31,7 @@ function refusal(caller: Caller, verb: Verb, input?: object): RelayError | null 
   const { scope } = verb;
   if (scope !== null && !caller.scopes.includes(scope)) {
     if (isAnonymous(caller)) return verb.byLink ? null : new RelayError('unauthorized');
-    return forbidden(`The key "${caller.name}" does not have the scope "${scope}".`);
+    return missingScope(caller, scope);
   }
   if (input === undefined || caller.channelPrefix === undefined || !verb.channels) return null;
   for (const channel of verb.channels(input)) {
@@ -39,6 +41,10 @@ function refusal(caller: Caller, verb: Verb, input?: object): RelayError | null 
       );
   }
   return null;
+}
+
+export function missingScope({ name }: Caller, scope: string): RelayError {
+  return forbidden(`The key "${name}" does not have the scope "${scope}".`);
 }
 
 function forbidden(what: string): RelayError {

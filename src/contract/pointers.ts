@@ -37,6 +37,8 @@ export interface PushInput extends PushOptions {
 
 export interface Pushed extends Pick<Peeked, 'id' | 'channel' | 'expires_at' | 'size' | 'tokens'> {
   readonly url: string;
+  /** Only where the URL alone is not enough to pull it: by default on a relay with keys. */
+  readonly visibility?: 'tenant';
 }
 
 /** What a peek tells: never the payload. */

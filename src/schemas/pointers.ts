@@ -40,6 +40,10 @@ const pushed = z.object({
   expires_at: time,
   size: count,
   tokens: tokenCount.optional(),
+  visibility: z
+    .literal('tenant')
+    .optional()
+    .describe('only where the URL alone is not enough: by default on a relay with keys'),
 });
 
 const pushFields = z.object({
@@ -53,7 +57,10 @@ const pushFields = z.object({
     .optional()
     .describe('seconds; 24 hours by default'),
   max_pulls: z.number().int().min(1).max(MAX_PULLS).optional(),
-  visibility: z.enum(['link', 'tenant']).optional(),
+  visibility: z
+    .enum(['link', 'tenant'])
+    .optional()
+    .describe('`link`: the URL is enough, by default in open mode; `tenant`: by default with keys'),
   key_check: z
     .string()
     .regex(/^[0-9a-f]{16}$/)

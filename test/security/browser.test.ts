@@ -5,6 +5,7 @@ import { after, before, test } from 'node:test';
 import type { Browser, Page } from 'playwright-core';
 import { noBrowser, openBrowser } from '../browser/chromium.ts';
 import { type RelayUnderTest, startRelay } from '../http/relay-under-test.ts';
+import { startGuarded } from '../keys/guarded-relay.ts';
 
 const skip = noBrowser;
 let relay: RelayUnderTest;
@@ -92,6 +93,25 @@ test('a page from elsewhere can neither post, nor read, nor listen', { skip }, a
   ]);
   assert.match((await page.textContent('body'))!, /foreign_origin/);
   assert.equal(await stored(), before);
+  await page.close();
+});
+
+test('with keys a page from elsewhere reads why it is refused, and which option would let it in', {
+  skip,
+}, async () => {
+  await using guarded = await startGuarded();
+  const { key } = await guarded.key();
+  const page = await browser.newPage();
+  await page.goto(evilUrl);
+  const headers = { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json' };
+  const init = { method: 'POST', headers, body: '{"data":"x"}' };
+  const answer = await page.evaluate(
+    ([url, init]) => fetch(url, init).then(async (r) => `${r.status} ${await r.text()}`, String),
+    [`${guarded.url}/push`, init] as const,
+  );
+  assert.match(answer, /^403 /);
+  assert.ok(answer.includes(JSON.stringify(`"cors_origins": ["${evilUrl}"]`).slice(1, -1)), answer);
+  assert.equal((await guarded.engine.usage()).blobs.count, 0);
   await page.close();
 });
 

@@ -98,7 +98,7 @@ test('with keys any name will do, but a foreign page still needs to be allowed',
   );
 });
 
-test('pages that are allowed can read answers, others get no word', async () => {
+test('pages that are allowed can read answers, others only why they are refused', async () => {
   const corsOrigins = ['https://app.example'];
   await using relay = await startGuarded({ server: { corsOrigins } });
   const { key } = await relay.key();
@@ -116,10 +116,43 @@ test('pages that are allowed can read answers, others get no word', async () => 
   assert.equal(preflight.headers['access-control-allow-headers'], 'authorization,content-type');
   assert.match(String(preflight.headers['access-control-allow-methods']), /DELETE/);
   for (const Origin of ['https://evil.example', 'https://app.example.evil.example', 'http://app.example']) {
-    const refused = await send(relay.url, 'OPTIONS', '/push', { Origin });
-    assert.equal(refused.status, 403);
-    assert.equal(refused.headers['access-control-allow-origin'], undefined);
+    const before = (await relay.engine.usage()).blobs.count;
+    const preflight = await send(relay.url, 'OPTIONS', '/push', { Origin });
+    assert.equal(preflight.headers['access-control-allow-origin'], Origin);
+    assert.equal(preflight.headers['access-control-max-age'], '0');
+    for (const [method, path] of [
+      ['POST', '/push'],
+      ['GET', '/channels'],
+      ['GET', '/health'],
+      ['GET', '/'],
+    ] as const) {
+      const headers = { Origin, Authorization };
+      const response = await fetch(relay.url + path, {
+        method,
+        headers,
+        body: method === 'POST' ? 'x' : null,
+      });
+      assert.equal(response.status, 403, path);
+      assert.equal(response.headers.get('access-control-allow-origin'), Origin);
+      assert.equal(response.headers.get('access-control-expose-headers'), null);
+      const { code, hint } = (await response.json()) as { code: string; hint: string };
+      assert.equal(code, 'foreign_origin');
+      assert.ok(hint.includes(`"cors_origins": ["${Origin}"]`), hint);
+    }
+    assert.equal((await relay.engine.usage()).blobs.count, before);
   }
+});
+
+test('in open mode a page from elsewhere is told nothing, and whoever looks at the answer what to set', async () => {
+  await using relay = await startRelay();
+  const Origin = 'https://app.example';
+  const preflight = await send(relay.url, 'OPTIONS', '/push', { Origin });
+  assert.deepEqual([preflight.status, preflight.headers['access-control-allow-origin']], [403, undefined]);
+  const response = await fetch(`${relay.url}/channels`, { headers: { Origin } });
+  assert.deepEqual([response.status, response.headers.get('access-control-allow-origin')], [403, null]);
+  assert.match(((await response.json()) as { hint: string }).hint, /cors_origins/);
+  const host = await send(relay.url, 'GET', '/', { Host: 'rebound.example' });
+  assert.equal(host.status, 403);
 });
 
 test('what a page is told stays with its own answer, also where the same is answered over and over', async () => {

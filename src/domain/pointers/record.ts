@@ -4,7 +4,8 @@ import { sha256Hex } from '../../base/hash.ts';
 import { checkIdempotencyKey, isUuid } from '../../base/ids.ts';
 import { PULL_RETRIES, PULL_RETRY_WINDOW_MS } from '../../base/limits.ts';
 import type { TokenCount } from '../../base/tokens.ts';
-import type { Caller } from '../../contract/caller.ts';
+import { missingScope } from '../../contract/authorize.ts';
+import { type Caller, isAnonymous } from '../../contract/caller.ts';
 import type { Peeked, Pushed } from '../../contract/pointers.ts';
 import { FERNET_CONTENT_TYPE } from '../../formats/fernet.ts';
 import type { BlobBody } from '../../kernel/blobs.ts';
@@ -66,26 +67,27 @@ export class PointerLookup {
     return (await this.#records.get(recordKey(id)))?.value ?? null;
   }
 
-  /** What the caller may read: its tenant's, and whatever is visible by its link. */
+  /** What the caller may read: whatever is visible by its link, and its tenant's, for which its key needs the scope. */
   async readable(caller: Caller, id: string): Promise<Loaded> {
-    const loaded = await this.#load(id);
-    if (loaded.record.visibility === 'tenant' && loaded.record.tenant !== caller.tenant) throw notFound();
+    const loaded = await this.#find(id);
+    if (loaded?.record.visibility === 'link') return loaded;
+    if (!isAnonymous(caller) && !caller.scopes.includes('pull')) throw missingScope(caller, 'pull');
+    if (loaded?.record.tenant !== caller.tenant) throw notFound();
     return loaded;
   }
 
   /** Only for its tenant; for anyone else it does not exist. */
   async own(caller: Caller, id: string): Promise<Loaded> {
-    const loaded = await this.#load(id);
-    if (loaded.record.tenant !== caller.tenant) throw notFound();
+    const loaded = await this.#find(id);
+    if (loaded?.record.tenant !== caller.tenant) throw notFound();
     return loaded;
   }
 
-  async #load(rawId: string): Promise<Loaded> {
-    if (!isUuid(rawId)) throw notFound();
+  async #find(rawId: string): Promise<Loaded | null> {
+    if (!isUuid(rawId)) return null;
     const id = rawId.toLowerCase();
     const stored = await this.#records.get(recordKey(id));
-    if (!stored) throw notFound();
-    return { id, record: stored.value, revision: stored.revision };
+    return stored && { id, record: stored.value, revision: stored.revision };
   }
 }
 
@@ -152,5 +154,6 @@ export function pushedAs(id: string, record: PointerRecord): Omit<Pushed, 'url'>
     expires_at: new Date(record.expires).toISOString(),
     size: record.size,
     ...(record.tokens ? { tokens: record.tokens } : {}),
+    ...(record.visibility === 'tenant' ? { visibility: record.visibility } : {}),
   };
 }

@@ -25,12 +25,20 @@ export interface Asked {
 export function guardBrowser(asked: Asked, policy: BrowserPolicy): void {
   const host = asked.header('host');
   if (host !== null && !isHostAllowed(hostname(host), policy)) {
-    throw new RelayError('foreign_origin', { what: `the host ${JSON.stringify(host.slice(0, 100))}` });
+    const name = JSON.stringify(host.slice(0, 100));
+    throw new RelayError('foreign_origin', {
+      what: `the host ${name}`,
+      hint: `Call it by its own address, or add the name to "allowed_hosts" in its config.json and restart it.`,
+    });
   }
   const origin = asked.header('origin');
   if (origin !== null) {
     if (isOwnOrigin(origin, host, policy) || isOriginAllowed(origin, policy)) return;
-    throw new RelayError('foreign_origin', { what: `pages from ${JSON.stringify(origin.slice(0, 100))}` });
+    const page = JSON.stringify(origin.slice(0, 100));
+    throw new RelayError('foreign_origin', {
+      what: `pages from ${page}`,
+      hint: `Let the page in with "cors_origins": [${page}] in config.json of the relay, or RELAY_CORS_ORIGINS, and restart it.`,
+    });
   }
   // Without an Origin: an image, a frame, a form's GET, or someone who follows a link.
   const site = asked.header('sec-fetch-site');
@@ -104,13 +112,22 @@ export function corsHeaders(asked: Asked, policy: BrowserPolicy): Record<string,
   };
 }
 
+/**
+ * Lets a page that is not allowed read why, and nothing else: every request of it is refused. Only where keys are asked for;
+ * in open mode a page does not even learn that there is a relay.
+ */
+export function refusalHeaders(asked: Asked, policy: BrowserPolicy): Record<string, string> | null {
+  const origin = asked.header('origin');
+  return origin !== null && policy.hosts.includes('*') ? { 'Access-Control-Allow-Origin': origin } : null;
+}
+
 export function allowReading(headers: Headers, cors: Record<string, string>): void {
   for (const [name, value] of Object.entries(cors)) headers.set(name, value);
   // The answer may differ by more than the origin already.
   headers.append('Vary', 'Origin');
 }
 
-export function preflightResponse(asked: Asked): Response {
+export function preflightResponse(asked: Asked, maxAge = MAX_AGE_S): Response {
   const wanted = asked.header('access-control-request-headers') ?? '';
   return new Response(null, {
     status: 204,
@@ -118,7 +135,7 @@ export function preflightResponse(asked: Asked): Response {
       'Access-Control-Allow-Methods': METHODS,
       // `*` would leave Authorization out.
       'Access-Control-Allow-Headers': /^[\w\-, ]{0,1000}$/.test(wanted) ? wanted : '',
-      'Access-Control-Max-Age': String(MAX_AGE_S),
+      'Access-Control-Max-Age': String(maxAge),
     },
   });
 }

@@ -2,7 +2,14 @@ import type { Context, Hono } from 'hono';
 import { ERRORS, isRelayError, RelayError } from '../../base/errors.ts';
 import type { Caller } from '../../contract/caller.ts';
 import type { Verb } from '../../contract/verb.ts';
-import { type Asked, allowReading, corsHeaders, guardBrowser, preflightResponse } from './browser-guard.ts';
+import {
+  type Asked,
+  allowReading,
+  corsHeaders,
+  guardBrowser,
+  preflightResponse,
+  refusalHeaders,
+} from './browser-guard.ts';
 import { type ClientAddress, clientAddress } from './client-address.ts';
 import type { HttpDeps } from './deps.ts';
 import type { Metrics } from './metrics.ts';
@@ -31,7 +38,11 @@ export function watchRequests(
     try {
       guardBrowser(notes, browsers);
     } catch (error) {
-      return done(failureResponse(error, request, deps, notes));
+      const readable = refusalHeaders(notes, browsers);
+      const ahead = readable !== null && request.method === 'OPTIONS';
+      const refused = ahead ? preflightResponse(notes, 0) : failureResponse(error, request, deps, notes);
+      if (readable) allowReading(refused.headers, readable);
+      return done(refused);
     }
     if (cors && request.method === 'OPTIONS') return done(preflightResponse(notes));
     const answer = next(request, notes);

@@ -13,7 +13,8 @@ import { type Body, openPayload } from './payload.ts';
 export default defineCommand({
   usage: '[file|-]',
   details: `Takes a file, or what is piped in, up to 25 MiB. At a terminal it prints the pointer, size, tokens and
-expiry; piped, the pointer alone. Whoever has the pointer can pull it until it expires or is revoked.
+expiry; piped, the pointer alone. Whoever has the pointer can pull it until it expires or is revoked. On a relay
+with keys, by default only your tenant can, with a key: --visibility link makes the pointer enough.
 With --encrypt the relay sees only ciphertext: the key is behind #key= in the pointer and travels nowhere
 else. Metadata is never encrypted.`,
   flags: {
@@ -23,7 +24,10 @@ else. Metadata is never encrypted.`,
     name: { value: 'NAME', help: 'the same as --meta name=NAME' },
     channel: { short: 'c', value: 'NAME', help: 'announce it on this channel' },
     'max-pulls': { value: 'N', help: 'allow only so many pulls' },
-    visibility: { value: 'link|tenant', help: 'who may pull: anyone with the pointer, or your tenant' },
+    visibility: {
+      value: 'link|tenant',
+      help: 'who may pull: anyone with the pointer, or your tenant (link; tenant with keys)',
+    },
     count: { help: 'count the tokens also when piped' },
     'no-count': { help: 'do not count the tokens' },
   },
@@ -50,10 +54,14 @@ else. Metadata is never encrypted.`,
     const body = withProgress(io, kept.body, source);
     const pushed = await client.pushDetailed(body, { ...options, size: source.size });
     tell(io, pushed, { encrypted: flags.encrypt === true, size: kept.size() });
+    if (pushed.visibility === 'tenant' && options.visibility === undefined && !io.interactive)
+      io.note(`It can be pulled ${TENANT_ONLY}; --visibility link makes the pointer enough.`);
     if (flags.encrypt) await warnOfEncryption(io, client, options);
     else warnOfSecrets(io, kept.beginning(), pushed.id);
   },
 });
+
+const TENANT_ONLY = 'only with a key of your tenant';
 
 function readMetadata(pairs: readonly string[], name: string | undefined): JsonObject | undefined {
   const metadata: JsonObject = {};
@@ -88,6 +96,7 @@ function tell(io: Io, pushed: Pushed, o: { encrypted: boolean; size: number }): 
       o.encrypted ? 'encrypted' : null,
       `expires ${expiry(pushed.expires_at)}`,
       pushed.channel ? `on channel ${pushed.channel}` : null,
+      pushed.visibility === 'tenant' ? TENANT_ONLY : null,
     ];
     return `${io.style.bold(pushed.url)}\n${io.style.dim(facts.filter((fact) => fact !== null).join(' · '))}`;
   });

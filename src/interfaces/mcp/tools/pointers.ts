@@ -9,7 +9,7 @@ import { pointerLink, readUri } from '../uris.ts';
 export const pushContext = defineTool({
   name: 'push_context',
   description:
-    'Store a large text and get a short URL to hand to another agent instead of the text. Valid 24 hours; whoever has the URL can read it.',
+    'Store a large text and get a short URL to hand to another agent instead of the text. Valid 24 hours; whoever has the URL can read it, on a relay with keys only your tenant.',
   input: z.object({
     data: z.string().describe('up to 25 MB'),
     channel: z.string().optional().describe('announce it there'),
