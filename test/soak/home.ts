@@ -3,7 +3,7 @@ import { closeSync, mkdirSync, mkdtempSync, openSync, rmSync, writeFileSync, wri
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-const DISK = '128m';
+const DISK = '256m';
 const DAY_S = 24 * 3600;
 /** Long enough for clocks that jump by days, so that nothing expires by itself. */
 const CONFIG = {

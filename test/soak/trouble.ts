@@ -7,7 +7,9 @@ import type { Supervisor } from './supervisor.ts';
 
 const DAY_MS = 24 * 3600 * 1000;
 /** Large enough that a quadratic pass over it would be felt by everyone else. */
-const HOSTILE_BYTES = 1024 * 1024;
+const HOSTILE_BYTES = 24 * 1024 * 1024;
+/** What could not be deleted, because the answer with its id was lost, goes by itself. */
+const HOSTILE_TTL_S = 60;
 
 /** What a run has been through. */
 export interface Counts {
@@ -72,7 +74,7 @@ const HOSTILE = {
   nested: () => '['.repeat(HOSTILE_BYTES / 2) + ']'.repeat(HOSTILE_BYTES / 2),
   newlines: () => '\n'.repeat(HOSTILE_BYTES),
   line: () => 'a'.repeat(HOSTILE_BYTES),
-  keys: () => `{${Array.from({ length: 50_000 }, (_, i) => `"__proto__${i}":[${i}]`).join(',')}}`,
+  keys: () => `{${Array.from({ length: HOSTILE_BYTES / 24 }, (_, i) => `"__proto__${i}":[${i}]`).join(',')}}`,
 };
 const PARTS = ['json=/0', 'outline=1', 'lines=-20', 'lines=1-5', 'grep=(a%2B)%2B$', 'cost=1'];
 
@@ -80,7 +82,10 @@ const PARTS = ['json=/0', 'outline=1', 'lines=-20', 'lines=1-5', 'grep=(a%2B)%2B
 async function askForParts(ledger: Ledger, over: AbortSignal): Promise<void> {
   const kinds = Object.values(HOSTILE);
   const body = kinds[randomInt(kinds.length)]!();
-  const pushed = await ledger.ask('POST', '/push', { headers: { 'Content-Type': 'text/plain' }, body });
+  const pushed = await ledger.ask('POST', `/push?ttl=${HOSTILE_TTL_S}`, {
+    headers: { 'Content-Type': 'text/plain' },
+    body,
+  });
   if (!pushed?.ok) return void (await pushed?.body?.cancel());
   const { id } = (await pushed.json().catch(() => ({ id: null }))) as { id: string | null };
   if (id === null) return;
@@ -92,5 +97,6 @@ async function askForParts(ledger: Ledger, over: AbortSignal): Promise<void> {
       await answer?.arrayBuffer().catch(() => {});
     }),
   );
-  await ledger.ask('DELETE', `/pull/${id}`).then((answer) => answer?.body?.cancel());
+  const gone = await ledger.insist('DELETE', `/pull/${id}`);
+  await gone.body?.cancel();
 }
