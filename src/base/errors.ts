@@ -70,6 +70,17 @@ export function isRelayError(error: unknown, code?: ErrorCode): error is RelayEr
   return isErrorCode(found) && (code === undefined || found === code);
 }
 
+/**
+ * What an interface shows of an error: one of the table as it is, and of any other no more than that it happened, or that the
+ * package was replaced under the running program: parts are loaded when they are first needed.
+ */
+export function shownError(error: unknown, replaced?: () => boolean, request = 'unknown'): RelayError {
+  if (isRelayError(error)) return error;
+  const code = String((error as { code?: unknown } | null)?.code);
+  const missing = code === 'ERR_MODULE_NOT_FOUND' || code === 'MODULE_NOT_FOUND';
+  return new RelayError(missing || replaced?.() ? 'package_replaced' : 'internal', { request });
+}
+
 export function isErrorCode(code: unknown): code is ErrorCode {
   return typeof code === 'string' && Object.hasOwn(ERRORS, code);
 }

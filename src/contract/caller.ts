@@ -15,6 +15,8 @@ export interface Caller {
 /** A caller, and the address at which it reaches this relay: the URLs of pointers in its answers begin with it. */
 export interface CallerAt extends Caller {
   readonly base: string;
+  /** Told how many bytes of texts were read for it, to take a part or to count tokens; nobody by default. */
+  readonly onRead?: (bytes: number) => void;
 }
 
 export const SCOPES = ['push', 'pull', 'subscribe', 'threads', 'tasks', 'admin'] as const;

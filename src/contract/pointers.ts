@@ -91,8 +91,6 @@ export interface PullOptions {
 export interface LocalOptions {
   /** Fires when nobody waits any more: work on a part ends then. */
   readonly signal?: AbortSignal;
-  /** Told how many bytes of the payload were read to make a part or to count it, once that has ended. */
-  readonly onRead?: (bytes: number) => void;
 }
 
 const text = (value: Json | undefined) => (typeof value === 'string' ? value : null);

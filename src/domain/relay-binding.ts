@@ -21,14 +21,16 @@ type Call = (caller: CallerAt, args: readonly unknown[]) => unknown;
 type Service = { readonly [method: string]: (caller: CallerAt, ...args: readonly unknown[]) => unknown };
 
 /** The relay as one caller sees it, made from the table: each method authorises and then calls its service. */
-export function relayBinder(services: Services): (caller: Caller, base: string) => Relay {
+export function relayBinder(
+  services: Services,
+): (caller: Caller, base: string, onRead?: CallerAt['onRead']) => Relay {
   const parts = Object.entries(VERBS).map(([part, verbs]) => {
     const service = services[part as Part] as unknown as Service | (() => Promise<Service>);
     const methods = Object.entries(verbs as Verbs).filter(([, verb]) => !verb.only);
     return [part, methods.map(([name, verb]) => [name, guarded(verb, name, service)] as const)] as const;
   });
-  return (caller, base) => {
-    const at: CallerAt = { ...caller, base };
+  return (caller, base, onRead) => {
+    const at: CallerAt = { ...caller, base, onRead };
     // The store belongs to whoever opened it, not to one caller's view of it.
     const relay: { [part: string | symbol]: unknown } = { [Symbol.asyncDispose]: async () => {} };
     for (const [part, calls] of parts) {

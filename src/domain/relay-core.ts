@@ -1,5 +1,5 @@
 import { isRelayError } from '../base/errors.ts';
-import type { Caller } from '../contract/caller.ts';
+import type { Caller, CallerAt } from '../contract/caller.ts';
 import { type Relay, VERBS } from '../contract/relay.ts';
 import type { Swept } from '../kernel/engine.ts';
 import { Background } from './background.ts';
@@ -43,7 +43,7 @@ export class RelayCore {
   readonly tasks: Tasks;
   readonly background = new Background();
   /** The relay as one caller sees it. `base` is where its pointers can be reached: `https://relay.example`. */
-  readonly relay: (caller: Caller, base: string) => Relay;
+  readonly relay: (caller: Caller, base: string, onRead?: CallerAt['onRead']) => Relay;
   readonly #onThreads: CoreOptions['onThreads'];
   #threads: Promise<ThreadServices> | null = null;
 

@@ -1,4 +1,6 @@
+import { countRead } from '../base/byte-streams.ts';
 import type { TokenCount, TokenCounter } from '../base/tokens.ts';
+import type { Caller, CallerAt } from '../contract/caller.ts';
 import type { BlobBody } from '../kernel/blobs.ts';
 import type { Part, PartRequest } from '../text/parts/part-request.ts';
 
@@ -10,4 +12,18 @@ import type { Part, PartRequest } from '../text/parts/part-request.ts';
 export interface TextWork extends TokenCounter {
   count(text: string | BlobBody, signal?: AbortSignal): Promise<TokenCount>;
   part(body: BlobBody, request: PartRequest, signal?: AbortSignal): Promise<Part>;
+}
+
+/** Work on texts for a caller, who is told what was read for it, as far as it was read. */
+export function workFor({ onRead }: Caller & Pick<CallerAt, 'onRead'>, texts: TextWork): TextWork {
+  if (!onRead) return texts;
+  const seen = <T extends string | BlobBody>(text: T): T => {
+    if (text instanceof ReadableStream) return countRead(text, onRead) as T;
+    onRead(text.length);
+    return text;
+  };
+  return {
+    count: (text, signal) => texts.count(seen(text), signal),
+    part: (body, request, signal) => texts.part(seen(body), request, signal),
+  };
 }

@@ -1,4 +1,4 @@
-import type { Caller } from '../contract/caller.ts';
+import type { Caller, CallerAt } from '../contract/caller.ts';
 import type { Relay } from '../contract/relay.ts';
 
 /** Who sent a request of a protocol with verbs of its own, and the relay as they see it. */
@@ -7,6 +7,8 @@ export interface Entered {
   readonly relay: Relay;
   /** What pointers begin with, as whoever sent the request can reach them. */
   readonly base: string;
+  /** Told what is read of texts for whoever sent it, by what does not go through the relay. */
+  readonly onRead?: CallerAt['onRead'];
 }
 
 /** Asked for once the protocol knows that it needs to; throws `unauthorized`. */

@@ -4,7 +4,12 @@ import { once } from 'node:events';
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { test } from 'node:test';
+import { text } from 'node:stream/consumers';
+import { type TestContext, test } from 'node:test';
+import { WebSocket } from 'ws';
+import type { Env } from '../../src/base/env.ts';
+import { openMemory } from '../../src/engines/memory/engine.ts';
+import { startRelay } from '../http/relay-under-test.ts';
 import { until } from '../until.ts';
 import { cleanEnv, relay, temporaryHome } from './program.ts';
 
@@ -19,8 +24,9 @@ const LATE = [
   'src/app/store/text-worker.ts',
 ];
 
-test('a server whose package is replaced says so, and what it can no longer load is a clear 503', async (t) => {
-  using place = temporaryHome();
+/** A server from a copy of the package, which can be replaced while it runs. */
+async function startCopy(t: TestContext) {
+  const place = temporaryHome();
   const { home } = place;
   const folder = mkdtempSync(join(tmpdir(), 'relay-package-'));
   for (const name of ['bin', 'src', 'package.json'])
@@ -34,23 +40,31 @@ test('a server whose package is replaced says so, and what it can no longer load
     child.kill('SIGKILL');
     if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
     rmSync(folder, { recursive: true, force: true });
+    place[Symbol.dispose]();
   });
   let said = '';
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (said += chunk));
   await until(() => /listening on http:\S+\n/.test(said));
   const url = /listening on (http:\S+)/.exec(said)![1]!;
+  const replace = () => {
+    for (const late of LATE) rmSync(join(folder, late), { recursive: true });
+    const version = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
+    writeFileSync(join(folder, 'package.json'), JSON.stringify({ ...version, version: '9.9.9' }));
+  };
+  return { home, url, replace, said: () => said };
+}
+
+const JSON_TYPE = { 'Content-Type': 'application/json' };
+
+test('a server whose package is replaced says so, and what it can no longer load is a clear 503', async (t) => {
+  const { home, url, replace, said } = await startCopy(t);
   const pushed = await (await fetch(`${url}/push`, { method: 'POST', body: 'one\ntwo\n' })).json();
   assert.deepEqual(await (await fetch(`${url}/ready`)).json(), { status: 'ready' });
-
-  for (const late of LATE) rmSync(join(folder, late), { recursive: true });
-  const version = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
-  writeFileSync(join(folder, 'package.json'), JSON.stringify({ ...version, version: '9.9.9' }));
-
-  const json = { 'Content-Type': 'application/json' };
+  replace();
   const asked: [string, RequestInit?][] = [
-    ['/mcp', { method: 'POST', headers: json, body: '{}' }],
+    ['/mcp', { method: 'POST', headers: JSON_TYPE, body: '{}' }],
     ['/.well-known/agent-card.json'],
-    ['/threads', { method: 'POST', headers: json, body: '{}' }],
+    ['/threads', { method: 'POST', headers: JSON_TYPE, body: '{}' }],
     [`${new URL(pushed.url).pathname}?grep=one`],
     [`${new URL(pushed.url).pathname}?cost=1`],
   ];
@@ -64,7 +78,35 @@ test('a server whose package is replaced says so, and what it can no longer load
   const ready = await fetch(`${url}/ready`);
   assert.equal(ready.status, 200, 'what is loaded goes on working');
   assert.match((await ready.json()).restart, /replaced/);
-  await until(() => /"event":"package-replaced"/.test(said));
+  await until(() => /"event":"package-replaced"/.test(said()));
   const status = await relay(['status'], { home });
   assert.match(status.stdout, /package .* replaced .*restart/i);
+});
+
+test('a tool that can no longer be loaded says so too', async (t) => {
+  const { url, replace } = await startCopy(t);
+  const mcp = async (method: string, params: object) => {
+    const headers = { ...JSON_TYPE, Accept: 'application/json, text/event-stream' };
+    const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params });
+    return fetch(`${url}/mcp`, { method: 'POST', headers, body });
+  };
+  assert.match(await (await mcp('tools/list', {})).text(), /thread_patch/);
+  replace();
+  const answer = await mcp('tools/call', { name: 'thread_header', arguments: { thread_id: 'a' } });
+  assert.equal(answer.status, 200);
+  assert.match(await answer.text(), /was replaced while it ran.*relay down, then relay up/);
+});
+
+test('a socket that fails because of it is refused with a clear 503', async (t) => {
+  const open = (env: Env) => {
+    const engine = openMemory({ env });
+    t.mock.method(engine.logs, 'info', async () => assert.fail('half of the program is another one'));
+    return engine;
+  };
+  await using server = await startRelay({ open, server: { replaced: () => true } });
+  const socket = new WebSocket(`${server.url.replace('http', 'ws')}/ws/c`);
+  const [request, response] = await once(socket, 'unexpected-response');
+  const { code } = JSON.parse(await text(response));
+  request.destroy();
+  assert.deepEqual([response.statusCode, code], [503, 'package_replaced']);
 });

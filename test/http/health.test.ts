@@ -6,7 +6,7 @@ import { openSqlite } from '../../src/engines/sqlite/engine.ts';
 import { temporaryHome } from '../cli/program.ts';
 import { fillUp, smallDisk } from '../sqlite/small-disk.ts';
 import { until } from '../until.ts';
-import { startRelay } from './relay-under-test.ts';
+import { pushRaw, startRelay } from './relay-under-test.ts';
 
 const ask = async (url: string) => {
   const response = await fetch(url);
@@ -20,12 +20,13 @@ test('a server whose store was closed says so, though it has answered from it be
     assert.equal((await ask(relay.url + path)).status, 200);
     assert.equal((await ask(relay.url + path)).status, 200);
   }
+  const { answer } = await pushRaw(relay, 'something');
   await relay.engine[Symbol.asyncDispose]();
-  for (const path of ['/health', '/ready']) {
+  for (const path of ['/health', '/ready', `/pull/${answer.id}`, '/channels', '/threads']) {
     const { status, body } = await ask(relay.url + path);
     assert.equal(status, 503, JSON.stringify(body));
     assert.equal(body.code, 'store_unavailable');
-    assert.match(body.error, /the store was closed/);
+    assert.match(body.error, /The store cannot be read and written\. It was closed\./);
   }
 });
 

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { TextWorkers } from '../../src/app/store/text-workers.ts';
 import { openSqlite } from '../../src/engines/sqlite/engine.ts';
+import { callerNamed } from '../channels/core.ts';
 import {
   type Failure,
   pushRaw,
@@ -12,6 +13,7 @@ import {
   type RelayUnderTest,
   startRelay,
 } from '../http/relay-under-test.ts';
+import { type AskOptions, startGuarded } from '../keys/guarded-relay.ts';
 import { until } from '../until.ts';
 
 const MB = 1024 * 1024;
@@ -124,4 +126,38 @@ test('work on a payload counts against its caller by the bytes it reads', async 
   const refused = await fetch(`${url}?lines=1`);
   assert.equal(refused.status, 429);
   assert.ok(Number(refused.headers.get('retry-after')) >= 8);
+});
+
+test('so does work that is asked for with a push, with an artifact or over MCP', async () => {
+  await using texts = new TextWorkers();
+  // Refills so slowly that the burst of 5 and a half is all a key has.
+  await using relay = await startGuarded({
+    core: { defaultPlan: 'team' },
+    texts,
+    server: { rateLimits: { perKey: 0.001, perAddress: 0.001, burst: 5_500 } },
+  });
+  const own = relay.core.relay(callerNamed('owner', 'acme'), relay.url);
+  const body = 'x\n'.repeat(1.5 * MB);
+  const { id } = await own.pointers.push({ body: Buffer.from(body) });
+  const { thread_id } = await own.threads.create();
+  const { ref } = await own.threads.putArtifact(thread_id, { body: Buffer.from(body), name: 'a.txt' });
+  const tool = (name: string, args: object) => ({
+    body: { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name, arguments: args } },
+    headers: { Accept: 'application/json, text/event-stream' },
+  });
+  const asks: (readonly [path: string, AskOptions])[] = [
+    ['/push?count=1', { body }],
+    [`/threads/${thread_id}/artifacts?name=a.txt`, { body }],
+    ['/mcp', tool('pull_context', { url: id, part: 'lines=-1' })],
+    ['/mcp', tool('artifact_get', { thread_id, ref, part: 'lines=-1' })],
+    ['/mcp', tool('pull_context', { url: id })],
+  ];
+  for (const [path, ask] of asks) {
+    const { key } = await relay.key();
+    const answer = await relay.ask('POST', path, { ...ask, key });
+    assert.ok(answer.status < 300 && !answer.text.includes('isError'), answer.text);
+    assert.equal((await relay.ask('GET', '/channels', { key })).status, 200);
+    const said = `${path} costs its 3 MB and not only a request`;
+    assert.equal((await relay.ask('GET', '/channels', { key })).status, 429, said);
+  }
 });

@@ -39,8 +39,8 @@ test('closing commits what was asked for, ends subscriptions, and may be done tw
   assert.ok((await Promise.all(writing)).every((revision) => revision !== null));
   assert.equal(await following, 1);
   await engine[Symbol.asyncDispose]();
-  await assert.rejects(engine.records.put('lif.a/late', 1), { code: 'aborted' });
-  await assert.rejects(engine.records.get('lif.a/1'), { code: 'aborted' });
+  await assert.rejects(engine.records.put('lif.a/late', 1), { code: 'store_unavailable' });
+  await assert.rejects(engine.records.get('lif.a/1'), { code: 'store_unavailable' });
   assert.ok(!existsSync(join(home, 'relay.db-wal')), 'the last one to close leaves no WAL');
 
   const again = await openSqlite({ home });
@@ -81,7 +81,7 @@ test('a body that is still coming when the store is closed is not stored', async
       controller.close();
     },
   });
-  const writing = assert.rejects(engine.blobs.put('lif.blob/1', body), { code: 'aborted' });
+  const writing = assert.rejects(engine.blobs.put('lif.blob/1', body), { code: 'store_unavailable' });
   await engine[Symbol.asyncDispose]();
   open();
   await writing;

@@ -15,12 +15,14 @@ export interface ProtocolOptions {
   readonly privateWebhooks?: boolean;
   /** Tests put the fixtures of the official MCP conformance suite in here. */
   readonly extendMcp?: McpHttpOptions['extend'];
+  /** Whether the program was replaced on the disk since it started. */
+  replaced?(): boolean;
   log(event: LogEvent): void;
 }
 
 /** MCP over HTTP, loaded when the first client asks for it. */
 export function mcpProtocol(
-  { core, version, extendMcp, log }: ProtocolOptions,
+  { core, version, extendMcp, replaced, log }: ProtocolOptions,
   stopping: AbortSignal,
 ): Protocol {
   let loading: Promise<McpOverHttp> | null = null;
@@ -34,6 +36,7 @@ export function mcpProtocol(
       extend: extendMcp,
       texts: core.deps.texts,
       frameSecret: () => secret.bytes(),
+      replaced,
       onError,
     });
   };

@@ -58,8 +58,6 @@ export interface ServerOptions extends ProtocolOptions {
   readonly connections?: Partial<ConnectionLimits>;
   readonly timeouts?: { readonly [name in keyof typeof TIMEOUTS]?: number };
   readonly sockets?: Partial<SocketLimits>;
-  /** Whether the program was replaced on the disk since it started. */
-  replaced?(): boolean;
   /** Called for every request that was answered; each then has an id, which is in its answer too. */
   observe?(seen: RequestSeen): void;
 }
@@ -108,7 +106,11 @@ export async function startServer(o: ServerOptions): Promise<RunningServer> {
     const { address } = clientAddress(header, socket.remoteAddress ?? null, isTrustedProxy);
     await deps.limiter?.check(caller, address);
   };
-  const sockets = new SocketServer({ core, publicUrl, guard, authenticate, limit, log, limits: o.sockets });
+  const sockets = new SocketServer({
+    ...{ core, publicUrl, guard, authenticate, limit, log },
+    limits: o.sockets,
+    replaced: o.replaced,
+  });
   const listener = getRequestListener(app, { hostname: o.host, errorHandler: malformed });
   const server = makeServer(o, listener);
   const upgrade: SocketServer['upgrade'] = (...asked) => sockets.upgrade(...asked);

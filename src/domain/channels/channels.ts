@@ -116,7 +116,11 @@ export class Channels {
   }
 
   /** A stand-in for an API key on a WebSocket: good once, for half a minute, at every server of the store. */
-  async ticket({ base: _, ...caller }: CallerAt): Promise<{ ticket: string; expires_at: string }> {
+  async ticket({
+    base: _,
+    onRead: __,
+    ...caller
+  }: CallerAt): Promise<{ ticket: string; expires_at: string }> {
     const { env } = this.#deps;
     const ticket = toHex(env.randomBytes(24));
     const expiresAt = env.now() + TICKET_TTL_MS;

@@ -61,25 +61,3 @@ const FERNET_START = [...'gAAAAA'].map((letter) => letter.charCodeAt(0));
 function limitFor(start: ArrayLike<number>, payloadBytes: number): number {
   return FERNET_START.every((byte, i) => start[i] === byte) ? storedBytes(payloadBytes) : payloadBytes;
 }
-
-/**
- * A body on its way out: the same bytes. Calls `onEnd` once with how many of them were read, at the end or when the reader
- * went away, and never for a stream of which nothing was read.
- */
-export function countRead(
-  source: ReadableStream<Uint8Array>,
-  onEnd: (bytes: number) => void,
-): ReadableStream<Uint8Array> {
-  let bytes = 0;
-  return readThrough(
-    source,
-    async (next) => {
-      const read = await next();
-      bytes += read.value?.byteLength ?? 0;
-      return read;
-    },
-    () => {
-      if (bytes > 0) onEnd(bytes);
-    },
-  );
-}

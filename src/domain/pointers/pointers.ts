@@ -1,3 +1,4 @@
+import { countRead } from '../../base/byte-streams.ts';
 import { RelayError } from '../../base/errors.ts';
 import { checkIdempotencyKey, toHex, uuid } from '../../base/ids.ts';
 import type { TokenCount } from '../../base/tokens.ts';
@@ -26,7 +27,8 @@ import type { Deps } from '../deps.ts';
 import type { Receipts } from '../receipts/receipts.ts';
 import { type RecordsOf, recordsOf } from '../records.ts';
 import { StoreSecret } from '../store-secret.ts';
-import { countRead, meterBody } from './body-meter.ts';
+import { workFor } from '../text-work.ts';
+import { meterBody } from './body-meter.ts';
 import {
   type Allowance,
   type CheckedOptions,
@@ -146,7 +148,7 @@ export class Pointers {
         ...(keepMs > options.ttlMs ? { kept: created + keepMs } : {}),
         max_pulls: options.max_pulls,
         visibility: options.visibility,
-        tokens: input.count ? await this.#countBlob(blob, metered.isText()) : null,
+        tokens: input.count ? await this.#countBlob(caller, blob, metered.isText()) : null,
         fingerprint: repeatable ? await requestFingerprint(sha256, options) : null,
         sealed_key: options.sealed_key,
         ...(options.key_check === null ? {} : { key_check: options.key_check }),
@@ -191,7 +193,7 @@ export class Pointers {
     o: PullOptions & LocalOptions = {},
   ): Promise<Part> {
     const loaded = await this.#parts.lookup.readable(caller, id);
-    const taken = await this.#take(loaded.record, part, o);
+    const taken = await this.#take(caller, loaded.record, part, o);
     const retried = await countPull(this.#parts.deps, caller, loaded, o.idempotency_key);
     this.#pulled(caller, loaded, encodeUtf8(taken.text).byteLength, retried);
     return taken;
@@ -202,12 +204,12 @@ export class Pointers {
     const { record } = loaded;
     refuseCiphertext(record);
     if (part) {
-      const text = encodeUtf8((await this.#take(record, part, o)).text);
-      const count = await this.#parts.deps.texts.count(text, o.signal);
+      const text = encodeUtf8((await this.#take(caller, record, part, o)).text);
+      const count = await workFor(caller, this.#parts.deps.texts).count(text, o.signal);
       return { ...count, bytes: text.byteLength };
     }
     if (record.tokens) return { ...record.tokens, bytes: record.size };
-    const count = await this.#countBlob(record.blob, record.text, o);
+    const count = await this.#countBlob(caller, record.blob, record.text, o);
     if (!count) throw new RelayError('not_text', { what: 'tokens to count' });
     // For the next peek. Losing the race to another change of the record loses nothing.
     const stored = { expect: loaded.revision, expiresAt: keptUntil(record) };
@@ -288,20 +290,19 @@ export class Pointers {
     return found.body;
   }
 
-  async #take(record: PointerRecord, part: PartRequest, o: LocalOptions): Promise<Part> {
+  async #take(caller: Caller, record: PointerRecord, part: PartRequest, o: LocalOptions): Promise<Part> {
     refuseCiphertext(record);
     if (!record.text) throw new RelayError('not_text', { what: 'lines, matches or outline' });
-    return this.#parts.deps.texts.part(await this.#openFor(record.blob, o), part, o.signal);
+    return workFor(caller, this.#parts.deps.texts).part(await this.#open(record.blob), part, o.signal);
   }
 
-  async #countBlob(blob: string, text: boolean, o: LocalOptions = {}): Promise<TokenCount | null> {
-    return text ? this.#parts.deps.texts.count(await this.#openFor(blob, o), o.signal) : null;
-  }
-
-  async #openFor(blob: string, { onRead = () => {} }: LocalOptions): Promise<BlobBody> {
-    const body = await this.#open(blob);
-    if (!(body instanceof Uint8Array)) return countRead(body, onRead);
-    onRead(body.byteLength);
-    return body;
+  async #countBlob(
+    caller: Caller,
+    blob: string,
+    text: boolean,
+    o: LocalOptions = {},
+  ): Promise<TokenCount | null> {
+    if (!text) return null;
+    return workFor(caller, this.#parts.deps.texts).count(await this.#open(blob), o.signal);
   }
 }

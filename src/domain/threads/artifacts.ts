@@ -17,6 +17,7 @@ import type { BlobBody } from '../../kernel/blobs.ts';
 import { makePreview } from '../../text/preview/preview.ts';
 import { neutralise } from '../../text/sanitize/neutralise.ts';
 import { type RecordsOf, recordsOf } from '../records.ts';
+import { workFor } from '../text-work.ts';
 import { guessType, KINDS } from './artifact-kind.ts';
 import { ContentScan, countTokens } from './content-scan.ts';
 import type { StoredEvent } from './event.ts';
@@ -48,7 +49,7 @@ export async function putArtifact(
     const { name, type, mime, source_refs } = early ?? checkInput(input.late!());
     if (!early) blob = await rename(log, blob, artifactBlob(id, ref, KINDS[type].ext));
     const preview = makePreview(type, seen);
-    const tokens = await countTokens(log.deps.texts, seen, preview.text);
+    const tokens = await countTokens(workFor(caller, log.deps.texts), seen, preview.text);
     const at = env.now();
     const [by, created_at] = [caller.name, isoTime(at)];
     const provenance = { created_by: by, created_at, source_refs, capability: o.capability ?? null };

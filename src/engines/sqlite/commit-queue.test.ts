@@ -120,7 +120,7 @@ test('closing commits what waits and refuses what comes later', async (t) => {
   await writing;
   await assert.rejects(
     queue.run(() => insert(db, 'b')),
-    { code: 'aborted' },
+    { code: 'store_unavailable' },
   );
   assert.deepEqual(keys(db), ['a']);
 });

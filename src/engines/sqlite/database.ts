@@ -97,5 +97,5 @@ export class Database implements Disposable {
 }
 
 export function closed(): RelayError {
-  return new RelayError('aborted', { what: 'the store was closed' });
+  return new RelayError('store_unavailable', { what: 'It was closed.' });
 }

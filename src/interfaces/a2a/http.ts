@@ -8,7 +8,7 @@ import {
   validateVersion,
 } from '@a2a-js/sdk/server';
 import type { Context } from 'hono';
-import { isRelayError, RelayError } from '../../base/errors.ts';
+import { isRelayError, RelayError, shownError } from '../../base/errors.ts';
 import { jsonObjectIn } from '../../base/json.ts';
 import { percentDecoded } from '../../base/utf8.ts';
 import { a2a } from '../../contract/a2a.ts';
@@ -162,5 +162,8 @@ function translate(error: unknown, onError: (error: unknown) => void): unknown {
   if (isRelayError(error) && error.status < 500)
     return new RequestMalformedError(`${error.message} ${error.hint}`);
   onError(error);
-  return new Error('The relay failed. Its log says why.');
+  const known = shownError(error);
+  return new Error(
+    known.code === 'internal' ? 'The relay failed. Its log says why.' : `${known.message} ${known.hint}`,
+  );
 }

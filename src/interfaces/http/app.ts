@@ -58,7 +58,7 @@ function routes(deps: HttpDeps, metrics: Metrics): Hono {
 
   const api = new Hono({ strict: false });
   const serve = serverOn(api, deps);
-  pointerRoutes(serve, deps);
+  pointerRoutes(serve);
   eventRoutes(serve, deps);
   threadRoutes(serve, deps);
   usageRoutes(serve);

@@ -1,7 +1,7 @@
 import type { Context, Hono } from 'hono';
 import { isRelayError, RelayError } from '../../base/errors.ts';
 import { authorize } from '../../contract/authorize.ts';
-import { ANONYMOUS, type Caller, isAnonymous } from '../../contract/caller.ts';
+import { ANONYMOUS, type Caller, type CallerAt, isAnonymous } from '../../contract/caller.ts';
 import type { Relay } from '../../contract/relay.ts';
 import { routeOf, type Verb } from '../../contract/verb.ts';
 import type { Keys } from '../../domain/keys/keys.ts';
@@ -22,7 +22,7 @@ export type Serve = (
 /** Every request passes here before its body is read: who asks, how often, and whether that key may. */
 export function serverOn(api: Hono, deps: HttpDeps): Serve {
   // In open mode it is the same one over and over.
-  let last: { caller: Caller; base: string; relay: Relay } | null = null;
+  let last: { caller: Caller; base: string; address: string; relay: Relay } | null = null;
   return (verb, handler, paths) => {
     const { method, path } = routeOf(verb);
     api.on(method, paths ?? [path], async (c) => {
@@ -30,8 +30,9 @@ export function serverOn(api: Hono, deps: HttpDeps): Serve {
       const caller = await callerOf(deps, c);
       authorize(caller, verb);
       const base = baseOf(deps, c);
-      if (last?.caller !== caller || last.base !== base)
-        last = { caller, base, relay: deps.core.relay(caller, base) };
+      const address = deps.limiter ? notesOf(c).client.address : '';
+      if (last?.caller !== caller || last.base !== base || last.address !== address)
+        last = { caller, base, address, relay: deps.core.relay(caller, base, charge(deps, caller, address)) };
       return handler(last.relay, c);
     });
   };
@@ -43,7 +44,13 @@ export async function enter(deps: HttpDeps, c: Context): Promise<Entered> {
   const base = baseOf(deps, c);
   const caller = await callerOf(deps, c);
   if (isAnonymous(caller)) throw new RelayError('unauthorized');
-  return { caller, base, relay: deps.core.relay(caller, base) };
+  const onRead = charge(deps, caller, notesOf(c).client.address);
+  return { caller, base, relay: deps.core.relay(caller, base, onRead), onRead };
+}
+
+/** Has what is read for a caller count against its rate limit. */
+function charge({ limiter }: HttpDeps, caller: Caller, address: string): CallerAt['onRead'] {
+  return limiter && ((bytes) => limiter.charge(caller, address, bytes));
 }
 
 /** Who sends a request: the holder of the key, or nobody in particular. Throws for a key that is no good. */

@@ -3,7 +3,6 @@ import { toBase64, toBase64Url } from '../../base/base64.ts';
 import { madeOnce } from '../../base/frozen.ts';
 import {
   type Inspected,
-  type LocalOptions,
   type Peeked,
   type Pulled,
   type PullOptions,
@@ -12,10 +11,8 @@ import {
 import type { Relay } from '../../contract/relay.ts';
 import { parsePartRequest } from '../../text/parts/part-request.ts';
 import type { Serve } from './callers.ts';
-import type { HttpDeps } from './deps.ts';
 import { pushInput } from './push-request.ts';
 import { isOn, parseRange } from './request-fields.ts';
-import { notesOf } from './request-watch.ts';
 import {
   bytesHeaders,
   bytesResponse,
@@ -27,7 +24,7 @@ import {
 import { viewerResponse } from './viewer/page.ts';
 
 /** Payloads in and out: the routes that existing clients rely on, and what came on top. */
-export function pointerRoutes(serve: Serve, { limiter }: Pick<HttpDeps, 'limiter'>): void {
+export function pointerRoutes(serve: Serve): void {
   serve(pointers.push, async (relay, c) => jsonResponse(await relay.pointers.push(await pushInput(c))));
 
   serve(pointers.peek, async (relay, c) => {
@@ -44,13 +41,15 @@ export function pointerRoutes(serve: Serve, { limiter }: Pick<HttpDeps, 'limiter
     const query = c.req.query();
     // `?lines=10-40`, `?grep=…`, `?json=/a/b` or `?outline=1`; none of them where the whole is asked for.
     const part = parsePartRequest(query) ?? undefined;
-    if (isOn(query.cost)) return jsonResponse(await relay.pointers.cost(id, part, workFor(c, limiter)));
+    // Work on a payload ends when the client leaves.
+    const work = { signal: c.req.raw.signal };
+    if (isOn(query.cost)) return jsonResponse(await relay.pointers.cost(id, part, work));
     const options = {
       idempotency_key: c.req.header('idempotency-key'),
       keyless: isOn(c.req.header('relay-keyless')),
     };
     if (part) {
-      const taken = await relay.pointers.part(id, part, { ...options, ...workFor(c, limiter) });
+      const taken = await relay.pointers.part(id, part, { ...options, ...work });
       return textResponse(taken.text, {
         'Relay-Part': encodeURIComponent(taken.about),
         ...(taken.truncated ? { 'Relay-Truncated': '1' } : {}),
@@ -62,15 +61,6 @@ export function pointerRoutes(serve: Serve, { limiter }: Pick<HttpDeps, 'limiter
     const pulled = await relay.pointers.pull(id, options);
     return textResponse(envelope(pulled), { Vary: 'Accept', ...relayHeaders(known(pulled.about)) });
   });
-}
-
-/** Work on a payload ends when the client leaves, and counts by what it reads. */
-function workFor(c: Context, limiter: HttpDeps['limiter']): LocalOptions {
-  const { caller, client } = notesOf(c);
-  return {
-    signal: c.req.raw.signal,
-    onRead: (bytes) => limiter?.charge(caller, client.address, bytes),
-  };
 }
 
 async function rawOf(c: Context, relay: Relay, id: string, o: PullOptions): Promise<Response> {

@@ -1,5 +1,5 @@
 import type { Context, Hono } from 'hono';
-import { ERRORS, isRelayError, RelayError } from '../../base/errors.ts';
+import { ERRORS, isRelayError, RelayError, shownError } from '../../base/errors.ts';
 import type { Caller } from '../../contract/caller.ts';
 import type { Verb } from '../../contract/verb.ts';
 import {
@@ -136,14 +136,7 @@ function failureResponse(error: unknown, asked: Request, deps: HttpDeps, notes: 
     operation: notes.operation?.name ?? 'other',
     error: error instanceof Error ? (error.stack ?? error.message) : String(error),
   });
-  const gone = isMissingModule(error) || deps.replaced?.();
-  return errorResponse(new RelayError(gone ? 'package_replaced' : 'internal', { request }), asked);
-}
-
-/** Parts are loaded when they are first needed; all were there when the program was installed. */
-function isMissingModule(error: unknown): boolean {
-  const code = String((error as { code?: unknown } | null)?.code);
-  return code === 'ERR_MODULE_NOT_FOUND' || code === 'MODULE_NOT_FOUND';
+  return errorResponse(shownError(error, deps.replaced, request), asked);
 }
 
 function errorResponse(error: RelayError, asked: Request): Response {

@@ -21,7 +21,7 @@ export class StoreProbe {
       await this.#records.list('sys/', { limit: 1 });
       if (performance.now() - this.#written >= WRITTEN_FOR_MS) await this.#write();
     } catch (error) {
-      if (!isRelayError(error)) throw error;
+      if (!isRelayError(error) || error.code === 'store_unavailable') throw error;
       throw new RelayError('store_unavailable', { what: error.message, hint: error.hint }, error);
     }
   }

@@ -6,7 +6,7 @@ import { MCP_BUDGET_TOKENS, MCP_MESSAGE_BYTES, MCP_STREAMS } from '../../base/li
 import { may } from '../../contract/authorize.ts';
 import { parsePointer, pointerUrl } from '../../contract/pointer-url.ts';
 import type { Relay } from '../../contract/relay.ts';
-import type { TextWork } from '../../domain/text-work.ts';
+import { type TextWork, workFor } from '../../domain/text-work.ts';
 import { ContextRelay } from '../../sdk/context-relay.ts';
 import type { FrameSecret } from '../../text/frame.ts';
 import { bodyText } from '../body-text.ts';
@@ -20,6 +20,7 @@ export interface McpHttpOptions extends Pick<McpServerOptions, 'version' | 'exte
   /** Ends what is still being streamed. */
   readonly stopping: AbortSignal;
   readonly frameSecret: FrameSecret;
+  readonly replaced?: ToolContext['replaced'];
 }
 
 export type McpOverHttp = (request: Request, by: Entered) => Promise<Response>;
@@ -54,14 +55,18 @@ export function mcpOverHttp(o: McpHttpOptions): McpOverHttp {
 }
 
 /** What tools may work with over HTTP: the relay as the sender sees it, and nothing beyond. */
-function contextOf({ caller, relay, base }: Entered, { texts, frameSecret }: McpHttpOptions): ToolContext {
+function contextOf(
+  { caller, relay, base, onRead }: Entered,
+  { texts, frameSecret, replaced }: McpHttpOptions,
+): ToolContext {
   const client = new ContextRelay({ relay, ownBases: [base] });
   const access = { client, relay, resolve: (url: string) => ownPointer(url, relay, base) };
   return {
     local: false,
     env: systemEnv,
-    texts,
+    texts: workFor({ ...caller, onRead }, texts),
     frameSecret,
+    replaced,
     budget: MCP_BUDGET_TOKENS,
     open: async () => access,
     may: (verb) => may(caller, verb),

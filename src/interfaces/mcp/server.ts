@@ -6,7 +6,7 @@ import {
   type ServerOptions,
 } from '@modelcontextprotocol/server';
 import * as z from 'zod';
-import { isRelayError } from '../../base/errors.ts';
+import { isRelayError, shownError } from '../../base/errors.ts';
 import { addResources } from './resources.ts';
 import type { Answer, Tool, ToolCall, ToolContext } from './tool.ts';
 import { toolsFor } from './tools.ts';
@@ -137,7 +137,8 @@ function toResult({ text, links = [], failed }: Answer): CallToolResult {
 
 /** What went wrong and what to do; of an accident behind HTTP no more than that it was one. */
 function reason(error: unknown, context: ToolContext): string {
-  if (isRelayError(error)) return `${error.message} ${error.hint}`;
+  const known = shownError(error, context.replaced);
+  if (known.code !== 'internal') return `${known.message} ${known.hint}`;
   if (!context.local) return 'The relay failed. Its log says why.';
   return error instanceof Error ? error.message : String(error);
 }

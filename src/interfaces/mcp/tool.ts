@@ -33,6 +33,8 @@ export interface ToolContext {
   readonly frameSecret: FrameSecret;
   /** The most tokens a pull may answer with. */
   readonly budget: number;
+  /** Whether the program was replaced on the disk since it started. */
+  replaced?(): boolean;
   /** Opens the relay with the first tool that needs it: a server that was only started costs nothing. */
   open(): Promise<RelayAccess>;
   /** Whether whoever asks may do this at all; on which channels is asked when it is done. */

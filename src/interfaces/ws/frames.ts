@@ -1,4 +1,4 @@
-import { isRelayError, RelayError } from '../../base/errors.ts';
+import { shownError } from '../../base/errors.ts';
 import type { Message } from '../../contract/channels.ts';
 import { channelEntry, type Entry, toMessage } from '../../domain/channels/message.ts';
 
@@ -44,6 +44,5 @@ export function gapFrame(after: number, next: number): Buffer {
 }
 
 export function errorFrame(error: unknown, about: { seq?: number; token?: number }): Buffer {
-  const known = isRelayError(error) ? error : new RelayError('internal', { request: 'unknown' });
-  return Buffer.from(JSON.stringify({ ...known.toJSON(), ...about }));
+  return Buffer.from(JSON.stringify({ ...shownError(error).toJSON(), ...about }));
 }

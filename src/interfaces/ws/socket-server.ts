@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { setImmediate } from 'node:timers/promises';
 import { WebSocketServer } from 'ws';
-import { isRelayError, RelayError } from '../../base/errors.ts';
+import { isRelayError, RelayError, shownError } from '../../base/errors.ts';
 import { INBOUND_FRAME_BYTES, PING_EVERY_MS, SLOW_READER_BYTES } from '../../base/limits.ts';
 import { authorize } from '../../contract/authorize.ts';
 import type { Caller } from '../../contract/caller.ts';
@@ -32,6 +32,8 @@ export interface SocketDeps {
     readonly [field: string]: unknown;
   }): void;
   readonly limits?: Partial<SocketLimits>;
+  /** Whether the program was replaced on the disk since it started. */
+  replaced?(): boolean;
 }
 
 export interface SocketLimits {
@@ -75,7 +77,7 @@ export class SocketServer {
     socket.on('error', () => socket.destroy());
     this.#open(request, socket, head).catch((error) => {
       if (!isRelayError(error)) this.#log('upgrade-failed', error);
-      refuse(socket, error);
+      refuse(socket, shownError(error, this.#deps.replaced));
     });
   }
 
@@ -145,7 +147,7 @@ export class SocketServer {
     serving.catch((error) => {
       if (!isRelayError(error)) this.#log('socket-failed', error);
       if (socket.readyState !== socket.OPEN) return;
-      socket.send(errorFrame(error, {}), TEXT);
+      socket.send(errorFrame(shownError(error, this.#deps.replaced), {}), TEXT);
       const refused = isRelayError(error) && error.status < 500;
       socket.close(refused ? REFUSED : 1011, refused ? 'refused' : 'try again later');
     });
@@ -224,8 +226,7 @@ function asRequest(request: IncomingMessage): Request {
 }
 
 /** Answers an upgrade that does not come about, like any other request that fails. */
-function refuse(socket: Duplex, reason: unknown): void {
-  const error = isRelayError(reason) ? reason : new RelayError('internal', { request: 'unknown' });
+function refuse(socket: Duplex, error: RelayError): void {
   const body = JSON.stringify(error);
   const head = [
     `HTTP/1.1 ${error.status} Refused`,
