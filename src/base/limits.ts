@@ -30,6 +30,8 @@ export const JSON_BODY_BYTES = 2 * MiB;
 
 /** Nesting beyond this is nobody's data and somebody's stack overflow. */
 export const JSON_DEPTH = 64;
+/** Values in one JSON body: parsing makes far more of them than of text, in memory and in time, and does it in one go. */
+export const JSON_VALUES = 200_000;
 
 export const CHANNEL_NAME_CHARS = 256;
 
@@ -214,6 +216,8 @@ export const RECEIPT_READERS = 100;
 export const MCP_MESSAGE_BYTES = STORED_BYTES + MiB;
 /** What a tool may answer with: below the 25 000 at which a common client cuts answers off without asking. */
 export const MCP_BUDGET_TOKENS = 20_000;
+/** One MCP answer over HTTP: it is written out in one go, and no model reads more. */
+export const MCP_ANSWER_BYTES = 4 * MiB;
 /** Resources that one MCP subscription may be told of. */
 export const MCP_WATCHED = 100;
 /** MCP streams of changes that one server holds open. */

@@ -1,17 +1,65 @@
 import { RelayError } from '../base/errors.ts';
+import { JSON_DEPTH, JSON_VALUES } from '../base/limits.ts';
 
-/** A body as text, refused while it is being read once it is longer than the limit. */
+/** A body as text, refused while it is being read once it is longer than the limit. `onText` is shown each piece of it. */
 export async function bodyText(
   { body }: { readonly body: AsyncIterable<Uint8Array> | null },
   limit: { readonly bytes: number; readonly what: string },
   decoder = new TextDecoder(),
+  onText: (piece: string) => void = () => {},
 ): Promise<string> {
   let text = '';
   let size = 0;
   for await (const chunk of body ?? []) {
     size += chunk.byteLength;
     if (size > limit.bytes) throw new RelayError('too_large', { what: limit.what, limit: limit.bytes });
-    text += decoder.decode(chunk, { stream: true });
+    const piece = decoder.decode(chunk, { stream: true });
+    onText(piece);
+    text += piece;
   }
   return text + decoder.decode();
 }
+
+/**
+ * The same for a body that will be parsed as JSON. One that is nested too deeply or holds too many values is refused before
+ * that: it would take seconds, in which a server does nothing else.
+ */
+export function jsonText(
+  from: { readonly body: AsyncIterable<Uint8Array> | null },
+  limit: { readonly bytes: number; readonly what: string },
+  decoder?: TextDecoder,
+): Promise<string> {
+  const look = jsonLook();
+  return bodyText(from, limit, decoder, look);
+}
+
+/** Takes a JSON text piece by piece and throws where it is more than anybody's data. Whether it is JSON is not looked at. */
+function jsonLook(): (piece: string) => void {
+  let [depth, values, quoted, escaped] = [0, 0, false, false];
+  return (piece) => {
+    for (let at = 0; at < piece.length; at++) {
+      const code = piece.charCodeAt(at);
+      if (escaped) escaped = false;
+      else if (quoted) {
+        if (code === BACKSLASH) escaped = true;
+        else if (code === QUOTE) quoted = false;
+      } else if (code === QUOTE) quoted = true;
+      else if (code === COMMA) values++;
+      else if (code === BRACKET || code === BRACE) {
+        values++;
+        if (++depth > JSON_DEPTH)
+          throw new RelayError('bad_request', {
+            what: `The JSON body is nested more than ${JSON_DEPTH} levels deep.`,
+          });
+      } else if (code === BRACKET_END || code === BRACE_END) depth--;
+    }
+    if (values > JSON_VALUES)
+      throw new RelayError('bad_request', {
+        what: `The JSON body holds more than ${JSON_VALUES} values.`,
+        hint: 'Send it as the text of a payload, or in several requests.',
+      });
+  };
+}
+
+const [QUOTE, COMMA, BACKSLASH] = [0x22, 0x2c, 0x5c];
+const [BRACKET, BRACKET_END, BRACE, BRACE_END] = [0x5b, 0x5d, 0x7b, 0x7d];

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { TextWorkers } from '../../src/app/store/text-workers.ts';
+import { LOCAL_CALLER } from '../../src/contract/caller.ts';
 import { openSqlite } from '../../src/engines/sqlite/engine.ts';
 import { callerNamed } from '../channels/core.ts';
 import {
@@ -159,5 +160,47 @@ test('so does work that is asked for with a push, with an artifact or over MCP',
     assert.equal((await relay.ask('GET', '/channels', { key })).status, 200);
     const said = `${path} costs its 3 MB and not only a request`;
     assert.equal((await relay.ask('GET', '/channels', { key })).status, 429, said);
+  }
+});
+
+test('JSON that is nested too deeply or holds too many values is refused before it is parsed', async () => {
+  await using relay = await startRelay();
+  const { thread_id } = await relay.core.relay(LOCAL_CALLER, relay.url).threads.create();
+  const nasty: [string, RegExp][] = [
+    ['['.repeat(1.9 * MB), /nested more than 64 levels deep/],
+    [`{"a":"\\"${'['.repeat(100)}","b":[${'{},'.repeat(500_000)}{}]}`, /more than 200000 values/],
+  ];
+  for (const path of ['/mcp', '/a2a', '/threads', `/threads/${thread_id}/state/patch`]) {
+    for (const [body, says] of nasty) {
+      const headers = { 'Content-Type': 'application/json', 'A2A-Version': '1.0' };
+      const answer = await fetch(relay.url + path, { method: 'POST', headers, body });
+      assert.equal(answer.status, 400, path);
+      assert.match((await failure(answer)).error, says, path);
+    }
+  }
+});
+
+test('over HTTP a tool does not answer with more than a model reads, and says what to do', async () => {
+  await using relay = await startRelay();
+  const own = relay.core.relay(LOCAL_CALLER, relay.url);
+  const body = Buffer.from('x\n'.repeat(2.5 * MB));
+  const { id: url } = await own.pointers.push({ body });
+  const { thread_id } = await own.threads.create();
+  const { ref } = await own.threads.putArtifact(thread_id, { body, name: 'a.bin', type: 'binary' });
+  for (const [name, args] of [
+    ['pull_context', { url, part: 'all' }],
+    ['artifact_get', { thread_id, ref, part: 'all' }],
+  ] as const) {
+    const answer = await fetch(`${relay.url}/mcp`, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json', Accept: 'application/json, text/event-stream' },
+      body: JSON.stringify({
+        jsonrpc: '2.0',
+        id: 1,
+        method: 'tools/call',
+        params: { name, arguments: args },
+      }),
+    });
+    assert.match(await answer.text(), /an answer over HTTP.*parts of it, or use relay pull/i);
   }
 });

@@ -14,4 +14,8 @@ export const ownTextWork: TextWork = {
     ]);
     return takePart(body, request, re2Matcher);
   },
+  async preview(kind, content) {
+    const { makePreview } = await import('../../text/preview/preview.ts');
+    return makePreview(kind, content);
+  },
 };

@@ -3,15 +3,19 @@ import { type ErrorCode, RelayError } from '../../base/errors.ts';
 import type { TokenCount } from '../../base/tokens.ts';
 import type { BlobBody } from '../../kernel/blobs.ts';
 import type { Part, PartRequest } from '../../text/parts/part-request.ts';
+import type { Content, Preview, PreviewKind } from '../../text/preview/preview.ts';
 
-/** With a `part`, that of the body; else its tokens. */
+/** With a `part`, that of the body; with a `preview`, that of a content which begins with the body; else its tokens. */
 export interface TextJob {
   readonly body: string | BlobBody;
   readonly part?: PartRequest;
+  readonly preview?: Omit<Content, 'start'> & { readonly kind: PreviewKind };
 }
 
+export type TextResult = TokenCount | Part | Preview;
+
 export type TextAnswer =
-  | { readonly done: TokenCount | Part }
+  | { readonly done: TextResult }
   | { readonly refused: { readonly code: ErrorCode; readonly details: { [name: string]: unknown } } }
   | { readonly failed: string };
 
@@ -44,7 +48,7 @@ export class TextThread {
     worker.on('exit', () => this.end(new Error('The thread ended.')));
   }
 
-  async run(job: TextJob, signal?: AbortSignal): Promise<TokenCount | Part> {
+  async run(job: TextJob, signal?: AbortSignal): Promise<TextResult> {
     const answered = Promise.withResolvers<TextAnswer>();
     this.#job = answered;
     const source = job.body instanceof ReadableStream ? sendable(job.body) : null;
@@ -83,7 +87,7 @@ function tooCostly(what: 'time' | 'memory'): RelayError {
   return new RelayError('too_costly', { what });
 }
 
-function taken(answer: TextAnswer): TokenCount | Part {
+function taken(answer: TextAnswer): TextResult {
   if ('done' in answer) return answer.done;
   if ('refused' in answer) throw new RelayError(answer.refused.code, answer.refused.details);
   throw new Error(answer.failed);

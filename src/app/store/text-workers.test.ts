@@ -40,6 +40,9 @@ test('threads count and take parts as this process would', async () => {
     assert.deepEqual(await workers.part(whole, request), expected);
     assert.deepEqual(await workers.part(streamed(), request), expected);
   }
+  const page = bytes('<p>shown</p><script>hidden</script>'.repeat(1000));
+  const content = { start: page, size: page.length, lineCount: 1, isText: true };
+  assert.deepEqual(await workers.preview('html', content), await ownTextWork.preview('html', content));
   assert.deepEqual(await workers.count(streamed()), await workers.count('{"a": [1, 2]}\n'));
   await assert.rejects(workers.part(whole, { json: '/b' }), (error) => isRelayError(error, 'bad_part'));
 });

@@ -10,7 +10,9 @@ import type { TokenCount } from '../../base/tokens.ts';
 import type { TextWork } from '../../domain/text-work.ts';
 import type { BlobBody } from '../../kernel/blobs.ts';
 import type { Part, PartRequest } from '../../text/parts/part-request.ts';
-import { leftAlone, type TextJob, TextThread } from './text-thread.ts';
+import type { Content, Preview, PreviewKind } from '../../text/preview/preview.ts';
+import { ownTextWork } from './own-text-work.ts';
+import { leftAlone, type TextJob, type TextResult, TextThread } from './text-thread.ts';
 
 const LIMITS = {
   threads: TEXT_THREADS,
@@ -19,6 +21,9 @@ const LIMITS = {
   timeMs: TEXT_JOB_TIME_MS,
   memoryMb: TEXT_JOB_MEMORY_MB,
 };
+
+/** Made a preview of on the spot: sooner than a thread is told of it. */
+const SHORT_BYTES = 8 * 1024;
 
 /** What a client that was refused is told to wait. */
 const RETRY_S = 5;
@@ -56,6 +61,12 @@ export class TextWorkers implements TextWork, AsyncDisposable {
     return this.#run({ body, part }, signal) as Promise<Part>;
   }
 
+  preview(kind: PreviewKind, { start, size, lineCount, isText }: Content): Promise<Preview> {
+    const preview = { kind, size, lineCount, isText };
+    if (start.byteLength <= SHORT_BYTES) return ownTextWork.preview(kind, { ...preview, start });
+    return this.#run({ body: start, preview }) as Promise<Preview>;
+  }
+
   /** Jobs under way and waiting. */
   get jobs(): { running: number; waiting: number } {
     const { running, waiting } = this.#long;
@@ -71,7 +82,7 @@ export class TextWorkers implements TextWork, AsyncDisposable {
     await Promise.all([...this.#threads].map((thread) => thread.end()));
   }
 
-  async #run(job: TextJob, signal?: AbortSignal): Promise<TokenCount | Part> {
+  async #run(job: TextJob, signal?: AbortSignal): Promise<TextResult> {
     const { body } = job;
     const lane = isLong(body) ? this.#long : this.#short;
     try {
@@ -89,7 +100,7 @@ export class TextWorkers implements TextWork, AsyncDisposable {
     }
   }
 
-  async #work(job: TextJob, signal?: AbortSignal): Promise<TokenCount | Part> {
+  async #work(job: TextJob, signal?: AbortSignal): Promise<TextResult> {
     const thread = this.#idle.pop() ?? (await TextThread.start(this.#limits));
     this.#threads.add(thread);
     try {
@@ -125,8 +136,6 @@ export class TextWorkers implements TextWork, AsyncDisposable {
   }
 }
 
-/** A string is what the relay itself has made or kept of a text, which is bounded, and is counted on the way of a write. */
 function isLong(body: TextJob['body']): boolean {
-  if (typeof body === 'string') return false;
-  return body instanceof ReadableStream || body.byteLength > INLINE_BLOB_BYTES;
+  return body instanceof ReadableStream || body.length > INLINE_BLOB_BYTES;
 }

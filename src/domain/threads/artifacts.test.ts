@@ -2,10 +2,11 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { describe, it } from 'node:test';
 import { openThreads, text } from '../../../test/threads/open-threads.ts';
-import { isRelayError } from '../../base/errors.ts';
+import { isRelayError, RelayError } from '../../base/errors.ts';
 import { ARTIFACT_BYTES } from '../../base/limits.ts';
 import { readText } from '../../base/read-text.ts';
 import { countTokens } from '../../text/token-count.ts';
+import { ContentScan, countTokens as contentTokens } from './content-scan.ts';
 
 const sha256 = (data: string | Uint8Array) => createHash('sha256').update(data).digest('hex');
 
@@ -240,4 +241,16 @@ describe('the ledger', () => {
       [3, 3, 3 * countTokens('some words to count').tokens],
     );
   });
+});
+
+it('a content whose tokens cannot be counted in time is stored with an estimate', async () => {
+  const counter = {
+    count: async (words: string) => {
+      if (words.length > 100) throw new RelayError('too_costly', { what: 'time' });
+      return countTokens(words);
+    },
+  };
+  const scan = new ContentScan(text('words '.repeat(200)));
+  const { content, estimated } = await contentTokens(counter, scan.seen(), 'words');
+  assert.deepEqual([content, estimated], [300, true]);
 });

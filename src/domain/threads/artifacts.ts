@@ -14,7 +14,6 @@ import {
 } from '../../contract/threads/artifacts.ts';
 import { cutRange } from '../../kernel/admission.ts';
 import type { BlobBody } from '../../kernel/blobs.ts';
-import { makePreview } from '../../text/preview/preview.ts';
 import { neutralise } from '../../text/sanitize/neutralise.ts';
 import { type RecordsOf, recordsOf } from '../records.ts';
 import { workFor } from '../text-work.ts';
@@ -48,8 +47,9 @@ export async function putArtifact(
     const seen = scan.seen();
     const { name, type, mime, source_refs } = early ?? checkInput(input.late!());
     if (!early) blob = await rename(log, blob, artifactBlob(id, ref, KINDS[type].ext));
-    const preview = makePreview(type, seen);
-    const tokens = await countTokens(workFor(caller, log.deps.texts), seen, preview.text);
+    const texts = workFor(caller, log.deps.texts);
+    const preview = await texts.preview(type, seen);
+    const tokens = await countTokens(texts, seen, preview.text);
     const at = env.now();
     const [by, created_at] = [caller.name, isoTime(at)];
     const provenance = { created_by: by, created_at, source_refs, capability: o.capability ?? null };

@@ -6,7 +6,6 @@ import type { Caller } from '../../contract/caller.ts';
 import type { ImportAnswer } from '../../contract/threads/answers.ts';
 import type { Artifact } from '../../contract/threads/artifacts.ts';
 import { openZip, type ZipArchive, type ZipSource } from '../../formats/zip/zip-reader.ts';
-import { makePreview } from '../../text/preview/preview.ts';
 import { withoutContent } from './artifact-deletion.ts';
 import { KINDS } from './artifact-kind.ts';
 import { artifactRecords, indexArtifact } from './artifacts.ts';
@@ -125,7 +124,7 @@ async function storeContents(log: ThreadLog, zip: ZipArchive, { artifacts, damag
     const stored = await blobs.put(artifactBlob(thread_id, ref, ext), scan.body, { size });
     if (stored.sha256 !== hash) throw badBundle(`the content of artifact ${ref} has another hash`);
     const seen = scan.seen();
-    const artifact: Artifact = { ...described, preview: makePreview(type, seen) };
+    const artifact: Artifact = { ...described, preview: await log.deps.texts.preview(type, seen) };
     await artifactRecords(log).put(artifactKey(thread_id, ref), artifact);
     kept.push({ artifact, text: seen.text.slice(0, INDEXED_CHARS) });
   }

@@ -4,11 +4,11 @@ import { A2A_REQUEST_BYTES, SSE_HEARTBEAT_MS } from '../../base/limits.ts';
 import { pause } from '../../base/pause.ts';
 import type { Caller } from '../../contract/caller.ts';
 import type { KeyWatch } from '../../domain/keys/key-watch.ts';
-import { bodyText } from '../body-text.ts';
+import { jsonText } from '../body-text.ts';
 import { eventResponse } from '../event-response.ts';
 
 export function readBody(request: Request): Promise<string> {
-  return bodyText(request, { bytes: A2A_REQUEST_BYTES, what: 'an A2A request' });
+  return jsonText(request, { bytes: A2A_REQUEST_BYTES, what: 'an A2A request' });
 }
 
 /** Server-sent events. What goes wrong before the first is thrown, to be answered as if it were no stream. */

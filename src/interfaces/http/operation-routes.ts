@@ -1,12 +1,12 @@
 import type { Context } from 'hono';
 import type { z } from 'zod';
 import { isRelayError, RelayError } from '../../base/errors.ts';
-import { isJsonObject, isTooDeep, type Json, parseJson } from '../../base/json.ts';
-import { JSON_BODY_BYTES, JSON_DEPTH } from '../../base/limits.ts';
+import { isJsonObject, type Json, parseJson } from '../../base/json.ts';
+import { JSON_BODY_BYTES } from '../../base/limits.ts';
 import type { Relay } from '../../contract/relay.ts';
 import { hasBody, routeOf, type Verb } from '../../contract/verb.ts';
 import type { Operation } from '../../schemas/operations.ts';
-import { bodyText } from '../body-text.ts';
+import { jsonText } from '../body-text.ts';
 import type { Serve } from './callers.ts';
 import { bytesResponse, jsonResponse } from './responses.ts';
 
@@ -63,20 +63,14 @@ async function readJson(c: Context): Promise<Json | undefined> {
     throw new RelayError('too_large', { what: limit.what, limit: limit.bytes });
   let text: string;
   try {
-    text = await bodyText(c.req.raw, limit, new TextDecoder('utf-8', { fatal: true }));
+    text = await jsonText(c.req.raw, limit, new TextDecoder('utf-8', { fatal: true }));
   } catch (error) {
     if (isRelayError(error)) throw error;
     if (error instanceof TypeError) throw new RelayError('bad_json', { what: 'it is not UTF-8' }, error);
     throw new RelayError('aborted', { what: 'the body did not arrive whole' }, error);
   }
   if (text.trim() === '') return undefined;
-  const parsed = parseJson(text);
-  if (isTooDeep(parsed)) {
-    throw new RelayError('bad_request', {
-      what: `The JSON body is nested more than ${JSON_DEPTH} levels deep.`,
-    });
-  }
-  return parsed;
+  return parseJson(text);
 }
 
 function check<T>(schema: z.ZodType<T>, value: unknown): T {

@@ -1,4 +1,5 @@
-import { RelayError } from '../../base/errors.ts';
+import { RelayError, tooLarge as tooLargeFor } from '../../base/errors.ts';
+import { MCP_ANSWER_BYTES } from '../../base/limits.ts';
 import type { Inspected, PartRequest } from '../../contract/pointers.ts';
 import type { Answer, RelayAccess, ToolContext } from './tool.ts';
 import { pointerLink } from './uris.ts';
@@ -20,7 +21,8 @@ export async function pullWithinBudget(url: string, call: Pulling): Promise<Answ
   if (plain <= context.budget) return { text: await client.pull(url, undefined, { signal }) };
   if (!encrypted && found.size !== null) {
     const cost = await client.cost(url, undefined, { signal });
-    if (cost.tokens <= context.budget) return { text: await client.pull(url, undefined, { signal }) };
+    const fits = cost.tokens <= context.budget && (context.local || found.size <= MCP_ANSWER_BYTES);
+    if (fits) return { text: await client.pull(url, undefined, { signal }) };
     return tooLarge(found, cost, found.max_pulls === null ? await beginning(url, call) : null, call);
   }
   // Only this side can read or count it, and reading counts: what may be read only so often is not read to be measured.
@@ -62,6 +64,12 @@ export function readPart(text: string): PartRequest | null {
     what: `"${text.slice(0, 80)}" is not understood`,
     hint: 'Say lines=10-40, grep=PATTERN, json=/a/b, outline or all.',
   });
+}
+
+/** Refuses what is too large to be answered whole over HTTP. */
+export function answerable(bytes: number): void {
+  if (bytes <= MCP_ANSWER_BYTES) return;
+  throw tooLargeFor('an answer over HTTP', MCP_ANSWER_BYTES, 'Ask for parts of it, or use relay pull.');
 }
 
 async function beginning(url: string, { client, signal }: Pulling): Promise<Uint8Array> {

@@ -9,7 +9,7 @@ import type { Relay } from '../../contract/relay.ts';
 import { type TextWork, workFor } from '../../domain/text-work.ts';
 import { ContextRelay } from '../../sdk/context-relay.ts';
 import type { FrameSecret } from '../../text/frame.ts';
-import { bodyText } from '../body-text.ts';
+import { jsonText } from '../body-text.ts';
 import type { Entered } from '../entered.ts';
 import { type McpServerOptions, makeMcpServer } from './server.ts';
 import type { ToolContext } from './tool.ts';
@@ -122,7 +122,7 @@ function takesLong(message: unknown): boolean {
 /** The message, cut off while being read. What is no JSON is left to the library, which knows how to refuse it. */
 async function readMessage(request: Request): Promise<{ request: Request; message?: unknown }> {
   if (request.method !== 'POST' || !request.body) return { request };
-  const text = await bodyText(request, { bytes: MCP_MESSAGE_BYTES, what: 'an MCP message' });
+  const text = await jsonText(request, { bytes: MCP_MESSAGE_BYTES, what: 'an MCP message' });
   const { url, method, headers, signal } = request;
   try {
     return { request, message: JSON.parse(text) };

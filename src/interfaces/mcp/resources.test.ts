@@ -16,7 +16,11 @@ test('reading a resource stops when the client no longer wants it', async () => 
   const context: ToolContext = {
     local: true,
     env: systemEnv,
-    texts: { count: () => assert.fail('nothing is counted'), part: () => assert.fail('no part is taken') },
+    texts: {
+      count: () => assert.fail('nothing is counted'),
+      part: () => assert.fail('no part is taken'),
+      preview: () => assert.fail('nothing is previewed'),
+    },
     frameSecret: () => assert.fail('nothing is framed'),
     budget: 100,
     open: async () => access,

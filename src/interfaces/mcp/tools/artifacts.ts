@@ -3,7 +3,7 @@ import { readBytes } from '../../../base/byte-streams.ts';
 import { decodeUtf8 } from '../../../base/utf8.ts';
 import type { Artifact } from '../../../contract/threads/artifacts.ts';
 import { threads } from '../../../contract/threads.ts';
-import { cutToBudget, number, readPart } from '../budget.ts';
+import { answerable, cutToBudget, number, readPart } from '../budget.ts';
 import { type Answer, defineTool, type ToolCall } from '../tool.ts';
 import { stateLink } from '../uris.ts';
 
@@ -36,6 +36,7 @@ export const artifactGet = defineTool({
     const artifact = await call.relay.threads.artifact(thread_id, ref);
     const asked = part ? readPart(part) : undefined;
     if (asked === undefined && artifact.tokens.content > call.context.budget) return tooLarge(artifact, call);
+    if (asked === null && !call.context.local) answerable(artifact.size);
     const { body } = await call.relay.threads.content(thread_id, ref);
     if (asked) {
       const taken = await call.context.texts.part(body, asked, call.signal);

@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { RelayError } from '../../../base/errors.ts';
 import { parsePointer } from '../../../contract/pointer-url.ts';
 import { pointers } from '../../../contract/pointers.ts';
-import { partWithinBudget, pullWithinBudget, readPart } from '../budget.ts';
+import { answerable, partWithinBudget, pullWithinBudget, readPart } from '../budget.ts';
 import { type Answer, defineTool, type ToolCall } from '../tool.ts';
 import { pointerLink, readUri } from '../uris.ts';
 
@@ -64,6 +64,7 @@ export const pullContext = defineTool({
     if (!part) return pullWithinBudget(pointer, call);
     const asked = readPart(part);
     if (asked) return partWithinBudget(pointer, asked, call);
+    if (!call.context.local) answerable((await call.client.inspect(pointer, { signal: call.signal })).size);
     return { text: await call.client.pull(pointer, undefined, { signal: call.signal }) };
   },
 });
