@@ -3,7 +3,8 @@ import { closeSync, mkdirSync, mkdtempSync, openSync, rmSync, writeFileSync, wri
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-const DISK = '256m';
+/** Room for the bodies that are half here when a server is killed: they are orphans for an hour. */
+const DISK = '1g';
 const DAY_S = 24 * 3600;
 /** Long enough for clocks that jump by days, so that nothing expires by itself. */
 const CONFIG = {

@@ -40,6 +40,8 @@ const TIMEOUTS = {
 const TCP_KEEP_ALIVE_MS = 30_000;
 const CONNECTIONS: ConnectionLimits = { total: 20_000, perAddress: 12_000 };
 const TIDY_EVERY_MS = 60_000;
+/** The first time soon after the start: a server that is killed over and over would never get to it, and fill the disk. */
+const TIDY_FIRST_MS = 1_000;
 const CERTIFICATE_CHECK_MS = 60_000;
 
 export interface ServerOptions extends ProtocolOptions {
@@ -119,7 +121,7 @@ export async function startServer(o: ServerOptions): Promise<RunningServer> {
   connections = new Connections(server, { ...CONNECTIONS, ...o.connections });
   server.listen(o.port, o.host);
   await once(server, 'listening');
-  const timers = [setInterval(() => tidy(o), TIDY_EVERY_MS)];
+  const timers = [setInterval(() => tidy(o), TIDY_EVERY_MS), setTimeout(() => tidy(o), TIDY_FIRST_MS)];
   if (o.tls) timers.push(renewCertificate(server as TlsServer, o.tls, log));
   for (const timer of timers) timer.unref();
   a2a.resume().catch((error) => log({ level: 'warn', event: 'a2a', error: String(error) }));
@@ -127,7 +129,7 @@ export async function startServer(o: ServerOptions): Promise<RunningServer> {
   return {
     url: urlOf(server, o),
     stop: async () => {
-      for (const timer of timers) clearInterval(timer);
+      for (const timer of timers) clearTimeout(timer);
       stopping.abort();
       stopped ??= Promise.all([sockets.stop(), connections.stop()]);
       await stopped;
