@@ -70,8 +70,62 @@ test('a bridge that is there has a card and a door of its own', async () => {
   await worker.stop();
 });
 
+test('the card is that of 1.0 alone, and can be asked for again without being sent again', async () => {
+  const at = `${relay.url}/.well-known/agent-card.json`;
+  const first = await fetch(at);
+  const found = (await first.json()) as Record<string, unknown>;
+  for (const older of ['url', 'preferredTransport', 'protocolVersion', 'supportsAuthenticatedExtendedCard'])
+    assert.equal(older in found, false, older);
+  const tag = first.headers.get('etag') ?? assert.fail('no ETag');
+  assert.match(first.headers.get('cache-control')!, /max-age=\d+/);
+  assert.ok(Date.parse(first.headers.get('last-modified')!) <= Date.now());
+  const again = await fetch(at, { headers: { 'If-None-Match': `"other", W/${tag}` } });
+  assert.equal(again.status, 304);
+  assert.equal(again.headers.get('etag'), tag);
+  assert.equal(await again.text(), '');
+  assert.equal((await fetch(at, { headers: { 'If-None-Match': '"other"' } })).status, 200);
+});
+
+test('the version may also be a parameter of the request', async () => {
+  assert.equal((await card('/.well-known/agent-card.json?A2A-Version=0.3')).protocolVersion, '0.3');
+  const refused = await fetch(`${relay.url}/a2a/relay/tasks?A2A-Version=9.9`);
+  assert.equal(refused.status, 400);
+  assert.match(await refused.text(), /VERSION_NOT_SUPPORTED/);
+  assert.equal((await fetch(`${relay.url}/a2a/relay/tasks?A2A-Version=1.0`)).status, 200);
+});
+
+test('answers over HTTP+JSON are in the media type that the client speaks', async () => {
+  const typeOf = async (o: RequestInit, path = 'tasks/none') => {
+    const headers = { 'A2A-Version': '1.0', ...o.headers };
+    return (await fetch(`${relay.url}/a2a/relay/${path}`, { ...o, headers })).headers.get('content-type');
+  };
+  assert.equal(await typeOf({}), 'application/json');
+  assert.equal(await typeOf({}, 'tasks'), 'application/json');
+  assert.equal(await typeOf({ headers: { Accept: 'application/a2a+json' } }), 'application/a2a+json');
+  const asA2A = { method: 'POST', headers: { 'Content-Type': 'application/a2a+json' }, body: '{}' };
+  assert.equal(await typeOf(asA2A, 'message:send'), 'application/a2a+json');
+});
+
+test('a body that is no JSON by its media type is refused as such over both bindings', async () => {
+  const headers = { 'Content-Type': 'text/plain', 'A2A-Version': '1.0' };
+  const rest = await fetch(`${relay.url}/a2a/relay/message:send`, { method: 'POST', headers, body: '{}' });
+  assert.equal(rest.status, 415);
+  const { error } = (await rest.json()) as { error: { code: number; details: { reason: string }[] } };
+  assert.deepEqual([error.code, error.details[0]!.reason], [415, 'CONTENT_TYPE_NOT_SUPPORTED']);
+  const rpc = await fetch(`${relay.url}/a2a/relay`, { method: 'POST', headers, body: "{'jsonrpc': '2.0'}" });
+  assert.equal(((await rpc.json()) as { error: { code: number } }).error.code, -32005);
+});
+
+test('an extended card is not supported, as the card says', async () => {
+  const headers = { 'A2A-Version': '1.0' };
+  const answer = await fetch(`${relay.url}/a2a/relay/extendedAgentCard`, { headers });
+  assert.equal(answer.status, 400);
+  assert.match(await answer.text(), /UNSUPPORTED_OPERATION/);
+});
+
 test('a client of version 0.3 reads the card, sends and streams', async () => {
-  const found = await card('/.well-known/agent-card.json');
+  const found = await card('/.well-known/agent.json');
+  assert.deepEqual(await card('/.well-known/agent-card.json', { 'A2A-Version': '0.3' }), found);
   assert.equal(found.protocolVersion, '0.3');
   assert.equal(found.url, `${relay.url}/a2a/relay`);
   await using _bridge = answerTasks(relay.url, (task) => `older: ${task}`);
@@ -115,7 +169,7 @@ test('what is wrong is told in the manner of the protocol, and accidents are not
     headers: { 'Content-Type': 'text/xml', 'A2A-Version': '1.0' },
     body: '<x/>',
   });
-  assert.ok(type.status === 400 || type.status === 415);
+  assert.equal(type.status, 415);
   const { core } = relay;
   const { push } = core.pointers;
   core.pointers.push = () => Promise.reject(new Error('disk 4711 is on fire'));

@@ -77,6 +77,7 @@ export function a2aProtocol(
   return {
     routes: [
       ['GET', '/.well-known/agent-card.json'],
+      ['GET', '/.well-known/agent.json'],
       ['ALL', '/a2a'],
       ['ALL', '/a2a/*'],
     ],

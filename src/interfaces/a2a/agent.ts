@@ -1,10 +1,5 @@
 import type { AgentCard, SendMessageRequest, StreamResponse, Task } from '@a2a-js/sdk';
-import {
-  ExtendedAgentCardNotConfiguredError,
-  RequestMalformedError,
-  TaskNotFoundError,
-  UnsupportedOperationError,
-} from '@a2a-js/sdk/errors';
+import { RequestMalformedError, TaskNotFoundError, UnsupportedOperationError } from '@a2a-js/sdk/errors';
 import type { A2ARequestHandler, ServerCallContext } from '@a2a-js/sdk/server';
 import { A2A_WAIT_MS } from '../../base/limits.ts';
 import { a2a } from '../../contract/a2a.ts';
@@ -74,7 +69,7 @@ export function relayAgent({ agent, card, tasks, signal, webhooks }: AgentOption
     getAgentCard: async () => card,
 
     getAuthenticatedExtendedAgentCard: async () => {
-      throw new ExtendedAgentCardNotConfiguredError();
+      throw new UnsupportedOperationError('There is no extended card: the card says all there is.');
     },
 
     async sendMessage(params, context) {

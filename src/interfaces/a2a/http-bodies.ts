@@ -1,4 +1,6 @@
-import { formatSSEErrorEvent, formatSSEEvent, SSE_HEADERS } from '@a2a-js/sdk';
+import { A2A_CONTENT_TYPE, formatSSEErrorEvent, formatSSEEvent, SSE_HEADERS } from '@a2a-js/sdk';
+import { ContentTypeNotSupportedError } from '@a2a-js/sdk/errors';
+import type { Context } from 'hono';
 import { RelayError } from '../../base/errors.ts';
 import { A2A_REQUEST_BYTES, SSE_HEARTBEAT_MS } from '../../base/limits.ts';
 import { pause } from '../../base/pause.ts';
@@ -9,6 +11,24 @@ import { eventResponse } from '../event-response.ts';
 
 export function readBody(request: Request): Promise<string> {
   return jsonText(request, { bytes: A2A_REQUEST_BYTES, what: 'an A2A request' });
+}
+
+/** A body without a media type is taken for what it should be. */
+export function checkMediaType(c: Context): void {
+  const type = mediaType(c.req.header('content-type'));
+  if (type && type !== 'application/json' && type !== A2A_CONTENT_TYPE)
+    throw new ContentTypeNotSupportedError(`Send application/json or ${A2A_CONTENT_TYPE}, not ${type}.`);
+}
+
+/** Of an answer over HTTP+JSON: revisions of 1.0 differ about the media type, so it is the one that the client speaks. */
+export function answerType(c: Context): string {
+  const accepted = (c.req.header('accept') ?? '').split(',').map(mediaType);
+  const speaks = mediaType(c.req.header('content-type')) === A2A_CONTENT_TYPE;
+  return speaks || accepted.includes(A2A_CONTENT_TYPE) ? A2A_CONTENT_TYPE : 'application/json';
+}
+
+function mediaType(header = ''): string {
+  return header.split(';', 1)[0]!.trim().toLowerCase();
 }
 
 /** Server-sent events. What goes wrong before the first is thrown, to be answered as if it were no stream. */

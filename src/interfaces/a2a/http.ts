@@ -9,6 +9,7 @@ import {
 } from '@a2a-js/sdk/server';
 import type { Context } from 'hono';
 import { isRelayError, RelayError, shownError } from '../../base/errors.ts';
+import { sha256Hex } from '../../base/hash.ts';
 import { jsonObjectIn } from '../../base/json.ts';
 import { percentDecoded } from '../../base/utf8.ts';
 import { a2a } from '../../contract/a2a.ts';
@@ -18,7 +19,7 @@ import type { RelayCore } from '../../domain/relay-core.ts';
 import type { Enter } from '../entered.ts';
 import { relayAgent } from './agent.ts';
 import { agentCard, findAgent, RELAY_AGENT } from './card.ts';
-import { asEvents, readBody, untilKeyEnds, withHeartbeat } from './http-bodies.ts';
+import { asEvents, checkMediaType, readBody, untilKeyEnds, withHeartbeat } from './http-bodies.ts';
 import { restResponse } from './rest.ts';
 import { TaskService } from './task-service.ts';
 import { outboxEntries } from './webhook-outbox.ts';
@@ -35,6 +36,8 @@ export type A2AOverHttp = ReturnType<typeof a2aOverHttp>;
 
 export function a2aOverHttp(o: A2AOptions) {
   const webhooks = new Webhooks(o);
+  // The relay's own card follows from its version and options, which do not change while it runs.
+  const since = o.core.deps.env.now();
   const open = async (enter: Enter, verb: Verb) => {
     const { caller, base } = await enter();
     authorize(caller, verb);
@@ -43,9 +46,12 @@ export function a2aOverHttp(o: A2AOptions) {
   /** `/a2a/{agent}`: JSON-RPC by POST, HTTP+JSON below it, and its card; the relay's own agent also at the root. */
   const answer = async (c: Context, enter: Enter, base: string) => {
     const { name, rest } = readPath(c.req.path);
-    if (rest === '.well-known/agent-card.json') {
+    const [, file] = /^\.well-known\/(agent-card|agent)\.json$/.exec(rest) ?? [];
+    if (file !== undefined) {
       const agent = await findAgent(name, async () => (await open(enter, a2a.getCard)).relay);
-      return cardResponse(c, agentCard(agent, { ...o, base }));
+      const card = agentCard(agent, { ...o, base });
+      const version = versionOf(c) ?? (file === 'agent' ? '0.3' : '1.0');
+      return cardResponse(c, card, { version, since: agent === RELAY_AGENT ? since : null });
     }
     const tasks = await open(enter, a2a.get);
     const agent = await findAgent(name, async () => tasks.relay);
@@ -80,7 +86,7 @@ export function a2aOverHttp(o: A2AOptions) {
   return { answer, resume };
 }
 
-/** `/a2a`, `/a2a/{agent}`, `/a2a/{agent}/{what}`, `/.well-known/agent-card.json`. */
+/** `/a2a`, `/a2a/{agent}`, `/a2a/{agent}/{what}`, `/.well-known/agent-card.json`, `/.well-known/agent.json`. */
 function readPath(path: string): { name: string; rest: string } {
   const below = path.replace(/^\/a2a(?=\/|$)/, '').replace(/\/+$/, '');
   const [, name = RELAY_AGENT.name, ...rest] = below.split('/');
@@ -88,24 +94,44 @@ function readPath(path: string): { name: string; rest: string } {
   return { name: percentDecoded(name) ?? name, rest: rest.join('/') };
 }
 
-/** The card is for everyone, also for those who have no key yet: it says that they need one. */
-async function cardResponse(c: Context, card: AgentCard): Promise<Response> {
-  const headers = { 'Cache-Control': 'public, max-age=60', Vary: A2A_VERSION_HEADER };
-  const plain = AgentCard.toJSON(card) as object;
-  const asked = c.req.header(A2A_VERSION_HEADER);
-  if (asked && asked !== '0.3') return Response.json(plain, { headers });
-  // A client that does not name its version gets a card that both can read.
-  const older = new LegacyRestTransportHandler({
-    getAuthenticatedExtendedAgentCard: async () => card,
-  } as never);
-  const both = { ...plain, ...(await older.getAuthenticatedExtendedAgentCard(new ServerCallContext())) };
-  return Response.json(both, { headers });
+/** Named in a header or, where a client can set none, in the request's parameters. */
+function versionOf(c: Context): string | undefined {
+  return c.req.header(A2A_VERSION_HEADER) || c.req.query(A2A_VERSION_HEADER) || undefined;
+}
+
+/**
+ * The card is for everyone, also for those who have no key yet: it says that they need one. Clients of 0.3 get one with the
+ * fields that they look for, where they name their version or ask for `agent.json`.
+ */
+async function cardResponse(
+  c: Context,
+  card: AgentCard,
+  { version, since }: { readonly version: string; readonly since: number | null },
+): Promise<Response> {
+  let shown = AgentCard.toJSON(card) as object;
+  if (version === '0.3') {
+    const older = new LegacyRestTransportHandler({
+      getAuthenticatedExtendedAgentCard: async () => card,
+    } as never);
+    shown = { ...shown, ...(await older.getAuthenticatedExtendedAgentCard(new ServerCallContext())) };
+  }
+  const body = JSON.stringify(shown);
+  const etag = `"${await sha256Hex(body)}"`;
+  const headers: Record<string, string> = {
+    'Cache-Control': 'public, max-age=60',
+    Vary: A2A_VERSION_HEADER,
+    ETag: etag,
+    ...(since === null ? {} : { 'Last-Modified': new Date(since).toUTCString() }),
+  };
+  const known = (c.req.header('if-none-match') ?? '').split(',').map((tag) => tag.trim().replace(/^W\//, ''));
+  if (known.includes(etag) || known.includes('*')) return new Response(null, { status: 304, headers });
+  return new Response(body, { headers: { 'Content-Type': 'application/json', ...headers } });
 }
 
 function callContext(c: Context): ServerCallContext {
   return new ServerCallContext({
     requestedExtensions: Extensions.parseServiceParameter(c.req.header(HTTP_EXTENSION_HEADER)),
-    requestedVersion: c.req.header(A2A_VERSION_HEADER) || undefined,
+    requestedVersion: versionOf(c),
   });
 }
 
@@ -124,6 +150,7 @@ async function jsonRpcResponse(
   const failed = (error: unknown) => ({ jsonrpc: '2.0', id, error: mapError(error) });
   try {
     validateVersion(context.requestedVersion, await agent.getAgentCard(), 'JSONRPC');
+    checkMediaType(c);
     const answer = await handler.handle(body as never, context);
     if (!(Symbol.asyncIterator in answer)) return Response.json(answer);
     return await asEvents(answer as AsyncIterable<unknown>, failed);

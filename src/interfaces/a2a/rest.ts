@@ -1,5 +1,4 @@
 import {
-  A2A_CONTENT_TYPE,
   AgentCard,
   ListTaskPushNotificationConfigsResponse,
   ListTasksResponse,
@@ -21,7 +20,7 @@ import type { Context } from 'hono';
 import { RelayError } from '../../base/errors.ts';
 import { jsonObjectIn } from '../../base/json.ts';
 import { percentDecoded } from '../../base/utf8.ts';
-import { asEvents, readBody } from './http-bodies.ts';
+import { answerType, asEvents, checkMediaType, readBody } from './http-bodies.ts';
 
 interface Call {
   readonly agent: A2ARequestHandler;
@@ -99,15 +98,20 @@ export async function restResponse(
   const { id = '', webhook = '' } = found.path.exec(rest)!.groups ?? {};
   // A name that cannot be decoded is taken as it is, and found nowhere.
   const named = { id: percentDecoded(id) ?? id, webhook: percentDecoded(webhook) ?? webhook };
-  const failure = (error: unknown) => toRestErrorBody(error, restStatusFor(error));
+  const failure = (error: unknown) => toRestErrorBody(error, statusOf(error));
   try {
     validateVersion(context.requestedVersion, await agent.getAgentCard(), 'HTTP+JSON');
     const call = { agent, context, ...named, query: c.req.query(), body: () => jsonBody(c) };
     const answer = await found.run(call);
-    return answer instanceof Response ? answer : await asEvents(inJson(answer), failure);
+    return answer instanceof Response ? inTypeOf(c, answer) : await asEvents(inJson(answer), failure);
   } catch (error) {
-    return json(failure(error), restStatusFor(error));
+    return inTypeOf(c, json(failure(error), statusOf(error)));
   }
+}
+
+function inTypeOf(c: Context, answer: Response): Response {
+  if (answer.body) answer.headers.set('Content-Type', answerType(c));
+  return answer;
 }
 
 async function* inJson(events: AsyncIterable<StreamResponse>): AsyncGenerator<unknown> {
@@ -115,13 +119,16 @@ async function* inJson(events: AsyncIterable<StreamResponse>): AsyncGenerator<un
 }
 
 function json(body: unknown, status = 200): Response {
-  return new Response(JSON.stringify(body), { status, headers: { 'Content-Type': A2A_CONTENT_TYPE } });
+  return Response.json(body, { status });
+}
+
+/** As revision 1.0.0 has it, and HTTP itself: the library goes by 1.0.1, which has no status of its own for it. */
+function statusOf(error: unknown): number {
+  return error instanceof ContentTypeNotSupportedError ? 415 : restStatusFor(error);
 }
 
 async function jsonBody(c: Context): Promise<object> {
-  const type = (c.req.header('content-type') ?? '').split(';', 1)[0]!.trim().toLowerCase();
-  if (type && type !== 'application/json' && type !== A2A_CONTENT_TYPE)
-    throw new ContentTypeNotSupportedError(`Send application/json or ${A2A_CONTENT_TYPE}, not ${type}.`);
+  checkMediaType(c);
   const body = jsonObjectIn((await readBody(c.req.raw)) || '{}');
   if (body) return body;
   throw new RequestMalformedError('The body is not a JSON object.');
