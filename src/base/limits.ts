@@ -1,5 +1,6 @@
 /**
- * The limits of what the relay takes, keeps and gives, with the reason where it is not plain; those of projects are beside it.
+ * The limits of what the relay takes, keeps and gives, with the reason where it is not plain; those of projects and of A2A
+ * are beside it.
  * What concerns one file alone is in that file.
  */
 
@@ -264,23 +265,6 @@ export const STEP_BACKOFF_MS = SECOND;
 export const STEP_BACKOFF_MAX_MS = 60 * SECOND;
 /** How long an unchanged step is answered from the cache by default. */
 export const STEP_CACHE_MS = 7 * DAY;
-
-/** A task that others gave us is remembered this long after its last change. */
-export const A2A_TASK_TTL_MS = 7 * DAY;
-/** An A2A call that waits for the result answers with the task as it is then, before proxies and clients give up. */
-export const A2A_WAIT_MS = 10 * 60 * SECOND;
-/** How often a task that is followed is looked at for what no message tells: that somebody took it, or cancelled it. */
-export const A2A_LOOK_MS = SECOND;
-/** A message, its parts above 16 KB taken out, is kept with its task, in one record. */
-export const A2A_MESSAGE_BYTES = 32 * KiB;
-export const A2A_PARTS = 100;
-/** One request: a client that does not know the extension puts whole files into its message. */
-export const A2A_REQUEST_BYTES = STORED_BYTES + MiB;
-/** Webhooks that one task may tell. */
-export const A2A_WEBHOOKS = 10;
-/** What one list looks through, newest first. */
-export const A2A_TASKS_LISTED = 1_000;
-export const WEBHOOK_TIME_MS = 10 * SECOND;
 
 /** A revoked key stays on the list this long, for whoever looks into what happened. */
 export const KEY_REMEMBERED_MS = 30 * DAY;

@@ -1,3 +1,4 @@
+import type { JsonObject } from '../base/json.ts';
 import { type FromRecord, verbs } from './verb.ts';
 
 const verb = verbs({ scope: 'tasks', args: [] });
@@ -23,3 +24,15 @@ export const a2a = {
   listWebhooks: method('ListTaskPushNotificationConfigs', 'Its webhooks'),
   removeWebhook: method('DeleteTaskPushNotificationConfig', 'Tell it no longer'),
 };
+
+/** What the metadata of a task that came over A2A says under `a2a`, for the bridge that takes it. */
+export interface TaskMessage {
+  readonly message_id: string;
+  readonly context_id: string;
+  /** The A2A task that it goes on with; absent in a message that begins one, whose id is that of this very task. */
+  readonly task_id?: string;
+  /** The message in the protocol's JSON. What was large in it, and bytes, are behind URLs. */
+  readonly message?: JsonObject;
+  /** The pointer to it, where it is too large to ride along. */
+  readonly message_pointer?: string;
+}

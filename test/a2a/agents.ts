@@ -1,8 +1,14 @@
+import assert from 'node:assert/strict';
 import type { Message, SendMessageRequest, Task } from '@a2a-js/sdk';
 import { Role, TaskState } from '@a2a-js/sdk';
 import { type Client, ClientFactory, ClientFactoryOptions } from '@a2a-js/sdk/client';
+import type { JsonObject } from '../../src/base/json.ts';
+import { AgentBridge } from '../../src/client/bridge/agent-bridge.ts';
+import type { Job, Runner } from '../../src/client/bridge/runner.ts';
 import { parsePointer } from '../../src/contract/pointer-url.ts';
+import type { Relay } from '../../src/contract/relay.ts';
 import { ContextRelay } from '../../src/sdk/context-relay.ts';
+import type { RelayUnderTest } from '../http/relay-under-test.ts';
 import { until } from '../until.ts';
 
 export const BINDINGS = ['JSONRPC', 'HTTP+JSON'] as const;
@@ -18,11 +24,11 @@ export function a2aClient(url: string, binding: Binding, agent = ''): Promise<Cl
 
 export function request(
   text: string,
-  o: { immediately?: boolean; contextId?: string } = {},
+  o: { immediately?: boolean; contextId?: string; taskId?: string; messageId?: string } = {},
 ): SendMessageRequest {
   return {
     tenant: '',
-    message: message(text, o.contextId),
+    message: message(text, o),
     configuration: {
       acceptedOutputModes: [],
       taskPushNotificationConfig: undefined,
@@ -32,11 +38,11 @@ export function request(
   };
 }
 
-function message(text: string, contextId = ''): Message {
+function message(text: string, o: { contextId?: string; taskId?: string; messageId?: string }): Message {
   return {
-    messageId: crypto.randomUUID(),
-    contextId,
-    taskId: '',
+    messageId: o.messageId ?? crypto.randomUUID(),
+    contextId: o.contextId ?? '',
+    taskId: o.taskId ?? '',
     role: Role.ROLE_USER,
     parts: [
       { content: { $case: 'text', value: text }, metadata: undefined, filename: '', mediaType: 'text/plain' },
@@ -55,6 +61,44 @@ export function resultOf(task: Task): string {
   const content = task.artifacts[0]?.parts[0]?.content;
   return content?.$case === 'text' || content?.$case === 'url' ? content.value : '';
 }
+
+/** The threads of a relay that asks for no keys. */
+export function threadsOf({ core, url }: RelayUnderTest): Relay['threads'] {
+  return core.relay({ tenant: 'local', keyId: 'local', name: 'local', scopes: ['threads'] }, url).threads;
+}
+
+/** The task in an answer. */
+export function taskOf(answer: Task | Message): Task {
+  assert.ok('artifacts' in answer, 'a message is no task');
+  return answer;
+}
+
+/** A real bridge to an agent in this process, which says what it is given back as an answer in A2A's JSON. */
+export async function startAgent(
+  url: string,
+  answer: (job: Job) => JsonObject | Promise<JsonObject>,
+): Promise<AsyncDisposable & { readonly jobs: Job[] }> {
+  const jobs: Job[] = [];
+  const runner: Runner = {
+    kind: 'exec',
+    target: 'test',
+    async run(job) {
+      jobs.push(job);
+      return { output: JSON.stringify({ a2a: '1.0', ...(await answer(job)) }) };
+    },
+    close: async () => {},
+  };
+  const worker = await new AgentBridge(new ContextRelay({ baseUrl: url }), { runner }).start();
+  return { jobs, [Symbol.asyncDispose]: () => worker.stop() };
+}
+
+/** What such an agent says. */
+export const says = (state: string, text: string, artifacts: JsonObject[] = []): JsonObject => ({
+  task: {
+    status: { state: `TASK_STATE_${state}`, message: { parts: [{ text }] } },
+    artifacts,
+  },
+});
 
 /** Of the group that does the tasks; none where the relay is gone itself. */
 async function members(relay: ContextRelay): Promise<number> {

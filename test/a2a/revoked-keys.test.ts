@@ -40,7 +40,7 @@ test('a send that waits for its result is cut off when its key is revoked, here 
 test('webhooks of a revoked key are told no more, those of others are', async () => {
   await using relay = await startGuarded({
     core: { defaultPlan: 'team' },
-    server: { privateWebhooks: true },
+    server: { loopbackWebhooks: true },
   });
   await using theirs = await receiver();
   await using ours = await receiver();

@@ -7,7 +7,7 @@ import { receiver, webhookAt } from './receiver.ts';
 
 for (const binding of BINDINGS) {
   test(`a webhook is told how a task goes on (${binding})`, async () => {
-    await using relay = await startRelay({ server: { privateWebhooks: true } });
+    await using relay = await startRelay({ server: { loopbackWebhooks: true } });
     await using hook = await receiver();
     const client = await a2aClient(relay.url, binding);
     const asked = request('tell me', { immediately: true });
@@ -23,7 +23,7 @@ for (const binding of BINDINGS) {
   });
 
   test(`webhooks are added, listed, looked up and removed (${binding})`, async () => {
-    await using relay = await startRelay({ server: { privateWebhooks: true } });
+    await using relay = await startRelay({ server: { loopbackWebhooks: true } });
     const client = await a2aClient(relay.url, binding);
     const task = await client.sendMessage(request('later', { immediately: true }));
     assert.ok('artifacts' in task);
@@ -67,7 +67,7 @@ test('a webhook in our own network is refused', async () => {
 });
 
 test('a name that leads into our own network is refused where the connection is made', async () => {
-  const { post } = webhookPost({ allowPrivate: false });
+  const { post } = webhookPost({ loopback: false });
   await using hook = await receiver();
   const url = hook.url.replace('127.0.0.1', 'localhost');
   await assert.rejects(post(url, { headers: {}, body: 'x' }), /not an address of the public internet/);
@@ -75,7 +75,7 @@ test('a name that leads into our own network is refused where the connection is 
 });
 
 test('a webhook that did not take it is told again how the task ended', async () => {
-  await using relay = await startRelay({ server: { privateWebhooks: true } });
+  await using relay = await startRelay({ server: { loopbackWebhooks: true } });
   await using hook = await receiver({ refusing: 1 });
   const client = await a2aClient(relay.url, 'JSONRPC');
   const asked = request('tell me', { immediately: true });

@@ -51,7 +51,7 @@ export async function serveHome(home: string): Promise<ServedHome> {
     publicUrl: config.publicUrl,
     allowedHosts: [],
     auth: config.auth ?? 'open',
-    privateWebhooks: true,
+    loopbackWebhooks: true,
     log: (event) => log.push(event),
   });
   return {

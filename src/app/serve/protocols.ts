@@ -11,8 +11,8 @@ export interface ProtocolOptions {
   readonly version: string;
   /** Whether a key is asked for; `open` by default. */
   readonly auth?: 'open' | 'keys';
-  /** A2A webhooks may be in our own network; refused by default. */
-  readonly privateWebhooks?: boolean;
+  /** A2A webhooks may be on this machine; those, as all in our own network, are refused by default. */
+  readonly loopbackWebhooks?: boolean;
   /** Tests put the fixtures of the official MCP conformance suite in here. */
   readonly extendMcp?: McpHttpOptions['extend'];
   /** Whether the program was replaced on the disk since it started. */
@@ -52,7 +52,7 @@ export function mcpProtocol(
 
 /** A2A, loaded when the first agent asks for it. */
 export function a2aProtocol(
-  { core, version, auth, privateWebhooks = false, log }: ProtocolOptions,
+  { core, version, auth, loopbackWebhooks = false, log }: ProtocolOptions,
   stopping: AbortSignal,
 ) {
   let loading: Promise<A2AOverHttp> | null = null;
@@ -66,7 +66,7 @@ export function a2aProtocol(
       version,
       keys: auth === 'keys',
       stopping,
-      out: webhookPost({ allowPrivate: privateWebhooks }),
+      out: webhookPost({ loopback: loopbackWebhooks }),
       onError: (error) => log({ level: 'warn', event: 'a2a', error: String(error) }),
     });
   };

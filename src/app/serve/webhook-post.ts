@@ -1,12 +1,13 @@
-import { WEBHOOK_TIME_MS } from '../../base/limits.ts';
+import { WEBHOOK_TIME_MS } from '../../base/a2a-limits.ts';
+import { isLoopback } from '../../base/address.ts';
 import type { WebhookPost } from '../../interfaces/a2a/webhooks.ts';
 import { isPublicAddress } from './addresses.ts';
 import { type AddressGuard, checkHost, guardedRequest } from './guarded-request.ts';
 
-/** Posts to webhooks of the public internet. `allowPrivate` is for tests and for closed networks. */
-export function webhookPost(o: { readonly allowPrivate: boolean }): WebhookPost {
+/** Posts to webhooks of the public internet, and of this machine where its operator wants that (`loopback`). */
+export function webhookPost(o: { readonly loopback: boolean }): WebhookPost {
   const guard: AddressGuard = {
-    allow: (address) => o.allowPrivate || isPublicAddress(address),
+    allow: (address) => isPublicAddress(address) || (o.loopback && isLoopback(address)),
     refuse: (host) => new Error(`${host.replace(/^\[|\]$/g, '')} is not an address of the public internet`),
   };
   return {

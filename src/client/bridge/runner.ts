@@ -1,3 +1,5 @@
+import type { JsonObject } from '../../base/json.ts';
+
 /**
  * Where a task runs: a process, a terminal, another agent. A bridge gives it one job at a time for each slot, and turns
  * whatever comes of it into a result.
@@ -30,6 +32,8 @@ export interface Job {
   readonly from: string;
   /** The task as it was sent. */
   readonly text: string;
+  /** Of a task that came over A2A: the message, with what the protocol calls it. */
+  readonly message?: JobMessage;
   /** What to give to the agent: the task with the request for an outcome block, or one line with the pointer. */
   readonly prompt: string;
   /** The prompt is one line with the pointer. */
@@ -40,8 +44,17 @@ export interface Job {
   readonly settled: AbortSignal;
 }
 
+export interface JobMessage {
+  readonly id: string;
+  /** Of the A2A task, which stays the same from turn to turn. */
+  readonly taskId: string;
+  readonly contextId: string;
+  /** In the protocol's JSON; bytes and large parts are behind URLs. */
+  readonly json: JsonObject;
+}
+
 export interface Ran {
-  /** Everything the agent said. */
+  /** Everything the agent said. It may be an answer in A2A's own JSON, as `readAnswer` has it. */
   readonly output: string;
   /** Why it counts as failed, in words. */
   readonly failed?: string;

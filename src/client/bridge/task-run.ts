@@ -1,6 +1,8 @@
 import { isRelayError } from '../../base/errors.ts';
+import { isJsonObject, type Json, jsonObjectIn } from '../../base/json.ts';
 import { TASK_SUMMARY_CHARS, TASK_TIMEOUT_MS } from '../../base/limits.ts';
 import { pause } from '../../base/pause.ts';
+import type { TaskMessage } from '../../contract/a2a.ts';
 import { parsePointer } from '../../contract/pointer-url.ts';
 import { resultKey } from '../../contract/task-names.ts';
 import type { TaskStatus } from '../../contract/tasks.ts';
@@ -8,9 +10,10 @@ import type { ContextRelay } from '../../sdk/context-relay.ts';
 import { isPassing } from '../../sdk/http-failure.ts';
 import type { ResultWaiters } from '../../sdk/result-waiters.ts';
 import { ifLost, type ReceivedMessage } from '../../sdk/subscription.ts';
+import { ANSWER_TYPE, answerWords, readAnswer } from './answer.ts';
 import type { AgentBridgeOptions } from './options.ts';
 import { firstLine, OUTCOME_INSTRUCTION, OUTCOME_REQUEST, readOutcome } from './outcome.ts';
-import type { Ran, Runner } from './runner.ts';
+import type { JobMessage, Ran, Runner } from './runner.ts';
 
 /** What a bridge works with, its defaults filled in. */
 export interface WorkerOptions extends AgentBridgeOptions {
@@ -55,7 +58,7 @@ export async function runTask(
   elsewhere.catch(() => {});
   let ran: Ran;
   try {
-    const task = { id, url, from, encrypted };
+    const task = { id, url, from, encrypted, message: metadata?.a2a };
     ran = await perform(client, o, task, { lost, stopping, settled: settled.signal });
   } finally {
     over.abort();
@@ -68,7 +71,8 @@ export async function runTask(
     await message.nack();
     return forget(o, id, 'given back');
   }
-  const brought = await bringResult(client, o, { id, doneChannel, encrypted, ran, stopping });
+  const overA2A = metadata?.a2a !== undefined;
+  const brought = await bringResult(client, o, { id, doneChannel, encrypted, ran, overA2A, stopping });
   await message.ack().catch(ifLost);
   return brought;
 }
@@ -76,15 +80,23 @@ export async function runTask(
 async function perform(
   client: ContextRelay,
   o: WorkerOptions,
-  { id, url, from, encrypted }: { id: string; url: string; from: string; encrypted: boolean },
+  {
+    id,
+    url,
+    from,
+    encrypted,
+    ...task
+  }: { id: string; url: string; from: string; encrypted: boolean; message: Json | undefined },
   signals: { lost: AbortSignal; stopping: AbortSignal; settled: AbortSignal },
 ): Promise<Ran> {
   if (o.from && !o.from.includes(from)) {
     return refused(`This agent takes no tasks from ${JSON.stringify(from)}.`);
   }
   let text: string;
+  let message: JobMessage | undefined;
   try {
     text = await client.pull(await ownPointer(url, o.resolve));
+    message = await messageOf(client, id, task.message);
   } catch (error) {
     // The relay may be back in a moment; a payload that cannot be read stays unreadable.
     if (isRelayError(error, 'unreachable') || isRelayError(error, 'timeout')) throw error;
@@ -96,7 +108,7 @@ async function perform(
   const pointer = o.pointer ?? !(runner.inline?.(text) ?? true);
   const prompt = pointer ? pointerPrompt(id, url, command, encrypted) : wholePrompt(id, text);
   try {
-    const job = { id, url, from, text, prompt, pointer, signal, settled: signals.settled };
+    const job = { id, url, from, text, message, prompt, pointer, signal, settled: signals.settled };
     const ran = await runner.run(job);
     if (!late.aborted || signals.settled.aborted) return ran;
     return { ...ran, failed: tookTooLong(timeout) };
@@ -105,28 +117,39 @@ async function perform(
   }
 }
 
+/** As the relay put it into the task's metadata; undefined where the task did not come over A2A. */
+async function messageOf(
+  client: ContextRelay,
+  id: string,
+  a2a: Json | undefined,
+): Promise<JobMessage | undefined> {
+  if (!isJsonObject(a2a)) return undefined;
+  const { message_id, context_id, task_id = id, message, message_pointer } = a2a as Partial<TaskMessage>;
+  if (!message_id || !context_id) return undefined;
+  const json = message_pointer === undefined ? message : jsonObjectIn(await client.pull(message_pointer));
+  return json ? { id: message_id, taskId: task_id, contextId: context_id, json } : undefined;
+}
+
 /** Null where the task has got another result in the meantime. Goes on trying for as long as the bridge runs. */
 async function bringResult(
   client: ContextRelay,
   o: WorkerOptions,
-  result: { id: string; doneChannel: string; encrypted: boolean; ran: Ran; stopping: AbortSignal },
+  result: {
+    id: string;
+    doneChannel: string;
+    encrypted: boolean;
+    ran: Ran;
+    overA2A: boolean;
+    stopping: AbortSignal;
+  },
 ): Promise<TaskStatus | null> {
   const { id, doneChannel, encrypted, ran, stopping } = result;
-  const status = ran.failed === undefined ? 'done' : 'failed';
-  const outcome = readOutcome(ran.output);
-  const summary =
-    ran.failed ?? (firstLine(outcome.completed ?? outcome.text, TASK_SUMMARY_CHARS) || 'no output');
-  const said = outcome.text === '' ? '' : `\n\n${outcome.text}`;
-  const text = ran.failed === undefined ? outcome.text || '(the agent said nothing)' : `${ran.failed}${said}`;
-  const about = {
-    summary: summary.slice(0, TASK_SUMMARY_CHARS),
-    // Whether it is the block that was asked for, or everything that the agent said.
-    outcome: outcome.found ? 'block' : 'whole',
-  };
+  const { status, summary, text, outcome, contentType } = resultOf(ran, result.overA2A && !encrypted);
+  // Nothing that the agent said is told beside what is encrypted.
+  const about = encrypted ? {} : { summary: summary.slice(0, TASK_SUMMARY_CHARS), outcome };
   for (let wait = FIRST_WAIT_MS; ; wait = Math.min(wait * 2, LONGEST_WAIT_MS)) {
     try {
-      // Nothing that the agent said is told beside what is encrypted.
-      await pushResult(client, text, { id, status, doneChannel, encrypted, about: encrypted ? {} : about });
+      await pushResult(client, text, { id, status, doneChannel, encrypted, contentType, about });
       o.onEvent?.({ type: 'result', id, status, summary: encrypted ? '' : summary });
       return status;
     } catch (error) {
@@ -147,6 +170,8 @@ export function pushResult(
     readonly status: TaskStatus;
     readonly doneChannel: string;
     readonly encrypted: boolean;
+    /** Plain text by default. */
+    readonly contentType?: string;
     /** Metadata, which everybody can read. */
     readonly about: { readonly summary?: string; readonly outcome?: string };
   },
@@ -154,11 +179,49 @@ export function pushResult(
   return client.push(text, {
     channel: o.doneChannel,
     metadata: { task_id: o.id, status: o.status, ...o.about },
-    contentType: 'text/plain; charset=utf-8',
+    contentType: o.contentType ?? PLAIN,
     encrypted: o.encrypted,
     idempotencyKey: resultKey(o.id),
   });
 }
+
+interface Result {
+  readonly status: TaskStatus;
+  readonly summary: string;
+  readonly text: string;
+  /** Whether it is the block that was asked for, an answer in A2A's JSON, or everything that the agent said. */
+  readonly outcome: 'block' | 'answer' | 'whole';
+  readonly contentType: string;
+}
+
+/** An answer in A2A's JSON goes as it is to whoever asked over A2A, and as words to everybody else. */
+function resultOf(ran: Ran, asAnswer: boolean): Result {
+  let { failed } = ran;
+  try {
+    const answer = readAnswer(ran.output);
+    const ended = answer?.state === 'failed' || answer?.state === 'rejected';
+    if (answer && (failed === undefined || ended)) {
+      const said = answerWords(answer);
+      const summary = firstLine(said, TASK_SUMMARY_CHARS) || answer.state;
+      const status = ended ? 'failed' : 'done';
+      if (!asAnswer) return { status, summary, text: said || summary, outcome: 'answer', contentType: PLAIN };
+      return { status, summary, text: ran.output, outcome: 'answer', contentType: ANSWER_TYPE };
+    }
+  } catch (error) {
+    failed ??= words(error);
+  }
+  const outcome = readOutcome(ran.output);
+  const said = outcome.text === '' ? '' : `\n\n${outcome.text}`;
+  return {
+    status: failed === undefined ? 'done' : 'failed',
+    summary: failed ?? (firstLine(outcome.completed ?? outcome.text, TASK_SUMMARY_CHARS) || 'no output'),
+    text: failed === undefined ? outcome.text || '(the agent said nothing)' : `${failed}${said}`,
+    outcome: outcome.found ? 'block' : 'whole',
+    contentType: PLAIN,
+  };
+}
+
+const PLAIN = 'text/plain; charset=utf-8';
 
 async function hasResult(client: ContextRelay, id: string): Promise<boolean> {
   try {

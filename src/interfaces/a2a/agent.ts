@@ -1,12 +1,12 @@
 import type { AgentCard, SendMessageRequest, StreamResponse, Task } from '@a2a-js/sdk';
 import { RequestMalformedError, TaskNotFoundError, UnsupportedOperationError } from '@a2a-js/sdk/errors';
 import type { A2ARequestHandler, ServerCallContext } from '@a2a-js/sdk/server';
-import { A2A_WAIT_MS } from '../../base/limits.ts';
+import { A2A_WAIT_MS } from '../../base/a2a-limits.ts';
 import { a2a } from '../../contract/a2a.ts';
 import { authorize, may } from '../../contract/authorize.ts';
 import type { FromRecord, Verb } from '../../contract/verb.ts';
 import type { AgentEntry } from './card.ts';
-import { changes, isOver, STATES, type TaskRecord, toTask } from './task-record.ts';
+import { agentMessage, changes, isOver, STATES, type TaskRecord, toTask } from './task-record.ts';
 import type { TaskService } from './task-service.ts';
 import type { Webhooks } from './webhooks.ts';
 
@@ -26,24 +26,28 @@ export function relayAgent({ agent, card, tasks, signal, webhooks }: AgentOption
   async function submit(params: SendMessageRequest, context: ServerCallContext): Promise<TaskRecord> {
     const { task_channel: channel, done_channel } = agent;
     authorize(caller, a2a.send, { channel, done_channel });
-    if (params.message?.taskId) {
-      throw new UnsupportedOperationError(
-        'A task takes one message. Send another with the same contextId and no taskId.',
-      );
-    }
-    const webhook = params.configuration?.taskPushNotificationConfig?.url;
-    if (webhook) await webhooks.check(webhook);
-    const record = await tasks.submit(agent, params, context.requestedVersion);
-    if (webhook) webhooks.follow(record, tasks);
+    const webhook = params.configuration?.taskPushNotificationConfig;
+    if (webhook?.url) await webhooks.check(webhook.url);
+    const task = params.message?.taskId ? await find(a2a.send, params.message.taskId) : null;
+    const record = task
+      ? await tasks.proceed(agent, task, params)
+      : await tasks.submit(agent, params, context.requestedVersion);
+    if (!webhook?.url) return record;
+    if (task) await tasks.addWebhook({ ...webhook, taskId: task.id }, context.requestedVersion);
+    webhooks.follow(record, tasks);
     return record;
   }
 
-  async function* stream(first: TaskRecord): AsyncGenerator<StreamResponse, void, undefined> {
-    let begun = false;
-    for await (const record of tasks.follow(first, signal)) {
-      if (begun) yield* changes(record, base);
+  /** Whoever has sent a message is told until the agent has answered it, others until the task is over. */
+  async function* stream(
+    first: TaskRecord,
+    o: { readonly answered: boolean },
+  ): AsyncGenerator<StreamResponse, void, undefined> {
+    let last: TaskRecord | null = null;
+    for await (const record of tasks.follow(first, signal, o)) {
+      if (last) yield* changes(record, base, last);
       else yield { payload: { $case: 'task', value: shown(record) } };
-      begun = true;
+      last = record;
     }
   }
 
@@ -62,7 +66,8 @@ export function relayAgent({ agent, card, tasks, signal, webhooks }: AgentOption
 
   function shown(record: TaskRecord, historyLength?: number): Task {
     const task = toTask(record, base);
-    return historyLength === 0 ? { ...task, history: [] } : task;
+    if (historyLength === undefined) return task;
+    return { ...task, history: historyLength > 0 ? task.history.slice(-historyLength) : [] };
   }
 
   return {
@@ -76,19 +81,20 @@ export function relayAgent({ agent, card, tasks, signal, webhooks }: AgentOption
       let record = await submit(params, context);
       if (!params.configuration?.returnImmediately) {
         const until = AbortSignal.any([signal, AbortSignal.timeout(A2A_WAIT_MS)]);
-        for await (const now of tasks.follow(record, until)) record = now;
+        for await (const now of tasks.follow(record, until, { answered: true })) record = now;
       }
-      return shown(record, params.configuration?.historyLength);
+      const message = record.direct ? agentMessage(record, base) : undefined;
+      return message ?? shown(record, params.configuration?.historyLength);
     },
 
     async *sendMessageStream(params, context) {
-      yield* stream(await submit(params, context));
+      yield* stream(await submit(params, context), { answered: true });
     },
 
     async *resubscribe({ id }) {
       const record = await find(a2a.subscribe, id);
       if (isOver(record)) throw new UnsupportedOperationError(`The task is over: ${record.state}.`);
-      yield* stream(record);
+      yield* stream(record, { answered: false });
     },
 
     getTask: async ({ id, historyLength }) => shown(await find(a2a.get, id), historyLength),

@@ -1,6 +1,7 @@
-import type { Message, Part } from '@a2a-js/sdk';
+import { Message, type Part } from '@a2a-js/sdk';
 import { RequestMalformedError } from '@a2a-js/sdk/errors';
-import { A2A_MESSAGE_BYTES, A2A_PARTS, ENVELOPE_PAYLOAD_BYTES } from '../../base/limits.ts';
+import { A2A_MESSAGE_BYTES, A2A_MESSAGE_JSON_BYTES, A2A_PARTS } from '../../base/a2a-limits.ts';
+import { ENVELOPE_PAYLOAD_BYTES } from '../../base/limits.ts';
 import { pointerUrl } from '../../contract/pointer-url.ts';
 import type { PointersApi } from '../../contract/pointers.ts';
 
@@ -27,9 +28,13 @@ export function textPart(text: string, mediaType = 'text/plain'): Part {
   return { content: { $case: 'text', value: text }, metadata: undefined, filename: '', mediaType };
 }
 
-/** The message with everything large taken out and stored, so that what is kept and passed on stays small. */
+/**
+ * The message with everything large taken out and stored, so that what is kept and passed on stays small. `digest` is the
+ * message's: the same one again is stored once.
+ */
 export async function storeLargeParts(
   message: Message,
+  digest: string,
   pointers: PointersApi,
   base: string,
 ): Promise<Message> {
@@ -54,12 +59,17 @@ export async function storeLargeParts(
       size,
       content_type: mediaType,
       visibility: 'link',
-      // The same message again is stored once.
-      idempotency_key: `a2a part ${at} ${message.messageId}`.slice(0, 200),
+      idempotency_key: `a2a part ${at} ${digest}`,
     });
     parts.push(pointerPart({ base, id, size, name: part.filename, mediaType }));
   }
-  return { ...message, parts };
+  const light = { ...message, parts };
+  const bytes = encoder.encode(JSON.stringify(Message.toJSON(light))).byteLength;
+  if (bytes > A2A_MESSAGE_JSON_BYTES)
+    throw new RequestMalformedError(
+      `The message has ${bytes} bytes beside its large parts; at most ${A2A_MESSAGE_JSON_BYTES} are taken. Send what is in its metadata as a part.`,
+    );
+  return light;
 }
 
 /** What the agent that does the task is given to read: the words, and where everything else is. */
@@ -84,7 +94,8 @@ export function summaryOf(message: Message): string {
   return (taskText(message).split('\n').find(Boolean) ?? '').slice(0, 80);
 }
 
-function bytesOf({ content }: Part): Uint8Array | null {
+/** Null where it is a URL. */
+export function bytesOf({ content }: Part): Uint8Array | null {
   if (content?.$case === 'text') return encoder.encode(content.value);
   if (content?.$case === 'raw') return content.value;
   if (content?.$case === 'data') return encoder.encode(JSON.stringify(content.value));

@@ -39,8 +39,10 @@ const tenant = '';
 /** The HTTP+JSON binding: method and path below the agent's own. */
 const HANDLERS: { readonly [route: string]: (call: Call) => Answer } = {
   'POST message:send': async ({ agent, context, body }) => {
-    const task = await agent.sendMessage(SendMessageRequest.fromJSON(await body()), context);
-    return json(SendMessageResponse.toJSON({ payload: { $case: 'task', value: task as Task } }));
+    const value = await agent.sendMessage(SendMessageRequest.fromJSON(await body()), context);
+    const payload =
+      'messageId' in value ? ({ $case: 'message', value } as const) : ({ $case: 'task', value } as const);
+    return json(SendMessageResponse.toJSON({ payload }));
   },
   'POST message:stream': async ({ agent, context, body }) =>
     agent.sendMessageStream(SendMessageRequest.fromJSON(await body()), context),

@@ -1,5 +1,6 @@
 import {
   Message,
+  Part,
   Role,
   type StreamResponse,
   type Task,
@@ -7,14 +8,17 @@ import {
   TaskState,
 } from '@a2a-js/sdk';
 import type { JsonObject } from '../../base/json.ts';
+import type { AnswerState } from '../../client/bridge/answer.ts';
 import { pointerPart, textPart } from './parts.ts';
 
-export type State = 'submitted' | 'working' | 'completed' | 'failed' | 'canceled';
+export type State = 'submitted' | 'working' | 'canceled' | AnswerState;
 
-/** A task as it is kept. Its id is the pointer's that was put on the channel, its context is a thread. */
+/** A task as it is kept. Its id is that of the pointer that was put on the channel first, its context is a thread. */
 export interface TaskRecord {
   readonly id: string;
   readonly context_id: string;
+  /** The thread of the context, where the client made up a name of its own for the context. */
+  readonly thread_id?: string;
   readonly agent: string;
   /** Where the task was put; absent in records made by 0.1.0. */
   readonly task_channel?: string;
@@ -24,9 +28,34 @@ export interface TaskRecord {
   readonly at: string;
   /** What there is to say about the state. */
   readonly note?: string;
+  /** The same in parts, where the agent said it in parts. */
+  readonly said?: readonly PartRecord[];
+  /** The first message. */
   readonly message: JsonObject;
+  /** Those after the first, of both sides, oldest first. */
+  readonly history?: readonly JsonObject[];
+  /** The pointer that the agent was given last, where it is not the first: each message of the client is one. */
+  readonly turn?: string;
+  /** Digest of the client's newest message, by which the same again is known; absent in records made by 0.1.0. */
+  readonly asked?: string;
   readonly artifact?: ArtifactRecord;
+  /** What an agent that answers in parts has made, in all turns. */
+  readonly artifacts?: readonly AnsweredArtifact[];
+  /** The agent answered with a message in place of a task. */
+  readonly direct?: true;
   readonly webhooks: readonly Webhook[];
+}
+
+/** A part in the protocol's JSON, or the pointer to what was too large or no text. */
+export type PartRecord =
+  | { readonly part: JsonObject }
+  | { readonly pointer: string; readonly size: number; readonly name: string; readonly mime: string };
+
+export interface AnsweredArtifact {
+  readonly ref: string;
+  readonly name: string;
+  readonly description: string;
+  readonly parts: readonly PartRecord[];
 }
 
 export interface ArtifactRecord {
@@ -53,64 +82,104 @@ export interface Webhook {
 export const STATES: Readonly<Record<State, TaskState>> = {
   submitted: TaskState.TASK_STATE_SUBMITTED,
   working: TaskState.TASK_STATE_WORKING,
+  input_required: TaskState.TASK_STATE_INPUT_REQUIRED,
+  auth_required: TaskState.TASK_STATE_AUTH_REQUIRED,
   completed: TaskState.TASK_STATE_COMPLETED,
   failed: TaskState.TASK_STATE_FAILED,
+  rejected: TaskState.TASK_STATE_REJECTED,
   canceled: TaskState.TASK_STATE_CANCELED,
 };
 
 export function isOver({ state }: TaskRecord): boolean {
-  return state === 'completed' || state === 'failed' || state === 'canceled';
+  return state === 'completed' || state === 'failed' || state === 'canceled' || state === 'rejected';
 }
 
-function statusOf(record: TaskRecord): NonNullable<Task['status']> {
-  return {
-    state: STATES[record.state],
-    timestamp: record.at,
-    message: record.note === undefined ? undefined : agentMessage(record, record.note),
-  };
+/** Nothing goes on until the client says something. */
+export function isWaiting({ state }: TaskRecord): boolean {
+  return state === 'input_required' || state === 'auth_required';
 }
 
-function artifactOf(record: TaskRecord, base: string): Task['artifacts'][number] | null {
-  const { artifact } = record;
-  if (!artifact) return null;
+/** The pointer that the agent was given last. */
+export function turnOf({ id, turn = id }: TaskRecord): string {
+  return turn;
+}
+
+export function threadOf({ context_id, thread_id = context_id }: TaskRecord): string {
+  return thread_id;
+}
+
+function statusOf(record: TaskRecord, base: string): NonNullable<Task['status']> {
+  return { state: STATES[record.state], timestamp: record.at, message: agentMessage(record, base) };
+}
+
+function artifactsOf(record: TaskRecord, base: string): Task['artifacts'] {
+  const { artifact, artifacts = [] } = record;
+  const made = artifacts.map(({ ref, name, description, parts }) => ({
+    artifactId: ref,
+    name,
+    description,
+    parts: parts.map((part) => shownPart(part, base)),
+    metadata: undefined,
+    extensions: [],
+  }));
+  if (!artifact) return made;
   const { ref, name, mime, size, text, pointer } = artifact;
   const part =
     text === undefined
       ? pointerPart({ base, id: pointer!, size, name, mediaType: mime })
       : textPart(text, mime);
-  return { artifactId: ref, name, description: '', parts: [part], metadata: undefined, extensions: [] };
+  const whole = {
+    artifactId: ref,
+    name,
+    description: '',
+    parts: [part],
+    metadata: undefined,
+    extensions: [],
+  };
+  return [...made, whole];
+}
+
+function shownPart(kept: PartRecord, base: string): Part {
+  if ('part' in kept) return Part.fromJSON(kept.part);
+  const { pointer: id, size, name, mime: mediaType } = kept;
+  return pointerPart({ base, id, size, name, mediaType });
 }
 
 export function toTask(record: TaskRecord, base: string): Task {
-  const artifact = artifactOf(record, base);
+  const { id: taskId, context_id: contextId } = record;
+  const said = [record.message, ...(record.history ?? [])];
   return {
-    id: record.id,
-    contextId: record.context_id,
-    status: statusOf(record),
-    artifacts: artifact ? [artifact] : [],
-    history: [{ ...Message.fromJSON(record.message), taskId: record.id, contextId: record.context_id }],
+    id: taskId,
+    contextId,
+    status: statusOf(record, base),
+    artifacts: artifactsOf(record, base),
+    history: said.map((message) => ({ ...Message.fromJSON(message), taskId, contextId })),
     metadata: { agent: record.agent },
   };
 }
 
-/** What a stream or a webhook is told of a change: the artifact first, then that it is done. */
-export function* changes(record: TaskRecord, base: string): Generator<StreamResponse> {
+/** What a stream or a webhook is told of a change: artifacts that were not there `before`, then the state. */
+export function* changes(record: TaskRecord, base: string, before?: TaskRecord): Generator<StreamResponse> {
   const about = { taskId: record.id, contextId: record.context_id, metadata: undefined };
-  const artifact = artifactOf(record, base);
-  if (artifact) {
+  const known = new Set(before ? artifactsOf(before, base).map(({ artifactId }) => artifactId) : []);
+  for (const artifact of artifactsOf(record, base)) {
+    if (known.has(artifact.artifactId)) continue;
     const value = { ...about, artifact, append: false, lastChunk: true };
     yield { payload: { $case: 'artifactUpdate', value } };
   }
-  yield { payload: { $case: 'statusUpdate', value: { ...about, status: statusOf(record) } } };
+  yield { payload: { $case: 'statusUpdate', value: { ...about, status: statusOf(record, base) } } };
 }
 
-function agentMessage(record: TaskRecord, text: string): Message {
+/** What the agent said with the state; undefined where it said nothing. */
+export function agentMessage(record: TaskRecord, base: string): Message | undefined {
+  const { note, said } = record;
+  if (said === undefined && note === undefined) return undefined;
   return {
-    messageId: `${record.id}-${record.state}`,
+    messageId: `${turnOf(record)}-${record.state}`,
     contextId: record.context_id,
-    taskId: record.id,
+    taskId: record.direct ? '' : record.id,
     role: Role.ROLE_AGENT,
-    parts: [textPart(text)],
+    parts: said ? said.map((part) => shownPart(part, base)) : [textPart(note!)],
     metadata: undefined,
     extensions: [],
     referenceTaskIds: [],

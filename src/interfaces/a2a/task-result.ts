@@ -1,10 +1,12 @@
 import { isRelayError } from '../../base/errors.ts';
-import { ENVELOPE_PAYLOAD_BYTES } from '../../base/limits.ts';
+import { ENVELOPE_PAYLOAD_BYTES, TASK_OUTPUT_BYTES } from '../../base/limits.ts';
+import { ANSWER_TYPE } from '../../client/bridge/answer.ts';
 import { parsePointer } from '../../contract/pointer-url.ts';
 import type { Receipt } from '../../contract/receipts.ts';
 import type { Relay } from '../../contract/relay.ts';
 import type { FoundResult } from '../../sdk/result-waiters.ts';
-import type { TaskRecord } from './task-record.ts';
+import { recordAnswer } from './answer-record.ts';
+import { type TaskRecord, threadOf, turnOf } from './task-record.ts';
 
 /** A push that names the task without a status of the table is no result to the relay, and still what came of it. */
 export function receivedResult(receipts: readonly Receipt[]): FoundResult | null {
@@ -14,9 +16,9 @@ export function receivedResult(receipts: readonly Receipt[]): FoundResult | null
   return { url: found.url!, status, summary: found.summary ?? null };
 }
 
-type Outcome = Pick<TaskRecord, 'state' | 'note' | 'artifact'>;
+type Outcome = Pick<TaskRecord, 'state' | 'note' | 'said' | 'artifact' | 'artifacts' | 'direct'>;
 
-/** Makes the result an artifact of the task's thread. Doing it twice makes one. */
+/** Makes the result an artifact of the task's thread, or several of one that comes in parts. Doing it twice makes one. */
 export async function recordResult(
   record: TaskRecord,
   { url, status, summary }: FoundResult,
@@ -28,25 +30,27 @@ export async function recordResult(
   try {
     const found = await relay.pointers.pull(id, { keyless: true });
     const { size, text, content_type } = found.about;
+    if (content_type === ANSWER_TYPE && size !== null && size <= TASK_OUTPUT_BYTES)
+      return await recordAnswer(record, await new Response(found.body as BodyInit).text(), relay);
     const small = text && size !== null && size <= ENVELOPE_PAYLOAD_BYTES;
     const inline = small ? await new Response(found.body as BodyInit).text() : null;
     const body = inline === null ? found.body : new TextEncoder().encode(inline);
-    const artifact = await relay.threads.putArtifact(record.context_id, {
+    const artifact = await relay.threads.putArtifact(threadOf(record), {
       body,
       size: size ?? undefined,
       name: 'result',
       mime: content_type ?? (text ? 'text/markdown' : 'application/octet-stream'),
       source_refs: [record.id, id],
-      idempotency_key: `a2a ${record.id}`,
+      idempotency_key: `a2a ${turnOf(record)}`,
     });
     const { ref, name, mime, size: stored } = artifact;
     const where = inline === null ? { pointer: await reachable(id, relay) } : { text: inline };
     const payload = { task_id: record.id, ref, state };
-    await relay.threads.record(record.context_id, `a2a.task.${state}`, payload);
+    await relay.threads.record(threadOf(record), `a2a.task.${state}`, payload);
     return { state, ...note, artifact: { ref, name, mime, size: stored, ...where } };
   } catch (error) {
     if (isRelayError(error, 'key_missing')) {
-      await relay.threads.record(record.context_id, `a2a.task.${state}`, { task_id: record.id, state });
+      await relay.threads.record(threadOf(record), `a2a.task.${state}`, { task_id: record.id, state });
       return { state, note: `The result is encrypted for those who share its key. It is behind ${url}` };
     }
     if (!isRelayError(error, 'not_found')) throw error;

@@ -1,28 +1,28 @@
 import { Message, type SendMessageRequest, type TaskPushNotificationConfig } from '@a2a-js/sdk';
-import { RequestMalformedError, TaskNotCancelableError, TaskNotFoundError } from '@a2a-js/sdk/errors';
-import { isRelayError } from '../../base/errors.ts';
+import {
+  RequestMalformedError,
+  TaskNotCancelableError,
+  TaskNotFoundError,
+  UnsupportedOperationError,
+} from '@a2a-js/sdk/errors';
+import { A2A_LOOK_MS, A2A_WEBHOOKS } from '../../base/a2a-limits.ts';
 import { uuid } from '../../base/ids.ts';
 import type { JsonObject } from '../../base/json.ts';
-import {
-  A2A_LOOK_MS,
-  A2A_TASK_TTL_MS,
-  A2A_TASKS_LISTED,
-  A2A_WEBHOOKS,
-  DEFAULT_TTL_MS,
-} from '../../base/limits.ts';
 import { pause } from '../../base/pause.ts';
 import { type Caller, SCOPES } from '../../contract/caller.ts';
 import type { Relay } from '../../contract/relay.ts';
 import type { Deps } from '../../domain/deps.ts';
 import type { Keys } from '../../domain/keys/keys.ts';
-import { allRecords, type RecordsOf, recordsOf } from '../../domain/records.ts';
 import type { RelayCore } from '../../domain/relay-core.ts';
 import { ContextRelay } from '../../sdk/context-relay.ts';
 import { type FoundResult, ResultWaiters } from '../../sdk/result-waiters.ts';
 import type { AgentEntry } from './card.ts';
-import { storeLargeParts, summaryOf, taskText } from './parts.ts';
-import { isOver, type TaskRecord, type Webhook } from './task-record.ts';
+import { Conversations } from './conversations.ts';
+import { checkedMessage, digestOf, newestOf, putTurn } from './messages.ts';
+import { storeLargeParts, taskText } from './parts.ts';
+import { isOver, isWaiting, type TaskRecord, threadOf, toTask, turnOf, type Webhook } from './task-record.ts';
 import { receivedResult, recordResult } from './task-result.ts';
+import { TaskStore } from './task-store.ts';
 import { outboxOf } from './webhook-outbox.ts';
 
 /** Tasks that others give to agents of this relay, for one caller. Everything it knows is in the store. */
@@ -34,8 +34,9 @@ export class TaskService {
   readonly outbox: ReturnType<typeof outboxOf>;
   readonly #deps: Deps;
   readonly #keys: Keys;
-  readonly #tasks: RecordsOf<TaskRecord>;
+  readonly #store: TaskStore;
   readonly #results: ResultWaiters;
+  readonly #conversations: Conversations;
 
   constructor(core: RelayCore, caller: Caller, base: string) {
     this.caller = caller;
@@ -45,107 +46,146 @@ export class TaskService {
     this.outbox = outboxOf(core.deps, caller, base);
     this.#deps = core.deps;
     this.#keys = core.keys;
-    this.#tasks = recordsOf(core.deps.engine.records);
+    this.#store = new TaskStore(core.deps, caller.tenant);
+    this.#conversations = new Conversations(core.deps, this.relay, caller.tenant);
     this.#results = new ResultWaiters(new ContextRelay({ relay: this.relay, ownBases: [base] }));
   }
 
-  /** Puts the task where the agent looks. The same message again is the same task. */
+  /**
+   * Puts the task where the agent looks. The same message again is the same task, until something else was said there or
+   * it was cancelled: whoever did that knew of the task, and does not ask again for want of an answer.
+   */
   async submit(agent: AgentEntry, request: SendMessageRequest, version: string): Promise<TaskRecord> {
-    const { relay, base } = this;
-    const { message } = request;
-    if (!message?.messageId) throw new RequestMalformedError('message.messageId is required');
-    const context_id = await this.#thread(agent, message);
-    const light = await storeLargeParts(message, relay.pointers, base);
-    const { done_channel } = agent;
-    const pushed = await relay.pointers.push({
-      body: new TextEncoder().encode(taskText(light)),
-      content_type: 'text/markdown',
-      channel: agent.task_channel,
-      metadata: { summary: summaryOf(light), done_channel, thread_id: context_id },
-      idempotency_key: `a2a ${agent.name} ${message.messageId}`.slice(0, 200),
+    const message = checkedMessage(request);
+    const asked = await digestOf(agent, message);
+    const older = await this.#takenByOlder(agent, message);
+    if (older) return older;
+    const begun = await this.#conversations.begin(message, asked, async (id) => {
+      const kept = await this.#store.get(id);
+      return kept?.value.asked === asked && kept.value.state !== 'canceled';
     });
+    if (begun.task) return this.find(begun.task);
+    const { context_id, thread_id } = begun;
+    const { pointers } = this.relay;
+    const light = await storeLargeParts(message, asked, pointers, this.base);
+    const turn = { message: light, context_id, thread_id };
+    const { id } = await putTurn(agent, turn, pointers, `a2a ${asked} ${begun.attempt}`);
     const wanted = request.configuration?.taskPushNotificationConfig;
     const record: TaskRecord = {
-      id: pushed.id,
+      id,
       context_id,
+      ...(thread_id === context_id ? {} : { thread_id }),
       agent: agent.name,
       task_channel: agent.task_channel,
-      done_channel,
+      done_channel: agent.done_channel,
       state: 'submitted',
       at: this.#now(),
       message: Message.toJSON(light) as JsonObject,
-      webhooks: wanted?.url ? [this.#webhook(wanted, pushed.id, version)] : [],
+      asked,
+      webhooks: wanted?.url ? [this.#webhook(wanted, id, version)] : [],
     };
-    if (wanted?.url) await this.outbox.add(pushed.id);
-    if (!(await this.#write(record, 'absent'))) return this.find(pushed.id);
-    await relay.threads.record(context_id, 'a2a.task.submitted', { task_id: pushed.id, agent: agent.name });
+    if (wanted?.url) await this.outbox.add(id);
+    const first = await this.#store.write(record, 'absent');
+    await this.#conversations.began(asked, begun, id);
+    if (!first) return this.find(id);
+    await this.relay.threads.record(thread_id, 'a2a.task.submitted', { task_id: id, agent: agent.name });
     return record;
+  }
+
+  /** Another message of a task that waits for one. It is another turn of the agent, which a pointer of its own begins. */
+  async proceed(agent: AgentEntry, record: TaskRecord, request: SendMessageRequest): Promise<TaskRecord> {
+    const message = checkedMessage(request);
+    const { id, context_id } = record;
+    if (message.contextId && message.contextId !== context_id)
+      throw new RequestMalformedError(`The task ${id} is not of the context ${message.contextId}.`);
+    const asked = await digestOf(agent, message);
+    if (record.asked === asked) return record;
+    if (!isWaiting(record)) {
+      const why = isOver(record) ? 'is over' : 'takes no message until it asks for one';
+      throw new UnsupportedOperationError(
+        `The task ${why} (${record.state}). Leave out the taskId to begin another in the same context.`,
+      );
+    }
+    const { pointers } = this.relay;
+    const light = await storeLargeParts(message, asked, pointers, this.base);
+    const thread_id = threadOf(record);
+    const { history, status } = toTask(record, this.base);
+    if (status?.message) history.push(status.message);
+    const next = { message: light, context_id, thread_id, task: { id, history } };
+    const { id: turn } = await putTurn(agent, next, pointers, `a2a ${turnOf(record)} ${asked}`);
+    const working = await this.#store.change(id, (now) => {
+      if (now.at !== record.at || !isWaiting(now)) return null;
+      const { note: _note, said: _said, ...rest } = now;
+      const said = newestOf([...history.slice(1), light]);
+      return { ...rest, state: 'working', at: this.#now(), turn, asked, history: said };
+    });
+    if (turnOf(working) === turn) {
+      await this.relay.threads.record(thread_id, 'a2a.task.continued', { task_id: id, turn });
+      return working;
+    }
+    await pointers.delete(turn).catch(() => {});
+    throw new UnsupportedOperationError('Somebody else has answered this task in the meantime.');
   }
 
   /** The task as it is now: what has come of it in the meantime is taken in first. */
   async find(id: string): Promise<TaskRecord> {
-    const kept = /^[0-9a-f-]{36}$/.test(id) ? await this.#kept(id) : null;
+    const kept = /^[0-9a-f-]{36}$/.test(id) ? await this.#store.get(id) : null;
     if (!kept) throw new TaskNotFoundError(`Task not found: ${id}`);
     return this.#current(kept.value, kept.revision, null);
   }
 
   /** Newest first. */
-  async list(keep: (record: TaskRecord) => boolean): Promise<TaskRecord[]> {
-    const found: TaskRecord[] = [];
-    for await (const { value } of allRecords(this.#tasks, this.#key('task/'))) {
-      found.push(value);
-      if (found.length === A2A_TASKS_LISTED) break;
-    }
-    return found.filter(keep).sort((a, b) => (a.at < b.at ? 1 : a.at > b.at ? -1 : 0));
+  list(keep: (record: TaskRecord) => boolean): Promise<TaskRecord[]> {
+    return this.#store.list(keep);
   }
 
   async cancel(record: TaskRecord): Promise<TaskRecord> {
-    const { id, context_id } = record;
+    const { id } = record;
     if (isOver(record)) throw new TaskNotCancelableError(`Task is ${record.state}: ${id}`);
-    const canceled = await this.#change(id, (now) =>
+    const canceled = await this.#store.change(id, (now) =>
       isOver(now) ? null : { ...now, state: 'canceled', at: this.#now() },
     );
     if (canceled.state !== 'canceled') throw new TaskNotCancelableError(`Task is ${canceled.state}: ${id}`);
     // Whoever has not read it yet never will; whoever has is not held back by this.
-    await this.relay.pointers.delete(id).catch(() => {});
-    await this.relay.threads.record(context_id, 'a2a.task.canceled', { task_id: id });
+    await this.relay.pointers.delete(turnOf(canceled)).catch(() => {});
+    await this.relay.threads.record(threadOf(canceled), 'a2a.task.canceled', { task_id: id });
     return canceled;
   }
 
-  /** The task, and again whenever it has changed, until it is over or the signal fires. */
-  async *follow(first: TaskRecord, signal: AbortSignal): AsyncGenerator<TaskRecord> {
+  /** The task, and again whenever it has changed, until it is over or the signal fires; `answered`: or until it waits. */
+  async *follow(
+    first: TaskRecord,
+    signal: AbortSignal,
+    o: { readonly answered?: boolean } = {},
+  ): AsyncGenerator<TaskRecord> {
+    const ends = (record: TaskRecord) => isOver(record) || (o.answered === true && isWaiting(record));
     yield first;
-    if (isOver(first)) return;
-    const stop = new AbortController();
-    const until = AbortSignal.any([signal, stop.signal]);
-    const arrived = new AbortController();
-    let result: FoundResult | null = null;
-    const listening = this.#result(first, until).then((found) => {
-      result = found;
-      if (found) arrived.abort();
-    });
-    const soon = AbortSignal.any([until, arrived.signal]);
+    if (ends(first)) return;
+    let last = first;
+    let turn = this.#listen(first, signal);
     try {
-      let last = first;
-      while (!until.aborted) {
-        const kept = await this.#kept(first.id);
+      while (!signal.aborted) {
+        const kept = await this.#store.get(first.id);
         if (!kept) return;
-        const record = await this.#current(kept.value, kept.revision, result);
-        if (record.state !== last.state) yield record;
-        if (isOver(record)) return;
+        if (turnOf(kept.value) !== turn.id) {
+          await turn.stop();
+          turn = this.#listen(kept.value, signal);
+        }
+        const record = await this.#current(kept.value, kept.revision, turn.result());
+        if (record.state !== last.state || record.at !== last.at) yield record;
+        if (ends(record)) return;
         last = record;
-        await pause(A2A_LOOK_MS, soon);
+        await pause(A2A_LOOK_MS, isWaiting(record) ? signal : turn.arrived);
       }
     } finally {
-      stop.abort();
-      await listening;
+      await turn.stop();
     }
   }
 
   async addWebhook(config: TaskPushNotificationConfig, version: string): Promise<TaskPushNotificationConfig> {
     const webhook = this.#webhook(config, config.taskId, version);
     await this.outbox.add(config.taskId);
-    await this.#change(config.taskId, (now) => {
+    await this.#store.change(config.taskId, (now) => {
       const others = now.webhooks.filter((one) => one.config.id !== webhook.config.id);
       if (others.length >= A2A_WEBHOOKS)
         throw new RequestMalformedError(`A task tells at most ${A2A_WEBHOOKS} webhooks.`);
@@ -161,7 +201,7 @@ export class TaskService {
 
   /** Notes that the webhook knows how the task ended, where no other has taken its place since. */
   async markTold(taskId: string, { config }: Webhook): Promise<void> {
-    await this.#change(taskId, (now) => ({
+    await this.#store.change(taskId, (now) => ({
       ...now,
       webhooks: now.webhooks.map((one) =>
         one.config.id === config.id && one.config.url === config.url ? { ...one, told: true } : one,
@@ -170,36 +210,10 @@ export class TaskService {
   }
 
   async removeWebhook(taskId: string, id: string): Promise<void> {
-    await this.#change(taskId, (now) => ({
+    await this.#store.change(taskId, (now) => ({
       ...now,
       webhooks: now.webhooks.filter(({ config }) => config.id !== id),
     }));
-  }
-
-  /** The thread that a message belongs to. One without a thread begins one, and only one however often it comes. */
-  async #thread(agent: AgentEntry, message: Message): Promise<string> {
-    if (message.contextId) return this.#known(message.contextId);
-    const { records } = this.#deps.engine;
-    const name = encodeURIComponent(`${agent.name} ${message.messageId}`).slice(0, 500);
-    const key = this.#key(`message/${name}`);
-    const seen = await records.get(key);
-    if (seen) return seen.value as string;
-    const { thread_id } = await this.relay.threads.create({ name: summaryOf(message) });
-    const expiresAt = this.#deps.env.now() + DEFAULT_TTL_MS;
-    if (await records.put(key, thread_id, { expect: 'absent', expiresAt })) return thread_id;
-    await this.relay.threads.delete(thread_id);
-    return ((await records.get(key))?.value as string | undefined) ?? thread_id;
-  }
-
-  async #known(context: string): Promise<string> {
-    try {
-      return (await this.relay.threads.get(context)).thread_id;
-    } catch (error) {
-      if (!isRelayError(error) || error.status >= 500) throw error;
-      throw new RequestMalformedError(
-        `contextId ${context.slice(0, 100)} is no thread of this relay. Leave it out to begin one.`,
-      );
-    }
   }
 
   /**
@@ -207,51 +221,59 @@ export class TaskService {
    * written a moment later and a crash may swallow them.
    */
   async #current(record: TaskRecord, revision: number, arrived: FoundResult | null): Promise<TaskRecord> {
-    if (isOver(record)) return record;
+    if (isOver(record) || isWaiting(record)) return record;
     const { relay } = this;
-    const known = arrived ? null : await relay.tasks.get(record.id).catch(() => null);
+    const known = arrived ? null : await relay.tasks.get(turnOf(record)).catch(() => null);
     const result = arrived ?? known?.result ?? receivedResult(known?.receipts ?? []);
     if (result) {
       const over = { ...record, ...(await recordResult(record, result, this.relay)), at: this.#now() };
-      if (await this.#write(over, revision)) return over;
-      return (await this.#kept(record.id))?.value ?? over;
+      if (await this.#store.write(over, revision)) return over;
+      return (await this.#store.get(record.id))?.value ?? over;
     }
     const taken = known?.receipts.find(({ rung }) => rung === 'pulled' || rung === 'acked');
-    return taken ? { ...record, state: 'working', at: taken.at } : record;
+    return taken && record.state === 'submitted' ? { ...record, state: 'working', at: taken.at } : record;
+  }
+
+  /** The task of a message that 0.1.0 took, which knew a message by its id and noted the thread that it began. */
+  async #takenByOlder({ name }: AgentEntry, message: Message): Promise<TaskRecord | null> {
+    const thread = await this.#conversations.begunByOlder(name, message.messageId);
+    if (thread === null) return null;
+    const text = taskText(message);
+    const [found] = await this.list(
+      (one) => one.context_id === thread && taskText(Message.fromJSON(one.message)) === text,
+    );
+    return found ? this.find(found.id) : null;
+  }
+
+  /** Listens for the result of the turn that the agent is at, until it is stopped or the signal fires. */
+  #listen(record: TaskRecord, signal: AbortSignal) {
+    const stop = new AbortController();
+    const arrived = new AbortController();
+    let result: FoundResult | null = null;
+    const until = AbortSignal.any([signal, stop.signal]);
+    const listening = this.#result(record, until).then((found) => {
+      result = found;
+      if (found) arrived.abort();
+    });
+    return {
+      id: turnOf(record),
+      arrived: AbortSignal.any([until, arrived.signal]),
+      result: () => result,
+      stop: () => {
+        stop.abort();
+        return listening;
+      },
+    };
   }
 
   /** The result as soon as it is announced; null where nobody can listen. Then the task is still looked at now and then. */
-  async #result({ id, done_channel }: TaskRecord, signal: AbortSignal): Promise<FoundResult | null> {
+  async #result(record: TaskRecord, signal: AbortSignal): Promise<FoundResult | null> {
     try {
-      using listening = await this.#results.listen(done_channel);
-      return await listening.wait(id, { signal });
+      using listening = await this.#results.listen(record.done_channel);
+      return await listening.wait(turnOf(record), { signal });
     } catch {
       return null;
     }
-  }
-
-  /** Applies a change to the newest state of a task; null leaves it as it is. */
-  async #change(id: string, change: (now: TaskRecord) => TaskRecord | null): Promise<TaskRecord> {
-    for (;;) {
-      const kept = await this.#kept(id);
-      if (!kept) throw new TaskNotFoundError(`Task not found: ${id}`);
-      const next = change(kept.value);
-      if (next === null) return kept.value;
-      if (await this.#write(next, kept.revision)) return next;
-    }
-  }
-
-  #kept(id: string): ReturnType<RecordsOf<TaskRecord>['get']> {
-    return this.#tasks.get(this.#key(`task/${id}`));
-  }
-
-  async #write(record: TaskRecord, expect: 'absent' | number): Promise<boolean> {
-    const expiresAt = this.#deps.env.now() + A2A_TASK_TTL_MS;
-    return (await this.#tasks.put(this.#key(`task/${record.id}`), record, { expect, expiresAt })) !== null;
-  }
-
-  #key(name: string): string {
-    return `ten.${this.caller.tenant}/a2a/${name}`;
   }
 
   #webhook(config: TaskPushNotificationConfig, taskId: string, version: string): Webhook {

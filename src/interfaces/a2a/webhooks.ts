@@ -63,14 +63,16 @@ export class Webhooks {
 
   async #tell(first: TaskRecord, tasks: TaskService, resumed: boolean): Promise<void> {
     let isNews = resumed && first.state !== 'submitted';
+    let last: TaskRecord | undefined;
     for await (const record of tasks.follow(first, this.#o.stopping)) {
       if (isOver(record)) return this.#tellEnd(record.id, tasks);
       if (isNews) {
         const { webhooks } = await tasks.find(record.id);
         for (const webhook of webhooks)
-          if (await tasks.mayTell(webhook)) await this.#post(webhook, record, tasks.base);
+          if (await tasks.mayTell(webhook)) await this.#post(webhook, record, tasks.base, last);
       }
       isNews = true;
+      last = record;
     }
   }
 
@@ -94,14 +96,14 @@ export class Webhooks {
   }
 
   /** Whether the webhook took it. */
-  async #post(webhook: Webhook, record: TaskRecord, base: string): Promise<boolean> {
+  async #post(webhook: Webhook, record: TaskRecord, base: string, before?: TaskRecord): Promise<boolean> {
     const { url, token, authentication } = webhook.config;
     const headers: Record<string, string> = {};
     if (token) headers['X-A2A-Notification-Token'] = token;
     if (authentication?.scheme && authentication.credentials)
       headers.Authorization = `${authentication.scheme} ${authentication.credentials}`;
     try {
-      for (const change of changes(record, base)) {
+      for (const change of changes(record, base, before)) {
         const { body, contentType } =
           webhook.version === '0.3'
             ? new V03PushNotificationSerializer().serialize(change, toTask(record, base))

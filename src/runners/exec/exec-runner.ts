@@ -32,7 +32,7 @@ export function execRunner(o: ExecOptions): Runner {
 async function runCommand({ command, cwd, env }: ExecOptions, job: Job): Promise<Ran> {
   const child = leashedShell(command, {
     cwd,
-    env: { ...(env ?? process.env), RELAY_TASK_ID: job.id, RELAY_TASK_URL: job.url },
+    env: { ...(env ?? process.env), RELAY_TASK_ID: job.id, RELAY_TASK_URL: job.url, ...messageEnv(job) },
   });
   const out = new Tail(TASK_OUTPUT_BYTES);
   const err = new Tail(STDERR_BYTES);
@@ -49,6 +49,16 @@ async function runCommand({ command, cwd, env }: ExecOptions, job: Job): Promise
   } catch (error) {
     return { output: '', failed: `The command could not be started: ${(error as Error).message}` };
   }
+}
+
+/** Of a task that came over A2A; of another there is none, also where the bridge itself was started for one. */
+function messageEnv({ message }: Job): { readonly [name: string]: string | undefined } {
+  return {
+    RELAY_A2A_MESSAGE_ID: message?.id,
+    RELAY_A2A_TASK_ID: message?.taskId,
+    RELAY_A2A_CONTEXT_ID: message?.contextId,
+    RELAY_A2A_MESSAGE: message && JSON.stringify(message.json),
+  };
 }
 
 /** For the shell, as one word. */

@@ -11,7 +11,7 @@ const { url } = await startServer({
   version: 'test',
   publicUrl: null,
   allowedHosts: [],
-  privateWebhooks: process.env.GUARDED === undefined,
+  loopbackWebhooks: process.env.GUARDED === undefined,
   log: (event) => process.stderr.write(`${JSON.stringify(event)}\n`),
 });
 process.stdout.write(`listening on ${url}\n`);

@@ -64,7 +64,8 @@ export const pullContext = defineTool({
     if (!part) return pullWithinBudget(pointer, call);
     const asked = readPart(part);
     if (asked) return partWithinBudget(pointer, asked, call);
-    if (!call.context.local) answerable((await call.client.inspect(pointer, { signal: call.signal })).size);
+    if (!call.context.local)
+      answerable((await call.client.inspect(pointer, { signal: call.signal })).size ?? 0);
     return { text: await call.client.pull(pointer, undefined, { signal: call.signal }) };
   },
 });

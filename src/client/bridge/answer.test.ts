@@ -1,0 +1,54 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { answerWords, readAnswer } from './answer.ts';
+
+const read = (answer: object) => readAnswer(`\n${JSON.stringify({ a2a: '1.0', ...answer })}\n`);
+
+test('only an object that says that it is an answer is one', () => {
+  for (const output of ['done', '{"task": {}}', '[1]', '{"a2a": "0.3", "task": {}}', 'so: {"a2a": "1.0"}'])
+    assert.equal(readAnswer(output), null, output);
+});
+
+test('a task is completed by default, and a message is an answer without a task', () => {
+  assert.deepEqual(read({ task: {} }), { state: 'completed', direct: false, said: [], artifacts: [] });
+  const message = read({ message: { parts: [{ text: 'hello' }] } });
+  assert.deepEqual([message?.direct, message?.said.length], [true, 1]);
+});
+
+test('what is wrong with an answer is told by its place', () => {
+  const wrong: [object, RegExp][] = [
+    [{}, /neither a task nor a message/],
+    [{ task: {}, message: {} }, /or both/],
+    [{ task: 1 }, /task is no object/],
+    [
+      { task: { status: { state: 'input-required' } } },
+      /task\.status\.state is none of TASK_STATE_COMPLETED/,
+    ],
+    [{ task: { artifacts: {} } }, /task\.artifacts is no list/],
+    [{ task: { artifacts: [{ parts: [] }] } }, /task\.artifacts\[0\]\.parts is no list/],
+    [{ message: { parts: [{ text: 'a', url: 'https://b' }] } }, /message\.parts\[0\] must have one of/],
+    [{ message: { parts: [{ url: 'file:///etc/passwd' }] } }, /parts\[0\]\.url is no web address/],
+    [{ message: { parts: [{ raw: 'no base64!' }] } }, /parts\[0\]\.raw is no base64/],
+    [{ message: { parts: [{ text: 7 }] } }, /parts\[0\]\.text is no text/],
+    [{ message: { parts: Array(101).fill({ text: 'x' }) } }, /more than 100 parts/],
+    [{ task: { artifacts: Array(51).fill({ parts: [{ text: 'x' }] }) } }, /at most 50 artifacts/],
+    [{ task: { artifacts: Array(2).fill({ parts: Array(60).fill({ text: 'x' }) }) } }, /more than 100 parts/],
+    [
+      { message: { parts: [{ text: 'x', filename: 'x'.repeat(257) }] } },
+      /filename is no text of at most 256/,
+    ],
+  ];
+  for (const [answer, why] of wrong)
+    assert.throws(
+      () => read(answer),
+      { code: 'bad_request', message: why },
+      JSON.stringify(answer).slice(0, 80),
+    );
+});
+
+test('whoever reads words gets words', () => {
+  const parts = [{ data: { a: 1 } }, { url: 'https://x/y' }, { raw: 'AAAA', filename: 'z.png' }];
+  const status = { message: { parts: [{ text: 'made them' }] } };
+  const answer = read({ task: { status, artifacts: [{ parts }] } })!;
+  assert.equal(answerWords(answer), 'made them\n{\n  "a": 1\n}\nhttps://x/y\n(a file: z.png)');
+});

@@ -1,0 +1,121 @@
+import { A2A_ARTIFACTS, A2A_PARTS } from '../../base/a2a-limits.ts';
+import { badRequest } from '../../base/errors.ts';
+import { isJsonObject, type Json, type JsonObject, jsonObjectIn } from '../../base/json.ts';
+
+/** The media type of a result that is such an answer. */
+export const ANSWER_TYPE = 'application/a2a+json';
+
+/** How a turn of an A2A task can end, by its name in the protocol. */
+const STATES = {
+  TASK_STATE_COMPLETED: 'completed',
+  TASK_STATE_FAILED: 'failed',
+  TASK_STATE_REJECTED: 'rejected',
+  TASK_STATE_INPUT_REQUIRED: 'input_required',
+  TASK_STATE_AUTH_REQUIRED: 'auth_required',
+} as const;
+
+export type AnswerState = (typeof STATES)[keyof typeof STATES];
+
+/**
+ * What an agent says where words are not enough: that it needs to know more, files, data, or a message in place of a
+ * task. It prints `{"a2a": "1.0", "task": {…}}` or `{"a2a": "1.0", "message": {…}}` and nothing else; what is in there is
+ * the protocol's own JSON. Ids are the relay's to give, and left out.
+ */
+export interface AgentAnswer {
+  readonly state: AnswerState;
+  /** It is a message, and no task has to be kept for it. */
+  readonly direct: boolean;
+  /** Parts of the message, or of what is said about the state. Each has one of text, raw, url and data. */
+  readonly said: readonly JsonObject[];
+  readonly artifacts: readonly AnswerArtifact[];
+}
+
+export interface AnswerArtifact {
+  readonly name: string;
+  readonly description: string;
+  readonly parts: readonly JsonObject[];
+}
+
+/** Null where the output is something else. One that says that it is such an answer, and is none, throws `bad_request`. */
+export function readAnswer(output: string): AgentAnswer | null {
+  const found = jsonObjectIn(output.trim());
+  if (found?.a2a !== '1.0') return null;
+  const { message, task } = found;
+  if ((message === undefined) === (task === undefined))
+    throw wrong('it has neither a task nor a message, or both');
+  if (message !== undefined) {
+    const said = readParts('message', message);
+    return { state: 'completed', direct: true, said, artifacts: [] };
+  }
+  if (!isJsonObject(task)) throw wrong('task is no object');
+  const { status = {}, artifacts = [] } = task;
+  if (!isJsonObject(status)) throw wrong('task.status is no object');
+  const state = status.state ?? 'TASK_STATE_COMPLETED';
+  if (typeof state !== 'string' || !Object.hasOwn(STATES, state))
+    throw wrong(`task.status.state is none of ${Object.keys(STATES).join(', ')}`);
+  if (!Array.isArray(artifacts)) throw wrong('task.artifacts is no list');
+  if (artifacts.length > A2A_ARTIFACTS) throw wrong(`a task has at most ${A2A_ARTIFACTS} artifacts`);
+  const made = artifacts.map((artifact, at) => readArtifact(`task.artifacts[${at}]`, artifact));
+  if (made.reduce((sum, { parts }) => sum + parts.length, 0) > A2A_PARTS)
+    throw wrong(`its artifacts have more than ${A2A_PARTS} parts`);
+  return {
+    state: STATES[state as keyof typeof STATES],
+    direct: false,
+    said: status.message === undefined ? [] : readParts('task.status.message', status.message),
+    artifacts: made,
+  };
+}
+
+/** The same for whoever reads only words. */
+export function answerWords({ said, artifacts }: AgentAnswer): string {
+  const parts = [...said, ...artifacts.flatMap((artifact) => artifact.parts)];
+  return parts.map(partWords).join('\n');
+}
+
+function partWords({ text, url, data, filename }: JsonObject): string {
+  if (typeof text === 'string') return text;
+  if (typeof url === 'string') return url;
+  if (data !== undefined) return JSON.stringify(data, null, 2);
+  return `(a file${typeof filename === 'string' ? `: ${filename}` : ''})`;
+}
+
+function readArtifact(where: string, artifact: Json): AnswerArtifact {
+  const parts = readParts(where, artifact);
+  const { name = '', description = '' } = artifact as JsonObject;
+  if (typeof name !== 'string' || typeof description !== 'string')
+    throw wrong(`${where}.name or its description is no text`);
+  return { name: name.slice(0, NAME_CHARS), description: description.slice(0, NAME_CHARS), parts };
+}
+
+function readParts(where: string, holder: Json): JsonObject[] {
+  const parts = isJsonObject(holder) ? holder.parts : null;
+  if (!Array.isArray(parts) || parts.length === 0) throw wrong(`${where}.parts is no list of parts`);
+  if (parts.length > A2A_PARTS) throw wrong(`${where}.parts has more than ${A2A_PARTS} parts`);
+  return parts.map((part, at) => readPart(`${where}.parts[${at}]`, part));
+}
+
+function readPart(where: string, part: Json): JsonObject {
+  if (!isJsonObject(part)) throw wrong(`${where} is no object`);
+  const given = ['text', 'raw', 'url', 'data'].filter((kind) => part[kind] !== undefined);
+  const [kind] = given;
+  if (given.length !== 1) throw wrong(`${where} must have one of text, raw, url and data`);
+  const value = part[kind!];
+  if (kind !== 'data' && typeof value !== 'string') throw wrong(`${where}.${kind} is no text`);
+  if (kind === 'raw' && !/^[A-Za-z0-9+/]*={0,2}$/.test(value as string))
+    throw wrong(`${where}.raw is no base64`);
+  if (kind === 'url' && !/^https?:\/\/.{1,2000}$/.test(value as string))
+    throw wrong(`${where}.url is no web address of at most 2000 characters`);
+  for (const name of ['filename', 'mediaType']) {
+    const text = part[name] ?? '';
+    if (typeof text !== 'string' || text.length > NAME_CHARS)
+      throw wrong(`${where}.${name} is no text of at most ${NAME_CHARS} characters`);
+  }
+  const { filename = '', mediaType = '' } = part;
+  return { [kind!]: value!, filename, mediaType };
+}
+
+const NAME_CHARS = 256;
+
+function wrong(what: string) {
+  return badRequest(`The answer is not one of A2A 1.0: ${what}.`, 'docs/a2a.md shows the form.');
+}

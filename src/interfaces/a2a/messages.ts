@@ -1,0 +1,98 @@
+import { Message, Role, type SendMessageRequest } from '@a2a-js/sdk';
+import { RequestMalformedError } from '@a2a-js/sdk/errors';
+import {
+  A2A_HISTORY,
+  A2A_HISTORY_BYTES,
+  A2A_ID_CHARS,
+  A2A_MESSAGE_RIDES_BYTES,
+} from '../../base/a2a-limits.ts';
+import { sha256Hex } from '../../base/hash.ts';
+import type { JsonObject } from '../../base/json.ts';
+import { ENVELOPE_PAYLOAD_BYTES } from '../../base/limits.ts';
+import { encodeUtf8 } from '../../base/utf8.ts';
+import type { TaskMessage } from '../../contract/a2a.ts';
+import type { PointersApi, Pushed } from '../../contract/pointers.ts';
+import type { AgentEntry } from './card.ts';
+import { summaryOf, taskText } from './parts.ts';
+
+export function checkedMessage({ message }: SendMessageRequest): Message {
+  if (!message?.messageId) throw new RequestMalformedError('message.messageId is required');
+  checkId('message.messageId', message.messageId);
+  checkId('message.contextId', message.contextId);
+  return message;
+}
+
+/** Ids that a client makes up become keys of ours and variables of processes. */
+function checkId(what: string, id: string): void {
+  if (id.length > A2A_ID_CHARS || !id.isWellFormed() || /\p{Cc}/u.test(id))
+    throw new RequestMalformedError(
+      `${what} has at most ${A2A_ID_CHARS} characters, none of them a control character.`,
+    );
+}
+
+/** Two messages with the same id and other content are two messages. */
+export function digestOf({ name }: AgentEntry, message: Message): Promise<string> {
+  return sha256Hex(JSON.stringify([name, Message.toJSON(message)]));
+}
+
+export interface Turn {
+  /** Without its large parts. */
+  readonly message: Message;
+  readonly context_id: string;
+  readonly thread_id: string;
+  /** The task that it goes on with, and what was said in there. */
+  readonly task?: { readonly id: string; readonly history: readonly Message[] };
+}
+
+/** Puts a message where the agent looks, with what a bridge can tell the agent of it. */
+export async function putTurn(
+  { task_channel, done_channel }: AgentEntry,
+  turn: Turn,
+  pointers: PointersApi,
+  idempotency_key: string,
+): Promise<Pushed> {
+  const { message, context_id, thread_id, task } = turn;
+  const whole = Message.toJSON({ ...message, contextId: context_id, taskId: task?.id ?? '' }) as JsonObject;
+  const body = encodeUtf8(JSON.stringify(whole));
+  const ids = { message_id: message.messageId, context_id, ...(task ? { task_id: task.id } : {}) };
+  let a2a: TaskMessage = { ...ids, message: whole };
+  if (body.byteLength > A2A_MESSAGE_RIDES_BYTES) {
+    const key = `${idempotency_key} message`;
+    const { id } = await pointers.push({ body, content_type: 'application/json', idempotency_key: key });
+    a2a = { ...ids, message_pointer: id };
+  }
+  return pointers.push({
+    body: encodeUtf8(turnText(turn)),
+    content_type: 'text/markdown',
+    channel: task_channel,
+    metadata: { summary: summaryOf(message), done_channel, thread_id, a2a: a2a as unknown as JsonObject },
+    idempotency_key,
+  });
+}
+
+/** With what was said before in the same task: whoever does the next turn may know nothing of the last. */
+function turnText({ message, task }: Turn): string {
+  const before: string[] = [];
+  let chars = 0;
+  for (const said of task?.history.toReversed() ?? []) {
+    const text = taskText(said);
+    chars += text.length;
+    if (chars > ENVELOPE_PAYLOAD_BYTES) break;
+    before.unshift(`${said.role === Role.ROLE_AGENT ? 'You' : 'The sender'}: ${text}`);
+  }
+  if (before.length === 0) return taskText(message);
+  return `Earlier in this task:\n\n${before.join('\n\n')}\n\nNow the sender says:\n\n${taskText(message)}`;
+}
+
+/** The newest of them that a record has room for. */
+export function newestOf(history: readonly Message[]): JsonObject[] {
+  const kept: JsonObject[] = [];
+  let chars = 0;
+  for (const message of history.slice(-A2A_HISTORY).toReversed()) {
+    const json = Message.toJSON(message) as JsonObject;
+    chars += JSON.stringify(json).length;
+    if (chars > A2A_HISTORY_BYTES) break;
+    kept.unshift(json);
+  }
+  return kept;
+}

@@ -1,0 +1,159 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import type { Message } from '@a2a-js/sdk';
+import type { Client } from '@a2a-js/sdk/client';
+import { type RelayUnderTest, startRelay } from '../http/relay-under-test.ts';
+import { a2aClient, BINDINGS, request, says, startAgent, stateOf, taskOf, threadsOf } from './agents.ts';
+import { receiver, webhookAt } from './receiver.ts';
+
+/** What the official kit asserts of messages, tasks and contexts, and what the specification says beside it. */
+
+const textOf = ({ parts }: Pick<Message, 'parts'>) =>
+  parts.map(({ content }) => (content?.$case === 'text' ? content.value : `(${content?.$case})`)).join();
+
+for (const binding of BINDINGS) {
+  describe(`turns of a task over ${binding}`, () => {
+    let relay: RelayUnderTest;
+    let client: Client;
+    before(async () => {
+      relay = await startRelay({ server: { loopbackWebhooks: true } });
+      client = await a2aClient(relay.url, binding);
+    });
+    after(() => relay[Symbol.asyncDispose]());
+    const ask = () =>
+      startAgent(relay.url, ({ text }) =>
+        text.includes('enough') ? says('COMPLETED', 'done') : says('INPUT_REQUIRED', `more than "${text}"?`),
+      );
+
+    test('an agent asks, the client answers, and both are kept in one task and one thread', async () => {
+      await using agent = await ask();
+      const asked = taskOf(await client.sendMessage(request('book a flight', { messageId: 'm-first' })));
+      assert.equal(stateOf(asked), 'input_required');
+      assert.equal(textOf(asked.status!.message!), 'more than "book a flight"?');
+      const { id: taskId, contextId } = asked;
+      const done = taskOf(await client.sendMessage(request('enough', { taskId, messageId: 'm-second' })));
+      assert.equal(stateOf(done), 'completed');
+      assert.equal(done.id, taskId);
+      assert.equal(done.contextId, contextId);
+      assert.deepEqual(done.history.map(textOf), ['book a flight', 'more than "book a flight"?', 'enough']);
+      const [first, second] = agent.jobs.map(({ message }) => message!);
+      assert.deepEqual([first!.id, first!.taskId, first!.contextId], ['m-first', taskId, contextId]);
+      assert.deepEqual([second!.id, second!.taskId, second!.contextId], ['m-second', taskId, contextId]);
+      assert.equal(second!.json.taskId, taskId);
+      assert.match(agent.jobs[1]!.text, /The sender: book a flight\n\nYou: more than[\s\S]*says:\n\nenough$/);
+      const events = await threadsOf(relay).events(contextId);
+      const types = events.events.map(({ type }) => type).filter((type) => type.startsWith('a2a.'));
+      assert.deepEqual(
+        types.map((type) => type.slice('a2a.task.'.length)),
+        ['submitted', 'input_required', 'continued', 'completed'],
+      );
+    });
+
+    test('as many messages of the history are shown as were asked for, the newest ones', async () => {
+      await using _agent = await ask();
+      const { id } = taskOf(await client.sendMessage(request('one')));
+      await client.sendMessage(request('two', { taskId: id }));
+      const last = request('enough', { taskId: id });
+      last.configuration!.historyLength = 0;
+      assert.deepEqual(taskOf(await client.sendMessage(last)).history, []);
+      const shown = async (historyLength?: number) =>
+        (await client.getTask({ tenant: '', id, historyLength })).history.map(textOf);
+      assert.deepEqual(await shown(1), ['enough']);
+      assert.deepEqual(await shown(0), []);
+      assert.deepEqual(
+        (await shown()).filter((text) => !text.startsWith('more')),
+        ['one', 'two', 'enough'],
+      );
+    });
+
+    test('a stream ends when the agent asks, a subscription when the task is over', async () => {
+      await using _agent = await ask();
+      const states: string[] = [];
+      let taskId = '';
+      for await (const { payload } of client.sendMessageStream(request('begin'))) {
+        if (payload?.$case === 'task') taskId = payload.value.id;
+        if (payload?.$case === 'task' || payload?.$case === 'statusUpdate')
+          states.push(stateOf(payload.value));
+      }
+      assert.equal(states[0], 'submitted');
+      assert.equal(states.at(-1), 'input_required');
+      const seen: string[] = [];
+      let answered = false;
+      for await (const { payload } of client.resubscribeTask({ tenant: '', id: taskId })) {
+        if (payload?.$case === 'task' || payload?.$case === 'statusUpdate') seen.push(stateOf(payload.value));
+        if (!answered) await client.sendMessage(request('enough', { taskId, immediately: true }));
+        answered = true;
+      }
+      assert.equal(seen[0], 'input_required');
+      assert.equal(seen.at(-1), 'completed');
+    });
+
+    test('a message to a task that is not there, is over or at work, or of another context, is refused', async () => {
+      const failing = (o: Parameters<typeof request>[1], why: RegExp) =>
+        assert.rejects(client.sendMessage(request('x', o)), (error: Error) =>
+          why.test(`${error.name} ${error}`),
+        );
+      for (const taskId of [crypto.randomUUID(), 'tck-nonexistent'])
+        await failing({ taskId }, /TaskNotFound/);
+      const waiting = taskOf(await client.sendMessage(request('nobody is there', { immediately: true })));
+      await failing({ taskId: waiting.id }, /UnsupportedOperation.*until it asks/);
+      await client.cancelTask({ tenant: '', id: waiting.id, metadata: undefined });
+      await failing({ taskId: waiting.id }, /UnsupportedOperation.*over/);
+      await failing({ taskId: waiting.id, contextId: 'another' }, /not of the context/);
+    });
+
+    test('the same message again is the same task, and with other content it is another', async () => {
+      await using _agent = await ask();
+      const messageId = `reused-${binding}`;
+      const one = taskOf(await client.sendMessage(request('hello', { messageId })));
+      const same = taskOf(await client.sendMessage(request('hello', { messageId })));
+      const other = taskOf(await client.sendMessage(request('good bye', { messageId })));
+      assert.equal(same.id, one.id);
+      assert.notEqual(other.id, one.id);
+      const answer = request('enough', { messageId, taskId: one.id });
+      assert.equal(stateOf(taskOf(await client.sendMessage(answer))), 'completed');
+      assert.equal(stateOf(taskOf(await client.sendMessage(answer))), 'completed');
+      // Whoever answered knows of that task, and asks for another.
+      const anew = taskOf(await client.sendMessage(request('hello', { messageId })));
+      assert.notEqual(anew.id, one.id);
+      assert.equal(stateOf(anew), 'input_required');
+    });
+
+    test('a context that the client made up is kept, and is one thread', async () => {
+      await using _agent = await startAgent(relay.url, () =>
+        says('COMPLETED', 'made', [{ name: 'x', parts: [{ text: 'a result' }] }]),
+      );
+      const contextId = `own-context-${binding}`;
+      const [one, two] = [await client.sendMessage(request('mine, one', { contextId }))].concat(
+        await client.sendMessage(request('mine, two', { contextId })),
+      );
+      assert.deepEqual([one!.contextId, two!.contextId], [contextId, contextId]);
+      assert.notEqual(taskOf(one!).id, taskOf(two!).id);
+      const threads = threadsOf(relay);
+      const named = (await threads.list()).threads.filter(({ name }) => name?.startsWith('mine'));
+      assert.deepEqual(
+        await Promise.all(
+          named.map(async ({ thread_id }) => (await threads.artifacts(thread_id)).artifacts.length),
+        ),
+        [2],
+      );
+      await assert.rejects(
+        client.sendMessage(request('x', { contextId: 'c'.repeat(257) })),
+        /256 characters/,
+      );
+      await assert.rejects(client.sendMessage(request('x', { messageId: 'a\nb' })), /control character/);
+    });
+
+    test('a webhook is told that the agent asks, and of the end', async () => {
+      await using hook = await receiver();
+      await using _agent = await ask();
+      const asked = request('tell me');
+      asked.configuration!.taskPushNotificationConfig = webhookAt(hook.url);
+      const { id: taskId } = taskOf(await client.sendMessage(asked));
+      const told = (state: string) => hook.told.some(({ body }) => body.includes(`TASK_STATE_${state}`));
+      for (let count = 1; !told('INPUT_REQUIRED'); count++) await hook.until(count);
+      await client.sendMessage(request('enough', { taskId }));
+      for (let count = 1; !told('COMPLETED'); count++) await hook.until(count);
+    });
+  });
+}
