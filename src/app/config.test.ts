@@ -49,6 +49,7 @@ test('without a file everything has its default', () => {
     tls_cert: null,
     tls_key: null,
     trusted_proxies: [],
+    loopback_webhooks: false,
     cors_origins: [],
     rate_limit_key: 100,
     rate_limit_address: 50,

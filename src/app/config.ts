@@ -74,6 +74,8 @@ export const OPTIONS = {
   tls_key: { env: 'RELAY_TLS_KEY', default: null, read: text },
   /** Proxies whose X-Forwarded-For, -Proto and -Host count: addresses, networks such as 10.0.0.0/8, or "loopback". */
   trusted_proxies: { env: 'RELAY_TRUSTED_PROXIES', default: [], read: words },
+  /** Whether A2A webhooks may be on this machine, where whoever may send tasks then reaches what listens on loopback. */
+  loopback_webhooks: { env: 'RELAY_LOOPBACK_WEBHOOKS', default: false, read: yesOrNo },
   /** Web pages from elsewhere that may call the relay, such as https://app.example; "*" for all. */
   cors_origins: { env: 'RELAY_CORS_ORIGINS', default: [], read: origins },
   /** Requests a second of one key, where keys are on; 0 for no limit. */

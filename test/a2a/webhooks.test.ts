@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { webhookPost } from '../../src/app/serve/webhook-post.ts';
+import { serve } from '../channels/programs.ts';
+import { temporaryHome } from '../cli/program.ts';
 import { startRelay } from '../http/relay-under-test.ts';
 import { a2aClient, answerTasks, BINDINGS, request } from './agents.ts';
 import { receiver, webhookAt } from './receiver.ts';
@@ -64,6 +66,29 @@ test('a webhook in our own network is refused', async () => {
     await assert.rejects(client.createTaskPushNotificationConfig(config), /refused/, url);
   }
   assert.equal(hook.told.length, 0);
+});
+
+test('where the operator wants it a webhook may be on this machine, and nowhere else in our own network', async () => {
+  using home = temporaryHome();
+  await using served = await serve(home.home, { flags: ['--loopback-webhooks'] });
+  await using hook = await receiver();
+  const client = await a2aClient(served.url, 'JSONRPC');
+  const task = await client.sendMessage(request('x', { immediately: true }));
+  assert.ok('artifacts' in task);
+  const add = (url: string) =>
+    client.createTaskPushNotificationConfig({ ...webhookAt(url), taskId: task.id });
+  await add(hook.url);
+  await add(hook.url.replace('127.0.0.1', 'localhost'));
+  for (const url of ['http://10.0.0.1/', 'http://169.254.169.254/latest', 'http://[fd00::1]/'])
+    await assert.rejects(add(url), /refused/, url);
+  await using _bridge = answerTasks(served.url, () => 'told');
+  await hook.until(1);
+});
+
+test('a webhook whose name is not known is taken, and its address checked when something is sent', async () => {
+  const { check, post } = webhookPost({ loopback: false });
+  await check('https://nowhere.invalid/hook');
+  await assert.rejects(post('https://nowhere.invalid/hook', { headers: {}, body: 'x' }));
 });
 
 test('a name that leads into our own network is refused where the connection is made', async () => {

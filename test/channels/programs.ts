@@ -58,9 +58,9 @@ export function start(
 /** `relay up` on a free port, or on the one given. */
 export async function serve(
   home: string,
-  o: { port?: number; env?: Record<string, string> } = {},
+  o: { port?: number; env?: Record<string, string>; flags?: readonly string[] } = {},
 ): Promise<Running & { url: string }> {
-  const running = start(['up', '--port', String(o.port ?? 0)], { home, env: o.env });
+  const running = start(['up', '--port', String(o.port ?? 0), ...(o.flags ?? [])], { home, env: o.env });
   const url = (await running.said(/listening on (http:\S+)/))[1]!;
   return { ...running, url };
 }

@@ -25,6 +25,7 @@ export async function detachServer(config: Config, env: Environment, o: ServeOpt
   if (o.publicUrl) words.push('--public-url', o.publicUrl);
   if (o.tlsCert) words.push('--tls-cert', resolve(o.tlsCert));
   if (o.tlsKey) words.push('--tls-key', resolve(o.tlsKey));
+  if (o.loopbackWebhooks) words.push('--loopback-webhooks');
   for (const proxy of o.trustProxy ?? []) words.push('--trust-proxy', proxy);
   const child = spawn(process.execPath, [...process.execArgv, entry, ...words], {
     detached: true,

@@ -87,6 +87,7 @@ function serverOptions(
     allowedHosts: [...config.allowed_hosts, ...ownHosts(o.host)],
     tls: tlsOf(config, o),
     trustedProxies: o.trustProxy ?? config.trusted_proxies,
+    loopbackWebhooks: o.loopbackWebhooks ?? config.loopback_webhooks,
     corsOrigins: config.cors_origins,
     rateLimits: guarded ? rateLimits : null,
     connections: { total: config.max_connections },

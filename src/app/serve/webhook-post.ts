@@ -11,7 +11,7 @@ export function webhookPost(o: { readonly loopback: boolean }): WebhookPost {
     refuse: (host) => new Error(`${host.replace(/^\[|\]$/g, '')} is not an address of the public internet`),
   };
   return {
-    check: async (text) => checkHost(webhookUrl(text), guard),
+    check: (text) => checkHost(webhookUrl(text), guard).catch(unlessUnknown),
     post: async (text, { headers, body }) => {
       const url = webhookUrl(text);
       const signal = AbortSignal.timeout(WEBHOOK_TIME_MS);
@@ -22,6 +22,11 @@ export function webhookPost(o: { readonly loopback: boolean }): WebhookPost {
         throw new Error(`The webhook at ${url.host} answered ${statusCode}.`);
     },
   };
+}
+
+/** A name that nobody knows now may be known when something is sent, and what it leads to is checked then. */
+function unlessUnknown(error: NodeJS.ErrnoException): void {
+  if (error.code !== 'ENOTFOUND' && error.code !== 'EAI_AGAIN') throw error;
 }
 
 function webhookUrl(text: string): URL {

@@ -209,6 +209,8 @@ export interface ServeOptions {
   readonly tlsKey?: string;
   /** Proxies whose word on where a request comes from counts. */
   readonly trustProxy?: readonly string[];
+  /** A2A webhooks may be on this machine. */
+  readonly loopbackWebhooks?: boolean;
 }
 
 export interface Serving {

@@ -23,6 +23,7 @@ It listens on loopback unless --host says otherwise. On any other address it ask
       multiple: true,
       help: 'believe X-Forwarded-* of a proxy there: an address, 10.0.0.0/8, loopback',
     },
+    'loopback-webhooks': { help: 'let A2A webhooks be on this machine' },
     detach: { short: 'd', help: 'run in the background; stop it with relay down' },
   },
   examples: [
@@ -47,6 +48,7 @@ It listens on loopback unless --host says otherwise. On any other address it ask
       tlsCert: flags['tls-cert'],
       tlsKey: flags['tls-key'],
       trustProxy: flags['trust-proxy'],
+      loopbackWebhooks: flags['loopback-webhooks'],
       host: flags.host ?? server.defaults.host,
       port: parseCount(flags.port, '--port', { max: 65_535 }) ?? server.defaults.port,
     };
