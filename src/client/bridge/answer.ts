@@ -117,5 +117,8 @@ function readPart(where: string, part: Json): JsonObject {
 const NAME_CHARS = 256;
 
 function wrong(what: string) {
-  return badRequest(`The answer is not one of A2A 1.0: ${what}.`, 'docs/a2a.md shows the form.');
+  return badRequest(
+    `The answer is not one of A2A 1.0: ${what}.`,
+    'relay bridge start --help shows the form.',
+  );
 }
