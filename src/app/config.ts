@@ -64,7 +64,7 @@ export const OPTIONS = {
   models: { default: {}, read: byName(MODEL_PROVIDERS) },
   /** "keys" or "open"; by default open on loopback and keys on every other address. */
   auth: { env: 'RELAY_AUTH', default: null, read: oneOf('open', 'keys') },
-  /** Plans beside free, pro and team: {"name": {"pushes", "pulls", "keys", "payload_bytes", "ttl_seconds"}}. */
+  /** Plans beside free, pro and team: {"name": {"pushes", "pulls", "keys", "payload_bytes", "ttl_seconds", "storage_bytes"}}. */
   plans: { default: {}, read: plans },
   /** The plan of a tenant that was given none. */
   default_plan: { default: 'free', read: text },

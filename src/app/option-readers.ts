@@ -89,7 +89,7 @@ function wholeNumber(value: unknown): number | null {
   return Number.isSafeInteger(number) && (number as number) >= 0 ? (number as number) : null;
 }
 
-const PLAN_FIELDS = ['pushes', 'pulls', 'keys', 'payload_bytes', 'ttl_seconds'];
+const PLAN_FIELDS = ['pushes', 'pulls', 'keys', 'payload_bytes', 'ttl_seconds', 'storage_bytes'];
 
 /** What is not said of a plan is not limited by it, beyond what the relay itself can do. */
 export function plans(value: unknown): PlanTable {
@@ -124,5 +124,6 @@ function plan(name: string, fields: unknown): PlanTable[string] {
     keys: number('keys', KEYS_MAX) ?? KEYS_MAX,
     payloadBytes: number('payload_bytes', PAYLOAD_BYTES) ?? PAYLOAD_BYTES,
     ttlMs: (number('ttl_seconds', MAX_TTL_MS / 1000) ?? MAX_TTL_MS / 1000) * 1000,
+    storageBytes: number('storage_bytes', Number.MAX_SAFE_INTEGER),
   };
 }

@@ -41,6 +41,8 @@ export function groupStream(tenant: string, channel: string, group: string): str
 }
 
 export const channelsPrefix = (tenant: string) => `ten.${tenant}/chn/`;
+/** Up to which sequence what a channel's messages took up was freed. */
+export const trimmedKey = (tenant: string, channel: string) => `ten.${tenant}/trimmed/${segment(channel)}`;
 export const channelKey = (tenant: string, channel: string) => channelsPrefix(tenant) + segment(channel);
 
 export const groupsPrefix = (tenant: string, channel: string) => `ten.${tenant}/grp/${segment(channel)}/`;

@@ -19,6 +19,7 @@ import { Tasks } from './tasks/tasks.ts';
 import { hasExpiredThreads } from './threads/thread-expiry.ts';
 import type { ThreadServices } from './threads/thread-services.ts';
 import { type PlanOptions, Plans } from './usage/plans.ts';
+import { Storage } from './usage/storage.ts';
 import { Usage } from './usage/usage.ts';
 
 export interface CoreOptions extends PlanOptions {
@@ -39,6 +40,7 @@ export class RelayCore {
   readonly keys: Keys;
   readonly plans: Plans;
   readonly usage: Usage;
+  readonly storage: Storage;
   readonly agents: Agents;
   readonly tasks: Tasks;
   readonly background = new Background();
@@ -46,6 +48,8 @@ export class RelayCore {
   readonly relay: (caller: Caller, base: string, onRead?: CallerAt['onRead']) => Relay;
   readonly #onThreads: CoreOptions['onThreads'];
   #threads: Promise<ThreadServices> | null = null;
+  /** By tenant; who asks while one is under way waits for that. */
+  readonly #recounts = new Map<string, Promise<void>>();
 
   constructor(deps: Deps, o: CoreOptions = {}) {
     this.deps = deps;
@@ -54,17 +58,24 @@ export class RelayCore {
     const lookup = new PointerLookup(deps);
     this.receipts = new Receipts(deps, lookup);
     const settings = { ...DEFAULT_CHANNEL_SETTINGS, ...o.channels };
+    this.plans = new Plans(deps, o);
+    const storage = new Storage(deps, o.auth === 'keys' ? this.plans : null);
+    storage.onDue = (tenant) => background.run(() => this.recount(tenant));
+    this.storage = storage;
     this.channels = new Channels({
       ...deps,
       settings,
+      storage,
       pointers: lookup,
       onAcked: (caller, at) => background.run(() => this.#acked(caller, at)),
       onDead: (tenant, letter) => background.run(() => this.tasks.buried(tenant, letter)),
     });
     const results = new TaskResults(deps, lookup);
-    this.plans = new Plans(deps, o);
     this.keys = new Keys(deps, this.plans);
-    this.usage = new Usage(deps, this.plans);
+    this.usage = new Usage(deps, this.plans, async (tenant) => {
+      if (!(await storage.isCounted(tenant))) await this.recount(tenant);
+      return storage.used(tenant);
+    });
     const { channels, receipts } = this;
     const allowance = o.auth === 'keys' ? this.usage : OPEN_ALLOWANCE;
     const onResult: OnResult = (...pushed) => results.note(...pushed);
@@ -98,7 +109,7 @@ export class RelayCore {
   threads(): Promise<ThreadServices> {
     const load = async () => {
       const { ThreadServices } = await import('./threads/thread-services.ts');
-      const threads = new ThreadServices(this.deps, await this.deps.capabilities?.());
+      const threads = new ThreadServices(this.deps, this.storage, await this.deps.capabilities?.());
       await this.#onThreads?.(threads);
       return threads;
     };
@@ -118,15 +129,35 @@ export class RelayCore {
     return this.deps.engine.sweep();
   }
 
+  /** Adds up what a tenant stores, and puts its running sum right where a crash left that too high. */
+  recount(tenant: string): Promise<void> {
+    const recount = async () => {
+      const threads = await this.threads();
+      await threads.removeExpired();
+      await this.storage.recount(
+        tenant,
+        async () => (await threads.bytesOf(tenant)) + (await this.channels.bytesOf(tenant)),
+      );
+    };
+    const running = this.#recounts.get(tenant) ?? recount().finally(() => this.#recounts.delete(tenant));
+    this.#recounts.set(tenant, running);
+    return running;
+  }
+
   async #tidyRecords(tenants: Iterable<string>): Promise<void> {
     await this.receipts.tidy();
     await this.channels.tidy(tenants);
     await this.keys.use.flush();
     if (await hasExpiredThreads(this.deps)) await (await this.threads()).removeExpired();
+    for (const tenant of this.storage.limited) {
+      if (await this.storage.isDue(tenant)) await this.recount(tenant);
+    }
   }
 
   /** Writes what waits to be written. The store itself is closed after this, by whoever opened it. */
   async close(): Promise<void> {
+    // A recount may use threads, and leave them something to finish.
+    await this.background.settle();
     if (this.#threads) await (await this.#threads).settle();
     await this.background.settle();
     await this.channels.close();

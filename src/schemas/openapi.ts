@@ -165,6 +165,9 @@ function failuresOf(operation: Operation): { [status: string]: Schema } {
   return Object.fromEntries(sorted.map(([status, codes]) => [String(status), failure(codes)]));
 }
 
+/** Scopes of what may write to threads and channels. */
+const STORES: ReadonlySet<string | null> = new Set(['push', 'threads', 'tasks']);
+
 function codesOf({ verb, input, codes = [] }: Operation): ErrorCode[] {
   const { scope, byLink } = verb;
   const { method, path } = routeOf(verb);
@@ -178,6 +181,7 @@ function codesOf({ verb, input, codes = [] }: Operation): ErrorCode[] {
     ...(takesPart ? (['bad_part', 'not_json', 'not_text'] as const) : []),
     ...(scope === null ? [] : (['unauthorized', 'forbidden'] as const)),
     ...(method === 'POST' && scope === 'push' ? (['over_quota'] as const) : []),
+    ...(method === 'POST' && STORES.has(scope) ? (['over_storage'] as const) : []),
     ...(path.includes(':') || byLink ? (['not_found'] as const) : []),
     ...(method === 'GET' && path.includes('/artifacts/:ref') ? (['artifact_deleted'] as const) : []),
     ...(headers.includes('Idempotency-Key') ? (['idempotency_conflict'] as const) : []),
@@ -205,6 +209,7 @@ const DETAILS: { readonly [code in ErrorCode]?: { readonly [name: string]: unkno
   not_json: { what: 'it breaks at line 3, column 7' },
   forbidden: { what: 'The key "ci" does not have the scope "push".' },
   over_quota: { what: 'pushes', limit: 1000, used: 1000, reset: '2026-12-01T00:00:00Z' },
+  over_storage: { plan: 'free', limit: 268_435_456, used: 268_435_000, needed: 2_048 },
   not_found: { what: 'the pointer' },
   artifact_deleted: { ref: '01914a2b3c4d5e6f7890abcdef', at: '2026-11-16T12:00:00.000Z' },
   version_conflict: { current: 'v8', expected: 'v7' },

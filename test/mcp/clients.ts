@@ -30,8 +30,9 @@ export async function overStdio(
 }
 
 /** The official client over HTTP. */
-export function overHttp(url: string, era: Era): Promise<TestClient> {
-  return connected(new StreamableHTTPClientTransport(new URL('/mcp', url)), era, () => null);
+export function overHttp(url: string, era: Era, headers: Record<string, string> = {}): Promise<TestClient> {
+  const transport = new StreamableHTTPClientTransport(new URL('/mcp', url), { requestInit: { headers } });
+  return connected(transport, era, () => null);
 }
 
 async function connected(

@@ -9,14 +9,14 @@ import { OPERATIONS } from '../../src/schemas/operations.ts';
 /** Others depend on these. Literals on purpose: a change here is a change for users. */
 
 test('plans keep the numbers that were promised', () => {
-  const day = 86_400_000;
+  const hosted = { payloadBytes: 26_214_400, ttlMs: 86_400_000 };
   const { free, pro, team } = BUILT_IN_PLANS;
   assert.deepEqual(
     { free, pro, team },
     {
-      free: { pushes: 1_000, pulls: 10_000, keys: 2, payloadBytes: 26_214_400, ttlMs: day },
-      pro: { pushes: 100_000, pulls: 1_000_000, keys: 10, payloadBytes: 26_214_400, ttlMs: day },
-      team: { pushes: 1_000_000, pulls: 10_000_000, keys: 100, payloadBytes: 26_214_400, ttlMs: day },
+      free: { pushes: 1_000, pulls: 10_000, keys: 2, storageBytes: 268_435_456, ...hosted },
+      pro: { pushes: 100_000, pulls: 1_000_000, keys: 10, storageBytes: 10_737_418_240, ...hosted },
+      team: { pushes: 1_000_000, pulls: 10_000_000, keys: 100, storageBytes: 107_374_182_400, ...hosted },
     },
   );
 });

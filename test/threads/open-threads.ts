@@ -5,6 +5,7 @@ import type { ThreadsApi } from '../../src/contract/threads.ts';
 import { relayBinder, type Services } from '../../src/domain/relay-binding.ts';
 import type { Capability } from '../../src/domain/threads/capabilities/capability.ts';
 import { ThreadServices } from '../../src/domain/threads/thread-services.ts';
+import { Storage } from '../../src/domain/usage/storage.ts';
 import { openMemory } from '../../src/engines/memory/engine.ts';
 import type { Engine } from '../../src/kernel/engine.ts';
 
@@ -24,7 +25,8 @@ export function openThreads(
 ): OpenThreads {
   const env = o.env ?? systemEnv;
   const engine = o.engine ?? openMemory({ env });
-  const core = new ThreadServices({ engine, env, texts: realCounter }, o.capabilities);
+  const deps = { engine, env, texts: realCounter };
+  const core = new ThreadServices(deps, new Storage(deps), o.capabilities);
   const bind = relayBinder({ threads: core.verbs } as unknown as Services);
   const as = (name: string, tenant = 'local') => bind(caller(name, tenant), '').threads;
   return {

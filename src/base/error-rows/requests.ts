@@ -37,6 +37,12 @@ export const REQUEST_ERRORS = {
     message: 'The monthly limit of {limit} {what} is used up ({used}); it resets at {reset}.',
     hint: 'Wait for the reset, or ask for a larger plan. Pulls still work.',
   },
+  over_storage: {
+    status: 402,
+    message:
+      'The plan {plan} has room for {limit} bytes of threads and channel messages; {used} are used, and this takes {needed} more.',
+    hint: 'Delete threads (relay thread rm) or artifacts (relay artifact rm), wait until messages of channels expire, or ask for a larger plan. Reading and deleting still work.',
+  },
   too_many_keys: {
     status: 402,
     message: 'The plan {plan} allows {limit} keys, and there are as many.',

@@ -16,12 +16,20 @@ import type {
 import type { Entry } from '../../kernel/logs.ts';
 import { channelStream, checkChannelName } from '../names.ts';
 import { entriesBehind, type RecordsOf, recordsOf } from '../records.ts';
+import { appendMessage, bytesOfChannels, messageBytes } from './channel-storage.ts';
 import { Directory } from './directory.ts';
 import { Groups } from './groups.ts';
 import { channelEntry, entryAt, toMessage } from './message.ts';
 import { findStart, ReaderView, type Start } from './reader.ts';
 import { Retention } from './retention.ts';
 import type { ChannelDeps, ChannelSettings } from './settings.ts';
+
+/** A pointer, as far as a channel tells of it. */
+interface Announced {
+  readonly id: string;
+  readonly metadata: JsonObject;
+  readonly sealed_key: string | null;
+}
 
 /** Named, replayable streams of messages. */
 export class Channels {
@@ -47,16 +55,13 @@ export class Channels {
    * Puts a pointer on a channel. The entry names the pointer by its id, and each server gives subscribers the URL at
    * which it can itself be reached. Announcing the same pointer again adds nothing.
    */
-  async announce(
-    caller: Caller,
-    channel: string,
-    pointer: { id: string; metadata: JsonObject; sealed_key?: string },
-  ): Promise<void> {
-    const { id, metadata, sealed_key } = pointer;
-    const entry: JsonObject = { pointer: id, from: caller.name };
-    if (Object.keys(metadata).length > 0) entry.metadata = metadata;
-    if (sealed_key !== undefined) entry.sealed_key = sealed_key;
-    await this.#append(caller.tenant, channel, entry, `ptr:${id}`);
+  async announce(caller: Caller, channel: string, pointer: Announced): Promise<void> {
+    await this.#append(caller.tenant, channel, announcement(caller, pointer), `ptr:${pointer.id}`);
+  }
+
+  /** Rejects where the plan has no room for what `announce` would append. */
+  admit(caller: Caller, pointer: Announced): Promise<void> {
+    return this.#deps.storage.admit(caller.tenant, messageBytes(announcement(caller, pointer)));
   }
 
   async publish(
@@ -69,7 +74,9 @@ export class Channels {
     checkSignal(msg);
     const key = checkIdempotencyKey(o.idempotency_key);
     const { tenant } = caller;
-    const seq = await this.#append(tenant, channel, { msg, from: caller.name }, key && `sig:${key}`);
+    const signal = { msg, from: caller.name };
+    await this.#deps.storage.admit(tenant, messageBytes(signal));
+    const seq = await this.#append(tenant, channel, signal, key && `sig:${key}`);
     const entry = await this.#entry(tenant, channel, seq);
     if (key && entry && JSON.stringify(channelEntry(entry.data)?.msg) !== JSON.stringify(msg)) {
       throw new RelayError('idempotency_conflict');
@@ -186,6 +193,11 @@ export class Channels {
     return this.#deps.engine.logs.subscribe(channelStream(tenant, channel), { after, signal });
   }
 
+  /** What the messages of a tenant take up, added up. */
+  bytesOf(tenant: string): Promise<number> {
+    return bytesOfChannels(this.#deps, tenant);
+  }
+
   /** Drops what need not be kept: for a server to call now and then. */
   async tidy(tenants: Iterable<string> = []): Promise<void> {
     for (const tenant of tenants) this.#tenants.add(tenant);
@@ -200,11 +212,10 @@ export class Channels {
   /** Durable before it resolves; waits for no subscriber. */
   async #append(tenant: string, channel: string, entry: JsonObject, id: string | undefined): Promise<number> {
     this.#tenants.add(tenant);
-    const stream = channelStream(tenant, channel);
-    const seq = await this.#deps.engine.logs.append(stream, entry, id === undefined ? {} : { id });
+    const seq = await appendMessage(this.#deps, tenant, channel, entry, id);
     await this.#directory.note(tenant, channel);
     this.#retention.appended(tenant, channel);
-    return seq!;
+    return seq;
   }
 
   #entries(tenant: string, channel: string, after: number): AsyncIterable<Entry> {
@@ -214,6 +225,13 @@ export class Channels {
   #entry(tenant: string, channel: string, seq: number): Promise<Entry | null> {
     return entryAt(this.#deps.engine.logs, channelStream(tenant, channel), seq);
   }
+}
+
+function announcement({ name }: Caller, { id, metadata, sealed_key }: Announced): JsonObject {
+  const entry: JsonObject = { pointer: id, from: name };
+  if (Object.keys(metadata).length > 0) entry.metadata = metadata;
+  if (sealed_key !== null) entry.sealed_key = sealed_key;
+  return entry;
 }
 
 function checkSignal(msg: unknown): void {

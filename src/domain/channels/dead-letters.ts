@@ -2,6 +2,7 @@ import type { DeadLetter } from '../../contract/channels.ts';
 import type { Entry } from '../../kernel/logs.ts';
 import { channelStream, deadLetterChannel } from '../names.ts';
 import { asJson, entriesBehind } from '../records.ts';
+import { appendMessage } from './channel-storage.ts';
 import type { Directory } from './directory.ts';
 import type { GroupLog } from './group-log.ts';
 import { floor, type GroupState, isUnclaimed, type Step } from './group-state.ts';
@@ -34,7 +35,7 @@ export class DeadLetters {
     if (target === null || letter === null) return;
     const dead: DeadLetter = { channel, group, seq: entry.seq, ts: entry.at, attempts, reason };
     const id = `dead:${entry.seq}:${group}`;
-    await this.#deps.engine.logs.append(channelStream(tenant, target), asJson({ ...letter, dead }), { id });
+    await appendMessage(this.#deps, tenant, target, asJson({ ...letter, dead }), id);
     await this.#directory.note(tenant, target);
     this.#deps.onDead(tenant, { ...letter, dead });
   }

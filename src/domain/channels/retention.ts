@@ -1,5 +1,6 @@
-import { channelStream } from '../names.ts';
+import { channelStream, trimmedKey } from '../names.ts';
 import { entriesBehind } from '../records.ts';
+import { trimMessages } from './channel-storage.ts';
 import type { Directory } from './directory.ts';
 import type { Groups } from './groups.ts';
 import { channelEntry, entryAt, TOMBSTONE } from './message.ts';
@@ -90,7 +91,7 @@ export class Retention {
       excess--;
       before = seq + 1;
     }
-    if (before > 0) await logs.trim(stream, { before });
+    if (before > 0) await trimMessages(this.#deps, tenant, channel, before);
   }
 
   /** The last message cannot be trimmed, so something empty takes its place: unless someone was faster. */
@@ -104,8 +105,9 @@ export class Retention {
       const seq = await logs.append(stream, TOMBSTONE, { expectSeq: last });
       if (seq === null) return;
       last = seq;
-      await logs.trim(stream, { before: last });
+      await trimMessages(this.#deps, tenant, channel, last);
     }
     await this.#directory.forget(tenant, channel, last);
+    await this.#deps.engine.records.delete(trimmedKey(tenant, channel));
   }
 }

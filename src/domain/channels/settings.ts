@@ -3,12 +3,14 @@ import type { Caller } from '../../contract/caller.ts';
 import type { DeadLetter } from '../../contract/channels.ts';
 import type { Deps } from '../deps.ts';
 import type { PointerLookup } from '../pointers/record.ts';
+import type { Storage } from '../usage/storage.ts';
 import type { ChannelEntry } from './message.ts';
 
 /** What every part of the channels is built on. */
 export interface ChannelDeps extends Deps {
   readonly settings: ChannelSettings;
   readonly pointers: PointerLookup;
+  readonly storage: Storage;
   /** Called after a message was acknowledged. */
   onAcked(caller: Caller, at: { channel: string; group: string; seq: number }): void;
   /** Called for every dead letter, once it is where people can look at it. */

@@ -123,6 +123,8 @@ export class Pointers {
     let settled: Settled | undefined;
     const expiresAt = async () => {
       const options = early ?? checked({ ...input, ...input.late?.() });
+      if (options.channel !== null && !(repeatable && (await this.#records.get(recordKey(id)))))
+        await channels.admit(caller, { id, ...options });
       settled = { options, keepMs: await this.#keepMs(caller, options), created: env.now() };
       return settled.created + settled.keepMs;
     };
@@ -158,7 +160,7 @@ export class Pointers {
       const isResult = kept.metadata.task_id !== undefined;
       const counts = isResult && (await onResult(caller, id, kept));
       if (kept.channel !== null) {
-        const sealed_key = options.sealed_key ?? undefined;
+        const { sealed_key } = options;
         await channels.announce(caller, kept.channel, { id, metadata: kept.metadata, sealed_key });
       }
       if (counts) receipts.result(caller, id, kept.metadata);

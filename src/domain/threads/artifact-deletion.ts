@@ -5,7 +5,7 @@ import { artifactMeta, artifactRecords } from './artifacts.ts';
 import { repeatable } from './fold.ts';
 import { artifactBlob, artifactKey, indexKey } from './keys.ts';
 import { isoTime } from './state.ts';
-import type { ThreadVerb } from './thread-log.ts';
+import type { ThreadLog, ThreadVerb } from './thread-log.ts';
 
 /**
  * Deletes the content of an artifact and what was made of it: the preview and the entry in the search index. Its hash, name
@@ -24,12 +24,22 @@ export const deleteArtifact: ThreadVerb<'deleteArtifact'> = async (log, caller, 
   const { name, size, hash } = gone;
   const once = await repeatable('artifact.deleted', ref, () => sha256Hex(ref));
   const payload = { by: caller.name, ref, name, size, hash };
-  return log.commit<Artifact>(caller, id, (head) => {
-    if (once!.seen(head)) return { done: gone };
+  return log.commit<Artifact>(caller, id, async (head) => {
+    if (once!.seen(head) || (artifact.deleted_at !== undefined && (await isNoted(log, id, ref)))) {
+      return { done: gone };
+    }
     const event = { type: 'artifact.deleted', at, payload, ...once!.mark };
     return { event, answer: () => gone };
   });
 };
+
+/** Whether the log has the deletion, however many keys were used since: its bytes are given back once. */
+async function isNoted(log: ThreadLog, id: string, ref: string): Promise<boolean> {
+  for await (const { event } of log.heads.events(id, 0)) {
+    if (event.type === 'artifact.deleted' && event.payload.ref === ref) return true;
+  }
+  return false;
+}
 
 /** What is left of an artifact whose content is gone. */
 export function withoutContent(artifact: Artifact): Artifact {

@@ -39,6 +39,8 @@ export async function putArtifact(
   const { engine, env } = log.deps;
   await log.meta(caller, id);
   const early = input.late ? null : checkInput(input);
+  // A retry of one that is stored is answered whatever room there is.
+  if (input.idempotency_key === undefined) await log.storage.admit(caller.tenant, input.size ?? 0);
   const ref = timeOrderedId(env);
   let blob = early ? artifactBlob(id, ref, KINDS[early.type].ext) : incomingBlob(id, ref);
   const scan = new ContentScan(input.body, input.size);

@@ -77,10 +77,11 @@ async function store(log: ThreadLog, caller: Caller, zip: ZipArchive, bundle: Bu
       hint: `Delete it first with relay thread rm ${id}, or import into another home.`,
     });
   }
+  await log.storage.admit(tenant, bundle.bytes);
   await clearThread(log, tenant, id);
+  let head: Head = emptyHead(id);
   try {
     const kept = await storeContents(log, zip, bundle);
-    let head: Head = emptyHead(id);
     for (const event of events) {
       const next = await log.append(tenant, head, event);
       if (!next) throw new RelayError('busy', { what: `someone else is importing thread ${id}` });
@@ -100,6 +101,7 @@ async function store(log: ThreadLog, caller: Caller, zip: ZipArchive, bundle: Bu
     return damaged.size > 0 ? { ...taken, damaged: [...damaged].slice(0, DAMAGED_NAMED) } : taken;
   } catch (error) {
     await records.delete(metaKey(id));
+    await log.storage.freed(tenant, head.totals.stored);
     await clearThread(log, tenant, id);
     throw error;
   }

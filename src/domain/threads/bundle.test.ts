@@ -106,7 +106,9 @@ describe('a bundle', () => {
     }
     const left = await fresh.engine.usage();
     const { count: changes } = await fresh.engine.logs.info('tch.local');
-    assert.deepEqual([left.blobs.count, left.records, left.entries - changes], [0, 0, 0]);
+    const [freed, written] = (await fresh.engine.records.list('ten.local/storage/')).items;
+    assert.equal(freed!.value, written!.value);
+    assert.deepEqual([left.blobs.count, left.records - 2, left.entries - changes], [0, 0, 0]);
   });
 
   it('does not go over a thread that is there already', async () => {
@@ -164,6 +166,20 @@ describe('a bundle', () => {
             e.payload.ops = [{ op: 'replace', path: '/version', value: 9 }];
         }),
         /not possible/,
+      ],
+      [
+        'an artifact that takes up less than it does',
+        await event((e) => {
+          if (e.type === 'artifact.created') e.payload.size = 0;
+        }),
+        /less than it holds/,
+      ],
+      [
+        'the end of an artifact that never was',
+        await event((e) => {
+          if (e.type === 'test.own') Object.assign(e, { type: 'artifact.deleted', payload: { size: 9999 } });
+        }),
+        /less than it holds/,
       ],
       [
         'a gap in the versions',

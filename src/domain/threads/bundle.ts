@@ -6,7 +6,7 @@ import type { Artifact } from '../../contract/threads/artifacts.ts';
 import type { ZipArchive } from '../../formats/zip/zip-reader.ts';
 import { asJson, fromJson } from '../records.ts';
 import { KINDS } from './artifact-kind.ts';
-import type { StoredEvent } from './event.ts';
+import { artifactBytes, type StoredEvent } from './event.ts';
 import { advance, emptyHead, type MutableHead, stateAfter } from './fold.ts';
 import { COUNTERS, type Counters } from './keys.ts';
 import { bytesOf } from './state.ts';
@@ -108,7 +108,11 @@ export async function readBundle(zip: ZipArchive) {
   if (refs !== head.refs.join() || artifacts.length !== manifest.artifacts) {
     throw badBundle('its artifacts are not those of its events');
   }
-  return { manifest, events, artifacts, ledger, damaged };
+  const bytes = head.totals.stored;
+  const least = events.reduce((sum, event) => sum + bytesOf(asJson(event)), 0);
+  if (there.reduce((sum, { size }) => sum + artifactBytes(size), least) > bytes)
+    throw badBundle('its events tell of less than it holds');
+  return { manifest, events, artifacts, ledger, damaged, bytes };
 }
 
 const isCount = (value: unknown) => Number.isSafeInteger(value) && (value as number) >= 0;

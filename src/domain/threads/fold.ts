@@ -6,7 +6,7 @@ import { THREAD_KEYS } from '../../base/limits.ts';
 import type { ArtifactTokens } from '../../contract/threads/artifacts.ts';
 import type { Metrics } from '../../contract/threads/state.ts';
 import { asJson, fromJson } from '../records.ts';
-import { type StoredEvent, VERSION_EVENTS } from './event.ts';
+import { type StoredEvent, storedBytes, VERSION_EVENTS } from './event.ts';
 import { bytesOf, firstState, patchState, replayPatch, type Sized } from './state.ts';
 
 /** What a thread's log amounts to, up to an entry. The state is never changed in place, the rest is. */
@@ -72,7 +72,7 @@ export function advance(head: MutableHead, seq: number, event: StoredEvent, read
     head.version = version;
     if (event.type === 'artifact.created') head.refs.push(payload.ref as string);
   }
-  head.totals = totals;
+  head.totals = { ...totals, stored: totals.stored + storedBytes(event) };
   if (event.key !== undefined) {
     const { key, request = '', at } = event;
     const ref = typeof payload.ref === 'string' ? { ref: payload.ref } : {};
@@ -121,6 +121,8 @@ const EMPTY_TOTALS = {
   tokenizer: null as string | null,
   /** Some figure in here is an estimate. */
   estimated: false,
+  /** Bytes that the thread takes up: its events, and the contents and previews of its artifacts. */
+  stored: 0,
 };
 
 export type Totals = Readonly<typeof EMPTY_TOTALS>;

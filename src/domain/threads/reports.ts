@@ -1,11 +1,13 @@
 import { everyItem } from '../../base/pages.ts';
+import { LOCAL_CALLER } from '../../contract/caller.ts';
 import type { Artifact } from '../../contract/threads/artifacts.ts';
 import type { State } from '../../contract/threads/state.ts';
 import type { Stats } from '../../contract/threads/tokens.ts';
 import { oneLine } from '../../text/frame.ts';
 import { listArtifacts, putArtifact } from './artifacts.ts';
 import { metaKey } from './keys.ts';
-import type { ThreadVerb } from './thread-log.ts';
+import type { Figures } from './tenant-totals.ts';
+import type { ThreadLog, ThreadVerb } from './thread-log.ts';
 import { listThreads } from './threads.ts';
 import { sumStats } from './token-ledger.ts';
 
@@ -20,19 +22,23 @@ export const threadStats: ThreadVerb<'stats'> = async (log, caller, id) => {
 /** Over all threads of the caller. */
 export const totalStats: ThreadVerb<'totals'> = async (log, caller) => {
   await log.ledger.flush();
-  const all = await log.totals.of(caller.tenant, {
+  return sumStats((await tenantFigures(log, caller.tenant)).map(({ stats }) => stats));
+};
+
+/** The figures of every thread of a tenant. */
+export function tenantFigures(log: ThreadLog, tenant: string): Promise<Figures[]> {
+  return log.totals.of(tenant, {
     async *all() {
-      for await (const { thread_id } of everyItem('threads', (o) => listThreads(log, caller, o)))
-        yield thread_id;
+      const listed = everyItem('threads', (o) => listThreads(log, { ...LOCAL_CALLER, tenant }, o));
+      for await (const { thread_id } of listed) yield thread_id;
     },
-    async stats(id) {
+    async figures(id) {
       const meta = (await log.metas.get(metaKey(id)))?.value;
-      const head = meta?.tenant === caller.tenant ? await log.heads.load(id) : null;
-      return head && log.ledger.statsOf(head);
+      const head = meta?.tenant === tenant ? await log.heads.load(id) : null;
+      return head && { stats: await log.ledger.statsOf(head), stored: head.totals.stored };
     },
   });
-  return sumStats(all);
-};
+}
 
 /** Describes a thread in one document, which becomes an artifact of it. */
 export const makeReport: ThreadVerb<'report'> = async (log, caller, id, { format = 'md' } = {}) => {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { openThreads, text } from '../../../test/threads/open-threads.ts';
+import { openThreads, stoppedClock, text } from '../../../test/threads/open-threads.ts';
+import { systemEnv } from '../../base/env.ts';
 import { openMemory } from '../../engines/memory/engine.ts';
 import type { Engine } from '../../kernel/engine.ts';
 
@@ -60,4 +61,50 @@ test('who has missed changes that are no longer told adds up anew', async () => 
   const { last } = await one.engine.logs.info('tch.local');
   await one.engine.logs.trim('tch.local', { before: last });
   assert.equal((await other.api.totals()).threads, 4);
+});
+
+test('another process takes up what was saved, and looks only at what has changed since', async () => {
+  const { engine, reads } = counted();
+  const one = openThreads({ engine });
+  for (let i = 0; i < 300; i++) await one.api.create();
+  const [first] = (await one.api.list({ limit: 1 })).threads;
+  assert.equal((await one.api.totals()).threads, 300);
+  const { count } = await engine.logs.info('tch.local');
+  assert.ok(count < 10, `${count} changes are told, all of which are in the figures`);
+  await one.api.putArtifact(first!.thread_id, { body: text('some words that count'), name: 'a.txt' });
+  const expected = await one.api.totals();
+  const before = reads();
+  assert.deepEqual(await one.again().api.totals(), expected);
+  assert.ok(reads() - before < 30, `${reads() - before} reads`);
+  assert.equal(expected.artifacts, 1);
+  // One that held figures of before what is told goes on from the saved ones.
+  for (let i = 0; i < 150; i++) await one.again().api.create();
+  assert.equal((await one.again().api.totals()).threads, 450);
+  const behind = reads();
+  assert.equal((await one.api.totals()).threads, 450);
+  assert.ok(reads() - behind < 30, `${reads() - behind} reads`);
+});
+
+test('the log of changes stays short, whoever asks for totals or nobody does', async () => {
+  const env = { ...systemEnv, randomBytes: (count: number) => systemEnv.randomBytes(count) };
+  const { api, engine, core } = openThreads({ env });
+  const { thread_id } = await api.create();
+  for (let i = 0; i <= 20_000; i++) await engine.logs.append('tch.local', thread_id);
+  // The chance of one in many that a change looks how many there are.
+  env.randomBytes = (count) => (count === 1 ? new Uint8Array(1) : systemEnv.randomBytes(count));
+  await api.create();
+  await core.settle();
+  assert.ok((await engine.logs.info('tch.local')).count < 10);
+  assert.equal((await api.totals()).threads, 2);
+});
+
+test('a thread that has expired is in no total', async () => {
+  const env = stoppedClock();
+  const one = openThreads({ env });
+  await one.api.create();
+  await one.api.create({ ttl: 60 });
+  assert.equal((await one.api.totals()).threads, 2);
+  env.advance(61_000);
+  await one.again().core.removeExpired();
+  assert.equal((await one.api.totals()).threads, 1);
 });

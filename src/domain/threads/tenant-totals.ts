@@ -1,42 +1,70 @@
+import { toHex } from '../../base/ids.ts';
+import { pause } from '../../base/pause.ts';
+import { readText } from '../../base/read-text.ts';
 import type { Stats } from '../../contract/threads/tokens.ts';
-import type { Logs } from '../../kernel/logs.ts';
+import type { Deps } from '../deps.ts';
+import { type RecordsOf, recordsOf } from '../records.ts';
 
 const PAGE = 500;
-/** Changes that are told; who has missed more adds up anew. */
+/** Changes that are told. Beyond it the figures are brought up to date and saved, and what is in them is told no longer. */
 const TOLD = 20_000;
-/** How many changes this process makes before it looks whether too many are told. */
-const LOOK_EVERY = 1_000;
+/** One change in about so many looks whether too many are told: by chance, so that commands that make one do their share. */
+const LOOK_EVERY = 256;
 /** Threads of all tenants whose figures are held in memory. */
 const HELD = 200_000;
+/** Figures are saved when so many changes have come since, or a tenth as many as there are threads. */
+const SAVE_EVERY = 100;
+/** Threads that are looked at before others get to run. */
+const AT_ONCE = 50;
 
 /** Names the threads that changed, one entry for each change. */
 const changesOf = (tenant: string) => `tch.${tenant}`;
+/** Where the saved figures are. The number counts their form: those of another are not read. */
+const savedKey = (tenant: string) => `ten.${tenant}/totals.1`;
+
+/** The figures of one thread. */
+export interface Figures {
+  readonly stats: Stats;
+  /** What it takes up. */
+  readonly stored: number;
+}
 
 interface Held {
   /** The last change that is in the figures. */
   seq: number;
-  readonly stats: Map<string, Stats>;
+  /** Changes that came since they were saved. */
+  unsaved: number;
+  readonly figures: Map<string, Figures>;
+}
+
+interface Saved {
+  readonly seq: number;
+  readonly blob: string;
 }
 
 /** What the threads of a tenant are, for who adds them up. */
 export interface Threads {
   all(): AsyncIterable<string>;
   /** Null for a thread that is not there. */
-  stats(id: string): Promise<Stats | null>;
+  figures(id: string): Promise<Figures | null>;
 }
 
 /**
- * The figures of every thread of a tenant, held in memory and brought up to date from the log of changes at every use. The
- * first use in a process adds up all threads.
+ * The figures of every thread of a tenant, held in memory and brought up to date from the log of changes at every use. They
+ * are saved now and then with their place in that log, so that another process needs only what has changed since; the
+ * first use in a store adds up all threads.
  */
 export class TenantTotals {
-  readonly #logs: Logs;
+  readonly #deps: Pick<Deps, 'engine' | 'env'>;
+  readonly #saved: RecordsOf<Saved>;
   readonly #held = new Map<string, Held>();
   readonly #turns = new Map<string, Promise<unknown>>();
-  #marks = 0;
+  /** Called when so many changes are told that the figures had better be saved. Nobody waits for it. */
+  onMany: (tenant: string) => void = () => {};
 
-  constructor(logs: Logs) {
-    this.#logs = logs;
+  constructor(deps: Pick<Deps, 'engine' | 'env'>) {
+    this.#deps = deps;
+    this.#saved = recordsOf(deps.engine.records);
   }
 
   /**
@@ -44,11 +72,11 @@ export class TenantTotals {
    * then commits both at once.
    */
   async changed(tenant: string, id: string): Promise<void> {
+    const { engine, env } = this.#deps;
     try {
-      await this.#logs.append(changesOf(tenant), id);
-      if (++this.#marks % LOOK_EVERY !== 0) return;
-      const { count, last } = await this.#logs.info(changesOf(tenant));
-      if (count > TOLD) await this.#logs.trim(changesOf(tenant), { before: last });
+      await engine.logs.append(changesOf(tenant), id);
+      if (env.randomBytes(1)[0]! % LOOK_EVERY !== 0) return;
+      if ((await engine.logs.info(changesOf(tenant))).count > TOLD) this.onMany(tenant);
     } catch {
       // The write itself must not fail for this. What is held here may be wrong now, so it is added up anew.
       this.#held.delete(tenant);
@@ -56,49 +84,144 @@ export class TenantTotals {
   }
 
   /** One after the other, so that no figure is replaced by an older one. */
-  async of(tenant: string, threads: Threads): Promise<Stats[]> {
+  async of(tenant: string, threads: Threads): Promise<Figures[]> {
     const before = this.#turns.get(tenant) ?? Promise.resolve();
     const mine = before.then(() => this.#current(tenant, threads));
     const settled = mine.catch(() => {});
     this.#turns.set(tenant, settled);
     try {
-      return [...(await mine).stats.values()];
+      return [...(await mine).figures.values()];
     } finally {
       if (this.#turns.get(tenant) === settled) this.#turns.delete(tenant);
     }
   }
 
   async #current(tenant: string, threads: Threads): Promise<Held> {
-    const held = this.#held.get(tenant);
-    if (!held) return this.#all(tenant, threads);
+    const held =
+      (await this.#follow(tenant, this.#held.get(tenant) ?? null, threads)) ??
+      (await this.#follow(tenant, await this.#load(tenant), threads)) ??
+      (await this.#all(tenant, threads));
+    if (held.unsaved >= Math.max(SAVE_EVERY, held.figures.size / 10)) {
+      // Who cannot save has the figures all the same.
+      await this.#save(tenant, held).catch(() => {});
+    }
+    this.#keep(tenant, held);
+    return held;
+  }
+
+  /** Brings figures up to date; null where there are none, or where changes that they lack are told no longer. */
+  async #follow(tenant: string, held: Held | null, threads: Threads): Promise<Held | null> {
+    if (!held) return null;
     const changed = new Set<string>();
-    let { seq } = held;
+    let { seq, unsaved } = held;
     for (;;) {
-      const { entries, gap } = await this.#logs.read(changesOf(tenant), { after: seq, limit: PAGE });
-      if (gap) return this.#all(tenant, threads);
+      const { entries, gap } = await this.#deps.engine.logs.read(changesOf(tenant), {
+        after: seq,
+        limit: PAGE,
+      });
+      if (gap) return null;
       for (const { data } of entries) changed.add(String(data));
+      unsaved += entries.length;
       seq = entries.at(-1)?.seq ?? seq;
       if (entries.length < PAGE) break;
     }
-    for (const id of changed) await this.#take(held, id, threads);
-    held.seq = seq;
-    return held;
+    await this.#take(held, changed, threads);
+    return Object.assign(held, { seq, unsaved });
   }
 
   async #all(tenant: string, threads: Threads): Promise<Held> {
     // From before the first look: what changes meanwhile is looked at again.
-    const { last } = await this.#logs.info(changesOf(tenant));
-    const held: Held = { seq: last, stats: new Map() };
-    for await (const id of threads.all()) await this.#take(held, id, threads);
-    const sizes = [...this.#held.values()].map(({ stats }) => stats.size);
-    if (sizes.reduce((sum, size) => sum + size, held.stats.size) > HELD) this.#held.clear();
-    this.#held.set(tenant, held);
+    const { last, count } = await this.#deps.engine.logs.info(changesOf(tenant));
+    const held: Held = { seq: last, unsaved: 0, figures: new Map() };
+    await this.#take(held, threads.all(), threads);
+    held.unsaved = Math.max(count, held.figures.size);
     return held;
   }
 
-  async #take({ stats }: Held, id: string, threads: Threads): Promise<void> {
-    const found = await threads.stats(id);
-    if (found) stats.set(id, found);
-    else stats.delete(id);
+  async #take(
+    { figures }: Held,
+    ids: Iterable<string> | AsyncIterable<string>,
+    threads: Threads,
+  ): Promise<void> {
+    let taken = 0;
+    for await (const id of ids) {
+      const found = await threads.figures(id);
+      if (found) figures.set(id, found);
+      else figures.delete(id);
+      if (++taken % AT_ONCE === 0) await pause(0);
+    }
   }
+
+  #keep(tenant: string, held: Held): void {
+    this.#held.set(tenant, held);
+    const sizes = [...this.#held.values()].map(({ figures }) => figures.size);
+    if (sizes.reduce((sum, size) => sum + size, 0) <= HELD) return;
+    this.#held.clear();
+    this.#held.set(tenant, held);
+  }
+
+  async #load(tenant: string): Promise<Held | null> {
+    const saved = (await this.#saved.get(savedKey(tenant)))?.value;
+    const found = saved && (await this.#deps.engine.blobs.get(saved.blob));
+    if (!found) return null;
+    const rows = JSON.parse(await readText(found.body)) as Row[];
+    return { seq: saved.seq, unsaved: 0, figures: new Map(rows.map((row) => [row[0], unpacked(row)])) };
+  }
+
+  /** Saves figures that are further on than those that are saved, and has what is in them told no longer. */
+  async #save(tenant: string, held: Held): Promise<void> {
+    const { engine, env } = this.#deps;
+    const { seq } = held;
+    const before = await this.#saved.get(savedKey(tenant));
+    if (before && before.value.seq >= seq) return;
+    const blob = `${savedKey(tenant)}/${toHex(env.randomBytes(8))}`;
+    const rows = [...held.figures.values()].map(packed);
+    await engine.blobs.put(blob, new TextEncoder().encode(JSON.stringify(rows)));
+    const won = await this.#saved.put(
+      savedKey(tenant),
+      { seq, blob },
+      { expect: before?.revision ?? 'absent' },
+    );
+    const old = won === null ? blob : before?.value.blob;
+    if (old !== undefined) await engine.blobs.delete(old);
+    if (won === null) return;
+    held.unsaved = 0;
+    await engine.logs.trim(changesOf(tenant), { before: seq });
+  }
+}
+
+/** The figures of a thread without their names, of which there would be many thousand copies. */
+type Row = ReturnType<typeof packed>;
+
+function packed({ stats, stored }: Figures) {
+  const { thread_id, artifacts, naive_tokens, actual_tokens, cache_hits, session_cache_hits } = stats;
+  const { headers, header_reads, previews, preview_reads, pulls, pull_reads } = stats.breakdown;
+  return [
+    thread_id,
+    stored,
+    [artifacts, naive_tokens, actual_tokens, cache_hits, session_cache_hits],
+    [headers, header_reads, previews, preview_reads, pulls, pull_reads],
+    stats.tokenizer,
+    stats.estimated,
+    [stats.billed.input_tokens, stats.billed.output_tokens],
+  ] as const;
+}
+
+function unpacked([thread_id, stored, sums, reads, tokenizer, estimated, billed]: Row): Figures {
+  const [artifacts, naive_tokens, actual_tokens, cache_hits, session_cache_hits] = sums;
+  const [headers, header_reads, previews, preview_reads, pulls, pull_reads] = reads;
+  const stats: Stats = {
+    thread_id,
+    artifacts,
+    naive_tokens,
+    actual_tokens,
+    avoided_tokens: naive_tokens - actual_tokens,
+    cache_hits,
+    session_cache_hits,
+    breakdown: { headers, header_reads, previews, preview_reads, pulls, pull_reads },
+    tokenizer,
+    estimated,
+    billed: { input_tokens: billed[0], output_tokens: billed[1] },
+  };
+  return { stats, stored };
 }

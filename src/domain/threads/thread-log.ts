@@ -7,7 +7,8 @@ import { compareAndSet } from '../../kernel/compare-and-set.ts';
 import { Background } from '../background.ts';
 import type { Deps } from '../deps.ts';
 import { asJson, type RecordsOf, recordsOf } from '../records.ts';
-import { type StoredEvent, toWire } from './event.ts';
+import type { Storage } from '../usage/storage.ts';
+import { type StoredEvent, storedBytes, toWire } from './event.ts';
 import { type Head, stateAfter } from './fold.ts';
 import { Heads } from './heads.ts';
 import { logOf, metaKey, opsBlob } from './keys.ts';
@@ -47,6 +48,9 @@ export type ThreadVerb<M extends keyof ThreadsApi> = (
   ...args: Parameters<ThreadsApi[M]>
 ) => ReturnType<ThreadsApi[M]>;
 
+/** What a plan that is used up does not keep from being written: that something was read, and that something is gone. */
+const ALWAYS: ReadonlySet<string> = new Set(['artifact.pulled', 'artifact.deleted']);
+
 /** The one way into a thread's log: every append is made against the head it was thought out for. */
 export class ThreadLog {
   readonly deps: Deps;
@@ -54,16 +58,18 @@ export class ThreadLog {
   readonly heads: Heads;
   readonly ledger: TokenLedger;
   readonly totals: TenantTotals;
+  readonly storage: Storage;
   readonly followers: Follower[] = [];
   /** The records of threads, under `metaKey`. */
   readonly metas: RecordsOf<ThreadMeta>;
   /** Within one process, writers of a thread queue up instead of racing each other. */
   readonly #turns = new Map<string, Promise<unknown>>();
 
-  constructor(deps: Deps) {
+  constructor(deps: Deps, storage: Storage) {
     this.deps = deps;
+    this.storage = storage;
     this.heads = new Heads(deps.engine, this.background);
-    this.totals = new TenantTotals(deps.engine.logs);
+    this.totals = new TenantTotals(deps);
     this.metas = recordsOf(deps.engine.records);
     this.ledger = new TokenLedger(deps, this.background, async (id) => {
       const meta = (await this.metas.get(metaKey(id)))?.value;
@@ -115,10 +121,13 @@ export class ThreadLog {
   async append(tenant: string, head: Head, event: StoredEvent): Promise<Head | null> {
     const { blobs, logs } = this.deps.engine;
     const ready = stateAfter(head, event);
+    const bytes = storedBytes(event);
+    if (!ALWAYS.has(event.type)) await this.storage.admit(tenant, bytes);
     const stored = await this.#fitting(head.id, event);
     for (const follower of this.followers) follower.before?.(head.id);
+    const write = () => logs.append(logOf(head.id), asJson(stored), { expectSeq: head.seq });
     const [seq] = await Promise.all([
-      logs.append(logOf(head.id), asJson(stored), { expectSeq: head.seq }),
+      this.storage.counted(tenant, bytes, write, (found) => found !== null),
       this.totals.changed(tenant, head.id),
     ]);
     if (seq === null) {

@@ -2,6 +2,7 @@ import type { VERBS } from '../../contract/relay.ts';
 import type { ThreadsApi } from '../../contract/threads.ts';
 import type { Deps } from '../deps.ts';
 import type { Serves } from '../relay-binding.ts';
+import type { Storage } from '../usage/storage.ts';
 import { deleteArtifact } from './artifact-deletion.ts';
 import { getArtifact, listArtifacts, putArtifact, readContent, searchArtifacts } from './artifacts.ts';
 import { exportThread } from './bundle-export.ts';
@@ -13,7 +14,7 @@ import { listEnvelopes, sendEnvelope } from './envelopes.ts';
 import { listEvents, recordEvent, watchEvents } from './events.ts';
 import { readHeader } from './headers.ts';
 import { renderThread } from './render.ts';
-import { makeReport, threadStats, totalStats } from './reports.ts';
+import { makeReport, tenantFigures, threadStats, totalStats } from './reports.ts';
 import { holdThread, releaseThread } from './thread-leases.ts';
 import { ThreadLog, type ThreadVerb } from './thread-log.ts';
 import * as threads from './threads.ts';
@@ -24,9 +25,10 @@ export class ThreadServices {
   readonly capabilities: Capabilities;
   readonly verbs: Serves<typeof VERBS.threads>;
 
-  constructor(deps: Deps, capabilities?: readonly Capability[]) {
-    const log = new ThreadLog(deps);
+  constructor(deps: Deps, storage: Storage, capabilities?: readonly Capability[]) {
+    const log = new ThreadLog(deps, storage);
     log.followers.push({ appended: (head, event) => compactIfLong(log, head, event) });
+    log.totals.onMany = (tenant) => log.background.run(() => tenantFigures(log, tenant));
     this.log = log;
     this.capabilities = new Capabilities(log, capabilities);
     const bound = Object.entries(BEHIND).map(([name, verb]) => [
@@ -34,6 +36,11 @@ export class ThreadServices {
       (...args: unknown[]) => (verb as (log: ThreadLog, ...args: unknown[]) => unknown)(log, ...args),
     ]);
     this.verbs = Object.fromEntries(bound);
+  }
+
+  /** What the threads of a tenant take up. */
+  async bytesOf(tenant: string): Promise<number> {
+    return (await tenantFigures(this.log, tenant)).reduce((sum, { stored }) => sum + stored, 0);
   }
 
   /** Deletes what is left of threads that have expired. */

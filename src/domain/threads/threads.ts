@@ -9,6 +9,7 @@ import type { PatchOp } from '../../formats/json-patch/apply.ts';
 import { diffJson } from '../../formats/json-patch/diff.ts';
 import { jsonEqual } from '../../formats/json-patch/equal.ts';
 import { allRecords, asJson } from '../records.ts';
+import { storedBytes } from './event.ts';
 import { emptyHead, type Head, type Repeatable, repeatable } from './fold.ts';
 import { indexKey, listKey, listPrefix, logOf, metaKey, threadPrefix } from './keys.ts';
 import { isoTime, parseVersion, versionRef } from './state.ts';
@@ -26,9 +27,11 @@ export const createThread: ThreadVerb<'create'> = async (log, caller, o = {}) =>
   const created = env.now();
   const expires = checkThreadTtl(o.ttl, created);
   const ends = expires === undefined ? {} : { expires };
-  await introduceThread(log, id, { tenant: caller.tenant, name, created, by: caller.name, ...ends });
   const payload = { version: 1, name, by: caller.name };
-  await log.append(caller.tenant, emptyHead(id), { type: 'thread.created', at: created, payload });
+  const event = { type: 'thread.created', at: created, payload };
+  await log.storage.admit(caller.tenant, storedBytes(event));
+  await introduceThread(log, id, { tenant: caller.tenant, name, created, by: caller.name, ...ends });
+  await log.append(caller.tenant, emptyHead(id), event);
   return { thread_id: id, name, state_ref: versionRef(1), created_at: isoTime(created), ...expiry(ends) };
 };
 
@@ -40,7 +43,9 @@ export async function introduceThread(log: ThreadLog, id: string, meta: ThreadMe
     log.metas.put(metaKey(id), meta, { expiresAt: expires }),
     log.totals.changed(tenant, id),
   ]);
-  await log.deps.engine.records.put(listKey(tenant, id, created), { name, created });
+  const listed: JsonObject = { name, created };
+  if (expires !== undefined) listed.expires = expires;
+  await log.deps.engine.records.put(listKey(tenant, id, created), listed);
 }
 
 /** Newest first. With `prefix`, only those whose id begins with it. */
@@ -49,12 +54,14 @@ export const listThreads: ThreadVerb<'list'> = async (log, caller, o = {}) => {
   const prefix = listPrefix(caller.tenant);
   const after = o.after === undefined ? undefined : prefix + o.after;
   const threads = [];
-  for await (const { key } of allRecords(records, prefix, { after, limit: PAGE_ITEMS })) {
+  for await (const { key, value } of allRecords(records, prefix, { after, limit: PAGE_ITEMS })) {
     const id = key.slice(key.lastIndexOf('.') + 1);
     if (!isUuid(id) || !id.startsWith(o.prefix?.toLowerCase() ?? '')) continue;
     const meta = (await log.metas.get(metaKey(id)))?.value;
     if (!meta) {
-      log.background.run(() => finishDeletion(log, caller.tenant, id));
+      // One that has expired is left to housekeeping, which frees what it takes up.
+      if ((value as JsonObject).expires === undefined)
+        log.background.run(() => finishDeletion(log, caller.tenant, id));
       continue;
     }
     if ((await logs.info(logOf(id))).count === 0) continue;
@@ -89,7 +96,10 @@ export const deleteThread: ThreadVerb<'delete'> = async (log, caller, id) => {
   const { records } = log.deps.engine;
   await log.ledger.flush();
   const meta = await log.meta(caller, id);
-  await Promise.all([records.delete(metaKey(id)), log.totals.changed(caller.tenant, id)]);
+  const bytes = await storedIn(log, id);
+  const [deleted] = await Promise.all([records.delete(metaKey(id)), log.totals.changed(caller.tenant, id)]);
+  // One of those who delete it at the same time. A crash before this is for the recount.
+  if (deleted) await log.storage.freed(caller.tenant, bytes);
   await clearThread(log, caller.tenant, id);
   if (meta.expires !== undefined) await forgetThreadEnd(log.deps, meta.expires, id);
   await records.delete(listKey(caller.tenant, id, meta.created));
@@ -100,9 +110,19 @@ export async function removeExpiredThreads(log: ThreadLog): Promise<void> {
   await forExpiredThreads(log.deps, async ({ tenant, id, created }) => {
     // Deleted before its end, and taken in again from a bundle.
     if (await log.exists(id)) return;
+    const bytes = await storedIn(log, id);
+    const [deleted] = await Promise.all([
+      log.deps.engine.records.delete(listKey(tenant, id, created)),
+      log.totals.changed(tenant, id),
+    ]);
+    if (deleted) await log.storage.freed(tenant, bytes);
     await clearThread(log, tenant, id);
-    await log.deps.engine.records.delete(listKey(tenant, id, created));
   });
+}
+
+/** What a thread takes up, as far as its log can be read. */
+async function storedIn(log: ThreadLog, id: string): Promise<number> {
+  return (await log.heads.load(id).catch(() => null))?.totals.stored ?? 0;
 }
 
 /** Finishes the deletion of a thread that a crash left half done. */

@@ -14,16 +14,19 @@ export interface Plan {
   readonly keys: number;
   readonly payloadBytes: number;
   readonly ttlMs: number;
+  /** What threads and channel messages may take up; null, or nothing said, for no limit. */
+  readonly storageBytes?: number | null;
 }
 
 export type PlanTable = { readonly [name: string]: Omit<Plan, 'name'> };
 
+const GiB = 1024 ** 3;
 const hosted = { payloadBytes: PAYLOAD_BYTES, ttlMs: DEFAULT_TTL_MS };
 
 export const BUILT_IN_PLANS: PlanTable = {
-  free: { pushes: 1_000, pulls: 10_000, keys: 2, ...hosted },
-  pro: { pushes: 100_000, pulls: 1_000_000, keys: 10, ...hosted },
-  team: { pushes: 1_000_000, pulls: 10_000_000, keys: 100, ...hosted },
+  free: { pushes: 1_000, pulls: 10_000, keys: 2, storageBytes: GiB / 4, ...hosted },
+  pro: { pushes: 100_000, pulls: 1_000_000, keys: 10, storageBytes: 10 * GiB, ...hosted },
+  team: { pushes: 1_000_000, pulls: 10_000_000, keys: 100, storageBytes: 100 * GiB, ...hosted },
   /** The default of whoever runs the relay. */
   unlimited: { pushes: null, pulls: null, keys: KEYS_MAX, payloadBytes: PAYLOAD_BYTES, ttlMs: MAX_TTL_MS },
 };

@@ -17,11 +17,14 @@ export class Usage implements Allowance {
   readonly statistics: Statistics;
   readonly #deps: Deps;
   readonly #plans: Plans;
+  readonly #stored: (tenant: string) => Promise<number>;
 
-  constructor(deps: Deps, plans: Plans) {
+  /** `stored` tells the bytes that the threads and channels of a tenant take up. */
+  constructor(deps: Deps, plans: Plans, stored: (tenant: string) => Promise<number>) {
     this.statistics = new Statistics(deps);
     this.#deps = deps;
     this.#plans = plans;
+    this.#stored = stored;
   }
 
   async terms(caller: Caller): Promise<Terms> {
@@ -68,6 +71,7 @@ export class Usage implements Allowance {
       reset: new Date(endOf(month)).toISOString(),
       pushes: { used: pushes, limit: plan.pushes },
       pulls: { used: sum('pull'), limit: plan.pulls },
+      storage: { used: await this.#stored(tenant), limit: plan.storageBytes ?? null },
       rows: admin ? all : all.filter((row) => row.key === caller.keyId),
     };
   }

@@ -154,7 +154,7 @@ function errorResponse(error: RelayError, asked: Request): Response {
 
 /** A program that is over its limit wants to know when to come back, without reading a sentence. */
 function bodyOf(error: RelayError): object {
-  if (error.code !== 'over_quota') return error;
+  if (error.code !== 'over_quota' && error.code !== 'over_storage') return error;
   const { plan, limit, used, reset } = error.details;
   return { ...error.toJSON(), plan, limit, used, reset };
 }

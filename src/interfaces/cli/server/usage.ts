@@ -34,10 +34,11 @@ function summary(report: UsageReport, io: Io): string {
     ['month', `${report.month} (UTC), until ${moment(report.reset)}`],
     ['pushes', meter(report.pushes)],
     ['pulls', meter(report.pulls)],
+    ['storage', meter(report.storage, bytes)],
     ['moved', bytes(moved)],
   ]);
 }
 
-function meter({ used, limit }: Meter): string {
-  return limit === null ? count(used) : `${count(used)} of ${count(limit)}`;
+function meter({ used, limit }: Meter, told = count): string {
+  return limit === null ? told(used) : `${told(used)} of ${told(limit)}`;
 }

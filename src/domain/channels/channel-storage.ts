@@ -1,0 +1,96 @@
+import type { Json } from '../../base/json.ts';
+import { pause } from '../../base/pause.ts';
+import { utf8Bytes } from '../../base/utf8.ts';
+import { channelStream, channelsPrefix, fromSegment, trimmedKey } from '../names.ts';
+import { allRecords, entriesBehind, type RecordsOf, recordsOf } from '../records.ts';
+import { channelEntry } from './message.ts';
+import type { ChannelDeps } from './settings.ts';
+
+/** Entries that a recount reads before it lets others run. */
+const AT_ONCE = 500;
+
+/** What an entry takes up: its JSON. What is no message counts for nothing. */
+export function messageBytes(data: Json): number {
+  return channelEntry(data) ? utf8Bytes(JSON.stringify(data)) : 0;
+}
+
+/** Appends a message and counts it. The same `id` again appends nothing. */
+export async function appendMessage(
+  { engine: { logs }, storage }: ChannelDeps,
+  tenant: string,
+  channel: string,
+  entry: Json,
+  id: string | undefined,
+): Promise<number> {
+  const stream = channelStream(tenant, channel);
+  const { last } = id === undefined ? { last: 0 } : await logs.info(stream);
+  const write = () => logs.append(stream, entry, id === undefined ? {} : { id });
+  return (await storage.counted(tenant, messageBytes(entry), write, (seq) => seq! > last))!;
+}
+
+/**
+ * Trims a channel and frees what its messages took up. A record says up to where that was done: of those who trim at the same
+ * time one frees, and what a crash left in the log is trimmed by the next without being freed again.
+ */
+export async function trimMessages(
+  deps: ChannelDeps,
+  tenant: string,
+  channel: string,
+  before: number,
+): Promise<void> {
+  const { logs } = deps.engine;
+  const stream = channelStream(tenant, channel);
+  const { first, last } = await logs.info(stream);
+  // The last message stays, whatever was asked for.
+  const end = Math.min(before, last);
+  if (first >= end) return;
+  const freed = await noteTrimmed(deps, tenant, channel, end).catch(() => 0);
+  if (freed === null) return;
+  await deps.storage.freed(tenant, freed);
+  await logs.trim(stream, { before: end });
+}
+
+/** What the messages of all channels take up. */
+export async function bytesOfChannels(deps: ChannelDeps, tenant: string): Promise<number> {
+  const { logs, records } = deps.engine;
+  const prefix = channelsPrefix(tenant);
+  let bytes = 0;
+  let read = 0;
+  for await (const { key } of allRecords(records, prefix)) {
+    const channel = fromSegment(key.slice(prefix.length));
+    const trimmed = (await marksOf(deps).get(trimmedKey(tenant, channel)))?.value ?? 0;
+    for await (const { data } of entriesBehind(logs, channelStream(tenant, channel), trimmed)) {
+      bytes += messageBytes(data);
+      if (++read % AT_ONCE === 0) await pause(0);
+    }
+  }
+  return bytes;
+}
+
+/** Writes down that what is before a sequence is freed, and gives its bytes; null where another was faster. */
+async function noteTrimmed(
+  deps: ChannelDeps,
+  tenant: string,
+  channel: string,
+  end: number,
+): Promise<number | null> {
+  const key = trimmedKey(tenant, channel);
+  const mark = await marksOf(deps).get(key);
+  let bytes = 0;
+  for await (const { seq, data } of entriesBehind(
+    deps.engine.logs,
+    channelStream(tenant, channel),
+    mark?.value ?? 0,
+  )) {
+    if (seq >= end) break;
+    bytes += messageBytes(data);
+  }
+  if (bytes === 0) return 0;
+  const won = await marksOf(deps).put(key, end - 1, { expect: mark?.revision ?? 'absent' });
+  return won === null ? null : bytes;
+}
+
+/** Up to which sequence the messages of a channel were freed. */
+function marksOf({ engine }: ChannelDeps): RecordsOf<number> {
+  return recordsOf(engine.records);
+}

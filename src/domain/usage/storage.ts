@@ -1,0 +1,125 @@
+import { RelayError } from '../../base/errors.ts';
+import { compareAndSet } from '../../kernel/compare-and-set.ts';
+import type { Deps } from '../deps.ts';
+import { type RecordsOf, recordsOf } from '../records.ts';
+import type { Plans } from './plans.ts';
+
+/** How old a count may grow before housekeeping counts again, and before a write that is refused has it counted again. */
+const RECOUNT_MS = 6 * 60 * 60 * 1000;
+const RECOUNT_REFUSED_MS = 60 * 1000;
+
+/** Bytes ever written, bytes ever freed, and when both were last held against what is there, in ms. */
+const storageKey = (tenant: string, what: 'written' | 'freed' | 'counted') => `ten.${tenant}/storage/${what}`;
+
+/**
+ * What the threads and channels of a tenant take up: a running sum in the store, which is what was written less what was
+ * freed. A write is counted before it is committed, something freed after it is gone, so a crash leaves the sum too high,
+ * and a recount puts it right. Writers look at the sum before they write: those at work at the same moment may pass the
+ * limit together, by what they write.
+ */
+export class Storage {
+  readonly #deps: Pick<Deps, 'engine' | 'env'>;
+  readonly #plans: Pick<Plans, 'of'> | null;
+  readonly #sums: RecordsOf<number>;
+  /** Whose sum was counted at least once, as far as this process knows. */
+  readonly #counted = new Set<string>();
+  /** Tenants whose writes were held against a limit here. */
+  readonly limited = new Set<string>();
+  /** Called when a recount is due. Nobody waits for it. */
+  onDue: (tenant: string) => void = () => {};
+
+  /** Without plans there are no limits, and what is written is counted all the same. */
+  constructor(deps: Pick<Deps, 'engine' | 'env'>, plans: Pick<Plans, 'of'> | null = null) {
+    this.#deps = deps;
+    this.#plans = plans;
+    this.#sums = recordsOf(deps.engine.records);
+  }
+
+  /** Rejects with `over_storage` where the plan has no room for so many bytes more. */
+  async admit(tenant: string, bytes: number): Promise<void> {
+    const plan = await this.#plans?.of(tenant);
+    const limit = plan?.storageBytes ?? null;
+    if (limit === null) return;
+    this.limited.add(tenant);
+    if (!(await this.isCounted(tenant))) this.onDue(tenant);
+    const used = await this.used(tenant);
+    if (used + bytes <= limit) return;
+    if (await this.isDue(tenant, RECOUNT_REFUSED_MS)) this.onDue(tenant);
+    throw new RelayError('over_storage', { plan: plan!.name, limit, used, needed: bytes });
+  }
+
+  /**
+   * Counts what `write` stores, in the same turn, so that an engine with group commit commits both at once. Bytes below
+   * zero are freed. Where `took` says that nothing was written after all, nothing is counted.
+   */
+  async counted<T>(
+    tenant: string,
+    bytes: number,
+    write: () => Promise<T>,
+    took: (result: T) => boolean,
+  ): Promise<T> {
+    const [written, freed] = [Math.max(0, bytes), Math.max(0, -bytes)];
+    const counting = written > 0 ? this.#sums.add(storageKey(tenant, 'written'), written) : null;
+    try {
+      const [, result] = await Promise.all([counting, write()]);
+      await this.freed(tenant, took(result) ? freed : written);
+      return result;
+    } catch (error) {
+      await counting?.then(() => this.freed(tenant, written)).catch(() => {});
+      throw error;
+    }
+  }
+
+  /** To be called once by whoever deleted something, when it is gone. On a full disk the sum stays too high. */
+  async freed(tenant: string, bytes: number): Promise<void> {
+    if (bytes > 0) await this.#sums.add(storageKey(tenant, 'freed'), bytes).catch(() => {});
+  }
+
+  async used(tenant: string): Promise<number> {
+    const { written, freed } = await this.#both(tenant);
+    return Math.max(0, written.value - freed.value);
+  }
+
+  /** False for a store of before there was a sum. */
+  async isCounted(tenant: string): Promise<boolean> {
+    if (!this.#counted.has(tenant) && (await this.#sums.get(storageKey(tenant, 'counted'))))
+      this.#counted.add(tenant);
+    return this.#counted.has(tenant);
+  }
+
+  async isDue(tenant: string, everyMs = RECOUNT_MS): Promise<boolean> {
+    const last = (await this.#sums.get(storageKey(tenant, 'counted')))?.value;
+    return last === undefined || last + everyMs <= this.#deps.env.now();
+  }
+
+  /**
+   * Holds the sum against what is there, as `measure` finds it while others go on writing and deleting. What they write
+   * meanwhile may have been seen or not and is taken as not seen: where the sum is put right, it comes out too high by that
+   * at most, never too low.
+   */
+  async recount(tenant: string, measure: () => Promise<number>): Promise<void> {
+    const before = await this.#both(tenant);
+    const found = await measure();
+    await compareAndSet('the sum of what is stored', async () => {
+      const { written, freed } = await this.#both(tenant);
+      const used = written.value - freed.value;
+      const most = found + written.value - before.written.value;
+      const least = found - (freed.value - before.freed.value);
+      if (used >= least && used <= most) return true;
+      const [what, { value, expect }] =
+        used > most ? (['freed', freed] as const) : (['written', written] as const);
+      return this.#sums.put(storageKey(tenant, what), value + Math.abs(used - most), { expect });
+    });
+    await this.#sums.put(storageKey(tenant, 'counted'), this.#deps.env.now());
+    this.#counted.add(tenant);
+  }
+
+  async #both(tenant: string) {
+    const sum = async (what: 'written' | 'freed') => {
+      const stored = await this.#sums.get(storageKey(tenant, what));
+      return { value: stored?.value ?? 0, expect: stored?.revision ?? ('absent' as const) };
+    };
+    const [written, freed] = await Promise.all([sum('written'), sum('freed')]);
+    return { written, freed };
+  }
+}
