@@ -108,3 +108,51 @@ test('a thread that has expired is in no total', async () => {
   await one.again().core.removeExpired();
   assert.equal((await one.api.totals()).threads, 1);
 });
+
+test('a change that could not be told is in what the next process finds', async () => {
+  const engine = openMemory();
+  const one = openThreads({ engine });
+  for (let i = 0; i < 120; i++) await one.api.create();
+  const { thread_id } = await one.api.create();
+  await one.api.totals();
+  const append: typeof engine.logs.append = async (stream, ...rest) => {
+    if (stream.startsWith('tch.')) throw new Error('no room');
+    return engine.logs.append(stream, ...rest);
+  };
+  const logs = new Proxy(engine.logs, {
+    get: (target, name) => {
+      const value = name === 'append' ? append : target[name as keyof typeof target];
+      return value.bind(target);
+    },
+  });
+  const cut = openThreads({ engine: { ...engine, logs } });
+  await cut.api.putArtifact(thread_id, { body: text('some words that count'), name: 'a.txt' });
+  assert.equal((await cut.api.totals()).artifacts, 1);
+  assert.equal((await one.again().api.totals()).artifacts, 1);
+});
+
+test('what was read is told in the same turn in which it is counted', async () => {
+  const engine = openMemory();
+  let turn = 0;
+  const turns: { [what: string]: number } = {};
+  const noting = <T extends object>(port: T, method: keyof T, prefix: string, suffix = '') =>
+    new Proxy(port, {
+      get(target, name) {
+        const value = target[name as keyof T] as (...args: unknown[]) => unknown;
+        return (...args: unknown[]) => {
+          const key = String(args[0]);
+          if (name === method && key.startsWith(prefix) && key.endsWith(suffix)) turns[prefix] = turn;
+          queueMicrotask(() => turn++);
+          return value.apply(target, args);
+        };
+      },
+    });
+  const records = noting(engine.records, 'add', 'thr.', '/ledger/header_reads');
+  const { api, core } = openThreads({
+    engine: { ...engine, records, logs: noting(engine.logs, 'append', 'tch.') },
+  });
+  const { thread_id } = await api.create();
+  await api.header(thread_id);
+  await core.settle();
+  assert.ok(turns['thr.'] !== undefined && turns['thr.'] === turns['tch.'], JSON.stringify(turns));
+});

@@ -78,8 +78,9 @@ export class TenantTotals {
       if (env.randomBytes(1)[0]! % LOOK_EVERY !== 0) return;
       if ((await engine.logs.info(changesOf(tenant))).count > TOLD) this.onMany(tenant);
     } catch {
-      // The write itself must not fail for this. What is held here may be wrong now, so it is added up anew.
+      // The write itself must not fail for this. What is held and saved may be wrong now, so it is added up anew.
       this.#held.delete(tenant);
+      await this.#discard(tenant).catch(() => {});
     }
   }
 
@@ -166,6 +167,12 @@ export class TenantTotals {
     if (!found) return null;
     const rows = JSON.parse(await readText(found.body)) as Row[];
     return { seq: saved.seq, unsaved: 0, figures: new Map(rows.map((row) => [row[0], unpacked(row)])) };
+  }
+
+  async #discard(tenant: string): Promise<void> {
+    const saved = (await this.#saved.get(savedKey(tenant)))?.value;
+    if (saved && (await this.#saved.delete(savedKey(tenant))))
+      await this.#deps.engine.blobs.delete(saved.blob);
   }
 
   /** Saves figures that are further on than those that are saved, and has what is in them told no longer. */

@@ -73,7 +73,7 @@ export class ThreadLog {
     this.metas = recordsOf(deps.engine.records);
     this.ledger = new TokenLedger(deps, this.background, async (id) => {
       const meta = (await this.metas.get(metaKey(id)))?.value;
-      if (meta) await this.totals.changed(meta.tenant, id);
+      return meta ? () => this.totals.changed(meta.tenant, id) : null;
     });
   }
 

@@ -15,16 +15,20 @@ const WRITE_EVERY_MS = 250;
 export class TokenLedger {
   readonly #deps: Deps;
   readonly #background: Background;
-  readonly #changed: (id: string) => Promise<void>;
+  readonly #change: (id: string) => Promise<(() => Promise<void>) | null>;
   /** Thread → counter → what is still to be added to it. */
   readonly #pending = new Map<string, Map<string, number>>();
   #timer: ReturnType<typeof setTimeout> | undefined;
 
-  /** `changed` is called after counters of a thread were written. */
-  constructor(deps: Deps, background: Background, changed: (id: string) => Promise<void>) {
+  /** `change` gives what tells that a thread changes, in the same turn as its counters are written; null where it is gone. */
+  constructor(
+    deps: Deps,
+    background: Background,
+    change: (id: string) => Promise<(() => Promise<void>) | null>,
+  ) {
     this.#deps = deps;
     this.#background = background;
-    this.#changed = changed;
+    this.#change = change;
   }
 
   headerRead(id: string, { tokens }: TokenCount): void {
@@ -79,8 +83,12 @@ export class TokenLedger {
     const counted = [...this.#pending];
     this.#pending.clear();
     for (const [id, counters] of counted) {
-      const added = [...counters].map(([key, delta]) => this.#deps.engine.records.add(key, delta));
-      this.#background.run(() => Promise.allSettled(added).then(() => this.#changed(id)));
+      this.#background.run(async () => {
+        const tell = await this.#change(id);
+        if (!tell) return;
+        const added = [...counters].map(([key, delta]) => this.#deps.engine.records.add(key, delta));
+        await Promise.allSettled([...added, tell()]);
+      });
     }
     await this.#background.settle();
   }
