@@ -134,7 +134,7 @@ export const pointers = {
     byHand: 'variant',
   }),
   peek: verb<(id: string) => Promise<Inspected>, 'output'>('pointers.peek')({
-    summary: 'The metadata alone; size, expiry and tokens are in Relay-* headers',
+    summary: 'The metadata alone; size, expiry, tokens and the check of a key are in Relay-* headers',
     byLink: true,
     route: 'GET /peek/:id',
     byHand: 'both',

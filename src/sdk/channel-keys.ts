@@ -13,7 +13,7 @@ export async function channelKey(
   channel: string,
 ): Promise<string | undefined> {
   const given = typeof keys === 'function' ? await keys(channel) : ownKey(keys, channel);
-  if (given === undefined || isFernetKey(given)) return given;
+  if (given === undefined || given === null || isFernetKey(given)) return given ?? undefined;
   throw new RelayError('bad_key', {
     what: `that of the channel ${JSON.stringify(channel)}, which must be 32 bytes in URL-safe base64 and not all zeros`,
     hint: 'Take the right one from whoever shares it: relay channel key add CHANNEL --force',
