@@ -2,6 +2,7 @@ import { existsSync, statSync } from 'node:fs';
 import { rm, statfs, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isRelayError } from '../base/errors.ts';
+import { shellWord } from '../base/shell-word.ts';
 import type { Check, Host } from '../interfaces/cli/host.ts';
 import { bytes, span } from '../interfaces/cli/human.ts';
 import type { Config } from './config.ts';
@@ -73,8 +74,8 @@ function checkHome(home: string): Found {
   const stat = statSync(home);
   if (process.platform === 'win32') return ok(home);
   if (process.getuid && stat.uid !== process.getuid())
-    return wrong(`${home} belongs to another user`, `sudo chown -R "$USER" ${quote(home)}`);
-  if ((stat.mode & 0o077) !== 0) return wrong(`others can look into ${home}`, `chmod 700 ${quote(home)}`);
+    return wrong(`${home} belongs to another user`, `sudo chown -R "$USER" ${shellWord(home)}`);
+  if ((stat.mode & 0o077) !== 0) return wrong(`others can look into ${home}`, `chmod 700 ${shellWord(home)}`);
   return ok(`${home}, for you alone`);
 }
 
@@ -151,8 +152,4 @@ async function checkRemote(host: Host, url: string): Promise<Found> {
   if (health === null) return wrong(`${url} does not answer`, 'relay up, or unset CONTEXTRELAY_URL');
   if (health.status !== 'ok') return wrong(`${url} says: ${health.status}`, 'look into its log');
   return ok(`${url} answers${health.version ? `, version ${health.version}` : ''}`);
-}
-
-function quote(path: string): string {
-  return /^[\w/.~-]+$/.test(path) ? path : `'${path.replaceAll("'", `'\\''`)}'`;
 }

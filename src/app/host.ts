@@ -37,9 +37,7 @@ export function makeHost(globals: Globals, env: Environment, warn?: Warn): Host 
       const { home, remote } = config();
       return (await import('./agents/thread-memory.ts')).openThreadMemory(home, remote);
     },
-    async *readLegacy(dir) {
-      yield* (await import('./legacy/import.ts')).readLegacy(dir);
-    },
+    openLegacy: async (dir) => (await import('./legacy/import.ts')).openLegacy(dir),
     keyring: async () => (await import('./store/keyring.ts')).openKeyring(config().home),
     countTokens: async (text) => (await import('./store/own-text-work.ts')).ownTextWork.count(text),
     backup: async (target) => {

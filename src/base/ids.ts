@@ -29,6 +29,14 @@ export function toHex(bytes: Uint8Array): string {
   return hex;
 }
 
+/** The ref of an artifact: 26 hex digits, or the 25 that a Go relay made. */
+export const REF = '[0-9a-f]{25,26}';
+const WHOLE_REF = new RegExp(`^${REF}$`);
+
+export function isRef(text: string): boolean {
+  return WHOLE_REF.test(text);
+}
+
 /** 26 lowercase hex characters that sort by time: 12 of milliseconds, 14 of chance. */
 export function timeOrderedId(env: Env): string {
   return env.now().toString(16).padStart(12, '0') + toHex(env.randomBytes(7));

@@ -15,7 +15,7 @@ export const pointerId = z.uuid();
 export const threadId = z.string().meta({ format: 'uuid' });
 export const stateRef = z.string().describe('`v7`');
 /** Of an artifact. */
-export const ref = z.string().describe('26 hex characters');
+export const ref = z.string().describe('25 or 26 hex characters');
 
 /** Anything that JSON can say. It came out of a JSON parser, or it was never there. */
 export const json = z.custom<Json>((value) => value !== undefined);

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { CONTENT_KINDS } from '../base/content-kinds.ts';
 import { ENVELOPE_SCHEMA } from '../contract/threads/answers.ts';
+import { ARTIFACT_TYPE, ARTIFACT_TYPES } from '../contract/threads/artifacts.ts';
 import { STATE_SCHEMA } from '../contract/threads/state.ts';
 import type { PatchOp } from '../formats/json-patch/apply.ts';
 import {
@@ -100,14 +100,17 @@ export const patchOp = z.object({
 export const anyOp: z.ZodType<PatchOp, PatchOp> = z.any();
 
 export const event = z.object({
-  id: z.string().describe('counts from 1 within the thread'),
+  id: z.string().describe('counts from 1 within the thread; what came from a Go relay keeps the id it had'),
   thread_id: threadId,
   type: text,
   payload: jsonObject,
   timestamp: time,
 });
 
-export const artifactType = z.enum(CONTENT_KINDS);
+export const artifactType = z
+  .string()
+  .regex(ARTIFACT_TYPE)
+  .describe(`${ARTIFACT_TYPES.join(', ')}, or one of your own, which is treated as text or as binary`);
 
 export const preview = z.object({
   text: z

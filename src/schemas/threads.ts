@@ -146,7 +146,7 @@ export const threadSchemas = schemasFor(threads)({
       events: count,
       damaged: z.array(ref).optional().describe('artifacts that came without their content'),
     }),
-    codes: ['bad_bundle', 'conflict'],
+    codes: ['bad_bundle', 'legacy_export', 'conflict'],
   },
   putArtifact: {
     input: z.object({

@@ -141,12 +141,17 @@ test("a Go relay's threads are taken over with their ids, and its folder is left
   const taken = JSON.parse(await said(['import', '--legacy', dir, '--json'], there));
   assert.equal(taken.imported, 1);
   assert.deepEqual([taken.threads.length, taken.threads[0].thread_id], [1, OLD]);
-  assert.deepEqual(taken.threads[0].notes, [
+  const [renamed, ...notes] = taken.threads[0].notes;
+  assert.match(renamed, /^artifact abc123 \(abc123\.json\) is [0-9a-f]{26} here$/);
+  assert.deepEqual(notes, [
+    '6 versions of its state, v1 to v6, cannot be read; here the content is that of the version before',
     '/plan/0 of its state does not fit',
     'the old state.json is kept as the artifact legacy-state.json',
+    '6 of its versions had no event; they were given one',
   ]);
 
   const state = JSON.parse(await said(['state', 'get', '--thread', OLD], there));
+  assert.equal(state.version, 7);
   assert.deepEqual(state.facts, [
     { id: 'f1', key: 'db', value: 'SQLite', at: '2026-01-01T00:00:00Z', by: 'ada' },
   ]);
@@ -177,6 +182,9 @@ test("a Go relay's folder that is the home too is told apart, though its configu
   const listed = await runHere(['thread', 'list', '--home', dir], at);
   assert.equal(listed.code, 2);
   assert.match(listed.stderr, /relay import --legacy \S+ --home \S+/);
+  const odd = join(home, "o'hara's relay");
+  const quoted = await runHere(['import', '--legacy', odd, '--home', odd], at);
+  assert.ok(quoted.stderr.includes(`relay import --legacy '${odd.replaceAll("'", `'\\''`)}' --home`));
   const nowhere = await runHere(['import', '--legacy', 'no-such-folder'], at);
   assert.equal(nowhere.code, 3);
 });

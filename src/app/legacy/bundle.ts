@@ -1,81 +1,145 @@
-import { createReadStream } from 'node:fs';
-import { Readable } from 'node:stream';
 import type { Json, JsonObject } from '../../base/json.ts';
 import type { Artifact } from '../../contract/threads/artifacts.ts';
+import { asJson } from '../../domain/records.ts';
 import { advanceChecked } from '../../domain/threads/bundle.ts';
 import { writeBundle } from '../../domain/threads/bundle-export.ts';
-import type { StoredEvent } from '../../domain/threads/event.ts';
+import { type CountedArtifact, LEGACY_EVENT_ID, type StoredEvent } from '../../domain/threads/event.ts';
 import { emptyHead } from '../../domain/threads/fold.ts';
-import { isoTime } from '../../domain/threads/state.ts';
-import type { TakenOver } from './state.ts';
+import { bytesOf, isoTime } from '../../domain/threads/state.ts';
+import type { BlobBody } from '../../kernel/blobs.ts';
+import { type LegacyLogEvent, UNKNOWN_EVENT } from './source.ts';
+import type { LegacyVersion } from './versions.ts';
 
 /** Who made what came from a Go relay and does not say. */
 export const LEGACY_AUTHOR = 'legacy';
 
+/** What an event says travels in one piece. */
+const PAYLOAD_BYTES = 64 * 1024;
+
 export interface LegacyContent {
   readonly artifact: Artifact;
-  /** The file it is in. */
-  readonly path: string;
+  open(): BlobBody;
 }
 
 export interface LegacyParts {
   readonly thread_id: string;
   readonly name: string;
-  readonly created: number;
-  /** When its state was last written. */
-  readonly updated: number;
-  /** The version its state had there. */
-  readonly version: number | null;
-  readonly state: TakenOver;
-  readonly history: readonly { readonly at: number; readonly payload: JsonObject }[];
+  readonly created: string;
+  readonly hops: number;
+  readonly versions: readonly LegacyVersion[];
+  readonly log: readonly LegacyLogEvent[];
   readonly contents: readonly LegacyContent[];
 }
 
-/**
- * A thread of a Go relay in the form in which threads travel. Its history comes as events of another kind, its artifacts
- * and its state as events that lead to the same content here.
- */
-export function legacyBundle(parts: LegacyParts): ReadableStream<Uint8Array> {
+/** A thread of a Go relay in the form in which threads travel, with its events and versions as they were there. */
+export function legacyBundle(parts: LegacyParts, events: readonly StoredEvent[]): ReadableStream<Uint8Array> {
   const head = emptyHead(parts.thread_id);
-  const events = [...eventsOf(parts)];
   for (const event of events) advanceChecked(head, event);
-  const paths = new Map(parts.contents.map(({ artifact, path }) => [artifact, path]));
+  const contents = new Map(parts.contents.map((content) => [content.artifact.ref, content]));
   return writeBundle({
     head,
-    about: { name: parts.name, created_at: isoTime(parts.created), created_by: LEGACY_AUTHOR },
-    ledger: { headers: 0, header_reads: 0, previews: 0, preview_reads: 0, hops: 0 },
+    about: { name: parts.name, created_at: isoTime(Date.parse(parts.created)), created_by: LEGACY_AUTHOR },
+    ledger: { headers: 0, header_reads: 0, previews: 0, preview_reads: 0, hops: parts.hops },
     events: events.map((event) => ({ event })),
-    artifacts: [...paths.keys()],
-    open: async (artifact) => openFile(paths.get(artifact)!),
+    artifacts: head.refs.map((ref) => contents.get(ref)!.artifact),
+    open: async ({ ref }) => contents.get(ref)!.open(),
   });
 }
 
-export function openFile(path: string): ReadableStream<Uint8Array> {
-  return Readable.toWeb(createReadStream(path)) as ReadableStream<Uint8Array>;
+/**
+ * The events of a thread. Those that made a version there make the same one here, and lead to the same state; a version
+ * without an event gets one, which is told. An artifact comes with the event that names it.
+ */
+export function legacyEvents(parts: LegacyParts, notes: string[]): StoredEvent[] {
+  const { versions, created, name, thread_id } = parts;
+  const events: StoredEvent[] = [];
+  const waiting = [...parts.log];
+  const rest = new Map(parts.contents.map(({ artifact }) => [artifact.ref, artifact]));
+  const made: number[] = [];
+  let version = 0;
+  const write = (event: LegacyLogEvent, makes?: LegacyVersion) => {
+    const { id, type, timestamp } = event;
+    const payload: JsonObject = { ...event.payload };
+    if (makes) payload.version = ++version;
+    if (makes && type !== 'thread.created') payload.ops = makes.ops;
+    const artifacts = named(event, rest);
+    const legacy = {
+      ...(id !== undefined && LEGACY_EVENT_ID.test(id) ? { id } : {}),
+      timestamp,
+      ...(makes ? { stamp: makes.stamp } : {}),
+      ...(artifacts.length > 0 ? { artifacts } : {}),
+    };
+    events.push({ type, at: Date.parse(timestamp), payload, legacy });
+  };
+  /** The next version, by the event that made it there. */
+  const next = () => {
+    const makes = versions[version]!;
+    const isIt = ({ type, payload }: LegacyLogEvent) =>
+      version === 0
+        ? type === 'thread.created'
+        : type === 'state.patch.applied' && payload.version === version + 1;
+    const place = waiting.findIndex(isIt);
+    if (place >= 0) return write(waiting.splice(place, 1)[0]!, makes);
+    made.push(version + 1);
+    const type = version === 0 ? 'thread.created' : 'state.patch.applied';
+    const payload: JsonObject = version === 0 ? { name, thread_id } : {};
+    write(
+      { id: undefined, type, payload, timestamp: version === 0 ? created : makes.stamp.updated_at },
+      makes,
+    );
+  };
+  next();
+  for (let event = waiting.shift(); event; event = waiting.shift()) {
+    const to = event.type === 'state.patch.applied' ? event.payload.version : undefined;
+    if (typeof to !== 'number' || to <= version || to > versions.length) {
+      write(fitting(event, notes));
+      continue;
+    }
+    waiting.unshift(event);
+    next();
+  }
+  while (version < versions.length) next();
+  if (made.length > 0) notes.push(`${made.length} of its versions had no event; they were given one`);
+  return withRest(events, rest);
 }
 
-function* eventsOf(parts: LegacyParts): Generator<StoredEvent> {
-  const { name, created, updated, contents, state } = parts;
-  const by = LEGACY_AUTHOR;
-  let version = 1;
-  yield { type: 'thread.created', at: created, payload: { version, name, by } };
-  for (const { at, payload } of parts.history) yield { type: 'legacy.event', at, payload };
-  for (const { artifact } of contents) {
-    const { ref, type, name: title, mime, size, hash, tokens, created_at } = artifact;
-    const what = { ref, type, name: title, mime, size, hash, tokens: { ...tokens }, source_refs: [] };
-    version++;
-    yield { type: 'artifact.created', at: Date.parse(created_at), payload: { version, by, ...what } };
+/** Artifacts that no event names come with the last one. */
+function withRest(events: StoredEvent[], rest: ReadonlyMap<string, Artifact>): StoredEvent[] {
+  if (rest.size === 0) return events;
+  const last = events.at(-1)!;
+  const artifacts = [...(last.legacy!.artifacts ?? []), ...[...rest.values()].map(counted)];
+  return [...events.slice(0, -1), { ...last, legacy: { ...last.legacy!, artifacts } }];
+}
+
+function named({ payload }: LegacyLogEvent, rest: Map<string, Artifact>): CountedArtifact[] {
+  const found: CountedArtifact[] = [];
+  for (const ref of [payload.ref, payload.artifact_ref]) {
+    const artifact = typeof ref === 'string' ? rest.get(ref) : undefined;
+    if (!artifact || !rest.delete(artifact.ref)) continue;
+    found.push(counted(artifact));
   }
-  const ops: Json[] = Object.entries(state.lists).map(([list, items]) => ({
-    op: 'replace',
-    path: `/${list}`,
-    value: [...items],
-  }));
-  if (state.summary !== undefined) ops.push({ op: 'add', path: '/session_summary', value: state.summary });
-  if (ops.length > 0) {
-    version++;
-    yield { type: 'state.patch.applied', at: updated, payload: { version, by, ops } };
+  return found;
+}
+
+function counted({ ref, size, tokens, provenance }: Artifact): CountedArtifact {
+  const { capability } = provenance;
+  return { ref, size, tokens, ...(capability === null ? {} : { capability }) };
+}
+
+/** An event that makes no version, as one that a log here can hold. */
+function fitting(event: LegacyLogEvent, notes: string[]): LegacyLogEvent {
+  const { type, payload } = event;
+  const tooLong = bytesOf(payload) > PAYLOAD_BYTES;
+  if (tooLong)
+    notes.push(`what an event ${type} said is larger than ${PAYLOAD_BYTES} bytes and was left out`);
+  const said: Json = tooLong ? {} : payload;
+  if (/^[a-z][a-z0-9_.]{1,63}$/.test(type) && type !== 'thread.created') {
+    return { ...event, payload: said as JsonObject };
   }
-  const payload = { state_version: parts.version, events: parts.history.length };
-  yield { type: 'legacy.imported', at: updated, payload };
+  notes.push(`an event of the type "${type.slice(0, 64)}" is of the type ${UNKNOWN_EVENT} here`);
+  return {
+    ...event,
+    type: UNKNOWN_EVENT,
+    payload: asJson({ type: type.slice(0, 64), payload: said }) as JsonObject,
+  };
 }

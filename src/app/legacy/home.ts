@@ -1,6 +1,7 @@
 import { closeSync, openSync, readSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
+import { shellWord } from '../../base/shell-word.ts';
 import { APPLICATION_ID } from '../../engines/sqlite/schema.ts';
 
 /** Where an SQLite file says whose it is. */
@@ -27,9 +28,5 @@ export function isLegacyHome(home: string): boolean {
 export function legacyHint(home: string): string {
   const elsewhere = join(homedir(), '.contextrelay');
   const to = elsewhere === home ? `${home}-new` : elsewhere;
-  return `Take its threads over into a home of their own: relay import --legacy ${quoted(home)} --home ${quoted(to)}, and set RELAY_HOME=${quoted(to)} from then on.`;
-}
-
-function quoted(path: string): string {
-  return /^[\w./~:\\-]+$/.test(path) ? path : `'${path}'`;
+  return `Take its threads over into a home of their own: relay import --legacy ${shellWord(home)} --home ${shellWord(to)}, and set RELAY_HOME=${shellWord(to)} from then on.`;
 }

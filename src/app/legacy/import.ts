@@ -1,196 +1,215 @@
 import { createHash } from 'node:crypto';
-import { existsSync } from 'node:fs';
-import { lstat, readdir, readFile } from 'node:fs/promises';
-import { join } from 'node:path';
-import { RelayError } from '../../base/errors.ts';
+import { createReadStream, existsSync, statSync } from 'node:fs';
+import { lstat, readdir } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import { Readable } from 'node:stream';
+import { isRelayError, RelayError } from '../../base/errors.ts';
 import { sha256Hex } from '../../base/hash.ts';
-import { isUuid, uuidFrom } from '../../base/ids.ts';
-import { isJsonObject, type Json, type JsonObject } from '../../base/json.ts';
-import { ARTIFACT_BYTES, ARTIFACT_NAME_CHARS, THREAD_NAME_CHARS } from '../../base/limits.ts';
-import { ARTIFACT_TYPES, type Artifact, type ArtifactType } from '../../contract/threads/artifacts.ts';
-import { guessType, KINDS } from '../../domain/threads/artifact-kind.ts';
+import { isRef, isUuid, uuidFrom } from '../../base/ids.ts';
+import type { JsonObject } from '../../base/json.ts';
+import {
+  ARTIFACT_BYTES,
+  ARTIFACT_NAME_CHARS,
+  ARTIFACT_SOURCES,
+  THREAD_NAME_CHARS,
+} from '../../base/limits.ts';
+import { ARTIFACT_TYPE, type Artifact, type Provenance } from '../../contract/threads/artifacts.ts';
+import { guessType, KINDS, kindOf, MEDIA_TYPE } from '../../domain/threads/artifact-kind.ts';
 import { ContentScan, countTokens } from '../../domain/threads/content-scan.ts';
-import type { LegacyThread } from '../../interfaces/cli/host.ts';
+import type { LegacyHome, LegacyThread } from '../../interfaces/cli/host.ts';
+import type { BlobBody } from '../../kernel/blobs.ts';
 import { makePreview } from '../../text/preview/preview.ts';
 import { ownTextWork } from '../store/own-text-work.ts';
-import { LEGACY_AUTHOR, type LegacyContent, type LegacyParts, legacyBundle, openFile } from './bundle.ts';
-import { takeOverState } from './state.ts';
+import { LEGACY_AUTHOR, type LegacyContent, type LegacyParts, legacyBundle, legacyEvents } from './bundle.ts';
+import { type LegacyDatabase, openLegacyDatabase, parseObject } from './database.ts';
+import { fromDatabase, fromFiles, isMoment, type LegacyFile } from './source.ts';
+import { versionsOf } from './versions.ts';
 
 /** A folder with none of these is something else. */
 const PARTS = ['state.json', 'events.log', 'artifacts'];
 
-/** An event of the log travels in one piece. */
-const EVENT_BYTES = 64 * 1024;
-
 /**
- * The threads in a Go relay's folder, from its legible files alone: `threads/<id>/state.json`, `events.log` and
- * `artifacts/<ref>.<ext>`. The folder is only read; its database is not opened.
+ * The threads in a Go relay's folder: from its relay.db, and from the files of those threads that it does not know. The
+ * folder is only read.
  */
-export async function* readLegacy(dir: string): AsyncGenerator<LegacyThread> {
+export function openLegacy(dir: string): LegacyHome & Disposable {
   const root = join(dir, 'threads');
-  if (!existsSync(root)) {
+  if (existsSync(dir) && statSync(dir).isFile()) {
+    throw new RelayError('bad_bundle', {
+      what: `${dir} is a file`,
+      hint: 'Name the folder of a Go relay, the one with threads/ in it; a bundle of this relay is imported without --legacy.',
+    });
+  }
+  if (!existsSync(root) || !statSync(root).isDirectory()) {
     throw new RelayError('not_found', {
       what: `the folder ${root}`,
       hint: 'Name the folder of a Go relay, the one with threads/ in it: relay import --legacy DIR',
     });
   }
+  const changes = [
+    'Previews are made and tokens are counted anew.',
+    'An event state.patch.applied has the operations themselves in "ops", and not only their number.',
+  ];
+  const db = openLegacyDatabase(dir, (why) =>
+    changes.push(
+      `Threads were read from their files alone, because ${why}. Earlier versions and what only it knew are missing.`,
+    ),
+  );
+  if (db && db.cached > 0) changes.push(cachedNote(db.cached));
+  if (existsSync(join(dir, 'config.json')))
+    changes.push('Its config.json, with port and API token, stays behind.');
+  return { changes, threads: readThreads(root, db), [Symbol.dispose]: () => db?.[Symbol.dispose]() };
+}
+
+async function* readThreads(root: string, db: LegacyDatabase | null): AsyncGenerator<LegacyThread> {
   const folders = (await readdir(root, { withFileTypes: true })).filter((entry) => entry.isDirectory());
-  for (const { name } of folders.sort((a, b) => (a.name < b.name ? -1 : 1))) {
-    const path = join(root, name);
-    if (PARTS.some((part) => existsSync(join(path, part)))) yield await readThread(path, name);
+  const names = new Set([...folders.map(({ name }) => name), ...(db?.threads.keys() ?? [])]);
+  for (const name of [...names].sort()) {
+    // What a database calls a thread is not yet a place below this folder.
+    const path = join(root, basename(name));
+    const known = db?.threads.has(name) === true && isUuid(name);
+    if (known || PARTS.some((part) => existsSync(join(path, part)))) {
+      yield await readThread(path, name, known ? db : null);
+    }
   }
 }
 
-async function readThread(path: string, folder: string): Promise<LegacyThread> {
+async function readThread(path: string, folder: string, db: LegacyDatabase | null): Promise<LegacyThread> {
   const notes: string[] = [];
   const thread_id = isUuid(folder) ? folder.toLowerCase() : uuidFrom(await derived(`thread ${folder}`));
-  if (thread_id !== folder.toLowerCase()) notes.push(`"${folder}" is not a UUID; here it is ${thread_id}`);
-  const { mtimeMs, birthtimeMs } = await lstat(path);
-  const state = await readState(path, notes);
-  const history = await readHistory(path);
-  const created = timeOf(state.created_at) ?? history[0]?.at ?? (birthtimeMs || mtimeMs);
-  const { contents, refs } = await readContents(path, thread_id, state, notes);
-  const taken = takeOverState(state, refs);
-  // What has no place in a state here is not lost: the old file is kept whole, beside the new state.
-  if (taken.left.length > 0) {
-    notes.push(...taken.left, 'the old state.json is kept as the artifact legacy-state.json');
-    const ref = await derivedRef(thread_id, 'legacy-state.json');
-    contents.push(await describe(join(path, 'state.json'), thread_id, ref, 'legacy-state.json', 'json'));
-  }
-  const parts: LegacyParts = {
-    thread_id,
-    name: nameOf(state, history),
-    created: Math.round(created),
-    updated: Math.round(timeOf(state.updated_at) ?? mtimeMs),
-    version: typeof state.version === 'number' ? state.version : null,
-    state: taken,
-    history,
-    contents,
-  };
-  const artifacts = contents.length;
-  return { path, thread_id, name: parts.name, artifacts, notes, bundle: () => legacyBundle(parts) };
-}
-
-async function readState(path: string, notes: string[]): Promise<JsonObject> {
-  const file = join(path, 'state.json');
-  if (!existsSync(file)) {
-    notes.push('it has no state.json');
-    return {};
-  }
-  const state = parseObject(await readFile(file, 'utf8'));
-  if (!state) notes.push('its state.json is not a JSON object and was left out');
-  return state ?? {};
-}
-
-/** Each line as it is: JSON where it is that, else text. */
-async function readHistory(path: string): Promise<{ at: number; payload: JsonObject }[]> {
-  const file = join(path, 'events.log');
-  if (!existsSync(file)) return [];
-  const history: { at: number; payload: JsonObject }[] = [];
-  let at = Math.round((await lstat(file)).mtimeMs);
-  for (const line of (await readFile(file, 'utf8')).split('\n')) {
-    if (line.trim() === '') continue;
-    const event = parseObject(line);
-    at =
-      timeOf(event?.timestamp ?? event?.ts ?? event?.at ?? /\d{4}-\d\d-\d\dT[\d:.]+Z?/.exec(line)?.[0]) ?? at;
-    const fits = event !== null && Buffer.byteLength(line) <= EVENT_BYTES;
-    history.push({ at: Math.round(at), payload: fits ? event : { line: line.slice(0, EVENT_BYTES / 4) } });
-  }
-  return history;
-}
-
-function parseObject(text: string): JsonObject | null {
+  if (thread_id !== folder) notes.push(`"${folder}" is not a UUID; here it is ${thread_id}`);
   try {
-    const parsed: unknown = JSON.parse(text);
-    return isJsonObject(parsed) ? parsed : null;
-  } catch {
-    return null;
+    const parts = await readParts(path, folder, thread_id, db, notes);
+    const events = legacyEvents(parts, notes);
+    const { name, contents, versions } = parts;
+    const counts = { artifacts: contents.length, versions: versions.length, events: events.length };
+    return { path, thread_id, name, ...counts, notes, bundle: () => legacyBundle(parts, events) };
+  } catch (error) {
+    const failure = isRelayError(error)
+      ? error
+      : new RelayError('bad_bundle', { what: (error as Error).message }, error);
+    const bundle = () => {
+      throw failure;
+    };
+    return { path, thread_id, name: '', artifacts: 0, versions: 0, events: 0, notes, bundle };
   }
 }
 
-/** What the state says of the artifacts, and the files that are really there, oldest first. */
-async function readContents(path: string, thread: string, state: JsonObject, notes: string[]) {
-  const folder = join(path, 'artifacts');
-  const names = existsSync(folder) ? (await readdir(folder)).sort() : [];
-  const said = new Map<string, JsonObject>();
-  for (const link of Array.isArray(state.artifacts) ? state.artifacts : []) {
-    if (isJsonObject(link) && typeof link.ref === 'string') said.set(link.ref, link);
-  }
+async function readParts(
+  path: string,
+  folder: string,
+  thread_id: string,
+  db: LegacyDatabase | null,
+  notes: string[],
+): Promise<LegacyParts> {
+  const source = db ? await fromDatabase(db, folder, path, notes) : await fromFiles(path, notes);
+  const born = existsSync(path) ? (await lstat(path)).mtimeMs : 0;
+  const created = isMoment(source.created) ? source.created : new Date(born).toISOString();
   const contents: LegacyContent[] = [];
   const taken = new Set<string>();
   const refs = new Map<string, string>();
-  for (const file of names) {
-    const old = file.replace(/\.[^.]*$/, '');
-    const stat = await lstat(join(folder, file));
-    if (!stat.isFile()) continue;
-    if (stat.size > ARTIFACT_BYTES) {
-      notes.push(`artifact ${file} is larger than ${ARTIFACT_BYTES} bytes and was left out`);
-      continue;
-    }
-    const { type, name } = said.get(old) ?? {};
-    said.delete(old);
+  for (const artifact of source.artifacts) {
+    const isFree = isRef(artifact.ref) && !taken.has(artifact.ref);
     // What is no ref here gets one, the same at every import; so does a second file by the same ref.
-    const fits = /^[0-9a-f]{26}$/.test(old) && !taken.has(old);
-    const ref = fits ? old : await derivedRef(thread, file);
+    const ref = isFree ? artifact.ref : await derivedRef(thread_id, artifact.file);
+    const content = await readContent(join(path, 'artifacts'), thread_id, { ...artifact, ref }, notes);
+    if (!content) continue;
+    contents.push(content);
     taken.add(ref);
-    if (!fits && !taken.has(old) && !refs.has(old)) refs.set(old, ref);
-    const title = typeof name === 'string' && name !== '' ? name : file;
-    const known = ARTIFACT_TYPES.includes(type as ArtifactType);
-    const kind = known ? (type as ArtifactType) : guessType(file, undefined);
-    contents.push(await describe(join(folder, file), thread, ref, title, kind));
+    if (isFree) continue;
+    notes.push(`artifact ${artifact.ref.slice(0, 64)} (${artifact.file}) is ${ref} here`);
+    if (!taken.has(artifact.ref)) refs.set(artifact.ref, ref);
   }
-  for (const ref of said.keys()) notes.push(`artifact ${ref} is named in its state, and its file is missing`);
-  contents.sort((a, b) => Date.parse(a.artifact.created_at) - Date.parse(b.artifact.created_at));
-  return { contents, refs };
+  const { versions, misfit } = versionsOf(source.states(), created, refs, notes);
+  const state = join(path, 'state.json');
+  // What has no place in a state here is not lost: the old file is kept whole, beside the new state.
+  if (misfit && existsSync(state)) {
+    notes.push('the old state.json is kept as the artifact legacy-state.json');
+    const ref = await derivedRef(thread_id, 'legacy-state.json');
+    contents.push(
+      await describe(state, thread_id, { ref, file: 'state.json', name: 'legacy-state.json' }, notes),
+    );
+  }
+  const name = cut(source.name, THREAD_NAME_CHARS, 'its name', notes);
+  return { thread_id, name, created, hops: source.hops, versions, log: source.events, contents };
 }
 
-/** An artifact as it would have been stored here: counted, and with the hash of what is there now. */
+/** Null where there is no such file, or one that cannot be taken over. */
+async function readContent(
+  folder: string,
+  thread: string,
+  artifact: LegacyFile,
+  notes: string[],
+): Promise<LegacyContent | null> {
+  const path = join(folder, artifact.file);
+  const stat = existsSync(path) ? await lstat(path) : null;
+  if (!stat?.isFile()) {
+    notes.push(`the file of artifact ${artifact.ref} (${artifact.file}) is missing; it was left out`);
+    return null;
+  }
+  if (stat.size > ARTIFACT_BYTES) {
+    notes.push(`artifact ${artifact.file} is larger than ${ARTIFACT_BYTES} bytes and was left out`);
+    return null;
+  }
+  return await describe(path, thread, artifact, notes);
+}
+
+/** An artifact as it was there: with what the content itself says, where nobody else does or something else is said. */
 async function describe(
   path: string,
   thread_id: string,
-  ref: string,
-  title: string,
-  type: ArtifactType,
+  row: LegacyFile,
+  notes: string[],
 ): Promise<LegacyContent> {
-  const hash = createHash('sha256');
+  const { ref, file } = row;
+  const changed = (what: string) => notes.push(`artifact ${ref}: ${what}`);
+  const sha256 = createHash('sha256');
   const scan = new ContentScan(openFile(path));
-  for await (const chunk of scan.body as ReadableStream<Uint8Array>) hash.update(chunk);
+  for await (const chunk of scan.body as ReadableStream<Uint8Array>) sha256.update(chunk);
   const seen = scan.seen();
-  const preview = makePreview(type, seen);
+  const hash = sha256.digest('hex');
+  if (row.hash !== undefined && row.hash !== hash)
+    changed(`its file has the hash ${hash} and not ${row.hash}`);
+  const name = cut(row.name ?? file, ARTIFACT_NAME_CHARS, `the name of artifact ${ref}`, notes);
+  const type = row.type !== undefined && ARTIFACT_TYPE.test(row.type) ? row.type : guessType(file, row.mime);
+  if (row.type !== undefined && type !== row.type) changed(`its type is ${type} here`);
+  const { mime: usual } = KINDS[kindOf({ type, name, mime: row.mime ?? '' })];
+  const mime = row.mime !== undefined && MEDIA_TYPE.test(row.mime) ? row.mime : usual;
+  if (row.mime !== undefined && mime !== row.mime) changed(`its media type is ${mime} here`);
+  const created_at = isMoment(row.created_at)
+    ? row.created_at
+    : new Date((await lstat(path)).mtimeMs).toISOString();
+  const preview = makePreview(kindOf({ type, name, mime }), seen);
   const tokens = await countTokens(ownTextWork, seen, preview.text);
-  const created_at = new Date((await lstat(path)).mtimeMs).toISOString();
-  const provenance = { created_by: LEGACY_AUTHOR, created_at, source_refs: [], capability: null };
-  const name = [...title].slice(0, ARTIFACT_NAME_CHARS).join('');
-  const { size } = seen;
-  const artifact: Artifact = {
-    ref,
-    thread_id,
-    type,
-    mime: KINDS[type].mime,
-    name,
-    size,
-    hash: hash.digest('hex'),
-    preview,
-    provenance,
-    tokens,
-    created_at,
+  const provenance = provenanceOf(parseObject(row.provenance ?? '') ?? {}, created_at);
+  const content = { type, mime, name, size: seen.size, hash };
+  const artifact: Artifact = { ref, thread_id, ...content, preview, provenance, tokens, created_at };
+  return { artifact, open: () => openFile(path) };
+}
+
+function provenanceOf(
+  { created_by, created_at, source_refs, capability }: JsonObject,
+  made: string,
+): Provenance {
+  const refs = Array.isArray(source_refs) ? source_refs : [];
+  return {
+    created_by: typeof created_by === 'string' && created_by.length <= 256 ? created_by : LEGACY_AUTHOR,
+    created_at: isMoment(created_at) ? created_at : made,
+    source_refs: refs
+      .filter((ref): ref is string => typeof ref === 'string' && ref.length <= 128)
+      .slice(0, ARTIFACT_SOURCES),
+    capability: typeof capability === 'string' && capability !== '' ? capability : null,
   };
-  return { artifact, path };
 }
 
-/** The state of a Go relay does not always say; its first event may. */
-function nameOf(state: JsonObject, history: readonly { payload: JsonObject }[]): string {
-  const first = history[0]?.payload.payload;
-  const said = [state.name, isJsonObject(first) ? first.name : undefined, history[0]?.payload.name];
-  const name = said.find((text): text is string => typeof text === 'string' && text !== '') ?? '';
-  return [...name].slice(0, THREAD_NAME_CHARS).join('');
+function openFile(path: string): BlobBody {
+  return Readable.toWeb(createReadStream(path)) as ReadableStream<Uint8Array>;
 }
 
-function timeOf(value: Json | undefined): number | undefined {
-  if (typeof value !== 'string') return undefined;
-  const time = Date.parse(value);
-  // Go writes its zero time, year 1, for what was never set.
-  return Number.isNaN(time) || time <= 0 ? undefined : time;
+function cut(text: string, most: number, what: string, notes: string[]): string {
+  const letters = [...text];
+  if (letters.length > most) notes.push(`${what} was cut to ${most} characters`);
+  return letters.slice(0, most).join('');
 }
 
 async function derivedRef(thread: string, file: string): Promise<string> {
@@ -199,4 +218,10 @@ async function derivedRef(thread: string, file: string): Promise<string> {
 
 async function derived(text: string): Promise<Uint8Array> {
   return Uint8Array.from(Buffer.from(await sha256Hex(`legacy ${text}`), 'hex'));
+}
+
+function cachedNote(count: number): string {
+  return count === 1
+    ? '1 cached result of capabilities stays behind; the artifacts made of it do not.'
+    : `${count} cached results of capabilities stay behind; the artifacts made of them do not.`;
 }

@@ -2,8 +2,18 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { takeOverState } from './state.ts';
 
-test('what fits is taken over; nulls are left out and missing ids are made', () => {
-  const { lists, summary, left } = takeOverState(
+const NOTHING = {
+  facts: [],
+  constraints: [],
+  open_questions: [],
+  decisions: [],
+  plan: [],
+  artifacts: [],
+  last_actions: [],
+};
+
+test('what fits is taken over; nulls are left out and missing ids are made, which is told', () => {
+  const { content, left } = takeOverState(
     {
       $schema: 'com.relay.state.v1',
       version: 7,
@@ -12,30 +22,32 @@ test('what fits is taken over; nulls are left out and missing ids are made', () 
         { key: 'lang', value: 'Go' },
       ],
       constraints: null,
-      decisions: [{ id: 'd1', description: 'use it', reason_codes: null }],
+      decisions: [{ id: 'd1', description: 'use it', reason_codes: null, at: '' }],
       session_summary: 'so far',
       artifacts: [{ ref: 'x' }],
       metrics: { cache_hits: 3 },
     },
     new Map(),
   );
-  assert.deepEqual(lists, {
+  assert.deepEqual(content, {
+    ...NOTHING,
     facts: [
       { id: 'f1', key: 'db', value: null },
       { id: 'facts-2', key: 'lang', value: 'Go' },
     ],
     decisions: [{ id: 'd1', description: 'use it' }],
+    artifacts: [{ ref: 'x' }],
+    session_summary: 'so far',
   });
-  assert.equal(summary, 'so far');
-  assert.deepEqual(left, []);
+  assert.deepEqual(left, ['/facts/1 of its state had no id; here it is facts-2']);
 });
 
 test('what does not fit is named', () => {
-  const { lists, left } = takeOverState(
+  const { content, left } = takeOverState(
     { plan: [{ id: 'p1' }, { id: 'p2', step: 's' }, 'p3'], mood: 'good', facts: 'none' },
     new Map(),
   );
-  assert.deepEqual(lists, { plan: [{ id: 'p2', step: 's' }] });
+  assert.deepEqual(content, { ...NOTHING, plan: [{ id: 'p2', step: 's' }] });
   assert.deepEqual(left, [
     '/plan/0 of its state does not fit',
     '/plan/2 of its state does not fit',
@@ -45,13 +57,16 @@ test('what does not fit is named', () => {
 });
 
 test('a ref that had to change is changed wherever it is referred to', () => {
-  const { lists } = takeOverState(
+  const { content } = takeOverState(
     {
-      decisions: [{ id: 'd', description: 'old', evidence_refs: ['old', 'other'] }],
+      decisions: [{ id: 'd', description: 'why', evidence_refs: ['old', 'other'] }],
       last_actions: [{ description: 'x', result_ref: 'old' }],
     },
     new Map([['old', 'new']]),
   );
-  assert.deepEqual(lists.decisions![0]!.evidence_refs, ['new', 'other']);
-  assert.equal(lists.last_actions![0]!.result_ref, 'new');
+  assert.deepEqual(content, {
+    ...NOTHING,
+    decisions: [{ id: 'd', description: 'why', evidence_refs: ['new', 'other'] }],
+    last_actions: [{ description: 'x', result_ref: 'new' }],
+  });
 });

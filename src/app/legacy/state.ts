@@ -1,38 +1,33 @@
 import { isJsonObject, type Json, type JsonObject } from '../../base/json.ts';
-import { checkItem, LISTS, type ListName } from '../../domain/threads/state-schema.ts';
+import { checkField, checkItem, LISTS, type ListName } from '../../domain/threads/state-schema.ts';
 
 export interface TakenOver {
-  /** The lists that can be taken over; those of refs are made anew from the artifacts. */
-  readonly lists: { readonly [list: string]: readonly JsonObject[] };
-  readonly summary: string | undefined;
-  /** What could not, in sentences. */
+  /** What people and agents wrote into a state: every list, and the summary where there is one. */
+  readonly content: JsonObject;
+  /** What could not be taken over as it is, in sentences. */
   readonly left: readonly string[];
 }
 
-/** What of a Go relay's state.json fits a state of this relay. `refs` names the artifacts whose refs had to change. */
+/** What of a Go relay's state fits a state of this relay. `refs` names the artifacts whose refs had to change. */
 export function takeOverState(state: JsonObject, refs: ReadonlyMap<string, string>): TakenOver {
-  const lists: { [list: string]: JsonObject[] } = {};
   const left: string[] = [];
-  for (const [name, value] of Object.entries(state)) {
-    if (KEPT.has(name) || value === null) continue;
-    if (!Object.hasOwn(LISTS, name) || !Array.isArray(value)) {
-      left.push(`its state has "${name}", which has no place here`);
-      continue;
-    }
-    const items: JsonObject[] = [];
-    for (const [i, item] of value.entries()) {
-      const fitting = fit(name as ListName, withNewRefs(item, refs), i);
-      if (fitting) items.push(fitting);
-      else left.push(`/${name}/${i} of its state does not fit`);
-    }
-    if (items.length > 0) lists[name] = items;
+  const content: JsonObject = {};
+  for (const list of Object.keys(LISTS) as ListName[]) {
+    const items = state[list] ?? [];
+    content[list] = Array.isArray(items) ? fitAll(list, items, refs, left) : [];
   }
   const { session_summary } = state;
-  const summary = typeof session_summary === 'string' && session_summary !== '' ? session_summary : undefined;
-  return { lists, summary, left };
+  if (typeof session_summary === 'string' && session_summary !== '')
+    content.session_summary = session_summary;
+  for (const [name, value] of Object.entries(state)) {
+    const isKept = name === 'session_summary' ? checkField(name, value) === null : KEPT.has(name);
+    const isList = Object.hasOwn(LISTS, name) && Array.isArray(value);
+    if (!isKept && !isList && value !== null) left.push(`its state has "${name}", which has no place here`);
+  }
+  return { content, left };
 }
 
-/** The relay itself keeps these, or they are made anew. */
+/** The relay itself keeps these. */
 const KEPT: ReadonlySet<string> = new Set([
   '$schema',
   'version',
@@ -41,17 +36,32 @@ const KEPT: ReadonlySet<string> = new Set([
   'created_at',
   'updated_at',
   'metrics',
-  'artifacts',
-  'session_summary',
 ]);
 
-/** Go writes null for what is empty, and leaves ids to chance. */
-function fit(list: ListName, item: Json, index: number): JsonObject | null {
+function fitAll(list: ListName, items: Json[], refs: ReadonlyMap<string, string>, left: string[]): Json[] {
+  return items.flatMap((item, i) => {
+    const fitting = fit(list, withNewRefs(item, refs), i, left);
+    if (!fitting) left.push(`/${list}/${i} of its state does not fit`);
+    return fitting ? [fitting] : [];
+  });
+}
+
+/** Go writes null or an empty text for what is not there, and leaves ids to chance. */
+function fit(list: ListName, item: Json, index: number, left: string[]): JsonObject | null {
   if (!isJsonObject(item)) return null;
-  const fields = Object.entries(item).filter(([name, value]) => value !== null || name === 'value');
+  const { required, optional } = LISTS[list];
+  const fields = Object.entries(item).filter(([name, value]) => {
+    const check = (optional as { [field: string]: (value: Json) => string | null })[name];
+    const fits = check ? check(value) === null : value !== null || name in required;
+    if (!fits && value !== null && value !== '')
+      left.push(`/${list}/${index}/${name} of its state does not fit`);
+    return fits;
+  });
   const full: JsonObject = Object.fromEntries(fields);
-  if ('id' in LISTS[list].required && (full.id === undefined || full.id === ''))
+  if ('id' in required && (full.id === undefined || full.id === null || full.id === '')) {
     full.id = `${list}-${index + 1}`;
+    left.push(`/${list}/${index} of its state had no id; here it is ${full.id}`);
+  }
   if (list === 'facts' && full.value === undefined) full.value = null;
   return checkItem(list, full) === null ? full : null;
 }

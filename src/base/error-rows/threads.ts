@@ -54,6 +54,13 @@ export const THREAD_ERRORS = {
     message: 'The bundle is refused: {what}. Nothing was imported.',
     hint: 'Export it again with relay export, and carry the file over unchanged.',
   },
+  legacy_export: {
+    status: 400,
+    exit: 4,
+    message:
+      'This is an export of a Go relay. It describes artifacts without their contents, and has no versions but the last. Nothing was imported.',
+    hint: 'Take its threads over whole, from its home folder: relay import --legacy ~/.relay',
+  },
   task_failed: {
     status: 500,
     message: 'The task failed: {what}',

@@ -53,7 +53,7 @@ export interface DiffAnswer {
 }
 
 export interface ThreadEvent {
-  /** Counts from 1 within the thread. */
+  /** Counts from 1 within the thread; an event that came from a Go relay keeps the id it had. */
   readonly id: string;
   readonly thread_id: string;
   readonly type: string;

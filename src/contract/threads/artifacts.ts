@@ -4,7 +4,11 @@ import type { BlobBody, ByteRange } from '../../kernel/blobs.ts';
 import type { Preview } from '../../text/preview/preview.ts';
 
 export const ARTIFACT_TYPES = CONTENT_KINDS;
-export type ArtifactType = (typeof ARTIFACT_TYPES)[number];
+export type ArtifactKind = (typeof ARTIFACT_TYPES)[number];
+/** One of the types above, or one of somebody's own, which is kept as it is and treated as text or as binary. */
+export type ArtifactType = ArtifactKind | (string & {});
+/** What a type of one's own may look like; it travels in headers and stands in prompts. */
+export const ARTIFACT_TYPE = /^[A-Za-z0-9][\w.+/-]{0,63}$/;
 
 export type { Preview };
 

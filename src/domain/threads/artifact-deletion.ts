@@ -1,6 +1,6 @@
 import { sha256Hex } from '../../base/hash.ts';
 import type { Artifact } from '../../contract/threads/artifacts.ts';
-import { KINDS } from './artifact-kind.ts';
+import { extensionOf } from './artifact-kind.ts';
 import { artifactMeta, artifactRecords } from './artifacts.ts';
 import { repeatable } from './fold.ts';
 import { artifactBlob, artifactKey, indexKey } from './keys.ts';
@@ -20,7 +20,7 @@ export const deleteArtifact: ThreadVerb<'deleteArtifact'> = async (log, caller, 
   const gone = { ...withoutContent(artifact), deleted_at: isoTime(at) };
   await artifactRecords(log).put(artifactKey(id, ref), gone);
   await engine.index.remove(indexKey(caller.tenant, id, ref));
-  await engine.blobs.delete(artifactBlob(id, ref, KINDS[artifact.type].ext));
+  await engine.blobs.delete(artifactBlob(id, ref, extensionOf(artifact)));
   const { name, size, hash } = gone;
   const once = await repeatable('artifact.deleted', ref, () => sha256Hex(ref));
   const payload = { by: caller.name, ref, name, size, hash };

@@ -1,11 +1,13 @@
-import type { ArtifactType } from '../../contract/threads/artifacts.ts';
+import { ARTIFACT_TYPES, type Artifact, type ArtifactKind } from '../../contract/threads/artifacts.ts';
+
+export const MEDIA_TYPE = /^[\w.+-]{1,64}\/[\w.+-]{1,64}(?:;[ -~]{0,120})?$/;
 
 interface Kind {
   readonly ext: string;
   readonly mime: string;
 }
 
-export const KINDS: { readonly [type in ArtifactType]: Kind } = {
+export const KINDS: { readonly [type in ArtifactKind]: Kind } = {
   markdown: { ext: 'md', mime: 'text/markdown' },
   json: { ext: 'json', mime: 'application/json' },
   html: { ext: 'html', mime: 'text/html' },
@@ -15,7 +17,7 @@ export const KINDS: { readonly [type in ArtifactType]: Kind } = {
   email: { ext: 'eml', mime: 'message/rfc822' },
 };
 
-const BY_EXT: { readonly [ext: string]: ArtifactType } = {
+const BY_EXT: { readonly [ext: string]: ArtifactKind } = {
   md: 'markdown',
   markdown: 'markdown',
   json: 'json',
@@ -30,15 +32,26 @@ const BINARY_EXT =
   /^(?:png|jpe?g|gif|webp|pdf|zip|gz|tar|tgz|bz2|xz|7z|exe|bin|so|dylib|wasm|mp[34]|wav|ogg|mov|avi|sqlite|db|docx|xlsx|pptx|woff2?|ttf|ico)$/;
 
 /** The type of an artifact that was given none: guessed from its name, then from its media type. */
-export function guessType(name: string, mime: string | undefined): ArtifactType {
+export function guessType(name: string, mime: string | undefined): ArtifactKind {
   const ext = /\.([a-z0-9]{1,10})$/i.exec(name)?.[1]?.toLowerCase() ?? '';
   const known = Object.hasOwn(BY_EXT, ext) ? BY_EXT[ext] : undefined;
   if (known) return known;
   if (BINARY_EXT.test(ext)) return 'binary';
   const media = mime?.split(';')[0]?.trim().toLowerCase() ?? '';
   for (const [type, kind] of Object.entries(KINDS)) {
-    if (kind.mime === media && type !== 'tool_output') return type as ArtifactType;
+    if (kind.mime === media && type !== 'tool_output') return type as ArtifactKind;
   }
   if (/[/+]json$/.test(media)) return 'json';
   return media === '' || media.startsWith('text/') ? 'text' : 'binary';
+}
+
+/** How an artifact is treated: as its type says, or where that is somebody's own, as its name and media type do. */
+export function kindOf({ type, name, mime }: Pick<Artifact, 'type' | 'name' | 'mime'>): ArtifactKind {
+  const known = ARTIFACT_TYPES.find((kind) => kind === type);
+  return known ?? (guessType(name, mime) === 'binary' ? 'binary' : 'text');
+}
+
+/** The ending of the file that its content is in. */
+export function extensionOf(artifact: Pick<Artifact, 'type' | 'name' | 'mime'>): string {
+  return KINDS[kindOf(artifact)].ext;
 }

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { describe, it } from 'node:test';
 import { openThreads, text } from '../../../test/threads/open-threads.ts';
+import { readBytes } from '../../base/byte-streams.ts';
 import { isRelayError, RelayError } from '../../base/errors.ts';
 import { ARTIFACT_BYTES } from '../../base/limits.ts';
 import { readText } from '../../base/read-text.ts';
@@ -152,11 +153,37 @@ describe('an artifact', () => {
     }
   });
 
+  it('keeps a type of its own as it is, and is treated as text or as binary', async () => {
+    const { api } = openThreads();
+    const { thread_id } = await api.create();
+    const put = (body: Uint8Array, fields: object) => api.putArtifact(thread_id, { body, ...fields });
+    const poem = await put(text('roses\n'), { type: 'poem' });
+    const table = await put(text('a,b\n'), { type: 'text/csv', mime: 'text/csv', name: 'table' });
+    const model = await put(new Uint8Array([0, 1, 255]), { type: 'onnx', mime: 'application/x-onnx' });
+    assert.deepEqual(
+      [poem, table, model].map(({ type, mime, name }) => [type, mime, name]),
+      [
+        ['poem', 'text/plain', 'untitled.txt'],
+        ['text/csv', 'text/csv', 'table'],
+        ['onnx', 'application/x-onnx', 'untitled.bin'],
+      ],
+    );
+    assert.equal(poem.preview.text, 'roses\n');
+    assert.match(model.preview.text, /3 bytes$/);
+    for (const { ref, size } of [poem, table, model]) {
+      const { body } = await api.content(thread_id, ref);
+      assert.equal((await readBytes(body)).length, size);
+    }
+    assert.deepEqual((await api.search(thread_id, 'roses')).hits[0]?.type, 'poem');
+  });
+
   it('is refused where its description is not one', async () => {
     const { api } = openThreads();
     const { thread_id } = await api.create();
     for (const wrong of [
-      { type: 'poem' as never },
+      { type: 'a poem' },
+      { type: 'x'.repeat(65) },
+      { type: 'x\r\ny' },
       { mime: 'x' },
       { name: 'n'.repeat(300) },
       { source_refs: ['x'.repeat(200)] },

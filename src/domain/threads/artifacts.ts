@@ -1,10 +1,11 @@
 import { badRequest, RelayError } from '../../base/errors.ts';
 import { sha256Hex } from '../../base/hash.ts';
-import { timeOrderedId } from '../../base/ids.ts';
+import { isRef, timeOrderedId } from '../../base/ids.ts';
 import type { JsonObject } from '../../base/json.ts';
 import { ARTIFACT_NAME_CHARS, ARTIFACT_SOURCES, INDEX_TEXT_CHARS, PAGE_ITEMS } from '../../base/limits.ts';
 import type { Caller } from '../../contract/caller.ts';
 import {
+  ARTIFACT_TYPE,
   ARTIFACT_TYPES,
   type Artifact,
   type ArtifactCreated,
@@ -17,7 +18,7 @@ import type { BlobBody } from '../../kernel/blobs.ts';
 import { neutralise } from '../../text/sanitize/neutralise.ts';
 import { type RecordsOf, recordsOf } from '../records.ts';
 import { workFor } from '../text-work.ts';
-import { guessType, KINDS } from './artifact-kind.ts';
+import { extensionOf, guessType, KINDS, kindOf, MEDIA_TYPE } from './artifact-kind.ts';
 import { ContentScan, countTokens } from './content-scan.ts';
 import type { StoredEvent } from './event.ts';
 import { repeatable } from './fold.ts';
@@ -42,15 +43,16 @@ export async function putArtifact(
   // A retry of one that is stored is answered whatever room there is.
   if (input.idempotency_key === undefined) await log.storage.admit(caller.tenant, input.size ?? 0);
   const ref = timeOrderedId(env);
-  let blob = early ? artifactBlob(id, ref, KINDS[early.type].ext) : incomingBlob(id, ref);
+  let blob = early ? artifactBlob(id, ref, extensionOf(early)) : incomingBlob(id, ref);
   const scan = new ContentScan(input.body, input.size);
   try {
     const { size, sha256: hash } = await engine.blobs.put(blob, scan.body, { size: input.size });
     const seen = scan.seen();
-    const { name, type, mime, source_refs } = early ?? checkInput(input.late!());
-    if (!early) blob = await rename(log, blob, artifactBlob(id, ref, KINDS[type].ext));
+    const fields = early ?? checkInput(input.late!());
+    const { name, type, mime, source_refs } = fields;
+    if (!early) blob = await rename(log, blob, artifactBlob(id, ref, extensionOf(fields)));
     const texts = workFor(caller, log.deps.texts);
-    const preview = await texts.preview(type, seen);
+    const preview = await texts.preview(kindOf(fields), seen);
     const tokens = await countTokens(texts, seen, preview.text);
     const at = env.now();
     const [by, created_at] = [caller.name, isoTime(at)];
@@ -153,7 +155,7 @@ export async function searchArtifacts(
 
 /** For whoever has made sure that the thread is the caller's. */
 export async function artifactMeta(log: ThreadLog, id: string, ref: string): Promise<Artifact> {
-  const stored = /^[0-9a-f]{26}$/.test(ref) ? await artifactRecords(log).get(artifactKey(id, ref)) : null;
+  const stored = isRef(ref) ? await artifactRecords(log).get(artifactKey(id, ref)) : null;
   if (!stored) throw noArtifact(ref);
   return stored.value;
 }
@@ -164,9 +166,9 @@ export async function openArtifact(
   artifact: Artifact,
   range?: { start: number; end: number },
 ): Promise<BlobBody> {
-  const { thread_id, ref, type, deleted_at } = artifact;
+  const { thread_id, ref, deleted_at } = artifact;
   if (deleted_at !== undefined) throw new RelayError('artifact_deleted', { ref, at: deleted_at });
-  const found = await log.deps.engine.blobs.get(artifactBlob(thread_id, ref, KINDS[type].ext), range);
+  const found = await log.deps.engine.blobs.get(artifactBlob(thread_id, ref, extensionOf(artifact)), range);
   if (!found) throw noArtifact(ref);
   return found.body;
 }
@@ -208,13 +210,14 @@ function checkInput(input: ArtifactFields) {
     throw badRequest(`A name has at most ${ARTIFACT_NAME_CHARS} characters.`);
   }
   const type = input.type ?? guessType(name, input.mime);
-  if (!ARTIFACT_TYPES.includes(type)) {
-    throw badRequest(`The type of an artifact is one of ${ARTIFACT_TYPES.join(', ')}.`);
+  if (!ARTIFACT_TYPE.test(type)) {
+    throw badRequest(
+      `The type of an artifact is one of ${ARTIFACT_TYPES.join(', ')}, or one of your own: up to 64 letters, digits and _ . + / -`,
+    );
   }
-  const mime = input.mime ?? KINDS[type].mime;
-  if (!/^[\w.+-]{1,64}\/[\w.+-]{1,64}(?:;[ -~]{0,120})?$/.test(mime)) {
-    throw badRequest('The media type is not one.');
-  }
+  const kind = kindOf({ type, name, mime: input.mime ?? '' });
+  const mime = input.mime ?? KINDS[kind].mime;
+  if (!MEDIA_TYPE.test(mime)) throw badRequest('The media type is not one.');
   const source_refs = [...(input.source_refs ?? [])];
   if (
     source_refs.length > ARTIFACT_SOURCES ||
@@ -222,7 +225,7 @@ function checkInput(input: ArtifactFields) {
   ) {
     throw badRequest(`Source refs are at most ${ARTIFACT_SOURCES} short texts.`);
   }
-  return { name: name === '' ? `untitled.${KINDS[type].ext}` : name, type, mime, source_refs };
+  return { name: name === '' ? `untitled.${KINDS[kind].ext}` : name, type, mime, source_refs };
 }
 
 function noArtifact(ref: string): RelayError {

@@ -6,7 +6,7 @@ import type { Artifact } from '../../contract/threads/artifacts.ts';
 import { crc32 } from '../../formats/zip/crc32.ts';
 import { writeZip, type ZipEntry } from '../../formats/zip/zip-writer.ts';
 import type { BlobBody } from '../../kernel/blobs.ts';
-import { KINDS } from './artifact-kind.ts';
+import { extensionOf } from './artifact-kind.ts';
 import { artifactMeta, openArtifact } from './artifacts.ts';
 import {
   ARTIFACTS,
@@ -71,10 +71,10 @@ export const exportThread: ThreadVerb<'export'> = async (log, caller, id) => {
 async function damagedOf(log: ThreadLog, artifacts: readonly Artifact[]): Promise<DamagedFile[]> {
   const damaged: DamagedFile[] = [];
   for (const artifact of artifacts) {
-    const { ref, type, hash, deleted_at } = artifact;
+    const { ref, hash, deleted_at } = artifact;
     if (deleted_at !== undefined) continue;
     const what = await faultOf(hash, () => openArtifact(log, artifact));
-    if (what !== null) damaged.push({ ref, path: contentFile(ref, KINDS[type].ext), what });
+    if (what !== null) damaged.push({ ref, path: contentFile(ref, extensionOf(artifact)), what });
   }
   return damaged;
 }
@@ -109,7 +109,7 @@ async function* entries(parts: BundleParts): AsyncGenerator<ZipEntry> {
   yield await whole(ARTIFACTS, artifacts.map((artifact) => `${JSON.stringify(artifact)}\n`).join(''));
   for (const artifact of artifacts) {
     if (artifact.deleted_at !== undefined || left.has(artifact.ref)) continue;
-    const path = contentFile(artifact.ref, KINDS[artifact.type].ext);
+    const path = contentFile(artifact.ref, extensionOf(artifact));
     files.push({ path, size: artifact.size, sha256: artifact.hash });
     yield await content(parts, path, artifact);
   }

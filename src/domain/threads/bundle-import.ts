@@ -7,7 +7,7 @@ import type { ImportAnswer } from '../../contract/threads/answers.ts';
 import type { Artifact } from '../../contract/threads/artifacts.ts';
 import { openZip, type ZipArchive, type ZipSource } from '../../formats/zip/zip-reader.ts';
 import { withoutContent } from './artifact-deletion.ts';
-import { KINDS } from './artifact-kind.ts';
+import { extensionOf, kindOf } from './artifact-kind.ts';
 import { artifactRecords, indexArtifact } from './artifacts.ts';
 import { type Bundle, badBundle, contentFile, readBundle } from './bundle.ts';
 import { ContentScan } from './content-scan.ts';
@@ -111,7 +111,7 @@ async function storeContents(log: ThreadLog, zip: ZipArchive, { artifacts, damag
   const { blobs } = log.deps.engine;
   const kept: { artifact: Artifact; text: string }[] = [];
   for (const described of artifacts) {
-    const { ref, type, thread_id, size, hash, deleted_at } = described;
+    const { ref, thread_id, size, hash, deleted_at } = described;
     if (deleted_at !== undefined) {
       const gone = { ...withoutContent(described), deleted_at: isoTime(Date.parse(deleted_at)) };
       await artifactRecords(log).put(artifactKey(thread_id, ref), gone);
@@ -121,12 +121,13 @@ async function storeContents(log: ThreadLog, zip: ZipArchive, { artifacts, damag
       await artifactRecords(log).put(artifactKey(thread_id, ref), withoutContent(described));
       continue;
     }
-    const { ext } = KINDS[type];
+    const ext = extensionOf(described);
     const scan = new ContentScan(streamFrom(zip.stream(zip.items.get(contentFile(ref, ext))!)), size);
     const stored = await blobs.put(artifactBlob(thread_id, ref, ext), scan.body, { size });
     if (stored.sha256 !== hash) throw badBundle(`the content of artifact ${ref} has another hash`);
     const seen = scan.seen();
-    const artifact: Artifact = { ...described, preview: await log.deps.texts.preview(type, seen) };
+    const preview = await log.deps.texts.preview(kindOf(described), seen);
+    const artifact: Artifact = { ...described, preview };
     await artifactRecords(log).put(artifactKey(thread_id, ref), artifact);
     kept.push({ artifact, text: seen.text.slice(0, INDEXED_CHARS) });
   }

@@ -243,6 +243,34 @@ describe('a bundle', () => {
         /does not agree/,
       ],
       [
+        'a type and a media type that break a header',
+        await forged(bundle, 'artifacts.ndjson', (s) => s.replace('"type":"markdown"', '"type":"a\\nb"')),
+        /described wrongly/,
+      ],
+      ...(await Promise.all(
+        [
+          { timestamp: 'x' },
+          { timestamp: '2026-01-01T00:00:00Z', id: '../x' },
+          { timestamp: '2026-01-01T00:00:00Z', stamp: {} },
+          { timestamp: '2026-01-01T00:00:00Z', artifacts: [{ ref: 'x' }] },
+          null,
+        ].map(
+          async (legacy): Promise<[string, Uint8Array, RegExp]> => [
+            `an event of another relay that is none: ${JSON.stringify(legacy)}`,
+            await event((e, i) => {
+              if (i === 1) Object.assign(e, { legacy });
+            }),
+            /an event is broken/,
+          ],
+        ),
+      )),
+      [
+        'a beginning that makes no version',
+        await event((e, i) => {
+          if (i === 0) Object.assign(e, { legacy: { timestamp: '2026-01-01T00:00:00Z' } });
+        }),
+      ],
+      [
         'a strange ref',
         await forged(bundle, 'artifacts.ndjson', (s) => s.replace(/"ref":"[0-9a-f]{26}"/, '"ref":"../../x"')),
         /described wrongly/,

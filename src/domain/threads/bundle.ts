@@ -1,12 +1,13 @@
 import { isRelayError, RelayError } from '../../base/errors.ts';
 import { sha256Hex } from '../../base/hash.ts';
+import { isRef } from '../../base/ids.ts';
 import { isJsonObject, type Json } from '../../base/json.ts';
 import { ARTIFACT_BYTES, STATE_BYTES } from '../../base/limits.ts';
-import type { Artifact } from '../../contract/threads/artifacts.ts';
+import { ARTIFACT_TYPE, type Artifact } from '../../contract/threads/artifacts.ts';
 import type { ZipArchive } from '../../formats/zip/zip-reader.ts';
 import { asJson, fromJson } from '../records.ts';
-import { KINDS } from './artifact-kind.ts';
-import { artifactBytes, type StoredEvent } from './event.ts';
+import { extensionOf, MEDIA_TYPE } from './artifact-kind.ts';
+import { artifactBytes, LEGACY_EVENT_ID, type LegacyEvent, makesVersion, type StoredEvent } from './event.ts';
 import { advance, emptyHead, type MutableHead, stateAfter } from './fold.ts';
 import { COUNTERS, type Counters } from './keys.ts';
 import { bytesOf } from './state.ts';
@@ -98,7 +99,7 @@ export async function readBundle(zip: ZipArchive) {
     throw badBundle('files are there that nothing refers to');
   const head = emptyHead(manifest.thread_id);
   for (const event of events) advanceChecked(head, event);
-  const begins = events[0]?.type === 'thread.created';
+  const begins = events[0]?.type === 'thread.created' && makesVersion(events[0]);
   if (!begins || head.version !== manifest.state_version || head.count !== manifest.events) {
     throw badBundle('its events are not those of its manifest');
   }
@@ -116,10 +117,14 @@ export async function readBundle(zip: ZipArchive) {
 }
 
 const isCount = (value: unknown) => Number.isSafeInteger(value) && (value as number) >= 0;
+const METRICS = ['cache_hits', 'cache_misses', 'tokens_estimate', 'tokens_avoided', 'hop_count'] as const;
 const isText = (value: unknown, chars: number) => typeof value === 'string' && value.length <= chars;
 
 function checkManifest(value: Json): Manifest {
   const manifest = fromJson<Manifest>(value);
+  if (isJsonObject(value) && typeof value.relay_version === 'string' && value.schema === undefined) {
+    throw new RelayError('legacy_export');
+  }
   if (!isJsonObject(value) || manifest.schema !== BUNDLE_SCHEMA)
     throw badBundle('its manifest is of another kind');
   const { thread_id, created_at, files, damaged = [] } = manifest;
@@ -148,9 +153,12 @@ function checkArtifact(value: Json, threadId: string): Artifact {
   const { provenance: from, tokens } = artifact ?? {};
   const texts = [artifact?.type, artifact?.mime, artifact?.name, artifact?.hash, artifact?.created_at];
   const fine =
-    /^[0-9a-f]{26}$/.test(artifact?.ref) &&
+    isText(artifact?.ref, 26) &&
+    isRef(artifact.ref) &&
     artifact.thread_id === threadId &&
     [...texts, from?.created_by, from?.created_at, tokens?.tokenizer].every((text) => isText(text, 1024)) &&
+    ARTIFACT_TYPE.test(artifact.type) &&
+    MEDIA_TYPE.test(artifact.mime) &&
     [artifact.size, tokens.content, tokens.preview].every(isCount) &&
     (artifact.deleted_at === undefined || !Number.isNaN(Date.parse(artifact.deleted_at))) &&
     Array.isArray(from.source_refs) &&
@@ -161,9 +169,9 @@ function checkArtifact(value: Json, threadId: string): Artifact {
   return artifact;
 }
 
-function checkContent({ ref, type, size, hash }: Artifact, files: ReadonlyMap<string, ManifestFile>): void {
-  const kind = Object.hasOwn(KINDS, type) ? KINDS[type] : undefined;
-  const file = kind && files.get(contentFile(ref, kind.ext));
+function checkContent(artifact: Artifact, files: ReadonlyMap<string, ManifestFile>): void {
+  const { ref, size, hash } = artifact;
+  const file = files.get(contentFile(ref, extensionOf(artifact)));
   if (file?.size !== size || file.sha256 !== hash || size > ARTIFACT_BYTES) {
     throw badBundle(`artifact ${ref} does not agree with its file`);
   }
@@ -188,14 +196,40 @@ function checkEvent(value: Json): StoredEvent {
     isJsonObject(event.payload) &&
     isDigest(event.key) &&
     isDigest(event.request) &&
-    event.ops_blob === undefined;
+    event.ops_blob === undefined &&
+    (event.legacy === undefined || isLegacyEvent(event.type, event.legacy));
   if (!fine) throw badBundle('an event is broken');
-  if (event.type === 'artifact.created' && !isJsonObject(event.payload.tokens))
+  if (event.type === 'artifact.created' && !event.legacy && !isJsonObject(event.payload.tokens))
     throw badBundle('an event is broken');
   if (event.type !== 'thread.created' && !('ops' in event.payload) && bytesOf(asJson(event)) > 256 * 1024) {
     throw badBundle('an event is too large');
   }
   return event;
+}
+
+/** What a Go relay said of an event, as our own import writes it. */
+function isLegacyEvent(type: string, legacy: LegacyEvent): boolean {
+  const isMoment = (time: unknown) => isText(time, 40) && !Number.isNaN(Date.parse(time as string));
+  const { id, timestamp, stamp, artifacts = [] } = legacy ?? {};
+  const figures = METRICS.map((name) => stamp?.metrics?.[name]);
+  const isStamp = () =>
+    (type === 'thread.created' || type === 'state.patch.applied') &&
+    isMoment(stamp?.updated_at) &&
+    figures.every(Number.isSafeInteger) &&
+    Object.keys(stamp!.metrics).length === METRICS.length;
+  return (
+    (id === undefined || (typeof id === 'string' && LEGACY_EVENT_ID.test(id))) &&
+    isMoment(timestamp) &&
+    (stamp === undefined || isStamp()) &&
+    Array.isArray(artifacts) &&
+    artifacts.every(
+      (artifact) =>
+        isText(artifact?.ref, 26) &&
+        isCount(artifact.size) &&
+        isText(artifact.tokens?.tokenizer, 64) &&
+        [artifact.tokens.content, artifact.tokens.preview].every(isCount),
+    )
+  );
 }
 
 /**

@@ -1,3 +1,4 @@
+import { REF } from '../../base/ids.ts';
 import { AUTO_COMPACT_ACTIONS, AUTO_COMPACT_REFS, COMPACT_ACTIONS, COMPACT_REFS } from '../../base/limits.ts';
 import type { CompactAnswer } from '../../contract/threads/answers.ts';
 import type { Action, ArtifactLink, State } from '../../contract/threads/state.ts';
@@ -85,6 +86,8 @@ function counted(description: string): { name: string; times: number } {
   return match ? { name: match[1]!, times: Number(match[2]) } : { name: description, times: 1 };
 }
 
+const REFS = new RegExp(REF, 'g');
+
 /** Every artifact that anything else in the state names. */
 function refsUsed(state: State): Set<string> {
   const known = new Set(state.artifacts.map((link: ArtifactLink) => link.ref));
@@ -92,7 +95,7 @@ function refsUsed(state: State): Set<string> {
   const look = (value: unknown): void => {
     if (typeof value === 'string') {
       if (known.has(value)) used.add(value);
-      for (const [ref] of value.matchAll(/[0-9a-f]{26}/g)) if (known.has(ref)) used.add(ref);
+      for (const [ref] of value.matchAll(REFS)) if (known.has(ref)) used.add(ref);
     } else if (typeof value === 'object' && value !== null) {
       for (const [key, child] of Object.entries(value)) {
         look(key);

@@ -1,6 +1,8 @@
 import type { Json, JsonObject } from '../../base/json.ts';
 import { PREVIEW_BYTES } from '../../base/limits.ts';
 import type { ThreadEvent } from '../../contract/threads/answers.ts';
+import type { ArtifactTokens } from '../../contract/threads/artifacts.ts';
+import type { Metrics } from '../../contract/threads/state.ts';
 import { asJson } from '../records.ts';
 import { bytesOf, isoTime } from './state.ts';
 
@@ -15,9 +17,38 @@ export interface StoredEvent {
   readonly request?: string;
   /** The payload's `ops` are in this blob because one entry could not hold them. */
   readonly ops_blob?: string;
+  /** Only an event that was taken over from a Go relay has this. */
+  readonly legacy?: LegacyEvent;
 }
 
-/** These change the state, and each makes a version, which its payload names. */
+/** What an event of a Go relay was there. In it, an artifact is no part of the state and makes no version. */
+export interface LegacyEvent {
+  /** By which it was known there, and is known here. */
+  readonly id?: string;
+  /** Its moment as it was written there, to the nanosecond. */
+  readonly timestamp: string;
+  /** What the version that it made says of itself; absent where it made none, whatever its type. */
+  readonly stamp?: { readonly updated_at: string; readonly metrics: Metrics };
+  /** The artifacts that came with it. */
+  readonly artifacts?: readonly CountedArtifact[];
+}
+
+/** An artifact, as far as the totals of its thread go. */
+export interface CountedArtifact {
+  readonly ref: string;
+  readonly size: number;
+  readonly tokens: ArtifactTokens;
+  readonly capability?: string;
+}
+
+/** The form of the ids that a Go relay gave to events. Those of here are shorter: they count. */
+export const LEGACY_EVENT_ID = /^[0-9a-f]{16,40}$/;
+
+/** Whether an event changes the state: then it makes a version, which its payload names. */
+export function makesVersion({ type, legacy }: StoredEvent): boolean {
+  return legacy ? legacy.stamp !== undefined : VERSION_EVENTS.has(type);
+}
+
 export const VERSION_EVENTS: ReadonlySet<string> = new Set([
   'thread.created',
   'state.patch.applied',
@@ -29,8 +60,9 @@ export const VERSION_EVENTS: ReadonlySet<string> = new Set([
 export const OWN_TYPE = /^(?:thread|state|artifact|capability|report|checkpoint|message)\./;
 
 export function toWire(threadId: string, count: number, event: StoredEvent): ThreadEvent {
-  const { type, payload, at } = event;
-  return { id: String(count), thread_id: threadId, type, payload, timestamp: isoTime(at) };
+  const { type, payload, at, legacy } = event;
+  const timestamp = legacy?.timestamp ?? isoTime(at);
+  return { id: legacy?.id ?? String(count), thread_id: threadId, type, payload, timestamp };
 }
 
 /**
@@ -39,6 +71,8 @@ export function toWire(threadId: string, count: number, event: StoredEvent): Thr
  */
 export function storedBytes(event: StoredEvent): number {
   const own = bytesOf(asJson(event));
+  const { artifacts = [] } = event.legacy ?? {};
+  if (event.legacy) return artifacts.reduce((sum, { size }) => sum + artifactBytes(size), own);
   if (event.type === 'artifact.created') return own + artifactBytes(event.payload.size);
   if (event.type === 'artifact.deleted') return own - artifactBytes(event.payload.size);
   return own;

@@ -2,10 +2,10 @@ import { badRequest } from '../../base/errors.ts';
 import { PAGE_ITEMS_MAX } from '../../base/limits.ts';
 import type { ThreadEvent } from '../../contract/threads/answers.ts';
 import { fromJson } from '../records.ts';
-import { OWN_TYPE, toWire } from './event.ts';
+import { LEGACY_EVENT_ID, OWN_TYPE, toWire } from './event.ts';
 import { logOf } from './keys.ts';
 import { bytesOf } from './state.ts';
-import type { ThreadVerb } from './thread-log.ts';
+import type { ThreadLog, ThreadVerb } from './thread-log.ts';
 
 /** A page of events is cut off here, whatever its limit: one event may carry a megabyte of operations. */
 const PAGE_BYTES = 4 * 1024 * 1024;
@@ -13,7 +13,7 @@ const PAGE_BYTES = 4 * 1024 * 1024;
 /** A thread's log as others see it: oldest first, behind the event whose id is `after`. `next`: there are more. */
 export const listEvents: ThreadVerb<'events'> = async (log, caller, id, o = {}) => {
   await log.meta(caller, id);
-  const after = parseEventId(o.after);
+  const after = await placeOf(log, id, o.after);
   const limit = o.limit ?? PAGE_ITEMS_MAX;
   const events: ThreadEvent[] = [];
   let bytes = 0;
@@ -34,7 +34,7 @@ export const listEvents: ThreadVerb<'events'> = async (log, caller, id, o = {}) 
 /** Replays from behind `after`, then goes live, until the signal fires. */
 export const watchEvents: ThreadVerb<'watch'> = async function* (log, caller, id, o) {
   await log.meta(caller, id);
-  const after = parseEventId(o.after);
+  const after = await placeOf(log, id, o.after);
   const place = await log.heads.placeOf(id, after);
   let { count } = place;
   const { logs } = log.deps.engine;
@@ -55,8 +55,16 @@ export const recordEvent: ThreadVerb<'record'> = async (log, caller, id, type, p
   return log.note(caller, id, { type, at: log.deps.env.now(), payload: { ...payload, by: caller.name } });
 };
 
-function parseEventId(text: string | undefined): number {
+/** How many events there are up to the one with this id. */
+async function placeOf(log: ThreadLog, thread: string, text: string | undefined): Promise<number> {
   if (text === undefined || text === '') return 0;
   if (/^\d{1,15}$/.test(text)) return Number(text);
+  if (LEGACY_EVENT_ID.test(text)) {
+    let count = 0;
+    for await (const { event } of log.heads.events(thread, 0)) {
+      count++;
+      if (event.legacy?.id === text) return count;
+    }
+  }
   throw badRequest(`"${text.slice(0, 40)}" is not the id of an event.`);
 }

@@ -3,11 +3,10 @@ import { sha256Hex } from '../../base/hash.ts';
 import { checkIdempotencyKey } from '../../base/ids.ts';
 import type { Json } from '../../base/json.ts';
 import { THREAD_KEYS } from '../../base/limits.ts';
-import type { ArtifactTokens } from '../../contract/threads/artifacts.ts';
 import type { Metrics } from '../../contract/threads/state.ts';
 import { asJson, fromJson } from '../records.ts';
-import { type StoredEvent, storedBytes, VERSION_EVENTS } from './event.ts';
-import { bytesOf, firstState, patchState, replayPatch, type Sized } from './state.ts';
+import { type CountedArtifact, makesVersion, type StoredEvent, storedBytes } from './event.ts';
+import { bytesOf, firstState, isoTime, patchState, replayPatch, type Sized } from './state.ts';
 
 /** What a thread's log amounts to, up to an entry. The state is never changed in place, the rest is. */
 export interface Head extends Sized {
@@ -45,7 +44,7 @@ export function emptyHead(id: string): MutableHead {
     seq: 0,
     count: 0,
     version: 0,
-    ...firstState(id, 0, metricsOf(EMPTY_TOTALS)),
+    ...firstState(id, isoTime(0), metricsOf(EMPTY_TOTALS)),
     totals: EMPTY_TOTALS,
     refs: [],
     keys: new Map(),
@@ -58,7 +57,7 @@ export function advance(head: MutableHead, seq: number, event: StoredEvent, read
   const payload = event.payload as { [field: string]: Json | undefined };
   // The stamp of the new version counts the event itself, so the totals must not have it yet.
   const totals = addToTotals(head.totals, event);
-  if (VERSION_EVENTS.has(event.type)) {
+  if (makesVersion(event)) {
     const version = head.version + 1;
     if (payload.version !== version) {
       throw new RelayError('store_damaged', {
@@ -72,6 +71,7 @@ export function advance(head: MutableHead, seq: number, event: StoredEvent, read
     head.version = version;
     if (event.type === 'artifact.created') head.refs.push(payload.ref as string);
   }
+  for (const { ref } of event.legacy?.artifacts ?? []) head.refs.push(ref);
   head.totals = { ...totals, stored: totals.stored + storedBytes(event) };
   if (event.key !== undefined) {
     const { key, request = '', at } = event;
@@ -90,14 +90,16 @@ export function advance(head: MutableHead, seq: number, event: StoredEvent, read
  * `patchState`, and throws; `replayPatch` is for one that is in the log already.
  */
 export function stateAfter(head: Head, event: StoredEvent, apply = patchState): Sized {
-  if (!VERSION_EVENTS.has(event.type)) return head;
-  const { at, payload } = event;
-  const metrics = metricsOf(addToTotals(head.totals, event));
+  if (!makesVersion(event)) return head;
+  const { payload, legacy } = event;
+  const at = legacy?.stamp?.updated_at ?? isoTime(event.at);
+  const metrics = legacy?.stamp?.metrics ?? metricsOf(addToTotals(head.totals, event));
   if (event.type === 'thread.created') return firstState(head.id, at, metrics);
   const { ref, type, name } = payload;
   const link = { op: 'add', path: '/artifacts/-', value: { ref, type, name } };
   const ops = event.type === 'artifact.created' ? [link] : payload.ops;
-  return apply(head, ops, { version: head.version + 1, at, by: String(payload.by ?? ''), metrics });
+  const by = legacy ? null : String(payload.by ?? '');
+  return apply(head, ops, { version: head.version + 1, at, by, metrics });
 }
 
 /** What the events of an empty thread add up to. */
@@ -127,24 +129,17 @@ const EMPTY_TOTALS = {
 
 export type Totals = Readonly<typeof EMPTY_TOTALS>;
 
-function addToTotals(totals: Totals, { type, payload }: StoredEvent): Totals {
+function addToTotals(before: Totals, { type, payload, legacy }: StoredEvent): Totals {
+  let totals = before;
+  for (const artifact of legacy?.artifacts ?? []) totals = addArtifact(totals, artifact);
   switch (type) {
-    case 'artifact.created': {
-      const tokens = fromJson<ArtifactTokens>(payload.tokens);
-      return {
-        ...totals,
-        artifacts: totals.artifacts + 1,
-        results: totals.results + (payload.capability === undefined ? 0 : 1),
-        naive: totals.naive + tokens.content,
-        previews: totals.previews + tokens.preview,
-        tokenizer: tokens.tokenizer,
-        estimated: totals.estimated || tokens.estimated,
-      };
-    }
+    case 'artifact.created':
+      return legacy ? totals : addArtifact(totals, fromJson<CountedArtifact>(payload));
     case 'artifact.pulled':
       return { ...totals, pulls: totals.pulls + 1, pull_tokens: totals.pull_tokens + number(payload.tokens) };
     case 'capability.invoked':
-      if (payload.cacheable !== true) return totals;
+      // A Go relay did not say so, and kept them all.
+      if (payload.cacheable !== true && !legacy) return totals;
       return payload.cache_hit === true
         ? { ...totals, cache_hits: totals.cache_hits + 1 }
         : { ...totals, cache_misses: totals.cache_misses + 1 };
@@ -160,6 +155,18 @@ function addToTotals(totals: Totals, { type, payload }: StoredEvent): Totals {
     default:
       return totals;
   }
+}
+
+function addArtifact(totals: Totals, { tokens, capability }: CountedArtifact): Totals {
+  return {
+    ...totals,
+    artifacts: totals.artifacts + 1,
+    results: totals.results + (capability === undefined ? 0 : 1),
+    naive: totals.naive + tokens.content,
+    previews: totals.previews + tokens.preview,
+    tokenizer: tokens.tokenizer,
+    estimated: totals.estimated || tokens.estimated,
+  };
 }
 
 function metricsOf(totals: Totals): Metrics {

@@ -7,7 +7,7 @@ import type { Fact, Header, State } from '../../contract/threads/state.ts';
 import { clip } from '../../text/preview/cut.ts';
 import { neutralise } from '../../text/sanitize/neutralise.ts';
 import { fromJson, recordsOf } from '../records.ts';
-import { type StoredEvent, VERSION_EVENTS } from './event.ts';
+import { makesVersion, type StoredEvent } from './event.ts';
 import { headerKey, logOf } from './keys.ts';
 import type { ThreadLog, ThreadVerb } from './thread-log.ts';
 
@@ -47,9 +47,7 @@ export const readHeader: ThreadVerb<'header'> = async (log, caller, id) => {
 /** Whether no event since has made a version. Answers without the state, however large that is. */
 async function stillHolds(log: ThreadLog, id: string, { seq }: KeptHeader): Promise<boolean> {
   const { entries } = await log.deps.engine.logs.read(logOf(id), { after: seq, limit: LOOK });
-  return (
-    entries.length < LOOK && !entries.some(({ data }) => VERSION_EVENTS.has(fromJson<StoredEvent>(data).type))
-  );
+  return entries.length < LOOK && !entries.some(({ data }) => makesVersion(fromJson<StoredEvent>(data)));
 }
 
 /**

@@ -1,4 +1,4 @@
-import { isUuid } from '../../base/ids.ts';
+import { isUuid, REF } from '../../base/ids.ts';
 
 /** Where things of a thread are kept. */
 
@@ -36,11 +36,13 @@ export function listKey(tenant: string, id: string, created: number): string {
   return `${listPrefix(tenant)}${(2 ** 48 - created).toString(16).padStart(12, '0')}.${id}`;
 }
 
+const ARTIFACT_BLOB = new RegExp(`^thr\\.([0-9a-f-]{36})/artifacts/(${REF}\\.[a-z0-9]{1,8})$`);
+
 /** Where the files of artifacts lie below the home folder. */
 export const ARTIFACT_FILES = {
   prefix: 'thr.',
   path(key: string): string | undefined {
-    const match = /^thr\.([0-9a-f-]{36})\/artifacts\/([0-9a-f]{26}\.[a-z0-9]{1,8})$/.exec(key);
+    const match = ARTIFACT_BLOB.exec(key);
     return match && isUuid(match[1]!) ? `threads/${match[1]}/artifacts/${match[2]}` : undefined;
   },
 };

@@ -17,17 +17,18 @@ export interface Sized {
 /** What the relay writes into a state with every version. */
 export interface Stamp {
   readonly version: number;
-  readonly at: number;
-  readonly by: string;
+  readonly at: string;
+  /** Null for what was taken over from elsewhere: nobody signs it here. */
+  readonly by: string | null;
   readonly metrics: Metrics;
 }
 
-export function firstState(threadId: string, at: number, metrics: Metrics): Sized {
+export function firstState(threadId: string, at: string, metrics: Metrics): Sized {
   const state: State = {
     $schema: STATE_SCHEMA,
     version: 1,
     thread_id: threadId,
-    updated_at: isoTime(at),
+    updated_at: at,
     facts: [],
     constraints: [],
     open_questions: [],
@@ -91,7 +92,7 @@ function finish({ doc, bytes, touched }: Patched, stamp: Stamp): Sized {
     size += bytesOf(value) - bytesOf(next[field]!);
     next[field] = value;
   };
-  for (const [name, fields] of Object.entries(SIGNED)) {
+  for (const [name, fields] of Object.entries(stamp.by === null ? {} : SIGNED)) {
     const items = touched.get(name);
     const list = next[name];
     if (items === undefined || !Array.isArray(list)) continue;
@@ -101,7 +102,7 @@ function finish({ doc, bytes, touched }: Patched, stamp: Stamp): Sized {
       const missing = isJsonObject(item) ? fields.filter((field) => !Object.hasOwn(item, field)) : [];
       if (missing.length === 0) continue;
       const full: JsonObject = { ...(item as JsonObject) };
-      for (const field of missing) full[field] = field === 'at' ? isoTime(stamp.at) : stamp.by;
+      for (const field of missing) full[field] = field === 'at' ? stamp.at : stamp.by;
       size += bytesOf(full) - bytesOf(item);
       signed ??= list.slice();
       signed[index] = full;
@@ -109,7 +110,7 @@ function finish({ doc, bytes, touched }: Patched, stamp: Stamp): Sized {
     if (signed) next[name] = signed;
   }
   set('version', stamp.version);
-  set('updated_at', isoTime(stamp.at));
+  set('updated_at', stamp.at);
   set('metrics', asJson(stamp.metrics));
   return { state: fromJson<State>(next), bytes: size };
 }

@@ -1,6 +1,6 @@
 import { badRequest, RelayError } from '../../base/errors.ts';
 import { sha256Hex } from '../../base/hash.ts';
-import { isUuid, uuid } from '../../base/ids.ts';
+import { isRef, isUuid, uuid } from '../../base/ids.ts';
 import type { Json, JsonObject } from '../../base/json.ts';
 import { PAGE_ITEMS, PATCH_OPS, THREAD_NAME_CHARS } from '../../base/limits.ts';
 import type { PatchAnswer } from '../../contract/threads/answers.ts';
@@ -140,8 +140,8 @@ export async function clearThread(log: ThreadLog, tenant: string, id: string): P
   const { blobs, index, logs, records } = log.deps.engine;
   log.heads.forget(id);
   for await (const { key } of allRecords(records, threadPrefix(id))) {
-    const ref = /\/artifacts\/([0-9a-f]{26})$/.exec(key)?.[1];
-    if (ref) await index.remove(indexKey(tenant, id, ref));
+    const ref = key.slice(key.lastIndexOf('/') + 1);
+    if (isRef(ref)) await index.remove(indexKey(tenant, id, ref));
     await records.delete(key);
   }
   for (;;) {
@@ -239,7 +239,7 @@ async function atVersions(log: ThreadLog, head: Head, versions: readonly number[
 }
 
 /** The differences, or where they are more than a patch may hold, the fields that differ as wholes. */
-function wayBack(from: Json, to: Json): PatchOp[] {
+export function wayBack(from: Json, to: Json): PatchOp[] {
   const ops = diffJson(from, to);
   if (ops.length <= PATCH_OPS) return ops;
   const [before, after] = [from as JsonObject, to as JsonObject];

@@ -39,12 +39,15 @@ export class Database implements Disposable {
   readonly #statements = new Map<string, Statement<unknown>>();
   #open = true;
 
-  /** `asItIs`: only to look at the file itself, without locks, and without its WAL or making one. */
-  constructor(path: string, o: { asItIs?: boolean } = {}) {
+  /**
+   * `asItIs`: only to look at the file itself, without locks, and without its WAL or making one. `readOnly`: to read what
+   * another program may be writing, its WAL included.
+   */
+  constructor(path: string, o: { asItIs?: boolean; readOnly?: boolean } = {}) {
     this.path = path;
     this.#connection = o.asItIs
       ? new DatabaseSync(`${pathToFileURL(path).href}?immutable=1`, { readOnly: true })
-      : new DatabaseSync(path);
+      : new DatabaseSync(path, { readOnly: o.readOnly ?? false });
     this.#connection.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
   }
 

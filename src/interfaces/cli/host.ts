@@ -29,8 +29,8 @@ export interface Host {
   initHome(): Promise<{ readonly config: string; readonly written: boolean }>;
   /** The thread that commands are about where none is named. */
   threadMemory(): Promise<ThreadMemory>;
-  /** The threads in the folder of a Go relay, which is read and never changed. */
-  readLegacy(dir: string): AsyncIterable<LegacyThread>;
+  /** The folder of a Go relay, which is read and never changed. */
+  openLegacy(dir: string): Promise<LegacyHome & Disposable>;
   /** Makes what is derived from the logs of threads anew: their files, and what a search looks through. */
   repair(): Promise<{
     readonly threads: number;
@@ -131,12 +131,20 @@ export interface ThreadMemory {
   forget(id: string): Promise<void>;
 }
 
+export interface LegacyHome {
+  /** What is otherwise here than it was there, in sentences; what concerns one thread is in its notes. */
+  readonly changes: readonly string[];
+  readonly threads: AsyncIterable<LegacyThread>;
+}
+
 export interface LegacyThread {
   /** The folder it was read from. */
   readonly path: string;
   readonly thread_id: string;
   readonly name: string;
+  readonly versions: number;
   readonly artifacts: number;
+  readonly events: number;
   /** What could not be taken over as it is, in sentences. */
   readonly notes: readonly string[];
   /** The thread as a bundle that a relay can import. */

@@ -5,6 +5,7 @@ import type { Relay } from '../../contract/relay.ts';
 import type { ThreadEvent } from '../../contract/threads/answers.ts';
 import type { Artifact } from '../../contract/threads/artifacts.ts';
 import { threads } from '../../contract/threads.ts';
+import { kindOf } from '../../domain/threads/artifact-kind.ts';
 import { artifactInput } from './artifact-request.ts';
 import type { Serve } from './callers.ts';
 import type { HttpDeps } from './deps.ts';
@@ -92,7 +93,7 @@ async function content(relay: Relay, c: Context): Promise<Response> {
 /** Content comes from others: whatever type it claims, no browser may run it at our address. */
 function contentHeaders(artifact: Artifact, accept: string): Record<string, string> {
   const { hash, ref, type, mime } = artifact;
-  const raw = /\bapplication\/octet-stream\b/.test(accept) || type === 'binary';
+  const raw = /\bapplication\/octet-stream\b/.test(accept) || kindOf(artifact) === 'binary';
   const safe = type === 'json' ? 'application/json; charset=utf-8' : 'text/plain; charset=utf-8';
   return {
     'Content-Type': raw ? 'application/octet-stream' : safe,

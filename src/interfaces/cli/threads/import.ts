@@ -2,8 +2,9 @@ import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { EXIT, isRelayError } from '../../../base/errors.ts';
 import { BUNDLE_BYTES } from '../../../base/limits.ts';
+import { shellWord } from '../../../base/shell-word.ts';
 import { badUsage, defineCommand, type Invocation } from '../command.ts';
-import type { Host } from '../host.ts';
+import type { Host, LegacyThread } from '../host.ts';
 import { labelled, plural } from '../human.ts';
 import { openPayload } from '../pointers/payload.ts';
 import { withProgress } from '../progress.ts';
@@ -15,10 +16,12 @@ export default defineCommand({
   details: `A bundle is checked before anything is stored, and taken in whole or not at all. A thread that is here
 already is left as it is.
 
-With --legacy it reads the threads/ of a Go relay's folder (~/.relay by default) and never changes it. Threads
-and artifacts keep their ids; what does not fit a state here is kept beside it as an artifact, and told.`,
+With --legacy it reads the home of a Go relay (~/.relay by default), which may be running, and never changes it.
+Names, ids, refs, types, hashes, events and every version of every state are kept; whatever is otherwise here is
+told. A state with something that has no place here is kept whole beside it, as an artifact. Importing again takes
+over the threads that are not here yet. A ZIP that a Go relay exported has no contents, and is refused.`,
   takes: { max: 1 },
-  flags: { legacy: { help: 'read the folder of a Go relay' } },
+  flags: { legacy: { help: 'read the home of a Go relay' } },
   examples: [
     ['relay import bundle.zip', 'a thread from elsewhere'],
     [
@@ -48,11 +51,8 @@ and artifacts keep their ids; what does not fit a state here is kept beside it a
   },
 });
 
-interface Outcome {
-  readonly path: string;
-  readonly thread_id: string;
+interface Outcome extends Omit<LegacyThread, 'bundle'> {
   readonly outcome: 'imported' | 'here already' | 'failed';
-  readonly notes: readonly string[];
 }
 
 async function importLegacy({ io, host, open }: Invocation, named: string | undefined): Promise<number> {
@@ -61,18 +61,19 @@ async function importLegacy({ io, host, open }: Invocation, named: string | unde
     const elsewhere = join(homedir(), '.contextrelay');
     throw badUsage(
       `${dir} is both where the old threads are and where they would go.`,
-      `Keep them apart: relay import --legacy ${dir} --home ${elsewhere}, and RELAY_HOME=${elsewhere} from then on.`,
+      `Keep them apart: relay import --legacy ${shellWord(dir)} --home ${shellWord(elsewhere)}, and RELAY_HOME=${shellWord(elsewhere)} from then on.`,
     );
   }
+  using legacy = await host.openLegacy(dir);
   const { relay } = await open();
   const threads: Outcome[] = [];
   let exit: number = EXIT.ok;
-  for await (const thread of host.readLegacy(dir)) {
-    const { path, thread_id, name, artifacts } = thread;
+  for await (const { bundle, ...thread } of legacy.threads) {
+    const { thread_id } = thread;
     const notes = [...thread.notes];
     let outcome: Outcome['outcome'] = 'imported';
     try {
-      await relay.threads.import(thread.bundle());
+      await relay.threads.import(bundle());
     } catch (error) {
       if (!isRelayError(error)) throw error;
       outcome = error.code === 'conflict' ? 'here already' : 'failed';
@@ -81,16 +82,23 @@ async function importLegacy({ io, host, open }: Invocation, named: string | unde
         notes.push(error.message);
       }
     }
-    threads.push({ path, thread_id, outcome, notes });
+    threads.push({ ...thread, outcome, notes });
     if (io.json) continue;
-    io.print(`${outcome}  ${thread_id}  ${plain(name)} ${io.style.dim(plural(artifacts, 'artifact'))}`);
+    io.print(`${outcome}  ${thread_id}  ${plain(thread.name)} · ${io.style.dim(inFigures(thread))}`);
     if (outcome !== 'here already') for (const note of notes) io.warn(`${thread_id}: ${plain(note)}`);
   }
   const imported = threads.filter(({ outcome }) => outcome === 'imported').length;
-  io.result({ from: dir, imported, threads }, () =>
+  const { changes } = legacy;
+  if (!io.json && imported > 0) for (const change of changes) io.warn(change);
+  io.result({ from: dir, imported, changes, threads }, () =>
     io.interactive ? `${imported} of ${plural(threads.length, 'thread')} imported from ${dir}` : '',
   );
   return exit;
+}
+
+function inFigures({ versions, artifacts, events }: Omit<LegacyThread, 'bundle'>): string {
+  const last = versions === 0 ? '' : `v${versions}, `;
+  return `${last}${plural(artifacts, 'artifact')}, ${plural(events, 'event')}`;
 }
 
 /** The configuration of a Go relay is none of ours: that it cannot be read is part of the same mix-up. */

@@ -1,5 +1,5 @@
 import { RelayError } from '../../../base/errors.ts';
-import { isUuid } from '../../../base/ids.ts';
+import { isRef, isUuid } from '../../../base/ids.ts';
 import { everyItem } from '../../../base/pages.ts';
 import type { ThreadItem } from '../../../contract/threads/answers.ts';
 import type { Artifact } from '../../../contract/threads/artifacts.ts';
@@ -93,7 +93,7 @@ async function byName(threads: ThreadsApi, name: string): Promise<ThreadItem[]> 
 /** From a ref, the beginning of one, or a name: of several artifacts by that name, the newest. */
 export async function findArtifact(threads: ThreadsApi, thread: string, word: string): Promise<string> {
   const text = word.trim();
-  if (/^[0-9a-f]{26}$/i.test(text)) return text.toLowerCase();
+  if (isRef(text.toLowerCase())) return text.toLowerCase();
   const fits: Artifact[] = [];
   let named: Artifact | undefined;
   for await (const artifact of everyItem('artifacts', (o) => threads.artifacts(thread, o))) {

@@ -1,0 +1,104 @@
+import type { Json, JsonObject } from '../../base/json.ts';
+import { STATE_BYTES } from '../../base/limits.ts';
+import type { Metrics } from '../../contract/threads/state.ts';
+import { asJson } from '../../domain/records.ts';
+import type { LegacyEvent } from '../../domain/threads/event.ts';
+import { bytesOf } from '../../domain/threads/state.ts';
+import { wayBack } from '../../domain/threads/threads.ts';
+import type { StateRow } from './database.ts';
+import { isMoment } from './source.ts';
+import { takeOverState } from './state.ts';
+
+/** A version of a state: the way to it from the one before, and what it says of itself. */
+export interface LegacyVersion {
+  readonly ops: Json;
+  readonly stamp: NonNullable<LegacyEvent['stamp']>;
+}
+
+export interface LegacyVersions {
+  /** The first is version 1. */
+  readonly versions: readonly LegacyVersion[];
+  /** Whether something of the last version has no place in a state here. */
+  readonly misfit: boolean;
+}
+
+/** What a relay puts around the content of a state: version, time and metrics. */
+const AROUND_BYTES = 1024;
+/** More than that are not made up for where they cannot be read. */
+const MISSING_VERSIONS = 10_000;
+
+/** The history of a state, each version as it was there. Where one cannot be, the version before stands in for it. */
+export function versionsOf(
+  states: Iterable<StateRow>,
+  created: string,
+  refs: ReadonlyMap<string, string>,
+  notes: string[],
+): LegacyVersions {
+  const versions: LegacyVersion[] = [];
+  const left = new Set<string>();
+  const missing: number[] = [];
+  let content: Json = EMPTY;
+  let misfit = false;
+  /** What version 1 held: a thread begins empty here, so it comes with the next one. */
+  let late: (() => void) | undefined;
+  const add = (next: Json, stamp: LegacyVersion['stamp']) => {
+    versions.push({ ops: asJson(wayBack(content, next)), stamp });
+    content = next;
+    late = undefined;
+  };
+  const skipTo = (version: number) => {
+    for (; versions.length < version - 1; missing.push(versions.length)) add(content, stampOf({}, created));
+  };
+  for (const { version, data } of states) {
+    const known = data !== null && Number.isSafeInteger(version) && version > versions.length;
+    if (!known || version > versions.length + MISSING_VERSIONS) {
+      notes.push(`v${version} of its state cannot be read and was left out`);
+      continue;
+    }
+    skipTo(version);
+    const taken = takeOverState(data, refs);
+    misfit = taken.left.length > 0;
+    for (const what of taken.left) left.add(what);
+    const stamp = stampOf(data, created);
+    if (bytesOf(taken.content) + AROUND_BYTES > STATE_BYTES) {
+      left.add(
+        `v${version} of its state is larger than ${STATE_BYTES} bytes; here it is as the version before`,
+      );
+      misfit = true;
+      add(content, stamp);
+    } else if (version === 1 && bytesOf(taken.content) !== bytesOf(EMPTY)) {
+      add(EMPTY, stamp);
+      left.add('v1 of its state was not empty; what it held is in v2 here');
+      late = () => add(taken.content, stamp);
+    } else add(taken.content, stamp);
+  }
+  late?.();
+  if (versions.length === 0) add(EMPTY, stampOf({}, created));
+  if (missing.length > 0) {
+    const [first, last] = [`v${missing[0]}`, `v${missing.at(-1)}`];
+    const span = first === last ? first : `${missing.length} versions of its state, ${first} to ${last},`;
+    notes.push(`${span} cannot be read; here the content is that of the version before`);
+  }
+  notes.push(...[...left].slice(0, NOTES), ...(left.size > NOTES ? [`… and ${left.size - NOTES} more`] : []));
+  return { versions, misfit };
+}
+
+/** As many sentences as anyone reads. */
+const NOTES = 20;
+
+const EMPTY = takeOverState({}, new Map()).content;
+
+function stampOf({ updated_at, metrics }: JsonObject, created: string): LegacyVersion['stamp'] {
+  const said = (metrics ?? {}) as { [name: string]: Json | undefined };
+  const figure = (name: keyof Metrics) => (Number.isSafeInteger(said[name]) ? (said[name] as number) : 0);
+  return {
+    updated_at: isMoment(updated_at) ? updated_at : created,
+    metrics: {
+      cache_hits: figure('cache_hits'),
+      cache_misses: figure('cache_misses'),
+      tokens_estimate: figure('tokens_estimate'),
+      tokens_avoided: figure('tokens_avoided'),
+      hop_count: figure('hop_count'),
+    },
+  };
+}
