@@ -1,5 +1,5 @@
 import type { JsonObject } from '../base/json.ts';
-import type { Preview } from './threads/artifacts.ts';
+import type { Preview, SearchHit } from './threads/artifacts.ts';
 import { type Api, verbs } from './verb.ts';
 
 /** What a caller is told of one. */
@@ -20,9 +20,18 @@ export interface InvokeInput {
   readonly idempotency_key?: string;
 }
 
+/** The preview of a result; that of `retrieval.search` has in it what was found as well. */
+export interface ResultPreview extends Preview, Partial<Found> {}
+
+export interface Found {
+  readonly count: number;
+  readonly query: string;
+  readonly results: readonly SearchHit[];
+}
+
 export interface InvokeAnswer {
   readonly capability: string;
-  readonly preview: Preview;
+  readonly preview: ResultPreview;
   readonly artifact_ref: string;
   readonly cache_hit: boolean;
   readonly cache_key: string;

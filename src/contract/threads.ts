@@ -228,6 +228,7 @@ export const threads = {
   render: verb<(thread_id: string, o?: { format?: RenderFormat }) => Promise<Rendered>>('threads.render')({
     summary: 'A thread as the messages of a prompt: header and previews, framed',
     route: 'GET /render/:thread_id',
+    alsoBy: 'POST',
   }),
 };
 

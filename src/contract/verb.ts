@@ -48,6 +48,8 @@ interface Fields<
   readonly byLink?: true;
   /** `GET /threads/:thread_id`, in Hono's syntax; served under `/v1` too. Absent where another protocol carries it. */
   readonly route?: `${HttpMethod} ${string}`;
+  /** Another method that does the same at the same path, its input in the query: how an older client asks. */
+  readonly alsoBy?: HttpMethod;
   /**
    * The channels it touches, which the caller's key must not be kept from. A channel that only a record knows is added
    * to the input by the domain, which then authorises again.

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { capabilities } from '../contract/capabilities.ts';
 import { schemasFor } from './schema.ts';
-import { jsonObject, optionalText, ref, text, threadId } from './shapes.ts';
-import { preview } from './thread-parts.ts';
+import { count, jsonObject, optionalText, ref, text, threadId } from './shapes.ts';
+import { preview, searchHit } from './thread-parts.ts';
 
 export const capabilitySchemas = schemasFor(capabilities)({
   list: {
@@ -29,7 +29,11 @@ export const capabilitySchemas = schemasFor(capabilities)({
     }),
     output: z.object({
       capability: text,
-      preview,
+      preview: preview.extend({
+        count: count.optional().describe('with `retrieval.search`'),
+        query: optionalText,
+        results: z.array(searchHit).optional(),
+      }),
       artifact_ref: ref,
       cache_hit: z.boolean(),
       cache_key: text,

@@ -19,7 +19,12 @@ export function openApiDocument(operations: readonly Operation[], version: strin
     const { method, path } = routeOf(operation.verb);
     const template = path.replace(/:(\w+)(\{[^}]*\})?/g, '{$1}');
     paths[template] ??= {};
-    paths[template][method.toLowerCase()] = describe(operation, template);
+    const described = describe(operation, template);
+    paths[template][method.toLowerCase()] = described;
+    const { name, alsoBy } = operation.verb;
+    if (!alsoBy) continue;
+    const operationId = `${name}.${alsoBy.toLowerCase()}`;
+    paths[template][alsoBy.toLowerCase()] = { ...described, operationId };
   }
   return {
     openapi: '3.1.0',

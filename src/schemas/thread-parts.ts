@@ -138,6 +138,7 @@ export const artifact = z.object({
   }),
   tokens: z.object({ content: count, preview: count, tokenizer: text, estimated: z.boolean() }),
   created_at: time,
+  path: optionalText.describe('where its file is below the home of the relay'),
   deleted_at: time.optional().describe('its content is gone for good since then'),
 });
 
@@ -192,6 +193,7 @@ export const rendered = z.object({
   format: z.enum(['openai', 'anthropic']),
   thread_id: threadId,
   state_ref: stateRef,
+  truncated: z.boolean().describe('whether the header had to leave something out'),
   system: optionalText,
   messages: z.array(z.object({ role: z.enum(['system', 'user']), content: text })),
   tokens: tokenCount,

@@ -175,7 +175,12 @@ export const threadSchemas = schemasFor(threads)({
     output: parts.artifact,
     ...BYTES,
   },
-  content: { input: z.object({ ...one, ref }), output: z.any(), ...BYTES },
+  content: {
+    input: z.object({ ...one, ref }),
+    output: z.any(),
+    ...BYTES,
+    codes: ['not_acceptable', ...BYTES.codes],
+  },
   deleteArtifact: { input: z.object({ ...one, ref }), output: parts.artifact },
   search: {
     input: z.object({

@@ -153,7 +153,7 @@ describe('threads over HTTP', () => {
       ['GET', `/threads/${id}/artifacts/${'0'.repeat(26)}`, undefined, 404],
       ['GET', `/threads/${id}/artifacts/..%2f..%2fetc/content`, undefined, 404],
       ['POST', `/threads/${id}/artifacts`, { name: 'x' }, 400],
-      ['POST', `/threads/${id}/artifacts`, { content: 'x', type: 'poem' }, 400],
+      ['POST', `/threads/${id}/artifacts`, { content: 'x', type: 'a poem' }, 400],
       ['POST', `/threads/${id}/artifacts`, { content: '!', encoding: 'base64' }, 400],
       ['POST', '/cap/invoke', { capability: 'http.fetch', thread_id: id, args: {} }, 404],
       ['POST', `/reports/${id}`, { format: 'pdf' }, 400],

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
-import { createReadStream, existsSync, statSync } from 'node:fs';
+import { createReadStream, existsSync, realpathSync, statSync } from 'node:fs';
 import { lstat, readdir } from 'node:fs/promises';
-import { basename, join } from 'node:path';
+import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { isRelayError, RelayError } from '../../base/errors.ts';
 import { sha256Hex } from '../../base/hash.ts';
@@ -22,7 +22,7 @@ import { makePreview } from '../../text/preview/preview.ts';
 import { ownTextWork } from '../store/own-text-work.ts';
 import { LEGACY_AUTHOR, type LegacyContent, type LegacyParts, legacyBundle, legacyEvents } from './bundle.ts';
 import { type LegacyDatabase, openLegacyDatabase, parseObject } from './database.ts';
-import { fromDatabase, fromFiles, isMoment, type LegacyFile } from './source.ts';
+import { fromDatabase, fromFiles, isHere, isMoment, type LegacyFile } from './source.ts';
 import { versionsOf } from './versions.ts';
 
 /** A folder with none of these is something else. */
@@ -33,16 +33,16 @@ const PARTS = ['state.json', 'events.log', 'artifacts'];
  * folder is only read.
  */
 export function openLegacy(dir: string): LegacyHome & Disposable {
-  const root = join(dir, 'threads');
+  const folder = join(dir, 'threads');
   if (existsSync(dir) && statSync(dir).isFile()) {
     throw new RelayError('bad_bundle', {
       what: `${dir} is a file`,
       hint: 'Name the folder of a Go relay, the one with threads/ in it; a bundle of this relay is imported without --legacy.',
     });
   }
-  if (!existsSync(root) || !statSync(root).isDirectory()) {
+  if (!existsSync(folder) || !statSync(folder).isDirectory()) {
     throw new RelayError('not_found', {
-      what: `the folder ${root}`,
+      what: `the folder ${folder}`,
       hint: 'Name the folder of a Go relay, the one with threads/ in it: relay import --legacy DIR',
     });
   }
@@ -58,18 +58,20 @@ export function openLegacy(dir: string): LegacyHome & Disposable {
   if (db && db.cached > 0) changes.push(cachedNote(db.cached));
   if (existsSync(join(dir, 'config.json')))
     changes.push('Its config.json, with port and API token, stays behind.');
-  return { changes, threads: readThreads(root, db), [Symbol.dispose]: () => db?.[Symbol.dispose]() };
+  return {
+    changes,
+    threads: readThreads(realpathSync(folder), db),
+    [Symbol.dispose]: () => db?.[Symbol.dispose](),
+  };
 }
 
 async function* readThreads(root: string, db: LegacyDatabase | null): AsyncGenerator<LegacyThread> {
   const folders = (await readdir(root, { withFileTypes: true })).filter((entry) => entry.isDirectory());
-  const names = new Set([...folders.map(({ name }) => name), ...(db?.threads.keys() ?? [])]);
-  for (const name of [...names].sort()) {
-    // What a database calls a thread is not yet a place below this folder.
-    const path = join(root, basename(name));
-    const known = db?.threads.has(name) === true && isUuid(name);
-    if (known || PARTS.some((part) => existsSync(join(path, part)))) {
-      yield await readThread(path, name, known ? db : null);
+  const known = new Set([...(db?.threads.keys() ?? [])].filter(isUuid));
+  for (const name of [...new Set([...folders.map((folder) => folder.name), ...known])].sort()) {
+    const path = join(root, name);
+    if (known.has(name) || PARTS.some((part) => isHere(join(path, part)))) {
+      yield await readThread(path, name, known.has(name) ? db : null);
     }
   }
 }
@@ -103,7 +105,7 @@ async function readParts(
   notes: string[],
 ): Promise<LegacyParts> {
   const source = db ? await fromDatabase(db, folder, path, notes) : await fromFiles(path, notes);
-  const born = existsSync(path) ? (await lstat(path)).mtimeMs : 0;
+  const born = isHere(path) ? (await lstat(path)).mtimeMs : 0;
   const created = isMoment(source.created) ? source.created : new Date(born).toISOString();
   const contents: LegacyContent[] = [];
   const taken = new Set<string>();
@@ -123,7 +125,7 @@ async function readParts(
   const { versions, misfit } = versionsOf(source.states(), created, refs, notes);
   const state = join(path, 'state.json');
   // What has no place in a state here is not lost: the old file is kept whole, beside the new state.
-  if (misfit && existsSync(state)) {
+  if (misfit && isHere(state)) {
     notes.push('the old state.json is kept as the artifact legacy-state.json');
     const ref = await derivedRef(thread_id, 'legacy-state.json');
     contents.push(
@@ -142,7 +144,7 @@ async function readContent(
   notes: string[],
 ): Promise<LegacyContent | null> {
   const path = join(folder, artifact.file);
-  const stat = existsSync(path) ? await lstat(path) : null;
+  const stat = isHere(path) ? await lstat(path) : null;
   if (!stat?.isFile()) {
     notes.push(`the file of artifact ${artifact.ref} (${artifact.file}) is missing; it was left out`);
     return null;

@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { existsSync, realpathSync } from 'node:fs';
 import { lstat, readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isJsonObject, type Json, type JsonObject } from '../../base/json.ts';
@@ -83,12 +83,12 @@ const text = (value: Json | undefined) => (typeof value === 'string' && value !=
 
 async function filesIn(folder: string): Promise<string[]> {
   const path = join(folder, 'artifacts');
-  return existsSync(path) ? (await readdir(path)).sort() : [];
+  return isHere(path) ? (await readdir(path)).sort() : [];
 }
 
 async function readState(folder: string, notes: string[]): Promise<JsonObject | null> {
   const file = join(folder, 'state.json');
-  if (!existsSync(file)) {
+  if (!isHere(file)) {
     notes.push('it has no state.json');
     return null;
   }
@@ -99,7 +99,7 @@ async function readState(folder: string, notes: string[]): Promise<JsonObject | 
 
 /** A line is `[time] id type {json}`, or in another version a JSON object; what is neither is kept as it is. */
 async function readLog(file: string): Promise<LegacyLogEvent[]> {
-  if (!existsSync(file)) return [];
+  if (!isHere(file)) return [];
   let timestamp = new Date((await lstat(file)).mtimeMs).toISOString();
   const events: LegacyLogEvent[] = [];
   for (const line of (await readFile(file, 'utf8')).split('\n')) {
@@ -134,6 +134,11 @@ function parse(json: string): Json {
   } catch {
     return json;
   }
+}
+
+/** Whether something is there, and no link leads elsewhere on the way: a home from somebody else may have some. */
+export function isHere(path: string): boolean {
+  return existsSync(path) && realpathSync(path) === path;
 }
 
 /** Go writes its zero time, year 1, for what was never set. */

@@ -73,6 +73,12 @@ export const REQUEST_ERRORS = {
     message: '{path} does not take {method}.',
     hint: 'Use one of: {allowed}.',
   },
+  not_acceptable: {
+    status: 406,
+    message:
+      'A content is given to those who ask for bytes, and this request asks for nothing in particular.',
+    hint: 'Send Accept: application/octet-stream, or */* for any form. Without /content there is the preview.',
+  },
   timeout: {
     status: 408,
     message: 'It took too long: {what}.',

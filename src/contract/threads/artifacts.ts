@@ -37,6 +37,8 @@ export interface Artifact {
   readonly provenance: Provenance;
   readonly tokens: ArtifactTokens;
   readonly created_at: string;
+  /** Where its file is below the home of the relay that has it; absent where the content is gone. */
+  readonly path?: string;
   /** Its content is gone for good; only a deleted one has this. */
   readonly deleted_at?: string;
 }

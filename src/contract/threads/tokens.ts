@@ -42,6 +42,8 @@ export interface Rendered {
   readonly format: RenderFormat;
   readonly thread_id: string;
   readonly state_ref: string;
+  /** Whether the header had to leave something out. */
+  readonly truncated: boolean;
   /** Anthropic takes it apart from the messages; for OpenAI it is the first of them, and this is absent. */
   readonly system?: string;
   readonly messages: readonly RenderedMessage[];

@@ -22,7 +22,7 @@ import { extensionOf, guessType, KINDS, kindOf, MEDIA_TYPE } from './artifact-ki
 import { ContentScan, countTokens } from './content-scan.ts';
 import type { StoredEvent } from './event.ts';
 import { repeatable } from './fold.ts';
-import { artifactBlob, artifactKey, incomingBlob, indexKey, indexScope } from './keys.ts';
+import { ARTIFACT_FILES, artifactBlob, artifactKey, incomingBlob, indexKey, indexScope } from './keys.ts';
 import { isoTime, versionRef } from './state.ts';
 import type { ThreadLog, ThreadVerb } from './thread-log.ts';
 
@@ -80,10 +80,10 @@ export async function putArtifact(
     const state_ref = versionRef(kept.version);
     if (kept.ref !== ref) {
       await discard(log, id, ref, blob);
-      return { ...(await artifactMeta(log, id, kept.ref)), state_ref };
+      return { ...withPath(await artifactMeta(log, id, kept.ref)), state_ref };
     }
     if (o.indexed ?? true) await indexArtifact(log, caller.tenant, artifact, seen.text).catch(() => {});
-    return { ...artifact, state_ref };
+    return { ...withPath(artifact), state_ref };
   } catch (error) {
     // Only what was never committed: a lost content behind a live reference would be worse than an orphan.
     const head = await log.heads.load(id).catch(() => undefined);
@@ -97,7 +97,7 @@ export const getArtifact: ThreadVerb<'artifact'> = async (log, caller, id, ref, 
   await log.meta(caller, id);
   const artifact = await artifactMeta(log, id, ref);
   if (o.counted ?? true) log.ledger.previewsRead(id, [artifact.tokens.preview]);
-  return artifact;
+  return withPath(artifact);
 };
 
 /** The content, or a range of it. A pull is an event: it costs tokens, and it shows that someone has read it. */
@@ -112,7 +112,7 @@ export const readContent: ThreadVerb<'content'> = async (log, caller, id, ref, o
   log.background.run(() =>
     log.note(caller, id, { type: 'artifact.pulled', at: log.deps.env.now(), payload }),
   );
-  return { artifact, body, ...(range ? { range } : {}) };
+  return { artifact: withPath(artifact), body, ...(range ? { range } : {}) };
 };
 
 /** Newest first, without those that were deleted. */
@@ -125,7 +125,7 @@ export const listArtifacts: ThreadVerb<'artifacts'> = async (log, caller, id, o 
   const artifacts = await Promise.all(page.map((ref) => artifactMeta(log, id, ref)));
   const more = start + page.length < refs.length && page.length > 0;
   const there = artifacts.filter(({ deleted_at }) => deleted_at === undefined);
-  return { artifacts: there, ...(more ? { next: page.at(-1)! } : {}) };
+  return { artifacts: there.map(withPath), ...(more ? { next: page.at(-1)! } : {}) };
 };
 
 /** Ranked full-text search over one thread, or over all of the tenant's. */
@@ -158,6 +158,13 @@ export async function artifactMeta(log: ThreadLog, id: string, ref: string): Pro
   const stored = isRef(ref) ? await artifactRecords(log).get(artifactKey(id, ref)) : null;
   if (!stored) throw noArtifact(ref);
   return stored.value;
+}
+
+/** An artifact as it is told to others: with the place of its file, which is not part of what is stored. */
+function withPath(artifact: Artifact): Artifact {
+  if (artifact.deleted_at !== undefined) return artifact;
+  const { thread_id, ref } = artifact;
+  return { ...artifact, path: ARTIFACT_FILES.path(artifactBlob(thread_id, ref, extensionOf(artifact))) };
 }
 
 /** The content, without anyone being charged for it. */

@@ -29,7 +29,12 @@ export const renderThread: ThreadVerb<'render'> = async (log, caller, id, { form
   const previews = await Promise.all(artifacts.map((artifact) => framed(artifact, now, () => store.bytes())));
   const user = [`State header (v${header.version}):\n${JSON.stringify(header)}`, ...previews].join('\n\n');
   const tokens = await log.deps.texts.count(`${SYSTEM}\n${user}`);
-  const place = { format, thread_id: id, state_ref: `v${header.version}` };
+  const place = {
+    format,
+    thread_id: id,
+    state_ref: `v${header.version}`,
+    truncated: header.truncated === true,
+  };
   const words: RenderedMessage = { role: 'user', content: user };
   if (format === 'anthropic') return { ...place, system: SYSTEM, messages: [words], tokens };
   return { ...place, messages: [{ role: 'system', content: SYSTEM }, words], tokens };

@@ -28,8 +28,7 @@ export async function artifactInput(request: Request, query: URLSearchParams): P
   const fields = fieldsOf({
     name: query.get('name'),
     type: query.get('type'),
-    // It is what many clients say of any body.
-    mime: query.get('mime') ?? (/^application\/x-www-form-urlencoded/i.test(type) ? null : type),
+    mime: query.get('mime') ?? (saysNothing(type, query) ? null : type),
     source_refs: query.has('source_ref') ? query.getAll('source_ref') : undefined,
   });
   return {
@@ -38,6 +37,12 @@ export async function artifactInput(request: Request, query: URLSearchParams): P
     ...fields,
     idempotency_key: key,
   };
+}
+
+/** Whether a content type is only what clients say of any body; whoever names the type knows better. */
+function saysNothing(type: string, query: URLSearchParams): boolean {
+  if (/^application\/x-www-form-urlencoded\b/i.test(type)) return true;
+  return query.has('type') && /^application\/octet-stream\b/i.test(type);
 }
 
 async function fromJson(request: Request, length: number): Promise<ArtifactInput> {

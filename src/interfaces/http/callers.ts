@@ -25,7 +25,8 @@ export function serverOn(api: Hono, deps: HttpDeps): Serve {
   let last: { caller: Caller; base: string; address: string; relay: Relay } | null = null;
   return (verb, handler, paths) => {
     const { method, path } = routeOf(verb);
-    api.on(method, paths ?? [path], async (c) => {
+    const methods = verb.alsoBy ? [method, verb.alsoBy] : [method];
+    api.on(methods, paths ?? [path], async (c) => {
       notesOf(c).operation = verb;
       const caller = await callerOf(deps, c);
       authorize(caller, verb);

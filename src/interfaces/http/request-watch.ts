@@ -120,8 +120,18 @@ export function answerFailures(app: Hono, deps: HttpDeps): void {
   app.onError(answer);
   app.notFound((c) => {
     const { method, path } = c.req;
-    return answer(new RelayError('no_route', { method, path: path.slice(0, 200) }), c);
+    const allowed = methodsAt(app, path).join(', ');
+    const code = allowed === '' ? 'no_route' : 'method_not_allowed';
+    return answer(new RelayError(code, { method, path: path.slice(0, 200), allowed }), c);
   });
+}
+
+/** What an address takes; nothing where there is none. */
+function methodsAt(app: Hono, path: string): string[] {
+  const taken = ['DELETE', 'GET', 'PATCH', 'POST', 'PUT'].filter(
+    (method) => app.router.match(method, path)[0].length > 0,
+  );
+  return taken.flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method]));
 }
 
 /** Errors from the table are answered as they are; anything else is logged in full and shown in brief. */

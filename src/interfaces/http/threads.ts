@@ -29,7 +29,11 @@ export function threadRoutes(serve: Serve, deps: HttpDeps): void {
     );
   });
 
-  serve(threads.content, content);
+  serve(threads.content, (relay, c) => {
+    // So it was in the Go relay: whole contents are for those who mean it.
+    if (c.req.header('accept') === undefined) throw new RelayError('not_acceptable');
+    return content(relay, c);
+  });
 
   serve(threads.events, async (relay, c) => {
     const id = c.req.param('thread_id')!;

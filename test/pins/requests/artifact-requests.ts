@@ -4,6 +4,7 @@ const NOBODY = '00000000-0000-4000-8000-000000000000';
 const T = '/threads/{{thread.thread_id}}';
 const ID = '{{thread.thread_id}}';
 const A = `${T}/artifacts`;
+const ANY = { Accept: '*/*' };
 const BOUNDARY = 'pinned-boundary';
 const FORM = { 'Content-Type': `multipart/form-data; boundary=${BOUNDARY}` };
 
@@ -95,7 +96,7 @@ export const artifactRequests: readonly Pinned[] = [
   { name: 'put nothing', send: `POST ${A}` },
   { name: 'put JSON without content', send: `POST ${A}`, json: { name: 'x' } },
   { name: 'put broken JSON', send: `POST ${A}`, headers: { 'Content-Type': 'application/json' }, body: '{' },
-  { name: 'put a type that is none', send: `POST ${A}`, json: { content: 'x', type: 'poem' } },
+  { name: 'put a type that is none', send: `POST ${A}`, json: { content: 'x', type: 'a poem' } },
   { name: 'put what is no base64', send: `POST ${A}`, json: { content: '!', encoding: 'base64' } },
   { name: 'put a name that is a number', send: `POST ${A}`, json: { content: 'x', name: 1 } },
   {
@@ -136,26 +137,30 @@ export const artifactRequests: readonly Pinned[] = [
     send: 'GET /threads/nope/artifacts/{{notes.ref}}',
   },
   { name: 'its bytes', send: `GET ${A}/{{notes.ref}}?raw=1` },
-  { name: 'its content', send: `GET ${A}/{{raw.ref}}/content` },
+  { name: 'its content', send: `GET ${A}/{{raw.ref}}/content`, headers: ANY },
   {
     name: 'its content as octets',
     send: `GET ${A}/{{raw.ref}}/content`,
     headers: { Accept: 'application/octet-stream' },
   },
-  { name: 'the head of its content', send: `HEAD ${A}/{{raw.ref}}/content` },
-  { name: 'the content of bytes', send: `GET ${A}/{{binary.ref}}/content` },
-  { name: 'a range of its content', send: `GET ${A}/{{raw.ref}}/content`, headers: { Range: 'bytes=3-4' } },
+  { name: 'the head of its content', send: `HEAD ${A}/{{raw.ref}}/content`, headers: ANY },
+  { name: 'the content of bytes', send: `GET ${A}/{{binary.ref}}/content`, headers: ANY },
+  {
+    name: 'a range of its content',
+    send: `GET ${A}/{{raw.ref}}/content`,
+    headers: { ...ANY, Range: 'bytes=3-4' },
+  },
   {
     name: 'a range beyond its content',
     send: `GET ${A}/{{raw.ref}}/content`,
-    headers: { Range: 'bytes=99-' },
+    headers: { ...ANY, Range: 'bytes=99-' },
   },
   {
     name: 'content that is known',
     send: `GET ${A}/{{raw.ref}}/content`,
-    headers: { 'If-None-Match': '"{{raw.hash}}"' },
+    headers: { ...ANY, 'If-None-Match': '"{{raw.hash}}"' },
   },
-  { name: 'content that is not there', send: `GET ${A}/01914a2b3c4d5e6f7890abcdef/content` },
+  { name: 'content that is not there', send: `GET ${A}/01914a2b3c4d5e6f7890abcdef/content`, headers: ANY },
   { name: 'search', send: `GET ${T}/search?q=tokens` },
   { name: 'search for nothing', send: `GET ${T}/search` },
   { name: 'search for what is nowhere', send: `GET ${T}/search?q=elsewhere&limit=3` },
@@ -242,4 +247,7 @@ export const artifactRequests: readonly Pinned[] = [
   { name: 'export with artifacts', as: 'zip', send: `GET ${T}/export` },
   { name: 'delete a thread with artifacts', send: `DELETE ${T}` },
   { name: 'import with artifacts', send: 'POST /threads/import', bodyOf: 'zip' },
+  { name: 'its content, asked for in no form', send: `GET ${A}/{{raw.ref}}/content` },
+  { name: 'render by POST', send: `POST /render/${ID}?format=openai` },
+  { name: 'delete an artifact', send: `DELETE ${A}/{{raw.ref}}` },
 ];

@@ -2,8 +2,9 @@ import { badRequest, isRelayError, RelayError, tooLarge } from '../../../base/er
 import { sha256Hex } from '../../../base/hash.ts';
 import type { Json, JsonObject } from '../../../base/json.ts';
 import { CAPABILITY_ARGS_BYTES, CAPABILITY_TIME_MS, CAPABILITY_TTL_MAX_S } from '../../../base/limits.ts';
+import { readText } from '../../../base/read-text.ts';
 import type { Caller } from '../../../contract/caller.ts';
-import type { CapabilityInfo, InvokeAnswer, InvokeInput } from '../../../contract/capabilities.ts';
+import type { CapabilityInfo, Found, InvokeAnswer, InvokeInput } from '../../../contract/capabilities.ts';
 import type { Artifact, ArtifactInput } from '../../../contract/threads/artifacts.ts';
 import { JsonSchema } from '../../../formats/json-schema.ts';
 import { type RecordsOf, recordsOf } from '../../records.ts';
@@ -72,20 +73,20 @@ export class Capabilities {
     // By content: the same capability, the same arguments in whatever order, and whatever else it depends on.
     const salt = (await capability.salt?.(context)) ?? '';
     const cache_key = await sha256Hex(JSON.stringify([caller.tenant, name, said, salt]));
-    const answer = (artifact: Artifact, cache_hit: boolean): InvokeAnswer => ({
+    const answer = async (artifact: Artifact, cache_hit: boolean): Promise<InvokeAnswer> => ({
       capability: name,
-      preview: artifact.preview,
+      preview: { ...artifact.preview, ...(await this.#found(capability, artifact)) },
       artifact_ref: artifact.ref,
       cache_hit,
       cache_key,
       duration_ms: env.now() - started,
     });
     const before = retry?.seen(await log.head(caller, id));
-    if (before?.ref !== undefined) return answer(await artifactMeta(log, id, before.ref), true);
+    if (before?.ref !== undefined) return await answer(await artifactMeta(log, id, before.ref), true);
     const invocation = { ...found, caller, id, args, context, cacheKey: cache_key };
     const cached = cacheable ? await this.#fromCache(invocation) : null;
     const artifact = cached ?? (await this.#once(invocation));
-    const done = answer(artifact, cached !== null);
+    const done = await answer(artifact, cached !== null);
     const payload = {
       by: caller.name,
       capability: name,
@@ -98,6 +99,12 @@ export class Capabilities {
     await log.note(caller, id, { type: 'capability.invoked', at: env.now(), payload, ...retry?.mark });
     if (cached) log.ledger.previewsRead(id, [artifact.tokens.preview]);
     return done;
+  }
+
+  /** What a result says of itself; nothing where its content is gone. */
+  async #found({ found }: Capability, artifact: Artifact): Promise<Found | undefined> {
+    if (!found || artifact.deleted_at !== undefined) return undefined;
+    return found(JSON.parse(await readText(await openArtifact(this.#log, artifact))) as Json);
   }
 
   #find(name: string): Registered {

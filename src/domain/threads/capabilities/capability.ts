@@ -1,5 +1,6 @@
 import type { Json, JsonObject } from '../../../base/json.ts';
 import type { Caller } from '../../../contract/caller.ts';
+import type { Found } from '../../../contract/capabilities.ts';
 import type { ArtifactFields, SearchHit } from '../../../contract/threads/artifacts.ts';
 
 /** Something a thread can have done: a plugin is one file that exports such an object. */
@@ -19,6 +20,8 @@ export interface Capability {
   /** What else the result depends on; part of the cache's key. */
   salt?(context: CapabilityContext): string | Promise<string>;
   run(args: JsonObject, context: CapabilityContext): Promise<CapabilityResult>;
+  /** What an answer says of a result in addition to its preview. `content` is the result as JSON. */
+  found?(content: Json): Found;
 }
 
 export interface CapabilityContext {

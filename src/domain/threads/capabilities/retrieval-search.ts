@@ -1,4 +1,5 @@
-import { asJson } from '../../records.ts';
+import type { SearchHit } from '../../../contract/threads/artifacts.ts';
+import { asJson, fromJson } from '../../records.ts';
 import type { Capability } from './capability.ts';
 
 /** Finds artifacts by their words. What it found holds until the thread has another artifact. */
@@ -33,5 +34,9 @@ export const retrievalSearch: Capability = {
       name: `search: ${query.slice(0, 80)}`,
       source_refs: hits.map((hit) => hit.ref),
     };
+  },
+  found(content) {
+    const { query, hits } = fromJson<{ query: string; hits: SearchHit[] }>(content);
+    return { count: hits.length, query, results: hits };
   },
 };

@@ -1,0 +1,131 @@
+import assert from 'node:assert/strict';
+import { renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { test } from 'node:test';
+import { readBytes, streamFrom } from '../../src/base/byte-streams.ts';
+import { writeZip } from '../../src/formats/zip/zip-writer.ts';
+import { runHere } from '../cli/in-process.ts';
+import { buildHome, EMPTY, FULL, importFrom } from './legacy-checks.ts';
+import { openLocal, temporaryHome } from './local-store.ts';
+
+test('what is damaged or missing in the home is told, and the rest comes over', async (t) => {
+  const [dir, there] = [temporaryHome(t), temporaryHome(t)];
+  const { home, thread } = buildHome(dir);
+  home.db.exec(`DELETE FROM states WHERE version = 3; DELETE FROM events WHERE type = 'capability.invoked'`);
+  const long = 'x'.repeat(300);
+  home.db.prepare(`UPDATE artifacts SET name = ? WHERE type = 'spreadsheet/csv'`).run(long);
+  home.db.exec(`UPDATE artifacts SET type = 'a b' WHERE name = 'report.md'`);
+  const wild = { facts: null, plan: [{ id: '', step: 's', status: '' }, { id: 'x' }], last_actions: [] };
+  thread.patch({
+    ...wild,
+    decisions: [{ id: 'd', description: 'e', confidence: 7, reason_codes: null, at: '' }],
+  });
+  home[Symbol.dispose]();
+  const [first, second] = [thread.truth().artifacts[0]!, thread.truth().artifacts[1]!];
+  rmSync(join(dir, 'threads', FULL, 'artifacts', `${first.ref}.md`));
+  writeFileSync(join(dir, 'threads', FULL, 'artifacts', `${second.ref}.bin`), 'changed');
+  writeFileSync(join(dir, 'threads', FULL, 'artifacts', 'stray.txt'), 'stray');
+  const { code, answer } = await importFrom(dir, there);
+  assert.equal(code, 0);
+  const { notes } = answer.threads.find((one: { thread_id: string }) => one.thread_id === FULL);
+  for (const said of [
+    /^artifacts\/stray\.txt is unknown to its relay\.db and was left out$/,
+    new RegExp(`^the file of artifact ${first.ref} .* is missing; it was left out$`),
+    new RegExp(`^artifact ${second.ref}: its file has the hash \\w+ and not \\w+$`),
+    new RegExp(`^the name of artifact ${second.ref} was cut to 256 characters$`),
+    /^artifact \w+: its type is markdown here$/,
+    /^v3 cannot be read; here the content is that of the version before$/,
+    /^\/plan\/0 of its state had no id; here it is plan-1$/,
+    /^\/plan\/1 of its state does not fit$/,
+    /^\/decisions\/0\/confidence of its state does not fit$/,
+    /^the old state\.json is kept as the artifact legacy-state\.json$/,
+  ]) {
+    assert.ok(
+      notes.some((note: string) => said.test(note)),
+      `${said} in ${notes.join('\n')}`,
+    );
+  }
+  await using store = await openLocal(there);
+  const state = await store.threads.state(FULL);
+  assert.deepEqual([state.version, state.facts], [5, []]);
+  assert.deepEqual(state.plan, [{ id: 'plan-1', step: 's', status: '' }]);
+  assert.deepEqual(state.decisions, [{ id: 'd', description: 'e' }]);
+});
+
+test('without a database that can be read, the files tell what they can, and what is missing is told', async (t) => {
+  const [dir, there] = [temporaryHome(t), temporaryHome(t)];
+  const { home, thread } = buildHome(dir);
+  home[Symbol.dispose]();
+  writeFileSync(join(dir, 'relay.db'), 'no database at all'.repeat(100));
+  const { answer } = await importFrom(dir, there);
+  assert.match(
+    answer.changes.join('\n'),
+    /from their files alone, because its relay\.db cannot be read \(.*\)/,
+  );
+  await using store = await openLocal(there);
+  const { name, state_version, artifact_count } = await store.threads.get(FULL);
+  const truth = thread.truth();
+  assert.deepEqual([name, state_version, artifact_count], [truth.thread.name, 4, 4]);
+  assert.deepEqual(await store.threads.state(FULL), truth.state);
+  const { events } = await store.threads.events(FULL);
+  assert.deepEqual(
+    events.map(({ id, type, timestamp }) => [id, type, timestamp]),
+    truth.events.map(({ id, type, timestamp }) => [id, type, `${timestamp.slice(0, 23)}Z`]),
+  );
+});
+
+test("a Go relay's ZIP is told apart, from a bundle and from a home", async (t) => {
+  const there = temporaryHome(t);
+  const file = (name: string, value: object) => ({ name, bytes: Buffer.from(JSON.stringify(value)) });
+  const [ref, zip] = ['001a1e29834583ea1e1d1b5b8', join(there, 'relay-export.zip')];
+  const entries = async function* () {
+    yield file('manifest.json', {
+      relay_version: '1.0.0',
+      thread_id: FULL,
+      artifact_count: 1,
+      event_count: 1,
+    });
+    for (const name of ['thread', 'state', 'events']) yield file(`${name}.json`, {});
+    yield file(`artifacts/${ref}`, { ref });
+  };
+  writeFileSync(zip, await readBytes(streamFrom(writeZip(entries()))));
+  const refused = await runHere(['import', zip], { home: there });
+  assert.equal(refused.code, 4);
+  assert.match(
+    refused.stderr,
+    /export of a Go relay.*without their contents[\s\S]*relay import --legacy ~\/\.relay/,
+  );
+  const asHome = await runHere(['import', '--legacy', zip], { home: there });
+  assert.equal(asHome.code, 4);
+  assert.match(asHome.stderr, /is a file[\s\S]*Name the folder of a Go relay/);
+});
+
+test('no link in a home leads the import to files elsewhere', async (t) => {
+  const [dir, there, elsewhere] = [temporaryHome(t), temporaryHome(t), temporaryHome(t)];
+  const { home, thread } = buildHome(dir);
+  home[Symbol.dispose]();
+  const [first, second] = [thread.truth().artifacts[0]!, thread.truth().artifacts[1]!];
+  const folder = join(dir, 'threads', FULL, 'artifacts');
+  const secret = join(elsewhere, 'secret.md');
+  writeFileSync(secret, 'secret');
+  rmSync(join(folder, `${first.ref}.md`));
+  symlinkSync(secret, join(folder, `${first.ref}.md`));
+  const moved = join(elsewhere, 'threads');
+  renameSync(join(dir, 'threads', EMPTY), moved);
+  symlinkSync(moved, join(dir, 'threads', EMPTY));
+  const linked = new DatabaseSync(join(dir, 'relay.db'));
+  linked.prepare('UPDATE artifacts SET path = ? WHERE ref = ?').run('../../../../secret.md', second.ref);
+  linked.exec(`INSERT INTO threads VALUES ('../${FULL}', 'out', '2026-01-01T00:00:00Z', 0)`);
+  linked.close();
+  const { code, answer } = await importFrom(dir, there);
+  assert.equal(code, 0);
+  await using store = await openLocal(there);
+  const { artifacts } = await store.threads.artifacts(FULL);
+  const refs = artifacts.map(({ ref }) => ref);
+  assert.deepEqual([refs.length, refs.includes(first.ref), refs.includes(second.ref)], [2, false, false]);
+  assert.deepEqual(
+    answer.threads.map((one: { thread_id: string }) => one.thread_id),
+    [FULL, EMPTY],
+  );
+});
