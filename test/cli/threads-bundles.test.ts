@@ -145,6 +145,7 @@ test("a Go relay's threads are taken over with their ids, and its folder is left
   assert.match(renamed, /^artifact abc123 \(abc123\.json\) is [0-9a-f]{26} here$/);
   assert.deepEqual(notes, [
     '6 versions of its state, v1 to v6, cannot be read; here the content is that of the version before',
+    'what was null or an empty text in its state is left out here',
     '/plan/0 of its state does not fit',
     'the old state.json is kept as the artifact legacy-state.json',
     '6 of its versions had no event; they were given one',

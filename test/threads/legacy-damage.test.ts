@@ -12,7 +12,8 @@ import { openLocal, temporaryHome } from './local-store.ts';
 test('what is damaged or missing in the home is told, and the rest comes over', async (t) => {
   const [dir, there] = [temporaryHome(t), temporaryHome(t)];
   const { home, thread } = buildHome(dir);
-  home.db.exec(`DELETE FROM states WHERE version = 3; DELETE FROM events WHERE type = 'capability.invoked'`);
+  home.db.exec(`DELETE FROM states WHERE version = 3; DELETE FROM events WHERE type = 'capability.invoked';
+    UPDATE events SET timestamp = 'never', payload = 'none' WHERE type = 'checkpoint.created'`);
   const long = 'x'.repeat(300);
   home.db.prepare(`UPDATE artifacts SET name = ? WHERE type = 'spreadsheet/csv'`).run(long);
   home.db.exec(`UPDATE artifacts SET type = 'a b' WHERE name = 'report.md'`);
@@ -36,6 +37,7 @@ test('what is damaged or missing in the home is told, and the rest comes over', 
     new RegExp(`^the name of artifact ${second.ref} was cut to 256 characters$`),
     /^artifact \w+: its type is markdown here$/,
     /^v3 cannot be read; here the content is that of the version before$/,
+    /^what was null or an empty text in its state is left out here$/,
     /^\/plan\/0 of its state had no id; here it is plan-1$/,
     /^\/plan\/1 of its state does not fit$/,
     /^\/decisions\/0\/confidence of its state does not fit$/,

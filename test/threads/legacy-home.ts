@@ -101,7 +101,7 @@ export class LegacyThreadWriter {
       'artifacts',
       'last_actions',
     ];
-    this.#version(Object.fromEntries(lists.map((list) => [list, []])));
+    this.version(Object.fromEntries(lists.map((list) => [list, []])));
     this.event('thread.created', { name: about.name, thread_id: id });
   }
 
@@ -110,12 +110,15 @@ export class LegacyThreadWriter {
   }
 
   /** A new version, in which these fields are others. */
-  patch(fields: object): void {
-    const { version } = this.#version({ ...this.states.at(-1), ...fields });
+  patch(fields: object): number {
+    const version = this.version(fields);
     this.event('state.patch.applied', { ops: Object.keys(fields).length, version });
+    return version;
   }
 
-  #version(fields: object): { version: number } {
+  /** The same without an event. */
+  version(changed: object): number {
+    const fields = { ...this.states.at(-1), ...changed };
     const version = this.states.length + 1;
     const head = { $schema: 'com.relay.state.v1', version, thread_id: this.#id };
     const state = { ...fields, ...head, updated_at: this.#home.tick().time, metrics: NO_METRICS };
@@ -124,7 +127,7 @@ export class LegacyThreadWriter {
       .prepare('INSERT INTO states VALUES (?, ?, ?, ?)')
       .run(this.#id, version, JSON.stringify(state), '2026-02-27T04:23:08Z');
     writeFileSync(join(this.#folder, 'state.json'), JSON.stringify(state, null, 2));
-    return { version };
+    return version;
   }
 
   /** Its ref. `by` names the kind of event that comes with it. */

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { type TestContext, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { runHere } from '../cli/in-process.ts';
 import { assertSame, buildHome, FULL, fact, importFrom, LATER } from './legacy-checks.ts';
 import type { LegacyTruth } from './legacy-home.ts';
 import { openLocal, temporaryHome } from './local-store.ts';
@@ -100,6 +101,38 @@ test('a home that a running Go relay has open is read with what is in its WAL, a
   await using store = await openLocal(there);
   await assertSame(store.threads, thread.truth());
   await assertSame(store.threads, later.truth());
+});
+
+test('patches that raced in a Go relay keep their events, and make each version once', async (t) => {
+  const [dir, there] = [temporaryHome(t), temporaryHome(t)];
+  const { home, thread } = buildHome(dir);
+  const first = thread.patch({ facts: [fact('a')] });
+  // The same version again, written over the first; and the event of a version behind that of the next.
+  thread.event('state.patch.applied', { ops: 1, version: first });
+  const [next, last] = [thread.version({ facts: [fact('b')] }), thread.version({ facts: [fact('c')] })];
+  thread.event('state.patch.applied', { ops: 1, version: last });
+  thread.event('state.patch.applied', { ops: 1, version: next });
+  home[Symbol.dispose]();
+  const { answer } = await importFrom(dir, there);
+  assert.deepEqual(answer.threads[0].notes, [
+    '1 of its events were put into the order of the versions they made',
+  ]);
+  await using store = await openLocal(there);
+  const { events } = await store.threads.events(FULL);
+  const ids = events.map(({ id }) => id);
+  assert.deepEqual(
+    [...ids].sort(),
+    thread
+      .truth()
+      .events.map(({ id }) => id)
+      .sort(),
+  );
+  for (const [i, state] of thread.states.entries()) {
+    assert.deepEqual(await store.threads.state(FULL, { at: i + 1 }), state);
+  }
+  const { stdout } = await runHere(['state', 'log', '--all', '-t', FULL], { home: there });
+  const versions = stdout.split('\n').map((line) => line.split(' ')[0]);
+  assert.deepEqual(versions.slice(0, 7), ['v7', 'v6', 'v5', 'v4', 'v3', 'v2', 'v1']);
 });
 
 const REAL = fileURLToPath(new URL('../../../shared/legacy/', import.meta.url));

@@ -7,7 +7,7 @@ import { type CountedArtifact, LEGACY_EVENT_ID, type StoredEvent } from '../../d
 import { emptyHead } from '../../domain/threads/fold.ts';
 import { bytesOf, isoTime } from '../../domain/threads/state.ts';
 import type { BlobBody } from '../../kernel/blobs.ts';
-import { type LegacyLogEvent, UNKNOWN_EVENT } from './source.ts';
+import { isMoment, type LegacyLogEvent, UNKNOWN_EVENT } from './source.ts';
 import type { LegacyVersion } from './versions.ts';
 
 /** Who made what came from a Go relay and does not say. */
@@ -57,8 +57,10 @@ export function legacyEvents(parts: LegacyParts, notes: string[]): StoredEvent[]
   const rest = new Map(parts.contents.map(({ artifact }) => [artifact.ref, artifact]));
   const made: number[] = [];
   let version = 0;
+  let moved = 0;
   const write = (event: LegacyLogEvent, makes?: LegacyVersion) => {
-    const { id, type, timestamp } = event;
+    const { id, type } = event;
+    const timestamp = isMoment(event.timestamp) ? event.timestamp : created;
     const payload: JsonObject = { ...event.payload };
     if (makes) payload.version = ++version;
     if (makes && type !== 'thread.created') payload.ops = makes.ops;
@@ -79,6 +81,7 @@ export function legacyEvents(parts: LegacyParts, notes: string[]): StoredEvent[]
         ? type === 'thread.created'
         : type === 'state.patch.applied' && payload.version === version + 1;
     const place = waiting.findIndex(isIt);
+    if (place > 0) moved++;
     if (place >= 0) return write(waiting.splice(place, 1)[0]!, makes);
     made.push(version + 1);
     const type = version === 0 ? 'thread.created' : 'state.patch.applied';
@@ -99,6 +102,7 @@ export function legacyEvents(parts: LegacyParts, notes: string[]): StoredEvent[]
     next();
   }
   while (version < versions.length) next();
+  if (moved > 0) notes.push(`${moved} of its events were put into the order of the versions they made`);
   if (made.length > 0) notes.push(`${made.length} of its versions had no event; they were given one`);
   return withRest(events, rest);
 }

@@ -173,7 +173,8 @@ async function describe(
   if (row.hash !== undefined && row.hash !== hash)
     changed(`its file has the hash ${hash} and not ${row.hash}`);
   const name = cut(row.name ?? file, ARTIFACT_NAME_CHARS, `the name of artifact ${ref}`, notes);
-  const type = row.type !== undefined && ARTIFACT_TYPE.test(row.type) ? row.type : guessType(file, row.mime);
+  const type =
+    row.type !== undefined && ARTIFACT_TYPE.test(row.type) ? row.type : guessType(name || file, row.mime);
   if (row.type !== undefined && type !== row.type) changed(`its type is ${type} here`);
   const { mime: usual } = KINDS[kindOf({ type, name, mime: row.mime ?? '' })];
   const mime = row.mime !== undefined && MEDIA_TYPE.test(row.mime) ? row.mime : usual;

@@ -13,7 +13,7 @@ const NOTHING = {
 };
 
 test('what fits is taken over; nulls are left out and missing ids are made, which is told', () => {
-  const { content, left } = takeOverState(
+  const { content, left, emptied } = takeOverState(
     {
       $schema: 'com.relay.state.v1',
       version: 7,
@@ -40,10 +40,11 @@ test('what fits is taken over; nulls are left out and missing ids are made, whic
     session_summary: 'so far',
   });
   assert.deepEqual(left, ['/facts/1 of its state had no id; here it is facts-2']);
+  assert.equal(emptied, true);
 });
 
 test('what does not fit is named', () => {
-  const { content, left } = takeOverState(
+  const { content, left, emptied } = takeOverState(
     { plan: [{ id: 'p1' }, { id: 'p2', step: 's' }, 'p3'], mood: 'good', facts: 'none' },
     new Map(),
   );
@@ -54,6 +55,7 @@ test('what does not fit is named', () => {
     'its state has "mood", which has no place here',
     'its state has "facts", which has no place here',
   ]);
+  assert.equal(emptied, false);
 });
 
 test('a ref that had to change is changed wherever it is referred to', () => {

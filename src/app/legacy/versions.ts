@@ -39,6 +39,7 @@ export function versionsOf(
   const missing: number[] = [];
   let content: Json = EMPTY;
   let misfit = false;
+  let emptied = false;
   /** What version 1 held: a thread begins empty here, so it comes with the next one. */
   let late: (() => void) | undefined;
   const add = (next: Json, stamp: LegacyVersion['stamp']) => {
@@ -58,6 +59,7 @@ export function versionsOf(
     skipTo(version);
     const taken = takeOverState(data, refs);
     misfit = taken.left.length > 0;
+    emptied ||= taken.emptied;
     for (const what of taken.left) left.add(what);
     const stamp = stampOf(data, created);
     if (bytesOf(taken.content) + AROUND_BYTES > STATE_BYTES) {
@@ -79,6 +81,7 @@ export function versionsOf(
     const span = first === last ? first : `${missing.length} versions of its state, ${first} to ${last},`;
     notes.push(`${span} cannot be read; here the content is that of the version before`);
   }
+  if (emptied) notes.push('what was null or an empty text in its state is left out here');
   notes.push(...[...left].slice(0, NOTES), ...(left.size > NOTES ? [`… and ${left.size - NOTES} more`] : []));
   return { versions, misfit };
 }

@@ -26,7 +26,11 @@ export default answerCommand({
     const newest = call.flags.at === undefined ? Number.POSITIVE_INFINITY : parseVersion(call.flags.at);
     const { threads, id } = await openThread(call);
     const wanted = ({ type, payload }: ThreadEvent) =>
-      VERSION_EVENTS.has(type) && typeof payload.version === 'number' && payload.version <= newest;
+      VERSION_EVENTS.has(type) &&
+      typeof payload.version === 'number' &&
+      payload.version <= newest &&
+      // One that lost a race in a Go relay names the version of another, and the number of its operations.
+      typeof payload.ops !== 'number';
     const events = (await newestEvents(threads, id, { most, wanted })).reverse();
     return { versions: events.map((event) => ({ state_ref: `v${event.payload.version}`, ...event })) };
   },
