@@ -190,9 +190,10 @@ export const threads = {
     route: 'GET /threads/:thread_id/artifacts',
   }),
   /** Everything but the content. A look that no model gets to see need not be counted as a read of the preview. */
-  artifact: verb<(thread_id: string, ref: string, o?: { counted?: boolean }) => Promise<Artifact>, 'input'>(
-    'artifacts.get',
-  )({
+  artifact: verb<
+    (thread_id: string, ref: string, o?: { counted?: boolean }) => Promise<Artifact>,
+    'input' | 'output'
+  >('artifacts.get')({
     args: ['thread_id', 'ref'],
     summary: 'An artifact without its content: preview, hash, provenance; with raw=1 the bytes',
     route: 'GET /threads/:thread_id/artifacts/:ref',

@@ -1,6 +1,6 @@
 import { SSE_HEARTBEAT_MS } from '../base/limits.ts';
 
-const HEADERS = {
+export const EVENT_HEADERS = {
   'Content-Type': 'text/event-stream; charset=utf-8',
   'Cache-Control': 'no-store',
   'X-Content-Type-Options': 'nosniff',
@@ -51,5 +51,5 @@ export function eventResponse<T>(events: AsyncIterable<T>, o: EventWriter<T>): R
     },
     cancel: end,
   });
-  return new Response(body, { headers: o.headers ?? HEADERS });
+  return new Response(body, { headers: o.headers ?? EVENT_HEADERS });
 }

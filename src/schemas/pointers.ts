@@ -5,8 +5,8 @@ import { BYTES, schemasFor } from './schema.ts';
 import {
   channelName,
   count,
-  flag,
   jsonObject,
+  looseFlag,
   nullableText,
   optionalText,
   pointerId,
@@ -28,9 +28,9 @@ const part = {
     .max(GREP_CONTEXT_LINES)
     .optional()
     .describe('lines around each match'),
-  ignore_case: flag.optional(),
+  ignore_case: looseFlag.optional(),
   json: z.string().optional().describe('a JSON Pointer (RFC 6901) into a JSON payload'),
-  outline: flag.optional().describe('headings, definitions or the shape, with line numbers'),
+  outline: looseFlag.optional().describe('headings, definitions or the shape, with line numbers'),
 };
 
 const pushed = z.object({
@@ -72,17 +72,17 @@ export const pointerSchemas = schemasFor(pointers)({
   push: {
     input: pushFields.extend({
       idempotency_key: optionalText,
-      count: flag.optional().describe('count the tokens too'),
+      count: looseFlag.optional().describe('count the tokens too'),
     }),
     output: pushed,
   },
   pull: {
     input: z.object({
       id: pointerId,
-      raw: flag.optional().describe('the bytes instead of the {data, metadata} envelope'),
+      raw: looseFlag.optional().describe('the bytes instead of the {data, metadata} envelope'),
       ...part,
-      cost: flag.optional().describe('the token price instead of the content'),
-      keyless: flag.optional().describe('refuse an encrypted payload instead of counting a pull'),
+      cost: looseFlag.optional().describe('the token price instead of the content'),
+      keyless: looseFlag.optional().describe('refuse an encrypted payload instead of counting a pull'),
     }),
     output: z.union([
       z.object({ data: text, metadata: jsonObject, encoding: z.literal('base64').optional() }),

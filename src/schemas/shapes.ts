@@ -24,6 +24,11 @@ export const jsonObject: z.ZodType<JsonObject, JsonObject> = z.record(z.string()
 /** `0` or `1` in a query. */
 export const flag = z.enum(['0', '1']).transform((value) => value === '1');
 
+/** The same for routes that are written by hand, which have always taken more. */
+export const looseFlag = z
+  .enum(['0', '1', 'true', 'false', ''])
+  .transform((value) => value !== '0' && value !== 'false');
+
 /** A whole number from a query; its bounds are told here and enforced by the domain. */
 export const limit = (most: number) => z.coerce.number().int().meta({ minimum: 1, maximum: most }).optional();
 

@@ -35,3 +35,23 @@ test('a page from elsewhere is refused, one from here is not', async () => {
   assert.equal(await ask({ Origin: 'http://localhost.evil.example' }), 403);
   assert.equal(await ask({ Origin: relay.url }), 200);
 });
+
+test('every answer forbids a browser to run or frame it and to tell its address, streams and other protocols too', async () => {
+  const json = { 'Content-Type': 'application/json', Accept: 'application/json, text/event-stream' };
+  const list = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list' });
+  const asked: [string, RequestInit?][] = [
+    ['/channels/c/events'],
+    ['/mcp', { method: 'POST', headers: json, body: list }],
+    ['/.well-known/agent-card.json'],
+    ['/a2a', { method: 'POST', headers: json, body: '{}' }],
+    ['/nowhere'],
+  ];
+  for (const [path, init] of asked) {
+    const left = new AbortController();
+    const { headers } = await fetch(relay.url + path, { ...init, signal: left.signal });
+    left.abort();
+    assert.match(headers.get('content-security-policy') ?? '', /default-src 'none'.*sandbox/, path);
+    assert.equal(headers.get('referrer-policy'), 'no-referrer', path);
+    assert.equal(headers.get('x-content-type-options'), 'nosniff', path);
+  }
+});

@@ -67,6 +67,14 @@ test('what a relay answers is declared: status, content type and body', async ()
       ['POST', `${thread}/envelopes`, { to_capability: 'a', payload: 1 }, { 'Idempotency-Key': '' }],
     ],
     ['channels.socket', 426, ['GET', '/ws/c']],
+    ['artifacts.get', 400, ['GET', `${thread}/artifacts/${ref}?raw=AAA`]],
+    ['artifacts.get', 400, ['GET', `${thread}/artifacts/${ref}?counted=AAA`]],
+    ['artifacts.put', 201, ['POST', `${thread}/artifacts`, { content: 'a', name: null, type: null }]],
+    ['pointers.pull', 400, ['GET', `/pull/${json}?raw=AAA`]],
+    ['pointers.push', 400, ['POST', '/push?visibility=AAA', { data: 'a' }]],
+    ['pointers.push', 400, ['POST', '/push?ttl=2592001', { data: 'a' }]],
+    ['pointers.push', 400, ['POST', '/push?count=AAA', { data: 'a' }]],
+    ['usage.get', 400, ['GET', '/usage?format=AAA']],
   ];
   for (const [name, status, request] of asked) {
     const answer = await send(...request);

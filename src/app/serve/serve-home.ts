@@ -31,7 +31,7 @@ export async function serveHome(config: Config, o: ServeOptions, auth: 'open' | 
     } finally {
       await opened[Symbol.asyncDispose]();
       await stopMetering();
-      traces?.flush();
+      await traces?.flush();
       flushLog();
     }
   };

@@ -30,18 +30,21 @@ export class TraceExporter {
     this.#timer ??= setTimeout(() => this.flush(), SEND_AFTER_MS).unref();
   }
 
-  flush(): void {
+  /** Sends what waits, and resolves once it is with the collector or was given up. */
+  async flush(): Promise<void> {
     if (this.#timer) clearTimeout(this.#timer);
     this.#timer = null;
     if (this.#waiting.length === 0) return;
     const resource = { attributes: [text('service.name', 'contextrelay')] };
     const scopeSpans = [{ scope: { name: 'http' }, spans: this.#waiting }];
     this.#waiting = [];
-    postJson(this.#url, { resourceSpans: [{ resource, scopeSpans }] }, 'the collector').catch((error) => {
-      if (Date.now() - this.#toldAt < TELL_AGAIN_MS) return;
-      this.#toldAt = Date.now();
-      this.#log({ level: 'warn', event: 'traces-not-sent', error: String(error) });
-    });
+    await postJson(this.#url, { resourceSpans: [{ resource, scopeSpans }] }, 'the collector').catch(
+      (error) => {
+        if (Date.now() - this.#toldAt < TELL_AGAIN_MS) return;
+        this.#toldAt = Date.now();
+        this.#log({ level: 'warn', event: 'traces-not-sent', error: String(error) });
+      },
+    );
   }
 }
 

@@ -1,6 +1,6 @@
 import { type Context, Hono } from 'hono';
 import { isLoopback } from '../../base/address.ts';
-import { RelayError } from '../../base/errors.ts';
+import { badRequest, RelayError } from '../../base/errors.ts';
 import { isAnonymous, runsTheRelay } from '../../contract/caller.ts';
 import { type UsageReport, usage } from '../../contract/usage.ts';
 import { openApiDocument } from '../../schemas/openapi.ts';
@@ -15,7 +15,7 @@ import { type Gauge, Metrics } from './metrics.ts';
 import { operationRoutes } from './operation-routes.ts';
 import { pointerRoutes } from './pointers.ts';
 import { answerFailures, notesOf, watchRequests } from './request-watch.ts';
-import { jsonResponse, textResponse } from './responses.ts';
+import { ALWAYS, jsonResponse, textResponse } from './responses.ts';
 import { StoreProbe } from './store-probe.ts';
 import { threadRoutes } from './threads.ts';
 
@@ -38,7 +38,9 @@ export function createHttpApp(
     for (const [method, path] of routes) {
       app.on(method, path, async (c) => {
         const response = await answer(c, () => enter(deps, c), baseOf(deps, c));
-        return endingWithKey(c, deps, response);
+        const ending = endingWithKey(c, deps, response);
+        for (const [name, value] of Object.entries(ALWAYS)) ending.headers.set(name, value);
+        return ending;
       });
     }
   }
@@ -116,6 +118,8 @@ async function metricsResponse(c: Context, deps: HttpDeps, metrics: Metrics): Pr
 function usageRoutes(serve: Serve): void {
   serve(usage.get, async (relay, c) => {
     const { month, tenant, format } = c.req.query();
+    if (format !== undefined && format !== 'json' && format !== 'csv')
+      throw badRequest('"format" is "json" or "csv".');
     const report = await relay.usage.get({ month, tenant });
     const csv = format === 'csv' || (c.req.header('accept') ?? '').includes('text/csv');
     if (!csv) return jsonResponse(report);

@@ -1,7 +1,8 @@
 import type { Context } from 'hono';
-import { eventResponse } from '../event-response.ts';
+import { EVENT_HEADERS, eventResponse } from '../event-response.ts';
 import type { HttpDeps } from './deps.ts';
 import { notesOf } from './request-watch.ts';
+import { ALWAYS } from './responses.ts';
 
 /** Events for as long as their reader stays, the server runs, and the key that they were asked for with works. */
 export function liveEvents<T>(
@@ -17,6 +18,7 @@ export function liveEvents<T>(
     write,
     // Something must be sent for the head of the answer to leave.
     head: 'retry: 1000\n\n',
+    headers: { ...EVENT_HEADERS, ...ALWAYS },
     ended: () => gone.abort(),
   });
 }

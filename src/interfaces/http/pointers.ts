@@ -43,10 +43,10 @@ export function pointerRoutes(serve: Serve): void {
     const part = parsePartRequest(query) ?? undefined;
     // Work on a payload ends when the client leaves.
     const work = { signal: c.req.raw.signal };
-    if (isOn(query.cost)) return jsonResponse(await relay.pointers.cost(id, part, work));
+    if (isOn(query, 'cost')) return jsonResponse(await relay.pointers.cost(id, part, work));
     const options = {
       idempotency_key: c.req.header('idempotency-key'),
-      keyless: isOn(c.req.header('relay-keyless')),
+      keyless: c.req.header('relay-keyless') === '1',
     };
     if (part) {
       const taken = await relay.pointers.part(id, part, { ...options, ...work });
@@ -56,7 +56,8 @@ export function pointerRoutes(serve: Serve): void {
       });
     }
     const accept = c.req.header('accept') ?? '';
-    if (isOn(query.raw) || accept.includes('application/octet-stream')) return rawOf(c, relay, id, options);
+    if (isOn(query, 'raw') || accept.includes('application/octet-stream'))
+      return rawOf(c, relay, id, options);
     if (accept.includes('text/html')) return viewerResponse();
     const pulled = await relay.pointers.pull(id, options);
     return textResponse(envelope(pulled), { Vary: 'Accept', ...relayHeaders(known(pulled.about)) });

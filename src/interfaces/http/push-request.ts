@@ -2,7 +2,7 @@ import type { Context } from 'hono';
 import { fromBase64Url } from '../../base/base64.ts';
 import { RelayError } from '../../base/errors.ts';
 import { isJsonObject, type JsonObject, jsonObjectIn, parseJson } from '../../base/json.ts';
-import { PAYLOAD_BYTES, PUSH_WIRE_BYTES } from '../../base/limits.ts';
+import { MAX_PULLS, MAX_TTL_MS, PAYLOAD_BYTES, PUSH_WIRE_BYTES } from '../../base/limits.ts';
 import { decodeUtf8, percentDecoded } from '../../base/utf8.ts';
 import type { PushInput, PushOptions } from '../../contract/pointers.ts';
 import { halfPair, noData, readJsonPush } from './json-push-stream.ts';
@@ -23,12 +23,14 @@ export async function pushInput({ req }: Context): Promise<PushInput> {
   const length = Number(request.headers.get('content-length') ?? Number.NaN);
   const common = {
     idempotency_key: request.headers.get('idempotency-key') ?? undefined,
-    count: query.count !== undefined && isOn(query.count),
+    count: query.count !== undefined && isOn(query, 'count'),
   };
   const type = request.headers.get('content-type') ?? '';
   if (/^application\/json\b/i.test(type.trim())) {
     if (length > PUSH_WIRE_BYTES)
       throw new RelayError('too_large', { what: 'a payload', limit: PAYLOAD_BYTES });
+    // They count with a raw body alone, but what is wrong is never passed over.
+    checkUnused(queryOptions(query));
     return { ...(await jsonInput(request, length)), ...common };
   }
   const body = length <= WHOLE_BODY_BYTES ? await readWhole(request) : request.body;
@@ -75,15 +77,24 @@ function rawOptions(request: Request, query: Query, type: string): PushOptions {
   if (content_type === null)
     throw new RelayError('bad_request', { what: 'Relay-Content-Type must be percent-encoded.' });
   return {
-    channel: query.channel,
-    ttl: number(query, 'ttl'),
-    max_pulls: number(query, 'max_pulls'),
-    visibility: query.visibility as PushOptions['visibility'],
+    ...queryOptions(query),
     metadata: metadata === null ? undefined : decodeMetadata(metadata),
     sealed_key: request.headers.get('relay-sealed-key') ?? undefined,
     key_check: request.headers.get('relay-key-check') ?? undefined,
     content_type: content_type || undefined,
   };
+}
+
+function queryOptions(query: Query): PushOptions {
+  const { channel, visibility } = query;
+  if (visibility !== undefined && visibility !== 'link' && visibility !== 'tenant')
+    throw new RelayError('bad_request', { what: '"visibility" is "link" or "tenant".' });
+  return { channel, visibility, ttl: number(query, 'ttl'), max_pulls: number(query, 'max_pulls') };
+}
+
+function checkUnused({ ttl = 1, max_pulls = 1 }: PushOptions): void {
+  if (ttl < 1 || ttl * 1000 > MAX_TTL_MS || max_pulls < 1 || max_pulls > MAX_PULLS || max_pulls % 1 !== 0)
+    throw new RelayError('bad_request', { what: '"ttl" or "max_pulls" in the query is out of bounds.' });
 }
 
 function number(query: Query, name: string): number | undefined {

@@ -1,8 +1,11 @@
-import { RelayError } from '../../base/errors.ts';
+import { badRequest, RelayError } from '../../base/errors.ts';
 
-/** Whether a field of the query is there and does not say no. */
-export function isOn(value: string | undefined): boolean {
-  return value !== undefined && value !== '0' && value !== 'false';
+/** Whether a field of the query says yes; one without a value does. */
+export function isOn(query: { readonly [name: string]: string | undefined }, name: string): boolean {
+  const value = query[name];
+  if (value === undefined || value === '0' || value === 'false') return false;
+  if (value === '1' || value === 'true' || value === '') return true;
+  throw badRequest(`"${name}" is 1 or 0, not ${JSON.stringify(value.slice(0, 40))}.`);
 }
 
 /**

@@ -4,7 +4,7 @@ export const TEXT_TYPE = 'text/plain; charset=utf-8';
 type Fields = Record<string, string>;
 
 /** On every answer: a browser must not guess a type of its own, run anything in it, frame it, or tell others of its address. */
-const ALWAYS: Fields = {
+export const ALWAYS: Fields = {
   'X-Content-Type-Options': 'nosniff',
   'Content-Security-Policy': "default-src 'none'; frame-ancestors 'none'; sandbox",
   'Referrer-Policy': 'no-referrer',

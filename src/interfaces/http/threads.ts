@@ -22,8 +22,8 @@ export function threadRoutes(serve: Serve, deps: HttpDeps): void {
 
   serve(threads.artifact, async (relay, c) => {
     const query = c.req.query();
-    if (isOn(query.raw)) return content(relay, c);
-    const counted = query.counted === undefined || isOn(query.counted);
+    if (isOn(query, 'raw')) return content(relay, c);
+    const counted = query.counted === undefined || isOn(query, 'counted');
     return jsonResponse(
       await relay.threads.artifact(c.req.param('thread_id')!, c.req.param('ref')!, { counted }),
     );
@@ -38,7 +38,7 @@ export function threadRoutes(serve: Serve, deps: HttpDeps): void {
   serve(threads.events, async (relay, c) => {
     const id = c.req.param('thread_id')!;
     const query = c.req.query();
-    const live = /\btext\/event-stream\b/.test(c.req.header('accept') ?? '') || isOn(query.stream);
+    const live = /\btext\/event-stream\b/.test(c.req.header('accept') ?? '') || isOn(query, 'stream');
     const after = c.req.header('last-event-id') ?? query.after;
     const limit = query.limit === undefined ? undefined : pageLimit(query.limit);
     // Read even where a stream follows, so that what is wrong is answered before it begins.
