@@ -10,6 +10,7 @@ import type { Relay } from '../../contract/relay.ts';
 import type { RelayCore } from '../../domain/relay-core.ts';
 import type { ContextRelay } from '../../sdk/context-relay.ts';
 import type { ContextRelayOptions } from '../../sdk/options.ts';
+import type { FrameSecret } from '../../text/frame.ts';
 import type { AgentWork } from './host-agents.ts';
 
 /** What the program offers to its commands; the app puts it together, and loads each part when it is called. */
@@ -38,6 +39,8 @@ export interface Host {
     /** Contents that are gone from the store, by thread and ref. */
     readonly missing: readonly string[];
   }>;
+  /** Of the home, for the marks of frames. */
+  readonly frameSecret: FrameSecret;
   /** Counts here, in this process. */
   countTokens(text: string): Promise<TokenCount>;
   backup(target: string): Promise<void>;
