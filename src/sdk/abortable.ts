@@ -1,3 +1,4 @@
+import { deferred } from '../base/deferred.ts';
 import { RelayError } from '../base/errors.ts';
 
 /** Gives up on the promise when the signal says so. What runs over HTTP stops with it; what does not goes on unseen. */
@@ -7,7 +8,7 @@ export async function abortable<T>(
   doing: string,
 ): Promise<T> {
   if (!signal) return promise;
-  const stopped = Promise.withResolvers<never>();
+  const stopped = deferred<never>();
   const stop = () => stopped.reject(new RelayError('aborted', { what: doing }, signal.reason));
   if (signal.aborted) stop();
   signal.addEventListener('abort', stop);

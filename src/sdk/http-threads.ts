@@ -1,9 +1,9 @@
-import { SSE_HEARTBEAT_MS } from '../base/limits.ts';
 import { pause } from '../base/pause.ts';
 import type { ImportAnswer, ThreadEvent } from '../contract/threads/answers.ts';
 import type { Artifact, ArtifactCreated } from '../contract/threads/artifacts.ts';
 import { threads } from '../contract/threads.ts';
-import { type HttpCall, HttpClient, type HttpOptions, isTransient } from './http-client.ts';
+import { eventData, lastingClient } from './event-stream.ts';
+import { type HttpCall, type HttpClient, type HttpOptions, isTransient } from './http-client.ts';
 import { rangeHeader } from './resuming-body.ts';
 import { callOf, type HandMade, queryOf, upload, type VerbCalls } from './verb-calls.ts';
 
@@ -34,11 +34,9 @@ export function httpThreads(calls: VerbCalls, options: HttpOptions): HandMade<ty
     },
 
     watch(id, o) {
-      // It outlives any one answer; that it is still there shows in its heartbeat.
-      const timeout = 4 * SSE_HEARTBEAT_MS;
-      const lasting = new HttpClient({ ...options, retries: 0, timeout, signal: o.signal });
-      const call = { headers: { Accept: 'text/event-stream' }, repeatable: false, doing: 'watch' };
-      return followEvents(lasting, callOf(threads.watch, { thread_id: id }, call), o);
+      const request = { headers: { Accept: 'text/event-stream' }, repeatable: false, doing: 'watch' };
+      const call = callOf(threads.watch, { thread_id: id }, request);
+      return followEvents(lastingClient(options, o.signal), call, o);
     },
 
     async export(id) {
@@ -75,7 +73,8 @@ async function* followEvents(
   while (!o.signal.aborted) {
     try {
       const body = await client.run({ ...call, query: queryOf({ after }) }, async (answer) => answer.body);
-      for await (const event of body ? eventsIn(body) : []) {
+      for await (const data of body ? eventData(body) : []) {
+        const event = JSON.parse(data) as ThreadEvent;
         after = event.id;
         wait = FIRST_WAIT_MS;
         yield event;
@@ -86,26 +85,5 @@ async function* followEvents(
     }
     await pause(wait, o.signal);
     wait = Math.min(wait * 2, LONGEST_WAIT_MS);
-  }
-}
-
-/** The JSON in the data lines of an event stream. */
-async function* eventsIn(body: ReadableStream<Uint8Array>): AsyncGenerator<ThreadEvent> {
-  const decoder = new TextDecoder();
-  const reader = body.getReader();
-  let text = '';
-  try {
-    for (;;) {
-      const { done, value } = await reader.read();
-      if (done) return;
-      text += decoder.decode(value, { stream: true });
-      for (let end = text.indexOf('\n\n'); end >= 0; end = text.indexOf('\n\n')) {
-        const data = /^data: (.*)$/m.exec(text.slice(0, end))?.[1];
-        text = text.slice(end + 2);
-        if (data !== undefined) yield JSON.parse(data) as ThreadEvent;
-      }
-    }
-  } finally {
-    await reader.cancel().catch(() => {});
   }
 }

@@ -1,3 +1,4 @@
+import { deferred } from '../base/deferred.ts';
 import { isRelayError } from '../base/errors.ts';
 import type { TaskResult } from '../contract/tasks.ts';
 import type { ContextRelay } from './context-relay.ts';
@@ -64,7 +65,7 @@ export class ResultWaiters {
     { signal, unmarked = false, strict = false }: Parameters<Wait>[1],
     { subscription, waiters }: Listening,
   ): Promise<FoundResult | null> {
-    const { promise, resolve, reject } = Promise.withResolvers<FoundResult | null>();
+    const { promise, resolve, reject } = deferred<FoundResult | null>();
     const waiter: Waiter = { id, unmarked, found: resolve };
     waiters.add(waiter);
     const stop = () => resolve(null);

@@ -1,3 +1,4 @@
+import { deferred } from '../base/deferred.ts';
 import { RelayError } from '../base/errors.ts';
 
 /** Frames held for a consumer that does not keep up; then the connection is dropped, and resumed once they are read. */
@@ -6,16 +7,27 @@ const HELD_FRAMES = 1_000;
 const ASK_EVERY_MS = 20_000;
 const OPEN_WITHIN_MS = 20_000;
 
-/** A connection over the platform's own WebSocket: the same in browsers, Workers and Node. */
-export class SocketConnection {
+/** What brings the messages of a channel, until it ends. */
+export interface Connection {
   /** Why it ended. */
-  reason: RelayError;
+  readonly reason: RelayError;
   /** It was ended here, because the consumer was behind. */
+  readonly overflowed: boolean;
+  /** Text frames in order; ends when the connection does, after whatever had arrived. */
+  frames(): AsyncGenerator<string>;
+  close(): void;
+}
+
+/** A connection over the platform's own WebSocket: the same in browsers, Workers and Node from 22 on. */
+export class SocketConnection implements Connection {
+  reason: RelayError;
   overflowed = false;
   readonly #socket: WebSocket;
-  readonly #opened = Promise.withResolvers<void>();
+  readonly #opened = deferred<void>();
   readonly #held: string[] = [];
   #wake = () => {};
+  /** Takes the listener off the signal. */
+  #letGo = () => {};
   #ended = false;
   #heard = true;
   /** First until it is open, then for each time that the relay is asked whether it is there. */
@@ -27,7 +39,7 @@ export class SocketConnection {
     const close = () => connection.close();
     signal?.addEventListener('abort', close);
     if (signal?.aborted) close();
-    connection.#socket.addEventListener('close', () => signal?.removeEventListener('abort', close));
+    connection.#letGo = () => signal?.removeEventListener('abort', close);
     await connection.#opened.promise;
     return connection;
   }
@@ -44,15 +56,14 @@ export class SocketConnection {
       this.#opened.resolve();
     });
     socket.addEventListener('close', ({ code, reason }) => {
-      this.reason = closed(code, reason, host);
+      if (!this.#ended) this.reason = closed(code, reason, host);
       this.close();
-      this.#opened.reject(this.reason);
     });
-    socket.addEventListener('error', () => {});
+    // Where a relay cannot be reached, Node 22 says no more than this; everywhere else `close` comes behind it.
+    socket.addEventListener('error', () => this.close());
     socket.addEventListener('message', ({ data }) => this.#take(data));
   }
 
-  /** Text frames in order; ends when the connection does, after whatever had arrived. */
   async *frames(): AsyncGenerator<string> {
     for (;;) {
       const next = this.#held.shift();
@@ -69,6 +80,8 @@ export class SocketConnection {
     if (this.#ended) return;
     this.#ended = true;
     clearTimeout(this.#timer);
+    this.#letGo();
+    this.#opened.reject(this.reason);
     this.#wake();
     this.#socket.close();
   }

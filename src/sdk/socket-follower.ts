@@ -2,9 +2,10 @@ import { isRelayError } from '../base/errors.ts';
 import { jsonObjectIn } from '../base/json.ts';
 import { pause } from '../base/pause.ts';
 import { channels, type Message, type Since, type SubscribeOptions } from '../contract/channels.ts';
-import { HttpClient, type HttpOptions } from './http-client.ts';
+import { lastingClient, openEvents } from './event-stream.ts';
+import type { HttpOptions } from './http-client.ts';
 import { isPassing } from './http-failure.ts';
-import { SocketConnection } from './socket-connection.ts';
+import { type Connection, SocketConnection } from './socket-connection.ts';
 import { letGo } from './streams.ts';
 import { callOf, queryOf, VerbCalls } from './verb-calls.ts';
 
@@ -14,7 +15,7 @@ const LONGEST_WAIT_MS = 10_000;
 const GOOD_MS = 5_000;
 
 /**
- * Messages of a channel over a WebSocket that is opened again whenever it breaks, behind the last message given.
+ * Messages of a channel over a connection that is opened again whenever it breaks, behind the last message given.
  * An address where nobody ever answered is an error, not a wait.
  */
 export async function* followSocket(
@@ -24,29 +25,29 @@ export async function* followSocket(
   o: SubscribeOptions,
 ): AsyncGenerator<Message> {
   const { signal } = o;
-  // It outlives any one answer: neither the time limit nor the retries of a call are for it.
-  const lasting = new VerbCalls(new HttpClient({ ...options, retries: 0, signal }));
+  const lasting = new VerbCalls(lastingClient(options, signal));
   // The relay has answered before: then not to reach it now is a lost connection and no wrong address.
   let connected = calls.client.answered;
   const position = () => calls.call<number>(channels.position, { name: channel });
   // A fixed place to resume from, even if the connection breaks before the first message.
   let after: Since | undefined = o.group === undefined ? (o.since ?? (await position())) : o.since;
+  let given = 0;
   let wait = FIRST_WAIT_MS;
   let lost = false;
   while (!signal?.aborted) {
     const begun = Date.now();
     let failure: Error;
     try {
-      const ticket = options.apiKey ? await lasting.call<{ ticket: string }>(channels.ticket, {}) : null;
-      const connection = await open(lasting.client, channel, { ...o, since: after }, ticket?.ticket);
+      const connection = await open(lasting, options, channel, { ...o, since: after });
       connected = true;
       if (lost) options.onConnection?.(null);
       lost = false;
       try {
         for await (const message of received(connection)) {
           if (o.group === undefined) {
-            if (typeof after === 'number' && message.seq <= after && !message.gap) continue;
-            after = message.seq;
+            if (message.seq <= given && !message.gap) continue;
+            given = message.seq;
+            after = given;
           }
           yield message;
         }
@@ -70,15 +71,21 @@ export async function* followSocket(
   }
 }
 
+/** A WebSocket, or an event stream where the platform has none. */
 async function open(
-  client: HttpClient,
+  calls: VerbCalls,
+  { apiKey }: HttpOptions,
   channel: string,
   { since, group, prefetch, signal }: SubscribeOptions,
-  ticket: string | undefined,
-): Promise<SocketConnection> {
+): Promise<Connection> {
+  const { client } = calls;
   const asked = { since, group, prefetch };
-  const call = callOf(channels.subscribe, { name: channel }, { query: queryOf(asked), doing: 'subscribe' });
-  const query = queryOf({ ...asked, ticket });
+  const request = { query: queryOf(asked), doing: 'subscribe' };
+  if (typeof WebSocket === 'undefined')
+    return openEvents(client, callOf(channels.events, { name: channel }, request));
+  const call = callOf(channels.subscribe, { name: channel }, request);
+  const ticket = apiKey ? await calls.call<{ ticket: string }>(channels.ticket, {}) : null;
+  const query = queryOf({ ...asked, ticket: ticket?.ticket });
   const address = `${client.base.replace(/^http/, 'ws')}${call.path}${query.size > 0 ? `?${query}` : ''}`;
   try {
     return await SocketConnection.open(address, signal);
@@ -94,7 +101,7 @@ async function open(
 }
 
 /** The messages among the frames. A frame that tells of a gap marks the message behind it. */
-async function* received(connection: SocketConnection): AsyncGenerator<Message> {
+async function* received(connection: Connection): AsyncGenerator<Message> {
   let gap = false;
   for await (const text of connection.frames()) {
     const frame = jsonObjectIn(text);

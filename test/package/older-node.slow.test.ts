@@ -74,6 +74,16 @@ describe('on an older Node', () => {
       3,
     );
 
+    // The other name of `relay mcp`.
+    const mcp = join(installation.folder, 'node_modules', '.bin', 'contextrelay-mcp');
+    const ping = '{"jsonrpc":"2.0","id":1,"method":"ping"}\n';
+    const answered = await run(machine.path, [mcp], { env: env(), input: ping });
+    assert.deepEqual(
+      [JSON.parse(answered.stdout), answered.code],
+      [{ jsonrpc: '2.0', id: 1, result: {} }, 0],
+      answered.stderr,
+    );
+
     const server = await serve(machine.path, [installation.relay, 'up', '--port', '0'], { env: env() });
     assert.equal((await fetch(`${server.url}/health`)).status, 200);
     server.child.kill('SIGTERM');

@@ -1,3 +1,4 @@
+import { deferred } from '../../base/deferred.ts';
 import { systemEnv } from '../../base/env.ts';
 import { RelayError } from '../../base/errors.ts';
 import { toHex } from '../../base/ids.ts';
@@ -31,7 +32,7 @@ export class BridgeWorker implements AsyncDisposable {
   readonly #following: Promise<void>[] = [];
   readonly #counts = { done: 0, failed: 0 };
   #beating: ReturnType<typeof setInterval> | undefined;
-  readonly #end = Promise.withResolvers<void>();
+  readonly #end = deferred<void>();
 
   constructor(client: ContextRelay, options: WorkerOptions) {
     this.#client = client;
