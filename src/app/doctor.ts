@@ -58,7 +58,7 @@ function wrong(found: string, fix: string): Found {
 }
 
 function failed(error: unknown): Found {
-  if (isRelayError(error)) return wrong(error.message, error.hint);
+  if (isRelayError(error)) return wrong(error.message, error.hintFor('cli'));
   return wrong((error as Error).message, 'RELAY_DEBUG=1 relay status shows where it happened');
 }
 

@@ -59,7 +59,7 @@ test('no code has two rows', () => {
 
 test('details fill the message and the hint', () => {
   const error = new RelayError('too_large', { what: 'a payload', limit: 26_214_400 });
-  assert.equal(error.message, 'Too large: a payload is limited to 26214400 bytes.');
+  assert.equal(error.message, 'Too large: a payload is limited to 26,214,400 bytes (25 MiB).');
   assert.equal(new RelayError('bad_usage', { what: 'x', command: 'push' }).hint, 'See relay push --help.');
 });
 
@@ -76,6 +76,33 @@ test('a detail is put in as it is, also when it looks like a pattern or a place 
 test('a throw may give a better hint', () => {
   assert.equal(new RelayError('busy', { what: 'x', hint: 'Wait.' }).hint, 'Wait.');
   assert.equal(new RelayError('busy', { what: 'x', hint: 7 }).hint, ERRORS.busy.hint);
+});
+
+test('the command line and tools have words of their own where the table speaks of requests', () => {
+  const error = new RelayError('bad_part', { what: 'x' });
+  assert.match(error.hint, /lines=10-40/);
+  assert.match(error.hintFor('cli'), /--lines 10-40/);
+  assert.equal(new RelayError('busy', {}).hintFor('mcp'), ERRORS.busy.hint);
+  assert.equal(
+    new RelayError('bad_part', { hint: 'There are 12 lines.' }).hintFor('cli'),
+    'There are 12 lines.',
+  );
+  // What a relay on the network has said in the words of the table.
+  const { hint } = new RelayError('version_conflict', { current: 'v7' });
+  assert.equal(
+    new RelayError('version_conflict', { hint }).hintFor('cli'),
+    new RelayError('version_conflict', {}).hintFor('cli'),
+  );
+});
+
+test('no hint at the command line is in the words of HTTP', () => {
+  // The first is for programs that speak HTTP themselves; the other names a line in a server's log.
+  const { upgrade_required, internal, ...rows } = ERRORS;
+  const http =
+    /\b(GET|HEAD|POST|header|body|request|[Ss]end|If-Match|Retry-After|Content-Type|Bearer)\b|\b\w+=[\w/]/;
+  for (const code of Object.keys(rows) as ErrorCode[]) {
+    assert.doesNotMatch(new RelayError(code).hintFor('cli'), http, code);
+  }
 });
 
 test('as JSON it is error, code and hint, and nothing of the details or the cause', () => {

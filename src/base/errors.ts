@@ -1,3 +1,4 @@
+import { exactBytes } from './amounts.ts';
 import { CLIENT_ERRORS } from './error-rows/client.ts';
 import { PROGRAM_ERRORS } from './error-rows/program.ts';
 import { REQUEST_ERRORS } from './error-rows/requests.ts';
@@ -48,6 +49,15 @@ export class RelayError extends Error {
     return typeof own === 'string' ? own : fill(ERRORS[this.code].hint, this.details);
   }
 
+  /** The same in the words of another interface than HTTP, where the table has them. */
+  hintFor(reader: 'cli' | 'mcp'): string {
+    const row: ErrorRow = ERRORS[this.code];
+    const own = this.details.hint;
+    // A relay on the network says it in the words of HTTP.
+    const isOwn = typeof own === 'string' && !own.startsWith(row.hint.split('{')[0]!);
+    return isOwn ? own : (row[reader] ?? this.hint);
+  }
+
   /** The shape every interface answers with. */
   toJSON(): { error: string; code: ErrorCode; hint: string } {
     return { error: this.message, code: this.code, hint: this.hint };
@@ -93,5 +103,8 @@ function exitOf(status: number): number {
 }
 
 function fill(text: string, details: ErrorDetails): string {
-  return text.replace(/\{(\w+)\}/g, (_, name: string) => String(details[name] ?? `{${name}}`));
+  return text.replace(/\{(\w+)(:bytes)?\}/g, (_, name: string, amount?: string) => {
+    const value = details[name] ?? `{${name}}`;
+    return amount && typeof value === 'number' ? exactBytes(value) : String(value);
+  });
 }

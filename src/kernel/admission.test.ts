@@ -30,7 +30,7 @@ test('a key has 1 to 2048 bytes of well-formed UTF-8 without NUL', () => {
   refused('bad_request', () => checkKey('a key', 'a\ud800'), 'a key has an unpaired surrogate');
   refused('bad_request', () => checkKey('a key', 'a\0'), 'a key must not hold a NUL');
   for (const key of ['é'.repeat(1025), '名'.repeat(683), '😀'.repeat(513), 'x'.repeat(2049)]) {
-    refused('too_large', () => checkKey('a key', key), 'Too large: a key is limited to 2048 bytes.');
+    refused('too_large', () => checkKey('a key', key), 'Too large: a key is limited to 2,048 bytes (2 KiB).');
   }
 });
 

@@ -110,3 +110,16 @@ test('the prompt that hands over names what to call', async () => {
   assert.match(text, /to Ada/);
   assert.match(text, /push_context .*channel "desk"/);
 });
+
+test('an argument that a tool does not have is refused, with the one that was meant', async () => {
+  await using relay = await startRelay();
+  await using stdio = await overStdio(home.home, '2025-11-25');
+  await using http = await overHttp(relay.url, '2026-07-28');
+  for (const mcp of [stdio, http]) {
+    assert.match(await mcp.call('push_context', { data: 'x', chanel: 'c' }), /"chanel".*mean "channel"\?$/);
+    assert.match(await mcp.call('channel_publish', { channel: 'c', message: 'm', to: 'ann' }), /no "to"/);
+    assert.match(await mcp.call('push_context', { data: 7 }), /"data" must be a text\.$/);
+  }
+  const { tools } = await stdio.client.listTools();
+  for (const { inputSchema } of tools) assert.equal(inputSchema.additionalProperties, false);
+});

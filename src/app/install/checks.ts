@@ -46,7 +46,7 @@ async function* clientChecks(client: Client, scope: Scope, settings: InstallSett
     report = await runInstall({ client, scope, action: 'add', dryRun: true }, settings);
   } catch (error) {
     if (!isRelayError(error)) throw error;
-    yield { name: '', state: 'wrong', found: error.message, fix: error.hint };
+    yield { name: '', state: 'wrong', found: error.message, fix: error.hintFor('cli') };
     return;
   }
   const drifted = report.changes.filter(({ what }) => what !== 'same' && what !== 'kept');

@@ -6,21 +6,28 @@ export const REQUEST_ERRORS = {
     status: 400,
     message: '{what}',
     hint: 'Correct the request and send it again.',
+    cli: 'Correct it and run the command again.',
+    mcp: 'Correct the arguments and call it again.',
   },
   bad_json: {
     status: 400,
     message: 'The body is not valid JSON: {what}.',
     hint: 'Send a JSON object, or the bytes themselves with another Content-Type.',
+    cli: 'Give it valid JSON.',
   },
   empty_payload: {
     status: 400,
     message: 'There is nothing to store: the payload is empty.',
     hint: 'Send at least one byte, as the body or in "data".',
+    cli: 'Name a file that is not empty, or pipe something in.',
+    mcp: 'Give it at least one character.',
   },
   bad_part: {
     status: 400,
     message: 'That part cannot be taken: {what}.',
     hint: 'Use lines=10-40, grep=PATTERN, json=/a/b or outline=1, one at a time.',
+    cli: 'Use --lines 10-40, --grep PATTERN, --json-pointer /a/b or --outline, one at a time.',
+    mcp: 'Say lines=10-40, grep=PATTERN, json=/a/b, outline or all.',
   },
   bad_url: {
     status: 400,
@@ -31,6 +38,7 @@ export const REQUEST_ERRORS = {
     status: 401,
     message: 'Missing or invalid API key.',
     hint: 'Send Authorization: Bearer cr_live_…, or set CONTEXTRELAY_API_KEY.',
+    cli: 'Set CONTEXTRELAY_API_KEY to a key of that relay; whoever runs it makes one with relay keys create.',
   },
   over_quota: {
     status: 402,
@@ -67,11 +75,13 @@ export const REQUEST_ERRORS = {
     status: 404,
     message: 'There is no {method} {path} here.',
     hint: 'GET /openapi.json names the routes of this relay.',
+    cli: 'Check the address; the relay there may be older than this command.',
   },
   method_not_allowed: {
     status: 405,
     message: '{path} does not take {method}.',
     hint: 'Use one of: {allowed}.',
+    cli: 'Check the address; the relay there may be older than this command.',
   },
   not_acceptable: {
     status: 406,
@@ -93,26 +103,30 @@ export const REQUEST_ERRORS = {
     status: 409,
     message: 'This Idempotency-Key was used for something else.',
     hint: 'Use a new key for new content; repeat a key only to retry the very same request.',
+    cli: 'Use a new key for new content; repeat one only to do the very same again.',
   },
   too_large: {
     status: 413,
-    message: 'Too large: {what} is limited to {limit} bytes.',
+    message: 'Too large: {what} is limited to {limit:bytes}.',
     hint: 'Split it, or push it in parts and hand over several pointers.',
   },
   range_not_satisfiable: {
     status: 416,
     message: 'The range is outside of the {size} bytes there are.',
     hint: 'Ask HEAD for the size first.',
+    cli: 'See its size with: relay peek <url>',
   },
   not_text: {
     status: 422,
     message: 'This payload is not text, so it has no {what}.',
     hint: 'Pull it raw, or ask for a byte range.',
+    cli: 'Take the whole of it: relay pull <url> --out FILE',
   },
   not_json: {
     status: 422,
     message: 'This payload is not JSON: {what}.',
     hint: 'Ask for lines or grep instead.',
+    cli: 'Use --lines or --grep instead.',
   },
   too_costly: {
     status: 422,
@@ -128,6 +142,8 @@ export const REQUEST_ERRORS = {
     status: 429,
     message: 'Too many requests; try again in {seconds} s.',
     hint: 'Slow down, or wait as long as Retry-After says.',
+    cli: 'Wait that long, then run the command again.',
+    mcp: 'Wait that long, then call it again.',
   },
   overloaded: {
     status: 503,

@@ -6,6 +6,8 @@ export const THREAD_ERRORS = {
     status: 409,
     message: 'The state is at {current}, not at {expected}.',
     hint: 'Read the state again, make the patch anew, and send it with If-Match: {current}.',
+    cli: 'Read the state again with relay state get, and make the patch anew for the version it is at.',
+    mcp: 'Read the thread again, make the patch anew, and give the version it is at.',
   },
   patch_test_failed: {
     status: 409,

@@ -1,4 +1,4 @@
-import { RelayError } from '../../base/errors.ts';
+import { badRequest } from '../../base/errors.ts';
 import type { Json } from '../../base/json.ts';
 import { PIPELINE_STEPS } from '../../base/limits.ts';
 import type { Artifact } from '../../contract/threads/artifacts.ts';
@@ -124,8 +124,7 @@ export class Run {
     try {
       const list = await new Scope(this.#scopeParts()).list(step.forEach);
       this.#instances += list.length;
-      if (this.#instances > PIPELINE_STEPS)
-        throw new RelayError('too_large', { what: 'a run, in steps', limit: PIPELINE_STEPS });
+      if (this.#instances > PIPELINE_STEPS) throw badRequest(`A run has at most ${PIPELINE_STEPS} steps.`);
       return list.map((item, index) => ({ item, index }));
     } catch (error) {
       const why = (error as Error).message;

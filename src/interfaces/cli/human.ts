@@ -1,28 +1,13 @@
+import { count } from '../../base/amounts.ts';
 import type { RelayError } from '../../base/errors.ts';
 import type { Json } from '../../base/json.ts';
 import type { TokenCount } from '../../base/tokens.ts';
 import { badUsage } from './command.ts';
 import type { Io } from './io.ts';
 
+export { bytes, count } from '../../base/amounts.ts';
+
 /** Figures and times as people read and write them. Without Intl: loading it costs more than a peek. */
-
-const UNITS = ['KiB', 'MiB', 'GiB', 'TiB'];
-
-export function bytes(n: number): string {
-  if (n < 1024) return `${n} ${n === 1 ? 'byte' : 'bytes'}`;
-  let value = n;
-  let unit = -1;
-  do {
-    value /= 1024;
-    unit++;
-  } while (Math.round(value * 10) / 10 >= 1024 && unit < UNITS.length - 1);
-  return `${value.toFixed(1).replace(/\.0$/, '')} ${UNITS[unit]}`;
-}
-
-/** `11,532` */
-export function count(n: number): string {
-  return String(n).replace(/\B(?=(\d{3})+$)/g, ',');
-}
 
 /** `1 pointer`, `3 pointers` */
 export function plural(n: number, one: string, many = `${one}s`): string {

@@ -211,11 +211,10 @@ function fail(thrown: unknown, io: Io): number {
   // `relay pull … | head` took what it wanted.
   if ((thrown as NodeJS.ErrnoException | null)?.code === 'EPIPE') return EXIT.ok;
   const error = isRelayError(thrown) ? thrown : unexpected(thrown, io);
-  if (io.json) io.stderr.write(`${JSON.stringify(error.toJSON())}\n`);
+  const hint = error.hintFor('cli');
+  if (io.json) io.stderr.write(`${JSON.stringify({ ...error.toJSON(), hint })}\n`);
   else
-    io.stderr.write(
-      `${io.errorStyle.red('error')} ${error.message}\n${io.errorStyle.dim(`  → ${error.hint}`)}\n`,
-    );
+    io.stderr.write(`${io.errorStyle.red('error')} ${error.message}\n${io.errorStyle.dim(`  → ${hint}`)}\n`);
   return error.exit;
 }
 

@@ -1,3 +1,5 @@
+import { nearest } from '../../base/nearest.ts';
+
 /** Our words by those of other tools, with a space between the latter. */
 type KnownAs = { readonly [words: string]: readonly string[] };
 
@@ -5,38 +7,6 @@ type KnownAs = { readonly [words: string]: readonly string[] };
 export function suggest(word: string, candidates: readonly string[], knownAs: KnownAs = {}): string | null {
   const [, known] = Object.entries(knownAs).find(([words]) => words.split(' ').includes(word)) ?? [];
   return known?.find((name) => candidates.includes(name)) ?? nearest(word, candidates);
-}
-
-function nearest(word: string, candidates: readonly string[]): string | null {
-  let best: string | null = null;
-  let bestDistance = Math.max(1, Math.floor(word.length / 3)) + 1;
-  for (const candidate of candidates) {
-    const distance = candidate.startsWith(word) && word.length >= 2 ? 1 : editDistance(word, candidate);
-    if (distance < bestDistance) {
-      best = candidate;
-      bestDistance = distance;
-    }
-  }
-  return best;
-}
-
-/** Damerau–Levenshtein with adjacent swaps, the slips fingers make. */
-function editDistance(a: string, b: string): number {
-  let before: number[] = [];
-  let previous = Array.from({ length: b.length + 1 }, (_, j) => j);
-  for (let i = 1; i <= a.length; i++) {
-    const row = [i];
-    for (let j = 1; j <= b.length; j++) {
-      const cost = a[i - 1] === b[j - 1] ? 0 : 1;
-      row[j] = Math.min(previous[j]! + 1, row[j - 1]! + 1, previous[j - 1]! + cost);
-      if (i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1]) {
-        row[j] = Math.min(row[j]!, before[j - 2]! + 1);
-      }
-    }
-    before = previous;
-    previous = row;
-  }
-  return previous[b.length]!;
 }
 
 /** What commands are called in other tools, for those who guess: the first of these that exists here is suggested. */

@@ -1,10 +1,10 @@
 import type { Context } from 'hono';
-import type { z } from 'zod';
-import { isRelayError, RelayError } from '../../base/errors.ts';
+import { badRequest, isRelayError, RelayError } from '../../base/errors.ts';
 import { isJsonObject, type Json, parseJson } from '../../base/json.ts';
 import { JSON_BODY_BYTES } from '../../base/limits.ts';
 import type { Relay } from '../../contract/relay.ts';
 import { hasBody, routeOf, type Verb } from '../../contract/verb.ts';
+import { checkInput } from '../../schemas/issue-words.ts';
 import type { Operation } from '../../schemas/operations.ts';
 import { jsonText } from '../body-text.ts';
 import type { Serve } from './callers.ts';
@@ -73,10 +73,8 @@ async function readJson(c: Context): Promise<Json | undefined> {
   return parseJson(text);
 }
 
-function check<T>(schema: z.ZodType<T>, value: unknown): T {
-  const result = schema.safeParse(value);
-  if (result.success) return result.data;
-  const issue = result.error.issues[0]!;
-  const where = issue.path.length > 0 ? `"${issue.path.join('/')}": ` : '';
-  throw new RelayError('bad_request', { what: `${where}${issue.message}.` });
+function check(schema: Operation['input'], value: unknown): object {
+  const found = checkInput(schema, value);
+  if ('data' in found) return found.data;
+  throw badRequest(found.wrong);
 }

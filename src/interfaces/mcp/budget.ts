@@ -60,10 +60,7 @@ export function readPart(text: string): PartRequest | null {
   if (name === 'lines' && value) return { lines: value };
   if (name === 'grep' && value) return { grep: value };
   if (name === 'json' && value !== undefined) return { json: value };
-  throw new RelayError('bad_part', {
-    what: `"${text.slice(0, 80)}" is not understood`,
-    hint: 'Say lines=10-40, grep=PATTERN, json=/a/b, outline or all.',
-  });
+  throw new RelayError('bad_part', { what: `"${text.slice(0, 80)}" is not understood` });
 }
 
 /** Refuses what is too large to be answered whole over HTTP. */

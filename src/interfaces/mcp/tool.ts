@@ -4,6 +4,7 @@ import type { Env } from '../../base/env.ts';
 import type { Relay } from '../../contract/relay.ts';
 import type { Verb } from '../../contract/verb.ts';
 import type { TextWork } from '../../domain/text-work.ts';
+import { checkInput } from '../../schemas/issue-words.ts';
 import type { ContextRelay } from '../../sdk/context-relay.ts';
 import type { FrameSecret } from '../../text/frame.ts';
 
@@ -73,10 +74,13 @@ export interface Link {
 }
 
 export function defineTool<I extends z.ZodObject>(tool: Omit<Tool<I>, 'schema'>): Tool {
-  return { ...tool, schema: schemaOf(tool.input) } as unknown as Tool;
+  return { ...tool, schema: schemaOf(tool.input.strict()) } as unknown as Tool;
 }
 
-/** The input as the server library takes it, with the shortest JSON Schema that says the same, made once. */
+/**
+ * The input as the server library takes it, with the shortest JSON Schema that says the same, made once. An argument that the
+ * tool does not have is refused: whoever misspells one would not notice.
+ */
 function schemaOf(input: z.ZodObject): StandardSchemaWithJSON {
   let made: Record<string, unknown> | null = null;
   const json = () => {
@@ -86,7 +90,10 @@ function schemaOf(input: z.ZodObject): StandardSchemaWithJSON {
     }
     return made;
   };
-  const { validate } = input['~standard'];
+  const validate = (args: unknown) => {
+    const found = checkInput(input, args);
+    return 'data' in found ? { value: found.data } : { issues: [{ message: found.wrong }] };
+  };
   const jsonSchema = { input: json, output: json };
   return { '~standard': { version: 1, vendor: 'relay', validate, jsonSchema } };
 }

@@ -32,7 +32,7 @@ function describe({ kind, count }: JsonSpan): string {
 function missing(value: JsonSpan, path: string, segment: string): RelayError {
   const where = path === '' ? 'the document' : shown(path);
   const name = `"${shown(segment)}"`;
-  const hint = 'Ask for outline=1 to see what there is.';
+  const hint = 'Its outline shows what there is.';
   if (value.kind === 'array')
     return badPart(`${name} is no index of ${where}, an array of ${plural(value.count, 'item')}`, hint);
   if (value.kind === 'object') return badPart(`${where} has no member ${name}`, hint);

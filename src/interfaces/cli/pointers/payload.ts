@@ -1,5 +1,6 @@
 import { open, realpath, rename, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
+import { exactBytes } from '../../../base/amounts.ts';
 import { streamFrom } from '../../../base/byte-streams.ts';
 import { RelayError } from '../../../base/errors.ts';
 import type { Json } from '../../../base/json.ts';
@@ -52,7 +53,7 @@ async function fromFile(io: Io, name: string, limit: number): Promise<PayloadSou
     if (!stat.isFile()) return { body: streamFrom(file.createReadStream()), label };
     const { size } = stat;
     if (size > limit) {
-      throw new RelayError('too_large', { what: `${name}, with its ${bytes(size)},`, limit });
+      throw new RelayError('too_large', { what: `${name}, with its ${exactBytes(size)},`, limit });
     }
     // Both the stream's end and whoever cancels it close the file.
     if (size > INLINE_BLOB_BYTES) {

@@ -1,0 +1,83 @@
+import type { z } from 'zod';
+import { nearest } from '../base/nearest.ts';
+
+/** An input by its schema, or what is wrong with it, in a sentence of our own. */
+export function checkInput<T extends z.ZodObject>(
+  schema: T,
+  value: unknown,
+): { readonly data: z.output<T> } | { readonly wrong: string } {
+  const result = schema.safeParse(value, { reportInput: true });
+  if (result.success) return { data: result.data };
+  return { wrong: words(result.error.issues[0]!, Object.keys(schema.shape)) };
+}
+
+type Issue = z.core.$ZodIssue;
+
+function words(issue: Issue, known: readonly string[]): string {
+  if (issue.code === 'unrecognized_keys') return unknownField(issue, known);
+  const name = issue.path.length > 0 ? named(issue.path) : 'The input';
+  if (!LIBRARY.test(issue.message)) return `${name}: ${issue.message}.`;
+  return `${name} ${isMissing(issue) ? 'is missing' : said(issue)}.`;
+}
+
+/** How the library begins; what begins otherwise a schema of ours has said. */
+const LIBRARY = /^(Invalid|Too (big|small))/;
+
+function unknownField(
+  { keys, path }: Issue & { code: 'unrecognized_keys' },
+  known: readonly string[],
+): string {
+  const key = keys[0]!;
+  const near = path.length === 0 ? nearest(key, known) : null;
+  return `There is no ${named([...path, key])}. ${near ? `Did you mean "${near}"?` : `There are: ${known.join(', ')}.`}`;
+}
+
+/** Names may come from whoever sent it. */
+function named(path: readonly PropertyKey[]): string {
+  return `"${path.map(String).join('/').slice(0, 100)}"`;
+}
+
+/** A custom check says of what is not there, too, that it is wrong. */
+function isMissing({ code, input }: Issue): boolean {
+  return input === undefined && (code === 'invalid_type' || code === 'invalid_value' || code === 'custom');
+}
+
+function said(issue: Issue): string {
+  switch (issue.code) {
+    case 'invalid_type':
+      return `must be ${KINDS[issue.expected] ?? 'something else'}`;
+    case 'invalid_value':
+      return `must be ${issue.values.length === 1 ? '' : 'one of '}${issue.values.map(String).join(', ')}`;
+    case 'too_small':
+      if (issue.origin === 'string' && issue.minimum === 1) return 'must not be empty';
+      return `must ${amount(issue.origin, 'at least', issue.minimum)}`;
+    case 'too_big':
+      return `must ${amount(issue.origin, 'at most', issue.maximum)}`;
+    case 'invalid_format':
+      return `must be ${FORMATS[issue.format] ?? 'of another form'}`;
+    case 'custom':
+      return 'cannot be used';
+    default:
+      return 'has none of the forms that it may have';
+  }
+}
+
+function amount(origin: string, bound: string, limit: number | bigint): string {
+  const things: { [origin: string]: string } = { string: 'characters', array: 'entries' };
+  return things[origin] ? `have ${bound} ${limit} ${things[origin]}` : `be ${bound} ${limit}`;
+}
+
+const KINDS: { readonly [type: string]: string } = {
+  string: 'a text',
+  number: 'a number',
+  int: 'a whole number',
+  boolean: 'true or false',
+  array: 'a list',
+  object: 'an object',
+  record: 'an object',
+};
+
+const FORMATS: { readonly [format: string]: string } = {
+  uuid: 'a UUID',
+  datetime: 'a time such as 2026-11-16T12:00:00Z',
+};
