@@ -2,7 +2,7 @@ import { readThrough } from '../base/byte-streams.ts';
 import { isRelayError, RelayError } from '../base/errors.ts';
 import { pause } from '../base/pause.ts';
 import type { HttpMethod } from '../contract/verb.ts';
-import { failureOf } from './http-failure.ts';
+import { failureOf, untrusted } from './http-failure.ts';
 import type { ContextRelayOptions } from './options.ts';
 import { collect, letGo } from './streams.ts';
 
@@ -143,7 +143,7 @@ export class HttpClient {
     if (signal?.aborted) return stopped(doing, signal);
     if (limit.isPassed())
       return new RelayError('timeout', { what: `no answer from ${this.base} within ${limit.ms / 1000} s` });
-    return new RelayError('unreachable', { what: this.base }, error);
+    return untrusted(error, this.base) ?? new RelayError('unreachable', { what: this.base }, error);
   }
 }
 

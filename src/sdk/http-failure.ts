@@ -26,6 +26,29 @@ export function notARelay(base: string, what: string): RelayError {
   return error;
 }
 
+/** What Node says of a certificate, in words; asking again will not change it. */
+const CERTIFICATE_FAULTS: { readonly [code: string]: string } = {
+  DEPTH_ZERO_SELF_SIGNED_CERT: 'it is signed by itself',
+  SELF_SIGNED_CERT_IN_CHAIN: 'it is signed by an authority that this machine does not know',
+  UNABLE_TO_GET_ISSUER_CERT: 'it is signed by an authority that this machine does not know',
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: 'it is signed by an authority that this machine does not know',
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'it is signed by an authority that this machine does not know',
+  CERT_HAS_EXPIRED: 'it has expired',
+  CERT_NOT_YET_VALID: 'it is not valid yet',
+  ERR_TLS_CERT_ALTNAME_INVALID: 'it is for another host',
+};
+
+/** The error where a connection failed over the certificate at the other end; else null. */
+export function untrusted(error: unknown, base: string): RelayError | null {
+  const { code } = ((error as Error | null)?.cause ?? {}) as { code?: unknown };
+  const why = typeof code === 'string' ? CERTIFICATE_FAULTS[code] : undefined;
+  if (why === undefined) return null;
+  const other = why.startsWith('it is signed')
+    ? {}
+    : { hint: 'Have it renewed, or use the name that it is for.' };
+  return new RelayError('untrusted_certificate', { what: base, why, ...other }, error);
+}
+
 /** Whether it may be better in a moment. */
 export function isPassing(error: unknown): error is RelayError {
   return isRelayError(error) && PASSING.includes(error.code);

@@ -100,7 +100,7 @@ test('25 MB go through pipes and come back the same', async () => {
 test('what is too large, empty or not there is refused in a sentence', async () => {
   const large = await relay(['push', file('large.bin', Buffer.alloc(25 * 1024 * 1024 + 1))], { home });
   assert.equal(large.code, 4);
-  assert.match(large.stderr, /Too large: .*26214400 bytes/);
+  assert.match(large.stderr, /Too large: .*26,214,400 bytes \(25 MiB\)/);
   const words = await relay(['push', 'hello there'], { home });
   assert.match(words.stderr, /no such file\.\n {2}→ .*piped in: echo "…" \| relay push/);
   assert.equal((await relay(['push'], { home, stdin: '' })).code, 2);

@@ -1,4 +1,6 @@
 import { BlockList, isIP } from 'node:net';
+import { networkInterfaces } from 'node:os';
+import { isLoopback } from '../../base/address.ts';
 import { RelayError } from '../../base/errors.ts';
 
 /** Tells whether an address is in a list of `10.0.0.1`, `10.0.0.0/8`, `fd00::/8` and `loopback`. */
@@ -69,3 +71,21 @@ const isReserved = addressList([
   '3fff::/20',
   '2002::/16',
 ]);
+
+/**
+ * Where other machines reach a server that listens on `host`, with the protocol and the port of its own `url`: every address
+ * of this machine where it listens on all of them, and none on loopback.
+ */
+export function reachableAt(host: string, url: string): string[] {
+  if (isLoopback(host)) return [];
+  if (host !== '0.0.0.0' && host !== '::') return [url];
+  const { protocol, port } = new URL(url);
+  const cards = Object.values(networkInterfaces()).flatMap((found) => found ?? []);
+  return (
+    cards
+      .filter(({ internal, family }) => !internal && (family === 'IPv4' || host === '::'))
+      // An address of one cable is none for others.
+      .filter(({ address }) => !/^fe80:/i.test(address))
+      .map(({ address, family }) => `${protocol}//${family === 'IPv6' ? `[${address}]` : address}:${port}`)
+  );
+}

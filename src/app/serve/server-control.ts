@@ -14,13 +14,14 @@ const NEIGHBOUR_PATIENCE_MS = 1000;
 export function serverControl(config: Config, env: Environment): ServerControl {
   const { home } = config;
   return {
-    defaults: { host: config.host, port: config.port },
+    defaults: { host: config.host, port: config.port, publicUrl: config.public_url ?? undefined },
     running: () => runningServer(home),
     leftBehind: () => (runningServer(home) === null ? readServerRecord(home) : null),
     asksForKeys: (o) => authOf(config, o) === 'keys',
     firstKey: () => firstKey(config),
     serve: async (o) => (await import('./serve-home.ts')).serveHome(config, o, authOf(config, o)),
     detach: async (o) => (await import('./detach.ts')).detachServer(config, env, o),
+    reachableAt: async (host, url) => (await import('./addresses.ts')).reachableAt(host, url),
     stop: (server, o) => stop(home, server as ServerRecord, o.force),
     health: async (url) => (await import('./server-health.ts')).askHealth(url),
     portTaken,

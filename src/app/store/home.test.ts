@@ -51,3 +51,14 @@ test('a relative home is made absolute and an empty flag is refused', () => {
     (e) => isRelayError(e, 'bad_usage'),
   );
 });
+
+const noProc = process.platform === 'linux' ? false : 'there is no /proc';
+
+test('a place where no folder can be made is an error, and not a wait for ever', { skip: noProc }, () => {
+  for (const home of ['/proc/relay', '/proc/relay/below', '/proc/self/relay']) {
+    assert.throws(
+      () => makeHome(home),
+      (e) => isRelayError(e, 'failed') && /cannot be made/.test(e.message),
+    );
+  }
+});

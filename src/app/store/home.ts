@@ -1,7 +1,16 @@
-import { chmodSync, mkdirSync, statSync } from 'node:fs';
+import { chmodSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { RelayError } from '../../base/errors.ts';
+import { makeFolders } from '../../engines/sqlite/syncing.ts';
+
+const WHY: { readonly [code: string]: string } = {
+  EACCES: 'no permission',
+  EPERM: 'no permission',
+  EROFS: 'the disk is read-only',
+  // The folder above it is there, or it would have been made: it is one of /proc, or the like.
+  ENOENT: 'that is no place for files',
+};
 
 /** Payloads and keys of a person: nobody else on the machine reads them. */
 const HOME_MODE = 0o700;
@@ -20,14 +29,14 @@ export function findHome(
 /** Makes the folder where it is missing, for its owner alone. One that exists keeps its mode: `doctor` looks at that. */
 export function makeHome(home: string): void {
   try {
-    if (mkdirSync(home, { recursive: true, mode: HOME_MODE }) !== undefined) chmodSync(home, HOME_MODE);
-    if (!statSync(home).isDirectory()) throw notAFolder(home);
+    if (makeFolders(home) !== undefined) chmodSync(home, HOME_MODE);
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === 'EEXIST' || code === 'ENOTDIR') throw notAFolder(home);
-    if (code === 'EACCES' || code === 'EPERM' || code === 'EROFS') {
+    const why = code && WHY[code];
+    if (why) {
       throw new RelayError('failed', {
-        what: `The folder ${home} cannot be made: ${code === 'EROFS' ? 'the disk is read-only' : 'no permission'}.`,
+        what: `The folder ${home} cannot be made: ${why}.`,
         hint: 'Point RELAY_HOME or --home at a folder you may write to.',
       });
     }

@@ -44,6 +44,12 @@ export const PROGRAM_ERRORS = {
     message: 'The relay at {what} does not answer.',
     hint: 'Check the address. On this machine, relay up starts one; without CONTEXTRELAY_URL the command line needs none.',
   },
+  untrusted_certificate: {
+    status: 502,
+    exit: 5,
+    message: 'The certificate of {what} is not trusted: {why}.',
+    hint: 'If it is yours, name the certificate of whoever signed it: NODE_EXTRA_CA_CERTS=/path/to/ca.pem',
+  },
   agent_unreachable: {
     status: 502,
     exit: 5,

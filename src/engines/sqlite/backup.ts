@@ -18,7 +18,7 @@ import { BodyFile } from './body-stream.ts';
 import { Database } from './database.ts';
 import { isBusy, translated } from './failure.ts';
 import { DATABASE_FILE, isStore, openDatabase } from './opening.ts';
-import { makeFolder, syncFileNow, syncFolderNow } from './syncing.ts';
+import { makeFolder, makeFolders, syncFileNow, syncFolderNow } from './syncing.ts';
 
 interface BodyRow extends BlobInfo {
   readonly id: number;
@@ -97,7 +97,7 @@ async function copyBodies(db: Database, path: string, home: string, target: stri
 
 /** Whether it had to be made. */
 function prepareTarget(target: string): boolean {
-  const made = mkdirSync(target, { recursive: true, mode: 0o700 }) !== undefined;
+  const made = makeFolders(target) !== undefined;
   if (!made && readdirSync(target).length > 0) {
     throw new RelayError('conflict', {
       what: `${target} is not empty.`,
@@ -133,7 +133,7 @@ export async function restoreSqlite(
       hint: 'Name the folder that relay backup wrote.',
     });
   }
-  mkdirSync(home, { recursive: true, mode: 0o700 });
+  makeFolders(home);
   const stage = join(home, `restore-${toHex(systemEnv.randomBytes(8))}`);
   mkdirSync(stage, { mode: 0o700 });
   try {

@@ -1,4 +1,4 @@
-import { closeSync, fsync, fsyncSync, mkdirSync, openSync } from 'node:fs';
+import { closeSync, existsSync, fsync, fsyncSync, mkdirSync, openSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { promisify } from 'node:util';
 
@@ -32,9 +32,28 @@ export function syncFileNow(path: string): void {
   }
 }
 
-/** Makes the folder, for nobody else to read, and every one above it that is missing; where `durable`, for good. */
+/**
+ * Makes the folder, for nobody else to read, and every one above it that is missing. Gives the first that was made, if any.
+ * Node's own `recursive` never ends where a file system takes no folders, such as /proc.
+ */
+export function makeFolders(folder: string): string | undefined {
+  const isThere = () => statSync(folder, { throwIfNoEntry: false })?.isDirectory() === true;
+  if (isThere()) return undefined;
+  const parent = dirname(folder);
+  const first = existsSync(parent) ? undefined : makeFolders(parent);
+  try {
+    mkdirSync(folder, { mode: 0o700 });
+  } catch (error) {
+    // Another process may have been faster.
+    if (!isThere()) throw error;
+    return first;
+  }
+  return first ?? folder;
+}
+
+/** The same; where `durable`, for good. */
 export function makeFolder(folder: string, durable: boolean): void {
-  const first = mkdirSync(folder, { recursive: true, mode: 0o700 });
+  const first = makeFolders(folder);
   if (first === undefined || !durable) return;
   for (let made = folder; ; made = dirname(made)) {
     syncFolderNow(dirname(made));

@@ -8,6 +8,8 @@ export interface Flag {
   /** What stands behind the flag in --help: `--ttl SECONDS`. A flag without it is a switch and takes no value. */
   readonly value?: string;
   readonly short?: string;
+  /** An empty value means something. It is refused by default: most often it is a variable of a script that is not set. */
+  readonly mayBeEmpty?: true;
   /** May be given several times; the value is then a list. */
   readonly multiple?: boolean;
 }

@@ -199,6 +199,8 @@ export interface ServerControl {
   serve(o: ServeOptions): Promise<Serving>;
   /** Starts one in the background and waits until it answers. */
   detach(o: ServeOptions): Promise<RunningServer>;
+  /** The addresses at which other machines reach a server that listens on `host` and calls itself `url`. */
+  reachableAt(host: string, url: string): Promise<string[]>;
   /** Tells it to stop and waits for its end; false when it did not within the time. */
   stop(server: RunningServer, o: { force: boolean }): Promise<boolean>;
   /** What a server says about itself; null when nothing answers there in the manner of a relay. */

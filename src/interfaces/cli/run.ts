@@ -100,11 +100,13 @@ function route(argv: readonly string[]): { words: string[]; node: Node; tail: st
 function unknownCommand(words: string[], word: string, group: Group): RelayError {
   const near = suggest(word, Object.keys(group.commands), COMMANDS_KNOWN_AS);
   const name = [...words, word].join(' ');
+  // A prompt of one word, which alone cannot be told from a command.
+  const prompt = words.length === 0 ? ` To ask a model: relay run ${JSON.stringify(word)}` : '';
   return badUsage(
     `There is no command "relay ${name}".`,
     near
       ? `Did you mean: relay ${[...words, near].join(' ')}?`
-      : `See ${['relay', ...words].join(' ')} --help.`,
+      : `See ${['relay', ...words].join(' ')} --help.${prompt}`,
   );
 }
 
@@ -143,9 +145,20 @@ function parse(path: string[], command: Command, tail: string[]) {
   );
   try {
     const { values, positionals } = parseArgs({ args: head, options, allowPositionals: true, strict: true });
+    checkEmpty(flags, values);
     return { flags: values as FlagValues<Flags>, args: positionals, rest };
   } catch (error) {
-    throw usageError(path, flags, error as Error);
+    throw isRelayError(error) ? error : usageError(path, flags, error as Error);
+  }
+}
+
+function checkEmpty(flags: Flags, values: { readonly [name: string]: unknown }): void {
+  for (const [name, value] of Object.entries(values)) {
+    if (flags[name]?.mayBeEmpty || ![value].flat().includes('')) continue;
+    throw badUsage(
+      `--${name} is empty.`,
+      `Give it a value, --${name} ${flags[name]?.value}, or leave it out.`,
+    );
   }
 }
 

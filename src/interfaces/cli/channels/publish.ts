@@ -3,6 +3,7 @@ import { SIGNAL_BYTES } from '../../../base/limits.ts';
 import { answerCommand, badUsage } from '../command.ts';
 import { typedJson } from '../human.ts';
 import { type Io, pipedText } from '../io.ts';
+import { emptyInput } from '../pointers/payload.ts';
 
 export default answerCommand({
   usage: '<channel> [msg|-]',
@@ -41,6 +42,7 @@ async function fromInput(io: Io, word: string | undefined): Promise<string> {
   }
   const tooLong = (text: string) => Buffer.byteLength(text) > 2 * SIGNAL_BYTES;
   const text = await pipedText(io, tooLong);
+  if (text === '') throw emptyInput();
   if (tooLong(text)) {
     throw new RelayError('too_large', {
       what: 'a signal',

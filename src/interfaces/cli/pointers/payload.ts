@@ -36,7 +36,20 @@ export async function openPayload(
     );
   }
   if (io.stdin.isTTY) io.note('Type or paste; end with Ctrl-D on a line of its own.');
-  return { body: streamFrom(io.stdin.stream), label: 'standard input' };
+  const chunks: AsyncIterator<Uint8Array> = io.stdin.stream[Symbol.asyncIterator]();
+  const first = await chunks.next();
+  if (first.done) throw emptyInput();
+  return { body: streamFrom(begunWith(first.value, chunks)), label: 'standard input' };
+}
+
+/** Nothing at all is a mistake of whatever stands before the pipe. */
+export function emptyInput(): RelayError {
+  return badUsage('Standard input is empty.', 'See that what stands before the pipe prints something.');
+}
+
+async function* begunWith<T>(first: T, rest: AsyncIterator<T>): AsyncGenerator<T> {
+  yield first;
+  yield* { [Symbol.asyncIterator]: () => rest };
 }
 
 async function fromFile(io: Io, name: string, limit: number): Promise<PayloadSource> {

@@ -14,7 +14,11 @@ const FLAGS = {
   grep: { value: 'PATTERN', help: 'only lines that match (RE2 syntax), with their numbers' },
   context: { short: 'C', value: 'N', help: 'with --grep: lines around each match' },
   'ignore-case': { short: 'i', help: 'with --grep: upper and lower case alike' },
-  'json-pointer': { value: '/a/b', help: 'only this place of a JSON payload (RFC 6901)' },
+  'json-pointer': {
+    value: '/a/b',
+    mayBeEmpty: true,
+    help: 'only this place of a JSON payload (RFC 6901)',
+  },
   outline: { help: 'only headings, definitions or the shape, with line numbers' },
   cost: { help: 'only what it would cost, in tokens; takes nothing' },
   out: { short: 'o', value: 'FILE', help: 'write to this file, whole or not at all' },

@@ -8,7 +8,7 @@ import { badUsage, defineCommand } from '../command.ts';
 import { bytes, expiry, oneOf, parseCount, parseSpan, tokensInWords, typedJson } from '../human.ts';
 import type { Io } from '../io.ts';
 import { withProgress } from '../progress.ts';
-import { type Body, openPayload } from './payload.ts';
+import { type Body, openPayload, type PayloadSource } from './payload.ts';
 
 export default defineCommand({
   usage: '[file|-]',
@@ -16,12 +16,13 @@ export default defineCommand({
 expiry; piped, the pointer alone. Whoever has the pointer can pull it until it expires or is revoked. On a relay
 with keys, by default only your tenant can, with a key: --visibility link makes the pointer enough.
 With --encrypt the relay sees only ciphertext: the key is behind #key= in the pointer and travels nowhere
-else. Metadata is never encrypted.`,
+else. Metadata is never encrypted. A file's name is in its metadata, but not with
+--encrypt.`,
   flags: {
     encrypt: { short: 'e', help: 'encrypt it here; the key is in the pointer alone' },
     ttl: { value: 'TIME', help: 'expire after 90s, 15m, 2h, 7d or that many seconds (24h)' },
     meta: { short: 'm', value: 'K=V', multiple: true, help: 'metadata; K:=JSON for numbers and lists' },
-    name: { value: 'NAME', help: 'the same as --meta name=NAME' },
+    name: { value: 'NAME', help: 'the same as --meta name=NAME (that of the file)' },
     channel: { short: 'c', value: 'NAME', help: 'announce it on this channel' },
     'max-pulls': { value: 'N', help: 'allow only so many pulls' },
     visibility: {
@@ -49,10 +50,11 @@ else. Metadata is never encrypted.`,
       count: flags.count ?? (!flags['no-count'] && io.interactive),
     };
     const source = await openPayload(io, args[0]);
+    const metadata = options.encrypted ? options.metadata : withFileName(options.metadata, source);
     const kept = keepBeginning(source.body);
     const { client } = await open();
     const body = withProgress(io, kept.body, source);
-    const pushed = await client.pushDetailed(body, { ...options, size: source.size });
+    const pushed = await client.pushDetailed(body, { ...options, metadata, size: source.size });
     tell(io, pushed, { encrypted: flags.encrypt === true, size: kept.size() });
     if (pushed.visibility === 'tenant' && options.visibility === undefined && !io.interactive)
       io.note(`It can be pulled ${TENANT_ONLY}; --visibility link makes the pointer enough.`);
@@ -78,6 +80,14 @@ function readMetadata(pairs: readonly string[], name: string | undefined): JsonO
   }
   if (name !== undefined) metadata.name = name;
   return Object.keys(metadata).length > 0 ? metadata : undefined;
+}
+
+/** What only a pipe or a device knows has no name that tells anything. */
+function withFileName(
+  metadata: JsonObject | undefined,
+  { size, label }: PayloadSource,
+): JsonObject | undefined {
+  return size === undefined || metadata?.name !== undefined ? metadata : { ...metadata, name: label };
 }
 
 function notJson(key: string, text: string): RelayError {

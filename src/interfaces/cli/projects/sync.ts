@@ -8,7 +8,7 @@ of what was next, blocked and in progress; a todo that is named by its number is
   flags: {
     phase: { value: 'WORDS', help: 'the stage the project is in' },
     task: { value: 'WORDS', help: 'what is being worked on' },
-    doing: { value: 'WORDS', help: 'the step in progress; empty for none' },
+    doing: { value: 'WORDS', mayBeEmpty: true, help: 'the step in progress; empty for none' },
     done: { multiple: true, value: 'STEP', help: 'finished: words, or TODO-003; may be repeated' },
     next: { multiple: true, value: 'STEP', help: 'to do next; may be repeated' },
     blocked: { multiple: true, value: 'STEP', help: 'stuck, and why; may be repeated' },

@@ -72,13 +72,27 @@ It listens on loopback unless --host says otherwise. On any other address it ask
       io.warn(`Everyone who can reach ${where.host} can read and write: there are no keys.`);
     }
     const first = keys ? await server.firstKey() : null;
+    /** Where others reach it. What goes over the network without TLS is said, unless a proxy in front has it. */
+    const reach = async (url: string) => {
+      const addresses = await server.reachableAt(where.host, url);
+      const secure = [url, where.publicUrl ?? server.defaults.publicUrl].some((one) =>
+        one?.startsWith('https:'),
+      );
+      if (keys && addresses.length > 0 && !secure) {
+        io.warn('Without TLS, keys and payloads travel in the clear.');
+        io.note(
+          '  → Give --tls-cert and --tls-key, or put a proxy with TLS in front: --public-url https://…',
+        );
+      }
+      return addresses;
+    };
     if (flags.detach) {
       const background = await orElsewhere(io, server, where, ' --detach', async (o) => {
         const taken = o.port === 0 ? null : await server.portTaken(o);
         if (taken) throw new RelayError('port_taken', { ...o, by: '' });
         return server.detach(o);
       });
-      greet(io, host.home, background.url, background, first);
+      greet(io, host.home, background.url, background, first, await reach(background.url));
       return;
     }
     const serving = await orElsewhere(io, server, where, '', (o) => server.serve(o));
@@ -88,7 +102,7 @@ It listens on loopback unless --host says otherwise. On any other address it ask
       serving.stop();
     });
     try {
-      greet(io, host.home, serving.url, null, first);
+      greet(io, host.home, serving.url, null, first, await reach(serving.url));
     } catch (error) {
       // Standard output may be a file on a full disk. A start that fails, ends.
       serving.stop();
@@ -139,15 +153,18 @@ function greet(
   url: string,
   background: RunningServer | null,
   first: CreatedKey | null,
+  addresses: readonly string[],
 ): void {
   const { style } = io;
   const pid = background?.pid ?? process.pid;
   // In a clone nothing is on the PATH yet; whoever starts it there says how it is called.
   const relay = io.env.RELAY_COMMAND ?? 'relay';
   const authorization = first ? `-H "Authorization: Bearer ${first.key}" ` : '';
-  const json = { url, home, pid, ...(background ? { log: background.log } : {}) };
+  const reached = addresses.filter((address) => address !== url);
+  const json = { url, home, pid, addresses, ...(background ? { log: background.log } : {}) };
   io.result({ ...json, ...(first ? { admin_key: first.key } : {}) }, () => {
-    const facts: [string, string][] = [['data in', home]];
+    const facts: [string, string][] = reached.map((address, i) => [i === 0 ? 'reached at' : '', address]);
+    facts.push(['data in', home]);
     if (background) facts.push(['pid', String(pid)], ['log', background.log ?? '-']);
     if (first)
       facts.push(['admin key', `${style.bold(first.key)}  (shown this once; more: relay keys create)`]);

@@ -13,6 +13,12 @@ export default answerCommand({
   ],
   async ask({ io, host, args, flags }) {
     const channel = args[0]!;
+    if (args[1] !== undefined && args[1] !== '-') {
+      throw badUsage(
+        'The key is not taken from the command line, where others could see it.',
+        `It is read from standard input: relay channel key add ${channel} < key.txt`,
+      );
+    }
     const keyring = await host.keyring();
     const known = await keyring.get(channel);
     const key = await readKey(io);
@@ -29,6 +35,7 @@ export default answerCommand({
 });
 
 async function readKey(io: Io): Promise<string> {
+  if (io.stdin.isTTY) io.note('The key is read from standard input: paste it here and press Enter.');
   const asked = await io.ask('The key: ');
   const key = (asked ?? (await pipedText(io, (text) => text.length > 1000))).trim();
   if (isFernetKey(key)) return key;
