@@ -26,7 +26,7 @@ if (!agent) {
   console.error('Set BRIDGE_AGENT to a command that takes a task on standard input, or use --fake.');
   process.exit(2);
 }
-await using story = await openStory(() => '');
+await using story = await openStory(null);
 
 // Next to the agent.
 const flags = [

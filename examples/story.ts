@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { isRelayError } from '../src/base/errors.ts';
 import { ContextRelay } from '../src/public/index.ts';
 import { openModel } from '../src/runners/provider/provider.ts';
 import { type Reply, startFakeModel } from './fake-model.ts';
@@ -19,11 +20,13 @@ export interface Story extends AsyncDisposable {
 export const FAKE = process.argv.includes('--fake');
 export const RELAY = resolve(import.meta.dirname, '../bin/relay.ts');
 
-/** `fake` plays the models when the example is run with `--fake`. */
-export async function openStory(fake: (system: string, words: string) => Reply): Promise<Story> {
+/** `fake` plays the models when the example is run with `--fake`; null where none is asked. */
+export async function openStory(fake: ((system: string, words: string) => Reply) | null): Promise<Story> {
+  if (fake && !FAKE) checkModel();
   const stack = new AsyncDisposableStack();
   const relayUrl = process.env.CONTEXTRELAY_URL ?? (await startRelay(stack));
-  const model = FAKE ? stack.use(await startFakeModel(({ system, user }) => fake(system, user))) : null;
+  const model =
+    fake && FAKE ? stack.use(await startFakeModel(({ system, user }) => fake(system, user))) : null;
   const env = model ? model.env : process.env;
   return {
     relayUrl,
@@ -34,6 +37,17 @@ export async function openStory(fake: (system: string, words: string) => Reply):
     },
     [Symbol.asyncDispose]: () => stack.disposeAsync(),
   };
+}
+
+/** Ends the example before it begins, where there is nobody to ask. */
+function checkModel(): void {
+  try {
+    openModel({}, process.env, []);
+  } catch (error) {
+    if (!isRelayError(error, 'no_model')) throw error;
+    console.error(`${error.message}\n  → ${error.hint} Or try it without a model: --fake`);
+    process.exit(2);
+  }
 }
 
 /** The real program on a free port, with a store of its own. */

@@ -185,8 +185,8 @@ export const PREFETCH_MAX = 100;
 export const GROUP_ACKS_KEPT = 256;
 /** A group that nobody has worked in for this long is forgotten. */
 export const GROUP_IDLE_MS = 7 * DAY;
-/** A member is counted as there for so long after it was last heard of. */
-export const MEMBER_TTL_MS = 60 * SECOND;
+/** A member is counted as there for so long after its process was last heard of, which it is three times as often. */
+export const MEMBER_TTL_MS = 9 * SECOND;
 
 /** One answer of an inbox; the rest comes with the next. */
 export const INBOX_MESSAGES = 100;
@@ -276,6 +276,8 @@ export const KEY_GRACE_MAX_MS = 30 * DAY;
 export const KEY_CHECK_MS = 2 * SECOND;
 /** Keys whose last use waits to be written; beyond it, it is left out rather than memory used up. */
 export const KEY_USE_WAITING = 10_000;
+/** The last use of a key is written behind: this long after it. */
+export const KEY_USE_WRITE_MS = 2 * SECOND;
 /** For the plan of whoever runs the relay; a list of more is no longer looked through. */
 export const KEYS_MAX = 1_000;
 

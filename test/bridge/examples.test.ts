@@ -14,3 +14,16 @@ for (const name of ['researchers', 'architect-engineer', 'bridge']) {
     assert.match(stdout, /checked: /);
   });
 }
+
+test('an example that has no model to ask says so, and names --fake', async () => {
+  const { PATH, HOME, TMPDIR } = process.env;
+  for (const name of ['researchers', 'architect-engineer', 'code-review', 'checkpoint', 'bridge']) {
+    const file = resolve(import.meta.dirname, `../../examples/${name}.ts`);
+    const ended = await run(process.execPath, [file], { env: { PATH, HOME, TMPDIR } }).catch(
+      (error) => error,
+    );
+    assert.equal(ended.code, 2, name);
+    assert.match(ended.stderr, /--fake/);
+    assert.doesNotMatch(ended.stderr, /^ +at /m, 'no stack');
+  }
+});

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { LOCAL_CALLER } from '../../src/contract/caller.ts';
+import { RelayCore } from '../../src/domain/relay-core.ts';
+import { until } from '../until.ts';
 import { startGuarded } from './guarded-relay.ts';
 
 const DAY_MS = 24 * 3600 * 1000;
@@ -177,4 +179,16 @@ test('names, scopes, tenants and times that make no sense are refused', async ()
     const { status } = await relay.ask('POST', '/keys', { key: operator, body });
     assert.equal(status, 400, JSON.stringify(body));
   }
+});
+
+test('another process sees within seconds that a key was used', async () => {
+  await using relay = await startGuarded();
+  const key = await relay.key();
+  const { engine, env, texts } = relay.core.deps;
+  const elsewhere = new RelayCore({ engine, env, texts }, { auth: 'keys' });
+  const lastUse = async () => (await elsewhere.keys.list(LOCAL_CALLER, { tenant: 'acme' }))[0]!.last_used_at;
+  assert.equal(await lastUse(), null);
+  await relay.ask('GET', '/channels', { key });
+  await until(async () => (await lastUse()) !== null);
+  await elsewhere.close();
 });

@@ -3,7 +3,13 @@ import type { Env } from '../../base/env.ts';
 import { badRequest, isRelayError, RelayError } from '../../base/errors.ts';
 import { sha256Hex } from '../../base/hash.ts';
 import { toHex } from '../../base/ids.ts';
-import { KEY_GRACE_MAX_MS, KEY_REMEMBERED_MS, KEY_USE_WAITING, USAGE_KEPT_MS } from '../../base/limits.ts';
+import {
+  KEY_GRACE_MAX_MS,
+  KEY_REMEMBERED_MS,
+  KEY_USE_WAITING,
+  KEY_USE_WRITE_MS,
+  USAGE_KEPT_MS,
+} from '../../base/limits.ts';
 import { type Caller, RELAY_TENANT, runsTheRelay, SCOPES, tenantOf } from '../../contract/caller.ts';
 import type { CreatedKey, KeyInfo, NewKey } from '../../contract/keys.ts';
 import type { Deps } from '../deps.ts';
@@ -221,12 +227,13 @@ export class Keys {
   }
 }
 
-/** When each key was last used. Written behind, as often as the relay is tidied: a request waits for none of it. */
+/** When each key was last used. Written behind, a moment later: a request waits for none of it. */
 class KeyUse {
   readonly #deps: Deps;
   readonly #records: RecordsOf<number>;
   /** By the key of the record. */
   readonly #seen = new Map<string, number>();
+  #timer: ReturnType<typeof setTimeout> | null = null;
 
   constructor(deps: Deps) {
     this.#deps = deps;
@@ -237,12 +244,19 @@ class KeyUse {
     const key = usedKey(tenant, id);
     if (this.#seen.size >= KEY_USE_WAITING && !this.#seen.has(key)) return;
     this.#seen.set(key, this.#deps.env.now());
+    if (this.#timer !== null) return;
+    // What cannot be written is written with the next use, or when the relay is tidied.
+    this.#timer = setTimeout(() => void this.flush().catch(() => {}), KEY_USE_WRITE_MS);
+    (this.#timer as { unref?: () => void }).unref?.();
   }
 
   async flush(): Promise<void> {
-    const seen = [...this.#seen];
-    this.#seen.clear();
-    for (const [key, at] of seen) await this.#records.put(key, at, { expiresAt: at + USAGE_KEPT_MS });
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    this.#timer = null;
+    for (const [key, at] of [...this.#seen]) {
+      await this.#records.put(key, at, { expiresAt: at + USAGE_KEPT_MS });
+      if (this.#seen.get(key) === at) this.#seen.delete(key);
+    }
   }
 
   /** Of one tenant, by key id; what is not written yet included. */
