@@ -27,7 +27,10 @@ test('a large push shows how far it is, and clears that away', options, async ()
   writeFileSync(join(home, 'large.bin'), Buffer.alloc(6 * 1024 * 1024, 'large '));
   const { stdout } = await atTerminal('$relay push large.bin --no-count', { home });
   assert.match(stdout, /large\.bin {2}[█░]+ +\d+ % .* of 6 MiB/);
-  assert.match(stdout, /\r\u001b\[Khttp:\/\/127\.0\.0\.1:7474\/pull\/[0-9a-f-]{36}\r\n6 MiB · expires/);
+  assert.match(
+    stdout,
+    /\u001b\[G\u001b\[Khttp:\/\/127\.0\.0\.1:7474\/pull\/[0-9a-f-]{36}\r\n6 MiB · expires/,
+  );
 });
 
 test('at a terminal a peek is a table in which control characters are harmless', options, async () => {

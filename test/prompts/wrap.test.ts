@@ -129,9 +129,9 @@ test('without words at a terminal the program gets the terminal itself', async (
   assert.match(stdout, /all terminals/);
 });
 
-test('with words at a terminal, stderr and stdin stay what they are', async () => {
+test('with words at a terminal, stdin stays what it is, and what is said passes here', async () => {
   using at = temporaryHome();
-  const env = program(at.home, 'talk', '#!/bin/sh\n[ -t 0 ] && [ -t 2 ] && ! [ -t 1 ] && echo "as before"\n');
+  const env = program(at.home, 'talk', '#!/bin/sh\n[ -t 0 ] && ! [ -t 2 ] && ! [ -t 1 ] && echo "as before"\n');
   const line = '$relay wrap run --cli talk --prompt-by argument "say something"';
   const { stdout } = await atTerminal(line, { home: at.home, env });
   assert.match(stdout, /as before/);

@@ -136,7 +136,7 @@ function programs(env: Environment, cwd: string): Programs {
       return entries.map(([name, { about }]) => ({ name, about, installed: here.includes(name) }));
     },
     converses: (cli) => profileOf(cli)?.converses !== false,
-    async run({ cli, args, promptBy, prompt, terminal, thread, onOutput }) {
+    async run({ cli, args, promptBy, prompt, terminal, thread, onOutput, onComplaint }) {
       await using file = promptFile();
       const line =
         prompt === null
@@ -147,6 +147,7 @@ function programs(env: Environment, cwd: string): Programs {
         cwd,
         streams: terminal ? 'terminal' : 'output',
         onOutput,
+        onComplaint,
         passSignals: true,
       });
     },

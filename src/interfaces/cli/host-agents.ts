@@ -31,4 +31,6 @@ export interface ProgramRun {
   readonly terminal: boolean;
   readonly thread: string;
   onOutput?(chunk: Uint8Array): Promise<void> | void;
+  /** Its standard error, which by default goes where that of this program goes. */
+  onComplaint?(chunk: Uint8Array): void;
 }

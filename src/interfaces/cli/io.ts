@@ -1,5 +1,6 @@
 import type { Readable, Writable } from 'node:stream';
 import { makeStyle, type Style } from './style.ts';
+import { ESCAPE, shown } from './terminal-text.ts';
 
 /** One end of the terminal, or of the pipe or file that stands in for it. */
 export interface Output {
@@ -12,6 +13,8 @@ export interface Output {
   send(data: Uint8Array): Promise<void>;
   /** Made when first asked for: a Node stream costs milliseconds that a short answer does not need. */
   readonly stream: Writable;
+  /** The same without the guard: what is written there reaches a terminal as it is, escape codes included. */
+  readonly raw?: Output;
 }
 
 export interface Input {
@@ -52,7 +55,8 @@ export interface Io extends Terminal {
 }
 
 export function makeIo(terminal: Terminal, o: { json: boolean; noColor: boolean }): Io {
-  const { stdin, stdout, stderr, env } = terminal;
+  const { stdin, env } = terminal;
+  const [stdout, stderr] = [guarded(terminal.stdout), guarded(terminal.stderr)];
   // Whether something is a terminal is looked up when it matters: asking costs a short command dearly.
   const styleOf = (output: Output) => {
     if (o.noColor || env.NO_COLOR) return makeStyle(false);
@@ -61,6 +65,8 @@ export function makeIo(terminal: Terminal, o: { json: boolean; noColor: boolean 
   };
   return {
     ...terminal,
+    stdout,
+    stderr,
     json: o.json,
     get interactive() {
       return stdout.isTTY;
@@ -88,12 +94,47 @@ export function makeIo(terminal: Terminal, o: { json: boolean; noColor: boolean 
   };
 }
 
+/**
+ * An output through which everything passes that this program writes, so that no escape code of a model, a program or a
+ * payload reaches a terminal. Where it is no terminal bytes stay as they are.
+ */
+function guarded(output: Output): Output {
+  // A chunk may end within a character.
+  const decoder = new TextDecoder();
+  const encoder = new TextEncoder();
+  const words = (text: string) =>
+    text
+      .split(ESCAPE)
+      .map(output.isTTY ? shown : asItIs)
+      .join('\u001b');
+  const bytes = (data: Uint8Array) => shown(decoder.decode(data, { stream: true }));
+  return {
+    get isTTY() {
+      return output.isTTY;
+    },
+    get columns() {
+      return output.columns;
+    },
+    get stream() {
+      return output.stream;
+    },
+    raw: output,
+    write(data) {
+      if (typeof data === 'string') output.write(words(data));
+      else output.write(output.isTTY ? bytes(data) : data);
+    },
+    send: (data) => output.send(output.isTTY ? encoder.encode(bytes(data)) : data),
+  };
+}
+
+const asItIs = (text: string): string => text;
+
 async function askAt({ stdin, stderr }: Terminal, question: string): Promise<string | null> {
   const { createInterface } = await import('node:readline');
   const lines = createInterface({ input: stdin.stream, output: stderr.stream });
   return new Promise((resolve) => {
     lines.once('close', () => resolve(null));
-    lines.question(question, (answer) => {
+    lines.question(shown(question), (answer) => {
       resolve(answer.trim());
       lines.close();
     });

@@ -2,11 +2,13 @@ import { streamFrom } from '../../base/byte-streams.ts';
 import { bytes } from './human.ts';
 import type { Io } from './io.ts';
 import type { Style } from './style.ts';
+import { ESCAPE } from './terminal-text.ts';
 
 /** Below this a transfer is over before a bar could be read. */
 const WORTH_SHOWING_BYTES = 2 * 1024 * 1024;
 const REDRAW_MS = 80;
-const CLEAR_LINE = '\r\u001b[K';
+/** To the beginning of the line, and nothing behind it. */
+const CLEAR_LINE = `${ESCAPE}[G${ESCAPE}[K`;
 
 /**
  * Passes a body through and shows on stderr how far it is, where someone is looking and it is a stream and large enough. The

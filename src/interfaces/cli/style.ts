@@ -1,9 +1,11 @@
+import { ESCAPE } from './terminal-text.ts';
+
 export type Style = ReturnType<typeof makeStyle>;
 
 /** Colours and weights for a terminal; texts stay as they are where it is not `on`. */
 export function makeStyle(on: boolean) {
   const paint = (open: number, close: number) => (text: string) =>
-    on ? `\u001b[${open}m${text}\u001b[${close}m` : text;
+    on ? `${ESCAPE}[${open}m${text}${ESCAPE}[${close}m` : text;
   return {
     bold: paint(1, 22),
     dim: paint(2, 22),

@@ -9,11 +9,11 @@ import type { CommandLine } from './command-line.ts';
 export interface ProgramOptions {
   readonly env: NodeJS.ProcessEnv;
   readonly cwd: string;
-  /** `terminal`: all three streams are ours. `output`: its stdout comes here, and stderr goes where ours goes. */
+  /** `terminal`: all three streams are ours. `output`: its stdout comes here, and stderr goes where ours goes unless `onComplaint` is told of it. */
   readonly streams: 'terminal' | 'output' | 'all';
   /** Told of stdout as it comes; the program waits while this does. */
   onOutput?(chunk: Uint8Array): Promise<void> | void;
-  /** With `all`, of stderr too. */
+  /** Of stderr, where the terminal is not its own. */
   onComplaint?(chunk: Uint8Array): void;
   /** Stops it and everything it started: asked first, then forced. */
   readonly signal?: AbortSignal;
@@ -66,7 +66,7 @@ export async function runProgram(line: CommandLine, o: ProgramOptions): Promise<
 function stdio(line: CommandLine, o: ProgramOptions): ('inherit' | 'pipe' | 'ignore')[] {
   if (o.streams === 'terminal') return ['inherit', 'inherit', 'inherit'];
   const input = line.input !== undefined ? 'pipe' : o.streams === 'all' ? 'ignore' : 'inherit';
-  return [input, 'pipe', o.streams === 'all' ? 'pipe' : 'inherit'];
+  return [input, 'pipe', o.streams === 'all' || o.onComplaint ? 'pipe' : 'inherit'];
 }
 
 /** Signals that are for the program and not for us: it decides, and we end when it has. */

@@ -96,15 +96,22 @@ async function runForMessage(
     shell: true,
     cwd: io.cwd,
     env: { ...io.env, ...variables(message) } as NodeJS.ProcessEnv,
-    stdio: ['pipe', 'inherit', 'inherit'],
+    stdio: ['pipe', passed(io.stdout), passed(io.stderr)],
   });
+  child.stdout?.on('data', (chunk: Uint8Array) => io.stdout.write(chunk));
+  child.stderr?.on('data', (chunk: Uint8Array) => io.stderr.write(chunk));
   const ended = once(child, 'exit') as Promise<[code: number | null]>;
   // A command that does not want its input may leave it unread.
-  const fed = pipeline(input, child.stdin).catch(() => {});
+  const fed = pipeline(input, child.stdin!).catch(() => {});
   const [code] = await ended;
   await fed;
   if (code === 0) return null;
   return code === null ? 'was ended by a signal' : `ended with exit code ${code}`;
+}
+
+/** What a command makes of the words of others passes here on its way to a terminal. */
+function passed({ isTTY }: Io['stdout']): 'pipe' | 'inherit' {
+  return isTTY ? 'pipe' : 'inherit';
 }
 
 function variables(message: ReceivedMessage): NodeJS.ProcessEnv {

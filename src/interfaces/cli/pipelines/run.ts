@@ -8,6 +8,7 @@ import { badUsage, defineCommand } from '../command.ts';
 import type { AgentWork } from '../host-agents.ts';
 import { parseCount, printable } from '../human.ts';
 import { INTERRUPTED, type Io, interruption } from '../io.ts';
+import { ESCAPE } from '../terminal-text.ts';
 import { findThread } from '../threads/thread-choice.ts';
 import { paint, seconds, tally } from './run-words.ts';
 import { readPipelineFile } from './validate.ts';
@@ -203,7 +204,7 @@ class RunProgress implements Disposable {
   }
 
   #erase(): void {
-    if (this.#drawn > 0) this.#io.stderr.write(`\u001b[${this.#drawn}A\u001b[J`);
+    if (this.#drawn > 0) this.#io.stderr.write(`${ESCAPE}[${this.#drawn}A${ESCAPE}[J`);
     this.#drawn = 0;
   }
 }

@@ -105,6 +105,7 @@ export async function writePayload(
 ): Promise<void> {
   if (o.out !== undefined && o.out !== '-') return toFile(io, body, o.out, o);
   const watched = io.interactive ? body : withProgress(io, body, { label: 'pull', size: o.size });
+  const out = (o.force ? io.stdout.raw : null) ?? io.stdout;
   let first = true;
   let last = 0;
   for await (const chunk of chunksOf(watched)) {
@@ -112,8 +113,8 @@ export async function writePayload(
     first = false;
     last = chunk.at(-1) ?? last;
     // What came whole is written at once; a Node stream would take longer to make than to use.
-    if (body instanceof Uint8Array) io.stdout.write(chunk);
-    else await io.stdout.send(chunk);
+    if (body instanceof Uint8Array) out.write(chunk);
+    else await out.send(chunk);
   }
   // The prompt of the shell begins on a line of its own; a pipe gets the bytes and nothing else.
   if (io.interactive && last !== LINE_FEED && !first) io.stdout.write('\n');

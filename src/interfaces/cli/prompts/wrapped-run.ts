@@ -5,7 +5,7 @@ import type { Io } from '../io.ts';
 import { tellOutcome } from './prompt-call.ts';
 
 /**
- * Puts a bundle to a program. What it says goes on as it comes, byte for byte, and into the thread beside it; its exit code
+ * Puts a bundle to a program. What it says goes on as it comes, byte for byte unless to a terminal, and into the thread beside it; its exit code
  * is ours.
  */
 export async function runWrapped(
@@ -22,6 +22,7 @@ export async function runWrapped(
     terminal: false,
     thread: bundle.thread_id,
     onOutput: (chunk) => passage.take(chunk),
+    ...(io.stderr.isTTY ? { onComplaint: (chunk) => io.stderr.write(chunk) } : {}),
   });
   ended.catch(() => {}).finally(() => passage.end());
   const anything = await passage.began;

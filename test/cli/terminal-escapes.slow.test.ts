@@ -1,0 +1,125 @@
+import assert from 'node:assert/strict';
+import { chmodSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { startFakeModel } from '../../examples/fake-model.ts';
+import { runHere } from './in-process.ts';
+import { atTerminal, temporaryHome } from './program.ts';
+
+/** Sets the title, writes to the clipboard, clears the screen, paints, moves up, rings: with ESC and with C1. */
+const CODES = '\u001b]0;owned\u0007\u001b]52;c;b3duZWQ=\u0007\u001b[2J\u001b[31m\u001b[9A\u009b31m\u0008';
+const EVIL = `before ${CODES}after`;
+/** The same for `printf` in a shell. */
+const PRINTED = String.raw`before \033]0;owned\007\033[2J\033[31m\302\2331mafter`;
+
+const place = temporaryHome();
+const { home } = place;
+after(() => place[Symbol.dispose]());
+const said: { [name: string]: string } = {};
+
+async function ran(...args: string[]): Promise<string> {
+  const { code, stdout, stderr } = await runHere(args, { home, stdin: EVIL });
+  assert.equal(code, 0, `${args.join(' ')}: ${stderr}`);
+  return stdout.trim();
+}
+
+/** Ours are those that redraw the lines of a running pipeline; NO_COLOR is set. */
+function assertHarmless(name: string, output: string): void {
+  const ours = output.replaceAll(/\u001b\[\d+A\u001b\[J/g, '');
+  const [raw] = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f].{0,20}/s.exec(ours) ?? [];
+  assert.equal(raw, undefined, `${name}: ${JSON.stringify(output)}`);
+  assert.match(output, /\\u001b/, `${name} does not show it: ${JSON.stringify(output)}`);
+}
+
+before(async () => {
+  said.url = await ran('push', '-c', 'evil', '-m', `note=${EVIL}`);
+  said.thread = await ran('thread', 'new', '--name', `a ${EVIL}`);
+  said.ref = await ran('artifact', 'put', '-', '--name', `n ${EVIL}.txt`);
+  const fact = { op: 'add', path: '/facts/-', value: { id: 'f', key: EVIL, value: EVIL } };
+  await ran('state', 'patch', '--json', JSON.stringify([fact]));
+  await ran('publish', 'evil', `signal ${EVIL}`);
+  writeFileSync(join(home, 'large.txt'), `${EVIL}\n`.repeat(3_000));
+  said.large = await ran('push', join(home, 'large.txt'));
+  const program = join(home, 'program.sh');
+  writeFileSync(program, `#!/bin/sh\nprintf '${PRINTED}'\nprintf 'complaint ${PRINTED}' >&2\n`);
+  chmodSync(program, 0o755);
+});
+
+test('what is stored is shown at a terminal without its escape codes, whichever command shows it', async () => {
+  const { url, thread, ref, large } = said;
+  const lines: { [name: string]: string } = {
+    pull: `$relay pull ${url}`,
+    'a large pull': `$relay pull ${large} | tail -c 1 >/dev/null; $relay pull ${large} > /dev/tty`,
+    'pull --lines': `$relay pull ${url} --lines 1`,
+    'pull --json': `$relay pull ${url} --json`,
+    peek: `$relay peek ${url}`,
+    'artifact get': `$relay artifact get ${ref} -t ${thread}`,
+    'artifact list': `$relay artifact list -t ${thread}`,
+    show: `$relay show ${thread}`,
+    runs: '$relay runs',
+    tail: `$relay tail --all -t ${thread}`,
+    'state get': `$relay state get -t ${thread}`,
+    'state header': `$relay state header -t ${thread}`,
+    search: `$relay artifact search before -t ${thread}`,
+    watch: '$relay watch evil --since all --count 2',
+    'watch --exec': "$relay watch evil --since all --count 1 --exec 'cat; cat /dev/null >&2'",
+  };
+  for (const [name, line] of Object.entries(lines)) {
+    const { stdout } = await atTerminal(line, { home });
+    if (name === 'search' || name === 'state header') {
+      // These are made harmless for models already, where they are made.
+      assert.match(stdout, /before/, name);
+      assertHarmless(name, `${stdout}\\u001b`);
+    } else assertHarmless(name, stdout);
+  }
+});
+
+test('what models and programs say is shown without their escape codes', async () => {
+  await using model = await startFakeModel(() => EVIL);
+  const env = { ...model.env };
+  const pipeline = join(home, 'evil.yaml');
+  writeFileSync(
+    pipeline,
+    `agents: {good: {shell: ./program.sh}, bad: {shell: './program.sh; exit 3'}}
+steps:
+  - {id: said, agent: good}
+  - {id: failing, agent: bad}
+`,
+  );
+  writeFileSync(join(home, 'task.txt'), EVIL);
+  for (const [name, line] of Object.entries({
+    run: '$relay run "say it" --new',
+    'run --cli': '$relay run "say it" --new --cli ./program.sh',
+    'wrap run': '$relay wrap run "say it" --new --cli ./program.sh',
+    pipeline: `$relay pipeline run ${pipeline}`,
+    bridge: `$relay bridge start --exec './program.sh; exit 3' & $relay bridge send --file task.txt --wait; kill -INT $!; wait`,
+  })) {
+    assertHarmless(name, (await atTerminal(line, { home, env })).stdout);
+  }
+});
+
+test('what a server says in an error is shown without its escape codes', async () => {
+  const server = createServer((_, response) =>
+    response
+      .writeHead(500, { 'Content-Type': 'application/json' })
+      .end(JSON.stringify({ error: 'no', hint: EVIL })),
+  );
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const { stdout } = await atTerminal(`$relay pull ${url}/pull/${crypto.randomUUID()}`, { home });
+  server.closeAllConnections();
+  server.close();
+  assertHarmless('an error', `${stdout}\\u001b`);
+  const wrong = await atTerminal(`$relay "$WORD"`, { home, env: { WORD: `x${CODES}` } });
+  assertHarmless('an unknown command', wrong.stdout);
+});
+
+test('where it is no terminal bytes stay as they are, and with --force at one too', async () => {
+  assert.equal(await runHere(['pull', said.url!], { home }).then(({ stdout }) => stdout), EVIL);
+  const got = await runHere(['artifact', 'get', said.ref!, '-t', said.thread!], { home });
+  assert.equal(got.stdout, EVIL);
+  const { stdout } = await atTerminal(`$relay pull ${said.url} --force`, { home });
+  assert.ok(stdout.includes('\u001b[2J'));
+});
