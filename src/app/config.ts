@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { RelayError } from '../base/errors.ts';
 import { isJsonObject } from '../base/json.ts';
-import { CHANNEL_MESSAGES, CHANNEL_RETENTION_MS, LEASE_MS } from '../base/limits.ts';
+import { CHANNEL_MESSAGES, CHANNEL_RETENTION_MS, LEASE_MS, MODEL_SILENCE_MS } from '../base/limits.ts';
 import type { ProviderName } from '../runners/provider/provider.ts';
 import { isLegacyHome, legacyHint } from './legacy/home.ts';
 import {
@@ -62,6 +62,8 @@ export const OPTIONS = {
   model_provider: { default: null, read: oneOf(...MODEL_PROVIDERS) },
   /** Which of its models is asked where neither a flag nor RELAY_MODEL says so: {"anthropic": "NAME", …}. */
   models: { default: {}, read: byName(MODEL_PROVIDERS) },
+  /** Seconds that a model may send nothing before it is given up; 0 for ever. */
+  model_timeout: { env: 'RELAY_MODEL_TIMEOUT', default: MODEL_SILENCE_MS / 1000, read: atLeast(0) },
   /** "keys" or "open"; by default open on loopback and keys on every other address. */
   auth: { env: 'RELAY_AUTH', default: null, read: oneOf('open', 'keys') },
   /** Plans beside free, pro and team: {"name": {"pushes", "pulls", "keys", "payload_bytes", "ttl_seconds", "storage_bytes"}}. */
@@ -131,7 +133,11 @@ export function loadConfig(env: Environment, flags: { home?: string; url?: strin
       messages: options.channel_messages,
       leaseMs: options.group_lease * 1000,
     },
-    prompts: { provider: options.model_provider, models: options.models },
+    prompts: {
+      provider: options.model_provider,
+      models: options.models,
+      timeoutMs: options.model_timeout * 1000,
+    },
     /** The server to talk to instead of the local store. */
     remote: remoteUrl(flags.url, env.CONTEXTRELAY_URL),
     apiKey: env.CONTEXTRELAY_API_KEY || null,

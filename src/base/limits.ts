@@ -139,6 +139,8 @@ export const PREVIEW_BYTES = 2 * KiB;
 export const PREVIEW_LOOK_BYTES = MiB;
 /** How many damaged contents an export or an import names; the manifest of the bundle names all. */
 export const DAMAGED_NAMED = 100;
+/** A model that sends nothing for so long is given up by default. Some think for minutes before they speak. */
+export const MODEL_SILENCE_MS = 300_000;
 /** What a search looks through of one artifact. */
 export const INDEX_TEXT_CHARS = MiB;
 

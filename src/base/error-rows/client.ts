@@ -43,6 +43,12 @@ export const CLIENT_ERRORS = {
     message: '{provider} did not answer the prompt: {what}.',
     hint: 'Try again later, or ask another model with --provider and --model.',
   },
+  provider_silent: {
+    status: 504,
+    exit: 5,
+    message: '{provider} has said nothing for {seconds} seconds at {url}.',
+    hint: 'See whether it is at work there. To wait longer: RELAY_MODEL_TIMEOUT=SECONDS, or "model_timeout" in config.json; 0 waits for ever.',
+  },
   provider_refused: {
     status: 502,
     exit: 4,

@@ -10,7 +10,16 @@ import { type FrameSecret, oneLine } from '../../text/frame.ts';
 import { type AnswerCache, keptAnswer } from './answer-cache.ts';
 import { answerPatch } from './answer-patch.ts';
 import { makeBundle } from './bundle.ts';
-import type { Bundle, Model, PatchOutcome, PromptOutcome, PromptRequest, Said, ThreadsAs } from './types.ts';
+import type {
+  AnswerListener,
+  Bundle,
+  Model,
+  PatchOutcome,
+  PromptOutcome,
+  PromptRequest,
+  Said,
+  ThreadsAs,
+} from './types.ts';
 
 export interface PromptParts {
   readonly threads: ThreadsAs;
@@ -40,14 +49,14 @@ export class Prompts {
   async ask(
     bundle: Bundle,
     model: Model,
-    o: { cache?: boolean; signal?: AbortSignal; onText?(text: string): void } = {},
+    o: { cache?: boolean; signal?: AbortSignal } & AnswerListener = {},
   ): Promise<PromptOutcome> {
     if (o.cache) {
       const known = await this.#known(bundle, model.name, o.onText);
       if (known) return known;
     }
     await this.charge(bundle);
-    const answer = await model.answer(bundle, { signal: o.signal, onText: o.onText });
+    const answer = await model.answer(bundle, o);
     const outcome = await this.record(bundle, {
       by: model.name,
       body: new TextEncoder().encode(answer.text),

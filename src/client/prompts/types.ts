@@ -13,10 +13,14 @@ export interface PromptText {
 export interface Model {
   /** `anthropic/claude-…`: who said it, in events and in the state. */
   readonly name: string;
-  answer(
-    prompt: PromptText,
-    o: { readonly signal?: AbortSignal; onText?(text: string): void },
-  ): Promise<ModelAnswer>;
+  answer(prompt: PromptText, o: { readonly signal?: AbortSignal } & AnswerListener): Promise<ModelAnswer>;
+}
+
+/** Told of an answer as it comes. */
+export interface AnswerListener {
+  onText?(text: string): void;
+  /** It has sent nothing for `ms`, and is given up after `most`. */
+  onSilence?(ms: number, most: number): void;
 }
 
 /** Which model is to answer; what is left out comes from the environment and the configuration. */

@@ -1,7 +1,9 @@
+import { readThrough } from '../../base/byte-streams.ts';
 import { RelayError } from '../../base/errors.ts';
-import { PROVIDER_RETRIES } from '../../base/limits.ts';
+import { MODEL_SILENCE_MS, PROVIDER_RETRIES } from '../../base/limits.ts';
 import { pause } from '../../base/pause.ts';
 import { redact } from '../../base/redact.ts';
+import type { AnswerListener } from '../../client/prompts/types.ts';
 
 /** How to reach a provider, and how to speak of it. */
 export interface Connection {
@@ -14,6 +16,8 @@ export interface Connection {
   readonly keyName: string;
   /** How to see which models there are. */
   readonly models: string;
+  /** How long it may send nothing; 0 for ever. */
+  readonly timeoutMs?: number;
   /** Waits between attempts; passed in so that a test need not. */
   pause?(ms: number, signal?: AbortSignal): Promise<void>;
 }
@@ -25,12 +29,14 @@ export interface Connection {
 export async function callProvider(
   connection: Connection,
   body: object,
-  signal?: AbortSignal,
+  { signal, onSilence }: { readonly signal?: AbortSignal } & Pick<AnswerListener, 'onSilence'> = {},
 ): Promise<ReadableStream<Uint8Array>> {
+  const silence = new Silence(connection, onSilence);
   for (let attempt = 0; ; attempt++) {
     const last = attempt >= PROVIDER_RETRIES;
-    const response = await send(connection, body, signal, last);
-    if (response?.ok && response.body) return response.body;
+    const response = await silence.during(() => send(connection, body, silence.signal(signal), last), signal);
+    if (response?.ok && response.body)
+      return readThrough(response.body, (next) => silence.during(next, signal));
     if (response) {
       const failure = await failureOf(response, connection);
       if (last || !isPassing(response.status)) throw failure;
@@ -39,6 +45,43 @@ export async function callProvider(
     if (signal?.aborted) throw new RelayError('aborted', { what: 'the prompt' });
   }
 }
+
+/** Ends a request whose other end sends nothing for too long, and tells when a part of that time is over. */
+class Silence {
+  readonly #connection: Connection;
+  readonly #ms: number;
+  readonly #told: AnswerListener['onSilence'];
+  readonly #late = new AbortController();
+
+  constructor(connection: Connection, told: AnswerListener['onSilence']) {
+    this.#connection = connection;
+    this.#ms = connection.timeoutMs ?? MODEL_SILENCE_MS;
+    this.#told = told;
+  }
+
+  signal(other: AbortSignal | undefined): AbortSignal {
+    return other ? AbortSignal.any([other, this.#late.signal]) : this.#late.signal;
+  }
+
+  async during<T>(wait: () => Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+    if (this.#ms === 0) return wait();
+    const early = setTimeout(() => this.#told?.(this.#ms / TOLD_AFTER, this.#ms), this.#ms / TOLD_AFTER);
+    const late = setTimeout(() => this.#late.abort(), this.#ms);
+    try {
+      return await wait();
+    } catch (error) {
+      if (signal?.aborted || !this.#late.signal.aborted) throw error;
+      const { provider, url } = this.#connection;
+      throw new RelayError('provider_silent', { provider, url, seconds: this.#ms / 1000 }, error);
+    } finally {
+      clearTimeout(early);
+      clearTimeout(late);
+    }
+  }
+}
+
+/** The part of its patience after which a silence is told. */
+const TOLD_AFTER = 10;
 
 /** Null where it could not be reached and another attempt is due. */
 async function send(
@@ -100,6 +143,11 @@ async function failureOf(response: Response, connection: Connection): Promise<Re
     return new RelayError('model_unknown', { provider, model, what, list: models });
   if (status === 401 || status === 403)
     return new RelayError('provider_refused', { provider, what, key: keyName, model });
-  const hint = status === 404 ? `See that ${url} is right and that there is a model ${model}.` : undefined;
+  const hint =
+    status === 404
+      ? `See that ${url} is right and that there is a model ${model}.`
+      : isPassing(status)
+        ? undefined
+        : 'It does not take the request as it is: shorten it (--dry-run shows it), or choose another model with --provider and --model.';
   return new RelayError('provider_failed', { provider, what, ...(hint ? { hint } : {}) });
 }

@@ -182,3 +182,41 @@ test('without a key it says what to set, and which programs are here', () => {
   assert.throws(() => openModel({ provider: 'openai' }, {}, []), /OPENAI_API_KEY/);
   assert.throws(() => openModel({ provider: 'nobody' }, {}, []), /no provider "nobody"/);
 });
+
+test('one that says nothing is given up after a time, before its answer and within it', async () => {
+  const silent = createServer((request, response) => {
+    if (request.url === '/half/v1/messages') response.writeHead(200).write('event: ping\n\n');
+  });
+  await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
+  const url = `http://127.0.0.1:${(silent.address() as AddressInfo).port}`;
+  for (const base of [url, `${url}/half`]) {
+    const env = { ANTHROPIC_API_KEY: KEY, ANTHROPIC_BASE_URL: base };
+    const model = openModel({}, env, [], { provider: null, models: {}, timeoutMs: 50 });
+    const waits: number[] = [];
+    await assert.rejects(model.answer(PROMPT, { onSilence: (ms) => waits.push(ms) }), (error) => {
+      assert.ok(isRelayError(error, 'provider_silent'), String(error));
+      assert.match(error.message, /^anthropic has said nothing for 0\.05 seconds at http:/);
+      assert.match(error.hint, /RELAY_MODEL_TIMEOUT/);
+      return true;
+    });
+    assert.ok(waits.length >= 1);
+  }
+  silent.closeAllConnections();
+  silent.close();
+});
+
+test('a request that is refused as it is, is not worth trying again', async () => {
+  for (const status of [400, 413, 422]) {
+    await using server = await startFakeModel(() => ({ status, message: 'prompt is too long' }));
+    await assert.rejects(
+      providerModel(connection(server.url), anthropic, 100).answer(PROMPT, {}),
+      (error) => {
+        assert.ok(isRelayError(error, 'provider_failed'));
+        assert.match(error.message, new RegExp(`${status}, prompt is too long`));
+        assert.doesNotMatch(error.hint, /try again|later/i);
+        return true;
+      },
+    );
+    assert.equal(server.asked.length, 1);
+  }
+});

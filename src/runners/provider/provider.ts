@@ -10,6 +10,8 @@ export interface Preferences {
   readonly provider: string | null;
   /** By provider. */
   readonly models: { readonly [provider: string]: string };
+  /** How long a model may send nothing; 0 for ever. */
+  readonly timeoutMs?: number;
 }
 
 type Variables = { readonly [name: string]: string | undefined };
@@ -111,6 +113,7 @@ export function openModel(
     model,
     keyName: row.key ?? 'RELAY_MODEL_KEY',
     models: row.models,
+    timeoutMs: preferences.timeoutMs,
   };
   return providerModel(connection, row.format, choice.maxTokens ?? ANSWER_TOKENS);
 }
@@ -120,7 +123,7 @@ export function providerModel(connection: Connection, format: Format, maxTokens:
   return {
     name: `${provider}/${model}`,
     async answer(prompt, o) {
-      const body = await callProvider(connection, format.body(prompt, model, maxTokens), o.signal);
+      const body = await callProvider(connection, format.body(prompt, model, maxTokens), o);
       return gather(provider, format.pieces(body), o);
     },
   };

@@ -1,7 +1,7 @@
 import type { Bundle, Model } from '../../../client/prompts/types.ts';
 import { defineCommand } from '../command.ts';
 import type { AgentWork } from '../host-agents.ts';
-import { parseCount, printable } from '../human.ts';
+import { parseCount, printable, span } from '../human.ts';
 import type { Io } from '../io.ts';
 import { PROMPT_FLAGS, promptWords, tellOutcome, withBundle } from './prompt-call.ts';
 import { runWrapped } from './wrapped-run.ts';
@@ -12,7 +12,8 @@ export default defineCommand({
 artifacts, and the words. The answer is kept as an artifact of the thread. Anthropic is asked (ANTHROPIC_API_KEY) unless
 another provider is named, or only another one's variable is set: OPENAI_API_KEY, OLLAMA_HOST, or RELAY_MODEL_URL for
 anything that speaks like OpenAI. Which of its models: --model, else RELAY_MODEL, else "models" in config.json, such as
-{"model_provider": "ollama", "models": {"ollama": "qwen3"}}, else one that is built in.`,
+{"model_provider": "ollama", "models": {"ollama": "qwen3"}}, else one that is built in. A model that sends nothing
+for five minutes is given up: RELAY_MODEL_TIMEOUT=SECONDS waits longer, or less.`,
   flags: {
     ...PROMPT_FLAGS,
     provider: { value: 'NAME', help: 'anthropic, openai, ollama or compatible (RELAY_PROVIDER)' },
@@ -59,8 +60,12 @@ async function askModel(
     said += text;
     if (!io.json) io.stdout.write(io.interactive ? printable(text) : text);
   };
+  const onSilence = (ms: number, most: number) => {
+    const so = said === '' ? 'nothing yet' : 'nothing more';
+    io.note(`${model.name} says ${so}, after ${span(ms)}; it is given up after ${span(most)} of silence.`);
+  };
   try {
-    const outcome = await work.prompts.ask(bundle, model, { cache, onText });
+    const outcome = await work.prompts.ask(bundle, model, { cache, onText, onSilence });
     if (io.json) io.result({ ...outcome, text: said }, '');
     else {
       if (!said.endsWith('\n')) io.stdout.write('\n');
