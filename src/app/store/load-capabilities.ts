@@ -1,15 +1,33 @@
 import { isAbsolute, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { RelayError } from '../../base/errors.ts';
+import { register } from '../../domain/threads/capabilities/capabilities.ts';
 import type { Capability } from '../../domain/threads/capabilities/capability.ts';
 import { httpFetch } from '../../domain/threads/capabilities/http-fetch.ts';
+import { retrievalSearch } from '../../domain/threads/capabilities/retrieval-search.ts';
 import type { Config } from '../config.ts';
 
-/** What the configuration adds to the capabilities that are built in. A plugin is one file that exports one. */
+/**
+ * What the configuration adds to the capabilities that are built in. A plugin is one file that exports one; one that is broken
+ * is left out and told.
+ */
 export async function loadCapabilities(
   config: Pick<Config, 'home' | 'http_fetch' | 'capabilities'>,
+  warn: (what: string) => void,
 ): Promise<readonly Capability[]> {
-  const plugins = await Promise.all(config.capabilities.map((file) => loadPlugin(config.home, file)));
+  const plugins: Capability[] = [];
+  const names = new Set([retrievalSearch.name, 'http.fetch']);
+  for (const file of config.capabilities) {
+    try {
+      const plugin = await loadPlugin(config.home, file);
+      const { name } = register(plugin);
+      if (names.has(name)) throw new Error(`there is another capability ${name}`);
+      names.add(name);
+      plugins.push(plugin);
+    } catch (error) {
+      const why = (error as Error).message.replace(/\.?$/, '.');
+      warn(`The capability of "capabilities" in config.json, ${file}, is left out: ${why}`);
+    }
+  }
   if (!config.http_fetch) return plugins;
   const { publicFetch } = await import('../serve/public-fetch.ts');
   return [httpFetch(publicFetch()), ...plugins];
@@ -18,17 +36,10 @@ export async function loadCapabilities(
 /** Relative to the home folder, so that a home can be carried elsewhere. */
 async function loadPlugin(home: string, file: string): Promise<Capability> {
   const path = isAbsolute(file) ? file : resolve(home, file);
-  const wrong = (what: string, cause?: unknown) =>
-    new RelayError('bad_config', { where: `config.json, "capabilities", ${file}`, what }, cause);
-  let loaded: { default?: unknown; capability?: unknown };
-  try {
-    loaded = await import(pathToFileURL(path).href);
-  } catch (error) {
-    throw wrong(`it cannot be loaded: ${(error as Error).message}`, error);
-  }
+  const loaded: { default?: unknown; capability?: unknown } = await import(pathToFileURL(path).href);
   const capability = (loaded.default ?? loaded.capability) as Capability | undefined;
   if (typeof capability !== 'object' || capability === null || typeof capability.run !== 'function') {
-    throw wrong('it must export a capability, as default or by that name');
+    throw new Error('it must export a capability, as default or by that name');
   }
   return capability;
 }

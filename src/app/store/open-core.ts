@@ -43,7 +43,7 @@ export async function openCore(
   const engine = await openSqlite({ home, durability, role: engineRole, place: ARTIFACT_FILES });
   const workers = role === 'cli' ? null : new (await import('./text-workers.ts')).TextWorkers();
   const texts = workers ?? ownTextWork;
-  const capabilities = async () => (await import('./load-capabilities.ts')).loadCapabilities(config);
+  const capabilities = async () => (await import('./load-capabilities.ts')).loadCapabilities(config, warn);
   const onThreads = (threads: ThreadServices) => keepLegible(home, threads, warn);
   const core = new RelayCore(
     { engine, env: engine.env, texts, capabilities },

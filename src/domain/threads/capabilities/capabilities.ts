@@ -187,7 +187,8 @@ function registered(capabilities: readonly Capability[]): ReadonlyMap<string, Re
   return byName;
 }
 
-function register(capability: Capability): Registered {
+/** Throws where it cannot be used, and says why. */
+export function register(capability: Capability): Registered {
   const { name, description, args_schema, cacheable = false, cache_ttl_sec = DEFAULT_TTL_S } = capability;
   if (typeof name !== 'string' || !/^[a-z][a-z0-9_]*(?:\.[a-z0-9_]+)*$/.test(name) || name.length > 64) {
     throw wrong(String(name), 'its name is not words of small letters with dots between');
