@@ -45,6 +45,17 @@ test('results go to stdout, lines about steps to stderr, and everything else to 
   assert.equal((await relay(['pipeline', 'run', 'two.yaml', '--resume'], o)).code, 3);
 });
 
+test('outputs of several last steps are joined with line ends, and --run and --resume exclude each other', async () => {
+  using at = temporaryHome();
+  const steps = ['a', 'b', 'c'].map((id) => `  - {id: ${id}, agent: ${id === 'b' ? 'line' : 'sh'}}`);
+  const yaml = `agents: {sh: {shell: printf "$RELAY_STEP_ID"}, line: {shell: echo "$RELAY_STEP_ID"}}\nsteps:\n${steps.join('\n')}`;
+  writeFileSync(join(at.home, 'three.yaml'), yaml);
+  const ran = await relay(['pipeline', 'run', 'three.yaml'], { home: at.home });
+  assert.equal(ran.stdout, 'a\nb\nc', ran.stderr);
+  const both = await relay(['pipeline', 'run', 'three.yaml', '--resume', '--run', 'x'], { home: at.home });
+  assert.deepEqual([both.code, /Leave one out/.test(both.stderr)], [2, true]);
+});
+
 test('at a terminal there is a line for what runs now, gone when it is done', async () => {
   using at = temporaryHome();
   writeFileSync(

@@ -42,6 +42,28 @@ test('its answer is kept in the thread with the exit code, and the next prompt k
   assert.match(seen, /What is asked of you:\nare you sure\?$/);
 });
 
+test('one that fails changes nothing that is remembered', async () => {
+  using at = temporaryHome();
+  const patch = '```relay-patch\\n[{"op":"add","path":"/facts/-","value":{"key":"k","value":"v"}}]\\n```\\n';
+  const talk = (code: number) => `#!/bin/sh\ncat >/dev/null\nprintf 'words\\n${patch}'\nexit ${code}\n`;
+  for (const [code, facts, actions] of [
+    [3, 0, 0],
+    [0, 1, 1],
+  ] as const) {
+    const env = program(at.home, 'talk', talk(code));
+    const o = { home: at.home, env };
+    const ran = await relay(['wrap', 'run', '--cli', 'talk', '--new', 'go on'], o);
+    assert.equal(ran.code, code, ran.stderr);
+    const state = JSON.parse((await relay(['state', 'get', '--json'], o)).stdout);
+    assert.deepEqual(
+      [state.facts.length, state.last_actions.length, state.artifacts.length],
+      [facts, actions, 1],
+    );
+    if (code !== 0)
+      assert.match(ran.stderr, /ended with 3: what it said is kept, and nothing of it is remembered/);
+  }
+});
+
 const SHOW = `#!/bin/sh
 for arg in "$@"; do case "$arg" in *"What is asked of you"*) echo "[prompt]";; *prompt-1.md) echo "[file $(tail -n1 "$arg")]";; *) echo "[$arg]";; esac; done
 if [ ! -t 0 ]; then input=$(cat); case "$input" in *"What is asked of you"*) echo "[stdin]";; esac; fi
@@ -131,7 +153,11 @@ test('without words at a terminal the program gets the terminal itself', async (
 
 test('with words at a terminal, stdin stays what it is, and what is said passes here', async () => {
   using at = temporaryHome();
-  const env = program(at.home, 'talk', '#!/bin/sh\n[ -t 0 ] && ! [ -t 2 ] && ! [ -t 1 ] && echo "as before"\n');
+  const env = program(
+    at.home,
+    'talk',
+    '#!/bin/sh\n[ -t 0 ] && ! [ -t 2 ] && ! [ -t 1 ] && echo "as before"\n',
+  );
   const line = '$relay wrap run --cli talk --prompt-by argument "say something"';
   const { stdout } = await atTerminal(line, { home: at.home, env });
   assert.match(stdout, /as before/);

@@ -88,6 +88,10 @@ export class Run {
     if (stopper !== null) {
       const { status } = this.#views.get(stopper)!;
       if (status === 'interrupted') return this.#end(step, 'interrupted', [], false);
+      if (status === 'skipped') {
+        await this.#note(step, 'skipped', { why: `${stopper} was skipped` });
+        return this.#end(step, 'skipped', [], false);
+      }
       const why = `${stopper} ${status === 'failed' ? 'failed' : 'could not run'}`;
       await this.#note(step, 'blocked', { why });
       return this.#end(step, 'blocked', [], false);
@@ -101,18 +105,18 @@ export class Run {
     this.#end(step, together(outcomes), results, step.forEach !== undefined);
   }
 
-  /** The need that keeps a step from running. One that asks for a status decides for itself. */
+  /** The need that keeps a step from running: one that did not end well, else one that was skipped. One that asks for a status decides for itself. */
   #stopper(step: Step): string | null {
     const asked = new Set(
       (step.when === undefined ? [] : referencesOf(parseExpression(step.when)))
         .filter((path) => path[0] === 'steps' && path[2] === 'status')
         .map((path) => path[1]),
     );
-    const stopped = (need: string) => {
-      const status = this.#views.get(need)?.status ?? 'pending';
-      return status === 'interrupted' || (!OK.has(status) && !asked.has(need));
-    };
-    return step.needs.find(stopped) ?? null;
+    const statusOf = (need: string) => this.#views.get(need)?.status ?? 'pending';
+    const stopped = (need: string) =>
+      statusOf(need) === 'interrupted' || (!OK.has(statusOf(need)) && !asked.has(need));
+    const skipped = (need: string) => statusOf(need) === 'skipped' && !asked.has(need);
+    return step.needs.find(stopped) ?? step.needs.find(skipped) ?? null;
   }
 
   /** What it is done for: once, or for each of a list. Null where the list is none. */
@@ -162,7 +166,7 @@ export class Run {
   /** A step that ended without its agent having been asked. */
   async #note(
     step: Step,
-    status: 'blocked' | 'failed',
+    status: 'blocked' | 'failed' | 'skipped',
     o: { why: string; attempts?: number },
   ): Promise<void> {
     const { run, threads, progress } = this.#parts;

@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { openPipelines } from '../../../test/pipelines/open-pipelines.ts';
+import type { Artifact } from '../../contract/threads/artifacts.ts';
+import type { Step } from './definition.ts';
+import { Scope, type ScopeParts } from './scope.ts';
 
 const AGENTS =
   'agents: {sh: {shell: true}, in: {shell: cat}, m: {provider: p}, cap: {capability: c.x, args: {q: "{{ inputs.topic }}", list: "{{ steps.a.output }}"}}}';
@@ -55,7 +58,7 @@ steps:
   assert.equal((await resume(summary.run)).status, 'failed');
 });
 
-test('a condition decides; what it skips does not stop what comes after', async () => {
+test('a condition decides; what joins two ways asks which of them was gone', async () => {
   const { start, calls } = openPipelines(({ step }) =>
     step === 'review' ? '{"bugs": 0, "words": "all fine"}' : step,
   );
@@ -64,7 +67,7 @@ steps:
   - {id: review, agent: in, output: json}
   - {id: fix, agent: in, when: steps.review.output.bugs > 0}
   - {id: praise, agent: in, when: "steps.review.output.words contains 'fine' && !(steps.review.output.bugs > 0)"}
-  - {id: end, agent: in, needs: [fix, praise]}`);
+  - {id: end, agent: in, needs: [fix, praise], when: "steps.fix.status == 'done' || steps.praise.status == 'done'"}`);
   assert.deepEqual(calls.map(({ step }) => step).sort(), ['end', 'praise', 'review']);
   assert.equal(summary.steps.find(({ step }) => step === 'fix')?.status, 'skipped');
   assert.equal(summary.status, 'done');
@@ -142,4 +145,38 @@ test('inputs are checked before anything begins', async () => {
   await assert.rejects(start(yaml), /"who" is missing: whom to greet/);
   await assert.rejects(start(yaml, { whom: 'x' }), /no input "whom"/);
   assert.equal(calls.length, 0);
+});
+
+test('a step after a skipped one is skipped, unless its condition asks what became of that', async () => {
+  const { start, calls } = openPipelines(({ step }) => step);
+  const { status, steps } = await start(`${AGENTS}
+steps:
+  - {id: first, agent: in}
+  - {id: left, agent: in, needs: [first], when: "steps.first.output == 'no'"}
+  - {id: after, agent: in, needs: [left, first]}
+  - {id: far, agent: in, prompt: "{{ steps.after.output }}"}
+  - {id: anyway, agent: in, needs: [left], when: "steps.left.status == 'skipped'"}`);
+  assert.equal(status, 'done');
+  assert.deepEqual(calls.map(({ step }) => step).sort(), ['anyway', 'first']);
+  const became = Object.fromEntries(steps.map(({ step, status }) => [step, status]));
+  assert.deepEqual(became, {
+    first: 'done',
+    left: 'skipped',
+    after: 'skipped',
+    far: 'skipped',
+    anyway: 'done',
+  });
+});
+
+test('a value that is too long is told with the limit that it passes', async () => {
+  const { start } = openPipelines(({ step }) => (step === 'a' ? 'x'.repeat(200 * 1024) : 'short'));
+  const command = await start(`${AGENTS}
+steps:
+  - {id: a, agent: in}
+  - {id: b, agent: sh, prompt: "echo {{ steps.a.output }}"}`);
+  assert.match(JSON.stringify(command.steps), /limited to 102400 bytes|100 KiB/);
+  const results = [{ ref: 'r', size: 17 * 1024 * 1024 } as Artifact];
+  const parts = { view: () => ({ status: 'done', results, many: false }) } as unknown as ScopeParts;
+  const step = { prompt: '{{ steps.a.output }}' } as Step;
+  await assert.rejects(new Scope(parts).plain(step), /limited to 16777216 bytes|16 MiB/);
 });

@@ -83,7 +83,7 @@ export class Scope {
     const prompt = await this.#filled(step, (path) => {
       const name = `RELAY_VALUE_${Object.keys(values).length + 1}`;
       const value = asText(this.#resolve(path)).replaceAll('\0', '');
-      if (value.length > STEP_VALUE_BYTES) throw tooLong(path);
+      if (value.length > STEP_VALUE_BYTES) throw tooLong(path, STEP_VALUE_BYTES);
       values[name] = value;
       return `\${${name}}`;
     });
@@ -145,7 +145,7 @@ export class Scope {
       if (root !== 'steps' || (field !== 'output' && field !== 'outputs')) continue;
       for (const { ref, size } of this.#parts.view(name!)?.results ?? []) {
         if (this.#texts.has(ref)) continue;
-        if (size > STEP_OUTPUT_BYTES) throw tooLong(path);
+        if (size > STEP_OUTPUT_BYTES) throw tooLong(path, STEP_OUTPUT_BYTES);
         const { body } = await this.#parts.threads.content(this.#parts.run, ref);
         this.#texts.set(ref, await readText(body));
       }
@@ -189,10 +189,10 @@ function asList(value: Json): readonly Json[] | null {
   return parts.map((part) => part.trim()).filter((part) => part !== '');
 }
 
-function tooLong(path: Reference): RelayError {
+function tooLong(path: Reference, limit: number): RelayError {
   return new RelayError('too_large', {
     what: `the value of ${path.join('.')}`,
-    limit: STEP_VALUE_BYTES,
+    limit,
     hint: 'Name the step in "context": its ref and preview travel, and the whole is a pull away.',
   });
 }

@@ -92,8 +92,10 @@ export class Prompts {
       source_refs: bundle.artifacts.map(({ ref }) => ref),
       idempotency_key: `prompt:${id}`,
     });
-    const { tail, billed, cut, more } = await said.end();
-    const { patch, state_ref } = await this.#remember(bundle, { by: said.by, tail, ref: artifact.ref, id });
+    const { tail, billed, cut, more, failed } = await said.end();
+    const { patch, state_ref } = failed
+      ? { patch: { status: 'none', ops: 0 } as const, state_ref: artifact.state_ref }
+      : await this.#remember(bundle, { by: said.by, tail, ref: artifact.ref, id });
     await threads.record(thread_id, 'prompt.answered', {
       model: said.by,
       words: clip(bundle.words),

@@ -110,6 +110,8 @@ export interface Said {
     Pick<ModelAnswer, 'billed' | 'cut'> & {
       readonly tail: string;
       readonly more?: { readonly [field: string]: string | number };
+      /** What was said is kept, and nothing of it is remembered. */
+      readonly failed?: boolean;
     }
   >;
 }

@@ -16,7 +16,7 @@ import { readPipelineFile } from './validate.ts';
 export default defineCommand({
   usage: 'FILE | --run ID',
   details: `A run is a thread. Steps begin as soon as what they need is there; a failing step stops only what depends on
-it. After a crash or Ctrl-C, --resume goes on: what is recorded never runs again, and what was under way runs once more under
+it, and what needs a skipped step is skipped too unless its condition asks for steps.ID.status. After a crash or Ctrl-C, --resume goes on: what is recorded never runs again, and what was under way runs once more under
 the same RELAY_STEP_KEY. Whoever runs it holds it: a second one is refused, or waits out the hold of one who is not heard of any
 more. What the last steps said goes to stdout, everything else to stderr.`,
   flags: {
@@ -80,6 +80,11 @@ async function resumed(
   flags: { readonly run?: string; readonly resume?: boolean; readonly input?: string[] },
 ): Promise<string | null> {
   const going = flags.run !== undefined || flags.resume;
+  if (flags.run !== undefined && flags.resume)
+    throw badUsage(
+      '--run names the run to go on with, and --resume looks for one.',
+      `Leave one out: relay pipeline run --run ${flags.run}`,
+    );
   if (going && flags.input)
     throw badUsage('A run keeps the inputs it began with.', 'Leave --input out, or start a new run.');
   if (flags.run !== undefined) return findThread(work.threads, flags.run);
@@ -108,11 +113,17 @@ async function tell(io: Io, work: AgentWork, summary: RunSummary): Promise<numbe
   const { run, status, results } = summary;
   if (io.json) io.result(summary, '');
   else {
+    let last: number | undefined;
     for (const { ref } of results) {
       const { body } = await work.threads.content(run, ref);
-      if (body instanceof Uint8Array) await io.stdout.send(body);
-      else for await (const chunk of body) await io.stdout.send(chunk);
+      // One output begins on a line of its own behind another.
+      if (last !== undefined && last !== LINE_FEED) io.stdout.write('\n');
+      for await (const chunk of body instanceof Uint8Array ? [body] : body) {
+        await io.stdout.send(chunk);
+        last = chunk.at(-1) ?? last;
+      }
     }
+    if (io.interactive && last !== undefined && last !== LINE_FEED) io.stdout.write('\n');
     io.note(`${tally(summary)} · run ${run}`);
   }
   if (status === 'done' || status === 'partial') return EXIT.ok;
@@ -120,6 +131,7 @@ async function tell(io: Io, work: AgentWork, summary: RunSummary): Promise<numbe
   return status === 'interrupted' ? INTERRUPTED : EXIT.failed;
 }
 
+const LINE_FEED = 0x0a;
 const FRAMES = '⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏';
 const REDRAW_MS = 100;
 /** Rows of running steps at a terminal; the others are counted. */

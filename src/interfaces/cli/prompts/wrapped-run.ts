@@ -35,7 +35,8 @@ export async function runWrapped(
         name: `${call.cli.split(/[\\/]/).at(-1)}.md`,
         end: async () => {
           const { code, signal } = await ended;
-          return { tail: passage.tail, more: { exit_code: code, ...(signal ? { signal } : {}) } };
+          const more = { exit_code: code, ...(signal ? { signal } : {}) };
+          return { tail: passage.tail, more, failed: code !== 0 };
         },
       })
       .catch((error: unknown) => {
@@ -48,6 +49,8 @@ export async function runWrapped(
   if (io.json) io.result({ ...outcome, exit_code: code }, '');
   else if (outcome) tellOutcome(io, outcome, bundle);
   else if (!anything) io.note(`${call.cli} said nothing; nothing was kept.`);
+  if (outcome && code !== 0 && !io.json)
+    io.note(`${call.cli} ended with ${code}: what it said is kept, and nothing of it is remembered.`);
   return code;
 }
 
