@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { relay as run, temporaryHome } from '../cli/program.ts';
 import { type RelayUnderTest, startRelay } from '../http/relay-under-test.ts';
-import { answerTasks } from './agents.ts';
+import { answerTasks, says, startAgent } from './agents.ts';
 
 const home = temporaryHome();
 after(() => home[Symbol.dispose]());
@@ -71,4 +71,20 @@ test('where no agent is, it says so with exit code 5', async () => {
   assert.equal(none.code, 5);
   assert.match(none.stderr, /No agent answers at/);
   assert.equal((await a2a('card', 'nonsense')).code, 2);
+});
+
+test('relay a2a send tells what the agent asks, and answers it with --task', async () => {
+  await using _agent = await startAgent(relay.url, ({ text }) =>
+    text.includes('blue')
+      ? says('COMPLETED', 'done', [{ parts: [{ raw: btoa('a picture'), filename: 'p.png' }] }])
+      : says('INPUT_REQUIRED', 'Which colour?'),
+  );
+  const asked = await a2a('send', relay.url, 'paint');
+  assert.equal(asked.code, 1);
+  assert.match(asked.stderr, /The agent asks: Which colour\?/);
+  const [, id] = /--task ([0-9a-f-]{36})/.exec(asked.stderr) ?? assert.fail(asked.stderr);
+  const file = join(home.home, 'p.png');
+  const painted = await a2a('send', relay.url, 'blue', '--task', id!, '-o', file);
+  assert.equal(painted.code, 0, painted.stderr);
+  assert.equal(readFileSync(file, 'utf8'), 'a picture');
 });

@@ -152,8 +152,14 @@ for (const binding of BINDINGS) {
       const { id: taskId } = taskOf(await client.sendMessage(asked));
       const told = (state: string) => hook.told.some(({ body }) => body.includes(`TASK_STATE_${state}`));
       for (let count = 1; !told('INPUT_REQUIRED'); count++) await hook.until(count);
+      await using later = await receiver();
+      const again = { ...asked, configuration: { ...asked.configuration! } };
+      again.configuration.taskPushNotificationConfig = webhookAt(later.url);
+      assert.equal(taskOf(await client.sendMessage(again)).id, taskId);
       await client.sendMessage(request('enough', { taskId }));
       for (let count = 1; !told('COMPLETED'); count++) await hook.until(count);
+      await later.until(1);
+      assert.match(later.told[0]!.body, /TASK_STATE_(WORKING|COMPLETED)/);
     });
   });
 }

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { JsonObject } from '../../src/base/json.ts';
 import { AgentBridge } from '../../src/client/bridge/agent-bridge.ts';
 import { a2aBridgeRunner } from '../../src/runners/a2a/bridge-runner.ts';
+import { a2aClient, request, says, startAgent, stateOf, taskOf } from '../a2a/agents.ts';
 import { startTestServer } from '../channels/server.ts';
 import { agent, block, client, startWorker } from './bridge.ts';
 
@@ -30,4 +32,31 @@ test('an agent that fails there is a failed result here, and one that is not the
   assert.equal(answer.status, 'failed');
   assert.match(answer.text, /it broke over there/);
   await assert.rejects(async () => a2aBridgeRunner('http://127.0.0.1:1/').open?.(), { code: 'agent_gone' });
+});
+
+test('an agent behind another relay is asked and answered as over A2A itself: parts, turns and contexts', async () => {
+  await using theirs = await startTestServer();
+  const parts: JsonObject[] = [{ data: { seats: 2 } }, { raw: btoa('ticket'), filename: 'ticket.txt' }];
+  await using there = await startAgent(theirs.url, ({ text }) =>
+    text.includes('blue') ? says('COMPLETED', 'booked', [{ parts }]) : says('INPUT_REQUIRED', 'which one?'),
+  );
+  await using ours = await startTestServer();
+  await using _bridge = await startWorker(ours, a2aBridgeRunner(theirs.url));
+  const caller = await a2aClient(ours.url, 'JSONRPC');
+  const asked = taskOf(await caller.sendMessage(request('book a seat')));
+  assert.equal(stateOf(asked), 'input_required', JSON.stringify(asked.status));
+  assert.match(JSON.stringify(asked.status), /which one\?/);
+  const { id: taskId, contextId } = asked;
+  const done = taskOf(await caller.sendMessage(request('the blue one', { taskId })));
+  assert.equal(stateOf(done), 'completed', JSON.stringify(done.status));
+  const [figures, file] = done.artifacts[0]!.parts;
+  assert.deepEqual(figures!.content, { $case: 'data', value: { seats: 2 } });
+  assert.equal(file!.filename, 'ticket.txt');
+  assert.equal(await (await fetch(file!.content!.value as string)).text(), 'ticket');
+  await caller.sendMessage(request('another, blue', { contextId }));
+  const [first, second, third] = there.jobs.map(({ message }) => message!);
+  assert.equal(second!.taskId, first!.taskId);
+  assert.equal(second!.contextId, first!.contextId);
+  assert.notEqual(third!.taskId, first!.taskId);
+  assert.equal(third!.contextId, first!.contextId);
 });

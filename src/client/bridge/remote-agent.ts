@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../base/json.ts';
+import type { Json, JsonObject } from '../../base/json.ts';
 
 /** An agent elsewhere, spoken to by A2A. */
 export interface RemoteAgent {
@@ -16,9 +16,13 @@ export interface RemoteAgent {
 
 export interface AgentTask {
   readonly text: string;
+  /** Parts of a message in the protocol's JSON, sent in place of the text. */
+  readonly parts?: readonly JsonObject[];
   /** Pointers or other URLs that go with it. */
   readonly attached?: readonly string[];
   readonly contextId?: string;
+  /** A task that waits for an answer, which this is. */
+  readonly taskId?: string;
   readonly signal?: AbortSignal;
   /** Told of each new state. */
   onState?(outcome: AgentOutcome): void;
@@ -37,4 +41,14 @@ export interface AgentOutcome {
 
 export type AgentPart =
   | { readonly text: string }
+  | { readonly data: Json }
+  /** Bytes in base64. */
+  | { readonly raw: string; readonly name: string; readonly media_type: string }
   | { readonly url: string; readonly name: string; readonly media_type: string };
+
+/** For a person: what is behind a URL as its URL, bytes by their name. */
+export function partText(part: AgentPart): string {
+  if ('text' in part) return part.text;
+  if ('url' in part) return part.url;
+  return 'data' in part ? JSON.stringify(part.data, null, 2) : `(a file${part.name && `: ${part.name}`})`;
+}

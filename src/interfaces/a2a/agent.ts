@@ -29,11 +29,11 @@ export function relayAgent({ agent, card, tasks, signal, webhooks }: AgentOption
     const webhook = params.configuration?.taskPushNotificationConfig;
     if (webhook?.url) await webhooks.check(webhook.url);
     const task = params.message?.taskId ? await find(a2a.send, params.message.taskId) : null;
-    const record = task
-      ? await tasks.proceed(agent, task, params)
-      : await tasks.submit(agent, params, context.requestedVersion);
+    const record = task ? await tasks.proceed(agent, task, params) : await tasks.submit(agent, params);
     if (!webhook?.url) return record;
-    if (task) await tasks.addWebhook({ ...webhook, taskId: task.id }, context.requestedVersion);
+    // The same message again names the same webhook.
+    if (!record.webhooks.some(({ config }) => config.url === webhook.url))
+      await tasks.addWebhook({ ...webhook, taskId: record.id }, context.requestedVersion);
     webhooks.follow(record, tasks);
     return record;
   }

@@ -55,7 +55,7 @@ export class TaskService {
    * Puts the task where the agent looks. The same message again is the same task, until something else was said there or
    * it was cancelled: whoever did that knew of the task, and does not ask again for want of an answer.
    */
-  async submit(agent: AgentEntry, request: SendMessageRequest, version: string): Promise<TaskRecord> {
+  async submit(agent: AgentEntry, request: SendMessageRequest): Promise<TaskRecord> {
     const message = checkedMessage(request);
     const asked = await digestOf(agent, message);
     const older = await this.#takenByOlder(agent, message);
@@ -70,7 +70,6 @@ export class TaskService {
     const light = await storeLargeParts(message, asked, pointers, this.base);
     const turn = { message: light, context_id, thread_id };
     const { id } = await putTurn(agent, turn, pointers, `a2a ${asked} ${begun.attempt}`);
-    const wanted = request.configuration?.taskPushNotificationConfig;
     const record: TaskRecord = {
       id,
       context_id,
@@ -82,9 +81,8 @@ export class TaskService {
       at: this.#now(),
       message: Message.toJSON(light) as JsonObject,
       asked,
-      webhooks: wanted?.url ? [this.#webhook(wanted, id, version)] : [],
+      webhooks: [],
     };
-    if (wanted?.url) await this.outbox.add(id);
     const first = await this.#store.write(record, 'absent');
     await this.#conversations.began(asked, begun, id);
     if (!first) return this.find(id);
@@ -183,7 +181,8 @@ export class TaskService {
   }
 
   async addWebhook(config: TaskPushNotificationConfig, version: string): Promise<TaskPushNotificationConfig> {
-    const webhook = this.#webhook(config, config.taskId, version);
+    const id = config.id || uuid(this.#deps.env);
+    const webhook: Webhook = { config: { ...config, id }, version, key: this.caller.keyId };
     await this.outbox.add(config.taskId);
     await this.#store.change(config.taskId, (now) => {
       const others = now.webhooks.filter((one) => one.config.id !== webhook.config.id);
@@ -274,11 +273,6 @@ export class TaskService {
     } catch {
       return null;
     }
-  }
-
-  #webhook(config: TaskPushNotificationConfig, taskId: string, version: string): Webhook {
-    const id = config.id || uuid(this.#deps.env);
-    return { config: { ...config, taskId, id }, version, key: this.caller.keyId };
   }
 
   #now(): string {

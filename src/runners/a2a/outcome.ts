@@ -1,4 +1,5 @@
 import { type Message, type Part, type StreamResponse, type Task, TaskState } from '@a2a-js/sdk';
+import type { Json, JsonObject } from '../../base/json.ts';
 import type { AgentOutcome, AgentPart } from '../../client/bridge/remote-agent.ts';
 
 export function outcomeOf(answer: Task | Message): AgentOutcome {
@@ -37,6 +38,21 @@ export function isFinal(state: string): boolean {
   return ['completed', 'failed', 'canceled', 'rejected', 'input_required', 'auth_required'].includes(state);
 }
 
+/** What the agent answered, as an answer of ours (`src/client/bridge/answer.ts`). */
+export function answerOf({ task_id, state, note, parts }: AgentOutcome): JsonObject {
+  const given = parts.map((part): JsonObject => {
+    if ('text' in part || 'data' in part) return { ...part };
+    const { name: filename, media_type: mediaType, ...content } = part;
+    return { ...content, filename, mediaType };
+  });
+  if (task_id === null) return { a2a: '1.0', message: { parts: given } };
+  const said: JsonObject = note === null ? {} : { message: { parts: [{ text: note }] } };
+  const status: JsonObject = isFinal(state)
+    ? { state: `TASK_STATE_${(state === 'canceled' ? 'failed' : state).toUpperCase()}`, ...said }
+    : { state: 'TASK_STATE_FAILED', message: { parts: [{ text: `The agent left it ${state}.` }] } };
+  return { a2a: '1.0', task: { status, artifacts: given.length > 0 ? [{ parts: given }] : [] } };
+}
+
 function stateName(state: TaskState | undefined): string {
   return (TaskState[state ?? 0] ?? 'unspecified').replace('TASK_STATE_', '').toLowerCase();
 }
@@ -44,8 +60,9 @@ function stateName(state: TaskState | undefined): string {
 function shown({ content, filename, mediaType }: Part): AgentPart {
   if (content?.$case === 'text') return { text: content.value };
   if (content?.$case === 'url') return { url: content.value, name: filename, media_type: mediaType };
-  if (content?.$case === 'data') return { text: JSON.stringify(content.value, null, 2) };
-  return { text: content?.$case === 'raw' ? content.value.toString('base64') : '' };
+  if (content?.$case === 'data') return { data: content.value as Json };
+  if (content?.$case !== 'raw') return { text: '' };
+  return { raw: content.value.toString('base64'), name: filename, media_type: mediaType };
 }
 
 function words(parts: readonly Part[] | undefined): string | null {

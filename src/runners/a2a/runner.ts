@@ -1,4 +1,4 @@
-import { AgentCard, type Part, Role, type SendMessageRequest } from '@a2a-js/sdk';
+import { AgentCard, Part, Role, type SendMessageRequest } from '@a2a-js/sdk';
 import {
   type Client,
   ClientFactory,
@@ -11,7 +11,12 @@ import { RelayError } from '../../base/errors.ts';
 import { uuid } from '../../base/ids.ts';
 import type { JsonObject } from '../../base/json.ts';
 import { ENVELOPE_PAYLOAD_BYTES, PAYLOAD_BYTES } from '../../base/limits.ts';
-import type { AgentOutcome, AgentTask, RemoteAgent } from '../../client/bridge/remote-agent.ts';
+import {
+  type AgentOutcome,
+  type AgentTask,
+  partText,
+  type RemoteAgent,
+} from '../../client/bridge/remote-agent.ts';
 import type { ContextRelay } from '../../sdk/context-relay.ts';
 import { collect } from '../../sdk/streams.ts';
 import { advanced, isFinal, outcomeOf } from './outcome.ts';
@@ -78,7 +83,8 @@ function remoteAgent(client: Client, card: AgentCard, send: typeof fetch, relay?
     },
 
     async read(part, signal) {
-      if ('text' in part) return new TextEncoder().encode(part.text);
+      if ('raw' in part) return Buffer.from(part.raw, 'base64');
+      if (!('url' in part)) return new TextEncoder().encode(partText(part));
       const { protocol, host } = new URL(part.url);
       if (!/^https?:$/.test(protocol))
         throw new RelayError('failed', {
@@ -97,13 +103,14 @@ async function messageRequest(
   returnImmediately: boolean,
   relay?: Parcels,
 ): Promise<SendMessageRequest> {
-  const parts = [await words(task.text, relay), ...(task.attached ?? []).map(attachment)];
+  const given = task.parts?.map((part) => Part.fromJSON(part)) ?? [await words(task.text, relay)];
+  const parts = [...given, ...(task.attached ?? []).map(attachment)];
   return {
     tenant: '',
     message: {
       messageId: uuid(systemEnv),
       contextId: task.contextId ?? '',
-      taskId: '',
+      taskId: task.taskId ?? '',
       role: Role.ROLE_USER,
       parts,
       metadata: undefined,

@@ -1,4 +1,4 @@
-import type { AgentOutcome } from '../../../client/bridge/remote-agent.ts';
+import { type AgentOutcome, partText } from '../../../client/bridge/remote-agent.ts';
 import type { Flags } from '../command.ts';
 import { printable } from '../human.ts';
 
@@ -9,7 +9,7 @@ export const AGENT_FLAGS = {
 
 /** Everything an agent answered with, in words; what is behind a URL as its URL. */
 export function outcomeText({ parts, note }: AgentOutcome, io: { readonly interactive: boolean }): string {
-  const lines = parts.map((part) => ('text' in part ? part.text : part.url));
+  const lines = parts.map(partText);
   const text = lines.length > 0 ? lines.join('\n') : (note ?? '');
   return io.interactive ? printable(text) : text;
 }

@@ -13,6 +13,7 @@ must be able to reach it. The answer is printed; what the agent left behind a UR
     ...AGENT_FLAGS,
     attach: { value: 'URL', multiple: true, help: 'a pointer or another URL that goes with it' },
     context: { value: 'ID', help: 'go on in this context' },
+    task: { value: 'ID', help: 'answer this task, which asks for something' },
     'no-wait': { help: 'print the id of the task and do not wait' },
     out: { short: 'o', value: 'FILE', help: 'write the result there, - for standard output' },
   },
@@ -21,12 +22,13 @@ must be able to reach it. The answer is printed; what the agent left behind a UR
     ['relay a2a send https://agents.example "review the diff" --attach <url>', 'with a pointer'],
     ['git diff | relay a2a send http://127.0.0.1:7474/a2a/reviewer -', 'from a pipe'],
     ['relay a2a send <url> "make a picture" -o picture.png', 'the result into a file'],
+    ['relay a2a send <url> "the blue one" --task <id>', 'the answer to a question of the agent'],
   ],
   async run({ io, host, args, flags }) {
     const agent = await host.openAgent(args[0]!, flags);
     const text = args[1] === '-' ? await readAll(io.stdin.stream) : args[1]!;
     if (text.trim() === '') throw badUsage('The task is empty.', 'Say what is to be done.');
-    const task = { text, attached: flags.attach, contextId: flags.context };
+    const task = { text, attached: flags.attach, contextId: flags.context, taskId: flags.task };
     if (flags['no-wait']) {
       const submitted = await agent.submit(task);
       io.result(submitted, submitted.task_id ?? outcomeText(submitted, io));
@@ -45,6 +47,11 @@ must be able to reach it. The answer is printed; what the agent left behind a UR
     if (flags.out !== undefined && first) await writePayload(io, await agent.read(first), flags);
     else io.result(outcome, () => outcomeText(outcome, io));
     if (outcome.state === 'completed') return 0;
+    if (outcome.state === 'input_required')
+      throw new RelayError('failed', {
+        what: `The agent asks: ${printable(outcome.note ?? 'it needs to know more.')}`,
+        hint: `Answer it: relay a2a send ${args[0]} "…" --task ${printable(outcome.task_id ?? '')}`,
+      });
     throw new RelayError('failed', {
       what: `The task is ${outcome.state}.`,
       hint: outcome.note ?? `Look at it later: relay a2a tasks ${args[0]} ${outcome.task_id ?? ''}`,
