@@ -6,6 +6,7 @@ import {
   JsonRpcTransportFactory,
   RestTransportFactory,
 } from '@a2a-js/sdk/client';
+import { A2AError } from '@a2a-js/sdk/errors';
 import { systemEnv } from '../../base/env.ts';
 import { RelayError } from '../../base/errors.ts';
 import { uuid } from '../../base/ids.ts';
@@ -46,23 +47,28 @@ export async function connectAgent(
 function remoteAgent(client: Client, card: AgentCard, send: typeof fetch, relay?: Parcels): RemoteAgent {
   const ask = async (task: AgentTask, returnImmediately: boolean) => {
     const request = await messageRequest(task, returnImmediately, relay);
-    return outcomeOf(await client.sendMessage(request, { signal: task.signal }));
+    return outcomeOf(await client.sendMessage(request, { signal: task.signal }).catch(refused));
   };
-  const find = async (id: string) => outcomeOf(await client.getTask({ tenant: '', id }));
+  const find = async (id: string) => outcomeOf(await client.getTask({ tenant: '', id }).catch(refused));
   return {
     card: AgentCard.toJSON(card) as JsonObject,
     find,
     submit: (task) => ask(task, true),
-    cancel: async (id) => outcomeOf(await client.cancelTask({ tenant: '', id, metadata: undefined })),
+    cancel: async (id) =>
+      outcomeOf(await client.cancelTask({ tenant: '', id, metadata: undefined }).catch(refused)),
 
     async run(task) {
       if (!card.capabilities?.streaming) return ask(task, false);
       const request = await messageRequest(task, false, relay);
       let outcome: AgentOutcome | null = null;
-      for await (const event of client.sendMessageStream(request, { signal: task.signal })) {
-        outcome = advanced(outcome, event);
-        if (outcome) task.onState?.(outcome);
-        if (outcome && isFinal(outcome.state)) break;
+      try {
+        for await (const event of client.sendMessageStream(request, { signal: task.signal })) {
+          outcome = advanced(outcome, event);
+          if (outcome) task.onState?.(outcome);
+          if (outcome && isFinal(outcome.state)) break;
+        }
+      } catch (error) {
+        refused(error);
       }
       if (!outcome) throw new RelayError('failed', { what: 'The agent ended its answer before it began.' });
       // A stream that broke off says nothing about the task: the agent is asked.
@@ -96,6 +102,13 @@ function remoteAgent(client: Client, card: AgentCard, send: typeof fetch, relay?
       return collect(response.body ?? new Uint8Array(), { bytes: PAYLOAD_BYTES, what: 'a result' });
     },
   };
+}
+
+/** What the agent itself says of a call that it does not take. */
+function refused(error: unknown): never {
+  if (!(error instanceof A2AError)) throw error;
+  const hint = 'The agent at the other end says so. relay a2a tasks <url> lists what it knows of.';
+  throw new RelayError('failed', { what: `The agent refused: ${error.message}`, hint }, error);
 }
 
 async function messageRequest(
