@@ -88,6 +88,30 @@ for (const binding of BINDINGS) {
       assert.equal(seen.at(-1), 'completed');
     });
 
+    test('every stream of a task tells all that happens to it, in the same order', async () => {
+      await using _agent = await ask();
+      const taskId = taskOf(await client.sendMessage(request('begin'))).id;
+      const open = async () => {
+        const stream = client.resubscribeTask({ tenant: '', id: taskId });
+        const { value } = await stream.next();
+        return { stream, events: [value!] };
+      };
+      const left = await open();
+      await left.stream.return();
+      const streams = [await open(), await open()].map(async ({ stream, events }) => {
+        for await (const event of stream) events.push(event);
+        return events;
+      });
+      await client.sendMessage(request('more', { taskId }));
+      await client.sendMessage(request('enough', { taskId }));
+      const [one, two] = await Promise.all(streams);
+      assert.deepEqual(one, two);
+      const states = one!.flatMap(({ payload }) =>
+        payload?.$case === 'task' || payload?.$case === 'statusUpdate' ? [stateOf(payload.value)] : [],
+      );
+      assert.deepEqual(states, ['input_required', 'working', 'input_required', 'working', 'completed']);
+    });
+
     test('a message to a task that is not there, is over or at work, or of another context, is refused', async () => {
       const failing = (o: Parameters<typeof request>[1], why: RegExp) =>
         assert.rejects(client.sendMessage(request('x', o)), (error: Error) =>

@@ -7,6 +7,7 @@ import {
   type TaskPushNotificationConfig,
   TaskState,
 } from '@a2a-js/sdk';
+import { A2A_STEPS } from '../../base/a2a-limits.ts';
 import type { JsonObject } from '../../base/json.ts';
 import type { AnswerState } from '../../client/bridge/answer.ts';
 import { pointerPart, textPart } from './parts.ts';
@@ -30,6 +31,8 @@ export interface TaskRecord {
   readonly note?: string;
   /** The same in parts, where the agent said it in parts. */
   readonly said?: readonly PartRecord[];
+  /** What the state was before, oldest first: every stream tells of each. */
+  readonly steps?: readonly Step[];
   /** The first message. */
   readonly message: JsonObject;
   /** Those after the first, of both sides, oldest first. */
@@ -44,6 +47,12 @@ export interface TaskRecord {
   /** The agent answered with a message in place of a task. */
   readonly direct?: true;
   readonly webhooks: readonly Webhook[];
+}
+
+/** A state that a task was in. */
+export interface Step extends Pick<TaskRecord, 'state' | 'at' | 'note' | 'said'> {
+  /** How many of the `artifacts` there were. */
+  readonly made: number;
 }
 
 /** A part in the protocol's JSON, or the pointer to what was too large or no text. */
@@ -106,6 +115,23 @@ export function turnOf({ id, turn = id }: TaskRecord): string {
 
 export function threadOf({ context_id, thread_id = context_id }: TaskRecord): string {
   return thread_id;
+}
+
+/** The record that comes after another of the same task. */
+export function nextStep(before: TaskRecord, next: TaskRecord): TaskRecord {
+  const { state, at, note, said, steps = [], artifacts = [] } = before;
+  if (next.state === state && next.at === at) return next;
+  const words = { ...(note === undefined ? {} : { note }), ...(said ? { said } : {}) };
+  return { ...next, steps: [...steps, { state, at, ...words, made: artifacts.length }].slice(-A2A_STEPS) };
+}
+
+/** The task as it was in each state that it has been in since it was `last`, and as it is. */
+export function* stepsSince(last: TaskRecord, record: TaskRecord): Generator<TaskRecord> {
+  const { steps = [], artifact: _artifact, artifacts = [], note: _note, said: _said, ...same } = record;
+  const known = steps.findLastIndex(({ state, at }) => state === last.state && at === last.at);
+  for (const { made, ...step } of known < 0 ? [] : steps.slice(known + 1))
+    yield { ...same, ...step, artifacts: artifacts.slice(0, made) };
+  if (record.state !== last.state || record.at !== last.at) yield record;
 }
 
 function statusOf(record: TaskRecord, base: string): NonNullable<Task['status']> {

@@ -20,7 +20,16 @@ import type { AgentEntry } from './card.ts';
 import { Conversations } from './conversations.ts';
 import { checkedMessage, digestOf, newestOf, putTurn } from './messages.ts';
 import { storeLargeParts, taskText } from './parts.ts';
-import { isOver, isWaiting, type TaskRecord, threadOf, toTask, turnOf, type Webhook } from './task-record.ts';
+import {
+  isOver,
+  isWaiting,
+  stepsSince,
+  type TaskRecord,
+  threadOf,
+  toTask,
+  turnOf,
+  type Webhook,
+} from './task-record.ts';
 import { receivedResult, recordResult } from './task-result.ts';
 import { TaskStore } from './task-store.ts';
 import { outboxOf } from './webhook-outbox.ts';
@@ -170,9 +179,11 @@ export class TaskService {
           turn = this.#listen(kept.value, signal);
         }
         const record = await this.#current(kept.value, kept.revision, turn.result());
-        if (record.state !== last.state || record.at !== last.at) yield record;
-        if (ends(record)) return;
-        last = record;
+        for (const step of stepsSince(last, record)) {
+          yield step;
+          if (ends(step)) return;
+          last = step;
+        }
         await pause(A2A_LOOK_MS, isWaiting(record) ? signal : turn.arrived);
       }
     } finally {
@@ -226,11 +237,17 @@ export class TaskService {
     const result = arrived ?? known?.result ?? receivedResult(known?.receipts ?? []);
     if (result) {
       const over = { ...record, ...(await recordResult(record, result, this.relay)), at: this.#now() };
-      if (await this.#store.write(over, revision)) return over;
-      return (await this.#store.get(record.id))?.value ?? over;
+      return this.#move(record, over, revision);
     }
     const taken = known?.receipts.find(({ rung }) => rung === 'pulled' || rung === 'acked');
-    return taken && record.state === 'submitted' ? { ...record, state: 'working', at: taken.at } : record;
+    if (!taken || record.state !== 'submitted') return record;
+    return this.#move(record, { ...record, state: 'working', at: taken.at }, revision);
+  }
+
+  /** What the task is then: this, or what somebody else has made of it in the meantime. */
+  async #move(record: TaskRecord, next: TaskRecord, revision: number): Promise<TaskRecord> {
+    const moved = await this.#store.move(record, next, revision);
+    return moved ?? (await this.#store.get(record.id))?.value ?? next;
   }
 
   /** The task of a message that 0.1.0 took, which knew a message by its id and noted the thread that it began. */

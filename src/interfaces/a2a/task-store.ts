@@ -2,7 +2,7 @@ import { TaskNotFoundError } from '@a2a-js/sdk/errors';
 import { A2A_TASK_TTL_MS, A2A_TASKS_LISTED } from '../../base/a2a-limits.ts';
 import type { Deps } from '../../domain/deps.ts';
 import { allRecords, type RecordsOf, recordsOf } from '../../domain/records.ts';
-import type { TaskRecord } from './task-record.ts';
+import { nextStep, type TaskRecord } from './task-record.ts';
 
 /** The records of the tasks that others have given to agents of one tenant. */
 export class TaskStore {
@@ -26,6 +26,12 @@ export class TaskStore {
     return (await this.#records.put(this.#prefix + record.id, record, { expect, expiresAt })) !== null;
   }
 
+  /** Writes what came of a task, and that it was something else before; null where that is not what it was. */
+  async move(before: TaskRecord, next: TaskRecord, revision: number): Promise<TaskRecord | null> {
+    const record = nextStep(before, next);
+    return (await this.write(record, revision)) ? record : null;
+  }
+
   /** Applies a change to the newest state of a task; null leaves it as it is. */
   async change(id: string, change: (now: TaskRecord) => TaskRecord | null): Promise<TaskRecord> {
     for (;;) {
@@ -33,7 +39,8 @@ export class TaskStore {
       if (!kept) throw new TaskNotFoundError(`Task not found: ${id}`);
       const next = change(kept.value);
       if (next === null) return kept.value;
-      if (await this.write(next, kept.revision)) return next;
+      const moved = await this.move(kept.value, next, kept.revision);
+      if (moved) return moved;
     }
   }
 
