@@ -26,7 +26,7 @@ export const A2A_ID_CHARS = 256;
 export const A2A_HISTORY = 100;
 export const A2A_HISTORY_BYTES = 256 * KiB;
 /** States that a task remembers to have been in, the newest ones. */
-export const A2A_STEPS = 200;
+export const A2A_STEPS = 50;
 /** Artifacts that one answer of an agent may have. */
 export const A2A_ARTIFACTS = 50;
 /** One request: a client that does not know the extension puts whole files into its message. */
