@@ -1,73 +1,12 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { describe, it } from 'node:test';
-import { type Entry, forgeZip } from '../../../test/threads/hostile-zip.ts';
-import { type OpenThreads, openThreads, text } from '../../../test/threads/open-threads.ts';
+import { exported, forged, packed, prepared, unpacked } from '../../../test/threads/bundles.ts';
+import { openThreads, text } from '../../../test/threads/open-threads.ts';
 import { isRelayError } from '../../base/errors.ts';
 import { readText } from '../../base/read-text.ts';
 import type { Artifact } from '../../contract/threads/artifacts.ts';
-import { openZip } from '../../formats/zip/zip-reader.ts';
 import { openArtifact } from './artifacts.ts';
-
-async function exported(opened: OpenThreads, id: string): Promise<Uint8Array> {
-  const { body } = await opened.api.export(id);
-  return new Uint8Array(await new Response(body as ReadableStream<Uint8Array<ArrayBuffer>>).arrayBuffer());
-}
-
-async function prepared(largeBytes = 1000): Promise<{ opened: OpenThreads; id: string; bundle: Uint8Array }> {
-  const opened = openThreads();
-  const api = opened.as('ada');
-  const { thread_id: id } = await api.create({ name: 'to carry over' });
-  await api.patch(id, {
-    ops: [{ op: 'add', path: '/facts/-', value: { id: 'f', key: 'k', value: 'é🙂' } }],
-    idempotency_key: 'key',
-  });
-  const { ref } = await api.putArtifact(id, {
-    body: text('# Notes\nwith words\n'),
-    name: 'notes.md',
-    source_refs: ['a'],
-  });
-  await api.putArtifact(id, {
-    body: new Uint8Array(largeBytes).map((_, i) => (i * 7919) & 255),
-    name: 'large.bin',
-  });
-  await api.content(id, ref);
-  await api.header(id);
-  await api.send(id, { to_capability: 'x', payload: { a: 1 } });
-  await api.record(id, 'test.own', { n: 1 });
-  return { opened, id, bundle: await exported(opened, id) };
-}
-
-/** The files of a bundle, for taking them apart and putting them together again. */
-async function unpacked(bundle: Uint8Array): Promise<Map<string, Uint8Array>> {
-  const zip = await openZip({ size: bundle.length, read: async (start, end) => bundle.subarray(start, end) });
-  const files = new Map<string, Uint8Array>();
-  for (const item of zip.items.values()) files.set(item.name, await zip.bytes(item, 1e9));
-  return files;
-}
-
-function packed(files: ReadonlyMap<string, Uint8Array>, more: Entry[] = []): Uint8Array {
-  return forgeZip([...[...files].map(([name, content]) => ({ name, content, store: true })), ...more]);
-}
-
-/** A bundle in which one file says something else, and the manifest has been told. */
-async function forged(
-  bundle: Uint8Array,
-  path: string,
-  change: (content: string) => string,
-): Promise<Uint8Array> {
-  const files = await unpacked(bundle);
-  const content = text(change(Buffer.from(files.get(path)!).toString()));
-  files.set(path, content);
-  const manifest = JSON.parse(Buffer.from(files.get('manifest.json')!).toString());
-  for (const file of manifest.files) {
-    if (file.path !== path) continue;
-    file.size = content.length;
-    file.sha256 = createHash('sha256').update(content).digest('hex');
-  }
-  if (path !== 'manifest.json') files.set('manifest.json', text(JSON.stringify(manifest)));
-  return packed(files);
-}
 
 describe('a bundle', () => {
   it('brings a thread to an empty store with the same state, artifacts, events and hashes', async () => {
