@@ -126,6 +126,16 @@ for (const binding of BINDINGS) {
       await failing({ taskId: waiting.id, contextId: 'another' }, /not of the context/);
     });
 
+    test('a task that asks can be cancelled, and then takes no answer', async () => {
+      await using _agent = await ask();
+      const { id } = taskOf(await client.sendMessage(request('begin')));
+      await client.sendMessage(request('more', { taskId: id }));
+      const canceled = await client.cancelTask({ tenant: '', id, metadata: undefined });
+      assert.equal(stateOf(canceled), 'canceled');
+      await assert.rejects(client.sendMessage(request('enough', { taskId: id })), /over \(canceled\)/);
+      await assert.rejects(client.cancelTask({ tenant: '', id, metadata: undefined }), /canceled/);
+    });
+
     test('the same message again is the same task, and with other content it is another', async () => {
       await using _agent = await ask();
       const messageId = `reused-${binding}`;
