@@ -7,12 +7,12 @@ import { type Api, type FromRecord, verbs } from './verb.ts';
 
 /**
  * `queued`: nobody has it. `running`: somebody holds a lease on it. `acked`: somebody said that it is done and brought no
- * result. `done`, `failed`: there is a result.
+ * result. `done`, `failed`: there is a result. `canceled`: it was called off before there was one.
  */
-export const TASK_STATES = ['queued', 'running', 'acked', 'done', 'failed'] as const;
+export const TASK_STATES = ['queued', 'running', 'acked', 'done', 'failed', 'canceled'] as const;
 export type TaskState = (typeof TASK_STATES)[number];
 
-export const TASK_STATUSES = ['done', 'failed'] as const;
+export const TASK_STATUSES = ['done', 'failed', 'canceled'] as const;
 export type TaskStatus = (typeof TASK_STATUSES)[number];
 
 /** A piece of work handed to an agent: a pointer on a task channel. */
@@ -30,7 +30,7 @@ export interface TaskInfo {
   readonly attempt: number;
   /** As the sender put it; null where it said nothing. */
   readonly summary: string | null;
-  /** The bridge that says it is at it. */
+  /** The bridge that is at it, or that was when its result came. */
   readonly agent: string | null;
   readonly lease: TaskLease | null;
   readonly result: TaskResult | null;
@@ -53,6 +53,7 @@ export interface TaskResult {
   readonly url: string;
   readonly status: TaskStatus;
   readonly summary: string | null;
+  /** Who brought it, or called the task off. */
   readonly by: string;
   readonly at: string;
 }
@@ -97,6 +98,16 @@ export const tasks = {
   fail: verb<(id: string, o?: Settlement) => Promise<TaskResult>>('tasks.fail')({
     summary: 'Say that a task could not be done, and why',
     route: 'POST /tasks/:id/fail',
+    channels: itsChannels,
+    repeatable: true,
+  }),
+  /**
+   * Calls it off: it is handed to nobody any more, and the bridge that is at it stops the work. Once more gives the first
+   * answer; where a result was first, it is refused with `conflict`.
+   */
+  cancel: verb<(id: string, o?: { readonly reason?: string }) => Promise<TaskResult>>('tasks.cancel')({
+    summary: 'Call a task off, and stop the work on it',
+    route: 'POST /tasks/:id/cancel',
     channels: itsChannels,
     repeatable: true,
   }),

@@ -57,6 +57,7 @@ export class RelayCore {
     const { background } = this;
     const lookup = new PointerLookup(deps);
     this.receipts = new Receipts(deps, lookup);
+    const results = new TaskResults(deps, lookup);
     const settings = { ...DEFAULT_CHANNEL_SETTINGS, ...o.channels };
     this.plans = new Plans(deps, o);
     const storage = new Storage(deps, o.auth === 'keys' ? this.plans : null);
@@ -67,10 +68,10 @@ export class RelayCore {
       settings,
       storage,
       pointers: lookup,
+      isCanceled: (pointer) => results.isCanceled(pointer),
       onAcked: (caller, at) => background.run(() => this.#acked(caller, at)),
       onDead: (tenant, letter) => background.run(() => this.tasks.buried(tenant, letter)),
     });
-    const results = new TaskResults(deps, lookup);
     this.keys = new Keys(deps, this.plans);
     this.usage = new Usage(deps, this.plans, async (tenant) => {
       if (!(await storage.isCounted(tenant))) await this.recount(tenant);

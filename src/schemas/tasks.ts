@@ -66,6 +66,11 @@ export const taskSchemas = schemasFor(tasks)({
   },
   done: { input: settlement, output: result, codes: ['conflict', 'over_quota'] },
   fail: { input: settlement, output: result, codes: ['conflict', 'over_quota'] },
+  cancel: {
+    input: z.object({ id: pointerId, reason: z.string().optional().describe('one line') }),
+    output: result,
+    codes: ['conflict', 'over_quota'],
+  },
 });
 
 export const agentSchemas = schemasFor(agents)({

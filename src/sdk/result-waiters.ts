@@ -1,6 +1,6 @@
 import { deferred } from '../base/deferred.ts';
 import { isRelayError } from '../base/errors.ts';
-import type { TaskResult } from '../contract/tasks.ts';
+import { TASK_STATUSES, type TaskResult } from '../contract/tasks.ts';
 import type { ContextRelay } from './context-relay.ts';
 import type { ReceivedMessage, Subscription } from './subscription.ts';
 
@@ -93,7 +93,8 @@ export class ResultWaiters {
     if (!url) return;
     const about = metadata?.task_id;
     const summary = typeof metadata?.summary === 'string' ? metadata.summary : null;
-    const result: FoundResult = { url, status: metadata?.status === 'failed' ? 'failed' : 'done', summary };
+    const status = TASK_STATUSES.find((each) => each === metadata?.status) ?? 'done';
+    const result: FoundResult = { url, status, summary };
     if (typeof about === 'string') {
       for (const waiter of waiters) if (waiter.id === about.toLowerCase()) waiter.found(result);
       return;

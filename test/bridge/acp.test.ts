@@ -4,6 +4,7 @@ import { test } from 'node:test';
 import { AgentBridge } from '../../src/client/bridge/agent-bridge.ts';
 import { AcpRunner } from '../../src/runners/acp/acp-runner.ts';
 import { startTestServer } from '../channels/server.ts';
+import { until } from '../until.ts';
 import { client, startWorker } from './bridge.ts';
 
 const command = `${process.execPath} ${resolve(import.meta.dirname, 'scripts/acp-agent.ts')}`;
@@ -35,6 +36,17 @@ test('a refusal, a death and a hang are failed results, and the next task finds 
     assert.match(answer.text, why);
   }
   assert.equal((await bridge.sendAndWait('go on')).status, 'done');
+});
+
+test('a task that is canceled is cancelled in its session, and the agent goes on', async () => {
+  await using server = await startTestServer();
+  await using under = await startWorker(server, new AcpRunner({ command }));
+  const bridge = new AgentBridge(client(server));
+  const { id } = await bridge.send('hang');
+  await until(async () => (await client(server).tasks.get(id)).state === 'running');
+  await client(server).tasks.cancel(id);
+  assert.equal((await bridge.sendAndWait('go on')).status, 'done');
+  assert.ok(under.events.some((event) => event.type === 'dropped' && event.why === 'Canceled by local.'));
 });
 
 test('with nobody to ask, an agent may look and not touch, unless it was told', async () => {

@@ -87,6 +87,7 @@ const TOUCHES: { readonly [name: string]: () => readonly [path: string, body?: u
   'tasks.get': () => [`/tasks/${foreign.id}`],
   'tasks.done': () => [`/tasks/${foreign.id}/done`, { summary: 'x' }],
   'tasks.fail': () => [`/tasks/${foreign.id}/fail`, { summary: 'x' }],
+  'tasks.cancel': () => [`/tasks/${foreign.id}/cancel`, {}],
   'agents.beat': () => ['/agents/spy', bridge('secret')],
   'agents.leave': () => ['/agents/spy/one'],
 };

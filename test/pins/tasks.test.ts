@@ -17,6 +17,7 @@ test('tasks and agents keep their routes', () => {
     'tasks.get tasks GET /tasks/:id',
     'tasks.done tasks POST /tasks/:id/done',
     'tasks.fail tasks POST /tasks/:id/fail',
+    'tasks.cancel tasks POST /tasks/:id/cancel',
     'agents.list tasks GET /agents',
     'agents.beat tasks POST /agents/:name',
     'agents.leave tasks DELETE /agents/:name/:instance',
@@ -65,6 +66,7 @@ test('the commands for tasks keep their names and flags', async () => {
     'task show': [],
     'task done': ['file', 'summary'],
     'task fail': ['file', 'summary'],
+    'task cancel': [],
     'task wait': ['timeout'],
     agents: [],
   };

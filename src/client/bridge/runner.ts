@@ -38,7 +38,7 @@ export interface Job {
   readonly prompt: string;
   /** The prompt is one line with the pointer. */
   readonly pointer: boolean;
-  /** Fires when time is up or the bridge stops. */
+  /** Fires when time is up, the task was called off or the bridge stops. */
   readonly signal: AbortSignal;
   /** Fires when the task has got its result from elsewhere: the agent has called `relay task done`. */
   readonly settled: AbortSignal;

@@ -5,7 +5,6 @@ import { pause } from '../../base/pause.ts';
 import type { TaskMessage } from '../../contract/a2a.ts';
 import { parsePointer } from '../../contract/pointer-url.ts';
 import { resultKey } from '../../contract/task-names.ts';
-import type { TaskStatus } from '../../contract/tasks.ts';
 import type { ContextRelay } from '../../sdk/context-relay.ts';
 import { isPassing } from '../../sdk/http-failure.ts';
 import type { ResultWaiters } from '../../sdk/result-waiters.ts';
@@ -19,9 +18,13 @@ import type { JobMessage, Ran, Runner } from './runner.ts';
 export interface WorkerOptions extends AgentBridgeOptions {
   readonly taskChannel: string;
   readonly doneChannel: string;
+  readonly name: string;
   readonly runner: Runner;
   readonly waiters: ResultWaiters;
 }
+
+/** What a bridge makes of a task. */
+type Status = 'done' | 'failed';
 
 /** Waits between two tries to bring a result to a relay that does not answer. */
 const FIRST_WAIT_MS = 500;
@@ -40,7 +43,7 @@ export async function runTask(
   message: ReceivedMessage,
   lost: AbortSignal,
   stopping: AbortSignal,
-): Promise<TaskStatus | null> {
+): Promise<Status | null> {
   const { url, from, metadata } = message;
   // A signal, or work that somebody has done and acknowledged too late, is nothing to run.
   if (!url) return drop(message, o, String(message.seq), 'a signal is no task');
@@ -52,17 +55,23 @@ export async function runTask(
   const encrypted = o.encrypted || (key !== null && (await client.hasChannelKey(doneChannel)));
   if (key !== null && !encrypted) o.onEvent?.({ type: 'trouble', what: notEncrypted(doneChannel) });
   const settled = new AbortController();
+  const canceled = new AbortController();
   const over = new AbortController();
   using listening = await o.waiters.listen(doneChannel);
-  const elsewhere = listening.wait(id, { signal: over.signal }).then((found) => found && settled.abort());
+  const elsewhere = listening.wait(id, { signal: over.signal }).then((found) => {
+    if (found?.status === 'canceled') canceled.abort(found.summary);
+    else if (found) settled.abort();
+  });
   elsewhere.catch(() => {});
   let ran: Ran;
   try {
     const task = { id, url, from, encrypted, message: metadata?.a2a };
-    ran = await perform(client, o, task, { lost, stopping, settled: settled.signal });
+    const signals = { lost, stopping, settled: settled.signal, canceled: canceled.signal };
+    ran = await perform(client, o, task, signals);
   } finally {
     over.abort();
   }
+  if (canceled.signal.aborted) return drop(message, o, id, String(canceled.signal.reason));
   if (lost.aborted) return forget(o, id, 'its lease ended and another has it');
   if (settled.signal.aborted) return drop(message, o, id, 'the agent brought the result itself');
   if (stopping.aborted) {
@@ -87,7 +96,7 @@ async function perform(
     encrypted,
     ...task
   }: { id: string; url: string; from: string; encrypted: boolean; message: Json | undefined },
-  signals: { lost: AbortSignal; stopping: AbortSignal; settled: AbortSignal },
+  signals: { lost: AbortSignal; stopping: AbortSignal; settled: AbortSignal; canceled: AbortSignal },
 ): Promise<Ran> {
   if (o.from && !o.from.includes(from)) {
     return refused(`This agent takes no tasks from ${JSON.stringify(from)}.`);
@@ -104,7 +113,7 @@ async function perform(
   }
   const { timeout = TASK_TIMEOUT_MS, runner, command = 'relay' } = o;
   const late = AbortSignal.timeout(timeout);
-  const signal = AbortSignal.any([late, signals.lost, signals.stopping]);
+  const signal = AbortSignal.any([late, signals.lost, signals.stopping, signals.canceled]);
   const pointer = o.pointer ?? !(runner.inline?.(text) ?? true);
   const prompt = pointer ? pointerPrompt(id, url, command, encrypted) : wholePrompt(id, text);
   try {
@@ -142,11 +151,12 @@ async function bringResult(
     overA2A: boolean;
     stopping: AbortSignal;
   },
-): Promise<TaskStatus | null> {
+): Promise<Status | null> {
   const { id, doneChannel, encrypted, ran, stopping } = result;
   const { status, summary, text, outcome, contentType } = resultOf(ran, result.overA2A && !encrypted);
   // Nothing that the agent said is told beside what is encrypted.
-  const about = encrypted ? {} : { summary: summary.slice(0, TASK_SUMMARY_CHARS), outcome };
+  const told = encrypted ? {} : { summary: summary.slice(0, TASK_SUMMARY_CHARS), outcome };
+  const about = { ...told, agent: o.name };
   for (let wait = FIRST_WAIT_MS; ; wait = Math.min(wait * 2, LONGEST_WAIT_MS)) {
     try {
       await pushResult(client, text, { id, status, doneChannel, encrypted, contentType, about });
@@ -167,13 +177,13 @@ export function pushResult(
   text: string,
   o: {
     readonly id: string;
-    readonly status: TaskStatus;
+    readonly status: Status;
     readonly doneChannel: string;
     readonly encrypted: boolean;
     /** Plain text by default. */
     readonly contentType?: string;
     /** Metadata, which everybody can read. */
-    readonly about: { readonly summary?: string; readonly outcome?: string };
+    readonly about: { readonly summary?: string; readonly outcome?: string; readonly agent?: string };
   },
 ): Promise<string> {
   return client.push(text, {
@@ -186,7 +196,7 @@ export function pushResult(
 }
 
 interface Result {
-  readonly status: TaskStatus;
+  readonly status: Status;
   readonly summary: string;
   readonly text: string;
   /** Whether it is the block that was asked for, an answer in A2A's JSON, or everything that the agent said. */

@@ -9,6 +9,7 @@ import { parsePointer } from '../../contract/pointer-url.ts';
 import { directChannel, TASK_GROUP } from '../../contract/task-names.ts';
 import type { ContextRelay } from '../../sdk/context-relay.ts';
 import { keepExtending, type ReceivedMessage, type Subscription } from '../../sdk/subscription.ts';
+import type { AgentBridgeOptions } from './options.ts';
 import { LEAVE_MS, runTask, type WorkerOptions, words } from './task-run.ts';
 
 /**
@@ -34,10 +35,10 @@ export class BridgeWorker implements AsyncDisposable {
   #beating: ReturnType<typeof setInterval> | undefined;
   readonly #end = deferred<void>();
 
-  constructor(client: ContextRelay, options: WorkerOptions) {
+  constructor(client: ContextRelay, options: Omit<WorkerOptions, 'name'> & Pick<AgentBridgeOptions, 'name'>) {
     this.#client = client;
-    this.#options = options;
     this.name = options.name ?? `${options.runner.kind}-${this.#instance.slice(0, 6)}`;
+    this.#options = { ...options, name: this.name };
     this.#slots = checkConcurrency(options);
     this.ended = this.#end.promise;
     this.ended.catch(() => {});
@@ -145,7 +146,10 @@ export class BridgeWorker implements AsyncDisposable {
   }
 }
 
-function checkConcurrency({ concurrency = 1, runner }: WorkerOptions): number {
+function checkConcurrency({
+  concurrency = 1,
+  runner,
+}: Pick<WorkerOptions, 'concurrency' | 'runner'>): number {
   if (Number.isInteger(concurrency) && concurrency >= 1 && concurrency <= BRIDGE_TASKS) {
     return Math.min(concurrency, runner.slots ?? concurrency);
   }

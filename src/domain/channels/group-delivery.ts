@@ -33,7 +33,7 @@ interface Candidate {
   readonly entry: Entry;
   /** The last claim; undefined where nobody has claimed it yet. */
   readonly before?: Work;
-  readonly dead?: DeadLetter['reason'];
+  readonly dead?: DeadLetter['reason'] | 'canceled';
   readonly member?: Member;
 }
 
@@ -123,8 +123,7 @@ export class GroupDelivery {
       const before = { ...state.open.get(seq)! };
       // A message that is no longer in the log is replaced by an empty entry, and settled without a dead letter.
       const entry = (await entryAt(logs, this.#stream, seq)) ?? { seq, at: 0, data: null };
-      const worn = before.attempt >= this.#deps.settings.attempts;
-      const dead = worn ? 'attempts' : await this.#whyDead(entry, false);
+      const dead = await this.#whyDead(entry, before);
       if (dead) list.push({ entry, before, dead });
       else if (slots.length > 0) list.push({ entry, before, member: take(slots, before.member) });
     }
@@ -132,7 +131,7 @@ export class GroupDelivery {
     if (room <= 0) return list;
     const { entries } = await logs.read(this.#stream, { after: state.cursor, limit: room });
     for (const entry of entries) {
-      const dead = await this.#whyDead(entry, true);
+      const dead = await this.#whyDead(entry);
       list.push(dead ? { entry, dead } : { entry, member: take(slots) });
     }
     return list;
@@ -140,7 +139,8 @@ export class GroupDelivery {
 
   async #handOut(candidates: readonly Candidate[]): Promise<void> {
     for (const { entry, dead, before } of candidates) {
-      if (dead) await this.#deadLetters.put(this.#log, entry, before?.attempt ?? 0, dead);
+      if (dead && dead !== 'canceled')
+        await this.#deadLetters.put(this.#log, entry, before?.attempt ?? 0, dead);
     }
     let until = 0;
     let good: Candidate[] = [];
@@ -177,11 +177,13 @@ export class GroupDelivery {
     }
   }
 
-  /** Nobody is handed a pointer that leads nowhere, or what has been waiting for longer than it is kept. */
-  async #whyDead(entry: Entry, fresh: boolean): Promise<DeadLetter['reason'] | undefined> {
-    const { env, settings, pointers } = this.#deps;
-    if (fresh && entry.at < env.now() - settings.retentionMs) return 'age';
+  /** Nobody is handed what was called off or leads nowhere, or has been waiting for longer than it is kept. */
+  async #whyDead(entry: Entry, before?: Work): Promise<Candidate['dead']> {
+    const { env, settings, pointers, isCanceled } = this.#deps;
     const message = channelEntry(entry.data);
+    if (message?.pointer !== undefined && (await isCanceled(message.pointer))) return 'canceled';
+    if (before && before.attempt >= settings.attempts) return 'attempts';
+    if (!before && entry.at < env.now() - settings.retentionMs) return 'age';
     if (message === null) return 'gone';
     if (message.pointer === undefined) return undefined;
     return (await pointers.find(message.pointer)) === null ? 'gone' : undefined;

@@ -11,6 +11,8 @@ export interface ChannelDeps extends Deps {
   readonly settings: ChannelSettings;
   readonly pointers: PointerLookup;
   readonly storage: Storage;
+  /** Whether the work behind a pointer was called off, so that nobody is to be given it. */
+  isCanceled(pointer: string): Promise<boolean>;
   /** Called after a message was acknowledged. */
   onAcked(caller: Caller, at: { channel: string; group: string; seq: number }): void;
   /** Called for every dead letter, once it is where people can look at it. */

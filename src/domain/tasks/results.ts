@@ -1,10 +1,10 @@
 import { isUuid } from '../../base/ids.ts';
 import type { JsonObject } from '../../base/json.ts';
-import { RESULT_SUMMARY_CHARS } from '../../base/limits.ts';
+import { AGENT_NAME_CHARS, RESULT_SUMMARY_CHARS } from '../../base/limits.ts';
 import { mayUseChannel } from '../../contract/authorize.ts';
 import type { Caller } from '../../contract/caller.ts';
 import { pointerUrl } from '../../contract/pointer-url.ts';
-import type { TaskResult } from '../../contract/tasks.ts';
+import { TASK_STATUSES, type TaskResult } from '../../contract/tasks.ts';
 import type { Deps } from '../deps.ts';
 import type { PointerLookup, PointerRecord } from '../pointers/record.ts';
 import { type RecordsOf, recordsOf } from '../records.ts';
@@ -16,6 +16,8 @@ export interface KeptResult extends Pick<TaskResult, 'status' | 'summary' | 'by'
   readonly pointer: string;
   readonly at: number;
   readonly tenant: string;
+  /** The bridge that did it, as far as anybody said. */
+  readonly agent?: string;
   readonly task: Pick<PointerRecord, 'from' | 'created' | 'size' | 'metadata'> & { readonly channel: string };
 }
 
@@ -40,14 +42,15 @@ export class TaskResults {
     pointer: string,
     pushed: { metadata: JsonObject; expires: number },
   ): Promise<boolean> {
-    const { task_id, status, summary } = pushed.metadata;
+    const { task_id, summary, agent } = pushed.metadata;
     if (typeof task_id !== 'string' || !isUuid(task_id)) return true;
     const id = task_id.toLowerCase();
     const task = await this.#pointers.find(id);
     if (!task || task.tenant !== caller.tenant || task.channel === null) return true;
     // Whoever may not settle the task by its verb does not settle it by a push either.
     if (!mayUseChannel(caller, task.channel)) return false;
-    if (status !== 'done' && status !== 'failed') return true;
+    const status = TASK_STATUSES.find((each) => each === pushed.metadata.status);
+    if (status === undefined) return true;
     const { channel, from, created, size, metadata } = task;
     const kept: KeptResult = {
       pointer,
@@ -56,6 +59,7 @@ export class TaskResults {
       by: caller.name,
       at: this.#deps.env.now(),
       tenant: caller.tenant,
+      ...(typeof agent === 'string' ? { agent: agent.slice(0, AGENT_NAME_CHARS) } : {}),
       task: { channel, from, created, size, metadata },
     };
     await this.#records.put(resultRecord(id), kept, {
@@ -63,6 +67,11 @@ export class TaskResults {
       expiresAt: Math.max(pushed.expires, task.expires),
     });
     return true;
+  }
+
+  /** Whether the task was called off. */
+  async isCanceled(taskId: string): Promise<boolean> {
+    return (await this.#records.get(resultRecord(taskId)))?.value.status === 'canceled';
   }
 
   /** Null where there is none, and where it is somebody else's. */

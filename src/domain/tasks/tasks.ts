@@ -16,6 +16,7 @@ import {
   type TaskStatus,
   tasks,
 } from '../../contract/tasks.ts';
+import type { Verb } from '../../contract/verb.ts';
 import type { Channels } from '../channels/channels.ts';
 import type { GroupStanding } from '../channels/groups.ts';
 import type { ChannelEntry } from '../channels/message.ts';
@@ -91,23 +92,31 @@ export class Tasks {
     return this.#settle(caller, tasks.fail, id, 'failed', o);
   }
 
+  /** Being called off is a result like any other: of a race with one that is brought, one of both comes out. */
+  cancel(caller: CallerAt, id: string, o: { readonly reason?: string } = {}): Promise<TaskResult> {
+    const why = o.reason?.trim();
+    const summary = `Canceled by ${caller.name}${why ? `: ${why}` : '.'}`;
+    return this.#settle(caller, tasks.cancel, id, 'canceled', { summary });
+  }
+
   /** The idempotency key makes it one result however many bring one, and one message on the channel. */
   async #settle(
     caller: CallerAt,
-    verb: typeof tasks.done,
+    verb: Verb,
     rawId: string,
     status: TaskStatus,
     o: Settlement,
   ): Promise<TaskResult> {
     const { base } = caller;
     const { id, sent, kept } = await this.#find(caller, rawId);
-    const done_channel = this.#doneChannel(sent, await this.#parts.agents.work(caller));
+    const work = await this.#parts.agents.work(caller);
+    const done_channel = this.#doneChannel(sent, work);
     authorize(caller, verb, { channel: sent.channel, done_channel });
     const summary = o.summary?.trim().slice(0, RESULT_SUMMARY_CHARS) || firstLine(o.data) || status;
     const data = o.data?.trim() ? o.data : summary;
     if (kept) return sameOrConflict(id, kept, status, summary, base);
     try {
-      await this.#push(caller, done_channel, data, { task_id: id, status, summary });
+      await this.#push(caller, done_channel, data, { task_id: id, status, summary, ...agentOf(id, work) });
     } catch (error) {
       if (!isRelayError(error, 'idempotency_conflict')) throw error;
     }
@@ -126,15 +135,16 @@ export class Tasks {
     const relay: Caller = { tenant, keyId: 'relay', name: 'relay', scopes: [] };
     const sent = { channel: dead.channel, metadata: metadata ?? {} };
     const summary = WHY_DEAD[dead.reason](dead.attempts);
-    const channel = this.#doneChannel(sent, await this.#parts.agents.work(relay));
-    await this.#push(relay, channel, summary, { task_id: pointer, status: 'failed', summary });
+    const work = await this.#parts.agents.work(relay);
+    const failure = { task_id: pointer, status: 'failed' as const, summary, ...agentOf(pointer, work) };
+    await this.#push(relay, this.#doneChannel(sent, work), summary, failure);
   }
 
   async #push(
     caller: Caller,
     channel: string,
     data: string,
-    metadata: { task_id: string; status: TaskStatus; summary: string },
+    metadata: { task_id: string; status: TaskStatus; summary: string; agent?: string },
   ): Promise<void> {
     await this.#parts.pointers.store(caller, {
       body: encodeUtf8(data),
@@ -175,7 +185,7 @@ export class Tasks {
       created_at: new Date(sent.created).toISOString(),
       ...state,
       summary: typeof summary === 'string' ? summary.slice(0, TASK_SUMMARY_CHARS) : null,
-      agent: work.running.get(id) ?? null,
+      agent: kept?.agent ?? work.running.get(id) ?? null,
       result: kept && toResult(id, kept, base),
     };
   }
@@ -248,11 +258,18 @@ function sameOrConflict(
   summary: string,
   base: string,
 ): TaskResult {
-  if (kept.status === status && kept.summary === summary) return toResult(id, kept, base);
+  const same = kept.status === status && (status === 'canceled' || kept.summary === summary);
+  if (same) return toResult(id, kept, base);
   throw new RelayError('conflict', {
     what: `This task already has a result: ${kept.status}${kept.summary ? `, "${kept.summary}"` : ''}.`,
     hint: `Read it: relay task show ${id}`,
   });
+}
+
+/** The bridge that says it is at the task. */
+function agentOf(id: string, { running }: BridgesWork): { agent?: string } {
+  const agent = running.get(id);
+  return agent === undefined ? {} : { agent };
 }
 
 function firstLine(text: string | undefined): string | undefined {

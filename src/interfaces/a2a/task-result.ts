@@ -4,6 +4,7 @@ import { ANSWER_TYPE } from '../../client/bridge/answer.ts';
 import { parsePointer } from '../../contract/pointer-url.ts';
 import type { Receipt } from '../../contract/receipts.ts';
 import type { Relay } from '../../contract/relay.ts';
+import { TASK_STATUSES } from '../../contract/tasks.ts';
 import type { FoundResult } from '../../sdk/result-waiters.ts';
 import { recordAnswer } from './answer-record.ts';
 import { type TaskRecord, threadOf, turnOf } from './task-record.ts';
@@ -12,7 +13,7 @@ import { type TaskRecord, threadOf, turnOf } from './task-record.ts';
 export function receivedResult(receipts: readonly Receipt[]): FoundResult | null {
   const found = receipts.find(({ rung, url }) => rung === 'result' && url !== undefined);
   if (!found) return null;
-  const status = found.status === 'failed' ? 'failed' : 'done';
+  const status = TASK_STATUSES.find((each) => each === found.status) ?? 'done';
   return { url: found.url!, status, summary: found.summary ?? null };
 }
 
@@ -25,8 +26,12 @@ export async function recordResult(
   relay: Relay,
 ): Promise<Outcome> {
   const { id } = parsePointer(url);
-  const state = status === 'failed' ? 'failed' : 'completed';
   const note = summary === null ? {} : { note: summary.slice(0, 2_000) };
+  if (status === 'canceled') {
+    await relay.threads.record(threadOf(record), 'a2a.task.canceled', { task_id: record.id });
+    return { state: 'canceled', ...note };
+  }
+  const state = status === 'failed' ? 'failed' : 'completed';
   try {
     const found = await relay.pointers.pull(id, { keyless: true });
     const { size, text, content_type } = found.about;

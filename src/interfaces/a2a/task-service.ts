@@ -6,6 +6,7 @@ import {
   UnsupportedOperationError,
 } from '@a2a-js/sdk/errors';
 import { A2A_LOOK_MS, A2A_WEBHOOKS } from '../../base/a2a-limits.ts';
+import { isRelayError } from '../../base/errors.ts';
 import { uuid } from '../../base/ids.ts';
 import type { JsonObject } from '../../base/json.ts';
 import { pause } from '../../base/pause.ts';
@@ -149,14 +150,19 @@ export class TaskService {
   async cancel(record: TaskRecord): Promise<TaskRecord> {
     const { id } = record;
     if (isOver(record)) throw new TaskNotCancelableError(`Task is ${record.state}: ${id}`);
-    const canceled = await this.#store.change(id, (now) =>
-      isOver(now) ? null : { ...now, state: 'canceled', at: this.#now() },
-    );
-    if (canceled.state !== 'canceled') throw new TaskNotCancelableError(`Task is ${canceled.state}: ${id}`);
-    // Whoever has not read it yet never will; whoever has is not held back by this.
-    await this.relay.pointers.delete(turnOf(canceled)).catch(() => {});
-    await this.relay.threads.record(threadOf(canceled), 'a2a.task.canceled', { task_id: id });
-    return canceled;
+    await this.relay.tasks.cancel(turnOf(record)).catch((error) => {
+      // A result was first; `find` tells which. What has expired meanwhile is nobody's work any more.
+      if (!isRelayError(error, 'conflict') && !isRelayError(error, 'not_found')) throw error;
+    });
+    const now = await this.find(id);
+    const over = isOver(now)
+      ? now
+      : await this.#store.change(id, (old) =>
+          isOver(old) ? null : { ...old, state: 'canceled', at: this.#now() },
+        );
+    if (over.state !== 'canceled') throw new TaskNotCancelableError(`Task is ${over.state}: ${id}`);
+    await this.relay.pointers.delete(turnOf(over)).catch(() => {});
+    return over;
   }
 
   /** The task, and again whenever it has changed, until it is over or the signal fires; `answered`: or until it waits. */

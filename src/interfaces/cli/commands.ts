@@ -198,6 +198,7 @@ export const SECTIONS: Sections = {
       ),
       done: leaf('Bring the result of a task', () => import('./tasks/done.ts')),
       fail: leaf('Say that a task could not be done, and why', () => import('./tasks/fail.ts')),
+      cancel: leaf('Call a task off, and stop the work on it', () => import('./tasks/cancel.ts')),
       wait: leaf('Wait for the result of a task, and print it', () => import('./tasks/wait.ts')),
     }),
     agents: leaf('List who is there: bridges and followers', () => import('./bridge/agents.ts')),

@@ -7,6 +7,7 @@ import {
   type RemoteAgent,
 } from '../../client/bridge/remote-agent.ts';
 import type { Job, JobMessage, Ran, Runner } from '../../client/bridge/runner.ts';
+import { endWhenAborted } from '../leashed-shell.ts';
 import { answerOf } from './outcome.ts';
 import { connectAgent } from './runner.ts';
 
@@ -42,11 +43,18 @@ export function a2aBridgeRunner(url: string): Runner & { run(job: Asked): Promis
 }
 
 async function perform(agent: RemoteAgent, job: Asked, talks: Map<string, Talk>): Promise<Ran> {
-  const { message, prompt: text, signal } = job;
+  const { message, prompt: text } = job;
   let started: string | null = null;
+  const leaving = new AbortController();
+  // What was sent is heard of once more, so that its id is known and it can be called off.
+  using _ = endWhenAborted(job.signal, (force) => {
+    if (started !== null || force) leaving.abort();
+  });
+  const { signal } = leaving;
   try {
     const onState = ({ task_id }: AgentOutcome) => {
       started = task_id;
+      if (job.signal.aborted) leaving.abort();
     };
     if (message) {
       const { parts } = message.json as { parts: JsonObject[] };
@@ -60,7 +68,7 @@ async function perform(agent: RemoteAgent, job: Asked, talks: Map<string, Talk>)
     return { output, failed: `The agent says ${outcome.state}${outcome.note ? `: ${outcome.note}` : '.'}` };
   } catch (error) {
     // It would go on with what nobody waits for any more.
-    if (signal.aborted && started !== null) await agent.cancel(started).catch(() => {});
+    if (job.signal.aborted && started !== null) await agent.cancel(started).catch(() => {});
     throw error;
   }
 }

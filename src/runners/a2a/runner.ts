@@ -12,6 +12,7 @@ import { RelayError } from '../../base/errors.ts';
 import { uuid } from '../../base/ids.ts';
 import type { JsonObject } from '../../base/json.ts';
 import { ENVELOPE_PAYLOAD_BYTES, PAYLOAD_BYTES } from '../../base/limits.ts';
+import { pause } from '../../base/pause.ts';
 import {
   type AgentOutcome,
   type AgentTask,
@@ -21,6 +22,9 @@ import {
 import type { ContextRelay } from '../../sdk/context-relay.ts';
 import { collect } from '../../sdk/streams.ts';
 import { advanced, isFinal, outcomeOf } from './outcome.ts';
+
+/** Between two looks at a task of an agent that streams nothing. */
+const LOOK_MS = 1_000;
 
 /** Where texts too large for a message are put. */
 type Parcels = Pick<ContextRelay, 'push'>;
@@ -58,7 +62,17 @@ function remoteAgent(client: Client, card: AgentCard, send: typeof fetch, relay?
       outcomeOf(await client.cancelTask({ tenant: '', id, metadata: undefined }).catch(refused)),
 
     async run(task) {
-      if (!card.capabilities?.streaming) return ask(task, false);
+      if (!card.capabilities?.streaming) {
+        // Its id is known before it is over, so that it can be called off.
+        let answer = await ask(task, true);
+        while (answer.task_id !== null && !isFinal(answer.state)) {
+          task.onState?.(answer);
+          await pause(LOOK_MS, task.signal);
+          task.signal?.throwIfAborted();
+          answer = await find(answer.task_id);
+        }
+        return answer;
+      }
       const request = await messageRequest(task, false, relay);
       let outcome: AgentOutcome | null = null;
       try {

@@ -27,6 +27,8 @@ export class AcpRunner implements Runner {
   async run(job: Job): Promise<Ran> {
     const agent = await this.#running();
     const session = await agent.newSession();
+    // Before there is a prompt, an agent has nothing to cancel.
+    if (job.signal.aborted) return { output: '', failed: WHY_STOPPED.cancelled };
     let said = '';
     using _ = endWhenAborted(job.signal, (force) => {
       if (force) agent.kill();

@@ -63,4 +63,13 @@ export const taskRequests: readonly Pinned[] = [
   { name: 'a bridge leaves', send: 'DELETE /agents/anna/i1' },
   { name: 'a bridge leaves that is not there', send: 'DELETE /agents/anna/i2' },
   { name: 'who is left', send: 'GET /agents' },
+  {
+    name: 'give one that is called off',
+    as: 'unwanted',
+    send: 'POST /push',
+    json: { data: 'do neither', channel: 'agent-tasks' },
+  },
+  { name: 'canceled', send: 'POST /tasks/{{unwanted.id}}/cancel', json: { reason: 'no longer wanted' } },
+  { name: 'canceled again', send: 'POST /tasks/{{unwanted.id}}/cancel', json: {} },
+  { name: 'canceled after it was done', send: 'POST /tasks/{{task.id}}/cancel', json: {} },
 ];

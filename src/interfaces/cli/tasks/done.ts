@@ -1,6 +1,6 @@
 import { isRelayError, RelayError } from '../../../base/errors.ts';
 import { pushResult } from '../../../client/bridge/task-run.ts';
-import type { Settlement, TaskResult, TaskStatus } from '../../../contract/tasks.ts';
+import type { Settlement, TaskResult } from '../../../contract/tasks.ts';
 import { isCiphertext } from '../../../sdk/ciphertext.ts';
 import { warnOfEncryption } from '../channels/encryption-words.ts';
 import { answerCommand, type Command } from '../command.ts';
@@ -12,7 +12,7 @@ import { taskArgument } from './task-words.ts';
 export default settlementCommand('done');
 
 /** `relay task done` and `relay task fail` differ in one word. */
-export function settlementCommand(status: TaskStatus): Command {
+export function settlementCommand(status: 'done' | 'failed'): Command {
   const word = status === 'done' ? 'done' : 'fail';
   const text = status === 'done' ? 'Tests pass; nothing is left' : 'The build does not start';
   return answerCommand({
@@ -50,7 +50,7 @@ With --encrypt there is no summary, and the sender needs the key of the done cha
 async function bringEncrypted(
   io: Io,
   { relay, client }: OpenClient,
-  { id, status, data, summary }: Settlement & { readonly id: string; readonly status: TaskStatus },
+  { id, status, data, summary }: Settlement & { readonly id: string; readonly status: 'done' | 'failed' },
 ): Promise<TaskResult> {
   const { done_channel: doneChannel } = await relay.tasks.get(id);
   const about = summary === undefined ? {} : { summary };

@@ -8,7 +8,7 @@ export default answerCommand({
   details: 'Those on agent-tasks and on every channel that a bridge has worked on lately, or on one channel.',
   flags: {
     channel: { short: 'c', value: 'NAME', help: 'only on this task channel' },
-    state: { value: 'STATE', help: 'only queued, running, acked, done or failed ones' },
+    state: { value: 'STATE', help: 'only queued, running, acked, done, failed or canceled ones' },
     limit: { short: 'n', value: 'N', help: 'so many (20)' },
   },
   examples: [

@@ -43,7 +43,8 @@ export function tellAnswer(io: Io, answer: TaskAnswer): number {
   io.result(answer, answer.text);
   if (answer.status === 'done') return 0;
   const why = answer.summary ?? firstLine(answer.text, TASK_SUMMARY_CHARS);
-  if (!io.json) io.warn(`the task failed: ${printable(why)}`);
+  const how = answer.status === 'canceled' ? 'was canceled' : 'failed';
+  if (!io.json) io.warn(`the task ${how}: ${printable(why)}`);
   return 1;
 }
 
