@@ -179,6 +179,9 @@ export const AGENT_NAME_CHARS = 128;
 export const LEASE_MS = 30 * SECOND;
 /** So often work is handed out before it goes among the dead letters. */
 export const GROUP_ATTEMPTS = 5;
+/** How long failed work waits before it is handed out again, time after time, and how long a group may have it wait. */
+export const GROUP_RETRY_MS: readonly number[] = [SECOND, 5 * SECOND, 30 * SECOND, 120 * SECOND];
+export const GROUP_RETRY_MAX_MS = HOUR;
 /** What a group has handed out or was handed back: its state is one small record. */
 export const GROUP_IN_FLIGHT = 500;
 /** Messages one member may hold at once, where it asks for more than one. */

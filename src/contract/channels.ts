@@ -74,6 +74,8 @@ export interface ChannelPage {
 
 export interface ChannelDetail extends Omit<ChannelInfo, 'groups'> {
   readonly first_seq: number;
+  /** Dead letters that nobody has retried or dropped. */
+  readonly dead: number;
   readonly groups: readonly GroupDetail[];
 }
 
@@ -95,6 +97,32 @@ export interface Lease extends Claim {
 export interface Claim {
   readonly seq: number;
   readonly token: number;
+}
+
+/** A dead letter, by its place among the dead letters of its channel. */
+export type BuriedMessage = Message & { readonly dead: DeadLetter };
+
+export interface RevivedLetter {
+  readonly channel: string;
+  readonly group: string;
+  /** The message that is handed out again. */
+  readonly seq: number;
+  /** A task has got its failed result by then, so it is sent anew: the id of the new one. */
+  readonly task?: string;
+}
+
+/** What became of work that was given back. */
+export interface Nacked {
+  readonly seq: number;
+  /** It went among the dead letters: it has been handed out as often as it may. */
+  readonly dead: boolean;
+  /** When it is handed out again, in ms. */
+  readonly retry_at?: number;
+}
+
+export interface GroupOptions {
+  /** The waits before failed work comes back, in ms, the last one repeated; null for those of the relay. As they are by default. */
+  readonly retry?: readonly number[] | null;
 }
 
 const onChannel = ({ name }: { name: string }) => [name];
@@ -164,8 +192,8 @@ export const channels = {
     route: 'POST /channels/:name/groups/:group/ack',
     repeatable: true,
   }),
-  /** Give it back: another member gets it, or it goes among the dead letters. */
-  nack: verb<Settle<{ seq: number; dead: boolean }>>('channels.nack')({
+  /** Give it back: it is handed out again after a while, or it goes among the dead letters. */
+  nack: verb<Settle<Nacked>>('channels.nack')({
     ...member,
     summary: 'Give the work back, for another member',
     route: 'POST /channels/:name/groups/:group/nack',
@@ -175,6 +203,37 @@ export const channels = {
     ...member,
     summary: 'Still at work: the lease begins anew',
     route: 'POST /channels/:name/groups/:group/extend',
+    repeatable: true,
+  }),
+  /** Work that groups of the channel could not do and that nobody has retried or dropped, oldest first. */
+  deadLetters: verb<(name: string) => Promise<{ readonly letters: readonly BuriedMessage[] }>>(
+    'channels.dead',
+  )({
+    summary: 'The dead letters of a channel: work that its groups could not do',
+    route: 'GET /channels/:name/dead',
+    channels: onChannel,
+  }),
+  /** Has the group try again, from its first attempt on. Refused with `conflict` where the channel no longer keeps it. */
+  retryDead: verb<(name: string, seq: number) => Promise<RevivedLetter>>('channels.retry_dead')({
+    summary: 'Hand a dead letter out again, to the group that could not do it',
+    route: 'POST /channels/:name/dead/:seq/retry',
+    args: ['name', 'seq'],
+    channels: onChannel,
+  }),
+  dropDead: verb<(name: string, seq: number) => Promise<void>>('channels.drop_dead')({
+    summary: 'Take a dead letter from the list: nobody will do it',
+    route: 'DELETE /channels/:name/dead/:seq',
+    args: ['name', 'seq'],
+    channels: onChannel,
+    status: 204,
+  }),
+  /** How a group goes about its work, changed or as it is. */
+  setGroup: verb<(name: string, group: string, o?: GroupOptions) => Promise<Required<GroupOptions>>>(
+    'channels.set_group',
+  )({
+    ...member,
+    summary: 'Choose how long failed work of a group waits before it comes back',
+    route: 'POST /channels/:name/groups/:group',
     repeatable: true,
   }),
   /** Forgets the group and whatever it had not done. */

@@ -1,6 +1,7 @@
+import type { DeadLetter } from './channels.ts';
 import { verbs } from './verb.ts';
 
-export const RUNGS = ['stored', 'notified', 'pulled', 'acked', 'result'] as const;
+export const RUNGS = ['stored', 'notified', 'pulled', 'acked', 'dead', 'result'] as const;
 export type Rung = (typeof RUNGS)[number];
 
 /** One rung, with its evidence: who, when, how much. */
@@ -16,8 +17,11 @@ export interface Receipt {
   readonly retries?: number;
   /** Bytes stored, or read out all in all. */
   readonly bytes?: number;
-  /** Acknowledged in this group. */
+  /** Acknowledged in this group, or given up by it. */
   readonly group?: string;
+  /** Of a dead letter: why, and after how many attempts. */
+  readonly reason?: DeadLetter['reason'];
+  readonly attempts?: number;
   /** The result, itself a pointer. */
   readonly url?: string;
   readonly status?: string;
@@ -25,7 +29,7 @@ export interface Receipt {
 }
 
 /**
- * The ladder of a pointer: stored → notified → pulled → acked → result. A rung without evidence is not there; one
+ * The ladder of a pointer: stored → notified → pulled → acked → dead → result. A rung without evidence is not there; one
  * that is there may have more behind it, because receipts are written a moment later and never waited for.
  */
 export interface ReceiptLadder {

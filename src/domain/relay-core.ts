@@ -70,7 +70,11 @@ export class RelayCore {
       pointers: lookup,
       isCanceled: (pointer) => results.isCanceled(pointer),
       onAcked: (caller, at) => background.run(() => this.#acked(caller, at)),
-      onDead: (tenant, letter) => background.run(() => this.tasks.buried(tenant, letter)),
+      onDead: (tenant, letter) => {
+        if (letter.pointer !== undefined) this.receipts.dead(letter.pointer, letter.dead);
+        background.run(() => this.tasks.buried(tenant, letter));
+      },
+      resend: (caller, letter) => this.tasks.resend(caller, letter),
     });
     this.keys = new Keys(deps, this.plans);
     this.usage = new Usage(deps, this.plans, async (tenant) => {
@@ -94,6 +98,7 @@ export class RelayCore {
       channels: {
         ...methodsFor(VERBS.channels, channels),
         ...methodsFor(VERBS.channels, channels.groups),
+        ...methodsFor(VERBS.channels, channels.groups.deadLetters),
       },
       inbox,
       receipts,

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { PAGE_ITEMS_MAX, PREFETCH_MAX } from '../base/limits.ts';
+import { GROUP_ATTEMPTS, GROUP_RETRY_MAX_MS, PAGE_ITEMS_MAX, PREFETCH_MAX } from '../base/limits.ts';
 import { channels } from '../contract/channels.ts';
 import { schemasFor } from './schema.ts';
 import { count, json, jsonObject, limit, optionalText, text, time } from './shapes.ts';
@@ -17,6 +17,15 @@ export const since = z
   .describe('`all`, a sequence number, a time in ISO 8601 or in ms; only what is new by default')
   .optional();
 
+const deadLetter = z.object({
+  channel: text,
+  group: text,
+  seq,
+  ts: z.number(),
+  attempts: count,
+  reason: z.enum(['attempts', 'age', 'gone']),
+});
+
 export const message = z.object({
   url: z.url().optional().describe('a pushed pointer'),
   msg: json.optional().describe('a signal'),
@@ -28,16 +37,7 @@ export const message = z.object({
   token: seq.optional().describe('in a group: proves that the work is yours'),
   attempt: count.optional(),
   lease_until: z.number().optional().describe('ms'),
-  dead: z
-    .object({
-      channel: text,
-      group: text,
-      seq,
-      ts: z.number(),
-      attempts: count,
-      reason: z.enum(['attempts', 'age', 'gone']),
-    })
-    .optional(),
+  dead: deadLetter.optional(),
   gap: z.literal(true).optional().describe('messages before this one are no longer kept'),
 });
 
@@ -49,6 +49,13 @@ const groupDetail = z.object({
   members: z.array(z.object({ name: text, since: time })),
   leases: z.array(z.object({ seq, token: seq, attempt: count, member: text, lease_until: time })),
 });
+
+const letter = z.object({ name, seq: z.coerce.number().int().positive() });
+
+const waits = z
+  .array(z.number().int().min(0).max(GROUP_RETRY_MAX_MS))
+  .max(GROUP_ATTEMPTS)
+  .describe('the waits before failed work comes back, in ms; the last one repeats');
 
 const claim = z.object({ name, group: groupName, seq, token: seq });
 
@@ -68,7 +75,7 @@ export const channelSchemas = schemasFor(channels)({
   },
   inspect: {
     input: z.object({ name }),
-    output: z.object({ ...channelInfo, first_seq: seq, groups: z.array(groupDetail) }),
+    output: z.object({ ...channelInfo, first_seq: seq, dead: count, groups: z.array(groupDetail) }),
   },
   position: { input: z.object({ name }), output: z.object({ seq }) },
   publish: {
@@ -90,13 +97,31 @@ export const channelSchemas = schemasFor(channels)({
   ack: { input: claim, output: z.object({ seq }), codes: ['conflict'] },
   nack: {
     input: claim,
-    output: z.object({ seq, dead: z.boolean().describe('it went among the dead letters') }),
+    output: z.object({
+      seq,
+      dead: z.boolean().describe('it went among the dead letters'),
+      retry_at: z.number().optional().describe('when it is handed out again, in ms'),
+    }),
     codes: ['conflict'],
   },
   extend: {
     input: claim,
     output: z.object({ seq, lease_until: z.number().describe('ms') }),
     codes: ['conflict'],
+  },
+  deadLetters: {
+    input: z.object({ name }),
+    output: z.object({ letters: z.array(message.extend({ dead: deadLetter })) }),
+  },
+  retryDead: {
+    input: letter,
+    output: z.object({ channel: text, group: text, seq, task: z.uuid().optional() }),
+    codes: ['conflict', 'over_quota'],
+  },
+  dropDead: { input: letter, output: z.null() },
+  setGroup: {
+    input: z.object({ name, group: groupName, retry: waits.nullable().optional() }),
+    output: z.object({ retry: waits.nullable() }),
   },
   removeGroup: { input: z.object({ name, group: groupName }), output: z.null(), codes: ['conflict'] },
 });

@@ -14,6 +14,8 @@ export const receipt = z.object({
   retries: count.optional(),
   bytes: count.optional(),
   group: optionalText,
+  reason: z.enum(['attempts', 'age', 'gone']).optional(),
+  attempts: count.optional(),
   url: z.url().optional(),
   status: optionalText,
   summary: optionalText,

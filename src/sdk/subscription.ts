@@ -1,6 +1,6 @@
 import { isRelayError, RelayError } from '../base/errors.ts';
 import { LEASE_MS } from '../base/limits.ts';
-import type { ChannelsApi, Message, SubscribeOptions } from '../contract/channels.ts';
+import type { Message, Nacked, SubscribeOptions } from '../contract/channels.ts';
 import type { InboxApi } from '../contract/inbox.ts';
 import { abortable } from './abortable.ts';
 import { type ChannelKeys, channelKey, unsealed } from './channel-keys.ts';
@@ -19,8 +19,11 @@ export interface ReceivedMessage extends Message {
   readonly channel: string;
   /** Handled. In a group the work is done; with `durable` it is not given again. */
   ack(): Promise<void>;
-  /** In a group: give the work back, for another member. */
-  nack(): Promise<void>;
+  /**
+   * In a group: give the work back. It is handed out again a while later, or is among the dead letters now: the answer tells
+   * which. Null where there is nothing to give back.
+   */
+  nack(): Promise<Nacked | null>;
   /** In a group: still at work. Rejects with `conflict` once the work is another's. */
   extend(): Promise<void>;
 }
@@ -145,20 +148,19 @@ export class Subscription implements AsyncIterable<ReceivedMessage>, AsyncDispos
   #received(message: Message): ReceivedMessage {
     const { channels } = this.#relay;
     const { group } = this.#options;
-    const settle = async (what: keyof Pick<ChannelsApi, 'ack' | 'nack' | 'extend'>) => {
-      const { seq, token } = message;
-      if (group !== undefined && token !== undefined)
-        await channels[what](this.#channel, group, { seq, token });
-    };
+    const { seq, token } = message;
+    const held = group !== undefined && token !== undefined ? { group, claim: { seq, token } } : null;
     return {
       ...message,
       channel: this.#channel,
       ack: async () => {
-        await settle('ack');
+        if (held) await channels.ack(this.#channel, held.group, held.claim);
         this.#cursor?.move(message.seq);
       },
-      nack: () => settle('nack'),
-      extend: () => settle('extend'),
+      nack: async () => held && channels.nack(this.#channel, held.group, held.claim),
+      extend: async () => {
+        if (held) await channels.extend(this.#channel, held.group, held.claim);
+      },
     };
   }
 }
@@ -181,8 +183,9 @@ export function keepExtending(message: ReceivedMessage, lost?: () => void): { st
 }
 
 /** Work that was lost in the meantime is another member's, and its answer counts; anything else is thrown. */
-export function ifLost(error: unknown): void {
-  if (!isRelayError(error, 'conflict')) throw error;
+export function ifLost(error: unknown): null {
+  if (isRelayError(error, 'conflict')) return null;
+  throw error;
 }
 
 /** How long what was handled may go unwritten: a crash gives it once more. */

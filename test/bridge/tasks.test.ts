@@ -122,7 +122,7 @@ test('a result outlives a task that was to live only shortly', async () => {
 });
 
 test('work that nobody could do comes back as a failed result', async () => {
-  await using under = openTestCore({ attempts: 2 });
+  await using under = openTestCore({ attempts: 2, retryMs: [] });
   const { relay } = under;
   const { id } = await push(relay, 'x');
   await using worker = readFrom(relay, 'agent-tasks', { group: TASK_GROUP });

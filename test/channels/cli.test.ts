@@ -73,6 +73,17 @@ test('watch --exec runs the command with the payload; in a group its exit code d
   }
 });
 
+test('watch --exec hands on nothing of a message that it runs for itself', async () => {
+  await relay(['publish', 'inner', 'a signal'], { home });
+  const env = { RELAY_URL: 'of another', RELAY_TOKEN: '7', RELAY_ATTEMPT: '3' };
+  const script = 'echo "$RELAY_MSG/$RELAY_URL/$RELAY_TOKEN/$RELAY_ATTEMPT"';
+  const watched = await relay(['watch', 'inner', '--since', 'all', '-n', '1', '--exec', script], {
+    home,
+    env,
+  });
+  assert.equal(watched.stdout, 'a signal///\n');
+});
+
 test('follow and inbox keep what came for a named agent, on the store and over the server', async () => {
   for (const [name, at] of ways()) {
     const channel = `news-${name}`;

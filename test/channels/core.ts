@@ -20,6 +20,8 @@ export interface CoreUnderTest extends AsyncDisposable {
   /** Another process on the same store, as far as the domain can tell. */
   another(): RelayCore;
   advance(ms: number): void;
+  /** How far it has been moved, in ms. */
+  readonly shift: number;
 }
 
 export function openTestCore(
@@ -44,6 +46,9 @@ export function openTestCore(
     another,
     advance: (ms) => {
       shift += ms;
+    },
+    get shift() {
+      return shift;
     },
     async [Symbol.asyncDispose]() {
       for (const each of cores) await each.close();

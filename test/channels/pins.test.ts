@@ -18,7 +18,11 @@ const ROUTES = [
   'POST /channels/:name/groups/:group/ack',
   'POST /channels/:name/groups/:group/nack',
   'POST /channels/:name/groups/:group/extend',
+  'POST /channels/:name/groups/:group',
   'DELETE /channels/:name/groups/:group',
+  'GET /channels/:name/dead',
+  'POST /channels/:name/dead/:seq/retry',
+  'DELETE /channels/:name/dead/:seq',
   'GET /inbox/:agent',
   'POST /inbox/:agent/read',
   'POST /inbox/:agent/channels',
@@ -75,7 +79,7 @@ test('answers over HTTP have the fields they had', async () => {
   assert.equal(keys(list), 'channels');
   assert.equal(keys(list.channels[0]), 'name messages last_seq last_at groups');
   const { json: detail } = await server.get('/channels/c');
-  assert.equal(keys(detail), 'name messages last_seq last_at first_seq groups');
+  assert.equal(keys(detail), 'name messages last_seq last_at first_seq dead groups');
   assert.equal(keys(detail.groups[0]), 'name backlog members leases');
   assert.equal(keys(detail.groups[0].leases[0]), 'seq token attempt member lease_until');
   const { json: pushed } = await server.post('/push', { data: 'x' });

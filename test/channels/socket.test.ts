@@ -108,7 +108,7 @@ test('sockets that join while messages pour in get each one once and in order', 
 });
 
 test('a group over sockets: leases, acknowledgements and refusals are frames', async () => {
-  await using server = await startTestServer();
+  await using server = await startTestServer({ channels: { retryMs: [] } });
   for (const msg of ['a', 'b', 'c']) await server.post('/channels/tasks', { msg });
   await using socket = await connect(`${server.ws}/ws/tasks?group=workers`);
   const [first] = await socket.take(1);
@@ -131,10 +131,13 @@ test('a group over sockets: leases, acknowledgements and refusals are frames', a
   assert.deepEqual([refused.code, refused.seq, refused.token], ['conflict', seq, token]);
   socket.send({ nack: second.seq, token: second.token });
   const more = await socket.take(2);
-  assert.deepEqual(
-    more.find((frame) => 'nacked' in frame),
-    { nacked: second.seq, token: second.token, dead: false },
-  );
+  const nacked = more.find((frame) => 'nacked' in frame);
+  assert.deepEqual(nacked, {
+    nacked: second.seq,
+    token: second.token,
+    dead: false,
+    retry_at: nacked.retry_at,
+  });
   const again = more.find((frame) => 'msg' in frame);
   assert.deepEqual([again.seq, again.attempt], [second.seq, 2]);
   const acked = await server.post('/channels/tasks/groups/workers/ack', {

@@ -4,6 +4,7 @@ import { routeOf } from '../../src/contract/verb.ts';
 import { OPERATIONS } from '../../src/schemas/operations.ts';
 import { artifactRequests } from './requests/artifact-requests.ts';
 import { channelRequests } from './requests/channel-requests.ts';
+import { deadLetterRequests } from './requests/dead-letter-requests.ts';
 import { keyRequests } from './requests/key-requests.ts';
 import { pointerRequests } from './requests/pointer-requests.ts';
 import { serverRequests } from './requests/server-requests.ts';
@@ -19,6 +20,7 @@ const TRANSCRIPTS: readonly Transcript[] = [
   { name: 'server', requests: serverRequests },
   { name: 'pointers', requests: pointerRequests },
   { name: 'channels', requests: channelRequests },
+  { name: 'dead-letters', requests: deadLetterRequests, core: { channels: { attempts: 1 } } },
   { name: 'tasks', requests: taskRequests },
   { name: 'threads', requests: threadRequests },
   { name: 'artifacts', requests: artifactRequests },

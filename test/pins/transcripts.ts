@@ -12,6 +12,7 @@ import { difference, entriesOf, shownAnswer, shownRequest } from './transcript-t
 export interface Transcript {
   readonly name: string;
   readonly requests: readonly Pinned[];
+  readonly core?: RelayOptions['core'];
   /** A relay that asks for keys; its first one is known as `{{admin.key}}`. */
   readonly keys?: RelayOptions;
 }
@@ -42,7 +43,7 @@ export function pinnedCalls(name: string): { method: string; path: string; statu
   });
 }
 
-async function play({ requests, keys }: Transcript, under: string): Promise<string[]> {
+async function play({ requests, core, keys }: Transcript, under: string): Promise<string[]> {
   let [asked, turn] = ['the first key', 0];
   const drawn = new Map<string, number>();
   const env = {
@@ -56,7 +57,7 @@ async function play({ requests, keys }: Transcript, under: string): Promise<stri
   };
   const open = () => openMemory({ env, gaps: false });
   const guarded = keys ? await startGuarded({ ...keys, env, open }) : null;
-  await using relay = guarded ?? (await startRelay({ env, open }));
+  await using relay = guarded ?? (await startRelay({ env, open, core }));
   const known = new Map<string, unknown>();
   if (guarded) {
     const scopes = ['push', 'pull', 'subscribe', 'threads', 'tasks', 'admin'] as const;

@@ -114,7 +114,8 @@ export class BridgeWorker implements AsyncDisposable {
     } catch (error) {
       // Nothing was decided: whoever gets it next may have more luck.
       this.#trouble(error);
-      await message.nack().catch(() => {});
+      const nacked = await message.nack().catch(() => null);
+      if (nacked?.dead) this.#options.onEvent?.({ type: 'trouble', what: deadWords(message) });
     }
   }
 
@@ -144,6 +145,10 @@ export class BridgeWorker implements AsyncDisposable {
   #trouble(error: unknown): void {
     this.#options.onEvent?.({ type: 'trouble', what: words(error) });
   }
+}
+
+function deadWords({ channel, seq, attempt }: ReceivedMessage): string {
+  return `Message ${seq} was given up after ${attempt} attempts. See: relay channel dead list ${channel}`;
 }
 
 function checkConcurrency({

@@ -114,7 +114,8 @@ export class Channels {
     const { groups, ...info } = await this.#directory.info(caller.tenant, channel);
     const { first } = await this.#deps.engine.logs.info(channelStream(caller.tenant, channel));
     const details = await Promise.all(groups.map((group) => this.groups.detail(caller, channel, group)));
-    return { ...info, first_seq: first, groups: details };
+    const { letters } = await this.groups.deadLetters.deadLetters({ ...caller, base: '' }, channel);
+    return { ...info, first_seq: first, dead: letters.length, groups: details };
   }
 
   async position(caller: Caller, name: string): Promise<number> {

@@ -1,25 +1,110 @@
-import type { DeadLetter } from '../../contract/channels.ts';
+import { RelayError } from '../../base/errors.ts';
+import type { Caller, CallerAt } from '../../contract/caller.ts';
+import type { BuriedMessage, DeadLetter, RevivedLetter } from '../../contract/channels.ts';
 import type { Entry } from '../../kernel/logs.ts';
-import { channelStream, deadLetterChannel } from '../names.ts';
-import { asJson, entriesBehind } from '../records.ts';
+import { channelStream, checkChannelName, deadLetterChannel, segment } from '../names.ts';
+import { allRecords, asJson, entriesBehind, type RecordsOf, recordsOf } from '../records.ts';
 import { appendMessage } from './channel-storage.ts';
 import type { Directory } from './directory.ts';
-import type { GroupLog } from './group-log.ts';
+import { GroupLog } from './group-log.ts';
 import { floor, type GroupState, isUnclaimed, type Step } from './group-state.ts';
-import { channelEntry, entryAt } from './message.ts';
-import type { ChannelDeps } from './settings.ts';
+import { channelEntry, entryAt, toMessage } from './message.ts';
+import type { ChannelDeps, LetterEntry } from './settings.ts';
 
 /** Messages that are moved in one go. */
 const AT_ONCE = 100;
+/** A mark is kept a little longer than the letter it is about. */
+const MARK_MARGIN_MS = 60_000;
+
+/** The letters that somebody has retried or dropped, by their sequences. They are marked for as long as they are kept. */
+const settledPrefix = (tenant: string, channel: string) => `ten.${tenant}/dead/${segment(channel)}/`;
 
 /** Work that a group could not do is moved to a channel of its own, where people can look at it. */
 export class DeadLetters {
   readonly #deps: ChannelDeps;
   readonly #directory: Directory;
+  readonly #settled: RecordsOf<{ readonly by: string }>;
 
   constructor(deps: ChannelDeps, directory: Directory) {
     this.#deps = deps;
+    this.#settled = recordsOf(deps.engine.records);
     this.#directory = directory;
+  }
+
+  /** Those that nobody has retried or dropped, oldest first. */
+  async deadLetters(
+    { tenant, base }: Pick<CallerAt, 'tenant' | 'base'>,
+    name: string,
+  ): Promise<{ letters: BuriedMessage[] }> {
+    const channel = checkChannelName(name);
+    const target = deadLetterChannel(channel);
+    if (target === null) return { letters: [] };
+    const prefix = settledPrefix(tenant, channel);
+    const settled = new Set<number>();
+    for await (const { key } of allRecords(this.#settled, prefix))
+      settled.add(Number(key.slice(prefix.length)));
+    const { engine, env, settings } = this.#deps;
+    const letters: BuriedMessage[] = [];
+    for await (const entry of entriesBehind(engine.logs, channelStream(tenant, target), 0)) {
+      if (settled.has(entry.seq) || entry.at < env.now() - settings.retentionMs) continue;
+      const message = toMessage(entry, base);
+      if (message?.dead) letters.push({ ...message, dead: message.dead });
+    }
+    return { letters };
+  }
+
+  /**
+   * Given back to its group first and taken from the list then: a crash in between lists it once more, and loses nothing. The
+   * group tries it anew from the place where it stands in the channel, so that no other group gets it.
+   */
+  async retryDead(caller: Caller, name: string, seq: number): Promise<RevivedLetter> {
+    const { tenant } = caller;
+    const { entry, letter } = await this.#letter(tenant, name, seq);
+    const { channel, group, seq: message } = letter.dead;
+    const task = await this.#deps.resend(caller, letter);
+    if (task === null) await this.#revive(tenant, letter);
+    await this.#settle(caller, channel, entry);
+    return { channel, group, seq: message, ...(task === null ? {} : { task }) };
+  }
+
+  async dropDead(caller: Caller, name: string, seq: number): Promise<void> {
+    const { entry, letter } = await this.#letter(caller.tenant, name, seq);
+    await this.#settle(caller, letter.dead.channel, entry);
+  }
+
+  async #revive(tenant: string, { dead }: LetterEntry): Promise<void> {
+    const { channel, group, seq, reason } = dead;
+    const { logs } = this.#deps.engine;
+    const kept = reason === 'attempts' && (await entryAt(logs, channelStream(tenant, channel), seq));
+    if (!kept) {
+      throw new RelayError('conflict', {
+        what: `Message ${seq} of ${channel} cannot be handed out again: ${WHY_NOT[reason]}.`,
+        hint: `Send it anew, and drop the letter: relay channel dead drop ${channel}`,
+      });
+    }
+    const log = new GroupLog(this.#deps, tenant, channel, group);
+    await log.propose((state) => (state.open.has(seq) ? [] : [['revive', seq]]));
+  }
+
+  async #letter(tenant: string, name: string, seq: number): Promise<{ entry: Entry; letter: LetterEntry }> {
+    const channel = checkChannelName(name);
+    const { letters } = await this.deadLetters({ tenant, base: '' }, channel);
+    const found = letters.some((each) => each.seq === seq);
+    const target = deadLetterChannel(channel);
+    const stream = target === null ? null : channelStream(tenant, target);
+    const entry = found && stream !== null ? await entryAt(this.#deps.engine.logs, stream, seq) : null;
+    const letter = entry && channelEntry(entry.data);
+    if (entry && letter?.dead) return { entry, letter: { ...letter, dead: letter.dead } };
+    throw new RelayError('not_found', {
+      what: `a dead letter ${seq} of ${channel}`,
+      hint: `See which there are: relay channel dead list ${channel}`,
+    });
+  }
+
+  async #settle({ tenant, name }: Caller, channel: string, { seq, at }: Entry): Promise<void> {
+    const { retentionMs } = this.#deps.settings;
+    const expiresAt = Math.max(at + retentionMs, this.#deps.env.now()) + MARK_MARGIN_MS;
+    await this.#settled.put(`${settledPrefix(tenant, channel)}${seq}`, { by: name }, { expiresAt });
   }
 
   /** To be called before the group settles the message. The id makes that a crash in between puts it here exactly once. */
@@ -68,3 +153,9 @@ export class DeadLetters {
     );
   }
 }
+
+const WHY_NOT: { readonly [K in DeadLetter['reason']]: string } = {
+  attempts: 'the channel no longer keeps it',
+  age: 'nobody took it for as long as it is kept',
+  gone: 'its pointer has expired or was revoked',
+};

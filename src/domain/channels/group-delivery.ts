@@ -5,7 +5,7 @@ import type { Entry } from '../../kernel/logs.ts';
 import { channelStream } from '../names.ts';
 import type { DeadLetters } from './dead-letters.ts';
 import type { GroupLog } from './group-log.ts';
-import { type GroupState, nextExpiry, returned, type Step, type Work } from './group-state.ts';
+import { type GroupState, nextDue, returned, type Step, type Work } from './group-state.ts';
 import { channelEntry, entryAt } from './message.ts';
 import type { ChannelDeps } from './settings.ts';
 
@@ -109,8 +109,9 @@ export class GroupDelivery {
       await this.#handOut(candidates);
       return;
     }
-    const expiry = nextExpiry(state);
-    if (expiry !== null) this.#wakeIn(expiry - this.#deps.env.now());
+    const now = this.#deps.env.now();
+    const next = nextDue(state, now);
+    if (next !== null) this.#wakeIn(next - now);
   }
 
   /** In order: what came back first, then what is new; as much as the members can take. */

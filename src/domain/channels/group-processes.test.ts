@@ -77,7 +77,7 @@ test('a process whose knowledge was trimmed away takes up the snapshot of anothe
 });
 
 test('what is given back in one process wakes a member that waits in another', async () => {
-  await using t = openTestCore({ leaseMs: 600_000 });
+  await using t = openTestCore({ leaseMs: 600_000, retryMs: [] });
   await t.relay.channels.publish('c', 'work');
   await using first = readFrom(t.relay, 'c', { group: 'g' });
   const claim = claimOf((await first.take(1))[0]!);

@@ -1,6 +1,9 @@
 import { RelayError } from '../../base/errors.ts';
 import { GROUP_ACKS_KEPT } from '../../base/limits.ts';
 
+/** A wait is longer by up to this share of it, so that what failed together does not come back together. */
+const JITTER = 0.2;
+
 /**
  * What a group does is a log of such steps, several to an entry. The sequence of the entry that holds a `claim` is
  * the token of that claim.
@@ -8,12 +11,16 @@ import { GROUP_ACKS_KEPT } from '../../base/limits.ts';
 export type Step =
   | readonly ['claim', seq: number, until: number, member: string, by: string]
   | readonly ['ack', seq: number, token: number]
-  | readonly ['nack', seq: number, token: number]
+  | readonly ['nack', seq: number, token: number, again: number]
   | readonly ['extend', seq: number, token: number, until: number]
   /** Taken back before it was delivered: it does not count as an attempt. */
   | readonly ['free', seq: number, token: number]
   /** It is among the dead letters now. */
-  | readonly ['dead', seq: number];
+  | readonly ['dead', seq: number]
+  /** Taken from the dead letters: its attempts begin anew. */
+  | readonly ['revive', seq: number]
+  /** The waits before failed work comes back; null for those of the relay. It is about no message. */
+  | readonly ['retry', 0, waits: readonly number[] | null];
 
 export interface Work {
   /** Of the newest claim. */
@@ -21,6 +28,8 @@ export interface Work {
   attempt: number;
   /** When the lease ends; 0 once it was given back. */
   until: number;
+  /** Not handed out again before then; 0 where it need not wait. */
+  again: number;
   member: string;
   by: string;
 }
@@ -37,6 +46,8 @@ export interface GroupState {
   readonly open: Map<number, Work>;
   /** The newest acknowledgements: message → token. */
   readonly acked: Map<number, number>;
+  /** The waits before failed work comes back, where the group has chosen some. */
+  retry: readonly number[] | null;
   /** When something last happened here. */
   active: number;
 }
@@ -53,7 +64,7 @@ function applyStep(state: GroupState, entry: number, step: Step): void {
   switch (step[0]) {
     case 'claim': {
       const [, , until, member, by] = step;
-      state.open.set(seq, { token: entry, attempt: (work?.attempt ?? 0) + 1, until, member, by });
+      state.open.set(seq, { token: entry, attempt: (work?.attempt ?? 0) + 1, until, again: 0, member, by });
       state.cursor = Math.max(state.cursor, seq);
       return;
     }
@@ -63,7 +74,10 @@ function applyStep(state: GroupState, entry: number, step: Step): void {
       if (state.acked.size > GROUP_ACKS_KEPT) state.acked.delete(state.acked.keys().next().value!);
       return;
     case 'nack':
-      if (work) work.until = 0;
+      if (!work) return;
+      work.until = 0;
+      // Entries of 0.1.0 name no time.
+      work.again = step[3] ?? 0;
       return;
     case 'extend':
       if (work) work.until = step[3];
@@ -76,6 +90,12 @@ function applyStep(state: GroupState, entry: number, step: Step): void {
     case 'dead':
       state.open.delete(seq);
       state.cursor = Math.max(state.cursor, seq);
+      return;
+    case 'revive':
+      if (!work) state.open.set(seq, { token: entry, attempt: 0, until: 0, again: 0, member: '', by: '' });
+      return;
+    case 'retry':
+      state.retry = step[2];
   }
 }
 
@@ -108,14 +128,25 @@ export function isUnclaimed(state: GroupState, seq: number, now: number): boolea
 
 /** Work that can be handed out again, oldest first. */
 export function returned(state: GroupState, now: number): number[] {
-  const free = [...state.open].filter(([, { until }]) => until <= now);
+  const free = [...state.open].filter(([, work]) => due(work) <= now);
   return free.map(([seq]) => seq).sort((a, b) => a - b);
 }
 
-/** When the next lease ends; null where there is none. */
-export function nextExpiry(state: GroupState): number | null {
-  const ends = Array.from(state.open.values(), ({ until }) => until).filter((until) => until > 0);
+/** How long work that has failed so often waits, in ms; `chance` is between 0 and 1. */
+export function waitBefore(waits: readonly number[], attempt: number, chance: number): number {
+  const wait = waits[Math.min(attempt, waits.length) - 1] ?? 0;
+  return Math.round(wait * (1 + chance * JITTER));
+}
+
+/** When the next lease or wait ends; null where there is none. */
+export function nextDue(state: GroupState, now: number): number | null {
+  const ends = Array.from(state.open.values(), due).filter((at) => at > now);
   return ends.length > 0 ? Math.min(...ends) : null;
+}
+
+/** From when on it can be handed out again. */
+function due({ until, again }: Work): number {
+  return Math.max(until, again);
 }
 
 /** A state as it is stored. Short, because it is one record however long the group has been at work. */
@@ -127,8 +158,10 @@ export interface GroupSnapshot extends Pick<GroupState, 'born' | 'seq' | 'cursor
     until: number,
     member: string,
     by: string,
+    again?: number,
   ])[];
   readonly acked: [seq: number, token: number][];
+  readonly retry?: readonly number[] | null;
 }
 
 export function toSnapshot(state: GroupState): GroupSnapshot {
@@ -137,25 +170,30 @@ export function toSnapshot(state: GroupState): GroupSnapshot {
     seq: state.seq,
     cursor: state.cursor,
     active: state.active,
-    open: Array.from(state.open, ([seq, w]) => [seq, w.token, w.attempt, w.until, w.member, w.by]),
+    open: Array.from(state.open, ([seq, w]) => [seq, w.token, w.attempt, w.until, w.member, w.by, w.again]),
     acked: Array.from(state.acked),
+    ...(state.retry ? { retry: state.retry } : {}),
   };
 }
 
 export function fromSnapshot(snapshot: GroupSnapshot): GroupState {
-  const { born, seq, cursor, active, open, acked } = snapshot;
+  const { born, seq, cursor, active, open, acked, retry = null } = snapshot;
   return {
     born,
     seq,
     cursor,
     active,
     open: new Map(
-      open.map(([s, token, attempt, until, member, by]) => [s, { token, attempt, until, member, by }]),
+      open.map(([s, token, attempt, until, member, by, again = 0]) => [
+        s,
+        { token, attempt, until, again, member, by },
+      ]),
     ),
     acked: new Map(acked),
+    retry,
   };
 }
 
 export function newState(born: string, cursor: number, now: number): GroupState {
-  return { born, seq: 0, cursor, open: new Map(), acked: new Map(), active: now };
+  return { born, seq: 0, cursor, open: new Map(), acked: new Map(), retry: null, active: now };
 }

@@ -1,8 +1,15 @@
-import { isRelayError, RelayError } from '../../base/errors.ts';
+import { badRequest, isRelayError, RelayError } from '../../base/errors.ts';
 import { toHex } from '../../base/ids.ts';
-import { GROUP_IDLE_MS, PREFETCH_MAX } from '../../base/limits.ts';
+import { GROUP_ATTEMPTS, GROUP_IDLE_MS, GROUP_RETRY_MAX_MS, PREFETCH_MAX } from '../../base/limits.ts';
 import type { Caller } from '../../contract/caller.ts';
-import type { Claim, GroupDetail, Since, SubscribeOptions } from '../../contract/channels.ts';
+import type {
+  Claim,
+  GroupDetail,
+  GroupOptions,
+  Nacked,
+  Since,
+  SubscribeOptions,
+} from '../../contract/channels.ts';
 import { Background } from '../background.ts';
 import { channelStream, checkChannelName, checkCount, checkGroupName } from '../names.ts';
 import { entriesBehind } from '../records.ts';
@@ -11,7 +18,7 @@ import type { Directory } from './directory.ts';
 import { type DeliveredWork, GroupDelivery, type Member } from './group-delivery.ts';
 import { GroupLog } from './group-log.ts';
 import { GroupPresence } from './group-presence.ts';
-import { floor, type GroupState, heldWork } from './group-state.ts';
+import { floor, type GroupState, heldWork, waitBefore } from './group-state.ts';
 import { channelEntry } from './message.ts';
 import { findStart, parseSince, startAt } from './reader.ts';
 import type { ChannelDeps } from './settings.ts';
@@ -34,14 +41,14 @@ export interface GroupStanding extends Readonly<Pick<GroupState, 'cursor' | 'ope
 export class Groups {
   readonly #deps: ChannelDeps;
   readonly #directory: Directory;
-  readonly #deadLetters: DeadLetters;
+  readonly deadLetters: DeadLetters;
   readonly #background = new Background();
   readonly #open = new Map<string, OpenGroup>();
 
   constructor(deps: ChannelDeps, directory: Directory) {
     this.#deps = deps;
     this.#directory = directory;
-    this.#deadLetters = new DeadLetters(deps, directory);
+    this.deadLetters = new DeadLetters(deps, directory);
   }
 
   /** A new group begins with everything the channel keeps, by default. Ends when the signal fires. */
@@ -109,23 +116,18 @@ export class Groups {
     return { seq };
   }
 
-  async nack(
-    caller: Caller,
-    channel: string,
-    group: string,
-    { seq, token }: Claim,
-  ): Promise<{ seq: number; dead: boolean }> {
+  async nack(caller: Caller, channel: string, group: string, { seq, token }: Claim): Promise<Nacked> {
     const { log, delivery } = this.#named(caller, channel, group);
-    let attempt = 0;
-    await log.propose((state) => {
-      attempt = heldWork(state, seq, token).attempt;
-      return [['nack', seq, token]];
+    let again = 0;
+    await log.propose((state, now) => {
+      const { attempt } = heldWork(state, seq, token);
+      again = attempt < this.#deps.settings.attempts ? now + this.#wait(state, attempt) : 0;
+      return [['nack', seq, token, again]];
     });
-    const dead = attempt >= this.#deps.settings.attempts;
     // Moved right here, because there may be no member left who would do it.
-    if (dead) await this.#deadLetters.move(log, [seq], 'attempts');
+    if (again === 0) await this.deadLetters.move(log, [seq], 'attempts');
     delivery.wake();
-    return { seq, dead };
+    return again === 0 ? { seq, dead: true } : { seq, dead: false, retry_at: again };
   }
 
   async extend(
@@ -142,6 +144,20 @@ export class Groups {
       return [['extend', seq, token, until]];
     });
     return { seq, lease_until: until };
+  }
+
+  async setGroup(
+    caller: Caller,
+    channel: string,
+    group: string,
+    { retry }: GroupOptions = {},
+  ): Promise<Required<GroupOptions>> {
+    const { log } = this.#named(caller, channel, group);
+    if (retry && (retry.length > GROUP_ATTEMPTS || !retry.every(isWait))) {
+      throw badRequest(`"retry" is at most ${GROUP_ATTEMPTS} waits of 0 to ${GROUP_RETRY_MAX_MS} ms.`);
+    }
+    if (retry !== undefined) await log.propose(() => [['retry', 0, retry]]);
+    return { retry: (await log.state()).retry ?? this.#deps.settings.retryMs };
   }
 
   async removeGroup(caller: Caller, channel: string, group: string): Promise<void> {
@@ -206,7 +222,7 @@ export class Groups {
     let lowest = Number.POSITIVE_INFINITY;
     for (const group of await this.#directory.groups(tenant, channel)) {
       const { log, delivery, presence } = this.#at(tenant, channel, group);
-      const state = await this.#deadLetters.moveExpired(log, cutoff).catch(ifRemoved);
+      const state = await this.deadLetters.moveExpired(log, cutoff).catch(ifRemoved);
       if (!state) continue;
       const idle = state.active < this.#deps.env.now() - GROUP_IDLE_MS && state.open.size === 0;
       if (idle && delivery.idle && (await presence.everyone()).length === 0) await log.remove();
@@ -218,6 +234,11 @@ export class Groups {
   async close(): Promise<void> {
     await this.#background.settle();
     await Promise.all(Array.from(this.#open.values(), ({ presence }) => presence.close()));
+  }
+
+  #wait({ retry }: GroupState, attempt: number): number {
+    const { settings, env } = this.#deps;
+    return waitBefore(retry ?? settings.retryMs, attempt, env.randomBytes(1)[0]! / 256);
   }
 
   /** Where a new group begins: with everything by default, but never with what is no longer kept. */
@@ -245,7 +266,7 @@ export class Groups {
     let found = this.#open.get(key);
     if (!found) {
       const log = new GroupLog(this.#deps, tenant, channel, group);
-      const delivery = new GroupDelivery(this.#deps, this.#deadLetters, log);
+      const delivery = new GroupDelivery(this.#deps, this.deadLetters, log);
       found = { log, delivery, presence: new GroupPresence(this.#deps, log, delivery) };
     }
     // The most recently used is last, so that the first is the one to close.
@@ -277,6 +298,10 @@ export function checkSubscription(query: {
     group: group === undefined ? undefined : checkGroupName(group),
     prefetch: prefetch === undefined ? undefined : checkCount('prefetch', Number(prefetch), PREFETCH_MAX),
   };
+}
+
+function isWait(ms: unknown): boolean {
+  return typeof ms === 'number' && Number.isInteger(ms) && ms >= 0 && ms <= GROUP_RETRY_MAX_MS;
 }
 
 /** Another process has removed the group in the meantime. */

@@ -1,4 +1,10 @@
-import { CHANNEL_MESSAGES, CHANNEL_RETENTION_MS, GROUP_ATTEMPTS, LEASE_MS } from '../../base/limits.ts';
+import {
+  CHANNEL_MESSAGES,
+  CHANNEL_RETENTION_MS,
+  GROUP_ATTEMPTS,
+  GROUP_RETRY_MS,
+  LEASE_MS,
+} from '../../base/limits.ts';
 import type { Caller } from '../../contract/caller.ts';
 import type { DeadLetter } from '../../contract/channels.ts';
 import type { Deps } from '../deps.ts';
@@ -16,8 +22,13 @@ export interface ChannelDeps extends Deps {
   /** Called after a message was acknowledged. */
   onAcked(caller: Caller, at: { channel: string; group: string; seq: number }): void;
   /** Called for every dead letter, once it is where people can look at it. */
-  onDead(tenant: string, letter: ChannelEntry & { readonly dead: DeadLetter }): void;
+  onDead(tenant: string, letter: LetterEntry): void;
+  /** Called for a dead letter that is to be tried again. The id of a new task that stands for it; null where the group gets it. */
+  resend(caller: Caller, letter: LetterEntry): Promise<string | null>;
 }
+
+/** What the log of a channel of dead letters holds. */
+export type LetterEntry = ChannelEntry & { readonly dead: DeadLetter };
 
 /** What whoever runs the relay may choose about channels. */
 export interface ChannelSettings {
@@ -27,6 +38,8 @@ export interface ChannelSettings {
   readonly messages: number;
   readonly leaseMs: number;
   readonly attempts: number;
+  /** The waits before failed work is handed out again, for groups that chose none; the last one repeats. */
+  readonly retryMs: readonly number[];
 }
 
 export const DEFAULT_CHANNEL_SETTINGS: ChannelSettings = {
@@ -34,4 +47,5 @@ export const DEFAULT_CHANNEL_SETTINGS: ChannelSettings = {
   messages: CHANNEL_MESSAGES,
   leaseMs: LEASE_MS,
   attempts: GROUP_ATTEMPTS,
+  retryMs: GROUP_RETRY_MS,
 };

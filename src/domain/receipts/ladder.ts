@@ -5,7 +5,7 @@ import type { PointerRecord } from '../pointers/record.ts';
 import { fromJson } from '../records.ts';
 
 /** What was seen of one reader on one rung within a short time. An entry of a pointer's receipts is a list of these. */
-export interface Note extends Pick<Receipt, 'by' | 'group' | 'status' | 'summary'> {
+export interface Note extends Pick<Receipt, 'by' | 'group' | 'reason' | 'attempts' | 'status' | 'summary'> {
   readonly rung: Exclude<Rung, 'stored'>;
   readonly first: number;
   last: number;
@@ -51,6 +51,7 @@ const SAID = {
   notified: ['last_at', 'count'],
   pulled: ['last_at', 'count', 'retries', 'bytes'],
   acked: ['group'],
+  dead: ['group', 'reason', 'attempts'],
   result: ['url', 'status', 'summary'],
 } as const;
 

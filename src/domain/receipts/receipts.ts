@@ -8,6 +8,7 @@ import {
 } from '../../base/limits.ts';
 import { authorize } from '../../contract/authorize.ts';
 import type { Caller, CallerAt } from '../../contract/caller.ts';
+import type { DeadLetter } from '../../contract/channels.ts';
 import { type ReceiptLadder, receipts } from '../../contract/receipts.ts';
 import type { Deps } from '../deps.ts';
 import type { PointerLookup, PointerRecord } from '../pointers/record.ts';
@@ -59,6 +60,11 @@ export class Receipts {
 
   acked(id: string, by: string, group: string): void {
     this.#note(id, 'acked', by, 0, { group });
+  }
+
+  /** A group has given it up. */
+  dead(id: string, { group, reason, attempts }: DeadLetter): void {
+    this.#note(id, 'dead', 'relay', 0, { group, reason, attempts });
   }
 
   /** A push says in its metadata which task it is the result of. Whether that is the same tenant's shows on writing. */
@@ -119,7 +125,9 @@ export class Receipts {
     rung: Note['rung'],
     by: string,
     bytes: number,
-    more: Pick<Note, 'group' | 'pointer' | 'status' | 'summary' | 'retries'> & { tenant?: string } = {},
+    more: Pick<Note, 'group' | 'reason' | 'attempts' | 'pointer' | 'status' | 'summary' | 'retries'> & {
+      tenant?: string;
+    } = {},
   ): void {
     const now = this.#deps.env.now();
     let waiting = this.#waiting.get(id);

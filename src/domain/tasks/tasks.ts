@@ -19,7 +19,7 @@ import {
 import type { Verb } from '../../contract/verb.ts';
 import type { Channels } from '../channels/channels.ts';
 import type { GroupStanding } from '../channels/groups.ts';
-import type { ChannelEntry } from '../channels/message.ts';
+import type { LetterEntry } from '../channels/settings.ts';
 import type { Deps } from '../deps.ts';
 import { checkChannelName, checkCount } from '../names.ts';
 import type { Pointers } from '../pointers/pointers.ts';
@@ -127,10 +127,7 @@ export class Tasks {
   }
 
   /** Called for a task that nobody could do. It gets a failed result, so that whoever waits for one does not wait for ever. */
-  async buried(
-    tenant: string,
-    { pointer, metadata, dead }: ChannelEntry & { readonly dead: DeadLetter },
-  ): Promise<void> {
+  async buried(tenant: string, { pointer, metadata, dead }: LetterEntry): Promise<void> {
     if (pointer === undefined || dead.group !== TASK_GROUP) return;
     const relay: Caller = { tenant, keyId: 'relay', name: 'relay', scopes: [] };
     const sent = { channel: dead.channel, metadata: metadata ?? {} };
@@ -138,6 +135,25 @@ export class Tasks {
     const work = await this.#parts.agents.work(relay);
     const failure = { task_id: pointer, status: 'failed' as const, summary, ...agentOf(pointer, work) };
     await this.#push(relay, this.#doneChannel(sent, work), summary, failure);
+  }
+
+  /** One that nobody could do has its failed result, and a task has only one. So it is sent anew: the id of the new task. */
+  async resend(caller: Caller, { pointer, metadata, sealed_key, dead }: LetterEntry): Promise<string | null> {
+    const { results, pointers } = this.#parts;
+    if (pointer === undefined || dead.group !== TASK_GROUP) return null;
+    if (!(await results.find(caller, pointer))) return null;
+    const { about, body } = await pointers.pull(caller, pointer);
+    const { id } = await pointers.store(caller, {
+      body,
+      size: about.size ?? undefined,
+      key_check: about.key_check,
+      content_type: about.content_type ?? undefined,
+      channel: dead.channel,
+      metadata,
+      sealed_key,
+      idempotency_key: `task-again:${pointer}`,
+    });
+    return id;
   }
 
   async #push(

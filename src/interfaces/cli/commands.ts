@@ -24,6 +24,18 @@ export const SECTIONS: Sections = {
         'Forget a group and whatever it had not done',
         () => import('./channels/forget-group.ts'),
       ),
+      group: leaf(
+        'Show or choose how long failed work of a group waits',
+        () => import('./channels/group.ts'),
+      ),
+      dead: group('Dead letters: work that a group could not do', {
+        list: leaf('List the dead letters of a channel', () => import('./channels/dead/list.ts')),
+        retry: leaf(
+          'Hand dead letters out again, to the group that could not do them',
+          () => import('./channels/dead/retry.ts'),
+        ),
+        drop: leaf('Take dead letters from the list', () => import('./channels/dead/drop.ts')),
+      }),
       key: group('Keys shared with others on a channel, for encrypted pushes', {
         new: leaf(
           'Make a key for a channel, to be shared with those who read it',

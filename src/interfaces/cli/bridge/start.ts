@@ -12,9 +12,10 @@ import { type Io, interruption } from '../io.ts';
 export default defineCommand({
   details: `Runs next to the agent until Ctrl-C. Each task is held under a lease while it runs: two bridges never run the
 same one, and a bridge that dies loses it to the next. Errors, timeouts and a dead agent come back as failed results.
---exec runs a command for each task, with the task on standard input ({file} and {url} stand for it in the command);
-its environment has RELAY_TASK_ID, RELAY_TASK_URL and, of a task that came over A2A, RELAY_A2A_MESSAGE (JSON), RELAY_A2A_MESSAGE_ID,
-RELAY_A2A_TASK_ID and RELAY_A2A_CONTEXT_ID. Where words are not enough it prints A2A's own JSON and nothing else, such as
+--exec runs a command for each task, with the task on standard input ({file} and {url} stand for it in the command), RELAY_TASK_ID
+and RELAY_TASK_URL in its environment, and the result on its standard output; any exit code but 0 is a failure. Of a task that came
+over A2A it also finds RELAY_A2A_MESSAGE (JSON), RELAY_A2A_MESSAGE_ID, RELAY_A2A_TASK_ID and RELAY_A2A_CONTEXT_ID. Where words are not
+enough it prints A2A's own JSON and nothing else, such as
 {"a2a": "1.0", "task": {"status": {"state": "TASK_STATE_INPUT_REQUIRED", "message": {"parts": [{"text": "Which one?"}]}},
 "artifacts": [{"parts": [{"url": "https://…"}]}]}} or {"a2a": "1.0", "message": {"parts": …}}; parts have text, data, url or raw.
 --tmux pastes it into a terminal where an agent runs, long ones as one line with the pointer;

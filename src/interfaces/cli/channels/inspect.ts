@@ -23,6 +23,14 @@ function describe(detail: ChannelDetail, { style }: Io): string {
       ['kept', kept],
       ['last', last_at === null ? 'never' : moment(last_at)],
       ['groups', detail.groups.length === 0 ? 'none' : String(detail.groups.length)],
+      ...(detail.dead > 0
+        ? [
+            [
+              'dead',
+              `${plural(detail.dead, 'letter')}: relay channel dead list ${printable(detail.name)}`,
+            ] as const,
+          ]
+        : []),
     ]),
     ...detail.groups.map((group) => describeGroup(group, style)),
   ];

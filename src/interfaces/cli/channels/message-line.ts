@@ -1,4 +1,4 @@
-import type { Message } from '../../../contract/channels.ts';
+import type { DeadLetter, Message } from '../../../contract/channels.ts';
 import { printable } from '../human.ts';
 import type { Style } from '../style.ts';
 
@@ -15,7 +15,7 @@ export function messageLine(message: Message, style: Style, channel?: string): s
     metadata && Object.keys(metadata).length > 0 ? printable(JSON.stringify(metadata)) : null,
     attempt !== undefined && attempt > 1 ? `attempt ${attempt}` : null,
     dead
-      ? `dead letter of ${printable(dead.channel)}, group ${printable(dead.group)}: ${why(dead.reason)}`
+      ? `dead letter of ${printable(dead.channel)}, group ${printable(dead.group)}: ${whyDead(dead.reason, dead.attempts)}`
       : null,
     message.gap ? 'messages before this one are no longer kept' : null,
   ].filter((note) => note !== null);
@@ -25,7 +25,8 @@ export function messageLine(message: Message, style: Style, channel?: string): s
   return `${style.dim(`${time} #${seq}`)}${where} ${style.cyan(printable(from))}  ${content}${tail}`;
 }
 
-function why(reason: 'attempts' | 'age' | 'gone'): string {
-  if (reason === 'attempts') return 'all attempts failed';
+export function whyDead(reason: DeadLetter['reason'], attempts: number): string {
+  if (reason === 'attempts')
+    return attempts === 1 ? 'its one attempt failed' : `all ${attempts} attempts failed`;
   return reason === 'age' ? 'nobody took it in time' : 'its pointer was gone';
 }

@@ -3,10 +3,11 @@ import { once } from 'node:events';
 import { pipeline } from 'node:stream/promises';
 import { isRelayError } from '../../../base/errors.ts';
 import { PREFETCH_MAX } from '../../../base/limits.ts';
+import type { Nacked } from '../../../contract/channels.ts';
 import { ifLost, keepExtending, type ReceivedMessage } from '../../../sdk/subscription.ts';
 import { defineCommand } from '../command.ts';
 import type { OpenClient } from '../host.ts';
-import { parseCount } from '../human.ts';
+import { parseCount, printable, span } from '../human.ts';
 import { type Io, interruption } from '../io.ts';
 import { messageContent, messageLine } from './message-line.ts';
 
@@ -14,9 +15,11 @@ export default defineCommand({
   usage: '<channel>',
   details: `Piped, one line a message: the pointer, or the signal. With --exec a shell command runs for each, one after
 the other, with the payload on its standard input and RELAY_URL, RELAY_SEQ, RELAY_FROM, RELAY_METADATA, RELAY_CHANNEL
-(and RELAY_MSG for a signal) in its environment. In a group each message goes to one member: exit code 0 acknowledges
-it, any other gives it back, and its lease is extended while the command runs. Without --exec a message of a group is
-acknowledged once it is printed. A lost connection is opened again and nothing is missed.`,
+(RELAY_MSG and RELAY_JSON for a signal), RELAY_TS, and in a group RELAY_TOKEN and RELAY_ATTEMPT in its environment. In a group each
+message goes to one member: exit code 0 acknowledges it, any other gives it back, and its lease is extended while the command runs.
+What was given back comes again after 1s, 5s, 30s, 2m (relay channel group chooses), and after five attempts is a dead letter: relay
+channel dead list. Without --exec a message of a group is acknowledged once it is printed. A lost connection is opened again and
+nothing is missed.`,
   flags: {
     since: { value: 'WHEN', help: 'begin behind a sequence number or at a time; all for everything' },
     group: { short: 'g', value: 'NAME', help: 'share the work with the other members of this group' },
@@ -74,10 +77,14 @@ async function work(io: Io, open: OpenClient, message: ReceivedMessage, command:
     })
     .finally(() => extending?.stop());
   if (failure === null) return true;
-  io.warn(`#${message.seq}: the command ${failure}`);
-  if (message.token === undefined) return true;
-  await message.nack().catch(ifLost);
-  return false;
+  const nacked = await message.nack().catch(ifLost);
+  io.warn(`#${message.seq}: the command ${failure}${nacked ? `; ${whatNow(message, nacked)}` : ''}`);
+  return message.token === undefined;
+}
+
+function whatNow({ channel, attempt }: ReceivedMessage, { dead, retry_at }: Nacked): string {
+  if (dead) return `given up after ${attempt} attempts, see: relay channel dead list ${printable(channel)}`;
+  return `it comes back in ${span(Math.max((retry_at ?? 0) - Date.now(), 0))}, attempt ${(attempt ?? 1) + 1}`;
 }
 
 /**
@@ -114,6 +121,7 @@ function passed({ isTTY }: Io['stdout']): 'pipe' | 'inherit' {
   return isTTY ? 'pipe' : 'inherit';
 }
 
+/** One without a value is not passed on from around this command: it would be another message's. */
 function variables(message: ReceivedMessage): NodeJS.ProcessEnv {
   const { channel, url, msg, seq, ts, from, metadata, token, attempt } = message;
   return {
@@ -122,10 +130,11 @@ function variables(message: ReceivedMessage): NodeJS.ProcessEnv {
     RELAY_TS: String(ts),
     RELAY_FROM: from,
     RELAY_METADATA: JSON.stringify(metadata ?? {}),
-    ...(url === undefined ? { RELAY_MSG: clean(messageContent(message)) } : { RELAY_URL: url }),
-    ...(token === undefined ? {} : { RELAY_TOKEN: String(token) }),
-    ...(attempt === undefined ? {} : { RELAY_ATTEMPT: String(attempt) }),
-    ...(msg === undefined ? {} : { RELAY_JSON: clean(JSON.stringify(msg)) }),
+    RELAY_URL: url,
+    RELAY_MSG: url === undefined ? clean(messageContent(message)) : undefined,
+    RELAY_TOKEN: token === undefined ? undefined : String(token),
+    RELAY_ATTEMPT: attempt === undefined ? undefined : String(attempt),
+    RELAY_JSON: msg === undefined ? undefined : clean(JSON.stringify(msg)),
   };
 }
 

@@ -1,6 +1,7 @@
 import { setTimeout } from 'node:timers/promises';
 import { parsePointer } from '../../../contract/pointer-url.ts';
 import type { Receipt } from '../../../contract/receipts.ts';
+import { whyDead } from '../channels/message-line.ts';
 import { defineCommand } from '../command.ts';
 import { bytes, moment, plural, printable } from '../human.ts';
 import { interruption } from '../io.ts';
@@ -53,7 +54,18 @@ function line(receipt: Receipt, style: Style): string {
 }
 
 function evidence(receipt: Receipt): string[] {
-  const { rung, count = 1, retries, bytes: size = 0, group, url, status, summary } = receipt;
+  const {
+    rung,
+    count = 1,
+    retries,
+    bytes: size = 0,
+    group,
+    url,
+    status,
+    summary,
+    reason,
+    attempts = 0,
+  } = receipt;
   switch (rung) {
     case 'stored':
       return [bytes(size)];
@@ -63,6 +75,8 @@ function evidence(receipt: Receipt): string[] {
       return [plural(count, 'time'), ...(retries ? [`${retries} of them again`] : []), bytes(size)];
     case 'acked':
       return group === undefined ? [] : [`in the group ${printable(group)}`];
+    case 'dead':
+      return [`given up by the group ${printable(group ?? '')}`, whyDead(reason ?? 'attempts', attempts)];
     case 'result':
       return [status, summary, url && parsePointer(url).id].flatMap((text) =>
         text ? [printable(text)] : [],
