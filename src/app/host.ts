@@ -53,6 +53,12 @@ export function makeHost(globals: Globals, env: Environment, warn?: Warn): Host 
     peekInbox: async (agent, o) => (await import('./store/peek-inbox.ts')).peekInbox(config(), agent, o),
     openAgentWork: async (cwd) =>
       (await import('./agents/agent-work.ts')).openAgentWork(config(), env, cwd, warn),
+    command: async () => {
+      const { findLauncher, shellLine } = await import('./install/launcher.ts');
+      const { home, remote } = config();
+      const local = home === findHome(undefined, {}) ? [] : ['--home', home];
+      return shellLine(findLauncher(env), remote === null ? local : ['--url', remote]);
+    },
     openRunner: async (spec) => (await import('./agents/open-runner.ts')).openRunner(spec, host.home),
     installer: async () => (await import('./install/installer.ts')).openInstaller(env, host.home),
     openAgent: async (url, o) =>

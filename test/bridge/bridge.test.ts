@@ -33,6 +33,15 @@ test('without a block all that the agent said comes back, marked so', async () =
   assert.equal((await client(server).peek(answer.url)).outcome, 'whole');
 });
 
+test('a command that knows of no outcome block gets the task as it is, and all it says comes back', async () => {
+  await using server = await startTestServer();
+  await using _ = await startWorker(server, execRunner({ command: 'cat; echo "===" $RELAY_TASK_ID' }), {
+    plain: true,
+  });
+  const answer = await new AgentBridge(client(server)).sendAndWait('only this');
+  assert.equal(answer.text, `only this=== ${answer.id}`);
+});
+
 test('20 waiters on one channel each get their own result', async () => {
   await using server = await startTestServer();
   const slowly = agent(async ({ text }) => {

@@ -52,6 +52,25 @@ test('an agent brings its result with a command, once; a failure is an exit code
   assert.equal((await relay(['task', 'show', crypto.randomUUID()], { home })).code, 3);
 });
 
+test('who listens elsewhere is told apart from who is not there', async () => {
+  using scratch = temporaryHome();
+  const { home } = scratch;
+  await using server = await startTestServer();
+  const env = { CONTEXTRELAY_URL: server.url };
+  await using _ = await startWorker(
+    server,
+    agent(() => ({ output: 'x' })),
+    { name: 'anna', taskChannel: 'hers' },
+  );
+  const send = (...args: string[]) => relay(['bridge', 'send', 'x', ...args], { home, env });
+  assert.match(
+    (await send('--to', 'anna')).stderr,
+    /anna takes its tasks from hers and not from agent-tasks: --task-channel hers/,
+  );
+  assert.match((await send('--to', 'bert')).stderr, /No bridge called bert is there/);
+  assert.equal((await send('--to', 'anna', '--task-channel', 'hers')).stderr, '');
+});
+
 test('a wrong command line says what is missing', async () => {
   using scratch = temporaryHome();
   const { home } = scratch;

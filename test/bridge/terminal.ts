@@ -13,18 +13,18 @@ export interface TerminalUnderTest extends AsyncDisposable {
   screen(): Promise<string>;
 }
 
-/** A tmux of its own with the scripted agent in it, or another program. */
+/** A tmux of its own with the scripted agent in it, or another program; in a folder, it is the one that is meant by default there. */
 export async function openTerminal(
-  o: { env?: { [name: string]: string }; command?: string } = {},
+  o: { env?: { [name: string]: string }; command?: string; socketFolder?: string } = {},
 ): Promise<TerminalUnderTest> {
   const session = 'agent';
-  const tmuxArgs = [
-    '-L',
-    `relay-test-${process.pid}-${Math.random().toString(36).slice(2)}`,
-    '-f',
-    '/dev/null',
-  ];
-  const tmux = async (...args: string[]) => (await run('tmux', [...tmuxArgs, ...args])).stdout;
+  const name = o.socketFolder
+    ? 'default'
+    : `relay-test-${process.pid}-${Math.random().toString(36).slice(2)}`;
+  const tmuxArgs = ['-L', name, '-f', '/dev/null'];
+  const around = { ...process.env, ...(o.socketFolder ? { TMUX_TMPDIR: o.socketFolder } : {}) };
+  const tmux = async (...args: string[]) =>
+    (await run('tmux', [...tmuxArgs, ...args], { env: around })).stdout;
   const env = Object.entries(o.env ?? {}).flatMap(([name, value]) => ['-e', `${name}=${value}`]);
   const command = o.command ?? `exec ${process.execPath} ${AGENT}`;
   await tmux('new-session', '-d', '-s', session, '-x', '100', '-y', '30', ...env, command);

@@ -1,11 +1,15 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import { AgentBridge } from '../../src/client/bridge/agent-bridge.ts';
 import { TmuxRunner } from '../../src/runners/tmux/tmux-runner.ts';
 import { startTestServer } from '../channels/server.ts';
-import { ENTRY } from '../cli/program.ts';
+import { ENTRY, relay, temporaryHome } from '../cli/program.ts';
+import { until } from '../until.ts';
 import { client, startWorker } from './bridge.ts';
+import { startProgram } from './processes.ts';
 import { SCRIPTED } from './scripted-profile.ts';
 import { taskTexts } from './task-texts.ts';
 import { openTerminal } from './terminal.ts';
@@ -66,4 +70,84 @@ test('a program that takes no pastes gets one line', async () => {
   const answer = await new AgentBridge(client(server)).sendAndWait('two\nlines', { timeout: 60_000 });
   assert.equal(answer.text.match(/got:/g)?.length, 1);
   assert.match(answer.text.replace(/\s+/g, ''), new RegExp(`relaypull"${server.url}/pull/${answer.id}"`));
+});
+
+/** A program of which nothing is known, and which takes a line. */
+const lines = (work: string) => `while read -r line; do ${work}; done`;
+const UNKNOWN = { other: { settle_ms: 300, quiet_ms: 600 } };
+
+test('an agent that repeats what it was told does not lose its answer, and one that says nothing has failed', async () => {
+  await using server = await startTestServer();
+  await using terminal = await openTerminal({
+    command: lines('case $n in "") n=1; echo "it is 42"; echo "$line";; esac'),
+  });
+  await using _ = await startWorker(server, new TmuxRunner({ ...terminal, profiles: UNKNOWN }));
+  const bridge = new AgentBridge(client(server));
+  const answer = await bridge.sendAndWait('what is it?', { timeout: 60_000 });
+  assert.equal(answer.status, 'done', answer.text);
+  assert.match(answer.text, /it is 42/);
+  assert.equal((await client(server).peek(answer.url)).outcome, 'whole');
+  const silence = await bridge.sendAndWait('and now?', { timeout: 60_000 });
+  assert.equal(silence.status, 'failed');
+  assert.match(silence.text, /said nothing/);
+  assert.equal((await client(server).peek(silence.url)).outcome, 'none');
+});
+
+test('a program that is not known, or is busy with something else, is neither interrupted nor ended', async () => {
+  await using server = await startTestServer();
+  await using terminal = await openTerminal({ command: lines('echo "still here"') });
+  await using other = await openTerminal({
+    command: `echo 'esc to interrupt'; trap 'echo interrupted' INT; cat`,
+  });
+  const known = { mine: { command: 'sh|cat', busy: 'esc to interrupt', interrupt: 'C-c' } };
+  const { tasks } = client(server);
+  for (const [runner, name] of [
+    [new TmuxRunner({ ...terminal, profiles: { other: { quiet_ms: 600_000 } } }), 'unknown'],
+    [new TmuxRunner({ ...other, profiles: known, profile: 'mine' }), 'busy'],
+  ] as const) {
+    await using under = await startWorker(server, runner, { name });
+    const { id } = await new AgentBridge(client(server)).send('x', { to: name });
+    if (name === 'unknown') await until(async () => (await terminal.screen()).includes('still here'));
+    else await until(async () => (await tasks.get(id)).receipts.some(({ rung }) => rung === 'pulled'));
+    await tasks.cancel(id);
+    await until(() => under.events.some((event) => event.type === 'dropped'));
+  }
+  await terminal.tmux('send-keys', '-t', 'agent', 'once more', 'Enter');
+  await until(async () => (await terminal.screen()).split('still here').length === 3);
+  await other.tmux('send-keys', '-t', 'agent', 'once more', 'Enter');
+  await until(async () => (await other.screen()).split('once more').length === 3);
+  assert.doesNotMatch(await other.screen(), /interrupted/);
+});
+
+test('an agent that is known stops when its task is canceled', async () => {
+  await using server = await startTestServer();
+  await using terminal = await openTerminal({
+    command: `trap 'echo stopped' INT; ${lines('echo "esc to interrupt"; sleep 600; clear; echo ready')}`,
+  });
+  const mine = { busy: 'esc to interrupt', interrupt: 'C-c' };
+  const runner = new TmuxRunner({ ...terminal, profiles: { mine }, profile: 'mine' });
+  await using _ = await startWorker(server, runner);
+  const { id } = await new AgentBridge(client(server)).send('x');
+  await until(async () => (await terminal.screen()).includes('esc to interrupt'));
+  await client(server).tasks.cancel(id);
+  await until(async () => (await terminal.screen()).includes('ready'));
+});
+
+test('the command that is pasted works where it is pasted', async () => {
+  using scratch = temporaryHome();
+  const { home } = scratch;
+  // Neither PATH nor variables of the relay are as they are where the bridge runs.
+  const pull = `eval "$(printf '%s' "$line" | sed 's/.*Read it with: \\(.*\\) - then do it.*/\\1/')"`;
+  await using terminal = await openTerminal({
+    command: `unset RELAY_HOME CONTEXTRELAY_URL; export PATH=/usr/bin:/bin; ${lines(pull)}`,
+    socketFolder: home,
+  });
+  await writeFile(join(home, 'agents.json'), JSON.stringify({ other: { settle_ms: 300, quiet_ms: 5_000 } }));
+  await using bridge = startProgram(['bridge', 'start', '--tmux', terminal.session], {
+    home,
+    env: { TMUX_TMPDIR: home },
+  });
+  await bridge.line(/^bridge /);
+  const answer = await relay(['bridge', 'send', '--wait', 'the words of the task'], { home });
+  assert.match(answer.stdout, /the words of the task/, answer.stderr);
 });

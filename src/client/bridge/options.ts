@@ -18,6 +18,8 @@ export interface AgentBridgeOptions {
   readonly timeout?: number;
   /** Always give the agent one line with the pointer, or never; by default, as the runner wants it. */
   readonly pointer?: boolean;
+  /** The task goes in as it was sent, and all of the output is the result: no outcome block is asked for or looked for. */
+  readonly plain?: boolean;
   /** How the agent calls the relay's command; `relay` by default. */
   readonly command?: string;
   /**

@@ -115,7 +115,8 @@ async function perform(
   const late = AbortSignal.timeout(timeout);
   const signal = AbortSignal.any([late, signals.lost, signals.stopping, signals.canceled]);
   const pointer = o.pointer ?? !(runner.inline?.(text) ?? true);
-  const prompt = pointer ? pointerPrompt(id, url, command, encrypted) : wholePrompt(id, text);
+  const whole = o.plain ? text : wholePrompt(id, text);
+  const prompt = pointer ? pointerPrompt(id, url, command, encrypted) : whole;
   try {
     const job = { id, url, from, text, message, prompt, pointer, signal, settled: signals.settled };
     const ran = await runner.run(job);
@@ -153,7 +154,10 @@ async function bringResult(
   },
 ): Promise<Status | null> {
   const { id, doneChannel, encrypted, ran, stopping } = result;
-  const { status, summary, text, outcome, contentType } = resultOf(ran, result.overA2A && !encrypted);
+  const { status, summary, text, outcome, contentType } = resultOf(ran, {
+    plain: o.plain === true,
+    asAnswer: result.overA2A && !encrypted,
+  });
   // Nothing that the agent said is told beside what is encrypted.
   const told = encrypted ? {} : { summary: summary.slice(0, TASK_SUMMARY_CHARS), outcome };
   const about = { ...told, agent: o.name };
@@ -199,13 +203,13 @@ interface Result {
   readonly status: Status;
   readonly summary: string;
   readonly text: string;
-  /** Whether it is the block that was asked for, an answer in A2A's JSON, or everything that the agent said. */
-  readonly outcome: 'block' | 'answer' | 'whole';
+  /** The block that was asked for, an answer in A2A's JSON, everything that the agent said, or nothing. */
+  readonly outcome: 'block' | 'answer' | 'whole' | 'none';
   readonly contentType: string;
 }
 
 /** An answer in A2A's JSON goes as it is to whoever asked over A2A, and as words to everybody else. */
-function resultOf(ran: Ran, asAnswer: boolean): Result {
+function resultOf(ran: Ran, o: { readonly plain: boolean; readonly asAnswer: boolean }): Result {
   let { failed } = ran;
   try {
     const answer = readAnswer(ran.output);
@@ -214,19 +218,22 @@ function resultOf(ran: Ran, asAnswer: boolean): Result {
       const said = answerWords(answer);
       const summary = firstLine(said, TASK_SUMMARY_CHARS) || answer.state;
       const status = ended ? 'failed' : 'done';
-      if (!asAnswer) return { status, summary, text: said || summary, outcome: 'answer', contentType: PLAIN };
+      if (!o.asAnswer)
+        return { status, summary, text: said || summary, outcome: 'answer', contentType: PLAIN };
       return { status, summary, text: ran.output, outcome: 'answer', contentType: ANSWER_TYPE };
     }
   } catch (error) {
     failed ??= words(error);
   }
-  const outcome = readOutcome(ran.output);
+  const outcome = o.plain
+    ? { text: ran.output.trim(), found: false, completed: null }
+    : readOutcome(ran.output);
   const said = outcome.text === '' ? '' : `\n\n${outcome.text}`;
   return {
     status: failed === undefined ? 'done' : 'failed',
     summary: failed ?? (firstLine(outcome.completed ?? outcome.text, TASK_SUMMARY_CHARS) || 'no output'),
     text: failed === undefined ? outcome.text || '(the agent said nothing)' : `${failed}${said}`,
-    outcome: outcome.found ? 'block' : 'whole',
+    outcome: outcome.found ? 'block' : outcome.text === '' ? 'none' : 'whole',
     contentType: PLAIN,
   };
 }

@@ -59,6 +59,8 @@ export interface Host {
   ): Promise<Inbox | null>;
   /** Prompts, programs and pipelines. `cwd` is where programs run. */
   openAgentWork(cwd: string): Promise<AgentWork>;
+  /** What to type on this machine to call this program on the same relay, wherever that is typed. */
+  command(): Promise<string>;
   /** Where a bridge runs tasks. */
   openRunner(spec: RunnerSpec): Promise<Runner>;
   /** Sets up coding agents. */

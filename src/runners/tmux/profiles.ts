@@ -15,7 +15,7 @@ export interface AgentProfile {
   readonly pasted?: string;
   /** A paste of several lines stays one input until Enter. Where not, one line with the pointer goes in. */
   readonly multiline?: boolean;
-  /** The key that stops it. */
+  /** The key that stops its work and not the program. Without one, nothing is sent. */
   readonly interrupt?: string;
   /** Still for this long and not busy: it is done, if it has said its outcome. */
   readonly settle_ms?: number;
@@ -66,7 +66,7 @@ export const PROFILES: { readonly [name: string]: AgentProfile } = {
     interrupt: 'C-c',
   },
   /** Anything else: nothing is known but that a screen which does not move is idle. */
-  other: { multiline: false, interrupt: 'C-c' },
+  other: { multiline: false },
 };
 
 const SETTLE_MS = 1_500;
@@ -76,11 +76,13 @@ const QUIET_MS = 20_000;
 export interface KnownAgent {
   readonly name: string;
   readonly multiline: boolean;
-  readonly interrupt: string;
+  readonly interrupt: string | null;
   readonly settleMs: number;
   readonly quietMs: number;
   isBusy(screen: string): boolean;
   isReady(screen: string): boolean;
+  /** It may be at work: it shows that it is, or nobody knows how it would. */
+  mayBeBusy(screen: string): boolean;
   /** How many collapsed pastes there have been, as far as the screen tells; changes with each. */
   pastes(screen: string): string;
 }
@@ -91,10 +93,11 @@ export function knownAgent(name: string, profile: AgentProfile): KnownAgent {
   return {
     name,
     multiline: profile.multiline ?? false,
-    interrupt: profile.interrupt ?? 'C-c',
+    interrupt: profile.interrupt ?? null,
     settleMs: profile.settle_ms ?? SETTLE_MS,
     quietMs: profile.quiet_ms ?? QUIET_MS,
     isBusy: (screen) => busy != null && screen.search(busy) >= 0,
+    mayBeBusy: (screen) => busy == null || screen.search(busy) >= 0,
     isReady: (screen) => ready == null || screen.search(ready) >= 0,
     pastes: (screen) => (pasted == null ? '' : [...screen.matchAll(pasted)].join('|')),
   };

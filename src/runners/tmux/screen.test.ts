@@ -13,14 +13,25 @@ test('a text is found again however a program breaks and frames it', () => {
   assert.equal(count('something else', markOf(PROMPT)), 0);
 });
 
-test('the output is what stands behind the last sight of the text', () => {
+test('an agent that repeats the last line of the text does not lose what it said before', () => {
+  const last = '(relay task 0b54a5c3-6a8f-4a63-9d5f-0e6a1c9f8a11)';
+  const text = `Do it, and say what came of it.\n${last}`;
+  for (const said of [`answer\n${last}`, `part one\n${last}\npart two`]) {
+    assert.equal(outputBehind(`> ${text}\n${said}`, text, ''), said);
+  }
+  assert.equal(outputBehind(`> ${text}\n${last}\nanswer`, text, ''), 'answer');
+});
+
+test('the output is what stands behind the sight of the text', () => {
   const screen = `old stuff\n> ${PROMPT.slice(0, 30)}\n  ${PROMPT.slice(30)}\nworking\ndone: 42\n`;
-  assert.equal(outputBehind(screen, markOf(PROMPT), ''), 'working\ndone: 42');
-  assert.equal(outputBehind(`> ${PROMPT}\nfirst\n> ${PROMPT}\nsecond`, markOf(PROMPT), ''), 'second');
+  assert.equal(outputBehind(screen, PROMPT, ''), 'working\ndone: 42');
+  const twice = `> ${PROMPT}\nfirst\n> ${PROMPT}\nsecond`;
+  assert.equal(outputBehind(twice, PROMPT, `> ${PROMPT}\nfirst\n`), 'second', 'it was put in before');
+  assert.equal(outputBehind(`${PROMPT}\n> ${PROMPT}\nanswer`, PROMPT, ''), 'answer', 'it is shown twice');
 });
 
 test('where the text is out of view, the output is what was not there before', () => {
-  assert.equal(outputBehind('a\nb\nc\nd', 'not-in-view', 'a\nb\n'), 'c\nd');
+  assert.equal(outputBehind('a\nb\nc\nd', 'not in view', 'a\nb\n'), 'c\nd');
 });
 
 test('an agent is known by its program, else by what it shows', () => {

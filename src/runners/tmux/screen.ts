@@ -17,25 +17,25 @@ export function count(screen: string, mark: string): number {
   return mark === '' ? 0 : squeezed(screen).split(mark).length - 1;
 }
 
-/** What the program has shown since the text was put in: all behind the last sight of it. */
-export function outputBehind(screen: string, mark: string, before: string): string {
+/**
+ * What the program has shown since the text was put in: all behind the first sight of it that was not there before. Behind a later
+ * one there would be too little, because agents repeat the last line of what they were told; only where nothing but the text
+ * stands between two of them, it is the program that shows it once more.
+ */
+export function outputBehind(screen: string, text: string, before: string): string {
+  const mark = markOf(text);
   const lines = screen.split('\n');
-  let behind = '';
-  for (let i = lines.length - 1; i >= 0; i--) {
-    behind = squeezed(lines[i]!) + behind;
-    const at = behind.indexOf(mark);
-    if (mark === '' || at < 0) continue;
-    // Back to the line in which the mark ends.
-    let rest = behind.length - at - mark.length;
-    let line = lines.length;
-    while (line > i + 1 && rest >= squeezed(lines[line - 1]!).length) {
-      rest -= squeezed(lines[line - 1]!).length;
-      line--;
-      if (rest === 0) break;
-    }
-    return lines.slice(line).join('\n').trim();
-  }
-  return withoutBeginning(screen, before).trim();
+  const whole = squeezed(screen);
+  const ends: number[] = [];
+  for (let at = whole.indexOf(mark); mark !== '' && at >= 0; at = whole.indexOf(mark, at + mark.length))
+    ends.push(at + mark.length);
+  if (ends.length === 0) return withoutBeginning(screen, before).trim();
+  const told = squeezed(text);
+  let sight = Math.min(count(before, mark), ends.length - 1);
+  while (sight + 1 < ends.length && told.endsWith(whole.slice(ends[sight]!, ends[sight + 1]!))) sight++;
+  let [line, seen] = [0, 0];
+  while (seen < ends[sight]!) seen += squeezed(lines[line++]!).length;
+  return lines.slice(line).join('\n').trim();
 }
 
 /** Where the text is no longer in view: what was not there before. */

@@ -5,7 +5,7 @@ import { readOutcome } from '../../client/bridge/outcome.ts';
 import type { Job, Ran, Runner } from '../../client/bridge/runner.ts';
 import type { TmuxOptions } from '../../client/bridge/runners.ts';
 import { type AgentProfile, findAgent, type KnownAgent, knownAgent, PROFILES } from './profiles.ts';
-import { count, markOf, outputBehind } from './screen.ts';
+import { count, markOf, outputBehind, squeezed } from './screen.ts';
 import { gone, type Pane, Tmux } from './tmux.ts';
 
 const LOOK_EVERY_MS = 150;
@@ -22,6 +22,8 @@ const ENTERS = 4;
 
 /** Everything but line breaks and tabs: inside of a paste it could end the paste, and the rest would be keys. */
 const CONTROL = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/;
+
+const SHELL = /^-?(?:ba|z|da|k|fi)?sh$/;
 
 /** An agent that somebody has started in a terminal, and may be looking at. */
 export class TmuxRunner implements Runner {
@@ -64,12 +66,21 @@ export class TmuxRunner implements Runner {
     await this.#look();
     if (this.#agent.name !== name) await this.#untilReady(pane.id, over);
     const before = await this.#tmux.capture(pane.id, { all: true });
+    const said = async () =>
+      outputBehind(await this.#tmux.capture(pane.id, { all: true }), job.prompt, before);
     await this.#putIn(pane.id, job, over);
+    // What a program shows below its input, such as a frame, is no answer.
+    const idle = await said();
+    if (over.aborted) return { output: '' };
     await this.#enter(pane.id, over);
-    const output = await this.#untilDone(pane.id, markOf(job.prompt), before, over);
-    // Whoever gave up on it does not want it to go on.
-    if (job.signal.aborted) await this.#tmux.key(pane.id, this.#agent.interrupt).catch(() => {});
-    return { output };
+    const output = await this.#untilDone(pane.id, said, over);
+    if (job.signal.aborted) await this.#interrupt(pane).catch(() => {});
+    if (over.aborted || squeezed(output) !== squeezed(idle)) return { output };
+    const seconds = this.#agent.quietMs / 1000;
+    return {
+      output: '',
+      failed: `The agent in ${this.target} said nothing: its screen rested for ${seconds} s.`,
+    };
   }
 
   async close(): Promise<void> {}
@@ -120,18 +131,18 @@ export class TmuxRunner implements Runner {
 
   async #enter(pane: string, over: AbortSignal): Promise<void> {
     await pause(BEFORE_ENTER_MS, over);
-    const before = await this.#tmux.capture(pane);
+    const shown = async () => `${(await this.#tmux.pane(pane)).cursor} ${await this.#tmux.capture(pane)}`;
+    const before = await shown();
     for (let attempt = 0; attempt < ENTERS && !over.aborted; attempt++) {
       await this.#tmux.key(pane, 'Enter');
       await pause(LOOK_EVERY_MS, over);
-      if (await this.#watch(pane, over, (screen) => screen !== before, ENTER_MS)) return;
+      if (await this.#watch(pane, over, async () => (await shown()) !== before, ENTER_MS)) return;
     }
     if (!over.aborted) throw gone(`${this.target} did not react to Enter.`);
   }
 
   /** Until it rests with an outcome, or has rested for long without one, or the result came by another way. */
-  async #untilDone(pane: string, mark: string, before: string, over: AbortSignal): Promise<string> {
-    const said = async () => outputBehind(await this.#tmux.capture(pane, { all: true }), mark, before);
+  async #untilDone(pane: string, said: () => Promise<string>, over: AbortSignal): Promise<string> {
     const { settleMs, quietMs, isBusy } = this.#agent;
     await this.#watch(pane, over, async (screen, still) => {
       const { dead } = await this.#tmux.pane(pane);
@@ -140,6 +151,21 @@ export class TmuxRunner implements Runner {
       return still >= quietMs || readOutcome(await said()).found;
     });
     return said();
+  }
+
+  /**
+   * Stops the work of our task and nothing else: an agent that is known, while it shows that it is at work, or what a shell runs that
+   * ran nothing when the task was put in. A program that is not known could end with the key, and its session with it.
+   */
+  async #interrupt(pane: Pane): Promise<void> {
+    const now = await this.#tmux.pane(pane.id);
+    const { interrupt, mayBeBusy } = this.#agent;
+    if (now.dead) return;
+    if (now.command !== pane.command) {
+      if (SHELL.test(pane.command)) await this.#tmux.key(pane.id, 'C-c');
+    } else if (interrupt !== null && mayBeBusy(await this.#tmux.capture(pane.id))) {
+      await this.#tmux.key(pane.id, interrupt);
+    }
   }
 
   /**

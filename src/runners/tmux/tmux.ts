@@ -7,6 +7,8 @@ export interface Pane {
   readonly dead: boolean;
   /** The program in the foreground. */
   readonly command: string;
+  /** Where it stands: moves with Enter, also where nothing is shown. */
+  readonly cursor: string;
   /** Somebody scrolls in it; keys would go there. */
   readonly inMode: boolean;
 }
@@ -20,12 +22,17 @@ export class Tmux {
   }
 
   async pane(target: string): Promise<Pane> {
-    const format = '#{pane_id}\t#{pane_dead}\t#{pane_in_mode}\t#{pane_current_command}';
+    const format = '#{pane_id} #{pane_dead} #{pane_in_mode} #{cursor_x},#{cursor_y} #{pane_current_command}';
     const told = await this.#run(['display-message', '-p', '-t', target, format]);
-    const [id, dead, inMode, command] = told.trimEnd().split('\t') as [string, string, string, string];
+    const [id, dead, inMode, cursor, ...command] = told.trimEnd().split(' ') as [
+      string,
+      string,
+      string,
+      string,
+    ];
     // tmux answers with nothing in its fields where there is no such pane.
     if (!id?.startsWith('%')) throw gone(`tmux has no pane ${JSON.stringify(target)}.`);
-    return { id, dead: dead === '1', inMode: inMode !== '0', command: command ?? '' };
+    return { id, dead: dead === '1', inMode: inMode !== '0', cursor, command: command.join(' ') };
   }
 
   leaveMode(pane: string): Promise<unknown> {
@@ -50,7 +57,8 @@ export class Tmux {
   #run(args: readonly string[], input?: string): Promise<string> {
     return new Promise((resolve, reject) => {
       const options = { maxBuffer: Number.POSITIVE_INFINITY };
-      const child = execFile('tmux', [...this.#args, ...args], options, (error, out, err) => {
+      // UTF-8 whatever the locale: in another, tmux writes _ for every other character.
+      const child = execFile('tmux', ['-u', ...this.#args, ...args], options, (error, out, err) => {
         if (!error) resolve(out);
         else if (child.pid === undefined) reject(gone(`tmux could not be started: ${error.message}`));
         else reject(gone(`tmux says: ${err.trim() || `exit code ${child.exitCode}`}.`));

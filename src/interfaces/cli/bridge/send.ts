@@ -1,8 +1,9 @@
 import { PAYLOAD_BYTES, TASK_TIMEOUT_MS } from '../../../base/limits.ts';
 import { AgentBridge } from '../../../client/bridge/agent-bridge.ts';
+import type { Agent } from '../../../contract/agents.ts';
 import { warnOfEncryption } from '../channels/encryption-words.ts';
 import { defineCommand } from '../command.ts';
-import { parseMilliseconds, printable } from '../human.ts';
+import { moment, parseMilliseconds, printable } from '../human.ts';
 import { openPayload, readAllText, textOrFile } from '../pointers/payload.ts';
 import { tellAnswer } from '../tasks/task-words.ts';
 
@@ -35,16 +36,8 @@ there yet. Whoever stops waiting can ask again: relay task wait ID.`,
     const o = { to: flags.to, encrypted: flags.encrypt };
     if (flags.encrypt) await warnOfEncryption(io, client, { channel: bridge.channelFor(flags.to) });
     const { agents } = await relay.agents.list();
-    const there = agents.some(
-      ({ name, alive, bridge: serves }) =>
-        alive && serves?.task_channel === bridge.taskChannel && (flags.to === undefined || name === flags.to),
-    );
-    if (!there) {
-      const who = flags.to === undefined ? 'No bridge' : `No bridge called ${printable(flags.to)}`;
-      io.note(
-        `${who} is there for ${bridge.taskChannel} yet; the task waits for one: relay bridge start --help`,
-      );
-    }
+    const note = whoIsThere(agents, bridge.taskChannel, flags.to);
+    if (note !== null) io.note(note);
     if (flags.wait) return tellAnswer(io, await bridge.sendAndWait(task, { ...o, timeout }));
     const sent = await bridge.send(task, o);
     io.result(sent, () =>
@@ -52,3 +45,21 @@ there yet. Whoever stops waiting can ask again: relay task wait ID.`,
     );
   },
 });
+
+/** Where nobody takes the task just now: what is known of those who could. */
+function whoIsThere(agents: readonly Agent[], channel: string, to: string | undefined): string | null {
+  const able = agents.filter(({ name, bridge }) => bridge && (to === undefined || name === to));
+  const here = able.filter(({ bridge }) => bridge!.task_channel === channel);
+  if (here.some(({ alive }) => alive)) return null;
+  const waits = 'the task waits for one: relay bridge start --help';
+  if (to === undefined) return `No bridge is there for ${printable(channel)} yet; ${waits}`;
+  const name = printable(to);
+  const elsewhere = able.find(({ alive }) => alive)?.bridge?.task_channel;
+  if (elsewhere !== undefined) {
+    const other = printable(elsewhere);
+    return `${name} takes its tasks from ${other} and not from ${printable(channel)}: --task-channel ${other}`;
+  }
+  const [silent] = here;
+  if (silent) return `${name} was last heard of ${moment(silent.last_seen!)}; the task waits for it`;
+  return `No bridge called ${name} is there for ${printable(channel)} yet; ${waits}`;
+}

@@ -34,19 +34,28 @@ What agents in terminals look like is in agents.json in the relay's home, where 
     timeout: { value: 'TIME', help: 'for one task: 90s, 15m, 2h (10m)' },
     encrypt: { short: 'e', help: 'encrypt results; senders need the done channel’s key' },
     pointer: { help: 'always give the agent one line with the pointer' },
+    plain: { help: 'give the task as it is, and take all of the output' },
     profile: { value: 'NAME', help: 'for --tmux: claude, codex, gemini… (found out)' },
     allow: { value: 'all|reads|none', help: 'for --acp: what it may do unasked (reads)' },
   },
   examples: [
     ['relay bridge start --exec "claude -p" --name reviewer', 'a new session for each task'],
+    ['relay bridge start --exec ./word-count.sh --plain', 'a program that knows of no agents'],
     ['relay bridge start --tmux work:0', 'the agent you have open there'],
     ['relay bridge start --acp "gemini --acp" --concurrency 3', 'three tasks side by side'],
   ],
   async run({ io, host, flags, open }) {
     const from = flags.from?.flatMap((names) => names.split(',')).map((name) => name.trim());
-    const runner = await host.openRunner(readSpec(flags));
+    const spec = readSpec(flags);
+    if (flags.plain && spec.kind === 'tmux') {
+      throw badUsage('A terminal needs more than the task.', '--plain goes with --exec, --acp and --a2a.');
+    }
+    const runner = await host.openRunner(spec);
     if (from === undefined && io.env.CONTEXTRELAY_API_KEY) {
       io.note('It obeys everyone who has a key of this tenant; --from NAMES obeys only those.');
+    }
+    if (spec.kind === 'tmux' && host.remote !== null && io.env.CONTEXTRELAY_API_KEY) {
+      io.note('Where the agent runs, CONTEXTRELAY_API_KEY must be set too, so that it can read its tasks.');
     }
     const { client, resolve } = await open();
     const results = flags['done-channel'] ?? DONE_CHANNEL;
@@ -60,8 +69,9 @@ What agents in terminals look like is in agents.json in the relay's home, where 
       timeout: parseMilliseconds(flags.timeout, '--timeout'),
       from,
       pointer: flags.pointer,
+      plain: flags.plain,
       encrypted: flags.encrypt,
-      command: io.env.RELAY_COMMAND,
+      command: io.env.RELAY_COMMAND ?? (await host.command()),
       resolve,
       onEvent: (event) => tell(io, runner, event),
     });
