@@ -11,28 +11,53 @@ export type LeashedShell = ChildProcessByStdio<Writable, Readable, Readable>;
  * without a line means that we are gone, also by SIGKILL: it ends the group. It names no process, only the group it is in
  * itself (0), so it can never hit one that came by a number later. It is no child of the command, which may wait for its own.
  */
-const WATCH = `( { trap '' TERM INT HUP
-read -r done || { kill -TERM 0; sleep ${GRACE_MS / 1000}; kill -KILL 0; }
+const watch = (endGroup: string) => `( { trap '' TERM INT HUP
+read -r done || { ${endGroup}; }
 } <&3 3<&- >/dev/null 2>&1 & )
 exec 3<&-
-exec /bin/sh -c "$1"`;
+exec "$@"`;
+
+const ASKED_FIRST = watch(`kill -TERM 0; sleep ${GRACE_MS / 1000}; kill -KILL 0`);
+const AT_ONCE = watch('kill -KILL 0');
+
+interface LeashOptions {
+  readonly cwd?: string;
+  readonly env: NodeJS.ProcessEnv;
+}
 
 /**
  * A command for the shell, in a group of its own, so that what it has started ends with it, and with us if we are killed. On
  * Windows there are no such groups: there a command outlives a killed bridge.
  */
-export function leashedShell(
-  command: string,
-  { cwd, env }: { readonly cwd?: string; readonly env: NodeJS.ProcessEnv },
-): LeashedShell {
+export function leashedShell(command: string, { cwd, env }: LeashOptions): LeashedShell {
   if (process.platform === 'win32') {
     return spawn(command, { shell: true, cwd, env, stdio: ['pipe', 'pipe', 'pipe'] });
   }
-  const child = spawn('/bin/sh', ['-c', WATCH, 'sh', command], {
+  return onLeash(ASKED_FIRST, ['/bin/sh', '-c', command], { cwd, env, stdin: 'pipe' }) as LeashedShell;
+}
+
+/**
+ * A program in a group of its own that ends at once when we are killed, so that nothing of it goes on beside what takes its place. It
+ * has to be there: the shell that starts it says nothing of one that is missing.
+ */
+export function leashedProgram(
+  command: string,
+  args: readonly string[],
+  o: LeashOptions & { readonly stdin: 'pipe' | 'ignore' },
+): ChildProcess {
+  return onLeash(AT_ONCE, [command, ...args], o);
+}
+
+function onLeash(
+  script: string,
+  words: readonly string[],
+  { cwd, env, stdin }: LeashOptions & { readonly stdin: 'pipe' | 'ignore' },
+): ChildProcess {
+  const child = spawn('/bin/sh', ['-c', script, 'sh', ...words], {
     cwd,
     env,
     detached: true,
-    stdio: ['pipe', 'pipe', 'pipe', 'pipe'],
+    stdio: [stdin, 'pipe', 'pipe', 'pipe'],
   });
   const leash = child.stdio[3] as Writable & Readable;
   leash.on('error', () => {});
@@ -44,7 +69,7 @@ export function leashedShell(
   };
   child.once('exit', ended);
   for (const stream of [child.stdout, child.stderr]) stream!.once('close', ended);
-  return child as unknown as LeashedShell;
+  return child;
 }
 
 /** Signals a command and all that it has started, which would stay behind otherwise. */

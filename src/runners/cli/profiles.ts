@@ -53,7 +53,7 @@ export function findProgram(name: string, env: NodeJS.ProcessEnv): string | null
   return paths.find(isProgram) ?? null;
 }
 
-function isProgram(path: string): boolean {
+export function isProgram(path: string): boolean {
   try {
     accessSync(path, constants.X_OK);
     return statSync(path).isFile();

@@ -1,10 +1,12 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { constants } from 'node:os';
+import { resolve } from 'node:path';
 import { isatty } from 'node:tty';
 import { RelayError } from '../../base/errors.ts';
-import { endWhenAborted, signalGroup } from '../leashed-shell.ts';
+import { endWhenAborted, leashedProgram, signalGroup } from '../leashed-shell.ts';
 import type { CommandLine } from './command-line.ts';
+import { findProgram, isProgram } from './profiles.ts';
 
 export interface ProgramOptions {
   readonly env: NodeJS.ProcessEnv;
@@ -17,7 +19,7 @@ export interface ProgramOptions {
   onComplaint?(chunk: Uint8Array): void;
   /** Stops it and everything it started: asked first, then forced. */
   readonly signal?: AbortSignal;
-  /** Whether it gets a process group of its own, so that a key at the terminal does not reach it. */
+  /** With `all`: it gets a process group of its own, which no key at the terminal reaches, and which ends when we are killed. */
   readonly ownGroup?: boolean;
   /** Signals that this process gets go on to the program. */
   readonly passSignals?: boolean;
@@ -31,12 +33,7 @@ export interface ProgramEnd {
 
 /** Runs a program to its end. Rejects only where it could not be started. */
 export async function runProgram(line: CommandLine, o: ProgramOptions): Promise<ProgramEnd> {
-  const child = spawn(line.command, [...line.args], {
-    env: o.env,
-    cwd: o.cwd,
-    detached: o.ownGroup === true && process.platform !== 'win32',
-    stdio: stdio(line, o),
-  });
+  const child = start(line, o);
   // Whoever waits hears of a failure below; until then nobody does.
   const ended = once(child, 'close');
   ended.catch(() => {});
@@ -61,6 +58,21 @@ export async function runProgram(line: CommandLine, o: ProgramOptions): Promise<
   } catch (error) {
     throw notStarted(line.command, error as NodeJS.ErrnoException);
   }
+}
+
+function start(line: CommandLine, o: ProgramOptions): ChildProcess {
+  const { env, cwd } = o;
+  const leashed = o.ownGroup === true && o.streams === 'all' && process.platform !== 'win32';
+  if (!leashed) return spawn(line.command, [...line.args], { env, cwd, stdio: stdio(line, o) });
+  const known = line.command.includes('/')
+    ? isProgram(resolve(cwd, line.command))
+    : findProgram(line.command, env);
+  if (!known) throw notStarted(line.command, Object.assign(new Error(), { code: 'ENOENT' }));
+  return leashedProgram(line.command, line.args, {
+    env,
+    cwd,
+    stdin: line.input === undefined ? 'ignore' : 'pipe',
+  });
 }
 
 function stdio(line: CommandLine, o: ProgramOptions): ('inherit' | 'pipe' | 'ignore')[] {
