@@ -6,6 +6,8 @@ import type { ReceivedMessage, Subscription } from './subscription.ts';
 
 /** The channel tells at once; asking by id now and then makes up for whatever it could have missed. */
 const ASK_EVERY_MS = 15_000;
+/** Of results without a mark that nobody took: whoever waits for one does so a moment later. */
+const EARLY_KEPT = 16;
 
 export type FoundResult = Pick<TaskResult, 'url' | 'status' | 'summary'>;
 
@@ -16,9 +18,17 @@ interface Waiter {
   found(result: FoundResult): void;
 }
 
+interface Unmarked {
+  readonly result: FoundResult;
+  /** When it came to the channel, in ms. */
+  readonly ts: number;
+}
+
 interface Listening {
   readonly subscription: Subscription;
   readonly waiters: Set<Waiter>;
+  /** Results that name no task and that nobody waited for when they came, the newest last. */
+  readonly early: Unmarked[];
   /** Those who listen, whether they wait already or not: as long as there is one, the subscription is kept. */
   holders: number;
 }
@@ -40,8 +50,9 @@ export class ResultWaiters {
     let listening = this.#listening.get(channel);
     if (!listening) {
       const waiters = new Set<Waiter>();
-      const subscription = this.#client.subscribe(channel, (message) => this.#told(message, waiters));
-      listening = { subscription, waiters, holders: 0 };
+      const early: Unmarked[] = [];
+      const subscription = this.#client.subscribe(channel, (message) => this.#told(message, waiters, early));
+      listening = { subscription, waiters, early, holders: 0 };
       this.#listening.set(channel, listening);
     }
     const held = listening;
@@ -63,7 +74,7 @@ export class ResultWaiters {
   async #wait(
     id: string,
     { signal, unmarked = false, strict = false }: Parameters<Wait>[1],
-    { subscription, waiters }: Listening,
+    { subscription, waiters, early }: Listening,
   ): Promise<FoundResult | null> {
     const { promise, resolve, reject } = deferred<FoundResult | null>();
     const waiter: Waiter = { id, unmarked, found: resolve };
@@ -78,6 +89,7 @@ export class ResultWaiters {
       if (result) resolve(result);
     };
     ask().catch((error) => strict && reject(error));
+    if (unmarked) void this.#among(early, waiter);
     const asking = setInterval(() => ask().catch(() => {}), ASK_EVERY_MS);
     try {
       return await promise;
@@ -88,8 +100,8 @@ export class ResultWaiters {
     }
   }
 
-  async #told(message: ReceivedMessage, waiters: ReadonlySet<Waiter>): Promise<void> {
-    const { url, metadata } = message;
+  async #told(message: ReceivedMessage, waiters: ReadonlySet<Waiter>, early: Unmarked[]): Promise<void> {
+    const { url, metadata, ts } = message;
     if (!url) return;
     const about = metadata?.task_id;
     const summary = typeof metadata?.summary === 'string' ? metadata.summary : null;
@@ -104,6 +116,16 @@ export class ResultWaiters {
       waiter.found(result);
       return;
     }
+    early.push({ result, ts });
+    if (early.length > EARLY_KEPT) early.shift();
+  }
+
+  /** A result may be faster than whoever has just sent the task; one that came before the task is another's. */
+  async #among(early: Unmarked[], { id, found }: Waiter): Promise<void> {
+    if (early.length === 0 || !(await this.#untouched(id))) return;
+    const task = await this.#client.tasks.get(id).catch(() => null);
+    const at = task ? early.findIndex(({ ts }) => ts >= Date.parse(task.created_at)) : -1;
+    if (at >= 0) found(early.splice(at, 1)[0]!.result);
   }
 
   /** No bridge that marks its results has taken it, so that a result without a mark may be its. */

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { AgentBridge } from '../../src/client/bridge/agent-bridge.ts';
+import { ResultWaiters } from '../../src/sdk/result-waiters.ts';
 import { connect, type ServerUnderTest, startTestServer } from '../channels/server.ts';
 import { agent, block, client, startWorker } from './bridge.ts';
 
@@ -47,6 +48,22 @@ test('a new orchestrator takes the answer of a coordinator that marks nothing', 
   await using server = await startTestServer();
   await using _ = await oldCoordinator(server);
   assert.equal(await new AgentBridge(client(server)).pushAndWait('hello'), 'old style: hello');
+});
+
+test('an answer without a mark that comes before anybody waits for it is not lost', async () => {
+  await using server = await startTestServer();
+  const relay = client(server);
+  using listening = await new ResultWaiters(relay).listen('agent-done');
+  const { signal } = new AbortController();
+  const noise = await relay.pushDetailed('of something before', { channel: 'agent-done' });
+  const task = await relay.pushDetailed('hello', { channel: 'agent-tasks' });
+  const other = await relay.pushDetailed('another', { channel: 'agent-tasks' });
+  const answer = await relay.pushDetailed('old style: hello', { channel: 'agent-done' });
+  // Behind it on the channel, so that the answer has been heard by then.
+  await relay.tasks.done(other.id, { summary: 'done' });
+  await listening.wait(other.id, { signal });
+  const found = await listening.wait(task.id, { signal, unmarked: true });
+  assert.deepEqual([found?.url, found?.url === noise.url], [answer.url, false]);
 });
 
 test('what others push to the done channel without a mark is no answer to a task that a bridge has', async () => {

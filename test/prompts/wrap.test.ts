@@ -145,10 +145,10 @@ test('without words at a terminal the program gets the terminal itself', async (
   const env = program(
     at.home,
     'talk',
-    '#!/bin/sh\n[ -t 0 ] && [ -t 1 ] && [ -t 2 ] && echo "all terminals"\n',
+    '#!/bin/sh\n[ -t 0 ] && [ -t 1 ] && [ -t 2 ] && echo "all terminals, thread $(printenv RELAY_THREAD || echo unset)"\n',
   );
   const { stdout } = await atTerminal('$relay wrap run --cli talk', { home: at.home, env });
-  assert.match(stdout, /all terminals/);
+  assert.match(stdout, /all terminals, thread unset/);
 });
 
 test('with words at a terminal, stdin stays what it is, and what is said passes here', async () => {

@@ -143,7 +143,7 @@ function programs(env: Environment, cwd: string): Programs {
           ? { command: cli, args }
           : await commandLine({ cli, args, promptBy }, prompt, file.write);
       return await runProgram(line, {
-        env: { ...env, RELAY_THREAD: thread },
+        env: thread === undefined ? env : { ...env, RELAY_THREAD: thread },
         cwd,
         streams: terminal ? 'terminal' : 'output',
         onOutput,

@@ -29,7 +29,8 @@ export interface ProgramRun {
   readonly prompt: string | null;
   /** It gets the terminal itself; otherwise its output comes here and goes on from here. */
   readonly terminal: boolean;
-  readonly thread: string;
+  /** What it is about; without one, RELAY_THREAD is as it was. */
+  readonly thread?: string;
   onOutput?(chunk: Uint8Array): Promise<void> | void;
   /** Its standard error, which by default goes where that of this program goes. */
   onComplaint?(chunk: Uint8Array): void;

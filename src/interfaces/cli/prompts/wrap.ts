@@ -43,7 +43,7 @@ that is said there is kept.`,
         'There is nothing to ask: no words were given.',
         `Use: relay wrap run --cli ${cli} "WORDS", or - to read them from stdin.`,
       );
-    const thread = flags.thread ?? '';
+    const { thread } = flags;
     const { code } = await work.programs.run({ cli, args: rest, prompt: null, terminal: true, thread });
     return code;
   },
