@@ -2,7 +2,9 @@ import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { agent, client, startWorker } from '../bridge/bridge.ts';
 import { startProgram } from '../bridge/processes.ts';
+import { startTestServer } from '../channels/server.ts';
 import { relay, temporaryHome } from '../cli/program.ts';
 
 test('a step is done by an agent behind a bridge, by one at an A2A address, and by a capability', async () => {
@@ -37,4 +39,33 @@ steps:
   assert.equal(await text('shout'), 'SHOUT A TEAPOT STORY');
   assert.equal(await text('again'), 'ONCE MORE SHOUT A TEAPOT STORY');
   assert.match(await text('found'), /teapot/);
+});
+
+test('a step that takes too long stops the agent behind a bridge that is at it', async () => {
+  using at = temporaryHome();
+  const { home } = at;
+  await using server = await startTestServer();
+  const stopped = Promise.withResolvers<void>();
+  const endless = agent(
+    ({ signal }) =>
+      new Promise((resolve) => {
+        signal.addEventListener('abort', () => {
+          stopped.resolve();
+          resolve({ output: '' });
+        });
+      }),
+  );
+  await using _ = await startWorker(server, endless);
+  const yaml = `agents: { bridged: { bridge: agent-tasks } }
+steps: [{ id: long, agent: bridged, prompt: go on, timeout: 2s }]
+`;
+  writeFileSync(join(home, 'long.yaml'), yaml);
+  const ran = await relay(['pipeline', 'run', 'long.yaml', '--url', server.url], { home });
+  assert.equal(ran.code, 1, ran.stderr);
+  await stopped.promise;
+  const { tasks } = await client(server).tasks.list();
+  assert.deepEqual(
+    tasks.map(({ state, result }) => [state, result?.summary]),
+    [['canceled', 'Canceled by local: step long took too long']],
+  );
 });

@@ -69,13 +69,19 @@ export function stepRunners({
       const { channel, done_channel, to } = call.agent;
       const { client, resolve } = await open();
       const bridge = new AgentBridge(client, { taskChannel: channel, doneChannel: done_channel, resolve });
-      const { url } = await bridge.send(await taskText(call), {
+      const { id } = await bridge.send(await taskText(call), {
         to,
         signal,
         summary: `${call.step} of run ${call.run}`,
         idempotencyKey: `step:${call.key}:${call.attempt}`,
       });
-      const answer = await bridge.wait(url, { signal, timeout: PATIENCE_MS });
+      const waiting = bridge.wait(id, { signal, timeout: PATIENCE_MS });
+      const answer = await waiting.catch(async (error) => {
+        // Nobody comes back for it, as somebody does for a run that was stopped.
+        if (signal.reason?.name === 'TimeoutError')
+          await client.tasks.cancel(id, { reason: `step ${call.step} took too long` }).catch(() => {});
+        throw error;
+      });
       if (answer.status !== 'done') throw new Error(answer.summary ?? answer.text.slice(0, 300));
       return { content: answer.text, by: to ?? channel };
     },
