@@ -42,6 +42,16 @@ test('an agent without an outcome gives back what it showed', async () => {
   const answer = await new AgentBridge(client(server)).sendAndWait('a short one', { timeout: 60_000 });
   assert.match(answer.text.replace(/\s+/g, ''), new RegExp(`hash${sha256('a short one')}`));
   assert.equal((await client(server).peek(answer.url)).outcome, 'whole');
+  assert.doesNotMatch(answer.text, /Welcome/, 'what stood there before');
+});
+
+test('an agent that shows its frame and nothing else has said nothing', async () => {
+  await using server = await startTestServer();
+  await using terminal = await openTerminal({ env: { CONTEXTRELAY_URL: server.url, TUI_SILENT: '1' } });
+  const runner = new TmuxRunner({ ...terminal, profiles: { claude: { ...SCRIPTED.claude, quiet_ms: 800 } } });
+  await using _ = await startWorker(server, runner, { command });
+  const answer = await new AgentBridge(client(server)).sendAndWait('a short one', { timeout: 60_000 });
+  assert.deepEqual([answer.status, /said nothing/.test(answer.text)], ['failed', true], answer.text);
 });
 
 test('an agent that dies in the middle, and a session that is not there, are failures and no silence', async () => {

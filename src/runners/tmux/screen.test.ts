@@ -3,6 +3,10 @@ import { test } from 'node:test';
 import { findAgent, PROFILES } from './profiles.ts';
 import { count, markOf, outputBehind } from './screen.ts';
 
+/** Nothing has scrolled out of view. */
+const shownBehind = (screen: string, text: string, before: string) =>
+  outputBehind({ view: screen, all: screen }, text, { view: before, all: before });
+
 const PROMPT = 'Read it with: relay pull "http://127.0.0.1:7474/pull/1" - then do it. (relay task 17)';
 
 test('a text is found again however a program breaks and frames it', () => {
@@ -16,22 +20,27 @@ test('a text is found again however a program breaks and frames it', () => {
 test('an agent that repeats the last line of the text does not lose what it said before', () => {
   const last = '(relay task 0b54a5c3-6a8f-4a63-9d5f-0e6a1c9f8a11)';
   const text = `Do it, and say what came of it.\n${last}`;
-  for (const said of [`answer\n${last}`, `part one\n${last}\npart two`]) {
-    assert.equal(outputBehind(`> ${text}\n${said}`, text, ''), said);
+  for (const said of [`answer\n${last}`, `${last}\nanswer`, `part one\n${last}\npart two`]) {
+    assert.equal(shownBehind(`> ${text}\n${said}`, text, ''), said);
   }
-  assert.equal(outputBehind(`> ${text}\n${last}\nanswer`, text, ''), 'answer');
+});
+
+test('a program that paints anew leaves what it showed before in the history: that is no answer', () => {
+  const view = `welcome\n> ${PROMPT}\nhash 42\n? for shortcuts`;
+  const all = `welcome\n> ${PROMPT}\n? for shortcuts\nwelcome\n> ${PROMPT}\nworking\n? for shortcuts\n${view}`;
+  assert.equal(outputBehind({ view, all }, PROMPT, { view: '', all: '' }), 'hash 42\n? for shortcuts');
 });
 
 test('the output is what stands behind the sight of the text', () => {
   const screen = `old stuff\n> ${PROMPT.slice(0, 30)}\n  ${PROMPT.slice(30)}\nworking\ndone: 42\n`;
-  assert.equal(outputBehind(screen, PROMPT, ''), 'working\ndone: 42');
+  assert.equal(shownBehind(screen, PROMPT, ''), 'working\ndone: 42');
   const twice = `> ${PROMPT}\nfirst\n> ${PROMPT}\nsecond`;
-  assert.equal(outputBehind(twice, PROMPT, `> ${PROMPT}\nfirst\n`), 'second', 'it was put in before');
-  assert.equal(outputBehind(`${PROMPT}\n> ${PROMPT}\nanswer`, PROMPT, ''), 'answer', 'it is shown twice');
+  assert.equal(shownBehind(twice, PROMPT, `> ${PROMPT}\nfirst\n`), 'second', 'it was put in before');
+  assert.equal(shownBehind(`${PROMPT}\n> ${PROMPT}\nanswer`, PROMPT, ''), 'answer', 'it is shown twice');
 });
 
 test('where the text is out of view, the output is what was not there before', () => {
-  assert.equal(outputBehind('a\nb\nc\nd', 'not in view', 'a\nb\n'), 'c\nd');
+  assert.equal(shownBehind('a\nb\nc\nd', 'not in view', 'a\nb\n'), 'c\nd');
 });
 
 test('an agent is known by its program, else by what it shows', () => {

@@ -65,9 +65,12 @@ export class TmuxRunner implements Runner {
     const { name } = this.#agent;
     await this.#look();
     if (this.#agent.name !== name) await this.#untilReady(pane.id, over);
-    const before = await this.#tmux.capture(pane.id, { all: true });
-    const said = async () =>
-      outputBehind(await this.#tmux.capture(pane.id, { all: true }), job.prompt, before);
+    const shown = async () => ({
+      view: await this.#tmux.capture(pane.id),
+      all: await this.#tmux.capture(pane.id, { all: true }),
+    });
+    const before = await shown();
+    const said = async () => outputBehind(await shown(), job.prompt, before);
     await this.#putIn(pane.id, job, over);
     // What a program shows below its input, such as a frame, is no answer.
     const idle = await said();

@@ -10,6 +10,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 const byCommand = process.env.TUI_DONE === 'command';
 const dies = process.env.TUI_DIES === '1';
 const mute = process.env.TUI_MUTE === '1';
+const silent = process.env.TUI_SILENT === '1';
 const SPINNER = [...'⠋⠙⠹⠸⠼⠴⠦⠧'];
 const out = process.stdout;
 
@@ -65,6 +66,7 @@ async function work(prompt: string): Promise<void> {
   if (dies) process.exit(1);
   await sleep(100);
   const id = / task done ([0-9a-f-]{36})/.exec(prompt)?.[1];
+  if (silent) return;
   if (mute) return say(`hash ${hash}`);
   if (byCommand && pointer && id) {
     await run(pointer[1]!, ['task', 'done', id, `sha256 ${hash}`]);
