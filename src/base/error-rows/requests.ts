@@ -88,6 +88,7 @@ export const REQUEST_ERRORS = {
     message:
       'A content is given to those who ask for bytes, and this request asks for nothing in particular.',
     hint: 'Send Accept: application/octet-stream, or */* for any form. Without /content there is the preview.',
+    cli: 'Read it with relay artifact get.',
   },
   timeout: {
     status: 408,
