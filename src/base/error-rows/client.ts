@@ -47,7 +47,7 @@ export const CLIENT_ERRORS = {
     status: 504,
     exit: 5,
     message: '{provider} has said nothing for {seconds} seconds at {url}.',
-    hint: 'See whether it is at work there. To wait longer: RELAY_MODEL_TIMEOUT=SECONDS, or "model_timeout" in config.json; 0 waits for ever.',
+    hint: 'See whether it is at work there. To wait longer, set RELAY_MODEL_TIMEOUT in seconds, or "model_timeout" in config.json; 0 waits for ever.',
   },
   provider_refused: {
     status: 502,
