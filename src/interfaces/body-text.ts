@@ -1,7 +1,10 @@
 import { RelayError } from '../base/errors.ts';
 import { JSON_DEPTH, JSON_VALUES } from '../base/limits.ts';
 
-/** A body as text, refused while it is being read once it is longer than the limit. `onText` is shown each piece of it. */
+/**
+ * A body as text, refused while it is being read once it is longer than the limit. `onText` is shown each piece of it. What that
+ * refuses is read to its end all the same: a client that is still sending would not get to see the answer.
+ */
 export async function bodyText(
   { body }: { readonly body: AsyncIterable<Uint8Array> | null },
   limit: { readonly bytes: number; readonly what: string },
@@ -10,13 +13,21 @@ export async function bodyText(
 ): Promise<string> {
   let text = '';
   let size = 0;
+  let refused: unknown;
   for await (const chunk of body ?? []) {
     size += chunk.byteLength;
     if (size > limit.bytes) throw new RelayError('too_large', { what: limit.what, limit: limit.bytes });
+    if (refused) continue;
     const piece = decoder.decode(chunk, { stream: true });
-    onText(piece);
-    text += piece;
+    try {
+      onText(piece);
+      text += piece;
+    } catch (error) {
+      refused = error;
+      text = '';
+    }
   }
+  if (refused) throw refused;
   return text + decoder.decode();
 }
 
