@@ -62,7 +62,7 @@ test('relay a2a tasks lists, shows and cancels', async () => {
   const id = (await a2a('send', relay.url, 'later', '--no-wait')).stdout.trim();
   assert.match(id, /^[0-9a-f-]{36}$/);
   assert.match((await a2a('tasks', relay.url)).stdout, new RegExp(`${id}\\s+submitted`));
-  assert.equal((await a2a('tasks', relay.url, id, '--cancel')).stdout.trim(), 'canceled');
+  assert.equal((await a2a('tasks', relay.url, id, '--cancel')).stdout, 'canceled\nCanceled by local.\n');
   assert.equal(JSON.parse((await a2a('tasks', relay.url, id, '--json')).stdout).state, 'canceled');
 });
 
