@@ -52,8 +52,12 @@ function jsonLook(): (piece: string) => void {
       const code = piece.charCodeAt(at);
       if (escaped) escaped = false;
       else if (quoted) {
-        if (code === BACKSLASH) escaped = true;
-        else if (code === QUOTE) quoted = false;
+        IN_STRING.lastIndex = at;
+        const end = IN_STRING.exec(piece);
+        if (!end) break;
+        at = end.index;
+        if (end[0] === '"') quoted = false;
+        else escaped = true;
       } else if (code === QUOTE) quoted = true;
       else if (code === COMMA) values++;
       else if (code === BRACKET || code === BRACE) {
@@ -72,5 +76,7 @@ function jsonLook(): (piece: string) => void {
   };
 }
 
-const [QUOTE, COMMA, BACKSLASH] = [0x22, 0x2c, 0x5c];
+/** What is of interest in a string. */
+const IN_STRING = /["\\]/g;
+const [QUOTE, COMMA] = [0x22, 0x2c];
 const [BRACKET, BRACKET_END, BRACE, BRACE_END] = [0x5b, 0x5d, 0x7b, 0x7d];
