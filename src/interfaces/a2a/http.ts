@@ -190,7 +190,6 @@ function translate(error: unknown, onError: (error: unknown) => void): unknown {
     return new RequestMalformedError(`${error.message} ${error.hint}`);
   onError(error);
   const known = shownError(error);
-  return new Error(
-    known.code === 'internal' ? 'The relay failed. Its log says why.' : `${known.message} ${known.hint}`,
-  );
+  if (known.code === 'internal') return new Error('The relay failed. Its log says why.');
+  return new Error(`${known.message} ${known.hint}`, { cause: known });
 }

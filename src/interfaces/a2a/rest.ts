@@ -17,7 +17,7 @@ import {
 } from '@a2a-js/sdk/errors';
 import { type A2ARequestHandler, type ServerCallContext, validateVersion } from '@a2a-js/sdk/server';
 import type { Context } from 'hono';
-import { RelayError } from '../../base/errors.ts';
+import { isRelayError, RelayError } from '../../base/errors.ts';
 import { jsonObjectIn } from '../../base/json.ts';
 import { percentDecoded } from '../../base/utf8.ts';
 import { answerType, asEvents, checkMediaType, readBody } from './http-bodies.ts';
@@ -126,6 +126,7 @@ function json(body: unknown, status = 200): Response {
 
 /** As revision 1.0.0 has it, and HTTP itself: the library goes by 1.0.1, which has no status of its own for it. */
 function statusOf(error: unknown): number {
+  if (error instanceof Error && isRelayError(error.cause)) return error.cause.status;
   return error instanceof ContentTypeNotSupportedError ? 415 : restStatusFor(error);
 }
 
