@@ -60,6 +60,7 @@ test('empty standard input and empty values are wrong usage', async () => {
     ['artifact', 'put', '-'],
   ])
     await wrongUsage(command, /Standard input is empty/);
+  await wrongUsage(['push', ''], /name of the file is empty/);
   await wrongUsage(['push', '--channel', '', file('a', 'a')], /--channel is empty/);
   await wrongUsage(['push', '--channel=', file('a', 'a')], /--channel is empty/);
   await wrongUsage(['push', '-m', '', file('a', 'a')], /--meta is empty/);

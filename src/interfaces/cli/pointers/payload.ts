@@ -28,6 +28,7 @@ export async function openPayload(
   name: string | undefined,
   o: { limit?: number } = {},
 ): Promise<PayloadSource> {
+  if (name === '') throw badUsage('The name of the file is empty.', 'Name a file, or - for standard input.');
   if (name !== undefined && name !== '-') return fromFile(io, name, o.limit ?? PAYLOAD_BYTES);
   if (name === undefined && io.stdin.isTTY) {
     throw badUsage(

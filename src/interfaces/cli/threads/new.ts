@@ -3,19 +3,20 @@ import { labelled, parseSpan } from '../human.ts';
 import { useThread } from './thread-choice.ts';
 
 export default answerCommand({
+  usage: '[name]',
   details: `A thread holds versioned state, artifacts and the events of both. From here on it is the one that other
 commands mean where none is named. Piped, the id alone is printed.`,
   flags: {
-    name: { short: 'n', value: 'NAME', help: 'what it is about; need not be unique' },
+    name: { short: 'n', value: 'NAME', help: 'the same as the name in front; need not be unique' },
     ttl: { value: 'TIME', help: 'how long it lives: 90s, 2h, 7d (until it is deleted)' },
   },
   examples: [
-    ['relay thread new --name "my-first-run"', 'prints its thread_id'],
+    ['relay thread new my-first-run', 'prints its thread_id'],
     ['export RELAY_THREAD=$(relay thread new)', 'the one that this shell means from now on'],
   ],
-  async ask({ host, flags, open }) {
+  async ask({ host, args, flags, open }) {
     const created = await (await open()).relay.threads.create({
-      name: flags.name,
+      name: flags.name ?? args[0],
       ttl: parseSpan(flags.ttl, '--ttl'),
     });
     await useThread(host, created.thread_id);
