@@ -19,6 +19,7 @@ const HOT_FILES: { readonly [file: string]: readonly string[] } = {
   hook: [
     'src/interfaces/cli/coding-agents/hook.ts',
     'src/app/projects/open-project.ts',
+    'src/app/projects/brief-tokens.ts',
     'src/text/sanitize/neutralise.ts',
   ],
 };

@@ -236,3 +236,28 @@ test('a hand-off takes a thread along, and becomes a pointer with --push', async
     `gemini -i "Take over the work described in ${json.url} (read it with: relay pull ${json.url})."`,
   );
 });
+
+test('a hook fills its 1 000 tokens in every language, as the command does', async () => {
+  const texts: Record<string, (n: number) => string> = {
+    Chinese: (n) => `重构用户登录模块并在发布之前完成所有测试，第${n}部分`,
+    Arabic: (n) => `إعادة كتابة وحدة تسجيل الدخول قبل الإصدار القادم، الجزء ${n}`,
+    code: (n) =>
+      `Fix src/parser/read_tokens_${n}.ts: readTokens(doc?.find(['todos'])) !== undefined && x[${n}]`,
+  };
+  for (const [language, text] of Object.entries(texts)) {
+    using folder = new ScratchFolder();
+    fill(folder);
+    const todos = Array.from({ length: 120 }, (_, n) => ({
+      id: `TODO-${n + 1}`,
+      title: text(n),
+      priority: 'medium',
+      status: 'pending',
+      created: hoursAgo(72),
+    }));
+    folder.write('todos.json', JSON.stringify({ todos, last_review: hoursAgo(1) }));
+    const { stdout: hook } = await folder.relay(['hook', 'claude', 'session-start'], { stdin: '{}' });
+    const told = JSON.parse(hook).hookSpecificOutput.additionalContext as string;
+    const { tokens } = countTokens(told);
+    assert.ok(tokens <= 1_000 && tokens > 900, `${language}: ${tokens}`);
+  }
+});

@@ -32,7 +32,7 @@ export async function serveMcp(host: Host, o: McpOptions): Promise<void> {
     budget: o.budget,
     open,
     may: () => true,
-    brief: async (about) => (await import('./project-brief.ts')).briefOf(o.folder, about, ownTextWork),
+    brief: async (about) => (await import('./project-brief.ts')).briefOf(o.folder, about),
   };
   const { stdin, stdout, onError, onWarning } = o;
   await serveMcpStdio(context, { version: host.version, tools, stdin, stdout, onError, onWarning });

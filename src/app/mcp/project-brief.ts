@@ -1,20 +1,15 @@
 import { RelayError } from '../../base/errors.ts';
 import { BRIEF_TOKENS } from '../../base/project-limits.ts';
-import type { TokenCounter } from '../../base/tokens.ts';
 import { boundedBrief } from '../../client/projects/brief.ts';
 import { coldStart } from '../../client/projects/cold-start.ts';
+import { briefTokens } from '../projects/brief-tokens.ts';
 import { findProject } from '../projects/open-project.ts';
 
 /** What `project_brief` answers with: the cold start of the project around a folder. */
-export async function briefOf(
-  folder: string,
-  about: string | undefined,
-  counter: TokenCounter,
-): Promise<string> {
+export async function briefOf(folder: string, about: string | undefined): Promise<string> {
   const project = await findProject(folder);
   if (!project) throw new RelayError('no_project', { path: folder });
   const view = await project.read();
   const draft = await coldStart(view, project.git, about ?? null);
-  const count = async (text: string) => (await counter.count(text)).tokens;
-  return (await boundedBrief(draft, BRIEF_TOKENS, view.now, count)).text;
+  return (await boundedBrief(draft, BRIEF_TOKENS, view.now, briefTokens)).text;
 }

@@ -49,8 +49,7 @@ from. No model is asked. With --push the brief becomes a pointer, and the line t
       pointers: flags.context ?? [],
       thread: flags.thread === undefined ? null : await threadHeader(host, flags.thread),
     });
-    const count = async (text: string) => (await host.countTokens(text)).tokens;
-    const brief = await boundedBrief(draft, max, view.now, count);
+    const brief = await boundedBrief(draft, max, view.now, host.briefTokens);
     const tokens = { ...brief.tokens, tokenizer: 'o200k_base' };
     if (!flags.push) {
       io.result({ to, tokens, omitted: brief.omitted, text: brief.text }, brief.text);

@@ -58,7 +58,7 @@ line on stderr and exit code 0. RELAY_AGENT names the inbox to look into; unless
       if (event === 'prompt-submit') answer = await tellOfInbox(host, io.env.RELAY_AGENT || client);
       else {
         const project = await host.findProject(input.cwd ?? io.cwd, { gitMs: GIT_MS, lockMs: LOCK_MS });
-        if (project !== null) answer = await PROJECT_HOOKS[event](project, input, client);
+        if (project !== null) answer = await PROJECT_HOOKS[event](project, input, client, host);
       }
     } catch (error) {
       io.stderr.write(`relay hook: ${(error as Error).message}\n`);
@@ -153,10 +153,15 @@ const PROJECT_HOOKS = {
   stop: remindOfSync,
 };
 
-async function tellOfProject(project: Project): Promise<HookAnswer> {
+async function tellOfProject(
+  project: Project,
+  _: HookInput,
+  __: HookClient,
+  host: Host,
+): Promise<HookAnswer> {
   const view = await project.read({ quick: true });
   const draft = await coldStart(view, project.git, null);
-  return { context: (await boundedBrief(draft, BRIEF_TOKENS, view.now)).text };
+  return { context: (await boundedBrief(draft, BRIEF_TOKENS, view.now, host.briefTokens)).text };
 }
 
 /** What is new for this agent, if the relay answers in time. */

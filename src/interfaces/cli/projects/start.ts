@@ -21,8 +21,7 @@ matter, checks them, and prints one page with the source and the age of each par
     const max = parseCount(flags['max-tokens'], '--max-tokens', { min: LEAST_TOKENS }) ?? BRIEF_TOKENS;
     const view = await project.read();
     const draft = await coldStart(view, project.git, flags.for ?? null);
-    const count = async (text: string) => (await host.countTokens(text)).tokens;
-    const brief = await boundedBrief(draft, max, view.now, count);
+    const brief = await boundedBrief(draft, max, view.now, host.briefTokens);
     return {
       folder: project.files.folder,
       tokens: { ...brief.tokens, tokenizer: 'o200k_base' },
