@@ -26,6 +26,7 @@ test('the tarball holds what is published and nothing else', async () => {
     'dist/cli/relay.js',
     'dist/cli/older-node.js',
     'dist/cli/main.js',
+    'dist/cli/o200k.bin',
     'dist/cli/text-worker.js',
     'dist/src/public/index.js',
     'dist/src/public/index.d.ts',

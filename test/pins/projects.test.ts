@@ -52,7 +52,7 @@ test('the commands about projects keep their names and flags', async () => {
 test('new project files have exactly these fields', () => {
   const at = '2026-04-20T10:00:00+08:00';
   assert.deepEqual(JSON.parse(stateJson(at)), {
-    phase: 'planning',
+    phase: '',
     current_task: '',
     progress: { completed: [], in_progress: '', blocked: [], next_steps: [] },
     last_update: at,

@@ -51,6 +51,7 @@ function fill(folder: ScratchFolder): void {
           updated: hoursAgo(50),
           notes: 'Blocked: no account',
         },
+        { id: 'TODO-004', title: '重构登录模块', priority: 'low', status: 'pending', created: hoursAgo(72) },
       ],
       last_review: hoursAgo(49),
     }),
@@ -64,13 +65,14 @@ function fill(folder: ScratchFolder): void {
 test('the brief has each part with its source and age, what is overdue, and what was committed since', async () => {
   using folder = new ScratchFolder();
   fill(folder);
-  folder.git('init', '-q');
+  folder.git('init', '-q', '-b', 'main');
   folder.git('add', '.');
   folder.git('commit', '-qm', 'long ago', '--date', hoursAgo(90));
   const dated = { GIT_COMMITTER_DATE: hoursAgo(1) };
   Object.assign(process.env, dated);
   folder.git('commit', '-q', '--allow-empty', '-m', 'fix the\u202e form');
   delete process.env.GIT_COMMITTER_DATE;
+  folder.write('form.ts', 'new');
   const { stdout, code } = await folder.relay(['project', 'start']);
   assert.equal(code, 0);
   for (const expected of [
@@ -99,8 +101,29 @@ test('the brief has each part with its source and age, what is overdue, and what
   assert.ok(countTokens(stdout).tokens <= 1000);
 
   const json = JSON.parse((await folder.relay(['project', 'start', '--json'])).stdout);
-  assert.equal(json.parts[0].source, 'PROJECT.md');
+  assert.deepEqual(
+    json.parts.map(({ title }: { title: string }) => title),
+    [
+      'Where we are',
+      'State',
+      'Project',
+      'Todos',
+      'Decisions',
+      'Done',
+      'Commits since the last sync',
+      'Other todos',
+    ],
+  );
   assert.ok(json.parts[1].age_seconds >= 5 * 3600 && json.tokens.at_most <= 1000);
+  assert.match(
+    stdout,
+    /## Where we are \(git status\)\n- Branch main at [0-9a-f]{9}\n- Uncommitted: \?\? form\.ts\n/,
+  );
+  const asked = await folder.relay(['project', 'start', '--for', '用户登录']);
+  assert.match(
+    asked.stdout,
+    /## About: 用户登录 \(todos\.json, decisions\.md\)\n- TODO-004 .*: 重构登录模块\n\n## Where/,
+  );
   assert.equal(json.text, stdout);
 });
 

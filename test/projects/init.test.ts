@@ -89,3 +89,41 @@ test('init knows other languages, and a folder without any of them', async () =>
       assert.ok(folder.read('PROJECT.md').split('\n').includes(line), `${name}: ${line}`);
   }
 });
+
+test('init takes the description from the README and names the decisions that were made, and invents nothing', async () => {
+  using folder = new ScratchFolder();
+  folder.write(
+    'README.md',
+    '<!-- logo -->\n# Kettle\n\n[![ci](https://x.example/b.svg)](https://x.example)\n\n**Kettle** boils [water](https://w.example)\nfor `tea`.\n\n## Install\n',
+  );
+  folder.write('docs/adr/0001-use-steel.md', '# 1. Use steel\n\nDate: 2024-02-03\n\n## Status\n\nAccepted\n');
+  folder.write('docs/adr/0012-glass.md', '---\nstatus: superseded by 0013\n---\n# ADR-012: Glass lids\n');
+  folder.write('docs/adr/0013-cork.md', '# 13. Cork lids\n\n**Context.** Glass breaks.\n');
+  folder.write('docs/adr/template.md', '# Title\n');
+  assert.equal((await folder.relay(['project', 'init'])).code, 0);
+  assert.ok(
+    folder.read('PROJECT.md').split('\n').includes('Kettle boils water for tea.'),
+    folder.read('PROJECT.md'),
+  );
+  assert.equal(folder.json('state.json').phase, '');
+  assert.equal(
+    folder.read('decisions.md'),
+    `# Architecture Decision Records
+
+## ADR-001: Use steel
+- Date: 2024-02-03
+- Status: Accepted
+- Decision: see docs/adr/0001-use-steel.md
+
+## ADR-012: Glass lids
+- Status: superseded by 0013
+- Decision: see docs/adr/0012-glass.md
+
+## ADR-013: Cork lids
+- Decision: see docs/adr/0013-cork.md
+`,
+  );
+  const { stdout } = await folder.relay(['project', 'start']);
+  assert.match(stdout, /- ADR-013 Cork lids: see docs\/adr\/0013-cork\.md\n/);
+  assert.ok(!stdout.includes('Phase') && !stdout.includes('Glass'), stdout);
+});

@@ -29,8 +29,8 @@ export function projectFiles(folder: string, o: ProjectOptions = {}): ProjectFil
       if (name.startsWith(`${LOCAL_FOLDER}/`)) await makeLocalFolder(folder, guarded(IGNORE));
       await writeAtomically(path, text, { before: held }).catch(cannotWrite(folder));
     },
-    async list() {
-      const entries = readdirSync(folder, { withFileTypes: true });
+    async list(below = '.') {
+      const entries = readdirSync(guarded(below), { withFileTypes: true });
       return entries
         .map((entry) => ({ name: entry.name, folder: entry.isDirectory() }))
         .sort((a, b) => (a.name < b.name ? -1 : 1));

@@ -19,7 +19,7 @@ test('the commits and the head of a repository, of a folder in it and of a workt
     );
   try {
     git('init', '-q', '-b', 'trunk');
-    assert.equal(await projectGit(folder).head(), null, 'no commit yet');
+    assert.equal((await projectGit(folder).standing()).commit, null, 'no commit yet');
     for (const subject of ['first', 'second: with a colon', 'thrid'])
       git('commit', '-q', '--allow-empty', '-m', subject);
     git('commit', '-q', '--amend', '--allow-empty', '-m', 'third');
@@ -31,11 +31,12 @@ test('the commits and the head of a repository, of a folder in it and of a workt
         commits.map(({ subject }) => subject),
         ['third', 'second: with a colon'],
       );
-      assert.deepEqual(await projectGit(at).head(), { branch: 'trunk', commit: commits[0]!.hash });
+      const { branch, commit } = await projectGit(at).standing();
+      assert.deepEqual({ branch, commit }, { branch: 'trunk', commit: commits[0]!.hash });
     }
-    assert.equal((await projectGit(join(folder, 'tree')).head())?.branch, 'tree');
+    assert.equal((await projectGit(join(folder, 'tree')).standing()).branch, 'tree');
     git('checkout', '-q', '--detach');
-    assert.equal((await projectGit(folder).head())?.branch, null);
+    assert.equal((await projectGit(folder).standing()).branch, null);
     assert.deepEqual(await projectGit(folder).commits({ since: Date.now() + 5000, limit: 9 }), []);
   } finally {
     rmSync(folder, { recursive: true, force: true });

@@ -31,22 +31,21 @@ export function projectGit(folder: string, timeoutMs: number = GIT_MS): ProjectG
         return { hash, at: Number(seconds) * 1000, subject: subject.join(' ') };
       });
     },
-    async head() {
-      const [commit, ref = ''] = await lines('rev-parse', 'HEAD', '--symbolic-full-name', 'HEAD');
-      const branch = /^refs\/heads\/(.+)$/.exec(ref)?.[1] ?? null;
-      return commit && /^[0-9a-f]{40,64}$/.test(commit) ? { commit, branch } : null;
-    },
-    async inFlight() {
-      const [text, [prefix = '']] = await Promise.all([
+    async standing() {
+      const place = (...revisions: string[]) => git('rev-parse', '--show-prefix', ...revisions);
+      const [text, where] = await Promise.all([
         git('status', '--porcelain=v1', '-z', '--untracked-files=normal', '--', '.').catch(() => ''),
-        lines('rev-parse', '--show-prefix'),
+        // It fails before the first commit.
+        place('HEAD', '--symbolic-full-name', 'HEAD').catch(() => place().catch(() => '')),
       ]);
-      return readStatus(text)
+      const [prefix = '', commit = null, ref = ''] = where.split('\n');
+      const inFlight = readStatus(text)
         .map(({ path, state }) => ({
           path: path.startsWith(prefix) ? path.slice(prefix.length) : path,
           state,
         }))
         .filter(({ path }) => !OWN.has(path) && !path.startsWith(`${LOCAL_FOLDER}/`));
+      return { branch: /^refs\/heads\/(.+)$/.exec(ref)?.[1] ?? null, commit: commit || null, inFlight };
     },
     async history(name, limit) {
       const log = [

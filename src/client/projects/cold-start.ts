@@ -1,39 +1,93 @@
 import { REVIEW_AGE_MS } from '../../base/project-limits.ts';
 import { type BriefLine, type BriefPart, type Draft, part, ranked } from './brief.ts';
 import type { Decision } from './decisions.ts';
-import { DECISIONS_MD, PROJECT_FILES, PROJECT_MD, type ProjectGit, STATE_JSON, TODOS_JSON } from './files.ts';
+import {
+  DECISIONS_MD,
+  PROJECT_FILES,
+  PROJECT_MD,
+  type ProjectGit,
+  STATE_JSON,
+  type Standing,
+  TODOS_JSON,
+} from './files.ts';
 import type { Handoff } from './handoffs.ts';
+import { plainLine } from './plain-line.ts';
 import type { ProjectView } from './project-view.ts';
 import { ago, timeOf } from './times.ts';
 import { openTodos, sameId, type Todo } from './todos.ts';
+import { relevance, type Topic, topicOf } from './topic.ts';
 
 /** More todos than any brief has room for. */
 const TODOS_TOLD = 200;
 /** The most commits in a brief. */
 const COMMITS_TOLD = 20;
+/** The most names of files in a line. */
+const FILES_TOLD = 12;
+/** The most todos, and the most decisions, that are told first because they match what was asked about. */
+const MATCHES_TOLD = 20;
 
 /** What a session that remembers nothing needs to know, in the order in which it should read. */
 export async function coldStart(view: ProjectView, git: ProjectGit, about: string | null): Promise<Draft> {
   const handoff = about === null ? undefined : view.handoffs.find(({ id }) => sameId('HANDOFF', id, about));
   const topic = handoff
-    ? stems(`${handoff.task} ${handoff.expected_output}`)
-    : stems(about ?? [view.state?.current_task, ...ahead(view)].join(' '));
+    ? topicOf(`${handoff.task} ${handoff.expected_output}`)
+    : topicOf(about ?? [view.state?.current_task, ...ahead(view)].join(' '));
+  const [standing, commits] = await Promise.all([git.standing(), changesPart(view, git)]);
+  const matching = about === null || handoff ? null : matches(view, topic);
+  const rest = {
+    ...view,
+    todos: matching?.todos ?? view.todos,
+    decisions: matching?.decisions ?? view.decisions,
+  };
+  const todos = todosParts(rest, topic);
   return {
     title: `Project brief: ${view.identity?.name ?? view.folderName}`,
     warnings: warnings(view),
     parts: [
       ...(handoff ? [taskPart(handoff)] : []),
-      identityPart(view),
+      ...(matching
+        ? [part(`About: ${plainLine(about!, 80)}`, `${TODOS_JSON}, ${DECISIONS_MD}`, matching.lines)]
+        : []),
+      standingPart(standing),
       statePart(view),
       ...(handoff ? [] : [handoffsPart(view)]),
       checkpointPart(view),
-      todosPart(view, topic),
-      decisionsPart(view, topic, 7),
-      await changesPart(view, git),
+      identityPart(view),
+      todos.urgent,
+      decisionsPart(rest, topic, 5),
+      donePart(view),
+      commits,
+      todos.other,
     ].filter((part) => part.lines.length > 0),
     closing: handoff
       ? [`When you are done: relay project report ${handoff.id} --result "what came out"`]
       : ['Before you end: relay project sync --done "..." --next "..."'],
+  };
+}
+
+/** The todos and decisions that share the most words with the topic, as lines, and all the others. */
+function matches(view: ProjectView, topic: Topic) {
+  const best = <T>(entries: readonly T[], wordsOf: (entry: T) => string) =>
+    entries
+      .map((entry) => ({ entry, score: relevance(topic, wordsOf(entry)) }))
+      .filter(({ score }) => score > 0)
+      .sort((a, b) => b.score - a.score)
+      .slice(0, MATCHES_TOLD)
+      .map(({ entry }) => entry);
+  const todos = best(openTodos(view.todos), ({ title, notes }) => `${title} ${notes}`);
+  const decisions = best(inForce(view.decisions), decisionWords);
+  const told = new Set<unknown>([...todos, ...decisions]);
+  return {
+    lines: [
+      ...ranked(
+        todos.map((todo) => todoLine(todo, view.now)),
+        1,
+        0.5,
+      ),
+      ...ranked(decisions.map(decisionLine), 1, 0.5),
+    ],
+    todos: view.todos.filter((todo) => !told.has(todo)),
+    decisions: view.decisions.filter((decision) => !told.has(decision)),
   };
 }
 
@@ -68,25 +122,36 @@ function taskPart(handoff: Handoff): BriefPart {
   return part(`Your task, ${handoff.id}`, STATE_JSON, lines, 'given', handoff.created);
 }
 
+function standingPart({ branch, commit, inFlight }: Standing): BriefPart {
+  const files = inFlight.slice(0, FILES_TOLD).map(({ path, state }) => `${state} ${path}`);
+  if (inFlight.length > files.length) files.push(`and ${inFlight.length - files.length} more`);
+  const lines = commit === null ? [] : [`Branch ${branch ?? '(none)'} at ${commit.slice(0, 9)}`];
+  if (files.length > 0) lines.push(`Uncommitted: ${files.join(', ')}`);
+  return part('Where we are', 'git status', ranked(lines, 1, 0));
+}
+
 function identityPart({ identity, modified }: ProjectView): BriefPart {
   const lines: BriefLine[] = [];
   if (identity?.description) lines.push({ text: identity.description, rank: 2 });
-  lines.push(...ranked(labelled('Constraint', identity?.constraints), 6, 0.1));
+  lines.push(...ranked(labelled('Constraint', identity?.constraints), 2, 0.1));
   if (identity?.stack.length) lines.push({ text: `Stack: ${identity.stack.join('; ')}`, rank: 15 });
   return part('Project', PROJECT_MD, lines, 'changed', modified.get(PROJECT_MD));
 }
 
 function statePart({ state }: ProjectView): BriefPart {
   const lines = [
-    ...ranked(labelled('Phase', [state?.phase]), 4, 0),
+    ...ranked(labelled('Phase', [state?.phase]), 2, 0),
     ...ranked(labelled('Task', [state?.current_task]), 1, 0),
     ...ranked(labelled('In progress', [state?.in_progress]), 1, 0),
     ...ranked(labelled('Blocked', state?.blocked), 2, 0),
     ...ranked(labelled('Next', state?.next_steps), 3, 0.5),
     ...ranked(labelled('Notes', [state?.notes]), 3, 0),
-    ...ranked(labelled('Done', state?.completed.slice(-5).reverse()), 12, 1),
   ];
   return part('State', STATE_JSON, lines, 'synced', state?.last_sync);
+}
+
+function donePart({ state }: ProjectView): BriefPart {
+  return part('Done', STATE_JSON, ranked(state?.completed.slice(-5).reverse() ?? [], 9, 1));
 }
 
 /** `Next: …` for each text that says something. */
@@ -120,17 +185,29 @@ function checkpointPart({ state }: ProjectView): BriefPart {
   return part('Saved before the last compaction', STATE_JSON, lines, 'saved', checkpoint?.at);
 }
 
-function todosPart({ todos, lastReview, now }: ProjectView, topic: ReadonlySet<string>): BriefPart {
-  const base = { in_progress: 2, blocked: 3, pending: 5, completed: 99 } as const;
-  const found = openTodos(todos).map((todo, index) => {
-    const related = relevance(topic, todo.title) > 0 ? 2 : 0;
-    return { todo, rank: base[todo.status] + Math.min(index, 40) / 4 - related };
-  });
-  const lines = found
-    .sort((a, b) => a.rank - b.rank)
-    .slice(0, TODOS_TOLD)
-    .map(({ todo, rank }) => ({ text: todoLine(todo, now), rank }));
-  return part('Todos', TODOS_JSON, lines, 'reviewed', lastReview);
+/** What is under way, stuck or of high priority, and the rest, in which chores of low priority come last. */
+function todosParts({ todos, lastReview, now }: ProjectView, topic: Topic) {
+  const open = openTodos(todos);
+  const isUrgent = ({ status, priority }: Todo) => status !== 'pending' || priority === 'high';
+  const told = (title: string, entries: readonly Todo[], rankOf: (todo: Todo) => number) => {
+    const found = entries.map((todo, index) => {
+      const related = relevance(topic, todo.title) > 0 ? 2 : 0;
+      return { todo, rank: rankOf(todo) + Math.min(index, 40) / 4 - related };
+    });
+    const lines = found
+      .sort((a, b) => a.rank - b.rank)
+      .slice(0, TODOS_TOLD)
+      .map(({ todo, rank }) => ({ text: todoLine(todo, now), rank }));
+    return part(title, TODOS_JSON, lines, 'reviewed', lastReview);
+  };
+  return {
+    urgent: told('Todos', open.filter(isUrgent), ({ status }) => (status === 'in_progress' ? 2 : 3)),
+    other: told(
+      'Other todos',
+      open.filter((todo) => !isUrgent(todo)),
+      ({ priority }) => (priority === 'low' ? 16 : 6),
+    ),
+  };
 }
 
 export function todoLine(todo: Todo, now: number): string {
@@ -139,22 +216,29 @@ export function todoLine(todo: Todo, now: number): string {
   return `${todo.id} (${facts.join(', ')}): ${todo.title}${todo.notes ? ` - ${todo.notes.trim().replace(/\s*\n\s*/g, '; ')}` : ''}`;
 }
 
-/** Decisions about the task first, then the newest, ranked from `rank` on; superseded ones are left out. */
+/** Decisions about the task first, then the newest, ranked from `rank` on; only those in force. */
 export function decisionsPart(
   { decisions, modified }: ProjectView,
-  topic: ReadonlySet<string>,
+  topic: Topic,
   rank: number,
   cite = (text: string, _evidence: string) => text,
 ): BriefPart {
-  const standing = decisions.filter(
-    ({ superseded, status, accepts }) =>
-      !superseded && accepts.length === 0 && !/^(?:reject|deprecat)/i.test(status),
-  );
-  const wordsOf = ({ title, context, decision }: Decision) => `${title} ${context} ${decision}`;
-  const score = new Map(standing.map((record) => [record, relevance(topic, wordsOf(record))]));
+  const standing = inForce(decisions);
+  const score = new Map(standing.map((record) => [record, relevance(topic, decisionWords(record))]));
   const chosen = standing.toReversed().sort((a, b) => score.get(b)! - score.get(a)!);
   const lines = chosen.map((record) => cite(decisionLine(record), `${DECISIONS_MD}:${record.line}`));
   return part('Decisions', DECISIONS_MD, ranked(lines, rank, 1), 'changed', modified.get(DECISIONS_MD));
+}
+
+function inForce(decisions: readonly Decision[]): Decision[] {
+  return decisions.filter(
+    ({ superseded, status, accepts }) =>
+      !superseded && accepts.length === 0 && !/^(?:reject|deprecat)/i.test(status),
+  );
+}
+
+function decisionWords({ title, context, decision }: Decision): string {
+  return `${title} ${context} ${decision}`;
 }
 
 function decisionLine({ id, title, date, status, decision }: Decision): string {
@@ -170,24 +254,3 @@ async function changesPart({ state, now }: ProjectView, git: ProjectGit): Promis
   const title = since === null ? 'Latest commits' : 'Commits since the last sync';
   return part(title, 'git log', ranked(lines, 6, 0.75));
 }
-
-/** How many words two texts share, compared by `stems`. */
-export function relevance(about: ReadonlySet<string>, text: string): number {
-  return [...stems(text)].filter((stem) => about.has(stem)).length;
-}
-
-/** Words by their first six letters, so that `authentication` is like `authenticate`; without short words and fillers. */
-export function stems(text: string): Set<string> {
-  const words = text.toLowerCase().match(/[\p{L}\p{M}\p{N}]+/gu) ?? [];
-  return new Set(
-    words
-      .filter((word) => (word.length > 3 || /[^a-z]/.test(word)) && !FILLERS.has(word))
-      .map((word) => (/^[a-z]+$/.test(word) ? word.slice(0, 6) : word)),
-  );
-}
-
-const FILLERS = new Set(
-  'about after again also been before being between could does done each every from have into just like made make more most must only other over same should some such than that their them then there these they this through under until very want were what when where which while will with would your'.split(
-    ' ',
-  ),
-);

@@ -1,6 +1,7 @@
 import { isJsonObject, type Json, type JsonObject } from '../../base/json.ts';
 import { readToml } from '../../formats/toml.ts';
 import { oneLine } from './decisions.ts';
+import { type AdoptedDecision, existingDecisions, firstWords } from './existing-documents.ts';
 import type { ProjectFiles, ProjectGit } from './files.ts';
 
 /** What can be found out about a folder without asking anybody. */
@@ -13,6 +14,8 @@ export interface ProjectFacts {
   readonly deployment: readonly string[];
   readonly folders: readonly { readonly name: string; readonly purpose: string | null }[];
   readonly repository: string | null;
+  /** Decisions that have files of their own. */
+  readonly decisions: readonly AdoptedDecision[];
 }
 
 interface Manifest {
@@ -22,7 +25,7 @@ interface Manifest {
   readonly dependencies: readonly string[];
 }
 
-/** Reads the manifests it knows and the names in the folder; a broken manifest is passed over. */
+/** Reads the manifests it knows, the README, the names in the folder and what was decided; a broken manifest is passed over. */
 export async function discover(files: ProjectFiles, git: ProjectGit): Promise<ProjectFacts> {
   const entries = await files.list();
   const names = new Set(entries.map(({ name }) => name));
@@ -37,11 +40,13 @@ export async function discover(files: ProjectFiles, git: ProjectGit): Promise<Pr
   const repository = await git.remote();
   const dependencies = new Set(manifests.flatMap((manifest) => manifest.dependencies));
   const named = manifests.find(({ name }) => name)?.name;
+  const readme = [...names].find((name) => /^readme(?:\.(?:md|markdown|rst|txt))?$/i.test(name));
   const languages = new Set(manifests.map(({ language }) => language));
   return {
     name: oneLine(named ?? lastPart(repository ?? '') ?? lastPart(files.folder) ?? 'Project'),
     description:
-      manifests.map(({ description }) => description && oneLine(description)).find(Boolean) ?? null,
+      manifests.map(({ description }) => description && oneLine(description)).find(Boolean) ??
+      firstWords((await read(readme ?? '')) ?? ''),
     frontend: meaningsOf(FRONTEND, dependencies),
     backend: [...languages, ...meaningsOf(BACKEND, dependencies)],
     database: meaningsOf(DATABASE, dependencies),
@@ -54,6 +59,7 @@ export async function discover(files: ProjectFiles, git: ProjectGit): Promise<Pr
         purpose: meaningsOf(FOLDERS, new Set([name.toLowerCase()]))[0] ?? null,
       })),
     repository,
+    decisions: await existingDecisions(files),
   };
 }
 

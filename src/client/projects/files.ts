@@ -27,8 +27,8 @@ export interface ProjectFiles {
   read(name: string): Promise<FileText | null>;
   /** In one step: a reader sees the old text or the new one, whole. Only inside `locked`. */
   write(name: string, text: string): Promise<void>;
-  /** The names directly in the folder, sorted. */
-  list(): Promise<readonly { readonly name: string; readonly folder: boolean }[]>;
+  /** The names directly in the folder, or in one below it, sorted. */
+  list(below?: string): Promise<readonly { readonly name: string; readonly folder: boolean }[]>;
   /** Runs `work` while nobody else, in this process or another, is inside `locked` of the same folder. */
   locked<T>(work: () => Promise<T>): Promise<T>;
 }
@@ -38,6 +38,14 @@ export interface Commit {
   /** Milliseconds since the epoch. */
   readonly at: number;
   readonly subject: string;
+}
+
+/** Where a repository stands. Both names are null before the first commit, that of the branch on none. */
+export interface Standing {
+  readonly branch: string | null;
+  readonly commit: string | null;
+  /** What differs from the last commit, as `git status` abbreviates it. Project files themselves are left out. */
+  readonly inFlight: readonly { readonly path: string; readonly state: string }[];
 }
 
 /** A commit that changed a file. */
@@ -66,9 +74,7 @@ export interface MergedFile {
 export interface ProjectGit {
   /** Newest first. */
   commits(o: { readonly since?: number; readonly limit: number }): Promise<readonly Commit[]>;
-  head(): Promise<{ readonly branch: string | null; readonly commit: string } | null>;
-  /** What differs from the last commit, as `git status` abbreviates it. Project files themselves are left out. */
-  inFlight(): Promise<readonly { readonly path: string; readonly state: string }[]>;
+  standing(): Promise<Standing>;
   /**
    * The newest `limit` commits that changed a file, on every line of history, each after those it builds on. A merge that
    * took the file from one side as it was is none of them.

@@ -76,7 +76,10 @@ export class Project {
       const kept = o.force ? [] : await this.#present();
       const missing = PROJECT_FILES.filter((name) => !kept.includes(name));
       for (const name of missing) {
-        await this.files.write(name, name === PROJECT_MD ? projectMd(facts) : TEMPLATES[name](at));
+        await this.files.write(
+          name,
+          name === PROJECT_MD ? projectMd(facts) : TEMPLATES[name](at, facts.decisions),
+        );
       }
       return { written: missing, kept };
     });

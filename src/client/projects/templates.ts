@@ -1,4 +1,5 @@
 import type { ProjectFacts } from './discovery.ts';
+import type { AdoptedDecision } from './existing-documents.ts';
 import { DECISIONS_MD, STATE_JSON, TODOS_JSON } from './files.ts';
 
 /** The four files of a new project. Names of headings and fields are a format; what stands between them is ours. */
@@ -38,7 +39,7 @@ export function projectMd(facts: ProjectFacts): string {
 
 export function stateJson(at: string): string {
   return json({
-    phase: 'planning',
+    phase: '',
     current_task: '',
     progress: { completed: [], in_progress: '', blocked: [], next_steps: [] },
     last_update: at,
@@ -51,8 +52,17 @@ export function todosJson(at: string): string {
   return json({ todos: [], last_review: at });
 }
 
-export function decisionsMd(): string {
-  return '# Architecture Decision Records\n';
+/** Decisions that have files of their own are named with what these say, and not written anew. */
+export function decisionsMd(_at: string, adopted: readonly AdoptedDecision[] = []): string {
+  const records = adopted.map(({ id, title, status, date, path }) =>
+    [
+      `\n## ${id}: ${title}`,
+      ...(date === null ? [] : [`- Date: ${date}`]),
+      ...(status === null ? [] : [`- Status: ${status}`]),
+      `- Decision: see ${path}\n`,
+    ].join('\n'),
+  );
+  return `# Architecture Decision Records\n${records.join('')}`;
 }
 
 function json(value: unknown): string {

@@ -1,12 +1,13 @@
 import { BRIEF_LINE_CHARS } from '../../base/project-limits.ts';
 import type { Header } from '../../contract/threads/state.ts';
 import { type BriefLine, type BriefPart, type Draft, part, ranked } from './brief.ts';
-import { ahead, decisionsPart, relevance, stems, todoLine } from './cold-start.ts';
+import { ahead, decisionsPart, todoLine } from './cold-start.ts';
 import { type ProjectGit, STATE_JSON, TODOS_JSON } from './files.ts';
 import { plainLine } from './plain-line.ts';
 import type { ProjectView } from './project-view.ts';
 import { ago } from './times.ts';
 import { openTodos } from './todos.ts';
+import { relevance, type Topic, topicOf } from './topic.ts';
 
 /** What goes with the work when another agent takes it over, besides the project's own files. */
 export interface Transfer {
@@ -23,7 +24,7 @@ export async function transferDraft(view: ProjectView, git: ProjectGit, transfer
   const { state } = view;
   const [inFlight, commits] = await Promise.all([inFlightPart(git), commitsPart(view, git)]);
   const ask = transfer.ask ?? state?.current_task ?? state?.in_progress ?? null;
-  const topic = stems([ask, ...ahead(view)].join(' '));
+  const topic = topicOf([ask, ...ahead(view)].join(' '));
   return {
     title: `Hand-off to ${transfer.to}: ${view.identity?.name ?? view.folderName}`,
     warnings: view.broken,
@@ -73,13 +74,13 @@ function statePart(view: ProjectView): BriefPart {
 }
 
 async function inFlightPart(git: ProjectGit): Promise<BriefPart> {
-  const [inFlight, head] = await Promise.all([git.inFlight(), git.head()]);
+  const { branch, commit, inFlight } = await git.standing();
   const lines = inFlight.map(({ path, state }) => cite(`${state} ${path}`, 'git status'));
-  const where = head ? `, on ${head.branch ?? 'no branch'} at ${head.commit.slice(0, 9)}` : '';
+  const where = commit ? `, on ${branch ?? 'no branch'} at ${commit.slice(0, 9)}` : '';
   return part('Files in flight', `git status${where}`, ranked(lines, 2, 1 / 3));
 }
 
-function todosPart(view: ProjectView, topic: ReadonlySet<string>): BriefPart {
+function todosPart(view: ProjectView, topic: Topic): BriefPart {
   const lines = openTodos(view.todos).map((todo, index) => ({
     text: cite(todoLine(todo, view.now), todo.line === null ? TODOS_JSON : `${TODOS_JSON}:${todo.line}`),
     rank: 3 + index / 2 - (relevance(topic, todo.title) > 0 ? 1 : 0),

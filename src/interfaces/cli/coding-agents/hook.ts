@@ -195,13 +195,13 @@ async function saveBeforeCompaction(
 ): Promise<HookAnswer> {
   // Gemini announces a compaction at every prompt: only one that its user asked for is known to happen.
   if (client === 'gemini' && input.trigger !== 'manual') return {};
-  const [head, inFlight] = await Promise.all([project.git.head(), project.git.inFlight()]);
+  const { branch, commit, inFlight } = await project.git.standing();
   await project.checkpoint({
     client,
     session_id: input.session,
     trigger: input.trigger,
-    branch: head?.branch ?? null,
-    commit: head?.commit.slice(0, 12) ?? null,
+    branch,
+    commit: commit?.slice(0, 12) ?? null,
     files_in_flight: inFlight.slice(0, FILES_NOTED).map(({ path }) => path),
   });
   return {};
@@ -214,9 +214,9 @@ async function remindOfSync(project: Project, input: HookInput): Promise<HookAns
   const since = timeOf((await project.state())?.last_sync);
   if (since === null || now - since < REMINDER_GAP_MS || (await wasReminded(project, input.session, now)))
     return {};
-  const [commits, inFlight] = await Promise.all([
+  const [commits, { inFlight }] = await Promise.all([
     project.git.commits({ since, limit: 50 }),
-    project.git.inFlight(),
+    project.git.standing(),
   ]);
   if (commits.length === 0 && inFlight.length === 0) return {};
   const what = [count(commits.length, 'commit'), count(inFlight.length, 'file', ' in flight')]

@@ -5,7 +5,7 @@ import { LINKS_FLAG } from './project-call.ts';
 export default answerCommand({
   usage: '[dir]',
   details: `They are filled with what can be found out: name, description, stack and folders, from package.json, pyproject.toml,
-Cargo.toml, go.mod and git. A file that exists is kept.`,
+Cargo.toml, go.mod, the README and git; decisions that have files of their own, as in docs/adr, are named. A file that exists is kept.`,
   flags: { force: { help: 'write files that exist anew; what they held is lost' }, ...LINKS_FLAG },
   examples: [
     ['relay project init', 'in this folder'],

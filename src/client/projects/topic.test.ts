@@ -1,0 +1,25 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { relevance, topicOf } from './topic.ts';
+
+test('what is asked about is found in any language, with or without spaces between words', () => {
+  for (const [asked, title] of [
+    ['the authentication form', 'Authenticate users'],
+    ['Datenbankverbindung prüfen', 'Die Datenbank umziehen'],
+    ['авторизация', 'Переписать модуль авторизации'],
+    ['登录模块', '重构用户登录流程'],
+    ['重构', '下周重构支付'],
+    ['ログイン画面', '新しいログインを作る'],
+    ['تسجيل دخول', 'إصلاح الدخول إلى الموقع'],
+    ['ระบบชำระเงิน', 'แก้ไขระบบ'],
+    ['로그인 화면', '로그인 기능 추가'],
+  ] as const) {
+    assert.ok(relevance(topicOf(asked), title) > 0, `${asked}: ${topicOf(asked)}`);
+  }
+});
+
+test('a word begins where it matches, and fillers match nothing', () => {
+  assert.equal(relevance(topicOf('form'), 'a platform'), 0);
+  assert.equal(relevance(topicOf('form'), 'a platform with a form'), 1);
+  assert.deepEqual(topicOf('what should be done with the'), []);
+});
