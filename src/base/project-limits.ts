@@ -14,6 +14,10 @@ export const REVIEW_AGE_MS = DAY;
 export const PROJECT_FILE_BYTES = 4 * MiB;
 /** Finished hand-offs that stay in state.json, so that it does not grow for ever. */
 export const HANDOFFS_KEPT = 20;
+/** The longest deadline of a hand-off; what takes longer is no task for a sub-agent. */
+export const HANDOFF_DEADLINE_MS = 30 * DAY;
+/** How often a parent that waits for a result looks into state.json. */
+export const HANDOFF_LOOK_MS = 500;
 /** How long a command waits for another to finish writing the project files. */
 export const PROJECT_LOCK_WAIT_MS = 30 * SECOND;
 /** A write takes milliseconds: whoever holds the lock this long has died or sleeps, and checks again before it writes. */

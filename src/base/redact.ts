@@ -1,6 +1,6 @@
 import { CREDENTIAL_FORMATS, URL_PASSWORD } from './credential-formats.ts';
 
-const REDACTED = '[redacted]';
+export const REDACTED = '[redacted]';
 
 /**
  * For whatever is logged: takes out credentials, the keys in pointers and the values of Authorization. Unlike the warning before

@@ -22,6 +22,7 @@ export function projectFiles(folder: string, o: ProjectOptions = {}): ProjectFil
     async needInside(name) {
       guarded(name);
     },
+    has: async (name) => statSync(resolve(folder, name), { throwIfNoEntry: false }) !== undefined,
     read: async (name) => readText(guarded(name), name),
     async write(name, text) {
       if (!held) throw new Error('a project file is written only inside locked()');

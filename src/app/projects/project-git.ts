@@ -47,6 +47,13 @@ export function projectGit(folder: string, timeoutMs: number = GIT_MS): ProjectG
         .filter(({ path }) => !OWN.has(path) && !path.startsWith(`${LOCAL_FOLDER}/`));
       return { branch: /^refs\/heads\/(.+)$/.exec(ref)?.[1] ?? null, commit: commit || null, inFlight };
     },
+    async changedLines() {
+      const text = await git('diff', 'HEAD', '--numstat', '--no-renames', '--relative', '-z').catch(() => '');
+      const rows = text.split('\0').map((row) => /^(\d+)\t(\d+)\t(.+)$/s.exec(row));
+      return new Map(
+        rows.flatMap((row) => (row ? [[row[3]!, { added: Number(row[1]), removed: Number(row[2]) }]] : [])),
+      );
+    },
     async history(name, limit) {
       const log = [
         'log',

@@ -10,7 +10,7 @@ import {
   type Standing,
   TODOS_JSON,
 } from './files.ts';
-import type { Handoff } from './handoffs.ts';
+import { type Handoff, isOverdue } from './handoffs.ts';
 import { plainLine } from './plain-line.ts';
 import type { ProjectView } from './project-view.ts';
 import { ago, timeOf } from './times.ts';
@@ -116,6 +116,7 @@ function taskPart(handoff: Handoff): BriefPart {
   const lines = [
     { text: `Task: ${handoff.task}`, rank: 0 },
     ...(handoff.expected_output ? [{ text: `Expected: ${handoff.expected_output}`, rank: 0 }] : []),
+    ...ranked(labelled('Deadline', [handoff.deadline]), 0, 0),
     ...ranked(labelled('Read', handoff.context), 1, 0),
     ...(handoff.status === 'open' ? [] : [{ text: `Reported ${handoff.status} already.`, rank: 0 }]),
   ];
@@ -162,10 +163,12 @@ function labelled(label: string, texts: readonly (string | null | undefined)[] =
 function handoffsPart({ handoffs, now }: ProjectView): BriefPart {
   const lines = handoffs
     .filter(({ status, read_at }) => status === 'open' || read_at === null)
-    .map(({ id, task, status, created }) => {
+    .map((handoff) => {
+      const { id, task, status, created, deadline } = handoff;
+      const late = isOverdue(handoff, now);
       const at = timeOf(created);
-      const what =
-        status === 'open' ? 'still open' : `${status}, its result waits: relay project result ${id}`;
+      const open = late ? `overdue, due ${ago(timeOf(deadline)!, now)}` : 'still open';
+      const what = status === 'open' ? open : `${status}, its result waits: relay project result ${id}`;
       return { text: `${id} (${what}${at === null ? '' : `, given ${ago(at, now)}`}): ${task}`, rank: 3 };
     });
   return part('Given to sub-agents', STATE_JSON, lines);

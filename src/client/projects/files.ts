@@ -23,6 +23,8 @@ export interface ProjectFiles {
   readonly folder: string;
   /** Refuses a path below the folder that a symbolic link takes out of it, as `read` and `write` do. */
   needInside(name: string): Promise<void>;
+  /** Whether a file or a folder is there. */
+  has(name: string): Promise<boolean>;
   /** Null where there is no such file. What is not UTF-8 or too large is refused. */
   read(name: string): Promise<FileText | null>;
   /** In one step: a reader sees the old text or the new one, whole. Only inside `locked`. */
@@ -75,6 +77,8 @@ export interface ProjectGit {
   /** Newest first. */
   commits(o: { readonly since?: number; readonly limit: number }): Promise<readonly Commit[]>;
   standing(): Promise<Standing>;
+  /** How many lines each file has more and less than in the last commit; of what is not text, and not in git, nothing is known. */
+  changedLines(): Promise<ReadonlyMap<string, { readonly added: number; readonly removed: number }>>;
   /**
    * The newest `limit` commits that changed a file, on every line of history, each after those it builds on. A merge that
    * took the file from one side as it was is none of them.

@@ -4,6 +4,7 @@ import { HANDOFFS_KEPT } from '../../base/project-limits.ts';
 import type { JsonDocument } from '../../formats/json-document.ts';
 import { STATE_JSON } from './files.ts';
 import { needKind, textAt, textsAt } from './json-file.ts';
+import { stamp, timeOf } from './times.ts';
 import { nextId, sameId } from './todos.ts';
 
 /**
@@ -17,6 +18,8 @@ export interface Handoff {
   readonly context: readonly string[];
   readonly status: 'open' | 'done' | 'failed';
   readonly created: string | null;
+  /** When its result should be there. */
+  readonly deadline: string | null;
   readonly result: string | null;
   readonly artifacts: readonly string[];
   readonly completed_at: string | null;
@@ -39,6 +42,7 @@ function handoffAt(doc: JsonDocument, index: number): Handoff {
     context: textsAt(doc, ['handoffs', index, 'context']),
     status: status === 'done' || status === 'failed' ? status : 'open',
     created: text('created'),
+    deadline: text('deadline'),
     result: text('result'),
     artifacts: textsAt(doc, ['handoffs', index, 'artifacts']),
     completed_at: text('completed_at'),
@@ -46,10 +50,16 @@ function handoffAt(doc: JsonDocument, index: number): Handoff {
   };
 }
 
+export function isOverdue({ status, deadline }: Handoff, now: number): boolean {
+  return status === 'open' && (timeOf(deadline) ?? now) < now;
+}
+
 export interface NewHandoff {
   readonly task: string;
   readonly expect: string;
   readonly context?: readonly string[];
+  /** How long it may take. */
+  readonly deadlineMs?: number;
 }
 
 export function openHandoff(doc: JsonDocument, fresh: NewHandoff, at: string): Handoff {
@@ -62,6 +72,7 @@ export function openHandoff(doc: JsonDocument, fresh: NewHandoff, at: string): H
     context: [...(fresh.context ?? [])],
     status: 'open',
     created: at,
+    ...(fresh.deadlineMs === undefined ? {} : { deadline: stamp(timeOf(at)! + fresh.deadlineMs) }),
     result: null,
     artifacts: [],
     completed_at: null,

@@ -1,4 +1,6 @@
 import { isRelayError, RelayError } from '../../base/errors.ts';
+import { pause } from '../../base/pause.ts';
+import { HANDOFF_LOOK_MS } from '../../base/project-limits.ts';
 import type { JsonDocument } from '../../formats/json-document.ts';
 import type { Finding } from './check.ts';
 import { needResolved, type Sides } from './conflicts.ts';
@@ -35,7 +37,7 @@ import {
   syncState,
 } from './state.ts';
 import { decisionsMd, projectMd, stateJson, todosJson } from './templates.ts';
-import { stamp } from './times.ts';
+import { stamp, timeOf } from './times.ts';
 import {
   addTodo,
   changeTodo,
@@ -137,7 +139,7 @@ export class Project {
   }
 
   async handOff(fresh: NewHandoff): Promise<Handoff> {
-    for (const name of fresh.context ?? []) await this.files.needInside(name);
+    await this.needContext(fresh.context ?? []);
     return this.#edit(STATE_JSON, (doc, at) => openHandoff(doc, fresh, at));
   }
 
@@ -146,8 +148,27 @@ export class Project {
     return this.#edit(STATE_JSON, (doc, at) => reportHandoff(doc, id, report, at));
   }
 
-  result(id: string | null): Promise<Handoff> {
-    return this.#edit(STATE_JSON, (doc, at) => collectHandoff(doc, id, at));
+  /** Refuses files that are not there, for another agent to read, and those that a link takes out of the folder. */
+  async needContext(names: readonly string[]): Promise<void> {
+    for (const name of names) {
+      await this.files.needInside(name);
+      if (/^[a-z][a-z0-9+.-]*:\/\//i.test(name) || (await this.files.has(name))) continue;
+      throw new RelayError('bad_usage', {
+        what: `There is no file ${name} in ${this.files.folder}.`,
+        hint: 'Give --context a URL, or a file by its path from the project folder.',
+      });
+    }
+  }
+
+  /** With `until`, waits for an open one to be reported, up to that time or its deadline, whichever comes first. */
+  async result(id: string | null, until = 0): Promise<Handoff> {
+    for (let asked = id; ; ) {
+      const handoff = await this.#edit(STATE_JSON, (doc, at) => collectHandoff(doc, asked, at));
+      const end = Math.min(until, timeOf(handoff.deadline) ?? until);
+      if (handoff.status !== 'open' || this.#now() >= end) return handoff;
+      asked = handoff.id;
+      await pause(Math.min(HANDOFF_LOOK_MS, end - this.#now()));
+    }
   }
 
   /** What state.json says; null where there is none of ours. Hooks that need no more read no more. */

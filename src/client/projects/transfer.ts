@@ -1,8 +1,9 @@
 import { BRIEF_LINE_CHARS } from '../../base/project-limits.ts';
+import { REDACTED, redact } from '../../base/redact.ts';
 import type { Header } from '../../contract/threads/state.ts';
 import { type BriefLine, type BriefPart, type Draft, part, ranked } from './brief.ts';
 import { ahead, decisionsPart, todoLine } from './cold-start.ts';
-import { type ProjectGit, STATE_JSON, TODOS_JSON } from './files.ts';
+import { PROJECT_MD, type ProjectGit, STATE_JSON, TODOS_JSON } from './files.ts';
 import { plainLine } from './plain-line.ts';
 import type { ProjectView } from './project-view.ts';
 import { ago } from './times.ts';
@@ -12,6 +13,8 @@ import { relevance, type Topic, topicOf } from './topic.ts';
 /** What goes with the work when another agent takes it over, besides the project's own files. */
 export interface Transfer {
   readonly to: string;
+  /** Where the project is. */
+  readonly folder: string;
   readonly ask: string | null;
   /** Pointers and files to read. */
   readonly pointers: readonly string[];
@@ -22,38 +25,41 @@ export interface Transfer {
 /** The brief for the next agent: every line ends with its evidence in brackets, so that it can be looked up. */
 export async function transferDraft(view: ProjectView, git: ProjectGit, transfer: Transfer): Promise<Draft> {
   const { state } = view;
-  const [inFlight, commits] = await Promise.all([inFlightPart(git), commitsPart(view, git)]);
   const ask = transfer.ask ?? state?.current_task ?? state?.in_progress ?? null;
   const topic = topicOf([ask, ...ahead(view)].join(' '));
+  const [inFlight, commits] = await Promise.all([inFlightPart(git), commitsPart(view, git)]);
+  const parts = [
+    askPart(view, transfer),
+    pointersPart(transfer.pointers),
+    statePart(view),
+    constraintsPart(view),
+    inFlight,
+    decisionsPart(view, topic, 4, cite),
+    todosPart(view, topic),
+    threadPart(transfer.thread),
+    commits,
+  ].filter(({ lines }) => lines.length > 0);
   return {
     title: `Hand-off to ${transfer.to}: ${view.identity?.name ?? view.folderName}`,
-    warnings: view.broken,
-    parts: [
-      askPart(view, transfer.ask),
-      statePart(view),
-      inFlight,
-      decisionsPart(view, topic, 4, cite),
-      todosPart(view, topic),
-      threadPart(transfer.thread),
-      pointersPart(transfer.pointers),
-      commits,
-    ].filter(({ lines }) => lines.length > 0),
+    warnings: [...view.broken, ...maskedSecrets(parts)],
+    parts,
     closing: [
       'The whole of it: relay project start. Before you end: relay project sync --done "..." --next "..."',
     ],
   };
 }
 
-function askPart(view: ProjectView, ask: string | null): BriefPart {
+function askPart(view: ProjectView, { ask, folder }: Transfer): BriefPart {
   const { state } = view;
   const [path, task] = state?.current_task
     ? (['current_task', state.current_task] as const)
     : (['progress', state?.in_progress] as const);
   const lines: BriefLine[] = [];
-  if (ask) lines.push({ text: cite(ask, 'asked for with this hand-off'), rank: 0 });
+  if (ask) lines.push({ text: citeGiven(ask, 'asked for with this hand-off'), rank: 0 });
   if (task && task !== ask) lines.push({ text: cite(task, inState(view, path)), rank: ask ? 2 : 0 });
   const description = view.identity?.description;
   if (description) lines.push({ text: cite(`About: ${description}`, 'PROJECT.md'), rank: 4 });
+  lines.push({ text: cite(`Work in ${folder}`, 'the project folder'), rank: 0 });
   return part('The ask', ask ? 'the hand-off' : STATE_JSON, lines);
 }
 
@@ -73,11 +79,32 @@ function statePart(view: ProjectView): BriefPart {
   return part('Where it stands', STATE_JSON, lines, 'synced', state?.last_sync);
 }
 
+function constraintsPart({ identity }: ProjectView): BriefPart {
+  const lines = (identity?.constraints ?? []).map((constraint) => cite(constraint, PROJECT_MD));
+  return part('Constraints', PROJECT_MD, ranked(lines, 1, 0.1));
+}
+
+/** Files that differ from the last commit, with what `git diff` says of their lines. */
 async function inFlightPart(git: ProjectGit): Promise<BriefPart> {
-  const { branch, commit, inFlight } = await git.standing();
-  const lines = inFlight.map(({ path, state }) => cite(`${state} ${path}`, 'git status'));
+  const [{ branch, commit, inFlight }, diff] = await Promise.all([git.standing(), git.changedLines()]);
+  const sum = { added: 0, removed: 0 };
+  const lines = inFlight.map(({ path, state }) => {
+    const { added, removed } = diff.get(path) ?? { added: 0, removed: 0 };
+    sum.added += added;
+    sum.removed += removed;
+    return cite(`${state} ${path}${diff.has(path) ? ` (+${added} -${removed})` : ''}`, 'git status');
+  });
   const where = commit ? `, on ${branch ?? 'no branch'} at ${commit.slice(0, 9)}` : '';
+  const whole = `${lines.length} files, +${sum.added} -${sum.removed} lines`;
+  if (lines.length > 0) lines.unshift(cite(whole, 'git diff HEAD --stat'));
   return part('Files in flight', `git status${where}`, ranked(lines, 2, 1 / 3));
+}
+
+/** Says where a secret was masked, by the evidence at the end of the line. */
+function maskedSecrets(parts: readonly BriefPart[]): string[] {
+  const lines = parts.flatMap((each) => each.lines).filter(({ text }) => text.includes(REDACTED));
+  const places = lines.map(({ text }) => text.slice(text.lastIndexOf('[') + 1, -1));
+  return places.length > 0 ? [`What looks like a secret was masked: ${places.join(', ')}.`] : [];
 }
 
 function todosPart(view: ProjectView, topic: Topic): BriefPart {
@@ -106,7 +133,7 @@ function threadPart(thread: Header | null): BriefPart {
 
 function pointersPart(pointers: readonly string[]): BriefPart {
   const lines = pointers.map((pointer) =>
-    cite(pointer, /^https?:/.test(pointer) ? 'relay pull' : 'in the folder'),
+    citeGiven(pointer, /^https?:/.test(pointer) ? 'relay pull' : 'in the folder'),
   );
   return part('To read', 'given with this hand-off', ranked(lines, 1, 0));
 }
@@ -119,8 +146,13 @@ async function commitsPart(view: ProjectView, git: ProjectGit): Promise<BriefPar
   return part('Latest commits', 'git log', ranked(lines, 6, 1));
 }
 
-/** A long line is cut before its evidence, never in it. */
+/** Shows no secrets. A long line is cut before its evidence, never in it. */
 function cite(text: string, evidence: string): string {
+  return citeGiven(redact(text), evidence);
+}
+
+/** What was given with the hand-off itself stays as it is: the key of a pointer is meant to be there. */
+function citeGiven(text: string, evidence: string): string {
   return `${plainLine(text, BRIEF_LINE_CHARS - evidence.length - 3)} [${evidence}]`;
 }
 

@@ -17,8 +17,8 @@ const STARTS = new Map([
 ]);
 
 export default defineCommand({
-  details: `The ask, the decisions that matter, files in flight from git, open todos and what to read, each line with the place it comes
-from. No model is asked. With --push the brief becomes a pointer, and the line to give is printed.`,
+  details: `The ask and the folder, constraints, the decisions that matter, files in flight with a summary of the diff, open todos and what to
+read, each line with the place it comes from. Secrets are masked, and you are told where. No model is asked. With --push the brief becomes a pointer, and the line to give is printed.`,
   flags: {
     to: { value: 'AGENT', help: 'claude, codex, gemini or any other name' },
     ask: { value: 'TEXT', help: 'what the next agent should do (the current task by default)' },
@@ -41,18 +41,21 @@ from. No model is asked. With --push the brief becomes a pointer, and the line t
     const to = needText('--to', flags.to);
     const max = parseCount(flags['max-tokens'], '--max-tokens', { min: LEAST_TOKENS }) ?? BRIEF_TOKENS;
     const project = await theProject(call);
-    for (const name of flags.context ?? []) await project.files.needInside(name);
+    await project.needContext(flags.context ?? []);
     const view = await project.read();
     const draft = await transferDraft(view, project.git, {
       to,
+      folder: project.files.folder,
       ask: flags.ask ?? null,
       pointers: flags.context ?? [],
       thread: flags.thread === undefined ? null : await threadHeader(host, flags.thread),
     });
     const brief = await boundedBrief(draft, max, view.now, host.briefTokens);
     const tokens = { ...brief.tokens, tokenizer: 'o200k_base' };
+    for (const warning of brief.warnings) io.warn(warning);
     if (!flags.push) {
-      io.result({ to, tokens, omitted: brief.omitted, text: brief.text }, brief.text);
+      const { omitted, warnings, text } = brief;
+      io.result({ to, tokens, omitted, warnings, text }, text);
       return;
     }
     await using open = await host.openClient();
@@ -60,8 +63,9 @@ from. No model is asked. With --push the brief becomes a pointer, and the line t
     const url = await open.client.push(brief.text, { metadata, channel: flags.channel || undefined });
     const prompt = `Take over the work described in ${url} (read it with: relay pull ${url}).`;
     const start = STARTS.has(to) ? `${STARTS.get(to)} "${prompt}"` : null;
-    io.result({ to, url, tokens, omitted: brief.omitted, prompt, start }, () =>
-      io.interactive ? [url, '', start ?? prompt].join('\n') : url,
+    io.result(
+      { to, url, tokens, omitted: brief.omitted, warnings: brief.warnings, prompt, start },
+      [url, '', start ?? prompt].join('\n'),
     );
   },
 });

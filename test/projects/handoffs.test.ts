@@ -1,0 +1,159 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { loadConfig } from '../../src/app/config.ts';
+import { openRelay } from '../../src/app/store/open-relay.ts';
+import { countTokens } from '../../src/text/token-count.ts';
+import { ScratchFolder } from './scratch-folder.ts';
+import { fill, hoursAgo } from './shop.ts';
+
+test('a sub-agent gets its task first and the line to report with; the parent sees what waits', async () => {
+  using folder = new ScratchFolder();
+  fill(folder);
+  const line = await folder.relay([
+    'project',
+    'handoff',
+    'Port the parser',
+    '--expect',
+    'a test run',
+    '--context',
+    'https://r.example/pull/1',
+  ]);
+  assert.match(
+    line.stdout,
+    /^You are given HANDOFF-001 in .*relay project start --for HANDOFF-001\..*relay project report HANDOFF-001/,
+  );
+  const child = await folder.relay(['project', 'start', '--for', 'HANDOFF-001']);
+  assert.match(
+    child.stdout,
+    /## Your task, HANDOFF-001 \(state\.json, given just now\)\n- Task: Port the parser\n- Expected: a test run\n- Read: https:\/\/r\.example\/pull\/1\n/,
+  );
+  await folder.relay(['project', 'report', '--result', 'done\nwith two lines', '--artifact', 'out.md'], {
+    env: { RELAY_HANDOFF: 'HANDOFF-001' },
+  });
+  assert.match(
+    (await folder.relay(['project', 'start'])).stdout,
+    /HANDOFF-001 \(done, its result waits: relay project result HANDOFF-001/,
+  );
+  const result = await folder.relay(['project', 'result', '1']);
+  assert.equal(result.stdout, 'HANDOFF-001 done: Port the parser\n\ndone\nwith two lines\n- out.md\n');
+  assert.ok(!(await folder.relay(['project', 'start'])).stdout.includes('HANDOFF-001'));
+});
+
+test('a hand-off to another agent has evidence on every line', async () => {
+  using folder = new ScratchFolder();
+  folder.git('init', '-q');
+  fill(folder);
+  folder.write(
+    'state.json',
+    folder.read('state.json').replace('CORS needs a proxy', `CORS ${'needs a proxy and '.repeat(30)}`),
+  );
+  folder.write('kept.ts', 'one\n');
+  folder.git('add', '.');
+  folder.git('commit', '-qm', 'begin');
+  folder.write('src/form.ts', 'new');
+  folder.write('PROJECT.md', `${folder.read('PROJECT.md')}- Never sweet\n`);
+  folder.write('kept.ts', 'one\ntwo\n');
+  const { stdout } = await folder.relay([
+    'handoff',
+    '--to',
+    'codex',
+    '--ask',
+    'finish the form',
+    '--context',
+    'https://r.example/pull/2',
+  ]);
+  const lines = stdout.split('\n').filter((line) => line.startsWith('- '));
+  for (const line of lines) assert.match(line, /\[[^\]]+\]$/);
+  for (const expected of [
+    '- finish the form [asked for with this hand-off]',
+    `- Work in ${folder.path} [the project folder]`,
+    '- Never cold [PROJECT.md]',
+    '- 2 files, +1 -0 lines [git diff HEAD --stat]',
+    '- M kept.ts (+1 -0) [git status]',
+    '- ?? src/ [git status]',
+    '- https://r.example/pull/2 [relay pull]',
+  ]) {
+    assert.ok(lines.includes(expected), `${expected}\n${stdout}`);
+  }
+  assert.match(stdout, /ADR-002 .* \[decisions\.md:7\]/);
+  assert.match(stdout, /begin \(just now\) \[git [0-9a-f]{9}\]/);
+  assert.ok(countTokens(stdout).tokens <= 1000);
+});
+
+test('a hand-off takes a thread along, and becomes a pointer with --push', async () => {
+  using folder = new ScratchFolder();
+  fill(folder);
+  const config = loadConfig({}, { home: folder.home });
+  let id = '';
+  {
+    await using open = await openRelay(config);
+    const thread = await open.relay.threads.create({ name: 'tea' });
+    id = thread.thread_id;
+    const fact = { id: 'f1', key: 'water', value: 'hot', at: hoursAgo(1), by: 'ann' };
+    const step = { id: 'p1', step: 'pour it', status: 'pending' };
+    const ops = [
+      { op: 'add', path: '/facts/-', value: fact },
+      { op: 'add', path: '/plan/-', value: step },
+    ];
+    await open.relay.threads.patch(id, { ops } as never);
+  }
+  const { stdout, stderr } = await folder.relay(['handoff', '--to', 'gemini', '--thread', id.slice(0, 8)]);
+  assert.match(stdout, new RegExp(`- Next: pour it \\[thread ${id} v2 p1\\]`), stderr);
+  assert.match(stdout, new RegExp(`- Fact: water = hot \\[thread ${id} v2 f1\\]`));
+  const pushed = await folder.relay(['handoff', '--to', 'gemini', '--push']);
+  const [url = '', , start] = pushed.stdout.split('\n');
+  assert.equal(
+    start,
+    `gemini -i "Take over the work described in ${url} (read it with: relay pull ${url})."`,
+  );
+  const pulled = await folder.relay(['pull', url]);
+  assert.match(pulled.stdout, /^# Hand-off to gemini: Shop\n/);
+  const json = JSON.parse((await folder.relay(['handoff', '--to', 'gemini', '--push', '--json'])).stdout);
+  assert.equal(
+    json.start,
+    `gemini -i "Take over the work described in ${json.url} (read it with: relay pull ${json.url})."`,
+  );
+});
+
+test('a hand-off shows no secrets and says where one was, and a file to read must be there', async () => {
+  using folder = new ScratchFolder();
+  fill(folder);
+  const secret = `ghp_${'a1B2c3D4'.repeat(5)}`;
+  await folder.relay(['project', 'sync', '--note', `${'the proxy '.repeat(18)}takes ${secret} for now`]);
+  const key = 'https://r.example/pull/2#key=abcdefghijklmnopqrstuvwxyzabcdefghijklmnopq=';
+  const { stdout, stderr } = await folder.relay(['handoff', '--to', 'codex', '--context', key]);
+  assert.ok(!stdout.includes('ghp_'), stdout);
+  assert.ok(stdout.includes(key), 'the key of a pointer that was given goes along');
+  assert.match(stdout, /! What looks like a secret was masked: state\.json:\d+\./);
+  assert.match(stderr, /What looks like a secret was masked: state\.json:\d+\./);
+  for (const command of [
+    ['handoff', '--to', 'codex'],
+    ['project', 'handoff', 'Port it', '--expect', 'a test'],
+  ]) {
+    const refused = await folder.relay([...command, '--context', 'nowhere.md']);
+    assert.equal(refused.code, 2);
+    assert.match(refused.stderr, /There is no file nowhere\.md in /);
+  }
+  assert.equal(folder.json('state.json').handoffs, undefined);
+});
+
+test('a sub-agent has a deadline; its parent can wait, and tells open from failed by the exit code', async () => {
+  using folder = new ScratchFolder();
+  fill(folder);
+  const give = (deadline: string) =>
+    folder.relay(['project', 'handoff', 'Port it', '--expect', 'a test', '--deadline', deadline]);
+  assert.match((await give('30m')).stdout, /Report by \d{4}-\d\d-\d\dT.*\. When done/);
+  const waiting = folder.relay(['project', 'result', '1', '--wait']);
+  await folder.relay(['project', 'report', '1', '--result', 'no compiler', '--failed']);
+  const failed = await waiting;
+  assert.equal(failed.code, 1);
+  assert.match(failed.stdout, /^HANDOFF-001 failed: Port it\n\nno compiler\n/);
+  await give('1s');
+  const late = await folder.relay(['project', 'result', '--wait']);
+  assert.equal(late.code, 5);
+  const all = await folder.relay(['project', 'result', '--all']);
+  assert.match(all.stdout, /HANDOFF-002 {2}overdue {2}Port it/);
+  assert.match((await folder.relay(['project', 'start'])).stdout, /HANDOFF-002 \(overdue, due .*\): Port it/);
+  assert.equal((await folder.relay(['project', 'check'])).code, 0);
+  assert.equal((await give('99d')).code, 2);
+});
