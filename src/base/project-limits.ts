@@ -12,6 +12,8 @@ export const BRIEF_LINE_CHARS = 240;
 export const REVIEW_AGE_MS = DAY;
 /** Project files are written by hand and read at every start; more than this is something else by the same name. */
 export const PROJECT_FILE_BYTES = 4 * MiB;
+/** One text that a tool writes into a project file. */
+export const PROJECT_TEXT_CHARS = 10_000;
 /** Finished hand-offs that stay in state.json, so that it does not grow for ever. */
 export const HANDOFFS_KEPT = 20;
 /** The longest deadline of a hand-off; what takes longer is no task for a sub-agent. */

@@ -176,6 +176,8 @@ const TOOLS: { readonly [tool: string]: { scope: Scope; args: object; channel?: 
   bridge_task: { scope: 'tasks', args: { task: 'x', task_channel: 'secret' }, channel: true },
   channel_publish: { scope: 'push', args: { channel: 'secret', message: 'x' }, channel: true },
   channel_read: { scope: 'subscribe', args: { channel: 'secret' }, channel: true },
+  inbox_read: { scope: 'subscribe', args: { agent: 'ann' } },
+  inbox_mark_read: { scope: 'subscribe', args: { agent: 'ann', cursors: { secret: 1 } }, channel: true },
   thread_header: { scope: 'threads', args: { thread_id: NOWHERE } },
   thread_patch: { scope: 'threads', args: { thread_id: NOWHERE, ops: [{ op: 'remove', path: '/x' }] } },
   artifact_put: { scope: 'threads', args: { thread_id: NOWHERE, name: 'x', content: 'x' } },

@@ -15,6 +15,8 @@ const NAMES = [
   'bridge_task',
   'channel_publish',
   'channel_read',
+  'inbox_read',
+  'inbox_mark_read',
   'thread_header',
   'thread_patch',
   'artifact_put',

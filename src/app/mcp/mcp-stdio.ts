@@ -32,6 +32,7 @@ export async function serveMcp(host: Host, o: McpOptions): Promise<void> {
     budget: o.budget,
     open,
     may: () => true,
+    project: (await host.findProject(o.folder)) ?? undefined,
     brief: async (about) => (await import('./project-brief.ts')).briefOf(o.folder, about),
   };
   const { stdin, stdout, onError, onWarning } = o;

@@ -55,9 +55,9 @@ export function makeMcpServer(context: ToolContext, o: McpServerOptions): McpSer
     },
   );
   for (const tool of toolsFor(context, o.tools)) {
-    const { name, description, verb, schema: inputSchema } = tool;
+    const { name, description, verb, writesProject, schema: inputSchema } = tool;
     // A client need not ask its user before it only reads.
-    const reads = verb === null || verb.route?.startsWith('GET ');
+    const reads = verb === null ? !writesProject : verb.route?.startsWith('GET ');
     const config = { description, inputSchema, ...(reads ? { annotations: { readOnlyHint: true } } : {}) };
     server.registerTool(name, config, (args, ctx) => callTool(tool, args as never, context, ctx, o));
   }

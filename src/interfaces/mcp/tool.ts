@@ -1,6 +1,7 @@
 import type { StandardSchemaWithJSON } from '@modelcontextprotocol/server';
 import * as z from 'zod';
 import type { Env } from '../../base/env.ts';
+import type { Project } from '../../client/projects/project.ts';
 import type { Relay } from '../../contract/relay.ts';
 import type { Verb } from '../../contract/verb.ts';
 import type { TextWork } from '../../domain/text-work.ts';
@@ -14,10 +15,12 @@ export interface Tool<I extends z.ZodObject = z.ZodObject> {
   readonly description: string;
   readonly input: I;
   readonly schema: StandardSchemaWithJSON;
-  /** The row of the table that it mirrors: who may call it, and whether it changes anything. None reads files alone. */
+  /** The row of the table that it mirrors: who may call it, and whether it changes anything. None is about the files of a project. */
   readonly verb: Verb | null;
   /** Offered only at this end of a pipe. */
   readonly local?: true;
+  /** Writes project files: offered only where the client's folder has some. */
+  readonly writesProject?: true;
   /** What stands in `Error …: why`. */
   readonly doing: string;
   run(args: z.output<I>, call: ToolCall): Promise<Answer>;
@@ -42,6 +45,8 @@ export interface ToolContext {
   may(verb: Verb): boolean;
   /** The brief of the project the client works in; only where it is `local`. */
   brief?(about: string | undefined): Promise<string>;
+  /** That project; only where it is `local`, and the folder had project files when the client came. */
+  readonly project?: Project;
 }
 
 export interface RelayAccess {

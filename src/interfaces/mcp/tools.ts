@@ -1,22 +1,12 @@
-import * as z from 'zod';
 import { RelayError } from '../../base/errors.ts';
-import { defineTool, type Tool, type ToolContext } from './tool.ts';
+import type { Tool, ToolContext } from './tool.ts';
 import { artifactGet, artifactPut, artifactSearch } from './tools/artifacts.ts';
 import { bridgeTask } from './tools/bridge.ts';
 import { channelPublish, channelRead } from './tools/channels.ts';
+import { inboxMarkRead, inboxRead } from './tools/inbox.ts';
 import { peekContext, pullContext, pushContext } from './tools/pointers.ts';
+import { projectBrief, projectDecide, projectSync, projectTodo } from './tools/project.ts';
 import { threadHeader, threadPatch } from './tools/threads.ts';
-
-const projectBrief = defineTool({
-  name: 'project_brief',
-  description:
-    'Where the project in this folder stands: state, todos, decisions. For a session that remembers nothing.',
-  input: z.object({ about: z.string().optional().describe('a task, or a hand-off id') }),
-  verb: null,
-  local: true,
-  doing: 'reading the project',
-  run: async ({ about }, { context }) => ({ text: await context.brief!(about) }),
-});
 
 /** All there are. The list rides in every prompt of every client: a tool must earn its tokens. */
 export const TOOLS: readonly Tool[] = [
@@ -26,12 +16,17 @@ export const TOOLS: readonly Tool[] = [
   bridgeTask,
   channelPublish,
   channelRead,
+  inboxRead,
+  inboxMarkRead,
   threadHeader,
   threadPatch,
   artifactPut,
   artifactGet,
   artifactSearch,
   projectBrief,
+  projectSync,
+  projectTodo,
+  projectDecide,
 ];
 
 /** Those that can be called in this context, by whoever asks there, out of those that were asked for. */
@@ -40,6 +35,7 @@ export function toolsFor(context: ToolContext, wanted: readonly string[] | null)
     (tool) =>
       (wanted === null || wanted.includes(tool.name)) &&
       (!tool.local || context.local) &&
+      (!tool.writesProject || context.project !== undefined) &&
       (tool.verb === null || context.may(tool.verb)),
   );
 }

@@ -40,8 +40,9 @@ export const channelRead = defineTool({
   },
 });
 
-export function shown({ seq, ts, from, url, msg, metadata }: Message): string {
-  return JSON.stringify({ seq, at: new Date(ts).toISOString(), from, url, msg, metadata });
+export function shown(message: Message & { readonly channel?: string }): string {
+  const { channel, seq, ts, from, url, msg, metadata } = message;
+  return JSON.stringify({ channel, seq, at: new Date(ts).toISOString(), from, url, msg, metadata });
 }
 
 interface Asked {

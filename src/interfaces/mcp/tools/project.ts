@@ -1,0 +1,127 @@
+import * as z from 'zod';
+import { RelayError } from '../../../base/errors.ts';
+import { PROJECT_TEXT_CHARS } from '../../../base/project-limits.ts';
+import { oneLine } from '../../../client/projects/decisions.ts';
+import type { Project } from '../../../client/projects/project.ts';
+import { PRIORITIES } from '../../../client/projects/todos.ts';
+import { defineTool, type ToolCall } from '../tool.ts';
+
+/** Tools for the files of the project in the client's folder. They are offered over a pipe alone: a server has no project. */
+
+export const projectBrief = defineTool({
+  name: 'project_brief',
+  description:
+    'Where the project in this folder stands: state, todos, decisions. For a session that remembers nothing.',
+  input: z.object({ about: z.string().optional().describe('a task, or a hand-off id') }),
+  verb: null,
+  local: true,
+  doing: 'reading the project',
+  run: async ({ about }, { context }) => ({ text: await context.brief!(about) }),
+});
+
+const items = () => z.array(z.string()).optional();
+
+export const projectSync = defineTool({
+  name: 'project_sync',
+  description: 'Write down where the project stands, before you end. Lists are added to.',
+  input: z.object({
+    task: z.string().optional(),
+    done: items().describe('steps, or TODO-003'),
+    next: items(),
+    blocked: items(),
+    note: z.string().optional().describe('for the next session'),
+  }),
+  verb: null,
+  local: true,
+  writesProject: true,
+  doing: 'writing the state',
+  async run({ task, note, ...lists }, call) {
+    const change = {
+      task: said('task', task),
+      note: said('note', note),
+      done: each('done', lists.done),
+      next: each('next', lists.next),
+      blocked: each('blocked', lists.blocked),
+    };
+    if (Object.values(change).every((value) => value === undefined))
+      throw new RelayError('bad_request', { what: 'There is nothing to write down.' });
+    await projectOf(call).sync(change);
+    return { text: 'Written to state.json.' };
+  },
+});
+
+export const projectTodo = defineTool({
+  name: 'project_todo',
+  description: 'Add a todo by its title, or change one by its id.',
+  input: z.object({
+    title: z.string().optional(),
+    priority: z.enum(PRIORITIES).optional(),
+    id: z.string().optional().describe('TODO-003'),
+    status: z.enum(['pending', 'in_progress', 'completed', 'blocked']).optional(),
+    reason: z.string().optional().describe('why it is blocked'),
+  }),
+  verb: null,
+  local: true,
+  writesProject: true,
+  doing: 'writing the todo',
+  async run({ id, status, ...fields }, call) {
+    const project = projectOf(call);
+    const [title, reason] = [said('title', fields.title), said('reason', fields.reason)];
+    if (id === undefined) {
+      if (title === undefined || status !== undefined) throw needs('"title", or "id" and "status"');
+      const todo = await project.addTodo({ title, priority: fields.priority });
+      return { text: `Added ${todo.id}: ${todo.title}` };
+    }
+    if (status === undefined || title !== undefined || fields.priority) throw needs('"id" and "status"');
+    if (status === 'blocked' && reason === undefined) throw needs('"reason" for what is blocked');
+    const change = status === 'blocked' ? { status, reason: reason! } : { status };
+    const { todo } = await project.changeTodo(id, change);
+    return { text: `${todo.id} is ${todo.status.replace('_', ' ')}: ${todo.title}` };
+  },
+});
+
+export const projectDecide = defineTool({
+  name: 'project_decide',
+  description: 'Append a decision to decisions.md.',
+  input: z.object({
+    title: z.string(),
+    context: z.string().describe('why it came up'),
+    decision: z.string(),
+    consequences: z.string(),
+    supersedes: items().describe('ADR-001'),
+  }),
+  verb: null,
+  local: true,
+  writesProject: true,
+  doing: 'writing the decision',
+  async run({ supersedes, ...words }, call) {
+    for (const [name, text] of Object.entries(words)) said(name, text);
+    return { text: `Added ${await projectOf(call).decide({ ...words, supersedes })}.` };
+  },
+});
+
+function projectOf({ context }: ToolCall): Project {
+  return context.project!;
+}
+
+/** A text as one line; one that says nothing, or too much for files that are read at every start, is refused. */
+function said(name: string, text: string | undefined): string | undefined {
+  if (text === undefined) return undefined;
+  const line = oneLine(text);
+  if (line === '') throw new RelayError('bad_request', { what: `"${name}" is empty.` });
+  if (line.length > PROJECT_TEXT_CHARS) {
+    throw new RelayError('bad_request', {
+      what: `"${name}" has ${line.length} characters; at most ${PROJECT_TEXT_CHARS} go into a project file.`,
+      hint: 'Store it with push_context and write down the URL.',
+    });
+  }
+  return line;
+}
+
+function each(name: string, texts: readonly string[] | undefined): string[] | undefined {
+  return texts?.map((text) => said(name, text)!);
+}
+
+function needs(what: string): RelayError {
+  return new RelayError('bad_request', { what: `project_todo needs ${what}.` });
+}
