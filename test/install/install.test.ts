@@ -98,7 +98,7 @@ test('hooks and servers of others stay, also when ours go after somebody edited 
   );
   assert.match(
     folder.read('.codex/config.toml'),
-    /\[mcp_servers\.relay\]\ncommand = ".*relay"\nargs = \["mcp"\]\n$/,
+    /\[mcp_servers\.relay\]\ncommand = ".*relay"\nargs = \["mcp"\]\nenv_vars = .*\n$/,
   );
 
   folder.write(
@@ -227,4 +227,64 @@ test('a link stays a link, and the mode of a file with secrets stays', async () 
   const receipts = join(folder.home, 'installs');
   for (const file of readdirSync(receipts)) assert.equal(statSync(join(receipts, file)).mode & 0o777, 0o600);
   assert.equal(statSync(join(folder.home, '.claude.json')).mode & 0o777, 0o600);
+});
+
+test('a server gets the variables that its client would keep from it, by name and never by value', async () => {
+  using folder = new ScratchFolder();
+  const secret = 'cr_live_0123456789abcdef';
+  const env = { CONTEXTRELAY_URL: 'http://127.0.0.1:9', CONTEXTRELAY_API_KEY: secret };
+  fill(folder.path, {
+    '.codex/config.toml': '[mcp_servers.relay]\ncommand = "relay"\nargs = ["mcp"]\nenv_vars = ["MINE"]\n',
+    '.gemini/settings.json':
+      '{"mcpServers":{"relay":{"command":"relay","args":["mcp"],"env":{"RELAY_AGENT":"gem"}}}}',
+  });
+  assert.equal((await folder.relay(['install', ...CLIENTS], { env })).code, 0);
+  const names = ['RELAY_HOME', 'CONTEXTRELAY_URL', 'CONTEXTRELAY_API_KEY', 'RELAY_AGENT'];
+  assert.match(
+    folder.read('.codex/config.toml'),
+    new RegExp(`^env_vars = \\["MINE", ${names.map((name) => `"${name}"`).join(', ')}\\]$`, 'm'),
+  );
+  assert.deepEqual(folder.json('.gemini/settings.json').mcpServers.relay.env, {
+    ...Object.fromEntries(names.map((name) => [name, `\${${name}:-}`])),
+    RELAY_AGENT: 'gem',
+  });
+  for (const entry of readdirSync(folder.path, { recursive: true, withFileTypes: true })) {
+    if (!entry.isFile()) continue;
+    const path = join(entry.parentPath, entry.name);
+    assert.ok(!readFileSync(path, 'utf8').includes(secret), path);
+  }
+});
+
+test('that Codex runs the tools without asking is offered, written where it is wanted, and stays', async () => {
+  using folder = new ScratchFolder();
+  const first = await folder.relay(['install', 'codex']);
+  assert.match(first.stdout, /Codex asks before .*relay install codex --approve-tools/);
+  assert.ok(!folder.read('.codex/config.toml').includes('approval'));
+  assert.equal((await folder.relay(['install', 'codex', '--approve-tools'])).code, 0);
+  const config = folder.read('.codex/config.toml');
+  assert.match(config, /^default_tools_approval_mode = "approve"$/m);
+  const again = await folder.relay(['install', 'codex']);
+  assert.ok(!again.stdout.includes('--approve-tools'));
+  assert.equal(folder.read('.codex/config.toml'), config);
+  const other = await folder.relay(['install', 'claude', '--approve-tools']);
+  assert.equal(other.code, 2);
+  await folder.relay(['install', 'codex', '--remove']);
+  assert.deepEqual(readdirSync(folder.path), []);
+});
+
+test('with --only, just that part is reported', async () => {
+  using folder = new ScratchFolder();
+  const ran = await folder.relay(['install', 'gemini', '--only', 'mcp', '--json']);
+  const { changes } = JSON.parse(ran.stdout).reports[0];
+  assert.deepEqual(
+    changes.map(({ parts }: { parts: string[] }) => parts),
+    [['mcp']],
+  );
+});
+
+test('settings of a user whose home is beside the project, under a longer name, are for them alone', async () => {
+  using folder = new ScratchFolder();
+  const env = { HOME: `${folder.path}-home` };
+  assert.equal((await folder.relay(['install', 'claude', '--user'], { env })).code, 0);
+  assert.equal(statSync(join(env.HOME, '.claude.json')).mode & 0o777, 0o600);
 });

@@ -47,10 +47,30 @@ export const SKILL_NAME = 'context-relay';
 /** The time limit of a hook: long enough for a machine under load. */
 const HOOK_SECONDS = 10;
 
+/**
+ * Which relay an agent is on, and as whom. Hooks have the environment of their client; servers get what the client leaves of
+ * it, unless their entry names it: by name, so that no value gets into a file that is committed.
+ */
+const RELAY_VARIABLES = ['RELAY_HOME', 'CONTEXTRELAY_URL', 'CONTEXTRELAY_API_KEY', 'RELAY_AGENT'] as const;
+/** Empty where it is not set. */
+const EXPANDED = Object.fromEntries(RELAY_VARIABLES.map((name) => [name, `\${${name}:-}`]));
+
+/** What Codex calls it when the tools of a server run without asking. */
+export const CODEX_APPROVAL = { default_tools_approval_mode: 'approve' };
+/** Said only where it has not been done yet. */
+export const CODEX_APPROVAL_OFFER =
+  'Codex asks before it runs a tool of relay that writes, and codex exec, which cannot ask, refuses it. To have them run without asking: relay install codex --approve-tools';
+
 const NO_HOOKS =
   'There are no hooks for this client: the skill tells the agent when to read and when to sync.';
 
-export function clientPlan(client: Client, scope: Scope, places: Places, launcher: Launcher): ClientPlan {
+export function clientPlan(
+  client: Client,
+  scope: Scope,
+  places: Places,
+  launcher: Launcher,
+  o: { readonly approveTools?: boolean } = {},
+): ClientPlan {
   const { env, home } = places;
   const ours = scope === 'project';
   const base = ours ? places.project : home;
@@ -75,20 +95,23 @@ export function clientPlan(client: Client, scope: Scope, places: Places, launche
     }
     case 'codex': {
       const folder = (!ours && env.CODEX_HOME) || join(base, '.codex');
+      const approval = o.approveTools ? CODEX_APPROVAL : {};
+      const server = { ...stdio, env_vars: [...RELAY_VARIABLES], ...approval };
       return {
         targets: [
           shared,
           settings('json', join(folder, 'hooks.json'), [hooksEntry('codex', launcher)]),
-          settings('toml', join(folder, 'config.toml'), [mcp(['mcp_servers'], stdio)]),
+          settings('toml', join(folder, 'config.toml'), [mcp(['mcp_servers'], server)]),
         ],
         notes: [
+          CODEX_APPROVAL_OFFER,
           'Codex runs a hook only after you have trusted it: start codex, type /hooks, and trust those of relay.',
           ...(ours ? ['Codex reads the .codex of a folder only when that folder is trusted.'] : []),
         ],
       };
     }
     case 'gemini': {
-      const entries = [hooksEntry('gemini', launcher), mcp(['mcpServers'], stdio)];
+      const entries = [hooksEntry('gemini', launcher), mcp(['mcpServers'], { ...stdio, env: EXPANDED })];
       return {
         targets: [shared, settings('jsonc', join(base, '.gemini', 'settings.json'), entries)],
         notes: ours ? ['Gemini CLI reads the settings of a folder only when that folder is trusted.'] : [],

@@ -80,9 +80,21 @@ function addServer(doc: JsonDocument, { path, value }: ServerEntry): void {
     throw new Occupied(`"${path.join('.')}" is there already and runs something else`);
   }
   needObjects(doc, path.slice(0, -1));
-  // What a person added to our entry (an environment, a flag of the client) stays.
-  const merged = isJsonObject(present) ? { ...present, ...value } : value;
-  doc.set(path, merged);
+  doc.set(path, mergedServer(present, value));
+}
+
+/** Ours as it should be. What a person added to it (a variable, a flag of the client) stays. */
+export function mergedServer(present: Json | undefined, value: JsonObject): JsonObject {
+  if (!isJsonObject(present)) return value;
+  const { env, env_vars: names } = present;
+  return {
+    ...present,
+    ...value,
+    ...(isJsonObject(env) && isJsonObject(value.env) ? { env: { ...value.env, ...env } } : {}),
+    ...(Array.isArray(names) && Array.isArray(value.env_vars)
+      ? { env_vars: [...new Set([...names, ...value.env_vars])] }
+      : {}),
+  };
 }
 
 function addHooks(doc: JsonDocument, { client, events }: HooksEntry): void {

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { mkdir, rm, rmdir } from 'node:fs/promises';
 import { homedir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { dirname, join, sep } from 'node:path';
 import { diff } from 'node:util';
 import { RelayError } from '../../base/errors.ts';
 import type { Installer, InstallReport, InstallRequest } from '../../interfaces/cli/host.ts';
@@ -12,6 +12,8 @@ import { writeAtomically } from '../store/atomic-file.ts';
 import {
   CLIENTS,
   type Client,
+  CODEX_APPROVAL,
+  CODEX_APPROVAL_OFFER,
   clientPlan,
   type Part,
   type Places,
@@ -109,7 +111,7 @@ async function plan(
   receipts: Receipts,
 ): Promise<InstallReport & { readonly plans: readonly FilePlan[] }> {
   const { client, scope, action, only } = request;
-  const { targets, notes } = clientPlan(client, scope, settings.places, settings.launcher);
+  const { targets, notes } = clientPlan(client, scope, settings.places, settings.launcher, request);
   const plans: FilePlan[] = [];
   const told: string[] = [];
   const kept: InstallReport['changes'][number][] = [];
@@ -131,12 +133,14 @@ async function plan(
     }
     // `--only mcp` of a file that holds hooks too.
     const entries = target.entries.filter(({ kind }) => only?.includes(kind) ?? true);
-    const wanted = { ...target, entries };
+    const wanted = { ...target, entries, parts: entries.map(({ kind }) => kind) };
     const receipt = await receipts.get(target.file);
     const partial = entries.length < target.entries.length;
     plans.push(await (action === 'add' ? planAdd(wanted, receipt) : planRemove(wanted, receipt, partial)));
   }
-  return { plans, notes: [...told, ...notes], changes: [...kept, ...plans.map(describe)] };
+  const approved = plans.some(({ after }) => after?.includes(Object.keys(CODEX_APPROVAL)[0]!));
+  const open = notes.filter((note) => note !== CODEX_APPROVAL_OFFER || !approved);
+  return { plans, notes: [...told, ...open], changes: [...kept, ...plans.map(describe)] };
 }
 
 /** In a project, nothing may lead out of it; for the user, nothing out of the folder that the settings or skills are in. */
@@ -235,7 +239,7 @@ async function apply(
     await mkdir(dirname(path), { recursive: true });
     if (action === 'add') await note(after, folders);
     // Settings may hold secrets: a new file of the user's is for them alone, one that exists keeps its mode.
-    const open = file.parts.includes('skill') || path.startsWith(places.project);
+    const open = file.parts.includes('skill') || path.startsWith(places.project + sep);
     await writeAtomically(path, after, { mode: open ? 0o644 : 0o600, before: unchanged });
   }
   if (action === 'add') return [];

@@ -56,3 +56,15 @@ test('what does not parse is named by line and column', () => {
     (error: { line: number; column: number }) => error.line === 2 && error.column > 0,
   );
 });
+
+test('a key that is new in our entry is added to one of ours that lacks it', () => {
+  const old =
+    '[mcp_servers.relay]\r\ncommand = "relay"\r\nargs = ["mcp"]\r\n\r\n[mcp_servers.relay.env]\r\nA = "1"\r\n';
+  const added = addTomlServer(old, { ...SERVER, env_vars: ['B'] });
+  assert.equal(added, old.replace('args = ["mcp"]\r\n', 'args = ["mcp"]\r\nenv_vars = ["B"]\r\n'));
+  const mine = addTomlServer(old.replace('args = ["mcp"]', 'args = ["mcp"]\r\nenv_vars = ["C"]'), {
+    ...SERVER,
+    env_vars: ['B'],
+  });
+  assert.match(mine, /env_vars = \["C", "B"\]/);
+});

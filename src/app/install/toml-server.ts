@@ -1,7 +1,7 @@
 import { isJsonObject, type Json, type JsonObject } from '../../base/json.ts';
 import { jsonEqual } from '../../formats/json-patch/equal.ts';
 import { readToml } from '../../formats/toml.ts';
-import { isOurServer, Occupied } from './entries.ts';
+import { isOurServer, mergedServer, Occupied } from './entries.ts';
 
 /** `[mcp_servers.relay]` in a TOML file, added and removed as text: comments, order and line ends stay. */
 
@@ -15,9 +15,9 @@ export function addTomlServer(text: string, server: JsonObject): string {
   if (present !== undefined && !isOurServer(present)) {
     throw new Occupied(`"${TABLE}.${NAME}" is there already and runs something else`);
   }
-  const merged = { ...(present as JsonObject | undefined), ...server };
+  const merged = mergedServer(present, server);
   if (jsonEqual(present, merged)) return text;
-  const after = present === undefined ? appended(text, server) : replaced(text, server);
+  const after = present === undefined ? appended(text, server) : replaced(text, merged, Object.keys(server));
   const expected = { ...before, [TABLE]: { ...(servers as JsonObject), [NAME]: merged } };
   return proven(after, expected);
 }
@@ -41,13 +41,23 @@ function appended(text: string, server: JsonObject): string {
   return `${text}${gap}${[`[${TABLE}.${NAME}]`, ...lines].join(eol)}${eol}`;
 }
 
-function replaced(text: string, server: JsonObject): string {
+/** The lines of our keys anew, and behind `args` the keys that were not there. */
+function replaced(text: string, server: JsonObject, keys: readonly string[]): string {
   const lines = text.split(/(?<=\n)/);
   const ours = ourLines(lines);
+  const missing = new Set(keys);
+  const found = lines.map((line, index) => {
+    const [, indent, key, equals, eol] = /^(\s*)([\w-]+)(\s*=\s*)[^\r\n]*(\r?\n?)$/.exec(line) ?? [];
+    if (!ours.has(index) || key === undefined || !missing.delete(key)) return null;
+    return { key, start: `${indent}${key}${equals}`, eol: eol || '\n' };
+  });
   return lines
     .map((line, index) => {
-      const found = ours.has(index) ? /^(\s*)(command|args)(\s*=\s*)([^\r\n]*)(\r?\n?)$/.exec(line) : null;
-      return found ? `${found[1]}${found[2]}${found[3]}${tomlValue(server[found[2]!]!)}${found[5]}` : line;
+      const { key, start, eol } = found[index] ?? {};
+      if (key === undefined) return line;
+      const added =
+        key === 'args' ? [...missing].map((name) => `${name} = ${tomlValue(server[name]!)}${eol}`) : [];
+      return [`${start}${tomlValue(server[key]!)}${eol}`, ...added].join('');
     })
     .join('');
 }

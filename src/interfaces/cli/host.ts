@@ -106,6 +106,8 @@ export interface InstallRequest {
   readonly dryRun?: boolean;
   /** Follow symbolic links that lead out of the project, or out of the folder of the user's settings. */
   readonly followLinks?: boolean;
+  /** Codex runs our tools without asking. */
+  readonly approveTools?: boolean;
 }
 
 export interface InstallReport {

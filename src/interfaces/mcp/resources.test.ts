@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import { Client } from '@modelcontextprotocol/client';
 import { InMemoryTransport } from '@modelcontextprotocol/server';
 import { systemEnv } from '../../base/env.ts';
+import { RelayError } from '../../base/errors.ts';
 import { makeMcpServer } from './server.ts';
 import type { RelayAccess, ToolContext } from './tool.ts';
 
@@ -38,5 +39,26 @@ test('reading a resource stops when the client no longer wants it', async () => 
   stop.abort();
   if (!signal.aborted) await new Promise((resolve) => signal.addEventListener('abort', resolve));
   await assert.rejects(reading);
+  await client.close();
+});
+
+test('a relay that refuses to list leaves the list empty, so that clients keep the tools', async () => {
+  const warned: string[] = [];
+  const context = {
+    local: true,
+    open: async () => {
+      throw new RelayError('unauthorized');
+    },
+    may: () => true,
+  } as unknown as ToolContext;
+  const onWarning = (text: string) => void warned.push(text);
+  const options = { version: '1', tools: null, subscribe: false, onError: assert.fail, onWarning };
+  const [here, there] = InMemoryTransport.createLinkedPair();
+  await makeMcpServer(context, options).connect(there);
+  const client = new Client({ name: 'test', version: '1' });
+  await client.connect(here);
+  assert.deepEqual((await client.listResources()).resources, []);
+  assert.ok((await client.listTools()).tools.length > 0);
+  assert.match(warned[0]!, /^Nothing can be listed: .*key/i);
   await client.close();
 });

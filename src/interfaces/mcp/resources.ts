@@ -1,6 +1,6 @@
 import { type McpServer, type ReadResourceResult, ResourceTemplate } from '@modelcontextprotocol/server';
 import { toBase64 } from '../../base/base64.ts';
-import { RelayError } from '../../base/errors.ts';
+import { isRelayError, RelayError } from '../../base/errors.ts';
 import { channels } from '../../contract/channels.ts';
 import { pointers } from '../../contract/pointers.ts';
 import { threads } from '../../contract/threads.ts';
@@ -17,7 +17,18 @@ const MESSAGES = 50;
 const BLOB_BYTES = 1024 * 1024;
 
 /** The same things as tools work with, for clients that attach by link instead of calling. */
-export function addResources(server: McpServer, context: ToolContext): void {
+export function addResources(
+  server: McpServer,
+  context: ToolContext,
+  warn: (text: string) => void = () => {},
+): void {
+  // A client that cannot list may give up the server with all its tools, though they say better what is wrong.
+  const listed = <T>(list: Promise<T[]>): Promise<T[]> =>
+    list.catch((error) => {
+      if (!isRelayError(error)) throw error;
+      warn(`Nothing can be listed: ${error.message} ${error.hint}`);
+      return [];
+    });
   server.registerResource(
     'pointer',
     new ResourceTemplate(POINTER_URI, { list: undefined }),
@@ -29,11 +40,11 @@ export function addResources(server: McpServer, context: ToolContext): void {
     new ResourceTemplate(CHANNEL_URI, {
       list: async () => {
         const mimeType = 'application/jsonl';
-        const names = await channelNames(context);
+        const names = await listed(channelNames(context));
         return { resources: names.map((name) => ({ uri: channelUri(name), name, mimeType })) };
       },
       complete: {
-        name: async (value) => (await channelNames(context)).filter((name) => name.startsWith(value)),
+        name: async (value) => (await listed(channelNames(context))).filter((name) => name.startsWith(value)),
       },
     }),
     { description: 'The newest messages of a channel', mimeType: 'application/jsonl' },
@@ -47,7 +58,9 @@ export function addResources(server: McpServer, context: ToolContext): void {
   );
   server.registerResource(
     'thread',
-    new ResourceTemplate(STATE_URI, { list: async () => ({ resources: await listThreads(context) }) }),
+    new ResourceTemplate(STATE_URI, {
+      list: async () => ({ resources: await listed(listThreads(context)) }),
+    }),
     { description: 'The memory of a thread', mimeType: 'application/json' },
     (uri, { id }) => readState(uri.href, String(id), context),
   );

@@ -61,7 +61,7 @@ export function makeMcpServer(context: ToolContext, o: McpServerOptions): McpSer
     const config = { description, inputSchema, ...(reads ? { annotations: { readOnlyHint: true } } : {}) };
     server.registerTool(name, config, (args, ctx) => callTool(tool, args as never, context, ctx, o));
   }
-  addResources(server, context);
+  addResources(server, context, o.onWarning);
   addPrompts(server);
   o.extend?.register(server);
   return server;

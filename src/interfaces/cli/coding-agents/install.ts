@@ -17,6 +17,7 @@ changes nothing. --remove takes out what was put in, and gives the files back as
     'dry-run': { help: 'show what would change, and change nothing' },
     check: { help: 'say what is missing or has drifted; ends with 1 if anything has' },
     remove: { help: 'take it out again' },
+    'approve-tools': { help: 'let Codex run the tools of relay without asking' },
     only: { multiple: true, value: PARTS.join('|'), help: 'just this part; may be repeated' },
     ...LINKS_FLAG,
   },
@@ -32,6 +33,9 @@ changes nothing. --remove takes out what was put in, and gives the files back as
     if (flags.project && flags.user) {
       throw badUsage('--project and --user exclude each other.', 'Choose one.');
     }
+    if (flags['approve-tools'] && !args.includes('codex')) {
+      throw badUsage('--approve-tools is for Codex.', 'Use: relay install codex --approve-tools');
+    }
     const installer = await host.installer();
     for (const client of args) {
       if (installer.clients.includes(client)) continue;
@@ -45,7 +49,8 @@ changes nothing. --remove takes out what was put in, and gives the files back as
     const scope = flags.user ? 'user' : 'project';
     const action = flags.remove ? 'remove' : 'add';
     const dryRun = flags['dry-run'] || flags.check;
-    const request = { scope, action, only, dryRun, followLinks: flags['follow-links'] } as const;
+    const [followLinks, approveTools] = [flags['follow-links'], flags['approve-tools']];
+    const request = { scope, action, only, dryRun, followLinks, approveTools } as const;
     const reports: ({ client: string; scope: string } & InstallReport)[] = [];
     for (const client of args) {
       reports.push({ client, scope, ...(await installer.run({ client, ...request })) });
