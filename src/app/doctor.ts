@@ -1,11 +1,13 @@
 import { existsSync, statSync } from 'node:fs';
 import { rm, statfs, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
 import { isRelayError } from '../base/errors.ts';
 import { shellWord } from '../base/shell-word.ts';
 import type { Check, Host } from '../interfaces/cli/host.ts';
-import { bytes, span } from '../interfaces/cli/human.ts';
+import { bytes, plural, span } from '../interfaces/cli/human.ts';
 import type { Config } from './config.ts';
+import type { Deadline } from './deadline.ts';
 
 /** The oldest Node with everything the program uses. */
 const NODE = [22, 16] as const;
@@ -13,10 +15,16 @@ const LITTLE_SPACE = 1024 ** 3;
 const NO_SPACE = 64 * 1024 ** 2;
 const CLOCK_TOLERANCE_MS = 120_000;
 
+const MISSING_FIX = 'put the files back, from a backup; what needs them cannot be read until then';
+
 type Found = Omit<Check, 'name'>;
 
-/** Tries everything a user relies on. `readConfig` throws where the configuration is wrong. */
-export async function* diagnose(host: Host, readConfig: () => Config): AsyncGenerator<Check> {
+/** Tries everything a user relies on, until the deadline. `readConfig` throws where the configuration is wrong. */
+export async function* diagnose(
+  host: Host,
+  readConfig: () => Config,
+  deadline: Deadline,
+): AsyncGenerator<Check> {
   yield { name: 'node', ...checkNode() };
   let config: Config;
   try {
@@ -42,7 +50,22 @@ export async function* diagnose(host: Host, readConfig: () => Config): AsyncGene
     server: () => checkServer(host, config),
   };
   const checks: { readonly [name: string]: () => Promise<Found> } = remote === null ? here : elsewhere;
-  for (const [name, check] of Object.entries(checks)) yield { name, ...(await check().catch(failed)) };
+  const begun: { readonly [name: string]: Promise<Found> } = {};
+  const late = () => wrong(`no answer within ${deadline.seconds} s`, 'relay status');
+  // Opening the store makes the home that others look at; where it hangs they go on without.
+  const ground = remote === null ? 'store' : 'server';
+  for (const [name, check] of Object.entries(checks)) {
+    const half = setTimeout(deadline.seconds * 500, null, { ref: false });
+    const before = begun[ground] ? Promise.race([begun[ground], half]) : Promise.resolve();
+    Object.assign(begun, { [name]: deadline.race(before.then(check).catch(failed), late) });
+  }
+  for (const [name, check] of Object.entries(begun)) {
+    const found = await check;
+    // One cause, one line.
+    if (name === 'round trip' && found.state === 'wrong' && (await begun[ground])?.state === 'wrong')
+      continue;
+    yield { name, ...found };
+  }
 }
 
 function ok(found: string): Found {
@@ -82,6 +105,11 @@ function checkHome(home: string): Found {
 async function checkStore(host: Host): Promise<Found> {
   await using store = await host.openStore();
   const usage = await store.usage();
+  const { count, some } = await store.missingBodies();
+  if (count > 0) {
+    const which = `${some.join(', ')}${count > some.length ? ', …' : ''}`;
+    return warning(`${plural(count, 'body', 'bodies')} missing, deleted by hand: ${which}`, MISSING_FIX);
+  }
   return ok(`opens; holds ${usage.blobs.count} payloads, ${bytes(usage.diskBytes)} on disk`);
 }
 

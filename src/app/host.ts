@@ -66,11 +66,19 @@ export function makeHost(globals: Globals, env: Environment, warn?: Warn): Host 
       (await import('./agents/open-agent.ts')).openAgent(url, o, config(), env, host),
     serveMcp: async (o) => (await import('./mcp/mcp-stdio.ts')).serveMcp(host, o),
     repair: async () => (await import('./store/repair-threads.ts')).repairStore(config(), warn),
-    async *diagnose() {
-      yield* (await import('./doctor.ts')).diagnose(host, config);
+    async *diagnose(ms) {
+      const deadline = new (await import('./deadline.ts')).Deadline(ms);
       const { installSettings } = await import('./install/installer.ts');
       const { installChecks } = await import('./install/checks.ts');
-      yield* installChecks(await installSettings(env, host.home));
+      const { diagnose } = await import('./doctor.ts');
+      const installed = installChecks(await installSettings(env, host.home), deadline);
+      // Begun at once, told last.
+      const first = installed.next();
+      first.catch(() => {});
+      yield* diagnose(host, config, deadline);
+      for (let next = await first; !next.done; next = await installed.next()) yield next.value;
+      // What still hangs is not waited for.
+      if (deadline.signal.aborted) setTimeout(() => process.exit(), 100).unref();
     },
   };
   return host;

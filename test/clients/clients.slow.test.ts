@@ -150,15 +150,11 @@ test('Codex runs the hooks once they are trusted, and not before', async (t) => 
   assert.ok(!before.sent.includes(TASK), 'an untrusted hook does not run');
   const env = { CODEX_HOME: join(folder.home, '.codex') };
   const told = async () =>
-    (await folder.relay(['doctor'], { env })).stdout.match(/hook \w+ is (?:not )?trusted/g);
-  assert.deepEqual(
-    new Set(await told()),
-    new Set(
-      ['SessionStart', 'UserPromptSubmit', 'PreCompact', 'Stop'].map(
-        (event) => `hook ${event} is not trusted`,
-      ),
-    ),
-  );
+    (await folder.relay(['doctor', '--timeout', '60s'], { env })).stdout.match(
+      /hooks [\w, ]+: (?:not )?trusted/g,
+    );
+  const hooks = 'hooks SessionStart, UserPromptSubmit, PreCompact, Stop';
+  assert.deepEqual(await told(), [`${hooks}: not trusted`]);
 
   // As its user would, in Codex itself; the digests are ours, so that doctor is proved right about them too.
   const events = Object.entries(folder.json('.codex/hooks.json').hooks) as [
@@ -173,7 +169,7 @@ test('Codex runs the hooks once they are trusted, and not before', async (t) => 
     }),
   );
   assertSetUp(await codex());
-  assert.deepEqual(new Set(await told()), new Set(events.map(([event]) => `hook ${event} is trusted`)));
+  assert.deepEqual(await told(), [`${hooks}: trusted`]);
 });
 
 test('Gemini CLI starts with the brief, sees the skill and lists the tools in a trusted folder', async (t) => {

@@ -1,7 +1,13 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { chmodSync, readdirSync, rmSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { isAlive } from '../../src/app/serve/pid-file.ts';
 import { ScratchFolder } from '../projects/scratch-folder.ts';
+import { until } from '../until.ts';
 
 interface Check {
   readonly name: string;
@@ -10,52 +16,147 @@ interface Check {
   readonly fix?: string;
 }
 
-async function doctor(folder: ScratchFolder): Promise<Check[]> {
-  const { checks } = JSON.parse((await folder.relay(['doctor', '--json'])).stdout) as { checks: Check[] };
-  return checks.filter(({ name }) => /^(?:claude|codex|gemini|opencode|cursor)/.test(name));
+async function doctor(folder: ScratchFolder, o: { timeout?: string; env?: object } = {}): Promise<Check[]> {
+  const args = ['doctor', '--json', '--timeout', o.timeout ?? '100s'];
+  const { stdout } = await folder.relay(args, { env: { ...o.env } });
+  return (JSON.parse(stdout) as { checks: Check[] }).checks;
 }
+
+/** What it says of coding agents. */
+const ofClients = (checks: readonly Check[]) =>
+  checks.filter(({ name }) => /^(?:claude|codex|gemini|opencode|cursor|project files)/.test(name));
+
+const names = (checks: readonly Check[]) => checks.map(({ name }) => name.replace(', in this folder', ''));
 
 test('doctor fires each installed hook, looks for its effect, starts the server and reads the trust', async () => {
   using folder = new ScratchFolder();
-  assert.deepEqual(await doctor(folder), [], 'nothing installed, nothing said');
+  assert.deepEqual(ofClients(await doctor(folder)), [], 'nothing installed, nothing said');
   await folder.relay(['install', 'claude', 'codex', 'gemini']);
-  const checks = await doctor(folder);
-  const of = (pattern: RegExp) => checks.filter(({ name }) => pattern.test(name));
-  assert.equal(of(/hook/).length, 12);
-  for (const check of of(/hook/)) assert.equal(check.state, 'ok', `${check.name}: ${check.found}`);
-  for (const check of of(/MCP/)) assert.match(check.found, /^started, has \d+ tools: .*push_context/);
-  const codex = of(/codex.*trust/);
-  assert.equal(codex.length, 5, 'the folder and four hooks');
-  for (const check of codex) {
-    assert.equal(check.state, 'warning');
-    assert.match(check.fix!, /start codex/);
+  const checks = ofClients(await doctor(folder));
+  const find = (name: string) => checks.find((check) => check.name === name)!;
+  for (const client of ['claude', 'codex']) {
+    const fired = find(`${client}, in this folder: hook SessionStart, UserPromptSubmit, PreCompact, Stop`);
+    assert.equal(fired.found, 'fired, and its effect was seen');
   }
-  const { stdout } = await folder.relay(['doctor']);
-  assert.match(stdout, /\nNothing is wrong, but \d+ warnings above need you\.\n$/);
+  assert.equal(
+    find('gemini, in this folder: hook SessionStart, BeforeAgent, PreCompress, AfterAgent').state,
+    'ok',
+  );
+  for (const client of ['claude', 'codex', 'gemini'])
+    assert.match(find(`${client}, in this folder: MCP`).found, /^started, has \d+ tools: .*push_context/);
+  const trust = checks.filter(({ name }) => name.endsWith(': trust'));
+  assert.deepEqual(
+    trust.map(({ name, state, found }) => [name.split(',')[0], state, found]),
+    [
+      ['codex', 'warning', 'Codex reads nothing of a folder that it is not told to trust'],
+      [
+        'codex',
+        'warning',
+        'hooks SessionStart, UserPromptSubmit, PreCompact, Stop: not trusted yet, and Codex runs no such hook',
+      ],
+      ['gemini', 'warning', 'Gemini CLI reads nothing of a folder that it is not told to trust'],
+    ],
+  );
+  assert.equal(find('project files').fix, 'relay project init');
+  folder.write('../home/.gemini/settings.json', '{"security":{"folderTrust":{"enabled":false}}}');
+  await folder.relay(['project', 'init']);
+  const { stdout } = await folder.relay(['doctor', '--timeout', '100s']);
+  assert.match(stdout, /\nNothing is wrong, but 2 warnings above need you\.\n$/);
 });
 
-test('doctor says what is wrong with a hook or a file, and what to type', async () => {
+test('doctor says what is wrong with a hook or a file once, and what to type', async () => {
   using folder = new ScratchFolder();
-  await folder.relay(['install', 'claude', 'gemini']);
+  await folder.relay(['install', 'claude', 'gemini', 'codex', 'cursor']);
   const settings = folder.read('.claude/settings.json');
   folder.write(
     '.claude/settings.json',
-    settings.replace(/"[^"]*relay hook claude stop"/, '"/nowhere/relay hook claude stop"'),
+    settings
+      .replace(/"[^"]*relay hook claude stop"/, '"/nowhere/relay hook claude stop"')
+      .replace('hook claude pre-compact', 'hook claude before-compact')
+      .replace('"UserPromptSubmit"', '"UserPrompt"'),
   );
   folder.write('.gemini/settings.json', '{ broken');
   folder.write(
     '.mcp.json',
     folder.read('.mcp.json').replace(/"command": ".*"/, '"command": "/nowhere/relay"'),
   );
-  const checks = await doctor(folder);
+  folder.write('.codex/config.toml', folder.read('.codex/config.toml').replace(/^env_vars.*$/m, ''));
+  folder.write('.codex/hooks.json', '{}');
+  const checks = ofClients(await doctor(folder, { env: { RELAY_AGENT: 'me' } }));
   const find = (name: string) => checks.find((check) => check.name === name)!;
-  assert.match(find('claude, in this folder: hook Stop').found, /it ended with 127/);
-  assert.equal(find('claude, in this folder: hook Stop').fix, 'relay install claude');
+  const stop = find('claude, in this folder: hook Stop, MCP');
+  assert.deepEqual(
+    [stop.state, stop.found, stop.fix],
+    ['wrong', '/nowhere/relay is not there', 'relay install claude'],
+  );
+  assert.match(find('claude, in this folder: hook PreCompact').found, /relay has no hook "before-compact"/);
+  assert.match(
+    find('claude, in this folder: hook UserPrompt').found,
+    /no event that relay knows as UserPrompt/,
+  );
   assert.equal(find('claude, in this folder: hook SessionStart').state, 'ok');
-  assert.match(find('claude, in this folder: files').found, /settings\.json/);
-  assert.match(find('claude, in this folder: MCP').found, /ENOENT/);
+  assert.ok(!names(checks).includes('claude: files'), 'what is wrong with the files has been said');
+  assert.match(find('codex, in this folder: hooks').found, /none in .*hooks\.json/);
+  assert.match(
+    find('codex, in this folder: MCP').found,
+    /started, but codex does not hand it RELAY_HOME, RELAY_AGENT/,
+  );
   assert.match(
     find('gemini, in this folder').found,
     new RegExp(`${join(folder.path, '.gemini/settings.json')} cannot be used: .*line 1`),
   );
+  assert.equal(find('cursor, in this folder: MCP').state, 'ok');
+});
+
+test('doctor says that an MCP entry is gone', async () => {
+  using folder = new ScratchFolder();
+  await folder.relay(['install', 'claude']);
+  folder.write('.mcp.json', '{"mcpServers":{}}');
+  const checks = ofClients(await doctor(folder));
+  assert.deepEqual(names(checks), [
+    'claude: hook SessionStart, UserPromptSubmit, PreCompact, Stop',
+    'claude: MCP',
+    'project files',
+  ]);
+  assert.match(checks[1]!.found, /^no entry in .*\.mcp\.json, so the agent has no tools of relay$/);
+});
+
+test('doctor says that bodies are missing from the store', async () => {
+  using folder = new ScratchFolder();
+  folder.write('long.txt', 'x'.repeat(2_000_000));
+  assert.equal((await folder.relay(['push', 'long.txt'])).code, 0);
+  rmSync(join(folder.home, 'blobs'), { recursive: true });
+  const store = (await doctor(folder)).find(({ name }) => name === 'store')!;
+  assert.equal(store.state, 'warning');
+  assert.match(store.found, /^1 body missing, deleted by hand: blobs\//);
+  assert.match(store.fix!, /backup/);
+});
+
+test('doctor ends though a server, a hook and an MCP entry hang, and leaves nothing running', async () => {
+  using folder = new ScratchFolder();
+  const silent = createServer(() => {}).listen(0, '127.0.0.1');
+  await once(silent, 'listening');
+  const url = `http://127.0.0.1:${(silent.address() as AddressInfo).port}`;
+  folder.write('bin/relay', '#!/bin/sh\necho $$ > "$PIDS/$$"\nsleep 1000\n');
+  chmodSync(join(folder.path, 'bin/relay'), 0o755);
+  await folder.relay(['install', 'claude', 'cursor']);
+  for (const file of ['.claude/settings.json', '.mcp.json', '.cursor/mcp.json'])
+    folder.write(
+      file,
+      folder.read(file).replaceAll(/"\/[^"]*?relay(?= hook|")/g, `"${join(folder.path, 'bin/relay')}`),
+    );
+  folder.write('pids/none', '');
+  const env = { CONTEXTRELAY_URL: url, PIDS: join(folder.path, 'pids') };
+  const checks = await doctor(folder, { timeout: '5s', env });
+  silent.closeAllConnections();
+  silent.close();
+  const wrong = checks.filter(({ state }) => state === 'wrong');
+  assert.deepEqual(wrong.map(({ found }) => found.replace(/^http\S+/, 'URL')).sort(), [
+    'URL does not answer',
+    ...Array(2).fill('it did not answer within 5 s'),
+    'it did not end within 5 s',
+  ]);
+  const pids = readdirSync(env.PIDS).filter((name) => name !== 'none');
+  assert.ok(pids.length > 0);
+  await until(() => !pids.some((pid) => isAlive({ pid: Number(pid), birth: null })));
 });

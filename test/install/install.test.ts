@@ -258,6 +258,7 @@ test('a server gets the variables that its client would keep from it, by name an
 test('that Codex runs the tools without asking is offered, written where it is wanted, and stays', async () => {
   using folder = new ScratchFolder();
   const first = await folder.relay(['install', 'codex']);
+  assert.match(first.stdout, /Next: relay project init/);
   assert.match(first.stdout, /Codex asks before .*relay install codex --approve-tools/);
   assert.ok(!folder.read('.codex/config.toml').includes('approval'));
   assert.equal((await folder.relay(['install', 'codex', '--approve-tools'])).code, 0);

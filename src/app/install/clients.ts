@@ -51,7 +51,12 @@ const HOOK_SECONDS = 10;
  * Which relay an agent is on, and as whom. Hooks have the environment of their client; servers get what the client leaves of
  * it, unless their entry names it: by name, so that no value gets into a file that is committed.
  */
-const RELAY_VARIABLES = ['RELAY_HOME', 'CONTEXTRELAY_URL', 'CONTEXTRELAY_API_KEY', 'RELAY_AGENT'] as const;
+export const RELAY_VARIABLES = [
+  'RELAY_HOME',
+  'CONTEXTRELAY_URL',
+  'CONTEXTRELAY_API_KEY',
+  'RELAY_AGENT',
+] as const;
 /** Empty where it is not set. */
 const EXPANDED = Object.fromEntries(RELAY_VARIABLES.map((name) => [name, `\${${name}:-}`]));
 

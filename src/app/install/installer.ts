@@ -8,6 +8,7 @@ import type { Installer, InstallReport, InstallRequest } from '../../interfaces/
 import type { Environment } from '../config.ts';
 import { needInside } from '../link-guard.ts';
 import { ownPackage } from '../own-package.ts';
+import { findProject } from '../projects/open-project.ts';
 import { writeAtomically } from '../store/atomic-file.ts';
 import {
   CLIENTS,
@@ -68,11 +69,16 @@ export async function openInstaller(env: Environment, relayHome: string): Promis
         request.client === 'git'
           ? await installGitMerge(request, settings.places.project, launcher)
           : await runInstall(request as ClientRequest, settings);
-      const told = request.action === 'add' && !launcher.portable ? [placed] : [];
-      return { ...report, notes: [...told, ...report.notes] };
+      if (request.action === 'remove') return report;
+      const { project } = settings.places;
+      const next = request.scope === 'project' && (await findProject(project)) === null ? [NEXT] : [];
+      return { ...report, notes: [...(launcher.portable ? [] : [placed]), ...report.notes, ...next] };
     },
   };
 }
+
+/** Where there is no project, hooks have nothing to tell. */
+const NEXT = 'There are no project files here yet, which hooks tell of. Next: relay project init';
 
 interface ClientRequest extends InstallRequest {
   readonly client: Client;

@@ -1,14 +1,14 @@
-import { type SpawnSyncOptions, spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { isAbsolute, join } from 'node:path';
 import { isJsonObject, type JsonObject } from '../../base/json.ts';
+import { HOOK_EVENTS, type HookClient } from '../../interfaces/cli/coding-agents/hook.ts';
+import { findProgram } from '../../runners/cli/profiles.ts';
 import { type Environment, loadConfig } from '../config.ts';
+import type { Deadline } from '../deadline.ts';
 import { openProject } from '../projects/open-project.ts';
 import type { OurHandler } from './entries.ts';
-
-/** As long as a client waits for a hook, and long enough for a cold start of a server on a busy machine. */
-const ANSWER_MS = 10_000;
 
 /**
  * Runs hooks just as a client would, by the very lines in its settings, in a project made for the purpose, and looks for
@@ -17,27 +17,63 @@ const ANSWER_MS = 10_000;
  */
 export async function fireHooks(
   hooks: readonly OurHandler[],
+  client: HookClient,
   env: Environment,
+  deadline: Deadline,
 ): Promise<{ readonly event: string; readonly fault: string | null }[]> {
   const root = mkdtempSync(join(tmpdir(), 'relay-doctor-'));
   try {
-    const stage = await setStage(root, env);
-    return hooks.map(({ event, handler: { command } }) => {
-      const { stdout, fault } = runLine(command, stage);
-      return { event, fault: fault ?? lookFor(command, stdout, stage) };
-    });
+    const stage = await deadline.race<Stage | null>(setStage(root, env, deadline), () => null);
+    if (stage === null) {
+      const fault = `not fired: no project could be made to try it in within ${deadline.seconds} s`;
+      return hooks.map(({ event }) => ({ event, fault }));
+    }
+    return await Promise.all(
+      hooks.map(async ({ event, handler: { command } }) => {
+        const unfit = misplaced(event, command, client) ?? notThere(firstWord(command), env);
+        if (unfit !== null) return { event, fault: unfit };
+        const { stdout, fault } = await runLine(command, stage);
+        return { event, fault: fault ?? lookFor(command, stdout, stage) };
+      }),
+    );
   } finally {
-    rmSync(root, { recursive: true, force: true });
+    rmSync(root, { recursive: true, force: true, maxRetries: 3 });
   }
+}
+
+/** A hook that its client never fires, or that we do not know. */
+function misplaced(event: string, command: string, client: HookClient): string | null {
+  const known: { readonly [word: string]: string } = HOOK_EVENTS[client];
+  const word = lastWord(command);
+  if (known[word] === undefined) return `relay has no hook "${word}"`;
+  if (known[word] === event) return null;
+  const fires = Object.values(known).includes(event);
+  return `${fires ? `${event} runs` : `${client} has no event that relay knows as ${event}; it runs`} "${word}", which is for ${known[word]}`;
+}
+
+/** Said the same of every line that starts it: it is one cause. */
+function notThere(program: string, env: Environment): string | null {
+  const found = isAbsolute(program) ? existsSync(program) : findProgram(program, env) !== null;
+  return found || program.startsWith('.') ? null : `${program} is not there`;
+}
+
+function firstWord(line: string): string {
+  const [, quoted, bare] = /^\s*(?:"((?:[^"\\]|\\.)*)"|(\S+))/.exec(line) ?? [];
+  return quoted?.replace(/\\(.)/g, '$1') ?? bare ?? '';
+}
+
+function lastWord(line: string): string {
+  return line.trim().split(/\s+/).at(-1)!;
 }
 
 interface Stage {
   readonly folder: string;
   readonly env: NodeJS.ProcessEnv;
   readonly mark: string;
+  readonly deadline: Deadline;
 }
 
-async function setStage(root: string, env: Environment): Promise<Stage> {
+async function setStage(root: string, env: Environment, deadline: Deadline): Promise<Stage> {
   const [folder, home] = [join(root, 'project'), join(root, 'home')];
   const mark = `doctor-${process.pid}-${Date.now().toString(36)}`;
   mkdirSync(folder);
@@ -49,9 +85,9 @@ async function setStage(root: string, env: Environment): Promise<Stage> {
   const state = join(folder, 'state.json');
   writeFileSync(state, readFileSync(state, 'utf8').replace(/"last_update": ".*"/, `"last_update": "${old}"`));
   const { CONTEXTRELAY_URL: _, ...rest } = env;
-  const stage = { folder, mark, env: { ...rest, RELAY_HOME: home, RELAY_AGENT: 'doctor' } };
+  const stage = { folder, mark, deadline, env: { ...rest, RELAY_HOME: home, RELAY_AGENT: 'doctor' } };
   // Something that is not yet written down, as far as git is there to see it.
-  runLine('git init -q .', stage);
+  await runLine('git init -q .', stage);
   writeFileSync(join(folder, 'work.txt'), '');
   const { openRelay } = await import('../store/open-relay.ts');
   await using open = await openRelay(loadConfig({}, { home }));
@@ -61,7 +97,7 @@ async function setStage(root: string, env: Environment): Promise<Stage> {
 }
 
 function lookFor(command: string, stdout: string, { folder, mark }: Stage): string | null {
-  switch (command.trim().split(/\s+/).at(-1)) {
+  switch (lastWord(command)) {
     case 'session-start':
       return stdout.includes(mark) ? null : 'it ran, but the brief is not in its answer';
     case 'prompt-submit':
@@ -71,19 +107,24 @@ function lookFor(command: string, stdout: string, { folder, mark }: Stage): stri
       return state.includes('"checkpoint"') ? null : 'it ran, but saved nothing';
     }
     default: {
-      const reminded = stdout.includes('relay project sync') || !existsSync(join(folder, '.git', 'HEAD'));
+      const reminded = stdout.includes('project sync') || !existsSync(join(folder, '.git', 'HEAD'));
       return reminded ? null : 'it ran, but did not remind of the sync';
     }
   }
 }
 
-function runLine(line: string, { folder: cwd, env, mark }: Stage): Ran {
+function runLine(line: string, { folder: cwd, env, mark, deadline }: Stage): Promise<Ran> {
   const input = { cwd, session_id: mark, source: 'startup', trigger: 'manual', prompt: 'doctor' };
-  return run(line, [], { cwd, env, shell: true, input: JSON.stringify(input) }, 'end');
+  return run({ command: line, args: [], shell: true, cwd, env, input: JSON.stringify(input) }, deadline);
 }
 
 /** Starts an MCP server over stdio as a client would, and asks for its tools. Throws a sentence where that fails. */
-export function listTools(command: string, args: readonly string[], env: Environment): string[] {
+export async function listTools(
+  { command, args, cwd, env }: Pick<Start, 'command' | 'args' | 'cwd' | 'env'>,
+  deadline: Deadline,
+): Promise<string[]> {
+  const missing = notThere(command, env);
+  if (missing !== null) throw new Error(missing);
   const clientInfo = { name: 'relay doctor', version: '1' };
   const params = { protocolVersion: '2025-06-18', capabilities: {}, clientInfo };
   const asked = [
@@ -92,7 +133,9 @@ export function listTools(command: string, args: readonly string[], env: Environ
     { id: 2, method: 'tools/list', params: {} },
   ];
   const input = asked.map((message) => `${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`).join('');
-  const { stdout, fault } = run(command, args, { env: { ...env }, input }, 'answer');
+  // A client keeps its end open for as long as it lives: whoever answers only at the end never answers.
+  const answered = (stdout: string) => /"id":\s*2\b[^\n]*\n/.test(stdout);
+  const { stdout, fault } = await run({ command, args, cwd, env, input, answered }, deadline);
   const answers = stdout.split('\n').filter((line) => line.trim() !== '');
   const listed = answers.map(readAnswer).find(({ id }) => id === 2);
   if (!listed) throw new Error(fault?.replace(': error ', ': ') ?? 'it ended with 0');
@@ -120,13 +163,57 @@ interface Ran {
   readonly fault: string | null;
 }
 
-function run(command: string, args: readonly string[], o: SpawnSyncOptions, awaited: 'end' | 'answer'): Ran {
-  const limits = { timeout: ANSWER_MS, killSignal: 'SIGKILL', encoding: 'utf8' } as const;
-  const { error, status, signal, stdout, stderr } = spawnSync(command, args, { ...o, ...limits });
-  if (error && (error as NodeJS.ErrnoException).code === 'ETIMEDOUT')
-    return { stdout, fault: `it did not ${awaited} within ${ANSWER_MS / 1000} s` };
-  if (error) return { stdout: '', fault: error.message.replace('spawnSync', 'spawn') };
-  const words = stderr.trim().split('\n')[0];
-  const fault = status === 0 ? null : `it ended with ${status ?? signal}${words ? `: ${words}` : ''}`;
-  return { stdout, fault };
+interface Start {
+  readonly command: string;
+  readonly args: readonly string[];
+  readonly cwd: string;
+  readonly env: Environment;
+  readonly input: string;
+  readonly shell?: boolean;
+  /** Whether what was wanted has come; its input ends only then. */
+  readonly answered?: (stdout: string) => boolean;
 }
+
+/** Whatever it starts goes with it when time is up. */
+function run({ command, args, input, answered, ...o }: Start, deadline: Deadline): Promise<Ran> {
+  const grouped = process.platform !== 'win32';
+  const child = spawn(command, args, { ...o, env: { ...o.env }, detached: grouped, windowsHide: true });
+  const { promise, resolve } = Promise.withResolvers<Ran>();
+  let [stdout, stderr] = ['', ''];
+  const end = () => {
+    try {
+      if (grouped) process.kill(-child.pid!, 'SIGKILL');
+      else child.kill('SIGKILL');
+    } catch {
+      // It has ended by itself.
+    }
+  };
+  const timeUp = () => {
+    end();
+    resolve({ stdout, fault: `it did not ${answered ? 'answer' : 'end'} within ${deadline.seconds} s` });
+  };
+  if (deadline.signal.aborted) timeUp();
+  deadline.signal.addEventListener('abort', timeUp, { once: true });
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    stdout += text;
+    if (!answered?.(stdout)) return;
+    resolve({ stdout, fault: null });
+    end();
+  });
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    if (stderr.length < STDERR_CHARS) stderr += text;
+  });
+  child.stdin.on('error', () => {});
+  if (answered) child.stdin.write(input);
+  else child.stdin.end(input);
+  child.once('error', (error) => resolve({ stdout: '', fault: error.message }));
+  child.once('close', (status, signal) => {
+    const words = stderr.trim().split('\n')[0];
+    const fault = status === 0 ? null : `it ended with ${status ?? signal}${words ? `: ${words}` : ''}`;
+    resolve({ stdout, fault });
+  });
+  return promise.finally(() => deadline.signal.removeEventListener('abort', timeUp));
+}
+
+/** Only the first line of it is told. */
+const STDERR_CHARS = 10_000;

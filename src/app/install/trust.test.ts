@@ -1,12 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import {
-  claudeFolderTrust,
-  codexDigest,
-  codexFolderTrust,
-  codexHookTrust,
-  geminiFolderTrust,
-} from './trust.ts';
+import { codexDigest, codexFolderTrust, codexHookTrust, geminiFolderTrust } from './trust.ts';
 
 const HANDLER = { type: 'command', command: '/opt/relay hook codex session-start', timeout: 10 };
 const HOOKS = {
@@ -46,9 +40,4 @@ test('the trust of a folder is its own or that of the nearest one above', () => 
   assert.equal(geminiFolderTrust('/a/b', { '/a/c': 'TRUST_PARENT' }), 'trusted');
   assert.equal(geminiFolderTrust('/a/b', { '/a/b': 'DO_NOT_TRUST', '/a': 'TRUST_FOLDER' }), 'refused');
   assert.equal(geminiFolderTrust('/a/b', {}), 'untrusted');
-  assert.equal(
-    claudeFolderTrust('/a/b', { projects: { '/a': { hasTrustDialogAccepted: true } } }),
-    'trusted',
-  );
-  assert.equal(claudeFolderTrust('/a/b', { projects: { '/a/b': {} } }), 'untrusted');
 });

@@ -56,13 +56,6 @@ export function geminiFolderTrust(folder: string, folders: JsonObject): Trust {
   });
 }
 
-/** `projects.<path>.hasTrustDialogAccepted` in ~/.claude.json, for the folder or one above it. */
-export function claudeFolderTrust(folder: string, state: JsonObject): Trust {
-  return nearest(folder, (at) =>
-    projectIn(state, at)?.hasTrustDialogAccepted === true ? 'trusted' : undefined,
-  );
-}
-
 function projectIn({ projects }: JsonObject, folder: string): JsonObject | undefined {
   const project = isJsonObject(projects) && Object.hasOwn(projects, folder) ? projects[folder] : undefined;
   return isJsonObject(project) ? project : undefined;

@@ -2,6 +2,7 @@ import { LOCAL_CALLER } from '../../contract/caller.ts';
 import { RelayCore } from '../../domain/relay-core.ts';
 import { ARTIFACT_FILES } from '../../domain/threads/keys.ts';
 import type { ThreadServices } from '../../domain/threads/thread-services.ts';
+import type { SqliteEngine } from '../../engines/sqlite/engine.ts';
 import type { LocalStore } from '../../interfaces/cli/host.ts';
 import type { Config } from '../config.ts';
 import { makeHome } from './home.ts';
@@ -10,6 +11,7 @@ import { hasStale } from './stale-marks.ts';
 
 export interface OpenCore extends AsyncDisposable {
   readonly core: RelayCore;
+  readonly engine: SqliteEngine;
 }
 
 /** Told what is wrong beside the matter at hand, as a whole sentence. */
@@ -17,10 +19,11 @@ export type Warn = (what: string) => void;
 
 /** Housekeeping of the store: of what engine and domain keep alike. */
 export async function openStore(config: Config, warn?: Warn): Promise<LocalStore> {
-  const { core, ...open } = await openCore(config, 'cli', { warn });
+  const { core, engine, ...open } = await openCore(config, 'cli', { warn });
   return {
     sweep: () => core.tidy([LOCAL_CALLER.tenant]),
     usage: () => core.deps.engine.usage(),
+    missingBodies: () => engine.missingBodies(),
     [Symbol.asyncDispose]: open[Symbol.asyncDispose],
   };
 }
@@ -52,6 +55,7 @@ export async function openCore(
   if (hasStale(home)) core.background.run(() => core.threads());
   return {
     core,
+    engine,
     [Symbol.asyncDispose]: async () => {
       try {
         await core.close();

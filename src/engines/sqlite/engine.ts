@@ -12,7 +12,7 @@ import { Reserve } from './reserve.ts';
 import { SqliteSearchIndex } from './search-index.ts';
 import { StoreClock } from './store-clock.ts';
 import { Subscriptions } from './subscriptions.ts';
-import { sweep, usageOf } from './sweep.ts';
+import { missingBodies, sweep, usageOf } from './sweep.ts';
 
 const MiB = 1024 * 1024;
 
@@ -31,6 +31,8 @@ export interface SqliteOptions {
 /** The engine, and the time and chance that it goes by, for whatever is built on it to go by as well. */
 export interface SqliteEngine extends Engine {
   readonly env: Env;
+  /** Bodies whose files are gone, and the files of some of them. */
+  missingBodies(): Promise<{ readonly count: number; readonly some: readonly string[] }>;
 }
 
 /** One machine, any number of processes, no daemon: everything in one SQLite database, large bodies in files beside it. */
@@ -87,6 +89,7 @@ export async function openSqlite(o: SqliteOptions): Promise<SqliteEngine> {
       return sweeping;
     },
     usage: () => usageOf(store),
+    missingBodies: () => missingBodies(store),
     [Symbol.asyncDispose]() {
       closing ??= close();
       return closing;

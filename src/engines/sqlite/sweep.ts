@@ -133,6 +133,36 @@ export async function usageOf({ db, home, env }: Store): Promise<Usage> {
   };
 }
 
+/** How many missing bodies are named. */
+const NAMED = 3;
+
+/** Bodies that have a row and no file: somebody deleted it. */
+export async function missingBodies({ db, home, env }: Store): Promise<{ count: number; some: string[] }> {
+  const some: string[] = [];
+  let count = 0;
+  for (let after = 0; ; ) {
+    const rows = await db.patiently(() =>
+      db
+        .sql<{ id: number; file: string }>(
+          `SELECT id, file FROM blobs WHERE file IS NOT NULL AND id > ? AND (expires IS NULL OR expires > ?)
+           ORDER BY id LIMIT ${RECORDS}`,
+        )
+        .all(after, env.now()),
+    );
+    for (const { id, file } of rows) {
+      after = id;
+      const there = await promises.access(join(home, file)).then(
+        () => true,
+        () => false,
+      );
+      if (there) continue;
+      count++;
+      if (some.length < NAMED) some.push(file);
+    }
+    if (rows.length < RECORDS) return { count, some };
+  }
+}
+
 /** Every file under the folder of bodies, drafts included, one folder at a time. */
 async function* bodyFiles(home: string): AsyncGenerator<{ path: string; file: string }> {
   const root = join(home, BODIES);

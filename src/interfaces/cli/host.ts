@@ -71,8 +71,8 @@ export interface Host {
   openAgent(url: string, o: { readonly token?: string }): Promise<RemoteAgent>;
   /** Serves MCP over a pipe; resolves when the client has closed its end. */
   serveMcp(o: McpOptions): Promise<void>;
-  /** Looks at everything that could be wrong, one thing after another. */
-  diagnose(): AsyncIterable<Check>;
+  /** Looks at everything that could be wrong. What has not answered after so many ms is told as that. */
+  diagnose(ms: number): AsyncIterable<Check>;
 }
 
 /** Which agent, as the command line names it. */
@@ -187,6 +187,8 @@ export interface McpOptions {
 export interface LocalStore extends AsyncDisposable {
   sweep(): ReturnType<RelayCore['tidy']>;
   usage: RelayCore['deps']['engine']['usage'];
+  /** Bodies whose files are gone, and the files of some of them. */
+  missingBodies(): Promise<{ readonly count: number; readonly some: readonly string[] }>;
 }
 
 /** The server that serves the local store. */

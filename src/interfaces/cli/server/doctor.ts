@@ -1,10 +1,16 @@
 import { defineCommand } from '../command.ts';
 import type { Check } from '../host.ts';
-import { plural } from '../human.ts';
+import { parseMilliseconds, plural } from '../human.ts';
+
+/** So that it ends within ten seconds. */
+const PATIENCE_MS = 9_000;
 
 export default defineCommand({
   details: 'Every line is something that was really tried. Ends with 1 when anything is wrong.',
-  flags: { repair: { help: 'write the files of threads anew from their logs, and what a search needs' } },
+  flags: {
+    repair: { help: 'write the files of threads anew from their logs, and what a search needs' },
+    timeout: { value: 'TIME', help: 'the most it waits for what hangs (9s)' },
+  },
   examples: [
     ['relay doctor', 'look at Node, the store, the disk and the server'],
     ['relay doctor --url https://relay.example', 'look at a server elsewhere'],
@@ -23,7 +29,7 @@ export default defineCommand({
       warning: style.yellow('warning'),
       wrong: style.red('wrong  '),
     };
-    for await (const check of host.diagnose()) {
+    for await (const check of host.diagnose(parseMilliseconds(flags.timeout, '--timeout') ?? PATIENCE_MS)) {
       checks.push(check);
       if (io.json) continue;
       io.print(`${mark[check.state]}  ${style.bold(check.name)}: ${check.found}`);
