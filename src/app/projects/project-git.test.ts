@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -42,4 +42,36 @@ test('the commits and the head of a repository, of a folder in it and of a workt
     rmSync(folder, { recursive: true, force: true });
   }
   assert.deepEqual(await projectGit(tmpdir()).commits({ limit: 9 }), []);
+});
+
+test('what differs from the last commit, by its path from the folder, and how many lines', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'relay-git-'));
+  const git = (...args: string[]) =>
+    execFileSync(
+      'git',
+      ['-c', 'user.name=A', '-c', 'user.email=a@b', '-c', 'commit.gpgsign=false', ...args],
+      {
+        cwd: folder,
+      },
+    );
+  try {
+    git('init', '-q');
+    mkdirSync(join(folder, 'deep'));
+    for (const name of ['deep/old name.ts', 'deep/kept.ts', 'outside.ts', 'deep/state.json'])
+      writeFileSync(join(folder, name), 'one\ntwo\nthree\n');
+    git('add', '.');
+    git('commit', '-qm', 'begin');
+    git('mv', 'deep/old name.ts', 'deep/new name.ts');
+    for (const name of ['deep/kept.ts', 'outside.ts', 'deep/state.json', 'deep/fresh.ts'])
+      writeFileSync(join(folder, name), 'one\ntwo\nfour\nfive\n');
+    const deep = projectGit(join(folder, 'deep'));
+    assert.deepEqual((await deep.standing()).inFlight, [
+      { path: 'kept.ts', state: 'M' },
+      { path: 'new name.ts', state: 'R' },
+      { path: 'fresh.ts', state: '??' },
+    ]);
+    assert.deepEqual((await deep.changedLines()).get('kept.ts'), { added: 2, removed: 1 });
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
 });

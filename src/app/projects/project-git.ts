@@ -1,6 +1,7 @@
+import { existsSync, realpathSync } from 'node:fs';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join, relative } from 'node:path';
 import { RelayError } from '../../base/errors.ts';
 import {
   DECISIONS_MD,
@@ -8,6 +9,7 @@ import {
   PROJECT_MD,
   type ProjectGit,
   STATE_JSON,
+  type Standing,
   TODOS_JSON,
 } from '../../client/projects/files.ts';
 
@@ -20,7 +22,10 @@ const OWN = new Set<string>([PROJECT_MD, STATE_JSON, TODOS_JSON, DECISIONS_MD]);
 
 /** git in a folder. Where git or a repository is missing, or it takes too long, the answers are empty. */
 export function projectGit(folder: string, timeoutMs: number = GIT_MS): ProjectGit {
-  const git = async (...args: string[]) => String(await run(folder, args, timeoutMs));
+  const git = async (...args: string[]) => {
+    if (!repositoryAround(folder)) throw new Error('not a git repository');
+    return String(await run(folder, args, timeoutMs));
+  };
   const lines = async (...args: string[]) => (await git(...args).catch(() => '')).split('\n').filter(Boolean);
   return {
     async commits({ since, limit }) {
@@ -32,20 +37,16 @@ export function projectGit(folder: string, timeoutMs: number = GIT_MS): ProjectG
       });
     },
     async standing() {
-      const place = (...revisions: string[]) => git('rev-parse', '--show-prefix', ...revisions);
-      const [text, where] = await Promise.all([
-        git('status', '--porcelain=v1', '-z', '--untracked-files=normal', '--', '.').catch(() => ''),
-        // It fails before the first commit.
-        place('HEAD', '--symbolic-full-name', 'HEAD').catch(() => place().catch(() => '')),
-      ]);
-      const [prefix = '', commit = null, ref = ''] = where.split('\n');
-      const inFlight = readStatus(text)
+      const status = ['status', '--porcelain=v2', '--branch', '-z', '--untracked-files=normal', '--', '.'];
+      const { branch, commit, inFlight } = readStatus(await git(...status).catch(() => ''));
+      const prefix = repositoryAround(folder)?.prefix ?? '';
+      const own = inFlight
         .map(({ path, state }) => ({
           path: path.startsWith(prefix) ? path.slice(prefix.length) : path,
           state,
         }))
         .filter(({ path }) => !OWN.has(path) && !path.startsWith(`${LOCAL_FOLDER}/`));
-      return { branch: /^refs\/heads\/(.+)$/.exec(ref)?.[1] ?? null, commit: commit || null, inFlight };
+      return { branch, commit, inFlight: own };
     },
     async changedLines() {
       const text = await git('diff', 'HEAD', '--numstat', '--no-renames', '--relative', '-z').catch(() => '');
@@ -191,18 +192,39 @@ function* readBlobs(output: Buffer): Generator<[id: string, text: string]> {
   }
 }
 
-/** Reads `git status -z`: names end with NUL, and a rename has a second name behind it. */
-function readStatus(text: string): { path: string; state: string }[] {
-  const found: { path: string; state: string }[] = [];
-  const fields = text.split('\0');
-  for (let at = 0; at < fields.length; at++) {
-    const field = fields[at]!;
-    if (field.length < 4) continue;
-    const state = field.slice(0, 2).trim();
-    found.push({ path: field.slice(3), state });
-    if (/^[RC]/.test(state)) at++;
+/**
+ * Reads `git status --porcelain=v2 --branch -z`: fields with a space between them, names last and ended by NUL; a rename has a
+ * second name behind it.
+ */
+function readStatus(text: string): Standing {
+  let branch: string | null = null;
+  let commit: string | null = null;
+  const inFlight: { path: string; state: string }[] = [];
+  const rows = text.split('\0');
+  for (let at = 0; at < rows.length; at++) {
+    const row = rows[at]!;
+    const fields = row.split(' ');
+    const pathFrom = { '1': 8, '2': 9, u: 10 }[fields[0]!];
+    if (pathFrom) {
+      inFlight.push({ path: fields.slice(pathFrom).join(' '), state: fields[1]!.replace('.', '') });
+      if (fields[0] === '2') at++;
+    } else if (fields[0] === '?') inFlight.push({ path: row.slice(2), state: '??' });
+    else if (fields[1] === 'branch.oid') commit = /^[0-9a-f]{40,64}$/.exec(fields[2]!)?.[0] ?? null;
+    else if (fields[1] === 'branch.head' && fields[2] !== '(detached)') branch = fields[2]!;
   }
-  return found;
+  return { branch, commit, inFlight };
+}
+
+/** Where a folder is in the repository around it, as `deep/below/`; null where there is none. Asking git takes far longer. */
+function repositoryAround(folder: string): { readonly prefix: string } | null {
+  const place = existsSync(folder) ? realpathSync(folder) : folder;
+  for (let top = place; ; top = dirname(top)) {
+    if (existsSync(join(top, '.git'))) {
+      const prefix = relative(top, place).replaceAll('\\', '/');
+      return { prefix: prefix === '' ? '' : `${prefix}/` };
+    }
+    if (dirname(top) === top) return null;
+  }
 }
 
 async function run(

@@ -42,7 +42,7 @@ export interface Commit {
   readonly subject: string;
 }
 
-/** Where a repository stands. Both names are null before the first commit, that of the branch on none. */
+/** Where a repository stands. There is no commit before the first one, and on a commit that was checked out by itself no branch. */
 export interface Standing {
   readonly branch: string | null;
   readonly commit: string | null;
