@@ -9,7 +9,6 @@ import { findProject } from '../projects/open-project.ts';
 export async function briefOf(folder: string, about: string | undefined): Promise<string> {
   const project = await findProject(folder);
   if (!project) throw new RelayError('no_project', { path: folder });
-  const view = await project.read();
-  const draft = await coldStart(view, project.git, about ?? null);
-  return (await boundedBrief(draft, BRIEF_TOKENS, view.now, briefTokens)).text;
+  const { draft, now } = await coldStart(project, about ?? null);
+  return (await boundedBrief(draft, BRIEF_TOKENS, now, briefTokens)).text;
 }

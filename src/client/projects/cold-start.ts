@@ -2,17 +2,18 @@ import { REVIEW_AGE_MS } from '../../base/project-limits.ts';
 import { type BriefLine, type BriefPart, type Draft, part, ranked } from './brief.ts';
 import type { Decision } from './decisions.ts';
 import {
+  type Commit,
   DECISIONS_MD,
   PROJECT_FILES,
   PROJECT_MD,
-  type ProjectGit,
   STATE_JSON,
   type Standing,
   TODOS_JSON,
 } from './files.ts';
 import { type Handoff, isOverdue } from './handoffs.ts';
 import { plainLine } from './plain-line.ts';
-import type { ProjectView } from './project-view.ts';
+import type { Project } from './project.ts';
+import type { ProjectView, ReadOptions } from './project-view.ts';
 import { ago, timeOf } from './times.ts';
 import { openTodos, sameId, type Todo } from './todos.ts';
 import { relevance, type Topic, topicOf } from './topic.ts';
@@ -26,13 +27,30 @@ const FILES_TOLD = 12;
 /** The most todos, and the most decisions, that are told first because they match what was asked about. */
 const MATCHES_TOLD = 20;
 
-/** What a session that remembers nothing needs to know, in the order in which it should read. */
-export async function coldStart(view: ProjectView, git: ProjectGit, about: string | null): Promise<Draft> {
+/** What a session that remembers nothing needs to know, in the order in which it should read, and at what time that was. */
+export async function coldStart(
+  project: Pick<Project, 'git' | 'read'>,
+  about: string | null,
+  o: ReadOptions = {},
+): Promise<{ readonly draft: Draft; readonly now: number }> {
+  const { git } = project;
+  // git goes first: it works while the files are read.
+  const asked = Promise.all([git.standing(), git.commits({ limit: COMMITS_TOLD })]);
+  const view = await project.read(o);
+  const [standing, commits] = await asked;
+  return { draft: draftOf(view, standing, commits, about), now: view.now };
+}
+
+function draftOf(
+  view: ProjectView,
+  standing: Standing,
+  commits: readonly Commit[],
+  about: string | null,
+): Draft {
   const handoff = about === null ? undefined : view.handoffs.find(({ id }) => sameId('HANDOFF', id, about));
   const topic = handoff
     ? topicOf(`${handoff.task} ${handoff.expected_output}`)
     : topicOf(about ?? [view.state?.current_task, ...ahead(view)].join(' '));
-  const [standing, commits] = await Promise.all([git.standing(), changesPart(view, git)]);
   const matching = about === null || handoff ? null : matches(view, topic);
   const rest = {
     ...view,
@@ -56,7 +74,7 @@ export async function coldStart(view: ProjectView, git: ProjectGit, about: strin
       todos.urgent,
       decisionsPart(rest, topic, 5),
       donePart(view),
-      commits,
+      changesPart(view, commits),
       todos.other,
     ].filter((part) => part.lines.length > 0),
     closing: handoff
@@ -250,10 +268,10 @@ function decisionLine({ id, title, date, status, decision }: Decision): string {
 }
 
 /** The commits since the last sync; the newest few where there was none. */
-async function changesPart({ state, now }: ProjectView, git: ProjectGit): Promise<BriefPart> {
+function changesPart({ state, now }: ProjectView, commits: readonly Commit[]): BriefPart {
   const since = timeOf(state?.last_sync);
-  const commits = await git.commits(since === null ? { limit: 5 } : { since, limit: COMMITS_TOLD });
-  const lines = commits.map(({ hash, at, subject }) => `${hash.slice(0, 9)} (${ago(at, now)}) ${subject}`);
+  const told = since === null ? commits.slice(0, 5) : commits.filter(({ at }) => at > since);
+  const lines = told.map(({ hash, at, subject }) => `${hash.slice(0, 9)} (${ago(at, now)}) ${subject}`);
   const title = since === null ? 'Latest commits' : 'Commits since the last sync';
   return part(title, 'git log', ranked(lines, 6, 0.75));
 }

@@ -159,9 +159,8 @@ async function tellOfProject(
   __: HookClient,
   host: Host,
 ): Promise<HookAnswer> {
-  const view = await project.read({ quick: true });
-  const draft = await coldStart(view, project.git, null);
-  return { context: (await boundedBrief(draft, BRIEF_TOKENS, view.now, host.briefTokens)).text };
+  const { draft, now } = await coldStart(project, null, { quick: true });
+  return { context: (await boundedBrief(draft, BRIEF_TOKENS, now, host.briefTokens)).text };
 }
 
 /** What is new for this agent, if the relay answers in time. */

@@ -19,9 +19,8 @@ matter, checks them, and prints one page with the source and the age of each par
   ],
   async ask(project, { host, flags }) {
     const max = parseCount(flags['max-tokens'], '--max-tokens', { min: LEAST_TOKENS }) ?? BRIEF_TOKENS;
-    const view = await project.read();
-    const draft = await coldStart(view, project.git, flags.for ?? null);
-    const brief = await boundedBrief(draft, max, view.now, host.briefTokens);
+    const { draft, now } = await coldStart(project, flags.for ?? null);
+    const brief = await boundedBrief(draft, max, now, host.briefTokens);
     return {
       folder: project.files.folder,
       tokens: { ...brief.tokens, tokenizer: 'o200k_base' },
@@ -31,7 +30,7 @@ matter, checks them, and prints one page with the source and the age of each par
         title,
         source,
         at: at === null ? null : new Date(at).toISOString(),
-        age_seconds: at === null ? null : Math.round((view.now - at) / 1000),
+        age_seconds: at === null ? null : Math.round((now - at) / 1000),
         lines: lines.map(({ text }) => text),
       })),
       text: brief.text,
