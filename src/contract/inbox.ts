@@ -26,7 +26,7 @@ export interface Inbox {
 const verb = verbs({ scope: 'subscribe', args: ['agent', 'channel'] });
 
 export const inbox = {
-  read: verb<(agent: string, o?: { limit?: number }) => Promise<Inbox>>('inbox.read')({
+  read: verb<(agent: string, o?: { limit?: number; newest?: boolean }) => Promise<Inbox>>('inbox.read')({
     summary: 'What a named agent has not read yet in the channels it follows',
     route: 'GET /inbox/:agent',
     args: ['agent'],

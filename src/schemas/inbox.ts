@@ -3,14 +3,20 @@ import { INBOX_MESSAGES } from '../base/limits.ts';
 import { inbox } from '../contract/inbox.ts';
 import { message, name, seq, since } from './channels.ts';
 import { schemasFor } from './schema.ts';
-import { limit, text } from './shapes.ts';
+import { flag, limit, text } from './shapes.ts';
 
 const agent = z.string().min(1);
 const cursors = z.record(text, seq);
 
 export const inboxSchemas = schemasFor(inbox)({
   read: {
-    input: z.object({ agent, limit: limit(INBOX_MESSAGES) }),
+    input: z.object({
+      agent,
+      limit: limit(INBOX_MESSAGES),
+      newest: flag
+        .optional()
+        .describe('1: the newest ones, where there are more than that; 0 by default, the oldest'),
+    }),
     output: z.object({
       agent: text,
       following: z.array(text),

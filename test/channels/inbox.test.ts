@@ -62,6 +62,23 @@ test('a mark never goes back, nor beyond what there is', async () => {
   await assert.rejects(t.relay.inbox.markRead('ann', { other: 0 }), (e) => isRelayError(e, 'not_found'));
 });
 
+test('the newest are given where they are asked for, in the order of time', async () => {
+  await using t = openTestCore();
+  for (const channel of ['a', 'b']) await t.relay.inbox.follow('ann', channel);
+  for (let i = 0; i < 90; i++) {
+    await t.relay.channels.publish(i % 30 === 0 ? 'a' : 'b', i);
+    t.advance(1);
+  }
+  const { messages, more } = await t.relay.inbox.read('ann', { limit: 40, newest: true });
+  assert.deepEqual(
+    messages.map(({ msg }) => msg),
+    Array.from({ length: 40 }, (_, i) => i + 50),
+  );
+  assert.equal(more, true);
+  const all = await t.relay.inbox.read('ann', { limit: 100, newest: true });
+  assert.deepEqual([all.messages.length, all.more], [90, false]);
+});
+
 test('one answer holds a page, and the next goes on behind what was marked', async () => {
   await using t = openTestCore();
   for (const channel of ['a', 'b']) await t.relay.inbox.follow('ann', channel);

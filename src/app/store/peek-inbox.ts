@@ -1,21 +1,66 @@
+import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
+import { readdir, readFile, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { LOCAL_CALLER } from '../../contract/caller.ts';
 import type { Inbox } from '../../contract/inbox.ts';
 import type { Config } from '../config.ts';
+import { writeAtomically } from './atomic-file.ts';
+import { makeHome } from './home.ts';
 
 /**
  * For hooks, which must not hold anybody up: one question, no retry. A store is not made for the sake of looking, and the
- * request to a server ends when `signal` says so.
+ * request to a server ends when `signal` says so. Gives the newest messages; of those that a `session` was given before, none.
  */
 export async function peekInbox(
+  config: Config,
+  agent: string,
+  o: { readonly limit: number; readonly signal: AbortSignal; readonly session: string | null },
+): Promise<Inbox | null> {
+  const inbox = await readNewest(config, agent, o);
+  if (inbox === null || inbox.messages.length === 0 || o.session === null) return inbox;
+  const folder = join(config.home, 'told');
+  const whose = JSON.stringify([config.remote, agent, o.session]);
+  const file = join(folder, `${createHash('sha256').update(whose).digest('hex').slice(0, 24)}.json`);
+  const told = await readTold(file);
+  const messages = inbox.messages.filter(({ channel, seq }) => seq > (told[channel] ?? 0));
+  // Whoever has given up has told nobody.
+  if (messages.length > 0 && !o.signal.aborted) {
+    makeHome(config.home);
+    await writeAtomically(file, JSON.stringify({ ...told, ...inbox.cursors }), { mode: 0o600, flush: false });
+    await forgetOld(folder);
+  }
+  return { ...inbox, messages, more: inbox.more && messages.length === inbox.messages.length };
+}
+
+/** Up to which message of each channel a session has been told. */
+async function readTold(file: string): Promise<{ readonly [channel: string]: number }> {
+  try {
+    return JSON.parse(await readFile(file, 'utf8'));
+  } catch {
+    return {};
+  }
+}
+
+/** Longer than a session goes on. */
+const TOLD_MS = 7 * 24 * 3_600_000;
+
+async function forgetOld(folder: string): Promise<void> {
+  for (const name of await readdir(folder)) {
+    const file = join(folder, name);
+    const { mtimeMs } = await stat(file);
+    if (Date.now() - mtimeMs > TOLD_MS) await rm(file, { force: true });
+  }
+}
+
+async function readNewest(
   config: Config,
   agent: string,
   o: { readonly limit: number; readonly signal: AbortSignal },
 ): Promise<Inbox | null> {
   const { remote, apiKey } = config;
   if (remote !== null) {
-    const answer = await fetch(`${remote}/inbox/${encodeURIComponent(agent)}?limit=${o.limit}`, {
+    const answer = await fetch(`${remote}/inbox/${encodeURIComponent(agent)}?limit=${o.limit}&newest=1`, {
       headers: { Accept: 'application/json', ...(apiKey ? { Authorization: `Bearer ${apiKey}` } : {}) },
       // The key goes to the relay alone.
       redirect: 'error',
@@ -27,5 +72,7 @@ export async function peekInbox(
   if (!existsSync(join(config.home, 'relay.db'))) return null;
   const { openCore } = await import('./open-core.ts');
   await using open = await openCore(config, 'cli');
-  return await open.core.relay(LOCAL_CALLER, config.publicUrl).inbox.read(agent, { limit: o.limit });
+  return await open.core
+    .relay(LOCAL_CALLER, config.publicUrl)
+    .inbox.read(agent, { limit: o.limit, newest: true });
 }

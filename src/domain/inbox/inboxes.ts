@@ -72,13 +72,21 @@ export class Inboxes {
     }
   }
 
-  async read(caller: CallerAt, rawAgent: string, o: { limit?: number } = {}): Promise<Inbox> {
+  async read(
+    caller: CallerAt,
+    rawAgent: string,
+    o: { limit?: number; newest?: boolean } = {},
+  ): Promise<Inbox> {
     const agent = checkAgentName(rawAgent);
     const limit = checkCount('limit', o.limit ?? INBOX_MESSAGES, INBOX_MESSAGES);
     const all = await this.#following(caller, agent);
     const following = all.filter(({ channel }) => mayUseChannel(caller, channel));
-    const unread = await Promise.all(following.map((each) => this.#unread(caller, each, limit)));
-    const messages = merge(unread, limit);
+    const unread = await Promise.all(
+      following.map((each) =>
+        o.newest ? this.#newest(caller, each, limit) : this.#unread(caller, each, limit),
+      ),
+    );
+    const messages = merge(unread, limit, o.newest ?? false);
     const cursors: { [channel: string]: number } = {};
     for (const { channel, seq } of messages) cursors[channel] = seq;
     const found = unread.reduce((sum, list) => sum + list.length, 0);
@@ -134,6 +142,16 @@ export class Inboxes {
     }
   }
 
+  /** The same at the other end. Sequences have holes, so the look back grows until there is enough or nothing left. */
+  async #newest(caller: CallerAt, { channel, cursor }: Following, limit: number): Promise<InboxMessage[]> {
+    const last = await this.#parts.channels.position(caller, channel);
+    for (let back = limit + 1; ; back *= 16) {
+      const from = Math.max(cursor, last - back);
+      const found = await this.#unread(caller, { channel, cursor: from }, back);
+      if (found.length > limit || from === cursor) return found.slice(-limit - 1);
+    }
+  }
+
   /** One more than fits, so that it shows whether there is more. */
   async #unread(caller: CallerAt, { channel, cursor }: Following, limit: number) {
     const messages: InboxMessage[] = [];
@@ -163,7 +181,7 @@ export class Inboxes {
 }
 
 /** By time, without changing the order within a channel: what is marked as read is a beginning of each. */
-function merge(lists: readonly (readonly InboxMessage[])[], limit: number): InboxMessage[] {
+function merge(lists: readonly (readonly InboxMessage[])[], limit: number, newest: boolean): InboxMessage[] {
   // A message counts as no older than those before it on its channel.
   const timed = lists.flatMap((list) => {
     let at = 0;
@@ -173,7 +191,8 @@ function merge(lists: readonly (readonly InboxMessage[])[], limit: number): Inbo
     });
   });
   timed.sort((a, b) => a.at - b.at);
-  return timed.slice(0, limit).map(({ message }) => message);
+  const kept = newest ? timed.slice(-limit) : timed.slice(0, limit);
+  return kept.map(({ message }) => message);
 }
 
 function notFollowing(agent: string, channel: string): RelayError {

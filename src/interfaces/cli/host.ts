@@ -54,10 +54,10 @@ export interface Host {
   openProject(folder: string, o?: ProjectOptions): Promise<Project>;
   /** Those of the folder or the nearest one above; null where there are none. */
   findProject(from: string, o?: ProjectOptions): Promise<Project | null>;
-  /** A look into an agent's inbox that gives up as soon as it is told to; null where there is no store yet. */
+  /** A look at what is newest in an agent's inbox, once for each session; gives up when it is told to; null where there is no store yet. */
   peekInbox(
     agent: string,
-    o: { readonly limit: number; readonly signal: AbortSignal },
+    o: { readonly limit: number; readonly signal: AbortSignal; readonly session: string | null },
   ): Promise<Inbox | null>;
   /** Prompts, programs and pipelines. `cwd` is where programs run. */
   openAgentWork(cwd: string): Promise<AgentWork>;
