@@ -1,6 +1,7 @@
 import { fstatSync, read, writeSync } from 'node:fs';
 import type { Writable } from 'node:stream';
 import type { Input, Output, Terminal } from '../interfaces/cli/io.ts';
+import { programName } from './program-name.ts';
 
 /** The terminal of this process. Node's own streams are made only for what needs them: they cost 4 ms each. */
 export function processTerminal(): Terminal {
@@ -10,6 +11,7 @@ export function processTerminal(): Terminal {
     stderr: output(2, () => process.stderr),
     env: process.env,
     cwd: process.cwd(),
+    program: (where) => programName(process.env, where),
   };
 }
 

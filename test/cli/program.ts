@@ -24,7 +24,9 @@ export interface RunOptions {
 /** Nothing of the developer's own settings reaches the program. */
 export function cleanEnv(o: Pick<RunOptions, 'home' | 'env'>): NodeJS.ProcessEnv {
   const { PATH, HOME, TMPDIR, NODE_COMPILE_CACHE } = process.env;
-  return { PATH, HOME, TMPDIR, NODE_COMPILE_CACHE, TERM: 'xterm-256color', RELAY_HOME: o.home, ...o.env };
+  // As somebody has it who installed it; test/cli/printed-commands.test.ts is about everybody else.
+  const own = { TERM: 'xterm-256color', RELAY_HOME: o.home, RELAY_COMMAND: 'relay' };
+  return { PATH, HOME, TMPDIR, NODE_COMPILE_CACHE, ...own, ...o.env };
 }
 
 /** Runs one command line to its end. */

@@ -42,6 +42,7 @@ test('ours is told from others by what it runs', () => {
     '/opt/x/relay hook claude session-start',
     '"/a b/node" "/a b/dist/cli/relay.js" hook claude stop',
     'C:\\x\\relay.cmd hook claude stop',
+    'npx -y contextrelay hook claude stop',
   ]) {
     assert.ok(isOurHook(command, 'claude'), command);
   }

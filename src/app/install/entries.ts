@@ -25,7 +25,7 @@ export function isOurHook(command: unknown, client: string): boolean {
   return (
     typeof command === 'string' &&
     new RegExp(
-      `(?:^|[\\s"'/\\\\])relay(?:\\.js|\\.ts|\\.cmd)?["']?\\s+hook\\s+${client}\\s+[a-z-]+\\s*$`,
+      `(?:^|[\\s"'/\\\\])(?:context)?relay(?:\\.js|\\.ts|\\.cmd)?["']?\\s+hook\\s+${client}\\s+[a-z-]+\\s*$`,
     ).test(command)
   );
 }
@@ -34,7 +34,10 @@ export function isOurHook(command: unknown, client: string): boolean {
 export function isOurServer(value: Json | undefined): boolean {
   if (!isJsonObject(value)) return false;
   const words = [value.command, value.args].flat().filter((word) => typeof word === 'string');
-  return words.at(-1) === 'mcp' && words.some((word) => /(?:^|[/\\])relay(?:\.js|\.ts|\.cmd)?$/.test(word));
+  return (
+    words.at(-1) === 'mcp' &&
+    words.some((word) => /(?:^|[/\\])(?:context)?relay(?:\.js|\.ts|\.cmd)?$/.test(word))
+  );
 }
 
 /** Thrown where another program's entry stands in the place of ours. */

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { delimiter, dirname, join, sep } from 'node:path';
 import { findProgram } from '../../runners/cli/profiles.ts';
 import type { Environment } from '../config.ts';
 import { ownPackage, realPath } from '../own-package.ts';
@@ -12,16 +12,33 @@ export interface Launcher {
   readonly portable: boolean;
 }
 
-/** `relay` where the PATH has ours; otherwise this very program by its place, which holds on this machine only. */
-export function findLauncher(env: Environment, script: string = process.argv[1] ?? ''): Launcher {
-  const found = findProgram('relay', env);
+/**
+ * `relay` where the PATH has ours; npx where that finds our package; otherwise this very program by its place, which holds on
+ * this machine only.
+ */
+export function findLauncher(
+  env: Environment,
+  script: string = process.argv[1] ?? '',
+  folder: string = process.cwd(),
+): Launcher {
+  const found = findProgram('relay', { ...env, PATH: ownPath(env) });
   if (found && isOurs(found)) return { command: 'relay', args: [], portable: true };
   const own = ownPackage(script);
+  const [, holder] = /^(.*)[/\\]node_modules[/\\]contextrelay$/.exec(own?.folder ?? '') ?? [];
+  if (holder && (/[/\\]_npx[/\\]/.test(holder) || `${realPath(folder)}${sep}`.startsWith(holder + sep)))
+    return { command: 'npx', args: ['-y', 'contextrelay'], portable: true };
   const source = own && join(own.folder, 'relay');
   if (script.endsWith('.ts') && source !== null && existsSync(source) && process.platform !== 'win32') {
     return { command: source, args: [], portable: false };
   }
   return { command: process.execPath, args: [realPath(script)], portable: false };
+}
+
+/** While npm runs us (npx, a script), it has put folders on the PATH that are gone from it afterwards. */
+function ownPath(env: Environment): string {
+  const folders = (env.PATH ?? env.Path ?? '').split(delimiter);
+  const kept = env.npm_command ? folders.filter((at) => !/[/\\]node_modules[/\\]\.bin$/.test(at)) : folders;
+  return kept.join(delimiter);
 }
 
 /** What npm puts on the PATH is a link to our file; on Windows a small script beside the package. */

@@ -33,7 +33,8 @@ export async function serveMcp(host: Host, o: McpOptions): Promise<void> {
     open,
     may: () => true,
     project: (await host.findProject(o.folder)) ?? undefined,
-    brief: async (about) => (await import('./project-brief.ts')).briefOf(o.folder, about),
+    typed: o.typed,
+    brief: async (about) => (await import('./project-brief.ts')).briefOf(o.folder, about, o.typed),
   };
   const { stdin, stdout, onError, onWarning } = o;
   await serveMcpStdio(context, { version: host.version, tools, stdin, stdout, onError, onWarning });

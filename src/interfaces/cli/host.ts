@@ -178,6 +178,8 @@ export interface McpOptions {
   readonly budget: number;
   /** Where the client works. */
   readonly folder: string;
+  /** Commands as they have to be typed there. */
+  typed(text: string): string;
   readonly stdin: Readable;
   readonly stdout: Writable;
   onError(error: unknown): void;

@@ -19,7 +19,7 @@ function opened(isTTY: boolean, env = {}) {
   const [stdout, stderr] = [output(isTTY), output(isTTY)];
   const stdin = { isTTY, stream: new PassThrough(), take: async () => null };
   return {
-    io: makeIo({ stdin, stdout, stderr, env, cwd: '/' }, { json: false, noColor: false }),
+    io: makeIo({ stdin, stdout, stderr, env, cwd: '/' }, { json: false, noColor: false, commands: [] }),
     stdout,
     stderr,
   };

@@ -1,4 +1,5 @@
 import type { Readable, Writable } from 'node:stream';
+import { asTyped } from './as-typed.ts';
 import { makeStyle, type Style } from './style.ts';
 import { ESCAPE, shown } from './terminal-text.ts';
 
@@ -31,6 +32,8 @@ export interface Terminal {
   readonly stderr: Output;
   readonly env: { readonly [name: string]: string | undefined };
   readonly cwd: string;
+  /** How this program is called, typed in this folder or anywhere on this machine; `relay` where nobody says. */
+  program?(where: 'here' | 'anywhere'): string;
 }
 
 /** What a command talks to: results on stdout, everything else on stderr. */
@@ -46,6 +49,8 @@ export interface Io extends Terminal {
   readonly width: number;
   /** The result: JSON with --json, otherwise the text. A function is called only when it is needed. */
   result(json: unknown, text: string | (() => string)): void;
+  /** Our own words, with every command as it has to be typed in this folder. */
+  typed(text: string): string;
   print(line?: string): void;
   /** For people, on stderr; nothing that a program would want. */
   note(line: string): void;
@@ -54,9 +59,14 @@ export interface Io extends Terminal {
   ask(question: string): Promise<string | null>;
 }
 
-export function makeIo(terminal: Terminal, o: { json: boolean; noColor: boolean }): Io {
+export function makeIo(
+  terminal: Terminal,
+  o: { json: boolean; noColor: boolean; commands: readonly string[] },
+): Io {
   const { stdin, env } = terminal;
   const [stdout, stderr] = [guarded(terminal.stdout), guarded(terminal.stderr)];
+  const typed = (text: string) =>
+    text.includes('relay ') ? asTyped(text, terminal.program?.('here') ?? 'relay', o.commands) : text;
   // Whether something is a terminal is looked up when it matters: asking costs a short command dearly.
   const styleOf = (output: Output) => {
     if (o.noColor || env.NO_COLOR) return makeStyle(false);
@@ -87,9 +97,10 @@ export function makeIo(terminal: Terminal, o: { json: boolean; noColor: boolean 
         if (words !== '') stdout.write(words.endsWith('\n') ? words : `${words}\n`);
       }
     },
+    typed,
     print: (line = '') => stdout.write(`${line}\n`),
-    note: (line) => stderr.write(`${styleOf(stderr).dim(line)}\n`),
-    warn: (line) => stderr.write(`${styleOf(stderr).yellow('warning')} ${line}\n`),
+    note: (line) => stderr.write(`${styleOf(stderr).dim(typed(line))}\n`),
+    warn: (line) => stderr.write(`${styleOf(stderr).yellow('warning')} ${typed(line)}\n`),
     ask: (question) => (stdin.isTTY && stderr.isTTY ? askAt(terminal, question) : Promise.resolve(null)),
   };
 }

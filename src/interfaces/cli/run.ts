@@ -16,6 +16,8 @@ import type { Host, OpenClient } from './host.ts';
 import { type Io, makeIo, type Terminal } from './io.ts';
 import { COMMANDS_KNOWN_AS, OPTIONS_KNOWN_AS, suggest } from './suggest.ts';
 
+const COMMANDS = Object.keys(ROOT.commands);
+
 /** What the command line says before any command has seen it. */
 export interface Globals {
   readonly home?: string;
@@ -28,7 +30,11 @@ export async function runCli(
   terminal: Terminal,
   makeHost: (globals: Globals, warn?: (what: string) => void) => Host,
 ): Promise<number> {
-  let io = makeIo(terminal, { json: argv.includes('--json'), noColor: argv.includes('--no-color') });
+  let io = makeIo(terminal, {
+    json: argv.includes('--json'),
+    noColor: argv.includes('--no-color'),
+    commands: COMMANDS,
+  });
   let failsOpen = false;
   try {
     const { words, node, tail } = route(argv);
@@ -41,9 +47,9 @@ export async function runCli(
     const { home, url, ...globals } = flags as FlagValues<typeof GLOBAL_FLAGS>;
     // Where a command takes a value in --json, it is no switch.
     const json = globals.output === 'json' || globals.json === true;
-    io = makeIo(terminal, { json, noColor: globals['no-color'] === true });
+    io = makeIo(terminal, { json, noColor: globals['no-color'] === true, commands: COMMANDS });
     if (globals.help) {
-      io.print(commandHelp(path, node.summary, command, io));
+      io.print(io.typed(commandHelp(path, node.summary, command, io)));
       return EXIT.ok;
     }
     const host = makeHost({ home, url }, (what) => io.warn(what));
@@ -115,7 +121,7 @@ function groupCalled(path: string[], group: Group, tail: string[], io: Io, versi
     io.print(version);
     return EXIT.ok;
   }
-  const help = groupHelp(path, group, io, path.length === 1 ? SECTIONS : undefined);
+  const help = io.typed(groupHelp(path, group, io, path.length === 1 ? SECTIONS : undefined));
   const unknown = tail.find(
     (word) => word.startsWith('-') && !['-h', '--help', '--json', '--no-color'].includes(word),
   );
@@ -224,7 +230,7 @@ function fail(thrown: unknown, io: Io): number {
   // `relay pull … | head` took what it wanted.
   if ((thrown as NodeJS.ErrnoException | null)?.code === 'EPIPE') return EXIT.ok;
   const error = isRelayError(thrown) ? thrown : unexpected(thrown, io);
-  const hint = error.hintFor('cli');
+  const hint = io.typed(error.hintFor('cli'));
   if (io.json) io.stderr.write(`${JSON.stringify({ ...error.toJSON(), hint })}\n`);
   else
     io.stderr.write(`${io.errorStyle.red('error')} ${error.message}\n${io.errorStyle.dim(`  → ${hint}`)}\n`);

@@ -138,7 +138,8 @@ function toResult({ text, links = [], failed }: Answer): CallToolResult {
 /** What went wrong and what to do; of an accident behind HTTP no more than that it was one. */
 function reason(error: unknown, context: ToolContext): string {
   const known = shownError(error, context.replaced);
-  if (known.code !== 'internal') return `${known.message} ${known.hintFor('mcp')}`;
+  const { typed = (text) => text } = context;
+  if (known.code !== 'internal') return `${known.message} ${typed(known.hintFor('mcp'))}`;
   if (!context.local) return 'The relay failed. Its log says why.';
   return error instanceof Error ? error.message : String(error);
 }

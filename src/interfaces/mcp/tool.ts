@@ -43,6 +43,8 @@ export interface ToolContext {
   open(): Promise<RelayAccess>;
   /** Whether whoever asks may do this at all; on which channels is asked when it is done. */
   may(verb: Verb): boolean;
+  /** Commands in hints, as they have to be typed where the client is. */
+  typed?(text: string): string;
   /** The brief of the project the client works in; only where it is `local`. */
   brief?(about: string | undefined): Promise<string>;
   /** That project; only where it is `local`, and the folder had project files when the client came. */

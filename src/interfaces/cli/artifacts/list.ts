@@ -22,9 +22,9 @@ export default answerCommand({
     const { items, ...more } = await firstItems('artifacts', most, (o) => threads.artifacts(id, o));
     return { artifacts: items, ...more };
   },
-  print({ artifacts, more }, { interactive, style }) {
+  print({ artifacts, more }, { interactive, style, typed }) {
     if (artifacts.length === 0)
-      return interactive ? style.dim('None yet. Store one with: relay artifact put FILE') : '';
+      return interactive ? style.dim(typed('None yet. Store one with: relay artifact put FILE')) : '';
     const cells = artifacts.map(({ type, size, tokens: { content } }) =>
       interactive ? [type, bytes(size), `${count(content)} tokens`] : [type, String(size), String(content)],
     );
@@ -35,7 +35,7 @@ export default answerCommand({
       const when = interactive ? `  ${style.dim(moment(created_at))}` : '';
       return `${style.cyan(ref)}  ${figures}  ${plain(name)}${when}`;
     });
-    if (more && interactive) lines.push(style.dim('There are older ones: relay artifact list --all'));
+    if (more && interactive) lines.push(style.dim(typed('There are older ones: relay artifact list --all')));
     return lines.join('\n');
   },
 });

@@ -8,7 +8,7 @@ export default answerCommand({
   ask: async ({ open }) => (await open()).relay.agents.list(),
   print: ({ agents }, io) =>
     agents.map((agent) => agentLine(io, agent)).join('\n') ||
-    'nobody; start one with: relay bridge start --exec "claude -p"',
+    io.typed('nobody; start one with: relay bridge start --exec "claude -p"'),
 });
 
 /** An agent in one line, for lists. */

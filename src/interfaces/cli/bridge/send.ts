@@ -41,7 +41,9 @@ there yet. Whoever stops waiting can ask again: relay task wait ID.`,
     if (flags.wait) return tellAnswer(io, await bridge.sendAndWait(task, { ...o, timeout }));
     const sent = await bridge.send(task, o);
     io.result(sent, () =>
-      io.interactive ? `${sent.id}\n${io.style.dim(`wait for it: relay task wait ${sent.id}`)}` : sent.id,
+      io.interactive
+        ? `${sent.id}\n${io.style.dim(io.typed(`wait for it: relay task wait ${sent.id}`))}`
+        : sent.id,
     );
   },
 });

@@ -17,5 +17,6 @@ run in between. Following a channel twice changes nothing.`,
     const agent = agentName(io, flags.as, 'follow <channel>');
     return (await open()).relay.inbox.follow(agent, args[0]!, { since: flags.since });
   },
-  print: ({ agent, channel }) => `${agent} follows ${channel}; read with: relay inbox --as ${agent}`,
+  print: ({ agent, channel }, io) =>
+    `${agent} follows ${channel}; read with: ${io.typed(`relay inbox --as ${agent}`)}`,
 });

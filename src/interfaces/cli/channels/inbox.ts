@@ -33,7 +33,7 @@ export default defineCommand({
       }
       if (following.length === 0) {
         return io.style.dim(
-          `${agent} follows no channel yet. Begin with: relay follow CHANNEL --as ${agent}`,
+          `${agent} follows no channel yet. Begin with: ${io.typed(`relay follow CHANNEL --as ${agent}`)}`,
         );
       }
       if (messages.length === 0) return io.style.dim(`Nothing new for ${agent} in ${following.join(', ')}.`);

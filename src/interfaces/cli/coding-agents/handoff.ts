@@ -2,6 +2,7 @@ import { BRIEF_TOKENS } from '../../../base/project-limits.ts';
 import { boundedBrief, LEAST_TOKENS } from '../../../client/projects/brief.ts';
 import { transferDraft } from '../../../client/projects/transfer.ts';
 import type { Header } from '../../../contract/threads/state.ts';
+import { draftAsTyped } from '../as-typed.ts';
 import { badUsage, defineCommand } from '../command.ts';
 import type { Host } from '../host.ts';
 import { parseCount } from '../human.ts';
@@ -50,7 +51,7 @@ read, each line with the place it comes from. Secrets are masked, and you are to
       pointers: flags.context ?? [],
       thread: flags.thread === undefined ? null : await threadHeader(host, flags.thread),
     });
-    const brief = await boundedBrief(draft, max, view.now, host.briefTokens);
+    const brief = await boundedBrief(draftAsTyped(draft, io.typed), max, view.now, host.briefTokens);
     const tokens = { ...brief.tokens, tokenizer: 'o200k_base' };
     for (const warning of brief.warnings) io.warn(warning);
     if (!flags.push) {
@@ -61,7 +62,8 @@ read, each line with the place it comes from. Secrets are masked, and you are to
     await using open = await host.openClient();
     const metadata = { summary: draft.title, to, from: 'relay handoff' };
     const url = await open.client.push(brief.text, { metadata, channel: flags.channel || undefined });
-    const prompt = `Take over the work described in ${url} (read it with: relay pull ${url}).`;
+    const relay = io.program?.('anywhere') ?? 'relay';
+    const prompt = `Take over the work described in ${url} (read it with: ${relay} pull ${url}).`;
     const start = STARTS.has(to) ? `${STARTS.get(to)} "${prompt}"` : null;
     io.result(
       { to, url, tokens, omitted: brief.omitted, warnings: brief.warnings, prompt, start },

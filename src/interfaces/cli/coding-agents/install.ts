@@ -53,7 +53,8 @@ changes nothing. --remove takes out what was put in, and gives the files back as
     const request = { scope, action, only, dryRun, followLinks, approveTools } as const;
     const reports: ({ client: string; scope: string } & InstallReport)[] = [];
     for (const client of args) {
-      reports.push({ client, scope, ...(await installer.run({ client, ...request })) });
+      const { notes, ...report } = await installer.run({ client, ...request });
+      reports.push({ client, scope, ...report, notes: notes.map(io.typed) });
     }
     const drifted = reports.some(({ changes }) => changes.some(({ what }) => what !== 'same'));
     const ok = !flags.check || !drifted;

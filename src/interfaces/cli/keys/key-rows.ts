@@ -29,8 +29,8 @@ export function newKeyText(key: CreatedKey, { interactive, style }: Io): string 
   return [style.bold(key.key), rows(style.dim, facts), '', note].join('\n');
 }
 
-export function keyRows(keys: readonly KeyInfo[], { style }: Io): string {
-  if (keys.length === 0) return 'no keys yet; make one with: relay keys create <name>';
+export function keyRows(keys: readonly KeyInfo[], { style, typed }: Io): string {
+  if (keys.length === 0) return typed('no keys yet; make one with: relay keys create <name>');
   return keys
     .map((key) => {
       const used = key.last_used_at === null ? 'never used' : `used ${moment(key.last_used_at)}`;

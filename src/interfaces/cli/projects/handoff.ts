@@ -26,7 +26,7 @@ export default projectCommand({
       'with a pointer to read',
     ],
   ],
-  async ask(project, { args, flags }) {
+  async ask(project, { io, args, flags }) {
     const { folder } = project.files;
     const deadlineMs = parseMilliseconds(flags.deadline, '--deadline');
     if (deadlineMs !== undefined && (deadlineMs < 1_000 || deadlineMs > HANDOFF_DEADLINE_MS))
@@ -37,8 +37,9 @@ export default projectCommand({
       context: flags.context,
       deadlineMs,
     });
+    const relay = io.program?.('anywhere') ?? 'relay';
     const due = handoff.deadline ? ` Report by ${handoff.deadline}.` : '';
-    const prompt = `You are given ${handoff.id} in ${folder}. Run there: relay project start --for ${handoff.id}.${due} When done, run: relay project report ${handoff.id} --result "…"`;
+    const prompt = `You are given ${handoff.id} in ${folder}. Run there: ${relay} project start --for ${handoff.id}.${due} When done, run: ${relay} project report ${handoff.id} --result "…"`;
     return { ...handoff, folder, prompt };
   },
   print: ({ prompt }) => prompt,

@@ -16,13 +16,13 @@ Cargo.toml, go.mod, the README and git; decisions that have files of their own, 
     const project = await host.openProject(folder, { followLinks: flags['follow-links'] });
     return { folder, ...(await project.init({ force: flags.force })) };
   },
-  print: ({ written, kept }, { style }) =>
+  print: ({ written, kept }, { style, typed }) =>
     [
       ...written.map((name) => `${style.green('wrote')}  ${name}`),
       ...kept.map((name) => `${style.dim('kept')}   ${name} ${style.dim('(it is there already)')}`),
       '',
       written.length > 0
-        ? 'Look through PROJECT.md; then begin each session with: relay project start'
+        ? typed('Look through PROJECT.md; then begin each session with: relay project start')
         : 'Nothing to do. --force would write them anew.',
     ].join('\n'),
 });

@@ -18,5 +18,6 @@ export default projectCommand({
       artifacts: flags.artifact,
       failed: flags.failed,
     }),
-  print: ({ id, status }) => `${id} is ${status}. Its parent reads it with: relay project result ${id}`,
+  print: ({ id, status }, io) =>
+    io.typed(`${id} is ${status}. Its parent reads it with: relay project result ${id}`),
 });

@@ -1,6 +1,7 @@
 import { BRIEF_TOKENS } from '../../../base/project-limits.ts';
 import { boundedBrief, LEAST_TOKENS } from '../../../client/projects/brief.ts';
 import { coldStart } from '../../../client/projects/cold-start.ts';
+import { draftAsTyped } from '../as-typed.ts';
 import { parseCount } from '../human.ts';
 import { projectCommand } from './project-call.ts';
 
@@ -17,10 +18,10 @@ matter, checks them, and prints one page with the source and the age of each par
     ['relay project start --for HANDOFF-002', 'for the sub-agent that was given this task'],
     ['relay project start --json', 'for a program'],
   ],
-  async ask(project, { host, flags }) {
+  async ask(project, { io, host, flags }) {
     const max = parseCount(flags['max-tokens'], '--max-tokens', { min: LEAST_TOKENS }) ?? BRIEF_TOKENS;
     const { draft, now } = await coldStart(project, flags.for ?? null);
-    const brief = await boundedBrief(draft, max, now, host.briefTokens);
+    const brief = await boundedBrief(draftAsTyped(draft, io.typed), max, now, host.briefTokens);
     return {
       folder: project.files.folder,
       tokens: { ...brief.tokens, tokenizer: 'o200k_base' },

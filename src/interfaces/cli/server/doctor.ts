@@ -29,7 +29,8 @@ export default defineCommand({
       warning: style.yellow('warning'),
       wrong: style.red('wrong  '),
     };
-    for await (const check of host.diagnose(parseMilliseconds(flags.timeout, '--timeout') ?? PATIENCE_MS)) {
+    for await (const found of host.diagnose(parseMilliseconds(flags.timeout, '--timeout') ?? PATIENCE_MS)) {
+      const check = found.fix === undefined ? found : { ...found, fix: io.typed(found.fix) };
       checks.push(check);
       if (io.json) continue;
       io.print(`${mark[check.state]}  ${style.bold(check.name)}: ${check.found}`);

@@ -24,6 +24,7 @@ client closes its end. A running relay serves the same tools over HTTP at /mcp.`
       tools: flags.tools ?? null,
       budget,
       folder: io.cwd,
+      typed: io.typed,
       stdin: io.stdin.stream,
       stdout: io.stdout.stream,
       onError: (error) => io.warn(inOneLine(error)),

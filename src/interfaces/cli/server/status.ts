@@ -47,7 +47,7 @@ async function local(io: Io, host: Host): Promise<number> {
       if (running.log) lines.push(['log', running.log]);
     } else {
       lines.push(['server', `none runs${left ? ` (pid ${left.pid} ended without stopping properly)` : ''}`]);
-      lines.push(['', io.style.dim('not needed on this machine; start one with: relay up')]);
+      lines.push(['', io.style.dim(io.typed('not needed on this machine; start one with: relay up'))]);
     }
     const held = usage
       ? `${plural(usage.blobs.count, 'payload')}, ${bytes(usage.blobs.bytes)}; ${bytes(usage.diskBytes)} on disk`

@@ -157,8 +157,7 @@ function greet(
 ): void {
   const { style } = io;
   const pid = background?.pid ?? process.pid;
-  // In a clone nothing is on the PATH yet; whoever starts it there says how it is called.
-  const relay = io.env.RELAY_COMMAND ?? 'relay';
+  const relay = io.program?.('here') ?? 'relay';
   const authorization = first ? `-H "Authorization: Bearer ${first.key}" ` : '';
   const reached = addresses.filter((address) => address !== url);
   const json = { url, home, pid, addresses, ...(background ? { log: background.log } : {}) };
@@ -167,7 +166,7 @@ function greet(
     facts.push(['data in', home]);
     if (background) facts.push(['pid', String(pid)], ['log', background.log ?? '-']);
     if (first)
-      facts.push(['admin key', `${style.bold(first.key)}  (shown this once; more: relay keys create)`]);
+      facts.push(['admin key', `${style.bold(first.key)}  (shown this once; more: ${relay} keys create)`]);
     return [
       `listening on ${style.bold(style.cyan(url))}`,
       rows(style.dim, facts),

@@ -14,13 +14,13 @@ stays as it is.`,
     await store.usage();
     return { home: host.home, config, config_written: written };
   },
-  print({ home, config, config_written }, { interactive, style }) {
+  print({ home, config, config_written }, { interactive, style, typed }) {
     const facts = rows(style.dim, [
       ['home', home],
       ['config', `${config}${config_written ? '' : ' (was there, left as it is)'}`],
       ['storage', 'ready'],
     ]);
-    const next = `\nNext: ${style.cyan('relay thread new --name my-first-run')}, or relay demo.`;
+    const next = `\nNext: ${style.cyan(typed('relay thread new --name my-first-run'))}, or ${typed('relay demo')}.`;
     return interactive ? facts + next : facts;
   },
 });

@@ -23,14 +23,16 @@ export default defineCommand({
       if (!interactive)
         return threads.map((t) => `${t.thread_id}  ${t.created_at}  ${plain(t.name)}`.trimEnd()).join('\n');
       if (threads.length === 0)
-        return style.dim('There are no threads yet. Begin with: relay thread new --name my-first-run');
+        return style.dim(
+          io.typed('There are no threads yet. Begin with: relay thread new --name my-first-run'),
+        );
       const times = threads.map(({ created_at }) => moment(created_at));
       const width = Math.max(...times.map((time) => time.length)) + 2;
       const lines = threads.map(({ thread_id, name }, i) => {
         const star = thread_id === last ? '* ' : '  ';
         return `${star}${style.cyan(thread_id)}  ${style.dim(times[i]!.padEnd(width))}${plain(name)}`;
       });
-      if (more.more) lines.push(style.dim('  There are older ones: relay runs --all'));
+      if (more.more) lines.push(style.dim(io.typed('  There are older ones: relay runs --all')));
       return lines.join('\n');
     });
   },

@@ -82,7 +82,7 @@ def project_md(folder):
 def state_json(now):
     return as_json(
         {
-            "phase": "planning",
+            "phase": "",
             "current_task": "",
             "progress": {"completed": [], "in_progress": "", "blocked": [], "next_steps": []},
             "last_update": now,

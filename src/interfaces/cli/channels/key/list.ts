@@ -7,9 +7,10 @@ export default answerCommand({
     const keyring = await host.keyring();
     return { keys: await keyring.list(), keyring: keyring.path };
   },
-  print({ keys }, { interactive, style }) {
+  print({ keys }, { interactive, style, typed }) {
     if (!interactive) return keys.map(({ channel }) => printable(channel)).join('\n');
-    if (keys.length === 0) return style.dim('There are none. Make one with: relay channel key new NAME');
+    if (keys.length === 0)
+      return style.dim(typed('There are none. Make one with: relay channel key new NAME'));
     return keys
       .map(({ channel, created_at }) => `${printable(channel)}  ${style.dim(moment(created_at))}`)
       .join('\n');

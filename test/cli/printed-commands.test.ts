@@ -1,0 +1,93 @@
+import assert from 'node:assert/strict';
+import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { test } from 'node:test';
+import { findLauncher } from '../../src/app/install/launcher.ts';
+import { programName } from '../../src/app/program-name.ts';
+import { asTyped } from '../../src/interfaces/cli/as-typed.ts';
+import { ROOT as ROOT_GROUP } from '../../src/interfaces/cli/commands.ts';
+import { ScratchFolder } from '../projects/scratch-folder.ts';
+import { shell } from './program.ts';
+
+const ROOT = resolve(import.meta.dirname, '../..');
+const RELAY = join(ROOT, 'relay');
+
+/** From a clone: there is no relay on the PATH, and nobody says how it is called. */
+const type = (folder: ScratchFolder, line: string, stdin = '') =>
+  shell(line, { home: folder.home, cwd: folder.path, stdin, env: { HOME: folder.home, RELAY_COMMAND: '' } });
+
+/** The command line behind these words, to the end of the line. */
+function printed(text: string, words: string): string {
+  const found = text.split('\n').find((line) => line.includes(words));
+  assert.ok(found, `${words} in ${text}`);
+  return found.slice(found.indexOf(words) + words.length).trim();
+}
+
+test('what is printed in a clone can be typed as it stands', async () => {
+  using folder = new ScratchFolder();
+  folder.git('init', '-q');
+  const typed = async (line: string) => {
+    assert.ok(line.startsWith(RELAY), line);
+    const ran = await type(folder, line);
+    assert.equal(ran.code, 0, `${line}: ${ran.stderr}`);
+    return ran;
+  };
+  const lost = await type(folder, `${RELAY} todo list`);
+  const made = await typed(printed(lost.stderr, 'Make them with: '));
+  const brief = await typed(printed(made.stdout, 'begin each session with: '));
+  await typed(printed(brief.stdout, 'Before you end: '));
+  const hook = await type(folder, `${RELAY} hook claude session-start`, '{}');
+  const { additionalContext } = JSON.parse(hook.stdout).hookSpecificOutput;
+  await typed(printed(additionalContext, 'Before you end: '));
+  const follows = await typed(`${RELAY} follow news --as claude`);
+  await typed(printed(follows.stdout, 'read with: '));
+  await typed(`${RELAY} publish news hello`);
+  const news = await type(folder, `${RELAY} hook claude prompt-submit`, '{}');
+  await typed(printed(JSON.parse(news.stdout).hookSpecificOutput.additionalContext, 'Read them with: '));
+  const child = await typed(`${RELAY} project handoff "Look" --expect "a list"`);
+  await typed(/Run there: (.*)\. When done/.exec(child.stdout)![1]!);
+  await typed(printed(child.stdout, 'When done, run: '));
+  const help = await type(folder, `${RELAY} project --help`);
+  assert.ok(help.stdout.includes(`${RELAY} project <command>`));
+  const install = await type(folder, `${RELAY} install codex`);
+  await typed(printed(install.stdout, 'without asking: '));
+});
+
+const typed = (text: string) => asTyped(text, './relay', Object.keys(ROOT_GROUP.commands));
+
+test('the words of others stay as they are, and so does what is no command line', () => {
+  assert.equal(typed('See relay runs, or (relay state get).'), 'See ./relay runs, or (./relay state get).');
+  for (const text of [
+    'Is the relay up?',
+    'a relay down the road',
+    '/opt/relay push',
+    'relays push',
+    'relay data',
+  ])
+    assert.equal(typed(text), text);
+});
+
+test('a relative name counts only in the folder where it leads to the program', () => {
+  const env = { PATH: '/nowhere', RELAY_COMMAND: './relay' };
+  assert.equal(programName(env, 'here', ROOT), './relay');
+  assert.notEqual(programName(env, 'here', '/'), './relay');
+  assert.notEqual(programName(env, 'anywhere', ROOT), './relay');
+});
+
+test('settings call relay by its name, else by npx where that finds it, and name no place of this machine then', () => {
+  using folder = new ScratchFolder();
+  const own = join(folder.path, 'node_modules', 'contextrelay');
+  mkdirSync(join(own, 'dist'), { recursive: true });
+  mkdirSync(join(folder.path, 'node_modules', '.bin'));
+  writeFileSync(join(own, 'package.json'), '{"name":"contextrelay","version":"1.0.0"}');
+  const script = join(own, 'dist', 'relay.js');
+  writeFileSync(script, '', { mode: 0o755 });
+  const bin = join(folder.path, 'node_modules', '.bin', 'relay');
+  symlinkSync(script, bin);
+  const npx = { command: 'npx', args: ['-y', 'contextrelay'], portable: true };
+  const inNpm = { PATH: join(folder.path, 'node_modules', '.bin'), npm_command: 'exec' };
+  assert.deepEqual(findLauncher(inNpm, bin, folder.path), npx, 'npm takes its folders off the PATH again');
+  assert.deepEqual(findLauncher({ PATH: '/nowhere' }, bin, join(folder.path)), npx);
+  assert.equal(findLauncher({ PATH: '/nowhere' }, bin, folder.home).portable, false);
+  assert.equal(findLauncher({ PATH: inNpm.PATH }, bin, folder.home).command, 'relay');
+});
