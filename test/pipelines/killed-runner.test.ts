@@ -9,10 +9,15 @@ import { until } from '../until.ts';
 
 const skip = process.platform === 'win32' ? 'there are no groups of processes' : false;
 
-/** The first time it goes on for ever and does not end when it is asked to; then it says whether it is still there. */
+/**
+ * The first time it goes on for ever and does not end when it is asked to; then it says whether it is still there. One that has ended
+ * and that nobody has asked about yet (a zombie) is over.
+ */
 const STEP = `
       if [ -e pids ]; then
-        for pid in $(cat pids); do kill -0 $pid 2>/dev/null && echo beside; done
+        for pid in $(cat pids); do
+          kill -0 $pid 2>/dev/null && ! grep -q '^State:.Z' /proc/$pid/status 2>/dev/null && echo beside
+        done
         echo over
         exit
       fi
