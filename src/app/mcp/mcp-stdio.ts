@@ -1,9 +1,11 @@
+import { homedir } from 'node:os';
 import { config as configureZod } from 'zod';
 import { systemEnv } from '../../base/env.ts';
 import type { Host, McpOptions, OpenClient } from '../../interfaces/cli/host.ts';
 import { serveMcpStdio } from '../../interfaces/mcp/stdio.ts';
 import type { RelayAccess, ToolContext } from '../../interfaces/mcp/tool.ts';
 import { readToolNames } from '../../interfaces/mcp/tools.ts';
+import { findProjectFolder } from '../projects/project-files.ts';
 import { homeSecret } from '../store/home-secret.ts';
 import { ownTextWork } from '../store/own-text-work.ts';
 
@@ -24,6 +26,7 @@ export async function serveMcp(host: Host, o: McpOptions): Promise<void> {
     });
     return opened.relay;
   };
+  const folder = findProjectFolder(o.folder, homedir());
   const context: ToolContext = {
     local: true,
     env: systemEnv,
@@ -32,7 +35,7 @@ export async function serveMcp(host: Host, o: McpOptions): Promise<void> {
     budget: o.budget,
     open,
     may: () => true,
-    project: (await host.findProject(o.folder)) ?? undefined,
+    project: folder === null ? undefined : () => host.openProject(folder),
     typed: o.typed,
     brief: async (about) => (await import('./project-brief.ts')).briefOf(o.folder, about, o.typed),
   };

@@ -48,7 +48,7 @@ export interface ToolContext {
   /** The brief of the project the client works in; only where it is `local`. */
   brief?(about: string | undefined): Promise<string>;
   /** That project; only where it is `local`, and the folder had project files when the client came. */
-  readonly project?: Project;
+  project?(): Promise<Project>;
 }
 
 export interface RelayAccess {

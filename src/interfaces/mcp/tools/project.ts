@@ -2,9 +2,8 @@ import * as z from 'zod';
 import { RelayError } from '../../../base/errors.ts';
 import { PROJECT_TEXT_CHARS } from '../../../base/project-limits.ts';
 import { oneLine } from '../../../client/projects/decisions.ts';
-import type { Project } from '../../../client/projects/project.ts';
 import { PRIORITIES } from '../../../client/projects/todos.ts';
-import { defineTool, type ToolCall } from '../tool.ts';
+import { defineTool } from '../tool.ts';
 
 /** Tools for the files of the project in the client's folder. They are offered over a pipe alone: a server has no project. */
 
@@ -35,7 +34,7 @@ export const projectSync = defineTool({
   local: true,
   writesProject: true,
   doing: 'writing the state',
-  async run({ task, note, ...lists }, call) {
+  async run({ task, note, ...lists }, { context }) {
     const change = {
       task: said('task', task),
       note: said('note', note),
@@ -45,7 +44,8 @@ export const projectSync = defineTool({
     };
     if (Object.values(change).every((value) => value === undefined))
       throw new RelayError('bad_request', { what: 'There is nothing to write down.' });
-    await projectOf(call).sync(change);
+    const project = await context.project!();
+    await project.sync(change);
     return { text: 'Written to state.json.' };
   },
 });
@@ -64,8 +64,8 @@ export const projectTodo = defineTool({
   local: true,
   writesProject: true,
   doing: 'writing the todo',
-  async run({ id, status, ...fields }, call) {
-    const project = projectOf(call);
+  async run({ id, status, ...fields }, { context }) {
+    const project = await context.project!();
     const [title, reason] = [said('title', fields.title), said('reason', fields.reason)];
     if (id === undefined) {
       if (title === undefined || status !== undefined) throw needs('"title", or "id" and "status"');
@@ -94,15 +94,12 @@ export const projectDecide = defineTool({
   local: true,
   writesProject: true,
   doing: 'writing the decision',
-  async run({ supersedes, ...words }, call) {
+  async run({ supersedes, ...words }, { context }) {
     for (const [name, text] of Object.entries(words)) said(name, text);
-    return { text: `Added ${await projectOf(call).decide({ ...words, supersedes })}.` };
+    const project = await context.project!();
+    return { text: `Added ${await project.decide({ ...words, supersedes })}.` };
   },
 });
-
-function projectOf({ context }: ToolCall): Project {
-  return context.project!;
-}
 
 /** A text as one line; one that says nothing, or too much for files that are read at every start, is refused. */
 function said(name: string, text: string | undefined): string | undefined {
