@@ -58,6 +58,8 @@ const DATA_NOTICE =
 /** A smaller budget could not hold the frame. */
 export const LEAST_TOKENS = 100;
 
+const FIRST_TRIED = 32;
+
 type Measure = (text: string) => number | Promise<number>;
 type Tokens = { readonly at_most: number } | { readonly counted: number };
 type Measured = Brief & { readonly cost: number };
@@ -114,9 +116,13 @@ async function fit(draft: Draft, maxTokens: number, now: number, measure: Measur
     const brief = render(keepLines(draft, ranks, count), all.length - count, now, maxTokens);
     return { ...brief, cost: await measure(brief.text) };
   };
-  const whole = await build(ranks.length);
-  if (whole.cost <= maxTokens) return whole;
-  let [low, high] = [0, ranks.length - 1];
+  // From few lines upwards, so that hardly more is counted than fits.
+  let [low, high] = [0, Math.min(FIRST_TRIED, ranks.length)];
+  for (let tried = await build(high); tried.cost <= maxTokens; tried = await build(high)) {
+    if (high === ranks.length) return tried;
+    [low, high] = [high, Math.min(high * 2, ranks.length)];
+  }
+  high = Math.max(low, high - 1);
   while (low < high) {
     const middle = Math.ceil((low + high) / 2);
     if ((await build(middle)).cost <= maxTokens) low = middle;
