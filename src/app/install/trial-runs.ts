@@ -32,14 +32,22 @@ export async function fireHooks(
       hooks.map(async ({ event, handler: { command } }) => {
         const unfit = misplaced(event, command, client) ?? notThere(firstWord(command), env);
         if (unfit !== null) return { event, fault: unfit };
-        const { stdout, fault } = await runLine(command, stage);
-        return { event, fault: fault ?? lookFor(command, stdout, stage) };
+        let fault: string | null = null;
+        for (let tries = TRIES; tries > 0 && !deadline.signal.aborted; tries--) {
+          const ran = await runLine(command, stage);
+          fault = ran.fault ?? lookFor(command, ran.stdout, stage);
+          if (fault === null || ran.fault !== null) break;
+        }
+        return { event, fault };
       }),
     );
   } finally {
     rmSync(root, { recursive: true, force: true, maxRetries: 3 });
   }
 }
+
+/** A hook gives up rather than hold its agent up, as it may while everything is tried at once. */
+const TRIES = 3;
 
 /** A hook that its client never fires, or that we do not know. */
 function misplaced(event: string, command: string, client: HookClient): string | null {
