@@ -39,7 +39,7 @@ const OPENAI_USAGE = {
 
 /**
  * A model on loopback for coding agents, in the formats of Anthropic Messages, OpenAI Responses and Gemini. It remembers
- * what it was asked and says one sentence; with a script, it calls tools in the first two formats. Whoever asks without
+ * what it was asked and says one sentence; with a script, it calls tools. Whoever asks without
  * offering our tools (for a title, say) gets the sentence and nothing more.
  */
 export class FakeModel implements AsyncDisposable {
@@ -73,8 +73,8 @@ export class FakeModel implements AsyncDisposable {
     if (/\/v1\/messages\/count_tokens/.test(path)) return json(response, { input_tokens: 10 });
     if (/\/v1\/messages/.test(path)) return this.#sayAnthropic(response, JSON.parse(body));
     if (/\/responses(?:\?|$)/.test(path)) return this.#sayOpenai(response, JSON.parse(body));
-    if (/:streamGenerateContent/.test(path)) return events(response, [gemini()]);
-    if (/:generateContent/.test(path)) return json(response, gemini());
+    if (/:streamGenerateContent/.test(path)) return events(response, [await this.#gemini(JSON.parse(body))]);
+    if (/:generateContent/.test(path)) return json(response, await this.#gemini(JSON.parse(body)));
     if (/:countTokens/.test(path)) return json(response, { totalTokens: 10 });
     if (/\/models/.test(path)) return json(response, { data: [], models: [] });
     return json(response, {});
@@ -136,10 +136,22 @@ export class FakeModel implements AsyncDisposable {
       { type: 'response.completed', response: { id: 'resp_1', output: [item], usage: OPENAI_USAGE } },
     ]);
   }
+
+  async #gemini(asked: Json): Promise<Json> {
+    const { move, call } = await this.#move(asked, geminiResults(asked));
+    const part =
+      'tool' in move ? { functionCall: { name: call.name, args: move.args } } : { text: move.text };
+    return {
+      candidates: [{ content: { role: 'model', parts: [part] }, finishReason: 'STOP', index: 0 }],
+      usageMetadata: { promptTokenCount: 10, candidatesTokenCount: 5, totalTokenCount: 15 },
+      modelVersion: 'fake',
+    };
+  }
 }
 
 function toolNames(tools: readonly Json[]): Offered[] {
   return tools.flatMap((tool): Offered[] => {
+    if (tool.functionDeclarations) return toolNames(tool.functionDeclarations as Json[]);
     const name = String(tool.name ?? '');
     if (tool.type === 'namespace')
       return (tool.tools as Json[]).map((one) => ({ name: String(one.name), namespace: name }));
@@ -162,14 +174,12 @@ function openaiResults(asked: Json): string[] {
     .map(({ output }) => (typeof output === 'string' ? output : JSON.stringify(output)));
 }
 
-function gemini(): Json {
-  return {
-    candidates: [
-      { content: { role: 'model', parts: [{ text: WORDS.text }] }, finishReason: 'STOP', index: 0 },
-    ],
-    usageMetadata: { promptTokenCount: 10, candidatesTokenCount: 5, totalTokenCount: 15 },
-    modelVersion: 'fake',
-  };
+function geminiResults(asked: Json): string[] {
+  const contents = (asked.contents ?? []) as { parts?: Json[] }[];
+  return contents
+    .flatMap(({ parts = [] }) => parts)
+    .filter(({ functionResponse }) => functionResponse !== undefined)
+    .map(({ functionResponse }) => JSON.stringify(functionResponse));
 }
 
 function json(response: ServerResponse, value: unknown): void {
