@@ -174,6 +174,7 @@ export class Ledger {
     if (newest === 0) return;
     const over = AbortSignal.timeout(120_000);
     const answer = await fetch(`${this.#url()}/channels/${CHANNEL}/events?since=all`, { signal: over });
+    if (!answer.ok) throw new Error(`The channel was not read: ${answer.status} ${await answer.text()}`);
     let text = '';
     for await (const chunk of answer.body!.pipeThrough(new TextDecoderStream())) {
       const events = (text + chunk).split('\n\n');
