@@ -101,7 +101,10 @@ export class TextWorkers implements TextWork, AsyncDisposable {
   }
 
   async #work(job: TextJob, signal?: AbortSignal): Promise<TextResult> {
-    const thread = this.#idle.pop() ?? (await TextThread.start(this.#limits));
+    // One may have ended since its last job.
+    let thread = this.#idle.pop();
+    while (thread?.ended) thread = this.#idle.pop();
+    thread ??= await TextThread.start(this.#limits);
     this.#threads.add(thread);
     try {
       return await thread.run(job, signal);
