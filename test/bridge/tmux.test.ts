@@ -155,7 +155,7 @@ test('the command that is pasted works where it is pasted', async () => {
   await writeFile(join(home, 'agents.json'), JSON.stringify({ other: { settle_ms: 300, quiet_ms: 5_000 } }));
   await using bridge = startProgram(['bridge', 'start', '--tmux', terminal.session], {
     home,
-    env: { TMUX_TMPDIR: home },
+    env: { TMUX_TMPDIR: home, RELAY_COMMAND: '' },
   });
   await bridge.line(/^bridge /);
   const answer = await relay(['bridge', 'send', '--wait', 'the words of the task'], { home });

@@ -71,7 +71,7 @@ What agents in terminals look like is in agents.json in the relay's home, where 
       pointer: flags.pointer,
       plain: flags.plain,
       encrypted: flags.encrypt,
-      command: io.env.RELAY_COMMAND ?? (await host.command()),
+      command: io.env.RELAY_COMMAND || (await host.command()),
       resolve,
       onEvent: (event) => tell(io, runner, event),
     });
