@@ -40,6 +40,7 @@ test('the tarball holds what is published and nothing else', async () => {
   const allowed = [
     /^dist\/THIRD-PARTY-NOTICES$/,
     /^dist\/cli\/[\w-]+\.c?js$/,
+    /^dist\/cli\/o200k\.bin$/,
     // The SDK, and of the layers it takes types from only what it reaches.
     /^dist\/src\/(public|sdk|client|contract|text|formats|kernel|base)\/[\w/-]+(\.js|\.d\.ts)$/,
   ];
