@@ -58,6 +58,7 @@ export class BodyFiles {
    * since its lock is what keeps others from the same place; undone with it.
    */
   placeNow(draft: Draft, place: string, tx: Transaction): void {
+    this.checkNow(draft.file);
     const from = join(this.home, draft.file);
     const to = join(this.home, place);
     const before = `${from}.before`;

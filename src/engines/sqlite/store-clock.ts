@@ -9,6 +9,9 @@ const KEEP_MS = 1000;
 /** How far the machine's clock has to get before this process looks at the time that others have kept. */
 const LOOK_MS = 100;
 
+/** A longer step of the machine's clock may be a jump: no more than this of it counts as time that has passed. */
+const STEP_MS = 60_000;
+
 /**
  * The time of the store: that of the machine, except that it never goes back, whichever process asks. So what has
  * expired stays expired, and the entries of a log are in the order of their times. While the machine's clock is
@@ -34,7 +37,7 @@ export class StoreClock implements Env {
   now(): number {
     const machine = this.#env.now();
     if (Math.abs(machine - this.#looked) >= LOOK_MS) this.#look(machine);
-    const passed = Math.max(machine - this.#machine, 0);
+    const passed = Math.min(Math.max(machine - this.#machine, 0), STEP_MS);
     this.#time = machine >= this.#time ? machine : this.#time + passed / 2;
     this.#machine = machine;
     return Math.floor(this.#time);
