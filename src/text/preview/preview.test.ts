@@ -22,6 +22,23 @@ describe('makePreview', () => {
     assert.equal(preview.text, line.repeat(Math.floor(PREVIEW_BYTES / 81)));
   });
 
+  it('cuts at a line, a sentence or a word near the limit, never far from it because of an early line end', () => {
+    const sentence = 'The relay keeps the whole of it, and a preview travels. ';
+    const heads = ['# Notes\n\nShort.\n', '{"version":1}\n', ''];
+    for (const head of heads) {
+      const { text } = of('text', `${head}${sentence.repeat(100)}`);
+      assert.ok(
+        text.length > PREVIEW_BYTES * 0.9 && text.length <= PREVIEW_BYTES,
+        `${text.length} characters`,
+      );
+      assert.ok(text.endsWith('travels. '), text.slice(-30));
+    }
+    const han = of('text', `標題\n${'這是一個句子。'.repeat(200)}`).text;
+    assert.ok(Buffer.byteLength(han) > PREVIEW_BYTES * 0.9 && han.endsWith('。'));
+    const list = of('text', `first line\n${'word '.repeat(1000)}`).text;
+    assert.ok(list.length > PREVIEW_BYTES * 0.9 && list.endsWith('word '));
+  });
+
   it('cuts one endless line between characters', () => {
     const preview = of('text', '🙂'.repeat(1000));
     assert.equal(preview.text, '🙂'.repeat(512));

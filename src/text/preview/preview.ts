@@ -3,7 +3,7 @@ import type { Json } from '../../base/json.ts';
 import { PREVIEW_BYTES, PREVIEW_LOOK_BYTES } from '../../base/limits.ts';
 import { neutralise } from '../sanitize/neutralise.ts';
 import { binaryKind } from './binary-kind.ts';
-import { clip, cutAtLine } from './cut.ts';
+import { clip, cutNear } from './cut.ts';
 import { emailText } from './email-text.ts';
 import { htmlText } from './html-text.ts';
 
@@ -39,7 +39,7 @@ export function makePreview(kind: PreviewKind, content: Content): Preview {
   const seen = new TextDecoder('utf-8', { ignoreBOM: true }).decode(start, { stream: true });
   const { text, partial } = inWords(kind, seen, size);
   // Neutralising may make it longer or shorter; the cut comes last, from a little more than can be shown.
-  const shown = cutAtLine(neutralise(text.slice(0, 3 * PREVIEW_BYTES)), PREVIEW_BYTES);
+  const shown = cutNear(neutralise(text.slice(0, 3 * PREVIEW_BYTES)), PREVIEW_BYTES);
   const truncated = partial || shown.cut || text.length > 3 * PREVIEW_BYTES || start.length < size;
   return { text: shown.text, line_count: lineCount, truncated, size };
 }
