@@ -111,6 +111,8 @@ export const PATCH_OPS = 5_000;
 /** A header rides in every prompt, so it is bounded twice: on the wire and as a model counts it. */
 export const HEADER_BYTES = 2 * KiB;
 export const HEADER_TOKENS = 500;
+/** The same as text for a model: so many tokens have fewer bytes, and what has more need not be counted. */
+export const HEADER_TEXT_BYTES = 4 * KiB;
 /** A snapshot of the state is taken after so much log, or as much as the state itself takes where that is more. */
 export const SNAPSHOT_LOG_BYTES = 256 * KiB;
 /** The record that names the snapshots stays small: beyond this every second one goes. */
