@@ -121,6 +121,8 @@ export const SNAPSHOTS = 256;
 export const STATE_CACHE_BYTES = 64 * MiB;
 /** Idempotency keys a thread remembers; a retry comes within minutes, not a thousand changes later. */
 export const THREAD_KEYS = 1_000;
+/** Prompts of a thread that its figures tell one by one; the others are in the log of events. */
+export const RECENT_PROMPTS = 20;
 export const THREAD_NAME_CHARS = 200;
 /** Beyond ten years a thread is one without an end. */
 export const THREAD_TTL_MAX_S = 3650 * 24 * 3600;

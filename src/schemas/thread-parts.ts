@@ -183,10 +183,36 @@ const ledger = {
   }),
   tokenizer: text,
   estimated: z.boolean(),
-  billed: z.object({ input_tokens: count, output_tokens: count }),
+  billed: z.object({ input_tokens: count, output_tokens: count, cached_input_tokens: count }),
+  prompts: z
+    .object({
+      prompts: count,
+      pasted_tokens: count.describe('the same prompts with everything pasted that they stood for'),
+      shown_tokens: count.describe('what was put in front of a model: prompts, tool calls and reads'),
+      avoided_tokens: count.describe('the difference; may be negative'),
+      prompt_tokens: count,
+      tool_calls: count,
+      tool_call_tokens: count,
+      read_tokens: count.describe('the sum of breakdown'),
+    })
+    .nullable()
+    .describe('null where nothing was prompted'),
 };
 
-export const stats = z.object({ thread_id: threadId, ...ledger });
+const promptFigures = z.object({
+  at: time,
+  kind: z.enum(['answered', 'rendered', 'handed_over']),
+  by: text,
+  pasted_tokens: count,
+  shown_tokens: count,
+  avoided_tokens: count,
+});
+
+export const stats = z.object({
+  thread_id: threadId,
+  ...ledger,
+  recent_prompts: z.array(promptFigures).describe('the last one first, a bounded number'),
+});
 export const sumStats = z.object({ threads: count, ...ledger });
 
 export const rendered = z.object({

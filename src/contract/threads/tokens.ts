@@ -23,11 +23,50 @@ export interface Stats {
   /** Some content was too long to be counted whole. */
   readonly estimated: boolean;
   /** As told by providers, where they were asked; beside our own count, not part of it. */
-  readonly billed: { readonly input_tokens: number; readonly output_tokens: number };
+  readonly billed: {
+    readonly input_tokens: number;
+    readonly output_tokens: number;
+    /** Those of `input_tokens` that a provider had in its cache. */
+    readonly cached_input_tokens: number;
+  };
+  /** Null where nothing was prompted. */
+  readonly prompts: PromptLedger | null;
+  /** The last one first, a bounded number. */
+  readonly recent_prompts: readonly PromptFigures[];
 }
 
-export interface SumStats extends Omit<Stats, 'thread_id'> {
+export interface SumStats extends Omit<Stats, 'thread_id' | 'recent_prompts'> {
   readonly threads: number;
+}
+
+/** What was put in front of models, against pasting into each prompt what it stood for. docs/tokens.md has the definitions. */
+export interface PromptLedger {
+  /** Prompts that were answered or rendered, and hand-offs. */
+  readonly prompts: number;
+  /** The same prompts with the whole state, and the whole content of each artifact that they showed or that was pulled. */
+  readonly pasted_tokens: number;
+  /** The sum of the three below. */
+  readonly shown_tokens: number;
+  /** May be negative: then pasting would have been cheaper. */
+  readonly avoided_tokens: number;
+  /** The texts of the prompts. */
+  readonly prompt_tokens: number;
+  readonly tool_calls: number;
+  /** What models called for while they answered. */
+  readonly tool_call_tokens: number;
+  /** What agents read beside the prompts: the sum of `breakdown`. */
+  readonly read_tokens: number;
+}
+
+/** One prompt. */
+export interface PromptFigures {
+  readonly at: string;
+  readonly kind: 'answered' | 'rendered' | 'handed_over';
+  /** The model, or who asked. */
+  readonly by: string;
+  readonly pasted_tokens: number;
+  readonly shown_tokens: number;
+  readonly avoided_tokens: number;
 }
 
 export type RenderFormat = 'openai' | 'anthropic';

@@ -57,7 +57,8 @@ export const VERSION_EVENTS: ReadonlySet<string> = new Set([
 ]);
 
 /** Only the relay itself writes events of these kinds. */
-export const OWN_TYPE = /^(?:thread|state|artifact|capability|report|checkpoint|message)\./;
+export const OWN_TYPE =
+  /^(?:thread|state|artifact|capability|report|checkpoint|message)\.|^prompt\.rendered$/;
 
 export function toWire(threadId: string, count: number, event: StoredEvent): ThreadEvent {
   const { type, payload, at, legacy } = event;

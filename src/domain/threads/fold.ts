@@ -2,8 +2,9 @@ import { RelayError } from '../../base/errors.ts';
 import { sha256Hex } from '../../base/hash.ts';
 import { checkIdempotencyKey } from '../../base/ids.ts';
 import type { Json } from '../../base/json.ts';
-import { THREAD_KEYS } from '../../base/limits.ts';
+import { RECENT_PROMPTS, THREAD_KEYS } from '../../base/limits.ts';
 import type { Metrics } from '../../contract/threads/state.ts';
+import type { PromptFigures } from '../../contract/threads/tokens.ts';
 import { asJson, fromJson } from '../records.ts';
 import { type CountedArtifact, makesVersion, type StoredEvent, storedBytes } from './event.ts';
 import { bytesOf, firstState, isoTime, patchState, replayPatch, type Sized } from './state.ts';
@@ -120,6 +121,16 @@ const EMPTY_TOTALS = {
   /** As reported by a provider, in addition to our own count. */
   billed_input: 0,
   billed_output: 0,
+  billed_cached_input: 0,
+  /** Prompts and hand-offs, the tokens of their texts, and what the same with everything pasted would have cost. */
+  prompts: 0,
+  prompt_tokens: 0,
+  pasted_tokens: 0,
+  /** What models called for while they answered. */
+  tool_calls: 0,
+  tool_call_tokens: 0,
+  /** The newest prompts, the last one first. */
+  recent: [] as readonly PromptFigures[],
   tokenizer: null as string | null,
   /** Some figure in here is an estimate. */
   estimated: false,
@@ -129,7 +140,8 @@ const EMPTY_TOTALS = {
 
 export type Totals = Readonly<typeof EMPTY_TOTALS>;
 
-function addToTotals(before: Totals, { type, payload, legacy }: StoredEvent): Totals {
+function addToTotals(before: Totals, event: StoredEvent): Totals {
+  const { type, payload, legacy } = event;
   let totals = before;
   for (const artifact of legacy?.artifacts ?? []) totals = addArtifact(totals, artifact);
   switch (type) {
@@ -146,12 +158,9 @@ function addToTotals(before: Totals, { type, payload, legacy }: StoredEvent): To
     case 'message.sent':
       return { ...totals, hops: totals.hops + 1 };
     case 'prompt.answered':
-      return {
-        ...totals,
-        session_cache_hits: totals.session_cache_hits + (payload.session_cache_hit === true ? 1 : 0),
-        billed_input: totals.billed_input + number(payload.billed_input),
-        billed_output: totals.billed_output + number(payload.billed_output),
-      };
+    case 'prompt.rendered':
+    case 'prompt.handed_over':
+      return addPrompt(totals, event);
     default:
       return totals;
   }
@@ -169,6 +178,40 @@ function addArtifact(totals: Totals, { tokens, capability }: CountedArtifact): T
   };
 }
 
+/** Without both figures it is not one to compare: the answer was known already, or the event is of an earlier version. */
+function addPrompt(totals: Totals, { type, payload, at }: StoredEvent): Totals {
+  const billed: Totals = {
+    ...totals,
+    session_cache_hits: totals.session_cache_hits + (payload.session_cache_hit === true ? 1 : 0),
+    billed_input: totals.billed_input + number(payload.billed_input),
+    billed_output: totals.billed_output + number(payload.billed_output),
+    billed_cached_input: totals.billed_cached_input + number(payload.billed_cached_input),
+  };
+  if (typeof payload.prompt_tokens !== 'number' || typeof payload.pasted_tokens !== 'number') return billed;
+  const called = number(payload.tool_call_tokens);
+  const shown_tokens = number(payload.prompt_tokens) + called;
+  const pasted_tokens = number(payload.pasted_tokens);
+  const figures: PromptFigures = {
+    at: isoTime(at),
+    kind: type.slice('prompt.'.length) as PromptFigures['kind'],
+    by: String(payload.model ?? payload.by ?? ''),
+    pasted_tokens,
+    shown_tokens,
+    avoided_tokens: pasted_tokens - shown_tokens,
+  };
+  return {
+    ...billed,
+    prompts: totals.prompts + 1,
+    prompt_tokens: totals.prompt_tokens + shown_tokens - called,
+    pasted_tokens: totals.pasted_tokens + pasted_tokens,
+    tool_calls: totals.tool_calls + number(payload.tool_calls),
+    tool_call_tokens: totals.tool_call_tokens + called,
+    recent: [figures, ...totals.recent].slice(0, RECENT_PROMPTS),
+    tokenizer: totals.tokenizer ?? String(payload.tokenizer ?? ''),
+    estimated: totals.estimated || payload.estimated === true,
+  };
+}
+
 function metricsOf(totals: Totals): Metrics {
   return {
     cache_hits: totals.cache_hits,
@@ -179,8 +222,9 @@ function metricsOf(totals: Totals): Metrics {
   };
 }
 
+/** Events of prompts come from clients, so a figure that is none counts as nothing. */
 function number(value: Json | undefined): number {
-  return typeof value === 'number' && Number.isFinite(value) ? value : 0;
+  return Number.isSafeInteger(value) ? Math.max(0, value as number) : 0;
 }
 
 /** A request that may come again under the same key and must then be done only once. */

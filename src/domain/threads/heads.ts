@@ -187,8 +187,8 @@ class Snapshots {
     if (!found) return null;
     const body = JSON.parse(await readText(found.body)) as SnapshotBody;
     if (body.seq !== mark.seq || body.state.thread_id !== id) return null;
-    // One of before the bytes were counted: they are folded from the log.
-    if (body.totals.stored === undefined) return null;
+    // One of before prompts were counted: they are folded from the log.
+    if (body.totals.prompts === undefined) return null;
     const { version, seq, count, state, totals, refs } = body;
     const bytes = bytesOf(state);
     return { ...emptyHead(id), version, seq, count, state, bytes, totals, refs, keys: new Map(body.keys) };

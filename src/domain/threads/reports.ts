@@ -35,7 +35,9 @@ export function tenantFigures(log: ThreadLog, tenant: string): Promise<Figures[]
     async figures(id) {
       const meta = (await log.metas.get(metaKey(id)))?.value;
       const head = meta?.tenant === tenant ? await log.heads.load(id) : null;
-      return head && { stats: await log.ledger.statsOf(head), stored: head.totals.stored };
+      if (!head) return null;
+      const { recent_prompts: _, ...stats } = await log.ledger.statsOf(head);
+      return { stats, stored: head.totals.stored };
     },
   });
 }

@@ -1,9 +1,9 @@
 import { toHex } from '../../base/ids.ts';
 import { pause } from '../../base/pause.ts';
 import { readText } from '../../base/read-text.ts';
-import type { Stats } from '../../contract/threads/tokens.ts';
 import type { Deps } from '../deps.ts';
 import { type RecordsOf, recordsOf } from '../records.ts';
+import { SUMMED, type ThreadFigures } from './token-ledger.ts';
 
 const PAGE = 500;
 /** Changes that are told. Beyond it the figures are brought up to date and saved, and what is in them is told no longer. */
@@ -20,11 +20,11 @@ const AT_ONCE = 50;
 /** Names the threads that changed, one entry for each change. */
 const changesOf = (tenant: string) => `tch.${tenant}`;
 /** Where the saved figures are. The number counts their form: those of another are not read. */
-const savedKey = (tenant: string) => `ten.${tenant}/totals.1`;
+const savedKey = (tenant: string) => `ten.${tenant}/totals.2`;
 
 /** The figures of one thread. */
 export interface Figures {
-  readonly stats: Stats;
+  readonly stats: ThreadFigures;
   /** What it takes up. */
   readonly stored: number;
 }
@@ -198,37 +198,58 @@ export class TenantTotals {
 }
 
 /** The figures of a thread without their names, of which there would be many thousand copies. */
-type Row = ReturnType<typeof packed>;
+type Row = readonly [
+  id: string,
+  stored: number,
+  stats: number[],
+  breakdown: number[],
+  tokenizer: string,
+  estimated: boolean,
+  billed: number[],
+  prompts: number[] | null,
+];
 
-function packed({ stats, stored }: Figures) {
-  const { thread_id, artifacts, naive_tokens, actual_tokens, cache_hits, session_cache_hits } = stats;
-  const { headers, header_reads, previews, preview_reads, pulls, pull_reads } = stats.breakdown;
+function packed({ stats, stored }: Figures): Row {
   return [
-    thread_id,
+    stats.thread_id,
     stored,
-    [artifacts, naive_tokens, actual_tokens, cache_hits, session_cache_hits],
-    [headers, header_reads, previews, preview_reads, pulls, pull_reads],
+    bare(stats, SUMMED.stats),
+    bare(stats.breakdown, SUMMED.breakdown),
     stats.tokenizer,
     stats.estimated,
-    [stats.billed.input_tokens, stats.billed.output_tokens],
-  ] as const;
+    bare(stats.billed, SUMMED.billed),
+    stats.prompts && bare(stats.prompts, SUMMED.prompts),
+  ];
 }
 
-function unpacked([thread_id, stored, sums, reads, tokenizer, estimated, billed]: Row): Figures {
-  const [artifacts, naive_tokens, actual_tokens, cache_hits, session_cache_hits] = sums;
-  const [headers, header_reads, previews, preview_reads, pulls, pull_reads] = reads;
-  const stats: Stats = {
-    thread_id,
-    artifacts,
-    naive_tokens,
-    actual_tokens,
-    avoided_tokens: naive_tokens - actual_tokens,
-    cache_hits,
-    session_cache_hits,
-    breakdown: { headers, header_reads, previews, preview_reads, pulls, pull_reads },
-    tokenizer,
-    estimated,
-    billed: { input_tokens: billed[0], output_tokens: billed[1] },
+function unpacked([
+  thread_id,
+  stored,
+  stats,
+  breakdown,
+  tokenizer,
+  estimated,
+  billed,
+  prompts,
+]: Row): Figures {
+  return {
+    stored,
+    stats: {
+      thread_id,
+      ...named(stats, SUMMED.stats),
+      breakdown: named(breakdown, SUMMED.breakdown),
+      tokenizer,
+      estimated,
+      billed: named(billed, SUMMED.billed),
+      prompts: prompts && named(prompts, SUMMED.prompts),
+    },
   };
-  return { stats, stored };
+}
+
+function bare<K extends string>(figures: { readonly [field in K]: number }, fields: readonly K[]): number[] {
+  return fields.map((field) => figures[field]);
+}
+
+function named<K extends string>(figures: number[], fields: readonly K[]) {
+  return Object.fromEntries(fields.map((field, i) => [field, figures[i]])) as { [field in K]: number };
 }

@@ -1,6 +1,6 @@
 import { isRelayError, RelayError } from '../../base/errors.ts';
 import { isUuid, toHex } from '../../base/ids.ts';
-import type { Caller } from '../../contract/caller.ts';
+import { type Caller, LOCAL_CALLER } from '../../contract/caller.ts';
 import type { ThreadEvent } from '../../contract/threads/answers.ts';
 import type { ThreadsApi } from '../../contract/threads.ts';
 import { compareAndSet } from '../../kernel/compare-and-set.ts';
@@ -49,7 +49,7 @@ export type ThreadVerb<M extends keyof ThreadsApi> = (
 ) => ReturnType<ThreadsApi[M]>;
 
 /** What a plan that is used up does not keep from being written: that something was read, and that something is gone. */
-const ALWAYS: ReadonlySet<string> = new Set(['artifact.pulled', 'artifact.deleted']);
+const ALWAYS: ReadonlySet<string> = new Set(['artifact.pulled', 'artifact.deleted', 'prompt.rendered']);
 
 /** The one way into a thread's log: every append is made against the head it was thought out for. */
 export class ThreadLog {
@@ -71,9 +71,16 @@ export class ThreadLog {
     this.heads = new Heads(deps.engine, this.background);
     this.totals = new TenantTotals(deps);
     this.metas = recordsOf(deps.engine.records);
-    this.ledger = new TokenLedger(deps, this.background, async (id) => {
-      const meta = (await this.metas.get(metaKey(id)))?.value;
-      return meta ? () => this.totals.changed(meta.tenant, id) : null;
+    const ownerOf = async (id: string) => (await this.metas.get(metaKey(id)))?.value.tenant;
+    this.ledger = new TokenLedger(deps, this.background, {
+      changes: async (id) => {
+        const tenant = await ownerOf(id);
+        return tenant === undefined ? null : () => this.totals.changed(tenant, id);
+      },
+      note: async (id, event) => {
+        const tenant = await ownerOf(id);
+        if (tenant !== undefined) await this.note({ ...LOCAL_CALLER, tenant }, id, event);
+      },
     });
   }
 

@@ -1,12 +1,20 @@
 import type { TokenCount } from '../../base/tokens.ts';
-import type { Stats, SumStats } from '../../contract/threads/tokens.ts';
+import type { PromptLedger, Stats, SumStats } from '../../contract/threads/tokens.ts';
 import type { Background } from '../background.ts';
 import type { Deps } from '../deps.ts';
-import type { Head } from './fold.ts';
+import type { StoredEvent } from './event.ts';
+import type { Head, Totals } from './fold.ts';
 import { COUNTERS, type Counters, counterKey } from './keys.ts';
 
 /** Reads come often and close together, so their counters are written together, this much later. */
 const WRITE_EVERY_MS = 250;
+
+/** What the ledger needs of the logs. */
+interface Threads {
+  /** What tells that a thread changes, in the same turn as its counters are written; null where it is gone. */
+  changes(id: string): Promise<(() => Promise<void>) | null>;
+  note(id: string, event: StoredEvent): Promise<void>;
+}
 
 /**
  * Counts what is read. Artifacts and pulls are events; headers and previews, which are read all the time, are counters
@@ -15,20 +23,27 @@ const WRITE_EVERY_MS = 250;
 export class TokenLedger {
   readonly #deps: Deps;
   readonly #background: Background;
-  readonly #change: (id: string) => Promise<(() => Promise<void>) | null>;
+  readonly #threads: Threads;
   /** Thread → counter → what is still to be added to it. */
   readonly #pending = new Map<string, Map<string, number>>();
   #timer: ReturnType<typeof setTimeout> | undefined;
 
-  /** `change` gives what tells that a thread changes, in the same turn as its counters are written; null where it is gone. */
-  constructor(
-    deps: Deps,
-    background: Background,
-    change: (id: string) => Promise<(() => Promise<void>) | null>,
-  ) {
+  constructor(deps: Deps, background: Background, threads: Threads) {
     this.#deps = deps;
     this.#background = background;
-    this.#change = change;
+    this.#threads = threads;
+  }
+
+  /** A prompt was made of the thread: what it puts in front of a model, and what it would cost with everything pasted. */
+  prompted(id: string, { shown, pasted }: { shown: TokenCount; pasted: TokenCount }): void {
+    const payload = {
+      prompt_tokens: shown.tokens,
+      pasted_tokens: pasted.tokens,
+      tokenizer: shown.tokenizer,
+      estimated: shown.estimated || pasted.estimated,
+    };
+    const event = { type: 'prompt.rendered', at: this.#deps.env.now(), payload };
+    this.#background.run(() => this.#threads.note(id, event));
   }
 
   headerRead(id: string, { tokens }: TokenCount): void {
@@ -61,7 +76,13 @@ export class TokenLedger {
       },
       tokenizer: totals.tokenizer ?? (await this.#deps.texts.count('')).tokenizer,
       estimated: totals.estimated,
-      billed: { input_tokens: totals.billed_input, output_tokens: totals.billed_output },
+      billed: {
+        input_tokens: totals.billed_input,
+        output_tokens: totals.billed_output,
+        cached_input_tokens: totals.billed_cached_input,
+      },
+      prompts: promptLedger(totals, read.headers + read.previews + totals.pull_tokens),
+      recent_prompts: totals.recent,
     };
   }
 
@@ -84,7 +105,7 @@ export class TokenLedger {
     this.#pending.clear();
     for (const [id, counters] of counted) {
       this.#background.run(async () => {
-        const tell = await this.#change(id);
+        const tell = await this.#threads.changes(id);
         if (!tell) return;
         const added = [...counters].map(([key, delta]) => this.#deps.engine.records.add(key, delta));
         await Promise.allSettled([...added, tell()]);
@@ -108,28 +129,61 @@ export class TokenLedger {
   }
 }
 
+/** Null where nothing was prompted: reading alone says nothing about what pasting would have cost. */
+function promptLedger(totals: Totals, read_tokens: number): PromptLedger | null {
+  const { prompts, pasted_tokens, prompt_tokens, tool_calls, tool_call_tokens } = totals;
+  if (prompts === 0) return null;
+  const shown_tokens = prompt_tokens + tool_call_tokens + read_tokens;
+  const avoided_tokens = pasted_tokens - shown_tokens;
+  return {
+    prompts,
+    pasted_tokens,
+    shown_tokens,
+    avoided_tokens,
+    prompt_tokens,
+    tool_calls,
+    tool_call_tokens,
+    read_tokens,
+  };
+}
+
+/** What the sum over several threads is made of. */
+export type ThreadFigures = Omit<Stats, 'recent_prompts'>;
+
+/** The figures that are added up. */
+export const SUMMED = {
+  stats: ['artifacts', 'naive_tokens', 'actual_tokens', 'avoided_tokens', 'cache_hits', 'session_cache_hits'],
+  breakdown: ['headers', 'header_reads', 'previews', 'preview_reads', 'pulls', 'pull_reads'],
+  billed: ['input_tokens', 'output_tokens', 'cached_input_tokens'],
+  prompts: [
+    'prompts',
+    'pasted_tokens',
+    'shown_tokens',
+    'avoided_tokens',
+    'prompt_tokens',
+    'tool_calls',
+    'tool_call_tokens',
+    'read_tokens',
+  ],
+} as const;
+
 /** The sum over several threads. */
-export function sumStats(all: readonly Stats[]): SumStats {
+export function sumStats(all: readonly ThreadFigures[]): SumStats {
+  const prompted = all.flatMap(({ prompts }) => prompts ?? []);
   return {
     threads: all.length,
-    ...sums(all, [
-      'artifacts',
-      'naive_tokens',
-      'actual_tokens',
-      'avoided_tokens',
-      'cache_hits',
-      'session_cache_hits',
-    ]),
+    ...sums(all, SUMMED.stats),
     breakdown: sums(
-      all.map((stats) => stats.breakdown),
-      ['headers', 'header_reads', 'previews', 'preview_reads', 'pulls', 'pull_reads'],
+      all.map(({ breakdown }) => breakdown),
+      SUMMED.breakdown,
     ),
     tokenizer: all[0]?.tokenizer ?? '',
     estimated: all.some((stats) => stats.estimated),
     billed: sums(
-      all.map((stats) => stats.billed),
-      ['input_tokens', 'output_tokens'],
+      all.map(({ billed }) => billed),
+      SUMMED.billed,
     ),
+    prompts: prompted.length === 0 ? null : sums(prompted, SUMMED.prompts),
   };
 }
 

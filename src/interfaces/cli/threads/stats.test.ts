@@ -18,7 +18,9 @@ function stats(o: Partial<Stats>): Stats {
     breakdown: { headers: 0, header_reads: 0, previews: 2400, preview_reads: 12, pulls: 0, pull_reads: 0 },
     tokenizer: 'o200k_base',
     estimated: false,
-    billed: { input_tokens: 0, output_tokens: 0 },
+    billed: { input_tokens: 0, output_tokens: 0, cached_input_tokens: 0 },
+    prompts: null,
+    recent_prompts: [],
     ...o,
   };
 }
