@@ -5,7 +5,7 @@ export interface Bench {
   readonly claim: string | null;
   /** The ratio above which the claim is broken. */
   readonly limit: number | null;
-  run(scale: Scale): Promise<Measured>;
+  run(scale: Scale): Promise<Measured | Skipped>;
 }
 
 /** How long to measure. A quick look takes fewer rounds, and its figures are worth less. */
@@ -22,4 +22,9 @@ export interface Measured {
   readonly ratio: number;
   /** What was compared, for a reader of the table. */
   readonly detail: string;
+}
+
+/** Why there is nothing to compare with on this machine. */
+export interface Skipped {
+  readonly skipped: string;
 }

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import type { Round } from './statistics.ts';
 
 export interface Side {
+  /** Of an HTTP server, or `redis://…`: there `bodyBytes` are the value of a SET. */
   readonly url: string;
   /** POST so many bytes; GET where absent. */
   readonly bodyBytes?: number;
@@ -19,6 +20,11 @@ export interface Job {
   /** 1: latency in ms. More: requests a second with so many under way. */
   readonly atOnce: number;
   readonly warmups: number;
+}
+
+/** Asks one side once, over a connection that it keeps. */
+export interface Asker extends Disposable {
+  ask(): Promise<void>;
 }
 
 /** A server that has run for a second is measured, not one whose code is still being compiled. */

@@ -3,7 +3,8 @@
  * it shares an event loop with neither server. It takes one job from its parent and answers with the rounds.
  */
 import { Agent, request } from 'node:http';
-import type { Job, Side } from './compare-requests.ts';
+import type { Asker, Job, Side } from './compare-requests.ts';
+import { redisWriter } from './redis-writer.ts';
 import { median, type Round } from './statistics.ts';
 
 process.once('message', async (job: Job) => {
@@ -18,9 +19,10 @@ process.once('message', async (job: Job) => {
 async function measure(job: Job): Promise<Round[]> {
   const { ours, baseline, atOnce } = job;
   const block = atOnce === 1 ? latency : rate;
-  const [oursAgent, baselineAgent] = [agentFor(atOnce), agentFor(atOnce)];
-  const askOurs = () => block(ours, oursAgent, job);
-  const askBaseline = () => block(baseline, baselineAgent, job);
+  using oursAsker = await askerOf(ours, atOnce);
+  using baselineAsker = await askerOf(baseline, atOnce);
+  const askOurs = () => block(oursAsker.ask, job);
+  const askBaseline = () => block(baselineAsker.ask, job);
   // Compilers and caches settle first; what these give is thrown away.
   for (let i = 0; i < job.warmups; i++) {
     await askOurs();
@@ -36,34 +38,33 @@ async function measure(job: Job): Promise<Round[]> {
       rounds.push({ ours: await askOurs(), baseline: first });
     }
   }
-  oursAgent.destroy();
-  baselineAgent.destroy();
   return rounds;
 }
 
-function agentFor(atOnce: number): Agent {
-  return new Agent({ keepAlive: true, maxSockets: atOnce });
+async function askerOf(side: Side, atOnce: number): Promise<Asker> {
+  const body = bodyOf(side);
+  if (side.url.startsWith('redis:')) return redisWriter(side.url, body!, atOnce);
+  const agent = new Agent({ keepAlive: true, maxSockets: atOnce });
+  return { ask: () => ask(side, agent, body), [Symbol.dispose]: () => agent.destroy() };
 }
 
 /** The median of so many requests, one after the other, in milliseconds. */
-async function latency(side: Side, agent: Agent, job: Job): Promise<number> {
-  const body = bodyOf(side);
+async function latency(ask: Asker['ask'], job: Job): Promise<number> {
   const times: number[] = [];
   for (let i = 0; i < job.requests; i++) {
     const began = performance.now();
-    await ask(side, agent, body);
+    await ask();
     times.push(performance.now() - began);
   }
   return median(times);
 }
 
 /** Requests a second with `atOnce` of them always under way. */
-async function rate(side: Side, agent: Agent, job: Job): Promise<number> {
-  const body = bodyOf(side);
+async function rate(ask: Asker['ask'], job: Job): Promise<number> {
   let left = job.requests;
   const began = performance.now();
   const worker = async () => {
-    while (left-- > 0) await ask(side, agent, body);
+    while (left-- > 0) await ask();
   };
   await Promise.all(Array.from({ length: job.atOnce }, worker));
   return job.requests / ((performance.now() - began) / 1000);

@@ -1,5 +1,7 @@
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 
 export const ROOT = join(import.meta.dirname, '..');
@@ -17,11 +19,16 @@ export function startRelay(...flags: string[]): Promise<Server> {
   return start((home) => [RELAY, 'up', '--port', '0', '--home', home, ...flags]);
 }
 
+/** On a store that is there already; it goes with the server. */
+export function startRelayOn(home: string): Promise<Server> {
+  return start(() => [RELAY, 'up', '--port', '0', '--home', home], { folder: home });
+}
+
 /** A relay that tells how long it was busy at a time: see loop-watch.ts. */
 export function startWatchedRelay(figures: string): Promise<Server> {
   const watch = join(import.meta.dirname, 'loop-watch.ts');
   const env = { NODE_OPTIONS: `--import ${watch}`, BENCH_LOOP_FIGURES: figures };
-  return start((home) => [RELAY, 'up', '--port', '0', '--home', home], env);
+  return start((home) => [RELAY, 'up', '--port', '0', '--home', home], { env });
 }
 
 export function startBare(): Promise<Server> {
@@ -31,6 +38,21 @@ export function startBare(): Promise<Server> {
 /** The least a WebSocket server can do: whatever is posted is announced to everyone. */
 export function startBareSockets(): Promise<Server> {
   return start(() => [join(import.meta.dirname, 'bare-sockets.ts')]);
+}
+
+/** One that syncs its log before it answers; null where it is not installed. */
+export async function startRedis(): Promise<Server | null> {
+  if (spawnSync('redis-server', ['--version']).error) return null;
+  // It takes no port 0 for any that is free.
+  const probe = createServer().listen(0, '127.0.0.1');
+  await once(probe, 'listening');
+  const { port } = probe.address() as AddressInfo;
+  await new Promise((resolve) => probe.close(resolve));
+  const settings = ['--appendonly yes', '--appendfsync always', '--auto-aof-rewrite-percentage 0'];
+  return start(
+    (folder) => ['--port', `${port}`, '--bind', '127.0.0.1', '--dir', folder, '--save', '', ...settings],
+    { program: 'redis-server', ready: /Ready to accept connections/, url: `redis://127.0.0.1:${port}` },
+  );
 }
 
 /** In the clone and not in /tmp, which is memory on many machines, where a sync costs nothing. */
@@ -46,10 +68,19 @@ export function plainEnv(): NodeJS.ProcessEnv {
   return env;
 }
 
-async function start(args: (folder: string) => string[], env: NodeJS.ProcessEnv = {}): Promise<Server> {
-  const folder = benchFolder();
-  const child = spawn(process.execPath, args(folder), {
-    env: { ...plainEnv(), ...env },
+interface Start {
+  readonly program?: string;
+  readonly env?: NodeJS.ProcessEnv;
+  readonly folder?: string;
+  /** What it prints when it can be asked, and where, if it does not say so itself. */
+  readonly ready?: RegExp;
+  readonly url?: string;
+}
+
+async function start(args: (folder: string) => string[], o: Start = {}): Promise<Server> {
+  const { program = process.execPath, folder = benchFolder(), ready = /listening on (http:\S+)/ } = o;
+  const child = spawn(program, args(folder), {
+    env: { ...plainEnv(), ...o.env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const ended = new Promise<void>((resolve) => {
@@ -65,8 +96,8 @@ async function start(args: (folder: string) => string[], env: NodeJS.ProcessEnv 
     const url = await new Promise<string>((resolve, reject) => {
       const read = (text: string) => {
         output += text;
-        const found = /listening on (http:\S+)/.exec(output)?.[1];
-        if (found) resolve(found);
+        const found = ready.exec(output);
+        if (found) resolve(o.url ?? found[1]!);
       };
       child.stdout.setEncoding('utf8').on('data', read);
       child.stderr.setEncoding('utf8').on('data', read);

@@ -26,3 +26,9 @@ test('the table says what was measured, against what, and whether the claim hold
     ].join('\n'),
   );
 });
+
+test('what could not be measured here says why and breaks no claim', () => {
+  const skipped = { bench: { name: 'pull', claim: null, limit: 1 }, result: { skipped: 'no peer here' } };
+  assert.equal(isOver(skipped), false);
+  assert.equal(table([skipped]).split('\n')[1], 'pull          –         –      –     1×    no peer here');
+});

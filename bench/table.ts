@@ -1,12 +1,12 @@
-import type { Bench, Measured } from './bench.ts';
+import type { Bench, Measured, Skipped } from './bench.ts';
 
 export interface Line {
   readonly bench: Pick<Bench, 'name' | 'claim' | 'limit'>;
-  readonly result: Measured;
+  readonly result: Measured | Skipped;
 }
 
 export function isOver({ bench, result }: Line): boolean {
-  return bench.limit !== null && result.ratio > bench.limit;
+  return !('skipped' in result) && bench.limit !== null && result.ratio > bench.limit;
 }
 
 /** Figures aligned by their last character, words by their first. */
@@ -15,12 +15,10 @@ export function table(lines: readonly Line[]): string {
     ['bench', 'measured', 'baseline', 'ratio', 'limit', '', ''],
     ...lines.map((line) => [
       line.bench.name,
-      figure(line.result.measured, line.result.unit),
-      figure(line.result.baseline, line.result.unit),
-      `${line.result.ratio.toFixed(2)}×`,
+      ...figures(line.result),
       line.bench.limit === null ? '–' : `${line.bench.limit}×`,
       verdict(line),
-      line.result.detail,
+      'skipped' in line.result ? line.result.skipped : line.result.detail,
     ]),
   ];
   const widths = rows[0]!.map((_, column) => Math.max(...rows.map((row) => row[column]!.length)));
@@ -38,8 +36,14 @@ export function table(lines: readonly Line[]): string {
 }
 
 function verdict(line: Line): string {
-  if (line.bench.limit === null) return '';
+  if (line.bench.limit === null || 'skipped' in line.result) return '';
   return isOver(line) ? 'OVER' : 'ok';
+}
+
+function figures(result: Line['result']): string[] {
+  if ('skipped' in result) return ['–', '–', '–'];
+  const { measured, baseline, unit, ratio } = result;
+  return [figure(measured, unit), figure(baseline, unit), `${ratio.toFixed(2)}×`];
 }
 
 function figure(value: number, unit: Measured['unit']): string {

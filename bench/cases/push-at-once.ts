@@ -6,8 +6,8 @@ import { summarise } from '../statistics.ts';
 
 export default {
   name: 'push-at-once',
-  claim: null,
-  limit: null,
+  claim: 'at least 1.2 times as many',
+  limit: 0.83,
   async run({ rounds }) {
     await using relay = await startRelay();
     await using bare = await startBare();

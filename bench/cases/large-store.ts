@@ -1,0 +1,37 @@
+import type { Bench } from '../bench.ts';
+import { compareRequests } from '../compare-requests.ts';
+import { storeOf } from '../large-store.ts';
+import { PAYLOAD_BYTES } from '../pointers.ts';
+import { startRelayOn } from '../servers.ts';
+import { summarise } from '../statistics.ts';
+
+const MANY = 1_000_000;
+const FEW = 100;
+const MOST_SLOWER = 1.2;
+const BUDGET_START_MS = 1000;
+
+/** The ratio is the part that is used up of the tighter of the two: how much slower a push may be, and the start. */
+export default {
+  name: 'large-store',
+  claim: 'a push at most 1.2×, a start in less than 1 s',
+  limit: 1,
+  async run({ rounds }) {
+    const home = await storeOf(MANY);
+    const began = performance.now();
+    await using many = await startRelayOn(home);
+    const start = performance.now() - began;
+    await using few = await startRelayOn(await storeOf(FEW));
+    const result = await compareRequests({
+      ours: { url: `${many.url}/push`, bodyBytes: PAYLOAD_BYTES },
+      baseline: { url: `${few.url}/push`, bodyBytes: PAYLOAD_BYTES },
+      rounds,
+      requests: 20,
+      atOnce: 1,
+    });
+    const summary = summarise(result, 'ms', '');
+    const detail =
+      `a push of 125 KB into a store of 1 000 000 pointers; into one of ${FEW}: ${summary.ratio.toFixed(2)} of ` +
+      `${MOST_SLOWER}×; its start ${Math.round(start)} of ${BUDGET_START_MS} ms`;
+    return { ...summary, ratio: Math.max(summary.ratio / MOST_SLOWER, start / BUDGET_START_MS), detail };
+  },
+} satisfies Bench;

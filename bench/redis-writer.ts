@@ -1,0 +1,41 @@
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import type { Asker } from './compare-requests.ts';
+
+/** So many values are kept, each over and over again: the log is what is measured, not the memory. */
+const KEYS = 1000;
+
+/** Sets the same value under one key after the other, each time over a connection that is free. */
+export async function redisWriter(url: string, value: Buffer, connections: number): Promise<Asker> {
+  const { hostname, port } = new URL(url);
+  const sockets = await Promise.all(
+    Array.from({ length: connections }, async () => {
+      const socket = connect(Number(port), hostname).setNoDelay();
+      await once(socket, 'connect');
+      return socket;
+    }),
+  );
+  const free = [...sockets];
+  let keys = 0;
+  return {
+    async ask() {
+      const socket = free.pop()!;
+      await set(socket, `body-${keys++ % KEYS}`, value);
+      free.push(socket);
+    },
+    [Symbol.dispose]() {
+      for (const socket of sockets) socket.destroy();
+    },
+  };
+}
+
+/** The answer is so short that it comes in one piece. */
+async function set(socket: Socket, key: string, value: Buffer): Promise<void> {
+  socket.cork();
+  socket.write(`*3\r\n$3\r\nSET\r\n$${key.length}\r\n${key}\r\n$${value.length}\r\n`);
+  socket.write(value);
+  socket.write('\r\n');
+  socket.uncork();
+  const [answer] = await once(socket, 'data');
+  if (String(answer) !== '+OK\r\n') throw new Error(`Redis answered ${answer}`);
+}
