@@ -1,3 +1,4 @@
+import type { Env } from '../base/env.ts';
 import { isRelayError } from '../base/errors.ts';
 import type { Caller, CallerAt } from '../contract/caller.ts';
 import { type Relay, VERBS } from '../contract/relay.ts';
@@ -51,7 +52,10 @@ export class RelayCore {
   /** By tenant; who asks while one is under way waits for that. */
   readonly #recounts = new Map<string, Promise<void>>();
 
-  constructor(deps: Deps, o: CoreOptions = {}) {
+  /** Of `env` only the chance is used: the engine tells the time. */
+  constructor(given: Omit<Deps, 'env'> & { env: Pick<Env, 'randomBytes'> }, o: CoreOptions = {}) {
+    const { engine, env } = given;
+    const deps: Deps = { ...given, env: { randomBytes: env.randomBytes, now: engine.now } };
     this.deps = deps;
     this.#onThreads = o.onThreads;
     const { background } = this;

@@ -38,6 +38,8 @@ export interface Engine extends AsyncDisposable {
   readonly logs: Logs;
   readonly index: SearchIndex;
   readonly limits: EngineLimits;
+  /** Milliseconds since the epoch: the time by which things expire and entries are stamped, which all who share a store share. */
+  readonly now: () => number;
   /** Reclaims what has expired and what was left half-written. Safe at any time, from any process. */
   sweep(): Promise<Swept>;
   usage(): Promise<Usage>;

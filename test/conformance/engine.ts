@@ -15,6 +15,24 @@ export const engineCases: readonly Case[] = [
     },
   },
   {
+    name: 'engine: it tells the time by which things expire and entries are stamped',
+    async run(engine, clock) {
+      const { blobs, records, logs } = engine;
+      const now = engine.now();
+      ok(Number.isSafeInteger(now), 'milliseconds since the epoch');
+      await records.put('eng.time/1', 1, { expiresAt: now + 1 });
+      await blobs.put('eng.time/1', patterned(10), { expiresAt: now + 1 });
+      await logs.append('eng.time', 1);
+      same((await records.get('eng.time/1'))?.value, 1);
+      same((await blobs.get('eng.time/1'))?.size, 10);
+      same((await logs.read('eng.time')).entries[0]?.at, now);
+      clock.advance(1);
+      same(engine.now(), now + 1);
+      same(await records.get('eng.time/1'), null);
+      same(await blobs.get('eng.time/1'), null);
+    },
+  },
+  {
     name: 'engine: usage counts what is there, and goes down with it',
     async run(engine) {
       const { blobs, records, logs } = engine;

@@ -40,7 +40,7 @@ export class Machine implements AsyncDisposable {
   pass(ms: number): void {
     for (let left = ms; left > 0; left -= SECOND) {
       this.#now += Math.min(left, SECOND);
-      for (const { engine } of this.#open) engine.env.now();
+      for (const { engine } of this.#open) engine.now();
     }
   }
 
@@ -52,7 +52,7 @@ export class Machine implements AsyncDisposable {
   async start(): Promise<Process> {
     const env: Env = { ...systemEnv, now: () => this.#now };
     const engine = await openSqlite({ home: this.home, env, durability: 'process', role: 'server' });
-    const core = new RelayCore({ engine, env: engine.env, texts: ownTextWork }, this.#options);
+    const core = new RelayCore({ engine, env, texts: ownTextWork }, this.#options);
     const process: Process = {
       core,
       engine,

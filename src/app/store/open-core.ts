@@ -1,3 +1,4 @@
+import { systemEnv } from '../../base/env.ts';
 import { LOCAL_CALLER } from '../../contract/caller.ts';
 import { RelayCore } from '../../domain/relay-core.ts';
 import { ARTIFACT_FILES } from '../../domain/threads/keys.ts';
@@ -49,7 +50,7 @@ export async function openCore(
   const capabilities = async () => (await import('./load-capabilities.ts')).loadCapabilities(config, warn);
   const onThreads = (threads: ThreadServices) => keepLegible(home, threads, warn);
   const core = new RelayCore(
-    { engine, env: engine.env, texts, capabilities },
+    { engine, env: systemEnv, texts, capabilities },
     { channels, auth, plans, defaultPlan, onThreads },
   );
   if (hasStale(home)) core.background.run(() => core.threads());

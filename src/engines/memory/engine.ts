@@ -33,6 +33,7 @@ export function openMemory(o: { env?: Env; gaps?: boolean } = {}): Engine {
     logs,
     index,
     limits: LIMITS,
+    now: () => env.now(),
     async sweep() {
       await hazard.pause();
       return { ...blobs.sweep(), records: records.sweep() };

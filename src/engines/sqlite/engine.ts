@@ -28,9 +28,7 @@ export interface SqliteOptions {
   readonly place?: Place;
 }
 
-/** The engine, and the time and chance that it goes by, for whatever is built on it to go by as well. */
 export interface SqliteEngine extends Engine {
-  readonly env: Env;
   /** Bodies whose files are gone, and the files of some of them. */
   missingBodies(): Promise<{ readonly count: number; readonly some: readonly string[] }>;
 }
@@ -75,12 +73,12 @@ export async function openSqlite(o: SqliteOptions): Promise<SqliteEngine> {
     db.close();
   };
   return {
-    env,
     blobs,
     records: new SqliteRecords(store),
     logs: new SqliteLogs(store, subscriptions),
     index: new SqliteSearchIndex(store),
     limits,
+    now: () => env.now(),
     sweep() {
       // One at a time: who asks while it runs gets the same answer.
       sweeping ??= sweep({ ...store, blobs, checkpoints }).finally(() => {
