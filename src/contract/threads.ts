@@ -24,6 +24,8 @@ import type {
   ArtifactContent,
   ArtifactCreated,
   ArtifactInput,
+  ArtifactPart,
+  PartInput,
   SearchHit,
 } from './threads/artifacts.ts';
 import type { Header, State } from './threads/state.ts';
@@ -207,6 +209,12 @@ export const threads = {
     summary: 'The content of an artifact, whole or a byte range',
     route: 'GET /threads/:thread_id/artifacts/:ref/content',
     byHand: 'both',
+  }),
+  /** A part of the content, cut at `max_tokens`. It is a pull of what is answered, and of no more. */
+  part: verb<(thread_id: string, ref: string, o: PartInput) => Promise<ArtifactPart>>('artifacts.part')({
+    args: ['thread_id', 'ref'],
+    summary: 'A part of the content of an artifact: lines, matches, a place in JSON, or an outline',
+    route: 'GET /threads/:thread_id/artifacts/:ref/part',
   }),
   /** The content is gone for good, with its preview; hash, name and an event stay. */
   deleteArtifact: verb<(thread_id: string, ref: string) => Promise<Artifact>>('artifacts.delete')({

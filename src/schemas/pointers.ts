@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { GREP_CONTEXT_LINES, MAX_PULLS, MAX_TTL_MS } from '../base/limits.ts';
+import { MAX_PULLS, MAX_TTL_MS } from '../base/limits.ts';
 import { pointers } from '../contract/pointers.ts';
 import { BYTES, schemasFor } from './schema.ts';
 import {
@@ -9,29 +9,12 @@ import {
   looseFlag,
   nullableText,
   optionalText,
+  partFields,
   pointerId,
   text,
   time,
   tokenCount,
 } from './shapes.ts';
-
-const part = {
-  lines: z.string().optional().describe('`10-40`, `10-`, `-20` (the last 20) or `7`'),
-  grep: z
-    .string()
-    .optional()
-    .describe('a regular expression (RE2 syntax); answers matching lines with their numbers'),
-  context: z.coerce
-    .number()
-    .int()
-    .min(0)
-    .max(GREP_CONTEXT_LINES)
-    .optional()
-    .describe('lines around each match'),
-  ignore_case: looseFlag.optional(),
-  json: z.string().optional().describe('a JSON Pointer (RFC 6901) into a JSON payload'),
-  outline: looseFlag.optional().describe('headings, definitions or the shape, with line numbers'),
-};
 
 const pushed = z.object({
   url: z.url(),
@@ -80,7 +63,7 @@ export const pointerSchemas = schemasFor(pointers)({
     input: z.object({
       id: pointerId,
       raw: looseFlag.optional().describe('the bytes instead of the {data, metadata} envelope'),
-      ...part,
+      ...partFields,
       cost: looseFlag.optional().describe('the token price instead of the content'),
       keyless: looseFlag.optional().describe('refuse an encrypted payload instead of counting a pull'),
     }),

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Json, JsonObject } from '../base/json.ts';
-import { CHANNEL_NAME_CHARS, PAGE_ITEMS_MAX } from '../base/limits.ts';
+import { CHANNEL_NAME_CHARS, GREP_CONTEXT_LINES, PAGE_ITEMS_MAX } from '../base/limits.ts';
 import type { VersionRef } from '../contract/threads/answers.ts';
 
 /** Shapes that several verbs share. What is wrong with most values the domain says, in one way for every interface. */
@@ -28,6 +28,25 @@ export const flag = z.enum(['0', '1']).transform((value) => value === '1');
 export const looseFlag = z
   .enum(['0', '1', 'true', 'false', ''])
   .transform((value) => value !== '0' && value !== 'false');
+
+/** A part of a text, as a query asks for it. */
+export const partFields = {
+  lines: z.string().optional().describe('`10-40`, `10-`, `-20` (the last 20) or `7`'),
+  grep: z
+    .string()
+    .optional()
+    .describe('a regular expression (RE2 syntax); answers matching lines with their numbers'),
+  context: z.coerce
+    .number()
+    .int()
+    .min(0)
+    .max(GREP_CONTEXT_LINES)
+    .optional()
+    .describe('lines around each match'),
+  ignore_case: looseFlag.optional(),
+  json: z.string().optional().describe('a JSON Pointer (RFC 6901) into a JSON payload'),
+  outline: looseFlag.optional().describe('headings, definitions or the shape, with line numbers'),
+};
 
 /** A whole number from a query; its bounds are told here and enforced by the domain. */
 export const limit = (most: number) => z.coerce.number().int().meta({ minimum: 1, maximum: most }).optional();

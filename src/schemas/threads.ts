@@ -1,19 +1,22 @@
 import { z } from 'zod';
-import { ENVELOPE_TTL_MAX_S, THREAD_HOLD_S, THREAD_TTL_MAX_S } from '../base/limits.ts';
+import { ENVELOPE_TTL_MAX_S, PART_CHARS, THREAD_HOLD_S, THREAD_TTL_MAX_S } from '../base/limits.ts';
 import { threads } from '../contract/threads.ts';
 import { BYTES, schemasFor } from './schema.ts';
 import {
   count,
   json,
   jsonObject,
+  limit,
   looseFlag,
   optionalText,
   page,
+  partFields,
   ref,
   stateRef,
   text,
   threadId,
   time,
+  tokenCount,
   version,
 } from './shapes.ts';
 import * as parts from './thread-parts.ts';
@@ -180,6 +183,15 @@ export const threadSchemas = schemasFor(threads)({
     output: z.any(),
     ...BYTES,
     codes: ['not_acceptable', ...BYTES.codes],
+  },
+  part: {
+    input: z.object({
+      ...one,
+      ref,
+      ...partFields,
+      max_tokens: limit(PART_CHARS).describe('cut where it has more'),
+    }),
+    output: z.object({ text, about: text, truncated: z.boolean(), tokens: tokenCount }),
   },
   deleteArtifact: { input: z.object({ ...one, ref }), output: parts.artifact },
   search: {

@@ -118,6 +118,10 @@ test('an id may be shortened, and what fits several is told with all of them', a
   const ref = await said(['artifact', 'put', 'notes.md'], at);
   assert.equal(await said(['artifact', 'get', ref.slice(0, 20)], at), '# My Notes\nHello, relay.');
   assert.equal(await said(['artifact', 'get', 'notes.md', '--preview'], at), '# My Notes\nHello, relay.');
+  assert.equal(await said(['artifact', 'get', 'notes.md', '--lines', '2'], at), 'Hello, relay.');
+  assert.equal(await said(['artifact', 'get', ref, '--grep', 'hello', '-i'], at), '2:Hello, relay.');
+  assert.equal((await told(['artifact', 'get', ref, '--lines', '1', '--json'], at)).text, '# My Notes');
+  assert.equal((await runHere(['artifact', 'get', ref, '--lines', '1', '--outline'], at)).code, 2);
   assert.equal((await runHere(['artifact', 'get', 'other.md'], at)).code, 3);
   await fine(['artifact', 'get', ref, '--out', 'copy.md'], at);
   const leaked = await said(['artifact', 'put', '-', '--name', '.env'], at, 'TOKEN=1');

@@ -1,6 +1,7 @@
 import { CONTENT_KINDS } from '../../base/content-kinds.ts';
 import type { TokenCount } from '../../base/tokens.ts';
 import type { BlobBody, ByteRange } from '../../kernel/blobs.ts';
+import type { CountedPart } from '../../text/parts/part-budget.ts';
 import type { Preview } from '../../text/preview/preview.ts';
 
 export const ARTIFACT_TYPES = CONTENT_KINDS;
@@ -69,6 +70,23 @@ export interface ArtifactContent {
   readonly body: BlobBody;
   readonly range?: ByteRange;
 }
+
+/** Which part, one of the four, and how much of it at most. */
+export interface PartInput {
+  /** `10-40`, `10-`, `-20` or `7`. */
+  readonly lines?: string;
+  /** RE2 syntax. */
+  readonly grep?: string;
+  /** Lines around each match. */
+  readonly context?: number;
+  readonly ignore_case?: boolean;
+  /** An RFC 6901 pointer. */
+  readonly json?: string;
+  readonly outline?: boolean;
+  readonly max_tokens?: number;
+}
+
+export interface ArtifactPart extends CountedPart {}
 
 export interface SearchHit extends Pick<Artifact, 'ref' | 'thread_id' | 'name'> {
   readonly type: string;

@@ -4,6 +4,7 @@ import type { Deps } from '../deps.ts';
 import type { Serves } from '../relay-binding.ts';
 import type { Storage } from '../usage/storage.ts';
 import { deleteArtifact } from './artifact-deletion.ts';
+import { readPart } from './artifact-parts.ts';
 import { getArtifact, listArtifacts, putArtifact, readContent, searchArtifacts } from './artifacts.ts';
 import { exportThread } from './bundle-export.ts';
 import { importThread } from './bundle-import.ts';
@@ -82,6 +83,7 @@ const BEHIND: { readonly [M in keyof ThreadsApi]: ThreadVerb<M> } = {
   artifacts: listArtifacts,
   artifact: getArtifact,
   content: readContent,
+  part: readPart,
   deleteArtifact,
   search: async (log, caller, id, q, o) => ({ hits: await searchArtifacts(log, caller, id, q, o) }),
   report: makeReport,

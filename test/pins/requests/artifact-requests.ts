@@ -250,4 +250,6 @@ export const artifactRequests: readonly Pinned[] = [
   { name: 'its content, asked for in no form', send: `GET ${A}/{{raw.ref}}/content` },
   { name: 'render by POST', send: `POST /render/${ID}?format=openai` },
   { name: 'delete an artifact', send: `DELETE ${A}/{{raw.ref}}` },
+  { name: 'some lines of an artifact', send: `GET ${A}/{{notes.ref}}/part?lines=3&max_tokens=2` },
+  { name: 'two parts at once', send: `GET ${A}/{{notes.ref}}/part?lines=1&outline=1` },
 ];

@@ -1,25 +1,16 @@
 import { toBase64 } from '../../../base/base64.ts';
 import type { JsonObject } from '../../../base/json.ts';
-import { GREP_CONTEXT_LINES, INLINE_BLOB_BYTES } from '../../../base/limits.ts';
+import { INLINE_BLOB_BYTES } from '../../../base/limits.ts';
 import { decodeUtf8 } from '../../../base/utf8.ts';
-import type { PartRequest } from '../../../contract/pointers.ts';
 import type { ContextRelay } from '../../../sdk/context-relay.ts';
-import { badUsage, defineCommand, type Flags, type FlagValues } from '../command.ts';
-import { bytes, parseCount, tokensInWords } from '../human.ts';
+import { defineCommand, type Flags } from '../command.ts';
+import { bytes, tokensInWords } from '../human.ts';
+import { PART_FLAGS, partOf, writePart } from './part-flags.ts';
 import { notForTerminals, writePayload } from './payload.ts';
 import { openPointer } from './pointer-argument.ts';
 
 const FLAGS = {
-  lines: { value: 'A-B', help: 'only these lines: 10-40, 10-, 7, or -20 for the last 20' },
-  grep: { value: 'PATTERN', help: 'only lines that match (RE2 syntax), with their numbers' },
-  context: { short: 'C', value: 'N', help: 'with --grep: lines around each match' },
-  'ignore-case': { short: 'i', help: 'with --grep: upper and lower case alike' },
-  'json-pointer': {
-    value: '/a/b',
-    mayBeEmpty: true,
-    help: 'only this place of a JSON payload (RFC 6901)',
-  },
-  outline: { help: 'only headings, definitions or the shape, with line numbers' },
+  ...PART_FLAGS,
   cost: { help: 'only what it would cost, in tokens; takes nothing' },
   out: { short: 'o', value: 'FILE', help: 'write to this file, whole or not at all' },
   force: { short: 'f', help: 'write binary data even to a terminal' },
@@ -40,7 +31,7 @@ first, then take the lines you need. --cost tells the price of either without ta
   ],
   async run(call) {
     const { io, flags } = call;
-    const part = partOf(flags);
+    const part = partOf(flags, 'relay pull <url>');
     const { client, remote, url } = await openPointer(call);
     if (flags.cost) {
       const cost = await client.cost(url, part);
@@ -48,11 +39,7 @@ first, then take the lines you need. --cost tells the price of either without ta
       return;
     }
     if (part) {
-      const taken = await client.pullPart(url, part);
-      if (taken.truncated) io.warn(taken.about);
-      else if (io.interactive && !io.json && !flags.outline) io.note(taken.about);
-      if (io.json && flags.out === undefined) io.result(taken, '');
-      else await writePayload(io, new TextEncoder().encode(withLineEnd(taken.text)), flags);
+      await writePart(io, await client.pullPart(url, part), flags);
       return;
     }
     if (io.json && flags.out === undefined) {
@@ -72,34 +59,10 @@ first, then take the lines you need. --cost tells the price of either without ta
   },
 });
 
-/** A part is lines of text, and lines end. */
-function withLineEnd(text: string): string {
-  return text === '' || text.endsWith('\n') ? text : `${text}\n`;
-}
-
 /** The shape that a pull over HTTP answers with. */
 async function envelope(client: ContextRelay, url: string): Promise<JsonObject> {
   const { metadata } = await client.inspect(url);
   const content = await client.pullBytes(url);
   const text = decodeUtf8(content);
   return text === null ? { data: toBase64(content), metadata, encoding: 'base64' } : { data: text, metadata };
-}
-
-function partOf(flags: FlagValues<typeof FLAGS>): PartRequest | undefined {
-  const given = (['lines', 'grep', 'json-pointer', 'outline'] as const).filter(
-    (name) => flags[name] !== undefined,
-  );
-  if (given.length > 1) {
-    throw badUsage(`--${given[0]} and --${given[1]} do not go together.`, 'Take one part at a time.');
-  }
-  if (flags.grep === undefined && (flags.context !== undefined || flags['ignore-case'])) {
-    throw badUsage('--context and --ignore-case need --grep.', 'Use: relay pull <url> --grep PATTERN -C 2');
-  }
-  if (flags.lines !== undefined) return { lines: flags.lines };
-  if (flags.grep !== undefined) {
-    const context = parseCount(flags.context, '--context', { max: GREP_CONTEXT_LINES });
-    return { grep: flags.grep, context, ignore_case: flags['ignore-case'] };
-  }
-  if (flags['json-pointer'] !== undefined) return { json: flags['json-pointer'] };
-  return flags.outline ? { outline: true } : undefined;
 }

@@ -3,7 +3,7 @@ import { readBytes } from '../../../base/byte-streams.ts';
 import { decodeUtf8 } from '../../../base/utf8.ts';
 import type { Artifact } from '../../../contract/threads/artifacts.ts';
 import { threads } from '../../../contract/threads.ts';
-import { answerable, cutToBudget, number, readPart } from '../budget.ts';
+import { answerable, number, readPart } from '../budget.ts';
 import { type Answer, defineTool, type ToolCall } from '../tool.ts';
 import { stateLink } from '../uris.ts';
 
@@ -36,12 +36,13 @@ export const artifactGet = defineTool({
     const artifact = await call.relay.threads.artifact(thread_id, ref);
     const asked = part ? readPart(part) : undefined;
     if (asked === undefined && artifact.tokens.content > call.context.budget) return tooLarge(artifact, call);
+    if (asked) {
+      const o = { ...asked, max_tokens: call.context.budget };
+      const { text, about, truncated } = await call.relay.threads.part(thread_id, ref, o);
+      return { text: truncated ? `${text}\n[${about}]` : text };
+    }
     if (asked === null && !call.context.local) answerable(artifact.size);
     const { body } = await call.relay.threads.content(thread_id, ref);
-    if (asked) {
-      const taken = await call.context.texts.part(body, asked, call.signal);
-      return { text: await cutToBudget(taken.text, call.context) };
-    }
     return { text: decodeUtf8(await readBytes(body)) ?? `(${artifact.preview.text})` };
   },
 });
