@@ -6,7 +6,6 @@
  *   node examples/checkpoint.ts --fake   without any
  */
 import assert from 'node:assert/strict';
-import { countTokens } from '../src/text/token-count.ts';
 import { openStory } from './story.ts';
 
 /** What a query gave: about 80 KB. */
@@ -46,6 +45,7 @@ console.log(answer);
 
 const largest = Math.max(...rows.slice(0, 10).map(({ amount }) => amount));
 assert.ok(answer.includes(String(largest)), `the answer does not name ${largest}`);
-const [asked, pasted] = [countTokens(part).tokens, countTokens(text).tokens];
+const { tokens: asked } = await analysis.cost(checkpoint, { json: '/first' });
+const { tokens: pasted } = await analysis.cost(checkpoint);
 assert.ok(asked * 10 < pasted);
 console.log(`checked: ${asked} tokens in the prompt instead of ${pasted} (o200k_base)`);

@@ -6,7 +6,7 @@
  *   node examples/code-review.ts --fake   without any
  */
 import assert from 'node:assert/strict';
-import { countTokens } from '../src/text/token-count.ts';
+import { ownTextWork } from '../src/app/store/own-text-work.ts';
 import { openStory } from './story.ts';
 
 const DIFF = `diff --git a/auth.ts b/auth.ts
@@ -47,6 +47,7 @@ console.log(tickets);
 assert.deepEqual(metadata, { type: 'code_review', pr: 'PR-441' });
 assert.equal(await engineer.pull(pointer), review);
 assert.ok(tickets.includes('TICKET-1'), 'no tickets were made');
-const [handed, whole] = [countTokens(pointer).tokens, countTokens(review).tokens];
+const { tokens: handed } = await ownTextWork.count(pointer);
+const { tokens: whole } = await engineer.cost(pointer);
 assert.ok(handed < 60, `the pointer takes ${handed} tokens`);
 console.log(`checked: ${handed} tokens handed over instead of ${whole} (o200k_base)`);

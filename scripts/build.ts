@@ -14,10 +14,9 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import TOKENS from 'gpt-tokenizer/bpeRanks/o200k_base';
-import { makeTokenTable } from '../src/text/token-table.ts';
 import { bundleCli } from './build/bundle.ts';
 import { thirdPartyNotices } from './build/notices.ts';
+import { tokenTable } from './build/token-table.ts';
 
 const root = join(import.meta.dirname, '..');
 process.chdir(root);
@@ -53,7 +52,7 @@ async function emitLibrary(outDir: string): Promise<void> {
 
 async function emitCli(outdir: string): Promise<void> {
   writeFileSync(join(fresh, 'THIRD-PARTY-NOTICES'), thirdPartyNotices(await bundleCli(outdir)));
-  writeFileSync(join(outdir, 'o200k.bin'), makeTokenTable(TOKENS));
+  writeFileSync(join(outdir, 'o200k.bin'), await tokenTable());
   const launcher = join(outdir, 'relay.js');
   const mcp = join(outdir, 'contextrelay-mcp.js');
   copyFileSync(join('scripts', 'build', 'older-node.js'), join(outdir, 'older-node.js'));

@@ -14,12 +14,14 @@ const HOT_FILES: { readonly [file: string]: readonly string[] } = {
     'src/app/store/open-relay.ts',
     'src/app/store/open-core.ts',
     'src/app/store/peek-inbox.ts',
+    'src/app/store/token-counter.ts',
     'src/engines/sqlite/engine.ts',
   ],
   hook: [
     'src/interfaces/cli/coding-agents/hook.ts',
     'src/app/projects/open-project.ts',
-    'src/app/projects/brief-tokens.ts',
+    'src/app/store/own-text-work.ts',
+    'src/app/store/token-counter.ts',
     'src/text/sanitize/neutralise.ts',
   ],
 };

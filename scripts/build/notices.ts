@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Metafile } from 'esbuild';
 
-/** The licences of the packages that went into the bundle, as their terms ask. A package without one stops the build. */
+/** The licences of the packages that went into dist, as their terms ask. A package without one stops the build. */
 export function thirdPartyNotices(metafile: Metafile): string {
   const sections = bundledPackages(metafile).map(notice);
   return ['The command line in this package contains parts of the following packages.\n', ...sections].join(
@@ -11,7 +11,8 @@ export function thirdPartyNotices(metafile: Metafile): string {
 }
 
 function bundledPackages(metafile: Metafile): string[] {
-  const folders = new Set<string>();
+  // Its vocabulary is in the table of tokens.
+  const folders = new Set(['node_modules/gpt-tokenizer']);
   for (const output of Object.values(metafile.outputs)) {
     for (const [path, { bytesInOutput }] of Object.entries(output.inputs)) {
       const folder = /^.*node_modules\/(@[^/]+\/)?[^/]+/.exec(path)?.[0];

@@ -41,7 +41,6 @@ export function makeHost(globals: Globals, env: Environment, warn?: Warn): Host 
     keyring: async () => (await import('./store/keyring.ts')).openKeyring(config().home),
     frameSecret: async () => (await import('./store/home-secret.ts')).homeSecret(config().home)(),
     countTokens: async (text) => (await import('./store/own-text-work.ts')).ownTextWork.count(text),
-    briefTokens: async (text) => (await import('./projects/brief-tokens.ts')).briefTokens(text),
     backup: async (target) => {
       await (await import('../engines/sqlite/backup.ts')).backupSqlite(config().home, target);
     },

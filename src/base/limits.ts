@@ -72,10 +72,10 @@ export const OUTLINE_DEPTH = 4;
 /** Text counted for tokens in one go; beyond it the figure is an estimate and says so. */
 export const TOKEN_COUNT_CHARS = 4 * MiB;
 /**
- * Text is counted in slices, cut where no token can span; where there is no such place within as many characters again, the
- * figure is an estimate. The tokenizer takes some 20 ms for two slices without a break, and four times that for twice as much.
+ * A piece without a break that is longer is cut for counting, and makes the figure an estimate. Of a text that is too long for one go,
+ * slices of about this length are counted.
  */
-export const TOKEN_SLICE_CHARS = 2 * KiB;
+export const TOKEN_SLICE_CHARS = 8 * KiB;
 
 /** Threads of a server for work that grows with a text. Long texts leave one of them to short ones. */
 export const TEXT_THREADS = 2;

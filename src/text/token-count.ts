@@ -1,89 +1,114 @@
-import { clearMergeCache, countTokens as countExactly } from 'gpt-tokenizer/encoding/o200k_base';
 import { TOKEN_COUNT_CHARS, TOKEN_SLICE_CHARS } from '../base/limits.ts';
 import type { TokenCount } from '../base/tokens.ts';
+import { TokenPieces } from './token-pieces.ts';
+import { NO_TOKEN, type TokenTable } from './token-table.ts';
 
 /**
- * Loading this costs a fifth of a second (the table has 200 000 rows): import it when there is something to count.
+ * Counts with the vocabulary of o200k_base; special tokens such as `<|endoftext|>` are the plain text that they are in a payload.
  *
- * The library needs time that grows with the square of a piece without a break: 125 KB of one letter take it 16 seconds.
- * Here text is therefore counted in slices. They end where no token can span, so that the sum is exact; where there is no
- * such place, or the text is longer than is counted in one go, the figure is an estimate and says so.
+ * The time is linear in the text, whatever is in it, and bounded: a piece without a break that is longer than a slice is cut,
+ * and of a text that is too long, slices that are spread evenly over it are counted. Then the figure is an estimate and says so.
  */
-
-/** Special tokens such as `<|endoftext|>` are counted as the plain text that they are in a payload. */
-const PLAIN = { disallowedSpecial: new Set<string>() };
-
-/** A slice of a run without a break is slow to count and only an estimate: it stands for so much of what follows in the run. */
-const RUN_CHARS = 16 * TOKEN_SLICE_CHARS;
-
-/** Linear in the text, whatever is in it. Exact, unless `estimated`. */
-export function countTokens(text: string): TokenCount {
-  let tokens = 0;
-  let estimated = false;
-  for (const slice of slices(text)) {
-    tokens += (countExactly(slice.text, PLAIN) * slice.covers) / slice.text.length;
-    estimated ||= slice.torn || slice.covers > slice.text.length;
-  }
-  // The library remembers pieces, which helps within a text; afterwards nothing of a payload stays in memory.
-  clearMergeCache();
-  return { tokens: Math.round(tokens), tokenizer: 'o200k_base', estimated };
+export function tokenCounter({ kinds, rankOf }: TokenTable): (text: string) => TokenCount {
+  const merge = new Merge(rankOf);
+  const encoder = new TextEncoder();
+  const bytes = new Uint8Array(MOST_BYTES);
+  return (text) => {
+    const pieces = new TokenPieces(text, kinds);
+    const stride = Math.max(1, text.length / TOKEN_COUNT_CHARS);
+    let [tokens, counted] = [0, 0];
+    for (let from = 0; from < text.length; ) {
+      const began = from;
+      while (from < text.length && from < began + TOKEN_SLICE_CHARS) {
+        const to = pieces.end(from);
+        const { written } = encoder.encodeInto(text.slice(from, to), bytes);
+        tokens += rankOf(bytes, 0, written) === NO_TOKEN ? merge.count(bytes, written) : 1;
+        from = to;
+      }
+      counted += from - began;
+      from += Math.floor((from - began) * (stride - 1));
+    }
+    if (counted > 0) tokens = Math.round((tokens * text.length) / counted);
+    return { tokens, tokenizer: 'o200k_base', estimated: pieces.cut || stride > 1 };
+  };
 }
 
-interface Slice {
-  readonly text: string;
-  /** How many characters of the whole text it stands for: its own, and those that are skipped behind it. */
-  readonly covers: number;
-  /** A token may have been cut in two at its end. */
-  readonly torn: boolean;
-}
-
-/** All of a text; of one that is too long, slices that are spread evenly over it. */
-function* slices(text: string): Generator<Slice> {
-  const stride = Math.max(1, text.length / TOKEN_COUNT_CHARS);
-  for (let from = 0; from < text.length; ) {
-    const { at, torn } = cut(text, from + TOKEN_SLICE_CHARS);
-    const runEnd = torn ? cut(text, at, RUN_CHARS).at : at;
-    const skipped = Math.floor((runEnd - from) * (stride - 1));
-    const next = skipped === 0 ? runEnd : cut(text, runEnd + skipped).at;
-    yield { text: text.slice(from, at), covers: next - from, torn };
-    from = next;
-  }
-}
-
-/** The first place from `wanted` on that no token spans; where there is none `within` so many characters, that far on. */
-function cut(text: string, wanted: number, within = TOKEN_SLICE_CHARS): { at: number; torn: boolean } {
-  if (wanted >= text.length) return { at: text.length, torn: false };
-  const last = Math.min(wanted + within, text.length);
-  for (let at = wanted; at < last; at++) {
-    if (isBreak(text.charCodeAt(at - 1), text.charCodeAt(at))) return { at, torn: false };
-  }
-  if (last === text.length) return { at: last, torn: false };
-  const lowSurrogate = (text.charCodeAt(last) & 0xfc00) === 0xdc00;
-  return { at: lowSurrogate ? last - 1 : last, torn: true };
-}
+/** A character of UTF-16 is three bytes at most; a contraction may follow a slice. */
+const MOST_BYTES = 3 * (TOKEN_SLICE_CHARS + 4);
 
 /**
- * The pattern that splits text into pieces breaks here whatever is around: a space or a full stop of East Asian text behind
- * a letter or digit, a letter or digit behind a line feed, and between letters and digits.
+ * Merges the two neighbours that together are the token of the lowest rank, the first of equals, until no two are a token. Which
+ * they are is told by a heap, so that the time grows hardly faster than the piece.
  */
-function isBreak(before: number, after: number): boolean {
-  if (after === SPACE || EAST_ASIAN_STOPS.has(after)) return isWord(before);
-  if (before === LINE_FEED) return isWord(after);
-  return (isDigit(before) && isLetter(after)) || (isLetter(before) && isDigit(after));
+class Merge {
+  readonly #rankOf: TokenTable['rankOf'];
+  /** Where the parts before and behind begin, and the rank of each with the one behind, by where it begins. */
+  readonly #before = new Int32Array(MOST_BYTES + 1);
+  readonly #behind = new Int32Array(MOST_BYTES + 1);
+  readonly #ranks = new Int32Array(MOST_BYTES + 1);
+  /** Numbers made of a rank and a place. Those that no longer hold stay until their turn comes. */
+  readonly #heap = new Float64Array(3 * MOST_BYTES);
+  #size = 0;
+
+  constructor(rankOf: TokenTable['rankOf']) {
+    this.#rankOf = rankOf;
+  }
+
+  count(bytes: Uint8Array, length: number): number {
+    const [before, behind, ranks] = [this.#before, this.#behind, this.#ranks];
+    for (let at = 0; at <= length; at++) {
+      before[at] = at - 1;
+      behind[at] = at + 1;
+    }
+    const rank = (at: number) => {
+      const next = behind[at]!;
+      ranks[at] = next < length ? this.#rankOf(bytes, at, behind[next]!) : NO_TOKEN;
+      if (ranks[at] !== NO_TOKEN) this.#push(ranks[at]! * PLACES + at);
+    };
+    for (let at = 0; at < length; at++) rank(at);
+    let parts = length;
+    while (this.#size > 0) {
+      const key = this.#pop();
+      const at = key % PLACES;
+      if (ranks[at] !== (key - at) / PLACES) continue;
+      const gone = behind[at]!;
+      ranks[gone] = NO_TOKEN;
+      behind[at] = behind[gone]!;
+      before[behind[at]!] = at;
+      parts--;
+      rank(at);
+      if (at > 0) rank(before[at]!);
+    }
+    return parts;
+  }
+
+  #push(key: number): void {
+    const heap = this.#heap;
+    let at = this.#size++;
+    while (at > 0) {
+      const above = (at - 1) >> 1;
+      if (heap[above]! <= key) break;
+      heap[at] = heap[above]!;
+      at = above;
+    }
+    heap[at] = key;
+  }
+
+  #pop(): number {
+    const heap = this.#heap;
+    const least = heap[0]!;
+    const key = heap[--this.#size]!;
+    let at = 0;
+    for (let below = 1; below < this.#size; below = 2 * at + 1) {
+      if (below + 1 < this.#size && heap[below + 1]! < heap[below]!) below++;
+      if (heap[below]! >= key) break;
+      heap[at] = heap[below]!;
+      at = below;
+    }
+    heap[at] = key;
+    return least;
+  }
 }
 
-const SPACE = 0x20;
-const LINE_FEED = 0x0a;
-const EAST_ASIAN_STOPS = new Set([...'、。「」，！？'].map((char) => char.charCodeAt(0)));
-
-function isDigit(code: number): boolean {
-  return code >= 0x30 && code <= 0x39;
-}
-
-function isLetter(code: number): boolean {
-  return (code | 0x20) >= 0x61 && (code | 0x20) <= 0x7a;
-}
-
-function isWord(code: number): boolean {
-  return isLetter(code) || isDigit(code) || (code > 0x7f && /[\p{L}\p{N}]/u.test(String.fromCharCode(code)));
-}
+/** More than there are places in a piece. */
+const PLACES = 2 ** 16;

@@ -22,7 +22,7 @@ export const LAYERS: Readonly<Record<string, Layer>> = {
   text: {
     values: ['base'],
     types: [],
-    packages: ['gpt-tokenizer', 're2js'],
+    packages: ['re2js'],
     node: false,
     folders: 'free',
   },

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { countTokens } from '../../src/text/token-count.ts';
 import { temporaryHome } from '../cli/program.ts';
 import { type RelayUnderTest, startRelay } from '../http/relay-under-test.ts';
+import { countTokens } from '../token-count.ts';
 import { overHttp, overStdio, type TestClient } from './clients.ts';
 
 const home = temporaryHome();

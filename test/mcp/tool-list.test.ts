@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { countTokens } from '../../src/text/token-count.ts';
 import { relay as run, temporaryHome } from '../cli/program.ts';
 import { startRelay } from '../http/relay-under-test.ts';
+import { countTokens } from '../token-count.ts';
 import { overHttp, overStdio } from './clients.ts';
 
 const home = temporaryHome();

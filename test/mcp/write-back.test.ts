@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
-import { countTokens } from '../../src/text/token-count.ts';
 import { relay as run, temporaryHome } from '../cli/program.ts';
+import { countTokens } from '../token-count.ts';
 import { overStdio } from './clients.ts';
 
 const home = temporaryHome();

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { countTokens } from '../../src/text/token-count.ts';
+import { countTokens } from '../token-count.ts';
 import { ScratchFolder } from './scratch-folder.ts';
 import { fill, hoursAgo } from './shop.ts';
 

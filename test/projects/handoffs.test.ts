@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { loadConfig } from '../../src/app/config.ts';
 import { openRelay } from '../../src/app/store/open-relay.ts';
-import { countTokens } from '../../src/text/token-count.ts';
+import { countTokens } from '../token-count.ts';
 import { ScratchFolder } from './scratch-folder.ts';
 import { fill, hoursAgo } from './shop.ts';
 

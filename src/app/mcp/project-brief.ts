@@ -3,8 +3,8 @@ import { BRIEF_TOKENS } from '../../base/project-limits.ts';
 import { boundedBrief } from '../../client/projects/brief.ts';
 import { coldStart } from '../../client/projects/cold-start.ts';
 import { draftAsTyped } from '../../interfaces/cli/as-typed.ts';
-import { briefTokens } from '../projects/brief-tokens.ts';
 import { findProject } from '../projects/open-project.ts';
+import { ownTextWork } from '../store/own-text-work.ts';
 
 /** What `project_brief` answers with: the cold start of the project around a folder. */
 export async function briefOf(
@@ -15,5 +15,5 @@ export async function briefOf(
   const project = await findProject(folder);
   if (!project) throw new RelayError('no_project', { path: folder });
   const { draft, now } = await coldStart(project, about ?? null);
-  return (await boundedBrief(draftAsTyped(draft, typed), BRIEF_TOKENS, now, briefTokens)).text;
+  return (await boundedBrief(draftAsTyped(draft, typed), BRIEF_TOKENS, now, ownTextWork.count)).text;
 }

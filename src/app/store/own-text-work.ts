@@ -1,10 +1,14 @@
 import { readText } from '../../base/read-text.ts';
+import type { TokenCount } from '../../base/tokens.ts';
 import type { TextWork } from '../../domain/text-work.ts';
+
+let counter: Promise<(text: string) => TokenCount> | null = null;
 
 /** Works in this process, and loads what it needs when there is something to do. For a command that ends soon. */
 export const ownTextWork: TextWork = {
   async count(text) {
-    const { countTokens } = await import('../../text/token-count.ts');
+    counter ??= import('./token-counter.ts').then(({ openTokenCounter }) => openTokenCounter());
+    const countTokens = await counter;
     return countTokens(typeof text === 'string' ? text : await readText(text));
   },
   async part(body, request) {

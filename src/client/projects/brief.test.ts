@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { countTokens } from '../../text/token-count.ts';
+import { countTokens } from '../../../test/token-count.ts';
 import { boundedBrief, type Draft, LEAST_TOKENS, tokensAtMost } from './brief.ts';
 import { plainLine } from './plain-line.ts';
 
@@ -71,7 +71,7 @@ test('a brief never costs more than its budget, whatever is in it, and keeps wha
   ];
   for (const text of texts) {
     for (const max of [LEAST_TOKENS, 173, 500, 1000]) {
-      for (const count of [undefined, async (words: string) => countTokens(words).tokens]) {
+      for (const count of [undefined, async (words: string) => countTokens(words)]) {
         const brief = await boundedBrief(draft(150, text), max, NOW, count);
         assert.ok(countTokens(brief.text).tokens <= max);
         assert.ok(brief.omitted > 0);
@@ -85,7 +85,7 @@ test('a brief never costs more than its budget, whatever is in it, and keeps wha
 test('counting fills the budget further than the bound can', async () => {
   const long = draft(200, (n) => `wrinkly mauve platypuses juggle ${n} quixotic xylophones`);
   const quick = await boundedBrief(long, 1000, NOW);
-  const exact = await boundedBrief(long, 1000, NOW, async (text) => countTokens(text).tokens);
+  const exact = await boundedBrief(long, 1000, NOW, async (text) => countTokens(text));
   assert.ok('counted' in exact.tokens && exact.tokens.counted > 900);
   assert.ok(exact.omitted < quick.omitted);
 });

@@ -1,3 +1,4 @@
+import type { TokenCount } from '../../base/tokens.ts';
 import { neutralise } from '../../text/sanitize/neutralise.ts';
 import { plainLine } from './plain-line.ts';
 import { ago, timeOf } from './times.ts';
@@ -72,12 +73,12 @@ export async function boundedBrief(
   draft: Draft,
   maxTokens: number,
   now: number,
-  count?: (text: string) => Promise<number>,
+  count?: (text: string) => Promise<TokenCount>,
 ): Promise<Brief & { readonly tokens: Tokens }> {
   const safe = defused(draft);
   const quick = await fit(safe, maxTokens, now, tokensAtMost);
   if (quick.omitted === 0 || !count) return { ...quick, tokens: { at_most: quick.cost } };
-  const exact = await fit(safe, maxTokens, now, count);
+  const exact = await fit(safe, maxTokens, now, async (text) => (await count(text)).tokens);
   return { ...exact, tokens: { counted: exact.cost } };
 }
 

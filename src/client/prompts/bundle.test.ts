@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { openPrompts } from '../../../test/prompts/open-prompts.ts';
 import { text } from '../../../test/threads/open-threads.ts';
+import { countTokens } from '../../../test/token-count.ts';
 import { isRelayError } from '../../base/errors.ts';
-import { countTokens } from '../../text/token-count.ts';
 
 test('the same state and words make the same bytes, whenever it is made', async () => {
   const { prompts, threads, thread } = openPrompts();

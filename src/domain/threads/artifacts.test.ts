@@ -2,11 +2,11 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { describe, it } from 'node:test';
 import { openThreads, text } from '../../../test/threads/open-threads.ts';
+import { countTokens } from '../../../test/token-count.ts';
 import { readBytes } from '../../base/byte-streams.ts';
 import { isRelayError, RelayError } from '../../base/errors.ts';
 import { ARTIFACT_BYTES } from '../../base/limits.ts';
 import { readText } from '../../base/read-text.ts';
-import { countTokens } from '../../text/token-count.ts';
 import { ContentScan, countTokens as contentTokens } from './content-scan.ts';
 
 const sha256 = (data: string | Uint8Array) => createHash('sha256').update(data).digest('hex');

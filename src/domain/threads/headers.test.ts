@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { openThreads, text } from '../../../test/threads/open-threads.ts';
+import { countTokens } from '../../../test/token-count.ts';
 import type { Json } from '../../base/json.ts';
 import { HEADER_BYTES, HEADER_TOKENS } from '../../base/limits.ts';
 import type { PatchOp } from '../../formats/json-patch/apply.ts';
-import { countTokens } from '../../text/token-count.ts';
 
 const add = (list: string, value: Json): PatchOp => ({ op: 'add', path: `/${list}/-`, value });
 

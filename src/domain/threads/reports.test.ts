@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { openThreads, stoppedClock, text } from '../../../test/threads/open-threads.ts';
+import { countTokens } from '../../../test/token-count.ts';
 import { readText } from '../../base/read-text.ts';
-import { countTokens } from '../../text/token-count.ts';
 
 async function prepared() {
   const env = stoppedClock();

@@ -43,8 +43,6 @@ export interface Host {
   readonly frameSecret: FrameSecret;
   /** Counts here, in this process. */
   countTokens(text: string): Promise<TokenCount>;
-  /** How many tokens a text of short lines is, without loading the tokenizer. */
-  briefTokens(text: string): Promise<number>;
   backup(target: string): Promise<void>;
   restore(source: string, o: { force: boolean }): Promise<void>;
   readonly server: ServerControl;

@@ -51,7 +51,7 @@ read, each line with the place it comes from. Secrets are masked, and you are to
       pointers: flags.context ?? [],
       thread: flags.thread === undefined ? null : await threadHeader(host, flags.thread),
     });
-    const brief = await boundedBrief(draftAsTyped(draft, io.typed), max, view.now, host.briefTokens);
+    const brief = await boundedBrief(draftAsTyped(draft, io.typed), max, view.now, host.countTokens);
     const tokens = { ...brief.tokens, tokenizer: 'o200k_base' };
     for (const warning of brief.warnings) io.warn(warning);
     if (!flags.push) {

@@ -163,7 +163,7 @@ async function tellOfProject(
 ): Promise<HookAnswer> {
   const { draft, now } = await coldStart(project, null, { quick: true });
   const typed = draftAsTyped(draft, io.typed);
-  return { context: (await boundedBrief(typed, BRIEF_TOKENS, now, host.briefTokens)).text };
+  return { context: (await boundedBrief(typed, BRIEF_TOKENS, now, host.countTokens)).text };
 }
 
 /** What is new for this agent and was not told in this session, newest first, if the relay answers in time. */

@@ -21,7 +21,7 @@ matter, checks them, and prints one page with the source and the age of each par
   async ask(project, { io, host, flags }) {
     const max = parseCount(flags['max-tokens'], '--max-tokens', { min: LEAST_TOKENS }) ?? BRIEF_TOKENS;
     const { draft, now } = await coldStart(project, flags.for ?? null);
-    const brief = await boundedBrief(draftAsTyped(draft, io.typed), max, now, host.briefTokens);
+    const brief = await boundedBrief(draftAsTyped(draft, io.typed), max, now, host.countTokens);
     return {
       folder: project.files.folder,
       tokens: { ...brief.tokens, tokenizer: 'o200k_base' },

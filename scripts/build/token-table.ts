@@ -1,0 +1,24 @@
+import { mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { makeTokenTable } from '../../src/text/token-table.ts';
+
+const ROOT = join(import.meta.dirname, '..', '..');
+const CACHED = join(ROOT, 'node_modules', '.cache', 'o200k.bin');
+const SOURCES = ['token-pieces.ts', 'token-table.ts'].map((name) => join(ROOT, 'src', 'text', name));
+
+/** The table of tokens, for the build and for whoever runs from a clone: made when it is first asked for, in a second. */
+export async function tokenTable(): Promise<Uint8Array> {
+  const made = statSync(CACHED, { throwIfNoEntry: false });
+  if (made && SOURCES.every((path) => statSync(path).mtimeMs < made.mtimeMs)) return readFileSync(CACHED);
+  const { default: tokens } = await import('gpt-tokenizer/bpeRanks/o200k_base');
+  const table = makeTokenTable(tokens);
+  try {
+    mkdirSync(dirname(CACHED), { recursive: true });
+    const fresh = `${CACHED}.${process.pid}`;
+    writeFileSync(fresh, table);
+    renameSync(fresh, CACHED);
+  } catch {
+    // A clone that cannot be written to makes it every time.
+  }
+  return table;
+}

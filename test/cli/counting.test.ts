@@ -1,0 +1,27 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { relay, temporaryHome } from './program.ts';
+
+/** For a process that fails where it loads the package that the table of tokens is made from. */
+const REFUSE = `import { registerHooks } from 'node:module';
+registerHooks({ resolve(name, context, next) {
+  if (name.startsWith('gpt-tokenizer')) throw new Error(name + ' is loaded');
+  return next(name, context);
+} });`;
+const NODE_OPTIONS = `--import=data:text/javascript,${encodeURIComponent(REFUSE)}`;
+
+test('commands count without loading a tokenizer', async () => {
+  using at = temporaryHome();
+  const { stdout } = await relay(['thread', 'new'], at);
+  const thread = ['--thread', stdout.trim()];
+  // In a clone that has just been set up, this one makes the table.
+  assert.equal((await relay(['artifact', 'put', '-', ...thread], { ...at, stdin: 'the first' })).code, 0);
+  for (const args of [
+    ['artifact', 'put', '-', ...thread],
+    ['state', 'header', ...thread],
+    ['push', '-'],
+  ]) {
+    const { code, stderr } = await relay(args, { ...at, stdin: 'hello, agent', env: { NODE_OPTIONS } });
+    assert.deepEqual([code, stderr], [0, ''], args.join(' '));
+  }
+});
