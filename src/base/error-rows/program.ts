@@ -72,7 +72,7 @@ export const PROGRAM_ERRORS = {
     exit: 1,
     message:
       'The store at {path} has format {found}; this program knows up to {known}. It was left as it is.',
-    hint: 'Update ContextRelay, or point RELAY_HOME at another folder.',
+    hint: 'Install a newer one, with npm install -g contextrelay@latest, or point RELAY_HOME at another folder.',
   },
   store_foreign: {
     status: 503,

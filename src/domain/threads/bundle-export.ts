@@ -1,9 +1,9 @@
 import { readBytes, streamFrom } from '../../base/byte-streams.ts';
+import { crc32 } from '../../base/crc32.ts';
 import { isRelayError } from '../../base/errors.ts';
 import { sha256Hex } from '../../base/hash.ts';
 import { DAMAGED_NAMED } from '../../base/limits.ts';
 import type { Artifact } from '../../contract/threads/artifacts.ts';
-import { crc32 } from '../../formats/zip/crc32.ts';
 import { writeZip, type ZipEntry } from '../../formats/zip/zip-writer.ts';
 import type { BlobBody } from '../../kernel/blobs.ts';
 import { extensionOf } from './artifact-kind.ts';

@@ -17,6 +17,7 @@ import { BODIES, checkedFile, isPlaced, writeBody } from './body-files.ts';
 import { BodyFile } from './body-stream.ts';
 import { Database } from './database.ts';
 import { isBusy, translated } from './failure.ts';
+import { migrate } from './migration.ts';
 import { DATABASE_FILE, isStore, openDatabase } from './opening.ts';
 import { makeFolder, makeFolders, syncFileNow, syncFolderNow } from './syncing.ts';
 
@@ -155,6 +156,7 @@ async function stageCopy(source: string, stage: string): Promise<BodyRow[]> {
   try {
     copyDatabase(from, join(stage, DATABASE_FILE), bad);
     using db = new Database(join(stage, DATABASE_FILE));
+    migrate(db);
     db.exec('PRAGMA journal_mode = WAL');
     const rows = bodyRows(db);
     for (const { file, sha256 } of rows) {

@@ -13,7 +13,8 @@ import {
   settleExpiry,
 } from '../../kernel/admission.ts';
 import type { BlobBody, BlobInfo, BlobItem, BlobPage, Blobs, ByteRange, Expiry } from '../../kernel/blobs.ts';
-import { BodyFiles, checkedPlace, type Draft, isPlaced } from './body-files.ts';
+import { BlockHashes } from '../../kernel/block-hashes.ts';
+import { BodyFiles, checkedPlace, type Draft, isPlaced, type WrittenBody } from './body-files.ts';
 import { BodyFile } from './body-stream.ts';
 import { translated } from './failure.ts';
 import { keyRange } from './names.ts';
@@ -141,7 +142,8 @@ export class SqliteBlobs implements Blobs {
 
   #putInline(key: string, body: Uint8Array, expiresAt: Expiry | undefined): Promise<BlobInfo> {
     const sha256 = process.getBuiltinModule('node:crypto').hash('sha256', body, 'hex');
-    return this.#commit(key, { size: body.length, sha256, file: null, body }, expiresAt);
+    const blocks = new BlockHashes(this.#store.crc32).update(body).digest();
+    return this.#commit(key, { size: body.length, sha256, blocks, file: null, body }, expiresAt);
   }
 
   async #putFile(
@@ -173,17 +175,18 @@ export class SqliteBlobs implements Blobs {
   /** `draft`: what is to be placed at the content's file. */
   async #commit(
     key: string,
-    { size, sha256, file, body }: BlobInfo & Pick<Row, 'file' | 'body'>,
+    { size, sha256, blocks, file, body }: WrittenBody & Pick<Row, 'file' | 'body'>,
     expiresAt: Expiry | undefined,
     draft?: Draft,
   ): Promise<BlobInfo> {
-    const sql = `INSERT INTO blobs (key, size, sha256, at, expires, file, body) VALUES (?, ?, ?, ?, ?, ?, ?)
-      ON CONFLICT (key) DO UPDATE SET size = excluded.size, sha256 = excluded.sha256, at = excluded.at,
-      expires = excluded.expires, file = excluded.file, body = excluded.body`;
+    const sql = `INSERT INTO blobs (key, size, sha256, blocks, at, expires, file, body) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+      ON CONFLICT (key) DO UPDATE SET size = excluded.size, sha256 = excluded.sha256, blocks = excluded.blocks,
+      at = excluded.at, expires = excluded.expires, file = excluded.file, body = excluded.body`;
     const expires = typeof expiresAt === 'function' ? await settleExpiry(expiresAt) : expiresAt;
     const before = await this.#store.queue.run((tx) => {
       const old = this.#store.db.sql<Pick<Row, 'file'>>('SELECT file FROM blobs WHERE key = ?').get(key);
-      this.#store.db.sql(sql).run(key, size, sha256, this.#store.env.now(), expires ?? null, file, body);
+      const at = this.#store.env.now();
+      this.#store.db.sql(sql).run(key, size, sha256, blocks, at, expires ?? null, file, body);
       if (draft) this.#files.placeNow(draft, file!, tx);
       else if (file !== null) this.#files.checkNow(file);
       return old?.file;

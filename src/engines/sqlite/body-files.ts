@@ -4,6 +4,7 @@ import type { Env } from '../../base/env.ts';
 import { badRequest, RelayError } from '../../base/errors.ts';
 import { toHex } from '../../base/ids.ts';
 import type { BlobInfo } from '../../kernel/blobs.ts';
+import { BlockHashes } from '../../kernel/block-hashes.ts';
 import type { Transaction } from './commit-queue.ts';
 import { makeFolder, syncFolder, syncFolderNow } from './syncing.ts';
 
@@ -14,8 +15,13 @@ export const DRAFTS = `${BODIES}/draft`;
 /** Bodies that go into one folder before the next is taken. */
 const FOLDER_FILES = 512;
 
+export interface WrittenBody extends BlobInfo {
+  /** The hashes of its blocks. */
+  readonly blocks: Uint8Array;
+}
+
 /** A body that is whole and on disk; no row refers to it yet. */
-export interface Draft extends BlobInfo {
+export interface Draft extends WrittenBody {
   /** Relative to the home. */
   readonly file: string;
 }
@@ -143,12 +149,14 @@ export async function writeBody(
   path: string,
   pieces: AsyncIterable<Uint8Array>,
   o: { syncsFile: boolean; syncsName: boolean },
-): Promise<BlobInfo> {
+): Promise<WrittenBody> {
   const hash = process.getBuiltinModule('node:crypto').createHash('sha256');
+  const blocks = new BlockHashes(process.getBuiltinModule('node:zlib').crc32);
   let size = 0;
   const measured = async function* () {
     for await (const piece of pieces) {
       hash.update(piece);
+      blocks.update(piece);
       size += piece.length;
       yield piece;
     }
@@ -161,7 +169,7 @@ export async function writeBody(
       o.syncsFile ? file.datasync() : undefined,
       o.syncsName ? syncFolder(dirname(path)) : undefined,
     ]);
-    return { size, sha256: hash.digest('hex') };
+    return { size, sha256: hash.digest('hex'), blocks: blocks.digest() };
   } catch (error) {
     rmSync(path, { force: true });
     throw error;

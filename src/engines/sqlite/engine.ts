@@ -1,4 +1,5 @@
 import { resolve } from 'node:path';
+import { crc32 } from '../../base/crc32.ts';
 import { type Env, systemEnv } from '../../base/env.ts';
 import { isRelayError } from '../../base/errors.ts';
 import type { Engine, EngineLimits, Swept } from '../../kernel/engine.ts';
@@ -10,6 +11,7 @@ import { openDatabase } from './opening.ts';
 import { SqliteRecords } from './records.ts';
 import { Reserve } from './reserve.ts';
 import { SqliteSearchIndex } from './search-index.ts';
+import type { Store } from './store.ts';
 import { StoreClock } from './store-clock.ts';
 import { Subscriptions } from './subscriptions.ts';
 import { missingBodies, sweep, usageOf } from './sweep.ts';
@@ -55,11 +57,15 @@ export async function openSqlite(o: SqliteOptions): Promise<SqliteEngine> {
   const subscriptions = new Subscriptions(db, home);
   const env = new StoreClock(o.env ?? systemEnv, db);
   const committed = (streams: ReadonlySet<string>) => {
-    subscriptions.committed(streams);
+    if (streams.size > 0) subscriptions.committed(streams);
     checkpoints.committed();
   };
   const queue = new CommitQueue(db, committed, { committing: () => env.keep(), reserve });
-  const store = { home, env, limits, db, queue };
+  const store: Store = {
+    ...{ home, env, limits, db, queue },
+    // Loading the faster one takes longer than a command needs for its one body.
+    crc32: role === 'server' ? process.getBuiltinModule('node:zlib').crc32 : crc32,
+  };
   const blobs = new SqliteBlobs(store, o.place);
   let sweeping: Promise<Swept> | undefined;
   let closing: Promise<void> | undefined;

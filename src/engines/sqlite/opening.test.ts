@@ -30,7 +30,8 @@ test('a database of a newer format is told apart and left as it is', async (t) =
   db.exec('PRAGMA user_version = 99');
   db.close();
   const error = await refused(home, 'store_newer');
-  assert.match(error.message, /format 99; this program knows up to 1/);
+  assert.match(error.message, /format 99; this program knows up to 2/);
+  assert.match(error.hint!, /npm install -g contextrelay@latest/);
 });
 
 test('a newer format that is still in the WAL is told apart, and no byte of the database changes', async (t) => {
@@ -102,7 +103,7 @@ test('an older format is brought up to date by itself', async (t) => {
   await engine.records.put('mig.a/1', 'new');
   await engine[Symbol.asyncDispose]();
   const again = new DatabaseSync(join(home, 'relay.db'));
-  assert.deepEqual({ ...again.prepare('PRAGMA user_version').get() }, { user_version: 1 });
+  assert.deepEqual({ ...again.prepare('PRAGMA user_version').get() }, { user_version: 2 });
   again.close();
 });
 
@@ -120,7 +121,7 @@ test('the store is for its owner only, and says in its first bytes what it is', 
   );
   const header = readFileSync(join(home, 'relay.db')).subarray(0, 100);
   assert.equal(header.toString('latin1', 68, 72), 'RELY');
-  assert.equal(header.readUInt32BE(60), 1);
+  assert.equal(header.readUInt32BE(60), 2);
   await engine[Symbol.asyncDispose]();
 });
 

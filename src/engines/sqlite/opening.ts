@@ -6,7 +6,8 @@ import type { EngineLimits } from '../../kernel/engine.ts';
 import { DRAFTS } from './body-files.ts';
 import { Database } from './database.ts';
 import { translated } from './failure.ts';
-import { APPLICATION_ID, FORMAT, PAGE_BYTES, STEPS } from './schema.ts';
+import { bringForward, checkFormat, migrate, pragma } from './migration.ts';
+import { APPLICATION_ID, FORMAT, PAGE_BYTES } from './schema.ts';
 import { makeFolder, syncFileNow, syncFolderNow } from './syncing.ts';
 
 export const DATABASE_FILE = 'relay.db';
@@ -28,10 +29,14 @@ export async function openDatabase(
   let db: Database | undefined;
   try {
     if (!(await isStore(path))) createDatabase(path, power);
-    const opened = new Database(path);
+    let opened = new Database(path);
     db = opened;
     // Once more, now with what the WAL says.
-    const format = await opened.patiently(() => checkFormat(opened));
+    if ((await opened.patiently(() => checkFormat(opened))) < FORMAT) {
+      opened.close();
+      await bringForward(path);
+      db = opened = new Database(path);
+    }
     const settings = `
       PRAGMA journal_mode = WAL;
       PRAGMA synchronous = ${power ? 'FULL' : 'NORMAL'};
@@ -40,7 +45,6 @@ export async function openDatabase(
       PRAGMA cache_size = ${role === 'server' ? -16384 : -2048};
     `;
     await opened.patiently(() => opened.exec(settings));
-    if (format < FORMAT) await transaction(opened, () => migrate(opened));
     // Touches the schema, so that damage there shows now and not with the first write.
     await opened.patiently(() => opened.sql('SELECT value FROM counter').get());
     return opened;
@@ -72,7 +76,7 @@ export async function isStore(path: string): Promise<boolean> {
 /** Whose it is, from the first page of the file, and whether the file is as long as that says. */
 function check(path: string): void {
   using db = new Database(path, { asItIs: true });
-  if (ask(db, 'page_count') === 0) throw new RelayError('store_damaged', { path, what: 'it is empty' });
+  if (pragma(db, 'page_count') === 0) throw new RelayError('store_damaged', { path, what: 'it is empty' });
   checkFormat(db);
 }
 
@@ -104,39 +108,6 @@ function createDatabase(path: string, durable: boolean): void {
   } finally {
     for (const end of ['', '-journal', '-wal', '-shm']) rmSync(draft + end, { force: true });
   }
-}
-
-/** From whatever format it has, step by step. */
-function migrate(db: Database): void {
-  for (const step of STEPS.slice(ask(db, 'user_version'))) db.exec(step);
-  db.exec(`PRAGMA user_version = ${FORMAT}`);
-}
-
-async function transaction(db: Database, work: () => void): Promise<void> {
-  await db.patiently(() => db.exec('BEGIN IMMEDIATE'));
-  try {
-    work();
-    await db.patiently(() => db.exec('COMMIT'));
-  } catch (error) {
-    try {
-      db.exec('ROLLBACK');
-    } catch {
-      // SQLite has done it already.
-    }
-    throw error;
-  }
-}
-
-/** The format, if it is one of ours. */
-function checkFormat(db: Database): number {
-  if (ask(db, 'application_id') !== APPLICATION_ID) throw new RelayError('store_foreign', { path: db.path });
-  const found = ask(db, 'user_version');
-  if (found > FORMAT) throw new RelayError('store_newer', { path: db.path, found, known: FORMAT });
-  return found;
-}
-
-function ask(db: Database, what: 'application_id' | 'user_version' | 'page_count'): number {
-  return Object.values(db.sql(`PRAGMA ${what}`).get()!)[0] as number;
 }
 
 function sizeOf(path: string): number {

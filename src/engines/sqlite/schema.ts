@@ -8,7 +8,11 @@ export const PAGE_BYTES = 8192;
  * What makes format N of format N-1, in order; the format is `user_version`. A step that was ever released is
  * never changed again: a new one is added behind it.
  *
- * `expires` is null where nothing expires. A body is in `body`, or in the file `file`, relative to the home.
+ * `expires` is null where nothing expires. A body is in `body`, or in the file `file`, relative to the home: all of that
+ * file, or from `offset` on where it is a segment, which holds many. `blocks` has the hashes of its blocks
+ * (`src/kernel/block-hashes.ts`), null for one that format 1 stored and that no sweep has read yet.
+ * `gone` lists what is no longer referred to and is still to be made unreadable: a place in a segment, or, without a
+ * file, what the WAL may still show.
  * `first`, `last` and `count` describe the entries of a stream; `trimmed` is the largest sequence trimmed away. A
  * dropped stream has lost its name and waits for a sweep to take its entries.
  * `scope` holds a word for every folder that the key of a document lies in.
@@ -69,6 +73,12 @@ export const STEPS: readonly string[] = [
     content = 'documents', content_rowid = 'id',
     tokenize = 'unicode61 remove_diacritics 2', prefix = '1'
   );
+  `,
+  `
+  ALTER TABLE blobs ADD COLUMN offset INTEGER;
+  ALTER TABLE blobs ADD COLUMN blocks BLOB;
+  CREATE INDEX blobs_without_blocks ON blobs (id) WHERE blocks IS NULL;
+  CREATE TABLE gone (id INTEGER PRIMARY KEY, file TEXT, offset INTEGER, size INTEGER);
   `,
 ];
 

@@ -1,4 +1,5 @@
 import type { Env } from '../../base/env.ts';
+import type { Crc32 } from '../../kernel/block-hashes.ts';
 import type { EngineLimits } from '../../kernel/engine.ts';
 import type { CommitQueue } from './commit-queue.ts';
 import type { Database } from './database.ts';
@@ -10,4 +11,5 @@ export interface Store {
   readonly limits: EngineLimits;
   readonly db: Database;
   readonly queue: CommitQueue;
+  readonly crc32: Crc32;
 }

@@ -49,10 +49,9 @@ export class Subscriptions {
     }
   }
 
-  /** This process has committed to these streams: tells its own subscribers, and other processes. */
+  /** This process has committed to these streams, at least one: tells its own subscribers, and other processes. */
   committed(streams: ReadonlySet<string>): void {
     for (const stream of streams) this.#followers.wake(stream);
-    if (streams.size === 0) return;
     try {
       if (this.#fd < 0) this.#fd = this.#openWakeFile();
       writeSync(this.#fd, '.', 0);

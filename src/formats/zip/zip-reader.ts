@@ -1,6 +1,6 @@
+import { crc32 } from '../../base/crc32.ts';
 import { isRelayError, RelayError } from '../../base/errors.ts';
 import { BUNDLE_BYTES, BUNDLE_ENTRIES, BUNDLE_RATIO } from '../../base/limits.ts';
-import { crc32 } from './crc32.ts';
 
 /** Bytes that can be read from any place: a file, a blob, memory. */
 export interface ZipSource {

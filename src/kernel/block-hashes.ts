@@ -1,0 +1,47 @@
+import { crc32 } from '../base/crc32.ts';
+
+/** A body is checked in blocks of this size, so that a part of it can be checked without the rest. */
+export const BLOCK_BYTES = 64 * 1024;
+
+/** The CRC-32 of bytes, where `before` is that of the bytes that came first. Platforms have faster ones than our own. */
+export type Crc32 = (bytes: Uint8Array, before?: number) => number;
+
+/**
+ * What every engine keeps of a body beside its SHA-256: the CRC-32 of each block, the last of which may be shorter, as
+ * four bytes each, the most significant first. It tells damage, not forgery.
+ */
+export class BlockHashes {
+  readonly #crc32: Crc32;
+  readonly #done: number[] = [];
+  #crc = 0;
+  #length = 0;
+
+  constructor(faster: Crc32 = crc32) {
+    this.#crc32 = faster;
+  }
+
+  /** The next piece of the body, of any length. */
+  update(piece: Uint8Array): this {
+    for (let at = 0; at < piece.length; ) {
+      const part = piece.subarray(at, at + BLOCK_BYTES - this.#length);
+      this.#crc = this.#crc32(part, this.#crc);
+      this.#length += part.length;
+      at += part.length;
+      if (this.#length === BLOCK_BYTES) this.#end();
+    }
+    return this;
+  }
+
+  digest(): Uint8Array {
+    if (this.#length > 0) this.#end();
+    const bytes = new DataView(new ArrayBuffer(this.#done.length * 4));
+    for (const [i, crc] of this.#done.entries()) bytes.setUint32(i * 4, crc);
+    return new Uint8Array(bytes.buffer);
+  }
+
+  #end(): void {
+    this.#done.push(this.#crc);
+    this.#crc = 0;
+    this.#length = 0;
+  }
+}

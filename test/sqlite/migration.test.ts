@@ -1,0 +1,84 @@
+import assert from 'node:assert/strict';
+import { readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { type TestContext, test } from 'node:test';
+import { pause } from '../../src/base/pause.ts';
+import { restoreSqlite } from '../../src/engines/sqlite/backup.ts';
+import { openSqlite } from '../../src/engines/sqlite/engine.ts';
+import { unpackFolder } from '../pins/store-home.ts';
+import { startChild } from './child.ts';
+import { filesIn, temporaryHome } from './home.ts';
+
+const FORMAT_1 = readFileSync(new URL('../fixtures/store-v1.home.gz', import.meta.url));
+
+/** A home that the first format was written into. */
+function oldHome(t: TestContext): string {
+  const home = temporaryHome(t);
+  unpackFolder(FORMAT_1, home);
+  return home;
+}
+
+function format(path: string): unknown {
+  const db = new DatabaseSync(path, { readOnly: true });
+  const { user_version } = db.prepare('PRAGMA user_version').get()!;
+  db.close();
+  return user_version;
+}
+
+test('a store of format 1 is brought forward when it is opened, and its database is kept as it was', async (t) => {
+  const home = oldHome(t);
+  const path = join(home, 'relay.db');
+  // What an attempt left that was killed before the format was changed.
+  writeFileSync(`${path}-format-1`, 'half');
+  const engine = await openSqlite({ home });
+  await engine.blobs.put('new.a/1', Buffer.from('new'));
+  await engine[Symbol.asyncDispose]();
+  assert.deepEqual([format(path), format(`${path}-format-1`)], [2, 1]);
+  assert.equal(statSync(`${path}-format-1`).mode & 0o777, 0o600);
+  assert.deepEqual(filesIn(join(home, 'blobs/draft')), []);
+  const [old, now] = [`${path}-format-1`, path].map((file) => {
+    const db = new DatabaseSync(file, { readOnly: true });
+    const rows = db.prepare('SELECT key, size, sha256, body FROM blobs ORDER BY key').all();
+    db.close();
+    return rows.filter(({ key }) => key !== 'new.a/1');
+  });
+  assert.ok(old!.length > 20);
+  assert.deepEqual(now, old);
+});
+
+test('a store that a process of the older version has open is left to it, and brought forward afterwards', async (t) => {
+  const home = oldHome(t);
+  const path = join(home, 'relay.db');
+  const old = new DatabaseSync(path);
+  old.prepare('SELECT count(*) FROM blobs').get();
+  await assert.rejects(openSqlite({ home }), { code: 'busy', hint: /relay down/ });
+  assert.equal(format(path), 1);
+  old.exec("INSERT INTO records VALUES ('old.a/1', 1, NULL, '1')");
+  old.close();
+  const engines = await Promise.all(Array.from({ length: 4 }, () => openSqlite({ home })));
+  assert.equal((await engines[3]!.records.get('old.a/1'))?.value, 1);
+  for (const engine of engines) await engine[Symbol.asyncDispose]();
+  assert.equal(format(path), 2);
+});
+
+test('killed while it is brought forward, a store is brought forward by whoever opens it next', async (t) => {
+  const home = oldHome(t);
+  for (let round = 0; round < 8; round++) {
+    const child = startChild('linger', { home });
+    // Somewhere between the start of the process and its first word.
+    await pause(60 + round * 25);
+    child.process.kill('SIGKILL');
+    await child.ended();
+  }
+  const engine = await openSqlite({ home });
+  assert.ok((await engine.usage()).blobs.count > 20);
+  await engine[Symbol.asyncDispose]();
+});
+
+test('a backup of format 1 can be restored', async (t) => {
+  const backup = oldHome(t);
+  const home = join(temporaryHome(t), 'home');
+  assert.ok((await restoreSqlite(backup, home)).blobs > 0);
+  assert.deepEqual([format(join(backup, 'relay.db')), format(join(home, 'relay.db'))], [1, 2]);
+});
