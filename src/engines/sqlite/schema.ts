@@ -12,7 +12,7 @@ export const PAGE_BYTES = 8192;
  * file, or from `offset` on where it is a segment, which holds many. `blocks` has the hashes of its blocks
  * (`src/kernel/block-hashes.ts`), null for one that format 1 stored and that no sweep has read yet.
  * `gone` lists what is no longer referred to and is still to be made unreadable: a place in a segment, or, without a
- * file, what the WAL may still show.
+ * file, what the WAL may still show. Its ids are never given twice.
  * `first`, `last` and `count` describe the entries of a stream; `trimmed` is the largest sequence trimmed away. A
  * dropped stream has lost its name and waits for a sweep to take its entries.
  * `scope` holds a word for every folder that the key of a document lies in.
@@ -78,7 +78,7 @@ export const STEPS: readonly string[] = [
   ALTER TABLE blobs ADD COLUMN offset INTEGER;
   ALTER TABLE blobs ADD COLUMN blocks BLOB;
   CREATE INDEX blobs_without_blocks ON blobs (id) WHERE blocks IS NULL;
-  CREATE TABLE gone (id INTEGER PRIMARY KEY, file TEXT, offset INTEGER, size INTEGER);
+  CREATE TABLE gone (id INTEGER PRIMARY KEY AUTOINCREMENT, file TEXT, offset INTEGER, size INTEGER);
   `,
 ];
 
