@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { openThreads, text } from '../../../test/threads/open-threads.ts';
+import { countTokens } from '../../../test/token-count.ts';
 import { isRelayError } from '../../base/errors.ts';
-import { countTokens } from '../../text/token-count.ts';
 
 const LONG = Array.from({ length: 1000 }, (_, i) => `line ${i + 1} of a long report`).join('\n');
 
