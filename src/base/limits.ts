@@ -233,8 +233,10 @@ export const MCP_WATCHED = 100;
 /** MCP streams of changes that one server holds open. */
 export const MCP_STREAMS = 1_000;
 
-/** What of a thread rides in a prompt: its newest artifacts, each as a preview. The rest is a pull away. */
+/** What of a thread rides in a prompt: so many artifacts, each as a preview. The rest is a pull away. */
 export const PROMPT_PREVIEWS = 10;
+/** All of them together: about 1 500 tokens, and never more than there are bytes. */
+export const PROMPT_PREVIEW_BYTES = 6 * KiB;
 /** What a person says; anything longer is material, and goes in as an artifact of which a preview travels. */
 export const PROMPT_WORDS_BYTES = 64 * KiB;
 /** A model changes a state in small steps that people can follow. */

@@ -31,7 +31,7 @@ import type {
 import type { Header, State } from './threads/state.ts';
 import type {
   Rendered,
-  RenderFormat,
+  RenderOptions,
   ReportAnswer,
   ReportFormat,
   Stats,
@@ -234,10 +234,13 @@ export const threads = {
     summary: 'Tell a thread in one document, which becomes an artifact of it',
     route: 'POST /reports/:thread_id',
   }),
-  render: verb<(thread_id: string, o?: { format?: RenderFormat }) => Promise<Rendered>>('threads.render')({
-    summary: 'A thread as the messages of a prompt: header and previews, framed',
-    route: 'GET /render/:thread_id',
-    alsoBy: 'POST',
+  /** Repeated, one that is not `dry` may be counted twice. */
+  render: verb<(thread_id: string, o?: RenderOptions) => Promise<Rendered>>('threads.render')({
+    summary: 'A thread as the messages of a prompt: its state, and previews in frames',
+    route: 'POST /render/:thread_id',
+    alsoBy: 'GET',
+    query: ['format'],
+    repeatable: true,
   }),
 };
 

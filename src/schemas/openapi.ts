@@ -24,7 +24,9 @@ export function openApiDocument(operations: readonly Operation[], version: strin
     const { name, alsoBy } = operation.verb;
     if (!alsoBy) continue;
     const operationId = `${name}.${alsoBy.toLowerCase()}`;
-    paths[template][alsoBy.toLowerCase()] = { ...described, operationId };
+    // The other method has no body: what it takes is in the query.
+    const { requestBody: _, ...other } = described;
+    paths[template][alsoBy.toLowerCase()] = { ...other, operationId };
   }
   return {
     openapi: '3.1.0',

@@ -222,7 +222,13 @@ export const rendered = z.object({
   truncated: z.boolean().describe('whether the header had to leave something out'),
   system: optionalText,
   messages: z.array(z.object({ role: z.enum(['system', 'user']), content: text })),
+  header: text.describe('the state as it stands in the message of the user'),
+  stable: count.describe('how many characters at its beginning do not depend on the words'),
+  artifacts: z
+    .array(z.object({ ref, type: artifactType, name: text, size: count, hash: text, created_by: text }))
+    .describe('what is shown of artifacts, pins first'),
   tokens: tokenCount,
+  pasted: tokenCount.describe('the same with the whole state and these artifacts pasted'),
 });
 
 export const report = z.object({

@@ -1,5 +1,11 @@
 import { z } from 'zod';
-import { ENVELOPE_TTL_MAX_S, PART_CHARS, THREAD_HOLD_S, THREAD_TTL_MAX_S } from '../base/limits.ts';
+import {
+  ENVELOPE_TTL_MAX_S,
+  PART_CHARS,
+  PROMPT_PREVIEWS,
+  THREAD_HOLD_S,
+  THREAD_TTL_MAX_S,
+} from '../base/limits.ts';
 import { threads } from '../contract/threads.ts';
 import { BYTES, schemasFor } from './schema.ts';
 import {
@@ -204,7 +210,15 @@ export const threadSchemas = schemasFor(threads)({
   },
   report: { input: z.object({ ...one, format: z.enum(['md', 'json']).optional() }), output: parts.report },
   render: {
-    input: z.object({ ...one, format: z.enum(['openai', 'anthropic']).optional() }),
+    input: z.object({
+      ...one,
+      format: z.enum(['openai', 'anthropic']).optional(),
+      words: text.optional().describe('what is asked: it comes last, and previews are chosen by it'),
+      refs: z.array(ref).optional().describe('artifacts that are shown in any case, before all others'),
+      previews: z.coerce.number().int().min(0).max(PROMPT_PREVIEWS).optional(),
+      system: text.optional().describe('in place of the first paragraph of the system message'),
+      dry: looseFlag.optional().describe('only to look at: the ledger does not count it'),
+    }),
     output: parts.rendered,
   },
 });

@@ -3,7 +3,7 @@ import { ARTIFACT_BYTES } from '../base/limits.ts';
 import type { CapabilitiesApi } from '../contract/capabilities.ts';
 import type { EnvelopeInput, Page, ThreadEvent, VersionRef } from '../contract/threads/answers.ts';
 import type { Artifact, ArtifactType } from '../contract/threads/artifacts.ts';
-import type { RenderFormat, ReportFormat } from '../contract/threads/tokens.ts';
+import type { RenderFormat, RenderOptions, ReportFormat } from '../contract/threads/tokens.ts';
 import type { ThreadsApi } from '../contract/threads.ts';
 import type { PatchOp } from '../formats/json-patch/apply.ts';
 import type { PushData } from './options.ts';
@@ -146,9 +146,9 @@ export class Thread {
     return this.#api.report(this.id, { format });
   }
 
-  /** The messages of a prompt: header and previews, framed. */
-  render(format: RenderFormat = 'openai') {
-    return this.#api.render(this.id, { format });
+  /** The messages of a prompt: the state, previews in frames, and the words where there are any. */
+  render(format: RenderFormat = 'openai', o: Omit<RenderOptions, 'format'> = {}) {
+    return this.#api.render(this.id, { ...o, format });
   }
 
   /** All of it as a ZIP bundle. */

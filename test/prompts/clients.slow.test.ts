@@ -38,8 +38,8 @@ async function wrapped(
   const asked = model.asked.filter(({ body }) => body.includes(said));
   assert.ok(asked.length > 0, 'the model was asked with the words as they were said');
   assert.ok(
-    asked.some(({ body }) => body.includes('State header (v1)')),
-    'the state header came with them',
+    asked.some(({ body }) => body.includes('What is asked of you')),
+    'the prompt came with them',
   );
 }
 

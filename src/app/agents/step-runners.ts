@@ -1,12 +1,12 @@
+import { PROMPT_PREVIEWS } from '../../base/limits.ts';
 import { readText } from '../../base/read-text.ts';
 import { AgentBridge } from '../../client/bridge/agent-bridge.ts';
 import type { StepCall, StepRunners } from '../../client/pipelines/step-runner.ts';
-import { previewFrames } from '../../client/prompts/bundle.ts';
 import type { Relay } from '../../contract/relay.ts';
 import type { OpenClient } from '../../interfaces/cli/host.ts';
 import type { AgentWork } from '../../interfaces/cli/host-agents.ts';
 import { cliStep, shellStep } from '../../runners/cli/program-steps.ts';
-import type { FrameSecret } from '../../text/frame.ts';
+import { artifactFrame, type FrameSecret } from '../../text/frame.ts';
 import type { Environment } from '../config.ts';
 
 export interface RunnerParts extends Pick<AgentWork, 'prompts' | 'model'> {
@@ -31,11 +31,15 @@ export function stepRunners({
   cwd,
   model: openModel,
 }: RunnerParts): StepRunners {
-  const previews = ({ context }: StepCall) => previewFrames(context, frameSecret);
+  const previews = ({ context }: StepCall) =>
+    Promise.all(context.map((artifact) => artifactFrame(artifact, frameSecret)));
   /** What an agent elsewhere is told: the words, and the previews of what it is shown. */
   const taskText = async (call: StepCall) => [call.prompt, ...(await previews(call))].join('\n\n');
-  const bundleOf = ({ run, prompt, context }: StepCall, system?: string) =>
-    prompts.bundle({ thread_id: run, words: prompt, system, refs: context.map(({ ref }) => ref) });
+  /** A step is shown its context and no other artifacts. */
+  const bundleOf = ({ run, prompt, context }: StepCall, system?: string) => {
+    const refs = context.slice(0, PROMPT_PREVIEWS).map(({ ref }) => ref);
+    return prompts.bundle({ thread_id: run, words: prompt, system, refs, previews: refs.length });
+  };
   return {
     async provider(call, { signal, said }) {
       const { provider, model, base_url: baseUrl, max_tokens: maxTokens, system } = call.agent;

@@ -11,27 +11,31 @@ test('the same state and words make the same bytes, whenever it is made', async 
   await threads.as('alice').putArtifact(id, { body: text('# Notes\nOne.\n'), name: 'notes.md' });
   const first = await prompts.bundle({ thread_id: id, words: 'what now?' });
   await new Promise((resolve) => setTimeout(resolve, 5));
-  await prompts.charge(first);
   const second = await prompts.bundle({ thread_id: id, words: '  what now?\n' });
   assert.equal(second.user, first.user);
   assert.equal(second.system, first.system);
   assert.equal(second.fingerprint, first.fingerprint);
 });
 
-test('it holds the header, ten previews at most and the words, and stays small however large the thread is', async () => {
+test('it holds the state, ten previews at most and the words, and stays small however large the thread is', async () => {
   const { prompts, threads, thread } = openPrompts();
   const id = await thread();
+  await threads.api.patch(id, {
+    ops: [{ op: 'add', path: '/facts/-', value: { id: 'f', key: 'k', value: 'v' } }],
+  });
   for (let i = 0; i < 15; i++) {
     const body = text(`line of artifact ${i}, with some words that make it long\n`.repeat(5000));
     await threads.api.putArtifact(id, { body, name: `part-${i}.txt` });
   }
-  const bundle = await prompts.bundle({ thread_id: id, words: 'sum it up' });
+  const bundle = await prompts.bundle({ thread_id: id, words: 'go on' });
   assert.equal(bundle.artifacts.length, 10);
   assert.equal(bundle.user.match(/>>> relay data [0-9a-f]{16}: artifact/g)?.length, 10);
   assert.match(bundle.user, /"part-14.txt"/);
   assert.doesNotMatch(bundle.user, /artifact \w+ "part-4.txt"/);
-  assert.ok(bundle.user.length < 10 * 2500 + 2048 + 500, `${bundle.user.length} characters`);
-  assert.ok(bundle.user.endsWith('What is asked of you:\nsum it up'));
+  assert.ok(bundle.tokens.tokens < 3500, `${bundle.tokens.tokens} tokens`);
+  assert.equal(bundle.stable, '/facts:\nk: v');
+  assert.ok(bundle.user.startsWith(bundle.stable));
+  assert.ok(bundle.user.endsWith('What is asked of you:\ngo on'));
 });
 
 test('its price is counted, against what pasting the same would have cost', async () => {

@@ -6,7 +6,7 @@ import { ANSWER_CACHE_MS, ANSWER_TAIL_CHARS } from '../../base/limits.ts';
 import type { TokenCounter } from '../../base/tokens.ts';
 import type { ArtifactCreated } from '../../contract/threads/artifacts.ts';
 import type { PatchOp } from '../../formats/json-patch/apply.ts';
-import { type FrameSecret, oneLine } from '../../text/frame.ts';
+import { oneLine } from '../../text/frame.ts';
 import { type AnswerCache, keptAnswer } from './answer-cache.ts';
 import { answerPatch } from './answer-patch.ts';
 import { makeBundle } from './bundle.ts';
@@ -26,7 +26,6 @@ export interface PromptParts {
   readonly tokens: TokenCounter;
   readonly env: Env;
   readonly cache: AnswerCache;
-  readonly frameSecret: FrameSecret;
 }
 
 /** Who puts bundles together when nobody has answered yet. */
@@ -41,8 +40,8 @@ export class Prompts {
   }
 
   bundle(request: PromptRequest): Promise<Bundle> {
-    const { threads, tokens, frameSecret } = this.#parts;
-    return makeBundle(threads(ASKING), tokens, request, frameSecret);
+    const { threads, tokens } = this.#parts;
+    return makeBundle(threads(ASKING), tokens, request);
   }
 
   /** Asks the model and stores what it says. With `cache`, an identical bundle is answered by what is known already. */
@@ -55,7 +54,6 @@ export class Prompts {
       const known = await this.#known(bundle, model.name, o.onText);
       if (known) return known;
     }
-    await this.charge(bundle);
     const answer = await model.answer(bundle, o);
     const outcome = await this.record(bundle, {
       by: model.name,
@@ -70,12 +68,6 @@ export class Prompts {
       await cache.put(await afterKey(bundle, model.name, outcome.state_ref), place, ANSWER_CACHE_MS);
     }
     return outcome;
-  }
-
-  /** The previews go to somebody, which is written into the ledger. */
-  async charge(bundle: Bundle): Promise<void> {
-    const threads = this.#parts.threads(ASKING);
-    await Promise.all(bundle.artifacts.map(({ ref }) => threads.artifact(bundle.thread_id, ref)));
   }
 
   /** Artifact, then state, then the event that tells of both. What is said may still be coming while this runs. */

@@ -1,5 +1,5 @@
 import type { TokenCount } from '../../base/tokens.ts';
-import type { Artifact } from '../../contract/threads/artifacts.ts';
+import type { RenderOptions, ShownArtifact } from '../../contract/threads/tokens.ts';
 import type { ThreadsApi } from '../../contract/threads.ts';
 import type { BlobBody } from '../../kernel/blobs.ts';
 
@@ -7,6 +7,8 @@ import type { BlobBody } from '../../kernel/blobs.ts';
 export interface PromptText {
   readonly system: string;
   readonly user: string;
+  /** The beginning of `user` that does not depend on what is asked: with `system`, what a provider may cache. */
+  readonly stable?: string;
 }
 
 /** Somebody who answers prompts: a provider's model, or a program that asks one. */
@@ -52,8 +54,8 @@ export interface Bundle extends PromptText {
   /** The version of the state that is in it. */
   readonly state_ref: string;
   readonly words: string;
-  /** Those whose previews are in it, newest first. */
-  readonly artifacts: readonly Artifact[];
+  /** Those of which something is shown, pins first. */
+  readonly artifacts: readonly ShownArtifact[];
   /** Of all that depends on content and not on which thread it is in. */
   readonly fingerprint: string;
   readonly tokens: TokenCount;
@@ -61,13 +63,9 @@ export interface Bundle extends PromptText {
   readonly pasted: TokenCount;
 }
 
-export interface PromptRequest {
+export interface PromptRequest extends Pick<RenderOptions, 'system' | 'refs' | 'previews'> {
   readonly thread_id: string;
   readonly words: string;
-  /** In place of the built-in system text; the rule about data and the patch is added. */
-  readonly system?: string;
-  /** Previews of these instead of the newest. */
-  readonly refs?: readonly string[];
 }
 
 /** How a prompt reaches a program. */

@@ -1,4 +1,5 @@
 import type { TokenCount } from '../../base/tokens.ts';
+import type { Artifact } from './artifacts.ts';
 
 /** What a thread's content would have cost if pasted, and what has been read of it instead. */
 export interface Stats {
@@ -71,6 +72,26 @@ export interface PromptFigures {
 
 export type RenderFormat = 'openai' | 'anthropic';
 
+/** How a prompt is made of a thread. */
+export interface RenderOptions {
+  readonly format?: RenderFormat;
+  /** What is asked. It comes last, and previews are chosen by it. */
+  readonly words?: string;
+  /** Artifacts that are shown in any case, before all others. */
+  readonly refs?: readonly string[];
+  /** How many artifacts are shown at most; 10 by default. */
+  readonly previews?: number;
+  /** In place of the first paragraph of the system message. */
+  readonly system?: string;
+  /** Only to look at: the ledger does not count it. */
+  readonly dry?: boolean;
+}
+
+/** An artifact of which a prompt shows something. */
+export interface ShownArtifact extends Pick<Artifact, 'ref' | 'type' | 'name' | 'size' | 'hash'> {
+  readonly created_by: string;
+}
+
 export interface RenderedMessage {
   readonly role: 'system' | 'user';
   readonly content: string;
@@ -86,8 +107,16 @@ export interface Rendered {
   /** Anthropic takes it apart from the messages; for OpenAI it is the first of them, and this is absent. */
   readonly system?: string;
   readonly messages: readonly RenderedMessage[];
+  /** The state as it stands in the user's message; empty where nothing is known. */
+  readonly header: string;
+  /** How many characters at the beginning of the user's message do not depend on the words. */
+  readonly stable: number;
+  /** What is shown of artifacts, pins first. */
+  readonly artifacts: readonly ShownArtifact[];
   /** What all of it costs. */
   readonly tokens: TokenCount;
+  /** The same with the whole state and the whole contents of these artifacts pasted. */
+  readonly pasted: TokenCount;
 }
 
 export type ReportFormat = 'md' | 'json';

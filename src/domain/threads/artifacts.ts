@@ -160,6 +160,14 @@ export async function artifactMeta(log: ThreadLog, id: string, ref: string): Pro
   return stored.value;
 }
 
+/** The same of one whose content is still there. */
+export async function artifactThere(log: ThreadLog, id: string, ref: string): Promise<Artifact> {
+  const artifact = await artifactMeta(log, id, ref);
+  const { deleted_at } = artifact;
+  if (deleted_at !== undefined) throw new RelayError('artifact_deleted', { ref, at: deleted_at });
+  return artifact;
+}
+
 /** An artifact as it is told to others: with the place of its file, which is not part of what is stored. */
 function withPath(artifact: Artifact): Artifact {
   if (artifact.deleted_at !== undefined) return artifact;

@@ -9,7 +9,7 @@ import { badUsage, type Flags, type Invocation } from '../command.ts';
 import type { AgentWork } from '../host-agents.ts';
 import { count } from '../human.ts';
 import { type Io, pipedText } from '../io.ts';
-import { findThread, THREAD_FLAG, useThread } from '../threads/thread-choice.ts';
+import { findArtifact, findThread, THREAD_FLAG, useThread } from '../threads/thread-choice.ts';
 
 /** What `relay run` and `relay wrap run` have in common. */
 export const PROMPT_FLAGS = {
@@ -19,6 +19,11 @@ export const PROMPT_FLAGS = {
     value: 'FILE',
     multiple: true,
     help: 'put a file into the thread first; - is stdin. Its preview travels, the rest is a pull away',
+  },
+  with: {
+    value: 'REF',
+    multiple: true,
+    help: 'show this artifact in any case: a ref, its beginning, or a name',
   },
   system: { value: 'TEXT', help: 'who the model is to be' },
   'dry-run': { help: 'show the prompt and what it costs; ask nobody, keep nothing' },
@@ -54,8 +59,10 @@ export async function withBundle(
   const found = await chosenThread(call, work);
   const thread_id = found ?? (await work.threads.create({ name: threadName(words) })).thread_id;
   try {
-    for (const name of flags.attach ?? []) await attach(io, work, thread_id, name);
-    const bundle = await work.prompts.bundle({ thread_id, words, system: flags.system });
+    const refs: string[] = [];
+    for (const word of flags.with ?? []) refs.push(await findArtifact(work.threads, thread_id, word));
+    for (const name of flags.attach ?? []) refs.push(await attach(io, work, thread_id, name));
+    const bundle = await work.prompts.bundle({ thread_id, words, system: flags.system, refs });
     if (flags['dry-run']) {
       showBundle(io, bundle);
       if (found === null) await work.threads.delete(thread_id);
@@ -92,17 +99,17 @@ async function chosenThread({ io, host, flags }: PromptCall, work: AgentWork): P
   }
 }
 
-async function attach(io: Io, work: AgentWork, thread: string, name: string): Promise<void> {
+/** Gives the ref of what is a part of the thread now. */
+async function attach(io: Io, work: AgentWork, thread: string, name: string): Promise<string> {
   if (name === '-') {
     const body = Readable.toWeb(io.stdin.stream) as ReadableStream<Uint8Array>;
-    await work.threads.putArtifact(thread, { body, name: 'stdin.txt' });
-    return;
+    return (await work.threads.putArtifact(thread, { body, name: 'stdin.txt' })).ref;
   }
   const path = resolve(io.cwd, name);
   const file = await stat(path).catch(() => null);
   if (!file?.isFile()) throw new RelayError('missing', { what: `file ${name}` });
   const body = Readable.toWeb(createReadStream(path)) as ReadableStream<Uint8Array>;
-  await work.threads.putArtifact(thread, { body, size: file.size, name: basename(path) });
+  return (await work.threads.putArtifact(thread, { body, size: file.size, name: basename(path) })).ref;
 }
 
 function threadName(words: string): string {

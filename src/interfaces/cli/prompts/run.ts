@@ -8,8 +8,8 @@ import { runWrapped } from './wrapped-run.ts';
 
 export default defineCommand({
   usage: '"WORDS" | -',
-  details: `relay "WORDS" is the same. The prompt is bounded: the state header of the thread, previews of its newest
-artifacts, and the words. The answer is kept as an artifact of the thread. Anthropic is asked (ANTHROPIC_API_KEY) unless
+  details: `relay "WORDS" is the same. The prompt is bounded: the state of the thread, what its artifacts say
+about the words, and the words. The answer is kept as an artifact of the thread. Anthropic is asked (ANTHROPIC_API_KEY) unless
 another provider is named, or only another one's variable is set: OPENAI_API_KEY, OLLAMA_HOST, or RELAY_MODEL_URL for
 anything that speaks like OpenAI. Which of its models: --model, else RELAY_MODEL, else "models" in config.json, such as
 {"model_provider": "ollama", "models": {"ollama": "qwen3"}}, else one that is built in. A model that sends nothing
@@ -27,6 +27,7 @@ for five minutes is given up: RELAY_MODEL_TIMEOUT=SECONDS waits longer, or less.
   examples: [
     ['relay "summarise this repo" --new --attach README.md', 'a new thread, a file, an answer'],
     ['relay run "and the risks?"', 'go on with the thread used last'],
+    ['relay run "is it done?" --with spec.md', 'an artifact of the thread that is shown in any case'],
     ['relay run "why?" --thread 550e8400 --dry-run', 'see the prompt and its price first'],
     ['relay run "explain" --provider ollama --model qwen3', 'ask a model of your own'],
   ],

@@ -14,7 +14,6 @@ export async function runWrapped(
   bundle: Bundle,
   call: Pick<ProgramRun, 'cli' | 'args' | 'promptBy'>,
 ): Promise<number> {
-  await work.prompts.charge(bundle);
   const passage = new Passage(io);
   const ended = work.programs.run({
     ...call,

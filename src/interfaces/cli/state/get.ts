@@ -7,7 +7,11 @@ import { openThread, THREAD_FLAG } from '../threads/thread-choice.ts';
 export default answerCommand({
   usage: '[/path]',
   details: 'Always JSON. A path is a JSON Pointer (RFC 6901), the same as in a patch.',
-  flags: { at: { value: 'v3', help: 'as it was at this version' }, ...THREAD_FLAG },
+  flags: {
+    at: { value: 'v3', help: 'as it was at this version' },
+    path: { value: '/PATH', help: 'one place: the same as /path by itself' },
+    ...THREAD_FLAG,
+  },
   examples: [
     ['relay state get --thread 550e84', 'all of it'],
     ['relay state get --at v3', 'as it was at version 3'],
@@ -16,7 +20,8 @@ export default answerCommand({
   async ask(call) {
     const { threads, id } = await openThread(call);
     const state = await threads.state(id, { at: call.flags.at });
-    return call.args[0] === undefined ? state : placeOf(state as unknown as Json, call.args[0]);
+    const path = call.flags.path ?? call.args[0];
+    return path === undefined ? state : placeOf(state as unknown as Json, path);
   },
   print: (found, io) => JSON.stringify(found, null, io.interactive ? 2 : undefined),
 });
