@@ -168,19 +168,27 @@ export const envelope = z.object({
 
 const ledger = {
   artifacts: count,
-  naive_tokens: count.describe('what pasting every artifact once would have cost'),
-  actual_tokens: count.describe('headers, previews and contents that were read'),
-  avoided_tokens: count.describe('the difference; may be negative'),
+  naive_tokens: count.describe('the contents of the artifacts, each once'),
+  actual_tokens: count.describe('their previews, each once'),
+  avoided_tokens: count.describe('the difference'),
   cache_hits: count,
   session_cache_hits: count,
-  breakdown: z.object({
-    headers: count,
-    header_reads: count,
-    previews: count,
-    preview_reads: count,
-    pulls: count,
-    pull_reads: count,
-  }),
+  breakdown: z
+    .object({
+      headers: count,
+      header_reads: count,
+      states: count,
+      state_reads: count,
+      previews: count,
+      preview_reads: count,
+      listings: count,
+      listing_reads: count,
+      searches: count,
+      search_reads: count,
+      pulls: count,
+      pull_reads: count,
+    })
+    .describe('what agents read beside the prompts, in tokens and in times'),
   tokenizer: text,
   estimated: z.boolean(),
   billed: z.object({ input_tokens: count, output_tokens: count, cached_input_tokens: count }),

@@ -71,6 +71,9 @@ export async function assertSame(threads: ThreadsApi, truth: LegacyTruth): Promi
     truth.events,
   );
   assert.equal((await threads.replay(thread_id)).matches, true);
+  const { metrics } = await threads.header(thread_id);
+  const { naive_tokens, avoided_tokens } = await threads.stats(thread_id);
+  assert.deepEqual([metrics.tokens_estimate, metrics.tokens_avoided], [naive_tokens, avoided_tokens]);
 }
 
 /** `relay import --legacy DIR --json` into another home. */

@@ -39,7 +39,7 @@ export function legacyBundle(parts: LegacyParts, events: readonly StoredEvent[])
   return writeBundle({
     head,
     about: { name: parts.name, created_at: isoTime(Date.parse(parts.created)), created_by: LEGACY_AUTHOR },
-    ledger: { headers: 0, header_reads: 0, previews: 0, preview_reads: 0, hops: parts.hops },
+    ledger: { hops: parts.hops },
     events: events.map((event) => ({ event })),
     artifacts: head.refs.map((ref) => contents.get(ref)!.artifact),
     open: async ({ ref }) => contents.get(ref)!.open(),

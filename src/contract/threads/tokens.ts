@@ -1,22 +1,34 @@
 import type { TokenCount } from '../../base/tokens.ts';
 import type { Artifact } from './artifacts.ts';
 
-/** What a thread's content would have cost if pasted, and what has been read of it instead. */
+/** What an agent reads of a thread beside its prompts. Contents are pulled, which is an event. */
+export const READ_KINDS = ['headers', 'states', 'previews', 'listings', 'searches'] as const;
+export type ReadKind = (typeof READ_KINDS)[number];
+
+/** The figures of a thread. docs/tokens.md has the definitions, and an example worked by hand. */
 export interface Stats {
   readonly thread_id: string;
   readonly artifacts: number;
+  /** The contents of the artifacts, each once. Reports, which the relay makes, are not among them. */
   readonly naive_tokens: number;
+  /** Their previews, each once. */
   readonly actual_tokens: number;
-  /** May be negative: then pasting would have been cheaper. */
+  /** The difference. */
   readonly avoided_tokens: number;
   readonly cache_hits: number;
   readonly session_cache_hits: number;
-  /** Of what `actual_tokens` is made. */
+  /** What agents read beside the prompts, in tokens and in times. */
   readonly breakdown: {
     readonly headers: number;
     readonly header_reads: number;
+    readonly states: number;
+    readonly state_reads: number;
     readonly previews: number;
     readonly preview_reads: number;
+    readonly listings: number;
+    readonly listing_reads: number;
+    readonly searches: number;
+    readonly search_reads: number;
     readonly pulls: number;
     readonly pull_reads: number;
   };

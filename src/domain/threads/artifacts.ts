@@ -35,7 +35,7 @@ export async function putArtifact(
   caller: Caller,
   id: string,
   input: ArtifactInput,
-  o: { capability?: string; indexed?: boolean } = {},
+  o: { capability?: string; report?: boolean; indexed?: boolean } = {},
 ): Promise<ArtifactCreated> {
   const { engine, env } = log.deps;
   await log.meta(caller, id);
@@ -63,7 +63,10 @@ export async function putArtifact(
     const retry = await repeatable('artifact', input.idempotency_key, () =>
       sha256Hex(JSON.stringify([hash, type, mime, name, source_refs])),
     );
-    const made: JsonObject = o.capability === undefined ? {} : { capability: o.capability };
+    const made: JsonObject = {
+      ...(o.capability === undefined ? {} : { capability: o.capability }),
+      ...(o.report ? { report: true } : {}),
+    };
     const payload = { by, ref, type, name, mime, size, hash, tokens: { ...tokens }, source_refs, ...made };
     const kept = await log.commit<{ ref: string; version: number }>(caller, id, (head) => {
       const before = retry?.seen(head);
@@ -96,7 +99,7 @@ export async function putArtifact(
 export const getArtifact: ThreadVerb<'artifact'> = async (log, caller, id, ref, o = {}) => {
   await log.meta(caller, id);
   const artifact = await artifactMeta(log, id, ref);
-  if (o.counted ?? true) log.ledger.previewsRead(id, [artifact.tokens.preview]);
+  if (o.counted ?? true) log.ledger.read(id, 'previews', artifact.tokens.preview);
   return withPath(artifact);
 };
 

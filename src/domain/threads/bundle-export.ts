@@ -34,7 +34,7 @@ const PACKED_BYTES = 8 * 1024 * 1024;
 export interface BundleParts {
   readonly head: Head;
   readonly about: Pick<Manifest, 'name' | 'created_at' | 'created_by'>;
-  readonly ledger: Counters;
+  readonly ledger: Partial<Counters>;
   /** The first `head.count` of these are written. */
   readonly events: AsyncIterable<{ event: StoredEvent }> | Iterable<{ event: StoredEvent }>;
   readonly artifacts: readonly Artifact[];

@@ -179,8 +179,10 @@ function checkContent(artifact: Artifact, files: ReadonlyMap<string, ManifestFil
 
 function checkLedger(value: Json): Counters {
   const ledger = fromJson<Counters>(value);
-  if (!COUNTERS.every((what) => isCount(ledger?.[what]))) throw badBundle('its ledger is broken');
-  return ledger;
+  // One of another version may lack some, and have others.
+  const figures = COUNTERS.map((what) => [what, ledger?.[what] ?? 0] as const);
+  if (!figures.every(([, figure]) => isCount(figure))) throw badBundle('its ledger is broken');
+  return Object.fromEntries(figures) as Counters;
 }
 
 /** An event of a bundle, as this relay might have written it. */

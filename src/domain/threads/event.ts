@@ -39,6 +39,8 @@ export interface CountedArtifact {
   readonly size: number;
   readonly tokens: ArtifactTokens;
   readonly capability?: string;
+  /** The relay made it of the thread itself, so it is no content that would be pasted. */
+  readonly report?: boolean;
 }
 
 /** The form of the ids that a Go relay gave to events. Those of here are shorter: they count. */

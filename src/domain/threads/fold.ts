@@ -108,9 +108,9 @@ const EMPTY_TOTALS = {
   artifacts: 0,
   /** Those of them that a capability made. */
   results: 0,
-  /** Tokens of every artifact's content, once: what pasting would have cost. */
+  /** Tokens of every artifact's content, once; of reports there are none here. */
   naive: 0,
-  /** Tokens of the previews that went out when the artifacts were made. */
+  /** Tokens of their previews. */
   previews: 0,
   pulls: 0,
   pull_tokens: 0,
@@ -143,7 +143,8 @@ export type Totals = Readonly<typeof EMPTY_TOTALS>;
 function addToTotals(before: Totals, event: StoredEvent): Totals {
   const { type, payload, legacy } = event;
   let totals = before;
-  for (const artifact of legacy?.artifacts ?? []) totals = addArtifact(totals, artifact);
+  const report = type === 'report.generated';
+  for (const artifact of legacy?.artifacts ?? []) totals = addArtifact(totals, { ...artifact, report });
   switch (type) {
     case 'artifact.created':
       return legacy ? totals : addArtifact(totals, fromJson<CountedArtifact>(payload));
@@ -166,7 +167,8 @@ function addToTotals(before: Totals, event: StoredEvent): Totals {
   }
 }
 
-function addArtifact(totals: Totals, { tokens, capability }: CountedArtifact): Totals {
+function addArtifact(totals: Totals, { tokens, capability, report }: CountedArtifact): Totals {
+  if (report) return { ...totals, artifacts: totals.artifacts + 1 };
   return {
     ...totals,
     artifacts: totals.artifacts + 1,
@@ -212,12 +214,13 @@ function addPrompt(totals: Totals, { type, payload, at }: StoredEvent): Totals {
   };
 }
 
-function metricsOf(totals: Totals): Metrics {
+/** The figures that a state carries. The two of tokens move with artifacts alone, so that stats can say the same. */
+export function metricsOf(totals: Totals): Metrics {
   return {
     cache_hits: totals.cache_hits,
     cache_misses: totals.cache_misses,
     tokens_estimate: totals.naive,
-    tokens_avoided: totals.naive - totals.previews - totals.pull_tokens,
+    tokens_avoided: totals.naive - totals.previews,
     hop_count: totals.hops,
   };
 }

@@ -8,6 +8,7 @@ import { clip } from '../../text/preview/cut.ts';
 import { neutralise } from '../../text/sanitize/neutralise.ts';
 import { fromJson, recordsOf } from '../records.ts';
 import { makesVersion, type StoredEvent } from './event.ts';
+import { metricsOf } from './fold.ts';
 import { headerKey, logOf } from './keys.ts';
 import type { ThreadLog, ThreadVerb } from './thread-log.ts';
 
@@ -34,13 +35,16 @@ export const readHeader: ThreadVerb<'header'> = async (log, caller, id) => {
   const records = recordsOf<KeptHeader>(log.deps.engine.records);
   const kept = (await records.get(headerKey(id)))?.value;
   if (kept && (await stillHolds(log, id, kept))) {
-    log.ledger.headerRead(id, kept.tokens);
+    log.ledger.read(id, 'headers', kept.tokens.tokens);
     return kept.header;
   }
-  const { state, version, seq } = await log.head(caller, id);
-  const made = await makeHeader(state, log.deps.texts);
+  const { state, version, seq, totals } = await log.head(caller, id);
+  // A state that was taken over from a Go relay carries what was counted there.
+  const { tokens_estimate, tokens_avoided } = metricsOf(totals);
+  const metrics = { ...state.metrics, tokens_estimate, tokens_avoided };
+  const made = await makeHeader({ ...state, metrics }, log.deps.texts);
   log.background.run(() => records.put(headerKey(id), { ...made, version, seq }));
-  log.ledger.headerRead(id, made.tokens);
+  log.ledger.read(id, 'headers', made.tokens.tokens);
   return made.header;
 };
 

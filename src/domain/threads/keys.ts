@@ -1,17 +1,25 @@
 import { isUuid, REF } from '../../base/ids.ts';
+import { READ_KINDS, type ReadKind } from '../../contract/threads/tokens.ts';
 
 /** Where things of a thread are kept. */
 
 export const logOf = (id: string) => `thr.${id}`;
 export const metaKey = (id: string) => `thr.${id}/meta`;
 /** The newest header that anyone has worked out. The number counts how headers are made: those of before are not read. */
-export const headerKey = (id: string) => `thr.${id}/header.2`;
+export const headerKey = (id: string) => `thr.${id}/header.3`;
 /** Who holds it. */
 export const holdKey = (id: string) => `thr.${id}/hold`;
-/** Counters of what reading has cost since, in tokens of headers and of previews, and of the hops. */
-export const COUNTERS = ['headers', 'header_reads', 'previews', 'preview_reads', 'hops'] as const;
-export type Counters = { readonly [what in (typeof COUNTERS)[number]]: number };
-export const counterKey = (id: string, what: keyof Counters) =>
+type Counter = 'hops' | `${ReadKind}_${'tokens' | 'times'}`;
+/**
+ * Counters of the hops, and of what was read beside prompts. Earlier versions counted reads under other names, those for
+ * prompts among them: these are left where they are.
+ */
+export const COUNTERS: readonly Counter[] = [
+  'hops',
+  ...READ_KINDS.flatMap((kind) => [`${kind}_tokens`, `${kind}_times`] as const),
+];
+export type Counters = { readonly [what in Counter]: number };
+export const counterKey = (id: string, what: Counter) =>
   what === 'hops' ? `thr.${id}/hops` : `thr.${id}/ledger/${what}`;
 /** Names the snapshots; they themselves are blobs. */
 export const snapshotsKey = (id: string) => `thr.${id}/snapshots`;

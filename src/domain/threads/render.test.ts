@@ -4,7 +4,7 @@ import { openThreads, stoppedClock, text } from '../../../test/threads/open-thre
 import { until } from '../../../test/until.ts';
 import { isRelayError } from '../../base/errors.ts';
 import { PROMPT_PREVIEW_BYTES } from '../../base/limits.ts';
-import { countTokens } from '../../text/token-count.ts';
+import { countTokens } from '../../../test/token-count.ts';
 
 async function prepared() {
   const env = stoppedClock();

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { openThreads, stoppedClock, text } from '../../../test/threads/open-threads.ts';
-import { countTokens } from '../../../test/token-count.ts';
 import { readText } from '../../base/read-text.ts';
 
 async function prepared() {
@@ -35,7 +34,7 @@ describe('a report', () => {
     assert.match(told, new RegExp(`^# The \\| plan ${thread_id}\n`));
     assert.match(told, /## Facts\n\n- \*\*port\*\*: 7474 \(ada, 2026-01-01T00:00:00.000Z\)/);
     assert.match(told, /- Why\? \(open\)/);
-    assert.match(told, /\| avoided \| -?\d+ \|/);
+    assert.match(told, /\| previews, each once \| \d+ \|\n\| avoided \| -?\d+ \|/);
     assert.match(told, /Counted with o200k_base/);
   });
 

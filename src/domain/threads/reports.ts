@@ -1,6 +1,6 @@
 import { everyItem } from '../../base/pages.ts';
 import { LOCAL_CALLER } from '../../contract/caller.ts';
-import type { Artifact } from '../../contract/threads/artifacts.ts';
+import type { Artifact, ArtifactInput } from '../../contract/threads/artifacts.ts';
 import type { State } from '../../contract/threads/state.ts';
 import type { Stats } from '../../contract/threads/tokens.ts';
 import { oneLine } from '../../text/frame.ts';
@@ -50,11 +50,12 @@ export const makeReport: ThreadVerb<'report'> = async (log, caller, id, { format
   const { artifacts } = await listArtifacts(log, caller, id, { limit: LISTED });
   const told: Told = { name: meta.name, state: head.state, events: head.count, stats, artifacts };
   const text = format === 'md' ? markdown(told) : JSON.stringify(document(told), null, 2);
-  const { ref, size } = await putArtifact(log, caller, id, {
+  const input: ArtifactInput = {
     body: new TextEncoder().encode(text),
     name: `report-v${head.version}.${format}`,
     type: format === 'md' ? 'markdown' : 'json',
-  });
+  };
+  const { ref, size } = await putArtifact(log, caller, id, input, { report: true });
   const payload = { by: caller.name, ref, format, state_version: head.version };
   await log.note(caller, id, { type: 'report.generated', at: log.deps.env.now(), payload });
   const { naive_tokens, actual_tokens, avoided_tokens, tokenizer } = stats;
@@ -120,17 +121,21 @@ function artifactTable(artifacts: readonly Artifact[]): string[] {
   return ['| ref | name | type | bytes | tokens | by |', '|---|---|---|---:|---:|---|', ...rows];
 }
 
-function tokenTable(stats: Stats): string[] {
-  const { breakdown } = stats;
+function tokenTable({ prompts, ...stats }: Stats): string[] {
   return [
     `Counted with ${stats.tokenizer}${stats.estimated ? ', some of it estimated' : ''}.`,
     '',
     '| | tokens |',
     '|---|---:|',
-    `| pasted once | ${stats.naive_tokens} |`,
-    `| headers read (${breakdown.header_reads}) | ${breakdown.headers} |`,
-    `| previews (${breakdown.preview_reads}) | ${breakdown.previews} |`,
-    `| contents pulled (${breakdown.pull_reads}) | ${breakdown.pulls} |`,
+    `| contents, each once | ${stats.naive_tokens} |`,
+    `| previews, each once | ${stats.actual_tokens} |`,
     `| avoided | ${stats.avoided_tokens} |`,
+    ...(prompts
+      ? [
+          `| pasted into ${prompts.prompts} prompts | ${prompts.pasted_tokens} |`,
+          `| shown instead | ${prompts.shown_tokens} |`,
+          `| avoided by prompts | ${prompts.avoided_tokens} |`,
+        ]
+      : []),
   ];
 }

@@ -147,7 +147,7 @@ test('what was read is told in the same turn in which it is counted', async () =
         };
       },
     });
-  const records = noting(engine.records, 'add', 'thr.', '/ledger/header_reads');
+  const records = noting(engine.records, 'add', 'thr.', '/ledger/headers_times');
   const { api, core } = openThreads({
     engine: { ...engine, records, logs: noting(engine.logs, 'append', 'tch.') },
   });

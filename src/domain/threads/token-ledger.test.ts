@@ -4,6 +4,59 @@ import { openThreads, stoppedClock, text } from '../../../test/threads/open-thre
 
 const counted = (tokens: number) => ({ tokens, tokenizer: 'o200k_base', estimated: false });
 
+const LONG = 'It was a bright cold day in April, and the clocks were striking thirteen.\n'.repeat(200);
+
+describe('content against preview', () => {
+  it('is the same in stats, reports and the header, whatever was read', async () => {
+    const { api } = openThreads();
+    const { thread_id } = await api.create();
+    const { ref, tokens } = await api.putArtifact(thread_id, { body: text(LONG), name: 'long.txt' });
+    await api.header(thread_id);
+    await api.artifact(thread_id, ref);
+    await api.content(thread_id, ref);
+    await api.render(thread_id);
+    await api.patch(thread_id, { ops: [{ op: 'add', path: '/session_summary', value: 'x' }] });
+    const { naive_tokens, actual_tokens, avoided_tokens, tokenizer } = await api.stats(thread_id);
+    assert.deepEqual(
+      [naive_tokens, actual_tokens, avoided_tokens],
+      [tokens.content, tokens.preview, tokens.content - tokens.preview],
+    );
+    const { metrics } = await api.header(thread_id);
+    assert.deepEqual([metrics.tokens_estimate, metrics.tokens_avoided], [naive_tokens, avoided_tokens]);
+    const { token_savings } = await api.report(thread_id);
+    assert.deepEqual(token_savings, { naive_tokens, actual_tokens, avoided_tokens, tokenizer });
+    const sum = await api.totals();
+    assert.deepEqual([sum.naive_tokens, sum.avoided_tokens], [naive_tokens, avoided_tokens]);
+  });
+
+  it('is not moved by reports: eight of an empty thread save nothing', async () => {
+    const { api } = openThreads();
+    const { thread_id } = await api.create();
+    for (let i = 0; i < 8; i++) await api.report(thread_id, { format: i % 2 ? 'md' : 'json' });
+    const { artifacts, naive_tokens, actual_tokens, avoided_tokens, prompts } = await api.stats(thread_id);
+    assert.deepEqual([artifacts, naive_tokens, actual_tokens, avoided_tokens, prompts], [8, 0, 0, 0, null]);
+    const { metrics } = await api.header(thread_id);
+    assert.deepEqual([metrics.tokens_estimate, metrics.tokens_avoided], [0, 0]);
+  });
+
+  it('comes through export and import as it was, and so does the ledger', async () => {
+    const { api, core } = openThreads();
+    const { thread_id } = await api.create();
+    const { ref } = await api.putArtifact(thread_id, { body: text(LONG), name: 'long.txt' });
+    await api.header(thread_id);
+    await api.content(thread_id, ref);
+    core.log.ledger.prompted(thread_id, { shown: counted(100), pasted: counted(3_000) });
+    const before = await api.stats(thread_id);
+    assert.equal(before.prompts?.prompts, 1);
+    const { body } = await api.export(thread_id);
+    const bundle = new Uint8Array(await new Response(body).arrayBuffer());
+    assert.deepEqual(await api.stats(thread_id), before);
+    const other = openThreads();
+    await other.api.import(bundle);
+    assert.deepEqual(await other.api.stats(thread_id), before);
+  });
+});
+
 describe('the prompt ledger', () => {
   it('has no figure where nothing was prompted', async () => {
     const { api } = openThreads();

@@ -1,9 +1,9 @@
 import type { TokenCount } from '../../base/tokens.ts';
-import type { PromptLedger, Stats, SumStats } from '../../contract/threads/tokens.ts';
+import type { PromptLedger, ReadKind, Stats, SumStats } from '../../contract/threads/tokens.ts';
 import type { Background } from '../background.ts';
 import type { Deps } from '../deps.ts';
 import type { StoredEvent } from './event.ts';
-import type { Head, Totals } from './fold.ts';
+import { type Head, metricsOf, type Totals } from './fold.ts';
 import { COUNTERS, type Counters, counterKey } from './keys.ts';
 
 /** Reads come often and close together, so their counters are written together, this much later. */
@@ -17,7 +17,7 @@ interface Threads {
 }
 
 /**
- * Counts what is read. Artifacts and pulls are events; headers and previews, which are read all the time, are counters
+ * Counts what is put in front of models. Artifacts, prompts and pulls are events; what is read all the time is in counters
  * that are written behind: a crash may lose the last few, and never adds one.
  */
 export class TokenLedger {
@@ -46,34 +46,38 @@ export class TokenLedger {
     this.#background.run(() => this.#threads.note(id, event));
   }
 
-  headerRead(id: string, { tokens }: TokenCount): void {
-    this.#add(id, { headers: tokens, header_reads: 1 });
-  }
-
-  previewsRead(id: string, tokens: readonly number[]): void {
-    const previews = tokens.reduce((sum, one) => sum + one, 0);
-    this.#add(id, { previews, preview_reads: tokens.length });
+  /** Something was read beside the prompts. */
+  read(id: string, kind: ReadKind, tokens: number): void {
+    this.#add(id, { [`${kind}_tokens`]: tokens, [`${kind}_times`]: 1 });
   }
 
   async statsOf({ id, totals }: Head): Promise<Stats> {
     const read = await this.counters(id);
-    const actual = read.headers + totals.previews + read.previews + totals.pull_tokens;
+    const breakdown = {
+      headers: read.headers_tokens,
+      header_reads: read.headers_times,
+      states: read.states_tokens,
+      state_reads: read.states_times,
+      previews: read.previews_tokens,
+      preview_reads: read.previews_times,
+      listings: read.listings_tokens,
+      listing_reads: read.listings_times,
+      searches: read.searches_tokens,
+      search_reads: read.searches_times,
+      pulls: totals.pull_tokens,
+      pull_reads: totals.pulls,
+    };
+    const { headers, states, previews, listings, searches, pulls } = breakdown;
+    const { tokens_estimate, tokens_avoided } = metricsOf(totals);
     return {
       thread_id: id,
       artifacts: totals.artifacts,
-      naive_tokens: totals.naive,
-      actual_tokens: actual,
-      avoided_tokens: totals.naive - actual,
+      naive_tokens: tokens_estimate,
+      actual_tokens: tokens_estimate - tokens_avoided,
+      avoided_tokens: tokens_avoided,
       cache_hits: totals.cache_hits,
       session_cache_hits: totals.session_cache_hits,
-      breakdown: {
-        headers: read.headers,
-        header_reads: read.header_reads,
-        previews: totals.previews + read.previews,
-        preview_reads: totals.artifacts + read.preview_reads,
-        pulls: totals.pull_tokens,
-        pull_reads: totals.pulls,
-      },
+      breakdown,
       tokenizer: totals.tokenizer ?? (await this.#deps.texts.count('')).tokenizer,
       estimated: totals.estimated,
       billed: {
@@ -81,7 +85,7 @@ export class TokenLedger {
         output_tokens: totals.billed_output,
         cached_input_tokens: totals.billed_cached_input,
       },
-      prompts: promptLedger(totals, read.headers + read.previews + totals.pull_tokens),
+      prompts: promptLedger(totals, headers + states + previews + listings + searches + pulls),
       recent_prompts: totals.recent,
     };
   }
@@ -153,7 +157,20 @@ export type ThreadFigures = Omit<Stats, 'recent_prompts'>;
 /** The figures that are added up. */
 export const SUMMED = {
   stats: ['artifacts', 'naive_tokens', 'actual_tokens', 'avoided_tokens', 'cache_hits', 'session_cache_hits'],
-  breakdown: ['headers', 'header_reads', 'previews', 'preview_reads', 'pulls', 'pull_reads'],
+  breakdown: [
+    'headers',
+    'header_reads',
+    'states',
+    'state_reads',
+    'previews',
+    'preview_reads',
+    'listings',
+    'listing_reads',
+    'searches',
+    'search_reads',
+    'pulls',
+    'pull_reads',
+  ],
   billed: ['input_tokens', 'output_tokens', 'cached_input_tokens'],
   prompts: [
     'prompts',
