@@ -25,6 +25,7 @@ export type Environment = { readonly [name: string]: string | undefined };
 const MODEL_PROVIDERS = [
   'anthropic',
   'openai',
+  'gemini',
   'ollama',
   'compatible',
 ] as const satisfies readonly ProviderName[];

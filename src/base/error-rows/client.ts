@@ -60,6 +60,11 @@ export const CLIENT_ERRORS = {
     message: '{provider} has no model "{model}" for you: {what}.',
     hint: 'Choose another with --model NAME, RELAY_MODEL, or "models" in config.json: {"models": {"{provider}": "NAME"}}. {list}',
   },
+  tools_refused: {
+    status: 502,
+    message: '{provider} does not let {model} pull: {what}.',
+    hint: 'Ask without tools: --no-tools.',
+  },
   provider_unreachable: {
     status: 503,
     message: '{provider} cannot be reached at {url}: {what}.',

@@ -1,3 +1,4 @@
+import type { JsonObject } from '../../base/json.ts';
 import type { TokenCount } from '../../base/tokens.ts';
 import type { RenderOptions, ShownArtifact } from '../../contract/threads/tokens.ts';
 import type { ThreadsApi } from '../../contract/threads.ts';
@@ -7,16 +8,49 @@ import type { BlobBody } from '../../kernel/blobs.ts';
 export interface PromptText {
   readonly system: string;
   readonly user: string;
-  /** The beginning of `user` that does not depend on what is asked: with `system`, what a provider may cache. */
+  /** The beginning of `user` that is the same from one question to the next, for the cache of a provider. */
   readonly stable?: string;
+}
+
+/** Something that a model may call. */
+export interface Tool {
+  readonly name: string;
+  readonly description: string;
+  /** A JSON Schema of an object, in words that every provider knows. */
+  readonly parameters: JsonObject;
+}
+
+export interface ToolCall {
+  /** By it the result is matched to the call. */
+  readonly id: string;
+  readonly name: string;
+  /** JSON as the model wrote it, which may be broken. */
+  readonly arguments: string;
+}
+
+/** A round that is over: what the model called for, and what it was given for each call, in the same order. */
+export interface Round {
+  readonly answer: ModelAnswer;
+  readonly results: readonly string[];
+}
+
+/** What a model may call, and what was called so far. */
+export interface ToolUse {
+  readonly tools: readonly Tool[];
+  readonly rounds: readonly Round[];
+  /** It has to answer now: no call will be done any more. */
+  readonly last: boolean;
 }
 
 /** Somebody who answers prompts: a provider's model, or a program that asks one. */
 export interface Model {
   /** `anthropic/claude-…`: who said it, in events and in the state. */
   readonly name: string;
-  answer(prompt: PromptText, o: { readonly signal?: AbortSignal } & AnswerListener): Promise<ModelAnswer>;
+  /** `tools_refused` where it was given tools and takes none. */
+  answer(prompt: PromptText, o: AnswerOptions, use?: ToolUse): Promise<ModelAnswer>;
 }
+
+export type AnswerOptions = { readonly signal?: AbortSignal } & AnswerListener;
 
 /** Told of an answer as it comes. */
 export interface AnswerListener {
@@ -27,7 +61,7 @@ export interface AnswerListener {
 
 /** Which model is to answer; what is left out comes from the environment and the configuration. */
 export interface ModelChoice {
-  /** `anthropic`, `openai`, `ollama`, `compatible`; the first whose key is set where nothing is said. */
+  /** `anthropic`, `openai`, `gemini`, `ollama`, `compatible`; the first whose key is set where nothing is said. */
   readonly provider?: string;
   readonly model?: string;
   /** Of an OpenAI-compatible server, or another address of the provider. */
@@ -41,11 +75,17 @@ export interface ModelAnswer {
   readonly billed?: Billed;
   /** It stopped because it may not say more. */
   readonly cut?: boolean;
+  /** It wants to be asked again with the results of these. */
+  readonly calls?: readonly ToolCall[];
+  /** The same answer in the form of its provider, which goes back to it unchanged. */
+  readonly turn?: readonly object[];
 }
 
 export interface Billed {
   readonly input_tokens: number;
   readonly output_tokens: number;
+  /** Those of `input_tokens` that it had in its cache, where it says so. */
+  readonly cached_input_tokens?: number;
 }
 
 /** A prompt put together from a thread: the same state and words make the same bytes. */

@@ -38,8 +38,8 @@ export async function callProvider(
     if (response?.ok && response.body)
       return readThrough(response.body, (next) => silence.during(next, signal));
     if (response) {
-      const failure = await failureOf(response, connection);
-      if (last || !isPassing(response.status)) throw failure;
+      const failure = await failureOf(response, connection, Object.hasOwn(body, 'tools'));
+      if (last || !isPassing(response.status) || failure.code === 'tools_refused') throw failure;
     }
     await (connection.pause ?? pause)(wait(attempt, response?.headers.get('retry-after')), signal);
     if (signal?.aborted) throw new RelayError('aborted', { what: 'the prompt' });
@@ -119,7 +119,11 @@ function wait(attempt: number, retryAfter?: string | null): number {
 }
 
 /** What a provider says about a failure: the message inside its JSON, and never the key that was sent. */
-async function failureOf(response: Response, connection: Connection): Promise<RelayError> {
+async function failureOf(
+  response: Response,
+  connection: Connection,
+  withTools: boolean,
+): Promise<RelayError> {
   const { provider, url, headers, model, keyName, models } = connection;
   const { status } = response;
   const text = (await response.text().catch(() => '')).slice(0, 20_000);
@@ -138,6 +142,13 @@ async function failureOf(response: Response, connection: Connection): Promise<Re
     if (secret.length > 7) plain = plain.replaceAll(secret, '…');
   }
   const what = `${status}${plain ? `, ${plain.replace(/\.$/, '')}` : ''}`;
+  // There is no word for it that they share.
+  if (
+    withTools &&
+    ![401, 403, 429].includes(status) &&
+    /\btools?\b|\btool_|function.call/i.test(String(said))
+  )
+    return new RelayError('tools_refused', { provider, model, what });
   // OpenAI has a word for it, also where the model exists for others; the rest say that they did not find it by name.
   if (code === 'model_not_found' || (status === 404 && String(said).includes(model)))
     return new RelayError('model_unknown', { provider, model, what, list: models });
@@ -149,5 +160,5 @@ async function failureOf(response: Response, connection: Connection): Promise<Re
       : isPassing(status)
         ? undefined
         : 'It does not take the request as it is: shorten it (--dry-run shows it), or choose another model with --provider and --model.';
-  return new RelayError('provider_failed', { provider, what, ...(hint ? { hint } : {}) });
+  return new RelayError('provider_failed', { provider, what, status, ...(hint ? { hint } : {}) });
 }

@@ -3,32 +3,14 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { test } from 'node:test';
 import { type Reply, startFakeModel } from '../../../examples/fake-model.ts';
+import { KEY, PROVIDER_ENVIRONMENTS } from '../../../test/prompts/providers.ts';
 import { isRelayError } from '../../base/errors.ts';
-import { anthropic } from './formats.ts';
+import { anthropic } from './anthropic.ts';
 import { openModel, providerModel } from './provider.ts';
 
-const KEY = 'sk-secret-of-the-user-0123456789';
 const PROMPT = { system: 'be brief', user: 'hello there' };
 
-/** Every provider, as an environment leads to it. */
-const ENVIRONMENTS: readonly [string, (url: string) => { [name: string]: string }, string, string][] = [
-  ['anthropic', (url) => ({ ANTHROPIC_API_KEY: KEY, ANTHROPIC_BASE_URL: url }), '/v1/messages', 'x-api-key'],
-  [
-    'openai',
-    (url) => ({ OPENAI_API_KEY: KEY, OPENAI_BASE_URL: `${url}/v1/` }),
-    '/v1/chat/completions',
-    'authorization',
-  ],
-  ['ollama', (url) => ({ OLLAMA_HOST: url.replace('http://', '') }), '/api/chat', ''],
-  [
-    'compatible',
-    (url) => ({ RELAY_MODEL_URL: `${url}/v1`, RELAY_MODEL: 'local', RELAY_MODEL_KEY: KEY }),
-    '/v1/chat/completions',
-    'authorization',
-  ],
-];
-
-for (const [provider, env, path, header] of ENVIRONMENTS) {
+for (const [provider, env, path, header] of PROVIDER_ENVIRONMENTS) {
   test(`${provider} is asked in its own format, streams, and tells what it bills`, async () => {
     const text = 'Grüße, 世界! 👋 And a longer end so that it comes in many pieces.';
     await using server = await startFakeModel(() => text);
@@ -38,7 +20,12 @@ for (const [provider, env, path, header] of ENVIRONMENTS) {
     assert.equal(answer.text, text);
     assert.equal(pieces.join(''), text);
     assert.ok(pieces.length > 3);
-    assert.deepEqual(answer.billed, { input_tokens: 5, output_tokens: Math.ceil(text.length / 4) });
+    const cached = provider === 'ollama' ? {} : { cached_input_tokens: 0 };
+    assert.deepEqual(answer.billed, {
+      input_tokens: 5,
+      output_tokens: Math.ceil(text.length / 4),
+      ...cached,
+    });
     const [asked] = server.asked;
     assert.equal(asked!.path, path);
     assert.deepEqual([asked!.system, asked!.user], ['be brief', 'hello there']);
@@ -59,6 +46,18 @@ for (const [provider, env, path, header] of ENVIRONMENTS) {
     assert.equal((await openModel({}, env(server.url), []).answer(PROMPT, {})).cut, true);
   });
 }
+
+test('a server of OpenAI’s that only has the older chat is asked by that', async () => {
+  await using server = await startFakeModel(({ path }) =>
+    path.endsWith('/responses') ? { status: 404, message: 'Not Found' } : 'by chat',
+  );
+  const model = openModel({}, { OPENAI_API_KEY: KEY, OPENAI_BASE_URL: `${server.url}/v1` }, []);
+  for (const _ of [1, 2]) assert.equal((await model.answer(PROMPT, {})).text, 'by chat');
+  assert.deepEqual(
+    server.asked.map(({ path }) => path),
+    ['/v1/responses', '/v1/chat/completions', '/v1/chat/completions'],
+  );
+});
 
 const connection = (url: string) => ({
   provider: 'anthropic',

@@ -1,8 +1,13 @@
-import { RelayError } from '../../base/errors.ts';
+import { isRelayError, RelayError } from '../../base/errors.ts';
 import { ANSWER_TOKENS } from '../../base/limits.ts';
-import type { Model, ModelChoice } from '../../client/prompts/types.ts';
-import { anthropic, chatCompletions, type Format, ollama } from './formats.ts';
+import type { Model, ModelChoice, ToolUse } from '../../client/prompts/types.ts';
+import { anthropic } from './anthropic.ts';
+import { chatCompletions } from './chat-completions.ts';
+import type { Format } from './format.ts';
+import { gemini } from './gemini.ts';
 import { type Connection, callProvider } from './http-call.ts';
+import { ollama } from './ollama.ts';
+import { responses } from './responses.ts';
 import { gather } from './streamed-answer.ts';
 
 /** What the configuration says of models. */
@@ -26,9 +31,12 @@ interface Row {
   readonly model: string | null;
   /** How to see which models there are. */
   readonly models: string;
+  /** `{model}` stands for its name. */
   readonly path: string;
   headers(key: string): { readonly [name: string]: string };
   readonly format: Format;
+  /** For servers that do not have the path yet. */
+  readonly older?: { readonly path: string; readonly format: Format };
 }
 
 /** What OpenAI has in common with those that are compatible with it. */
@@ -55,7 +63,19 @@ export const PROVIDERS = {
     baseKey: 'OPENAI_BASE_URL',
     model: 'gpt-5',
     ...CHAT,
-    format: chatCompletions('max_completion_tokens'),
+    path: '/responses',
+    format: responses,
+    older: { path: CHAT.path, format: chatCompletions('max_completion_tokens') },
+  },
+  gemini: {
+    key: 'GEMINI_API_KEY',
+    base: 'https://generativelanguage.googleapis.com',
+    baseKey: 'GOOGLE_GEMINI_BASE_URL',
+    model: 'gemini-flash-latest',
+    models: 'GET /v1beta/models at its address lists them.',
+    path: '/v1beta/models/{model}:streamGenerateContent?alt=sse',
+    headers: (key) => ({ 'x-goog-api-key': key }),
+    format: gemini,
   },
   ollama: {
     key: null,
@@ -106,25 +126,47 @@ export function openModel(
       what: 'its name is missing',
       hint: `Give it with --model NAME, RELAY_MODEL, or "models" in config.json: {"models": {"${provider}": "NAME"}}.`,
     });
+  const root = address(base, row.baseKey);
+  const urlOf = (path: string) => root + path.replace('{model}', encodeURIComponent(model));
   const connection: Connection = {
     provider,
-    url: `${address(base, row.baseKey)}${row.path}`,
+    url: urlOf(row.path),
     headers: row.headers(key),
     model,
     keyName: row.key ?? 'RELAY_MODEL_KEY',
     models: row.models,
     timeoutMs: preferences.timeoutMs,
   };
-  return providerModel(connection, row.format, choice.maxTokens ?? ANSWER_TOKENS);
+  const older = row.older && { url: urlOf(row.older.path), format: row.older.format };
+  return providerModel(connection, row.format, choice.maxTokens ?? ANSWER_TOKENS, older);
 }
 
-export function providerModel(connection: Connection, format: Format, maxTokens: number): Model {
+const NO_TOOLS: ToolUse = { tools: [], rounds: [], last: true };
+
+/** A model behind HTTP. Where the server does not know the path, `older` is asked from then on. */
+export function providerModel(
+  connection: Connection,
+  format: Format,
+  maxTokens: number,
+  older?: { readonly url: string; readonly format: Format },
+): Model {
   const { provider, model } = connection;
+  let [place, spoken] = [connection, format];
   return {
     name: `${provider}/${model}`,
-    async answer(prompt, o) {
-      const body = await callProvider(connection, format.body(prompt, model, maxTokens), o);
-      return gather(provider, format.pieces(body), o);
+    async answer(prompt, o, use = NO_TOOLS) {
+      const ask = async () => {
+        const body = await callProvider(place, spoken.body({ prompt, model, maxTokens, ...use }), o);
+        return gather(provider, spoken.pieces(body), o);
+      };
+      try {
+        return await ask();
+      } catch (error) {
+        const unknown = isRelayError(error, 'provider_failed') && error.details.status === 404;
+        if (!unknown || !older || spoken === older.format) throw error;
+        [place, spoken] = [{ ...connection, url: older.url }, older.format];
+        return ask();
+      }
     },
   };
 }
@@ -155,7 +197,7 @@ function noKey(provider: string, key: string, found: readonly string[]): RelayEr
   const others =
     found.length > 0
       ? `Or use what is installed here: ${found.map((cli) => `--cli ${cli}`).join(', ')}.`
-      : 'Or set OPENAI_API_KEY, or OLLAMA_HOST for a model of your own.';
+      : 'Or set OPENAI_API_KEY or GEMINI_API_KEY, or OLLAMA_HOST for a model of your own.';
   return new RelayError('no_model', {
     what: `${key} is not set`,
     hint: `Set ${key} (${provider}). ${others}`,

@@ -1,16 +1,7 @@
 import { isRelayError, RelayError } from '../../base/errors.ts';
 import { PROVIDER_EVENT_CHARS } from '../../base/limits.ts';
-import type { ModelAnswer } from '../../client/prompts/types.ts';
-
-/** One step of a stream, in whatever format it came. */
-export interface Piece {
-  readonly text?: string;
-  readonly input_tokens?: number;
-  readonly output_tokens?: number;
-  readonly cut?: boolean;
-  readonly done?: boolean;
-  readonly error?: string;
-}
+import type { AnswerOptions, ModelAnswer } from '../../client/prompts/types.ts';
+import type { Piece } from './format.ts';
 
 /**
  * Puts an answer together from its stream. One that ends before the provider said so is a failure, not a short answer:
@@ -19,11 +10,13 @@ export interface Piece {
 export async function gather(
   provider: string,
   pieces: AsyncIterable<Piece>,
-  o: { signal?: AbortSignal; onText?(text: string): void },
+  o: AnswerOptions,
 ): Promise<ModelAnswer> {
   const said: string[] = [];
   let input: number | undefined;
   let output: number | undefined;
+  let cached: number | undefined;
+  let ending: Pick<ModelAnswer, 'calls' | 'turn'> = {};
   let cut = false;
   let done = false;
   try {
@@ -35,6 +28,8 @@ export async function gather(
       }
       input = piece.input_tokens ?? input;
       output = piece.output_tokens ?? output;
+      cached = piece.cached_input_tokens ?? cached;
+      if (piece.calls?.length) ending = { calls: piece.calls, turn: piece.turn };
       cut ||= piece.cut === true;
       done ||= piece.done === true;
     }
@@ -47,8 +42,12 @@ export async function gather(
   const billed =
     input === undefined && output === undefined
       ? undefined
-      : { input_tokens: input ?? 0, output_tokens: output ?? 0 };
-  return { text: said.join(''), ...(billed ? { billed } : {}), ...(cut ? { cut } : {}) };
+      : {
+          input_tokens: input ?? 0,
+          output_tokens: output ?? 0,
+          ...(cached === undefined ? {} : { cached_input_tokens: cached }),
+        };
+  return { text: said.join(''), ...(billed ? { billed } : {}), ...(cut ? { cut } : {}), ...ending };
 }
 
 /** JSON, or a failure that says what came instead. */

@@ -10,13 +10,13 @@ export default defineCommand({
   usage: '"WORDS" | -',
   details: `relay "WORDS" is the same. The prompt is bounded: the state of the thread, what its artifacts say
 about the words, and the words. The answer is kept as an artifact of the thread. Anthropic is asked (ANTHROPIC_API_KEY) unless
-another provider is named, or only another one's variable is set: OPENAI_API_KEY, OLLAMA_HOST, or RELAY_MODEL_URL for
-anything that speaks like OpenAI. Which of its models: --model, else RELAY_MODEL, else "models" in config.json, such as
+another provider is named, or only another one's variable is set: OPENAI_API_KEY, GEMINI_API_KEY, OLLAMA_HOST, or
+RELAY_MODEL_URL for anything that speaks like OpenAI. Which of its models: --model, else RELAY_MODEL, else "models" in config.json, such as
 {"model_provider": "ollama", "models": {"ollama": "qwen3"}}, else one that is built in. A model that sends nothing
 for five minutes is given up: RELAY_MODEL_TIMEOUT=SECONDS waits longer, or less.`,
   flags: {
     ...PROMPT_FLAGS,
-    provider: { value: 'NAME', help: 'anthropic, openai, ollama or compatible (RELAY_PROVIDER)' },
+    provider: { value: 'NAME', help: 'anthropic, openai, gemini, ollama or compatible (RELAY_PROVIDER)' },
     model: { value: 'NAME', help: 'which of its models (RELAY_MODEL)' },
     'base-url': { value: 'URL', help: 'where an OpenAI-compatible server is (RELAY_MODEL_URL)' },
     'max-tokens': { value: 'N', help: 'how much it may say at most' },

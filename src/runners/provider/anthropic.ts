@@ -1,0 +1,133 @@
+import type { PromptText, Round, ToolCall } from '../../client/prompts/types.ts';
+import { argumentsOf, type Format, type Piece, WORDLESS } from './format.ts';
+import { eventData, parsePiece } from './streamed-answer.ts';
+
+interface Event {
+  readonly type: string;
+  readonly index?: number;
+  readonly message?: { readonly usage?: Usage };
+  readonly content_block?: Block;
+  readonly delta?: {
+    readonly text?: string;
+    readonly partial_json?: string;
+    readonly thinking?: string;
+    readonly signature?: string;
+    readonly stop_reason?: string;
+  };
+  readonly usage?: Usage;
+  readonly error?: { readonly message?: string };
+}
+
+interface Usage {
+  readonly input_tokens?: number;
+  readonly output_tokens?: number;
+  readonly cache_creation_input_tokens?: number | null;
+  readonly cache_read_input_tokens?: number | null;
+}
+
+interface Block {
+  readonly type: string;
+  readonly id?: string;
+  readonly name?: string;
+  text?: string;
+  thinking?: string;
+  signature?: string;
+}
+
+/** What stands before such a mark is cached, so that the next question or round need not be read anew. */
+const MARK = { cache_control: { type: 'ephemeral' } };
+
+/** The Messages API. */
+export const anthropic: Format = {
+  body: ({ prompt, model, maxTokens, tools, rounds, last }) => ({
+    model,
+    max_tokens: maxTokens,
+    system: [{ type: 'text', text: prompt.system, ...MARK }],
+    messages: [
+      { role: 'user', content: userBlocks(prompt) },
+      ...rounds.flatMap((round, at) => turns(round, at === rounds.length - 1)),
+    ],
+    ...(tools.length > 0
+      ? {
+          tools: tools.map(({ name, description, parameters }) => ({
+            name,
+            description,
+            input_schema: parameters,
+          })),
+        }
+      : {}),
+    ...(last && tools.length > 0 ? { tool_choice: { type: 'none' } } : {}),
+    stream: true,
+  }),
+  async *pieces(body) {
+    const blocks = new Map<number, Block>();
+    const inputs = new Map<number, string>();
+    for await (const data of eventData(body)) {
+      const { type, index = 0, ...event } = parsePiece<Event>(data);
+      if (type === 'error') yield { error: event.error?.message ?? WORDLESS };
+      else if (type === 'message_start') yield counts(event.message?.usage);
+      else if (type === 'content_block_start' && event.content_block) blocks.set(index, event.content_block);
+      else if (type === 'content_block_delta') {
+        const { text, partial_json = '', thinking, signature } = event.delta ?? {};
+        const block = blocks.get(index) ?? { type: 'text' };
+        blocks.set(index, block);
+        inputs.set(index, (inputs.get(index) ?? '') + partial_json);
+        if (text) block.text = (block.text ?? '') + text;
+        if (thinking) block.thinking = (block.thinking ?? '') + thinking;
+        if (signature) block.signature = (block.signature ?? '') + signature;
+        yield { text };
+      } else if (type === 'message_delta') {
+        const { output_tokens } = counts(event.usage);
+        yield { output_tokens, cut: event.delta?.stop_reason === 'max_tokens' };
+      } else if (type === 'message_stop') yield { done: true, ...said(blocks, inputs) };
+    }
+  },
+};
+
+function userBlocks({ user, stable }: PromptText): object[] {
+  if (!stable || stable === user || !user.startsWith(stable)) return [{ type: 'text', text: user }];
+  return [
+    { type: 'text', text: stable, ...MARK },
+    { type: 'text', text: user.slice(stable.length) },
+  ];
+}
+
+function turns({ answer: { calls = [], turn }, results }: Round, isLast: boolean): object[] {
+  const given = calls.map(({ id }, at) => ({
+    type: 'tool_result',
+    tool_use_id: id,
+    content: results[at],
+    ...(isLast && at === calls.length - 1 ? MARK : {}),
+  }));
+  return [
+    { role: 'assistant', content: turn },
+    { role: 'user', content: given },
+  ];
+}
+
+function said(blocks: ReadonlyMap<number, Block>, inputs: ReadonlyMap<number, string>): Piece {
+  const calls: ToolCall[] = [];
+  const turn: object[] = [];
+  for (const [index, block] of blocks) {
+    const { type, id = '', name = '' } = block;
+    const written = inputs.get(index) || '{}';
+    if (type === 'tool_use') {
+      calls.push({ id, name, arguments: written });
+      turn.push({ ...block, input: argumentsOf(written) });
+      // It takes no empty text back.
+    } else if (type !== 'text' || block.text?.trim()) turn.push(block);
+  }
+  return { calls, turn };
+}
+
+/** Everything that was read is billed, from a cache or not. */
+function counts(usage: Usage = {}): Piece {
+  const { input_tokens, cache_creation_input_tokens, cache_read_input_tokens, output_tokens } = usage;
+  if (input_tokens === undefined) return { output_tokens };
+  const cached = cache_read_input_tokens ?? 0;
+  return {
+    input_tokens: input_tokens + (cache_creation_input_tokens ?? 0) + cached,
+    output_tokens,
+    ...(cache_read_input_tokens == null ? {} : { cached_input_tokens: cached }),
+  };
+}

@@ -1,0 +1,116 @@
+import type { PromptText, Round } from '../../client/prompts/types.ts';
+import { type Format, functionTool, WORDLESS } from './format.ts';
+import { eventData, parsePiece } from './streamed-answer.ts';
+
+interface Chunk {
+  readonly choices?: readonly {
+    readonly delta?: {
+      readonly content?: string | null;
+      readonly reasoning_content?: string | null;
+      readonly tool_calls?: readonly CallPiece[] | null;
+    };
+    readonly finish_reason?: string | null;
+  }[];
+  readonly usage?: {
+    readonly prompt_tokens?: number;
+    readonly completion_tokens?: number;
+    readonly prompt_tokens_details?: { readonly cached_tokens?: number } | null;
+  } | null;
+  readonly error?: { readonly message?: string };
+}
+
+interface CallPiece {
+  readonly index?: number;
+  readonly id?: string;
+  readonly function?: { readonly name?: string; readonly arguments?: string };
+}
+
+/**
+ * Chat completions, which OpenAI and everybody compatible with it speak. Newer models of OpenAI take only the new name of
+ * the limit, most others only the old one.
+ */
+export function chatCompletions(limit: 'max_tokens' | 'max_completion_tokens'): Format {
+  return {
+    body: ({ prompt, model, maxTokens, tools, rounds, last }) => ({
+      model,
+      [limit]: maxTokens,
+      messages: [...systemAndUser(prompt), ...rounds.flatMap(turns)],
+      ...(tools.length > 0 ? { tools: tools.map(functionTool) } : {}),
+      ...(last && tools.length > 0 ? { tool_choice: 'none' } : {}),
+      stream: true,
+      stream_options: { include_usage: true },
+    }),
+    async *pieces(body) {
+      let said = '';
+      let thought = '';
+      const parts = new Map<number, CallPiece>();
+      for await (const data of eventData(body)) {
+        if (data === '[DONE]') {
+          yield { done: true };
+          continue;
+        }
+        const { choices, usage, error } = parsePiece<Chunk>(data);
+        if (error) yield { error: error.message ?? WORDLESS };
+        const choice = choices?.[0];
+        const { content, reasoning_content, tool_calls } = choice?.delta ?? {};
+        said += content ?? '';
+        thought += reasoning_content ?? '';
+        for (const piece of tool_calls ?? []) addCall(parts, piece);
+        const ended = typeof choice?.finish_reason === 'string';
+        yield {
+          text: content ?? undefined,
+          cut: choice?.finish_reason === 'length',
+          done: ended,
+          input_tokens: usage?.prompt_tokens,
+          output_tokens: usage?.completion_tokens,
+          cached_input_tokens: usage?.prompt_tokens_details?.cached_tokens,
+          ...(ended ? answered(said, thought, [...parts.values()]) : {}),
+        };
+      }
+    },
+  };
+}
+
+/** Servers that send a call whole may leave its index out. Fields that only they know go back to them. */
+function addCall(parts: Map<number, CallPiece>, piece: CallPiece): void {
+  const { index = parts.size, ...fields } = piece;
+  const before = parts.get(index);
+  parts.set(index, {
+    id: `call_${index}`,
+    ...before,
+    ...fields,
+    function: {
+      name: (before?.function?.name ?? '') + (piece.function?.name ?? ''),
+      arguments: (before?.function?.arguments ?? '') + (piece.function?.arguments ?? ''),
+    },
+  });
+}
+
+function answered(said: string, thought: string, parts: readonly CallPiece[]) {
+  const tool_calls = parts.map((part) => ({ type: 'function', ...part }));
+  const message = {
+    role: 'assistant',
+    content: said === '' ? null : said,
+    // Some refuse the next round without it.
+    ...(thought === '' ? {} : { reasoning_content: thought }),
+    tool_calls,
+  };
+  const calls = parts.map(({ id = '', function: called }) => ({
+    id,
+    name: called?.name ?? '',
+    arguments: called?.arguments || '{}',
+  }));
+  return { calls, turn: [message] };
+}
+
+function turns({ answer: { calls = [], turn = [] }, results }: Round): object[] {
+  const given = calls.map(({ id }, at) => ({ role: 'tool', tool_call_id: id, content: results[at] }));
+  return [...turn, ...given];
+}
+
+export function systemAndUser({ system, user }: PromptText): object[] {
+  return [
+    { role: 'system', content: system },
+    { role: 'user', content: user },
+  ];
+}

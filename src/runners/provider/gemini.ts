@@ -1,0 +1,77 @@
+import type { Round, ToolCall } from '../../client/prompts/types.ts';
+import { type Format, type Piece, WORDLESS } from './format.ts';
+import { eventData, parsePiece } from './streamed-answer.ts';
+
+interface Chunk {
+  readonly candidates?: readonly {
+    readonly content?: { readonly parts?: readonly Part[] };
+    readonly finishReason?: string;
+  }[];
+  readonly promptFeedback?: { readonly blockReason?: string };
+  readonly usageMetadata?: {
+    readonly promptTokenCount?: number;
+    readonly candidatesTokenCount?: number;
+    readonly thoughtsTokenCount?: number;
+    readonly cachedContentTokenCount?: number;
+  };
+  readonly error?: { readonly message?: string };
+}
+
+interface Part {
+  readonly text?: string;
+  readonly thought?: boolean;
+  readonly functionCall?: { readonly id?: string; readonly name?: string; readonly args?: object };
+}
+
+/** Gemini's generateContent, as a stream. The parts of an answer go back as they came: they bear signatures. */
+export const gemini: Format = {
+  body: ({ prompt, maxTokens, tools, rounds, last }) => ({
+    systemInstruction: { parts: [{ text: prompt.system }] },
+    contents: [{ role: 'user', parts: [{ text: prompt.user }] }, ...rounds.flatMap(turns)],
+    ...(tools.length > 0 ? { tools: [{ functionDeclarations: tools }] } : {}),
+    ...(last && tools.length > 0 ? { toolConfig: { functionCallingConfig: { mode: 'NONE' } } } : {}),
+    generationConfig: { maxOutputTokens: maxTokens },
+  }),
+  async *pieces(body) {
+    const turn: Part[] = [];
+    for await (const data of eventData(body)) {
+      const { candidates, promptFeedback, usageMetadata, error } = parsePiece<Chunk>(data);
+      if (error) yield { error: error.message ?? WORDLESS };
+      if (promptFeedback?.blockReason)
+        yield { error: `it does not take the prompt: ${promptFeedback.blockReason}` };
+      const { content, finishReason: reason } = candidates?.[0] ?? {};
+      const parts = content?.parts ?? [];
+      turn.push(...parts);
+      for (const { text, thought } of parts) if (text && !thought) yield { text };
+      yield counts(usageMetadata);
+      if (reason && reason !== 'STOP' && reason !== 'MAX_TOKENS') yield { error: `it stopped: ${reason}` };
+      if (reason) yield { done: true, cut: reason === 'MAX_TOKENS', turn, calls: callsIn(turn) };
+    }
+  },
+};
+
+function callsIn(turn: readonly Part[]): ToolCall[] {
+  const called = turn.flatMap(({ functionCall }) => functionCall ?? []);
+  return called.map(({ id = '', name = '', args = {} }) => ({ id, name, arguments: JSON.stringify(args) }));
+}
+
+function turns({ answer: { calls = [], turn }, results }: Round): object[] {
+  const given = calls.map(({ id, name }, at) => ({
+    functionResponse: { ...(id ? { id } : {}), name, response: { result: results[at] } },
+  }));
+  return [
+    { role: 'model', parts: turn },
+    { role: 'user', parts: given },
+  ];
+}
+
+/** Each chunk counts anew what came so far. What it thought is billed as what it said. */
+function counts(usage: Chunk['usageMetadata']): Piece {
+  if (!usage) return {};
+  const { promptTokenCount, candidatesTokenCount = 0, thoughtsTokenCount = 0 } = usage;
+  return {
+    input_tokens: promptTokenCount,
+    output_tokens: candidatesTokenCount + thoughtsTokenCount,
+    cached_input_tokens: usage.cachedContentTokenCount,
+  };
+}

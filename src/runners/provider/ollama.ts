@@ -1,0 +1,68 @@
+import type { Round } from '../../client/prompts/types.ts';
+import { systemAndUser } from './chat-completions.ts';
+import { type Format, functionTool } from './format.ts';
+import { parsePiece, streamLines } from './streamed-answer.ts';
+
+interface Line {
+  readonly message?: {
+    readonly content?: string;
+    readonly thinking?: string;
+    readonly tool_calls?: readonly Called[];
+  };
+  readonly done?: boolean;
+  readonly done_reason?: string;
+  readonly prompt_eval_count?: number;
+  readonly eval_count?: number;
+  readonly error?: string;
+}
+
+interface Called {
+  readonly id?: string;
+  readonly function?: { readonly name?: string; readonly arguments?: object };
+}
+
+/** Ollama's own chat, one JSON object a line. It has no way to say that no call is wanted: then it gets no tools. */
+export const ollama: Format = {
+  body: ({ prompt, model, maxTokens, tools, rounds, last }) => ({
+    model,
+    messages: [...systemAndUser(prompt), ...rounds.flatMap(turns)],
+    ...(tools.length > 0 && !last ? { tools: tools.map(functionTool) } : {}),
+    stream: true,
+    options: { num_predict: maxTokens },
+  }),
+  async *pieces(body) {
+    let content = '';
+    let thinking = '';
+    const called: Called[] = [];
+    for await (const line of streamLines(body)) {
+      if (line.trim() === '') continue;
+      const { message, done, done_reason, prompt_eval_count, eval_count, error } = parsePiece<Line>(line);
+      content += message?.content ?? '';
+      thinking += message?.thinking ?? '';
+      called.push(...(message?.tool_calls ?? []));
+      yield {
+        error,
+        text: message?.content,
+        done,
+        cut: done_reason === 'length',
+        input_tokens: prompt_eval_count,
+        output_tokens: eval_count,
+        ...(done ? answered(content, thinking, called) : {}),
+      };
+    }
+  },
+};
+
+function answered(content: string, thinking: string, called: readonly Called[]) {
+  const calls = called.map(({ id, function: { name = '', arguments: given = {} } = {} }, at) => ({
+    id: id ?? `call_${at}`,
+    name,
+    arguments: JSON.stringify(given),
+  }));
+  const message = { role: 'assistant', content, ...(thinking ? { thinking } : {}), tool_calls: called };
+  return { calls, turn: [message] };
+}
+
+function turns({ answer: { calls = [], turn = [] }, results }: Round): object[] {
+  return [...turn, ...calls.map(({ name }, at) => ({ role: 'tool', tool_name: name, content: results[at] }))];
+}

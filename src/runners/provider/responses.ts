@@ -1,0 +1,95 @@
+import type { Round } from '../../client/prompts/types.ts';
+import { type Format, type Piece, WORDLESS } from './format.ts';
+import { eventData, parsePiece } from './streamed-answer.ts';
+
+interface Event {
+  readonly type: string;
+  readonly delta?: string;
+  readonly item?: Item;
+  readonly response?: {
+    readonly usage?: {
+      readonly input_tokens?: number;
+      readonly output_tokens?: number;
+      readonly input_tokens_details?: { readonly cached_tokens?: number };
+    } | null;
+    readonly incomplete_details?: { readonly reason?: string } | null;
+    readonly error?: { readonly message?: string } | null;
+  };
+  readonly message?: string;
+  readonly error?: { readonly message?: string };
+}
+
+interface Item {
+  readonly type: string;
+  readonly id?: string;
+  readonly encrypted_content?: string;
+  readonly call_id?: string;
+  readonly name?: string;
+  readonly arguments?: string;
+}
+
+/** Only models that think have thoughts to give back; the others refuse to be asked for them. */
+const THINKING = /^(?:o\d|gpt-[5-9])(?!.*chat)/;
+
+/** OpenAI's Responses API. Nothing is kept there: what a model thought between two calls travels with them, encrypted. */
+export const responses: Format = {
+  body: ({ prompt, model, maxTokens, tools, rounds, last }) => ({
+    model,
+    instructions: prompt.system,
+    input: [{ role: 'user', content: prompt.user }, ...rounds.flatMap(turns)],
+    max_output_tokens: maxTokens,
+    ...(tools.length > 0
+      ? { tools: tools.map((tool) => ({ type: 'function', ...tool, strict: false })) }
+      : {}),
+    ...(last && tools.length > 0 ? { tool_choice: 'none' } : {}),
+    store: false,
+    ...(THINKING.test(model) ? { include: ['reasoning.encrypted_content'] } : {}),
+    stream: true,
+  }),
+  async *pieces(body) {
+    const items: Item[] = [];
+    for await (const data of eventData(body)) {
+      const { type, delta, item, response, ...event } = parsePiece<Event>(data);
+      if (type === 'response.output_text.delta' || type === 'response.refusal.delta') yield { text: delta };
+      else if (type === 'response.output_item.done' && item) items.push(item);
+      else if (type === 'response.completed') yield { done: true, ...ended(items, response) };
+      else if (type === 'response.incomplete') {
+        const reason = response?.incomplete_details?.reason;
+        if (reason === 'max_output_tokens') yield { done: true, cut: true, ...ended(items, response) };
+        else yield { error: `it stopped: ${reason ?? WORDLESS}` };
+      } else if (type === 'response.failed') yield { error: response?.error?.message ?? WORDLESS };
+      else if (type === 'error') yield { error: event.message ?? event.error?.message ?? WORDLESS };
+    }
+  },
+};
+
+function ended(items: readonly Item[], response: Event['response']): Piece {
+  const called = items.filter(({ type }) => type === 'function_call');
+  const { usage } = response ?? {};
+  return {
+    calls: called.map(({ call_id = '', name = '', arguments: written }) => ({
+      id: call_id,
+      name,
+      arguments: written || '{}',
+    })),
+    turn: items.flatMap(sentBack),
+    input_tokens: usage?.input_tokens,
+    output_tokens: usage?.output_tokens,
+    cached_input_tokens: usage?.input_tokens_details?.cached_tokens,
+  };
+}
+
+/** Thoughts that are not in the item itself were kept nowhere, and a call must not name them then. */
+function sentBack({ id, ...item }: Item): object[] {
+  if (item.type === 'function_call') return [item];
+  return item.type === 'reasoning' && !item.encrypted_content ? [] : [{ id, ...item }];
+}
+
+function turns({ answer: { calls = [], turn = [] }, results }: Round): object[] {
+  const given = calls.map(({ id }, at) => ({
+    type: 'function_call_output',
+    call_id: id,
+    output: results[at],
+  }));
+  return [...turn, ...given];
+}
