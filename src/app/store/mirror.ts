@@ -1,5 +1,17 @@
-import { constants, copyFileSync, readFileSync, rmSync, statSync } from 'node:fs';
-import { type FileHandle, mkdir, open, rm } from 'node:fs/promises';
+import {
+  closeSync,
+  constants,
+  copyFileSync,
+  fstatSync,
+  ftruncateSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  readSync,
+  rmSync,
+  statSync,
+  writeSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { toWire } from '../../domain/threads/event.ts';
@@ -50,14 +62,14 @@ export class Mirror {
   /** Writes the files of a thread anew, whatever is in them. */
   async rewrite(id: string): Promise<void> {
     this.#ends.delete(id);
-    await rm(join(this.#folder, id, 'events.log'), { force: true });
+    rmSync(join(this.#folder, id, 'events.log'), { force: true });
     await this.write(id);
   }
 
   /** Brings the files of a thread up to its head. */
   async write(id: string): Promise<void> {
     const folder = join(this.#folder, id);
-    await mkdir(folder, { recursive: true, mode: 0o700 });
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
     await withFileLock(join(folder, '.lock'), { folder }, async () => {
       // Loaded under the lock: nobody can have written anything newer.
       const head = await this.#threads.log.heads.load(id);
@@ -147,16 +159,15 @@ export class Mirror {
   }
 
   async #appendEvents(folder: string, head: Head): Promise<void> {
-    const file = await open(join(folder, 'events.log'), 'a+', 0o600);
+    const file = openSync(join(folder, 'events.log'), 'a+', 0o600);
     try {
-      const { size } = await file.stat();
+      const { size } = fstatSync(file);
       const known = this.#ends.get(head.id);
       let { count, seq } = known?.size === size ? known : await this.#findEnd(head, file, size);
       let text = '';
-      let written = (await file.stat()).size;
-      const flush = async () => {
-        await file.appendFile(text);
-        written += Buffer.byteLength(text);
+      let written = fstatSync(file).size;
+      const flush = () => {
+        written += appendAll(file, text);
         text = '';
       };
       for await (const { seq: at, event } of this.#threads.log.heads.events(head.id, seq)) {
@@ -164,23 +175,23 @@ export class Mirror {
         count++;
         seq = at;
         text += `${JSON.stringify(toWire(head.id, count, event))}\n`;
-        if (text.length > 1024 * 1024) await flush();
+        if (text.length > 1024 * 1024) flush();
       }
-      if (text !== '') await flush();
+      if (text !== '') flush();
       this.#ends.set(head.id, { size: written, count, seq });
     } finally {
-      await file.close();
+      closeSync(file);
     }
   }
 
   /** The last event in the file; half a line behind it is cut off. A file that makes no sense is begun anew. */
-  async #findEnd(head: Head, file: FileHandle, size: number): Promise<{ count: number; seq: number }> {
-    const { end, count } = await lastEvent(file, size);
+  async #findEnd(head: Head, file: number, size: number): Promise<{ count: number; seq: number }> {
+    const { end, count } = lastEvent(file, size);
     if (count > head.count || end === 0) {
-      await file.truncate(0);
+      ftruncateSync(file, 0);
       return { count: 0, seq: 0 };
     }
-    if (end < size) await file.truncate(end);
+    if (end < size) ftruncateSync(file, end);
     let { count: at, seq } = await this.#threads.log.heads.placeOf(head.id, count);
     for await (const { seq: next } of this.#threads.log.heads.events(head.id, seq)) {
       if (at >= count) break;
@@ -197,13 +208,20 @@ function stampOf(path: string): string | undefined {
   return stat && `${stat.ino} ${stat.mtimeNs} ${stat.size}`;
 }
 
+/** Gives how many bytes it was. */
+function appendAll(file: number, text: string): number {
+  const bytes = Buffer.from(text);
+  for (let at = 0; at < bytes.length; ) at += writeSync(file, bytes, at);
+  return bytes.length;
+}
+
 /** Looks from the end of the file for a whole line that is an event. */
-async function lastEvent(file: FileHandle, size: number): Promise<{ end: number; count: number }> {
+function lastEvent(file: number, size: number): { end: number; count: number } {
   let length = 64 * 1024;
   for (;;) {
     const start = Math.max(0, size - length);
     const buffer = Buffer.alloc(size - start);
-    await file.read(buffer, 0, buffer.length, start);
+    readSync(file, buffer, 0, buffer.length, start);
     const lastBreak = buffer.lastIndexOf(0x0a);
     const before = lastBreak <= 0 ? -1 : buffer.lastIndexOf(0x0a, lastBreak - 1);
     if (lastBreak >= 0 && (before >= 0 || start === 0)) {

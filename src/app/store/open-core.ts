@@ -1,4 +1,4 @@
-import { systemEnv } from '../../base/env.ts';
+import { type Env, systemEnv } from '../../base/env.ts';
 import { LOCAL_CALLER } from '../../contract/caller.ts';
 import { RelayCore } from '../../domain/relay-core.ts';
 import { ARTIFACT_FILES } from '../../domain/threads/keys.ts';
@@ -14,6 +14,12 @@ export interface OpenCore extends AsyncDisposable {
   readonly core: RelayCore;
   readonly engine: SqliteEngine;
 }
+
+/** Chance from Node's own module: the `crypto` of the web takes three times as long to load. */
+const machineEnv: Env = {
+  ...systemEnv,
+  randomBytes: (length) => process.getBuiltinModule('node:crypto').randomFillSync(new Uint8Array(length)),
+};
 
 /** Told what is wrong beside the matter at hand, as a whole sentence. */
 export type Warn = (what: string) => void;
@@ -44,13 +50,19 @@ export async function openCore(
   const { openSqlite } = await import('../../engines/sqlite/engine.ts');
   // A server keeps its database in shape while it runs; a command is gone too soon for that.
   const engineRole = role === 'server' ? 'server' : 'cli';
-  const engine = await openSqlite({ home, durability, role: engineRole, place: ARTIFACT_FILES });
+  const engine = await openSqlite({
+    home,
+    env: machineEnv,
+    durability,
+    role: engineRole,
+    place: ARTIFACT_FILES,
+  });
   const workers = role === 'cli' ? null : new (await import('./text-workers.ts')).TextWorkers();
   const texts = workers ?? ownTextWork;
   const capabilities = async () => (await import('./load-capabilities.ts')).loadCapabilities(config, warn);
   const onThreads = (threads: ThreadServices) => keepLegible(home, threads, warn);
   const core = new RelayCore(
-    { engine, env: systemEnv, texts, capabilities },
+    { engine, env: machineEnv, texts, capabilities },
     { channels, auth, plans, defaultPlan, onThreads },
   );
   if (hasStale(home)) core.background.run(() => core.threads());

@@ -8,7 +8,7 @@ import { SUMMED, type ThreadFigures } from './token-ledger.ts';
 const PAGE = 500;
 /** Changes that are told. Beyond it the figures are brought up to date and saved, and what is in them is told no longer. */
 const TOLD = 20_000;
-/** One change in about so many looks whether too many are told: by chance, so that commands that make one do their share. */
+/** One change in so many looks whether too many are told. */
 const LOOK_EVERY = 256;
 /** Threads of all tenants whose figures are held in memory. */
 const HELD = 200_000;
@@ -72,10 +72,10 @@ export class TenantTotals {
    * then commits both at once.
    */
   async changed(tenant: string, id: string): Promise<void> {
-    const { engine, env } = this.#deps;
+    const { engine } = this.#deps;
     try {
-      await engine.logs.append(changesOf(tenant), id);
-      if (env.randomBytes(1)[0]! % LOOK_EVERY !== 0) return;
+      const seq = await engine.logs.append(changesOf(tenant), id);
+      if (seq! % LOOK_EVERY !== 0) return;
       if ((await engine.logs.info(changesOf(tenant))).count > TOLD) this.onMany(tenant);
     } catch {
       // The write itself must not fail for this. What is held and saved may be wrong now, so it is added up anew.

@@ -37,29 +37,34 @@ function tagged(name: string): string {
   return Array.from(name, (letter) => String.fromCodePoint(0xe0000 + letter.charCodeAt(0))).join('');
 }
 
-const JOINING =
-  /[\p{scx=Arab}\p{scx=Syrc}\p{scx=Nkoo}\p{scx=Deva}\p{scx=Beng}\p{scx=Guru}\p{scx=Gujr}\p{scx=Orya}\p{scx=Taml}\p{scx=Telu}\p{scx=Knda}\p{scx=Mlym}\p{scx=Sinh}\p{scx=Khmr}\p{scx=Mymr}\p{scx=Tibt}\p{scx=Mong}\p{scx=Java}\p{scx=Bali}]/u;
-const JOINING_LETTER = /[\p{L}\p{M}]/u;
-const SPACELESS = /[\p{Script=Thai}\p{Script=Khmr}\p{Script=Laoo}\p{Script=Mymr}\p{Script=Tibt}]/u;
-const RIGHT_TO_LEFT = /[\p{scx=Arab}\p{scx=Hebr}\p{scx=Syrc}\p{scx=Thaa}\p{scx=Nkoo}]/u;
-const PICTURE = /[\p{Extended_Pictographic}\p{Emoji_Modifier}]|\ufe0f/u;
-const SELECTABLE = /[\p{Emoji}\p{So}\p{Sm}\p{Script=Han}\p{Script=Mong}\p{Script=Mymr}]/u;
+// Made when a text needs them: making them all takes longer than a short command.
+const isJoining = (char: string) =>
+  /[\p{scx=Arab}\p{scx=Syrc}\p{scx=Nkoo}\p{scx=Deva}\p{scx=Beng}\p{scx=Guru}\p{scx=Gujr}\p{scx=Orya}\p{scx=Taml}\p{scx=Telu}\p{scx=Knda}\p{scx=Mlym}\p{scx=Sinh}\p{scx=Khmr}\p{scx=Mymr}\p{scx=Tibt}\p{scx=Mong}\p{scx=Java}\p{scx=Bali}]/u.test(
+    char,
+  );
+const isSpaceless = (char: string) =>
+  /[\p{Script=Thai}\p{Script=Khmr}\p{Script=Laoo}\p{Script=Mymr}\p{Script=Tibt}]/u.test(char);
+const isRightToLeft = (char: string) =>
+  /[\p{scx=Arab}\p{scx=Hebr}\p{scx=Syrc}\p{scx=Thaa}\p{scx=Nkoo}]/u.test(char);
+const isPicture = (char: string) => /[\p{Extended_Pictographic}\p{Emoji_Modifier}]|\ufe0f/u.test(char);
+const isSelectable = (char: string) =>
+  /[\p{Emoji}\p{So}\p{Sm}\p{Script=Han}\p{Script=Mong}\p{Script=Mymr}]/u.test(char);
 
 /** Where something unseen is needed, by the characters before and after it; what is not listed never is. */
 const NEEDED: readonly (readonly [unseen: RegExp, isNeeded: (before: string, after: string) => boolean])[] = [
   // Arabic number signs, and the end of ayah: they are seen, whatever their category says.
   [/[\u0600-\u0605\u06dd\u070f\u08e2]/, () => true],
   [/\u200c/, (before, after) => joins(before) && joins(after)],
-  [/\u200d/, (before, after) => joins(before) || (PICTURE.test(before) && PICTURE.test(after))],
-  [/\u200b/, (before, after) => SPACELESS.test(before) && SPACELESS.test(after)],
-  [/[\u200e\u200f\u061c]/, (before, after) => RIGHT_TO_LEFT.test(before) || RIGHT_TO_LEFT.test(after)],
+  [/\u200d/, (before, after) => joins(before) || (isPicture(before) && isPicture(after))],
+  [/\u200b/, (before, after) => isSpaceless(before) && isSpaceless(after)],
+  [/[\u200e\u200f\u061c]/, (before, after) => isRightToLeft(before) || isRightToLeft(after)],
   [/\u034f/, (before, after) => /\p{M}/u.test(before) || /\p{M}/u.test(after)],
-  [/[\ufe00-\ufe0f]/, (before) => SELECTABLE.test(before)],
+  [/[\ufe00-\ufe0f]/, (before) => isSelectable(before)],
   [/[\u{e0100}-\u{e01ef}]/u, (before) => /\p{Script=Han}/u.test(before)],
   [/[\u180b-\u180f]/, (before) => /\p{Script=Mong}/u.test(before)],
   [/[\u17b4\u17b5]/, (before) => /\p{Script=Khmr}/u.test(before)],
 ];
 
 function joins(char: string): boolean {
-  return JOINING.test(char) && JOINING_LETTER.test(char);
+  return isJoining(char) && /[\p{L}\p{M}]/u.test(char);
 }

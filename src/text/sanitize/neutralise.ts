@@ -14,7 +14,7 @@ import { linksAsText } from './links.ts';
 export function neutralise(text: string): string {
   let out = withoutFrameLines(stripInvisible(text));
   for (const { kind, needs, pattern } of MARKS) {
-    if (needs.test(out)) out = out.replace(pattern, `[removed: ${kind}]`);
+    if (needs.test(out)) out = out.replace(pattern(), `[removed: ${kind}]`);
   }
   return linksAsText(out);
 }
@@ -109,57 +109,61 @@ const PHRASES: readonly (readonly [needs: RegExp, phrase: string])[] = [
 
 const BETWEEN_WORDS = '[\\s,*_`"\'-]{1,6}';
 
-/** What is replaced, in this order: none of these can come into being by the replacement of one before it. */
-const MARKS: readonly { readonly kind: string; readonly needs: RegExp; readonly pattern: RegExp }[] = [
+/**
+ * What is replaced, in this order: none of these can come into being by the replacement of one before it. A pattern is made when a
+ * text needs it: making them all takes longer than a short command.
+ */
+const MARKS: readonly { readonly kind: string; readonly needs: RegExp; readonly pattern: () => RegExp }[] = [
   {
     // A frame that is closed or opened in the middle of a line.
     kind: 'frame',
     needs: /relay/i,
-    pattern: new RegExp(
-      `[${ANGLE_BRACKETS}]{2,9}\\s{0,4}(?:end\\s{1,4})?(?:of\\s{1,4})?relay\\s{1,4}(?:data|end)(?:[^\\n${ANGLE_BRACKETS}]{0,400}[${ANGLE_BRACKETS}]{1,9})?`,
-      'gi',
-    ),
+    pattern: () =>
+      new RegExp(
+        `[${ANGLE_BRACKETS}]{2,9}\\s{0,4}(?:end\\s{1,4})?(?:of\\s{1,4})?relay\\s{1,4}(?:data|end)(?:[^\\n${ANGLE_BRACKETS}]{0,400}[${ANGLE_BRACKETS}]{1,9})?`,
+        'gi',
+      ),
   },
   {
     kind: 'chat markup',
     needs: /[|｜]/,
-    pattern: new RegExp(`<\\s{0,2}[|｜]\\s{0,2}/?(?:${SPECIAL_TOKENS})\\s{0,2}[|｜]\\s{0,2}>`, 'gi'),
+    pattern: () => new RegExp(`<\\s{0,2}[|｜]\\s{0,2}/?(?:${SPECIAL_TOKENS})\\s{0,2}[|｜]\\s{0,2}>`, 'gi'),
   },
-  { kind: 'chat markup', needs: /[|｜]/, pattern: /<[|｜][A-Za-z][\w▁ -]{0,40}[|｜]>/g },
+  { kind: 'chat markup', needs: /[|｜]/, pattern: () => /<[|｜][A-Za-z][\w▁ -]{0,40}[|｜]>/g },
   {
     kind: 'chat markup',
     needs: /\[/,
-    pattern: /\[\s?\/?\s?(?:INST|SYS|TOOL_CALLS|AVAILABLE_TOOLS|TOOL_RESULTS|SYSTEM_PROMPT)\s?\]/gi,
+    pattern: () => /\[\s?\/?\s?(?:INST|SYS|TOOL_CALLS|AVAILABLE_TOOLS|TOOL_RESULTS|SYSTEM_PROMPT)\s?\]/gi,
   },
-  { kind: 'chat markup', needs: /<</, pattern: /<<\s?\/?\s?SYS\s?>>/gi },
+  { kind: 'chat markup', needs: /<</, pattern: () => /<<\s?\/?\s?SYS\s?>>/gi },
   {
     kind: 'chat markup',
     needs: /#/,
-    pattern:
+    pattern: () =>
       /^[ \t>*_#-]{0,8}#{1,6}[ \t]{0,2}\*{0,2}(?:system|instruction|human|assistant)\*{0,2}[ \t]{0,2}:/gim,
   },
   {
     kind: 'tool markup',
     needs: /</,
-    pattern: new RegExp(`<\\s{0,2}/?\\s{0,2}(?:${TAGS})(?:\\s[^>\\n]{0,400})?/?>`, 'gi'),
+    pattern: () => new RegExp(`<\\s{0,2}/?\\s{0,2}(?:${TAGS})(?:\\s[^>\\n]{0,400})?/?>`, 'gi'),
   },
-  { kind: 'tool markup', needs: /</, pattern: /<\/?(?:function|parameter)\s?=\s?[\w."'-]{1,80}\s?>/gi },
-  { kind: 'tool markup', needs: /</, pattern: /<\/?(?:function_calls|invoke|parameter) name=/gi },
+  { kind: 'tool markup', needs: /</, pattern: () => /<\/?(?:function|parameter)\s?=\s?[\w."'-]{1,80}\s?>/gi },
+  { kind: 'tool markup', needs: /</, pattern: () => /<\/?(?:function_calls|invoke|parameter) name=/gi },
   // Turns of older templates: one begins behind a blank line, in exactly these words.
   {
     kind: 'role header',
     needs: /(?:Human|Assistant):/,
-    pattern: /(?<=\n[ \t]{0,20}\n)[ \t]{0,20}(?:Human|Assistant):(?=\s)/g,
+    pattern: () => /(?<=\n[ \t]{0,20}\n)[ \t]{0,20}(?:Human|Assistant):(?=\s)/g,
   },
   {
     kind: 'role header',
     needs: /system|developer|assistant/i,
-    pattern:
+    pattern: () =>
       /^[ \t>*_#-]{0,8}\[?\*{0,2}(?:system|developer|assistant)(?: ?(?:message|prompt|instructions?|note))?\*{0,2}\]?\*{0,2}[ \t]{0,2}:\*{0,2}\s{0,4}(?=you (?:are|must|will|should|have)|ignore|disregard|forget|override|from now|new |reveal|your |the (?:user|assistant)|as an? |do not|always|never|obey|respond|act|print|output|execute|call|send|delete)/gim,
   },
   ...PHRASES.map(([needs, phrase]) => ({
     kind: 'instruction',
     needs,
-    pattern: new RegExp(`(?<![a-z0-9])(?:${phrase.replaceAll(' ', BETWEEN_WORDS)})(?![a-z0-9])`, 'gi'),
+    pattern: () => new RegExp(`(?<![a-z0-9])(?:${phrase.replaceAll(' ', BETWEEN_WORDS)})(?![a-z0-9])`, 'gi'),
   })),
 ];
