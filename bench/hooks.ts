@@ -1,40 +1,18 @@
-import { spawnSync } from 'node:child_process';
-import { mkdirSync, rmSync } from 'node:fs';
+import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Bench } from './bench.ts';
-import { benchFolder, plainEnv, RELAY } from './servers.ts';
-import { type Round, summarise } from './statistics.ts';
+import { commandBench } from './command-line.ts';
+import { RELAY } from './servers.ts';
 
-/** How long an agent waits for one of its hooks, against a Node that does nothing. */
+/** How long an agent waits for one of its hooks. */
 export function hookBench(event: string): Bench {
-  return {
-    name: `hook-${event}`,
-    claim: 'at most 2.3×',
-    limit: 2.3,
-    async run({ rounds }) {
-      const home = benchFolder();
-      try {
-        const folder = join(home, 'project');
-        mkdirSync(folder);
-        for (const line of SETUP) node([RELAY, ...line], home, folder);
-        const input = JSON.stringify({
-          cwd: folder,
-          session_id: 'bench',
-          source: 'startup',
-          prompt: 'go on',
-        });
-        const ours = () => time(() => node([RELAY, 'hook', 'claude', event], home, folder, input));
-        const baseline = () => time(() => node(['-e', '0'], home, folder, input));
-        const result: Round[] = [];
-        for (let i = 0; i < rounds * 2; i++) result.push({ ours: ours(), baseline: baseline() });
-        // The first few fill the caches of the disk.
-        const detail = `relay hook claude ${event} in a project, on the local store, as built; bare Node: node -e 0`;
-        return summarise(result.slice(3), 'ms', detail);
-      } finally {
-        rmSync(home, { recursive: true, force: true });
-      }
-    },
-  };
+  return commandBench(`hook-${event}`, `relay hook claude ${event} in a project`, (relay, home) => {
+    const cwd = join(home, 'project');
+    mkdirSync(cwd);
+    for (const args of SETUP) relay(args, { cwd, input: '' });
+    const input = JSON.stringify({ cwd, session_id: 'bench', source: 'startup', prompt: 'go on' });
+    return { args: ['hook', 'claude', event], cwd, input };
+  });
 }
 
 /** A project as it is after a week or so, and a store. */
@@ -74,15 +52,3 @@ const SETUP: readonly (readonly string[])[] = [
     'run it twice',
   ],
 ];
-
-function node(args: readonly string[], home: string, cwd: string, input = ''): void {
-  const env = { ...plainEnv(), RELAY_HOME: home };
-  const { status, stderr } = spawnSync(process.execPath, args, { cwd, env, input, encoding: 'utf8' });
-  if (status !== 0) throw new Error(`node ${args.join(' ')} ended with exit code ${status}: ${stderr}`);
-}
-
-function time(work: () => void): number {
-  const began = performance.now();
-  work();
-  return performance.now() - began;
-}

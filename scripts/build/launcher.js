@@ -7,6 +7,8 @@ const HOT = {
   pull: './hot.js',
   push: './hot.js',
   rm: './hot.js',
+  artifact: './threads.js',
+  state: './threads.js',
   // This hook reads the store, the others the project's files.
   'hook prompt-submit': './hot.js',
   hook: './hook.js',
