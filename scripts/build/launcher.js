@@ -25,7 +25,11 @@ if (major >= 24 || (major === 22 && minor >= 16)) {
   // `relay peek …`, or `relay hook claude prompt-submit`.
   const [, , command, , event] = process.argv;
   const known = [`${command} ${event}`, command].find((name) => Object.hasOwn(HOT, name));
+  // Compiled whole, not function by function when they are called: what is compiled later does not get into the cache.
+  const { setFlagsFromString } = process.getBuiltinModule('node:v8');
+  setFlagsFromString('--no-lazy');
   const { runMain } = await import(known ? HOT[known] : './main.js');
+  setFlagsFromString('--lazy');
   await runMain();
 } else {
   await import('./older-node.js');
