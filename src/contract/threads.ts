@@ -226,7 +226,7 @@ export const threads = {
   search: verb<(thread_id: string, q: string, o?: { limit?: number }) => Promise<{ hits: SearchHit[] }>>(
     'artifacts.search',
   )({
-    summary: 'Find artifacts by their words, best first, with snippets',
+    summary: 'Find passages of artifacts by their words, or by a question in other words, best first',
     route: 'GET /threads/:thread_id/search',
     args: ['thread_id', 'q'],
   }),

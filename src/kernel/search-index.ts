@@ -4,8 +4,10 @@ export interface Hit {
   readonly key: string;
   /** Larger is better; comparable within one answer only. */
   readonly score: number;
-  /** The best passage, plain text, matches between U+0002 and U+0003. */
+  /** A passage, plain text, matches between U+0002 and U+0003. */
   readonly snippet: string;
+  /** The line of the text on which the passage begins. */
+  readonly line: number;
   readonly fields: JsonObject;
 }
 
@@ -14,6 +16,9 @@ export interface SearchIndex {
   /** Replaces what was there under the key. */
   put(key: string, text: string, fields: JsonObject): Promise<void>;
   remove(key: string): Promise<void>;
-  /** `scope` is a key prefix that holds the whole first segment. All words must occur; the last may be a prefix. */
+  /**
+   * `scope` is a key prefix that holds the whole first segment. What is asked for may be a question: the passages that hold
+   * most of its words come first, rare words counting more (`rankPassages`). A text may be found by several passages.
+   */
   search(scope: string, query: string, o?: { limit?: number }): Promise<Hit[]>;
 }

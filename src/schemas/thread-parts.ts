@@ -148,7 +148,8 @@ export const searchHit = z.object({
   name: text,
   type: text,
   score: z.number(),
-  snippet: z.string().describe('the best passage, with ** around what matched'),
+  snippet: z.string().describe('a passage, with ** around what matched'),
+  line: count.describe('on which it begins'),
 });
 
 export const envelope = z.object({

@@ -146,13 +146,15 @@ export async function searchArtifacts(
   const there = await Promise.all(hits.map(({ fields }) => log.exists(String(fields.thread_id))));
   return hits
     .filter((_, i) => there[i])
-    .map(({ score, snippet, fields }) => ({
+    .map(({ score, snippet, line, fields }) => ({
       ref: String(fields.ref),
       thread_id: String(fields.thread_id),
       name: neutralise(String(fields.name)),
       type: String(fields.type),
       score,
       snippet: neutralise(snippet.replace(/[\u0002\u0003]/g, '**')),
+      // The name stands above the content in the index.
+      line: Math.max(1, line - 1),
     }));
 }
 

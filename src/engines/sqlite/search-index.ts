@@ -1,38 +1,28 @@
 import { tooLarge } from '../../base/errors.ts';
 import type { JsonObject } from '../../base/json.ts';
 import { checkKey, checkLimit, checkScope, encodeJson } from '../../kernel/admission.ts';
+import { type Candidate, queryTerms, rankPassages, type Term, unspaced } from '../../kernel/passages.ts';
 import type { Hit, SearchIndex } from '../../kernel/search-index.ts';
 import { behindPrefix } from './names.ts';
 import type { Store } from './store.ts';
 
-/** Among more matches than this the newest are ranked: a word that is everywhere ranks nothing, and costs the most. */
+/** A word that more texts have than this tells nothing apart and costs the most; among so many matches the newest are ranked. */
 const RANKED = 1000;
 
 /** How deep a folder may lie and still be a word; further down, keys are compared one by one. */
 const FOLDERS = 8;
 
-/** Words in a snippet. */
-const SNIPPET_WORDS = 24;
-
-/** Different words of a query that are looked up; each costs a walk, and what so many do not tell apart, more do not. */
-const QUERY_WORDS = 64;
-
-/**
- * Scripts that are written without spaces. FTS5 would take a whole sentence for one word, so each letter becomes a
- * word of its own, and letters that touch in a query must touch in the text.
- */
-const unspaced = () =>
-  /[\p{scx=Han}\p{scx=Hira}\p{scx=Kana}\p{scx=Thai}\p{scx=Laoo}\p{scx=Khmr}\p{scx=Mymr}\p{scx=Hang}]\p{M}*/gu;
+/** Texts that are read for their best passages at least, and how many characters at most: the last text may go beyond. */
+const CANDIDATES = 50;
+const READ_CHARS = 2 * 1024 * 1024;
 
 /** Separates words for FTS5 and nothing for a reader, so it can be taken out again. */
 const SEAM = '\u200b';
 
-/** A letter or digit: what FTS5 makes a word of. */
-const word = () => /[\p{L}\p{N}\p{Co}]/u;
-
 /**
- * Full text in FTS5. Case and diacritics do not count. Every folder of a key is a word of its own in the index, so
- * that a search inside one walks through its documents and nobody else's.
+ * Full text in FTS5. It would take a whole sentence of a script without spaces for one word, so each letter of these becomes a
+ * word of its own, and letters that touch in a query must touch in the text. Case and diacritics do not count. Every folder
+ * of a key is a word of its own in the index, so that a search inside one walks through its documents and nobody else's.
  */
 export class SqliteSearchIndex implements SearchIndex {
   readonly #store: Store;
@@ -67,48 +57,55 @@ export class SqliteSearchIndex implements SearchIndex {
   async search(scope: string, query: string, o: { limit?: number } = {}): Promise<Hit[]> {
     checkScope('the scope of a search', scope);
     const limit = checkLimit(o.limit);
-    const match = matchOf(query);
-    if (match === null) return [];
-    const folder = folders(scope).at(-1)!;
-    const inFolder = `scope:"${folderWord(folder)}" AND text:(${match})`;
-    return this.#store.db.patiently(() => this.#search(inFolder, folder === scope ? null : scope, limit));
+    const terms = queryTerms(query);
+    const candidates = await this.#store.db.patiently(() => this.#candidates(scope, terms, limit));
+    return rankPassages(candidates, terms, limit);
   }
 
-  /** `prefix`: what the keys must begin with, where the match does not see to that already. */
-  #search(match: string, prefix: string | null, limit: number): Hit[] {
+  /** The texts that may hold the best passages. */
+  #candidates(scope: string, terms: readonly Term[], limit: number): Candidate[] {
+    const folder = folders(scope).at(-1)!;
+    const inFolder = (match: string) => `scope:"${folderWord(folder)}" AND text:(${match})`;
+    const counted = terms.map((term) => {
+      const match = matchOf(term);
+      return { match, count: this.#count(inFolder(match)) };
+    });
+    const known = counted.filter(({ count }) => count > 0);
+    const telling = known.filter(({ count }) => count <= RANKED);
+    if (known.length === 0) return [];
+    const match = (telling.length > 0 ? telling : known).map((each) => each.match).join(' OR ');
+    // Keys are compared one by one only where the match does not see to that already.
     const [join, range] =
-      prefix === null
+      folder === scope
         ? ['', []]
         : [
             'JOIN documents d ON d.id = words.rowid AND d.key >= ? AND d.key < ?',
-            [prefix, behindPrefix(prefix)],
+            [scope, behindPrefix(scope)],
           ];
-    const best = this.#store.db
-      .sql<{ id: number; score: number }>(
-        `SELECT id, score FROM (
-          SELECT words.rowid AS id, -bm25(words, 0, 1) AS score FROM words ${join}
-          WHERE words MATCH ? ORDER BY words.rowid DESC LIMIT ${RANKED}
-        ) ORDER BY score DESC, id DESC LIMIT ?`,
-      )
-      .all(...range, match, limit);
-    if (best.length === 0) return [];
-    const ids = best.map((hit) => hit.id);
-    // Once more through the matches, for the few that are shown: snippets of all would cost far more. The sign keeps
-    // SQLite from starting the search anew for each.
     const rows = this.#store.db
-      .sql<{ id: number; key: string; fields: string; snippet: string }>(
-        `SELECT d.id, d.key, d.fields, snippet(words, 1, char(2), char(3), '…', ${SNIPPET_WORDS}) AS snippet
-        FROM words JOIN documents d ON d.id = words.rowid
-        WHERE words MATCH ? AND words.rowid BETWEEN CAST(? AS INTEGER) AND CAST(? AS INTEGER)
-        AND +words.rowid IN (SELECT value FROM json_each(?))`,
+      .sql<{ key: string; fields: string; text: string }>(
+        `SELECT d.key, d.fields, d.text FROM (
+          SELECT id, score FROM (
+            SELECT words.rowid AS id, -bm25(words, 0, 1) AS score FROM words ${join}
+            WHERE words MATCH ? ORDER BY words.rowid DESC LIMIT ${RANKED}
+          ) ORDER BY score DESC, id DESC LIMIT ?
+        ) best JOIN documents d ON d.id = best.id ORDER BY best.score DESC, best.id DESC`,
       )
-      .all(match, Math.min(...ids), Math.max(...ids), JSON.stringify(ids));
-    const byId = new Map(rows.map((row) => [row.id, row]));
-    return best.flatMap(({ id, score }) => {
-      const row = byId.get(id);
-      if (!row) return [];
-      return { key: row.key, score, snippet: unsegmented(row.snippet), fields: JSON.parse(row.fields) };
-    });
+      .iterate(...range, inFolder(match), Math.max(limit, CANDIDATES));
+    const candidates: Candidate[] = [];
+    let chars = 0;
+    for (const { key, fields, text } of rows) {
+      candidates.push({ key, fields: JSON.parse(fields), text: unsegmented(text) });
+      chars += text.length;
+      if (chars > READ_CHARS) break;
+    }
+    return candidates;
+  }
+
+  /** How many texts match, as far as that matters. */
+  #count(match: string): number {
+    const sql = `SELECT count(*) AS count FROM (SELECT 1 FROM words WHERE words MATCH ? LIMIT ${RANKED + 1})`;
+    return this.#store.db.sql<{ count: number }>(sql).get(match)!.count;
   }
 
   #forget(key: string): void {
@@ -149,13 +146,7 @@ export function unsegmented(text: string): string {
   return text.replaceAll(SEAM, '');
 }
 
-/** A query as FTS5 takes it, every word quoted, the last one a prefix; null where there is no word in it. */
-export function matchOf(query: string): string | null {
-  const words = segmented(query)
-    .split(/[^\p{L}\p{N}\p{Co}\p{M}\u200b]+/u)
-    .filter((each) => word().test(each));
-  const last = words.pop();
-  if (last === undefined) return null;
-  const whole = [...new Set(words)].slice(0, QUERY_WORDS).map((word) => `"${word}" AND `);
-  return `${whole.join('')}"${last}"*`;
+/** A word of a query as FTS5 takes it, quoted. */
+export function matchOf({ text, finds }: Term): string {
+  return finds === 'begin' ? `"${text}"*` : `"${segmented(text)}"`;
 }

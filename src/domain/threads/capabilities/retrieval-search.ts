@@ -11,7 +11,7 @@ export const retrievalSearch: Capability = {
     required: ['query'],
     additionalProperties: false,
     properties: {
-      query: { type: 'string', minLength: 1, maxLength: 500, description: 'all of these words must occur' },
+      query: { type: 'string', minLength: 1, maxLength: 500, description: 'words, or a question' },
       limit: { type: 'integer', minimum: 1, maximum: 50 },
       everywhere: { type: 'boolean', description: 'in all of your threads' },
     },
@@ -32,7 +32,7 @@ export const retrievalSearch: Capability = {
     return {
       content: { query, hits: asJson(hits) },
       name: `search: ${query.slice(0, 80)}`,
-      source_refs: hits.map((hit) => hit.ref),
+      source_refs: [...new Set(hits.map((hit) => hit.ref))],
     };
   },
   found(content) {

@@ -5,11 +5,13 @@ import { openThread, THREAD_FLAG } from '../threads/thread-choice.ts';
 
 export default answerCommand({
   usage: '<words…>',
-  details: 'Full text, ranked. Each is shown with the passage that fits best.',
+  details: `Words, or a question in words of your own: passages with most of its words come first, rare words counting more. An
+artifact may be there several times; the number is the line on which the passage begins.`,
   takes: { min: 1, max: 100 },
   flags: { count: { short: 'n', value: 'N', help: 'so many at most (10)' }, ...THREAD_FLAG },
   examples: [
     ['relay artifact search retry backoff', 'in the thread used last'],
+    ['relay artifact search "how long does it wait before the third try?"', 'a question'],
     ['relay artifact search timeout --thread 550e84 --json', 'with scores'],
   ],
   async ask(call) {
@@ -22,7 +24,9 @@ export default answerCommand({
     const bold = (text: string) => text.replace(/\*\*(.+?)\*\*/g, (_, word: string) => style.bold(word));
     const shown = (text: string) => (interactive ? bold(printable(text)) : text).replace(/\s+/g, ' ').trim();
     return hits
-      .map(({ ref, name, snippet }) => `${style.cyan(ref)}  ${plain(name)}\n    ${shown(snippet)}`)
+      .map(
+        ({ ref, name, line, snippet }) => `${style.cyan(ref)}  ${plain(name)}:${line}\n    ${shown(snippet)}`,
+      )
       .join('\n');
   },
 });

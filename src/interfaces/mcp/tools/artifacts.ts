@@ -56,7 +56,11 @@ export const artifactSearch = defineTool({
   async run({ thread_id, query }, { relay }) {
     const { hits } = await relay.threads.search(thread_id, query, { limit: HITS });
     if (hits.length === 0) return { text: '(nothing found)' };
-    return { text: hits.map(({ ref, name, snippet }) => JSON.stringify({ ref, name, snippet })).join('\n') };
+    return {
+      text: hits
+        .map(({ ref, name, line, snippet }) => JSON.stringify({ ref, name, line, snippet }))
+        .join('\n'),
+    };
   },
 });
 

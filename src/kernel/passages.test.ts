@@ -1,0 +1,54 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { queryTerms, rankPassages } from './passages.ts';
+
+const terms = (query: string) => queryTerms(query).map(({ text }) => text);
+
+function found(texts: readonly string[], query: string, limit = 10) {
+  const candidates = texts.map((text, i) => ({ key: `k/${i}`, text, fields: {} }));
+  return rankPassages(candidates, queryTerms(query), limit);
+}
+
+test('words lose case, diacritics and endings; a word said twice is looked up once', () => {
+  assert.deepEqual(terms('Entries FAILED retrying the Größe'), ['entr', 'fail', 'retry', 'the', 'groß']);
+  assert.deepEqual(terms('wait, waits and waited'), ['wait', 'and']);
+  assert.equal(terms(Array.from({ length: 5000 }, (_, i) => `w${i}x`).join(' ')).length, 64);
+});
+
+test('a run of letters without spaces is looked up two by two, so that a question finds what shares some', () => {
+  assert.deepEqual(terms('東京の塔'), ['東京', '京の', 'の塔']);
+  assert.equal(found(['富士山は高い。', '東京には塔がある。'], '東京の塔はどこ')[0]?.key, 'k/1');
+});
+
+test('a rare word counts more than common ones', () => {
+  const common = 'the state of the thread has a version\n'.repeat(50);
+  const [best] = found(
+    [`${common}the walrus of it\n${common}`, common],
+    'which state of the thread has a walrus',
+  );
+  assert.match(best!.snippet, /walrus/);
+});
+
+test('a passage is bounded, in the middle of a line of any length too, and has what surrounds the match', () => {
+  const sentence = 'Some words that have nothing to do with it at all. ';
+  const line = `${sentence.repeat(100)}The needle is in here. ${sentence.repeat(100)}`;
+  const [best] = found([line], 'needle');
+  assert.ok(best!.snippet.length <= 610, `${best!.snippet.length} characters`);
+  assert.match(best!.snippet, /^…Some.*at all\. The \u0002needle\u0003 is in here\. Some.*…$/s);
+  const [solid] = found([`${'x'.repeat(100_000)} needle ${'y'.repeat(100_000)}`], 'needle');
+  assert.ok(solid!.snippet.length <= 610);
+});
+
+test('words inside a name in camel case are words', () => {
+  const rows = ['{"name":"Iron","boilingPoint":3134}', '{"name":"Zinc","boilingPoint":1180}'];
+  assert.match(found(rows, 'the point at which zinc boils')[0]!.snippet, /1180/);
+});
+
+test('it is found on its line', () => {
+  const text = Array.from(
+    { length: 1000 },
+    (_, i) => `line ${i + 1}${i === 899 ? ' has the needle' : ''}`,
+  ).join('\n');
+  const [hit] = found([text], 'needle');
+  assert.ok(hit!.line <= 900 && hit!.line > 800, `line ${hit!.line}`);
+});
