@@ -1,12 +1,13 @@
+import { FILLERS } from '../base/fillers.ts';
 import type { JsonObject } from '../base/json.ts';
 import type { Hit } from './search-index.ts';
 
 /** What may be shown of a text: a few sentences, a few lines, or a row of a table. */
-const PASSAGE_CHARS = 600;
+const PASSAGE_CHARS = 480;
 /** A line longer than this is read in pieces. */
 const PIECE_CHARS = 240;
 /** Passages of one text in one answer. */
-const OF_ONE_TEXT = 3;
+const OF_ONE_TEXT = 10;
 /** What is worth less than this share of the best is left out: one common word of several that were asked for. */
 const WORTH = 0.5;
 /** Different words of a query that are looked up; what so many do not tell apart, more do not. */
@@ -31,9 +32,14 @@ export const unspaced = () =>
 
 const words = () => /[\p{L}\p{N}\p{Co}][\p{L}\p{N}\p{Co}\p{M}]*/gu;
 
-/** Words find their other forms: `entries` finds `entry`, `failed` finds `fails`. The last may still be under way. */
+/**
+ * Words find their other forms: `entries` finds `entry`, `failed` finds `fails`. The last may still be under way. Fillers count only
+ * where there is nothing else.
+ */
 export function queryTerms(query: string): Term[] {
-  const found = [...query.toWellFormed().matchAll(words())].map(([word]) => word);
+  const all = [...query.toWellFormed().matchAll(words())].map(([word]) => word);
+  const telling = all.filter((word) => !FILLERS.has(word.toLowerCase()));
+  const found = telling.length > 0 ? telling : all;
   const terms = found.flatMap((word, i): Term[] => {
     const letters = word.match(unspaced());
     if (letters && letters.length > 1) {
@@ -155,7 +161,9 @@ function spansOf(pieces: readonly Piece[], weights: readonly number[]): Span[] {
     }
     spans.push(span);
   }
-  spans.sort((a, b) => b.worth - a.worth || a.last - a.first - (b.last - b.first));
+  // Of two with the same words the one on fewer lines: a row of a table says more than the end of one and the begin of the next.
+  const lines = ({ first, last }: Span) => pieces[last]!.line - pieces[first]!.line;
+  spans.sort((a, b) => b.worth - a.worth || lines(a) - lines(b) || a.last - a.first - (b.last - b.first));
   const chosen: Span[] = [];
   for (const span of spans) {
     if (chosen.length === OF_ONE_TEXT) break;

@@ -1,3 +1,5 @@
+import { FILLERS } from '../../base/fillers.ts';
+
 /** The beginnings of the words that something is about, in small letters. */
 export type Topic = readonly string[];
 
@@ -45,9 +47,3 @@ export function relevance(topic: Topic, text: string): number {
 function isCased(char = ''): boolean {
   return char.toLowerCase() !== char.toUpperCase();
 }
-
-const FILLERS = new Set(
-  'about after again also been before being between could does done each every from have into just like made make more most must only other over same should some such than that their them then there these they this through under until very want were what when where which while will with would your'.split(
-    ' ',
-  ),
-);
