@@ -94,6 +94,12 @@ export const SECRET_FINDINGS = 100;
 /** Bodies up to this live inside the database: one write less, and 0.15 ms of a blocked loop at most. */
 export const INLINE_BLOB_BYTES = 128 * KiB;
 
+/**
+ * Bodies of these sizes a server appends to segments. A smaller one is written faster with its row, in a page or two of
+ * the database; a larger one would be held in memory whole while it is read.
+ */
+export const SEGMENT_BLOB_BYTES = { min: 4 * KiB, max: MiB };
+
 /** A half-uploaded or orphaned body is given this long before a sweep takes it. */
 export const ORPHAN_AGE_MS = HOUR;
 

@@ -8,6 +8,8 @@ import { temporaryHome } from './home.ts';
 
 /** The system calls between two bytes that the script wrote to say: acknowledged. */
 interface Trace {
+  /** Of the first writes, which make files and folders as well. */
+  readonly first: string[];
   readonly blob: string[];
   readonly record: string[];
 }
@@ -42,6 +44,27 @@ test('a small body and a record are acknowledged after one fsync each, that of t
   }
 });
 
+test('a body in a segment is acknowledged when segment and WAL are on disk, in this order', (t) => {
+  const trace = traced(t, { bytes: 100_000, role: 'server' });
+  if (!trace) return;
+  const at = (pattern: RegExp) => trace.blob.findIndex((line) => pattern.test(line));
+  const written = at(/(pwrite64|pwritev)\(\d+<[^>]*\/blobs\/segments\/[0-9a-f]{32}>/);
+  const body = at(/fdatasync\(\d+<[^>]*\/blobs\/segments\/[0-9a-f]{32}>\)\s+= 0/);
+  const row = at(/pwrite64\(\d+<[^>]*relay\.db-wal>/);
+  const wal = at(/(fsync|fdatasync)\(\d+<[^>]*relay\.db-wal>\)\s+= 0/);
+  assert.ok(written >= 0 && written < body && body < row && row < wal, trace.blob.join('\n'));
+});
+
+test('the first body in a segment is acknowledged when the names of segment and folder are on disk', (t) => {
+  const trace = traced(t, { bytes: 100_000, role: 'server' });
+  if (!trace) return;
+  const at = (pattern: RegExp) => trace.first.findIndex((line) => pattern.test(line));
+  const name = at(/(fsync|fdatasync)\(\d+<[^>]*\/blobs\/segments>\)\s+= 0/);
+  const folder = at(/(fsync|fdatasync)\(\d+<[^>]*\/blobs>\)\s+= 0/);
+  const row = at(/pwrite64\(\d+<[^>]*relay\.db-wal>/);
+  assert.ok(folder >= 0 && folder < name && name < row, trace.first.join('\n'));
+});
+
 test('a body at a chosen place is acknowledged when file, folder and WAL are on disk', (t) => {
   const trace = traced(t, { bytes: 1000, place: 'threads/t1/artifacts/a.txt' });
   if (!trace) return;
@@ -53,7 +76,7 @@ test('a body at a chosen place is acknowledged when file, folder and WAL are on 
   assert.ok(body >= 0 && body < moved && moved < folder && folder < wal, trace.blob.join('\n'));
 });
 
-function traced(t: TestContext, options: { bytes: number; place?: string }): Trace | null {
+function traced(t: TestContext, options: { bytes: number; place?: string; role?: 'server' }): Trace | null {
   const home = temporaryHome(t);
   const log = join(home, 'trace');
   const script = fileURLToPath(new URL('scripts/push-once.ts', import.meta.url));
@@ -73,6 +96,7 @@ function traced(t: TestContext, options: { bytes: number; place?: string }): Tra
     return found;
   };
   return {
+    first: lines.slice(0, said('S')),
     blob: lines.slice(said('S') + 1, said('B')),
     record: lines.slice(said('B') + 1, said('R')),
   };

@@ -13,19 +13,26 @@ import { systemEnv } from '../../base/env.ts';
 import { RelayError } from '../../base/errors.ts';
 import { toHex } from '../../base/ids.ts';
 import type { BlobInfo } from '../../kernel/blobs.ts';
-import { BODIES, checkedFile, isPlaced, writeBody } from './body-files.ts';
+import { BODIES, checkedFile, isPlaced, type WrittenBody, writeBody } from './body-files.ts';
 import { BodyFile } from './body-stream.ts';
 import { Database } from './database.ts';
 import { isBusy, translated } from './failure.ts';
 import { migrate } from './migration.ts';
 import { DATABASE_FILE, isStore, openDatabase } from './opening.ts';
+import { readSpot, Segments } from './segments.ts';
 import { makeFolder, makeFolders, syncFileNow, syncFolderNow } from './syncing.ts';
 
 interface BodyRow extends BlobInfo {
   readonly id: number;
   readonly key: string;
   readonly file: string;
+  readonly offset: number | null;
+  readonly expires: number | null;
+  readonly blocks: Uint8Array | null;
 }
+
+/** Copied at once: what goes into a segment then shares a wait for the disk. */
+const AT_ONCE = 32;
 
 export interface Backup {
   readonly blobs: number;
@@ -69,31 +76,41 @@ async function copyStore(db: Database, home: string, target: string): Promise<Ba
   return result;
 }
 
-/** The bodies that the copy at `path` refers to; from there on it says what there really is of them. */
+/** The bodies that the copy at `path` refers to; from there on it says what there really is of them, and where. */
 async function copyBodies(db: Database, path: string, home: string, target: string): Promise<Backup> {
   using copy = new Database(path);
+  const segments = new Segments(target, systemEnv, true);
   const lost: string[] = [];
   let blobs = 0;
   let bytes = 0;
-  for (const row of bodyRows(copy)) {
-    const copied = await copyBody(join(home, row.file), join(target, row.file));
+  await inGroups(bodyRows(copy), async (row) => {
+    const copied = await copyWherever(db, row, home, target, segments);
     if (copied && (isPlaced(row.file) || copied.sha256 === row.sha256)) {
       blobs++;
       bytes += copied.size;
       // At a chosen place a newer body may have come since; the copy says what it really holds.
-      if (copied.sha256 !== row.sha256) {
-        copy
-          .sql('UPDATE blobs SET size = ?, sha256 = ? WHERE id = ?')
-          .run(copied.size, copied.sha256, row.id);
-      }
-      continue;
+      setBody(copy, row, copied);
+      return;
     }
-    rmSync(join(target, row.file), { force: true });
+    if (row.offset === null) rmSync(join(target, row.file), { force: true });
     copy.sql('DELETE FROM blobs WHERE id = ?').run(row.id);
-    const still = db.sql('SELECT 1 FROM blobs WHERE key = ? AND file = ?');
-    if (await db.patiently(() => still.get(row.key, row.file))) lost.push(row.key);
-  }
+    const still = db.sql('SELECT 1 FROM blobs WHERE key = ? AND file = ? AND offset IS ?');
+    if (await db.patiently(() => still.get(row.key, row.file, row.offset))) lost.push(row.key);
+  });
+  copy.exec('DELETE FROM gone');
   return { blobs, bytes, lost };
+}
+
+/** While others go on, what has a place in a segment may be moved to another. */
+async function copyWherever(db: Database, row: BodyRow, home: string, target: string, segments: Segments) {
+  const sql = `SELECT ${BODY_COLUMNS} FROM blobs WHERE id = ? AND sha256 = ? AND offset IS NOT NULL`;
+  for (let from = row; ; ) {
+    const copied = await copyBody(from, home, target, segments);
+    if (copied || row.offset === null) return copied;
+    const now = await db.patiently(() => db.sql<BodyRow>(sql).get(row.id, row.sha256));
+    if (!now || (now.file === from.file && now.offset === from.offset)) return null;
+    from = now;
+  }
 }
 
 /** Whether it had to be made. */
@@ -158,13 +175,15 @@ async function stageCopy(source: string, stage: string): Promise<BodyRow[]> {
     using db = new Database(join(stage, DATABASE_FILE));
     migrate(db);
     db.exec('PRAGMA journal_mode = WAL');
-    const rows = bodyRows(db);
-    for (const { file, sha256 } of rows) {
-      const copied = await copyBody(join(source, checkedFile(file)), join(stage, file));
-      if (!copied) throw bad(`the body ${file} is missing`);
-      if (copied.sha256 !== sha256) throw bad(`the body ${file} is not what was stored`);
-    }
-    return rows;
+    const segments = new Segments(stage, systemEnv, true);
+    await inGroups(bodyRows(db), async (row) => {
+      const copied = await copyBody({ ...row, file: checkedFile(row.file) }, source, stage, segments);
+      if (!copied) throw bad(`the body ${row.file} is missing`);
+      if (copied.sha256 !== row.sha256) throw bad(`the body ${row.file} is not what was stored`);
+      setBody(db, row, copied);
+    });
+    db.exec('DELETE FROM gone');
+    return bodyRows(db);
   } catch (error) {
     throw translated(error, from);
   }
@@ -182,7 +201,7 @@ function copyDatabase(from: string, to: string, bad: (what: string) => RelayErro
 /** Bodies first, the database last: it is what makes them a store. */
 function moveIn(stage: string, home: string, rows: readonly BodyRow[]): void {
   const touched = new Set([home]);
-  for (const { file } of rows) {
+  for (const file of new Set(rows.map((row) => row.file))) {
     const folder = dirname(join(home, file));
     makeFolder(folder, true);
     renameSync(join(stage, file), join(home, file));
@@ -223,16 +242,44 @@ async function refuseInUse(path: string): Promise<void> {
   }
 }
 
-/** Copies a file, makes it last, and gives what it really holds; null where there is none. */
-async function copyBody(from: string, to: string): Promise<BlobInfo | null> {
-  using source = BodyFile.open(from);
+type CopiedBody = WrittenBody & Pick<BodyRow, 'file' | 'offset'>;
+
+/**
+ * Copies a body from one home to another, makes it last, and gives what it really holds and where it is; null where it is
+ * missing, or its place in a segment has something else.
+ */
+async function copyBody(
+  row: BodyRow,
+  from: string,
+  to: string,
+  segments: Segments,
+): Promise<CopiedBody | null> {
+  const { file, offset, size, sha256, blocks, expires } = row;
+  if (offset !== null) {
+    const body = readSpot(from, { file, offset }, size);
+    if (!body || process.getBuiltinModule('node:crypto').hash('sha256', body) !== sha256) return null;
+    return { size, sha256, blocks: blocks!, ...(await segments.append([body], expires)) };
+  }
+  using source = BodyFile.open(join(from, file));
   if (!source) return null;
-  makeFolder(dirname(to), true);
-  return await writeBody(to, source.stream(0, source.size), { syncsFile: true, syncsName: true });
+  makeFolder(dirname(join(to, file)), true);
+  const stream = source.stream(0, source.size);
+  const written = await writeBody(join(to, file), stream, { syncsFile: true, syncsName: true });
+  return { ...written, file, offset };
 }
 
-/** The rows whose body is a file. */
+function setBody(copy: Database, { id }: BodyRow, { size, sha256, blocks, file, offset }: CopiedBody): void {
+  const sql = 'UPDATE blobs SET size = ?, sha256 = ?, blocks = ?, file = ?, offset = ? WHERE id = ?';
+  copy.sql(sql).run(size, sha256, blocks, file, offset, id);
+}
+
+const BODY_COLUMNS = 'id, key, file, offset, size, sha256, blocks, expires';
+
+/** The rows whose body is in a file. */
 function bodyRows(db: Database): BodyRow[] {
-  const sql = 'SELECT id, key, file, size, sha256 FROM blobs WHERE file IS NOT NULL ORDER BY id';
-  return db.sql<BodyRow>(sql).all();
+  return db.sql<BodyRow>(`SELECT ${BODY_COLUMNS} FROM blobs WHERE file IS NOT NULL ORDER BY id`).all();
+}
+
+async function inGroups<T>(all: readonly T[], work: (one: T) => Promise<void>): Promise<void> {
+  for (let at = 0; at < all.length; at += AT_ONCE) await Promise.all(all.slice(at, at + AT_ONCE).map(work));
 }

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { RelayError } from '../../base/errors.ts';
-import { INLINE_BLOB_BYTES } from '../../base/limits.ts';
+import { INLINE_BLOB_BYTES, SEGMENT_BLOB_BYTES } from '../../base/limits.ts';
 import {
   type BodyLimits,
   checkExpiry,
@@ -14,10 +14,12 @@ import {
 } from '../../kernel/admission.ts';
 import type { BlobBody, BlobInfo, BlobItem, BlobPage, Blobs, ByteRange, Expiry } from '../../kernel/blobs.ts';
 import { BlockHashes } from '../../kernel/block-hashes.ts';
-import { BodyFiles, checkedPlace, type Draft, isPlaced, type WrittenBody } from './body-files.ts';
+import { BodyFiles, checkedPlace, type Draft, isPlaced, takenAway, type WrittenBody } from './body-files.ts';
 import { BodyFile } from './body-stream.ts';
 import { translated } from './failure.ts';
+import { type FormerSpot, noteGone } from './gone.ts';
 import { keyRange } from './names.ts';
+import { readSpot, Segments } from './segments.ts';
 import { SettledReads } from './settled-reads.ts';
 import type { Store } from './store.ts';
 
@@ -32,23 +34,30 @@ export interface Place {
 /** Rows with their bodies held in memory while nothing is written: a hundred and more of the largest that are inlined. */
 const SETTLED_BYTES = 16 * 1024 * 1024;
 
-/** A body is in its row or in a file, relative to the home. */
-interface Row {
-  readonly size: number;
+interface Row extends FormerSpot {
   readonly expires: number | null;
-  readonly file: string | null;
+  readonly blocks: Uint8Array | null;
+  /** Null for one in a file of its own. */
   readonly body: Uint8Array | null;
 }
+
+type Content = WrittenBody & Pick<Row, 'file' | 'offset' | 'body'>;
 
 export class SqliteBlobs implements Blobs {
   readonly #store: Store;
   readonly #files: BodyFiles;
+  readonly segments: Segments;
+  readonly #appends: boolean;
   readonly #place: Place | undefined;
   readonly #settled: SettledReads<Row>;
 
-  constructor(store: Store, place: Place | undefined) {
+  /** `appends`: bodies that are too large for the database and too small for a file each go into segments. */
+  constructor(store: Store, { place, appends }: { place: Place | undefined; appends: boolean }) {
     this.#store = store;
-    this.#files = new BodyFiles(store.home, store.env, store.limits.durability === 'power');
+    const durable = store.limits.durability === 'power';
+    this.#files = new BodyFiles(store.home, store.env, durable);
+    this.segments = new Segments(store.home, store.env, durable);
+    this.#appends = appends;
     this.#place = place;
     this.#settled = new SettledReads(store.db, store.queue, SETTLED_BYTES);
   }
@@ -66,15 +75,16 @@ export class SqliteBlobs implements Blobs {
       if (!(body instanceof Uint8Array)) await body.cancel(error).catch(() => {});
       throw error;
     }
-    if (body instanceof Uint8Array && place === undefined && body.length <= INLINE_BLOB_BYTES) {
-      return this.#putInline(key, new Uint8Array(body), o.expiresAt);
+    const whole = this.#appends ? SEGMENT_BLOB_BYTES.max : INLINE_BLOB_BYTES;
+    if (body instanceof Uint8Array && place === undefined && body.length <= whole) {
+      return this.#putWhole(key, [new Uint8Array(body)], o.expiresAt);
     }
     const pieces = intake(body, admission);
     const head: Uint8Array[] = [];
     if (place === undefined) {
-      for (let length = 0; length <= INLINE_BLOB_BYTES; ) {
+      for (let length = 0; length <= whole; ) {
         const { done, value } = await pieces.next();
-        if (done) return this.#putInline(key, Buffer.concat(head), o.expiresAt);
+        if (done) return this.#putWhole(key, head, o.expiresAt);
         head.push(value);
         length += value.length;
       }
@@ -84,20 +94,21 @@ export class SqliteBlobs implements Blobs {
 
   async get(key: string, range?: ByteRange): Promise<{ body: BlobBody; size: number } | null> {
     checkKey('a key', key);
-    for (let round = 0; ; round++) {
+    for (let before: Row | undefined; ; ) {
       // What did not fit the first time is never looked for by memory again.
-      const row = (round === 0 ? this.#known(key) : undefined) ?? (await this.#row(key));
+      const row: Row | undefined = (before ? undefined : this.#known(key)) ?? (await this.#row(key));
       if (!row) return null;
-      if (row.file === null) return inlined(row.body!, range);
-      const open = BodyFile.open(join(this.#files.home, row.file));
+      if (row.body) return inlined(row.body, range);
+      const open = row.offset === null ? BodyFile.open(join(this.#files.home, row.file!)) : null;
       if (open) return streamed(open, row, range);
-      // Replaced or deleted between the two looks; if it is still the same, the file is really gone.
-      if (round > 0 && (await this.#row(key))?.file === row.file) {
+      // Replaced, deleted or moved between the two looks; if it is still the same, the body is really gone.
+      if (before?.file === row.file && before.offset === row.offset) {
         throw new RelayError('store_damaged', {
           path: this.#store.db.path,
           what: `the body ${row.file} is missing`,
         });
       }
+      before = row;
     }
   }
 
@@ -107,11 +118,13 @@ export class SqliteBlobs implements Blobs {
       this.#store.db.sql('SELECT 1 FROM blobs WHERE key = ?').get(key),
     );
     if (!found) return;
-    const file = await this.#store.queue.free(() => {
-      const sql = 'DELETE FROM blobs WHERE key = ? RETURNING file';
-      return this.#store.db.sql<Pick<Row, 'file'>>(sql).get(key)?.file;
+    const old = await this.#store.queue.free(() => {
+      const sql = 'DELETE FROM blobs WHERE key = ? RETURNING file, offset, size';
+      const deleted = this.#store.db.sql<FormerSpot>(sql).get(key);
+      if (deleted) noteGone(this.#store, deleted);
+      return deleted;
     });
-    if (file) await this.removeBody(file);
+    if (old) await this.removeBody(old);
   }
 
   async list(prefix: string, o: { after?: string; limit?: number } = {}): Promise<BlobPage> {
@@ -128,10 +141,11 @@ export class SqliteBlobs implements Blobs {
   }
 
   /**
-   * Removes a body that no row refers to any more. Another process may be putting a new one at the same chosen
+   * Removes the file of a body that no row refers to any more. Another process may be putting a new one at the same chosen
    * place, so there it is done under the lock, and only if no row has come to refer to it. It is too late to fail.
    */
-  async removeBody(file: string): Promise<void> {
+  async removeBody({ file, offset }: FormerSpot): Promise<void> {
+    if (file === null || offset !== null) return;
     if (!isPlaced(file)) return this.#files.remove(file);
     const removed = this.#store.queue.free(() => {
       const used = this.#store.db.sql('SELECT 1 FROM blobs WHERE file = ?').get(file);
@@ -140,10 +154,28 @@ export class SqliteBlobs implements Blobs {
     await removed.catch(() => {});
   }
 
-  #putInline(key: string, body: Uint8Array, expiresAt: Expiry | undefined): Promise<BlobInfo> {
-    const sha256 = process.getBuiltinModule('node:crypto').hash('sha256', body, 'hex');
-    const blocks = new BlockHashes(this.#store.crc32).update(body).digest();
-    return this.#commit(key, { size: body.length, sha256, blocks, file: null, body }, expiresAt);
+  async #putWhole(key: string, pieces: readonly Uint8Array[], expiry: Expiry | undefined): Promise<BlobInfo> {
+    const sha256 = process.getBuiltinModule('node:crypto').createHash('sha256');
+    const blocks = new BlockHashes(this.#store.crc32);
+    let size = 0;
+    for (const piece of pieces) {
+      sha256.update(piece);
+      blocks.update(piece);
+      size += piece.length;
+    }
+    const expires = await settleExpiry(expiry);
+    const written = { size, sha256: sha256.digest('hex'), blocks: blocks.digest() };
+    if (!this.#appends || size < SEGMENT_BLOB_BYTES.min) {
+      const body = pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces);
+      return (await this.#commit(key, { ...written, file: null, offset: null, body }, expires))!;
+    }
+    for (;;) {
+      const spot = await this.segments.append(pieces, expires ?? null).catch((error) => {
+        throw translated(error, this.#store.db.path);
+      });
+      const info = await this.#commit(key, { ...written, ...spot, body: null }, expires);
+      if (info) return info;
+    }
   }
 
   async #putFile(
@@ -163,8 +195,10 @@ export class SqliteBlobs implements Blobs {
     }
     let kept = false;
     try {
-      const content = { ...draft, file: place ?? draft.file, body: null };
-      const info = await this.#commit(key, content, expiresAt, placed ? draft : undefined);
+      const content = { ...draft, file: place ?? draft.file, offset: null, body: null };
+      const expires = await settleExpiry(expiresAt);
+      const info = await this.#commit(key, content, expires, placed ? draft : undefined);
+      if (!info) throw takenAway();
       kept = !placed;
       return info;
     } finally {
@@ -172,26 +206,29 @@ export class SqliteBlobs implements Blobs {
     }
   }
 
-  /** `draft`: what is to be placed at the content's file. */
+  /** `draft`: what is to be placed at the content's file. Null where a sweep has taken the file since it was written. */
   async #commit(
     key: string,
-    { size, sha256, blocks, file, body }: WrittenBody & Pick<Row, 'file' | 'body'>,
-    expiresAt: Expiry | undefined,
+    { size, sha256, blocks, file, offset, body }: Content,
+    expires: number | undefined,
     draft?: Draft,
-  ): Promise<BlobInfo> {
-    const sql = `INSERT INTO blobs (key, size, sha256, blocks, at, expires, file, body) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
-      ON CONFLICT (key) DO UPDATE SET size = excluded.size, sha256 = excluded.sha256, blocks = excluded.blocks,
-      at = excluded.at, expires = excluded.expires, file = excluded.file, body = excluded.body`;
-    const expires = typeof expiresAt === 'function' ? await settleExpiry(expiresAt) : expiresAt;
-    const before = await this.#store.queue.run((tx) => {
-      const old = this.#store.db.sql<Pick<Row, 'file'>>('SELECT file FROM blobs WHERE key = ?').get(key);
-      const at = this.#store.env.now();
-      this.#store.db.sql(sql).run(key, size, sha256, blocks, at, expires ?? null, file, body);
+  ): Promise<BlobInfo | null> {
+    const { db, env, queue } = this.#store;
+    const sql = `INSERT OR REPLACE INTO blobs (id, key, size, sha256, blocks, at, expires, file, offset, body)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
+    const before = await queue.run((tx) => {
+      if (file !== null && !draft && !this.#files.hasNow(file)) return null;
+      const old = db
+        .sql<FormerSpot & { id: number }>('SELECT id, file, offset, size FROM blobs WHERE key = ?')
+        .get(key);
+      if (old) noteGone(this.#store, old);
+      const values = [size, sha256, blocks, env.now(), expires ?? null, file, offset, body];
+      db.sql(sql).run(old?.id ?? null, key, ...values);
       if (draft) this.#files.placeNow(draft, file!, tx);
-      else if (file !== null) this.#files.checkNow(file);
-      return old?.file;
+      return old;
     }, body?.length);
-    if (before && before !== file) await this.removeBody(before);
+    if (before === null) return null;
+    if (before && before.file !== file) await this.removeBody(before);
     return { size, sha256 };
   }
 
@@ -201,13 +238,23 @@ export class SqliteBlobs implements Blobs {
   }
 
   #row(key: string): Promise<Row | undefined> {
-    const sql =
-      'SELECT size, expires, file, body FROM blobs WHERE key = ? AND (expires IS NULL OR expires > ?)';
-    return this.#store.db.patiently(() => {
-      const row = this.#store.db.sql<Row>(sql).get(key, this.#store.env.now());
-      if (row) this.#settled.set(key, row, (row.body ?? row.file!).length);
+    const { db, env, home } = this.#store;
+    const sql = `SELECT size, expires, file, offset, blocks, body FROM blobs
+      WHERE key = ? AND (expires IS NULL OR expires > ?)`;
+    return db.patiently(() => {
+      const found = db.sql<Row>(sql).get(key, env.now());
+      if (!found) return undefined;
+      const row = found.offset === null ? found : { ...found, body: this.#appended(home, found) };
+      if (row.body || row.offset === null) this.#settled.set(key, row, row.body?.length ?? row.file!.length);
       return row;
     });
+  }
+
+  /** Null where it is not, or no longer, what was stored: when it was deleted meanwhile it may have been overwritten. */
+  #appended(home: string, row: Row): Uint8Array | null {
+    const body = readSpot(home, { file: row.file!, offset: row.offset! }, row.size);
+    const blocks = body && new BlockHashes(this.#store.crc32).update(body).digest();
+    return blocks && Buffer.compare(blocks, row.blocks!) === 0 ? body : null;
   }
 }
 

@@ -64,7 +64,7 @@ export class BodyFiles {
    * since its lock is what keeps others from the same place; undone with it.
    */
   placeNow(draft: Draft, place: string, tx: Transaction): void {
-    this.checkNow(draft.file);
+    if (!this.hasNow(draft.file)) throw takenAway();
     const from = join(this.home, draft.file);
     const to = join(this.home, place);
     const before = `${from}.before`;
@@ -80,9 +80,8 @@ export class BodyFiles {
   }
 
   /** Inside a transaction: a sweep removes files under the same lock, so from here on it sees the row. */
-  checkNow(file: string): void {
-    if (existsSync(join(this.home, file))) return;
-    throw new RelayError('busy', { what: 'a sweep took the body away before it was stored' });
+  hasNow(file: string): boolean {
+    return existsSync(join(this.home, file));
   }
 
   /** What is left of a draft when it was placed, or was not. */
@@ -113,6 +112,10 @@ export class BodyFiles {
   }
 }
 
+export function takenAway(): RelayError {
+  return new RelayError('busy', { what: 'a sweep took the body away before it was stored' });
+}
+
 /** Whether the row's file is at a place the caller chose, where a later body may take its place. */
 export function isPlaced(file: string): boolean {
   return !file.startsWith(`${BODIES}/`);
@@ -131,7 +134,7 @@ export function checkedPlace(place: string): string {
 
 /** A path out of a row that somebody else may have written, checked: one of ours, or a place. */
 export function checkedFile(file: string): string {
-  return /^blobs\/[0-9a-f]{2}\/[0-9a-f]{32}$/.test(file) ? file : checkedPlace(file);
+  return /^blobs\/([0-9a-f]{2}|segments)\/[0-9a-f]{32}$/.test(file) ? file : checkedPlace(file);
 }
 
 function linked(from: string, to: string): boolean {

@@ -1,9 +1,13 @@
 import { once } from 'node:events';
+import { pause } from '../../base/pause.ts';
 import type { Database } from './database.ts';
 import { PAGE_BYTES } from './schema.ts';
 
 /** How long the WAL gets before it is copied into the database: rare enough to be cheap, short enough to read fast. */
 const WAL_PAGES = (16 * 1024 * 1024) / PAGE_BYTES;
+
+/** How often to try to empty the WAL between the reads and writes of others. */
+const SETTLE_TRIES = 20;
 
 /** As source, so that it also runs from a bundle, where there is no file to load. */
 const WORKER = `
@@ -41,11 +45,18 @@ export class Checkpoints {
     });
   }
 
-  /** Brings everything into the database and cuts the WAL, so that space that was freed goes back to the disk. */
-  async settle(): Promise<void> {
+  /**
+   * Brings everything into the database and empties the WAL, so that space that was freed goes back to the disk and
+   * what was overwritten is nowhere to be read. False where somebody was in the way all the time.
+   */
+  async settle(): Promise<boolean> {
     await this.#running;
     if (this.#active) await this.#inThread();
-    await this.#db.patiently(() => this.#run('TRUNCATE'));
+    for (let tries = 0; this.#run('TRUNCATE').busy !== 0; tries++) {
+      if (tries === SETTLE_TRIES) return false;
+      await pause(Math.random() * 20);
+    }
+    return true;
   }
 
   async close(): Promise<void> {
@@ -63,12 +74,12 @@ export class Checkpoints {
   }
 
   /** Being in somebody's way is fine: the rest is done next time. */
-  #run(mode: 'NOOP' | 'PASSIVE' | 'TRUNCATE'): { log: number; checkpointed: number } {
+  #run(mode: 'NOOP' | 'PASSIVE' | 'TRUNCATE'): { busy: number; log: number; checkpointed: number } {
     try {
       const row = this.#db.sql(`PRAGMA wal_checkpoint(${mode})`).get();
-      return row as { log: number; checkpointed: number };
+      return row as { busy: number; log: number; checkpointed: number };
     } catch {
-      return { log: 0, checkpointed: 0 };
+      return { busy: 1, log: 0, checkpointed: 0 };
     }
   }
 }

@@ -6,6 +6,7 @@ import type { Engine, EngineLimits, Swept } from '../../kernel/engine.ts';
 import { type Place, SqliteBlobs } from './blobs.ts';
 import { Checkpoints } from './checkpoint.ts';
 import { CommitQueue } from './commit-queue.ts';
+import { Gone } from './gone.ts';
 import { SqliteLogs } from './logs.ts';
 import { openDatabase } from './opening.ts';
 import { SqliteRecords } from './records.ts';
@@ -66,13 +67,15 @@ export async function openSqlite(o: SqliteOptions): Promise<SqliteEngine> {
     // Loading the faster one takes longer than a command needs for its one body.
     crc32: role === 'server' ? process.getBuiltinModule('node:zlib').crc32 : crc32,
   };
-  const blobs = new SqliteBlobs(store, o.place);
+  const blobs = new SqliteBlobs(store, { place: o.place, appends: role === 'server' });
+  const gone = new Gone(store, checkpoints);
   let sweeping: Promise<Swept> | undefined;
   let closing: Promise<void> | undefined;
   const close = async () => {
     subscriptions.end();
     // Keeps the time; a command would pay for it with a wait for the disk.
     if (role === 'server') await queue.run(() => {}).catch(() => {});
+    await gone.close();
     await queue.close();
     await checkpoints.close();
     subscriptions.close();
@@ -87,7 +90,7 @@ export async function openSqlite(o: SqliteOptions): Promise<SqliteEngine> {
     now: () => env.now(),
     sweep() {
       // One at a time: who asks while it runs gets the same answer.
-      sweeping ??= sweep({ ...store, blobs, checkpoints }).finally(() => {
+      sweeping ??= sweep({ ...store, blobs, checkpoints, gone }).finally(() => {
         sweeping = undefined;
       });
       return sweeping;

@@ -41,6 +41,7 @@ export async function openDatabase(
       PRAGMA journal_mode = WAL;
       PRAGMA synchronous = ${power ? 'FULL' : 'NORMAL'};
       ${power && process.platform === 'darwin' ? 'PRAGMA fullfsync = ON; PRAGMA checkpoint_fullfsync = ON;' : ''}
+      PRAGMA secure_delete = ON;
       PRAGMA journal_size_limit = ${WAL_LIMIT_BYTES};
       PRAGMA cache_size = ${role === 'server' ? -16384 : -2048};
     `;

@@ -37,7 +37,8 @@ for (const role of ['cli', 'server'] as const) {
     const swept = await engine.sweep();
     assert.deepEqual(swept, { blobs: 130, records: 120, bytes: 120 * 100_000 + 10 * MiB });
     assert.ok(statSync(join(home, 'relay.db')).size < 3 * MiB, 'the database has shrunk');
-    assert.equal(sizeOf(join(home, 'blobs')), MiB, 'one body is left');
+    const left = role === 'cli' ? MiB : MiB + 100_000;
+    assert.equal(sizeOf(join(home, 'blobs')), left, 'what a server keeps in a segment is left there');
     assert.ok(sizeOf(home) < 5 * MiB, 'and nothing beside it has grown');
     assert.ok((await engine.usage()).diskBytes <= sizeOf(home));
     const kept = await blobs.get('exp.blob/kept');

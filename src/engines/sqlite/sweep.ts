@@ -1,4 +1,4 @@
-import { promises, rmSync } from 'node:fs';
+import { promises } from 'node:fs';
 import { join } from 'node:path';
 import { ORPHAN_AGE_MS } from '../../base/limits.ts';
 import type { Swept, Usage } from '../../kernel/engine.ts';
@@ -6,7 +6,9 @@ import type { SqliteBlobs } from './blobs.ts';
 import { BODIES } from './body-files.ts';
 import type { Checkpoints } from './checkpoint.ts';
 import type { CommitQueue } from './commit-queue.ts';
+import { type FormerSpot, type Gone, noteGone, removeUnused } from './gone.ts';
 import { DELETE_ENTRIES } from './logs.ts';
+import { isSegment } from './segments.ts';
 import type { Store } from './store.ts';
 import { CLOCK_KEY } from './store-clock.ts';
 
@@ -22,6 +24,7 @@ const SPARE_PAGES = 256;
 export interface Space extends Store {
   readonly blobs: SqliteBlobs;
   readonly checkpoints: Checkpoints;
+  readonly gone: Gone;
 }
 
 /** Reclaims what expired, what was dropped and what was left behind, in steps between which others write. */
@@ -31,20 +34,25 @@ export async function sweep(space: Space): Promise<Swept> {
   const records = await expiredRecords(space, now);
   await droppedStreams(space);
   const orphans = await orphanedFiles(space, now - ORPHAN_AGE_MS);
+  await space.gone.wipe();
   await giveBack(space);
   return { blobs: expired.blobs + orphans.blobs, records, bytes: expired.bytes + orphans.bytes };
 }
 
 async function expiredBlobs({ db, queue, blobs }: Space, now: number): Promise<Omit<Swept, 'records'>> {
   const sql = `DELETE FROM blobs WHERE id IN (SELECT id FROM blobs WHERE expires <= ? LIMIT ${BLOBS})
-    RETURNING size, file`;
+    RETURNING size, file, offset`;
   const swept = { blobs: 0, bytes: 0 };
   for (;;) {
-    const rows = await queue.free(() => db.sql<{ size: number; file: string | null }>(sql).all(now));
-    for (const { size, file } of rows) {
+    const rows = await queue.free(() => {
+      const deleted = db.sql<FormerSpot>(sql).all(now);
+      for (const row of deleted) noteGone({ db }, row);
+      return deleted;
+    });
+    for (const row of rows) {
       swept.blobs++;
-      swept.bytes += size;
-      if (file !== null) await blobs.removeBody(file);
+      swept.bytes += row.size;
+      await blobs.removeBody(row);
     }
     if (rows.length < BLOBS) return swept;
   }
@@ -52,7 +60,11 @@ async function expiredBlobs({ db, queue, blobs }: Space, now: number): Promise<O
 
 async function expiredRecords({ db, queue }: Space, now: number): Promise<number> {
   const sql = `DELETE FROM records WHERE key IN (SELECT key FROM records WHERE expires <= ? LIMIT ${RECORDS})`;
-  return inSteps(queue, RECORDS, () => Number(db.sql(sql).run(now).changes));
+  return inSteps(queue, RECORDS, () => {
+    const count = Number(db.sql(sql).run(now).changes);
+    if (count > 0) noteGone({ db }, { file: null, offset: null, size: 0 });
+    return count;
+  });
 }
 
 /** A dropped stream goes when its last entry has gone. */
@@ -67,21 +79,16 @@ async function droppedStreams({ db, queue }: Space): Promise<void> {
   }
 }
 
-/** Files that no row refers to, old enough that none is about to. */
-async function orphanedFiles({ db, home, queue }: Space, before: number): Promise<Omit<Swept, 'records'>> {
+/**
+ * Files that no row refers to, old enough that none is about to. A segment need not be old: whoever is about to name it
+ * looks first, and what was in it has been counted.
+ */
+async function orphanedFiles(space: Space, before: number): Promise<Omit<Swept, 'records'>> {
   const swept = { blobs: 0, bytes: 0 };
-  for await (const { path, file } of bodyFiles(home)) {
+  for await (const { path, file } of bodyFiles(space.home)) {
     const stat = await promises.stat(path).catch(() => null);
-    if (!stat?.isFile() || stat.mtimeMs > before) continue;
-    const isUsed = () => db.sql('SELECT 1 FROM blobs WHERE file = ?').get(file) !== undefined;
-    if (await db.patiently(isUsed)) continue;
-    // Under the lock: after a clock has jumped, what looks old may be about to get its row.
-    const removed = await queue.run(() => {
-      if (isUsed()) return false;
-      rmSync(path, { force: true });
-      return true;
-    });
-    if (!removed) continue;
+    if (!stat?.isFile() || (stat.mtimeMs > before && !isSegment(file))) continue;
+    if (!(await removeUnused(space, file)) || isSegment(file)) continue;
     swept.blobs++;
     swept.bytes += stat.size;
   }

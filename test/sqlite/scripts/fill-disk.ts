@@ -5,10 +5,11 @@ import { options, say } from './said.ts';
 
 const { home, kind } = options<{
   home: string;
-  kind: 'inline' | 'file' | 'stream' | 'placed' | 'record' | 'log';
+  kind: 'inline' | 'segment' | 'file' | 'stream' | 'placed' | 'record' | 'log';
 }>();
 const engine = await openSqlite({
   home,
+  role: kind === 'segment' ? 'server' : 'cli',
   place: { prefix: '', path: (key) => (kind === 'placed' ? `things/${key}.bin` : undefined) },
 });
 const stored: string[] = [];

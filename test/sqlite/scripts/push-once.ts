@@ -3,8 +3,13 @@ import { writeSync } from 'node:fs';
 import { openSqlite } from '../../../src/engines/sqlite/engine.ts';
 import { options } from './said.ts';
 
-const { home, bytes, place } = options<{ home: string; bytes: number; place?: string }>();
-const engine = await openSqlite({ home, place: { prefix: '', path: () => place } });
+const { home, bytes, place, role } = options<{
+  home: string;
+  bytes: number;
+  place?: string;
+  role?: 'server';
+}>();
+const engine = await openSqlite({ home, role, place: { prefix: '', path: () => place } });
 // The first write of a process also makes files and folders; what is looked at is the second.
 await engine.blobs.put('warm/1', new Uint8Array(bytes));
 await engine.records.put('warm/1', 1);

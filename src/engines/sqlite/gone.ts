@@ -1,0 +1,110 @@
+import { promises, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Checkpoints } from './checkpoint.ts';
+import type { Store } from './store.ts';
+
+/** How often to look for what was deleted since: the bytes are off the disk well within a minute. */
+const LOOK_MS = 10_000;
+
+/** What is dealt with at a time. */
+const ROWS = 200;
+
+/** The place of a body that a row named; `file` is null for one that was in the row itself. */
+export interface FormerSpot {
+  readonly file: string | null;
+  readonly offset: number | null;
+  readonly size: number;
+}
+
+interface GoneRow extends FormerSpot {
+  readonly id: number;
+}
+
+/**
+ * What was deleted or replaced, until no file of the store shows it any more. The transaction that takes a row away
+ * notes where its body was, so that whichever process is there afterwards can see to it. Bodies in segments are
+ * overwritten with zeros; of bodies in rows SQLite has done so (`secure_delete`), and the WAL that may still show them is
+ * written back and emptied.
+ */
+export class Gone {
+  readonly #store: Store;
+  readonly #checkpoints: Checkpoints;
+  readonly #timer: NodeJS.Timeout;
+  #wiping: Promise<void> | undefined;
+
+  constructor(store: Store, checkpoints: Checkpoints) {
+    this.#store = store;
+    this.#checkpoints = checkpoints;
+    this.#timer = setInterval(() => void this.wipe(), LOOK_MS).unref();
+  }
+
+  /** Never fails: what could not be done stays noted. */
+  wipe(): Promise<void> {
+    this.#wiping ??= this.#wipe()
+      .catch(() => {})
+      .finally(() => {
+        this.#wiping = undefined;
+      });
+    return this.#wiping;
+  }
+
+  async close(): Promise<void> {
+    clearInterval(this.#timer);
+    await this.#wiping;
+    await this.wipe();
+  }
+
+  async #wipe(): Promise<void> {
+    const { db, queue } = this.#store;
+    const sql = `SELECT id, file, offset, size FROM gone WHERE id > ? ORDER BY id LIMIT ${ROWS}`;
+    for (let after = 0; ; ) {
+      const rows = await db.patiently(() => db.sql<GoneRow>(sql).all(after));
+      if (rows.length === 0) return;
+      after = rows.at(-1)!.id;
+      const byFile = Map.groupBy(rows, ({ file }) => file);
+      const done: number[] = [];
+      for (const [file, some] of byFile) {
+        const wiped = file === null ? await this.#checkpoints.settle() : await this.#wipeFile(file, some);
+        if (wiped) done.push(...some.map(({ id }) => id));
+      }
+      if (done.length === 0) continue;
+      await queue.free(() => {
+        for (const id of done) db.sql('DELETE FROM gone WHERE id = ?').run(id);
+      });
+    }
+  }
+
+  async #wipeFile(file: string, rows: readonly GoneRow[]): Promise<boolean> {
+    if (await removeUnused(this.#store, file)) return true;
+    const handle = await promises.open(join(this.#store.home, file), 'r+').catch(() => null);
+    if (!handle) return true;
+    try {
+      const zeros = Buffer.alloc(Math.max(...rows.map(({ size }) => size)));
+      for (const { offset, size } of rows) await handle.write(zeros, 0, size, offset);
+      await handle.datasync();
+      return true;
+    } finally {
+      await handle.close();
+    }
+  }
+}
+
+/** Inside the transaction that takes the rows away. Whole files are not noted: they are removed at once. */
+export function noteGone({ db }: Pick<Store, 'db'>, { file, offset, size }: FormerSpot): void {
+  if (file !== null && offset === null) return;
+  db.sql('INSERT INTO gone (file, offset, size) VALUES (?, ?, ?)').run(file, offset, size);
+}
+
+/**
+ * Removes a file if no row names it, under the lock: after a clock has jumped, what looks old may be about to get its
+ * row. Whether it is gone.
+ */
+export async function removeUnused({ db, queue, home }: Store, file: string): Promise<boolean> {
+  const isUsed = () => db.sql('SELECT 1 FROM blobs WHERE file = ?').get(file) !== undefined;
+  if (await db.patiently(isUsed)) return false;
+  return queue.free(() => {
+    if (isUsed()) return false;
+    rmSync(join(home, file), { force: true });
+    return true;
+  });
+}

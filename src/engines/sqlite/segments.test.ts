@@ -1,0 +1,140 @@
+import assert from 'node:assert/strict';
+import { appendFileSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { test } from 'node:test';
+import { manualClock } from '../../../test/conformance/case.ts';
+import { filesIn, temporaryHome } from '../../../test/sqlite/home.ts';
+import { SEGMENT_BLOB_BYTES } from '../../base/limits.ts';
+import type { Engine } from '../../kernel/engine.ts';
+import { openSqlite } from './engine.ts';
+
+const { min, max } = SEGMENT_BLOB_BYTES;
+
+function segments(home: string): string[] {
+  return filesIn(home).filter((path) => path.startsWith('blobs/segments/'));
+}
+
+function bytes(i: number, size = 20_000): Uint8Array {
+  return new Uint8Array(size).fill(i);
+}
+
+async function assertBody(engine: Engine, key: string, expected: Uint8Array): Promise<void> {
+  assert.deepEqual((await engine.blobs.get(key))?.body, expected, key);
+}
+
+test('a server puts bodies of a middling size one behind the other into one file, in parts too', async (t) => {
+  const home = temporaryHome(t);
+  const engine = await openSqlite({ home, role: 'server' });
+  const sizes = [min - 1, min, 100_000, max, max + 1];
+  await Promise.all(sizes.map((size, i) => engine.blobs.put(`seg.a/${size}`, bytes(i + 1, size))));
+  await engine.blobs.put('seg.a/stream', new Blob([new Uint8Array(70_000).fill(9)]).stream());
+  const [segment, ...others] = segments(home);
+  assert.deepEqual(others, []);
+  assert.equal(readFileSync(join(home, segment!)).length, min + 100_000 + max + 70_000);
+  for (const [i, size] of sizes.entries()) {
+    const { body } = (await engine.blobs.get(`seg.a/${size}`))!;
+    const found = new Uint8Array(await new Response(body as BodyInit).arrayBuffer());
+    assert.deepEqual(found, bytes(i + 1, size));
+  }
+  const part = await engine.blobs.get('seg.a/stream', { start: 69_000, end: 69_010 });
+  assert.deepEqual(part, { size: 70_000, body: bytes(9, 10) });
+  await engine[Symbol.asyncDispose]();
+});
+
+test('a command keeps bodies in the database', async (t) => {
+  const home = temporaryHome(t);
+  const engine = await openSqlite({ home, role: 'cli' });
+  await engine.blobs.put('seg.a/1', bytes(1));
+  assert.deepEqual(segments(home), []);
+  await engine[Symbol.asyncDispose]();
+});
+
+test('what expires has other segments than what does not, and each takes bodies for a while only', async (t) => {
+  const home = temporaryHome(t);
+  const clock = manualClock();
+  const engine = await openSqlite({ home, role: 'server', env: clock.env });
+  const put = (i: number, expiresAt?: number) => engine.blobs.put(`seg.a/${i}`, bytes(i), { expiresAt });
+  await put(1);
+  await put(2, clock.now() + 3_600_000);
+  assert.equal(segments(home).length, 2);
+  for (let minute = 0; minute < 11; minute++) clock.advance(60_000);
+  await put(3);
+  await put(4, clock.now() + 3_600_000);
+  assert.equal(segments(home).length, 4);
+  await engine[Symbol.asyncDispose]();
+});
+
+test('a torn tail is harmless, and a body that is cut off or missing is told as damage', async (t) => {
+  const home = temporaryHome(t);
+  const first = await openSqlite({ home, role: 'server' });
+  for (const i of [1, 2, 3]) await first.blobs.put(`seg.a/${i}`, bytes(i));
+  await first[Symbol.asyncDispose]();
+  const [segment] = segments(home);
+  appendFileSync(join(home, segment!), 'half of a body that was never acknowledged');
+  const engine = await openSqlite({ home, role: 'server' });
+  for (const i of [4, 5]) await engine.blobs.put(`seg.a/${i}`, bytes(i));
+  await engine.sweep();
+  for (const i of [1, 2, 3, 4, 5]) await assertBody(engine, `seg.a/${i}`, bytes(i));
+
+  truncateSync(join(home, segment!), 59_999);
+  await engine.records.put('seg.a/any', 1);
+  await assert.rejects(engine.blobs.get('seg.a/3'), { code: 'store_damaged' });
+  for (const i of [1, 2, 4]) await assertBody(engine, `seg.a/${i}`, bytes(i));
+  rmSync(join(home, segment!));
+  await engine.records.put('seg.a/any', 2);
+  await assert.rejects(engine.blobs.get('seg.a/1'), { code: 'store_damaged' });
+  await engine.blobs.put('seg.a/1', bytes(7));
+  await assertBody(engine, 'seg.a/1', bytes(7));
+  await engine[Symbol.asyncDispose]();
+});
+
+test('a segment that a sweep of another process takes under a push costs the push nothing but time', async (t) => {
+  const home = temporaryHome(t);
+  const server = await openSqlite({ home, role: 'server' });
+  const sweeper = await openSqlite({ home });
+  let done = false;
+  const sweeping = (async () => {
+    while (!done) await sweeper.sweep();
+  })();
+  for (let i = 0; i < 25; i++) {
+    await server.blobs.put(`seg.a/${i}`, bytes(i));
+    await assertBody(server, `seg.a/${i}`, bytes(i));
+    // Nothing names the segment any more, so the next sweep takes it.
+    await server.blobs.delete(`seg.a/${i}`);
+  }
+  done = true;
+  await sweeping;
+  for (const engine of [server, sweeper]) await engine[Symbol.asyncDispose]();
+  assert.deepEqual(segments(home), []);
+  const db = new DatabaseSync(join(home, 'relay.db'));
+  assert.deepEqual(db.prepare('SELECT * FROM gone').all(), []);
+  db.close();
+});
+
+test('what was deleted leaves a segment with the others in it whole, and goes with the last', async (t) => {
+  const home = temporaryHome(t);
+  const engine = await openSqlite({ home, role: 'server' });
+  for (const i of [1, 2, 3]) await engine.blobs.put(`seg.a/${i}`, bytes(i));
+  await engine.blobs.delete('seg.a/2');
+  await engine.sweep();
+  const [segment] = segments(home);
+  const expected = Buffer.concat([bytes(1), bytes(0), bytes(3)]);
+  assert.ok(expected.equals(readFileSync(join(home, segment!))));
+  assert.equal(await engine.blobs.get('seg.a/2'), null);
+  for (const i of [1, 3]) await engine.blobs.delete(`seg.a/${i}`);
+  await engine.sweep();
+  assert.deepEqual(segments(home), []);
+  await engine[Symbol.asyncDispose]();
+});
+
+test('a file that somebody put among the segments goes with a sweep', async (t) => {
+  const home = temporaryHome(t);
+  const engine = await openSqlite({ home, role: 'server' });
+  await engine.blobs.put('seg.a/1', bytes(1));
+  writeFileSync(join(home, 'blobs/segments/0123456789abcdef0123456789abcdef'), 'of a server that was killed');
+  await engine.sweep();
+  assert.equal(segments(home).length, 1);
+  await assertBody(engine, 'seg.a/1', bytes(1));
+  await engine[Symbol.asyncDispose]();
+});

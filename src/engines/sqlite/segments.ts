@@ -1,0 +1,189 @@
+import { closeSync, existsSync, fdatasync, openSync, readSync, writev } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import type { Env } from '../../base/env.ts';
+import { toHex } from '../../base/ids.ts';
+import { BODIES } from './body-files.ts';
+import { makeFolder, syncFolderNow } from './syncing.ts';
+
+const SEGMENTS = `${BODIES}/segments`;
+
+/** A segment takes bodies up to this and for as long as this; most of them then go whole when the bodies expire. */
+const SEGMENT_BYTES = 64 * 1024 * 1024;
+const SEGMENT_MS = 10 * 60_000;
+
+/** What one fdatasync is for at most: who came first should not wait for all the others. */
+const GROUP_BODIES = 128;
+const GROUP_BYTES = 8 * 1024 * 1024;
+
+/** Where in the store a body is: in a file, relative to the home, from a byte on. */
+export interface Spot {
+  readonly file: string;
+  readonly offset: number;
+}
+
+interface Waiting {
+  readonly pieces: readonly Uint8Array[];
+  readonly size: number;
+  readonly resolve: (spot: Spot) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/**
+ * Bodies behind one another in files that this process alone appends to. What waits is written together and made to
+ * last with one fdatasync. Only rows say what of a segment counts, so a tail that a crash has torn, or that no row came
+ * to name, is harmless; nobody cuts a segment. It is removed as a whole, under the lock of a transaction in which no row
+ * names it: whoever commits a row looks, under the same lock, whether its segment is still there.
+ */
+export class Segments {
+  readonly #expiring: SegmentWriter;
+  readonly #lasting: SegmentWriter;
+
+  constructor(home: string, env: Env, durable: boolean) {
+    this.#expiring = new SegmentWriter(home, env, durable);
+    this.#lasting = new SegmentWriter(home, env, durable);
+  }
+
+  /** Resolves when the body is on disk. What expires never shares a segment with what does not. */
+  append(pieces: readonly Uint8Array[], expires: number | null): Promise<Spot> {
+    return (expires === null ? this.#lasting : this.#expiring).append(pieces);
+  }
+}
+
+class SegmentWriter {
+  readonly #home: string;
+  readonly #env: Env;
+  readonly #durable: boolean;
+  readonly #waiting: Waiting[] = [];
+  #flushing: Promise<void> | undefined;
+  #file = '';
+  #began = 0;
+  /** Where what was acknowledged ends, whatever the file has behind it. */
+  #end = 0;
+
+  constructor(home: string, env: Env, durable: boolean) {
+    this.#home = home;
+    this.#env = env;
+    this.#durable = durable;
+  }
+
+  append(pieces: readonly Uint8Array[]): Promise<Spot> {
+    return new Promise((resolve, reject) => {
+      const size = pieces.reduce((sum, piece) => sum + piece.length, 0);
+      this.#waiting.push({ pieces, size, resolve, reject });
+      this.#flushing ??= this.#flush();
+    });
+  }
+
+  async #flush(): Promise<void> {
+    while (this.#waiting.length > 0) {
+      await new Promise(setImmediate);
+      const group = this.#group();
+      try {
+        const start = await this.#write(group);
+        let offset = start;
+        for (const { size, resolve } of group) {
+          resolve({ file: this.#file, offset });
+          offset += size;
+        }
+      } catch (error) {
+        for (const { reject } of group) reject(error);
+      }
+    }
+    this.#flushing = undefined;
+  }
+
+  #group(): Waiting[] {
+    let count = 0;
+    for (let bytes = 0; count < this.#waiting.length && count < GROUP_BODIES; count++) {
+      bytes += this.#waiting[count]!.size;
+      if (count > 0 && bytes > GROUP_BYTES) break;
+    }
+    return this.#waiting.splice(0, count);
+  }
+
+  /** Where the group begins. The file is open only meanwhile: once it is removed, nothing keeps its space. */
+  async #write(group: readonly Waiting[]): Promise<number> {
+    const fd = this.#open();
+    try {
+      const start = this.#end;
+      const end = await writeAll(
+        fd,
+        group.flatMap(({ pieces }) => pieces),
+        start,
+      );
+      if (this.#durable) await fdatasyncLater(fd);
+      this.#end = end;
+      return start;
+    } finally {
+      closeSync(fd);
+    }
+  }
+
+  #open(): number {
+    const age = this.#env.now() - this.#began;
+    if (this.#file !== '' && this.#end < SEGMENT_BYTES && age >= 0 && age < SEGMENT_MS) {
+      try {
+        return openSync(join(this.#home, this.#file), 'r+');
+      } catch (error) {
+        // A sweep took it.
+        if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+      }
+    }
+    const folder = join(this.#home, SEGMENTS);
+    makeFolder(folder, this.#durable);
+    const file = `${SEGMENTS}/${toHex(this.#env.randomBytes(16))}`;
+    const fd = openSync(join(this.#home, file), 'wx', 0o600);
+    if (this.#durable) syncFolderNow(folder);
+    this.#file = file;
+    this.#began = this.#env.now();
+    this.#end = 0;
+    return fd;
+  }
+}
+
+const fdatasyncLater = promisify(fdatasync);
+
+/** Where they end. A file system that is almost full may take only some of them at a time. */
+async function writeAll(fd: number, pieces: readonly Uint8Array[], start: number): Promise<number> {
+  let at = start;
+  for (let left = pieces; left.length > 0; ) {
+    let written = await writevLater(fd, left, at);
+    at += written;
+    const next = left.findIndex((piece) => {
+      if (written < piece.length) return true;
+      written -= piece.length;
+      return false;
+    });
+    left = next < 0 ? [] : [left[next]!.subarray(written), ...left.slice(next + 1)];
+  }
+  return at;
+}
+
+function writevLater(fd: number, pieces: readonly Uint8Array[], position: number): Promise<number> {
+  return new Promise((resolve, reject) => {
+    writev(fd, pieces, position, (error, written) => (error ? reject(error) : resolve(written)));
+  });
+}
+
+export function isSegment(file: string): boolean {
+  return file.startsWith(`${SEGMENTS}/`);
+}
+
+/** All of a body, at once; null where the segment is gone or ends before it. */
+export function readSpot(home: string, { file, offset }: Spot, size: number): Uint8Array | null {
+  const path = join(home, file);
+  if (!existsSync(path)) return null;
+  const fd = openSync(path, 'r');
+  try {
+    const body = new Uint8Array(Buffer.allocUnsafeSlow(size).buffer);
+    for (let at = 0; at < size; ) {
+      const count = readSync(fd, body, at, size - at, offset + at);
+      if (count === 0) return null;
+      at += count;
+    }
+    return body;
+  } finally {
+    closeSync(fd);
+  }
+}
