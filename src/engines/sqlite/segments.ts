@@ -6,7 +6,7 @@ import { toHex } from '../../base/ids.ts';
 import { BODIES } from './body-files.ts';
 import { makeFolder, syncFolderNow } from './syncing.ts';
 
-const SEGMENTS = `${BODIES}/segments`;
+export const SEGMENTS = `${BODIES}/segments`;
 
 /** A segment takes bodies up to this and for as long as this; most of them then go whole when the bodies expire. */
 const SEGMENT_BYTES = 64 * 1024 * 1024;
@@ -48,6 +48,11 @@ export class Segments {
   append(pieces: readonly Uint8Array[], expires: number | null): Promise<Spot> {
     return (expires === null ? this.#lasting : this.#expiring).append(pieces);
   }
+
+  /** Whether more may come to be in it. */
+  appendsTo(file: string): boolean {
+    return this.#lasting.appendsTo(file) || this.#expiring.appendsTo(file);
+  }
 }
 
 class SegmentWriter {
@@ -73,6 +78,11 @@ class SegmentWriter {
       this.#waiting.push({ pieces, size, resolve, reject });
       this.#flushing ??= this.#flush();
     });
+  }
+
+  appendsTo(file: string): boolean {
+    const age = this.#env.now() - this.#began;
+    return this.#file === file && this.#end < SEGMENT_BYTES && age >= 0 && age < SEGMENT_MS;
   }
 
   async #flush(): Promise<void> {
@@ -121,8 +131,7 @@ class SegmentWriter {
   }
 
   #open(): number {
-    const age = this.#env.now() - this.#began;
-    if (this.#file !== '' && this.#end < SEGMENT_BYTES && age >= 0 && age < SEGMENT_MS) {
+    if (this.appendsTo(this.#file)) {
       try {
         return openSync(join(this.#home, this.#file), 'r+');
       } catch (error) {

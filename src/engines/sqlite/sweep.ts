@@ -6,6 +6,7 @@ import type { SqliteBlobs } from './blobs.ts';
 import { BODIES } from './body-files.ts';
 import type { Checkpoints } from './checkpoint.ts';
 import type { CommitQueue } from './commit-queue.ts';
+import { compact } from './compaction.ts';
 import { type FormerSpot, type Gone, noteGone, removeUnused } from './gone.ts';
 import { DELETE_ENTRIES } from './logs.ts';
 import { isSegment } from './segments.ts';
@@ -33,6 +34,7 @@ export async function sweep(space: Space): Promise<Swept> {
   const expired = await expiredBlobs(space, now);
   const records = await expiredRecords(space, now);
   await droppedStreams(space);
+  await compact(space, space.blobs.segments);
   const orphans = await orphanedFiles(space, now - ORPHAN_AGE_MS);
   await space.gone.wipe();
   await giveBack(space);
