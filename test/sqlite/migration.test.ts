@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
-import { readFileSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { type TestContext, test } from 'node:test';
 import { pause } from '../../src/base/pause.ts';
 import { restoreSqlite } from '../../src/engines/sqlite/backup.ts';
 import { openSqlite } from '../../src/engines/sqlite/engine.ts';
+import { manualClock } from '../conformance/case.ts';
 import { unpackFolder } from '../pins/store-home.ts';
 import { startChild } from './child.ts';
 import { filesIn, temporaryHome } from './home.ts';
@@ -73,6 +74,35 @@ test('killed while it is brought forward, a store is brought forward by whoever 
   }
   const engine = await openSqlite({ home });
   assert.ok((await engine.usage()).blobs.count > 20);
+  await engine[Symbol.asyncDispose]();
+});
+
+test('a sweep gives old bodies the hashes of their blocks, but none to one that is damaged, and takes the copy after a week', async (t) => {
+  const home = oldHome(t);
+  const path = join(home, 'relay.db');
+  const clock = manualClock(Date.now());
+  const engine = await openSqlite({ home, env: clock.env });
+  // The same bytes, put anew, have the hashes that the old ones should get.
+  const { items } = await engine.blobs.list('', { limit: 1000 });
+  const damaged = filesIn(home).find((file) => /^blobs\/[0-9a-f]{2}\//.test(file))!;
+  for (const { key } of items) {
+    const { body } = (await engine.blobs.get(key))!;
+    await engine.blobs.put(`new.${key}`, new Uint8Array(await new Response(body as BodyInit).arrayBuffer()));
+  }
+  writeFileSync(join(home, damaged), 'x', { flag: 'r+' });
+  await engine.sweep();
+  const db = new DatabaseSync(path, { readOnly: true });
+  const blocks = db.prepare('SELECT file, blocks FROM blobs WHERE key = ?');
+  for (const { key } of items) {
+    const old = blocks.get(key)!;
+    if (old.file === damaged) assert.equal(old.blocks, null);
+    else assert.deepEqual(old.blocks, blocks.get(`new.${key}`)!.blocks, key);
+  }
+  db.close();
+  assert.ok(existsSync(`${path}-format-1`));
+  clock.advance(8 * 24 * 3_600_000);
+  await engine.sweep();
+  assert.ok(!existsSync(`${path}-format-1`));
   await engine[Symbol.asyncDispose]();
 });
 

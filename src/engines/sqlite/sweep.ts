@@ -9,6 +9,7 @@ import type { CommitQueue } from './commit-queue.ts';
 import { compact } from './compaction.ts';
 import { type FormerSpot, type Gone, noteGone, removeUnused } from './gone.ts';
 import { DELETE_ENTRIES } from './logs.ts';
+import { hashOldBodies, removeOldCopies } from './old-bodies.ts';
 import { isSegment } from './segments.ts';
 import type { Store } from './store.ts';
 import { CLOCK_KEY } from './store-clock.ts';
@@ -34,6 +35,8 @@ export async function sweep(space: Space): Promise<Swept> {
   const expired = await expiredBlobs(space, now);
   const records = await expiredRecords(space, now);
   await droppedStreams(space);
+  await hashOldBodies(space);
+  await removeOldCopies(space.db.path, now);
   await compact(space, space.blobs.segments);
   const orphans = await orphanedFiles(space, now - ORPHAN_AGE_MS);
   await space.gone.wipe();
