@@ -140,13 +140,14 @@ function isWord(char: string | undefined): boolean {
   return char !== undefined && /[\p{L}\p{N}\p{Co}]/u.test(char);
 }
 
+/** Pieces from `first` to `last`. */
 interface Span {
   readonly first: number;
   readonly last: number;
   readonly worth: number;
 }
 
-/** The best stretches of a text that do not overlap: each begins and ends with a piece that has a term. */
+/** The best stretches of a text, each with what is around it. None begins or ends inside what another one shows. */
 function spansOf(pieces: readonly Piece[], weights: readonly number[]): Span[] {
   const spans: Span[] = [];
   for (const [first, { start, has }] of pieces.entries()) {
@@ -168,18 +169,13 @@ function spansOf(pieces: readonly Piece[], weights: readonly number[]): Span[] {
   for (const span of spans) {
     if (chosen.length === OF_ONE_TEXT) break;
     const apart = chosen.every(({ first, last }) => span.last < first || span.first > last);
-    if (apart) chosen.push(span);
+    if (apart) chosen.push(withContext(span, pieces));
   }
   return chosen;
 }
 
 /** With as much before it as behind it, up to what may be shown. */
-function hitOf(
-  { key, text, fields }: Candidate,
-  pieces: readonly Piece[],
-  span: Span,
-  terms: readonly Term[],
-): Hit {
+function withContext({ worth, ...span }: Span, pieces: readonly Piece[]): Span {
   let { first, last } = span;
   const fits = (from: number, to: number) =>
     from >= 0 && to < pieces.length && pieces[to]!.end - pieces[from]!.start <= PASSAGE_CHARS;
@@ -188,10 +184,19 @@ function hitOf(
     if (fits(first, last + 1)) [last, grown] = [last + 1, true];
     if (fits(first - 1, last)) [first, grown] = [first - 1, true];
   }
+  return { first, last, worth };
+}
+
+function hitOf(
+  { key, text, fields }: Candidate,
+  pieces: readonly Piece[],
+  { first, last, worth }: Span,
+  terms: readonly Term[],
+): Hit {
   const shown = text.slice(pieces[first]!.start, pieces[last]!.end);
   const { marked, share } = mark(shown, terms);
   const snippet = `${first > 0 ? '…' : ''}${marked.trim()}${last < pieces.length - 1 ? '…' : ''}`;
-  return { key, score: span.worth * (1 + share / 10), snippet, line: pieces[first]!.line, fields };
+  return { key, score: worth * (1 + share / 10), snippet, line: pieces[first]!.line, fields };
 }
 
 /** The text with what matched between U+0002 and U+0003, and the share of its words that did. */
