@@ -129,6 +129,8 @@ export const STATE_CACHE_BYTES = 64 * MiB;
 export const THREAD_KEYS = 1_000;
 /** Prompts of a thread that its figures tell one by one; the others are in the log of events. */
 export const RECENT_PROMPTS = 20;
+/** What a client may say at once that it has shown to a model: more than the context of any. */
+export const SHOWN_TOKENS = 100_000_000;
 export const THREAD_NAME_CHARS = 200;
 /** Beyond ten years a thread is one without an end. */
 export const THREAD_TTL_MAX_S = 3650 * 24 * 3600;

@@ -30,6 +30,7 @@ import type {
 } from './threads/artifacts.ts';
 import type { Header, State } from './threads/state.ts';
 import type {
+  ReadKind,
   Rendered,
   RenderOptions,
   ReportAnswer,
@@ -40,6 +41,8 @@ import type {
 import { type Api, verbs } from './verb.ts';
 
 type OfThread<T> = (thread_id: string) => Promise<T>;
+/** A look that no model gets to see need not be counted as a read. */
+type Counted = { counted?: boolean };
 type Events = { events: ThreadEvent[]; next?: string };
 
 const idempotent = { idempotency_key: 'Idempotency-Key' };
@@ -67,11 +70,11 @@ export const threads = {
     route: 'DELETE /threads/:thread_id',
     status: 204,
   }),
-  state: verb<(thread_id: string, o?: { at?: VersionRef }) => Promise<State>>('threads.state')({
+  state: verb<(thread_id: string, o?: Counted & { at?: VersionRef }) => Promise<State>>('threads.state')({
     summary: 'The whole memory of a thread, as it is or at any version',
     route: 'GET /threads/:thread_id/state',
   }),
-  header: verb<OfThread<Header>>('threads.header')({
+  header: verb<(thread_id: string, o?: Counted) => Promise<Header>>('threads.header')({
     summary: 'The bounded view of the state that goes into a prompt',
     route: 'GET /threads/:thread_id/state/header',
   }),
@@ -152,6 +155,12 @@ export const threads = {
     summary: 'What a thread has saved in tokens, counted',
     route: 'GET /threads/:thread_id/stats',
   }),
+  /** For who shows a model something else than an answer as it came: the read itself is not `counted`, and this is. */
+  shown: verb<(thread_id: string, o: { what: ReadKind; tokens: number }) => Promise<void>>('threads.shown')({
+    summary: 'Tell the ledger what a model was shown of a thread, in tokens',
+    route: 'POST /threads/:thread_id/shown',
+    status: 204,
+  }),
   /** Over all threads of the caller. */
   totals: verb<() => Promise<SumStats>>('threads.totals')({
     summary: 'The same over all threads',
@@ -185,24 +194,23 @@ export const threads = {
     byHand: 'both',
   }),
   /** Newest first. */
-  artifacts: verb<(thread_id: string, o?: Page) => Promise<{ artifacts: Artifact[]; next?: string }>>(
-    'artifacts.list',
-  )({
+  artifacts: verb<
+    (thread_id: string, o?: Counted & Page) => Promise<{ artifacts: Artifact[]; next?: string }>
+  >('artifacts.list')({
     summary: 'The artifacts of a thread, newest first',
     route: 'GET /threads/:thread_id/artifacts',
   }),
-  /** Everything but the content. A look that no model gets to see need not be counted as a read of the preview. */
-  artifact: verb<
-    (thread_id: string, ref: string, o?: { counted?: boolean }) => Promise<Artifact>,
-    'input' | 'output'
-  >('artifacts.get')({
+  /** Everything but the content. */
+  artifact: verb<(thread_id: string, ref: string, o?: Counted) => Promise<Artifact>, 'input' | 'output'>(
+    'artifacts.get',
+  )({
     args: ['thread_id', 'ref'],
     summary: 'An artifact without its content: preview, hash, provenance; with raw=1 the bytes',
     route: 'GET /threads/:thread_id/artifacts/:ref',
     byHand: 'server',
   }),
   content: verb<
-    (thread_id: string, ref: string, o?: { range?: ByteRange }) => Promise<ArtifactContent>,
+    (thread_id: string, ref: string, o?: Counted & { range?: ByteRange }) => Promise<ArtifactContent>,
     'input' | 'output'
   >('artifacts.content')({
     args: ['thread_id', 'ref'],
@@ -223,9 +231,9 @@ export const threads = {
     route: 'DELETE /threads/:thread_id/artifacts/:ref',
     repeatable: true,
   }),
-  search: verb<(thread_id: string, q: string, o?: { limit?: number }) => Promise<{ hits: SearchHit[] }>>(
-    'artifacts.search',
-  )({
+  search: verb<
+    (thread_id: string, q: string, o?: Counted & { limit?: number }) => Promise<{ hits: SearchHit[] }>
+  >('artifacts.search')({
     summary: 'Find passages of artifacts by their words, or by a question in other words, best first',
     route: 'GET /threads/:thread_id/search',
     args: ['thread_id', 'q'],

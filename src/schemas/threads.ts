@@ -1,11 +1,6 @@
 import { z } from 'zod';
-import {
-  ENVELOPE_TTL_MAX_S,
-  PART_CHARS,
-  PROMPT_PREVIEWS,
-  THREAD_HOLD_S,
-  THREAD_TTL_MAX_S,
-} from '../base/limits.ts';
+import { ENVELOPE_TTL_MAX_S, PART_CHARS, PROMPT_PREVIEWS, THREAD_HOLD_S, THREAD_TTL_MAX_S, SHOWN_TOKENS } from '../base/limits.ts';
+import { READ_KINDS } from '../contract/threads/tokens.ts';
 import { threads } from '../contract/threads.ts';
 import { BYTES, schemasFor } from './schema.ts';
 import {
@@ -31,6 +26,9 @@ const one = { thread_id: threadId };
 const key = { idempotency_key: optionalText };
 const patched = z.object({ version: count, updated_at: time, state_ref: stateRef });
 const next = { next: optionalText };
+const counted = {
+  counted: looseFlag.optional().describe('0: no model gets to see it, so the ledger is not told'),
+};
 
 export const threadSchemas = schemasFor(threads)({
   create: {
@@ -56,8 +54,8 @@ export const threadSchemas = schemasFor(threads)({
   },
   get: { input: z.object(one), output: parts.threadInfo },
   delete: { input: z.object(one), output: z.null() },
-  state: { input: z.object({ ...one, at: version('`v3`').optional() }), output: parts.state },
-  header: { input: z.object(one), output: parts.header },
+  state: { input: z.object({ ...one, at: version('`v3`').optional(), ...counted }), output: parts.state },
+  header: { input: z.object({ ...one, ...counted }), output: parts.header },
   patch: {
     input: z.object({
       ...one,
@@ -143,6 +141,14 @@ export const threadSchemas = schemasFor(threads)({
   },
   release: { input: z.object({ ...one, token: text }), output: z.null() },
   stats: { input: z.object(one), output: parts.stats },
+  shown: {
+    input: z.object({
+      ...one,
+      what: z.enum(READ_KINDS),
+      tokens: z.number().int().min(0).max(SHOWN_TOKENS),
+    }),
+    output: z.null(),
+  },
   totals: { input: z.object({}), output: parts.sumStats },
   export: { input: z.object(one), output: z.any(), content: ['application/zip'] },
   import: {
@@ -171,7 +177,7 @@ export const threadSchemas = schemasFor(threads)({
     output: parts.artifact.extend({ state_ref: stateRef }),
   },
   artifacts: {
-    input: z.object({ ...one, ...page }),
+    input: z.object({ ...one, ...page, ...counted }),
     output: z.object({ artifacts: z.array(parts.artifact), ...next }),
   },
   artifact: {
@@ -179,13 +185,13 @@ export const threadSchemas = schemasFor(threads)({
       ...one,
       ref,
       raw: looseFlag.optional(),
-      counted: looseFlag.optional().describe('0: no model gets to see it, so the ledger is not told'),
+      ...counted,
     }),
     output: z.union([parts.artifact, z.any().describe('with raw=1, a content that is JSON')]),
     ...BYTES,
   },
   content: {
-    input: z.object({ ...one, ref }),
+    input: z.object({ ...one, ref, ...counted }),
     output: z.any(),
     ...BYTES,
     codes: ['not_acceptable', ...BYTES.codes],
@@ -205,6 +211,7 @@ export const threadSchemas = schemasFor(threads)({
       ...one,
       q: z.string().min(1),
       limit: z.coerce.number().int().min(1).max(100).optional(),
+      ...counted,
     }),
     output: z.object({ hits: z.array(parts.searchHit) }),
   },

@@ -21,11 +21,12 @@ export function httpThreads(calls: VerbCalls, options: HttpOptions): HandMade<ty
     },
 
     /** The bytes come apart from what they are, so both are asked for. */
-    async content(id, ref, { range } = {}) {
+    async content(id, ref, { range, counted } = {}) {
       const artifact = await calls.call<Artifact>(threads.artifact, { thread_id: id, ref, counted: false });
       const headers: Record<string, string> = { Accept: 'application/octet-stream' };
       if (range) headers.Range = rangeHeader(range);
-      const call = callOf(threads.content, { thread_id: id, ref }, { headers, doing: 'artifact' });
+      const query = queryOf({ counted: counted === false ? '0' : undefined });
+      const call = callOf(threads.content, { thread_id: id, ref }, { headers, query, doing: 'artifact' });
       return client.run(call, async ({ body }) => ({
         artifact,
         body: body ?? new Uint8Array(0),

@@ -3,7 +3,7 @@ import { ARTIFACT_BYTES } from '../base/limits.ts';
 import type { CapabilitiesApi } from '../contract/capabilities.ts';
 import type { EnvelopeInput, Page, ThreadEvent, VersionRef } from '../contract/threads/answers.ts';
 import type { Artifact, ArtifactType } from '../contract/threads/artifacts.ts';
-import type { RenderFormat, RenderOptions, ReportFormat } from '../contract/threads/tokens.ts';
+import { type RenderFormat, type RenderOptions, type ReportFormat, type ReadKind } from '../contract/threads/tokens.ts';
 import type { ThreadsApi } from '../contract/threads.ts';
 import type { PatchOp } from '../formats/json-patch/apply.ts';
 import type { PushData } from './options.ts';
@@ -72,13 +72,13 @@ export class Thread {
     return this.#api.get(this.id);
   }
 
-  /** The bounded view that goes into a prompt. */
-  header() {
-    return this.#api.header(this.id);
+  /** The bounded view that goes into a prompt. Reads are counted in the ledger, except those that are not `counted`. */
+  header(o: { counted?: boolean } = {}) {
+    return this.#api.header(this.id, o);
   }
 
   /** The whole memory, as it is or `at` a version. */
-  state(o: { at?: VersionRef } = {}) {
+  state(o: { at?: VersionRef; counted?: boolean } = {}) {
     return this.#api.state(this.id, o);
   }
 
@@ -142,6 +142,11 @@ export class Thread {
     return this.#api.stats(this.id);
   }
 
+  /** Tells the ledger what a model was shown, for a read that was not `counted`. */
+  shown(what: ReadKind, tokens: number) {
+    return this.#api.shown(this.id, { what, tokens });
+  }
+
   report(format: ReportFormat = 'md') {
     return this.#api.report(this.id, { format });
   }
@@ -199,7 +204,7 @@ export class ThreadArtifacts {
   }
 
   /** Newest first. */
-  list(o: Page = {}) {
+  list(o: Page & { counted?: boolean } = {}) {
     return this.#api.artifacts(this.#thread, o);
   }
 
@@ -208,7 +213,7 @@ export class ThreadArtifacts {
     return this.#api.deleteArtifact(this.#thread, ref);
   }
 
-  async search(query: string, o: { limit?: number } = {}) {
+  async search(query: string, o: { limit?: number; counted?: boolean } = {}) {
     return (await this.#api.search(this.#thread, query, o)).hits;
   }
 }

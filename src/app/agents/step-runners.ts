@@ -65,7 +65,7 @@ export function stepRunners({
         args: call.args,
         idempotency_key: `capability:${call.key}`,
       });
-      const { body } = await relay.threads.content(call.run, artifact_ref);
+      const { body } = await relay.threads.content(call.run, artifact_ref, { counted: false });
       return { content: await readText(body), by: capability, source_refs: [artifact_ref] };
     },
     /** Done by whichever agent serves the channel. After a crash the same task is asked for again, not a second one. */

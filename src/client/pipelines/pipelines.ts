@@ -157,7 +157,9 @@ export class Pipelines {
   async #known({ run, steps }: RunRecord): Promise<Known> {
     const threads = this.#parts.threads('pipeline');
     const artifacts = new Map<string, Artifact>();
-    for await (const artifact of everyItem('artifacts', (o) => threads.artifacts(run, o)))
+    for await (const artifact of everyItem('artifacts', (o) =>
+      threads.artifacts(run, { ...o, counted: false }),
+    ))
       artifacts.set(artifact.ref, artifact);
     const known = new Map<string, { artifact: Artifact; settled: boolean }>();
     for (const [id, { ref = '', settled = false }] of steps) {

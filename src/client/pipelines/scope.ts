@@ -146,7 +146,7 @@ export class Scope {
       for (const { ref, size } of this.#parts.view(name!)?.results ?? []) {
         if (this.#texts.has(ref)) continue;
         if (size > STEP_OUTPUT_BYTES) throw tooLong(path, STEP_OUTPUT_BYTES);
-        const { body } = await this.#parts.threads.content(this.#parts.run, ref);
+        const { body } = await this.#parts.threads.content(this.#parts.run, ref, { counted: false });
         this.#texts.set(ref, await readText(body));
       }
     }

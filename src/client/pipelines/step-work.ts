@@ -91,7 +91,7 @@ export class StepWork {
   async finish(artifact: Artifact): Promise<void> {
     const { body } = await this.#parts
       .threads(artifact.provenance.created_by)
-      .content(this.#parts.run, artifact.ref);
+      .content(this.#parts.run, artifact.ref, { counted: false });
     await this.#settle(artifact, await readText(body), 1);
   }
 
@@ -169,7 +169,7 @@ export class StepWork {
       if (!isRelayError(error, 'idempotency_conflict')) throw error;
       const ref = (await readRun(threads, run))?.steps.get(id)?.ref;
       if (ref === undefined) throw error;
-      artifact = await threads.artifact(run, ref);
+      artifact = await threads.artifact(run, ref, { counted: false });
     }
     const text = typeof result.content === 'string' ? result.content : '';
     await this.#settle(artifact, text, attempts, { ...result, cached });

@@ -24,7 +24,7 @@ export async function keptAnswer(
   for (const key of keys) found ??= await cache.get(key);
   if (!found) return null;
   try {
-    const { artifact, body } = await threads.content(found.thread_id, found.ref);
+    const { artifact, body } = await threads.content(found.thread_id, found.ref, { counted: false });
     return { artifact, text: await readText(body) };
   } catch (error) {
     if (isRelayError(error, 'not_found')) return null;

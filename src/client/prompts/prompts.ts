@@ -164,7 +164,7 @@ export class Prompts {
     const threads = this.#parts.threads(model);
     const artifact =
       thread_id === bundle.thread_id
-        ? await threads.artifact(thread_id, ref)
+        ? await threads.artifact(thread_id, ref, { counted: false })
         : await threads.putArtifact(bundle.thread_id, {
             body: new TextEncoder().encode(kept.text),
             name: 'answer.md',

@@ -232,7 +232,7 @@ describe('the ledger', () => {
       header_reads: 2,
       states: 0,
       state_reads: 0,
-      previews: one.tokens.preview,
+      previews: countTokens(JSON.stringify(one)).tokens,
       preview_reads: 1,
       listings: 0,
       listing_reads: 0,

@@ -95,12 +95,13 @@ export async function putArtifact(
   }
 }
 
-/** An artifact without its content. Its preview goes out, which is written into the ledger. */
+/** An artifact without its content. Its preview is in it, so it is written into the ledger. */
 export const getArtifact: ThreadVerb<'artifact'> = async (log, caller, id, ref, o = {}) => {
   await log.meta(caller, id);
   const artifact = await artifactMeta(log, id, ref);
-  if (o.counted ?? true) log.ledger.read(id, 'previews', artifact.tokens.preview);
-  return withPath(artifact);
+  const answer = withPath(artifact);
+  if (o.counted ?? true) log.ledger.answerRead(id, 'previews', answer);
+  return answer;
 };
 
 /** The content, or a range of it. A pull is an event: it costs tokens, and it shows that someone has read it. */
@@ -111,7 +112,8 @@ export const readContent: ThreadVerb<'content'> = async (log, caller, id, ref, o
   const range = o.range && cutRange(o.range, size);
   const body = await openArtifact(log, artifact, range);
   const share = range && size > 0 ? (range.end - range.start) / size : 1;
-  const payload = { ref, by: caller.name, tokens: Math.round(tokens.content * share) };
+  const uncounted: JsonObject = (o.counted ?? true) ? {} : { counted: false };
+  const payload = { ref, by: caller.name, tokens: Math.round(tokens.content * share), ...uncounted };
   log.background.run(() =>
     log.note(caller, id, { type: 'artifact.pulled', at: log.deps.env.now(), payload }),
   );
@@ -128,7 +130,9 @@ export const listArtifacts: ThreadVerb<'artifacts'> = async (log, caller, id, o 
   const artifacts = await Promise.all(page.map((ref) => artifactMeta(log, id, ref)));
   const more = start + page.length < refs.length && page.length > 0;
   const there = artifacts.filter(({ deleted_at }) => deleted_at === undefined);
-  return { artifacts: there.map(withPath), ...(more ? { next: page.at(-1)! } : {}) };
+  const answer = { artifacts: there.map(withPath), ...(more ? { next: page.at(-1)! } : {}) };
+  if (o.counted ?? true) log.ledger.answerRead(id, 'listings', answer);
+  return answer;
 };
 
 /** Ranked full-text search over one thread, or over all of the tenant's. */

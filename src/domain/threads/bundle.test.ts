@@ -13,23 +13,24 @@ describe('a bundle', () => {
     // Large enough to be carried without being packed.
     const { opened, id, bundle } = await prepared(9_000_000);
     const fresh = openThreads();
+    const uncounted = { counted: false };
     for (const body of [bundle, new Blob([bundle as Uint8Array<ArrayBuffer>]).stream()]) {
       const answer = await fresh.api.import(body);
       assert.deepEqual([answer.thread_id, answer.name, answer.artifacts], [id, 'to carry over', 2]);
       for (const version of [1, 2, 3, 4]) {
         assert.equal(
-          JSON.stringify(await fresh.api.state(id, { at: version })),
-          JSON.stringify(await opened.api.state(id, { at: version })),
+          JSON.stringify(await fresh.api.state(id, { at: version, counted: false })),
+          JSON.stringify(await opened.api.state(id, { at: version, counted: false })),
         );
       }
       assert.deepEqual(await fresh.api.events(id), await opened.api.events(id));
-      assert.deepEqual(await fresh.api.artifacts(id), await opened.api.artifacts(id));
+      assert.deepEqual(await fresh.api.artifacts(id, uncounted), await opened.api.artifacts(id, uncounted));
       assert.deepEqual(await fresh.api.get(id), await opened.api.get(id));
       assert.deepEqual(await fresh.api.stats(id), await opened.api.stats(id));
       assert.deepEqual((await fresh.api.list()).threads, (await opened.api.list()).threads);
-      assert.equal((await fresh.api.search(id, 'words')).hits.length, 1);
+      assert.equal((await fresh.api.search(id, 'words', uncounted)).hits.length, 1);
       assert.equal((await fresh.api.replay(id)).sha256, (await opened.api.replay(id)).sha256);
-      const [large, notes] = (await fresh.api.artifacts(id)).artifacts;
+      const [large, notes] = (await fresh.api.artifacts(id, uncounted)).artifacts;
       assert.equal(await readText(await openArtifact(fresh.core.log, notes!)), '# Notes\nwith words\n');
       const hash = createHash('sha256');
       for await (const chunk of new Response((await openArtifact(fresh.core.log, large!)) as BodyInit).body!)

@@ -149,6 +149,7 @@ function addToTotals(before: Totals, event: StoredEvent): Totals {
     case 'artifact.created':
       return legacy ? totals : addArtifact(totals, fromJson<CountedArtifact>(payload));
     case 'artifact.pulled':
+      if (payload.counted === false) return totals;
       return { ...totals, pulls: totals.pulls + 1, pull_tokens: totals.pull_tokens + number(payload.tokens) };
     case 'capability.invoked':
       // A Go relay did not say so, and kept them all.

@@ -30,12 +30,12 @@ const LOOK = 50;
  * The current header: worked out once for a version, by whichever process comes first, and kept in a record. Reading it
  * is written into the ledger.
  */
-export const readHeader: ThreadVerb<'header'> = async (log, caller, id) => {
+export const readHeader: ThreadVerb<'header'> = async (log, caller, id, { counted = true } = {}) => {
   await log.meta(caller, id);
   const records = recordsOf<KeptHeader>(log.deps.engine.records);
   const kept = (await records.get(headerKey(id)))?.value;
   if (kept && (await stillHolds(log, id, kept))) {
-    log.ledger.read(id, 'headers', kept.tokens.tokens);
+    if (counted) log.ledger.read(id, 'headers', kept.tokens.tokens);
     return kept.header;
   }
   const { state, version, seq, totals } = await log.head(caller, id);
@@ -44,7 +44,7 @@ export const readHeader: ThreadVerb<'header'> = async (log, caller, id) => {
   const metrics = { ...state.metrics, tokens_estimate, tokens_avoided };
   const made = await makeHeader({ ...state, metrics }, log.deps.texts);
   log.background.run(() => records.put(headerKey(id), { ...made, version, seq }));
-  log.ledger.read(id, 'headers', made.tokens.tokens);
+  if (counted) log.ledger.read(id, 'headers', made.tokens.tokens);
   return made.header;
 };
 

@@ -19,6 +19,11 @@ export const threadStats: ThreadVerb<'stats'> = async (log, caller, id) => {
   return log.ledger.statsOf(await log.head(caller, id));
 };
 
+export const tellShown: ThreadVerb<'shown'> = async (log, caller, id, { what, tokens }) => {
+  await log.meta(caller, id);
+  log.ledger.read(id, what, tokens);
+};
+
 /** Over all threads of the caller. */
 export const totalStats: ThreadVerb<'totals'> = async (log, caller) => {
   await log.ledger.flush();
@@ -47,7 +52,7 @@ export const makeReport: ThreadVerb<'report'> = async (log, caller, id, { format
   const meta = await log.meta(caller, id);
   const head = await log.head(caller, id);
   const stats = await threadStats(log, caller, id);
-  const { artifacts } = await listArtifacts(log, caller, id, { limit: LISTED });
+  const { artifacts } = await listArtifacts(log, caller, id, { limit: LISTED, counted: false });
   const told: Told = { name: meta.name, state: head.state, events: head.count, stats, artifacts };
   const text = format === 'md' ? markdown(told) : JSON.stringify(document(told), null, 2);
   const input: ArtifactInput = {

@@ -15,7 +15,7 @@ import { listEnvelopes, sendEnvelope } from './envelopes.ts';
 import { listEvents, recordEvent, watchEvents } from './events.ts';
 import { readHeader } from './headers.ts';
 import { renderThread } from './render.ts';
-import { makeReport, tenantFigures, threadStats, totalStats } from './reports.ts';
+import { makeReport, tellShown, tenantFigures, threadStats, totalStats } from './reports.ts';
 import { holdThread, releaseThread } from './thread-leases.ts';
 import { ThreadLog, type ThreadVerb } from './thread-log.ts';
 import * as threads from './threads.ts';
@@ -76,6 +76,7 @@ const BEHIND: { readonly [M in keyof ThreadsApi]: ThreadVerb<M> } = {
   hold: holdThread,
   release: releaseThread,
   stats: threadStats,
+  shown: tellShown,
   totals: totalStats,
   export: exportThread,
   import: importThread,
@@ -85,7 +86,11 @@ const BEHIND: { readonly [M in keyof ThreadsApi]: ThreadVerb<M> } = {
   content: readContent,
   part: readPart,
   deleteArtifact,
-  search: async (log, caller, id, q, o) => ({ hits: await searchArtifacts(log, caller, id, q, o) }),
+  search: async (log, caller, id, q, o = {}) => {
+    const answer = { hits: await searchArtifacts(log, caller, id, q, o) };
+    if (o.counted ?? true) log.ledger.answerRead(id, 'searches', answer);
+    return answer;
+  },
   report: makeReport,
   render: renderThread,
 };

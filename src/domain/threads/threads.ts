@@ -155,8 +155,9 @@ export async function clearThread(log: ThreadLog, tenant: string, id: string): P
 
 export const readState: ThreadVerb<'state'> = async (log, caller, id, o = {}) => {
   const head = await log.head(caller, id);
-  if (o.at === undefined) return head.state;
-  return (await atVersions(log, head, [parseVersion(o.at)]))[0]!.state;
+  const { state } = o.at === undefined ? head : (await atVersions(log, head, [parseVersion(o.at)]))[0]!;
+  if (o.counted ?? true) log.ledger.answerRead(id, 'states', state);
+  return state;
 };
 
 /**

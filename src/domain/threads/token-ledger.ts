@@ -1,3 +1,4 @@
+import { sha256Hex } from '../../base/hash.ts';
 import type { TokenCount } from '../../base/tokens.ts';
 import type { PromptLedger, ReadKind, Stats, SumStats } from '../../contract/threads/tokens.ts';
 import type { Background } from '../background.ts';
@@ -8,6 +9,8 @@ import { COUNTERS, type Counters, counterKey } from './keys.ts';
 
 /** Reads come often and close together, so their counters are written together, this much later. */
 const WRITE_EVERY_MS = 250;
+/** Answers whose count is remembered. */
+const KNOWN = 1_000;
 
 /** What the ledger needs of the logs. */
 interface Threads {
@@ -26,6 +29,9 @@ export class TokenLedger {
   readonly #threads: Threads;
   /** Thread → counter → what is still to be added to it. */
   readonly #pending = new Map<string, Map<string, number>>();
+  readonly #counting = new Set<Promise<void>>();
+  /** Digest of an answer → its tokens. */
+  readonly #known = new Map<string, number>();
   #timer: ReturnType<typeof setTimeout> | undefined;
 
   constructor(deps: Deps, background: Background, threads: Threads) {
@@ -44,6 +50,15 @@ export class TokenLedger {
     };
     const event = { type: 'prompt.rendered', at: this.#deps.env.now(), payload };
     this.#background.run(() => this.#threads.note(id, event));
+  }
+
+  /** An answer was read, which costs what its JSON does. Nobody waits for the count. */
+  answerRead(id: string, kind: ReadKind, answer: unknown): void {
+    const counting: Promise<void> = this.#count(JSON.stringify(answer))
+      .then((tokens) => this.read(id, kind, tokens))
+      .catch(() => {})
+      .finally(() => this.#counting.delete(counting));
+    this.#counting.add(counting);
   }
 
   /** Something was read beside the prompts. */
@@ -103,6 +118,7 @@ export class TokenLedger {
 
   /** Writes what has been counted since the last time. */
   async flush(): Promise<void> {
+    await Promise.all(this.#counting);
     clearTimeout(this.#timer);
     this.#timer = undefined;
     const counted = [...this.#pending];
@@ -116,6 +132,17 @@ export class TokenLedger {
       });
     }
     await this.#background.settle();
+  }
+
+  /** Whoever looks again and again mostly reads the same. */
+  async #count(text: string): Promise<number> {
+    const digest = await sha256Hex(text);
+    const known = this.#known.get(digest);
+    if (known !== undefined) return known;
+    const { tokens } = await this.#deps.texts.count(text);
+    if (this.#known.size >= KNOWN) this.#known.clear();
+    this.#known.set(digest, tokens);
+    return tokens;
   }
 
   #add(id: string, counts: Partial<Counters>): void {

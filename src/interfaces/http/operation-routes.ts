@@ -52,7 +52,9 @@ async function gather(c: Context, verb: Verb): Promise<Record<string, unknown>> 
       throw new RelayError('bad_request', { what: 'The JSON body must be an object.' });
     fields = body;
   }
-  return { ...c.req.query(), ...fields, ...fromHeaders, ...c.req.param() };
+  // Nobody gets to see what a HEAD would have answered.
+  const unseen = c.req.method === 'HEAD' ? { counted: '0', dry: '1' } : {};
+  return { ...c.req.query(), ...fields, ...unseen, ...fromHeaders, ...c.req.param() };
 }
 
 /** The JSON body, cut off while being read; undefined where there is none. */

@@ -23,10 +23,8 @@ export function threadRoutes(serve: Serve, deps: HttpDeps): void {
   serve(threads.artifact, async (relay, c) => {
     const query = c.req.query();
     if (isOn(query, 'raw')) return content(relay, c);
-    const counted = query.counted === undefined || isOn(query, 'counted');
-    return jsonResponse(
-      await relay.threads.artifact(c.req.param('thread_id')!, c.req.param('ref')!, { counted }),
-    );
+    const [id, ref] = [c.req.param('thread_id')!, c.req.param('ref')!];
+    return jsonResponse(await relay.threads.artifact(id, ref, { counted: isCounted(c) }));
   });
 
   serve(threads.content, (relay, c) => {
@@ -77,6 +75,11 @@ function pageLimit(text: string): number {
   throw new RelayError('bad_request', { what: '"limit" is a whole number from 1 to 1000.' });
 }
 
+function isCounted(c: Context): boolean {
+  const query = c.req.query();
+  return c.req.method !== 'HEAD' && (query.counted === undefined || isOn(query, 'counted'));
+}
+
 async function content(relay: Relay, c: Context): Promise<Response> {
   const [id, ref] = [c.req.param('thread_id')!, c.req.param('ref')!];
   const wanted = c.req.header('range');
@@ -84,7 +87,10 @@ async function content(relay: Relay, c: Context): Promise<Response> {
   const range = wanted
     ? parseRange(wanted, (await relay.threads.artifact(id, ref, { counted: false })).size)
     : null;
-  const { artifact, body } = await relay.threads.content(id, ref, range ? { range } : {});
+  const { artifact, body } =
+    c.req.method === 'HEAD'
+      ? { artifact: await relay.threads.artifact(id, ref, { counted: false }), body: null }
+      : await relay.threads.content(id, ref, { counted: isCounted(c), ...(range ? { range } : {}) });
   const { size } = artifact;
   const headers: Record<string, string> = {
     ...contentHeaders(artifact, c.req.header('accept') ?? ''),

@@ -1,6 +1,7 @@
 import { RelayError, tooLarge as tooLargeFor } from '../../base/errors.ts';
 import { MCP_ANSWER_BYTES } from '../../base/limits.ts';
 import type { Inspected, PartRequest } from '../../contract/pointers.ts';
+import type { ReadKind } from '../../contract/threads/tokens.ts';
 import type { Answer, RelayAccess, ToolContext } from './tool.ts';
 import { pointerLink } from './uris.ts';
 
@@ -114,6 +115,17 @@ async function notText(url: string, found: Inspected, call: Pulling): Promise<Re
     what: 'text to give',
     hint: `It is ${kind}, ${number(found.size ?? 0)} bytes. Save it: relay pull ${url} --out FILE`,
   });
+}
+
+/** Writes into the ledger of a thread what a tool answers of it. An older relay keeps none. */
+export async function tellShown(
+  { relay, context }: Pick<Pulling, 'relay' | 'context'>,
+  thread: string,
+  what: ReadKind,
+  text: string,
+): Promise<void> {
+  const { tokens } = await context.texts.count(text);
+  await relay.threads.shown(thread, { what, tokens }).catch(() => {});
 }
 
 export function number(value: number): string {

@@ -5,7 +5,7 @@ import { channels } from '../../contract/channels.ts';
 import { pointers } from '../../contract/pointers.ts';
 import { threads } from '../../contract/threads.ts';
 import type { Verb } from '../../contract/verb.ts';
-import { cutToBudget, number, pullWithinBudget } from './budget.ts';
+import { cutToBudget, number, pullWithinBudget, tellShown } from './budget.ts';
 import type { ToolContext } from './tool.ts';
 import { recentMessages, shown } from './tools/channels.ts';
 import { CHANNEL_URI, channelUri, POINTER_URI, STATE_URI, stateLink } from './uris.ts';
@@ -68,10 +68,11 @@ export function addResources(
 
 async function readState(uri: string, id: string, context: ToolContext): Promise<ReadResourceResult> {
   const { relay } = await entered(context, threads.state);
-  const state = JSON.stringify(await relay.threads.state(id), null, 2);
+  const state = JSON.stringify(await relay.threads.state(id, { counted: false }), null, 2);
   const fits = (await cutToBudget(state, context)) === state;
   // Half a JSON document is of use to nobody; the header is the same in brief.
-  const text = fits ? state : JSON.stringify(await relay.threads.header(id), null, 2);
+  const text = fits ? state : JSON.stringify(await relay.threads.header(id, { counted: false }), null, 2);
+  await tellShown({ relay, context }, id, fits ? 'states' : 'headers', text);
   return { contents: [{ uri, mimeType: 'application/json', text }] };
 }
 

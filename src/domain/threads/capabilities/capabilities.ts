@@ -97,7 +97,7 @@ export class Capabilities {
       duration_ms: done.duration_ms,
     };
     await log.note(caller, id, { type: 'capability.invoked', at: env.now(), payload, ...retry?.mark });
-    if (cached) log.ledger.read(id, 'previews', artifact.tokens.preview);
+    log.ledger.answerRead(id, 'previews', done.preview);
     return done;
   }
 

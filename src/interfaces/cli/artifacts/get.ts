@@ -3,6 +3,7 @@ import { printable } from '../human.ts';
 import { PART_FLAGS, partOf, writePart } from '../pointers/part-flags.ts';
 import { notForTerminals, writePayload } from '../pointers/payload.ts';
 import { findArtifact, openThread, THREAD_FLAG } from '../threads/thread-choice.ts';
+import { showRead } from '../threads/thread-read.ts';
 
 export default defineCommand({
   usage: '<ref>',
@@ -41,8 +42,14 @@ provenance and tokens. The beginning of a ref will do, or a name: of several by 
       return;
     }
     if (flags.preview || (io.json && flags.out === undefined)) {
-      const artifact = await threads.artifact(id, ref);
-      io.result(artifact, () => (io.interactive ? printable(artifact.preview.text) : artifact.preview.text));
+      const artifact = await threads.artifact(id, ref, { counted: false });
+      const { text } = artifact.preview;
+      await showRead(
+        call,
+        { threads, id, what: 'previews' },
+        artifact,
+        io.interactive ? printable(text) : text,
+      );
       return;
     }
     if (io.interactive && !flags.force && flags.out === undefined) {
@@ -50,7 +57,9 @@ provenance and tokens. The beginning of a ref will do, or a name: of several by 
       const { type } = await threads.artifact(id, ref, { counted: false });
       if (type === 'binary') throw notForTerminals();
     }
-    const { artifact, body } = await threads.content(id, ref);
+    const { artifact, body } = await threads.content(id, ref, {
+      counted: !io.interactive && flags.out === undefined,
+    });
     await writePayload(io, body, { ...flags, size: artifact.size });
   },
 });

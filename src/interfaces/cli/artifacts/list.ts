@@ -1,11 +1,11 @@
 import { PAGE_ITEMS } from '../../../base/limits.ts';
 import { firstItems } from '../../../base/pages.ts';
-import { answerCommand } from '../command.ts';
 import { bytes, count, moment, parseMost } from '../human.ts';
 import { plain } from '../threads/event-line.ts';
-import { openThread, THREAD_FLAG } from '../threads/thread-choice.ts';
+import { THREAD_FLAG } from '../threads/thread-choice.ts';
+import { readCommand } from '../threads/thread-read.ts';
 
-export default answerCommand({
+export default readCommand('listings', {
   details: 'Piped: ref, type, bytes, tokens and name.',
   flags: {
     count: { short: 'n', value: 'N', help: `so many at most (${PAGE_ITEMS})` },
@@ -16,10 +16,11 @@ export default answerCommand({
     ['relay artifact list', 'of the thread used last'],
     ['relay artifact list --thread 550e84 --json', 'with previews, hashes and provenance'],
   ],
-  async ask(call) {
+  async ask({ threads, id }, call) {
     const most = parseMost(call.flags, PAGE_ITEMS);
-    const { threads, id } = await openThread(call);
-    const { items, ...more } = await firstItems('artifacts', most, (o) => threads.artifacts(id, o));
+    const { items, ...more } = await firstItems('artifacts', most, (o) =>
+      threads.artifacts(id, { ...o, counted: false }),
+    );
     return { artifacts: items, ...more };
   },
   print({ artifacts, more }, { interactive, style, typed }) {

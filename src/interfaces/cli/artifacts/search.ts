@@ -1,9 +1,9 @@
-import { answerCommand } from '../command.ts';
 import { parseCount, printable } from '../human.ts';
 import { plain } from '../threads/event-line.ts';
-import { openThread, THREAD_FLAG } from '../threads/thread-choice.ts';
+import { THREAD_FLAG } from '../threads/thread-choice.ts';
+import { readCommand } from '../threads/thread-read.ts';
 
-export default answerCommand({
+export default readCommand('searches', {
   usage: '<words…>',
   details: `Words, or a question in words of your own: passages with most of its words come first, rare words counting more. An
 artifact may be there several times; the number is the line on which the passage begins.`,
@@ -14,10 +14,9 @@ artifact may be there several times; the number is the line on which the passage
     ['relay artifact search "how long does it wait before the third try?"', 'a question'],
     ['relay artifact search timeout --thread 550e84 --json', 'with scores'],
   ],
-  async ask(call) {
+  async ask({ threads, id }, call) {
     const limit = parseCount(call.flags.count, '--count', { min: 1, max: 1000 }) ?? 10;
-    const { threads, id } = await openThread(call);
-    return threads.search(id, call.args.join(' '), { limit });
+    return threads.search(id, call.args.join(' '), { limit, counted: false });
   },
   print({ hits }, { interactive, style }) {
     if (hits.length === 0) return interactive ? style.dim('Nothing fits.') : '';

@@ -115,7 +115,7 @@ async function tell(io: Io, work: AgentWork, summary: RunSummary): Promise<numbe
   else {
     let last: number | undefined;
     for (const { ref } of results) {
-      const { body } = await work.threads.content(run, ref);
+      const { body } = await work.threads.content(run, ref, { counted: !io.interactive });
       // One output begins on a line of its own behind another.
       if (last !== undefined && last !== LINE_FEED) io.stdout.write('\n');
       for await (const chunk of body instanceof Uint8Array ? [body] : body) {

@@ -1,10 +1,11 @@
 import { RelayError } from '../../../base/errors.ts';
 import type { Json } from '../../../base/json.ts';
 import { childAt, parsePath } from '../../../base/json-pointer.ts';
-import { answerCommand, badUsage } from '../command.ts';
-import { openThread, THREAD_FLAG } from '../threads/thread-choice.ts';
+import { badUsage } from '../command.ts';
+import { THREAD_FLAG } from '../threads/thread-choice.ts';
+import { readCommand } from '../threads/thread-read.ts';
 
-export default answerCommand({
+export default readCommand('states', {
   usage: '[/path]',
   details: 'Always JSON. A path is a JSON Pointer (RFC 6901), the same as in a patch.',
   flags: {
@@ -17,9 +18,8 @@ export default answerCommand({
     ['relay state get --at v3', 'as it was at version 3'],
     ['relay state get /facts/0/value', 'one place'],
   ],
-  async ask(call) {
-    const { threads, id } = await openThread(call);
-    const state = await threads.state(id, { at: call.flags.at });
+  async ask({ threads, id }, call) {
+    const state = await threads.state(id, { at: call.flags.at, counted: false });
     const path = call.flags.path ?? call.args[0];
     return path === undefined ? state : placeOf(state as unknown as Json, path);
   },

@@ -26,7 +26,7 @@ the token figures are printed.`,
       return;
     }
     if (io.stderr.isTTY && !io.json) io.note(`artifact_ref  ${answer.artifact_ref}`);
-    const { body } = await threads.content(id, answer.artifact_ref);
+    const { body } = await threads.content(id, answer.artifact_ref, { counted: false });
     await writePayload(io, body, { out: flags.out, size: answer.size });
   },
 });

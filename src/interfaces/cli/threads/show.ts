@@ -21,7 +21,7 @@ export default answerCommand({
   async ask(call) {
     const { threads, id } = await openThread(call, { word: call.args[0], quiet: true });
     const info = await threads.get(id);
-    const state = await threads.state(id);
+    const state = await threads.state(id, { counted: false });
     return { ...info, state_ref: `v${info.state_version}`, stats: await threads.stats(id), state };
   },
   print: (answer, io) => summary(io, answer, answer.state, answer.stats),

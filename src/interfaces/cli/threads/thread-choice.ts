@@ -96,7 +96,9 @@ export async function findArtifact(threads: ThreadsApi, thread: string, word: st
   if (isRef(text.toLowerCase())) return text.toLowerCase();
   const fits: Artifact[] = [];
   let named: Artifact | undefined;
-  for await (const artifact of everyItem('artifacts', (o) => threads.artifacts(thread, o))) {
+  for await (const artifact of everyItem('artifacts', (o) =>
+    threads.artifacts(thread, { ...o, counted: false }),
+  )) {
     if (/^[0-9a-f]+$/i.test(text) && artifact.ref.startsWith(text.toLowerCase())) fits.push(artifact);
     if (artifact.name === text) named ??= artifact;
   }

@@ -3,7 +3,7 @@ import { readBytes } from '../../../base/byte-streams.ts';
 import { decodeUtf8 } from '../../../base/utf8.ts';
 import type { Artifact } from '../../../contract/threads/artifacts.ts';
 import { threads } from '../../../contract/threads.ts';
-import { answerable, number, readPart } from '../budget.ts';
+import { answerable, number, readPart, tellShown } from '../budget.ts';
 import { type Answer, defineTool, type ToolCall } from '../tool.ts';
 import { stateLink } from '../uris.ts';
 
@@ -33,9 +33,13 @@ export const artifactGet = defineTool({
   verb: threads.artifact,
   doing: 'reading the artifact',
   async run({ thread_id, ref, part }, call): Promise<Answer> {
-    const artifact = await call.relay.threads.artifact(thread_id, ref);
+    const artifact = await call.relay.threads.artifact(thread_id, ref, { counted: false });
     const asked = part ? readPart(part) : undefined;
-    if (asked === undefined && artifact.tokens.content > call.context.budget) return tooLarge(artifact, call);
+    if (asked === undefined && artifact.tokens.content > call.context.budget) {
+      const text = await tooLarge(artifact, call);
+      await tellShown(call, thread_id, 'previews', text);
+      return { text };
+    }
     if (asked) {
       const o = { ...asked, max_tokens: call.context.budget };
       const { text, about, truncated } = await call.relay.threads.part(thread_id, ref, o);
@@ -53,18 +57,16 @@ export const artifactSearch = defineTool({
   input: z.object({ thread_id: z.string(), query: z.string() }),
   verb: threads.search,
   doing: 'searching',
-  async run({ thread_id, query }, { relay }) {
-    const { hits } = await relay.threads.search(thread_id, query, { limit: HITS });
-    if (hits.length === 0) return { text: '(nothing found)' };
-    return {
-      text: hits
-        .map(({ ref, name, line, snippet }) => JSON.stringify({ ref, name, line, snippet }))
-        .join('\n'),
-    };
+  async run({ thread_id, query }, call) {
+    const { hits } = await call.relay.threads.search(thread_id, query, { limit: HITS, counted: false });
+    const lines = hits.map(({ ref, name, line, snippet }) => JSON.stringify({ ref, name, line, snippet }));
+    const text = lines.join('\n') || '(nothing found)';
+    await tellShown(call, thread_id, 'searches', text);
+    return { text };
   },
 });
 
-async function tooLarge(artifact: Artifact, { context }: ToolCall): Promise<Answer> {
+async function tooLarge(artifact: Artifact, { context }: ToolCall): Promise<string> {
   const { frame } = await import('../../../text/frame.ts');
   const { content, tokenizer, estimated } = artifact.tokens;
   const source = {
@@ -73,11 +75,9 @@ async function tooLarge(artifact: Artifact, { context }: ToolCall): Promise<Answ
     at: Date.parse(artifact.created_at),
   };
   const price = `${estimated ? 'about ' : ''}${number(content)} tokens (${tokenizer})`;
-  return {
-    text: [
-      `Not read: ${number(artifact.size)} bytes, ${price}; the budget is ${number(context.budget)} tokens.`,
-      await frame(artifact.preview.text, source, context.env.now(), context.frameSecret),
-      'Read a part: artifact_get with part="outline", "lines=1-200", "grep=PATTERN" or "json=/path"; part="all" takes everything.',
-    ].join('\n'),
-  };
+  return [
+    `Not read: ${number(artifact.size)} bytes, ${price}; the budget is ${number(context.budget)} tokens.`,
+    await frame(artifact.preview.text, source, context.env.now(), context.frameSecret),
+    'Read a part: artifact_get with part="outline", "lines=1-200", "grep=PATTERN" or "json=/path"; part="all" takes everything.',
+  ].join('\n');
 }
