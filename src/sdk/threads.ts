@@ -3,7 +3,7 @@ import { ARTIFACT_BYTES } from '../base/limits.ts';
 import type { CapabilitiesApi } from '../contract/capabilities.ts';
 import type { EnvelopeInput, Page, ThreadEvent, VersionRef } from '../contract/threads/answers.ts';
 import type { Artifact, ArtifactType } from '../contract/threads/artifacts.ts';
-import { type RenderFormat, type RenderOptions, type ReportFormat, type ReadKind } from '../contract/threads/tokens.ts';
+import type { ReadKind, RenderFormat, RenderOptions, ReportFormat } from '../contract/threads/tokens.ts';
 import type { ThreadsApi } from '../contract/threads.ts';
 import type { PatchOp } from '../formats/json-patch/apply.ts';
 import type { PushData } from './options.ts';

@@ -39,6 +39,12 @@ steps:
   assert.equal(await text('shout'), 'SHOUT A TEAPOT STORY');
   assert.equal(await text('again'), 'ONCE MORE SHOUT A TEAPOT STORY');
   assert.match(await text('found'), /teapot/);
+  const { prompts } = JSON.parse((await relay(['stats', run, '--json'], { home })).stdout);
+  assert.equal(
+    prompts.prompts,
+    2,
+    'what other agents were given are prompts, shells and capabilities are none',
+  );
 });
 
 test('a step that takes too long stops the agent behind a bridge that is at it', async () => {

@@ -108,7 +108,16 @@ test('a model in a pipeline gets its system text and previews, and its bill is i
   assert.match(asked!.user, /artifact [0-9a-f]{26} "second"[\s\S]*TEA OF FIRST!/);
   assert.doesNotMatch(asked!.user, /"first" \(tool_output\)/);
   const stats = await relay(['stats', JSON.parse(stdout).run, '--json'], { home: at.home });
-  assert.ok(JSON.parse(stats.stdout).billed.input_tokens > 0);
+  const { billed, prompts, recent_prompts } = JSON.parse(stats.stdout);
+  assert.ok(billed.input_tokens > 0);
+  const [step] = recent_prompts;
+  assert.deepEqual(
+    [prompts.prompts, recent_prompts.length, step.kind],
+    [1, 1, 'answered'],
+    'shells are no models',
+  );
+  assert.ok(step.shown_tokens > 50 && step.pasted_tokens > 50);
+  assert.equal(prompts.prompt_tokens, step.shown_tokens);
 });
 
 test('a wrong file is told with its lines before anything runs', async () => {

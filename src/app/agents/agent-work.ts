@@ -51,6 +51,7 @@ export async function openAgentWork(
   };
   const runners = stepRunners({
     prompts,
+    tokens,
     model,
     env,
     cwd,

@@ -1,5 +1,6 @@
-import { PROMPT_PREVIEWS } from '../../base/limits.ts';
+import { PROMPT_PREVIEWS } from '../../base/prompt-limits.ts';
 import { readText } from '../../base/read-text.ts';
+import type { TokenCounter } from '../../base/tokens.ts';
 import { AgentBridge } from '../../client/bridge/agent-bridge.ts';
 import type { StepCall, StepRunners } from '../../client/pipelines/step-runner.ts';
 import type { Relay } from '../../contract/relay.ts';
@@ -11,6 +12,7 @@ import type { Environment } from '../config.ts';
 
 export interface RunnerParts extends Pick<AgentWork, 'prompts' | 'model'> {
   readonly relay: Relay;
+  readonly tokens: TokenCounter;
   readonly frameSecret: FrameSecret;
   /** A client of the relay; made once, when a step needs it. */
   open(): Promise<OpenClient>;
@@ -24,6 +26,7 @@ const PATIENCE_MS = 24 * 60 * 60 * 1000;
 /** Where the steps of a pipeline are done. */
 export function stepRunners({
   prompts,
+  tokens,
   relay,
   frameSecret,
   open,
@@ -35,6 +38,11 @@ export function stepRunners({
     Promise.all(context.map((artifact) => artifactFrame(artifact, frameSecret)));
   /** What an agent elsewhere is told: the words, and the previews of what it is shown. */
   const taskText = async (call: StepCall) => [call.prompt, ...(await previews(call))].join('\n\n');
+  const priced = async ({ prompt, context }: StepCall, text: string) => {
+    const [shown, words] = await Promise.all([tokens.count(text), tokens.count(prompt)]);
+    const pasted = context.reduce((sum, artifact) => sum + artifact.tokens.content, words.tokens);
+    return { tokens: shown, pasted: { ...words, tokens: pasted } };
+  };
   /** A step is shown its context and no other artifacts. */
   const bundleOf = ({ run, prompt, context }: StepCall, system?: string) => {
     const refs = context.slice(0, PROMPT_PREVIEWS).map(({ ref }) => ref);
@@ -46,12 +54,13 @@ export function stepRunners({
       const chosen = openModel({ provider, model, baseUrl, maxTokens });
       const bundle = await bundleOf(call, system);
       const { text, billed, cut } = await chosen.answer(bundle, { signal, onText: said });
-      return { content: text, by: chosen.name, billed, cut };
+      return { content: text, by: chosen.name, billed, cut, prompt: bundle };
     },
     async cli(call, o) {
       const { cli, args, prompt_by: promptBy } = call.agent;
-      const { system, user } = await bundleOf(call, call.agent.system);
-      return cliStep({ cli, args, promptBy }, call, `${system}\n\n${user}`, { env, cwd, ...o });
+      const prompt = await bundleOf(call, call.agent.system);
+      const text = `${prompt.system}\n\n${prompt.user}`;
+      return { ...(await cliStep({ cli, args, promptBy }, call, text, { env, cwd, ...o })), prompt };
     },
     async shell(call, o) {
       const words = call.agent.command === null ? [] : [call.prompt];
@@ -73,7 +82,8 @@ export function stepRunners({
       const { channel, done_channel, to } = call.agent;
       const { client, resolve } = await open();
       const bridge = new AgentBridge(client, { taskChannel: channel, doneChannel: done_channel, resolve });
-      const { id } = await bridge.send(await taskText(call), {
+      const task = await taskText(call);
+      const { id } = await bridge.send(task, {
         to,
         signal,
         summary: `${call.step} of run ${call.run}`,
@@ -87,14 +97,15 @@ export function stepRunners({
         throw error;
       });
       if (answer.status !== 'done') throw new Error(answer.summary ?? answer.text.slice(0, 300));
-      return { content: answer.text, by: to ?? channel };
+      return { content: answer.text, by: to ?? channel, prompt: await priced(call, task) };
     },
     async a2a(call, { signal }) {
       const { url } = call.agent;
       const { a2aBridgeRunner } = await import('../../runners/a2a/bridge-runner.ts');
-      const { output, failed } = await a2aBridgeRunner(url).run({ prompt: await taskText(call), signal });
+      const prompt = await taskText(call);
+      const { output, failed } = await a2aBridgeRunner(url).run({ prompt, signal });
       if (failed !== undefined) throw new Error(failed);
-      return { content: output, by: url };
+      return { content: output, by: url, prompt: await priced(call, prompt) };
     },
   };
 }

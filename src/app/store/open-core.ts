@@ -15,8 +15,8 @@ export interface OpenCore extends AsyncDisposable {
   readonly engine: SqliteEngine;
 }
 
-/** Chance from Node's own module: the `crypto` of the web takes three times as long to load. */
-const machineEnv: Env = {
+/** For commands: chance from Node's own module, since the `crypto` of the web takes three times as long to load. */
+const commandEnv: Env = {
   ...systemEnv,
   randomBytes: (length) => process.getBuiltinModule('node:crypto').randomFillSync(new Uint8Array(length)),
 };
@@ -50,9 +50,10 @@ export async function openCore(
   const { openSqlite } = await import('../../engines/sqlite/engine.ts');
   // A server keeps its database in shape while it runs; a command is gone too soon for that.
   const engineRole = role === 'server' ? 'server' : 'cli';
+  const env = role === 'cli' ? commandEnv : systemEnv;
   const engine = await openSqlite({
     home,
-    env: machineEnv,
+    env,
     durability,
     role: engineRole,
     place: ARTIFACT_FILES,
@@ -62,7 +63,7 @@ export async function openCore(
   const capabilities = async () => (await import('./load-capabilities.ts')).loadCapabilities(config, warn);
   const onThreads = (threads: ThreadServices) => keepLegible(home, threads, warn);
   const core = new RelayCore(
-    { engine, env: machineEnv, texts, capabilities },
+    { engine, env, texts, capabilities },
     { channels, auth, plans, defaultPlan, onThreads },
   );
   if (hasStale(home)) core.background.run(() => core.threads());

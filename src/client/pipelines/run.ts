@@ -1,6 +1,6 @@
 import { badRequest } from '../../base/errors.ts';
 import type { Json } from '../../base/json.ts';
-import { PIPELINE_STEPS } from '../../base/limits.ts';
+import { PIPELINE_STEPS } from '../../base/prompt-limits.ts';
 import type { Artifact } from '../../contract/threads/artifacts.ts';
 import type { FrameSecret } from '../../text/frame.ts';
 import type { Pipeline, Step } from './definition.ts';

@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../base/json.ts';
 import type { Artifact } from '../../contract/threads/artifacts.ts';
-import type { ModelAnswer } from '../prompts/types.ts';
+import type { Bundle, ModelAnswer } from '../prompts/types.ts';
 import type { Agent, AgentKind } from './definition.ts';
 
 /** One attempt at a step, by an agent of some kind. */
@@ -29,6 +29,8 @@ export interface StepResult extends Pick<ModelAnswer, 'billed' | 'cut'> {
   /** Who said it; by default the agent's name. */
   readonly by?: string;
   readonly source_refs?: readonly string[];
+  /** What a model was shown, and what the same with everything pasted would have cost. */
+  readonly prompt?: Pick<Bundle, 'tokens' | 'pasted'>;
 }
 
 /** Where a step is done. What it throws is the reason of a failure; when the signal fires it stops and throws. */

@@ -1,12 +1,8 @@
 import { isRelayError, RelayError } from '../../base/errors.ts';
 import { sha256Hex } from '../../base/hash.ts';
 import { timeOrderedId } from '../../base/ids.ts';
-import {
-  ANSWER_TAIL_CHARS,
-  ARTIFACT_SOURCES,
-  STEP_BACKOFF_MAX_MS,
-  STEP_OUTPUT_BYTES,
-} from '../../base/limits.ts';
+import { ARTIFACT_SOURCES } from '../../base/limits.ts';
+import { ANSWER_TAIL_CHARS, STEP_BACKOFF_MAX_MS, STEP_OUTPUT_BYTES } from '../../base/prompt-limits.ts';
 import { readText } from '../../base/read-text.ts';
 import type { Artifact } from '../../contract/threads/artifacts.ts';
 import { type AnswerCache, keptAnswer } from '../prompts/answer-cache.ts';
@@ -183,19 +179,20 @@ export class StepWork {
     artifact: Artifact,
     text: string,
     attempts: number,
-    { billed, cut, cached }: Partial<StepResult> & { readonly cached?: boolean } = {},
+    { billed, cut, prompt, cached }: Partial<StepResult> & { readonly cached?: boolean } = {},
   ): Promise<void> {
     const { run, env } = this.#parts;
     const { id, agent } = this.#instance;
     const by = artifact.provenance.created_by;
     const threads = this.#parts.threads(by);
-    if (billed) {
+    if (billed || prompt) {
       await threads.record(run, 'prompt.answered', {
         model: by,
         step: id,
         ref: artifact.ref,
-        billed_input: billed.input_tokens,
-        billed_output: billed.output_tokens,
+        ...(prompt ? { prompt_tokens: prompt.tokens.tokens, pasted_tokens: prompt.pasted.tokens } : {}),
+        ...(prompt ? { tokenizer: prompt.tokens.tokenizer } : {}),
+        ...(billed ? { billed_input: billed.input_tokens, billed_output: billed.output_tokens } : {}),
         ...(cut ? { cut } : {}),
       });
     }

@@ -1,4 +1,5 @@
-import { PREVIEW_BYTES, PROMPT_PREVIEW_BYTES } from '../../base/limits.ts';
+import { PREVIEW_BYTES } from '../../base/limits.ts';
+import { PROMPT_PREVIEW_BYTES } from '../../base/prompt-limits.ts';
 import type { Caller } from '../../contract/caller.ts';
 import type { Artifact } from '../../contract/threads/artifacts.ts';
 import { cutNear } from '../../text/preview/cut.ts';

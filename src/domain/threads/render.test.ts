@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { openThreads, stoppedClock, text } from '../../../test/threads/open-threads.ts';
+import { countTokens } from '../../../test/token-count.ts';
 import { until } from '../../../test/until.ts';
 import { isRelayError } from '../../base/errors.ts';
-import { PROMPT_PREVIEW_BYTES } from '../../base/limits.ts';
-import { countTokens } from '../../../test/token-count.ts';
+import { PROMPT_PREVIEW_BYTES } from '../../base/prompt-limits.ts';
 
 async function prepared() {
   const env = stoppedClock();
