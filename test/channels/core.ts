@@ -24,12 +24,18 @@ export interface CoreUnderTest extends AsyncDisposable {
   readonly shift: number;
 }
 
+/** A clock that a test can move. */
+export class MovedClock implements Env {
+  readonly randomBytes = systemEnv.randomBytes;
+  shift = 0;
+  now = (): number => Date.now() + this.shift;
+}
+
 export function openTestCore(
   channels: Partial<ChannelSettings> = {},
-  o: { engine?: Engine } = {},
+  o: { engine?: Engine; clock?: MovedClock } = {},
 ): CoreUnderTest {
-  let shift = 0;
-  const env: Env = { ...systemEnv, now: () => Date.now() + shift };
+  const env = o.clock ?? new MovedClock();
   const engine = o.engine ?? openMemory({ env });
   const cores: RelayCore[] = [];
   const another = () => {
@@ -45,10 +51,10 @@ export function openTestCore(
     as: (name, tenant = LOCAL_CALLER.tenant) => core.relay(callerNamed(name, tenant), BASE),
     another,
     advance: (ms) => {
-      shift += ms;
+      env.shift += ms;
     },
     get shift() {
-      return shift;
+      return env.shift;
     },
     async [Symbol.asyncDispose]() {
       for (const each of cores) await each.close();

@@ -4,7 +4,7 @@ import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { systemEnv } from '../../src/base/env.ts';
+import type { Env } from '../../src/base/env.ts';
 import { isRelayError } from '../../src/base/errors.ts';
 import type { Message } from '../../src/contract/channels.ts';
 import type { Relay } from '../../src/contract/relay.ts';
@@ -15,7 +15,7 @@ import type { Engine } from '../../src/kernel/engine.ts';
 import { startProgram } from '../bridge/processes.ts';
 import { relay as cli, temporaryHome } from '../cli/program.ts';
 import { until } from '../until.ts';
-import { BASE, callerNamed, claimOf, encode, openTestCore, readFrom } from './core.ts';
+import { BASE, callerNamed, claimOf, encode, MovedClock, openTestCore, readFrom } from './core.ts';
 
 /** The next piece of work of the group, for a member that is there for nothing else. */
 async function next(relay: Relay): Promise<Message> {
@@ -23,19 +23,20 @@ async function next(relay: Relay): Promise<Message> {
   return (await member.take(1))[0]!;
 }
 
-const ENGINES: { [name: string]: () => Promise<{ engine: Engine; done(): void }> } = {
-  memory: async () => ({ engine: openMemory({ env: systemEnv }), done: () => {} }),
-  sqlite: async () => {
+const ENGINES: { [name: string]: (env: Env) => Promise<{ engine: Engine; done(): void }> } = {
+  memory: async (env) => ({ engine: openMemory({ env }), done: () => {} }),
+  sqlite: async (env) => {
     const home = await mkdtemp(join(tmpdir(), 'relay-retries-'));
-    return { engine: await openSqlite({ home }), done: () => rmSync(home, { recursive: true }) };
+    return { engine: await openSqlite({ home, env }), done: () => rmSync(home, { recursive: true }) };
   },
 };
 
 for (const [name, open] of Object.entries(ENGINES)) {
   test(`${name}: failed work comes back after 1 s, 5 s, 30 s and 2 min, in whatever process, and then is a dead letter`, async () => {
-    const { engine, done } = await open();
+    const clock = new MovedClock();
+    const { engine, done } = await open(clock);
     {
-      await using t = openTestCore({}, { engine });
+      await using t = openTestCore({}, { engine, clock });
       await t.relay.channels.publish('c', 'hard');
       let work = await next(t.relay);
       for (const wait of [1_000, 5_000, 30_000, 120_000]) {
