@@ -44,7 +44,7 @@ export class RelayCore {
   readonly storage: Storage;
   readonly agents: Agents;
   readonly tasks: Tasks;
-  readonly background = new Background();
+  readonly background: Background;
   /** The relay as one caller sees it. `base` is where its pointers can be reached: `https://relay.example`. */
   readonly relay: (caller: Caller, base: string, onRead?: CallerAt['onRead']) => Relay;
   readonly #onThreads: CoreOptions['onThreads'];
@@ -58,7 +58,8 @@ export class RelayCore {
     const deps: Deps = { ...given, env: { randomBytes: env.randomBytes, now: engine.now } };
     this.deps = deps;
     this.#onThreads = o.onThreads;
-    const { background } = this;
+    const background = new Background(deps);
+    this.background = background;
     const lookup = new PointerLookup(deps);
     this.receipts = new Receipts(deps, lookup);
     const results = new TaskResults(deps, lookup);

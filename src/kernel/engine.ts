@@ -28,7 +28,7 @@ export interface Swept {
 }
 
 /**
- * Where everything is kept. The ports speak storage only; an engine refuses what it cannot honour (`too_large`,
+ * Where everything is kept; closing it twice is fine. The ports speak storage only; an engine refuses what it cannot honour (`too_large`,
  * `bad_request`) and never clamps or drops silently. What has expired is invisible at once.
  * Which names, limits of a page and values it refuses is in admission.ts; key order is that of the UTF-8 bytes.
  */
@@ -40,6 +40,12 @@ export interface Engine extends AsyncDisposable {
   readonly limits: EngineLimits;
   /** Milliseconds since the epoch: the time by which things expire and entries are stamped, which all who share a store share. */
   readonly now: () => number;
+  /**
+   * Has work done that nobody waits for, in `afterMs` or sooner: what is written behind goes through here, so that an engine
+   * whose process lives only as long as it is asked something keeps that process, or the work. What is left is done
+   * when the engine is closed. Work that fails has failed silently, so nothing may depend on it.
+   */
+  defer(work: () => Promise<unknown>, afterMs?: number): void;
   /** Reclaims what has expired and what was left half-written. Safe at any time, from any process. */
   sweep(): Promise<Swept>;
   usage(): Promise<Usage>;

@@ -6,6 +6,8 @@ import { pull } from './bodies.ts';
 import { claimOf, encode, openTestCore, readFrom } from './core.ts';
 import { connect, startTestServer } from './server.ts';
 
+const HOUR = 3_600_000;
+
 test('a pointer that nobody has touched is stored, and nothing more is claimed', async () => {
   await using t = openTestCore();
   const pushed = await t.relay.pointers.push({ body: encode('abc'), channel: 'c' });
@@ -163,20 +165,37 @@ test('a member of a group that answers was notified before it acknowledged', asy
   assert.deepEqual(await rungs(), ['stored', 'notified', 'acked']);
 });
 
-test('receipts go when their pointer is gone', async () => {
+test('receipts go within an hour or so of their pointer', async () => {
   await using t = openTestCore();
   const short = await t.relay.pointers.push({ body: encode('x'), ttl: 60 });
-  const long = await t.relay.pointers.push({ body: encode('y'), ttl: 6000 });
+  const long = await t.relay.pointers.push({ body: encode('y'), ttl: 20_000 });
   await pull(t.relay, short.id);
   await pull(t.relay, long.id);
   await t.core.receipts.flush();
   const kept = async (id: string) => (await t.engine.logs.info(`rcp.${id}`)).count;
   assert.deepEqual([await kept(short.id), await kept(long.id)], [1, 1]);
-  t.advance(120_000);
+  t.advance(2 * HOUR);
   await t.core.tidy();
   assert.deepEqual([await kept(short.id), await kept(long.id)], [0, 1]);
-  t.advance(6_000_000);
+  t.advance(20_000_000);
   await t.core.tidy();
   assert.equal(await kept(long.id), 0);
+  assert.equal((await t.engine.usage()).entries, 0);
+});
+
+test('receipts that an earlier version noted for dropping go too', async () => {
+  await using t = openTestCore();
+  for (const [id, ms] of Object.entries({ gone: 60_000, later: 5 * HOUR })) {
+    await t.engine.logs.append(`rcp.${id}`, { notes: [] });
+    await t.engine.records.put(`sys.rcp/${String(t.engine.now() + ms).padStart(15, '0')}/${id}`, 1);
+  }
+  await t.core.tidy();
   assert.equal((await t.engine.records.list('sys.rcp/')).items.length, 0);
+  t.advance(2 * HOUR);
+  await t.core.tidy();
+  assert.equal((await t.engine.logs.info('rcp.gone')).count, 0);
+  assert.equal((await t.engine.logs.info('rcp.later')).count, 1);
+  t.advance(5 * HOUR);
+  await t.core.tidy();
+  assert.equal((await t.engine.usage()).entries, 0);
 });

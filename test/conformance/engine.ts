@@ -33,6 +33,32 @@ export const engineCases: readonly Case[] = [
     },
   },
   {
+    name: 'engine: deferred work is done, at its time or when the engine is closed, and its failures are nobody else’s',
+    async run(engine) {
+      const { records } = engine;
+      const done: string[] = [];
+      const work = (name: string) => async () => {
+        await records.put(`eng.defer/${name}`, 1);
+        done.push(name);
+      };
+      engine.defer(() => Promise.reject(new Error('nobody waits for this')));
+      engine.defer(() => {
+        throw new Error('nor for this');
+      });
+      await new Promise<void>((resolve) => engine.defer(() => work('now')().then(resolve)));
+      await new Promise<void>((resolve) => engine.defer(() => work('soon')().then(resolve), 5));
+      same(done, ['now', 'soon']);
+      same((await records.list('eng.defer/')).items.length, 2);
+      const HOUR = 3_600_000;
+      engine.defer(async () => engine.defer(work('at last'), HOUR), HOUR);
+      engine.defer(work('late'), HOUR);
+      same(done.length, 2, 'not before its time');
+      await engine[Symbol.asyncDispose]();
+      same(done.toSorted(), ['at last', 'late', 'now', 'soon']);
+      await engine[Symbol.asyncDispose]();
+    },
+  },
+  {
     name: 'engine: usage counts what is there, and goes down with it',
     async run(engine) {
       const { blobs, records, logs } = engine;

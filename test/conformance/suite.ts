@@ -4,6 +4,7 @@ import { engineCases } from './engine.ts';
 import { logCases } from './logs.ts';
 import { recordCases } from './records.ts';
 import { searchIndexCases } from './search-index.ts';
+import { writtenBehindCases } from './written-behind.ts';
 
 /** Everything an engine has to keep, whatever it is made of. */
 export const suite: readonly Case[] = [
@@ -12,4 +13,5 @@ export const suite: readonly Case[] = [
   ...logCases,
   ...searchIndexCases,
   ...engineCases,
+  ...writtenBehindCases,
 ];

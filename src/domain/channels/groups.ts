@@ -42,13 +42,14 @@ export class Groups {
   readonly #deps: ChannelDeps;
   readonly #directory: Directory;
   readonly deadLetters: DeadLetters;
-  readonly #background = new Background();
+  readonly #background: Background;
   readonly #open = new Map<string, OpenGroup>();
 
   constructor(deps: ChannelDeps, directory: Directory) {
     this.#deps = deps;
     this.#directory = directory;
     this.deadLetters = new DeadLetters(deps, directory);
+    this.#background = new Background(deps);
   }
 
   /** A new group begins with everything the channel keeps, by default. Ends when the signal fires. */

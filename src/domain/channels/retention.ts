@@ -35,7 +35,7 @@ export class Retention {
     const chance = this.#deps.env.randomBytes(1)[0]! / 256;
     if (chance * this.#every >= 1) return;
     // Nothing depends on it, and the next one tries again.
-    this.tidy(tenant, channel).catch(() => {});
+    this.#deps.engine.defer(() => this.tidy(tenant, channel));
   }
 
   /** One at a time for each channel. Who asks during one gets another behind it: it may have looked already. */

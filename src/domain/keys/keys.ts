@@ -233,7 +233,7 @@ class KeyUse {
   readonly #records: RecordsOf<number>;
   /** By the key of the record. */
   readonly #seen = new Map<string, number>();
-  #timer: ReturnType<typeof setTimeout> | null = null;
+  #isDue = false;
 
   constructor(deps: Deps) {
     this.#deps = deps;
@@ -244,15 +244,14 @@ class KeyUse {
     const key = usedKey(tenant, id);
     if (this.#seen.size >= KEY_USE_WAITING && !this.#seen.has(key)) return;
     this.#seen.set(key, this.#deps.env.now());
-    if (this.#timer !== null) return;
+    if (this.#isDue) return;
+    this.#isDue = true;
     // What cannot be written is written with the next use, or when the relay is tidied.
-    this.#timer = setTimeout(() => void this.flush().catch(() => {}), KEY_USE_WRITE_MS);
-    (this.#timer as { unref?: () => void }).unref?.();
+    this.#deps.engine.defer(() => this.flush(), KEY_USE_WRITE_MS);
   }
 
   async flush(): Promise<void> {
-    if (this.#timer !== null) clearTimeout(this.#timer);
-    this.#timer = null;
+    this.#isDue = false;
     for (const [key, at] of [...this.#seen]) {
       await this.#records.put(key, at, { expiresAt: at + USAGE_KEPT_MS });
       if (this.#seen.get(key) === at) this.#seen.delete(key);

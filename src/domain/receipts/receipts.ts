@@ -13,23 +13,12 @@ import { type ReceiptLadder, receipts } from '../../contract/receipts.ts';
 import type { Deps } from '../deps.ts';
 import type { PointerLookup, PointerRecord } from '../pointers/record.ts';
 import { asJson, entriesBehind } from '../records.ts';
+import { DueReceipts } from './due-receipts.ts';
 import { ladderOf, type Note } from './ladder.ts';
 
-/** Receipts that are dropped at once. */
-const PAGE = 500;
-
 const streamOf = (id: string) => `rcp.${id}`;
-/** By when they are to be dropped, so that those come first. */
-const INDEX = 'sys.rcp/';
-const indexKey = (id: string, { kept, expires }: PointerRecord) => {
-  const dropAt = (kept ?? expires) + RECEIPT_DELAY_MAX_MS;
-  return `${INDEX}${String(dropAt).padStart(15, '0')}/${id}`;
-};
 
-interface Waiting {
-  readonly notes: Note[];
-  readonly timer: ReturnType<typeof setTimeout>;
-}
+const dropAt = ({ kept, expires }: PointerRecord) => (kept ?? expires) + RECEIPT_DELAY_MAX_MS;
 
 /**
  * Who has seen what. Nobody waits for a receipt: what happens is noted in memory and written a moment later, for a
@@ -39,7 +28,8 @@ interface Waiting {
 export class Receipts {
   readonly #deps: Deps;
   readonly #pointers: PointerLookup;
-  readonly #waiting = new Map<string, Waiting>();
+  readonly #due: DueReceipts;
+  readonly #waiting = new Map<string, Note[]>();
   /** How long the next note of a pointer waits, for those written lately. */
   readonly #delays = new Map<string, { ms: number; until: number }>();
   #writing = Promise.resolve();
@@ -47,6 +37,13 @@ export class Receipts {
   constructor(deps: Deps, pointers: PointerLookup) {
     this.#deps = deps;
     this.#pointers = pointers;
+    this.#due = new DueReceipts(deps, {
+      dropAt: async (id) => {
+        const record = await pointers.find(id);
+        return record && dropAt(record);
+      },
+      drop: (id) => deps.engine.logs.drop(streamOf(id)),
+    });
   }
 
   pulled(id: string, by: string, bytes: number, retried: boolean): void {
@@ -99,25 +96,8 @@ export class Receipts {
   }
 
   /** Drops the receipts of pointers that are gone. */
-  async tidy(): Promise<void> {
-    const { records, logs } = this.#deps.engine;
-    for (;;) {
-      const { items } = await records.list(INDEX, { limit: PAGE });
-      const gone = items.flatMap(({ key }) => {
-        const [expires, id] = key.slice(INDEX.length).split('/') as [string, string];
-        return Number(expires) > this.#deps.env.now() ? [] : [{ key, id }];
-      });
-      await Promise.all(
-        gone.map(async ({ key, id }) => {
-          const record = await this.#pointers.find(id);
-          // Kept longer than was thought when the first receipt was written.
-          if (record) await records.put(indexKey(id, record), 1);
-          else await logs.drop(streamOf(id));
-          await records.delete(key);
-        }),
-      );
-      if (gone.length < PAGE) return;
-    }
+  tidy(): Promise<void> {
+    return this.#due.drop();
   }
 
   #note(
@@ -134,10 +114,11 @@ export class Receipts {
     if (!waiting) {
       if (this.#waiting.size >= RECEIPTS_WAITING) return;
       const due = Math.max(now + RECEIPT_DELAY_MS, this.#delays.get(id)?.until ?? 0);
-      waiting = { notes: [], timer: this.#writeAt(due, id) };
+      waiting = [];
       this.#waiting.set(id, waiting);
+      this.#writeAt(due, id);
     }
-    for (const note of waiting.notes) {
+    for (const note of waiting) {
       if (note.rung !== rung || note.by !== by || note.group !== more.group || note.pointer !== more.pointer)
         continue;
       note.last = now;
@@ -146,26 +127,23 @@ export class Receipts {
       if (more.retries) note.retries = (note.retries ?? 0) + more.retries;
       return;
     }
-    if (waiting.notes.length >= RECEIPT_READERS) return;
-    waiting.notes.push({ rung, by, first: now, last: now, count: 1, bytes, ...more });
+    if (waiting.length >= RECEIPT_READERS) return;
+    waiting.push({ rung, by, first: now, last: now, count: 1, bytes, ...more });
   }
 
   /** On a common beat, so that the engine makes one commit of those that are due at about the same time. */
-  #writeAt(due: number, id: string): ReturnType<typeof setTimeout> {
+  #writeAt(due: number, id: string): void {
+    const { engine, env } = this.#deps;
     const beat = Math.ceil(due / RECEIPT_DELAY_MS) * RECEIPT_DELAY_MS;
-    const timer = setTimeout(() => void this.#write([id]), beat - this.#deps.env.now());
-    // What waits is written when the store is closed, so this timer need not keep the process alive.
-    (timer as { unref?: () => void }).unref?.();
-    return timer;
+    engine.defer(() => this.#write([id]), beat - env.now());
   }
 
   /** Writes everything at once, so that the engine makes one commit of it. */
   #write(ids: readonly string[]): Promise<void> {
     const taken = ids.flatMap((id) => {
-      const waiting = this.#waiting.get(id);
+      const notes = this.#waiting.get(id);
       this.#waiting.delete(id);
-      clearTimeout(waiting?.timer);
-      return waiting ? [{ id, notes: waiting.notes }] : [];
+      return notes ? [{ id, notes }] : [];
     });
     const writes = taken.map(({ id, notes }) => this.#writeOne(id, notes));
     // Gives nothing: what each write resolved to would otherwise be held by the one after it.
@@ -174,7 +152,7 @@ export class Receipts {
   }
 
   async #writeOne(id: string, notes: readonly (Note & { tenant?: string })[]): Promise<void> {
-    const { logs, records } = this.#deps.engine;
+    const { logs } = this.#deps.engine;
     const record = await this.#pointers.find(id);
     if (!record) return;
     const own = notes.flatMap(({ tenant, ...note }) =>
@@ -189,7 +167,7 @@ export class Receipts {
     this.#delays.set(id, { ms, until: now + ms });
     if (this.#delays.size > RECEIPTS_WAITING) this.#delays.delete(this.#delays.keys().next().value!);
     await Promise.all([
-      known ? null : records.put(indexKey(id, record), 1),
+      known ? null : this.#due.add(id, dropAt(record)),
       logs.append(streamOf(id), asJson({ notes: own })),
     ]);
   }

@@ -54,7 +54,7 @@ const ALWAYS: ReadonlySet<string> = new Set(['artifact.pulled', 'artifact.delete
 /** The one way into a thread's log: every append is made against the head it was thought out for. */
 export class ThreadLog {
   readonly deps: Deps;
-  readonly background = new Background();
+  readonly background: Background;
   readonly heads: Heads;
   readonly ledger: TokenLedger;
   readonly totals: TenantTotals;
@@ -67,6 +67,7 @@ export class ThreadLog {
 
   constructor(deps: Deps, storage: Storage) {
     this.deps = deps;
+    this.background = new Background(deps);
     this.storage = storage;
     this.heads = new Heads(deps.engine, this.background);
     this.totals = new TenantTotals(deps);

@@ -32,7 +32,7 @@ export class TokenLedger {
   readonly #counting = new Set<Promise<void>>();
   /** Digest of an answer → its tokens. */
   readonly #known = new Map<string, number>();
-  #timer: ReturnType<typeof setTimeout> | undefined;
+  #isDue = false;
 
   constructor(deps: Deps, background: Background, threads: Threads) {
     this.#deps = deps;
@@ -59,6 +59,7 @@ export class TokenLedger {
       .catch(() => {})
       .finally(() => this.#counting.delete(counting));
     this.#counting.add(counting);
+    this.#deps.engine.defer(() => counting);
   }
 
   /** Something was read beside the prompts. */
@@ -119,8 +120,7 @@ export class TokenLedger {
   /** Writes what has been counted since the last time. */
   async flush(): Promise<void> {
     await Promise.all(this.#counting);
-    clearTimeout(this.#timer);
-    this.#timer = undefined;
+    this.#isDue = false;
     const counted = [...this.#pending];
     this.#pending.clear();
     for (const [id, counters] of counted) {
@@ -153,10 +153,9 @@ export class TokenLedger {
       const key = counterKey(id, what as keyof Counters);
       counters.set(key, (counters.get(key) ?? 0) + delta);
     }
-    if (this.#pending.size === 0 || this.#timer !== undefined) return;
-    this.#timer = setTimeout(() => void this.flush(), WRITE_EVERY_MS);
-    // What is left is written when the store is closed, so this timer need not keep the process alive.
-    (this.#timer as { unref?: () => void }).unref?.();
+    if (this.#pending.size === 0 || this.#isDue) return;
+    this.#isDue = true;
+    this.#deps.engine.defer(() => this.flush(), WRITE_EVERY_MS);
   }
 }
 

@@ -26,7 +26,7 @@ export class Statistics {
   readonly #records: RecordsOf<Figures>;
   /** By the key of the record. */
   #waiting = new Map<string, Waiting>();
-  #timer: ReturnType<typeof setTimeout> | null = null;
+  #isDue = false;
   #writing: Promise<void> = Promise.resolve();
   /** Called with what was written, after it was. */
   onWritten: ((rows: readonly Metered[]) => void) | null = null;
@@ -52,8 +52,7 @@ export class Statistics {
 
   /** Writes what waits. Never rejects: what cannot be written waits on. */
   flush(): Promise<void> {
-    if (this.#timer !== null) clearTimeout(this.#timer);
-    this.#timer = null;
+    this.#isDue = false;
     this.#writing = this.#writing.then(() => this.#write());
     return this.#writing;
   }
@@ -71,10 +70,9 @@ export class Statistics {
   }
 
   #schedule(): void {
-    if (this.#timer !== null) return;
-    this.#timer = setTimeout(() => void this.flush(), USAGE_WRITE_MS);
-    // Where there is a loop to be kept alive, this is no reason to.
-    (this.#timer as { unref?: () => void }).unref?.();
+    if (this.#isDue) return;
+    this.#isDue = true;
+    this.#deps.engine.defer(() => this.flush(), USAGE_WRITE_MS);
   }
 
   async #write(): Promise<void> {

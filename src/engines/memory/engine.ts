@@ -1,4 +1,5 @@
 import { type Env, systemEnv } from '../../base/env.ts';
+import { DeferredWork } from '../../kernel/deferred-work.ts';
 import type { Engine, EngineLimits } from '../../kernel/engine.ts';
 import { MemoryBlobs } from './blobs.ts';
 import { createHazard } from './hazard.ts';
@@ -14,18 +15,24 @@ const LIMITS: EngineLimits = {
   durability: 'none',
 };
 
+export interface MemoryEngine extends Engine {
+  /** Changes a byte of a stored body. */
+  damage(key: string, offset: number): void;
+}
+
 /**
  * Keeps everything in memory, for tests, and keeps the ports' promises as badly as they allow: sequences and
  * revisions have gaps (unless `gaps` is false), every call lets others run before and after it acts, bodies come
  * whole or in pieces of any length, and nothing it gives or takes is shared.
  */
-export function openMemory(o: { env?: Env; gaps?: boolean } = {}): Engine {
+export function openMemory(o: { env?: Env; gaps?: boolean } = {}): MemoryEngine {
   const env = o.env ?? systemEnv;
   const hazard = createHazard(env, o.gaps ?? true);
   const store = { env, hazard, limits: LIMITS };
   const blobs = new MemoryBlobs(store);
   const records = new MemoryRecords(store);
   const logs = new MemoryLogs(store);
+  const deferred = new DeferredWork();
   const index = new MemorySearchIndex(hazard);
   return {
     blobs,
@@ -34,6 +41,8 @@ export function openMemory(o: { env?: Env; gaps?: boolean } = {}): Engine {
     index,
     limits: LIMITS,
     now: () => env.now(),
+    defer: (work, afterMs) => deferred.defer(work, afterMs),
+    damage: (key, offset) => blobs.damage(key, offset),
     async sweep() {
       await hazard.pause();
       return { ...blobs.sweep(), records: records.sweep() };
@@ -43,6 +52,7 @@ export function openMemory(o: { env?: Env; gaps?: boolean } = {}): Engine {
       return { blobs: blobs.usage, records: records.count, entries: logs.count, diskBytes: 0 };
     },
     async [Symbol.asyncDispose]() {
+      await deferred.settle();
       logs.close();
     },
   };

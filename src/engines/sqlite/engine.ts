@@ -2,6 +2,7 @@ import { resolve } from 'node:path';
 import { crc32 } from '../../base/crc32.ts';
 import { type Env, systemEnv } from '../../base/env.ts';
 import { isRelayError } from '../../base/errors.ts';
+import { DeferredWork } from '../../kernel/deferred-work.ts';
 import type { Engine, EngineLimits, Swept } from '../../kernel/engine.ts';
 import { type Place, SqliteBlobs } from './blobs.ts';
 import { Checkpoints } from './checkpoint.ts';
@@ -68,10 +69,12 @@ export async function openSqlite(o: SqliteOptions): Promise<SqliteEngine> {
     crc32: role === 'server' ? process.getBuiltinModule('node:zlib').crc32 : crc32,
   };
   const blobs = new SqliteBlobs(store, { place: o.place, appends: role === 'server' });
+  const deferred = new DeferredWork();
   const gone = new Gone(store, checkpoints);
   let sweeping: Promise<Swept> | undefined;
   let closing: Promise<void> | undefined;
   const close = async () => {
+    await deferred.settle();
     subscriptions.end();
     // Keeps the time; a command would pay for it with a wait for the disk.
     if (role === 'server') await queue.run(() => {}).catch(() => {});
@@ -88,6 +91,7 @@ export async function openSqlite(o: SqliteOptions): Promise<SqliteEngine> {
     index: new SqliteSearchIndex(store),
     limits,
     now: () => env.now(),
+    defer: (work, afterMs) => deferred.defer(work, afterMs),
     sweep() {
       // One at a time: who asks while it runs gets the same answer.
       sweeping ??= sweep({ ...store, blobs, checkpoints, gone }).finally(() => {

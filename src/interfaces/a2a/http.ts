@@ -35,7 +35,8 @@ export interface A2AOptions extends WebhooksOptions {
 export type A2AOverHttp = ReturnType<typeof a2aOverHttp>;
 
 export function a2aOverHttp(o: A2AOptions) {
-  const webhooks = new Webhooks(o);
+  const { engine } = o.core.deps;
+  const webhooks = new Webhooks(o, (work) => engine.defer(work));
   // The relay's own card follows from its version and options, which do not change while it runs.
   const since = o.core.deps.env.now();
   const open = async (enter: Enter, verb: Verb) => {

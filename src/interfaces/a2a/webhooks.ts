@@ -29,11 +29,14 @@ export interface WebhooksOptions {
  */
 export class Webhooks {
   readonly #o: WebhooksOptions;
+  readonly #defer: (work: () => Promise<unknown>) => void;
   /** A follow that was asked for while the task had a follower, which may be about to end without having seen it. */
   readonly #followed = new Map<string, (() => void) | null>();
 
-  constructor(o: WebhooksOptions) {
+  /** `defer` keeps what is told after the request is over. */
+  constructor(o: WebhooksOptions, defer: (work: () => Promise<unknown>) => void) {
     this.#o = o;
+    this.#defer = defer;
   }
 
   async check(url: string): Promise<void> {
@@ -52,13 +55,15 @@ export class Webhooks {
       return;
     }
     this.#followed.set(id, null);
-    this.#tell(record, tasks, o.resumed === true)
+    const told = this.#tell(record, tasks, o.resumed === true)
       .catch(this.#o.onError)
       .finally(() => {
         const again = this.#followed.get(id);
         this.#followed.delete(id);
         if (!this.#o.stopping.aborted) again?.();
       });
+    // A server that stops waits for none of it: the outbox has what is left to tell.
+    this.#defer(() => Promise.race([told, aborted(this.#o.stopping)]));
   }
 
   async #tell(first: TaskRecord, tasks: TaskService, resumed: boolean): Promise<void> {
@@ -116,4 +121,11 @@ export class Webhooks {
       return false;
     }
   }
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener('abort', () => resolve(), { once: true });
+  });
 }

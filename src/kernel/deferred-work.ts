@@ -1,0 +1,43 @@
+/** Work that nobody waits for, in an engine whose process goes on: at its time, or when the engine is closed. */
+export class DeferredWork {
+  readonly #waiting = new Set<() => void>();
+  readonly #running = new Set<Promise<void>>();
+
+  /** What `Engine.defer` promises. Without `afterMs` it begins at once. */
+  defer(work: () => Promise<unknown>, afterMs = 0): void {
+    if (afterMs <= 0) {
+      this.#run(work);
+      return;
+    }
+    const begin = () => {
+      clearTimeout(timer);
+      this.#waiting.delete(begin);
+      this.#run(work);
+    };
+    const timer = setTimeout(begin, afterMs);
+    // What is left is done when the engine is closed, so this timer need not keep the process alive.
+    (timer as { unref?: () => void }).unref?.();
+    this.#waiting.add(begin);
+  }
+
+  /** Does at once what still waits, and resolves when nothing is left, including what was deferred meanwhile. */
+  async settle(): Promise<void> {
+    while (this.#waiting.size + this.#running.size > 0) {
+      for (const begin of this.#waiting) begin();
+      await Promise.all(this.#running);
+    }
+  }
+
+  #run(work: () => Promise<unknown>): void {
+    const running = silently(work).finally(() => this.#running.delete(running));
+    this.#running.add(running);
+  }
+}
+
+async function silently(work: () => Promise<unknown>): Promise<void> {
+  try {
+    await work();
+  } catch {
+    // Nothing depends on it.
+  }
+}

@@ -1,0 +1,94 @@
+import { LOCAL_CALLER } from '../../src/contract/caller.ts';
+import { RelayCore } from '../../src/domain/relay-core.ts';
+import type { TextWork } from '../../src/domain/text-work.ts';
+import type { Engine } from '../../src/kernel/engine.ts';
+import { ok, same } from './assert.ts';
+import { collect, patterned } from './bodies.ts';
+import type { Case } from './case.ts';
+import { range } from './keys.ts';
+
+/** Nothing here works on texts. */
+const NO_TEXTS = {} as TextWork;
+
+/** What the relay does behind its answers, and every minute, on whatever engine it is. */
+export const writtenBehindCases: readonly Case[] = [
+  {
+    name: 'engine: what the relay writes behind is there once the engine has done what was deferred',
+    async run(engine, clock) {
+      const deferred: (() => Promise<unknown>)[] = [];
+      // As an engine without a process of its own might: nothing happens by itself.
+      const { core, relay } = relayOn(
+        wrapped(engine, { defer: (work) => void deferred.push(work) }),
+        clock.now,
+      );
+      const { id } = await relay.pointers.push({ body: patterned(100) });
+      await collect((await relay.pointers.pull(id)).body);
+      const { key } = await relay.keys.create({ name: 'ann', tenant: 'acme' });
+      ok(await core.keys.authenticate(key), 'a key');
+      const written = async () => [
+        (await engine.logs.info(`rcp.${id}`)).count,
+        (await engine.records.list('ten.local/stats/')).items.length,
+        (await engine.records.list('ten.acme/key-used/')).items.length,
+      ];
+      same(await written(), [0, 0, 0], 'nobody waits for it');
+      ok(deferred.length > 0, 'it was deferred');
+      while (deferred.length > 0) await deferred.shift()!();
+      same(await written(), [1, 1, 1]);
+      await core.close();
+    },
+  },
+  {
+    name: 'engine: what the relay does every minute lists nothing that grows with the number of pointers',
+    async run(engine, clock) {
+      let listed = 0;
+      const counted = <I>(list: Engine['records']['list']) => {
+        return async (...args: Parameters<typeof list>) => {
+          const page = await list(...args);
+          listed += 1 + page.items.length;
+          return page as I;
+        };
+      };
+      const { blobs, records } = engine;
+      const watched = wrapped(engine, {
+        blobs: wrapped(blobs, { list: counted(blobs.list.bind(blobs) as never) }),
+        records: wrapped(records, { list: counted(records.list.bind(records)) }),
+      });
+      const { core, relay } = relayOn(watched, clock.now);
+      const push = async () => {
+        const { id } = await relay.pointers.push({ body: patterned(10), channel: 'c' });
+        await collect((await relay.pointers.pull(id)).body);
+      };
+      const minute = async () => {
+        listed = 0;
+        clock.advance(60_000);
+        await core.receipts.flush();
+        await core.tidy([LOCAL_CALLER.tenant]);
+        return listed;
+      };
+      await push();
+      await minute();
+      const few = await minute();
+      for (const _ of range(150)) await push();
+      same(await minute(), few, 'with more of them');
+      clock.advance(3_600_000);
+      same(await minute(), few, 'an hour later');
+      await core.close();
+    },
+  },
+];
+
+function relayOn(engine: Engine, now: () => number) {
+  const env = { now, randomBytes: (length: number) => crypto.getRandomValues(new Uint8Array(length)) };
+  const core = new RelayCore({ engine, env, texts: NO_TEXTS }, { auth: 'keys' });
+  return { core, relay: core.relay(LOCAL_CALLER, 'http://relay.test') };
+}
+
+/** The same with some of it replaced. */
+function wrapped<T extends object>(port: T, instead: Partial<T>): T {
+  return new Proxy(port, {
+    get: (target, name) => {
+      const own = (instead as Record<PropertyKey, unknown>)[name] ?? Reflect.get(target, name, target);
+      return typeof own === 'function' ? own.bind(target) : own;
+    },
+  });
+}
