@@ -41,6 +41,9 @@ export interface Blobs {
   /**
    * `size` is that of the whole blob. A reader that began goes on even if the blob is deleted.
    * The bytes may be shared with other readers: look, don't touch.
+   * No byte is given that is not what was stored: each block (`block-hashes.ts`) is checked before any of it is given, and of
+   * a range the blocks it touches. What is missing, cut or altered is `store_damaged`, from `get` itself where the first
+   * blocks are, else from the stream. A damaged block of a body that comes as a stream is in the way of no range beside it.
    */
   get(key: string, range?: ByteRange): Promise<{ body: BlobBody; size: number } | null>;
   /** Deleting what is not there is fine. */

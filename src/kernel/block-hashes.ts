@@ -1,4 +1,6 @@
 import { crc32 } from '../base/crc32.ts';
+import { RelayError } from '../base/errors.ts';
+import type { ByteRange } from './blobs.ts';
 
 /** A body is checked in blocks of this size, so that a part of it can be checked without the rest. */
 export const BLOCK_BYTES = 64 * 1024;
@@ -44,4 +46,28 @@ export class BlockHashes {
     this.#crc = 0;
     this.#length = 0;
   }
+}
+
+/** What has to be read of a body to check a range of it: the blocks that the range touches, whole. */
+export function blocksAround({ start, end }: ByteRange, size: number): ByteRange {
+  if (start === end) return { start, end };
+  return {
+    start: start - (start % BLOCK_BYTES),
+    end: Math.min(size, Math.ceil(end / BLOCK_BYTES) * BLOCK_BYTES),
+  };
+}
+
+/** Whether bytes of a body are what was stored. They begin with a block, at `start`; `hashes` are those of the whole body. */
+export function isIntact(bytes: Uint8Array, hashes: Uint8Array, start = 0, faster: Crc32 = crc32): boolean {
+  const first = (start / BLOCK_BYTES) * 4;
+  const found = new BlockHashes(faster).update(bytes).digest();
+  return found.every((byte, i) => byte === hashes[first + i]);
+}
+
+/** What an engine throws for a body that is not what was stored; `what` says which and how, with no path of the machine. */
+export function damagedBody(what: string): RelayError {
+  return new RelayError('store_damaged', {
+    what,
+    hint: 'relay doctor --deep names everything that is damaged; relay restore brings back a backup.',
+  });
 }

@@ -4,6 +4,7 @@ import { blobListingCases } from './blob-listing.ts';
 import { blobReadingCases } from './blob-reading.ts';
 import { collect, LARGE, patterned, sameBytes, sha256, streamOf, zeros } from './bodies.ts';
 import type { Case } from './case.ts';
+import { damagedBlobCases } from './damaged-blobs.ts';
 import { longestKey, ODD_NAMES, range } from './keys.ts';
 
 /** Around the sizes where engines change how they keep a body. */
@@ -289,5 +290,6 @@ export const blobCases: readonly Case[] = [
   ...readingAndWriting,
   ...refusing,
   ...blobReadingCases,
+  ...damagedBlobCases,
   ...blobListingCases,
 ];

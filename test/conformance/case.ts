@@ -4,7 +4,13 @@ import type { Engine } from '../../src/kernel/engine.ts';
 /** One promise of the ports, as data: it needs an engine and its clock, and nothing of the runtime around it. */
 export interface Case {
   readonly name: string;
-  run(engine: Engine, clock: Clock): Promise<void>;
+  run(engine: Engine, clock: Clock, below: Below): Promise<void>;
+}
+
+/** What can happen to a store behind the engine's back. */
+export interface Below {
+  /** Changes one byte of a stored body, where the next read meets it. */
+  damage(key: string, offset: number): Promise<void>;
 }
 
 export interface Clock {

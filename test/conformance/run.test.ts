@@ -60,6 +60,6 @@ test('the assertions go red', async () => {
 function open(onClose: () => void = () => {}) {
   return async (env: Env) => {
     const engine = openMemory({ env });
-    return { engine, close: async () => onClose() };
+    return { engine, damage: async () => {}, close: async () => onClose() };
   };
 }

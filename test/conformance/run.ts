@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { Env } from '../../src/base/env.ts';
 import type { Engine } from '../../src/kernel/engine.ts';
-import { type Case, manualClock } from './case.ts';
+import { type Below, type Case, manualClock } from './case.ts';
 import { suite } from './suite.ts';
 
-export interface Opened {
+export interface Opened extends Below {
   readonly engine: Engine;
   close(): PromiseLike<void>;
 }
@@ -73,10 +73,10 @@ export async function checkStale(
 
 export async function runCase(each: Case, open: (env: Env) => Promise<Opened>): Promise<void> {
   const clock = manualClock();
-  const { engine, close } = await open(clock.env);
+  const opened = await open(clock.env);
   try {
-    await each.run(engine, clock);
+    await each.run(opened.engine, clock, opened);
   } finally {
-    await close();
+    await opened.close();
   }
 }

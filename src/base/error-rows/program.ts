@@ -62,9 +62,9 @@ export const PROGRAM_ERRORS = {
     hint: 'Try again in a moment.',
   },
   store_damaged: {
-    status: 503,
+    status: 500,
     exit: 1,
-    message: 'The store at {path} is damaged: {what}. It was left as it is.',
+    message: 'The store is damaged: {what}. It was left as it is.',
     hint: 'Restore a backup with relay restore, or move the file away to start anew.',
   },
   store_newer: {

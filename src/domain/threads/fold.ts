@@ -62,8 +62,7 @@ export function advance(head: MutableHead, seq: number, event: StoredEvent, read
     const version = head.version + 1;
     if (payload.version !== version) {
       throw new RelayError('store_damaged', {
-        path: `thread ${head.id}`,
-        what: `its log goes from version ${head.version} to ${String(payload.version)}`,
+        what: `the log of thread ${head.id} goes from version ${head.version} to ${String(payload.version)}`,
       });
     }
     const after = ready ?? stateAfter(head, event, replayPatch);

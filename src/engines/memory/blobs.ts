@@ -10,6 +10,7 @@ import {
   settleExpiry,
 } from '../../kernel/admission.ts';
 import type { BlobBody, BlobInfo, BlobPage, Blobs, ByteRange, Expiry } from '../../kernel/blobs.ts';
+import { BlockHashes, blocksAround, damagedBody, isIntact } from '../../kernel/block-hashes.ts';
 import type { Store } from './hazard.ts';
 import { Rows } from './rows.ts';
 
@@ -21,6 +22,7 @@ type Bytes = Uint8Array<ArrayBuffer>;
 interface Row {
   /** Never changed once stored, so readers that began share it with whatever replaces it. */
   readonly bytes: Bytes;
+  readonly hashes: Uint8Array;
   readonly at: number;
   readonly expiresAt: number | undefined;
 }
@@ -41,7 +43,8 @@ export class MemoryBlobs implements Blobs {
     const sha256 = await sha256Hex(bytes);
     const expiresAt = await settleExpiry(o.expiresAt);
     await this.#store.hazard.pause();
-    this.#rows.set(key, { bytes, at: this.#store.env.now(), expiresAt });
+    const hashes = new BlockHashes().update(bytes).digest();
+    this.#rows.set(key, { bytes, hashes, at: this.#store.env.now(), expiresAt });
     await this.#store.hazard.pause();
     return { size: bytes.length, sha256 };
   }
@@ -53,9 +56,12 @@ export class MemoryBlobs implements Blobs {
     if (!row) return null;
     const size = row.bytes.length;
     if (range) checkRange(range, size);
-    const part = range ? row.bytes.subarray(range.start, range.end) : row.bytes;
-    const whole = part.length <= CHUNK_BYTES && this.#store.hazard.upTo(2) === 1;
-    return { body: whole ? part.slice() : this.#stream(part), size };
+    const { start, end } = range ?? { start: 0, end: size };
+    this.#check(key, row, { start, end: Math.min(end, start + 1) });
+    const whole = end - start <= CHUNK_BYTES && this.#store.hazard.upTo(2) === 1;
+    if (!whole) return { body: this.#stream(key, row, start, end), size };
+    this.#check(key, row, { start, end });
+    return { body: row.bytes.slice(start, end), size };
   }
 
   async delete(key: string): Promise<void> {
@@ -94,18 +100,32 @@ export class MemoryBlobs implements Blobs {
     return new Uint8Array(Buffer.concat(pieces));
   }
 
+  /** As a disk might: one byte of what is stored becomes another. */
+  damage(key: string, offset: number): void {
+    const row = this.#rows.get(key)!;
+    const bytes = row.bytes.slice();
+    bytes[offset]! ^= 1;
+    this.#rows.set(key, { ...row, bytes });
+  }
+
+  #check(key: string, { bytes, hashes }: Row, range: ByteRange): void {
+    const { start, end } = blocksAround(range, bytes.length);
+    if (!isIntact(bytes.subarray(start, end), hashes, start)) throw damagedBody(`${key} was altered`);
+  }
+
   /** In pieces of any length, one at a time as they are asked for. */
-  #stream(bytes: Bytes): ReadableStream<Uint8Array> {
-    let offset = 0;
+  #stream(key: string, row: Row, start: number, end: number): ReadableStream<Uint8Array> {
+    let offset = start;
     const hazard = this.#store.hazard;
     return new ReadableStream<Uint8Array>(
       {
-        async pull(controller) {
+        pull: async (controller) => {
           await hazard.pause();
-          if (offset >= bytes.length) return controller.close();
-          const piece = bytes.slice(offset, offset + hazard.upTo(CHUNK_BYTES));
-          offset += piece.length;
-          controller.enqueue(piece);
+          if (offset >= end) return controller.close();
+          const next = Math.min(end, offset + hazard.upTo(CHUNK_BYTES));
+          this.#check(key, row, { start: offset, end: next });
+          controller.enqueue(row.bytes.slice(offset, next));
+          offset = next;
         },
       },
       { highWaterMark: 0 },

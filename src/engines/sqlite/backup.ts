@@ -169,7 +169,7 @@ export async function restoreSqlite(
 /** Copies everything, and refuses what does not fit together. */
 async function stageCopy(source: string, stage: string): Promise<BodyRow[]> {
   const from = join(source, DATABASE_FILE);
-  const bad = (what: string) => new RelayError('store_damaged', { path: from, what });
+  const bad = (what: string) => new RelayError('store_damaged', { what: `${from}: ${what}` });
   try {
     copyDatabase(from, join(stage, DATABASE_FILE), bad);
     using db = new Database(join(stage, DATABASE_FILE));
@@ -263,7 +263,8 @@ async function copyBody(
   using source = BodyFile.open(join(from, file));
   if (!source) return null;
   makeFolder(dirname(join(to, file)), true);
-  const stream = source.stream(0, source.size);
+  const stream = await source.stream({ start: 0, end: source.size });
+  if (!stream) return null;
   const written = await writeBody(join(to, file), stream, { syncsFile: true, syncsName: true });
   return { ...written, file, offset };
 }

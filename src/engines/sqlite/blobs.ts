@@ -1,5 +1,4 @@
 import { join } from 'node:path';
-import { RelayError } from '../../base/errors.ts';
 import { INLINE_BLOB_BYTES, SEGMENT_BLOB_BYTES } from '../../base/limits.ts';
 import {
   type BodyLimits,
@@ -13,13 +12,14 @@ import {
   settleExpiry,
 } from '../../kernel/admission.ts';
 import type { BlobBody, BlobInfo, BlobItem, BlobPage, Blobs, ByteRange, Expiry } from '../../kernel/blobs.ts';
-import { BlockHashes } from '../../kernel/block-hashes.ts';
+import { BlockHashes, damagedBody, isIntact } from '../../kernel/block-hashes.ts';
+import { faultOf, measured, type StoredBody, wholeBody } from './body-check.ts';
 import { BodyFiles, checkedPlace, type Draft, isPlaced, takenAway, type WrittenBody } from './body-files.ts';
 import { BodyFile } from './body-stream.ts';
 import { translated } from './failure.ts';
 import { type FormerSpot, noteGone } from './gone.ts';
 import { keyRange } from './names.ts';
-import { readSpot, Segments } from './segments.ts';
+import { Segments } from './segments.ts';
 import { SettledReads } from './settled-reads.ts';
 import type { Store } from './store.ts';
 
@@ -34,11 +34,8 @@ export interface Place {
 /** Rows with their bodies held in memory while nothing is written: a hundred and more of the largest that are inlined. */
 const SETTLED_BYTES = 16 * 1024 * 1024;
 
-interface Row extends FormerSpot {
+interface Row extends StoredBody {
   readonly expires: number | null;
-  readonly blocks: Uint8Array | null;
-  /** Null for one in a file of its own. */
-  readonly body: Uint8Array | null;
 }
 
 type Content = WrittenBody & Pick<Row, 'file' | 'offset' | 'body'>;
@@ -99,14 +96,11 @@ export class SqliteBlobs implements Blobs {
       const row: Row | undefined = (before ? undefined : this.#known(key)) ?? (await this.#row(key));
       if (!row) return null;
       if (row.body) return inlined(row.body, range);
-      const open = row.offset === null ? BodyFile.open(join(this.#files.home, row.file!)) : null;
-      if (open) return streamed(open, row, range);
-      // Replaced, deleted or moved between the two looks; if it is still the same, the body is really gone.
-      if (before?.file === row.file && before.offset === row.offset) {
-        throw new RelayError('store_damaged', {
-          path: this.#store.db.path,
-          what: `the body ${row.file} is missing`,
-        });
+      const body = row.offset === null && row.file !== null ? await this.#opened(row, range) : null;
+      if (body) return { body, size: row.size };
+      // Replaced, deleted or moved between the two looks; if it is still the same, it is really damaged.
+      if (before?.file === row.file && before.offset === row.offset && before.sha256 === row.sha256) {
+        throw damagedBody(`the body ${row.file ?? key} is ${(await faultOf(this.#store, row)) ?? 'altered'}`);
       }
       before = row;
     }
@@ -238,23 +232,41 @@ export class SqliteBlobs implements Blobs {
   }
 
   #row(key: string): Promise<Row | undefined> {
-    const { db, env, home } = this.#store;
-    const sql = `SELECT size, expires, file, offset, blocks, body FROM blobs
+    const { db, env } = this.#store;
+    const sql = `SELECT size, sha256, expires, file, offset, blocks, body FROM blobs
       WHERE key = ? AND (expires IS NULL OR expires > ?)`;
     return db.patiently(() => {
       const found = db.sql<Row>(sql).get(key, env.now());
       if (!found) return undefined;
-      const row = found.offset === null ? found : { ...found, body: this.#appended(home, found) };
-      if (row.body || row.offset === null) this.#settled.set(key, row, row.body?.length ?? row.file!.length);
+      const row = { ...found, body: wholeBody(this.#store, found) };
+      const isFile = row.file !== null && row.offset === null;
+      if (row.body || isFile) this.#settled.set(key, row, row.body?.length ?? row.file!.length);
       return row;
     });
   }
 
-  /** Null where it is not, or no longer, what was stored: when it was deleted meanwhile it may have been overwritten. */
-  #appended(home: string, row: Row): Uint8Array | null {
-    const body = readSpot(home, { file: row.file!, offset: row.offset! }, row.size);
-    const blocks = body && new BlockHashes(this.#store.crc32).update(body).digest();
-    return blocks && Buffer.compare(blocks, row.blocks!) === 0 ? body : null;
+  /** For a body of format 1 that no sweep has read yet; null where it is not what was stored. */
+  async #hashed(row: Row): Promise<Uint8Array | null> {
+    const found = await measured(this.#store, row);
+    return found?.sha256 === row.sha256 ? found.blocks : null;
+  }
+
+  /** Null where the file is not, or no longer, what was stored, as far as it has to be read for the first bytes. */
+  async #opened(row: Row, range: ByteRange | undefined): Promise<ReadableStream<Uint8Array> | null> {
+    const { home, crc32 } = this.#store;
+    if (range) checkRange(range, row.size);
+    const blocks = row.blocks ?? (await this.#hashed(row));
+    const open = blocks && BodyFile.open(join(home, row.file!));
+    if (!open) return null;
+    if (open.size !== row.size) {
+      open.close();
+      return null;
+    }
+    return open.stream(
+      range ?? { start: 0, end: row.size },
+      (piece, at) => isIntact(piece, blocks, at, crc32),
+      row.file!,
+    );
   }
 }
 
@@ -263,16 +275,4 @@ function inlined(body: Uint8Array, range: ByteRange | undefined) {
   if (!range) return { body, size };
   checkRange(range, size);
   return { body: body.subarray(range.start, range.end), size };
-}
-
-/** At a chosen place the file itself is the truth: it may have been replaced a moment before its row. */
-function streamed(open: BodyFile, row: Row, range: ByteRange | undefined) {
-  const size = isPlaced(row.file!) ? open.size : row.size;
-  try {
-    if (range) checkRange(range, size);
-  } catch (error) {
-    open.close();
-    throw error;
-  }
-  return { body: open.stream(range?.start ?? 0, range?.end ?? size), size };
 }

@@ -65,6 +65,7 @@ export function translated(error: unknown, path: string): unknown {
     case 'store_full':
       return new RelayError('store_full', { what: `the disk under ${place} is full` }, error);
     case 'store_damaged':
+      return new RelayError(failure, { what: `${path}: ${error.message}` }, error);
     case 'store_unusable':
       return new RelayError(failure, { path, what: error.message }, error);
   }

@@ -77,7 +77,7 @@ export async function isStore(path: string): Promise<boolean> {
 /** Whose it is, from the first page of the file, and whether the file is as long as that says. */
 function check(path: string): void {
   using db = new Database(path, { asItIs: true });
-  if (pragma(db, 'page_count') === 0) throw new RelayError('store_damaged', { path, what: 'it is empty' });
+  if (pragma(db, 'page_count') === 0) throw new RelayError('store_damaged', { what: `${path} is empty` });
   checkFormat(db);
 }
 

@@ -1,0 +1,69 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { BlockHashes, isIntact } from '../../kernel/block-hashes.ts';
+import type { WrittenBody } from './body-files.ts';
+import { BodyFile } from './body-stream.ts';
+import type { FormerSpot } from './gone.ts';
+import { readSpot } from './segments.ts';
+import type { Store } from './store.ts';
+
+/** A body as its row has it. */
+export interface StoredBody extends FormerSpot {
+  readonly sha256: string;
+  /** The hashes of its blocks; null for one of format 1 that no sweep has read yet. */
+  readonly blocks: Uint8Array | null;
+  /** Null for one that is not in the row. */
+  readonly body: Uint8Array | null;
+}
+
+export type Fault = 'missing' | 'cut' | 'altered';
+
+type Checking = Pick<Store, 'home' | 'crc32'>;
+
+/** A body that is held whole, checked; null for one in a file of its own, or that is not, or no longer, what was stored. */
+export function wholeBody({ home, crc32 }: Checking, row: StoredBody): Uint8Array | null {
+  const body = bodyAtOnce(home, row);
+  if (body?.length !== row.size) return null;
+  const intact = row.blocks
+    ? isIntact(body, row.blocks, 0, crc32)
+    : process.getBuiltinModule('node:crypto').hash('sha256', body) === row.sha256;
+  return intact ? body : null;
+}
+
+/** Reads all of it and says what is wrong; null where it is what was stored. */
+export async function faultOf(store: Checking, row: StoredBody): Promise<Fault | null> {
+  const found = await measured(store, row);
+  if (!found) return row.file !== null && existsSync(join(store.home, row.file)) ? 'cut' : 'missing';
+  if (found.size < row.size) return 'cut';
+  const same = row.blocks === null || Buffer.compare(found.blocks, row.blocks) === 0;
+  return same && found.sha256 === row.sha256 ? null : 'altered';
+}
+
+/** What there is of a body, whatever its row says of it; null where there is nothing, or too little of a segment. */
+export async function measured({ home, crc32 }: Checking, row: StoredBody): Promise<WrittenBody | null> {
+  const sha256 = process.getBuiltinModule('node:crypto').createHash('sha256');
+  const blocks = new BlockHashes(crc32);
+  let size = 0;
+  const pieces = await piecesOf(home, row);
+  if (!pieces) return null;
+  for await (const piece of pieces) {
+    sha256.update(piece);
+    blocks.update(piece);
+    size += piece.length;
+  }
+  return { size, sha256: sha256.digest('hex'), blocks: blocks.digest() };
+}
+
+async function piecesOf(home: string, row: StoredBody) {
+  if (row.file !== null && row.offset === null) {
+    const open = BodyFile.open(join(home, row.file));
+    return open ? open.stream({ start: 0, end: open.size }) : null;
+  }
+  const body = bodyAtOnce(home, row);
+  return body && [body];
+}
+
+function bodyAtOnce(home: string, { file, offset, size, body }: StoredBody): Uint8Array | null {
+  if (file === null) return body;
+  return offset === null ? null : readSpot(home, { file, offset }, size);
+}
