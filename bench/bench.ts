@@ -17,11 +17,15 @@ export interface Measured {
   /** Of ours and of the baseline: the median over the rounds. */
   readonly measured: number;
   readonly baseline: number;
-  readonly unit: 'ms' | '/s' | 'MB';
+  readonly unit: 'ms' | '/s' | 'MB' | 'tokens';
   /** How many times slower ours is: the median over the rounds of the ratio within a round. */
   readonly ratio: number;
   /** What was compared, for a reader of the table. */
   readonly detail: string;
+  /** What of the claim does not hold, where the ratio is not all of it. */
+  readonly broken?: string;
+  /** The figures one by one, below the table. */
+  readonly more?: string;
 }
 
 /** Why there is nothing to compare with on this machine. */

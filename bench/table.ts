@@ -6,7 +6,8 @@ export interface Line {
 }
 
 export function isOver({ bench, result }: Line): boolean {
-  return !('skipped' in result) && bench.limit !== null && result.ratio > bench.limit;
+  if ('skipped' in result || bench.limit === null) return false;
+  return result.ratio > bench.limit || result.broken !== undefined;
 }
 
 /** Figures aligned by their last character, words by their first. */
@@ -18,11 +19,15 @@ export function table(lines: readonly Line[]): string {
       ...figures(line.result),
       line.bench.limit === null ? '–' : `${line.bench.limit}×`,
       verdict(line),
-      'skipped' in line.result ? line.result.skipped : line.result.detail,
+      'skipped' in line.result ? line.result.skipped : (line.result.broken ?? line.result.detail),
     ]),
   ];
+  const more = lines.flatMap(({ result }) => ('more' in result && result.more ? [`\n${result.more}`] : []));
+  return [aligned(rows, (column) => column === 0 || column >= 5), ...more].join('\n');
+}
+
+export function aligned(rows: readonly (readonly string[])[], isWord: (column: number) => boolean): string {
   const widths = rows[0]!.map((_, column) => Math.max(...rows.map((row) => row[column]!.length)));
-  const isWord = (column: number) => column === 0 || column >= 5;
   return rows
     .map((row) =>
       row
@@ -47,6 +52,7 @@ function figures(result: Line['result']): string[] {
 }
 
 function figure(value: number, unit: Measured['unit']): string {
+  if (unit === 'tokens') return `${value} tokens`;
   if (unit === 'MB') return `${value.toFixed(1)} MB`;
   return unit === 'ms' ? `${value.toFixed(value < 10 ? 3 : 1)} ms` : `${Math.round(value)} /s`;
 }

@@ -8,8 +8,22 @@ const DAY = 24 * HOUR;
 
 /** What of a thread rides in a prompt: so many artifacts, each as a preview. The rest is a pull away. */
 export const PROMPT_PREVIEWS = 10;
-/** All of them together: about 1 500 tokens, and never more than there are bytes. */
+/** The beginnings of pins together, and as much for others: about 1 500 tokens, and never more than there are bytes. */
 export const PROMPT_PREVIEW_BYTES = 6 * KiB;
+/** Passages that a prompt shows of what has to do with its words: about 120 tokens each. A model that wants more can search. */
+export const PROMPT_PASSAGES = 4;
+/** Of what was answered last, to which a question may refer. */
+export const PROMPT_LAST_ANSWER_BYTES = 600;
+/** Passages and artifacts among which those of a prompt are chosen, sources first. */
+export const PROMPT_SCANNED = 100;
+/** How often a model may call for more before it has to answer, and how many calls it may make at once. */
+export const PULL_ROUNDS = 6;
+export const PULL_CALLS = 8;
+/** What one call answers, and all calls for one answer together: about what three pages and twelve pages cost. */
+export const PULL_CALL_TOKENS = 2_000;
+export const PULL_TOKENS = 8_000;
+/** Passages that one search for a model finds. */
+export const PULL_PASSAGES = 6;
 /** What a person says; anything longer is material, and goes in as an artifact of which a preview travels. */
 export const PROMPT_WORDS_BYTES = 64 * KiB;
 /** A model changes a state in small steps that people can follow. */

@@ -219,7 +219,9 @@ export const threads = {
     byHand: 'both',
   }),
   /** A part of the content, cut at `max_tokens`. It is a pull of what is answered, and of no more. */
-  part: verb<(thread_id: string, ref: string, o: PartInput) => Promise<ArtifactPart>>('artifacts.part')({
+  part: verb<(thread_id: string, ref: string, o: Counted & PartInput) => Promise<ArtifactPart>>(
+    'artifacts.part',
+  )({
     args: ['thread_id', 'ref'],
     summary: 'A part of the content of an artifact: lines, matches, a place in JSON, or an outline',
     route: 'GET /threads/:thread_id/artifacts/:ref/part',

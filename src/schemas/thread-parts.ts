@@ -234,7 +234,17 @@ export const rendered = z.object({
   header: text.describe('the state as it stands in the message of the user'),
   stable: count.describe('how many characters at its beginning do not depend on the words'),
   artifacts: z
-    .array(z.object({ ref, type: artifactType, name: text, size: count, hash: text, created_by: text }))
+    .array(
+      z.object({
+        ref,
+        type: artifactType,
+        name: text,
+        size: count,
+        hash: text,
+        created_by: text,
+        lines: z.array(count).optional().describe('where the passages that are shown begin'),
+      }),
+    )
     .describe('what is shown of artifacts, pins first'),
   tokens: tokenCount,
   pasted: tokenCount.describe('the same with the whole state and these artifacts pasted'),

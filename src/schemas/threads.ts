@@ -203,6 +203,7 @@ export const threadSchemas = schemasFor(threads)({
       ref,
       ...partFields,
       max_tokens: limit(PART_CHARS).describe('cut where it has more'),
+      ...counted,
     }),
     output: z.object({ text, about: text, truncated: z.boolean(), tokens: tokenCount }),
   },

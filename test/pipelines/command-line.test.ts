@@ -95,7 +95,14 @@ steps:
 
 test('a model in a pipeline gets its system text and previews, and its bill is in the ledger', async () => {
   using at = temporaryHome();
-  await using model = await startFakeModel(() => 'Roses are red.');
+  await using model = await startFakeModel(() =>
+    model.asked.length === 1
+      ? {
+          text: 'Let me see.',
+          calls: ['second', 'first'].map((ref) => ({ name: 'pull', arguments: { ref, lines: '1' } })),
+        }
+      : 'Roses are red.',
+  );
   const yaml = `${TWO}  - { id: poem, agent: m, context: [second], prompt: Write it. }\n`;
   writeFileSync(join(at.home, 'poem.yaml'), yaml);
   const { stdout, code, stderr } = await relay(['pipeline', 'run', 'poem.yaml', '--json'], {
@@ -117,7 +124,12 @@ test('a model in a pipeline gets its system text and previews, and its bill is i
     'shells are no models',
   );
   assert.ok(step.shown_tokens > 50 && step.pasted_tokens > 50);
-  assert.equal(prompts.prompt_tokens, step.shown_tokens);
+  const [, again] = model.asked;
+  assert.match(again!.results[0]!, /TEA OF FIRST!/, 'it may pull of what it is shown');
+  assert.match(again!.results[1]!, /^Not done: there is no such artifact/, 'and of nothing else');
+  assert.equal(prompts.tool_calls, 2);
+  assert.equal(prompts.prompt_tokens + prompts.tool_call_tokens, step.shown_tokens);
+  assert.equal(prompts.read_tokens, 0);
 });
 
 test('a wrong file is told with its lines before anything runs', async () => {

@@ -33,6 +33,28 @@ test('relay "words" makes a thread, streams the answer to stdout and tells the p
   assert.match(pinned.stdout, /"fox\.txt"[\s\S]*"answer\.md"[\s\S]*\/last_actions:/);
 });
 
+test('what a model pulls before it answers is told beside its price, and stdout has the answer alone', async () => {
+  using at = temporaryHome();
+  await using model = await startFakeModel(({ results }) =>
+    results.length === 0
+      ? { text: 'Let me look.', calls: [{ name: 'pull', arguments: { ref: 'list.txt', grep: 'item 2999' } }] }
+      : { text: `It says ${/item 2999 is \w+/.exec(results[0]!)}.`, cached: 120 },
+  );
+  const items = Array.from({ length: 3000 }, (_, i) => `item ${i} is ${i === 2999 ? 'gold' : 'lead'}`);
+  writeFileSync(join(at.home, 'list.txt'), items.join('\n'));
+  const o = { home: at.home, env: model.env };
+  const { code, stdout, stderr } = await relay(['the last thing?', '--attach', 'list.txt'], o);
+  assert.equal(code, 0, stderr);
+  assert.equal(stdout, 'It says item 2999 is gold.\n');
+  assert.match(stderr, /anthropic\/\S+ pulled \d+ tokens: pull list\.txt grep=item 2999/);
+  assert.match(stderr, /billed [\d,]+ in \(120 cached\), \d+ out/);
+  const next = await relay(['run', 'the last thing?', '--no-tools', '--json'], o);
+  assert.equal(model.asked.at(-1)!.tools.length, 0, next.stderr);
+  const { prompts, billed } = JSON.parse((await relay(['stats', '--json'], o)).stdout);
+  assert.deepEqual([prompts.prompts, prompts.tool_calls], [2, 1]);
+  assert.equal(billed.cached_input_tokens, 120);
+});
+
 test('config.json names the model, a variable counts before it, and a flag before both', async () => {
   using at = temporaryHome();
   await using model = await startFakeModel(() => 'yes');

@@ -17,6 +17,7 @@ export function openPrompts(): OpenPrompts {
     tokens: realCounter,
     env: systemEnv,
     cache: memoryCache(),
+    frameSecret: async () => new Uint8Array(32),
   });
   return { threads, prompts, thread: async () => (await threads.api.create({ name: 'test' })).thread_id };
 }

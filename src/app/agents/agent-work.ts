@@ -42,7 +42,7 @@ export async function openAgentWork(
   const cache = answerCache(engine.records, storeEnv);
   const secret = new StoreSecret(core.deps);
   const frameSecret = () => secret.bytes();
-  const prompts = new Prompts({ threads, tokens, env: systemEnv, cache });
+  const prompts = new Prompts({ threads, tokens, env: systemEnv, cache, frameSecret });
   const model: AgentWork['model'] = (choice) => openModel(choice, env, installedClis(env), config.prompts);
   let client: Promise<OpenClient> | null = null;
   const openClient = () => {

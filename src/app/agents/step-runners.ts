@@ -53,8 +53,10 @@ export function stepRunners({
       const { provider, model, base_url: baseUrl, max_tokens: maxTokens, system } = call.agent;
       const chosen = openModel({ provider, model, baseUrl, maxTokens });
       const bundle = await bundleOf(call, system);
-      const { text, billed, cut } = await chosen.answer(bundle, { signal, onText: said });
-      return { content: text, by: chosen.name, billed, cut, prompt: bundle };
+      const only = call.context.map(({ ref }) => ref);
+      const o = { signal, onText: said, tools: only.length > 0, only };
+      const { text, billed, cut, pulls } = await prompts.answer(bundle, chosen, o);
+      return { content: text, by: chosen.name, billed, cut, pulls, prompt: bundle };
     },
     async cli(call, o) {
       const { cli, args, prompt_by: promptBy } = call.agent;

@@ -1,6 +1,7 @@
 import type { JsonObject } from '../../base/json.ts';
 import type { Artifact } from '../../contract/threads/artifacts.ts';
-import type { Bundle, ModelAnswer } from '../prompts/types.ts';
+import type { Answered } from '../prompts/answering.ts';
+import type { Bundle } from '../prompts/types.ts';
 import type { Agent, AgentKind } from './definition.ts';
 
 /** One attempt at a step, by an agent of some kind. */
@@ -24,7 +25,7 @@ export interface StepCall<A extends Agent = Agent> {
   readonly context: readonly Artifact[];
 }
 
-export interface StepResult extends Pick<ModelAnswer, 'billed' | 'cut'> {
+export interface StepResult extends Pick<Answered, 'billed' | 'cut' | 'pulls'> {
   readonly content: string | Uint8Array;
   /** Who said it; by default the agent's name. */
   readonly by?: string;

@@ -7,6 +7,7 @@ import { readText } from '../../base/read-text.ts';
 import type { Artifact } from '../../contract/threads/artifacts.ts';
 import { type AnswerCache, keptAnswer } from '../prompts/answer-cache.ts';
 import { answerPatch } from '../prompts/answer-patch.ts';
+import { promptFigures } from '../prompts/prompts.ts';
 import type { Agent, Step } from './definition.ts';
 import { readRun, sourceOf } from './journal.ts';
 import type { LeaseParts } from './run-lease.ts';
@@ -179,20 +180,18 @@ export class StepWork {
     artifact: Artifact,
     text: string,
     attempts: number,
-    { billed, cut, prompt, cached }: Partial<StepResult> & { readonly cached?: boolean } = {},
+    { billed, cut, prompt, pulls, cached }: Partial<StepResult> & { readonly cached?: boolean } = {},
   ): Promise<void> {
     const { run, env } = this.#parts;
     const { id, agent } = this.#instance;
     const by = artifact.provenance.created_by;
     const threads = this.#parts.threads(by);
-    if (billed || prompt) {
+    if (prompt) {
       await threads.record(run, 'prompt.answered', {
         model: by,
         step: id,
         ref: artifact.ref,
-        ...(prompt ? { prompt_tokens: prompt.tokens.tokens, pasted_tokens: prompt.pasted.tokens } : {}),
-        ...(prompt ? { tokenizer: prompt.tokens.tokenizer } : {}),
-        ...(billed ? { billed_input: billed.input_tokens, billed_output: billed.output_tokens } : {}),
+        ...promptFigures(prompt, { billed, pulls }),
         ...(cut ? { cut } : {}),
       });
     }

@@ -6,17 +6,18 @@ import { ANSWER_CACHE_MS, ANSWER_TAIL_CHARS } from '../../base/prompt-limits.ts'
 import type { TokenCounter } from '../../base/tokens.ts';
 import type { ArtifactCreated } from '../../contract/threads/artifacts.ts';
 import type { PatchOp } from '../../formats/json-patch/apply.ts';
-import { oneLine } from '../../text/frame.ts';
+import { type FrameSecret, oneLine } from '../../text/frame.ts';
 import { type AnswerCache, keptAnswer } from './answer-cache.ts';
 import { answerPatch } from './answer-patch.ts';
+import { type Answered, answerWithPulls, type Pulling } from './answering.ts';
 import { makeBundle } from './bundle.ts';
 import type {
-  AnswerListener,
   Bundle,
   Model,
   PatchOutcome,
   PromptOutcome,
   PromptRequest,
+  Pulls,
   Said,
   ThreadsAs,
 } from './types.ts';
@@ -26,6 +27,8 @@ export interface PromptParts {
   readonly tokens: TokenCounter;
   readonly env: Env;
   readonly cache: AnswerCache;
+  /** Of the frames around what a model pulls. */
+  readonly frameSecret: FrameSecret;
 }
 
 /** Who puts bundles together when nobody has answered yet. */
@@ -44,17 +47,24 @@ export class Prompts {
     return makeBundle(threads(ASKING), tokens, request);
   }
 
+  /** What the model answers, which may pull while it does. Nothing of it is stored but the events of its calls. */
+  answer(bundle: Bundle, model: Model, o: Pulling = {}): Promise<Answered> {
+    const { tokens, frameSecret } = this.#parts;
+    return answerWithPulls(
+      { threads: this.#parts.threads(model.name), tokens, frameSecret },
+      bundle,
+      model,
+      o,
+    );
+  }
+
   /** Asks the model and stores what it says. With `cache`, an identical bundle is answered by what is known already. */
-  async ask(
-    bundle: Bundle,
-    model: Model,
-    o: { cache?: boolean; signal?: AbortSignal } & AnswerListener = {},
-  ): Promise<PromptOutcome> {
+  async ask(bundle: Bundle, model: Model, o: Pulling & { cache?: boolean } = {}): Promise<PromptOutcome> {
     if (o.cache) {
       const known = await this.#known(bundle, model.name, o.onText);
       if (known) return known;
     }
-    const answer = await model.answer(bundle, o);
+    const answer = await this.answer(bundle, model, o);
     const outcome = await this.record(bundle, {
       by: model.name,
       body: new TextEncoder().encode(answer.text),
@@ -81,10 +91,10 @@ export class Prompts {
       body: said.body,
       name: said.name ?? 'answer.md',
       type: 'markdown',
-      source_refs: bundle.artifacts.map(({ ref }) => ref),
+      source_refs: [`${SOURCE}${id}`, ...bundle.artifacts.map(({ ref }) => ref)],
       idempotency_key: `prompt:${id}`,
     });
-    const { tail, billed, cut, more, failed } = await said.end();
+    const { tail, billed, cut, more, failed, pulls = NO_PULLS } = await said.end();
     const { patch, state_ref } = failed
       ? { patch: { status: 'none', ops: 0 } as const, state_ref: artifact.state_ref }
       : await this.#remember(bundle, { by: said.by, tail, ref: artifact.ref, id });
@@ -95,11 +105,8 @@ export class Prompts {
       state_before: bundle.state_ref,
       state_after: state_ref,
       ref: artifact.ref,
-      prompt_tokens: bundle.tokens.tokens,
-      pasted_tokens: bundle.pasted.tokens,
+      ...promptFigures(bundle, { billed, pulls }),
       answer_tokens: artifact.tokens.content,
-      tokenizer: bundle.tokens.tokenizer,
-      ...(billed ? { billed_input: billed.input_tokens, billed_output: billed.output_tokens } : {}),
       ...(cut ? { cut } : {}),
       patch: patch.status,
       ...(patch.why ? { patch_refused: patch.why } : {}),
@@ -108,7 +115,7 @@ export class Prompts {
       ...more,
     });
     return {
-      ...outcome(bundle, said.by, artifact),
+      ...outcome(bundle, said.by, artifact, pulls),
       state_ref,
       patch,
       ...(billed ? { billed } : {}),
@@ -185,10 +192,33 @@ export class Prompts {
   }
 }
 
+/** The answer is made from what it names beside this, so it is no source itself. */
+const SOURCE = 'prompt:';
+
+const NO_PULLS: Pulls = { calls: 0, tokens: 0, tools_tokens: 0, pasted_tokens: 0 };
+
+/** What the ledger is told of a prompt that was answered. */
+export function promptFigures(
+  { tokens, pasted }: Pick<Bundle, 'tokens' | 'pasted'>,
+  { billed, pulls = NO_PULLS }: Pick<Answered, 'billed' | 'pulls'>,
+): { readonly [field: string]: string | number | boolean } {
+  const cached = billed?.cached_input_tokens;
+  return {
+    prompt_tokens: tokens.tokens + pulls.tools_tokens,
+    pasted_tokens: pasted.tokens + pulls.pasted_tokens,
+    tokenizer: tokens.tokenizer,
+    ...(tokens.estimated || pasted.estimated ? { estimated: true } : {}),
+    ...(pulls.calls > 0 ? { tool_calls: pulls.calls, tool_call_tokens: pulls.tokens } : {}),
+    ...(billed ? { billed_input: billed.input_tokens, billed_output: billed.output_tokens } : {}),
+    ...(cached === undefined ? {} : { billed_cached_input: cached }),
+  };
+}
+
 function outcome(
   bundle: Bundle,
   model: string,
   artifact: { ref: string; tokens: ArtifactCreated['tokens'] },
+  pulls = NO_PULLS,
 ): PromptOutcome {
   return {
     thread_id: bundle.thread_id,
@@ -198,11 +228,13 @@ function outcome(
     session_cache_hit: false,
     patch: { status: 'none', ops: 0 },
     tokens: {
-      prompt: bundle.tokens.tokens,
-      pasted: bundle.pasted.tokens,
+      prompt: bundle.tokens.tokens + pulls.tools_tokens + pulls.tokens,
+      pasted: bundle.pasted.tokens + pulls.pasted_tokens,
       answer: artifact.tokens.content,
       tokenizer: bundle.tokens.tokenizer,
       estimated: bundle.tokens.estimated || bundle.pasted.estimated,
+      pulled: pulls.tokens,
+      pulls: pulls.calls,
     },
   };
 }

@@ -57,6 +57,26 @@ export interface AnswerListener {
   onText?(text: string): void;
   /** It has sent nothing for `ms`, and is given up after `most`. */
   onSilence?(ms: number, most: number): void;
+  /** It called for more, and is asked again with what it got; what it said before that is not its answer. */
+  onPull?(pull: Pull): void;
+}
+
+/** A call that was done for a model. */
+export interface Pull {
+  /** `pull spec.md lines=10-40`, for people. */
+  readonly what: string;
+  /** Of the call and of what it answered. */
+  readonly tokens: number;
+}
+
+/** What a model called for while it answered, on top of its prompt. */
+export interface Pulls {
+  readonly calls: number;
+  readonly tokens: number;
+  /** Of the descriptions of the tools, which stand beside the prompt. */
+  readonly tools_tokens: number;
+  /** The contents of artifacts of which it was shown something only then. */
+  readonly pasted_tokens: number;
 }
 
 /** Which model is to answer; what is left out comes from the environment and the configuration. */
@@ -128,11 +148,15 @@ export interface PromptOutcome {
   readonly session_cache_hit: boolean;
   readonly patch: PatchOutcome;
   readonly tokens: {
+    /** All that was put in front of the model, each once. */
     readonly prompt: number;
     readonly pasted: number;
     readonly answer: number;
     readonly tokenizer: string;
     readonly estimated: boolean;
+    /** Of `prompt`, what it called for while it answered. */
+    readonly pulled: number;
+    readonly pulls: number;
   };
   readonly billed?: Billed;
   readonly cut?: boolean;
@@ -147,6 +171,7 @@ export interface Said {
   end(): Promise<
     Pick<ModelAnswer, 'billed' | 'cut'> & {
       readonly tail: string;
+      readonly pulls?: Pulls;
       readonly more?: { readonly [field: string]: string | number };
       /** What was said is kept, and nothing of it is remembered. */
       readonly failed?: boolean;

@@ -102,6 +102,8 @@ export interface RenderOptions {
 /** An artifact of which a prompt shows something. */
 export interface ShownArtifact extends Pick<Artifact, 'ref' | 'type' | 'name' | 'size' | 'hash'> {
   readonly created_by: string;
+  /** Where the passages that are shown begin; absent where its beginning alone is shown. */
+  readonly lines?: readonly number[];
 }
 
 export interface RenderedMessage {

@@ -135,6 +135,18 @@ export const listArtifacts: ThreadVerb<'artifacts'> = async (log, caller, id, o 
   return answer;
 };
 
+/** A stretch of an artifact that has to do with what was asked. */
+export interface Passage {
+  readonly ref: string;
+  readonly thread_id: string;
+  readonly name: string;
+  readonly type: string;
+  readonly score: number;
+  /** As it stands there. */
+  readonly text: string;
+  readonly line: number;
+}
+
 /** Ranked full-text search over one thread, or over all of the tenant's. */
 export async function searchArtifacts(
   log: ThreadLog,
@@ -144,8 +156,44 @@ export async function searchArtifacts(
   o: { limit?: number } = {},
 ): Promise<SearchHit[]> {
   if (id !== null) await log.meta(caller, id);
-  const scope = indexScope(caller.tenant, id ?? undefined);
-  const hits = await log.deps.engine.index.search(scope, query, { limit: o.limit ?? 20 });
+  const passages = await marked(log, caller, id, query, o.limit ?? 20);
+  return passages.map(({ ref, thread_id, name, type, score, text, line }) => ({
+    ref,
+    thread_id,
+    name: neutralise(name),
+    type,
+    score,
+    snippet: neutralise(text.replace(/[\u0002\u0003]/g, '**')),
+    line,
+  }));
+}
+
+/** The same of one thread without marks and without the name, for whoever has made sure that the thread is the caller's. */
+export async function findPassages(
+  log: ThreadLog,
+  caller: Caller,
+  id: string,
+  query: string,
+  limit: number,
+): Promise<Passage[]> {
+  const passages = await marked(log, caller, id, query, limit);
+  return passages.map((passage) => {
+    const text = passage.text.replace(/[\u0002\u0003]/g, '');
+    const heading = `${passage.name}\n`;
+    return { ...passage, text: text.startsWith(heading) ? text.slice(heading.length) : text };
+  });
+}
+
+async function marked(
+  log: ThreadLog,
+  caller: Caller,
+  id: string | null,
+  query: string,
+  limit: number,
+): Promise<Passage[]> {
+  const hits = await log.deps.engine.index.search(indexScope(caller.tenant, id ?? undefined), query, {
+    limit,
+  });
   // A thread that has expired is still in the index until it is tidied up.
   const there = await Promise.all(hits.map(({ fields }) => log.exists(String(fields.thread_id))));
   return hits
@@ -153,10 +201,10 @@ export async function searchArtifacts(
     .map(({ score, snippet, line, fields }) => ({
       ref: String(fields.ref),
       thread_id: String(fields.thread_id),
-      name: neutralise(String(fields.name)),
+      name: String(fields.name),
       type: String(fields.type),
       score,
-      snippet: neutralise(snippet.replace(/[\u0002\u0003]/g, '**')),
+      text: snippet,
       // The name stands above the content in the index.
       line: Math.max(1, line - 1),
     }));

@@ -70,7 +70,8 @@ describe('a thread rendered for a model', () => {
     assert.ok(!start.includes(refs[13]!));
     const bodies = [...user.matchAll(/instructions\. <<<\n([^>]*)\n>>>/g)].map((found) => found[1]!);
     assert.equal(bodies.length, 10);
-    assert.ok(bodies.join('').length <= PROMPT_PREVIEW_BYTES);
+    for (const some of [bodies.slice(0, 2), bodies.slice(2)])
+      assert.ok(some.join('').length <= PROMPT_PREVIEW_BYTES, 'pins have as much as all others');
     assert.ok(bodies.every((body) => body.length > 500 && body.endsWith('.')));
     const few = await api.render(thread_id, { refs: pins, previews: 2, dry: true });
     assert.deepEqual(
@@ -78,6 +79,72 @@ describe('a thread rendered for a model', () => {
       pins,
     );
     assert.deepEqual((await api.render(thread_id, { previews: 0, dry: true })).artifacts, []);
+  });
+
+  it('shows what sources say about the words, before what was made from them, also behind nine answers', async () => {
+    const { api, thread_id, put } = await prepared();
+    const filler = 'Nothing of note was seen that day, and nobody wrote anything down.\n';
+    for (let i = 0; i < 12; i++)
+      await put(
+        `source-${i}.txt`,
+        `${filler.repeat(60)}The lamp of ward ${i} burns ${i + 40} litres of oil.\n${filler.repeat(60)}`,
+      );
+    for (let i = 0; i < 9; i++) {
+      const source_refs = [`prompt:${i}`];
+      const body = text(`Answer ${i}: the lamp of ward 7 burns much oil, litres of it.`);
+      await api.putArtifact(thread_id, { body, name: `answer-${i}.md`, source_refs });
+    }
+    const words = 'How many litres does the lamp in ward 7 burn?';
+    const { artifacts, messages, pasted, tokens } = await api.render(thread_id, { words, dry: true });
+    const user = messages[1]!.content;
+    assert.equal(artifacts[0]!.name, 'source-7.txt');
+    assert.match(user, /\[line \d+\] …[^>]*The lamp of ward 7 burns 47 litres of oil\./);
+    assert.deepEqual(artifacts[0]!.lines?.length, 1);
+    assert.equal(
+      artifacts.at(-1)!.name,
+      'answer-8.md',
+      'what was answered last, to which a question may refer',
+    );
+    assert.ok(artifacts.slice(0, -1).every(({ name }) => name.startsWith('source')));
+    assert.ok(tokens.tokens < 1_500 && pasted.tokens > 1_500);
+    const nothing = await api.render(thread_id, { words: 'zebra?', dry: true });
+    assert.equal(nothing.artifacts[0]!.name, 'source-11.txt');
+    assert.equal(nothing.artifacts.length, 10);
+    assert.ok(
+      nothing.artifacts.every(({ name }) => name.startsWith('source')),
+      'twelve sources fill ten places',
+    );
+  });
+
+  it('shows passages of a pin behind its beginning, and of nothing else where only pins are wanted', async () => {
+    const { api, thread_id, put } = await prepared();
+    const ref = await put(
+      'long.txt',
+      `${'A dull line.\n'.repeat(900)}The treasure is under the oak.\n${'A dull line.\n'.repeat(900)}`,
+    );
+    await put('other.txt', 'A treasure elsewhere.');
+    const o = { words: 'Where is the treasure?', refs: [ref], previews: 1, dry: true };
+    const { artifacts, messages, stable } = await api.render(thread_id, o);
+    const user = messages[1]!.content;
+    assert.deepEqual(
+      artifacts.map((shown) => shown.ref),
+      [ref],
+    );
+    assert.ok(user.slice(0, stable).includes('A dull line.') && !user.slice(0, stable).includes('treasure'));
+    assert.match(user.slice(stable), /under the oak/);
+    assert.ok(!user.includes('elsewhere'));
+    const again = await api.render(thread_id, { ...o, words: 'Is it dull?' });
+    assert.equal(
+      again.messages[1]!.content.slice(0, again.stable),
+      user.slice(0, stable),
+      'the words move nothing in it',
+    );
+    await api.deleteArtifact(thread_id, ref);
+    const { artifacts: left } = await api.render(thread_id, { words: o.words, dry: true });
+    assert.deepEqual(
+      left.map(({ name }) => name),
+      ['other.txt'],
+    );
   });
 
   it('refuses pins that are not there or too many, and words that are too long', async () => {

@@ -33,13 +33,16 @@ export const renderThread: ThreadVerb<'render'> = async (log, caller, id, o = {}
   });
   const store = new StoreSecret(log.deps);
   const framed = (all: readonly ShownPreview[]) =>
-    Promise.all(all.map(({ artifact, ...shown }) => artifactFrame(artifact, () => store.bytes(), shown)));
+    Promise.all(
+      all.map(({ artifact, lines: _, ...shown }) => artifactFrame(artifact, () => store.bytes(), shown)),
+    );
   const system = `${own || WORK}\n\n${FRAMES_ARE_DATA}`;
   const asked = words === '' ? [] : [`What is asked of you:\n${words}`];
   const stable = [...(await framed(pinned)), text].filter((part) => part !== '').join('\n\n');
   const user = [stable, ...(await framed(chosen)), ...asked].filter((part) => part !== '').join('\n\n');
   const tokens = await log.deps.texts.count(`${system}\n${user}`);
-  const artifacts = [...pinned, ...chosen].map(({ artifact }) => artifact);
+  const shown = [...Map.groupBy([...pinned, ...chosen], ({ artifact }) => artifact.ref).values()];
+  const artifacts = shown.map(([one]) => one!.artifact);
   const whole = await log.deps.texts.count(`${system}\n${JSON.stringify(state)}\n${words}`);
   const pasted = withContents(whole, artifacts);
   if (!o.dry) log.ledger.prompted(id, { shown: tokens, pasted });
@@ -56,14 +59,25 @@ export const renderThread: ThreadVerb<'render'> = async (log, caller, id, o = {}
     messages,
     header: text,
     stable: stable.length,
-    artifacts: artifacts.map(told),
+    artifacts: shown.map(told),
     tokens,
     pasted,
   };
 };
 
-function told({ ref, type, name, size, hash, provenance }: Artifact): ShownArtifact {
-  return { ref, type, name, size, hash, created_by: provenance.created_by };
+/** Of an artifact that is pinned, passages may be shown too. */
+function told(of: readonly ShownPreview[]): ShownArtifact {
+  const { ref, type, name, size, hash, provenance } = of[0]!.artifact;
+  const lines = of.flatMap((shown) => shown.lines);
+  return {
+    ref,
+    type,
+    name,
+    size,
+    hash,
+    created_by: provenance.created_by,
+    ...(lines.length > 0 ? { lines } : {}),
+  };
 }
 
 function withContents(whole: TokenCount, artifacts: readonly Artifact[]): TokenCount {

@@ -6,6 +6,7 @@ import type { Stats } from '../../contract/threads/tokens.ts';
 import { oneLine } from '../../text/frame.ts';
 import { listArtifacts, putArtifact } from './artifacts.ts';
 import { metaKey } from './keys.ts';
+import { versionRef } from './state.ts';
 import type { Figures } from './tenant-totals.ts';
 import type { ThreadLog, ThreadVerb } from './thread-log.ts';
 import { listThreads } from './threads.ts';
@@ -59,6 +60,7 @@ export const makeReport: ThreadVerb<'report'> = async (log, caller, id, { format
     body: new TextEncoder().encode(text),
     name: `report-v${head.version}.${format}`,
     type: format === 'md' ? 'markdown' : 'json',
+    source_refs: [versionRef(head.version)],
   };
   const { ref, size } = await putArtifact(log, caller, id, input, { report: true });
   const payload = { by: caller.name, ref, format, state_version: head.version };

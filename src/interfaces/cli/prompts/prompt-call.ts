@@ -4,7 +4,7 @@ import { basename, resolve } from 'node:path';
 import { Readable } from 'node:stream';
 import { isRelayError, RelayError } from '../../../base/errors.ts';
 import { PROMPT_WORDS_BYTES } from '../../../base/prompt-limits.ts';
-import type { Bundle, PromptOutcome } from '../../../client/prompts/types.ts';
+import type { Billed, Bundle, PromptOutcome } from '../../../client/prompts/types.ts';
 import { badUsage, type Flags, type Invocation } from '../command.ts';
 import type { AgentWork } from '../host-agents.ts';
 import { count } from '../human.ts';
@@ -124,24 +124,37 @@ function showBundle(io: Io, bundle: Bundle): void {
   const json = { system, user, state_ref, artifacts, fingerprint, tokens, pasted };
   const { style } = io;
   io.result(json, () => [style.bold('system'), system, '', style.bold('user'), user].join('\n'));
-  if (!io.json) io.note(price(bundle));
+  const estimated = tokens.estimated || pasted.estimated;
+  const priced = { prompt: tokens.tokens, pasted: pasted.tokens, tokenizer: tokens.tokenizer, estimated };
+  if (!io.json) io.note(price(priced));
 }
 
 /** `1,204 tokens instead of 48,320 pasted (o200k_base)` */
-function price({ tokens, pasted }: Bundle): string {
-  const about = tokens.estimated || pasted.estimated ? 'about ' : '';
-  return `${about}${count(tokens.tokens)} tokens instead of ${count(pasted.tokens)} pasted (${tokens.tokenizer})`;
+function price({
+  prompt,
+  pasted,
+  tokenizer,
+  estimated,
+}: Pick<PromptOutcome['tokens'], 'prompt' | 'pasted' | 'tokenizer' | 'estimated'>): string {
+  return `${estimated ? 'about ' : ''}${count(prompt)} tokens instead of ${count(pasted)} pasted (${tokenizer})`;
+}
+
+/** `; billed 2,100 in (1,800 cached), 80 out` */
+function bill({ input_tokens, output_tokens, cached_input_tokens = 0 }: Billed): string {
+  const cached = cached_input_tokens > 0 ? ` (${count(cached_input_tokens)} cached)` : '';
+  return `; billed ${count(input_tokens)} in${cached}, ${count(output_tokens)} out`;
 }
 
 /** What came of it, for people. */
-export function tellOutcome(io: Io, outcome: PromptOutcome, bundle: Bundle): void {
-  const { thread_id, artifact_ref, state_ref, billed, patch, session_cache_hit, cut, model } = outcome;
+export function tellOutcome(io: Io, outcome: PromptOutcome): void {
+  const { thread_id, artifact_ref, state_ref, billed, patch, session_cache_hit, cut, model, tokens } =
+    outcome;
   if (cut) io.warn(`${model} was not done when it reached its limit; see --max-tokens.`);
   if (patch.status === 'refused')
     io.warn(`What ${model} wanted to be remembered was refused: ${patch.why}. The rest is kept.`);
   const cost = session_cache_hit
     ? 'answered before, from the session cache'
-    : `${price(bundle)}${billed ? `; billed ${count(billed.input_tokens)} in, ${count(billed.output_tokens)} out` : ''}`;
+    : `${price(tokens)}${billed ? bill(billed) : ''}`;
   io.note(cost);
   const learnt = patch.status === 'applied' ? `, ${patch.ops} remembered` : '';
   io.note(`answer ${artifact_ref} · state ${state_ref}${learnt} · thread ${thread_id}`);

@@ -1,7 +1,7 @@
-import type { Bundle, Model } from '../../../client/prompts/types.ts';
+import type { Bundle, Model, Pull } from '../../../client/prompts/types.ts';
 import { defineCommand } from '../command.ts';
 import type { AgentWork } from '../host-agents.ts';
-import { parseCount, printable, span } from '../human.ts';
+import { count, parseCount, printable, span } from '../human.ts';
 import type { Io } from '../io.ts';
 import { PROMPT_FLAGS, promptWords, tellOutcome, withBundle } from './prompt-call.ts';
 import { runWrapped } from './wrapped-run.ts';
@@ -9,7 +9,8 @@ import { runWrapped } from './wrapped-run.ts';
 export default defineCommand({
   usage: '"WORDS" | -',
   details: `relay "WORDS" is the same. The prompt is bounded: the state of the thread, what its artifacts say
-about the words, and the words. The answer is kept as an artifact of the thread. Anthropic is asked (ANTHROPIC_API_KEY) unless
+about the words, and the words. A model that can call tools may search the thread and pull parts of artifacts while it answers, within
+limits; what that cost is told. The answer is kept as an artifact of the thread. Anthropic is asked (ANTHROPIC_API_KEY) unless
 another provider is named, or only another one's variable is set: OPENAI_API_KEY, GEMINI_API_KEY, OLLAMA_HOST, or
 RELAY_MODEL_URL for anything that speaks like OpenAI. Which of its models: --model, else RELAY_MODEL, else "models" in config.json, such as
 {"model_provider": "ollama", "models": {"ollama": "qwen3"}}, else one that is built in. A model that sends nothing
@@ -21,6 +22,7 @@ for five minutes is given up: RELAY_MODEL_TIMEOUT=SECONDS waits longer, or less.
     'base-url': { value: 'URL', help: 'where an OpenAI-compatible server is (RELAY_MODEL_URL)' },
     'max-tokens': { value: 'N', help: 'how much it may say at most' },
     cli: { value: 'PROGRAM', help: 'ask a program instead, as relay wrap run does' },
+    'no-tools': { help: 'the model answers from the prompt alone' },
     cache: { help: 'take the answer to an identical prompt, where there is one' },
   },
   takes: { min: 1, max: 1 },
@@ -45,7 +47,7 @@ for five minutes is given up: RELAY_MODEL_TIMEOUT=SECONDS waits longer, or less.
     return await withBundle({ io, host, flags }, work, words, (bundle) =>
       model === null
         ? runWrapped(io, work, bundle, { cli: flags.cli!, args: [] })
-        : askModel(io, work, bundle, { model, cache: flags.cache }),
+        : askModel(io, work, bundle, { model, cache: flags.cache, tools: !flags['no-tools'] }),
     );
   },
 });
@@ -54,26 +56,36 @@ async function askModel(
   io: Io,
   work: AgentWork,
   bundle: Bundle,
-  { model, cache }: { readonly model: Model; readonly cache?: boolean },
+  { model, ...o }: { readonly model: Model; readonly cache?: boolean; readonly tools: boolean },
 ): Promise<number> {
   let said = '';
+  // Into a pipe goes the answer alone, so what is said before a pull has to be waited for.
+  const waits = !io.interactive && o.tools;
+  const write = (text: string) => !io.json && io.stdout.write(io.interactive ? printable(text) : text);
   const onText = (text: string) => {
     said += text;
-    if (!io.json) io.stdout.write(io.interactive ? printable(text) : text);
+    if (!waits) write(text);
+  };
+  const onPull = ({ what, tokens }: Pull) => {
+    if (said !== '' && !waits) write('\n');
+    said = '';
+    io.note(`${model.name} pulled ${count(tokens)} tokens: ${what}`);
   };
   const onSilence = (ms: number, most: number) => {
     const so = said === '' ? 'nothing yet' : 'nothing more';
     io.note(`${model.name} says ${so}, after ${span(ms)}; it is given up after ${span(most)} of silence.`);
   };
   try {
-    const outcome = await work.prompts.ask(bundle, model, { cache, onText, onSilence });
+    const outcome = await work.prompts.ask(bundle, model, { ...o, onText, onSilence, onPull });
     if (io.json) io.result({ ...outcome, text: said }, '');
     else {
+      if (waits) write(said);
       if (!said.endsWith('\n')) io.stdout.write('\n');
-      tellOutcome(io, outcome, bundle);
+      tellOutcome(io, outcome);
     }
     return 0;
   } catch (error) {
+    if (waits) write(said);
     if (said !== '' && !io.json) io.stdout.write('\n');
     throw error;
   }

@@ -46,7 +46,7 @@ export async function runWrapped(
   }
   const { code } = await ended;
   if (io.json) io.result({ ...outcome, exit_code: code }, '');
-  else if (outcome) tellOutcome(io, outcome, bundle);
+  else if (outcome) tellOutcome(io, outcome);
   else if (!anything) io.note(`${call.cli} said nothing; nothing was kept.`);
   if (outcome && code !== 0 && !io.json)
     io.note(`${call.cli} ended with ${code}: what it said is kept, and nothing of it is remembered.`);

@@ -1,0 +1,38 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { openThreads, realCounter } from '../../test/threads/open-threads.ts';
+import { billOf, brokenClaim } from './bill.ts';
+import { CASES } from './questions.ts';
+import { around, isRight, NOT_FOUND } from './reader.ts';
+
+test('95 % of the tokens of pasting are avoided with 95 % of the answers right, by two counts that agree', async () => {
+  const bill = await billOf(openThreads().api, realCounter);
+  assert.equal(brokenClaim(bill), null);
+  const [pasting, random, newest, ours] = bill.all;
+  assert.equal(pasting!.right, pasting!.asked, 'whoever sees all of it knows everything');
+  assert.ok(random!.right < ours!.right / 2 && newest!.right < ours!.right / 2);
+  assert.ok(ours!.sent >= ours!.second, 'what is sent again is in it');
+});
+
+test('a claim that does not hold is told', () => {
+  const line = { asked: 100, right: 100, answerable: 90, answered: 90, tokens: 4, second: 4, sent: 4 };
+  const pasting = { ...line, way: 'pasting', tokens: 100, second: 100, sent: 100 } as const;
+  const broken = (ours: object) =>
+    brokenClaim({ cases: [], all: [pasting, { ...line, way: 'ours', ...ours }] });
+  assert.equal(broken({}), null);
+  assert.match(broken({ tokens: 6 })!, /avoided/);
+  assert.match(broken({ second: 6 })!, /avoided/);
+  assert.match(broken({ right: 94 })!, /right/);
+  assert.match(broken({ answered: 85 })!, /of what the texts say/);
+  assert.match(broken({ tokens: 3 })!, /by the second count/);
+});
+
+test('a fact counts where it stands by itself, and an answer that nothing was found only where nothing is', () => {
+  const one = { ask: 'Which status?', facts: ['204'] };
+  assert.equal(around(one, 'it was 12041'), null);
+  assert.equal(isRight(one, 'It is 204.'), true);
+  assert.equal(isRight(one, NOT_FOUND), false);
+  assert.equal(isRight({ ask: 'Who?', facts: [] }, NOT_FOUND), true);
+  assert.equal(isRight({ ask: 'Who?', facts: [] }, 'Ada'), false);
+  assert.ok(CASES.reduce((sum, { questions }) => sum + questions.length, 0) >= 79);
+});

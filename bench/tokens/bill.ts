@@ -1,0 +1,204 @@
+import { globSync, readFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { countTokens } from 'gpt-tokenizer/encoding/o200k_base';
+import { systemEnv } from '../../src/base/env.ts';
+import type { TokenCounter } from '../../src/base/tokens.ts';
+import { Prompts } from '../../src/client/prompts/prompts.ts';
+import type { Artifact } from '../../src/contract/threads/artifacts.ts';
+import type { ThreadsApi } from '../../src/contract/threads.ts';
+import { CASES, type Case, type Question } from './questions.ts';
+import { around, isRight, NOT_FOUND, readerOf } from './reader.ts';
+
+/** The ways in which a model gets to know what was handed over. */
+export const WAYS = ['pasting', 'random previews', 'newest ten', 'ours'] as const;
+export type Way = (typeof WAYS)[number];
+
+export interface Line {
+  readonly way: Way;
+  readonly asked: number;
+  readonly right: number;
+  /** Questions that a text answers, and how many of these were answered right. */
+  readonly answerable: number;
+  readonly answered: number;
+  /** What was put in front of the model, each once, counted by the relay; and by another implementation of the tokenizer. */
+  readonly tokens: number;
+  readonly second: number;
+  /** The same as it goes over the wire: with every round of calls, all that came before is sent again. */
+  readonly sent: number;
+}
+
+export interface Bill {
+  readonly cases: readonly {
+    readonly name: string;
+    readonly what: string;
+    readonly lines: readonly Line[];
+  }[];
+  readonly all: readonly Line[];
+}
+
+/** Asks every question in every way. `threads` are those of a store of its own. */
+export async function billOf(threads: ThreadsApi, tokens: TokenCounter): Promise<Bill> {
+  const cases: Bill['cases'][number][] = [];
+  for (const one of CASES) {
+    const lines: Line[] = [];
+    for (const way of WAYS) lines.push(await ask(one, way, threads, tokens));
+    cases.push({ name: one.name, what: one.what, lines });
+  }
+  const all = WAYS.map((way) =>
+    sum(
+      way,
+      cases.flatMap(({ lines }) => lines.filter((line) => line.way === way)),
+    ),
+  );
+  return { cases, all };
+}
+
+/** The share of what pasting costs that was avoided. */
+export function avoided(
+  lines: readonly Line[],
+  way: Way,
+  by: 'tokens' | 'second' | 'sent' = 'tokens',
+): number {
+  const of = (one: Way) => lines.find((line) => line.way === one)!;
+  return 1 - of(way)[by] / of('pasting')[by];
+}
+
+/** What is claimed and does not hold; null where all of it does. */
+export function brokenClaim({ all }: Bill): string | null {
+  const ours = all.find(({ way }) => way === 'ours')!;
+  const share = ours.right / ours.asked;
+  const known = ours.answered / ours.answerable;
+  for (const by of ['tokens', 'second'] as const)
+    if (avoided(all, 'ours', by) < 0.95) return `only ${avoided(all, 'ours', by)} avoided (${by})`;
+  if (share < 0.95 || known < 0.95) return `only ${share} right, ${known} of what the texts say`;
+  const apart = all.find(({ tokens, second }) => Math.abs(tokens / second - 1) > 0.01);
+  return apart ? `${apart.way}: ${apart.tokens} tokens, or ${apart.second} by the second count` : null;
+}
+
+interface Answered {
+  readonly text: string;
+  readonly tokens: number;
+  readonly second: number;
+  readonly sent: number;
+}
+
+async function ask(one: Case, way: Way, threads: ThreadsApi, tokens: TokenCounter): Promise<Line> {
+  const { thread_id } = await threads.create({ name: one.name });
+  const texts = textsOf(one);
+  for (const { name, text } of texts)
+    await threads.putArtifact(thread_id, { body: new TextEncoder().encode(text), name });
+  const answers: { question: Question; answered: Answered }[] = [];
+  for (const [at, question] of one.questions.entries()) {
+    const answered =
+      way === 'ours'
+        ? await pulled(thread_id, one, question, threads, tokens)
+        : await shown(question, await chosen(way, thread_id, texts, threads, at), threads, thread_id, tokens);
+    answers.push({ question, answered });
+  }
+  await threads.delete(thread_id);
+  const answerable = answers.filter(({ question }) => question.facts.length > 0);
+  const right = (some: typeof answers) =>
+    some.filter(({ question, answered }) => isRight(question, answered.text)).length;
+  const total = (by: 'tokens' | 'second' | 'sent') =>
+    answers.reduce((n, { answered }) => n + answered[by], 0);
+  return {
+    way,
+    asked: answers.length,
+    right: right(answers),
+    answerable: answerable.length,
+    answered: right(answerable),
+    tokens: total('tokens'),
+    second: total('second'),
+    sent: total('sent'),
+  };
+}
+
+/** As `relay run` does it, with the model in place of a provider's. */
+async function pulled(
+  thread_id: string,
+  one: Case,
+  { ask: words }: Question,
+  threads: ThreadsApi,
+  tokens: TokenCounter,
+): Promise<Answered> {
+  const read: number[] = [];
+  const model = readerOf(one.questions, (input) => read.push(countTokens(input)));
+  const cache = { get: async () => null, put: async () => {} };
+  const prompts = new Prompts({
+    threads: () => threads,
+    tokens,
+    env: systemEnv,
+    cache,
+    frameSecret: async () => new Uint8Array(32),
+  });
+  const bundle = await prompts.bundle({ thread_id, words });
+  let text = '';
+  const outcome = await prompts.ask(bundle, model, { onText: (said) => (text = said) });
+  return { text, tokens: outcome.tokens.prompt, second: read.at(-1)!, sent: read.reduce((a, b) => a + b, 0) };
+}
+
+/** What a model is shown that cannot pull. Its answer becomes an artifact too. */
+async function shown(
+  question: Question,
+  context: string,
+  threads: ThreadsApi,
+  thread_id: string,
+  tokens: TokenCounter,
+): Promise<Answered> {
+  const input = `${context}\n\n${question.ask}`;
+  const text = around(question, context) ?? NOT_FOUND;
+  await threads.putArtifact(thread_id, {
+    body: new TextEncoder().encode(text),
+    name: 'answer.md',
+    source_refs: ['prompt'],
+  });
+  const second = countTokens(input);
+  return { text, tokens: (await tokens.count(input)).tokens, second, sent: second };
+}
+
+async function chosen(
+  way: Exclude<Way, 'ours'>,
+  thread_id: string,
+  texts: readonly { name: string; text: string }[],
+  threads: ThreadsApi,
+  at: number,
+): Promise<string> {
+  if (way === 'pasting') return texts.map(({ name, text }) => `${name}\n${text}`).join('\n\n');
+  const { artifacts } = await threads.artifacts(thread_id, { limit: 100 });
+  const some = way === 'newest ten' ? artifacts : shuffled(artifacts, at);
+  return some
+    .slice(0, 10)
+    .map(({ name, preview }) => `${name}\n${preview.text}`)
+    .join('\n\n');
+}
+
+/** The same each time. */
+function shuffled(artifacts: readonly Artifact[], seed: number): Artifact[] {
+  let state = seed + 1;
+  const next = () => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    return state;
+  };
+  const drawn = artifacts.map((artifact) => ({ artifact, place: next() }));
+  return drawn.toSorted((a, b) => a.place - b.place).map(({ artifact }) => artifact);
+}
+
+function textsOf({ name }: Case): { name: string; text: string }[] {
+  const folder = join(import.meta.dirname, 'texts', name);
+  const files = globSync(join(folder, '**/*.*')).sort();
+  return files.map((file) => ({ name: basename(file), text: readFileSync(file, 'utf8') }));
+}
+
+function sum(way: Way, lines: readonly Line[]): Line {
+  const total = (field: Exclude<keyof Line, 'way'>) => lines.reduce((n, line) => n + line[field], 0);
+  return {
+    way,
+    asked: total('asked'),
+    right: total('right'),
+    answerable: total('answerable'),
+    answered: total('answered'),
+    tokens: total('tokens'),
+    second: total('second'),
+    sent: total('sent'),
+  };
+}

@@ -1,0 +1,68 @@
+import type { Model, ModelAnswer, PromptText, ToolUse } from '../../src/client/prompts/types.ts';
+import type { Question } from './questions.ts';
+
+export const NOT_FOUND = 'Nothing was found about it.';
+
+/**
+ * A model that knows nothing by itself: it answers with the words around a fact that stands in what it was shown or pulled, and says
+ * that nothing was found where none does. Whether a fact answers the question it knows from the table of questions,
+ * as somebody who can read would. What it calls for it makes of the question's words alone: a search for them, and where that
+ * does not help, the lines that have the longest of them.
+ */
+export function readerOf(questions: readonly Question[], onRead: (input: string) => void): Model {
+  return {
+    name: 'reader',
+    async answer(prompt: PromptText, o, use: ToolUse = { tools: [], rounds: [], last: true }) {
+      const said = use.rounds.flatMap(({ answer, results }) =>
+        results.flatMap((result, at) => [answer.calls![at]!.arguments, result]),
+      );
+      const tools = use.tools.length > 0 ? [JSON.stringify(use.tools)] : [];
+      onRead([prompt.system, prompt.user, ...tools, ...said].join('\n'));
+      const words = prompt.user.slice(prompt.user.lastIndexOf(ASKED) + ASKED.length);
+      const question = questions.find(({ ask }) => ask === words);
+      if (!question) throw new Error(`nobody asked "${words}"`);
+      const shown = [prompt.user.slice(0, -words.length), ...use.rounds.flatMap(({ results }) => results)];
+      const found = around(question, shown.join('\n'));
+      const answer =
+        found === null ? callFor(words, use.last ? GIVEN_UP : use.rounds.length, shown[0]!) : { text: found };
+      o.onText?.(answer.text);
+      return answer;
+    },
+  };
+}
+
+const ASKED = 'What is asked of you:\n';
+
+/** The words around the first fact that stands in a text; null where none does. */
+export function around({ facts }: Question, text: string): string | null {
+  for (const fact of facts) {
+    const at = text.search(pattern(fact));
+    if (at >= 0) return text.slice(Math.max(0, at - 100), at + fact.length + 100);
+  }
+  return null;
+}
+
+/** Right is an answer with one of the facts; of what no text says, that nothing was found. */
+export function isRight(question: Question, answer: string): boolean {
+  return question.facts.length === 0 ? answer === NOT_FOUND : around(question, answer) !== null;
+}
+
+/** `204` does not stand in `12041`. A line may end between two words. */
+function pattern(fact: string): RegExp {
+  const kin = (char: string) => (/\d/.test(char) ? '\\d' : /[a-z]/i.test(char) ? '[A-Za-z]' : '$^');
+  const words = fact.split(' ').map((word) => word.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'));
+  return new RegExp(`(?<!${kin(fact[0]!)})${words.join('\\s+')}(?!${kin(fact.at(-1)!)})`);
+}
+
+const GIVEN_UP = 2;
+
+/** First a search for the words, then the lines of what it was shown first that have the longest of them, then nothing more. */
+function callFor(words: string, round: number, shown: string): ModelAnswer {
+  const longest = words.match(/[a-z]{5,}/gi)?.toSorted((a, b) => b.length - a.length)[0] ?? words;
+  const ref = /artifact ([0-9a-f]{26})/.exec(shown)?.[1] ?? '';
+  const call = [
+    { name: 'search', arguments: JSON.stringify({ query: words }) },
+    { name: 'pull', arguments: JSON.stringify({ ref, grep: `(?i)${longest}` }) },
+  ][round];
+  return call ? { text: '', calls: [{ id: `call-${round}`, ...call }] } : { text: NOT_FOUND };
+}

@@ -1,0 +1,162 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { type Reply, startFakeModel } from '../../../examples/fake-model.ts';
+import { openPrompts } from '../../../test/prompts/open-prompts.ts';
+import { text } from '../../../test/threads/open-threads.ts';
+import { countTokens } from '../../../test/token-count.ts';
+import { PULL_CALL_TOKENS, PULL_ROUNDS, PULL_TOKENS } from '../../base/prompt-limits.ts';
+import { openModel } from '../../runners/provider/provider.ts';
+import { TOOLS } from './thread-tools.ts';
+
+const call = (name: string, given: object | string): Reply => ({ calls: [{ name, arguments: given }] });
+
+/** What the log is about. */
+const KETTLE = { words: 'Was the kettle filled?' };
+
+/** A thread with a long log and a plan, and a model that says `replies` one after the other, the last of them again and again. */
+async function asked(
+  replies: readonly Reply[],
+  o: { only?: string[]; words?: string; tools?: boolean } = {},
+) {
+  const open = openPrompts();
+  const { api } = open.threads;
+  const server = await startFakeModel(() => replies[Math.min(server.asked.length, replies.length) - 1]!);
+  const thread_id = await open.thread();
+  const log = Array.from({ length: 3000 }, (_, i) => `step ${i}: the kettle was filled ${i} times`).join(
+    '\n',
+  );
+  const { ref } = await api.putArtifact(thread_id, { body: text(log), name: 'run.log' });
+  const plan = await api.putArtifact(thread_id, {
+    body: text('We leave for Lisbon at noon.'),
+    name: 'plan.md',
+  });
+  const bundle = await open.prompts.bundle({ thread_id, words: o.words ?? 'When do we leave for Lisbon?' });
+  const model = openModel({ model: 'm1' }, server.env, []);
+  const only = o.only?.map((name) => (name === 'plan.md' ? plan.ref : ref));
+  const outcome = await open.prompts.ask(bundle, model, { only, tools: o.tools });
+  return { ...open, api, server, thread_id, ref, bundle, outcome, asked: server.asked };
+}
+
+describe('a model that calls for more while it answers', () => {
+  it('gets parts and passages in frames; every call is an event and on the bill', async () => {
+    const {
+      api,
+      server,
+      thread_id,
+      bundle,
+      outcome,
+      asked: all,
+      ref,
+    } = await asked([
+      call('search', { query: 'kettle filled 2999 times' }),
+      { ...(call('pull', { ref: 'run.log', lines: '7-9' }) as object), cached: 40 },
+      { text: 'At noon.', cached: 60 },
+    ]);
+    await using _ = server;
+    assert.deepEqual(
+      bundle.artifacts.map(({ name }) => name),
+      ['plan.md'],
+    );
+    assert.deepEqual(all[0]!.tools, ['search', 'pull']);
+    const [found, pulled] = all[2]!.results;
+    assert.match(
+      found!,
+      /^>>> relay data [0-9a-f]{16}: artifact [0-9a-f]{26} "run\.log"[\s\S]*step 2999: the kettle/,
+    );
+    assert.match(
+      pulled!,
+      new RegExp(`artifact ${ref} .*\nstep 6: .*\nstep 7: .*\nstep 8: .*\n>>> relay end`),
+    );
+    const { events } = await api.events(thread_id);
+    const calls = events.filter(({ type }) => type === 'prompt.called').map(({ payload }) => payload.call);
+    assert.deepEqual(calls, ['search "kettle filled 2999 times"', 'pull run.log lines=7-9']);
+    assert.ok(
+      events.some(({ type, payload }) => type === 'artifact.pulled' && payload.by === 'anthropic/m1'),
+    );
+    const { prompts, billed } = await api.stats(thread_id);
+    const cost = countTokens(`{"query":"kettle filled 2999 times"}\n${found}`).tokens;
+    const next = countTokens(`{"ref":"run.log","lines":"7-9"}\n${pulled}`).tokens;
+    assert.equal(prompts!.tool_calls, 2);
+    assert.equal(prompts!.tool_call_tokens, cost + next);
+    assert.equal(prompts!.read_tokens, 0, 'what is on the bill of a prompt is not counted as a read again');
+    const tools = countTokens(JSON.stringify(TOOLS)).tokens;
+    assert.equal(prompts!.prompt_tokens, bundle.tokens.tokens + tools);
+    assert.equal(prompts!.shown_tokens, outcome.tokens.prompt);
+    const whole = (await api.artifact(thread_id, ref)).tokens.content;
+    assert.equal(
+      prompts!.pasted_tokens,
+      bundle.pasted.tokens + whole,
+      'what was pulled would have been pasted too',
+    );
+    assert.deepEqual(outcome.billed, billed);
+    assert.equal(billed.cached_input_tokens, 100, 'of all rounds');
+  });
+
+  it('sees no passage twice, neither of the prompt nor of an earlier search', async () => {
+    const search = call('search', { query: 'kettle filled' });
+    const {
+      server,
+      asked: all,
+      bundle,
+    } = await asked([search, search, 'Done.'], { words: 'Was the kettle filled?' });
+    await using _ = server;
+    const lines = [bundle.user, ...all[2]!.results].flatMap((shown) => shown.match(/\[line \d+\]/g)!);
+    assert.ok(lines.length > 6);
+    assert.equal(new Set(lines).size, lines.length);
+  });
+
+  it('has to answer after so many rounds, and gets no more than so many tokens', async () => {
+    const short = await asked([call('pull', { ref: 'run.log', lines: '1' })], KETTLE);
+    await using _ = short.server;
+    assert.equal(short.asked.length, PULL_ROUNDS + 1);
+    assert.match(short.asked.at(-1)!.results[0]!, /step 0/);
+    assert.deepEqual(short.asked.at(-1)!.body.tool_choice, { type: 'none' });
+    const long = await asked([call('pull', { ref: 'run.log' })], KETTLE);
+    await using __ = long.server;
+    const { tokens } = long.outcome;
+    assert.ok(tokens.pulled > PULL_CALL_TOKENS * 2 && tokens.pulled < PULL_TOKENS + PULL_CALL_TOKENS);
+    assert.ok(long.asked.length <= PULL_ROUNDS);
+    assert.match(
+      long.asked.at(-1)!.results[0]!,
+      /\[lines 1-3000 of 3000; cut at 2000 tokens; go on with lines=\d+-\]/,
+    );
+  });
+
+  it('is told what cannot be done, and sees only what it may', async () => {
+    const { server, asked: all } = await asked(
+      [
+        call('pull', { ref: 'run.log', lines: '1' }),
+        call('search', { query: 'kettle' }),
+        call('pull', { ref: 'plan.md', grep: '(' }),
+        call('pull', '{"ref": '),
+        call('erase', {}),
+        'Noon.',
+      ],
+      { only: ['plan.md'] },
+    );
+    await using _ = server;
+    const results = all.at(-1)!.results;
+    assert.match(results[0]!, /^Not done: there is no such artifact/);
+    assert.match(results[1]!, /^Nothing more was found/);
+    assert.match(results[2]!, /^Not done: /);
+    assert.match(
+      results[3]!,
+      /^Not done: there are search\(query\) and pull\(ref, lines, grep, json, outline\)/,
+    );
+    assert.match(results[4]!, /^Not done: there are search/);
+  });
+
+  it('is asked without tools where it takes none, and where none are wanted', async () => {
+    const refusal = { status: 400, message: 'm1 does not support tools' };
+    const { server, asked: all, outcome } = await asked([refusal, 'Noon.']);
+    await using _ = server;
+    assert.deepEqual(
+      all.map(({ tools }) => tools.length),
+      [2, 0],
+    );
+    assert.equal(outcome.tokens.pulls, 0);
+    const alone = await asked(['Noon.'], { tools: false });
+    await using __ = alone.server;
+    assert.deepEqual(alone.asked[0]!.tools, []);
+  });
+});

@@ -1,0 +1,206 @@
+import { isRelayError } from '../../base/errors.ts';
+import { isRef } from '../../base/ids.ts';
+import { PULL_CALL_TOKENS, PULL_PASSAGES, PULL_TOKENS } from '../../base/prompt-limits.ts';
+import type { TokenCounter } from '../../base/tokens.ts';
+import type { Artifact, PartInput } from '../../contract/threads/artifacts.ts';
+import type { ThreadsApi } from '../../contract/threads.ts';
+import { datedFrame, type FrameSecret, oneLine } from '../../text/frame.ts';
+import type { Bundle, Pull, Pulls, Tool, ToolCall } from './types.ts';
+
+/** What a model may call while it answers. Short, since it is read with every prompt. */
+export const TOOLS: readonly Tool[] = [
+  {
+    name: 'search',
+    description: 'Passages of artifacts, by words or a question. None comes twice.',
+    parameters: {
+      type: 'object',
+      properties: { query: { type: 'string' } },
+      required: ['query'],
+    },
+  },
+  {
+    name: 'pull',
+    description: 'A part of an artifact: one of lines, grep, json, outline.',
+    parameters: {
+      type: 'object',
+      properties: {
+        ref: { type: 'string', description: 'its ref, or its name' },
+        lines: { type: 'string', description: '10-40' },
+        grep: { type: 'string', description: 'a regular expression' },
+        json: { type: 'string', description: 'a JSON Pointer' },
+        outline: { type: 'boolean' },
+      },
+      required: ['ref'],
+    },
+  },
+];
+
+export interface ToolParts {
+  readonly threads: ThreadsApi;
+  readonly tokens: TokenCounter;
+  readonly frameSecret: FrameSecret;
+}
+
+/** Passages that are looked through for some that were not shown yet, of artifacts that may be. */
+const LOOKED_THROUGH = 50;
+
+/**
+ * Does what a model calls for while it answers one prompt. Every call is an event of the thread. What it is given are frames around
+ * the words of others; a call that cannot be done is told why, and costs what that costs. `only`: artifacts of which it may see
+ * something, all of the thread by default.
+ */
+export class ThreadTools {
+  readonly #parts: ToolParts;
+  readonly #bundle: Bundle;
+  readonly #only: ReadonlySet<string> | null;
+  /** `ref:line` of every passage that it has seen. */
+  readonly #seen = new Set<string>();
+  /** Name → ref of what it has heard of. */
+  readonly #names = new Map<string, string>();
+  /** Artifacts of which it has seen something only now. */
+  readonly #more = new Map<string, Artifact>();
+  #calls = 0;
+  #tokens = 0;
+
+  constructor(parts: ToolParts, bundle: Bundle, only: readonly string[] | null = null) {
+    this.#parts = parts;
+    this.#bundle = bundle;
+    this.#only = only && new Set(only);
+    for (const { ref, name, lines = [] } of bundle.artifacts) {
+      this.#names.set(name, ref);
+      for (const line of lines) this.#seen.add(`${ref}:${line}`);
+    }
+  }
+
+  get pulls(): Omit<Pulls, 'tools_tokens'> {
+    const contents = [...this.#more.values()].map(({ tokens }) => tokens.content);
+    const pasted_tokens = contents.reduce((sum, tokens) => sum + tokens, 0);
+    return { calls: this.#calls, tokens: this.#tokens, pasted_tokens };
+  }
+
+  /** What it may still be given. */
+  get left(): number {
+    return PULL_TOKENS - this.#tokens;
+  }
+
+  async call(call: ToolCall): Promise<{ readonly result: string; readonly pull: Pull }> {
+    let done: { text: string; what: string };
+    try {
+      done = await this.#do(call.name, argumentsOf(call));
+    } catch (error) {
+      if (!isRelayError(error)) throw error;
+      done = { text: `Not done: ${error.message}`, what: `${oneLine(call.name, 40)}, refused` };
+    }
+    const counted = await this.#parts.tokens.count(`${call.arguments}\n${done.text}`);
+    const pull = { what: done.what, tokens: counted.tokens };
+    this.#calls += 1;
+    this.#tokens += counted.tokens;
+    await this.#parts.threads.record(this.#bundle.thread_id, 'prompt.called', {
+      bundle: this.#bundle.fingerprint,
+      call: pull.what,
+      tokens: pull.tokens,
+    });
+    return { result: done.text, pull };
+  }
+
+  async #do(name: string, given: Given): Promise<{ text: string; what: string }> {
+    if (this.left <= 0)
+      return { text: 'Not done: what may be pulled for one answer has been.', what: `${name}, refused` };
+    if (name === 'search' && typeof given.query === 'string' && given.query.trim() !== '')
+      return this.#search(given.query);
+    if (name === 'pull' && typeof given.ref === 'string') return this.#pull(given.ref, given);
+    const how = TOOLS.map(
+      (tool) => `${tool.name}(${Object.keys(tool.parameters.properties as object).join(', ')})`,
+    );
+    return { text: `Not done: there are ${how.join(' and ')}.`, what: `${oneLine(name, 40)}, refused` };
+  }
+
+  async #search(query: string): Promise<{ text: string; what: string }> {
+    const { threads } = this.#parts;
+    const { hits } = await threads.search(this.#bundle.thread_id, query, {
+      limit: LOOKED_THROUGH,
+      counted: false,
+    });
+    const fresh = hits.filter(({ ref, line }) => this.#mayBeSeen(ref) && !this.#seen.has(`${ref}:${line}`));
+    const what = `search "${oneLine(query, 60)}"`;
+    if (fresh.length === 0) return { text: 'Nothing more was found. Try other words, or pull.', what };
+    const shown = fresh.slice(0, PULL_PASSAGES);
+    const of = Map.groupBy(shown, ({ ref }) => ref);
+    const frames = [...of].map(async ([ref, passages]) => {
+      const artifact = await this.#heardOf(ref);
+      const lines = passages.toSorted((a, b) => a.line - b.line);
+      for (const { line } of lines) this.#seen.add(`${ref}:${line}`);
+      // The marks of what matched would be taken for a part of the text.
+      return this.#framed(
+        artifact,
+        lines.map(({ line, snippet }) => `[line ${line}] ${snippet.replaceAll('**', '')}`).join('\n'),
+      );
+    });
+    return { text: (await Promise.all(frames)).join('\n'), what };
+  }
+
+  async #pull(name: string, given: Given): Promise<{ text: string; what: string }> {
+    const ref = this.#names.get(name) ?? name;
+    if (!isRef(ref) || !this.#mayBeSeen(ref))
+      return { text: 'Not done: there is no such artifact; search finds refs.', what: 'pull, refused' };
+    const { lines, grep, json, outline } = given;
+    const part = {
+      lines: text(lines),
+      grep: text(grep),
+      json: text(json),
+      ...(outline === true ? { outline } : {}),
+    };
+    const asked = Object.fromEntries(
+      Object.entries(part).filter(([, value]) => value !== undefined),
+    ) as PartInput;
+    const max_tokens = Math.min(PULL_CALL_TOKENS, this.left);
+    const artifact = await this.#heardOf(ref);
+    const o = { ...(Object.keys(asked).length === 0 ? { lines: '1-' } : asked), max_tokens, counted: false };
+    const taken = await this.#parts.threads.part(this.#bundle.thread_id, ref, o);
+    const which = Object.entries(asked).map(([key, value]) => (value === true ? key : `${key}=${value}`));
+    const about = taken.truncated ? `\n[${taken.about}]` : '';
+    return {
+      text:
+        taken.text === ''
+          ? `Nothing: ${taken.about}.`
+          : `${await this.#framed(artifact, taken.text)}${about}`,
+      what: oneLine(`pull ${artifact.name} ${which.join(' ')}`, 120),
+    };
+  }
+
+  #mayBeSeen(ref: string): boolean {
+    return this.#only?.has(ref) ?? true;
+  }
+
+  async #heardOf(ref: string): Promise<Artifact> {
+    const known = this.#more.get(ref);
+    if (known) return known;
+    const artifact = await this.#parts.threads.artifact(this.#bundle.thread_id, ref, { counted: false });
+    this.#names.set(artifact.name, ref);
+    if (!this.#bundle.artifacts.some((shown) => shown.ref === ref)) this.#more.set(ref, artifact);
+    return artifact;
+  }
+
+  #framed({ ref, name, provenance }: Artifact, words: string): Promise<string> {
+    const at = Date.parse(provenance.created_at);
+    const source = { what: `artifact ${ref} "${oneLine(name)}"`, by: provenance.created_by, at };
+    return datedFrame(words, source, this.#parts.frameSecret);
+  }
+}
+
+type Given = { readonly [name: string]: unknown };
+
+/** What a model wrote may be broken; it is told so by what then is missing. */
+function argumentsOf(call: ToolCall): Given {
+  try {
+    const parsed: unknown = JSON.parse(call.arguments);
+    if (typeof parsed === 'object' && parsed !== null) return parsed as Given;
+  } catch {
+    // As if it had given none.
+  }
+  return {};
+}
+
+function text(value: unknown): string | undefined {
+  return typeof value === 'string' && value !== '' ? value : undefined;
+}
