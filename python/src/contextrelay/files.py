@@ -1,0 +1,339 @@
+"""Files: named, versioned bodies under a space, to be overwritten and deleted."""
+
+from __future__ import annotations
+
+import base64
+import json
+from dataclasses import dataclass, field
+from typing import Any, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple, Union
+from urllib.parse import quote
+
+from .parts import Part, PartRequest, part_of
+from .transport import Transport
+from .wire import BODY_BYTES, Call, Flow, JsonObject, ask, get, idempotency, post, segment, tell, to_json
+
+#: Of names in one call of read, write and remove.
+BATCH = 1000
+#: Of contents in one call of write, as they are before base64 and JSON; the relay takes 2 MiB of JSON.
+_WRITE_BYTES = 1024 * 1024
+
+
+@dataclass(frozen=True)
+class FileInfo:
+    space: str
+    path: str
+    #: 1, 2, 3… for as long as the file lives.
+    version: int
+    #: Names this version of this life of the file; for ``if_match``.
+    etag: str
+    size: int
+    sha256: str
+    #: Whether it is valid UTF-8.
+    text: bool
+    content_type: Optional[str]
+    created_at: str
+    modified_at: str
+    expires_at: Optional[str] = None
+    metadata: JsonObject = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class FileContent:
+    info: FileInfo
+    content: bytes
+
+
+@dataclass(frozen=True)
+class FilePage:
+    files: List[FileInfo]
+    #: With ``delimiter="/"``: what lies deeper, such as ``src/``.
+    prefixes: List[str]
+    #: Pass it as ``after`` to get the next page; None at the end.
+    next: Optional[str]
+
+
+@dataclass(frozen=True)
+class NewFile:
+    """For :meth:`Space.write`."""
+
+    path: str
+    content: Union[str, bytes]
+    content_type: Optional[str] = None
+    metadata: Optional[Mapping[str, Any]] = None
+    ttl: Optional[int] = None
+    keep: Optional[int] = None
+    if_match: Optional[str] = None
+    if_absent: bool = False
+
+    def wire(self) -> JsonObject:
+        text = isinstance(self.content, str)
+        value: JsonObject = {
+            "path": self.path,
+            "content": self.content if text else base64.b64encode(self.content).decode("ascii"),  # type: ignore[arg-type]
+            "encoding": "utf8" if text else "base64",
+            "content_type": self.content_type,
+            "metadata": None if self.metadata is None else dict(self.metadata),
+            "ttl": self.ttl,
+            "keep": self.keep,
+            "if_match": self.if_match,
+            "if_none_match": "*" if self.if_absent else None,
+        }
+        return {name: said for name, said in value.items() if said is not None}
+
+
+class FileFlows:
+    def spaces(self, after: Optional[str], limit: Optional[int]) -> Flow[JsonObject]:
+        return ask(get("/files", after=after, limit=limit))
+
+    def put(self, space: str, file: NewFile, key: Optional[str]) -> Flow[FileInfo]:
+        headers = {**idempotency(key), "Content-Type": file.content_type or "application/octet-stream"}
+        if file.if_match is not None:
+            headers["If-Match"] = _match(file.if_match)
+        if file.if_absent:
+            headers["If-None-Match"] = "*"
+        if file.metadata is not None:
+            said = base64.urlsafe_b64encode(to_json(dict(file.metadata))).decode("ascii")
+            headers["Relay-Metadata"] = said.rstrip("=")
+        body = file.content.encode("utf-8") if isinstance(file.content, str) else bytes(file.content)
+        query = {"ttl": file.ttl, "keep": file.keep}
+        answer = yield from ask(Call("PUT", _path(space, file.path), query, headers, body))
+        return _info(answer)
+
+    def bytes(
+        self, space: str, path: str, version: Optional[int], range: Optional[Tuple[int, int]]
+    ) -> Flow[bytes]:
+        headers = {} if range is None else {"Range": f"bytes={range[0]}-{range[1] - 1}"}
+        answer = yield Call("GET", _path(space, path), {"version": version}, headers, most=BODY_BYTES)
+        if range is not None and answer.status == 200:
+            return answer.body[range[0] : range[1]]
+        return answer.body
+
+    def part(self, space: str, path: str, part: PartRequest, version: Optional[int]) -> Flow[Part]:
+        query = {**part.query(), "version": version}
+        answer = yield Call("GET", _path(space, path), query)
+        about = answer.headers.get("relay-part", "")
+        return Part(answer.body.decode("utf-8"), about, answer.headers.get("relay-truncated") == "1")
+
+    def info(self, space: str, path: str, version: Optional[int]) -> Flow[FileInfo]:
+        answer = yield from ask(get(_path(space, path), info=True, version=version))
+        return _info(answer)
+
+    def log(self, space: str, path: str) -> Flow[List[FileInfo]]:
+        answer = yield from ask(get(_path(space, path), log=True))
+        return [_info(each) for each in answer["versions"]]
+
+    def delete(self, space: str, path: str, if_match: Optional[str]) -> Flow[None]:
+        headers = {} if if_match is None else {"If-Match": _match(if_match)}
+        return tell(Call("DELETE", _path(space, path), headers=headers, repeatable=True))
+
+    def list(
+        self,
+        space: str,
+        prefix: Optional[str],
+        delimiter: Optional[str],
+        after: Optional[str],
+        limit: Optional[int],
+    ) -> Flow[FilePage]:
+        asked = {"prefix": prefix or None, "delimiter": delimiter, "after": after, "limit": limit}
+        answer = yield from ask(Call("GET", f"/files/{segment(space)}", asked))
+        files = [_info(each) for each in answer["files"]]
+        return FilePage(files, list(answer.get("prefixes") or []), answer.get("next"))
+
+    def all(self, space: str, prefix: Optional[str]) -> Flow[List[FileInfo]]:
+        found: List[FileInfo] = []
+        after: Optional[str] = None
+        while True:
+            page: FilePage = yield from self.list(space, prefix, None, after, BATCH)
+            found.extend(page.files)
+            after = page.next
+            if after is None:
+                return found
+
+    def read(self, space: str, paths: Sequence[str]) -> Flow[Dict[str, FileContent]]:
+        """Those that are there. Asks as often as their size needs."""
+        found: Dict[str, FileContent] = {}
+        left = list(dict.fromkeys(paths))
+        while left:
+            now, later = left[:BATCH], left[BATCH:]
+            answer = yield from ask(
+                post(f"/files/{segment(space)}/read", {"paths": now}, repeatable=True, most=BODY_BYTES)
+            )
+            for each in answer["files"]:
+                found[each["path"]] = FileContent(_info(each), _content(each))
+            skipped = list(answer.get("left") or [])
+            if len(skipped) == len(now):
+                # One alone is larger than such an answer may be.
+                path = skipped.pop(0)
+                info = yield from self.info(space, path, None)
+                found[path] = FileContent(info, (yield from self.bytes(space, path, None, None)))
+            left = skipped + later
+        return found
+
+    def write(self, space: str, files: Sequence[NewFile]) -> Flow[List[Union[FileInfo, JsonObject]]]:
+        written: List[Union[FileInfo, JsonObject]] = []
+        for batch in _batches(files):
+            if len(batch) == 1 and _size(batch[0]) > _WRITE_BYTES:
+                written.append((yield from self.put(space, batch[0], None)))
+                continue
+            value = {"files": [file.wire() for file in batch]}
+            answer = yield from ask(post(f"/files/{segment(space)}/write", value, repeatable=True))
+            written.extend(each if "error" in each else _info(each) for each in answer["files"])
+        return written
+
+    def remove(self, space: str, paths: Optional[Sequence[str]], prefix: Optional[str]) -> Flow[int]:
+        deleted = 0
+        todo: List[JsonObject] = []
+        if paths is not None:
+            todo = [{"paths": list(paths[at : at + BATCH])} for at in range(0, len(paths), BATCH)]
+        elif prefix is not None:
+            todo = [{"prefix": prefix}]
+        for value in todo:
+            more = True
+            while more:
+                call = post(f"/files/{segment(space)}/delete", value, repeatable=True)
+                answer = yield from ask(call)
+                deleted += int(answer["deleted"])
+                more = answer.get("more") is True
+        return deleted
+
+
+class Space:
+    """The files of one space: ``relay.files.space("notes")``. It exists as soon as a file is in it."""
+
+    def __init__(self, transport: Transport, name: str) -> None:
+        self._run = transport.run
+        self._flows = FileFlows()
+        self.name = name
+
+    def put(
+        self,
+        path: str,
+        content: Union[str, bytes],
+        *,
+        content_type: Optional[str] = None,
+        metadata: Optional[Mapping[str, Any]] = None,
+        ttl: Optional[int] = None,
+        keep: Optional[int] = None,
+        if_match: Optional[str] = None,
+        if_absent: bool = False,
+        idempotency_key: Optional[str] = None,
+    ) -> FileInfo:
+        """Writes a version. ``if_match="v3"`` or ``if_absent`` raise ConflictError where it is otherwise; ``keep`` says how
+        many earlier versions stay; ``ttl`` in seconds, else it stays until it is deleted."""
+        file = NewFile(path, content, content_type, metadata, ttl, keep, if_match, if_absent)
+        return self._run(self._flows.put(self.name, file, idempotency_key))
+
+    def bytes(
+        self, path: str, *, version: Optional[int] = None, range: Optional[Tuple[int, int]] = None
+    ) -> bytes:
+        """``range=(start, end)``, the end exclusive."""
+        return self._run(self._flows.bytes(self.name, path, version, range))
+
+    def text(
+        self,
+        path: str,
+        *,
+        version: Optional[int] = None,
+        lines: Optional[str] = None,
+        grep: Optional[str] = None,
+        json: Optional[str] = None,
+        outline: bool = False,
+        context: Optional[int] = None,
+        ignore_case: bool = False,
+    ) -> str:
+        """The file as text, or the asked part of it."""
+        part = part_of(lines, grep, json, outline, context, ignore_case)
+        if part is not None:
+            return self._run(self._flows.part(self.name, path, part, version)).text
+        return self.bytes(path, version=version).decode("utf-8")
+
+    def json(self, path: str, *, version: Optional[int] = None) -> Any:
+        return json.loads(self.bytes(path, version=version))
+
+    def info(self, path: str, *, version: Optional[int] = None) -> FileInfo:
+        return self._run(self._flows.info(self.name, path, version))
+
+    def log(self, path: str) -> List[FileInfo]:
+        """The versions that are kept, newest first."""
+        return self._run(self._flows.log(self.name, path))
+
+    def delete(self, path: str, *, if_match: Optional[str] = None) -> None:
+        """With all its versions."""
+        self._run(self._flows.delete(self.name, path, if_match))
+
+    def list(
+        self,
+        prefix: Optional[str] = None,
+        *,
+        delimiter: Optional[str] = None,
+        after: Optional[str] = None,
+        limit: Optional[int] = None,
+    ) -> FilePage:
+        """A page, sorted by path."""
+        return self._run(self._flows.list(self.name, prefix, delimiter, after, limit))
+
+    def all(self, prefix: Optional[str] = None) -> Iterator[FileInfo]:
+        return iter(self._run(self._flows.all(self.name, prefix)))
+
+    def read(self, paths: Sequence[str]) -> Dict[str, FileContent]:
+        """Many at once, by path; those that are not there are left out."""
+        return self._run(self._flows.read(self.name, paths))
+
+    def write(self, files: Sequence[NewFile]) -> "List[Union[FileInfo, JsonObject]]":
+        """Many at once, each whole or not at all. In the order asked: what was written, or ``{"path", "error", "code"}``."""
+        return self._run(self._flows.write(self.name, files))
+
+    def remove(self, paths: Optional[Sequence[str]] = None, *, prefix: Optional[str] = None) -> int:
+        """Deletes by name or by prefix; how many there were."""
+        return self._run(self._flows.remove(self.name, paths, prefix))
+
+
+class Files:
+    """``relay.files``."""
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+        self._flows = FileFlows()
+
+    def space(self, name: str) -> Space:
+        return Space(self._transport, name)
+
+    def spaces(self, *, after: Optional[str] = None, limit: Optional[int] = None) -> JsonObject:
+        """``{"spaces": [{"space"}], "next"?}``."""
+        return self._transport.run(self._flows.spaces(after, limit))
+
+
+def _path(space: str, path: str) -> str:
+    return f"/files/{segment(space)}/{quote(path, safe='/')}"
+
+
+def _match(tag: str) -> str:
+    """``v3`` and ``*`` stand as they are, an etag in quotes."""
+    return f'"{tag}"' if "-" in tag else tag
+
+
+def _info(value: Mapping[str, Any]) -> FileInfo:
+    names = FileInfo.__dataclass_fields__
+    return FileInfo(**{name: value.get(name) for name in names})  # type: ignore[arg-type]
+
+
+def _content(value: Mapping[str, Any]) -> bytes:
+    text = str(value["content"])
+    return base64.b64decode(text) if value.get("encoding") == "base64" else text.encode("utf-8")
+
+
+def _size(file: NewFile) -> int:
+    return len(file.content) * (3 if isinstance(file.content, str) else 1)
+
+
+def _batches(files: Sequence[NewFile]) -> Iterator[List[NewFile]]:
+    batch: List[NewFile] = []
+    size = 0
+    for file in files:
+        if batch and (len(batch) == BATCH or size + _size(file) > _WRITE_BYTES):
+            yield batch
+            batch, size = [], 0
+        batch.append(file)
+        size += _size(file)
+    if batch:
+        yield batch

@@ -1,0 +1,242 @@
+"""``contextrelay-mcp``: the relay's tools for an MCP client, over standard input and output.
+
+Speaks JSON-RPC by itself, so that Python alone is enough. ``relay mcp`` has more tools: threads, artifacts, channels.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any, Callable, Dict, List, Optional, TextIO
+
+from .agent_bridge import DEFAULT_DONE_CHANNEL, DEFAULT_TASK_CHANNEL, AgentBridge
+from .client import ContextRelay
+from .errors import RelayError
+from .parts import PartRequest
+from .wire import JsonObject
+
+#: Revisions of the protocol in which what is done here means the same, newest first.
+_REVISIONS = ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")
+#: More at once than any client asks for; a bridged task may take a place for long.
+_AT_ONCE = 16
+
+_TEXT = {"type": "string"}
+TOOLS: List[JsonObject] = [
+    {
+        "name": "push_context",
+        "description": "Store a large text and get a short URL to hand to another agent instead of the text. "
+        "Valid 24 hours; whoever has the URL can read it, on a relay with keys only your tenant.",
+        "inputSchema": {
+            "type": "object",
+            "properties": {
+                "data": {**_TEXT, "description": "up to 25 MB"},
+                "channel": {**_TEXT, "description": "announce it there"},
+                "encrypted": {
+                    "type": "boolean",
+                    "default": False,
+                    "description": "for secrets; keep the #key= of the URL",
+                },
+                "summary": {**_TEXT, "description": "one line for peek_context"},
+            },
+            "required": ["data"],
+        },
+    },
+    {
+        "name": "peek_context",
+        "description": "Read what a relay URL is about without pulling it. Use this first.",
+        "inputSchema": {"type": "object", "properties": {"url": _TEXT}, "required": ["url"]},
+        "annotations": {"readOnlyHint": True},
+    },
+    {
+        "name": "pull_context",
+        "description": "Read the text behind a relay URL, or a part.",
+        "inputSchema": {
+            "type": "object",
+            "properties": {
+                "url": _TEXT,
+                "part": {**_TEXT, "description": "outline, lines=10-40, grep=REGEX, json=/a/b, or all"},
+            },
+            "required": ["url"],
+        },
+        "annotations": {"readOnlyHint": True},
+    },
+    {
+        "name": "bridge_task",
+        "description": "Give a task to the agent that listens on a channel (contextrelay-bridge start) and wait for "
+        "its result.",
+        "inputSchema": {
+            "type": "object",
+            "properties": {
+                "task": {**_TEXT, "description": "all it needs to know"},
+                "task_channel": {**_TEXT, "default": DEFAULT_TASK_CHANNEL},
+                "done_channel": {**_TEXT, "default": DEFAULT_DONE_CHANNEL},
+                "timeout": {"type": "number", "minimum": 1, "default": 600, "description": "seconds"},
+            },
+            "required": ["task"],
+        },
+    },
+]
+
+
+class Tools:
+    """What the tools do, by name."""
+
+    def __init__(self, hub: ContextRelay) -> None:
+        self._hub = hub
+
+    def call(self, name: str, args: JsonObject) -> JsonObject:
+        doing, tool = _TOOLS[name]
+        try:
+            return _text(tool(self._hub, **args))
+        except (RelayError, TypeError) as error:
+            return {**_text(f"Error {doing}: {error}"), "isError": True}
+
+
+def _push(
+    hub: ContextRelay,
+    data: str,
+    channel: Optional[str] = None,
+    encrypted: bool = False,
+    summary: Optional[str] = None,
+) -> str:
+    return hub.push(data, channel or None, encrypted, {"summary": summary} if summary else None)
+
+
+def _peek(hub: ContextRelay, url: str) -> str:
+    metadata = hub.peek(url)
+    return json.dumps(metadata, indent=2, ensure_ascii=False) if metadata else "(no metadata available)"
+
+
+def _pull(hub: ContextRelay, url: str, part: Optional[str] = None) -> str:
+    if not part or part == "all":
+        return hub.pull(url)
+    return hub.pull_part(url, read_part(part)).text
+
+
+def _bridge(
+    hub: ContextRelay,
+    task: str,
+    task_channel: str = DEFAULT_TASK_CHANNEL,
+    done_channel: str = DEFAULT_DONE_CHANNEL,
+    timeout: float = 600,
+) -> str:
+    return AgentBridge(hub, task_channel, done_channel).push_and_wait(task, timeout)
+
+
+_TOOLS: Dict[str, "tuple[str, Callable[..., str]]"] = {
+    "push_context": ("pushing context", _push),
+    "peek_context": ("peeking context", _peek),
+    "pull_context": ("pulling context", _pull),
+    "bridge_task": ("bridging the task", _bridge),
+}
+
+
+def read_part(text: str) -> PartRequest:
+    """``outline``, ``lines=10-40``, ``grep=REGEX`` or ``json=/a/b``."""
+    name, _, value = text.strip().partition("=")
+    if name == "outline":
+        return PartRequest(outline=True)
+    if name not in ("lines", "grep", "json"):
+        return PartRequest()
+    return PartRequest(**{name: value})  # type: ignore[arg-type]
+
+
+class Server:
+    """One client, one line for each message. Calls run at the same time, answers come as they are ready."""
+
+    def __init__(self, tools: Tools, out: TextIO) -> None:
+        self._tools = tools
+        self._out = out
+        self._lock = threading.Lock()
+        self._pool = ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="contextrelay-mcp")
+
+    def serve(self, lines: TextIO) -> None:
+        """Until the input ends: a server that outlived its client would never be ended."""
+        for line in lines:
+            if line.strip():
+                self._read(line)
+        self._pool.shutdown(wait=False, cancel_futures=True)
+
+    def _read(self, line: str) -> None:
+        try:
+            message = json.loads(line)
+        except ValueError:
+            self._send({"id": None, "error": {"code": -32700, "message": "This is no JSON."}})
+            return
+        if not isinstance(message, dict) or not isinstance(message.get("method"), str):
+            # An answer to a question that was never asked is nothing to answer.
+            if not (isinstance(message, dict) and ("result" in message or "error" in message)):
+                self._send({"id": None, "error": {"code": -32600, "message": "This is no request."}})
+        elif message.get("id") is not None:
+            self._pool.submit(self._answer, message)
+
+    def _answer(self, message: JsonObject) -> None:
+        params = message.get("params")
+        try:
+            answer = self._result(message["method"], params if isinstance(params, dict) else {})
+        except Exception as error:
+            print(f"contextrelay-mcp: {type(error).__name__}: {error}", file=sys.stderr)
+            answer = {"error": {"code": -32603, "message": "Something went wrong inside."}}
+        self._send({"id": message["id"], **answer})
+
+    def _result(self, method: str, params: JsonObject) -> JsonObject:
+        if method == "initialize":
+            return {"result": _introduction(params.get("protocolVersion"))}
+        if method == "ping":
+            return {"result": {}}
+        if method == "tools/list":
+            return {"result": {"tools": TOOLS}}
+        if method == "tools/call":
+            name, args = params.get("name"), params.get("arguments") or {}
+            if name not in _TOOLS or not isinstance(args, dict):
+                return {"error": {"code": -32602, "message": f"There is no tool {name!r}."}}
+            return {"result": self._tools.call(name, args)}
+        return {"error": {"code": -32601, "message": f"There is no method {method!r}."}}
+
+    def _send(self, message: JsonObject) -> None:
+        # Whatever stands in a payload, it is one line.
+        text = json.dumps({"jsonrpc": "2.0", **message}, ensure_ascii=True)
+        with self._lock:
+            self._out.write(text + "\n")
+            self._out.flush()
+
+
+def _introduction(wanted: Any) -> JsonObject:
+    return {
+        "protocolVersion": wanted if wanted in _REVISIONS else _REVISIONS[0],
+        "capabilities": {"tools": {}},
+        "serverInfo": {"name": "ContextRelay", "version": _version()},
+    }
+
+
+def _version() -> str:
+    try:
+        return version("contextrelay")
+    except PackageNotFoundError:
+        return "0"
+
+
+def _text(text: str) -> JsonObject:
+    return {"content": [{"type": "text", "text": text}]}
+
+
+def main() -> None:
+    sys.stdin.reconfigure(encoding="utf-8", errors="replace")  # type: ignore[union-attr]
+    sys.stdout.reconfigure(encoding="utf-8", newline="\n")  # type: ignore[union-attr]
+    try:
+        hub = ContextRelay()
+    except RelayError as error:
+        sys.exit(f"contextrelay-mcp: {error}")
+    # What libraries print must not come between the messages.
+    out, sys.stdout = sys.stdout, sys.stderr
+    try:
+        Server(Tools(hub), out).serve(sys.stdin)
+    except (KeyboardInterrupt, BrokenPipeError):
+        pass
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,149 @@
+"""A part of a text payload. The relay takes it, except of what is encrypted: that only this side can read."""
+
+from __future__ import annotations
+
+import json as _json
+import re
+from dataclasses import dataclass
+from typing import Dict, List, Optional
+
+from .errors import BadInputError
+
+#: A part is at most so long, whoever takes it.
+_PART_CHARS = 1024 * 1024
+_MATCHES = 1000
+
+
+@dataclass(frozen=True)
+class Part:
+    text: str
+    #: What it is a part of, in words: ``lines 10-40 of 1200``.
+    about: str
+    #: Something was left out to stay within a limit.
+    truncated: bool
+
+
+@dataclass(frozen=True)
+class PartRequest:
+    """Exactly one of ``lines``, ``grep``, ``json`` and ``outline``."""
+
+    #: ``10-40``, ``10-`` to the end, ``-20`` the last twenty, ``7``; the first line is 1.
+    lines: Optional[str] = None
+    #: A regular expression; answers matching lines with their numbers.
+    grep: Optional[str] = None
+    context: Optional[int] = None
+    ignore_case: bool = False
+    #: An RFC 6901 pointer into a JSON payload: ``/users/0/name``.
+    json: Optional[str] = None
+    #: Headings, definitions or the shape, with line numbers.
+    outline: bool = False
+
+    def __post_init__(self) -> None:
+        asked = [name for name in ("lines", "grep", "json") if getattr(self, name) is not None]
+        if len(asked) + self.outline != 1:
+            raise _bad_part("ask for one of lines, grep, json and outline")
+
+    def query(self) -> Dict[str, object]:
+        return {
+            "lines": self.lines,
+            "grep": self.grep,
+            "context": self.context,
+            "ignore_case": self.ignore_case,
+            "json": self.json,
+            "outline": self.outline,
+        }
+
+
+def part_of(
+    lines: Optional[str] = None,
+    grep: Optional[str] = None,
+    json: Optional[str] = None,
+    outline: bool = False,
+    context: Optional[int] = None,
+    ignore_case: bool = False,
+) -> Optional[PartRequest]:
+    """None where no part is asked for."""
+    if lines is None and grep is None and json is None and not outline:
+        return None
+    return PartRequest(lines, grep, context, ignore_case, json, outline)
+
+
+def take_part(text: str, part: PartRequest) -> Part:
+    if part.lines is not None:
+        return _bounded(*_take_lines(_lines_of(text), part.lines))
+    if part.grep is not None:
+        return _bounded(*_take_grep(_lines_of(text), part))
+    if part.json is not None:
+        return _bounded(_take_json(text, part.json), f"json {part.json or 'document'}")
+    raise _bad_part(
+        "the outline of an encrypted payload is made by the command line", "relay pull <url> --outline"
+    )
+
+
+def _lines_of(text: str) -> List[str]:
+    lines = text.split("\n")
+    if lines and lines[-1] == "":
+        lines.pop()
+    return [line[:-1] if line.endswith("\r") else line for line in lines]
+
+
+def _take_lines(lines: List[str], asked: str) -> "tuple[str, str]":
+    match = re.fullmatch(r"\s*(\d{1,12})?\s*(?:(-)\s*(\d{1,12})?)?\s*", asked)
+    if not match or not (match[1] or match[3]):
+        raise _bad_part(f"lines={asked} is not a range such as 10-40, 10-, -20 or 7")
+    if match[1] is None:
+        first, last = max(1, len(lines) - int(match[3]) + 1), len(lines)
+    else:
+        first = int(match[1])
+        last = first if not match[2] else int(match[3]) if match[3] else len(lines)
+    if first == 0 or first > len(lines) or last < first:
+        raise _bad_part(f"there are {len(lines)} lines, and the first one is 1")
+    last = min(last, len(lines))
+    return "\n".join(lines[first - 1 : last]), f"lines {first}-{last} of {len(lines)}"
+
+
+def _take_grep(lines: List[str], part: PartRequest) -> "tuple[str, str]":
+    try:
+        pattern = re.compile(part.grep or "", re.IGNORECASE if part.ignore_case else 0)
+    except re.error as error:
+        raise _bad_part(f"the regular expression is not understood: {error}") from error
+    found = [number for number, line in enumerate(lines) if pattern.search(line)]
+    matches, around, shown = set(found[:_MATCHES]), part.context or 0, []
+    last = -1
+    near = sorted({at for match in matches for at in range(match - around, match + around + 1)})
+    for at in near:
+        if not 0 <= at < len(lines):
+            continue
+        if around and last >= 0 and at > last + 1:
+            shown.append("--")
+        shown.append(f"{at + 1}{':' if at in matches else '-'}{lines[at]}")
+        last = at
+    return "\n".join(shown), f"{len(found)} matches in {len(lines)} lines"
+
+
+def _take_json(text: str, pointer: str) -> str:
+    try:
+        value = _json.loads(text)
+    except ValueError:
+        raise BadInputError("The payload is not JSON.", code="not_json") from None
+    if pointer and not pointer.startswith("/"):
+        raise _bad_part(f"json={pointer} does not begin with /")
+    for name in pointer.split("/")[1:]:
+        name = name.replace("~1", "/").replace("~0", "~")
+        if isinstance(value, dict) and name in value:
+            value = value[name]
+        elif isinstance(value, list) and name.isdigit() and int(name) < len(value):
+            value = value[int(name)]
+        else:
+            raise _bad_part(f'there is no "{name}"', "Its outline shows what there is.")
+    return value if isinstance(value, str) else _json.dumps(value, indent=2, ensure_ascii=False)
+
+
+def _bounded(text: str, about: str) -> Part:
+    if len(text) <= _PART_CHARS:
+        return Part(text, about, False)
+    return Part(text[:_PART_CHARS] + " …", f"{about}; cut at {_PART_CHARS} characters", True)
+
+
+def _bad_part(what: str, hint: str = "") -> BadInputError:
+    return BadInputError(f"There is no such part: {what}.", code="bad_part", hint=hint)

@@ -1,0 +1,306 @@
+"""Push, pull, peek: what travels, and what is done to it on this side."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+from collections import OrderedDict
+from dataclasses import dataclass
+from typing import Any, Dict, Mapping, Optional, Union
+from urllib.parse import quote, unquote
+from uuid import uuid4
+
+from .connection import Connection
+from .encryption import (
+    FERNET_CONTENT_TYPE,
+    ChannelKeys,
+    channel_key,
+    decrypt,
+    encrypt,
+    generate_key,
+    key_check,
+    seal_key,
+)
+from .errors import BadInputError, DecryptError, RelayHTTPError
+from .parts import Part, PartRequest, take_part
+from .pointer_url import PointerRef, parse_pointer, pointer_url
+from .wire import (
+    PAYLOAD_BYTES,
+    STORED_BYTES,
+    Answer,
+    Call,
+    Flow,
+    JsonObject,
+    ask,
+    get,
+    idempotency,
+    json_object,
+    not_a_relay,
+    tell,
+    to_json,
+)
+
+#: In JSON a text takes more room than by itself; three times as much is beyond what any prose or code comes to.
+_ENVELOPE_BYTES = 3 * STORED_BYTES
+#: Of pulls that came through and could not be used.
+_MOST_UNFINISHED = 100
+
+
+@dataclass(frozen=True)
+class Pushed:
+    """A new pointer. ``url`` ends in ``#key=…`` where it is encrypted."""
+
+    url: str
+    id: str
+    channel: Optional[str] = None
+    #: ISO 8601, UTC. None where the server does not tell: that of the original ContextRelay.
+    expires_at: Optional[str] = None
+    size: Optional[int] = None
+    #: ``{"tokens", "tokenizer", "estimated"}``, where they were counted.
+    tokens: Optional[JsonObject] = None
+
+
+@dataclass(frozen=True)
+class Inspected:
+    """All that is known of a pointer without pulling it. None where its server does not tell."""
+
+    id: str
+    metadata: JsonObject
+    size: Optional[int] = None
+    sha256: Optional[str] = None
+    text: Optional[bool] = None
+    content_type: Optional[str] = None
+    channel: Optional[str] = None
+    created_at: Optional[str] = None
+    expires_at: Optional[str] = None
+    max_pulls: Optional[int] = None
+    visibility: Optional[str] = None
+    sender: Optional[str] = None
+    key_check: Optional[str] = None
+
+
+class PointerFlows:
+    def __init__(self, connection: Connection, channel_keys: Optional[ChannelKeys]) -> None:
+        self._connection = connection
+        self._channel_keys = channel_keys
+        # Under the key that makes asking again free, where a wrong key or text for bytes wasted the first pull.
+        self._unfinished: OrderedDict[str, str] = OrderedDict()
+
+    def push(
+        self,
+        data: Union[str, bytes],
+        *,
+        channel: Optional[str] = None,
+        encrypted: bool = False,
+        metadata: Optional[Mapping[str, Any]] = None,
+        ttl: Optional[int] = None,
+        max_pulls: Optional[int] = None,
+        visibility: Optional[str] = None,
+        idempotency_key: Optional[str] = None,
+        content_type: Optional[str] = None,
+        count: bool = False,
+    ) -> Flow[Pushed]:
+        if metadata is not None and not isinstance(metadata, Mapping):
+            raise TypeError("metadata must be a dict")
+        body = _bytes_of(data)
+        if len(body) > PAYLOAD_BYTES:
+            raise BadInputError(
+                f"{len(body)} bytes are more than a pointer holds, which is {PAYLOAD_BYTES}.",
+                code="too_large",
+                hint="Split it, or compress it.",
+            )
+        options: Dict[str, object] = {
+            "channel": channel,
+            "metadata": None if metadata is None else dict(metadata),
+            "ttl": ttl,
+            "max_pulls": max_pulls,
+            "visibility": visibility,
+            "content_type": content_type,
+        }
+        key = generate_key() if encrypted else None
+        text: Optional[str] = data if isinstance(data, str) else None
+        if key is not None:
+            text = encrypt(key, body).decode("ascii")
+            shared = channel_key(self._channel_keys, channel) if channel else None
+            options["content_type"] = FERNET_CONTENT_TYPE
+            options["key_check"] = key_check(key)
+            options["sealed_key"] = seal_key(shared, key) if shared else None
+        # The relay would count the ciphertext, which no model ever reads.
+        query = {"count": count and not encrypted}
+        answer = yield from ask(_push_call(text, body, options, query, idempotency(idempotency_key)))
+        url, pointer_id = answer.get("url"), answer.get("id")
+        if not isinstance(url, str) or not isinstance(pointer_id, str):
+            raise not_a_relay(self._connection.base, "it gave no pointer")
+        self._connection.learn(url)
+        if key is not None:
+            url = pointer_url(parse_pointer(url).base or self._connection.base, pointer_id, key)
+        known = {name: answer.get(name) for name in ("channel", "expires_at", "size", "tokens")}
+        return Pushed(url, pointer_id, **known)
+
+    def pull_bytes(self, url: str) -> Flow[bytes]:
+        ref = parse_pointer(url)
+        yield from self._check_key(ref, url)
+        repeat = self._unfinished.pop(ref.id, None) or str(uuid4())
+        self._unfinished[ref.id] = repeat
+        if len(self._unfinished) > _MOST_UNFINISHED:
+            self._unfinished.popitem(last=False)
+        headers = {"Accept": "application/octet-stream", **idempotency(repeat)}
+        if ref.key is None:
+            headers["Relay-Keyless"] = "1"
+        base = self._connection.base_for(ref.base)
+        answer = yield Call("GET", f"/pull/{ref.id}", headers=headers, base=base, most=_ENVELOPE_BYTES)
+        stored = answer.body if _is_ours(answer) else _envelope(answer)
+        if ref.key is None and _decoded(answer, "relay-content-type") == FERNET_CONTENT_TYPE:
+            raise DecryptError(code="key_missing")
+        body = stored if ref.key is None else decrypt(ref.key, stored)
+        self._unfinished.pop(ref.id, None)
+        return body
+
+    def pull(self, url: str) -> Flow[str]:
+        body = yield from self.pull_bytes(url)
+        try:
+            return body.decode("utf-8")
+        except UnicodeDecodeError:
+            hint = "Use pull_bytes."
+            raise BadInputError("The payload is not text.", code="not_text", hint=hint) from None
+
+    def pull_part(self, url: str, part: PartRequest) -> Flow[Part]:
+        ref = parse_pointer(url)
+        if ref.key is not None:
+            # Only this side can read it.
+            return take_part((yield from self.pull(url)), part)
+        base = self._connection.base_for(ref.base)
+        headers = {**idempotency(), "Relay-Keyless": "1"}
+        answer = yield Call("GET", f"/pull/{ref.id}", part.query(), headers, base=base, most=_ENVELOPE_BYTES)
+        about = _decoded(answer, "relay-part")
+        if about is None:
+            # It gives the whole, whatever is asked for.
+            return take_part(_envelope(answer).decode("utf-8", "replace"), part)
+        text = answer.body.decode("utf-8")
+        return Part(text, about, answer.headers.get("relay-truncated") == "1")
+
+    def cost(self, url: str, part: Optional[PartRequest]) -> Flow[JsonObject]:
+        ref = parse_pointer(url)
+        if ref.key is not None:
+            raise BadInputError(
+                "Only this side can read an encrypted payload, and it has no tokenizer.",
+                hint="Ask the command: relay pull <url> --cost.",
+            )
+        query = {**(part.query() if part else {}), "cost": True}
+        base = self._connection.base_for(ref.base)
+        return (yield from ask(Call("GET", f"/pull/{ref.id}", query, base=base)))
+
+    def inspect(self, url: str) -> Flow[Inspected]:
+        ref = parse_pointer(url)
+        answer = yield Call("GET", f"/peek/{ref.id}", base=self._connection.base_for(ref.base))
+        return _described(answer, ref.id)
+
+    def delete(self, url: str) -> Flow[None]:
+        ref = parse_pointer(url)
+        base = self._connection.base_for(ref.base)
+        return tell(Call("DELETE", f"/pull/{ref.id}", repeatable=True, base=base))
+
+    def receipts(self, url: str) -> Flow[JsonObject]:
+        ref = parse_pointer(url)
+        call = get(f"/pull/{ref.id}/receipts")
+        return ask(Call(call.method, call.path, base=self._connection.base_for(ref.base)))
+
+    def _check_key(self, ref: PointerRef, url: str) -> Flow[None]:
+        """Before anything counts as a pull: refuses a key that is not the one whose check the sender left."""
+        if ref.key is None:
+            return
+        check = key_check(ref.key)
+        try:
+            found = yield from self.inspect(url)
+        except RelayHTTPError as error:
+            # It may know no peek; what it says to the pull is its answer.
+            if error.status in (404, 405):
+                return
+            raise
+        if found.key_check is not None and found.key_check != check:
+            raise DecryptError()
+
+
+def _push_call(
+    text: Optional[str],
+    body: bytes,
+    options: Mapping[str, object],
+    query: Mapping[str, object],
+    headers: Mapping[str, str],
+) -> Call:
+    """Text travels in the envelope that every version of the relay takes, bytes as they are."""
+    said = {name: value for name, value in options.items() if value is not None}
+    if text is not None:
+        json_type = {"Content-Type": "application/json; charset=utf-8"}
+        return Call("POST", "/push", query, {**headers, **json_type}, to_json({"data": text, **said}))
+    named: Dict[str, object] = {
+        name: said[name] for name in ("channel", "ttl", "max_pulls", "visibility") if name in said
+    }
+    raw = {**headers, "Content-Type": "application/octet-stream"}
+    raw["Relay-Content-Type"] = quote(str(said.get("content_type", "")), safe="")
+    if "metadata" in said:
+        raw["Relay-Metadata"] = base64.urlsafe_b64encode(to_json(said["metadata"])).decode().rstrip("=")
+    return Call("POST", "/push", {**query, **named}, raw, body)
+
+
+def _bytes_of(data: Union[str, bytes, bytearray, memoryview]) -> bytes:
+    if isinstance(data, str):
+        try:
+            return data.encode("utf-8")
+        except UnicodeEncodeError as error:
+            raise BadInputError(f"The text cannot be said in UTF-8: {error.reason}.") from error
+    if isinstance(data, (bytes, bytearray, memoryview)):
+        return bytes(data)
+    raise TypeError("data must be a str or bytes")
+
+
+def _is_ours(answer: Answer) -> bool:
+    return "relay-size" in answer.headers and "relay-expires-at" in answer.headers
+
+
+def _envelope(answer: Answer) -> bytes:
+    """What a server gives that knows nothing but ``{data, metadata}``; one still older gives the payload itself."""
+    try:
+        found = json.loads(answer.body)
+    except ValueError:
+        return answer.body
+    if not isinstance(found, dict) or not isinstance(found.get("data"), str):
+        return answer.body
+    if found.get("encoding") != "base64":
+        return str(found["data"]).encode("utf-8")
+    try:
+        return base64.b64decode(found["data"], validate=True)
+    except binascii.Error:
+        raise not_a_relay(answer.base, "its payload is no base64") from None
+
+
+def _described(answer: Answer, pointer_id: str) -> Inspected:
+    metadata = json_object(answer)
+    if not _is_ours(answer):
+        return Inspected(pointer_id, metadata)
+    text = answer.headers
+    return Inspected(
+        id=text.get("relay-id", pointer_id),
+        metadata=metadata,
+        size=_whole(text.get("relay-size")),
+        sha256=text.get("relay-sha256"),
+        text=text.get("relay-text") == "1",
+        content_type=_decoded(answer, "relay-content-type"),
+        channel=_decoded(answer, "relay-channel"),
+        created_at=text.get("relay-created-at"),
+        expires_at=text.get("relay-expires-at"),
+        max_pulls=_whole(text.get("relay-max-pulls")),
+        visibility=text.get("relay-visibility"),
+        sender=_decoded(answer, "relay-from"),
+        key_check=text.get("relay-key-check"),
+    )
+
+
+def _decoded(answer: Answer, name: str) -> Optional[str]:
+    value = answer.headers.get(name)
+    return unquote(value) if value else None
+
+
+def _whole(text: Optional[str]) -> Optional[int]:
+    return int(text) if text is not None and text.isdigit() else None

@@ -1,0 +1,105 @@
+"""Calls over ``requests``: one session for all threads, time limits, a second try for what can be repeated."""
+
+from __future__ import annotations
+
+import time
+from http.cookiejar import DefaultCookiePolicy
+
+import requests
+from requests.adapters import HTTPAdapter
+
+from .connection import Connection
+from .errors import RelayError, RelayHTTPError, RelayTimeoutError, RelayUnreachableError
+from .wire import Answer, Call, Flow, T
+
+_POOL = 32
+_PIECE = 64 * 1024
+
+
+class Transport:
+    def __init__(self, connection: Connection) -> None:
+        self.connection = connection
+        self._session = requests.Session()
+        # Whatever answers, nothing of it is kept for the next request.
+        self._session.cookies.set_policy(DefaultCookiePolicy(allowed_domains=[]))
+        for scheme in ("http://", "https://"):
+            self._session.mount(scheme, HTTPAdapter(pool_connections=_POOL, pool_maxsize=_POOL))
+
+    def run(self, flow: Flow[T]) -> T:
+        try:
+            call = next(flow)
+            while True:
+                try:
+                    answer = self.send(call)
+                except RelayError as error:
+                    call = flow.throw(error)
+                else:
+                    call = flow.send(answer)
+        except StopIteration as done:
+            return done.value  # type: ignore[no-any-return]
+
+    def send(self, call: Call) -> Answer:
+        attempt = 0
+        while True:
+            try:
+                return self.connection.checked(self._once(call))
+            except RelayError as error:
+                # The first try deleted it, and only its answer was lost.
+                if attempt > 0 and call.method == "DELETE" and error.status == 404:
+                    return Answer(204, {}, b"", call.base or self.connection.base)
+                time.sleep(self.connection.wait(call, error, attempt))
+                attempt += 1
+
+    def close(self) -> None:
+        self._session.close()
+
+    def _once(self, call: Call) -> Answer:
+        base = call.base or self.connection.base
+        url, headers, follow = self.connection.address(call)
+        try:
+            with self._session.request(
+                call.method,
+                url,
+                params=call.parameters,
+                headers=headers,
+                data=call.body,
+                timeout=self.connection.timeout,
+                allow_redirects=follow,
+                # Without it a .netrc of the user would take the place of the key.
+                auth=_as_it_is,
+                stream=True,
+            ) as response:
+                body = _read(response, call.most)
+                names = {name.lower(): value for name, value in response.headers.items()}
+                return Answer(response.status_code, names, body, base)
+        except requests.exceptions.SSLError as error:
+            untrusted = RelayUnreachableError(
+                f"The certificate of {base} is not trusted.",
+                code="untrusted_certificate",
+                hint="If it is yours, name the certificate of whoever signed it: REQUESTS_CA_BUNDLE=/path/to/ca.pem",
+            )
+            untrusted.final = True
+            raise untrusted from error
+        except requests.Timeout as error:
+            said = f"No answer from {base} within {self.connection.timeout:g} s."
+            raise RelayTimeoutError(said) from error
+        except RelayError:
+            raise
+        except (requests.RequestException, OSError) as error:
+            hint = "Check the address. On this machine, relay up starts one."
+            raise RelayUnreachableError(f"The relay at {base} does not answer.", hint=hint) from error
+
+
+def _as_it_is(request: requests.PreparedRequest) -> requests.PreparedRequest:
+    return request
+
+
+def _read(response: requests.Response, most: int) -> bytes:
+    pieces = []
+    size = 0
+    for piece in response.iter_content(_PIECE):
+        size += len(piece)
+        if size > most:
+            raise RelayHTTPError(f"The answer is longer than {most} bytes.", code="too_large", status=413)
+        pieces.append(piece)
+    return b"".join(pieces)

@@ -1,0 +1,216 @@
+from __future__ import annotations
+
+import json
+import threading
+import time
+
+import pytest
+import requests
+
+from contextrelay import (
+    BadInputError,
+    ContextRelay,
+    DecryptError,
+    NotFoundError,
+    PartRequest,
+    RelayHTTPError,
+    RelayUnreachableError,
+)
+
+TRICKY = [
+    '{"data":"inner","metadata":{"x":1}}',
+    '"\\"\\\\u0041\\n',
+    "".join(map(chr, range(32))),
+    "ñ é 漢字 العربية 👩‍👩‍👧‍👦 \u2028\u2029 \ufeff",
+    "\ufeffbom",
+    "a\r\nb\rc\n",
+]
+
+
+def test_what_was_pushed_is_pulled(relay: ContextRelay) -> None:
+    url = relay.push("large text")
+    assert url.startswith(f"{relay.base_url}/pull/")
+    assert relay.pull(url) == "large text"
+
+
+@pytest.mark.parametrize("text", TRICKY)
+@pytest.mark.parametrize("encrypted", [False, True])
+def test_every_text_comes_back_exactly(relay: ContextRelay, text: str, encrypted: bool) -> None:
+    assert relay.pull(relay.push(text, encrypted=encrypted)) == text
+
+
+def test_bytes_come_back_exactly_and_are_not_text(relay: ContextRelay) -> None:
+    data = bytes(range(256)) * 100
+    url = relay.push(data, metadata={"größe": len(data)})
+    assert relay.pull_bytes(url) == data
+    assert relay.peek(url) == {"größe": len(data)}
+    with pytest.raises(BadInputError) as caught:
+        relay.pull(url)
+    assert caught.value.code == "not_text"
+
+
+def test_a_peek_tells_the_metadata_and_nothing_where_there_is_none(relay: ContextRelay) -> None:
+    url = relay.push("rows", metadata={"step": "sql", "rows": 3})
+    assert relay.peek(url) == {"step": "sql", "rows": 3}
+    assert relay.peek(relay.push("rows")) == {}
+
+
+def test_what_is_known_of_a_pointer(relay: ContextRelay) -> None:
+    pushed = relay.push_detailed("one two", metadata={"a": 1}, ttl=60, max_pulls=3, content_type="text/x", count=True)
+    known = relay.inspect(pushed.url)
+    assert (known.size, known.text, known.content_type, known.max_pulls) == (7, True, "text/x", 3)
+    assert known.expires_at == pushed.expires_at
+    assert pushed.tokens is not None and pushed.tokens["tokens"] == 2
+    assert relay.receipts(pushed.url)["reached"] == "stored"
+
+
+def test_the_seeds_signature(relay: ContextRelay) -> None:
+    assert relay.pull(relay.push("x", "a-channel", False, {"a": 1})) == "x"
+    assert ContextRelay(base_url=relay.base_url, api_key=None, timeout=30).timeout == 30
+
+
+def test_the_key_is_behind_the_hash_and_nowhere_else(relay: ContextRelay) -> None:
+    url = relay.push("a secret", encrypted=True)
+    address, _, fragment = url.partition("#key=")
+    assert len(fragment) == 44
+    stored = requests.get(address, headers={"Accept": "application/octet-stream"}, timeout=30).text
+    assert stored.startswith("gAAAAA") and "secret" not in stored
+    assert relay.pull(url) == "a secret"
+
+
+def test_a_wrong_key_is_a_value_error_and_costs_no_pull(relay: ContextRelay) -> None:
+    url = relay.push("once", encrypted=True, max_pulls=1)
+    address = url.partition("#")[0]
+    other = relay.push("x", encrypted=True).partition("#")[2]
+    for wrong in (f"{address}#{other}", f"{address}#key=", f"{address}#key=short"):
+        with pytest.raises(ValueError, match="Failed to decrypt: Invalid or missing key"):
+            relay.pull(wrong)
+    with pytest.raises(RelayHTTPError) as caught:
+        relay.pull(address)
+    assert caught.value.code == "key_missing"
+    assert relay.pull(url) == "once"
+    with pytest.raises(NotFoundError):
+        relay.pull(url)
+
+
+def test_damaged_ciphertext_is_refused(relay: ContextRelay) -> None:
+    from contextrelay.encryption import encrypt, generate_key
+
+    key = generate_key()
+    token = encrypt(key, b"text").decode()
+    url = relay.push(token[:-6] + "AAAA" + token[-2:])
+    with pytest.raises(DecryptError):
+        relay.pull(f"{url}#key={key}")
+
+
+def test_a_missing_pointer_is_an_http_error_of_requests(relay: ContextRelay) -> None:
+    missing = f"{relay.base_url}/pull/00000000-0000-4000-8000-000000000000"
+    for call in (relay.pull, relay.peek, relay.inspect, relay.delete):
+        with pytest.raises(requests.HTTPError) as caught:
+            call(missing)
+        assert isinstance(caught.value, NotFoundError) and caught.value.code == "not_found"
+        assert caught.value.hint
+
+
+def test_what_is_no_pointer_is_refused_before_anything_is_sent(relay: ContextRelay) -> None:
+    for text in ("", "notes", "ftp://host/pull/x", f"{relay.base_url}/other", "https://host:port/pull/x"):
+        with pytest.raises(ValueError, match="Not a ContextRelay pointer URL"):
+            relay.peek(text)
+
+
+def test_a_revoked_pointer_is_gone(relay: ContextRelay) -> None:
+    url = relay.push("x")
+    relay.delete(url)
+    with pytest.raises(NotFoundError):
+        relay.pull(url)
+
+
+def test_parts_are_taken_by_the_relay(relay: ContextRelay) -> None:
+    url = relay.push("\n".join(f"line {n}" for n in range(1, 101)))
+    assert relay.pull(url, lines="10-12") == "line 10\nline 11\nline 12"
+    assert relay.pull(url, lines="-1") == "line 100"
+    assert relay.pull(url, grep="LINE 9[89]$", ignore_case=True) == "98:line 98\n99:line 99"
+    part = relay.pull_part(url, PartRequest(lines="99-"))
+    assert (part.text, part.about, part.truncated) == ("line 99\nline 100", "lines 99-100 of 100", False)
+    assert relay.cost(url, PartRequest(lines="1-2"))["tokens"] > 0
+    users = relay.push(json.dumps({"users": [{"name": "ada"}]}))
+    assert relay.pull(users, json="/users/0/name") == "ada"
+    assert "users" in relay.pull(users, outline=True)
+    with pytest.raises(ValueError):
+        relay.pull(url, lines="1", grep="x")
+
+
+def test_parts_of_what_is_encrypted_are_those_the_relay_would_give(relay: ContextRelay) -> None:
+    text = "\n".join(["# Notes", "", *(f"row {n}: {'error' if n % 7 == 0 else 'fine'}" for n in range(50)), "end"])
+    document = json.dumps({"a/b": [1, {"c": "text"}], "n": None})
+    plain, secret = relay.push(text), relay.push(text, encrypted=True)
+    for part in (
+        PartRequest(lines="3-5"),
+        PartRequest(lines="-2"),
+        PartRequest(lines="50-"),
+        PartRequest(grep="error"),
+        PartRequest(grep="ERROR", ignore_case=True, context=1),
+        PartRequest(grep="nothing"),
+    ):
+        assert relay.pull_part(secret, part).text == relay.pull_part(plain, part).text
+    plain, secret = relay.push(document), relay.push(document, encrypted=True)
+    for pointer in ("", "/a~1b", "/a~1b/1/c", "/n"):
+        assert relay.pull(secret, json=pointer) == relay.pull(plain, json=pointer)
+    with pytest.raises(ValueError):
+        relay.pull(secret, json="/missing")
+
+
+def test_the_same_idempotency_key_makes_one_pointer(relay: ContextRelay) -> None:
+    first = relay.push_detailed("same", idempotency_key="k-1")
+    assert relay.push_detailed("same", idempotency_key="k-1").id == first.id
+    with pytest.raises(RelayHTTPError) as caught:
+        relay.push("other", idempotency_key="k-1")
+    assert caught.value.code == "idempotency_conflict"
+
+
+def test_what_cannot_be_sent_says_why(relay: ContextRelay) -> None:
+    with pytest.raises(TypeError, match="metadata must be a dict"):
+        relay.push("x", metadata=["a"])  # type: ignore[arg-type]
+    with pytest.raises(TypeError):
+        relay.push(7)  # type: ignore[arg-type]
+    with pytest.raises(BadInputError):
+        relay.push("x", metadata={"a": object()})
+    with pytest.raises(BadInputError):
+        relay.push("\ud800")
+    with pytest.raises(BadInputError) as caught:
+        relay.push("x" * (25 * 1024 * 1024 + 1))
+    assert caught.value.code == "too_large"
+
+
+def test_25_mb_go_through_encrypted_or_not(relay: ContextRelay) -> None:
+    data = "é0123456789abcd\n" * (25 * 1024 * 1024 // 17)
+    for encrypted in (False, True):
+        assert relay.pull(relay.push(data, encrypted=encrypted, ttl=60)) == data
+
+
+def test_nobody_there_is_told_at_once() -> None:
+    with pytest.raises(RelayUnreachableError) as caught:
+        ContextRelay("http://127.0.0.1:9", retries=0).push("x")
+    assert isinstance(caught.value, requests.ConnectionError)
+
+
+def test_one_client_serves_many_threads(relay: ContextRelay) -> None:
+    pulled = {}
+
+    def work(n: int) -> None:
+        pulled[n] = relay.pull(relay.push(f"text {n}", encrypted=n % 2 == 0))
+
+    threads = [threading.Thread(target=work, args=(n,)) for n in range(16)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert pulled == {n: f"text {n}" for n in range(16)}
+
+
+def test_publish_reaches_subscribers_without_a_payload(relay: ContextRelay) -> None:
+    with relay.messages("signals") as messages:
+        answer = relay.publish("signals", {"stage": "done"})
+        message = next(iter(messages))
+    assert (message.msg, message.url, message.seq) == ({"stage": "done"}, None, answer["seq"])
+    assert abs(message.ts / 1000 - time.time()) < 600
