@@ -60,7 +60,9 @@ class RelayProcess:
 
 
 def plain_environment(**more: str) -> "dict[str, str]":
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(("CONTEXTRELAY_", "RELAY_"))}
+    kept = {
+        name: value for name, value in os.environ.items() if not name.startswith(("CONTEXTRELAY_", "RELAY_"))
+    }
     return {**kept, "NO_COLOR": "1", **more}
 
 

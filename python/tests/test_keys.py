@@ -46,7 +46,15 @@ class _Handler(BaseHTTPRequestHandler):
         else:
             self.send_response(200)
             if self.command == "POST":
-                body = b'{"url":"' + self.server.url.encode() + b"/pull/" + ID.encode() + b'","id":"' + ID.encode() + b'"}'
+                body = (
+                    b'{"url":"'
+                    + self.server.url.encode()
+                    + b"/pull/"
+                    + ID.encode()
+                    + b'","id":"'
+                    + ID.encode()
+                    + b'"}'
+                )
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
         self.wfile.write(body)

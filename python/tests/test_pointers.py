@@ -56,7 +56,9 @@ def test_a_peek_tells_the_metadata_and_nothing_where_there_is_none(relay: Contex
 
 
 def test_what_is_known_of_a_pointer(relay: ContextRelay) -> None:
-    pushed = relay.push_detailed("one two", metadata={"a": 1}, ttl=60, max_pulls=3, content_type="text/x", count=True)
+    pushed = relay.push_detailed(
+        "one two", metadata={"a": 1}, ttl=60, max_pulls=3, content_type="text/x", count=True
+    )
     known = relay.inspect(pushed.url)
     assert (known.size, known.text, known.content_type, known.max_pulls) == (7, True, "text/x", 3)
     assert known.expires_at == pushed.expires_at
@@ -141,7 +143,9 @@ def test_parts_are_taken_by_the_relay(relay: ContextRelay) -> None:
 
 
 def test_parts_of_what_is_encrypted_are_those_the_relay_would_give(relay: ContextRelay) -> None:
-    text = "\n".join(["# Notes", "", *(f"row {n}: {'error' if n % 7 == 0 else 'fine'}" for n in range(50)), "end"])
+    text = "\n".join(
+        ["# Notes", "", *(f"row {n}: {'error' if n % 7 == 0 else 'fine'}" for n in range(50)), "end"]
+    )
     document = json.dumps({"a/b": [1, {"c": "text"}], "n": None})
     plain, secret = relay.push(text), relay.push(text, encrypted=True)
     for part in (

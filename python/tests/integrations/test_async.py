@@ -1,0 +1,83 @@
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from contextrelay import ContextRelay, NotFoundError, PartRequest, RelayUnreachableError
+from contextrelay.aio import AsyncContextRelay
+
+from ..conftest import RelayProcess
+from ..pages import run_page
+
+
+def test_push_pull_peek_and_parts(server: RelayProcess) -> None:
+    async def run() -> None:
+        async with AsyncContextRelay(server.url) as relay:
+            urls = await asyncio.gather(*(relay.push(f"text {n}", encrypted=n % 2 == 0) for n in range(10)))
+            assert await asyncio.gather(*map(relay.pull, urls)) == [f"text {n}" for n in range(10)]
+            url = await relay.push("one\ntwo", metadata={"a": 1})
+            assert await relay.peek(url) == {"a": 1}
+            assert await relay.pull(url, lines="2") == "two"
+            assert (await relay.cost(url, PartRequest(lines="1")))["tokens"] == 1
+            assert await relay.pull_bytes(await relay.push(b"\xff\x00")) == b"\xff\x00"
+            await relay.delete(url)
+            with pytest.raises(NotFoundError):
+                await relay.pull(url)
+
+    asyncio.run(run())
+
+
+def test_messages_come_replayed_live_and_by_group(server: RelayProcess, relay: ContextRelay) -> None:
+    async def run() -> None:
+        async with AsyncContextRelay(server.url) as client:
+            first = await client.push("1", channel="async")
+            messages = client.messages("async", since="all")
+            assert (await messages.__anext__()).url == first
+            await client.publish("async", {"n": 2})
+            assert (await messages.__anext__()).msg == {"n": 2}
+            await messages.aclose()
+            work = client.messages("async", group="team")
+            message = await work.__anext__()
+            await client.extend(message)
+            await client.ack(message)
+            assert (await work.__anext__()).msg == {"n": 2}
+            await work.aclose()
+
+    asyncio.run(run())
+
+
+def test_threads_and_tasks(server: RelayProcess) -> None:
+    async def run() -> None:
+        async with AsyncContextRelay(server.url) as client:
+            thread = (await client.threads.create("async"))["thread_id"]
+            ref = (await client.threads.put_artifact(thread, "a\nb", name="x", type="text"))["ref"]
+            assert (await client.threads.artifact_part(thread, ref, PartRequest(lines="2"))).text == "b"
+            task = await client.push_detailed("x", channel="async-tasks")
+            await client.tasks.done(task.id, "did")
+            assert (await client.tasks.get(task.id))["state"] == "done"
+
+    asyncio.run(run())
+
+
+def test_the_key_and_those_who_have_none(guarded: RelayProcess) -> None:
+    async def run() -> None:
+        async with AsyncContextRelay(guarded.url, guarded.key) as client:
+            url = await client.push("x", channel="async")
+            async for message in client.messages("async", since="all"):
+                assert message.url == url
+                break
+        async with AsyncContextRelay(guarded.url) as client:
+            with pytest.raises(Exception) as caught:
+                await client.messages("async", since="all").__anext__()
+            assert caught.value.code == "unauthorized"
+        async with AsyncContextRelay("http://127.0.0.1:9", retries=0) as client:
+            with pytest.raises(RelayUnreachableError):
+                await client.push("x")
+
+    asyncio.run(run())
+
+
+def test_the_page_does_what_it_says(server: RelayProcess, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CONTEXTRELAY_URL", server.url)
+    run_page("docs/python.md", "python async")
