@@ -41,12 +41,11 @@ export function makeHost(globals: Globals, env: Environment, warn?: Warn): Host 
     keyring: async () => (await import('./store/keyring.ts')).openKeyring(config().home),
     frameSecret: async () => (await import('./store/home-secret.ts')).homeSecret(config().home)(),
     countTokens: async (text) => (await import('./store/own-text-work.ts')).ownTextWork.count(text),
-    backup: async (target) => {
-      await (await import('../engines/sqlite/backup.ts')).backupSqlite(config().home, target);
-    },
+    backup: async (target) =>
+      (await import('../engines/sqlite/backup.ts')).backupSqlite(config().home, target),
     restore: async (source, o) => {
       makeHome(config().home);
-      await (await import('../engines/sqlite/backup.ts')).restoreSqlite(source, config().home, o);
+      return (await import('../engines/sqlite/restore.ts')).restoreSqlite(source, config().home, o);
     },
     openProject: async (folder, o) => (await import('./projects/open-project.ts')).openProject(folder, o),
     findProject: async (from, o) => (await import('./projects/open-project.ts')).findProject(from, o),

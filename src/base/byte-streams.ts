@@ -9,6 +9,13 @@ export async function readBytes(body: Uint8Array | ReadableStream<Uint8Array>): 
   return new Uint8Array(await new Response(body as ReadableStream<Uint8Array<ArrayBuffer>>).arrayBuffer());
 }
 
+/** Reads a body to its end and keeps none of it: whatever is wrong with it is thrown. */
+export async function readOut(body: Uint8Array | ReadableStream<Uint8Array>): Promise<void> {
+  if (body instanceof Uint8Array) return;
+  const reader = body.getReader();
+  while (!(await reader.read()).done);
+}
+
 type Next = ReadableStreamReadResult<Uint8Array>;
 
 /**

@@ -64,10 +64,14 @@ export function isIntact(bytes: Uint8Array, hashes: Uint8Array, start = 0, faste
   return found.every((byte, i) => byte === hashes[first + i]);
 }
 
-/** What an engine throws for a body that is not what was stored; `what` says which and how, with no path of the machine. */
-export function damagedBody(what: string): RelayError {
-  return new RelayError('store_damaged', {
-    what,
-    hint: 'relay doctor --deep names everything that is damaged; relay restore brings back a backup.',
-  });
+/** What can be wrong with a body. */
+export type BodyFault = 'missing' | 'cut' | 'altered';
+
+/** What an engine throws for a body that is not what was stored. `name` holds no path of the machine. */
+export function damagedBody(
+  name: string,
+  fault: BodyFault,
+  hint = 'relay doctor --deep names everything that is damaged; relay restore brings back a backup.',
+): RelayError {
+  return new RelayError('store_damaged', { what: `${name} is ${fault}`, fault, hint });
 }

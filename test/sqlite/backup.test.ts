@@ -11,10 +11,12 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { backupSqlite, restoreSqlite } from '../../src/engines/sqlite/backup.ts';
+import { backupSqlite } from '../../src/engines/sqlite/backup.ts';
 import { openSqlite } from '../../src/engines/sqlite/engine.ts';
+import { restoreSqlite } from '../../src/engines/sqlite/restore.ts';
 import type { Engine } from '../../src/kernel/engine.ts';
 import { startChild } from './child.ts';
+import { damageBody } from './damage.ts';
 import { contents, filesIn, temporaryHome } from './home.ts';
 
 const place = { prefix: 'thr.', path: (key: string) => `threads/${key.slice(4)}` };
@@ -24,7 +26,7 @@ test('a backup is a home of its own, and restored it is the store it was', async
   assert.deepEqual(await backupSqlite(home, target), { blobs: 2, bytes: 300_006, lost: [] });
   await check(target);
   const restored = join(temporaryHome(t), 'restored');
-  assert.deepEqual(await restoreSqlite(target, restored), { blobs: 2, bytes: 300_006 });
+  assert.deepEqual(await restoreSqlite(target, restored), { blobs: 2, bytes: 300_006, lost: [] });
   await check(restored);
   for (const folder of [target, restored]) {
     assert.equal(statSync(folder).mode & 0o777, 0o700);
@@ -78,6 +80,37 @@ test('a body that the store has lost is named, and the rest is backed up', async
   const copy = await openSqlite({ home: target });
   assert.equal(await copy.blobs.get('ptr.a/large'), null);
   assert.ok(await copy.blobs.get('ptr.a/small'));
+  await copy[Symbol.asyncDispose]();
+});
+
+test('what is altered, in a row, in a file or edited by hand, is named and is not in the backup', async (t) => {
+  const { home, target } = await filled(t);
+  damageBody(home, 'ptr.a/small', 1);
+  damageBody(home, 'ptr.a/large', 299_999);
+  damageBody(home, 'thr.t1/a.txt', 0);
+  const { lost } = await backupSqlite(home, target);
+  assert.deepEqual(lost.sort(), ['ptr.a/large', 'ptr.a/small', 'thr.t1/a.txt']);
+  const copy = await openSqlite({ home: target, place });
+  assert.deepEqual((await copy.blobs.list('')).items, []);
+  assert.deepEqual((await copy.records.get('ptr.a/record'))?.value, { a: 1 });
+  await copy[Symbol.asyncDispose]();
+});
+
+test('of a backup with damaged bodies the rest can be restored, where that is wanted', async (t) => {
+  const { home, target } = await filled(t);
+  await backupSqlite(home, target);
+  damageBody(target, 'ptr.a/small', 1);
+  damageBody(target, 'thr.t1/a.txt', 1);
+  const fresh = join(temporaryHome(t), 'fresh');
+  await assert.rejects(restoreSqlite(target, fresh), { code: 'store_damaged' });
+  const { lost } = await restoreSqlite(target, fresh, { partial: true });
+  assert.deepEqual(lost, ['ptr.a/small', 'thr.t1/a.txt']);
+  const copy = await openSqlite({ home: fresh, place });
+  assert.deepEqual(
+    (await copy.blobs.list('')).items.map(({ key }) => key),
+    ['ptr.a/large'],
+  );
+  assert.equal((await copy.blobs.get('ptr.a/large'))?.size, 300_000);
   await copy[Symbol.asyncDispose]();
 });
 

@@ -1,8 +1,10 @@
 import { hostname, networkInterfaces } from 'node:os';
 import { isLoopback } from '../../base/address.ts';
 import { RelayError } from '../../base/errors.ts';
+import type { SqliteEngine } from '../../engines/sqlite/engine.ts';
 import type { ServeOptions, Serving } from '../../interfaces/cli/host.ts';
 import type { RequestSeen } from '../../interfaces/http/deps.ts';
+import type { Gauge } from '../../interfaces/http/metrics.ts';
 import type { Config } from '../config.ts';
 import { packageVersion, watchPackage } from '../own-package.ts';
 import { openCore } from '../store/open-core.ts';
@@ -17,7 +19,7 @@ export async function serveHome(config: Config, o: ServeOptions, auth: 'open' | 
   const traces = config.otlp_endpoint === null ? null : new TraceExporter(config.otlp_endpoint, logEvent);
   const options = serverOptions(config, o, auth, traces);
   if (config.logFile !== null) limitLog(config.logFile);
-  const { core, ...opened } = await openCore(config, 'server', {
+  const { core, engine, ...opened } = await openCore(config, 'server', {
     auth,
     warn: (what) => logEvent({ level: 'warn', event: 'store', message: what }),
   });
@@ -36,7 +38,7 @@ export async function serveHome(config: Config, o: ServeOptions, auth: 'open' | 
     }
   };
   try {
-    server = await startServer({ ...options, core, version });
+    server = await startServer({ ...options, core, version, gauges: () => scrubGauges(engine) });
     const { url } = server;
     claimHome(config, { url, version, auth });
     const { promise: stopped, resolve, reject } = Promise.withResolvers<void>();
@@ -46,6 +48,18 @@ export async function serveHome(config: Config, o: ServeOptions, auth: 'open' | 
     await end().catch(() => {});
     throw listenError(error, o);
   }
+}
+
+/** How far the server has read its own bodies, and what it found. */
+function scrubGauges(engine: SqliteEngine): Gauge[] {
+  const { bodies = 0, bytes = 0, rounds = 0, damaged = 0 } = engine.scrubbed() ?? {};
+  const gauge = (name: string, help: string, value: number) => ({ name: `relay_scrub_${name}`, help, value });
+  return [
+    gauge('bodies', 'Bodies that were read and checked since the start.', bodies),
+    gauge('bytes', 'Bytes of these.', bytes),
+    gauge('rounds', 'How often all of them have been read.', rounds),
+    gauge('damaged', 'Bodies that were damaged when last read; relay doctor --deep names them.', damaged),
+  ];
 }
 
 function claimHome(

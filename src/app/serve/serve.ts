@@ -62,6 +62,8 @@ export interface ServerOptions extends ProtocolOptions {
   readonly sockets?: Partial<SocketLimits>;
   /** Called for every request that was answered; each then has an id, which is in its answer too. */
   observe?(seen: RequestSeen): void;
+  /** What `/metrics` tells besides. */
+  gauges?(): readonly Gauge[];
 }
 
 export interface RunningServer {
@@ -96,7 +98,7 @@ export async function startServer(o: ServerOptions): Promise<RunningServer> {
       : {}),
     stopping: stopping.signal,
     ...(o.replaced ? { replaced: o.replaced } : {}),
-    gauges: () => processGauges(connections?.open ?? 0),
+    gauges: () => [...processGauges(connections?.open ?? 0), ...(o.gauges?.() ?? [])],
     log,
   };
   const a2a = a2aProtocol(o, stopping.signal);

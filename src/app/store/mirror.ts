@@ -59,8 +59,10 @@ export class Mirror {
     }
   }
 
-  /** Writes the files of a thread anew, whatever is in them. */
+  /** Writes the files of a thread anew, whatever is in them; where that fails they stay as they were. */
   async rewrite(id: string): Promise<void> {
+    // Everything that has to be read for it.
+    for await (const _ of this.#threads.log.heads.events(id, 0));
     this.#ends.delete(id);
     rmSync(join(this.#folder, id, 'events.log'), { force: true });
     await this.write(id);

@@ -31,6 +31,10 @@ export async function openStore(config: Config, warn?: Warn): Promise<LocalStore
     sweep: () => core.tidy([LOCAL_CALLER.tenant]),
     usage: () => core.deps.engine.usage(),
     missingBodies: () => engine.missingBodies(),
+    async *checkBodies() {
+      yield* (await import('./check-bodies.ts')).checkBodies(core, engine);
+    },
+    checkDatabase: () => engine.checkDatabase(),
     [Symbol.asyncDispose]: open[Symbol.asyncDispose],
   };
 }

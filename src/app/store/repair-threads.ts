@@ -1,3 +1,4 @@
+import { isRelayError } from '../../base/errors.ts';
 import { INDEX_TEXT_CHARS } from '../../base/limits.ts';
 import { everyItem } from '../../base/pages.ts';
 import { LOCAL_CALLER } from '../../contract/caller.ts';
@@ -27,7 +28,11 @@ export async function repairThreads(home: string, core: RelayCore, warn: Warn = 
   const mirror = new Mirror(home, services, warn);
   const done = { threads: 0, artifacts: 0, missing: [] as string[] };
   for await (const { thread_id } of everyItem('threads', (o) => listThreads(log, LOCAL_CALLER, o))) {
-    await mirror.rewrite(thread_id);
+    const written = await mirror.rewrite(thread_id).then(() => true, unlessDamaged);
+    if (!written) {
+      done.missing.push(thread_id);
+      continue;
+    }
     done.threads++;
     const artifacts = everyItem('artifacts', (o) => listArtifacts(log, LOCAL_CALLER, thread_id, o));
     for await (const artifact of artifacts) {
@@ -38,7 +43,13 @@ export async function repairThreads(home: string, core: RelayCore, warn: Warn = 
   return done;
 }
 
-/** False where the content is gone from the store. */
+/** What is damaged is in the way of nothing else. */
+function unlessDamaged(error: unknown): false {
+  if (isRelayError(error, 'store_damaged')) return false;
+  throw error;
+}
+
+/** False where the content is missing or damaged. */
 async function indexAgain(services: ThreadServices, artifact: Artifact): Promise<boolean> {
   const text = await textOf(services, artifact);
   if (text !== null && artifact.provenance.capability !== 'retrieval.search') {
@@ -47,7 +58,7 @@ async function indexAgain(services: ThreadServices, artifact: Artifact): Promise
   return text !== null;
 }
 
-/** As much of it as a search looks through; nothing where it is not text, null where it is gone. */
+/** As much of it as a search looks through; nothing where it is not text, null where it is missing or damaged. */
 async function textOf(threads: ThreadServices, artifact: Artifact): Promise<string | null> {
   let body: BlobBody;
   try {
@@ -68,7 +79,7 @@ async function textOf(threads: ThreadServices, artifact: Artifact): Promise<stri
       if (text.length >= INDEX_TEXT_CHARS) break;
     }
     return text;
-  } catch {
-    return '';
+  } catch (error) {
+    return isRelayError(error, 'store_damaged') ? null : '';
   }
 }

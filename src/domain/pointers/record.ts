@@ -8,7 +8,6 @@ import { missingScope } from '../../contract/authorize.ts';
 import { type Caller, isAnonymous } from '../../contract/caller.ts';
 import type { Peeked, Pushed } from '../../contract/pointers.ts';
 import { FERNET_CONTENT_TYPE } from '../../formats/fernet.ts';
-import type { BlobBody } from '../../kernel/blobs.ts';
 import type { Deps } from '../deps.ts';
 import { type RecordsOf, recordsOf } from '../records.ts';
 
@@ -93,14 +92,15 @@ export class PointerLookup {
 
 /**
  * Counts a pull against `max_pulls`, at the first byte and not before. Gives true for a retry, which is free: the same caller
- * with the same key, twice within a while after a pull that counted. One more counts as a pull of its own.
+ * with the same key, twice within a while after a pull that counted. One more counts as a pull of its own. Where `check`,
+ * which is asked for what counts, throws, nothing is counted.
  */
 export async function countPull(
   { engine: { records }, env }: Deps,
   caller: Caller,
   { id, record }: Loaded,
   rawKey: string | undefined,
-  body?: BlobBody,
+  check?: () => Promise<void>,
 ): Promise<boolean> {
   const max = record.max_pulls;
   if (max === null) return false;
@@ -113,10 +113,11 @@ export async function countPull(
     // 1 where it has expired since it was looked at.
     if (tried !== null && tried > 1) return true;
   }
-  if ((await records.add(pullsKey(id), 1, { max, expiresAt: keptUntil(record) })) === null) {
-    if (body && !(body instanceof Uint8Array)) await body.cancel().catch(() => {});
-    throw notFound();
-  }
+  if ((await records.add(pullsKey(id), 1, { max, expiresAt: keptUntil(record) })) === null) throw notFound();
+  await check?.().catch(async (error) => {
+    await records.add(pullsKey(id), -1);
+    throw error;
+  });
   // Only now: what was refused cannot be repeated for free.
   if (tries !== null) await records.put(tries, 1, { expiresAt });
   return false;

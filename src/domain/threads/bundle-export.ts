@@ -84,7 +84,9 @@ async function faultOf(hash: string, open: () => Promise<BlobBody>): Promise<Dam
     const bytes = await readBytes(await open());
     return (await sha256Hex(bytes as Uint8Array<ArrayBuffer>)) === hash ? null : 'changed';
   } catch (error) {
-    return isRelayError(error, 'not_found') ? 'missing' : 'unreadable';
+    const fault = isRelayError(error, 'store_damaged') ? error.details.fault : undefined;
+    if (fault === 'missing' || isRelayError(error, 'not_found')) return 'missing';
+    return fault === undefined ? 'unreadable' : 'changed';
   }
 }
 

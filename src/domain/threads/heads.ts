@@ -1,3 +1,4 @@
+import { isRelayError } from '../../base/errors.ts';
 import { SNAPSHOT_LOG_BYTES, SNAPSHOTS, STATE_CACHE_BYTES } from '../../base/limits.ts';
 import { readText } from '../../base/read-text.ts';
 import { compareAndSet } from '../../kernel/compare-and-set.ts';
@@ -183,15 +184,25 @@ class Snapshots {
   }
 
   async load(id: string, mark: SnapshotMark): Promise<MutableHead | null> {
-    const found = await this.#engine.blobs.get(snapshotBlob(id, mark.version));
-    if (!found) return null;
-    const body = JSON.parse(await readText(found.body)) as SnapshotBody;
+    const body = await this.#read(snapshotBlob(id, mark.version));
+    if (!body) return null;
     if (body.seq !== mark.seq || body.state.thread_id !== id) return null;
     // One of before prompts were counted: they are folded from the log.
     if (body.totals.prompts === undefined) return null;
     const { version, seq, count, state, totals, refs } = body;
     const bytes = bytesOf(state);
     return { ...emptyHead(id), version, seq, count, state, bytes, totals, refs, keys: new Map(body.keys) };
+  }
+
+  /** Null for one that is gone or damaged. */
+  async #read(key: string): Promise<SnapshotBody | null> {
+    try {
+      const found = await this.#engine.blobs.get(key);
+      return found && JSON.parse(await readText(found.body));
+    } catch (error) {
+      if (isRelayError(error, 'store_damaged')) return null;
+      throw error;
+    }
   }
 
   /** The blob comes first: a mark without one is passed over, a blob without a mark is overwritten some day. */

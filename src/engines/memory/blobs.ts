@@ -110,7 +110,7 @@ export class MemoryBlobs implements Blobs {
 
   #check(key: string, { bytes, hashes }: Row, range: ByteRange): void {
     const { start, end } = blocksAround(range, bytes.length);
-    if (!isIntact(bytes.subarray(start, end), hashes, start)) throw damagedBody(`${key} was altered`);
+    if (!isIntact(bytes.subarray(start, end), hashes, start)) throw damagedBody(key, 'altered');
   }
 
   /** In pieces of any length, one at a time as they are asked for. */

@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import type { RelayError } from '../../base/errors.ts';
 import { INLINE_BLOB_BYTES, SEGMENT_BLOB_BYTES } from '../../base/limits.ts';
 import {
   type BodyLimits,
@@ -12,7 +13,7 @@ import {
   settleExpiry,
 } from '../../kernel/admission.ts';
 import type { BlobBody, BlobInfo, BlobItem, BlobPage, Blobs, ByteRange, Expiry } from '../../kernel/blobs.ts';
-import { BlockHashes, damagedBody, isIntact } from '../../kernel/block-hashes.ts';
+import { BlockHashes, type BodyFault, damagedBody, isIntact } from '../../kernel/block-hashes.ts';
 import { faultOf, measured, type StoredBody, wholeBody } from './body-check.ts';
 import { BodyFiles, checkedPlace, type Draft, isPlaced, takenAway, type WrittenBody } from './body-files.ts';
 import { BodyFile } from './body-stream.ts';
@@ -100,7 +101,7 @@ export class SqliteBlobs implements Blobs {
       if (body) return { body, size: row.size };
       // Replaced, deleted or moved between the two looks; if it is still the same, it is really damaged.
       if (before?.file === row.file && before.offset === row.offset && before.sha256 === row.sha256) {
-        throw damagedBody(`the body ${row.file ?? key} is ${(await faultOf(this.#store, row)) ?? 'altered'}`);
+        throw damaged(row.file ?? key, (await faultOf(this.#store, row)) ?? 'altered');
       }
       before = row;
     }
@@ -268,6 +269,14 @@ export class SqliteBlobs implements Blobs {
       row.file!,
     );
   }
+}
+
+/** A file that people can read they can edit, too. */
+function damaged(name: string, fault: BodyFault): RelayError {
+  if (!isPlaced(name) || fault === 'missing') return damagedBody(name, fault);
+  const hint =
+    'It counts as it was stored. Put it back so, or store the changed one anew: relay artifact put';
+  return damagedBody(name, fault, hint);
 }
 
 function inlined(body: Uint8Array, range: ByteRange | undefined) {

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { BlockHashes, isIntact } from '../../kernel/block-hashes.ts';
+import { BlockHashes, type BodyFault, isIntact } from '../../kernel/block-hashes.ts';
 import type { WrittenBody } from './body-files.ts';
 import { BodyFile } from './body-stream.ts';
 import type { FormerSpot } from './gone.ts';
@@ -16,8 +16,6 @@ export interface StoredBody extends FormerSpot {
   readonly body: Uint8Array | null;
 }
 
-export type Fault = 'missing' | 'cut' | 'altered';
-
 type Checking = Pick<Store, 'home' | 'crc32'>;
 
 /** A body that is held whole, checked; null for one in a file of its own, or that is not, or no longer, what was stored. */
@@ -31,7 +29,7 @@ export function wholeBody({ home, crc32 }: Checking, row: StoredBody): Uint8Arra
 }
 
 /** Reads all of it and says what is wrong; null where it is what was stored. */
-export async function faultOf(store: Checking, row: StoredBody): Promise<Fault | null> {
+export async function faultOf(store: Checking, row: StoredBody): Promise<BodyFault | null> {
   const found = await measured(store, row);
   if (!found) return row.file !== null && existsSync(join(store.home, row.file)) ? 'cut' : 'missing';
   if (found.size < row.size) return 'cut';

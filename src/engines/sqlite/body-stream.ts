@@ -62,7 +62,7 @@ export class BodyFile implements Disposable {
         pull: async (controller) => {
           const piece = ahead ?? (await next());
           ahead = null;
-          if (!piece) throw damagedBody(`${name} was altered or cut`);
+          if (!piece) throw damagedBody(name, 'altered');
           if (piece.length > 0) controller.enqueue(piece);
           if (at < blocks.end) return;
           this.close();

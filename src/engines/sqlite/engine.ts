@@ -7,11 +7,13 @@ import type { Engine, EngineLimits, Swept } from '../../kernel/engine.ts';
 import { type Place, SqliteBlobs } from './blobs.ts';
 import { Checkpoints } from './checkpoint.ts';
 import { CommitQueue } from './commit-queue.ts';
+import type { Database } from './database.ts';
 import { Gone } from './gone.ts';
 import { SqliteLogs } from './logs.ts';
 import { openDatabase } from './opening.ts';
 import { SqliteRecords } from './records.ts';
 import { Reserve } from './reserve.ts';
+import { type CheckedBody, checkBodies, Scrub, type ScrubState } from './scrub.ts';
 import { SqliteSearchIndex } from './search-index.ts';
 import type { Store } from './store.ts';
 import { StoreClock } from './store-clock.ts';
@@ -35,6 +37,12 @@ export interface SqliteOptions {
 export interface SqliteEngine extends Engine {
   /** Bodies whose files are gone, and the files of some of them. */
   missingBodies(): Promise<{ readonly count: number; readonly some: readonly string[] }>;
+  /** Reads all of them, one after the other. */
+  checkBodies(): AsyncIterable<CheckedBody>;
+  /** What is wrong with the database itself, in SQLite's words; null where nothing is. Reads all of it, at once. */
+  checkDatabase(): Promise<string | null>;
+  /** What a server has read by itself; null in a command. */
+  scrubbed(): ScrubState | null;
 }
 
 /** One machine, any number of processes, no daemon: everything in one SQLite database, large bodies in files beside it. */
@@ -71,6 +79,7 @@ export async function openSqlite(o: SqliteOptions): Promise<SqliteEngine> {
   const blobs = new SqliteBlobs(store, { place: o.place, appends: role === 'server' });
   const deferred = new DeferredWork();
   const gone = new Gone(store, checkpoints);
+  const scrub = role === 'server' ? new Scrub(store) : null;
   let sweeping: Promise<Swept> | undefined;
   let closing: Promise<void> | undefined;
   const close = async () => {
@@ -78,6 +87,7 @@ export async function openSqlite(o: SqliteOptions): Promise<SqliteEngine> {
     subscriptions.end();
     // Keeps the time; a command would pay for it with a wait for the disk.
     if (role === 'server') await queue.run(() => {}).catch(() => {});
+    await scrub?.close();
     await gone.close();
     await queue.close();
     await checkpoints.close();
@@ -101,9 +111,19 @@ export async function openSqlite(o: SqliteOptions): Promise<SqliteEngine> {
     },
     usage: () => usageOf(store),
     missingBodies: () => missingBodies(store),
+    checkBodies: () => checkBodies(store),
+    checkDatabase: () => checkDatabase(db),
+    scrubbed: () => scrub?.state ?? null,
     [Symbol.asyncDispose]() {
       closing ??= close();
       return closing;
     },
   };
+}
+
+function checkDatabase(db: Database): Promise<string | null> {
+  return db.patiently(() => {
+    const { integrity_check } = db.sql<{ integrity_check: string }>('PRAGMA integrity_check(1)').get()!;
+    return integrity_check === 'ok' ? null : integrity_check;
+  });
 }

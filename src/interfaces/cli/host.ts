@@ -43,8 +43,12 @@ export interface Host {
   readonly frameSecret: FrameSecret;
   /** Counts here, in this process. */
   countTokens(text: string): Promise<TokenCount>;
-  backup(target: string): Promise<void>;
-  restore(source: string, o: { force: boolean }): Promise<void>;
+  /** `lost`: the keys of bodies that are damaged, and that the copy does without. */
+  backup(target: string): Promise<{ readonly lost: readonly string[] }>;
+  restore(
+    source: string,
+    o: { force: boolean; partial: boolean },
+  ): Promise<{ readonly lost: readonly string[] }>;
   readonly server: ServerControl;
   /** The keys shared with others on channels; kept here, and given to no relay. */
   keyring(): Promise<Keyring>;
@@ -189,6 +193,24 @@ export interface LocalStore extends AsyncDisposable {
   usage: RelayCore['deps']['engine']['usage'];
   /** Bodies whose files are gone, and the files of some of them. */
   missingBodies(): Promise<{ readonly count: number; readonly some: readonly string[] }>;
+  /** Reads every body, one after the other. */
+  checkBodies(): AsyncIterable<BodyCheck>;
+  /** What is wrong with the database, in its own words; null where nothing is. */
+  checkDatabase(): Promise<string | null>;
+}
+
+export interface BodyCheck {
+  readonly size: number;
+  readonly damaged?: DamagedBody;
+}
+
+export interface DamagedBody {
+  readonly key: string;
+  /** Where it is, below the home; null for one inside the database. */
+  readonly file: string | null;
+  readonly fault: 'missing' | 'cut' | 'altered';
+  /** What refers to it, in words; null where nothing does. */
+  readonly refers: string | null;
 }
 
 /** The server that serves the local store. */

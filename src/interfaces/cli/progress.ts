@@ -49,6 +49,24 @@ async function* shown(
   }
 }
 
+/** Shows on stderr how far something is that is no transfer, where someone is looking. Gives the way to move the bar. */
+export function progressBar({ stderr, errorStyle, json }: Io, label: string, size: number) {
+  let done = 0;
+  let drawnAt = 0;
+  return {
+    add(amount: number): void {
+      done += amount;
+      const now = performance.now();
+      if (!stderr.isTTY || json || now - drawnAt < REDRAW_MS) return;
+      drawnAt = now;
+      stderr.write(`${CLEAR_LINE}${label}  ${barOf(done, size, stderr.columns, errorStyle)}`);
+    },
+    [Symbol.dispose](): void {
+      if (drawnAt > 0) stderr.write(CLEAR_LINE);
+    },
+  };
+}
+
 function barOf(done: number, size: number, columns: number, style: Style): string {
   const share = Math.min(1, done / size);
   const cells = Math.max(10, Math.min(30, columns - 50));

@@ -1,11 +1,14 @@
 import { resolve } from 'node:path';
-import { RelayError } from '../../../base/errors.ts';
+import { EXIT, RelayError } from '../../../base/errors.ts';
 import { answerCommand } from '../command.ts';
 
 export default answerCommand({
   usage: '<dir>',
   details: 'The store that is there now is kept aside, not deleted, and is replaced only with --force.',
-  flags: { force: { help: 'replace the store that is there' } },
+  flags: {
+    force: { help: 'replace the store that is there' },
+    partial: { help: 'also a backup with damaged bodies, without these; it ends with 1 then' },
+  },
   examples: [
     ['relay restore ~/relay-backup', 'into an empty home'],
     ['relay restore ~/relay-backup --force', 'in place of what is there'],
@@ -20,8 +23,11 @@ export default answerCommand({
       });
     }
     const restored = resolve(io.cwd, args[0]!);
-    await host.restore(restored, { force: flags.force === true });
-    return { home: host.home, restored };
+    const o = { force: flags.force === true, partial: flags.partial === true };
+    const { lost } = await host.restore(restored, o);
+    for (const key of lost) io.warn(`The body of ${key} is damaged in the backup, and was left out.`);
+    return { home: host.home, restored, ...(lost.length > 0 ? { lost } : {}) };
   },
+  exit: ({ lost }) => (lost ? EXIT.failed : EXIT.ok),
   print: ({ home, restored }) => `restored ${restored} into ${home}`,
 });

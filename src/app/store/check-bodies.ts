@@ -1,0 +1,30 @@
+import type { RelayCore } from '../../domain/relay-core.ts';
+import type { SqliteEngine } from '../../engines/sqlite/engine.ts';
+import type { BodyCheck } from '../../interfaces/cli/host.ts';
+
+/** Reads every body of the store, and says of what is damaged what refers to it. */
+export async function* checkBodies(core: RelayCore, engine: SqliteEngine): AsyncGenerator<BodyCheck> {
+  for await (const { key, file, size, fault } of engine.checkBodies()) {
+    if (fault === null) yield { size };
+    else yield { size, damaged: { key, file, fault, refers: await referrerOf(core, key) } };
+  }
+}
+
+/** By the names that the domain gives to its bodies; null where nothing refers to it any more. */
+async function referrerOf(core: RelayCore, key: string): Promise<string | null> {
+  const [, kind, id, rest] = /^(ptr|thr)\.([^/]+)\/(.*)$/s.exec(key) ?? [];
+  if (kind === 'ptr') {
+    const record = (await core.deps.engine.records.get(`ptr.${id}/meta`))?.value as
+      | { blob: string; channel: string | null }
+      | undefined;
+    if (record?.blob !== key) return null;
+    return record.channel === null ? `pointer ${id}` : `pointer ${id}, in channel ${record.channel}`;
+  }
+  if (kind !== 'thr') return `what is kept as ${key}`;
+  if (!(await (await core.threads()).log.exists(id!))) return null;
+  const [folder, name = ''] = rest!.split('/');
+  if (folder === 'artifacts') return `artifact ${name.split('.')[0]} of thread ${id}`;
+  if (folder === 'snapshots') return `a snapshot of thread ${id}, which is made again from its log`;
+  if (folder === 'ops') return `a large patch of thread ${id}`;
+  return `thread ${id}`;
+}

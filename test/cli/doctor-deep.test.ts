@@ -1,0 +1,91 @@
+import assert from 'node:assert/strict';
+import { appendFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import { openSqlite } from '../../src/engines/sqlite/engine.ts';
+import { damageBody } from '../sqlite/damage.ts';
+import { relay, temporaryHome } from './program.ts';
+
+const place = temporaryHome();
+const { home } = place;
+after(() => place[Symbol.dispose]());
+
+const run = (args: string[], stdin?: string | Buffer) => relay(args, { home, cwd: home, stdin });
+const said = async (args: string[], stdin?: string | Buffer) => (await run(args, stdin)).stdout.trim();
+
+async function keyOf(id: string): Promise<{ key: string; file: string | null }> {
+  await using engine = await openSqlite({ home });
+  const { items } = await engine.blobs.list(`ptr.${id}/`);
+  for await (const { key, file } of engine.checkBodies()) if (key === items[0]!.key) return { key, file };
+  throw new Error(`${id} has no body`);
+}
+
+test('doctor --deep reads everything, and names what is missing, cut or altered with what refers to it', async () => {
+  const push = async (size: number, ...flags: string[]) =>
+    JSON.parse(await said(['push', '--json', ...flags], Buffer.alloc(size, 'x'))).id as string;
+  const [inRow, cut, gone, whole] = [
+    await push(2000, '--channel', 'work'),
+    await push(400_000),
+    await push(400_000),
+    await push(400_000),
+  ];
+  const thread = await said(['thread', 'new', '--name', 'deep']);
+  const ref = await said(['artifact', 'put', '-', '--name', 'notes.md'], '# Notes');
+
+  const well = await run(['doctor', '--deep', '--json']);
+  assert.equal(well.code, 0, well.stdout);
+  assert.deepEqual(JSON.parse(well.stdout).damaged, []);
+
+  const file = `threads/${thread}/artifacts/${ref}.md`;
+  appendFileSync(join(home, file), 'edited by hand');
+  const bodies = { inRow: await keyOf(inRow), cut: await keyOf(cut), gone: await keyOf(gone) };
+  damageBody(home, bodies.inRow.key, 1000);
+  truncateSync(join(home, bodies.cut.file!), 100);
+  rmSync(join(home, bodies.gone.file!));
+
+  const deep = await run(['doctor', '--deep', '--json']);
+  assert.equal(deep.code, 1);
+  const { ok, damaged, checks } = JSON.parse(deep.stdout);
+  assert.equal(ok, false);
+  assert.deepEqual(damaged, [
+    { ...bodies.inRow, fault: 'altered', refers: `pointer ${inRow}, in channel work` },
+    { ...bodies.cut, fault: 'cut', refers: `pointer ${cut}` },
+    { ...bodies.gone, fault: 'missing', refers: `pointer ${gone}` },
+    {
+      key: `thr.${thread}/artifacts/${ref}.md`,
+      file,
+      fault: 'altered',
+      refers: `artifact ${ref} of thread ${thread}`,
+    },
+  ]);
+  assert.equal(checks.filter((check: { name: string }) => check.name === 'body').length, 4);
+
+  const shown = await run(['doctor', '--deep']);
+  assert.match(
+    shown.stdout,
+    new RegExp(`${file} is altered; artifact ${ref} of thread ${thread} refers to it`),
+  );
+  const got = await run(['artifact', 'get', ref, '-t', thread]);
+  assert.equal(got.code, 1);
+  assert.match(got.stderr, /artifacts\/.*\.md is altered/);
+  assert.match(got.stderr, /relay artifact put/);
+  assert.equal((await said(['pull', whole])).length, 400_000);
+});
+
+test('damage is in the way of neither a repair nor a backup, which say what they do without', async () => {
+  const repaired = await run(['doctor', '--repair']);
+  assert.match(repaired.stderr, /is missing or damaged/);
+  const backup = join(home, '..', 'deep-backup');
+  const made = await run(['backup', backup, '--json']);
+  assert.equal(made.code, 1);
+  assert.equal(JSON.parse(made.stdout).lost.length, 4);
+  assert.match(made.stderr, /is damaged, and not in the backup/);
+  rmSync(backup, { recursive: true });
+});
+
+test('doctor --deep is about this machine', async () => {
+  writeFileSync(join(home, 'unused'), '');
+  const { code, stderr } = await run(['doctor', '--deep', '--url', 'http://127.0.0.1:9', '--timeout', '1s']);
+  assert.equal(code, 2);
+  assert.match(stderr, /store of this machine/);
+});
