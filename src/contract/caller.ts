@@ -19,7 +19,7 @@ export interface CallerAt extends Caller {
   readonly onRead?: (bytes: number) => void;
 }
 
-export const SCOPES = ['push', 'pull', 'subscribe', 'threads', 'tasks', 'admin'] as const;
+export const SCOPES = ['push', 'pull', 'subscribe', 'threads', 'files', 'tasks', 'admin'] as const;
 export type Scope = (typeof SCOPES)[number];
 
 /** The tenant of whoever runs the relay: everything made in open mode is its, and its admins look after all tenants. */

@@ -1,6 +1,7 @@
 import { agents } from './agents.ts';
 import { capabilities } from './capabilities.ts';
 import { channels } from './channels.ts';
+import { files } from './files.ts';
 import { inbox } from './inbox.ts';
 import { keys } from './keys.ts';
 import { pointers } from './pointers.ts';
@@ -18,6 +19,7 @@ export const VERBS = {
   receipts,
   threads,
   capabilities,
+  files,
   keys,
   usage,
   tasks,

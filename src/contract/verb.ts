@@ -1,3 +1,4 @@
+import { badRequest } from '../base/errors.ts';
 import type { Scope } from './caller.ts';
 
 /** The signature of a verb as a method of the API: fields of the input one by one, then an object with the rest. */
@@ -157,7 +158,13 @@ export function routeOf({ name, route }: Verb): { readonly method: HttpMethod; r
 
 /** The path of a call, with the fields that stand in it filled in. */
 export function pathOf(verb: Verb, fields: { readonly [field: string]: unknown }): string {
-  return routeOf(verb).path.replace(/:(\w+)/g, (_, field) => encodeURIComponent(String(fields[field])));
+  return routeOf(verb).path.replace(/:(\w+)(\{[^}]*\})?/g, (_, field, rest) => {
+    const names = rest ? String(fields[field]).split('/') : [String(fields[field])];
+    // However they are escaped, a URL takes these for another place.
+    const odd = names.find((name) => ['', '.', '..'].includes(name) || !name.isWellFormed());
+    if (odd !== undefined) throw badRequest(`"${field}" cannot be, or hold, ${JSON.stringify(odd)}.`);
+    return names.map(encodeURIComponent).join('/');
+  });
 }
 
 export function hasBody(method: HttpMethod): boolean {

@@ -7,17 +7,19 @@ import { Background } from './background.ts';
 import { Channels } from './channels/channels.ts';
 import { type ChannelSettings, DEFAULT_CHANNEL_SETTINGS } from './channels/settings.ts';
 import type { Deps } from './deps.ts';
+import { fileEnds } from './files/file-ends.ts';
+import type { Files } from './files/files.ts';
 import { Inboxes } from './inbox/inboxes.ts';
 import { Keys } from './keys/keys.ts';
 import { type OnResult, Pointers } from './pointers/pointers.ts';
-import { OPEN_ALLOWANCE } from './pointers/push-options.ts';
+import { type Allowance, OPEN_ALLOWANCE } from './pointers/push-options.ts';
 import { PointerLookup } from './pointers/record.ts';
 import { Receipts } from './receipts/receipts.ts';
 import { methodsFor, relayBinder } from './relay-binding.ts';
 import { Agents } from './tasks/agents.ts';
 import { TaskResults } from './tasks/results.ts';
 import { Tasks } from './tasks/tasks.ts';
-import { hasExpiredThreads } from './threads/thread-expiry.ts';
+import { threadEnds } from './threads/thread-expiry.ts';
 import type { ThreadServices } from './threads/thread-services.ts';
 import { type PlanOptions, Plans } from './usage/plans.ts';
 import { Storage } from './usage/storage.ts';
@@ -48,7 +50,9 @@ export class RelayCore {
   /** The relay as one caller sees it. `base` is where its pointers can be reached: `https://relay.example`. */
   readonly relay: (caller: Caller, base: string, onRead?: CallerAt['onRead']) => Relay;
   readonly #onThreads: CoreOptions['onThreads'];
+  readonly #allowance: Allowance;
   #threads: Promise<ThreadServices> | null = null;
+  #files: Promise<Files> | null = null;
   /** By tenant; who asks while one is under way waits for that. */
   readonly #recounts = new Map<string, Promise<void>>();
 
@@ -88,6 +92,7 @@ export class RelayCore {
     });
     const { channels, receipts } = this;
     const allowance = o.auth === 'keys' ? this.usage : OPEN_ALLOWANCE;
+    this.#allowance = allowance;
     const onResult: OnResult = (...pushed) => results.note(...pushed);
     this.pointers = new Pointers({ deps, lookup, channels, receipts, allowance, onResult });
     const { pointers } = this;
@@ -109,6 +114,7 @@ export class RelayCore {
       receipts,
       threads,
       capabilities,
+      files: () => this.files(),
       keys,
       usage,
       tasks,
@@ -131,6 +137,15 @@ export class RelayCore {
     return this.#threads;
   }
 
+  /** Everything about files; loaded at the first use. */
+  files(): Promise<Files> {
+    this.#files ??= import('./files/files.ts').then(({ Files }) => {
+      const { deps, storage, background } = this;
+      return new Files({ deps, storage, background, allowance: this.#allowance });
+    });
+    return this.#files;
+  }
+
   /** Drops what need not be kept any longer, of these tenants and of all who were here: every minute or so. */
   async tidy(tenants: Iterable<string> = []): Promise<Swept> {
     await this.#tidyRecords(tenants).catch((error) => {
@@ -144,11 +159,13 @@ export class RelayCore {
   recount(tenant: string): Promise<void> {
     const recount = async () => {
       const threads = await this.threads();
+      const { store: files } = await this.files();
       await threads.removeExpired();
-      await this.storage.recount(
-        tenant,
-        async () => (await threads.bytesOf(tenant)) + (await this.channels.bytesOf(tenant)),
-      );
+      await files.removeExpired();
+      await this.storage.recount(tenant, async () => {
+        const channels = await this.channels.bytesOf(tenant);
+        return channels + (await threads.bytesOf(tenant)) + (await files.bytesOf(tenant));
+      });
     };
     const running = this.#recounts.get(tenant) ?? recount().finally(() => this.#recounts.delete(tenant));
     this.#recounts.set(tenant, running);
@@ -159,7 +176,8 @@ export class RelayCore {
     await this.receipts.tidy();
     await this.channels.tidy(tenants);
     await this.keys.use.flush();
-    if (await hasExpiredThreads(this.deps)) await (await this.threads()).removeExpired();
+    if (await threadEnds(this.deps).hasDue()) await (await this.threads()).removeExpired();
+    if (await fileEnds(this.deps).hasDue()) await (await this.files()).store.removeExpired();
     for (const tenant of this.storage.limited) {
       if (await this.storage.isDue(tenant)) await this.recount(tenant);
     }

@@ -23,6 +23,7 @@ export type {
   Published,
   Since,
 } from '../contract/channels.ts';
+export type { FileInfo, FilePage, FileRefused } from '../contract/files.ts';
 export type { Inbox, InboxApi } from '../contract/inbox.ts';
 export type { Cost, Inspected, Peeked, Pushed, Visibility } from '../contract/pointers.ts';
 export type { Receipt, ReceiptLadder } from '../contract/receipts.ts';
@@ -42,6 +43,7 @@ export type { Stats } from '../contract/threads/tokens.ts';
 export type { PatchOp } from '../formats/json-patch/apply.ts';
 export type { ChannelKeys } from '../sdk/channel-keys.ts';
 export { ContextRelay } from '../sdk/context-relay.ts';
+export type { FileRead, FileSpace, Files, FileToWrite, FileWriteOptions } from '../sdk/files.ts';
 export type {
   CallOptions,
   ContextRelayOptions,

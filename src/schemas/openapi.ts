@@ -88,7 +88,7 @@ function describe(operation: Operation, path: string): Schema {
     ...(verb.scope === null ? {} : { 'x-scope': verb.scope }),
     security: verb.scope === null || verb.byLink ? [{}, { key: [] }] : [{ key: [] }],
     ...(parameters.length > 0 ? { parameters } : {}),
-    ...(inBody && carried.length > 0 ? { requestBody: bodyOf(carried, verb) } : {}),
+    ...(inBody && (carried.length > 0 || verb.raw) ? { requestBody: bodyOf(carried, verb) } : {}),
     responses: {
       [status]:
         status === '204'
@@ -137,6 +137,7 @@ function bodyOf(fields: readonly Field[], { body: whole, raw }: Verb): Schema {
   };
   const required = only ? only.required : fields.some((field) => field.required);
   const bytes = raw ? { 'application/octet-stream': {}, 'text/plain': {} } : {};
+  if (fields.length === 0) return { required, content: bytes };
   return { required, content: { 'application/json': withExample(schema), ...bytes } };
 }
 
@@ -172,8 +173,8 @@ function failuresOf(operation: Operation): { [status: string]: Schema } {
   return Object.fromEntries(sorted.map(([status, codes]) => [String(status), failure(codes)]));
 }
 
-/** Scopes of what may write to threads and channels. */
-const STORES: ReadonlySet<string | null> = new Set(['push', 'threads', 'tasks']);
+/** Scopes of what may write to threads, files and channels. */
+const STORES: ReadonlySet<string | null> = new Set(['push', 'threads', 'files', 'tasks']);
 
 function codesOf({ verb, input, codes = [] }: Operation): ErrorCode[] {
   const { scope, byLink } = verb;
@@ -184,15 +185,17 @@ function codesOf({ verb, input, codes = [] }: Operation): ErrorCode[] {
   return [
     'bad_request',
     ...(writes ? (['bad_json', 'too_large'] as const) : []),
-    ...(verb.raw ? (['empty_payload'] as const) : []),
+    ...(verb.raw?.length ? (['empty_payload'] as const) : []),
     ...(takesPart ? (['bad_part', 'not_json', 'not_text'] as const) : []),
     ...(scope === null ? [] : (['unauthorized', 'forbidden'] as const)),
     ...(method === 'POST' && scope === 'push' ? (['over_quota'] as const) : []),
-    ...(method === 'POST' && STORES.has(scope) ? (['over_storage'] as const) : []),
+    ...(writes && STORES.has(scope) ? (['over_storage'] as const) : []),
     ...(path.includes(':') || byLink ? (['not_found'] as const) : []),
     ...(method === 'GET' && path.includes('/artifacts/:ref') ? (['artifact_deleted'] as const) : []),
     ...(headers.includes('Idempotency-Key') ? (['idempotency_conflict'] as const) : []),
-    ...(headers.includes('If-Match') ? (['version_conflict'] as const) : []),
+    ...(headers.includes('If-Match')
+      ? [scope === 'files' ? ('file_changed' as const) : ('version_conflict' as const)]
+      : []),
     'rate_limited',
     ...codes,
   ];
@@ -219,6 +222,7 @@ const DETAILS: { readonly [code in ErrorCode]?: { readonly [name: string]: unkno
   over_storage: { plan: 'free', limit: 268_435_456, used: 268_435_000, needed: 2_048 },
   not_found: { what: 'the pointer' },
   artifact_deleted: { ref: '01914a2b3c4d5e6f7890abcdef', at: '2026-11-16T12:00:00.000Z' },
+  file_changed: { path: 'src/main.ts', current: 'at v8-9f86d081884c7d65' },
   version_conflict: { current: 'v8', expected: 'v7' },
   rate_limited: { seconds: 3 },
   too_many_keys: { plan: 'free', limit: 2 },

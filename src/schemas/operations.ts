@@ -2,6 +2,7 @@ import { VERBS } from '../contract/relay.ts';
 import type { Verb } from '../contract/verb.ts';
 import { capabilitySchemas } from './capabilities.ts';
 import { channelSchemas } from './channels.ts';
+import { fileSchemas } from './files.ts';
 import { inboxSchemas } from './inbox.ts';
 import { keySchemas } from './keys.ts';
 import { pointerSchemas } from './pointers.ts';
@@ -25,6 +26,7 @@ const SCHEMAS: { readonly [part in keyof typeof VERBS]: { readonly [method: stri
   receipts: receiptSchemas,
   threads: threadSchemas,
   capabilities: capabilitySchemas,
+  files: fileSchemas,
   keys: keySchemas,
   usage: usageSchemas,
   tasks: taskSchemas,

@@ -16,6 +16,7 @@ import { takePart } from '../text/parts/take-part.ts';
 import { abortable } from './abortable.ts';
 import { channelKey, sealKey } from './channel-keys.ts';
 import { CIPHERTEXT, checkKey, isCiphertext, opened } from './ciphertext.ts';
+import { Files } from './files.ts';
 import type {
   CallOptions,
   ClientRelay,
@@ -40,6 +41,8 @@ export class ContextRelay {
   readonly channels: ChannelsApi;
   /** Execution contexts: versioned state, artifacts, events. */
   readonly threads: Threads;
+  /** Named files under spaces, overwritten and deleted at will. */
+  readonly files: Files;
   /** What named agents have not read yet. */
   readonly inbox: InboxApi;
   /** Work given to agents, by its id. */
@@ -58,6 +61,7 @@ export class ContextRelay {
     const own = this.#choice.own();
     this.channels = own.channels;
     this.threads = new Threads(own.threads, own.capabilities);
+    this.files = new Files(own.files);
     this.inbox = own.inbox;
     this.tasks = own.tasks;
     this.agents = own.agents;

@@ -31,7 +31,7 @@ import {
 /** Larger metadata does not pass every proxy as a header; it travels inside the body where that is text. */
 const METADATA_HEADER_CHARS = 8 * 1024;
 /** A part, its marks and numbers, and four bytes for each character. */
-const PART_ANSWER_BYTES = 8 * PART_CHARS;
+export const PART_ANSWER_BYTES = 8 * PART_CHARS;
 
 /** Payloads travel as bytes, and what is known of them as headers. */
 export function httpPointers(calls: VerbCalls): HandMade<typeof pointers> {
@@ -117,7 +117,7 @@ export function httpPointers(calls: VerbCalls): HandMade<typeof pointers> {
 const STORED = { bytes: STORED_BYTES, what: 'a payload' };
 
 /** What is false is left out. */
-function partQuery(part: object): URLSearchParams {
+export function partQuery(part: object): URLSearchParams {
   return queryOf(Object.fromEntries(Object.entries(part).filter(([, value]) => value !== false)));
 }
 
@@ -176,14 +176,14 @@ function describedBy(headers: Headers, id: string): Omit<Peeked, 'metadata'> | n
 }
 
 /** Null where it did not fit into a header and has to be peeked at. */
-function metadataOf(headers: Headers): JsonObject | null {
+export function metadataOf(headers: Headers): JsonObject | null {
   const header = headers.get('relay-metadata');
   if (header === null) return headers.has('relay-metadata-omitted') ? null : {};
   const bytes = fromBase64Url(header);
   return bytes && jsonObjectIn(decodeUtf8(bytes));
 }
 
-function decoded(text: string | null): string | null {
+export function decoded(text: string | null): string | null {
   return text ? (percentDecoded(text) ?? text) : null;
 }
 
@@ -196,6 +196,6 @@ function tokensOf(header: string | null): TokenCount | null {
     : { tokens: count, tokenizer, estimated: estimated === 'estimated' };
 }
 
-function whole(text: string | null): number | null {
+export function whole(text: string | null): number | null {
   return text !== null && /^\d{1,15}$/.test(text) ? Number(text) : null;
 }

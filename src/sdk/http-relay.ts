@@ -1,6 +1,7 @@
 import { type Relay, VERBS } from '../contract/relay.ts';
 import type { Verbs } from '../contract/verb.ts';
 import { HttpClient, type HttpOptions } from './http-client.ts';
+import { httpFiles } from './http-files.ts';
 import { httpPointers } from './http-pointers.ts';
 import { httpThreads } from './http-threads.ts';
 import { followSocket } from './socket-follower.ts';
@@ -19,6 +20,7 @@ export function httpRelay(options: HttpOptions): Relay {
     pointers: httpPointers(calls),
     channels: { subscribe: (channel, o = {}) => followSocket(calls, options, channel, o) },
     threads: httpThreads(calls, options),
+    files: httpFiles(calls),
   } satisfies WrittenByHand;
   const parts = Object.entries<Verbs>(VERBS).map(([part, verbs]) => [part, calls.api(verbs, byHand[part])]);
   return { ...Object.fromEntries(parts), [Symbol.asyncDispose]: async () => {} };

@@ -15,7 +15,7 @@ test('a key is shown once and stored as its hash', async () => {
   });
   assert.equal(made.status, 201);
   assert.match(made.json.key, /^cr_live_[0-9A-Za-z]{40}$/);
-  assert.deepEqual(made.json.scopes, ['push', 'pull', 'subscribe', 'threads', 'tasks']);
+  assert.deepEqual(made.json.scopes, ['push', 'pull', 'subscribe', 'threads', 'files', 'tasks']);
   const everything = JSON.stringify([
     (await relay.engine.records.list('ten.acme/')).items,
     (await relay.core.keys.list(LOCAL_CALLER, { tenant: 'acme', all: true })).map((key) => key),

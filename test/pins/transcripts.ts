@@ -60,7 +60,7 @@ async function play({ requests, core, keys }: Transcript, under: string): Promis
   await using relay = guarded ?? (await startRelay({ env, open, core }));
   const known = new Map<string, unknown>();
   if (guarded) {
-    const scopes = ['push', 'pull', 'subscribe', 'threads', 'tasks', 'admin'] as const;
+    const scopes = ['push', 'pull', 'subscribe', 'threads', 'files', 'tasks', 'admin'] as const;
     known.set('admin', await guarded.key({ name: 'admin', tenant: 'local', scopes }));
   }
   const bodies = new Map<string, Buffer>();

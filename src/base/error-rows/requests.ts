@@ -48,8 +48,8 @@ export const REQUEST_ERRORS = {
   over_storage: {
     status: 402,
     message:
-      'The plan {plan} has room for {limit} bytes of threads and channel messages; {used} are used, and this takes {needed} more.',
-    hint: 'Delete threads (relay thread rm) or artifacts (relay artifact rm), wait until messages of channels expire, or ask for a larger plan. Reading and deleting still work.',
+      'The plan {plan} has room for {limit} bytes of threads, files and channel messages; {used} are used, and this takes {needed} more.',
+    hint: 'Delete threads (relay thread rm), artifacts (relay artifact rm) or files (relay file rm), wait until messages of channels expire, or ask for a larger plan. Reading and deleting still work.',
   },
   too_many_keys: {
     status: 402,
@@ -105,6 +105,12 @@ export const REQUEST_ERRORS = {
     message: 'This Idempotency-Key was used for something else.',
     hint: 'Use a new key for new content; repeat a key only to retry the very same request.',
     cli: 'Use a new key for new content; repeat one only to do the very same again.',
+  },
+  file_changed: {
+    status: 412,
+    message: 'The file {path} is {current}, and not as the condition says.',
+    hint: 'Read it again, make the change anew, and send it with If-Match and the ETag it has now.',
+    cli: 'Look at it with relay file log, and say --if-match with the version it is at.',
   },
   too_large: {
     status: 413,

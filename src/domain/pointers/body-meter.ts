@@ -11,20 +11,28 @@ export interface MeteredBody {
   isText(): boolean;
 }
 
-export function meterBody(body: BlobBody, declaredSize?: number, payloadBytes = PAYLOAD_BYTES): MeteredBody {
+/** What a body is. A payload that is empty is refused, a file may be so. */
+type Kind = 'a payload' | 'a file';
+
+export function meterBody(
+  body: BlobBody,
+  declaredSize?: number,
+  payloadBytes = PAYLOAD_BYTES,
+  kind: Kind = 'a payload',
+): MeteredBody {
   if (declaredSize !== undefined && declaredSize > storedBytes(payloadBytes))
-    throw tooLarge('a payload', payloadBytes);
-  return body instanceof Uint8Array ? whole(body, payloadBytes) : streamed(body, payloadBytes);
+    throw tooLarge(kind, payloadBytes);
+  return body instanceof Uint8Array ? whole(body, payloadBytes, kind) : streamed(body, payloadBytes, kind);
 }
 
-function whole(bytes: Uint8Array, payloadBytes: number): MeteredBody {
-  if (bytes.byteLength === 0) throw new RelayError('empty_payload');
+function whole(bytes: Uint8Array, payloadBytes: number, kind: Kind): MeteredBody {
+  checkEmpty(bytes.byteLength, kind);
   const limit = limitFor(bytes, payloadBytes);
-  if (bytes.byteLength > limit) throw tooLarge('a payload', limit);
+  if (bytes.byteLength > limit) throw tooLarge(kind, limit);
   return { body: bytes, isText: () => decodeUtf8(bytes) !== null };
 }
 
-function streamed(source: ReadableStream<Uint8Array>, payloadBytes: number): MeteredBody {
+function streamed(source: ReadableStream<Uint8Array>, payloadBytes: number, kind: Kind): MeteredBody {
   const utf8 = new Utf8Check();
   const start: number[] = [];
   let size = 0;
@@ -32,7 +40,7 @@ function streamed(source: ReadableStream<Uint8Array>, payloadBytes: number): Met
   const body = readThrough(source, async (next) => {
     const read = await next().catch(cutOff);
     if (read.done) {
-      if (size === 0) throw new RelayError('empty_payload');
+      checkEmpty(size, kind);
       text = utf8.end();
       return read;
     }
@@ -42,11 +50,15 @@ function streamed(source: ReadableStream<Uint8Array>, payloadBytes: number): Met
       start.push(...value.subarray(0, FERNET_START.length - start.length));
     size += value.byteLength;
     const limit = limitFor(start, payloadBytes);
-    if (size > limit) throw tooLarge('a payload', limit);
+    if (size > limit) throw tooLarge(kind, limit);
     utf8.push(value);
     return read;
   });
   return { body, isText: () => text };
+}
+
+function checkEmpty(size: number, kind: Kind): void {
+  if (size === 0 && kind === 'a payload') throw new RelayError('empty_payload');
 }
 
 /** A sender that went away is not an internal error. */

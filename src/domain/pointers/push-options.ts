@@ -28,13 +28,16 @@ export interface Terms {
 /** Takes back that a push was counted. */
 export type GiveBack = () => Promise<void>;
 
+/** What statistics tell apart. */
+export type Metered = 'push' | 'pull' | 'file_put' | 'file_get';
+
 /** Whether, how much and for how long a caller may push. */
 export interface Allowance {
   terms(caller: Caller): Terms | Promise<Terms>;
   /** Counts a push before it is committed. Rejects with `over_quota`. */
   reserve(caller: Caller): Promise<GiveBack>;
-  /** For the statistics: `caller` moved so many bytes of a pointer of the tenant `owner`. */
-  note(caller: Caller, operation: 'push' | 'pull', bytes: number, owner: string): void;
+  /** For the statistics: `caller` moved so many bytes of something of the tenant `owner`. */
+  note(caller: Caller, operation: Metered, bytes: number, owner: string): void;
 }
 
 /** For a relay without keys: the same for everybody, and nothing is counted. */
@@ -95,14 +98,14 @@ function checkChannel(channel: unknown): string | null {
   return checkChannelName(channel);
 }
 
-function checkMetadata(metadata: unknown): JsonObject {
+export function checkMetadata(metadata: unknown, limit = METADATA_BYTES): JsonObject {
   if (metadata === undefined || metadata === null) return {};
   if (!isJsonObject(metadata)) throw wrong('metadata', 'an object', metadata);
   if (isTooDeep(metadata as Json)) {
     throw badRequest(`"metadata" is nested more than ${JSON_DEPTH} levels deep.`);
   }
   const bytes = new TextEncoder().encode(JSON.stringify(metadata)).byteLength;
-  if (bytes > METADATA_BYTES) throw tooLarge('metadata', METADATA_BYTES);
+  if (bytes > limit) throw tooLarge('metadata', limit);
   return metadata;
 }
 
@@ -138,7 +141,7 @@ function checkKeyCheck(check: unknown): string | null {
   throw badRequest('"key_check" must be 16 hexadecimal digits in lower case.');
 }
 
-function shortText(name: string, value: unknown, max: number): string | null {
+export function shortText(name: string, value: unknown, max: number): string | null {
   if (value === undefined || value === null) return null;
   if (typeof value !== 'string') throw wrong(name, 'a string', value);
   if (value.length > max) throw badRequest(`"${name}" is longer than ${max} characters.`);

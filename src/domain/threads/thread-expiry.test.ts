@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { openThreads, stoppedClock, text } from '../../../test/threads/open-threads.ts';
 import { LOCAL_CALLER } from '../../contract/caller.ts';
 import { searchArtifacts } from './artifacts.ts';
-import { hasExpiredThreads } from './thread-expiry.ts';
+import { threadEnds } from './thread-expiry.ts';
 
 describe('a thread with an expiry', () => {
   it('is there until then, and from then on like one that never was', async () => {
@@ -45,11 +45,11 @@ describe('a thread with an expiry', () => {
     const { thread_id: id } = await api.create({ ttl: 60 });
     const { ref } = await api.putArtifact(id, { body: text('words'), name: 'a.txt' });
     const later = await api.create({ ttl: 3600 });
-    assert.equal(await hasExpiredThreads(core.log.deps), false);
+    assert.equal(await threadEnds(core.log.deps).hasDue(), false);
     env.advance(61_000);
-    assert.equal(await hasExpiredThreads(core.log.deps), true);
+    assert.equal(await threadEnds(core.log.deps).hasDue(), true);
     await core.removeExpired();
-    assert.equal(await hasExpiredThreads(core.log.deps), false);
+    assert.equal(await threadEnds(core.log.deps).hasDue(), false);
     assert.deepEqual((await engine.blobs.list(`thr.${id}/`)).items, []);
     assert.deepEqual((await engine.records.list(`thr.${id}/`)).items, []);
     assert.equal((await engine.logs.info(`thr.${id}`)).count, 0);

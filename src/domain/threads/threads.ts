@@ -13,7 +13,7 @@ import { storedBytes } from './event.ts';
 import { emptyHead, type Head, type Repeatable, repeatable } from './fold.ts';
 import { indexKey, listKey, listPrefix, logOf, metaKey, threadPrefix } from './keys.ts';
 import { isoTime, parseVersion, versionRef } from './state.ts';
-import { checkThreadTtl, forExpiredThreads, forgetThreadEnd, noteThreadEnd } from './thread-expiry.ts';
+import { checkThreadTtl, threadEnds } from './thread-expiry.ts';
 import type { ThreadLog, ThreadMeta, ThreadVerb } from './thread-log.ts';
 
 /** The log's first entry is the commit point; records without one are passed over. */
@@ -38,7 +38,7 @@ export const createThread: ThreadVerb<'create'> = async (log, caller, o = {}) =>
 /** Makes the records by which a thread is known, ahead of its log. */
 export async function introduceThread(log: ThreadLog, id: string, meta: ThreadMeta): Promise<void> {
   const { name, created, tenant, expires } = meta;
-  if (expires !== undefined) await noteThreadEnd(log.deps, expires, { tenant, id, created });
+  if (expires !== undefined) await threadEnds(log.deps).note(expires, id, { tenant, id, created });
   await Promise.all([
     log.metas.put(metaKey(id), meta, { expiresAt: expires }),
     log.totals.changed(tenant, id),
@@ -101,13 +101,13 @@ export const deleteThread: ThreadVerb<'delete'> = async (log, caller, id) => {
   // One of those who delete it at the same time. A crash before this is for the recount.
   if (deleted) await log.storage.freed(caller.tenant, bytes);
   await clearThread(log, caller.tenant, id);
-  if (meta.expires !== undefined) await forgetThreadEnd(log.deps, meta.expires, id);
+  if (meta.expires !== undefined) await threadEnds(log.deps).forget(meta.expires, id);
   await records.delete(listKey(caller.tenant, id, meta.created));
 };
 
 /** Deletes what is left of threads that have expired. */
 export async function removeExpiredThreads(log: ThreadLog): Promise<void> {
-  await forExpiredThreads(log.deps, async ({ tenant, id, created }) => {
+  await threadEnds(log.deps).forDue(async ({ tenant, id, created }) => {
     // Deleted before its end, and taken in again from a bundle.
     if (await log.exists(id)) return;
     const bytes = await storedIn(log, id);

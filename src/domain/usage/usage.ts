@@ -3,7 +3,7 @@ import { DEFAULT_TTL_MS, USAGE_KEPT_MS } from '../../base/limits.ts';
 import { type Caller, tenantOf } from '../../contract/caller.ts';
 import type { UsageQuery, UsageReport } from '../../contract/usage.ts';
 import type { Deps } from '../deps.ts';
-import type { Allowance, GiveBack, Terms } from '../pointers/push-options.ts';
+import type { Allowance, GiveBack, Metered, Terms } from '../pointers/push-options.ts';
 import type { Plans } from './plans.ts';
 import { Statistics } from './statistics.ts';
 
@@ -47,7 +47,7 @@ export class Usage implements Allowance {
   }
 
   /** A pull by the link alone, without a key, counts for the owner of the pointer. */
-  note(caller: Caller, operation: 'push' | 'pull', bytes: number, owner: string): void {
+  note(caller: Caller, operation: Metered, bytes: number, owner: string): void {
     const { tenant, keyId } = caller.tenant === '' ? { tenant: owner, keyId: 'link' } : caller;
     this.statistics.note(tenant, keyId, operation, bytes);
   }

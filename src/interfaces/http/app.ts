@@ -11,6 +11,7 @@ import { baseOf, enter, type Serve, serverOn } from './callers.ts';
 import { eventRoutes } from './channel-events.ts';
 import type { HttpDeps } from './deps.ts';
 import { endingWithKey } from './event-stream.ts';
+import { fileRoutes } from './files.ts';
 import { type Gauge, Metrics } from './metrics.ts';
 import { operationRoutes } from './operation-routes.ts';
 import { pointerRoutes } from './pointers.ts';
@@ -63,6 +64,7 @@ function routes(deps: HttpDeps, metrics: Metrics): Hono {
   pointerRoutes(serve);
   eventRoutes(serve, deps);
   threadRoutes(serve, deps);
+  fileRoutes(serve);
   usageRoutes(serve);
   operationRoutes(serve, OPERATIONS);
   app.route('/', api);

@@ -1,5 +1,5 @@
 import type { Context } from 'hono';
-import { toBase64, toBase64Url } from '../../base/base64.ts';
+import { toBase64 } from '../../base/base64.ts';
 import { madeOnce } from '../../base/frozen.ts';
 import {
   type Inspected,
@@ -11,6 +11,7 @@ import {
 import type { Relay } from '../../contract/relay.ts';
 import { parsePartRequest } from '../../text/parts/part-request.ts';
 import type { Serve } from './callers.ts';
+import { metadataHeader } from './metadata-header.ts';
 import { pushInput } from './push-request.ts';
 import { isOn, parseRange } from './request-fields.ts';
 import {
@@ -100,7 +101,7 @@ const wholeHeaders = madeOnce((about: Inspected) => {
     ...rawHeaders(peeked.sha256, peeked.text),
     'Content-Length': String(peeked.size),
     ...relayHeaders(peeked),
-    ...metadataHeader(peeked),
+    ...metadataHeader(peeked.metadata),
   });
 });
 
@@ -125,9 +126,6 @@ function matches(header: string, sha256: string): boolean {
   return header.split(',').some((tag) => ['*', etag(sha256)].includes(tag.trim().replace(/^W\//, '')));
 }
 
-/** A header field of this size passes every HTTP stack; larger metadata is for the peek's body alone. */
-const METADATA_HEADER_BYTES = 8 * 1024;
-
 /** What is known of a pointer, as response headers. Free text is percent-encoded: headers are ASCII. */
 function relayHeaders(p: Peeked): Record<string, string> {
   const headers: Record<string, string> = {
@@ -149,14 +147,6 @@ function relayHeaders(p: Peeked): Record<string, string> {
     headers['Relay-Tokens'] = `${tokens}; ${tokenizer}${estimated ? '; estimated' : ''}`;
   }
   return headers;
-}
-
-function metadataHeader(p: Peeked): Record<string, string> {
-  if (Object.keys(p.metadata).length === 0) return {};
-  const encoded = toBase64Url(new TextEncoder().encode(JSON.stringify(p.metadata)));
-  return encoded.length > METADATA_HEADER_BYTES
-    ? { 'Relay-Metadata-Omitted': '1' }
-    : { 'Relay-Metadata': encoded };
 }
 
 /** `{"data": …, "metadata": …}`, as existing clients expect it, written without ever holding a large payload whole. */

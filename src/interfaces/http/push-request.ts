@@ -1,12 +1,12 @@
 import type { Context } from 'hono';
-import { fromBase64Url } from '../../base/base64.ts';
 import { RelayError } from '../../base/errors.ts';
-import { isJsonObject, type JsonObject, jsonObjectIn, parseJson } from '../../base/json.ts';
+import { isJsonObject, type JsonObject, parseJson } from '../../base/json.ts';
 import { MAX_PULLS, MAX_TTL_MS, PAYLOAD_BYTES, PUSH_WIRE_BYTES } from '../../base/limits.ts';
 import { decodeUtf8, percentDecoded } from '../../base/utf8.ts';
 import type { PushInput, PushOptions } from '../../contract/pointers.ts';
 import { halfPair, noData, readJsonPush } from './json-push-stream.ts';
-import { isOn } from './request-fields.ts';
+import { metadataIn } from './metadata-header.ts';
+import { isOn, numberIn } from './request-fields.ts';
 
 /** A body up to this size is read whole: faster than a stream, and still bounded. */
 export const WHOLE_BODY_BYTES = 1024 * 1024;
@@ -36,7 +36,7 @@ export async function pushInput({ req }: Context): Promise<PushInput> {
   const body = length <= WHOLE_BODY_BYTES ? await readWhole(request) : request.body;
   if (!body) throw new RelayError('empty_payload');
   const size = Number.isNaN(length) ? undefined : length;
-  return { body, size, ...rawOptions(request, query, type), ...common };
+  return { body, size, ...rawOptions(request, query), ...common };
 }
 
 async function jsonInput(request: Request, length: number): Promise<PushInput> {
@@ -54,7 +54,7 @@ async function jsonInput(request: Request, length: number): Promise<PushInput> {
   return { body: data, late: () => options(fields()) };
 }
 
-async function readWhole(request: Request): Promise<Uint8Array<ArrayBuffer>> {
+export async function readWhole(request: Request): Promise<Uint8Array<ArrayBuffer>> {
   try {
     return new Uint8Array(await request.arrayBuffer());
   } catch (error) {
@@ -70,47 +70,33 @@ function options(fields: JsonObject): PushOptions {
 }
 
 /** With a raw body the options are in the query and in headers. */
-function rawOptions(request: Request, query: Query, type: string): PushOptions {
-  const metadata = request.headers.get('relay-metadata');
-  const declared = request.headers.get('relay-content-type');
-  const content_type = declared === null ? type : percentDecoded(declared);
-  if (content_type === null)
-    throw new RelayError('bad_request', { what: 'Relay-Content-Type must be percent-encoded.' });
+function rawOptions(request: Request, query: Query): PushOptions {
   return {
     ...queryOptions(query),
-    metadata: metadata === null ? undefined : decodeMetadata(metadata),
+    metadata: metadataIn(request.headers),
     sealed_key: request.headers.get('relay-sealed-key') ?? undefined,
     key_check: request.headers.get('relay-key-check') ?? undefined,
-    content_type: content_type || undefined,
+    content_type: contentTypeOf(request.headers),
   };
+}
+
+/** What a body is: as its header says, or as that of its own which no client library sets by itself. */
+export function contentTypeOf(headers: Headers): string | undefined {
+  const declared = headers.get('relay-content-type');
+  const type = declared === null ? headers.get('content-type') : percentDecoded(declared);
+  if (type === null && declared !== null)
+    throw new RelayError('bad_request', { what: 'Relay-Content-Type must be percent-encoded.' });
+  return type || undefined;
 }
 
 function queryOptions(query: Query): PushOptions {
   const { channel, visibility } = query;
   if (visibility !== undefined && visibility !== 'link' && visibility !== 'tenant')
     throw new RelayError('bad_request', { what: '"visibility" is "link" or "tenant".' });
-  return { channel, visibility, ttl: number(query, 'ttl'), max_pulls: number(query, 'max_pulls') };
+  return { channel, visibility, ttl: numberIn(query, 'ttl'), max_pulls: numberIn(query, 'max_pulls') };
 }
 
 function checkUnused({ ttl = 1, max_pulls = 1 }: PushOptions): void {
   if (ttl < 1 || ttl * 1000 > MAX_TTL_MS || max_pulls < 1 || max_pulls > MAX_PULLS || max_pulls % 1 !== 0)
     throw new RelayError('bad_request', { what: '"ttl" or "max_pulls" in the query is out of bounds.' });
-}
-
-function number(query: Query, name: string): number | undefined {
-  const value = query[name];
-  if (value === undefined || value === '') return undefined;
-  if (!/^-?\d+(\.\d+)?$/.test(value)) {
-    throw new RelayError('bad_request', {
-      what: `"${name}" must be a number, not ${JSON.stringify(value.slice(0, 40))}.`,
-    });
-  }
-  return Number(value);
-}
-
-function decodeMetadata(header: string): JsonObject {
-  const bytes = fromBase64Url(header);
-  const metadata = jsonObjectIn(bytes && decodeUtf8(bytes));
-  if (metadata) return metadata;
-  throw new RelayError('bad_request', { what: 'Relay-Metadata must be a JSON object in base64url.' });
 }

@@ -1,7 +1,7 @@
 import type { Pinned } from '../exchange.ts';
 
 const NOBODY = '00000000-0000-4000-8000-000000000000';
-const SCOPES = ['push', 'pull', 'subscribe', 'threads', 'tasks', 'admin'] as const;
+const SCOPES = ['push', 'pull', 'subscribe', 'threads', 'files', 'tasks', 'admin'] as const;
 const by = (as: string) => ({ Authorization: `Bearer {{${as}.key}}` });
 
 /** One request that each scope opens. */
@@ -10,6 +10,7 @@ const NEEDS: { readonly [scope in (typeof SCOPES)[number]]: Pick<Pinned, 'send' 
   pull: { send: `GET /pull/${NOBODY}/receipts` },
   subscribe: { send: 'GET /channels' },
   threads: { send: 'GET /threads' },
+  files: { send: 'GET /files' },
   tasks: { send: 'GET /tasks' },
   admin: { send: 'GET /keys' },
 };

@@ -1,0 +1,53 @@
+import type { Deps } from './deps.ts';
+import type { RecordsOf } from './records.ts';
+
+const PAGE = 100;
+
+/** What ends by itself, of all tenants, the next one first. An entry is written before what it stands for, and may outlive it. */
+export class EndIndex<T> {
+  readonly #deps: Pick<Deps, 'engine' | 'env'>;
+  readonly #prefix: `sys.${string}/`;
+  readonly #ends: RecordsOf<T>;
+
+  constructor(deps: Pick<Deps, 'engine' | 'env'>, prefix: `sys.${string}/`) {
+    this.#deps = deps;
+    this.#prefix = prefix;
+    this.#ends = deps.engine.records as unknown as RecordsOf<T>;
+  }
+
+  async note(at: number, name: string, what: T): Promise<void> {
+    await this.#ends.put(this.#key(at, name), what);
+  }
+
+  /** For what was deleted before its end, or has another one now. */
+  async forget(at: number, name: string): Promise<void> {
+    await this.#ends.delete(this.#key(at, name));
+  }
+
+  async hasDue(): Promise<boolean> {
+    return (await this.#due(1)).length > 0;
+  }
+
+  /** Hands over each that has ended, and forgets it when that is done. */
+  async forDue(remove: (what: T) => Promise<void>): Promise<void> {
+    for (;;) {
+      const due = await this.#due(PAGE);
+      for (const { key, value } of due) {
+        await remove(value);
+        await this.#ends.delete(key);
+      }
+      if (due.length < PAGE) return;
+    }
+  }
+
+  #key(at: number, name: string): string {
+    return `${this.#prefix}${String(at).padStart(15, '0')}/${name}`;
+  }
+
+  async #due(limit: number) {
+    const { items } = await this.#ends.list(this.#prefix, { limit });
+    return items.filter(
+      ({ key }) => Number(key.slice(this.#prefix.length).split('/')[0]) <= this.#deps.env.now(),
+    );
+  }
+}

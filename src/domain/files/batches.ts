@@ -1,0 +1,139 @@
+import { fromBase64, toBase64 } from '../../base/base64.ts';
+import { readBytes } from '../../base/byte-streams.ts';
+import { badRequest, isRelayError } from '../../base/errors.ts';
+import { FILES_AT_ONCE, FILES_READ_BYTES } from '../../base/file-limits.ts';
+import { decodeUtf8, encodeUtf8 } from '../../base/utf8.ts';
+import type { Caller } from '../../contract/caller.ts';
+import type { FileDraft, FileInfo, FileRefused, FileText } from '../../contract/files.ts';
+import type { Files } from './files.ts';
+import { listFiles } from './listing.ts';
+import { checkPath, checkPrefix, checkSpace, placeOf } from './names.ts';
+import { describe } from './record.ts';
+
+/** Files that one request works on at the same time: enough for an engine to commit many together. */
+const SIDE_BY_SIDE = 32;
+
+/** Reads files as far as there is room; those that a later request must ask for are named. */
+export async function readFiles(
+  files: Files,
+  caller: Caller,
+  space: string,
+  paths: readonly string[],
+): Promise<{ files: (FileInfo & FileText)[]; missing: string[]; left: string[] }> {
+  checkMany(paths);
+  const answer = { files: [] as (FileInfo & FileText)[], missing: [] as string[], left: [] as string[] };
+  let room = FILES_READ_BYTES;
+  for (const path of new Set(paths)) {
+    const at = placeOf(caller, space, path);
+    const stored = await files.store.find(at);
+    if (!stored) {
+      answer.missing.push(path);
+      continue;
+    }
+    // One that no answer has room for is left to be read by itself, like those behind it.
+    if (stored.value.current.size > room) {
+      answer.left.push(path);
+      continue;
+    }
+    try {
+      const { head, version, body } = await files.open(at);
+      const bytes = await readBytes(body);
+      room -= bytes.byteLength;
+      files.store.parts.allowance.note(caller, 'file_get', bytes.byteLength, at.tenant);
+      answer.files.push({ ...describe(at, head, version), ...inJson(bytes, version.text) });
+    } catch (error) {
+      if (!isRelayError(error, 'not_found')) throw error;
+      answer.missing.push(path);
+    }
+  }
+  return answer;
+}
+
+/** Writes files, each by itself. What is wrong with one is told of that one, and the others are written. */
+export async function writeFiles(
+  files: Files,
+  caller: Caller,
+  space: string,
+  drafts: readonly FileDraft[],
+): Promise<{ files: (FileInfo | FileRefused)[] }> {
+  checkMany(drafts);
+  checkSpace(space);
+  return {
+    files: await sideBySide(drafts, async (draft) => {
+      try {
+        const { path, content, encoding, ...options } = draft;
+        return await files.put(caller, space, path, { ...options, body: fromJson(content, encoding) });
+      } catch (error) {
+        if (!isRelayError(error)) throw error;
+        return { path: String(draft?.path), ...error.toJSON() };
+      }
+    }),
+  };
+}
+
+/** Deletes files by name or below a prefix. */
+export async function removeFiles(
+  files: Files,
+  caller: Caller,
+  space: string,
+  o: { paths?: readonly string[]; prefix?: string },
+): Promise<{ deleted: number; more?: true }> {
+  const at = { tenant: caller.tenant, space: checkSpace(space) };
+  if ((o.paths === undefined) === (o.prefix === undefined))
+    throw badRequest('Say either "paths" or "prefix"; the prefix "" deletes all files of the space.');
+  if (o.paths) checkMany(o.paths);
+  const found = o.paths
+    ? { paths: [...new Set(o.paths)].map(checkPath), next: undefined }
+    : await below(files, at, checkPrefix('prefix', o.prefix));
+  const done = await sideBySide(found.paths, (path) =>
+    files.end({ ...at, path }).then(
+      () => true,
+      (error) => {
+        if (isRelayError(error, 'not_found')) return false;
+        throw error;
+      },
+    ),
+  );
+  const deleted = done.filter(Boolean).length;
+  return { deleted, ...(found.next === undefined ? {} : { more: true }) };
+}
+
+async function below(files: Files, at: { tenant: string; space: string }, prefix: string) {
+  const page = await listFiles(files.store, at, { prefix, limit: FILES_AT_ONCE });
+  return { paths: page.files.map(({ path }) => path), next: page.next };
+}
+
+function checkMany(many: readonly unknown[]): void {
+  if (!Array.isArray(many) || many.length > FILES_AT_ONCE)
+    throw badRequest(`One request takes at most ${FILES_AT_ONCE} files.`);
+}
+
+function inJson(bytes: Uint8Array, isText: boolean): FileText {
+  const text = isText ? decodeUtf8(bytes) : null;
+  return text === null
+    ? { content: toBase64(bytes), encoding: 'base64' }
+    : { content: text, encoding: 'utf8' };
+}
+
+function fromJson(content: unknown, encoding: unknown): Uint8Array {
+  if (typeof content !== 'string') throw badRequest('"content" must be a text.');
+  if (encoding !== undefined && encoding !== 'utf8' && encoding !== 'base64')
+    throw badRequest('"encoding" is "utf8" or "base64".');
+  if (encoding !== 'base64') {
+    if (!content.isWellFormed()) throw badRequest('"content" holds half of a surrogate pair.');
+    return encodeUtf8(content);
+  }
+  const bytes = fromBase64(content);
+  if (!bytes) throw badRequest('"content" is not base64.');
+  return bytes;
+}
+
+async function sideBySide<T, R>(items: readonly T[], work: (item: T) => Promise<R>): Promise<R[]> {
+  const results: R[] = new Array(items.length);
+  let next = 0;
+  const worker = async () => {
+    for (let at = next++; at < items.length; at = next++) results[at] = await work(items[at]!);
+  };
+  await Promise.all(Array.from({ length: Math.min(SIDE_BY_SIDE, items.length) }, worker));
+  return results;
+}

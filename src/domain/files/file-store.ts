@@ -1,0 +1,137 @@
+import { RelayError } from '../../base/errors.ts';
+import type { Background } from '../background.ts';
+import type { Deps } from '../deps.ts';
+import type { EndIndex } from '../end-index.ts';
+import type { Allowance } from '../pointers/push-options.ts';
+import { allRecords, type RecordsOf, recordsOf } from '../records.ts';
+import type { Storage } from '../usage/storage.ts';
+import { fileEnds } from './file-ends.ts';
+import {
+  endName,
+  type FilePlace,
+  headKey,
+  headsPrefix,
+  spaceKey,
+  spacesPrefix,
+  versionKey,
+  versionsPrefix,
+} from './names.ts';
+import { type FileHead, type FileVersion, hasEnded, type StoredHead, storedBytesOf } from './record.ts';
+
+export interface FileParts {
+  readonly deps: Deps;
+  readonly storage: Storage;
+  readonly allowance: Allowance;
+  readonly background: Background;
+}
+
+/**
+ * The records of files. A file ends by its `expires`, also where it is deleted: from that moment nobody sees it, and what it
+ * took up is removed afterwards, its own record last, by whoever comes along. What is counted for a file is told by that record
+ * alone: whoever replaces or deletes it counts, and nobody else.
+ */
+export class FileStore {
+  readonly parts: FileParts;
+  readonly heads: RecordsOf<FileHead>;
+  readonly versions: RecordsOf<FileVersion>;
+  readonly ends: EndIndex<FilePlace>;
+  /** Spaces that are known to be in the list of their tenant. */
+  readonly #listed = new Set<string>();
+
+  constructor(parts: FileParts) {
+    this.parts = parts;
+    this.heads = recordsOf(parts.deps.engine.records);
+    this.versions = recordsOf(parts.deps.engine.records);
+    this.ends = fileEnds(parts.deps);
+  }
+
+  /** The record of a file that is there; what is left of one that has ended is no file. */
+  async find(at: FilePlace): Promise<StoredHead | null> {
+    const stored = await this.heads.get(headKey(at));
+    return stored && !hasEnded(stored.value, this.parts.deps.env.now()) ? stored : null;
+  }
+
+  async get(at: FilePlace): Promise<StoredHead> {
+    const stored = await this.find(at);
+    if (!stored) throw noFile(at);
+    return stored;
+  }
+
+  /** The same for whoever is about to write: a path where one has ended is free once that is removed. */
+  async findToReplace(at: FilePlace): Promise<StoredHead | null> {
+    const stored = await this.heads.get(headKey(at));
+    if (!stored || !hasEnded(stored.value, this.parts.deps.env.now())) return stored;
+    await this.removeEnded(at, stored);
+    return null;
+  }
+
+  /** Removes what a file that has ended took up. Safe to be done by several at once, and again after a crash. */
+  async removeEnded(at: FilePlace, { value: head, revision }: StoredHead): Promise<void> {
+    const earlier: FileVersion[] = [];
+    for await (const { value } of allRecords(this.versions, versionsPrefix(at, head.id))) earlier.push(value);
+    await this.dropVersions(at, head.id, earlier);
+    await this.parts.deps.engine.blobs.delete(head.current.blob);
+    const took = await this.heads.delete(headKey(at), { expect: revision });
+    if (took) await this.parts.storage.freed(at.tenant, storedBytesOf(head));
+  }
+
+  async dropVersions(at: FilePlace, id: string, versions: readonly FileVersion[]): Promise<void> {
+    for (const { version, blob } of versions) {
+      await this.parts.deps.engine.blobs.delete(blob);
+      await this.versions.delete(versionKey(at, id, version));
+    }
+  }
+
+  /** Makes sure that the space is in the list of its tenant, before the first file is in it. */
+  async list({ tenant, space }: FilePlace): Promise<void> {
+    const key = spaceKey({ tenant, space });
+    if (this.#listed.has(key)) return;
+    await this.parts.deps.engine.records.put(key, {}, { expect: 'absent' });
+    this.#listed.add(key);
+  }
+
+  /** Deletes what is left of files that have ended. */
+  async removeExpired(): Promise<void> {
+    await this.ends.forDue(async (at) => {
+      const stored = await this.heads.get(headKey(at));
+      if (stored && hasEnded(stored.value, this.parts.deps.env.now())) await this.removeEnded(at, stored);
+    });
+  }
+
+  /** Ends a file: the commit point of a delete. False where it changed meanwhile. */
+  async end(at: FilePlace, { value, revision }: StoredHead): Promise<boolean> {
+    // Whoever is killed in between leaves this for housekeeping.
+    await this.ends.note(0, endName(at), at);
+    const ended = { ...value, expires: 0 };
+    const done = await this.heads.put(headKey(at), ended, { expect: revision });
+    if (done === null) return false;
+    await this.removeEnded(at, { value: ended, revision: done });
+    await this.ends.forget(0, endName(at));
+    if (value.expires !== null) await this.ends.forget(value.expires, endName(at));
+    return true;
+  }
+
+  /** What the files of a tenant take up. */
+  async bytesOf(tenant: string): Promise<number> {
+    let bytes = 0;
+    for await (const space of this.spacesOf(tenant)) {
+      for await (const { value } of allRecords(this.heads, headsPrefix({ tenant, space })))
+        bytes += storedBytesOf(value);
+    }
+    return bytes;
+  }
+
+  /** Every space that a file was ever in. */
+  async *spacesOf(tenant: string): AsyncGenerator<string> {
+    const prefix = spacesPrefix(tenant);
+    for await (const { key } of allRecords(this.parts.deps.engine.records, prefix))
+      yield key.slice(prefix.length);
+  }
+}
+
+export function noFile({ space, path }: FilePlace): RelayError {
+  return new RelayError('not_found', {
+    what: `the file ${path.slice(0, 200)} in ${space}`,
+    hint: 'GET /files/<space> lists the files there are.',
+  });
+}

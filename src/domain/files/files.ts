@@ -1,0 +1,311 @@
+import { countRead } from '../../base/byte-streams.ts';
+import { RelayError } from '../../base/errors.ts';
+import { FILE_VERSIONS } from '../../base/file-limits.ts';
+import { sha256Hex } from '../../base/hash.ts';
+import { checkIdempotencyKey, timeOrderedId } from '../../base/ids.ts';
+import { encodeUtf8 } from '../../base/utf8.ts';
+import type { Caller } from '../../contract/caller.ts';
+import type { FileContent, FileInfo, FileInput, files } from '../../contract/files.ts';
+import type { Cost, LocalOptions, Part, PartRequest } from '../../contract/pointers.ts';
+import { cutRange } from '../../kernel/admission.ts';
+import type { BlobBody, ByteRange } from '../../kernel/blobs.ts';
+import { compareAndSet } from '../../kernel/compare-and-set.ts';
+import { meterBody } from '../pointers/body-meter.ts';
+import { allRecords } from '../records.ts';
+import type { Serves } from '../relay-binding.ts';
+import { workFor } from '../text-work.ts';
+import { readFiles, removeFiles, writeFiles } from './batches.ts';
+import { type FileParts, FileStore, noFile } from './file-store.ts';
+import { listFiles, listSpaces } from './listing.ts';
+import {
+  blobKey,
+  checkSpace,
+  endName,
+  type FilePlace,
+  headKey,
+  placeOf,
+  versionKey,
+  versionsPrefix,
+} from './names.ts';
+import {
+  checkConditions,
+  checkFileOptions,
+  describe,
+  type FileHead,
+  type FileVersion,
+  type StoredHead,
+  storedBytes,
+  storedBytesOf,
+} from './record.ts';
+
+type Version = { readonly version?: number };
+type Found = { readonly head: FileHead; readonly version: FileVersion; readonly body: BlobBody };
+
+/** Named bodies that are overwritten and deleted, and keep some of their versions. */
+export class Files implements Serves<typeof files> {
+  readonly store: FileStore;
+
+  constructor(parts: FileParts) {
+    this.store = new FileStore(parts);
+  }
+
+  spaces(caller: Caller, o: { after?: string; limit?: number } = {}) {
+    return listSpaces(this.store, caller.tenant, o);
+  }
+
+  async list(caller: Caller, space: string, o: Parameters<typeof listFiles>[2] = {}) {
+    return listFiles(this.store, { tenant: caller.tenant, space: checkSpace(space) }, o);
+  }
+
+  /**
+   * Blob, then the version that is replaced, then the head: that is the commit point. What comes before is harmless if it
+   * never comes; what the new version pushes out of the history is removed afterwards.
+   */
+  async put(caller: Caller, space: string, path: string, input: FileInput): Promise<FileInfo> {
+    const { deps, storage, allowance } = this.store.parts;
+    const { engine, env } = deps;
+    const at = placeOf(caller, space, path);
+    const options = checkFileOptions(input, env.now());
+    const key = checkIdempotencyKey(input.idempotency_key);
+    const request = key === undefined ? null : (await sha256Hex(`${caller.keyId}\n${key}`)).slice(0, 32);
+    const { payloadBytes } = await allowance.terms(caller);
+    const before = await this.store.findToReplace(at);
+    if (!isRepeated(before, request)) {
+      checkConditions(at, input, before?.value ?? null);
+      await storage.admit(at.tenant, lengthOf(input));
+    }
+    const metered = meterBody(input.body, input.size, payloadBytes, 'a file');
+    await this.store.list(at);
+    const blob = blobKey(at, timeOrderedId(env));
+    try {
+      const { size, sha256 } = await engine.blobs.put(blob, metered.body, { size: input.size });
+      const { metadata, type } = options;
+      const about = { blob, size, sha256, text: metered.isText(), type, metadata };
+      const written = { at: env.now(), by: caller.keyId, from: caller.name, request };
+      // A life begins when the body is here.
+      const expires = input.ttl === undefined ? null : checkFileOptions(input, written.at).expires;
+      const done = await compareAndSet('a file', async (round) => {
+        const old = round === 0 ? before : await this.store.findToReplace(at);
+        if (old && isRepeated(old, request)) {
+          if (old.value.current.sha256 !== sha256) throw new RelayError('idempotency_conflict');
+          await engine.blobs.delete(blob);
+          return old.value;
+        }
+        checkConditions(at, input, old?.value ?? null);
+        return this.#replace(at, old, { expires, keep: input.keep, about: { ...about, ...written } });
+      });
+      allowance.note(caller, 'file_put', size, at.tenant);
+      return describe(at, done);
+    } catch (error) {
+      if (!(await this.#refersTo(at, blob))) await engine.blobs.delete(blob).catch(() => {});
+      throw error;
+    }
+  }
+
+  async get(
+    caller: Caller,
+    space: string,
+    path: string,
+    o: Version & { range?: ByteRange } = {},
+  ): Promise<FileContent> {
+    const at = placeOf(caller, space, path);
+    let range: ByteRange | undefined;
+    const { head, version, body } = await this.open(at, o.version, ({ size }) => {
+      range = o.range && cutRange(o.range, size);
+      return range;
+    });
+    const note = (bytes: number) => this.store.parts.allowance.note(caller, 'file_get', bytes, at.tenant);
+    if (body instanceof Uint8Array) note(body.byteLength);
+    return {
+      file: describe(at, head, version),
+      body: body instanceof Uint8Array ? body : countRead(body, note),
+      ...(range ? { range } : {}),
+    };
+  }
+
+  async info(caller: Caller, space: string, path: string, o: Version = {}): Promise<FileInfo> {
+    const at = placeOf(caller, space, path);
+    const { value: head } = await this.store.get(at);
+    return describe(at, head, await this.#version(at, head, o.version));
+  }
+
+  async log(caller: Caller, space: string, path: string): Promise<FileInfo[]> {
+    const at = placeOf(caller, space, path);
+    const { value: head } = await this.store.get(at);
+    const versions = [head.current];
+    for await (const { value } of allRecords(this.store.versions, versionsPrefix(at, head.id))) {
+      if (value.version >= head.first && value.version < head.current.version) versions.push(value);
+    }
+    versions.sort((a, b) => b.version - a.version);
+    return versions.map((version) => describe(at, head, version));
+  }
+
+  async part(
+    caller: Caller,
+    space: string,
+    path: string,
+    part: PartRequest,
+    o: Version & LocalOptions = {},
+  ): Promise<Part> {
+    const at = placeOf(caller, space, path);
+    const taken = await this.#take(caller, at, part, o);
+    const { byteLength } = encodeUtf8(taken.text);
+    this.store.parts.allowance.note(caller, 'file_get', byteLength, at.tenant);
+    return taken;
+  }
+
+  async cost(
+    caller: Caller,
+    space: string,
+    path: string,
+    part?: PartRequest,
+    o: Version & LocalOptions = {},
+  ): Promise<Cost> {
+    const at = placeOf(caller, space, path);
+    const texts = workFor(caller, this.store.parts.deps.texts);
+    if (part) {
+      const text = encodeUtf8((await this.#take(caller, at, part, o)).text);
+      return { ...(await texts.count(text, o.signal)), bytes: text.byteLength };
+    }
+    const { version, body } = await this.open(at, o.version);
+    if (!version.text) throw new RelayError('not_text', { what: 'tokens to count' });
+    return { ...(await texts.count(body, o.signal)), bytes: version.size };
+  }
+
+  async delete(caller: Caller, space: string, path: string, o: { if_match?: string } = {}): Promise<void> {
+    await this.end(placeOf(caller, space, path), o);
+  }
+
+  read(caller: Caller, space: string, paths: readonly string[]) {
+    return readFiles(this, caller, space, paths);
+  }
+
+  write(caller: Caller, space: string, drafts: Parameters<typeof writeFiles>[3]) {
+    return writeFiles(this, caller, space, drafts);
+  }
+
+  remove(caller: Caller, space: string, o: Parameters<typeof removeFiles>[3]) {
+    return removeFiles(this, caller, space, o);
+  }
+
+  /** Deletes a file, with all its versions. Of two who delete it one does; to the other it is not there. */
+  async end(at: FilePlace, o: { if_match?: string } = {}): Promise<void> {
+    await compareAndSet('a file', async () => {
+      const stored = await this.store.get(at);
+      checkConditions(at, o, stored.value);
+      return (await this.store.end(at, stored)) || null;
+    });
+  }
+
+  /** The content of a file, or of a version of it. One that is overwritten meanwhile may lose its body: then the new one is read. */
+  async open(
+    at: FilePlace,
+    wanted?: number,
+    rangeOf: (version: FileVersion) => ByteRange | undefined = () => undefined,
+  ): Promise<Found> {
+    for (let before: string | undefined; ; ) {
+      const { value: head } = await this.store.get(at);
+      const version = await this.#version(at, head, wanted);
+      const found = await this.store.parts.deps.engine.blobs.get(version.blob, rangeOf(version));
+      if (found) return { head, version, body: found.body };
+      if (before === version.blob) throw noFile(at);
+      before = version.blob;
+    }
+  }
+
+  async #version(at: FilePlace, head: FileHead, wanted?: number): Promise<FileVersion> {
+    const { current, first, id } = head;
+    if (wanted === undefined || wanted === current.version) return current;
+    const kept = Number.isInteger(wanted) && wanted >= first && wanted < current.version;
+    const stored = kept ? await this.store.versions.get(versionKey(at, id, wanted)) : null;
+    if (!stored) throw noFile({ ...at, path: `${at.path} at version ${wanted}` });
+    return stored.value;
+  }
+
+  /** Puts a new version in the place of the old one; null where somebody was faster. */
+  async #replace(
+    at: FilePlace,
+    old: StoredHead | null,
+    next: { expires: number | null; keep?: number; about: Omit<FileVersion, 'version'> },
+  ): Promise<FileHead | null> {
+    const { heads, versions, ends, parts } = this.store;
+    const before = old?.value;
+    const keep = next.keep ?? before?.keep ?? FILE_VERSIONS;
+    const current: FileVersion = { version: (before?.current.version ?? 0) + 1, ...next.about };
+    const first = Math.max(before?.first ?? 1, current.version - keep);
+    const leaving = before ? await this.#between(at, before, first) : [];
+    const freed = leaving.reduce((sum, version) => sum + storedBytes(version), 0);
+    const head: FileHead = {
+      id: before?.id ?? timeOrderedId(parts.deps.env),
+      created: before?.created ?? current.at,
+      expires: next.expires,
+      keep,
+      first,
+      earlierBytes: before ? Math.max(0, storedBytesOf(before) - freed) : 0,
+      current,
+    };
+    if (head.expires !== null) await ends.note(head.expires, endName(at), at);
+    // The same whoever writes it, so racing writers do each other no harm.
+    if (before && keep > 0)
+      await versions.put(versionKey(at, before.id, before.current.version), before.current);
+    const revision = await parts.storage.counted(
+      at.tenant,
+      storedBytes(current) - freed,
+      () => heads.put(headKey(at), head, { expect: old?.revision ?? 'absent' }),
+      (done) => done !== null,
+    );
+    if (revision === null) return null;
+    if (!before) return head;
+    parts.background.run(async () => {
+      await this.store.dropVersions(at, head.id, leaving);
+      if (before.expires !== null && before.expires !== head.expires)
+        await ends.forget(before.expires, endName(at));
+    });
+    return head;
+  }
+
+  /** The versions of a file before `first`, which are about to leave its history. */
+  async #between(
+    at: FilePlace,
+    { id, first: from, current }: FileHead,
+    first: number,
+  ): Promise<FileVersion[]> {
+    const leaving: FileVersion[] = [];
+    for (let version = from; version < first; version++) {
+      const stored =
+        version === current.version
+          ? { value: current }
+          : await this.store.versions.get(versionKey(at, id, version));
+      if (stored) leaving.push(stored.value);
+    }
+    return leaving;
+  }
+
+  /** Whether a body is that of the file or of one of its versions; taken for granted where that cannot be told. */
+  async #refersTo(at: FilePlace, blob: string): Promise<boolean> {
+    try {
+      const stored = await this.store.heads.get(headKey(at));
+      if (!stored) return false;
+      if (stored.value.current.blob === blob) return true;
+      for await (const { value } of allRecords(this.store.versions, versionsPrefix(at, stored.value.id)))
+        if (value.blob === blob) return true;
+      return false;
+    } catch {
+      return true;
+    }
+  }
+
+  async #take(caller: Caller, at: FilePlace, part: PartRequest, o: Version & LocalOptions): Promise<Part> {
+    const { version, body } = await this.open(at, o.version);
+    if (!version.text) throw new RelayError('not_text', { what: 'lines, matches or outline' });
+    return workFor(caller, this.store.parts.deps.texts).part(body, part, o.signal);
+  }
+}
+
+function lengthOf({ body, size }: FileInput): number {
+  return body instanceof Uint8Array ? body.byteLength : (size ?? 0);
+}
+
+function isRepeated(stored: StoredHead | null, request: string | null): boolean {
+  return request !== null && stored?.value.current.request === request;
+}

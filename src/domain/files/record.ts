@@ -1,0 +1,120 @@
+import { badRequest, RelayError } from '../../base/errors.ts';
+import { FILE_METADATA_BYTES, FILE_TTL_MAX_S, FILE_VERSIONS_MAX } from '../../base/file-limits.ts';
+import type { JsonObject } from '../../base/json.ts';
+import { utf8Bytes } from '../../base/utf8.ts';
+import type { FileInfo, FileOptions } from '../../contract/files.ts';
+import { checkMetadata, shortText } from '../pointers/push-options.ts';
+import type { FilePlace } from './names.ts';
+
+/** One version of a file. What is stored of it never changes. */
+export interface FileVersion {
+  readonly version: number;
+  readonly blob: string;
+  readonly size: number;
+  readonly sha256: string;
+  readonly text: boolean;
+  readonly type: string | null;
+  readonly metadata: JsonObject;
+  /** When it was written, and by which key under which name. */
+  readonly at: number;
+  readonly by: string;
+  readonly from: string;
+  /** Of the request that wrote it: one that comes again with it changes nothing. */
+  readonly request: string | null;
+}
+
+/** A file as it is now. Replacing this record is what commits a write. */
+export interface FileHead {
+  /** Tells the file from one of the same path that was deleted before. */
+  readonly id: string;
+  readonly created: number;
+  /** From then on the file is invisible and waits to be removed; 0 for one that was deleted. */
+  readonly expires: number | null;
+  /** How many earlier versions it keeps, and the oldest that it has. */
+  readonly keep: number;
+  readonly first: number;
+  /** What those count for in the storage of the tenant. */
+  readonly earlierBytes: number;
+  readonly current: FileVersion;
+}
+
+export interface StoredHead {
+  readonly value: FileHead;
+  readonly revision: number;
+}
+
+/** What a version counts for in the storage of its tenant: its body, and what is told of it. */
+export function storedBytes(version: FileVersion): number {
+  return version.size + utf8Bytes(JSON.stringify(version));
+}
+
+/** The same of a file with the versions that it keeps. */
+export function storedBytesOf({ current, earlierBytes }: FileHead): number {
+  return storedBytes(current) + earlierBytes;
+}
+
+export function hasEnded({ expires }: FileHead, now: number): boolean {
+  return expires !== null && expires <= now;
+}
+
+export function describe({ space, path }: FilePlace, head: FileHead, version = head.current): FileInfo {
+  return {
+    space,
+    path,
+    version: version.version,
+    etag: etagOf(version),
+    size: version.size,
+    sha256: version.sha256,
+    text: version.text,
+    content_type: version.type,
+    metadata: version.metadata,
+    created_at: new Date(head.created).toISOString(),
+    modified_at: new Date(version.at).toISOString(),
+    from: version.from,
+    expires_at: head.expires === null ? null : new Date(head.expires).toISOString(),
+  };
+}
+
+function etagOf({ version, sha256 }: FileVersion): string {
+  return `v${version}-${sha256.slice(0, 16)}`;
+}
+
+/** Whether the file is as a writer expects it; `head` is null where there is none. */
+export function checkConditions(
+  { path }: FilePlace,
+  o: Pick<FileOptions, 'if_match' | 'if_none_match'>,
+  head: FileHead | null,
+): void {
+  const { if_match, if_none_match } = o;
+  const fits =
+    (if_match === undefined || (head !== null && isAt(head.current, if_match))) &&
+    (if_none_match === undefined || head === null);
+  if (fits) return;
+  const current = head ? `at ${etagOf(head.current)}` : 'not there';
+  throw new RelayError('file_changed', { path, current });
+}
+
+/** `3`, `v3`, an ETag with or without its quotes, several of these, or `*`. */
+function isAt(current: FileVersion, condition: string): boolean {
+  return condition.split(',').some((one) => {
+    const wanted = one.trim().replace(/^"|"$/g, '');
+    if (/^v?\d{1,15}$/.test(wanted)) return Number(wanted.replace('v', '')) === current.version;
+    return wanted === '*' || wanted === etagOf(current);
+  });
+}
+
+/** What a writer says of a file, checked; the moment it expires is told from `now`. */
+export function checkFileOptions(o: FileOptions, now: number) {
+  const { ttl, keep, if_none_match } = o;
+  if (ttl !== undefined && !(typeof ttl === 'number' && ttl >= 1 && ttl <= FILE_TTL_MAX_S))
+    throw badRequest(`"ttl" is a number of seconds from 1 to ${FILE_TTL_MAX_S}; without it the file stays.`);
+  if (keep !== undefined && !(Number.isInteger(keep) && keep >= 0 && keep <= FILE_VERSIONS_MAX))
+    throw badRequest(`"keep" is a whole number from 0 to ${FILE_VERSIONS_MAX}.`);
+  if (if_none_match !== undefined && if_none_match !== '*')
+    throw badRequest('"If-None-Match" is * where a file is written: only if there is none yet.');
+  return {
+    metadata: checkMetadata(o.metadata, FILE_METADATA_BYTES),
+    type: shortText('content_type', o.content_type, 256),
+    expires: ttl === undefined ? null : now + Math.round(ttl * 1000),
+  };
+}

@@ -1,0 +1,146 @@
+import type { Context } from 'hono';
+import { badRequest } from '../../base/errors.ts';
+import { percentDecoded } from '../../base/utf8.ts';
+import { type FileContent, type FileInfo, type FileInput, files } from '../../contract/files.ts';
+import type { Relay } from '../../contract/relay.ts';
+import { parsePartRequest } from '../../text/parts/part-request.ts';
+import type { Serve } from './callers.ts';
+import { metadataHeader, metadataIn } from './metadata-header.ts';
+import { contentTypeOf, readWhole, WHOLE_BODY_BYTES } from './push-request.ts';
+import { isOn, numberIn, parseRange } from './request-fields.ts';
+import { bytesResponse, jsonResponse, TEXT_TYPE, textResponse } from './responses.ts';
+
+/** Files in and out, with their bytes as bodies. */
+export function fileRoutes(serve: Serve): void {
+  serve(files.put, async (relay, c) => {
+    const { space, path } = placeIn(c);
+    const file = await relay.files.put(space, path, await fileInput(c));
+    return jsonResponse(file, { headers: { ETag: `"${file.etag}"` } });
+  });
+
+  serve(files.get, async (relay, c) => {
+    const { space, path } = placeIn(c);
+    const query = c.req.query();
+    const version = versionIn(query.version);
+    const o = { version };
+    if (c.req.method === 'HEAD')
+      return bytesResponse(null, 200, wholeHeaders(await relay.files.info(space, path, o)));
+    if (isOn(query, 'info')) return jsonResponse(await relay.files.info(space, path, o));
+    if (isOn(query, 'log')) return jsonResponse({ versions: await relay.files.log(space, path) });
+    const part = parsePartRequest(query) ?? undefined;
+    const work = { version, signal: c.req.raw.signal };
+    if (isOn(query, 'cost')) return jsonResponse(await relay.files.cost(space, path, part, work));
+    if (!part) return content(c, relay, space, path, version);
+    const taken = await relay.files.part(space, path, part, work);
+    return textResponse(taken.text, {
+      'Relay-Part': encodeURIComponent(taken.about),
+      ...(taken.truncated ? { 'Relay-Truncated': '1' } : {}),
+    });
+  });
+
+  serve(files.delete, async (relay, c) => {
+    const { space, path } = placeIn(c);
+    await relay.files.delete(space, path, { if_match: c.req.header('if-match') });
+    return bytesResponse(null, 204, {});
+  });
+}
+
+async function content(
+  c: Context,
+  relay: Relay,
+  space: string,
+  path: string,
+  version: number | undefined,
+): Promise<Response> {
+  const wanted = c.req.header('range');
+  const knows = c.req.header('if-none-match');
+  let range: FileContent['range'];
+  let at = version;
+  if (wanted || knows) {
+    const file = await relay.files.info(space, path, { version });
+    if (knows && isKnown(knows, file)) return bytesResponse(null, 304, contentHeaders(file));
+    const condition = c.req.header('if-range');
+    if (!condition || condition === `"${file.etag}"`) range = parseRange(wanted, file.size) ?? undefined;
+    // The range is one of this version, whatever is written meanwhile.
+    if (range) at = file.version;
+  }
+  const { file, body } = await relay.files.get(space, path, { version: at, range });
+  if (!range) return bytesResponse(body, 200, wholeHeaders(file));
+  return bytesResponse(body, 206, {
+    ...wholeHeaders(file),
+    'Content-Length': String(range.end - range.start),
+    'Content-Range': `bytes ${range.start}-${range.end - 1}/${file.size}`,
+  });
+}
+
+async function fileInput(c: Context): Promise<FileInput> {
+  const request = c.req.raw;
+  const query = c.req.query();
+  const length = Number(request.headers.get('content-length') ?? Number.NaN);
+  const body = length <= WHOLE_BODY_BYTES ? await readWhole(request) : request.body;
+  return {
+    body: body ?? new Uint8Array(0),
+    size: Number.isNaN(length) ? undefined : length,
+    content_type: contentTypeOf(request.headers),
+    metadata: metadataIn(request.headers),
+    ttl: numberIn(query, 'ttl'),
+    keep: numberIn(query, 'keep'),
+    if_match: c.req.header('if-match'),
+    // What else it says the domain refuses.
+    if_none_match: c.req.header('if-none-match') as '*' | undefined,
+    idempotency_key: c.req.header('idempotency-key'),
+  };
+}
+
+/** The names as they stand in the address, decoded once and strictly: an odd escape must not become another file. */
+function placeIn(c: Context): { space: string; path: string } {
+  const { pathname } = new URL(c.req.url);
+  const [space, ...names] = pathname
+    .slice(pathname.indexOf('/files/') + '/files/'.length)
+    .split('/')
+    .map((name) => percentDecoded(name) ?? badEscape());
+  return { space: space!, path: names.join('/') };
+}
+
+function badEscape(): never {
+  throw badRequest('The path of the file is not UTF-8 in percent-encoding.');
+}
+
+function versionIn(text: string | undefined): number | undefined {
+  if (text === undefined) return undefined;
+  if (/^v?[1-9]\d{0,14}$/.test(text)) return Number(text.replace('v', ''));
+  throw badRequest('"version" is a whole number from 1 on.');
+}
+
+function isKnown(header: string, { etag }: FileInfo): boolean {
+  return header.split(',').some((tag) => ['*', `"${etag}"`].includes(tag.trim().replace(/^W\//, '')));
+}
+
+/** Whatever the writer called it, a browser must never run it: text is shown as text, all else is a download. */
+function contentHeaders({ text, etag }: FileInfo): Record<string, string> {
+  return {
+    'Content-Type': text ? TEXT_TYPE : 'application/octet-stream',
+    ...(text ? {} : { 'Content-Disposition': 'attachment' }),
+    ETag: `"${etag}"`,
+    'Accept-Ranges': 'bytes',
+    'Cache-Control': 'private, no-cache',
+  };
+}
+
+function wholeHeaders(file: FileInfo): Record<string, string> {
+  return {
+    ...contentHeaders(file),
+    'Content-Length': String(file.size),
+    'Last-Modified': new Date(file.modified_at).toUTCString(),
+    'Relay-Version': String(file.version),
+    'Relay-Size': String(file.size),
+    'Relay-Sha256': file.sha256,
+    'Relay-Text': file.text ? '1' : '0',
+    'Relay-Created-At': file.created_at,
+    'Relay-Modified-At': file.modified_at,
+    'Relay-From': encodeURIComponent(file.from),
+    ...(file.expires_at === null ? {} : { 'Relay-Expires-At': file.expires_at }),
+    ...(file.content_type === null ? {} : { 'Relay-Content-Type': encodeURIComponent(file.content_type) }),
+    ...metadataHeader(file.metadata),
+  };
+}
