@@ -11,7 +11,7 @@ interface Described {
   readonly parameters?: readonly Parameter[];
   readonly requestBody?: {
     readonly content: {
-      readonly 'application/json': { readonly example: unknown };
+      readonly 'application/json'?: { readonly example: unknown };
       readonly 'application/octet-stream'?: unknown;
     };
   };
@@ -73,10 +73,10 @@ function operation(method: string, path: string, described: Described): string {
   if (parameters.length > 0) lines.push('| parameter | in | |', '|---|---|---|', ...parameters.map(row), '');
   if (requestBody) {
     const raw = requestBody.content['application/octet-stream'] !== undefined;
-    const takes = raw
-      ? 'Takes the payload itself as a body of any other content type, or as JSON:'
-      : 'Takes:';
-    lines.push(takes, '', block(requestBody.content['application/json'].example), '');
+    const json = requestBody.content['application/json'];
+    const bytes = 'Takes the payload itself as a body of any';
+    if (!json) lines.push(`${bytes} content type.`, '');
+    else lines.push(raw ? `${bytes} other content type, or as JSON:` : 'Takes:', '', block(json.example), '');
   }
   const shown = answer.content?.['application/json'].example;
   lines.push(shown === undefined ? `Answers ${status}.` : `Answers ${status}:`, '');

@@ -1,5 +1,5 @@
 /**
- * The limits of what the relay takes, keeps and gives, with the reason where it is not plain; those of projects, of prompts and pipelines, and of A2A
+ * The limits of what the relay takes, keeps and gives, with the reason where it is not plain; those of projects, of prompts and pipelines, of files, and of A2A
  * are beside it.
  * What concerns one file alone is in that file.
  */

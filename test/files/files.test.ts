@@ -294,7 +294,10 @@ for (const [engine, open] of [
           );
         }
         for (const space of ['', '.', '..', 'a/b', '-a', 'ü', 'x'.repeat(129)])
-          await assert.rejects(async () => files.put(space, 'a', { body: bytes('x') }), JSON.stringify(space));
+          await assert.rejects(
+            async () => files.put(space, 'a', { body: bytes('x') }),
+            JSON.stringify(space),
+          );
         const odd = ['%2e%2e', '..a', '%2F', 'a?b#c', 'a+b', 'read', 'ä%', ' ', 'e\u0301', 'x'.repeat(255)];
         for (const path of odd) {
           assert.equal((await files.put('odd', path, { body: bytes(path) })).path, path);

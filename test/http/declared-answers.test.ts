@@ -18,7 +18,9 @@ function responsesOf(name: string): Responses {
 test('what a relay answers is declared: status, content type and body', async () => {
   const plans = { one: { pushes: null, pulls: null, keys: 2, payloadBytes: 1000, ttlMs: 3_600_000 } };
   await using relay = await startGuarded({ core: { plans, defaultPlan: 'one' } });
-  const key = await relay.key({ scopes: ['push', 'pull', 'subscribe', 'threads', 'files', 'tasks', 'admin'] });
+  const key = await relay.key({
+    scopes: ['push', 'pull', 'subscribe', 'threads', 'files', 'tasks', 'admin'],
+  });
   const send = (method: string, path: string, body?: unknown, headers = {}) =>
     relay.ask(method, path, { key, body, headers });
   const made = async (path: string, body: unknown) => (await send('POST', path, body)).json;

@@ -15,6 +15,7 @@ test('a client has exactly these methods and groups of methods', () => {
     'constructor',
     'cost',
     'delete',
+    'files',
     'hasChannelKey',
     'inbox',
     'inspect',

@@ -34,7 +34,7 @@ test('the entry points of the package export exactly these values and types', ()
 test('the program that pins the types imports each of them', () => {
   const folder = join(ROOT, 'test', 'package', 'sdk-program');
   const read = (name: string) => readFileSync(join(folder, `${name}.ts.txt`), 'utf8');
-  const program = ['pointers', 'channels', 'tasks', 'threads', 'relay'].map(read).join('\n');
+  const program = ['pointers', 'channels', 'tasks', 'threads', 'files', 'relay'].map(read).join('\n');
   const imports = [...program.matchAll(/^import (?:type )?\{([^}]*)\} from 'contextrelay';/gm)];
   const imported = new Set(imports.flatMap(([, list]) => list!.split(',').map((name) => name.trim())));
   const pinned = JSON.parse(readFileSync(join(import.meta.dirname, 'sdk-types.json'), 'utf8'));

@@ -4,11 +4,20 @@ import { badRequest, isRelayError } from '../../base/errors.ts';
 import { FILES_AT_ONCE, FILES_READ_BYTES } from '../../base/file-limits.ts';
 import { decodeUtf8, encodeUtf8 } from '../../base/utf8.ts';
 import type { Caller } from '../../contract/caller.ts';
-import type { FileDraft, FileInfo, FileRefused, FileText } from '../../contract/files.ts';
-import type { Files } from './files.ts';
+import type { FileDraft, FileInfo, FileInput, FileRefused, FileText } from '../../contract/files.ts';
+import type { BlobBody } from '../../kernel/blobs.ts';
+import type { FileStore } from './file-store.ts';
 import { listFiles } from './listing.ts';
-import { checkPath, checkPrefix, checkSpace, placeOf } from './names.ts';
-import { describe } from './record.ts';
+import { checkPath, checkPrefix, checkSpace, type FilePlace, placeOf } from './names.ts';
+import { describe, type FileHead, type FileVersion } from './record.ts';
+
+/** What several files at once are made of: the same for each by itself. */
+interface Files {
+  readonly store: FileStore;
+  put(caller: Caller, space: string, path: string, input: FileInput): Promise<FileInfo>;
+  open(at: FilePlace): Promise<{ head: FileHead; version: FileVersion; body: BlobBody }>;
+  end(at: FilePlace): Promise<void>;
+}
 
 /** Files that one request works on at the same time: enough for an engine to commit many together. */
 const SIDE_BY_SIDE = 32;

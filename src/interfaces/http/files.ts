@@ -6,8 +6,8 @@ import type { Relay } from '../../contract/relay.ts';
 import { parsePartRequest } from '../../text/parts/part-request.ts';
 import type { Serve } from './callers.ts';
 import { metadataHeader, metadataIn } from './metadata-header.ts';
-import { contentTypeOf, readWhole, WHOLE_BODY_BYTES } from './push-request.ts';
-import { isOn, numberIn, parseRange } from './request-fields.ts';
+import { contentTypeOf, numberIn, readWhole, WHOLE_BODY_BYTES } from './push-request.ts';
+import { isOn, parseRange } from './request-fields.ts';
 import { bytesResponse, jsonResponse, TEXT_TYPE, textResponse } from './responses.ts';
 
 /** Files in and out, with their bytes as bodies. */

@@ -1,12 +1,12 @@
 import type { Context } from 'hono';
-import { RelayError } from '../../base/errors.ts';
+import { badRequest, RelayError } from '../../base/errors.ts';
 import { isJsonObject, type JsonObject, parseJson } from '../../base/json.ts';
 import { MAX_PULLS, MAX_TTL_MS, PAYLOAD_BYTES, PUSH_WIRE_BYTES } from '../../base/limits.ts';
 import { decodeUtf8, percentDecoded } from '../../base/utf8.ts';
 import type { PushInput, PushOptions } from '../../contract/pointers.ts';
 import { halfPair, noData, readJsonPush } from './json-push-stream.ts';
 import { metadataIn } from './metadata-header.ts';
-import { isOn, numberIn } from './request-fields.ts';
+import { isOn } from './request-fields.ts';
 
 /** A body up to this size is read whole: faster than a stream, and still bounded. */
 export const WHOLE_BODY_BYTES = 1024 * 1024;
@@ -99,4 +99,12 @@ function queryOptions(query: Query): PushOptions {
 function checkUnused({ ttl = 1, max_pulls = 1 }: PushOptions): void {
   if (ttl < 1 || ttl * 1000 > MAX_TTL_MS || max_pulls < 1 || max_pulls > MAX_PULLS || max_pulls % 1 !== 0)
     throw new RelayError('bad_request', { what: '"ttl" or "max_pulls" in the query is out of bounds.' });
+}
+
+/** A number in the query; undefined where there is none. */
+export function numberIn(query: Query, name: string): number | undefined {
+  const value = query[name];
+  if (value === undefined || value === '') return undefined;
+  if (/^-?\d+(\.\d+)?$/.test(value)) return Number(value);
+  throw badRequest(`"${name}" must be a number, not ${JSON.stringify(value.slice(0, 40))}.`);
 }

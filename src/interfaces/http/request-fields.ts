@@ -30,14 +30,3 @@ export function parseRange(
   if (start >= size) throw new RelayError('range_not_satisfiable', { size });
   return { start, end };
 }
-
-/** A number in the query; undefined where there is none. */
-export function numberIn(
-  query: { readonly [name: string]: string | undefined },
-  name: string,
-): number | undefined {
-  const value = query[name];
-  if (value === undefined || value === '') return undefined;
-  if (/^-?\d+(\.\d+)?$/.test(value)) return Number(value);
-  throw badRequest(`"${name}" must be a number, not ${JSON.stringify(value.slice(0, 40))}.`);
-}
