@@ -58,7 +58,9 @@ test('every operation says what it may be refused with, and shows what it takes 
           Number(status) >= 400 ? (content!['application/json'].example as { error: string }).error : '';
         assert.doesNotMatch(code, /\{\w+\}/, `${where} ${status}`);
       }
-      if (requestBody) assert.ok(requestBody.content['application/json'].example !== undefined, where);
+      // A file is its bytes and nothing else.
+      const json = requestBody?.content['application/json'];
+      if (requestBody && method !== 'put') assert.ok(json?.example !== undefined, where);
     }
   }
 });

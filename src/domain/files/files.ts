@@ -10,7 +10,7 @@ import type { Cost, LocalOptions, Part, PartRequest } from '../../contract/point
 import { cutRange } from '../../kernel/admission.ts';
 import type { BlobBody, ByteRange } from '../../kernel/blobs.ts';
 import { compareAndSet } from '../../kernel/compare-and-set.ts';
-import { meterBody } from '../pointers/body-meter.ts';
+import { meterBody } from '../bodies.ts';
 import { allRecords } from '../records.ts';
 import type { Serves } from '../relay-binding.ts';
 import { workFor } from '../text-work.ts';

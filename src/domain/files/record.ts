@@ -3,7 +3,7 @@ import { FILE_METADATA_BYTES, FILE_TTL_MAX_S, FILE_VERSIONS_MAX } from '../../ba
 import type { JsonObject } from '../../base/json.ts';
 import { utf8Bytes } from '../../base/utf8.ts';
 import type { FileInfo, FileOptions } from '../../contract/files.ts';
-import { checkMetadata, shortText } from '../pointers/push-options.ts';
+import { checkMetadata, shortText } from '../bodies.ts';
 import type { FilePlace } from './names.ts';
 
 /** One version of a file. What is stored of it never changes. */

@@ -22,13 +22,13 @@ import {
 import { cutRange } from '../../kernel/admission.ts';
 import type { BlobBody, ByteRange } from '../../kernel/blobs.ts';
 import { compareAndSet } from '../../kernel/compare-and-set.ts';
+import { meterBody } from '../bodies.ts';
 import type { Channels } from '../channels/channels.ts';
 import type { Deps } from '../deps.ts';
 import type { Receipts } from '../receipts/receipts.ts';
 import { type RecordsOf, recordsOf } from '../records.ts';
 import { StoreSecret } from '../store-secret.ts';
 import { workFor } from '../text-work.ts';
-import { meterBody } from './body-meter.ts';
 import {
   type Allowance,
   type CheckedOptions,

@@ -1,18 +1,10 @@
-import { badRequest, type RelayError, tooLarge } from '../../base/errors.ts';
+import { badRequest } from '../../base/errors.ts';
 import { hmacSha256, sha256Hex } from '../../base/hash.ts';
 import { uuidFrom } from '../../base/ids.ts';
-import { isJsonObject, isTooDeep, type Json, type JsonObject } from '../../base/json.ts';
-import {
-  DEFAULT_TTL_MS,
-  JSON_DEPTH,
-  MAX_PULLS,
-  MAX_TTL_MS,
-  METADATA_BYTES,
-  MIN_TTL_MS,
-  PAYLOAD_BYTES,
-} from '../../base/limits.ts';
+import { DEFAULT_TTL_MS, MAX_PULLS, MAX_TTL_MS, MIN_TTL_MS, PAYLOAD_BYTES } from '../../base/limits.ts';
 import type { Caller } from '../../contract/caller.ts';
 import type { Peeked, PushOptions, Visibility } from '../../contract/pointers.ts';
+import { checkMetadata, shortText, wrong } from '../bodies.ts';
 import { checkChannelName } from '../names.ts';
 import type { StoreSecret } from '../store-secret.ts';
 
@@ -98,17 +90,6 @@ function checkChannel(channel: unknown): string | null {
   return checkChannelName(channel);
 }
 
-export function checkMetadata(metadata: unknown, limit = METADATA_BYTES): JsonObject {
-  if (metadata === undefined || metadata === null) return {};
-  if (!isJsonObject(metadata)) throw wrong('metadata', 'an object', metadata);
-  if (isTooDeep(metadata as Json)) {
-    throw badRequest(`"metadata" is nested more than ${JSON_DEPTH} levels deep.`);
-  }
-  const bytes = new TextEncoder().encode(JSON.stringify(metadata)).byteLength;
-  if (bytes > limit) throw tooLarge('metadata', limit);
-  return metadata;
-}
-
 function checkTtl(ttl: unknown, terms: Terms): number {
   if (ttl === undefined || ttl === null) return terms.ttlMs;
   if (typeof ttl !== 'number' || !Number.isFinite(ttl)) throw wrong('ttl', 'a number of seconds', ttl);
@@ -139,17 +120,4 @@ function checkKeyCheck(check: unknown): string | null {
   if (check === undefined || check === null) return null;
   if (typeof check === 'string' && /^[0-9a-f]{16}$/.test(check)) return check;
   throw badRequest('"key_check" must be 16 hexadecimal digits in lower case.');
-}
-
-export function shortText(name: string, value: unknown, max: number): string | null {
-  if (value === undefined || value === null) return null;
-  if (typeof value !== 'string') throw wrong(name, 'a string', value);
-  if (value.length > max) throw badRequest(`"${name}" is longer than ${max} characters.`);
-  if (/[\u0000-\u001f\u007f]/.test(value)) throw badRequest(`"${name}" holds a control character.`);
-  return value;
-}
-
-function wrong(name: string, wanted: string, got: unknown): RelayError {
-  const kind = got === null ? 'null' : Array.isArray(got) ? 'an array' : `a ${typeof got}`;
-  return badRequest(`"${name}" must be ${wanted}, not ${kind}.`);
 }

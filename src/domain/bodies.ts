@@ -1,8 +1,9 @@
-import { readThrough } from '../../base/byte-streams.ts';
-import { isRelayError, RelayError, tooLarge } from '../../base/errors.ts';
-import { PAYLOAD_BYTES, storedBytes } from '../../base/limits.ts';
-import { decodeUtf8, Utf8Check } from '../../base/utf8.ts';
-import type { BlobBody } from '../../kernel/blobs.ts';
+import { readThrough } from '../base/byte-streams.ts';
+import { badRequest, isRelayError, RelayError, tooLarge } from '../base/errors.ts';
+import { isJsonObject, isTooDeep, type Json, type JsonObject } from '../base/json.ts';
+import { JSON_DEPTH, METADATA_BYTES, PAYLOAD_BYTES, storedBytes } from '../base/limits.ts';
+import { decodeUtf8, Utf8Check } from '../base/utf8.ts';
+import type { BlobBody } from '../kernel/blobs.ts';
 
 /** A body on its way into the store: it is cut off at the limit, and checked for being text as it passes. */
 export interface MeteredBody {
@@ -72,4 +73,29 @@ const FERNET_START = [...'gAAAAA'].map((letter) => letter.charCodeAt(0));
 /** A Fernet token carries base64 of what the limit is meant for, so it may be larger by that much. */
 function limitFor(start: ArrayLike<number>, payloadBytes: number): number {
   return FERNET_START.every((byte, i) => start[i] === byte) ? storedBytes(payloadBytes) : payloadBytes;
+}
+
+/** What a sender tells of a body. `null` is taken for "not given". */
+export function checkMetadata(metadata: unknown, limit = METADATA_BYTES): JsonObject {
+  if (metadata === undefined || metadata === null) return {};
+  if (!isJsonObject(metadata)) throw wrong('metadata', 'an object', metadata);
+  if (isTooDeep(metadata as Json)) {
+    throw badRequest(`"metadata" is nested more than ${JSON_DEPTH} levels deep.`);
+  }
+  const bytes = new TextEncoder().encode(JSON.stringify(metadata)).byteLength;
+  if (bytes > limit) throw tooLarge('metadata', limit);
+  return metadata;
+}
+
+export function shortText(name: string, value: unknown, max: number): string | null {
+  if (value === undefined || value === null) return null;
+  if (typeof value !== 'string') throw wrong(name, 'a string', value);
+  if (value.length > max) throw badRequest(`"${name}" is longer than ${max} characters.`);
+  if (/[\u0000-\u001f\u007f]/.test(value)) throw badRequest(`"${name}" holds a control character.`);
+  return value;
+}
+
+export function wrong(name: string, wanted: string, got: unknown): RelayError {
+  const kind = got === null ? 'null' : Array.isArray(got) ? 'an array' : `a ${typeof got}`;
+  return badRequest(`"${name}" must be ${wanted}, not ${kind}.`);
 }

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { countRead } from '../../base/byte-streams.ts';
-import { isRelayError } from '../../base/errors.ts';
-import { PAYLOAD_BYTES, STORED_BYTES } from '../../base/limits.ts';
-import { meterBody } from './body-meter.ts';
+import { countRead } from '../base/byte-streams.ts';
+import { isRelayError } from '../base/errors.ts';
+import { PAYLOAD_BYTES, STORED_BYTES } from '../base/limits.ts';
+import { meterBody } from './bodies.ts';
 
 const bytes = (text: string) => new TextEncoder().encode(text);
 
