@@ -284,7 +284,7 @@ for (const [engine, open] of [
           'a\\b',
           '\ud800',
           'x'.repeat(256),
-          'y/'.repeat(512) + 'z',
+          `${'y/'.repeat(512)}z`,
         ];
         for (const path of bad) {
           await assert.rejects(
