@@ -42,6 +42,17 @@ test('its answer is kept in the thread with the exit code, and the next prompt k
   assert.match(seen, /What is asked of you:\nare you sure\?$/);
 });
 
+test('what is put to a program that says nothing is on the bill all the same', async () => {
+  using at = temporaryHome();
+  const o = { home: at.home, env: program(at.home, 'mute', '#!/bin/sh\ncat >/dev/null\n') };
+  const { code, stderr } = await relay(['wrap', 'run', '--cli', 'mute', 'go on then'], o);
+  assert.equal(code, 0);
+  assert.match(stderr, /mute said nothing/);
+  const { prompts, recent_prompts } = JSON.parse((await relay(['stats', '--json'], o)).stdout);
+  assert.equal(prompts.prompts, 1);
+  assert.deepEqual([recent_prompts[0].kind, recent_prompts[0].by], ['handed_over', 'mute']);
+});
+
 test('one that fails changes nothing that is remembered', async () => {
   using at = temporaryHome();
   const patch = '```relay-patch\\n[{"op":"add","path":"/facts/-","value":{"key":"k","value":"v"}}]\\n```\\n';

@@ -123,6 +123,17 @@ export class Prompts {
     };
   }
 
+  /** It was put to somebody who said nothing: it has been read all the same. */
+  async handedOver(bundle: Bundle, to: string): Promise<void> {
+    const figures = {
+      to,
+      words: clip(bundle.words),
+      bundle: bundle.fingerprint,
+      ...promptFigures(bundle, {}),
+    };
+    await this.#parts.threads(to).record(bundle.thread_id, 'prompt.handed_over', figures);
+  }
+
   /** The state gets the action, and what the model wants to be remembered where that can be taken. */
   async #remember(
     bundle: Bundle,

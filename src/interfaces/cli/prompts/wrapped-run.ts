@@ -45,6 +45,10 @@ export async function runWrapped(
       });
   }
   const { code } = await ended;
+  if (!anything)
+    await work.prompts
+      .handedOver(bundle, call.cli)
+      .catch((error: Error) => io.warn(`The ledger does not know of it: ${error.message}`));
   if (io.json) io.result({ ...outcome, exit_code: code }, '');
   else if (outcome) tellOutcome(io, outcome);
   else if (!anything) io.note(`${call.cli} said nothing; nothing was kept.`);

@@ -70,3 +70,32 @@ test('figures stay aligned however large they are', () => {
   assert.deepEqual([...new Set(lines.map((line) => line.length))].length, 1);
   assert.match(lines[1]!, /pasted\) {2}12345678901$/);
 });
+
+test('prompts follow where there were any, with what a provider billed and had in its cache', () => {
+  const prompts = {
+    prompts: 9,
+    pasted_tokens: 41_210,
+    shown_tokens: 9_870,
+    avoided_tokens: 31_340,
+    prompt_tokens: 8_900,
+    tool_calls: 3,
+    tool_call_tokens: 700,
+    read_tokens: 270,
+  };
+  const billed = { input_tokens: 9_000, output_tokens: 80, cached_input_tokens: 6_000 };
+  assert.equal(
+    tokenRows(stats({ prompts, billed }), plain).split('\n').slice(8).join('\n'),
+    [
+      '',
+      '  prompts                           9',
+      '  pasted into them              41210',
+      '  shown to models instead        9870',
+      '    by prompts                   8900',
+      '    by pulls while answering      700',
+      '    read beside them              270',
+      '  avoided by prompts            31340',
+      '',
+      '  76.0 % less than pasting; billed 9000 in (6000 cached), 80 out',
+    ].join('\n'),
+  );
+});

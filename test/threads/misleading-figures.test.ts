@@ -1,0 +1,114 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { encode } from 'gpt-tokenizer/encoding/o200k_base';
+import type { PatchOp } from '../../src/formats/json-patch/apply.ts';
+import { openPrompts } from '../prompts/open-prompts.ts';
+import { text } from './open-threads.ts';
+
+/*
+ * Figures that once misled, as they are now. Others of them are held by src/domain/threads/token-ledger.test.ts (reports on an empty
+ * thread, the header against stats), ledger-reads.test.ts (HEAD, listings, searches, states), src/domain/threads/render.test.ts (nine
+ * answers before twelve sources) and test/cli/counting.test.ts (a tokenizer loaded for 77 bytes).
+ */
+
+const tokens = (words: string) => encode(words).length;
+
+/** 25 items, of 359 tokens together. */
+const ITEMS = {
+  facts: [
+    ['database', 'SQLite in WAL mode, one file per home'],
+    ['retention', 'pointers live for 24 hours by default'],
+    ['payload limit', '25 MiB of decoded data before encryption'],
+    ['lease', 'a claim lasts 30 seconds and is renewed every ten'],
+    ['durability', 'fsync before the answer, also of the folder'],
+    ['port', 'the server listens on 7474 unless it is told otherwise'],
+    ['tokenizer', 'o200k_base, from a table that is read in a millisecond'],
+    ['owner', 'the platform team, reachable in the channel relay-ops'],
+    ['release', 'every second Tuesday, after the soak test was green'],
+    ['backup', 'nightly at three, kept for thirty days in Frankfurt'],
+  ],
+  constraints: [
+    'Never write to production on a Sunday.',
+    'No payload key may ever reach a log.',
+    'Older clients keep working unchanged.',
+    'Every input has a limit and a clear error.',
+    'Acknowledged means durable.',
+  ],
+  questions: [
+    'Who approves a longer retention for the audit channel?',
+    'Does the edge engine need a clock of its own?',
+    'Which region gets the second cluster?',
+    'May tenants see each other in the list of agents?',
+    'What happens to leases when a server moves?',
+  ],
+  steps: [
+    'Measure the fan-out with a thousand sockets.',
+    'Move the sweep out of the request path.',
+    'Write the page about backups.',
+    'Ask the auditors about the log format.',
+    'Cut the release candidate.',
+  ],
+};
+
+test('a state of 359 tokens is whole in a prompt: its header used to carry 97 of them', async () => {
+  const { prompts, threads, thread } = openPrompts();
+  const thread_id = await thread();
+  const add = (path: string, value: object): PatchOp => ({
+    op: 'add',
+    path: `/${path}/-`,
+    value: value as never,
+  });
+  const ops = [
+    ...ITEMS.facts.map(([key, value], i) => add('facts', { id: `f${i}`, key, value })),
+    ...ITEMS.constraints.map((description, i) =>
+      add('constraints', { id: `c${i}`, description, severity: 'hard' }),
+    ),
+    ...ITEMS.questions.map((question, i) => add('open_questions', { id: `q${i}`, question, status: 'open' })),
+    ...ITEMS.steps.map((step, i) => add('plan', { id: `s${i}`, step, status: 'pending' })),
+  ];
+  await threads.api.patch(thread_id, { ops });
+  const { user, tokens: counted } = await prompts.bundle({ thread_id, words: 'Go on.' });
+  const lines = new Set(user.split('\n').map((line) => line.replace(/^\d+ /, '')));
+  const whole = [
+    ...ITEMS.facts.map(([key, value]) => `${key}: ${value}`),
+    ...ITEMS.constraints,
+    ...ITEMS.questions,
+    ...ITEMS.steps,
+  ];
+  assert.equal(whole.length, 25);
+  assert.deepEqual(
+    whole.filter((item) => !lines.has(item)),
+    [],
+  );
+  const content = whole.reduce((sum, item) => sum + tokens(item), 0);
+  assert.ok(content > 250, `${content} tokens`);
+  const header = tokens(user.slice(0, user.indexOf('\n\n')));
+  assert.ok(header <= 500 && content >= 0.8 * header, `${content} of ${header}`);
+  assert.ok(counted.tokens < 900);
+});
+
+test('what prompts save is the same by the printed lines and in the sum: it was 84 % and 19 %', async () => {
+  const { prompts, threads, thread } = openPrompts();
+  const thread_id = await thread();
+  const source = Array.from(
+    { length: 800 },
+    (_, i) => `The ${i}th jar holds ${i * 3} olives of the old tree.\n`,
+  ).join('');
+  await threads.api.putArtifact(thread_id, { body: text(source), name: 'jars.txt' });
+  const model = { name: 'm', answer: async () => ({ text: 'Some.' }) };
+  const printed = { shown: 0, pasted: 0 };
+  for (let i = 0; i < 9; i++) {
+    const bundle = await prompts.bundle({ thread_id, words: `How many olives are in jar ${i * 50}?` });
+    const { tokens: told } = await prompts.ask(bundle, model);
+    printed.shown += told.prompt;
+    printed.pasted += told.pasted;
+  }
+  const { prompts: sum, recent_prompts } = await threads.api.stats(thread_id);
+  assert.deepEqual([sum!.shown_tokens, sum!.pasted_tokens], [printed.shown, printed.pasted]);
+  assert.equal(sum!.avoided_tokens, printed.pasted - printed.shown);
+  assert.equal(
+    sum!.avoided_tokens,
+    recent_prompts.reduce((all, one) => all + one.avoided_tokens, 0),
+  );
+  assert.ok(sum!.avoided_tokens > 0.8 * printed.pasted);
+});
