@@ -1,5 +1,5 @@
 import type { Artifact } from '../../src/contract/threads/artifacts.ts';
-import { indexArtifact } from '../../src/domain/threads/artifacts.ts';
+import { indexArtifact } from '../../src/domain/threads/artifact-search.ts';
 import type { Bench } from '../bench.ts';
 import { median } from '../statistics.ts';
 import { openThreadStore } from '../thread-store.ts';

@@ -13,6 +13,7 @@ import {
   writeSync,
 } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import { toWire } from '../../domain/threads/event.ts';
 import type { Head } from '../../domain/threads/fold.ts';
@@ -31,6 +32,7 @@ export class Mirror {
   readonly #folder: string;
   readonly #threads: ThreadServices;
   readonly #warn: (what: string) => void;
+  readonly #restMs: number;
   /** Threads whose files are being written; true when something came meanwhile. */
   readonly #writing = new Map<string, boolean>();
   readonly #marks = new Map<string, string>();
@@ -39,10 +41,12 @@ export class Mirror {
   /** Each state.json as this process left it. */
   readonly #states = new Map<string, string>();
 
-  constructor(home: string, threads: ThreadServices, warn: (what: string) => void) {
+  /** What comes within `restMs` of a commit is written together with it. */
+  constructor(home: string, threads: ThreadServices, warn: (what: string) => void, restMs = 0) {
     this.#folder = threadsFolder(home);
     this.#threads = threads;
     this.#warn = warn;
+    this.#restMs = restMs;
     threads.log.followers.push({
       before: (id) => this.#mark(id),
       appended: (head) => this.#follow(head.id),
@@ -115,6 +119,7 @@ export class Mirror {
     this.#threads.log.background.run(async () => {
       try {
         do {
+          if (this.#restMs > 0) await sleep(this.#restMs);
           this.#writing.set(id, false);
           await this.write(id);
         } while (this.#writing.get(id));

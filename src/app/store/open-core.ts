@@ -21,6 +21,9 @@ const commandEnv: Env = {
   randomBytes: (length) => process.getBuiltinModule('node:crypto').randomFillSync(new Uint8Array(length)),
 };
 
+/** A server answers first, and writes the files of a thread once for all that comes so close together. */
+const SERVER_REST_MS = 25;
+
 /** Told what is wrong beside the matter at hand, as a whole sentence. */
 export type Warn = (what: string) => void;
 
@@ -65,7 +68,8 @@ export async function openCore(
   const workers = role === 'cli' ? null : new (await import('./text-workers.ts')).TextWorkers();
   const texts = workers ?? ownTextWork;
   const capabilities = async () => (await import('./load-capabilities.ts')).loadCapabilities(config, warn);
-  const onThreads = (threads: ThreadServices) => keepLegible(home, threads, warn);
+  const onThreads = (threads: ThreadServices) =>
+    keepLegible(home, threads, warn, role === 'server' ? SERVER_REST_MS : 0);
   const core = new RelayCore(
     { engine, env, texts, capabilities },
     { channels, auth, plans, defaultPlan, onThreads },
@@ -86,8 +90,8 @@ export async function openCore(
 }
 
 /** The files of threads follow, from the first moment on; what an earlier process left stale is made up for. */
-async function keepLegible(home: string, threads: ThreadServices, warn: Warn): Promise<void> {
+async function keepLegible(home: string, threads: ThreadServices, warn: Warn, restMs: number): Promise<void> {
   const { Mirror } = await import('./mirror.ts');
-  const mirror = new Mirror(home, threads, warn);
+  const mirror = new Mirror(home, threads, warn, restMs);
   if (hasStale(home)) threads.log.background.run(() => mirror.heal());
 }

@@ -2,7 +2,7 @@ import { badRequest, RelayError } from '../../base/errors.ts';
 import { sha256Hex } from '../../base/hash.ts';
 import { isRef, timeOrderedId } from '../../base/ids.ts';
 import type { JsonObject } from '../../base/json.ts';
-import { ARTIFACT_NAME_CHARS, ARTIFACT_SOURCES, INDEX_TEXT_CHARS, PAGE_ITEMS } from '../../base/limits.ts';
+import { ARTIFACT_BYTES, ARTIFACT_NAME_CHARS, ARTIFACT_SOURCES, PAGE_ITEMS } from '../../base/limits.ts';
 import type { Caller } from '../../contract/caller.ts';
 import {
   ARTIFACT_TYPE,
@@ -11,18 +11,17 @@ import {
   type ArtifactCreated,
   type ArtifactFields,
   type ArtifactInput,
-  type SearchHit,
 } from '../../contract/threads/artifacts.ts';
-import { cutRange } from '../../kernel/admission.ts';
+import { cutRange, intake } from '../../kernel/admission.ts';
 import type { BlobBody } from '../../kernel/blobs.ts';
-import { neutralise } from '../../text/sanitize/neutralise.ts';
 import { type RecordsOf, recordsOf } from '../records.ts';
 import { workFor } from '../text-work.ts';
 import { extensionOf, guessType, KINDS, kindOf, MEDIA_TYPE } from './artifact-kind.ts';
-import { ContentScan, countTokens } from './content-scan.ts';
+import { indexArtifact } from './artifact-search.ts';
+import { ContentScan, countTokens, type Seen } from './content-scan.ts';
 import type { StoredEvent } from './event.ts';
 import { repeatable } from './fold.ts';
-import { ARTIFACT_FILES, artifactBlob, artifactKey, incomingBlob, indexKey, indexScope } from './keys.ts';
+import { ARTIFACT_FILES, artifactBlob, artifactKey, incomingBlob, indexKey } from './keys.ts';
 import { isoTime, versionRef } from './state.ts';
 import type { ThreadLog, ThreadVerb } from './thread-log.ts';
 
@@ -44,16 +43,22 @@ export async function putArtifact(
   if (input.idempotency_key === undefined) await log.storage.admit(caller.tenant, input.size ?? 0);
   const ref = timeOrderedId(env);
   let blob = early ? artifactBlob(id, ref, extensionOf(early)) : incomingBlob(id, ref);
-  const scan = new ContentScan(input.body, input.size);
+  const body = await wholeIfShort(input);
+  const scan = new ContentScan(body, input.size);
+  const texts = workFor(caller, log.deps.texts);
+  const describe = async (fields: Checked, seen: Seen) => {
+    const preview = await texts.preview(kindOf(fields), seen);
+    return { seen, preview, tokens: await countTokens(texts, seen, preview.text) };
+  };
   try {
-    const { size, sha256: hash } = await engine.blobs.put(blob, scan.body, { size: input.size });
-    const seen = scan.seen();
+    const storing = engine.blobs.put(blob, scan.body, { size: input.size });
+    // What is here whole is looked at while its file is written.
+    const described = early && body instanceof Uint8Array ? describe(early, scan.seen()) : null;
+    const [{ size, sha256: hash }] = await bothOf(storing, described);
     const fields = early ?? checkInput(input.late!());
     const { name, type, mime, source_refs } = fields;
     if (!early) blob = await rename(log, blob, artifactBlob(id, ref, extensionOf(fields)));
-    const texts = workFor(caller, log.deps.texts);
-    const preview = await texts.preview(kindOf(fields), seen);
-    const tokens = await countTokens(texts, seen, preview.text);
+    const { seen, preview, tokens } = await (described ?? describe(fields, scan.seen()));
     const at = env.now();
     const [by, created_at] = [caller.name, isoTime(at)];
     const provenance = { created_by: by, created_at, source_refs, capability: o.capability ?? null };
@@ -68,9 +73,13 @@ export async function putArtifact(
       ...(o.report ? { report: true } : {}),
     };
     const payload = { by, ref, type, name, mime, size, hash, tokens: { ...tokens }, source_refs, ...made };
+    let indexed: Promise<void> | undefined;
     const kept = await log.commit<{ ref: string; version: number }>(caller, id, (head) => {
       const before = retry?.seen(head);
       if (before?.ref !== undefined) return { done: { ref: before.ref, version: before.version } };
+      // With the event, so that both are written in one go; of one that does not come to be, `discard` takes it out again.
+      if (o.indexed ?? true)
+        indexed ??= indexArtifact(log, caller.tenant, artifact, seen.text).catch(() => {});
       const version = head.version + 1;
       const event: StoredEvent = {
         type: 'artifact.created',
@@ -80,17 +89,18 @@ export async function putArtifact(
       };
       return { event, answer: () => ({ ref, version }) };
     });
+    await indexed;
     const state_ref = versionRef(kept.version);
     if (kept.ref !== ref) {
-      await discard(log, id, ref, blob);
+      await discard(log, caller.tenant, id, ref, blob);
       return { ...withPath(await artifactMeta(log, id, kept.ref)), state_ref };
     }
-    if (o.indexed ?? true) await indexArtifact(log, caller.tenant, artifact, seen.text).catch(() => {});
     return { ...withPath(artifact), state_ref };
   } catch (error) {
     // Only what was never committed: a lost content behind a live reference would be worse than an orphan.
     const head = await log.heads.load(id).catch(() => undefined);
-    if (head !== undefined && !head?.refs.includes(ref)) await discard(log, id, ref, blob).catch(() => {});
+    if (head !== undefined && !head?.refs.includes(ref))
+      await discard(log, caller.tenant, id, ref, blob).catch(() => {});
     throw error;
   }
 }
@@ -135,81 +145,6 @@ export const listArtifacts: ThreadVerb<'artifacts'> = async (log, caller, id, o 
   return answer;
 };
 
-/** A stretch of an artifact that has to do with what was asked. */
-export interface Passage {
-  readonly ref: string;
-  readonly thread_id: string;
-  readonly name: string;
-  readonly type: string;
-  readonly score: number;
-  /** As it stands there. */
-  readonly text: string;
-  readonly line: number;
-}
-
-/** Ranked full-text search over one thread, or over all of the tenant's. */
-export async function searchArtifacts(
-  log: ThreadLog,
-  caller: Caller,
-  id: string | null,
-  query: string,
-  o: { limit?: number } = {},
-): Promise<SearchHit[]> {
-  if (id !== null) await log.meta(caller, id);
-  const passages = await marked(log, caller, id, query, o.limit ?? 20);
-  return passages.map(({ ref, thread_id, name, type, score, text, line }) => ({
-    ref,
-    thread_id,
-    name: neutralise(name),
-    type,
-    score,
-    snippet: neutralise(text.replace(/[\u0002\u0003]/g, '**')),
-    line,
-  }));
-}
-
-/** The same of one thread without marks and without the name, for whoever has made sure that the thread is the caller's. */
-export async function findPassages(
-  log: ThreadLog,
-  caller: Caller,
-  id: string,
-  query: string,
-  limit: number,
-): Promise<Passage[]> {
-  const passages = await marked(log, caller, id, query, limit);
-  return passages.map((passage) => {
-    const text = passage.text.replace(/[\u0002\u0003]/g, '');
-    const heading = `${passage.name}\n`;
-    return { ...passage, text: text.startsWith(heading) ? text.slice(heading.length) : text };
-  });
-}
-
-async function marked(
-  log: ThreadLog,
-  caller: Caller,
-  id: string | null,
-  query: string,
-  limit: number,
-): Promise<Passage[]> {
-  const hits = await log.deps.engine.index.search(indexScope(caller.tenant, id ?? undefined), query, {
-    limit,
-  });
-  // A thread that has expired is still in the index until it is tidied up.
-  const there = await Promise.all(hits.map(({ fields }) => log.exists(String(fields.thread_id))));
-  return hits
-    .filter((_, i) => there[i])
-    .map(({ score, snippet, line, fields }) => ({
-      ref: String(fields.ref),
-      thread_id: String(fields.thread_id),
-      name: String(fields.name),
-      type: String(fields.type),
-      score,
-      text: snippet,
-      // The name stands above the content in the index.
-      line: Math.max(1, line - 1),
-    }));
-}
-
 /** For whoever has made sure that the thread is the caller's. */
 export async function artifactMeta(log: ThreadLog, id: string, ref: string): Promise<Artifact> {
   const stored = isRef(ref) ? await artifactRecords(log).get(artifactKey(id, ref)) : null;
@@ -245,17 +180,25 @@ export async function openArtifact(
   return found.body;
 }
 
-export async function indexArtifact(
-  log: ThreadLog,
-  tenant: string,
-  artifact: Artifact,
-  text: string,
-): Promise<void> {
-  const { ref, thread_id, name, type } = artifact;
-  const key = indexKey(tenant, thread_id, ref);
-  const fields = { ref, thread_id, name, type };
-  const begin = text.slice(0, INDEX_TEXT_CHARS - name.length - 1);
-  await log.deps.engine.index.put(key, `${name}\n${begin}`, fields);
+/** A content up to this size is taken whole before it is stored. */
+const SHORT_BYTES = 64 * 1024;
+
+async function wholeIfShort({ body, size = Number.POSITIVE_INFINITY }: ArtifactInput): Promise<BlobBody> {
+  if (body instanceof Uint8Array || size > SHORT_BYTES) return body;
+  const whole = new Uint8Array(size);
+  let at = 0;
+  // It stops with an error where there is more than was promised.
+  for await (const piece of intake(body, { size, max: ARTIFACT_BYTES })) {
+    whole.set(piece, at);
+    at += piece.length;
+  }
+  return whole.subarray(0, at);
+}
+
+/** Waits for both also where one fails, so that nothing is still being written when it is tidied up. */
+async function bothOf<A, B>(a: Promise<A>, b: Promise<B> | null): Promise<[A, B | null]> {
+  await Promise.allSettled([a, b]);
+  return Promise.all([a, b]);
 }
 
 async function rename(log: ThreadLog, from: string, to: string): Promise<string> {
@@ -267,7 +210,8 @@ async function rename(log: ThreadLog, from: string, to: string): Promise<string>
   return to;
 }
 
-async function discard(log: ThreadLog, id: string, ref: string, blob: string): Promise<void> {
+async function discard(log: ThreadLog, tenant: string, id: string, ref: string, blob: string): Promise<void> {
+  await log.deps.engine.index.remove(indexKey(tenant, id, ref));
   await artifactRecords(log).delete(artifactKey(id, ref));
   await log.deps.engine.blobs.delete(blob);
 }
@@ -275,6 +219,8 @@ async function discard(log: ThreadLog, id: string, ref: string, blob: string): P
 export function artifactRecords(log: ThreadLog): RecordsOf<Artifact> {
   return recordsOf(log.deps.engine.records);
 }
+
+type Checked = ReturnType<typeof checkInput>;
 
 function checkInput(input: ArtifactFields) {
   const name = input.name ?? '';

@@ -104,17 +104,19 @@ export async function countTokens(
   seen: Seen,
   previewText: string,
 ): Promise<ArtifactTokens> {
-  const previewed = await counter.count(previewText);
-  // Nobody can paste a binary, so there is nothing that it would have cost.
-  const { tokens, tokenizer, estimated } = await counter.count(seen.text).catch((error) => {
-    if (!isRelayError(error, 'too_costly') && !isRelayError(error, 'overloaded')) throw error;
-    // What cannot be counted in time is stored all the same.
-    return {
-      tokens: Math.ceil(seen.textBytes / BYTES_PER_TOKEN),
-      tokenizer: previewed.tokenizer,
-      estimated: true,
-    };
-  });
+  const previewing = counter.count(previewText);
+  // Most contents are short enough to be their own previews. Nobody can paste a binary, so that would have cost nothing.
+  const counting = seen.text === previewText ? previewing : counter.count(seen.text);
+  const [previewed, whole] = await Promise.all([
+    previewing,
+    counting.catch((error) => {
+      if (!isRelayError(error, 'too_costly') && !isRelayError(error, 'overloaded')) throw error;
+      return null;
+    }),
+  ]);
+  // What cannot be counted in time is stored all the same.
+  const guessed = { ...previewed, tokens: Math.ceil(seen.textBytes / BYTES_PER_TOKEN), estimated: true };
+  const { tokens, tokenizer, estimated } = whole ?? guessed;
   const partial = seen.isText && seen.textBytes < seen.size;
   const content = partial ? Math.round((tokens * seen.size) / seen.textBytes) : tokens;
   return { content, preview: previewed.tokens, tokenizer, estimated: estimated || partial };

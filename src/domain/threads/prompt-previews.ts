@@ -8,7 +8,8 @@ import {
 import type { Caller } from '../../contract/caller.ts';
 import type { Artifact } from '../../contract/threads/artifacts.ts';
 import { cutNear } from '../../text/preview/cut.ts';
-import { artifactThere, findPassages, listArtifacts, type Passage } from './artifacts.ts';
+import { findPassages, type Passage } from './artifact-search.ts';
+import { artifactThere, listArtifacts } from './artifacts.ts';
 import type { ThreadLog } from './thread-log.ts';
 
 /** What a prompt shows of an artifact. */

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { openThreads, stoppedClock, text } from '../../../test/threads/open-threads.ts';
 import { LOCAL_CALLER } from '../../contract/caller.ts';
-import { searchArtifacts } from './artifacts.ts';
+import { searchArtifacts } from './artifact-search.ts';
 import { threadEnds } from './thread-expiry.ts';
 
 describe('a thread with an expiry', () => {

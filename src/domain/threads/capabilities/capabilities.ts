@@ -8,7 +8,8 @@ import type { CapabilityInfo, Found, InvokeAnswer, InvokeInput } from '../../../
 import type { Artifact, ArtifactInput } from '../../../contract/threads/artifacts.ts';
 import { JsonSchema } from '../../../formats/json-schema.ts';
 import { type RecordsOf, recordsOf } from '../../records.ts';
-import { artifactMeta, openArtifact, putArtifact, searchArtifacts } from '../artifacts.ts';
+import { searchArtifacts } from '../artifact-search.ts';
+import { artifactMeta, openArtifact, putArtifact } from '../artifacts.ts';
 import { repeatable } from '../fold.ts';
 import { bytesOf } from '../state.ts';
 import type { ThreadLog } from '../thread-log.ts';
