@@ -2,6 +2,7 @@ import { RelayError, tooLarge as tooLargeFor } from '../../base/errors.ts';
 import { MCP_ANSWER_BYTES } from '../../base/limits.ts';
 import type { Inspected, PartRequest } from '../../contract/pointers.ts';
 import type { ReadKind } from '../../contract/threads/tokens.ts';
+import { PULL_A_PART } from '../../sdk/context-tools.ts';
 import type { Answer, RelayAccess, ToolContext } from './tool.ts';
 import { pointerLink } from './uris.ts';
 
@@ -53,17 +54,6 @@ export async function cutToBudget(text: string, context: ToolContext): Promise<s
   return `${kept}\n[cut: this part has ${number(tokens)} tokens, the budget is ${number(context.budget)}; ask for less of it]`;
 }
 
-/** `lines=10-40`, `grep=PATTERN`, `json=/a/b`, `outline`; null for `all`. */
-export function readPart(text: string): PartRequest | null {
-  const [, name, value] = /^\s*(all|outline|lines|grep|json)(?:=(.*))?$/s.exec(text) ?? [];
-  if (name === 'all') return null;
-  if (name === 'outline') return { outline: true };
-  if (name === 'lines' && value) return { lines: value };
-  if (name === 'grep' && value) return { grep: value };
-  if (name === 'json' && value !== undefined) return { json: value };
-  throw new RelayError('bad_part', { what: `"${text.slice(0, 80)}" is not understood` });
-}
-
 /** Refuses what is too large to be answered whole over HTTP. */
 export function answerable(bytes: number): void {
   if (bytes <= MCP_ANSWER_BYTES) return;
@@ -102,9 +92,7 @@ async function tooLarge(
     const source = { what: 'the beginning of the payload', by: found.from ?? '', at };
     lines.push(await frame(preview.text, source, context.env.now(), context.frameSecret));
   } else lines.push('It may be pulled only so often, so not even its beginning was taken.');
-  lines.push(
-    'Pull a part: pull_context with part="outline", "lines=1-200", "grep=PATTERN" or "json=/path"; part="all" takes everything.',
-  );
+  lines.push(PULL_A_PART);
   return { text: lines.join('\n'), links: [pointerLink(found.id)] };
 }
 

@@ -41,6 +41,17 @@ export function parsePartRequest(from: PartParameters): PartRequest | null {
   return only ? checkPartRequest(only) : null;
 }
 
+/** As a model says it to a tool: `lines=10-40`, `grep=PATTERN`, `json=/a/b`, `outline`; null for `all`. */
+export function readPart(text: string): PartRequest | null {
+  const [, name, value] = /^\s*(all|outline|lines|grep|json)(?:=(.*))?$/s.exec(text) ?? [];
+  if (name === 'all') return null;
+  if (name === 'outline') return { outline: true };
+  if (name === 'lines' && value) return { lines: value };
+  if (name === 'grep' && value) return { grep: value };
+  if (name === 'json' && value !== undefined) return { json: value };
+  throw badPart(`"${text.slice(0, 80)}" is not understood`);
+}
+
 /** Refuses what `takePart` would refuse, before any payload is read. */
 export function checkPartRequest(part: PartRequest): PartRequest {
   const names = ['lines', 'grep', 'json', 'outline'].filter((name) => Object.hasOwn(part, name));

@@ -3,7 +3,8 @@ import { readBytes } from '../../../base/byte-streams.ts';
 import { decodeUtf8 } from '../../../base/utf8.ts';
 import type { Artifact } from '../../../contract/threads/artifacts.ts';
 import { threads } from '../../../contract/threads.ts';
-import { answerable, number, readPart, tellShown } from '../budget.ts';
+import { readPart } from '../../../text/parts/part-request.ts';
+import { answerable, number, tellShown } from '../budget.ts';
 import { type Answer, defineTool, type ToolCall } from '../tool.ts';
 import { stateLink } from '../uris.ts';
 

@@ -2,22 +2,21 @@ import * as z from 'zod';
 import { RelayError } from '../../../base/errors.ts';
 import { parsePointer } from '../../../contract/pointer-url.ts';
 import { pointers } from '../../../contract/pointers.ts';
-import { answerable, partWithinBudget, pullWithinBudget, readPart } from '../budget.ts';
+import { PEEK_TOOL, PULL_TOOL, PUSH_TOOL, peekText } from '../../../sdk/context-tools.ts';
+import { readPart } from '../../../text/parts/part-request.ts';
+import { answerable, partWithinBudget, pullWithinBudget } from '../budget.ts';
 import { type Answer, defineTool, type ToolCall } from '../tool.ts';
 import { pointerLink, readUri } from '../uris.ts';
 
 export const pushContext = defineTool({
-  name: 'push_context',
-  description:
-    'Store a large text and get a short URL to hand to another agent instead of the text. Valid 24 hours; whoever has the URL can read it, on a relay with keys only your tenant.',
+  ...PUSH_TOOL,
   input: z.object({
-    data: z.string().describe('up to 25 MB'),
-    channel: z.string().optional().describe('announce it there'),
-    encrypted: z.boolean().default(false).describe('for secrets; keep the #key= of the URL'),
-    summary: z.string().optional().describe('one line for peek_context'),
+    data: z.string().describe(PUSH_TOOL.input.data),
+    channel: z.string().optional().describe(PUSH_TOOL.input.channel),
+    encrypted: z.boolean().default(false).describe(PUSH_TOOL.input.encrypted),
+    summary: z.string().optional().describe(PUSH_TOOL.input.summary),
   }),
   verb: pointers.push,
-  doing: 'pushing context',
   async run({ data, channel, encrypted, summary }, { client, context, signal, warn }) {
     if (encrypted && !context.local) throw onlyAtThisEnd('encrypted');
     if (encrypted && summary) await warn('The summary is not encrypted: everybody can read it.');
@@ -38,27 +37,22 @@ export const pushContext = defineTool({
 });
 
 export const peekContext = defineTool({
-  name: 'peek_context',
-  description: 'Read what a relay URL is about without pulling it. Use this first.',
+  ...PEEK_TOOL,
   input: z.object({ url: z.string() }),
   verb: pointers.peek,
-  doing: 'peeking context',
   async run({ url }, call) {
     const metadata = await call.client.peek(await resolved(url, call), { signal: call.signal });
-    const empty = Object.keys(metadata).length === 0;
-    return { text: empty ? '(no metadata available)' : JSON.stringify(metadata, null, 2) };
+    return { text: peekText(metadata) };
   },
 });
 
 export const pullContext = defineTool({
-  name: 'pull_context',
-  description: 'Read the text behind a relay URL, or a part. Very large texts answer with their price first.',
+  ...PULL_TOOL,
   input: z.object({
     url: z.string(),
-    part: z.string().optional().describe('outline, lines=10-40, grep=REGEX, json=/a/b, or all'),
+    part: z.string().optional().describe(PULL_TOOL.input.part),
   }),
   verb: pointers.pull,
-  doing: 'pulling context',
   async run({ url, part }, call): Promise<Answer> {
     const pointer = await resolved(url, call);
     if (!part) return pullWithinBudget(pointer, call);

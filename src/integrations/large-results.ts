@@ -1,0 +1,82 @@
+import { sha256Hex } from '../base/hash.ts';
+import type { ContextRelay } from '../sdk/context-relay.ts';
+import { LOOK_BYTES, shownInstead } from './large-text.ts';
+import { isRelayTool } from './relay-tools.ts';
+
+export interface LargeResultOptions {
+  /** A result of more bytes becomes a pointer; 16 KiB by default, which is about 4 000 tokens. */
+  readonly maxBytes?: number;
+  /** Announces each there. */
+  readonly channel?: string;
+  /** Encrypts on this side. What the model is shown of a result it is shown all the same. */
+  readonly encrypted?: boolean;
+  /** Seconds until a result expires; a day by default. */
+  readonly ttl?: number;
+  /** Names of tools whose results are left alone. */
+  readonly except?: readonly string[];
+  /** Told when a result could not be pushed. It then stays whole: work that was done is not lost. A warning on the console by default. */
+  readonly onError?: (error: unknown) => void;
+}
+
+/** Below it a result costs less than what would be said in its place, and the question after it. */
+const RESULT_BYTES = 16 * 1024;
+
+/** Swaps results of tools that are too large for a prompt for pointers. The same result of the same tool has one pointer. */
+export class LargeResults {
+  readonly #relay: ContextRelay;
+  readonly #options: LargeResultOptions;
+
+  constructor(relay: ContextRelay, options: LargeResultOptions = {}) {
+    this.#relay = relay;
+    this.#options = options;
+  }
+
+  /** What the model is shown: the text itself where it is small enough, else what stands for it. */
+  async shown(text: string, tool: string, signal?: AbortSignal): Promise<string> {
+    const { maxBytes = RESULT_BYTES, except = [] } = this.#options;
+    // A character is three bytes at most: what is shorter needs no measuring.
+    if (text.length * 3 <= maxBytes || isRelayTool(tool) || except.includes(tool)) return text;
+    const bytes = new TextEncoder().encode(text);
+    if (bytes.byteLength <= maxBytes) return text;
+    try {
+      return await this.#swap(bytes, tool, signal);
+    } catch (error) {
+      if (signal?.aborted) throw error;
+      const { onError = warn } = this.#options;
+      onError(error);
+      return text;
+    }
+  }
+
+  async #swap(bytes: Uint8Array<ArrayBuffer>, tool: string, signal?: AbortSignal): Promise<string> {
+    const { channel, encrypted, ttl } = this.#options;
+    const what = `the result of ${tool}`;
+    // What is encrypted is never the same twice, so there a key would be refused the second time.
+    const idempotencyKey = encrypted
+      ? undefined
+      : `result-${await sha256Hex(JSON.stringify([tool, channel, ttl, await sha256Hex(bytes)]))}`;
+    const pushed = await this.#relay.pushDetailed(bytes, {
+      channel,
+      encrypted,
+      ttl,
+      idempotencyKey,
+      count: true,
+      contentType: 'text/plain; charset=utf-8',
+      metadata: { summary: what, tool },
+      signal,
+    });
+    const { created_at } = await this.#relay.inspect(pushed.url, { signal });
+    return shownInstead({
+      ...pushed,
+      what,
+      size: bytes.byteLength,
+      start: bytes.subarray(0, LOOK_BYTES),
+      by: tool,
+      at: created_at ?? pushed.expires_at,
+    });
+  }
+}
+
+function warn(error: unknown): void {
+  console.warn(`contextrelay: a large result stays whole, for it could not be pushed: ${String(error)}`);
+}

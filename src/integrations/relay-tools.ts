@@ -1,0 +1,161 @@
+import { isRelayError, RelayError } from '../base/errors.ts';
+import { isJsonObject, type Json, type JsonObject } from '../base/json.ts';
+import { parsePointer } from '../contract/pointer-url.ts';
+import type { ContextRelay } from '../sdk/context-relay.ts';
+import { PEEK_TOOL, PULL_TOOL, PUSH_TOOL, peekText } from '../sdk/context-tools.ts';
+import { readPart } from '../text/parts/part-request.ts';
+import { cutNear } from '../text/preview/cut.ts';
+import { insteadOf } from './large-text.ts';
+
+/** A tool before a framework wraps it. Its answers are texts for a model, also where something went wrong. */
+export interface RelayTool {
+  readonly name: string;
+  readonly description: string;
+  readonly schema: RelayToolSchema;
+  run(input: unknown, o?: { readonly signal?: AbortSignal }): Promise<string>;
+}
+
+/** JSON Schema, which every framework takes. */
+export type RelayToolSchema = {
+  type: 'object';
+  properties: { [name: string]: { type: 'string' | 'boolean'; description: string } };
+  required: string[];
+  additionalProperties: false;
+};
+
+export interface RelayToolOptions {
+  /** The most bytes that a pull answers with; 64 KiB by default. What is larger is told by its size, its price and its beginning. */
+  readonly maxBytes?: number;
+  /** Where a push is announced when the model names no channel. */
+  readonly channel?: string;
+  /** Seconds until what is pushed expires; a day by default. */
+  readonly ttl?: number;
+}
+
+/** About 16 000 tokens: a part of any model's window, and more than one question needs. */
+const PULL_BYTES = 64 * 1024;
+
+/** `push_context`, `peek_context` and `pull_context`, in this order. */
+export function relayTools(relay: ContextRelay, o: RelayToolOptions = {}): RelayTool[] {
+  return [pushTool(relay, o), peekTool(relay), pullTool(relay, o)];
+}
+
+/** Whether it is one of them: what they answer is never swapped for a pointer. */
+export function isRelayTool(name: string): boolean {
+  // Some frameworks put the name of a server in front: mcp__contextrelay__pull_context.
+  return [PUSH_TOOL, PEEK_TOOL, PULL_TOOL].some(
+    (tool) => name === tool.name || name.endsWith(`__${tool.name}`),
+  );
+}
+
+function pushTool(relay: ContextRelay, o: RelayToolOptions): RelayTool {
+  const { data, channel, encrypted, summary } = PUSH_TOOL.input;
+  return define(PUSH_TOOL, {
+    properties: {
+      data: text(data),
+      channel: text(channel),
+      encrypted: { type: 'boolean', description: encrypted },
+      summary: text(summary),
+    },
+    required: ['data'],
+    run: (input, { signal }) =>
+      relay.push(input.data as string, {
+        channel: (input.channel as string | undefined) || o.channel,
+        encrypted: input.encrypted === true,
+        metadata: input.summary ? { summary: input.summary } : undefined,
+        ttl: o.ttl,
+        signal,
+      }),
+  });
+}
+
+function peekTool(relay: ContextRelay): RelayTool {
+  return define(PEEK_TOOL, {
+    properties: { url: text('a relay URL') },
+    required: ['url'],
+    run: async (input, { signal }) => peekText(await relay.peek(pointer(input.url), { signal })),
+  });
+}
+
+function pullTool(relay: ContextRelay, { maxBytes = PULL_BYTES }: RelayToolOptions): RelayTool {
+  return define(PULL_TOOL, {
+    properties: { url: text('a relay URL'), part: text(PULL_TOOL.input.part) },
+    required: ['url'],
+    async run(input, { signal }) {
+      const url = pointer(input.url);
+      const part = input.part ? readPart(input.part as string) : undefined;
+      if (part) {
+        const taken = await relay.pullPart(url, part, { signal });
+        return cutTo(taken.truncated ? `${taken.text}\n[${taken.about}]` : taken.text, maxBytes);
+      }
+      if (part === null) return relay.pull(url, undefined, { signal });
+      const found = await relay.inspect(url, { signal });
+      const size = found.size ?? Number.POSITIVE_INFINITY;
+      // Fernet makes four bytes of three.
+      if ((url.includes('#key=') ? (size * 3) / 4 : size) <= maxBytes)
+        return relay.pull(url, undefined, { signal });
+      return insteadOf(relay, url, found, maxBytes, signal);
+    },
+  });
+}
+
+interface Definition extends Omit<RelayToolSchema, 'type' | 'additionalProperties'> {
+  run(input: JsonObject, o: { readonly signal?: AbortSignal }): Promise<string>;
+}
+
+function define(
+  { name, description, doing }: { name: string; description: string; doing: string },
+  { run, properties, required }: Definition,
+): RelayTool {
+  const schema: RelayToolSchema = { type: 'object', properties, required, additionalProperties: false };
+  return {
+    name,
+    description,
+    schema,
+    async run(input, o = {}) {
+      try {
+        return await run(checked(input, schema), o);
+      } catch (error) {
+        // Whoever gave up wants no answer, and what is no error of ours is a bug that must be seen.
+        if (!isRelayError(error) || o.signal?.aborted) throw error;
+        return `Error ${doing}: ${error.message} ${error.hintFor('mcp')}`;
+      }
+    },
+  };
+}
+
+/** Not every framework holds an input against its schema, and models leave out, misspell and send null. */
+function checked(input: unknown, { properties, required }: RelayToolSchema): JsonObject {
+  if (!isJsonObject(input as Json)) throw wrong('The input is not an object.');
+  const given = Object.entries(input as JsonObject).filter(
+    ([, value]) => value !== null && value !== undefined,
+  );
+  for (const [name, value] of given) {
+    const wanted = Object.hasOwn(properties, name) ? properties[name]!.type : undefined;
+    if (wanted === undefined) throw wrong(`There is no argument "${name.slice(0, 80)}".`);
+    if (typeof value !== wanted) throw wrong(`"${name}" is not a ${wanted}.`);
+  }
+  const absent = required.find((name) => !given.some(([each]) => each === name));
+  if (absent) throw wrong(`"${absent}" is missing.`);
+  return Object.fromEntries(given);
+}
+
+function wrong(what: string): RelayError {
+  return new RelayError('bad_request', { what, hint: 'See the schema of the tool.' });
+}
+
+/** A model is given pointers to read, and not the whole web. */
+function pointer(url: Json | undefined): string {
+  const trimmed = (url as string).trim();
+  parsePointer(trimmed);
+  return trimmed;
+}
+
+function text(description: string): { type: 'string'; description: string } {
+  return { type: 'string', description };
+}
+
+function cutTo(whole: string, bytes: number): string {
+  const { text: kept, cut } = cutNear(whole, bytes);
+  return cut ? `${kept}\n[cut at ${bytes} bytes; ask for less of it]` : whole;
+}

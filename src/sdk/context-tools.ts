@@ -1,0 +1,39 @@
+/**
+ * The three tools by which a model pushes, looks and pulls: their names and words, the same in MCP and in every framework.
+ * They ride in every prompt: keep them short.
+ */
+export const PUSH_TOOL = {
+  name: 'push_context',
+  description:
+    'Store a large text and get a short URL to hand to another agent instead of the text. Valid 24 hours; whoever has the URL can read it, on a relay with keys only your tenant.',
+  input: {
+    data: 'up to 25 MB',
+    channel: 'announce it there',
+    encrypted: 'for secrets; keep the #key= of the URL',
+    summary: 'one line for peek_context',
+  },
+  doing: 'pushing context',
+} as const;
+
+export const PEEK_TOOL = {
+  name: 'peek_context',
+  description: 'Read what a relay URL is about without pulling it. Use this first.',
+  doing: 'peeking context',
+} as const;
+
+export const PULL_TOOL = {
+  name: 'pull_context',
+  description: 'Read the text behind a relay URL, or a part. Very large texts answer with their price first.',
+  input: { part: 'outline, lines=10-40, grep=REGEX, json=/a/b, or all' },
+  doing: 'pulling context',
+} as const;
+
+/** What a model is told where it was given less than the whole. */
+export const PULL_A_PART =
+  'Pull a part: pull_context with part="outline", "lines=1-200", "grep=PATTERN" or "json=/path"; part="all" takes everything.';
+
+/** A peek in words. */
+export function peekText(metadata: object): string {
+  const empty = Object.keys(metadata).length === 0;
+  return empty ? '(no metadata available)' : JSON.stringify(metadata, null, 2);
+}
