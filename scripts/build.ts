@@ -6,6 +6,7 @@ import { spawn } from 'node:child_process';
 import {
   chmodSync,
   copyFileSync,
+  globSync,
   mkdirSync,
   readFileSync,
   renameSync,
@@ -13,7 +14,7 @@ import {
   utimesSync,
   writeFileSync,
 } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join, relative } from 'node:path';
 import { bundleCli } from './build/bundle.ts';
 import { thirdPartyNotices } from './build/notices.ts';
 import { tokenTable } from './build/token-table.ts';
@@ -36,18 +37,29 @@ try {
   for (const folder of [fresh, old]) rmSync(folder, { recursive: true, force: true });
 }
 
+/** The integrations' own project does not check types, for the frameworks need not be installed to build. Their tests check them. */
 async function emitLibrary(outDir: string): Promise<void> {
+  for (const project of ['tsconfig.build.json', 'src/integrations/tsconfig.build.json'])
+    await emit(project, outDir);
+  // The types name AsyncDisposable, which a consumer that compiles for an older language level does not have.
+  for (const path of ['public', ...integrations()].map((entry) => join(outDir, 'src', entry, 'index.d.ts'))) {
+    writeFileSync(path, `/// <reference lib="esnext.disposable" />\n${readFileSync(path, 'utf8')}`);
+  }
+}
+
+async function emit(project: string, outDir: string): Promise<void> {
   const tsc = join('node_modules', 'typescript', 'bin', 'tsc');
-  const args = [tsc, '-p', 'tsconfig.build.json', '--outDir', outDir];
+  const args = [tsc, '-p', project, '--outDir', outDir];
   const code = await new Promise((done, fail) => {
     const child = spawn(process.execPath, args, { stdio: ['ignore', 'inherit', 'inherit'] });
     child.once('error', fail);
     child.once('exit', done);
   });
   if (code !== 0) throw new Error('The SDK does not compile.');
-  // The types name AsyncDisposable, which a consumer that compiles for an older language level does not have.
-  const types = join(outDir, 'src', 'public', 'index.d.ts');
-  writeFileSync(types, `/// <reference lib="esnext.disposable" />\n${readFileSync(types, 'utf8')}`);
+}
+
+function integrations(): string[] {
+  return globSync('src/integrations/*/index.ts').map((path) => relative('src', dirname(path)));
 }
 
 async function emitCli(outdir: string): Promise<void> {

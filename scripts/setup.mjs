@@ -1,6 +1,6 @@
 /**
- * Brings a clone into working order: installs what package-lock.json names, and with --build makes dist. It is plain
- * JavaScript for the machine's own Node (18 or newer), because Node 26 is among the things it installs. When nothing
+ * Brings a clone into working order: installs what package-lock.json names, with --integrations the frameworks that are
+ * integrated with too, and with --build makes dist. It is plain JavaScript for the machine's own Node (18 or newer), because Node 26 is among the things it installs. When nothing
  * is missing it touches nothing, needs no network and says nothing.
  */
 import { spawn } from 'node:child_process';
@@ -21,6 +21,8 @@ import { fileURLToPath } from 'node:url';
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const modules = join(root, 'node_modules');
 const lock = join(root, '.setup-lock');
+/** A package of its own: hundreds of megabytes that only their tests need. */
+const integrations = join(root, 'src', 'integrations');
 
 /** The packages that carry Node 26, by platform; the same names as in package.json. */
 const NODE_PACKAGES = {
@@ -62,18 +64,19 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
 }
 
 try {
-  await setup(process.argv.includes('--build'));
+  await setup(process.argv.includes('--build'), process.argv.includes('--integrations'));
 } catch (error) {
   release();
   say(error instanceof Problem ? error.message : (error?.stack ?? String(error)));
   process.exit(1);
 }
 
-async function setup(wantBuild) {
-  if (installed() && (!wantBuild || built())) return;
+async function setup(wantBuild, wantIntegrations) {
+  const folders = wantIntegrations ? [root, integrations] : [root];
+  if (folders.every(installed) && (!wantBuild || built())) return;
   await acquire();
   try {
-    if (!installed()) await install();
+    for (const folder of folders) if (!installed(folder)) await install(folder);
     if (wantBuild && !built()) await build();
   } finally {
     release();
@@ -84,16 +87,17 @@ async function setup(wantBuild) {
  * Whether node_modules holds what package-lock.json says, judged by content: a file's age says little after a
  * checkout. Packages for other platforms may be absent; whatever is there must have the right version.
  */
-function installed() {
-  const have = packagesIn(join(modules, '.package-lock.json'));
-  const want = packagesIn(join(root, 'package-lock.json'));
-  if (!want) throw new Problem(`There is no readable package-lock.json in ${root}. Is the clone complete?`);
+function installed(folder) {
+  const have = packagesIn(join(folder, 'node_modules', '.package-lock.json'));
+  const want = packagesIn(join(folder, 'package-lock.json'));
+  if (!want) throw new Problem(`There is no readable package-lock.json in ${folder}. Is the clone complete?`);
   if (!have) return false;
   for (const [path, entry] of Object.entries(want)) {
     if (path === '') continue;
     const found = have[path];
     if (!found ? !entry.optional : found.integrity !== entry.integrity) return false;
   }
+  if (folder !== root) return true;
   const node = NODE_PACKAGES[`${process.platform}-${process.arch}`];
   return node === undefined || existsSync(join(modules, node));
 }
@@ -119,7 +123,8 @@ function newest(path) {
   // The folder's own time tells of a deleted file.
   let latest = stat.mtimeMs;
   for (const name of readdirSync(path)) {
-    if (!name.endsWith('.test.ts')) latest = Math.max(latest, newest(join(path, name)));
+    if (!name.endsWith('.test.ts') && name !== 'node_modules')
+      latest = Math.max(latest, newest(join(path, name)));
   }
   return latest;
 }
@@ -128,22 +133,33 @@ function changedAt(path) {
   return statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0;
 }
 
-async function install() {
-  say('Installing the packages that package-lock.json names (once; about a minute)…');
+async function install(folder) {
+  const own = folder === root;
+  const what = own ? 'packages' : 'frameworks';
+  say(
+    `Installing the ${what} that ${own ? '' : 'src/integrations/'}package-lock.json names (once; about a minute)…`,
+  );
   const [command, args] = npm();
-  // Said outright, because NODE_ENV=production or a user's npmrc would leave out half of it.
-  const flags = ['ci', '--include=dev', '--include=optional', '--no-audit', '--no-fund'];
-  const { code, output } = await run(command, [...args, ...flags]);
+  // Said outright, because NODE_ENV=production or a user's npmrc would leave out half of it. What frameworks have as options
+  // are programs for each platform, of which none is used.
+  const flags = [
+    'ci',
+    '--include=dev',
+    own ? '--include=optional' : '--omit=optional',
+    '--no-audit',
+    '--no-fund',
+  ];
+  const { code, output } = await run(command, [...args, ...flags], folder);
   if (code !== 0) {
     throw new Problem(
       `${output.trimEnd()}\n\nnpm ci failed (exit code ${code}); its words are above. The packages come from the npm ` +
         'registry: check the network and `npm config get registry`, then run the same command again.',
     );
   }
-  if (!installed()) {
+  if (!installed(folder)) {
     throw new Problem(
-      `npm ci went through, but ${modules} still lacks something package-lock.json names. Delete that folder and run ` +
-        'the same command again.',
+      `npm ci went through, but ${join(folder, 'node_modules')} still lacks something package-lock.json names. Delete that ` +
+        'folder and run the same command again.',
     );
   }
 }
@@ -189,10 +205,10 @@ function outsideNode() {
 }
 
 /** Everything a child says is kept back and shown only if it fails, on stderr: stdout belongs to what runs next. */
-function run(command, args) {
+function run(command, args, cwd = root) {
   return new Promise((resolve, reject) => {
     let output = '';
-    child = spawn(command, args, { cwd: root, stdio: ['ignore', 'pipe', 'pipe'] });
+    child = spawn(command, args, { cwd, stdio: ['ignore', 'pipe', 'pipe'] });
     for (const stream of [child.stdout, child.stderr]) {
       stream.setEncoding('utf8').on('data', (text) => {
         output += text;

@@ -138,7 +138,7 @@ function lateName(source: string): string {
  */
 function workers(): Record<string, string> {
   const found: Record<string, string> = {};
-  for (const path of globSync('src/**/*-worker.ts').sort()) {
+  for (const path of globSync('src/**/*-worker.ts', { exclude: ['**/node_modules/**'] }).sort()) {
     const name = basename(path, '.ts');
     if (found[name]) throw new Error(`${path} and ${found[name]} would overwrite each other: rename one.`);
     found[name] = path;

@@ -4,8 +4,8 @@ export interface Layer {
   readonly values: readonly string[];
   /** Layers it may name the types of, and nothing more. */
   readonly types: readonly string[];
-  /** npm packages it may load. `any` where a layer exists to wrap one. */
-  readonly packages: readonly string[] | 'any';
+  /** npm packages it may load, or those of each of its folders. `any` where a layer exists to wrap one. */
+  readonly packages: readonly string[] | 'any' | { readonly [folder: string]: readonly string[] };
   /** Whether it may use what only Node has; `true` or the folders that may. */
   readonly node: boolean | readonly string[];
   /**
@@ -79,10 +79,13 @@ export const LAYERS: Readonly<Record<string, Layer>> = {
     folders: 'apart',
   },
   integrations: {
-    values: ['sdk', 'contract', 'base'],
+    values: ['sdk', 'contract', 'text', 'formats', 'base'],
     types: [],
-    packages: 'any',
-    node: true,
+    // The peers of each, so that importing one never loads another's.
+    packages: {
+      langchain: ['@langchain/core', 'langchain'],
+    },
+    node: false,
     folders: 'apart',
   },
   interfaces: {
@@ -113,7 +116,6 @@ export const LAYERS: Readonly<Record<string, Layer>> = {
       'client',
       'runners',
       'interfaces',
-      'integrations',
     ],
     types: [],
     packages: 'any',

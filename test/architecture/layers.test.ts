@@ -40,12 +40,11 @@ test('each layer reaches inward and nowhere else', () => {
     sdk: { values: 'base text formats contract', types: '' },
     client: { values: 'base text formats contract sdk', types: 'kernel' },
     runners: { values: 'base text contract sdk client', types: '' },
-    integrations: { values: 'base contract sdk', types: '' },
+    integrations: { values: 'base text formats contract sdk', types: '' },
     interfaces: { values: 'base text formats contract schemas domain sdk client', types: '' },
     public: { values: 'base contract sdk client', types: 'text formats' },
     app: {
-      values:
-        'base text formats kernel engines contract schemas domain sdk client runners interfaces integrations',
+      values: 'base text formats kernel engines contract schemas domain sdk client runners interfaces',
       types: '',
     },
   };

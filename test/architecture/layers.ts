@@ -80,7 +80,10 @@ function ofPackage({ place, layer }: Origin, { specifier }: Import): string | un
     .split('/')
     .slice(0, specifier.startsWith('@') ? 2 : 1)
     .join('/');
-  if (layer.packages === 'any' || layer.packages.includes(name)) return undefined;
+  const { packages } = layer;
+  if (packages === 'any') return undefined;
+  const may = 'includes' in packages ? packages : (packages[place.folder ?? ''] ?? []);
+  if ((may as readonly string[]).includes(name)) return undefined;
   return `${place.layer} may not use the package ${name}`;
 }
 

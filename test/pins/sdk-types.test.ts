@@ -26,7 +26,9 @@ test('the entry points of the package export exactly these values and types', ()
     const source = join(ROOT, to.types!.replace('./dist/', '').replace(/\.d\.ts$/, '.ts'));
     const names = exportedNames(source);
     const conditions = Object.keys(to);
-    return [entry, { conditions, ...names, 'at run time': Object.keys(AT_RUN_TIME[entry]!).sort() }];
+    // The integrations need their peers to be loaded: test/integrations does that.
+    const loaded = AT_RUN_TIME[entry];
+    return [entry, { conditions, ...names, ...(loaded && { 'at run time': Object.keys(loaded).sort() }) }];
   });
   assertPinnedJson('sdk-types.json', Object.fromEntries(found));
 });

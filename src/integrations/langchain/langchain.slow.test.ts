@@ -1,0 +1,179 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { AIMessage, type BaseMessage, HumanMessage } from '@langchain/core/messages';
+import { RunnableLambda } from '@langchain/core/runnables';
+import { tool } from '@langchain/core/tools';
+import { createAgent, fakeModel } from 'langchain';
+import {
+  assertReadInPart,
+  LARGE_LOG,
+  NEEDLE,
+  pointerIn,
+  type Scene,
+  startScene,
+} from '../../../test/integrations/scene.ts';
+import {
+  ContextRelayCallbackHandler,
+  ContextRelayRetriever,
+  contextRelayTools,
+  largeResultMiddleware,
+} from './index.ts';
+
+let scene: Scene;
+before(async () => {
+  scene = await startScene();
+});
+after(() => scene[Symbol.asyncDispose]());
+
+const readLog = tool(async () => LARGE_LOG, {
+  name: 'read_log',
+  description: 'the log of today',
+  schema: { type: 'object', properties: {} },
+});
+
+/** A turn of the model that depends on what it was shown last. */
+function calling(name: string, args: (shown: string) => object) {
+  return (messages: BaseMessage[]) =>
+    new AIMessage({
+      content: '',
+      tool_calls: [
+        {
+          name,
+          args: args(messages.at(-1)!.text) as never,
+          id: `call-${messages.length}`,
+          type: 'tool_call',
+        },
+      ],
+    });
+}
+
+test('an agent pushes a text, and another one that is given the URL pulls it', async () => {
+  const tools = contextRelayTools(scene.relay);
+  const writer = createAgent({
+    model: fakeModel()
+      .respond(calling('push_context', () => ({ data: 'the findings', summary: 'findings' })))
+      .respond((messages) => new AIMessage(messages.at(-1)!.text)),
+    tools,
+  });
+  const written = await writer.invoke({ messages: [new HumanMessage('write it down')] });
+  const url = pointerIn(written.messages.at(-1)!.text);
+  const reader = createAgent({
+    model: fakeModel()
+      .respond(calling('peek_context', pointerArgument))
+      .respond(calling('pull_context', () => ({ url })))
+      .respond((messages) => new AIMessage(`It says: ${messages.at(-1)!.text}`)),
+    tools,
+  });
+  const read = await reader.invoke({ messages: [new HumanMessage(`read ${url}`)] });
+  assert.deepEqual(
+    read.messages.slice(1).map(({ text }) => text),
+    ['', '{\n  "summary": "findings"\n}', '', 'the findings', 'It says: the findings'],
+  );
+});
+
+test('a megabyte that a tool answers becomes a pointer, of which the model reads one line', async () => {
+  const model = fakeModel()
+    .respond(calling('read_log', () => ({})))
+    .respond(calling('pull_context', (shown) => ({ url: pointerIn(shown), part: 'grep=payment .* refused' })))
+    .respond(new AIMessage('The card has expired.'));
+  const agent = createAgent({ model, tools: [readLog], middleware: [largeResultMiddleware(scene.relay)] });
+  const { messages } = await agent.invoke({ messages: [new HumanMessage('why was payment 4711 refused?')] });
+  const [, , instead, , read] = messages.map(({ text }) => text);
+  assertReadInPart(instead!, read!);
+  const asked = JSON.stringify(model.calls.map((call) => call.messages));
+  assert.ok(asked.length < 20_000, `the model was sent ${asked.length} characters`);
+  assert.equal(await scene.relay.pull(pointerIn(instead!)), LARGE_LOG, 'the whole of it is at the relay');
+});
+
+test('the same result has the same pointer, so that what a model was shown stays the same bytes', async () => {
+  const agent = () =>
+    createAgent({
+      model: fakeModel()
+        .respond(calling('read_log', () => ({})))
+        .respond(new AIMessage('seen')),
+      tools: [readLog],
+      middleware: [largeResultMiddleware(scene.relay)],
+    });
+  const shown = async () =>
+    (await agent().invoke({ messages: [new HumanMessage('look')] })).messages[2]!.text;
+  assert.equal(await shown(), await shown());
+});
+
+test('a result that cannot be pushed stays whole, and somebody is told', async () => {
+  const errors: unknown[] = [];
+  const { relay } = scene;
+  const failing = Object.create(relay, {
+    pushDetailed: { value: () => Promise.reject(new Error('no line')) },
+  });
+  const agent = createAgent({
+    model: fakeModel()
+      .respond(calling('read_log', () => ({})))
+      .respond(new AIMessage('seen')),
+    tools: [readLog],
+    middleware: [largeResultMiddleware(failing, { onError: (error) => errors.push(error) })],
+  });
+  const { messages } = await agent.invoke({ messages: [new HumanMessage('look')] });
+  assert.equal(messages[2]!.text, LARGE_LOG);
+  assert.deepEqual(errors.map(String), ['Error: no line']);
+});
+
+test('a tool tells the model what is wrong with its call', async () => {
+  const [push, , pull] = contextRelayTools(scene.relay);
+  const said = [
+    await push!.invoke({ data: '' }),
+    await pull!.invoke({ url: 'https://example.com/' }),
+    await pull!.invoke({ url: await scene.relay.push('x'), part: 'page 3' }),
+  ];
+  assert.match(said[0], /^Error pushing context: .*empty/i);
+  assert.match(said[1], /^Error pulling context: .*\/pull\/<uuid>/);
+  assert.match(said[2], /^Error pulling context: That part cannot be taken: "page 3" is not understood/);
+});
+
+test('a pull of more than the model should be shown tells its size, its beginning and how to take less', async () => {
+  const pull = contextRelayTools(scene.relay, { maxBytes: 1000 }).at(-1)!;
+  const url = await scene.relay.push(LARGE_LOG);
+  const whole = await pull.invoke({ url });
+  assert.match(whole, /^Not pulled, for at most 1000 bytes are shown\. Too large to show: the payload/);
+  assert.ok(!whole.includes(NEEDLE));
+  const lines = await pull.invoke({ url, part: 'lines=1-1000' });
+  assert.match(lines, /\[cut at 1000 bytes; ask for less of it\]$/);
+  assert.equal(await pull.invoke({ url, part: 'all' }), LARGE_LOG);
+});
+
+test('the retriever gives the text behind a URL, and passages of a thread for a question', async () => {
+  const thread = await scene.relay.threads.create({ name: 'retrieval' });
+  await thread.artifacts.put('# Refunds\n\nRefunds are paid within five days.', { name: 'refunds.md' });
+  await thread.artifacts.put('# Shipping\n\nParcels leave on Mondays.', { name: 'shipping.md' });
+  const retriever = new ContextRelayRetriever({ relay: scene.relay, thread: thread.id });
+  const [found] = await retriever.invoke('when are refunds paid?');
+  assert.match(found!.pageContent, /five days/);
+  assert.equal(found!.metadata.name, 'refunds.md');
+  const url = await scene.relay.push('secret words', { encrypted: true, metadata: { summary: 'words' } });
+  const [pulled] = await retriever.invoke(url);
+  assert.equal(pulled!.pageContent, 'secret words');
+  assert.equal(pulled!.metadata.source, url.split('#')[0]);
+  await assert.rejects(
+    new ContextRelayRetriever({ relay: scene.relay }).invoke('why?'),
+    /no thread to look this up in/,
+  );
+});
+
+test('the callback handler pushes what a run puts out to a channel, once', async () => {
+  const handler = new ContextRelayCallbackHandler({ relay: scene.relay, channel: 'outputs' });
+  const chain = RunnableLambda.from(async (name: string) => `hello ${name}`).pipe(
+    RunnableLambda.from(async (text: string) => text.toUpperCase()),
+  );
+  await chain.invoke('ada', { callbacks: [handler] });
+  const agent = createAgent({ model: fakeModel().respond(new AIMessage('last words')), tools: [] });
+  await agent.invoke({ messages: [new HumanMessage('go')] }, { callbacks: [handler] });
+  const told: string[] = [];
+  for await (const message of scene.relay.subscribe('outputs', { since: 'all' })) {
+    told.push(await scene.relay.pull(message.url!));
+    if (told.length === 2) break;
+  }
+  assert.deepEqual(told, ['HELLO ADA', 'last words']);
+});
+
+function pointerArgument(shown: string): object {
+  return { url: pointerIn(shown) };
+}
