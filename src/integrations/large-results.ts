@@ -21,10 +21,15 @@ export interface LargeResultOptions {
 /** Below it a result costs less than what would be said in its place, and the question after it. */
 const RESULT_BYTES = 16 * 1024;
 
+/** More large results than one conversation has. */
+const MOST_KNOWN = 1000;
+
 /** Swaps results of tools that are too large for a prompt for pointers. The same result of the same tool has one pointer. */
 export class LargeResults {
   readonly #relay: ContextRelay;
   readonly #options: LargeResultOptions;
+  /** What was shown lately: some frameworks bring every result again with each step. */
+  readonly #known = new Map<string, { readonly shown: string; readonly until: number }>();
 
   constructor(relay: ContextRelay, options: LargeResultOptions = {}) {
     this.#relay = relay;
@@ -50,23 +55,23 @@ export class LargeResults {
 
   async #swap(bytes: Uint8Array<ArrayBuffer>, tool: string, signal?: AbortSignal): Promise<string> {
     const { channel, encrypted, ttl } = this.#options;
+    const key = await sha256Hex(JSON.stringify([tool, channel, ttl, await sha256Hex(bytes)]));
+    const known = this.#known.get(key);
+    if (known && known.until > Date.now()) return known.shown;
     const what = `the result of ${tool}`;
-    // What is encrypted is never the same twice, so there a key would be refused the second time.
-    const idempotencyKey = encrypted
-      ? undefined
-      : `result-${await sha256Hex(JSON.stringify([tool, channel, ttl, await sha256Hex(bytes)]))}`;
     const pushed = await this.#relay.pushDetailed(bytes, {
       channel,
       encrypted,
       ttl,
-      idempotencyKey,
+      // What is encrypted is never the same twice, so there a key would be refused the second time.
+      idempotencyKey: encrypted ? undefined : `result-${key}`,
       count: true,
       contentType: 'text/plain; charset=utf-8',
       metadata: { summary: what, tool },
       signal,
     });
     const { created_at } = await this.#relay.inspect(pushed.url, { signal });
-    return shownInstead({
+    const shown = await shownInstead({
       ...pushed,
       what,
       size: bytes.byteLength,
@@ -74,6 +79,9 @@ export class LargeResults {
       by: tool,
       at: created_at ?? pushed.expires_at,
     });
+    this.#known.set(key, { shown, until: Date.parse(pushed.expires_at) });
+    if (this.#known.size > MOST_KNOWN) this.#known.delete(this.#known.keys().next().value!);
+    return shown;
   }
 }
 

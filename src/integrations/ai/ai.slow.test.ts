@@ -1,0 +1,97 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { generateText, isStepCount, jsonSchema, tool, wrapLanguageModel } from 'ai';
+import { MockLanguageModelV4 } from 'ai/test';
+import { assertReadInPart, LARGE_LOG, pointerIn, type Scene, startScene } from '../../../test/integrations/scene.ts';
+import { contextRelayTools, largeResultMiddleware } from './index.ts';
+
+let scene: Scene;
+before(async () => {
+  scene = await startScene();
+});
+after(() => scene[Symbol.asyncDispose]());
+
+type Call = Parameters<MockLanguageModelV4['doGenerate']>[0];
+type Move = { tool: string; input: object } | string;
+
+/** Plays the moves; each is told what the last tool answered, as the model was shown it. */
+function playing(moves: ((shown: string) => Move)[]): MockLanguageModelV4 {
+  let turn = 0;
+  return new MockLanguageModelV4({
+    doGenerate: async (call) => {
+      const move = moves[turn++]!(shownIn(call).at(-1) ?? '');
+      return {
+        content: [
+          typeof move === 'string'
+            ? { type: 'text' as const, text: move }
+            : { type: 'tool-call' as const, toolCallId: `call-${turn}`, toolName: move.tool, input: JSON.stringify(move.input) },
+        ],
+        finishReason: { unified: typeof move === 'string' ? ('stop' as const) : ('tool-calls' as const), raw: undefined },
+        usage: {
+          inputTokens: { total: 1, noCache: 1, cacheRead: 0, cacheWrite: 0 },
+          outputTokens: { total: 1, text: 1, reasoning: 0 },
+        },
+        warnings: [],
+      };
+    },
+  });
+}
+
+/** The answers of tools as they stand in a prompt. */
+function shownIn({ prompt }: Call): string[] {
+  return prompt
+    .flatMap((message) => (message.role === 'tool' ? message.content : []))
+    .flatMap((part) => (part.type === 'tool-result' ? [part.output] : []))
+    .map((output) => ('value' in output && typeof output.value === 'string' ? output.value : JSON.stringify(output)));
+}
+
+test('a model pushes a text, and another one that is given the URL pulls it', async () => {
+  const tools = contextRelayTools(scene.relay);
+  const stopWhen = isStepCount(5);
+  const written = await generateText({
+    model: playing([() => ({ tool: 'push_context', input: { data: 'the findings' } }), (shown) => `See ${shown}`]),
+    tools,
+    stopWhen,
+    prompt: 'write it down',
+  });
+  const url = pointerIn(written.text);
+  const read = await generateText({
+    model: playing([() => ({ tool: 'pull_context', input: { url } }), (shown) => `It says: ${shown}`]),
+    tools,
+    stopWhen,
+    prompt: `read ${url}`,
+  });
+  assert.equal(read.text, 'It says: the findings');
+});
+
+for (const [kind, log] of [
+  ['text', LARGE_LOG],
+  ['JSON', { lines: LARGE_LOG.split('\n') }],
+] as const) {
+  test(`a megabyte of ${kind} that a tool answers reaches the model as a pointer, of which it reads one line`, async () => {
+    const mock = playing([
+      () => ({ tool: 'read_log', input: {} }),
+      (shown) => ({
+        tool: 'pull_context',
+        input: { url: pointerIn(shown), part: kind === 'text' ? 'grep=payment .* refused' : 'json=/lines/13000' },
+      }),
+      () => 'The card has expired.',
+    ]);
+    const { text, steps } = await generateText({
+      model: wrapLanguageModel({ model: mock, middleware: largeResultMiddleware(scene.relay) }),
+      tools: {
+        ...contextRelayTools(scene.relay),
+        read_log: tool({ inputSchema: jsonSchema({ type: 'object', properties: {} }), execute: async () => log }),
+      },
+      stopWhen: isStepCount(5),
+      prompt: 'why was payment 4711 refused?',
+    });
+    assert.equal(text, 'The card has expired.');
+    const [instead, read] = shownIn(mock.doGenerateCalls.at(-1)!);
+    if (kind === 'text') assertReadInPart(instead!, read!);
+    assert.match(read!, /payment 4711 refused/);
+    assert.ok(JSON.stringify(mock.doGenerateCalls).length < 40_000, 'the model never saw all of it');
+    assert.equal(shownIn(mock.doGenerateCalls[1]!)[0], instead, 'each step shows the same');
+    assert.deepEqual(steps[0]!.toolResults[0]!.output, log, 'the program has the result itself');
+  });
+}

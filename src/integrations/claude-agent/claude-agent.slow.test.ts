@@ -1,0 +1,90 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { createSdkMcpServer, type Options, query, tool } from '@anthropic-ai/claude-agent-sdk';
+import { FakeModel, type Script } from '../../../test/clients/fake-model.ts';
+import { installedClient } from '../../../test/clients/installed-clients.ts';
+import { assertReadInPart, LARGE_LOG, pointerIn, type Scene, startScene } from '../../../test/integrations/scene.ts';
+import { contextRelayServer, largeResultHooks } from './index.ts';
+
+/** The framework runs the program of Claude Code; it is the one that other tests use too. */
+const client = installedClient('claude');
+const skip = 'missing' in client ? client.missing : false;
+
+let scene: Scene;
+let home: string;
+before(async () => {
+  scene = await startScene();
+  home = mkdtempSync(join(tmpdir(), 'relay-claude-agent-'));
+});
+after(async () => {
+  await scene[Symbol.asyncDispose]();
+  rmSync(home, { recursive: true, force: true });
+});
+
+/** One query to its end, with a model that plays the script: its last words, and what its tools answered, as it saw them. */
+async function play(prompt: string, script: Script, options: Options = {}): Promise<{ words: string; shown: readonly string[] }> {
+  let shown: readonly string[] = [];
+  await using model = new FakeModel((answers) => {
+    shown = answers;
+    return script(answers);
+  });
+  const url = await model.start();
+  const asked = query({
+    prompt,
+    options: {
+      pathToClaudeCodeExecutable: (client as { program: string }).program,
+      cwd: home,
+      settingSources: [],
+      permissionMode: 'dontAsk',
+      allowedTools: ['mcp__contextrelay', 'mcp__logs'],
+      env: {
+        PATH: process.env.PATH,
+        HOME: home,
+        ANTHROPIC_BASE_URL: url,
+        ANTHROPIC_API_KEY: 'sk-test',
+        ENABLE_TOOL_SEARCH: 'false',
+        CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
+        MAX_MCP_OUTPUT_TOKENS: '10000000',
+        CLAUDE_CODE_MAX_RETRIES: '0',
+      },
+      ...options,
+      mcpServers: { contextrelay: contextRelayServer(scene.relay), ...options.mcpServers },
+    },
+  });
+  let words = '';
+  for await (const message of asked) if (message.type === 'result' && 'result' in message) words = message.result;
+  return { words, shown };
+}
+
+test('an agent pushes a text, and another one that is given the URL pulls it', { skip }, async () => {
+  const written = await play('write it down', (answers) =>
+    answers.length === 0 ? { tool: 'push_context', args: { data: 'the findings' } } : { text: `See ${pointerIn(answers[0]!)}` },
+  );
+  const url = pointerIn(written.words);
+  const read = await play(`read ${url}`, (answers) =>
+    answers.length === 0 ? { tool: 'pull_context', args: { url } } : { text: `It says: ${answers[0]}` },
+  );
+  assert.match(read.words, /the findings/);
+});
+
+test('a megabyte that a tool answers reaches the model as a pointer, of which it reads one line', { skip }, async () => {
+  const readLog = tool('read_log', 'the log of today', {}, async () => ({ content: [{ type: 'text', text: LARGE_LOG }] }));
+  const { words, shown } = await play(
+    'why was payment 4711 refused?',
+    (answers) => {
+      if (answers.length === 0) return { tool: 'read_log', args: {} };
+      if (answers.length > 1) return { text: 'The card has expired.' };
+      return { tool: 'pull_context', args: { url: pointerIn(answers[0]!), part: 'grep=payment .* refused' } };
+    },
+    {
+      hooks: largeResultHooks(scene.relay),
+      mcpServers: { logs: createSdkMcpServer({ name: 'logs', tools: [readLog] }) },
+    },
+  );
+  assert.equal(words, 'The card has expired.');
+  const texts = shown.map((answer) => (answer.startsWith('[') ? JSON.parse(answer)[0].text : answer) as string);
+  assertReadInPart(texts[0]!.replaceAll('mcp__logs__', ''), texts[1]!);
+});

@@ -1,0 +1,70 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { Agent, Runner, tool } from '@openai/agents';
+import { assistantMessage, functionCall, modelResponder, type RecordedModelCall, ScriptedModel } from '@openai/agents/testing';
+import { assertReadInPart, LARGE_LOG, pointerIn, type Scene, startScene } from '../../../test/integrations/scene.ts';
+import { contextRelayTools, largeResultFilter } from './index.ts';
+
+let scene: Scene;
+before(async () => {
+  scene = await startScene();
+});
+after(() => scene[Symbol.asyncDispose]());
+
+const runner = () => new Runner({ tracingDisabled: true });
+
+/** The answers of tools as they stand in a request. */
+function shownIn(call: RecordedModelCall): string[] {
+  const items = typeof call.request.input === 'string' ? [] : call.request.input;
+  return items.flatMap((item) => {
+    if (item.type !== 'function_call_result') return [];
+    const { output } = item;
+    return [typeof output === 'string' ? output : 'text' in output ? String(output.text) : JSON.stringify(output)];
+  });
+}
+
+const calling = (name: string, args: (shown: string) => Record<string, unknown>) =>
+  modelResponder((call) => [functionCall(name, args(shownIn(call).at(-1) ?? ''), { callId: `call-${call.index}` })]);
+const saying = (words: (shown: string) => string) =>
+  modelResponder((call) => [assistantMessage(words(shownIn(call).at(-1) ?? ''))]);
+
+test('an agent pushes a text, and another one that is given the URL pulls it', async () => {
+  const tools = contextRelayTools(scene.relay);
+  const writer = new Agent({
+    name: 'writer',
+    tools,
+    model: new ScriptedModel([calling('push_context', () => ({ data: 'the findings' })), saying((shown) => `See ${shown}`)]),
+  });
+  const written = await runner().run(writer, 'write it down');
+  const url = pointerIn(written.finalOutput!);
+  const reader = new Agent({
+    name: 'reader',
+    tools,
+    model: new ScriptedModel([calling('pull_context', () => ({ url })), saying((shown) => `It says: ${shown}`)]),
+  });
+  assert.equal((await runner().run(reader, `read ${url}`)).finalOutput, 'It says: the findings');
+});
+
+test('a megabyte that a tool answers reaches the model as a pointer, of which it reads one line', async () => {
+  const model = new ScriptedModel([
+    calling('read_log', () => ({})),
+    calling('pull_context', (shown) => ({ url: pointerIn(shown), part: 'grep=payment .* refused' })),
+    saying(() => 'The card has expired.'),
+  ]);
+  const readLog = tool({
+    name: 'read_log',
+    description: 'the log of today',
+    strict: false,
+    parameters: { type: 'object', properties: {}, required: [], additionalProperties: true },
+    execute: async () => LARGE_LOG,
+  });
+  const agent = new Agent({ name: 'reader', model, tools: [readLog, ...contextRelayTools(scene.relay)] });
+  const { finalOutput } = await runner().run(agent, 'why was payment 4711 refused?', {
+    callModelInputFilter: largeResultFilter(scene.relay),
+  });
+  assert.equal(finalOutput, 'The card has expired.');
+  const [instead, read] = shownIn(model.lastCall!);
+  assertReadInPart(instead!, read!);
+  assert.ok(JSON.stringify(model.calls.map(({ request }) => request.input)).length < 20_000);
+  assert.equal(shownIn(model.calls[1]!)[0], instead, 'each step shows the same');
+});
