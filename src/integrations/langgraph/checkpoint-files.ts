@@ -1,0 +1,236 @@
+import {
+  type ChannelVersions,
+  type Checkpoint,
+  type CheckpointMetadata,
+  type CheckpointPendingWrite,
+  isDeltaSnapshot,
+  type PendingWrite,
+  type SerializerProtocol,
+  WRITES_IDX_MAP,
+} from '@langchain/langgraph-checkpoint';
+import { fromBase64, toBase64 } from '../../base/base64.ts';
+import { decodeUtf8 } from '../../base/utf8.ts';
+import type { FileRead, FileSpace, FileToWrite } from '../../sdk/files.ts';
+import { backwards, segment } from '../file-names.ts';
+import { writeFiles } from '../write-files.ts';
+
+/** A value as a serialiser made it. Text stays legible in the file. */
+type Dumped = readonly [type: string, data: string] | readonly [type: string, data: string, encoding: 'base64'];
+
+/** Where a checkpoint is. */
+export interface Place {
+  readonly thread: string;
+  readonly namespace: string;
+  readonly id: string;
+}
+
+/** A checkpoint as it is stored: its values are in files of their own, found by their versions. */
+export interface Stored extends Place {
+  readonly parent?: string;
+  /** Channels that are stored as changes: what they are worth is told by the ancestors. */
+  readonly deltas: readonly string[];
+  readonly checkpoint: Omit<Checkpoint, 'channel_values'>;
+  readonly metadata: CheckpointMetadata;
+  /** When it was written. */
+  readonly at: string;
+}
+
+/** How many checkpoints are read at once while they are listed. */
+const PAGE = 100;
+
+/**
+ * The files of a saver. For each thread and namespace:
+ *
+ * - `<thread>/c/<namespace>/<checkpoint>`: a checkpoint without its values. The names sort the newest first.
+ * - `<thread>/v/<namespace>/<channel>/<version>`: a value of a channel, written once, whatever checkpoints have it.
+ * - `<thread>/w/<namespace>/<checkpoint>/<task>/<index>`: a pending write.
+ *
+ * A checkpoint is written behind its values, in one step: it is there with all of them or not at all.
+ */
+export class CheckpointFiles {
+  readonly #space: FileSpace;
+  readonly #serde: SerializerProtocol;
+
+  constructor(space: FileSpace, serde: SerializerProtocol) {
+    this.#space = space;
+    this.#serde = serde;
+  }
+
+  /** Without an id, the newest. */
+  async get(thread: string, namespace: string, id?: string): Promise<Stored | undefined> {
+    const folder = await folderOf(thread, 'c', namespace);
+    const path = id ? folder + backwards(id) : (await this.#space.list({ prefix: folder, limit: 1 })).files[0]?.path;
+    const file = path && (await this.#space.read([path])).get(path);
+    return file ? this.#load(file) : undefined;
+  }
+
+  /** All of a thread, or of all threads; within a namespace the newest first. */
+  async *list(thread?: string, namespace?: string): AsyncGenerator<Stored> {
+    const threads = thread === undefined ? await this.#threads() : [`${await segment(thread)}/`];
+    const below = namespace === undefined ? 'c/' : `c/${await segment(namespace)}/`;
+    for (const folder of threads) {
+      let after: string | undefined;
+      do {
+        const page = await this.#space.list({ prefix: folder + below, after, limit: PAGE });
+        const paths = page.files.map(({ path }) => path);
+        const found = await this.#space.read(paths);
+        // One that was deleted in between is not there any more.
+        for (const path of paths) if (found.has(path)) yield this.#load(found.get(path)!);
+        after = page.next;
+      } while (after !== undefined);
+    }
+  }
+
+  /** `changed`: the channels that have a new version with it. Those of the others are stored. */
+  async put(
+    { thread, namespace, id }: Place,
+    checkpoint: Checkpoint,
+    metadata: CheckpointMetadata,
+    parent: string | undefined,
+    changed: ChannelVersions,
+  ): Promise<void> {
+    const { channel_values, ...rest } = checkpoint;
+    const values = Object.entries(changed).flatMap(([channel, version]) => {
+      const value = channel_values[channel];
+      return value === undefined ? [] : [{ channel, version, value }];
+    });
+    const folder = await folderOf(thread, 'v', namespace);
+    const files = values.map(async ({ channel, version, value }) =>
+      json(folder + (await valueName(channel, version)), await this.#dump(value)),
+    );
+    await writeFiles(this.#space, await Promise.all(files));
+    const snapshots = values.flatMap(({ channel, value }) => (isDeltaSnapshot(value) ? [channel] : []));
+    const counted = Object.keys(metadata.counters_since_delta_snapshot ?? {});
+    const file = {
+      thread_id: thread,
+      checkpoint_ns: namespace,
+      checkpoint_id: id,
+      parent_id: parent,
+      delta_channels: [...new Set([...snapshots, ...counted])],
+      checkpoint: await this.#dump(rest),
+      metadata: await this.#dump(metadata),
+    };
+    const { path, content, ...o } = json((await folderOf(thread, 'c', namespace)) + backwards(id), file);
+    await this.#space.put(path, content, o);
+  }
+
+  /** Those that are stored, by channel. */
+  async values({ thread, namespace, checkpoint }: Stored): Promise<Record<string, unknown>> {
+    const folder = await folderOf(thread, 'v', namespace);
+    const versions = Object.entries(checkpoint.channel_versions ?? {});
+    const paths = await Promise.all(versions.map(async ([channel, v]) => folder + (await valueName(channel, v))));
+    const found = await this.#space.read(paths);
+    const values: Record<string, unknown> = {};
+    for (const [i, [channel]] of versions.entries()) {
+      const file = found.get(paths[i]!);
+      if (file) values[channel] = await this.#parse(JSON.parse(file.text()));
+    }
+    return values;
+  }
+
+  async putWrites({ thread, namespace, id }: Place, writes: readonly PendingWrite[], task: string): Promise<void> {
+    const folder = `${await folderOf(thread, 'w', namespace)}${backwards(id)}/${await segment(task)}/`;
+    const files = writes.map(async ([channel, value], i): Promise<FileToWrite> => {
+      const index = WRITES_IDX_MAP[channel] ?? i;
+      const file = { task_id: task, channel, value: await this.#dump(value) };
+      // Of an ordinary write the first one counts; errors, interrupts and resumptions are overwritten.
+      return { ...json(folder + indexName(index), file), ifAbsent: index >= 0 };
+    });
+    await writeFiles(this.#space, await Promise.all(files));
+  }
+
+  async writes({ thread, namespace, id }: Place): Promise<CheckpointPendingWrite[]> {
+    const prefix = `${await folderOf(thread, 'w', namespace)}${backwards(id)}/`;
+    const paths: string[] = [];
+    for await (const { path } of this.#space.all({ prefix })) paths.push(path);
+    const found = await this.#space.read(paths);
+    const writes: CheckpointPendingWrite[] = [];
+    for (const path of paths) {
+      const file = found.get(path);
+      if (!file) continue;
+      const { task_id, channel, value } = JSON.parse(file.text());
+      writes.push([task_id, channel, await this.#parse(value)]);
+    }
+    return writes;
+  }
+
+  async deleteThread(thread: string): Promise<void> {
+    await this.#space.remove({ prefix: `${await segment(thread)}/` });
+  }
+
+  /** Deletes a checkpoint with its writes. The checkpoint first: without its writes it would be another one. */
+  async delete({ thread, namespace, id }: Place): Promise<void> {
+    await this.#space.remove({ paths: [(await folderOf(thread, 'c', namespace)) + backwards(id)] });
+    await this.#space.remove({ prefix: `${await folderOf(thread, 'w', namespace)}${backwards(id)}/` });
+  }
+
+  /** The values of a namespace: where each is, and when it was written. */
+  async valuePaths(thread: string, namespace: string): Promise<Map<string, string>> {
+    const found = new Map<string, string>();
+    const prefix = await folderOf(thread, 'v', namespace);
+    for await (const { path, modified_at } of this.#space.all({ prefix })) found.set(path, modified_at);
+    return found;
+  }
+
+  async valuePath({ thread, namespace, checkpoint }: Stored, channel: string): Promise<string> {
+    const version = checkpoint.channel_versions[channel];
+    return (await folderOf(thread, 'v', namespace)) + (version === undefined ? '' : await valueName(channel, version));
+  }
+
+  async deleteValues(paths: readonly string[]): Promise<void> {
+    await this.#space.remove({ paths });
+  }
+
+  async #threads(): Promise<string[]> {
+    const folders: string[] = [];
+    let after: string | undefined;
+    do {
+      const page = await this.#space.list({ delimiter: '/', after });
+      folders.push(...(page.prefixes ?? []));
+      after = page.next;
+    } while (after !== undefined);
+    return folders;
+  }
+
+  async #load(read: FileRead): Promise<Stored> {
+    const file = JSON.parse(read.text());
+    return {
+      thread: file.thread_id,
+      namespace: file.checkpoint_ns,
+      id: file.checkpoint_id,
+      parent: file.parent_id,
+      deltas: file.delta_channels,
+      checkpoint: await this.#parse(file.checkpoint),
+      metadata: await this.#parse(file.metadata),
+      at: read.file.modified_at,
+    };
+  }
+
+  async #dump(value: unknown): Promise<Dumped> {
+    const [type, bytes] = await this.#serde.dumpsTyped(value);
+    const text = decodeUtf8(bytes);
+    return text === null ? [type, toBase64(bytes), 'base64'] : [type, text];
+  }
+
+  async #parse<T>([type, data, encoding]: Dumped): Promise<T> {
+    const bytes = encoding === 'base64' ? fromBase64(data)! : new TextEncoder().encode(data);
+    return this.#serde.loadsTyped(type, bytes);
+  }
+}
+
+function json(path: string, content: unknown) {
+  return { path, content: JSON.stringify(content), contentType: 'application/json', keep: 0 };
+}
+
+async function folderOf(thread: string, kind: 'c' | 'v' | 'w', namespace: string): Promise<string> {
+  return `${await segment(thread)}/${kind}/${await segment(namespace)}/`;
+}
+
+async function valueName(channel: string, version: number | string): Promise<string> {
+  return `${await segment(channel)}/${await segment(String(version))}`;
+}
+
+/** Those of special channels are negative. */
+function indexName(index: number): string {
+  return String(index + 1000).padStart(8, '0');
+}

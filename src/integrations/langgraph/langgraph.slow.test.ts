@@ -1,0 +1,162 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { AIMessage, HumanMessage } from '@langchain/core/messages';
+import { tool } from '@langchain/core/tools';
+import { Annotation, Command, DeltaValue, interrupt, StateGraph, StateSchema } from '@langchain/langgraph';
+import { createAgent, fakeModel } from 'langchain';
+import * as z from 'zod';
+import { embedded, LARGE_LOG, NEEDLE, pointerIn, type Scene, startScene } from '../../../test/integrations/scene.ts';
+import { ContextRelay } from '../../sdk/context-relay.ts';
+import { largeResultMiddleware } from '../langchain/index.ts';
+import { ContextRelaySaver, ContextRelayStore } from './index.ts';
+
+let scene: Scene;
+before(async () => {
+  scene = await startScene();
+});
+after(() => scene[Symbol.asyncDispose]());
+
+const inThread = (thread_id: string) => ({ configurable: { thread_id } });
+
+/** How many files of each kind a space has: checkpoints, values, writes. */
+async function filesOf(space: string): Promise<{ c: number; v: number; w: number }> {
+  const found = { c: 0, v: 0, w: 0 };
+  for await (const { path } of scene.relay.files.space(space).all()) found[path.split('/')[1] as 'c' | 'v' | 'w']++;
+  return found;
+}
+
+test('a graph that waits for a person goes on in another process, with another client', async () => {
+  const State = Annotation.Root({ question: Annotation<string>, answer: Annotation<string> });
+  const graph = (relay: ContextRelay) =>
+    new StateGraph(State)
+      .addNode('ask', ({ question }) => ({ answer: `${question} ${interrupt<string, string>('a person, please')}` }))
+      .addEdge('__start__', 'ask')
+      .compile({ checkpointer: new ContextRelaySaver(relay) });
+  const asked = await graph(scene.relay).invoke({ question: 'Shall we?' }, inThread('person'));
+  const { __interrupt__: waiting } = asked as unknown as { __interrupt__: { value: string }[] };
+  assert.deepEqual(waiting.map(({ value }) => value), ['a person, please']);
+  const elsewhere = new ContextRelay({ baseUrl: scene.server.url });
+  const { answer } = await graph(elsewhere).invoke(new Command({ resume: 'We shall.' }), inThread('person'));
+  assert.equal(answer, 'Shall we? We shall.');
+  const state = await graph(embedded(scene.server)).getState(inThread('person'));
+  assert.equal(state.values.answer, answer, 'embedded, it is the same relay');
+});
+
+test('branches of a thread keep their own values', async () => {
+  const State = Annotation.Root({ said: Annotation<string[]>({ reducer: (a, b) => [...a, ...b], default: () => [] }) });
+  const graph = new StateGraph(State)
+    .addNode('say', ({ said }) => ({ said: [`after ${said.at(-1)}`] }))
+    .addEdge('__start__', 'say')
+    .compile({ checkpointer: new ContextRelaySaver(scene.relay) });
+  await graph.invoke({ said: ['one'] }, inThread('forked'));
+  const { config } = await graph.getState(inThread('forked'));
+  const left = await graph.invoke({ said: ['left'] }, config);
+  const right = await graph.invoke({ said: ['right'] }, config);
+  assert.deepEqual(left.said, ['one', 'after one', 'left', 'after left']);
+  assert.deepEqual(right.said, ['one', 'after one', 'right', 'after right']);
+  const ends: string[] = [];
+  for await (const { values, next } of graph.getStateHistory(inThread('forked')))
+    if (next.length === 0) ends.push(values.said.join(' '));
+  assert.deepEqual(ends.slice(0, 2), [right.said.join(' '), left.said.join(' ')]);
+});
+
+const DeltaState = new StateSchema({
+  log: new DeltaValue(z.array(z.string()).default(() => []), {
+    reducer: (state: string[], writes: string[][]) => [...state, ...writes.flat()],
+    snapshotFrequency: 4,
+  }),
+  turn: z.number().default(0),
+});
+
+test('pruning keeps the newest checkpoint, and what channels that are stored as changes are made of', async () => {
+  const saver = new ContextRelaySaver(scene.relay, { space: 'pruned' });
+  const graph = new StateGraph(DeltaState)
+    .addNode('step', ({ turn }) => ({ log: [`step ${turn}`], turn: turn + 1 }))
+    .addEdge('__start__', 'step')
+    .compile({ checkpointer: saver });
+  const log: string[] = [];
+  let pruned = 0;
+  for (let turn = 0; turn < 9; turn++) {
+    await graph.invoke({ log: [`input ${turn}`] }, inThread('long'));
+    log.push(`input ${turn}`, `step ${turn}`);
+    const before = await filesOf('pruned');
+    await saver.prune(['long'], { strategy: 'keep_latest' });
+    const { values } = await graph.getState(inThread('long'));
+    assert.deepEqual(values.log, log, `after turn ${turn}`);
+    assert.equal(values.turn, turn + 1);
+    const left = await filesOf('pruned');
+    pruned += before.c - left.c;
+    // Three checkpoints a turn, and a whole value of the channel every other turn.
+    assert.ok(left.c <= 7 && left.v <= 12, `after turn ${turn} there are ${JSON.stringify(left)}`);
+  }
+  assert.ok(pruned >= 20, `${pruned} checkpoints were pruned`);
+  await saver.prune(['long'], { strategy: 'delete' });
+  assert.deepEqual(await filesOf('pruned'), { c: 0, v: 0, w: 0 });
+});
+
+test('pruning keeps one checkpoint where no channel is stored as changes', async () => {
+  const State = Annotation.Root({ turn: Annotation<number> });
+  const saver = new ContextRelaySaver(scene.relay, { space: 'pruned-plain' });
+  const graph = new StateGraph(State)
+    .addNode('step', ({ turn }) => ({ turn: turn + 1 }))
+    .addEdge('__start__', 'step')
+    .compile({ checkpointer: saver });
+  for (const turn of [1, 10, 100]) await graph.invoke({ turn }, inThread('plain'));
+  await saver.prune(['plain'], { strategy: 'keep_latest' });
+  assert.equal((await filesOf('pruned-plain')).c, 1);
+  assert.equal((await graph.getState(inThread('plain'))).values.turn, 101);
+  assert.equal((await graph.invoke({ turn: 5 }, inThread('plain'))).turn, 6, 'and it goes on from there');
+});
+
+test('a megabyte that a tool answers is in no checkpoint; the agent reads one line of it, also when it is resumed', async () => {
+  const readLog = tool(async () => LARGE_LOG, {
+    name: 'read_log',
+    description: 'the log of today',
+    schema: { type: 'object', properties: {} },
+  });
+  const call = (name: string, args: object, id: string) =>
+    new AIMessage({ content: '', tool_calls: [{ name, args: args as never, id, type: 'tool_call' }] });
+  const agent = () =>
+    createAgent({
+      model: fakeModel()
+        .respond((messages) =>
+          messages.length === 1
+            ? call('read_log', {}, '1')
+            : call('pull_context', { url: pointerIn(messages[2]!.text), part: 'grep=payment .* refused' }, '2'),
+        )
+        .respond((messages) => new AIMessage(messages.at(-1)!.text)),
+      tools: [readLog],
+      middleware: [largeResultMiddleware(scene.relay)],
+      checkpointer: new ContextRelaySaver(scene.relay, { space: 'agent' }),
+    });
+  await agent().invoke({ messages: [new HumanMessage('what is in the log?')] }, inThread('log'));
+  const { messages } = await agent().invoke({ messages: [new HumanMessage('and the payment?')] }, inThread('log'));
+  assert.ok(messages.at(-1)!.text.includes(NEEDLE), messages.at(-1)!.text);
+  let bytes = 0;
+  for await (const { size } of scene.relay.files.space('agent').all()) bytes += size;
+  assert.ok(bytes < 300_000, `the checkpoints take ${bytes} bytes`);
+});
+
+test('what one agent puts into the store another one finds, over HTTP and embedded', async () => {
+  const store = new ContextRelayStore(scene.relay);
+  const user = ['users', 'ada'];
+  await store.put(user, 'food', { text: 'likes figs and olives', kind: 'taste', times: 3 });
+  await store.put(user, 'city', { text: 'lives in Turin', kind: 'place', times: 1 });
+  await store.put(['users', 'bob'], 'food', { text: 'likes bread', kind: 'taste', times: 7 });
+  await store.put([...user, 'notes'], 'a key / with ünusual % signs', { text: 'a note' });
+  const other = new ContextRelayStore(embedded(scene.server));
+  const food = await other.get(user, 'food');
+  assert.deepEqual(food?.value, { text: 'likes figs and olives', kind: 'taste', times: 3 });
+  assert.deepEqual([food!.namespace, food!.key], [user, 'food']);
+  assert.ok(food!.createdAt <= food!.updatedAt);
+  const keys = async (prefix: string[], o = {}) => (await other.search(prefix, o)).map(({ key }) => key);
+  assert.deepEqual(await keys(user, { filter: { kind: 'place' } }), ['city']);
+  assert.deepEqual(await keys(['users'], { filter: { times: { $gte: 3, $lt: 7 } } }), ['food']);
+  assert.deepEqual(await keys(user, { query: 'where does she live: Turin?', limit: 1 }), ['city']);
+  assert.deepEqual(await keys(['users', 'ada', 'notes']), ['a key / with ünusual % signs']);
+  assert.deepEqual((await keys(['users'], { limit: 2, offset: 1 })).length, 2);
+  assert.deepEqual(await other.listNamespaces({ prefix: ['users'], maxDepth: 2 }), [user, ['users', 'bob']]);
+  assert.deepEqual(await other.listNamespaces({ suffix: ['notes'] }), [[...user, 'notes']]);
+  await other.delete(user, 'food');
+  assert.equal(await store.get(user, 'food'), null);
+});

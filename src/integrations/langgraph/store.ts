@@ -1,0 +1,169 @@
+import {
+  BaseStore,
+  type GetOperation,
+  type Item,
+  type ListNamespacesOperation,
+  type MatchCondition,
+  type Operation,
+  type OperationResults,
+  type PutOperation,
+  type SearchItem,
+  type SearchOperation,
+} from '@langchain/langgraph-checkpoint';
+import type { JsonObject } from '../../base/json.ts';
+import type { FileInfo } from '../../contract/files.ts';
+import type { ContextRelay } from '../../sdk/context-relay.ts';
+import type { FileRead, FileSpace, FileToWrite } from '../../sdk/files.ts';
+import { segments } from '../file-names.ts';
+import { writeFiles } from '../write-files.ts';
+
+export interface ContextRelayStoreOptions {
+  /** The space of files that the items are in; `langgraph-store` by default. */
+  readonly space?: string;
+  /** Seconds that an item stays after it was put; until it is deleted by default. */
+  readonly ttl?: number;
+}
+
+/**
+ * Long-term memory of LangGraph as files of a relay: an item is a file with its value as JSON, below the folders of its
+ * namespace. A search reads the items of its namespace; `query` ranks them by the words they share with it.
+ */
+export class ContextRelayStore extends BaseStore {
+  readonly #files: FileSpace;
+  readonly #ttl: number | undefined;
+
+  constructor(relay: ContextRelay, { space = 'langgraph-store', ttl }: ContextRelayStoreOptions = {}) {
+    super();
+    this.#files = relay.files.space(space);
+    this.#ttl = ttl;
+  }
+
+  /** What reads sees what was there before the batch; of several puts of one item the last counts. */
+  override async batch<Op extends Operation[]>(operations: Op): Promise<OperationResults<Op>> {
+    const gets = operations.filter(isGet);
+    const paths = await Promise.all(gets.map(({ namespace, key }) => pathOf(namespace, key)));
+    const found = await this.#files.read([...new Set(paths)]);
+    const results = operations.map(async (operation) => {
+      if (isGet(operation)) {
+        const file = found.get(paths[gets.indexOf(operation)]!);
+        return file ? itemOf(file) : null;
+      }
+      if ('namespacePrefix' in operation) return this.#search(operation);
+      if ('value' in operation) return undefined;
+      return this.#namespaces(operation);
+    });
+    const read = await Promise.all(results);
+    await this.#put(operations.filter(isPut));
+    return read as OperationResults<Op>;
+  }
+
+  async #put(operations: readonly PutOperation[]): Promise<void> {
+    const last = new Map<string, PutOperation>();
+    for (const operation of operations) last.set(await pathOf(operation.namespace, operation.key), operation);
+    const gone = [...last].flatMap(([path, { value }]) => (value === null ? [path] : []));
+    if (gone.length > 0) await this.#files.remove({ paths: gone });
+    const files = [...last].flatMap(([path, { namespace, key, value }]): FileToWrite[] => {
+      if (value === null) return [];
+      const metadata = { namespace, key } as JsonObject;
+      return [{ path, content: JSON.stringify(value), contentType: 'application/json', metadata, ttl: this.#ttl, keep: 0 }];
+    });
+    await writeFiles(this.#files, files);
+  }
+
+  async #search({ namespacePrefix, filter, query, limit = 10, offset = 0 }: SearchOperation): Promise<SearchItem[]> {
+    const infos = await this.#below(namespacePrefix);
+    // Where nothing has to be known of the items, only those that are given are read.
+    const all = filter || query ? infos : infos.slice(offset, offset + limit);
+    const found = await this.#files.read(all.map(({ path }) => path));
+    const items = all.flatMap(({ path }) => (found.has(path) ? [itemOf(found.get(path)!)] : []));
+    if (!filter && !query) return items;
+    const passing = filter ? items.filter(({ value }) => passes(value, filter)) : items;
+    return (query ? ranked(passing, query) : passing).slice(offset, offset + limit);
+  }
+
+  async #namespaces({ matchConditions = [], maxDepth, limit, offset }: ListNamespacesOperation): Promise<string[][]> {
+    const found = new Map<string, string[]>();
+    for (const { metadata } of await this.#below([])) {
+      const namespace = metadata.namespace as string[];
+      if (!matchConditions.every((condition) => matches(namespace, condition))) continue;
+      const shown = namespace.slice(0, maxDepth);
+      found.set(JSON.stringify(shown), shown);
+    }
+    return [...found.values()].slice(offset, offset + limit);
+  }
+
+  async #below(namespace: readonly string[]): Promise<FileInfo[]> {
+    const prefix = namespace.length === 0 ? '' : `${await segments(namespace)}/`;
+    const infos: FileInfo[] = [];
+    for await (const info of this.#files.all({ prefix })) infos.push(info);
+    return infos;
+  }
+}
+
+function isGet(operation: Operation): operation is GetOperation {
+  return 'key' in operation && !('value' in operation);
+}
+
+function isPut(operation: Operation): operation is PutOperation {
+  return 'key' in operation && 'value' in operation;
+}
+
+function pathOf(namespace: readonly string[], key: string): Promise<string> {
+  return segments([...namespace, key]);
+}
+
+function itemOf({ file, text }: FileRead): Item {
+  const { namespace, key } = file.metadata as { namespace: string[]; key: string };
+  return {
+    namespace,
+    key,
+    value: JSON.parse(text()),
+    createdAt: new Date(file.created_at),
+    updatedAt: new Date(file.modified_at),
+  };
+}
+
+/** `{ status: 'active' }`, or `{ score: { $gt: 4 } }`. */
+function passes(value: Record<string, unknown>, filter: Record<string, unknown>): boolean {
+  return Object.entries(filter).every(([field, wanted]) => {
+    const operators = Object.entries((wanted ?? {}) as object).filter(([name]) => name.startsWith('$'));
+    if (typeof wanted !== 'object' || operators.length === 0) return same(value[field], wanted);
+    return operators.every(([name, operand]) => compares(name, value[field], operand));
+  });
+}
+
+function compares(operator: string, value: unknown, operand: unknown): boolean {
+  if (operator === '$eq') return same(value, operand);
+  if (operator === '$ne') return !same(value, operand);
+  const [a, b] = [Number(value), Number(operand)];
+  if (operator === '$gt') return a > b;
+  if (operator === '$gte') return a >= b;
+  if (operator === '$lt') return a < b;
+  return operator === '$lte' && a <= b;
+}
+
+function same(a: unknown, b: unknown): boolean {
+  return a === b || JSON.stringify(a) === JSON.stringify(b);
+}
+
+/** By the share of the words of the query that stand in an item, best first. */
+function ranked(items: readonly Item[], query: string): SearchItem[] {
+  const wanted = new Set(words(query));
+  return items
+    .map((item) => {
+      const has = new Set(words(JSON.stringify(item.value)));
+      const score = [...wanted].filter((word) => has.has(word)).length / Math.max(1, wanted.size);
+      return { ...item, score };
+    })
+    .sort((a, b) => b.score - a.score);
+}
+
+function words(text: string): string[] {
+  return text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? [];
+}
+
+function matches(namespace: readonly string[], { matchType, path }: MatchCondition): boolean {
+  if (path.length > namespace.length) return false;
+  const start = matchType === 'prefix' ? 0 : namespace.length - path.length;
+  return path.every((label, i) => label === '*' || label === namespace[start + i]);
+}
