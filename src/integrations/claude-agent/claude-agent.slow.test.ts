@@ -6,8 +6,8 @@ import { after, before, test } from 'node:test';
 import { createSdkMcpServer, type Options, query, tool } from '@anthropic-ai/claude-agent-sdk';
 import { FakeModel, type Script } from '../../../test/clients/fake-model.ts';
 import { installedClient } from '../../../test/clients/installed-clients.ts';
-import { assertReadInPart, LARGE_LOG, pointerIn, type Scene, startScene } from '../../../test/integrations/scene.ts';
-import { contextRelayServer, largeResultHooks } from './index.ts';
+import { assertReadInPart, embedded, LARGE_LOG, pointerIn, type Scene, startScene } from '../../../test/integrations/scene.ts';
+import { ContextRelaySessionStore, contextRelayServer, largeResultHooks } from './index.ts';
 
 /** The framework runs the program of Claude Code; it is the one that other tests use too. */
 const client = installedClient('claude');
@@ -24,8 +24,16 @@ after(async () => {
   rmSync(home, { recursive: true, force: true });
 });
 
+interface Played {
+  readonly words: string;
+  readonly shown: readonly string[];
+  readonly session: string;
+  /** All that the model was sent. */
+  readonly sent: string;
+}
+
 /** One query to its end, with a model that plays the script: its last words, and what its tools answered, as it saw them. */
-async function play(prompt: string, script: Script, options: Options = {}): Promise<{ words: string; shown: readonly string[] }> {
+async function play(prompt: string, script: Script, options: Options = {}): Promise<Played> {
   let shown: readonly string[] = [];
   await using model = new FakeModel((answers) => {
     shown = answers;
@@ -43,6 +51,7 @@ async function play(prompt: string, script: Script, options: Options = {}): Prom
       env: {
         PATH: process.env.PATH,
         HOME: home,
+        CLAUDE_CONFIG_DIR: join(home, '.claude'),
         ANTHROPIC_BASE_URL: url,
         ANTHROPIC_API_KEY: 'sk-test',
         ENABLE_TOOL_SEARCH: 'false',
@@ -54,9 +63,12 @@ async function play(prompt: string, script: Script, options: Options = {}): Prom
       mcpServers: { contextrelay: contextRelayServer(scene.relay), ...options.mcpServers },
     },
   });
-  let words = '';
-  for await (const message of asked) if (message.type === 'result' && 'result' in message) words = message.result;
-  return { words, shown };
+  let [words, session] = ['', ''];
+  for await (const message of asked) {
+    if (message.type === 'result' && 'result' in message) words = message.result;
+    session = message.session_id ?? session;
+  }
+  return { words, shown, session, sent: model.asked.map(({ body }) => body).join('\n') };
 }
 
 test('an agent pushes a text, and another one that is given the URL pulls it', { skip }, async () => {
@@ -87,4 +99,37 @@ test('a megabyte that a tool answers reaches the model as a pointer, of which it
   assert.equal(words, 'The card has expired.');
   const texts = shown.map((answer) => (answer.startsWith('[') ? JSON.parse(answer)[0].text : answer) as string);
   assertReadInPart(texts[0]!.replaceAll('mcp__logs__', ''), texts[1]!);
+});
+
+test('a session is resumed from the relay on a machine that never saw it', { skip }, async () => {
+  const first = await play('My name is Ada.', () => ({ text: 'Hello Ada.' }), {
+    sessionStore: new ContextRelaySessionStore(scene.relay),
+  });
+  const store = new ContextRelaySessionStore(embedded(scene.server));
+  // What the program keeps itself is gone.
+  rmSync(join(home, '.claude'), { recursive: true, force: true });
+  const second = await play('Who am I?', () => ({ text: 'Ada.' }), { sessionStore: store, resume: first.session });
+  assert.ok(second.sent.includes('My name is Ada.') && second.sent.includes('Hello Ada.'), 'the model is told again');
+});
+
+test('the session store keeps to the contract of the framework', async () => {
+  const store = new ContextRelaySessionStore(scene.relay, { space: 'contract' });
+  const key = { projectKey: '-tmp-project', sessionId: 's1' };
+  const sub = { ...key, subpath: 'subagents/agent-1' };
+  assert.equal(await store.load(key), null);
+  const entries = Array.from({ length: 30 }, (_, i) => ({ type: 'user', uuid: `u${i}`, text: `line ${i}` }));
+  for (const entry of entries) await store.append(key, [entry]);
+  await store.append(key, entries.slice(3, 6));
+  await store.append(key, [{ type: 'title' }, { type: 'title' }]);
+  await store.append(sub, [{ type: 'user', uuid: 'x' }]);
+  assert.deepEqual(await store.load(key), [...entries, { type: 'title' }, { type: 'title' }], 'in order, repeated ones once');
+  assert.deepEqual(await store.load(sub), [{ type: 'user', uuid: 'x' }]);
+  assert.deepEqual(await store.listSubkeys(key), ['subagents/agent-1']);
+  const [listed] = await store.listSessions('-tmp-project');
+  assert.equal(listed!.sessionId, 's1');
+  assert.ok(Number.isInteger(listed!.mtime) && listed!.mtime <= Date.now() + 1000);
+  await store.delete(sub);
+  assert.deepEqual(await store.listSubkeys(key), []);
+  await store.delete(key);
+  assert.deepEqual([await store.load(key), await store.listSessions('-tmp-project')], [null, []]);
 });

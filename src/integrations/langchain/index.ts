@@ -8,4 +8,5 @@ export {
 } from './callback-handler.ts';
 export { largeResultMiddleware } from './middleware.ts';
 export { ContextRelayRetriever, type ContextRelayRetrieverInput } from './retriever.ts';
+export { ContextRelayByteStore, type ContextRelayByteStoreOptions } from './store.ts';
 export { contextRelayTools } from './tools.ts';

@@ -13,6 +13,7 @@ import {
   startScene,
 } from '../../../test/integrations/scene.ts';
 import {
+  ContextRelayByteStore,
   ContextRelayCallbackHandler,
   ContextRelayRetriever,
   contextRelayTools,
@@ -177,3 +178,21 @@ test('the callback handler pushes what a run puts out to a channel, once', async
 function pointerArgument(shown: string): object {
   return { url: pointerIn(shown) };
 }
+
+test('the byte store gives back what was set, by any key, and lists keys by prefix', async () => {
+  const store = new ContextRelayByteStore(scene.relay);
+  const bytes = (text: string) => new TextEncoder().encode(text);
+  const long = 'k'.repeat(400);
+  await store.mset([
+    ['doc/1', bytes('one')],
+    ['doc/2', new Uint8Array([0, 255])],
+    ['other ü', bytes('')],
+    [`${long}1`, bytes('long')],
+    [`${long}2`, bytes('longer')],
+  ]);
+  const got = await store.mget(['doc/2', 'absent', 'other ü', `${long}2`]);
+  assert.deepEqual(got, [new Uint8Array([0, 255]), undefined, bytes(''), bytes('longer')]);
+  assert.deepEqual((await Array.fromAsync(store.yieldKeys('doc/'))).sort(), ['doc/1', 'doc/2']);
+  await store.mdelete(['doc/1', 'absent']);
+  assert.deepEqual(await store.mget(['doc/1']), [undefined]);
+});

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { Agent, Runner, tool } from '@openai/agents';
 import { assistantMessage, functionCall, modelResponder, type RecordedModelCall, ScriptedModel } from '@openai/agents/testing';
-import { assertReadInPart, LARGE_LOG, pointerIn, type Scene, startScene } from '../../../test/integrations/scene.ts';
-import { contextRelayTools, largeResultFilter } from './index.ts';
+import { assertReadInPart, embedded, LARGE_LOG, pointerIn, type Scene, startScene } from '../../../test/integrations/scene.ts';
+import { ContextRelaySession, contextRelayTools, largeResultFilter } from './index.ts';
 
 let scene: Scene;
 before(async () => {
@@ -67,4 +67,25 @@ test('a megabyte that a tool answers reaches the model as a pointer, of which it
   assertReadInPart(instead!, read!);
   assert.ok(JSON.stringify(model.calls.map(({ request }) => request.input)).length < 20_000);
   assert.equal(shownIn(model.calls[1]!)[0], instead, 'each step shows the same');
+});
+
+test('a conversation goes on in another process with the same session', async () => {
+  const sessionId = 'customer 7/ä';
+  const turn = (words: string) =>
+    new Agent({ name: 'clerk', model: new ScriptedModel([saying(() => words)]) });
+  await runner().run(turn('Hello Ada.'), 'I am Ada.', { session: new ContextRelaySession(scene.relay, { sessionId }) });
+  const session = new ContextRelaySession(embedded(scene.server), { sessionId });
+  const again = turn('Ada.');
+  await runner().run(again, 'Who am I?', { session });
+  const asked = JSON.stringify((again.model as ScriptedModel).lastCall!.request.input);
+  assert.ok(asked.includes('I am Ada.') && asked.includes('Hello Ada.') && asked.includes('Who am I?'), asked);
+  const items = await session.getItems();
+  assert.equal(items.length, 4);
+  assert.deepEqual(await session.getItems(1), items.slice(-1));
+  assert.deepEqual(await session.getItems(3), items.slice(-3));
+  assert.deepEqual(await session.popItem(), items.at(-1));
+  assert.deepEqual(await session.getItems(), items.slice(0, -1));
+  await session.clearSession();
+  assert.deepEqual(await session.getItems(), []);
+  assert.equal(await session.popItem(), undefined);
 });

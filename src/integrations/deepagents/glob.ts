@@ -1,0 +1,79 @@
+type Step = { readonly many: boolean; readonly takes: (char: string) => boolean };
+
+/** So many patterns at most come out of braces. */
+const MOST_PATTERNS = 100;
+
+/**
+ * Whether a path matches: `*` and `?` within a segment, `**` across them, `[a-z]`, `{md,txt}`. All ways are followed at once, so that no
+ * pattern that a model thinks up takes long.
+ */
+export function globMatcher(glob: string): (path: string) => boolean {
+  const patterns = expanded(glob).map(steps);
+  return (path) => patterns.some((pattern) => matches(pattern, path));
+}
+
+function matches(pattern: readonly Step[], path: string): boolean {
+  let places = skipped(pattern, new Set([0]));
+  for (const char of path) {
+    const next = new Set<number>();
+    for (const at of places) {
+      const step = pattern[at];
+      if (step?.takes(char)) next.add(step.many ? at : at + 1);
+    }
+    places = skipped(pattern, next);
+    if (places.size === 0) return false;
+  }
+  return places.has(pattern.length);
+}
+
+/** With the places behind steps that may take nothing. */
+function skipped(pattern: readonly Step[], places: Set<number>): Set<number> {
+  for (const at of places) if (pattern[at]?.many) places.add(at + 1);
+  return places;
+}
+
+function steps(glob: string): Step[] {
+  const found: Step[] = [];
+  for (let i = 0; i < glob.length; i++) {
+    const char = glob[i]!;
+    const end = char === '[' ? glob.indexOf(']', i + 2) : -1;
+    if (char === '*') {
+      const across = glob[i + 1] === '*';
+      found.push({ many: true, takes: across ? () => true : (c) => c !== '/' });
+      if (across) i++;
+    } else if (char === '?') found.push({ many: false, takes: (c) => c !== '/' });
+    else if (end > 0) {
+      found.push({ many: false, takes: oneOf(glob.slice(i + 1, end)) });
+      i = end;
+    } else found.push({ many: false, takes: (c) => c === char });
+  }
+  return found;
+}
+
+function oneOf(set: string): (char: string) => boolean {
+  const not = /^[!^]/.test(set);
+  const inside = not ? set.slice(1) : set;
+  const has = (char: string) =>
+    [...inside.matchAll(/(.)-(.)|(.)/gsu)].some(([, from, to, one]) =>
+      one === undefined ? from! <= char && char <= to! : one === char,
+    );
+  return (char) => char !== '/' && has(char) !== not;
+}
+
+/** A pattern without braces for each choice, and for each `**` in front of a slash one without both: it may stand for nothing. */
+function expanded(glob: string): string[] {
+  const done: string[] = [];
+  for (const todo = [glob]; todo.length > 0 && done.length < MOST_PATTERNS; ) {
+    const next = todo.shift()!;
+    const braces = /\{([^{}]*)\}/.exec(next);
+    const folders = /(?:^|\/)\*\*\//.exec(next);
+    if (braces) {
+      for (const choice of braces[1]!.split(',')) todo.push(next.replace(braces[0], () => choice));
+    } else if (folders) {
+      // The mark keeps the slash that is left from being looked at again.
+      todo.push(next.replace('**/', ''), next.replace('**/', '**\u0000'));
+    } else done.push(next.replaceAll('\u0000', '/'));
+    if (todo.length > MOST_PATTERNS) break;
+  }
+  return done;
+}

@@ -1,0 +1,79 @@
+import { systemEnv } from '../base/env.ts';
+import { isRelayError } from '../base/errors.ts';
+import { toHex } from '../base/ids.ts';
+import type { FileInfo } from '../contract/files.ts';
+import type { FileSpace, FileWriteOptions } from '../sdk/files.ts';
+
+/** The time of the last name, so that those of this process grow also where the clock does not. */
+let last = 0;
+
+/**
+ * A list of JSON entries that grows at its end, kept as files: each append is one file below a prefix, named by when it was made,
+ * and so needs no look at what is there. Of appends by several processes the time decides.
+ */
+export class EntryLog<E> {
+  readonly #files: FileSpace;
+  readonly #prefix: string;
+  readonly #options: FileWriteOptions;
+
+  /** `prefix` ends with a slash. `metadata` is that of each file, `ttl` the seconds that entries stay. */
+  constructor(files: FileSpace, prefix: string, { ttl, metadata }: Pick<FileWriteOptions, 'ttl' | 'metadata'> = {}) {
+    this.#files = files;
+    this.#prefix = prefix;
+    this.#options = { contentType: 'application/jsonl', keep: 0, ttl, metadata };
+  }
+
+  async append(entries: readonly E[]): Promise<void> {
+    if (entries.length === 0) return;
+    last = Math.max(last + 1, systemEnv.now() * 1000);
+    const name = `${String(last).padStart(17, '0')}-${toHex(systemEnv.randomBytes(4))}.jsonl`;
+    await this.#files.put(this.#prefix + name, lines(entries), this.#options);
+  }
+
+  /** All of them, or the last ones; null where none was ever appended. */
+  async read(limit?: number): Promise<E[] | null> {
+    const paths = (await this.#paths()).map(({ path }) => path);
+    if (paths.length === 0) return null;
+    const found = await this.#files.read(limit === undefined ? paths : paths.slice(-limit));
+    const entries = paths.flatMap((path) => {
+      const file = found.get(path);
+      return file ? parsed<E>(file.text()) : [];
+    });
+    return limit === undefined ? entries : entries.slice(Math.max(0, entries.length - limit));
+  }
+
+  /** Takes the last entry off. Two who do it at once get different ones. */
+  async pop(): Promise<E | undefined> {
+    for (;;) {
+      const end = (await this.#paths()).at(-1);
+      if (!end) return undefined;
+      try {
+        const entries = parsed<E>(await this.#files.text(end.path));
+        const taken = entries.pop();
+        if (entries.length === 0) await this.#files.delete(end.path, { ifMatch: end.etag });
+        else await this.#files.put(end.path, lines(entries), { ...this.#options, ifMatch: end.etag });
+        if (taken !== undefined) return taken;
+      } catch (error) {
+        if (!isRelayError(error, 'file_changed') && !isRelayError(error, 'not_found')) throw error;
+      }
+    }
+  }
+
+  async clear(): Promise<void> {
+    await this.#files.remove({ prefix: this.#prefix });
+  }
+
+  async #paths(): Promise<FileInfo[]> {
+    const infos: FileInfo[] = [];
+    for await (const info of this.#files.all({ prefix: this.#prefix })) infos.push(info);
+    return infos;
+  }
+}
+
+function lines(entries: readonly unknown[]): string {
+  return entries.map((entry) => `${JSON.stringify(entry)}\n`).join('');
+}
+
+function parsed<E>(text: string): E[] {
+  return text.split('\n').flatMap((line) => (line === '' ? [] : [JSON.parse(line)]));
+}
