@@ -17,7 +17,11 @@ export class EntryLog<E> {
   readonly #options: FileWriteOptions;
 
   /** `prefix` ends with a slash. `metadata` is that of each file, `ttl` the seconds that entries stay. */
-  constructor(files: FileSpace, prefix: string, { ttl, metadata }: Pick<FileWriteOptions, 'ttl' | 'metadata'> = {}) {
+  constructor(
+    files: FileSpace,
+    prefix: string,
+    { ttl, metadata }: Pick<FileWriteOptions, 'ttl' | 'metadata'> = {},
+  ) {
     this.#files = files;
     this.#prefix = prefix;
     this.#options = { contentType: 'application/jsonl', keep: 0, ttl, metadata };

@@ -24,7 +24,9 @@ export async function segments(texts: readonly string[]): Promise<string> {
  * that grow, such as UUIDs of version 6, with its first entry.
  */
 export function backwards(text: string): string {
-  const digits = encoder.encode(text).reduce((path, byte) => path + (255 - byte).toString(16).padStart(2, '0'), '');
+  const digits = encoder
+    .encode(text)
+    .reduce((path, byte) => path + (255 - byte).toString(16).padStart(2, '0'), '');
   // Behind every digit, so that of two texts with the same beginning the longer one comes first.
   return `${digits}~`;
 }

@@ -83,7 +83,13 @@ export const LAYERS: Readonly<Record<string, Layer>> = {
     types: [],
     // The peers of each, so that importing one never loads another's.
     packages: {
+      ai: ['ai'],
+      'claude-agent': ['@anthropic-ai/claude-agent-sdk', 'zod'],
+      deepagents: ['deepagents'],
       langchain: ['@langchain/core', 'langchain'],
+      langgraph: ['@langchain/core', '@langchain/langgraph-checkpoint'],
+      mastra: ['@mastra/core'],
+      'openai-agents': ['@openai/agents'],
     },
     node: false,
     folders: 'apart',

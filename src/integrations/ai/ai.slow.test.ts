@@ -2,7 +2,13 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { generateText, isStepCount, jsonSchema, tool, wrapLanguageModel } from 'ai';
 import { MockLanguageModelV4 } from 'ai/test';
-import { assertReadInPart, LARGE_LOG, pointerIn, type Scene, startScene } from '../../../test/integrations/scene.ts';
+import {
+  assertReadInPart,
+  LARGE_LOG,
+  pointerIn,
+  type Scene,
+  startScene,
+} from '../../../test/integrations/scene.ts';
 import { contextRelayTools, largeResultMiddleware } from './index.ts';
 
 let scene: Scene;
@@ -24,9 +30,17 @@ function playing(moves: ((shown: string) => Move)[]): MockLanguageModelV4 {
         content: [
           typeof move === 'string'
             ? { type: 'text' as const, text: move }
-            : { type: 'tool-call' as const, toolCallId: `call-${turn}`, toolName: move.tool, input: JSON.stringify(move.input) },
+            : {
+                type: 'tool-call' as const,
+                toolCallId: `call-${turn}`,
+                toolName: move.tool,
+                input: JSON.stringify(move.input),
+              },
         ],
-        finishReason: { unified: typeof move === 'string' ? ('stop' as const) : ('tool-calls' as const), raw: undefined },
+        finishReason: {
+          unified: typeof move === 'string' ? ('stop' as const) : ('tool-calls' as const),
+          raw: undefined,
+        },
         usage: {
           inputTokens: { total: 1, noCache: 1, cacheRead: 0, cacheWrite: 0 },
           outputTokens: { total: 1, text: 1, reasoning: 0 },
@@ -42,14 +56,19 @@ function shownIn({ prompt }: Call): string[] {
   return prompt
     .flatMap((message) => (message.role === 'tool' ? message.content : []))
     .flatMap((part) => (part.type === 'tool-result' ? [part.output] : []))
-    .map((output) => ('value' in output && typeof output.value === 'string' ? output.value : JSON.stringify(output)));
+    .map((output) =>
+      'value' in output && typeof output.value === 'string' ? output.value : JSON.stringify(output),
+    );
 }
 
 test('a model pushes a text, and another one that is given the URL pulls it', async () => {
   const tools = contextRelayTools(scene.relay);
   const stopWhen = isStepCount(5);
   const written = await generateText({
-    model: playing([() => ({ tool: 'push_context', input: { data: 'the findings' } }), (shown) => `See ${shown}`]),
+    model: playing([
+      () => ({ tool: 'push_context', input: { data: 'the findings' } }),
+      (shown) => `See ${shown}`,
+    ]),
     tools,
     stopWhen,
     prompt: 'write it down',
@@ -73,7 +92,10 @@ for (const [kind, log] of [
       () => ({ tool: 'read_log', input: {} }),
       (shown) => ({
         tool: 'pull_context',
-        input: { url: pointerIn(shown), part: kind === 'text' ? 'grep=payment .* refused' : 'json=/lines/13000' },
+        input: {
+          url: pointerIn(shown),
+          part: kind === 'text' ? 'grep=payment .* refused' : 'json=/lines/13000',
+        },
       }),
       () => 'The card has expired.',
     ]);
@@ -81,7 +103,10 @@ for (const [kind, log] of [
       model: wrapLanguageModel({ model: mock, middleware: largeResultMiddleware(scene.relay) }),
       tools: {
         ...contextRelayTools(scene.relay),
-        read_log: tool({ inputSchema: jsonSchema({ type: 'object', properties: {} }), execute: async () => log }),
+        read_log: tool({
+          inputSchema: jsonSchema({ type: 'object', properties: {} }),
+          execute: async () => log,
+        }),
       },
       stopWhen: isStepCount(5),
       prompt: 'why was payment 4711 refused?',

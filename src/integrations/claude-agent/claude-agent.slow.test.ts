@@ -6,7 +6,14 @@ import { after, before, test } from 'node:test';
 import { createSdkMcpServer, type Options, query, tool } from '@anthropic-ai/claude-agent-sdk';
 import { FakeModel, type Script } from '../../../test/clients/fake-model.ts';
 import { installedClient } from '../../../test/clients/installed-clients.ts';
-import { assertReadInPart, embedded, LARGE_LOG, pointerIn, type Scene, startScene } from '../../../test/integrations/scene.ts';
+import {
+  assertReadInPart,
+  embedded,
+  LARGE_LOG,
+  pointerIn,
+  type Scene,
+  startScene,
+} from '../../../test/integrations/scene.ts';
 import { ContextRelaySessionStore, contextRelayServer, largeResultHooks } from './index.ts';
 
 /** The framework runs the program of Claude Code; it is the one that other tests use too. */
@@ -73,7 +80,9 @@ async function play(prompt: string, script: Script, options: Options = {}): Prom
 
 test('an agent pushes a text, and another one that is given the URL pulls it', { skip }, async () => {
   const written = await play('write it down', (answers) =>
-    answers.length === 0 ? { tool: 'push_context', args: { data: 'the findings' } } : { text: `See ${pointerIn(answers[0]!)}` },
+    answers.length === 0
+      ? { tool: 'push_context', args: { data: 'the findings' } }
+      : { text: `See ${pointerIn(answers[0]!)}` },
   );
   const url = pointerIn(written.words);
   const read = await play(`read ${url}`, (answers) =>
@@ -82,8 +91,12 @@ test('an agent pushes a text, and another one that is given the URL pulls it', {
   assert.match(read.words, /the findings/);
 });
 
-test('a megabyte that a tool answers reaches the model as a pointer, of which it reads one line', { skip }, async () => {
-  const readLog = tool('read_log', 'the log of today', {}, async () => ({ content: [{ type: 'text', text: LARGE_LOG }] }));
+test('a megabyte that a tool answers reaches the model as a pointer, of which it reads one line', {
+  skip,
+}, async () => {
+  const readLog = tool('read_log', 'the log of today', {}, async () => ({
+    content: [{ type: 'text', text: LARGE_LOG }],
+  }));
   const { words, shown } = await play(
     'why was payment 4711 refused?',
     (answers) => {
@@ -97,7 +110,9 @@ test('a megabyte that a tool answers reaches the model as a pointer, of which it
     },
   );
   assert.equal(words, 'The card has expired.');
-  const texts = shown.map((answer) => (answer.startsWith('[') ? JSON.parse(answer)[0].text : answer) as string);
+  const texts = shown.map(
+    (answer) => (answer.startsWith('[') ? JSON.parse(answer)[0].text : answer) as string,
+  );
   assertReadInPart(texts[0]!.replaceAll('mcp__logs__', ''), texts[1]!);
 });
 
@@ -108,8 +123,14 @@ test('a session is resumed from the relay on a machine that never saw it', { ski
   const store = new ContextRelaySessionStore(embedded(scene.server));
   // What the program keeps itself is gone.
   rmSync(join(home, '.claude'), { recursive: true, force: true });
-  const second = await play('Who am I?', () => ({ text: 'Ada.' }), { sessionStore: store, resume: first.session });
-  assert.ok(second.sent.includes('My name is Ada.') && second.sent.includes('Hello Ada.'), 'the model is told again');
+  const second = await play('Who am I?', () => ({ text: 'Ada.' }), {
+    sessionStore: store,
+    resume: first.session,
+  });
+  assert.ok(
+    second.sent.includes('My name is Ada.') && second.sent.includes('Hello Ada.'),
+    'the model is told again',
+  );
 });
 
 test('the session store keeps to the contract of the framework', async () => {
@@ -122,7 +143,11 @@ test('the session store keeps to the contract of the framework', async () => {
   await store.append(key, entries.slice(3, 6));
   await store.append(key, [{ type: 'title' }, { type: 'title' }]);
   await store.append(sub, [{ type: 'user', uuid: 'x' }]);
-  assert.deepEqual(await store.load(key), [...entries, { type: 'title' }, { type: 'title' }], 'in order, repeated ones once');
+  assert.deepEqual(
+    await store.load(key),
+    [...entries, { type: 'title' }, { type: 'title' }],
+    'in order, repeated ones once',
+  );
   assert.deepEqual(await store.load(sub), [{ type: 'user', uuid: 'x' }]);
   assert.deepEqual(await store.listSubkeys(key), ['subagents/agent-1']);
   const [listed] = await store.listSessions('-tmp-project');

@@ -33,7 +33,7 @@ export class ContextRelaySessionStore implements SessionStore {
   async load(key: SessionKey): Promise<SessionStoreEntry[] | null> {
     const entries = await (await this.#log(key)).read();
     const seen = new Set<string>();
-    return entries && entries.filter(({ uuid }) => uuid === undefined || (!seen.has(uuid) && seen.add(uuid)));
+    return entries?.filter(({ uuid }) => uuid === undefined || (!seen.has(uuid) && seen.add(uuid))) ?? null;
   }
 
   async listSessions(projectKey: string): Promise<{ sessionId: string; mtime: number }[]> {
@@ -68,6 +68,12 @@ export class ContextRelaySessionStore implements SessionStore {
   }
 }
 
-async function sessionFolder({ projectKey, sessionId }: { projectKey: string; sessionId: string }): Promise<string> {
+async function sessionFolder({
+  projectKey,
+  sessionId,
+}: {
+  projectKey: string;
+  sessionId: string;
+}): Promise<string> {
   return `${await segment(projectKey)}/${await segment(sessionId)}/`;
 }

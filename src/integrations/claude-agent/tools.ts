@@ -1,4 +1,8 @@
-import { createSdkMcpServer, type McpSdkServerConfigWithInstance, tool } from '@anthropic-ai/claude-agent-sdk';
+import {
+  createSdkMcpServer,
+  type McpSdkServerConfigWithInstance,
+  tool,
+} from '@anthropic-ai/claude-agent-sdk';
 import * as z from 'zod';
 import type { ContextRelay } from '../../sdk/context-relay.ts';
 import { type RelayToolOptions, type RelayToolSchema, relayTools } from '../relay-tools.ts';

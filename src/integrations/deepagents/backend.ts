@@ -1,9 +1,9 @@
 import type {
+  FileInfo as AgentFile,
   BackendProtocolV2,
   DeleteResult,
   EditResult,
   FileDownloadResponse,
-  FileInfo as AgentFile,
   FileUploadResponse,
   GlobResult,
   GrepResult,
@@ -48,7 +48,10 @@ export class ContextRelayBackend implements BackendProtocolV2 {
       let after: string | undefined;
       do {
         const page = await this.#files.list({ prefix, delimiter: '/', after });
-        files.push(...(page.prefixes ?? []).map((each) => ({ path: `/${each}`, is_dir: true })), ...page.files.map(shown));
+        files.push(
+          ...(page.prefixes ?? []).map((each) => ({ path: `/${each}`, is_dir: true })),
+          ...page.files.map(shown),
+        );
         after = page.next;
       } while (after !== undefined);
       return { files: files.sort((a, b) => (a.path < b.path ? -1 : 1)) };
@@ -60,7 +63,11 @@ export class ContextRelayBackend implements BackendProtocolV2 {
     return told(filePath, async () => {
       const path = inSpace(filePath);
       const { text, content_type, size } = await this.#files.info(path);
-      if (!text) return { content: await this.#files.bytes(path), mimeType: content_type ?? 'application/octet-stream' };
+      if (!text)
+        return {
+          content: await this.#files.bytes(path),
+          mimeType: content_type ?? 'application/octet-stream',
+        };
       const mimeType = content_type ?? 'text/plain';
       if (size === 0) return { content: '', mimeType, totalLines: 0 };
       const content = await this.#files.text(path, { lines: `${offset + 1}-${offset + limit}` });
@@ -94,9 +101,12 @@ export class ContextRelayBackend implements BackendProtocolV2 {
         const { file, text } = await this.#read(path);
         const pieces = text().split(oldString);
         const occurrences = pieces.length - 1;
-        if (oldString === '' || occurrences === 0) return { error: `Error: String not found in file: '${oldString}'` };
+        if (oldString === '' || occurrences === 0)
+          return { error: `Error: String not found in file: '${oldString}'` };
         if (occurrences > 1 && !replaceAll)
-          return { error: `Error: String '${oldString}' appears ${occurrences} times in file; say which, or replace all.` };
+          return {
+            error: `Error: String '${oldString}' appears ${occurrences} times in file; say which, or replace all.`,
+          };
         try {
           const o = { contentType: file.content_type ?? undefined, ttl: this.#ttl, ifMatch: file.etag };
           await this.#files.put(path, pieces.join(newString), o);
@@ -108,7 +118,12 @@ export class ContextRelayBackend implements BackendProtocolV2 {
     });
   }
 
-  grep(pattern: string, path?: string | null, glob?: string | null, maxCount?: number | null): Promise<GrepResult> {
+  grep(
+    pattern: string,
+    path?: string | null,
+    glob?: string | null,
+    maxCount?: number | null,
+  ): Promise<GrepResult> {
     return told(path ?? '/', async () => {
       const matches = [];
       const most = maxCount ?? Number.POSITIVE_INFINITY;
@@ -133,7 +148,8 @@ export class ContextRelayBackend implements BackendProtocolV2 {
   delete(filePath: string): Promise<DeleteResult> {
     return told(filePath, async () => {
       const path = inSpace(filePath);
-      const deleted = (await this.#files.remove({ paths: [path] })) + (await this.#files.remove({ prefix: `${path}/` }));
+      const deleted =
+        (await this.#files.remove({ paths: [path] })) + (await this.#files.remove({ prefix: `${path}/` }));
       return deleted > 0 ? { path: filePath } : { error: `Error: File '${filePath}' not found` };
     });
   }
@@ -181,7 +197,11 @@ export class ContextRelayBackend implements BackendProtocolV2 {
 /** `/a/b.md` as it is called in the space. */
 function inSpace(path: string): string {
   const inner = path.replace(/^\/+/, '').replace(/\/+$/, '');
-  if (inner === '') throw new RelayError('bad_request', { what: `${path || 'The path'} is no file.`, hint: 'Name one: /notes.md' });
+  if (inner === '')
+    throw new RelayError('bad_request', {
+      what: `${path || 'The path'} is no file.`,
+      hint: 'Name one: /notes.md',
+    });
   return inner;
 }
 

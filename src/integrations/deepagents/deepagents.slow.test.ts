@@ -17,7 +17,14 @@ function calling(name: string, args: (shown: string) => object) {
   return (messages: BaseMessage[]) =>
     new AIMessage({
       content: '',
-      tool_calls: [{ name, args: args(messages.at(-1)!.text) as never, id: `call-${messages.length}`, type: 'tool_call' }],
+      tool_calls: [
+        {
+          name,
+          args: args(messages.at(-1)!.text) as never,
+          id: `call-${messages.length}`,
+          type: 'tool_call',
+        },
+      ],
     });
 }
 
@@ -26,8 +33,19 @@ const saying = (messages: BaseMessage[]) => new AIMessage(messages.at(-1)!.text)
 test('what one agent writes and edits another one reads, and a person with the SDK too', async () => {
   const writer = createDeepAgent({
     model: fakeModel()
-      .respond(calling('write_file', () => ({ file_path: '/plans/plan.md', content: '# Plan\n\nShip on Monday.\n' })))
-      .respond(calling('edit_file', () => ({ file_path: '/plans/plan.md', old_string: 'Monday', new_string: 'Friday' })))
+      .respond(
+        calling('write_file', () => ({
+          file_path: '/plans/plan.md',
+          content: '# Plan\n\nShip on Monday.\n',
+        })),
+      )
+      .respond(
+        calling('edit_file', () => ({
+          file_path: '/plans/plan.md',
+          old_string: 'Monday',
+          new_string: 'Friday',
+        })),
+      )
       .respond(saying),
     backend: new ContextRelayBackend(scene.relay),
   });
@@ -56,19 +74,30 @@ test('a megabyte that a tool answers becomes a file at the relay, of which the a
     description: 'the log of today',
     schema: { type: 'object', properties: {} },
   });
-  const agent = createDeepAgent({ model, tools: [readLog], backend: new ContextRelayBackend(scene.relay, { space: 'large' }) });
+  const agent = createDeepAgent({
+    model,
+    tools: [readLog],
+    backend: new ContextRelayBackend(scene.relay, { space: 'large' }),
+  });
   const { messages } = await agent.invoke({ messages: [new HumanMessage('why was payment 4711 refused?')] });
   assert.ok(messages.at(-1)!.text.includes(NEEDLE), messages.at(-1)!.text);
   const sent = JSON.stringify(model.calls.map((call) => call.messages)).length;
   assert.ok(sent < 100_000, `the model was sent ${sent} characters`);
   const kept = await scene.relay.files.space('large').list();
-  assert.deepEqual(kept.files.map(({ size }) => size), [new TextEncoder().encode(LARGE_LOG).byteLength]);
+  assert.deepEqual(
+    kept.files.map(({ size }) => size),
+    [new TextEncoder().encode(LARGE_LOG).byteLength],
+  );
 });
 
 test('a read gives the lines that are asked for', async () => {
   const backend = new ContextRelayBackend(scene.relay, { space: 'lines' });
   await backend.write('/big.log', LARGE_LOG);
-  assert.deepEqual(await backend.read('/big.log', 13_000, 1), { content: NEEDLE, mimeType: 'text/plain', startLine: 13_001 });
+  assert.deepEqual(await backend.read('/big.log', 13_000, 1), {
+    content: NEEDLE,
+    mimeType: 'text/plain',
+    startLine: 13_001,
+  });
   await backend.write('/empty.txt', '');
   assert.equal((await backend.read('/empty.txt')).content, '');
   assert.deepEqual(await backend.read('/absent.txt'), { error: "File '/absent.txt' not found" });
@@ -86,7 +115,9 @@ test('folders, patterns, searches, bytes and deletion are as the protocol has th
   assert.deepEqual(paths((await backend.ls('/docs')).files), ['/docs/b.md', '/docs/d.bin', '/docs/deep/']);
   assert.deepEqual(paths((await backend.glob('**/*.md')).files), ['/a.md', '/docs/b.md']);
   assert.deepEqual(paths((await backend.glob('*.md', '/docs')).files), ['/docs/b.md']);
-  assert.deepEqual((await backend.grep('fig.*', null, '*.md')).matches, [{ path: '/docs/b.md', line: 1, text: 'three fig.*s' }]);
+  assert.deepEqual((await backend.grep('fig.*', null, '*.md')).matches, [
+    { path: '/docs/b.md', line: 1, text: 'three fig.*s' },
+  ]);
   assert.equal((await backend.grep('fig', '/', null, 1)).truncated, true);
   const [bytes, absent] = await backend.downloadFiles(['/docs/d.bin', '/nothing']);
   assert.deepEqual([...bytes!.content!], [255, 0, 254]);
@@ -103,7 +134,9 @@ test('folders, patterns, searches, bytes and deletion are as the protocol has th
 test('two agents that edit one file at once lose nothing', async () => {
   const backend = new ContextRelayBackend(scene.relay, { space: 'edits' });
   await backend.write('/list.md', Array.from({ length: 8 }, (_, i) => `- [ ] item ${i};`).join('\n'));
-  await Promise.all(Array.from({ length: 8 }, (_, i) => backend.edit('/list.md', `[ ] item ${i};`, `[x] item ${i};`)));
+  await Promise.all(
+    Array.from({ length: 8 }, (_, i) => backend.edit('/list.md', `[ ] item ${i};`, `[x] item ${i};`)),
+  );
   const { content } = await backend.read('/list.md');
   assert.equal((content as string).match(/\[x\]/g)?.length, 8);
 });

@@ -33,7 +33,14 @@ export class ContextRelayByteStore extends BaseStore<string, Uint8Array> {
     const last = new Map(pairs);
     const files = [...last].map(async ([key, content]) => {
       const path = await segment(key);
-      return { path, content, metadata: { key }, contentType: 'application/octet-stream', ttl: this.#ttl, keep: 0 };
+      return {
+        path,
+        content,
+        metadata: { key },
+        contentType: 'application/octet-stream',
+        ttl: this.#ttl,
+        keep: 0,
+      };
     });
     await writeFiles(this.#files, await Promise.all(files));
   }

@@ -15,7 +15,9 @@ import { backwards, segment } from '../file-names.ts';
 import { writeFiles } from '../write-files.ts';
 
 /** A value as a serialiser made it. Text stays legible in the file. */
-type Dumped = readonly [type: string, data: string] | readonly [type: string, data: string, encoding: 'base64'];
+type Dumped =
+  | readonly [type: string, data: string]
+  | readonly [type: string, data: string, encoding: 'base64'];
 
 /** Where a checkpoint is. */
 export interface Place {
@@ -59,7 +61,9 @@ export class CheckpointFiles {
   /** Without an id, the newest. */
   async get(thread: string, namespace: string, id?: string): Promise<Stored | undefined> {
     const folder = await folderOf(thread, 'c', namespace);
-    const path = id ? folder + backwards(id) : (await this.#space.list({ prefix: folder, limit: 1 })).files[0]?.path;
+    const path = id
+      ? folder + backwards(id)
+      : (await this.#space.list({ prefix: folder, limit: 1 })).files[0]?.path;
     const file = path && (await this.#space.read([path])).get(path);
     return file ? this.#load(file) : undefined;
   }
@@ -118,7 +122,9 @@ export class CheckpointFiles {
   async values({ thread, namespace, checkpoint }: Stored): Promise<Record<string, unknown>> {
     const folder = await folderOf(thread, 'v', namespace);
     const versions = Object.entries(checkpoint.channel_versions ?? {});
-    const paths = await Promise.all(versions.map(async ([channel, v]) => folder + (await valueName(channel, v))));
+    const paths = await Promise.all(
+      versions.map(async ([channel, v]) => folder + (await valueName(channel, v))),
+    );
     const found = await this.#space.read(paths);
     const values: Record<string, unknown> = {};
     for (const [i, [channel]] of versions.entries()) {
@@ -128,7 +134,11 @@ export class CheckpointFiles {
     return values;
   }
 
-  async putWrites({ thread, namespace, id }: Place, writes: readonly PendingWrite[], task: string): Promise<void> {
+  async putWrites(
+    { thread, namespace, id }: Place,
+    writes: readonly PendingWrite[],
+    task: string,
+  ): Promise<void> {
     const folder = `${await folderOf(thread, 'w', namespace)}${backwards(id)}/${await segment(task)}/`;
     const files = writes.map(async ([channel, value], i): Promise<FileToWrite> => {
       const index = WRITES_IDX_MAP[channel] ?? i;
@@ -174,7 +184,10 @@ export class CheckpointFiles {
 
   async valuePath({ thread, namespace, checkpoint }: Stored, channel: string): Promise<string> {
     const version = checkpoint.channel_versions[channel];
-    return (await folderOf(thread, 'v', namespace)) + (version === undefined ? '' : await valueName(channel, version));
+    return (
+      (await folderOf(thread, 'v', namespace)) +
+      (version === undefined ? '' : await valueName(channel, version))
+    );
   }
 
   async deleteValues(paths: readonly string[]): Promise<void> {

@@ -5,7 +5,14 @@ import { tool } from '@langchain/core/tools';
 import { Annotation, Command, DeltaValue, interrupt, StateGraph, StateSchema } from '@langchain/langgraph';
 import { createAgent, fakeModel } from 'langchain';
 import * as z from 'zod';
-import { embedded, LARGE_LOG, NEEDLE, pointerIn, type Scene, startScene } from '../../../test/integrations/scene.ts';
+import {
+  embedded,
+  LARGE_LOG,
+  NEEDLE,
+  pointerIn,
+  type Scene,
+  startScene,
+} from '../../../test/integrations/scene.ts';
 import { ContextRelay } from '../../sdk/context-relay.ts';
 import { largeResultMiddleware } from '../langchain/index.ts';
 import { ContextRelaySaver, ContextRelayStore } from './index.ts';
@@ -21,7 +28,8 @@ const inThread = (thread_id: string) => ({ configurable: { thread_id } });
 /** How many files of each kind a space has: checkpoints, values, writes. */
 async function filesOf(space: string): Promise<{ c: number; v: number; w: number }> {
   const found = { c: 0, v: 0, w: 0 };
-  for await (const { path } of scene.relay.files.space(space).all()) found[path.split('/')[1] as 'c' | 'v' | 'w']++;
+  for await (const { path } of scene.relay.files.space(space).all())
+    found[path.split('/')[1] as 'c' | 'v' | 'w']++;
   return found;
 }
 
@@ -29,12 +37,17 @@ test('a graph that waits for a person goes on in another process, with another c
   const State = Annotation.Root({ question: Annotation<string>, answer: Annotation<string> });
   const graph = (relay: ContextRelay) =>
     new StateGraph(State)
-      .addNode('ask', ({ question }) => ({ answer: `${question} ${interrupt<string, string>('a person, please')}` }))
+      .addNode('ask', ({ question }) => ({
+        answer: `${question} ${interrupt<string, string>('a person, please')}`,
+      }))
       .addEdge('__start__', 'ask')
       .compile({ checkpointer: new ContextRelaySaver(relay) });
   const asked = await graph(scene.relay).invoke({ question: 'Shall we?' }, inThread('person'));
   const { __interrupt__: waiting } = asked as unknown as { __interrupt__: { value: string }[] };
-  assert.deepEqual(waiting.map(({ value }) => value), ['a person, please']);
+  assert.deepEqual(
+    waiting.map(({ value }) => value),
+    ['a person, please'],
+  );
   const elsewhere = new ContextRelay({ baseUrl: scene.server.url });
   const { answer } = await graph(elsewhere).invoke(new Command({ resume: 'We shall.' }), inThread('person'));
   assert.equal(answer, 'Shall we? We shall.');
@@ -43,7 +56,9 @@ test('a graph that waits for a person goes on in another process, with another c
 });
 
 test('branches of a thread keep their own values', async () => {
-  const State = Annotation.Root({ said: Annotation<string[]>({ reducer: (a, b) => [...a, ...b], default: () => [] }) });
+  const State = Annotation.Root({
+    said: Annotation<string[]>({ reducer: (a, b) => [...a, ...b], default: () => [] }),
+  });
   const graph = new StateGraph(State)
     .addNode('say', ({ said }) => ({ said: [`after ${said.at(-1)}`] }))
     .addEdge('__start__', 'say')
@@ -61,10 +76,13 @@ test('branches of a thread keep their own values', async () => {
 });
 
 const DeltaState = new StateSchema({
-  log: new DeltaValue(z.array(z.string()).default(() => []), {
-    reducer: (state: string[], writes: string[][]) => [...state, ...writes.flat()],
-    snapshotFrequency: 4,
-  }),
+  log: new DeltaValue(
+    z.array(z.string()).default(() => []),
+    {
+      reducer: (state: string[], writes: string[][]) => [...state, ...writes.flat()],
+      snapshotFrequency: 4,
+    },
+  ),
   turn: z.number().default(0),
 });
 
@@ -122,7 +140,11 @@ test('a megabyte that a tool answers is in no checkpoint; the agent reads one li
         .respond((messages) =>
           messages.length === 1
             ? call('read_log', {}, '1')
-            : call('pull_context', { url: pointerIn(messages[2]!.text), part: 'grep=payment .* refused' }, '2'),
+            : call(
+                'pull_context',
+                { url: pointerIn(messages[2]!.text), part: 'grep=payment .* refused' },
+                '2',
+              ),
         )
         .respond((messages) => new AIMessage(messages.at(-1)!.text)),
       tools: [readLog],
@@ -130,7 +152,10 @@ test('a megabyte that a tool answers is in no checkpoint; the agent reads one li
       checkpointer: new ContextRelaySaver(scene.relay, { space: 'agent' }),
     });
   await agent().invoke({ messages: [new HumanMessage('what is in the log?')] }, inThread('log'));
-  const { messages } = await agent().invoke({ messages: [new HumanMessage('and the payment?')] }, inThread('log'));
+  const { messages } = await agent().invoke(
+    { messages: [new HumanMessage('and the payment?')] },
+    inThread('log'),
+  );
   assert.ok(messages.at(-1)!.text.includes(NEEDLE), messages.at(-1)!.text);
   let bytes = 0;
   for await (const { size } of scene.relay.files.space('agent').all()) bytes += size;

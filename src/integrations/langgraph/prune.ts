@@ -17,7 +17,8 @@ export async function keepLatest(files: CheckpointFiles, thread: string): Promis
     for (const each of stored) if (!kept.has(each)) await files.delete(each);
     const used = new Set<string>();
     for (const each of kept) {
-      for (const channel of Object.keys(each.checkpoint.channel_versions)) used.add(await files.valuePath(each, channel));
+      for (const channel of Object.keys(each.checkpoint.channel_versions))
+        used.add(await files.valuePath(each, channel));
     }
     // What is younger than the newest checkpoint may be of one that is being written.
     const newest = stored[0]!.at;

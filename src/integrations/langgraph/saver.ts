@@ -66,7 +66,11 @@ export class ContextRelaySaver extends BaseCheckpointSaver {
     newVersions: ChannelVersions,
   ): Promise<RunnableConfig> {
     const { checkpoint_ns = '', checkpoint_id: parent } = config.configurable ?? {};
-    const place = { thread: threadOf(config, 'put a checkpoint'), namespace: checkpoint_ns, id: checkpoint.id };
+    const place = {
+      thread: threadOf(config, 'put a checkpoint'),
+      namespace: checkpoint_ns,
+      id: checkpoint.id,
+    };
     await this.#files.put(place, checkpoint, metadata, parent, newVersions);
     return configOf(place);
   }
@@ -106,9 +110,13 @@ export class ContextRelaySaver extends BaseCheckpointSaver {
   }
 
   async #tuple(stored: Stored): Promise<CheckpointTuple> {
-    const [channel_values, pendingWrites] = await Promise.all([this.#files.values(stored), this.#files.writes(stored)]);
+    const [channel_values, pendingWrites] = await Promise.all([
+      this.#files.values(stored),
+      this.#files.writes(stored),
+    ]);
     const checkpoint: Checkpoint = { ...stored.checkpoint, channel_values };
-    if (checkpoint.v < 4 && stored.parent !== undefined) await this.#takeSends(checkpoint, { ...stored, id: stored.parent });
+    if (checkpoint.v < 4 && stored.parent !== undefined)
+      await this.#takeSends(checkpoint, { ...stored, id: stored.parent });
     return {
       config: configOf(stored),
       checkpoint,

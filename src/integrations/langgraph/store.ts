@@ -65,12 +65,27 @@ export class ContextRelayStore extends BaseStore {
     const files = [...last].flatMap(([path, { namespace, key, value }]): FileToWrite[] => {
       if (value === null) return [];
       const metadata = { namespace, key } as JsonObject;
-      return [{ path, content: JSON.stringify(value), contentType: 'application/json', metadata, ttl: this.#ttl, keep: 0 }];
+      return [
+        {
+          path,
+          content: JSON.stringify(value),
+          contentType: 'application/json',
+          metadata,
+          ttl: this.#ttl,
+          keep: 0,
+        },
+      ];
     });
     await writeFiles(this.#files, files);
   }
 
-  async #search({ namespacePrefix, filter, query, limit = 10, offset = 0 }: SearchOperation): Promise<SearchItem[]> {
+  async #search({
+    namespacePrefix,
+    filter,
+    query,
+    limit = 10,
+    offset = 0,
+  }: SearchOperation): Promise<SearchItem[]> {
     const infos = await this.#below(namespacePrefix);
     // Where nothing has to be known of the items, only those that are given are read.
     const all = filter || query ? infos : infos.slice(offset, offset + limit);
@@ -81,7 +96,12 @@ export class ContextRelayStore extends BaseStore {
     return (query ? ranked(passing, query) : passing).slice(offset, offset + limit);
   }
 
-  async #namespaces({ matchConditions = [], maxDepth, limit, offset }: ListNamespacesOperation): Promise<string[][]> {
+  async #namespaces({
+    matchConditions = [],
+    maxDepth,
+    limit,
+    offset,
+  }: ListNamespacesOperation): Promise<string[][]> {
     const found = new Map<string, string[]>();
     for (const { metadata } of await this.#below([])) {
       const namespace = metadata.namespace as string[];

@@ -1,6 +1,10 @@
 import { after, before } from 'node:test';
 import type { BaseCheckpointSaver } from '@langchain/langgraph-checkpoint';
-import { type CheckpointSaverTestInitializer, deltaChannelHistoryTests, validate } from '@langchain/langgraph-checkpoint-validation';
+import {
+  type CheckpointSaverTestInitializer,
+  deltaChannelHistoryTests,
+  validate,
+} from '@langchain/langgraph-checkpoint-validation';
 import { JestAsymmetricMatchers, JestChaiExpect, JestExtend } from '@vitest/expect';
 import * as chai from 'chai';
 import { provideJestGlobals } from '../../../test/integrations/jest-globals.ts';

@@ -3,7 +3,13 @@ import { after, before, test } from 'node:test';
 import { Agent } from '@mastra/core/agent';
 import { MastraLanguageModelV2Mock, simulateReadableStream } from '@mastra/core/test-utils/llm-mock';
 import { createTool } from '@mastra/core/tools';
-import { assertReadInPart, LARGE_LOG, pointerIn, type Scene, startScene } from '../../../test/integrations/scene.ts';
+import {
+  assertReadInPart,
+  LARGE_LOG,
+  pointerIn,
+  type Scene,
+  startScene,
+} from '../../../test/integrations/scene.ts';
 import { contextRelayTools, largeResultProcessor } from './index.ts';
 
 let scene: Scene;
@@ -25,7 +31,12 @@ function playing(moves: ((shown: string) => Move)[]): { model: MastraLanguageMod
     return typeof move === 'string'
       ? ([{ type: 'text', text: move }, 'stop'] as const)
       : ([
-          { type: 'tool-call', toolCallId: `call-${calls.length}`, toolName: move.tool, input: JSON.stringify(move.input) },
+          {
+            type: 'tool-call',
+            toolCallId: `call-${calls.length}`,
+            toolName: move.tool,
+            input: JSON.stringify(move.input),
+          },
           'tool-calls',
         ] as const);
   };
@@ -69,7 +80,10 @@ function agent(model: MastraLanguageModelV2Mock, more: object = {}): Agent {
 }
 
 test('an agent pushes a text, and another one that is given the URL pulls it', async () => {
-  const writing = playing([() => ({ tool: 'push_context', input: { data: 'the findings' } }), (shown) => `See ${shown}`]);
+  const writing = playing([
+    () => ({ tool: 'push_context', input: { data: 'the findings' } }),
+    (shown) => `See ${shown}`,
+  ]);
   const url = pointerIn((await agent(writing.model).generate('write it down')).text);
   const reading = playing([() => ({ tool: 'pull_context', input: { url } }), (shown) => `It says: ${shown}`]);
   assert.equal((await agent(reading.model).generate(`read ${url}`)).text, 'It says: the findings');
@@ -81,7 +95,11 @@ test('a megabyte that a tool answers reaches the model as a pointer, of which it
     (shown) => ({ tool: 'pull_context', input: { url: pointerIn(shown), part: 'grep=payment .* refused' } }),
     () => 'The card has expired.',
   ]);
-  const readLog = createTool({ id: 'read_log', description: 'the log of today', execute: async () => LARGE_LOG });
+  const readLog = createTool({
+    id: 'read_log',
+    description: 'the log of today',
+    execute: async () => LARGE_LOG,
+  });
   const reader = agent(model, {
     tools: { read_log: readLog, ...contextRelayTools(scene.relay) },
     inputProcessors: [largeResultProcessor(scene.relay)],

@@ -3,13 +3,17 @@ import type { ContextRelay } from '../../sdk/context-relay.ts';
 import { type LargeResultOptions, LargeResults } from '../large-results.ts';
 import { swapResults } from '../prompt-results.ts';
 
-type LargeResultProcessor = Processor<'contextrelay-large-results'> & Required<Pick<Processor, 'processLLMRequest'>>;
+type LargeResultProcessor = Processor<'contextrelay-large-results'> &
+  Required<Pick<Processor, 'processLLMRequest'>>;
 
 /**
  * For `inputProcessors` of an agent: results of tools that are too large for the prompt reach the model as pointers. Memory
  * keeps them whole. Give the agent `pull_context` of `contextRelayTools`, with which it reads what it needs.
  */
-export function largeResultProcessor(relay: ContextRelay, options: LargeResultOptions = {}): LargeResultProcessor {
+export function largeResultProcessor(
+  relay: ContextRelay,
+  options: LargeResultOptions = {},
+): LargeResultProcessor {
   const results = new LargeResults(relay, options);
   return {
     id: 'contextrelay-large-results',

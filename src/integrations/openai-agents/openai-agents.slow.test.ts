@@ -1,8 +1,21 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { Agent, Runner, tool } from '@openai/agents';
-import { assistantMessage, functionCall, modelResponder, type RecordedModelCall, ScriptedModel } from '@openai/agents/testing';
-import { assertReadInPart, embedded, LARGE_LOG, pointerIn, type Scene, startScene } from '../../../test/integrations/scene.ts';
+import {
+  assistantMessage,
+  functionCall,
+  modelResponder,
+  type RecordedModelCall,
+  ScriptedModel,
+} from '@openai/agents/testing';
+import {
+  assertReadInPart,
+  embedded,
+  LARGE_LOG,
+  pointerIn,
+  type Scene,
+  startScene,
+} from '../../../test/integrations/scene.ts';
 import { ContextRelaySession, contextRelayTools, largeResultFilter } from './index.ts';
 
 let scene: Scene;
@@ -19,12 +32,16 @@ function shownIn(call: RecordedModelCall): string[] {
   return items.flatMap((item) => {
     if (item.type !== 'function_call_result') return [];
     const { output } = item;
-    return [typeof output === 'string' ? output : 'text' in output ? String(output.text) : JSON.stringify(output)];
+    return [
+      typeof output === 'string' ? output : 'text' in output ? String(output.text) : JSON.stringify(output),
+    ];
   });
 }
 
 const calling = (name: string, args: (shown: string) => Record<string, unknown>) =>
-  modelResponder((call) => [functionCall(name, args(shownIn(call).at(-1) ?? ''), { callId: `call-${call.index}` })]);
+  modelResponder((call) => [
+    functionCall(name, args(shownIn(call).at(-1) ?? ''), { callId: `call-${call.index}` }),
+  ]);
 const saying = (words: (shown: string) => string) =>
   modelResponder((call) => [assistantMessage(words(shownIn(call).at(-1) ?? ''))]);
 
@@ -33,14 +50,20 @@ test('an agent pushes a text, and another one that is given the URL pulls it', a
   const writer = new Agent({
     name: 'writer',
     tools,
-    model: new ScriptedModel([calling('push_context', () => ({ data: 'the findings' })), saying((shown) => `See ${shown}`)]),
+    model: new ScriptedModel([
+      calling('push_context', () => ({ data: 'the findings' })),
+      saying((shown) => `See ${shown}`),
+    ]),
   });
   const written = await runner().run(writer, 'write it down');
   const url = pointerIn(written.finalOutput!);
   const reader = new Agent({
     name: 'reader',
     tools,
-    model: new ScriptedModel([calling('pull_context', () => ({ url })), saying((shown) => `It says: ${shown}`)]),
+    model: new ScriptedModel([
+      calling('pull_context', () => ({ url })),
+      saying((shown) => `It says: ${shown}`),
+    ]),
   });
   assert.equal((await runner().run(reader, `read ${url}`)).finalOutput, 'It says: the findings');
 });
@@ -73,12 +96,17 @@ test('a conversation goes on in another process with the same session', async ()
   const sessionId = 'customer 7/ä';
   const turn = (words: string) =>
     new Agent({ name: 'clerk', model: new ScriptedModel([saying(() => words)]) });
-  await runner().run(turn('Hello Ada.'), 'I am Ada.', { session: new ContextRelaySession(scene.relay, { sessionId }) });
+  await runner().run(turn('Hello Ada.'), 'I am Ada.', {
+    session: new ContextRelaySession(scene.relay, { sessionId }),
+  });
   const session = new ContextRelaySession(embedded(scene.server), { sessionId });
   const again = turn('Ada.');
   await runner().run(again, 'Who am I?', { session });
   const asked = JSON.stringify((again.model as ScriptedModel).lastCall!.request.input);
-  assert.ok(asked.includes('I am Ada.') && asked.includes('Hello Ada.') && asked.includes('Who am I?'), asked);
+  assert.ok(
+    asked.includes('I am Ada.') && asked.includes('Hello Ada.') && asked.includes('Who am I?'),
+    asked,
+  );
   const items = await session.getItems();
   assert.equal(items.length, 4);
   assert.deepEqual(await session.getItems(1), items.slice(-1));

@@ -4,6 +4,8 @@ import { uuid } from '../../base/ids.ts';
 import type { ContextRelay } from '../../sdk/context-relay.ts';
 import { EntryLog } from '../entry-log.ts';
 import { segment } from '../file-names.ts';
+import { type LargeResultOptions, LargeResults } from '../large-results.ts';
+import { swapItems } from './input-filter.ts';
 
 export interface ContextRelaySessionOptions {
   /** The conversation to go on with; a new one by default. */
@@ -12,17 +14,23 @@ export interface ContextRelaySessionOptions {
   readonly space?: string;
   /** Seconds that what is said stays; until it is deleted by default. */
   readonly ttl?: number;
+  /** Keeps results of tools that are too large as pointers; whole by default. */
+  readonly largeResults?: LargeResultOptions;
 }
 
 /** The history of a conversation as files of a relay: any process that reaches it goes on with it. */
 export class ContextRelaySession implements Session {
   readonly #id: string;
   readonly #log: Promise<EntryLog<AgentInputItem>>;
+  readonly #results: LargeResults | null;
 
   constructor(relay: ContextRelay, options: ContextRelaySessionOptions = {}) {
-    const { sessionId = uuid(systemEnv), space = 'openai-agents', ttl } = options;
+    const { sessionId = uuid(systemEnv), space = 'openai-agents', ttl, largeResults } = options;
     this.#id = sessionId;
-    this.#log = segment(sessionId).then((name) => new EntryLog(relay.files.space(space), `${name}/`, { ttl }));
+    this.#results = largeResults ? new LargeResults(relay, largeResults) : null;
+    this.#log = segment(sessionId).then(
+      (name) => new EntryLog(relay.files.space(space), `${name}/`, { ttl }),
+    );
   }
 
   async getSessionId(): Promise<string> {
@@ -35,7 +43,7 @@ export class ContextRelaySession implements Session {
   }
 
   async addItems(items: AgentInputItem[]): Promise<void> {
-    await (await this.#log).append(items);
+    await (await this.#log).append(this.#results ? await swapItems(items, this.#results) : items);
   }
 
   async popItem(): Promise<AgentInputItem | undefined> {
