@@ -1,8 +1,15 @@
-/** `npm run soak`: three minutes by default, `npm run soak -- --minutes 60` for an hour. Exit code 1 on any loss. */
+/**
+ * `npm run soak`: three minutes by default, `npm run soak -- --minutes 60` for an hour. Exit code 1 on any loss.
+ * `npm run soak -- --pushes 20000`: instead, processes that push are killed until so many pushes are acknowledged.
+ */
 import { parseArgs } from 'node:util';
+import { killedWriters } from './killed-writers.ts';
 import { soak } from './soak.ts';
 
-const { values } = parseArgs({ options: { minutes: { type: 'string', default: '3' } } });
+const { values } = parseArgs({
+  options: { minutes: { type: 'string', default: '3' }, pushes: { type: 'string' } },
+});
+if (values.pushes !== undefined) await killWriters(Number(values.pushes));
 const minutes = Number(values.minutes);
 if (!(minutes > 0)) {
   console.error('--minutes is a number above 0.');
@@ -18,3 +25,16 @@ if (noDisk !== null) console.log(`No disk was filled: one cannot be mounted here
 for (const loss of losses.slice(0, 50)) console.log(`LOST: ${loss}`);
 console.log(losses.length === 0 ? 'Nothing was lost.' : `${losses.length} losses.`);
 process.exitCode = losses.length === 0 && counts.acknowledged > 0 ? 0 : 1;
+
+async function killWriters(pushes: number): Promise<never> {
+  if (!(pushes > 0)) {
+    console.error('--pushes is a number above 0.');
+    process.exit(2);
+  }
+  const began = performance.now();
+  const { losses, ...counts } = await killedWriters(pushes);
+  console.log(JSON.stringify({ seconds: Math.round((performance.now() - began) / 1000), ...counts }));
+  for (const loss of losses) console.log(`LOST: ${loss}`);
+  console.log(losses.length === 0 ? 'Nothing was lost.' : `${losses.length} losses.`);
+  process.exit(losses.length === 0 ? 0 : 1);
+}

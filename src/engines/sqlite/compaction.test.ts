@@ -39,6 +39,22 @@ test('a sweep moves what is left of segments that are mostly empty, and their sp
   await engine[Symbol.asyncDispose]();
 });
 
+test('a segment that was thinned while it still took bodies is moved by a later sweep', async (t) => {
+  const home = temporaryHome(t);
+  const clock = manualClock();
+  const engine = await openSqlite({ home, role: 'server', env: clock.env, durability: 'process' });
+  await engine.sweep();
+  for (let i = 0; i < COUNT; i++) await engine.blobs.put(`com.b/${i}`, bytes(i));
+  for (let i = 1; i < COUNT; i++) await engine.blobs.delete(`com.b/${i}`);
+  await engine.sweep();
+  assert.equal(sizeOf(join(home, 'blobs')), COUNT * 10_000, 'more may come into it');
+  clock.advance(11 * 60_000);
+  await engine.sweep();
+  assert.equal(sizeOf(join(home, 'blobs')), 10_000);
+  assert.deepEqual((await engine.blobs.get('com.b/0'))?.body, bytes(0));
+  await engine[Symbol.asyncDispose]();
+});
+
 test('what is read, replaced, deleted or backed up while it is moved is what it was', async (t) => {
   const { home, engine, clock } = await thinned(t);
   const open = (at: string) => openSqlite({ home: at, env: clock.env, durability: 'process' });

@@ -15,27 +15,41 @@ interface Moving extends Spot {
 }
 
 /**
- * Moves what is left of segments of which less than half still counts, so that they can go. A full disk ends it; then
- * it waits for room that others give back.
+ * Moves what is left of those of these segments of which less than half still counts, so that they can go. A full disk ends
+ * it; then it waits for room that others give back. Gives the segments to look at again.
  */
-export async function compact(store: Store, segments: Segments): Promise<void> {
+export async function compact(
+  store: Store,
+  segments: Segments,
+  files: Iterable<string>,
+): Promise<Set<string>> {
   const { db, home } = store;
+  const left = new Set(files);
+  const used = 'SELECT coalesce(sum(size), 0) AS bytes FROM blobs WHERE file = ?';
   const sql = 'SELECT id, file, offset, size, expires FROM blobs WHERE file = ? ORDER BY offset';
-  for (const name of await promises.readdir(join(home, SEGMENTS)).catch(() => [])) {
-    const file = `${SEGMENTS}/${name}`;
+  for (const file of left) {
     const stat = await promises.stat(join(home, file)).catch(() => null);
-    if (!stat || segments.appendsTo(file)) continue;
+    if (stat && segments.appendsTo(file)) continue;
+    left.delete(file);
+    if (!stat) continue;
+    const { bytes } = await db.patiently(() => db.sql<{ bytes: number }>(used).get(file)!);
+    if (bytes * 2 > stat.size) continue;
     const rows = await db.patiently(() => db.sql<Moving>(sql).all(file));
-    if (rows.reduce((sum, { size }) => sum + size, 0) * 2 > stat.size) continue;
     try {
       for (let at = 0; at < rows.length; at += AT_ONCE) {
         await Promise.all(rows.slice(at, at + AT_ONCE).map((row) => move(store, segments, row)));
       }
     } catch (error) {
-      if (isFull(error, db.path)) return;
+      if (isFull(error, db.path)) return left.add(file);
       throw error;
     }
   }
+  return left;
+}
+
+export async function allSegments(home: string): Promise<string[]> {
+  const names = await promises.readdir(join(home, SEGMENTS)).catch(() => []);
+  return names.map((name) => `${SEGMENTS}/${name}`);
 }
 
 /**

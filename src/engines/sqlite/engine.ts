@@ -80,6 +80,7 @@ export async function openSqlite(o: SqliteOptions): Promise<SqliteEngine> {
   const deferred = new DeferredWork();
   const gone = new Gone(store, checkpoints);
   const scrub = role === 'server' ? new Scrub(store) : null;
+  let sweeps = 0;
   let sweeping: Promise<Swept> | undefined;
   let closing: Promise<void> | undefined;
   const close = async () => {
@@ -104,7 +105,7 @@ export async function openSqlite(o: SqliteOptions): Promise<SqliteEngine> {
     defer: (work, afterMs) => deferred.defer(work, afterMs),
     sweep() {
       // One at a time: who asks while it runs gets the same answer.
-      sweeping ??= sweep({ ...store, blobs, checkpoints, gone }).finally(() => {
+      sweeping ??= sweep({ ...store, blobs, checkpoints, gone }, sweeps++).finally(() => {
         sweeping = undefined;
       });
       return sweeping;

@@ -31,6 +31,8 @@ export class Gone {
   readonly #checkpoints: Checkpoints;
   readonly #timer: NodeJS.Timeout;
   #wiping: Promise<void> | undefined;
+  /** Segments out of which something was wiped. */
+  #thinned = new Set<string>();
 
   constructor(store: Store, checkpoints: Checkpoints) {
     this.#store = store;
@@ -46,6 +48,13 @@ export class Gone {
         this.#wiping = undefined;
       });
     return this.#wiping;
+  }
+
+  /** The segments that have lost something since this was last asked; `deal` gives those to look at again. */
+  async withThinned(deal: (files: Set<string>) => Promise<Set<string>>): Promise<void> {
+    const files = this.#thinned;
+    this.#thinned = new Set();
+    for (const file of await deal(files)) this.#thinned.add(file);
   }
 
   async close(): Promise<void> {
@@ -82,6 +91,7 @@ export class Gone {
       const zeros = Buffer.alloc(Math.max(...rows.map(({ size }) => size)));
       for (const { offset, size } of rows) await handle.write(zeros, 0, size, offset);
       await handle.datasync();
+      this.#thinned.add(file);
       return true;
     } finally {
       await handle.close();

@@ -91,5 +91,10 @@ test('a sweep takes bodies and drafts that nobody refers to once they are old, a
     ].sort(),
   );
   assert.ok(existsSync(join(home, kept!)));
+  const later = join(home, 'blobs/ab/ffffffffffffffffffffffffffffffff');
+  utimesSync(later, old, old);
+  // From then on a sweep looks at one folder in turn.
+  for (let i = 0; i < 2; i++) await engine.sweep();
+  assert.ok(!existsSync(later));
   await engine[Symbol.asyncDispose]();
 });

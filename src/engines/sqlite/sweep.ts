@@ -1,16 +1,17 @@
 import { promises } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { ORPHAN_AGE_MS } from '../../base/limits.ts';
 import type { Swept, Usage } from '../../kernel/engine.ts';
 import type { SqliteBlobs } from './blobs.ts';
-import { BODIES } from './body-files.ts';
+import { BODIES, DRAFTS } from './body-files.ts';
 import type { Checkpoints } from './checkpoint.ts';
 import type { CommitQueue } from './commit-queue.ts';
-import { compact } from './compaction.ts';
+import { allSegments, compact } from './compaction.ts';
 import { type FormerSpot, type Gone, noteGone, removeUnused } from './gone.ts';
 import { DELETE_ENTRIES } from './logs.ts';
 import { hashOldBodies, removeOldCopies } from './old-bodies.ts';
-import { isSegment } from './segments.ts';
+import { DATABASE_FILE } from './opening.ts';
+import { isSegment, SEGMENTS } from './segments.ts';
 import type { Store } from './store.ts';
 import { CLOCK_KEY } from './store-clock.ts';
 
@@ -29,16 +30,23 @@ export interface Space extends Store {
   readonly gone: Gone;
 }
 
-/** Reclaims what expired, what was dropped and what was left behind, in steps between which others write. */
-export async function sweep(space: Space): Promise<Swept> {
+/**
+ * Reclaims what expired, what was dropped and what was left behind, in steps between which others write. The first of an
+ * engine looks at everything there is. Those that follow, of which a server makes one every minute, look only at what has changed, and
+ * at one folder of bodies each in turn.
+ */
+export async function sweep(space: Space, round: number): Promise<Swept> {
   const now = space.env.now();
   const expired = await expiredBlobs(space, now);
   const records = await expiredRecords(space, now);
   await droppedStreams(space);
   await hashOldBodies(space);
   await removeOldCopies(space.db.path, now);
-  await compact(space, space.blobs.segments);
-  const orphans = await orphanedFiles(space, now - ORPHAN_AGE_MS);
+  await space.gone.wipe();
+  await space.gone.withThinned(async (thinned) =>
+    compact(space, space.blobs.segments, round === 0 ? await allSegments(space.home) : thinned),
+  );
+  const orphans = await orphanedFiles(space, now - ORPHAN_AGE_MS, round);
   await space.gone.wipe();
   await giveBack(space);
   return { blobs: expired.blobs + orphans.blobs, records, bytes: expired.bytes + orphans.bytes };
@@ -88,9 +96,9 @@ async function droppedStreams({ db, queue }: Space): Promise<void> {
  * Files that no row refers to, old enough that none is about to. A segment need not be old: whoever is about to name it
  * looks first, and what was in it has been counted.
  */
-async function orphanedFiles(space: Space, before: number): Promise<Omit<Swept, 'records'>> {
+async function orphanedFiles(space: Space, before: number, round: number): Promise<Omit<Swept, 'records'>> {
   const swept = { blobs: 0, bytes: 0 };
-  for await (const { path, file } of bodyFiles(space.home)) {
+  for await (const { path, file } of bodyFiles(space.home, round)) {
     const stat = await promises.stat(path).catch(() => null);
     if (!stat?.isFile() || (stat.mtimeMs > before && !isSegment(file))) continue;
     if (!(await removeUnused(space, file)) || isSegment(file)) continue;
@@ -135,7 +143,9 @@ export async function usageOf({ db, home, env }: Store): Promise<Usage> {
     return db.sql<Record<'blobs' | 'bytes' | 'records' | 'entries' | 'placed', number>>(sql).get(env.now())!;
   });
   let diskBytes = row.placed;
-  for (const end of ['', '-wal', '-shm']) diskBytes += await sizeOf(db.path + end);
+  // The WAL, the reserve, the copy of an older format.
+  const own = (await promises.readdir(home)).filter((name) => name.startsWith(DATABASE_FILE));
+  for (const name of own) diskBytes += await sizeOf(join(home, name));
   for await (const { path } of bodyFiles(home)) diskBytes += await sizeOf(path);
   return {
     blobs: { count: row.blobs, bytes: row.bytes },
@@ -175,10 +185,16 @@ export async function missingBodies({ db, home, env }: Store): Promise<{ count: 
   }
 }
 
-/** Every file under the folder of bodies, drafts included, one folder at a time. */
-async function* bodyFiles(home: string): AsyncGenerator<{ path: string; file: string }> {
+/** Folders that are looked at every time: of those with bodies there may be many, with any number of files. */
+const SMALL: ReadonlySet<string> = new Set([DRAFTS, SEGMENTS].map((path) => basename(path)));
+
+/** Every file under the folder of bodies, drafts included, one folder at a time; from round 1 on only those of one of them. */
+async function* bodyFiles(home: string, round = 0): AsyncGenerator<{ path: string; file: string }> {
   const root = join(home, BODIES);
-  for (const folder of await promises.readdir(root).catch(() => [])) {
+  const folders = await promises.readdir(root).catch(() => []);
+  const some = folders.filter((name) => !SMALL.has(name));
+  const next = some[round % some.length];
+  for (const folder of round === 0 ? folders : folders.filter((name) => SMALL.has(name) || name === next)) {
     for (const name of await promises.readdir(join(root, folder)).catch(() => [])) {
       yield { path: join(root, folder, name), file: `${BODIES}/${folder}/${name}` };
     }

@@ -1,0 +1,130 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
+import { backupSqlite } from '../../src/engines/sqlite/backup.ts';
+import { openSqlite, type SqliteEngine } from '../../src/engines/sqlite/engine.ts';
+import type { BlobBody } from '../../src/kernel/blobs.ts';
+import { type Child, startChild } from '../sqlite/child.ts';
+
+export interface Killed {
+  readonly acknowledged: number;
+  readonly kills: number;
+  readonly reads: number;
+  readonly backups: number;
+  readonly losses: readonly string[];
+}
+
+const WRITERS = 4;
+
+/** What was acknowledged, by key; 0 for what may have been deleted since. */
+type Told = Map<string, number>;
+
+/**
+ * Four processes push, delete and sweep, which moves bodies from segment to segment, and are killed at random instants and
+ * started again, until so many pushes are acknowledged. Meanwhile somebody reads and somebody makes backups. What was
+ * acknowledged and not deleted must be there in the end and in the backups, and nobody may ever see a wrong byte.
+ */
+export async function killedWriters(pushes: number): Promise<Killed> {
+  const place = mkdtempSync(join(tmpdir(), 'relay-killed-'));
+  const home = join(place, 'home');
+  const told: Told = new Map();
+  const losses: string[] = [];
+  const counts = { kills: 0, reads: 0, backups: 0, started: 0, acknowledged: 0 };
+  const isOver = () => counts.acknowledged >= pushes || losses.length > 20;
+  await (await openSqlite({ home }))[Symbol.asyncDispose]();
+
+  const writer = async () => {
+    while (!isOver()) {
+      const child = startChild('push-some', { home, name: `w${counts.started++}` });
+      const first = Promise.withResolvers<void>();
+      const listening = listen(child, told, () => {
+        counts.acknowledged++;
+        first.resolve();
+      });
+      // Now and then before it has done anything.
+      if (Math.random() < 0.95) await Promise.race([first.promise, listening]);
+      await Promise.race([wait(Math.random() * 4000), listening]);
+      child.process.kill('SIGKILL');
+      counts.kills++;
+      const failure = await listening;
+      if (failure) losses.push(failure);
+    }
+  };
+  const reader = async () => {
+    await using engine = await openSqlite({ home, role: 'server' });
+    while (!isOver()) {
+      const keys = [...told.keys()];
+      for (let i = 0; i < 50 && keys.length > 0; i++) {
+        const key = keys[Math.floor(Math.random() * keys.length)]!;
+        await check(engine, key, told, losses);
+        counts.reads++;
+      }
+      await wait(20);
+    }
+  };
+  const backups = async () => {
+    while (!isOver()) {
+      const before = [...told.keys()];
+      const target = join(place, `backup-${counts.backups++}`);
+      const { lost } = await backupSqlite(home, target);
+      for (const key of lost) losses.push(`${key}: damaged, says the backup`);
+      const copy = await openSqlite({ home: target });
+      for (const key of before) await check(copy, key, told, losses);
+      await copy[Symbol.asyncDispose]();
+      rmSync(target, { recursive: true });
+      await wait(200);
+    }
+  };
+  try {
+    const writers = Array.from({ length: WRITERS }, writer);
+    await Promise.all([...writers, reader(), backups()]);
+    await using engine = await openSqlite({ home });
+    for (const key of told.keys()) await check(engine, key, told, losses);
+    await engine.sweep();
+    for (const key of told.keys()) await check(engine, key, told, losses);
+    for await (const { key, fault } of engine.checkBodies()) if (fault) losses.push(`${key}: ${fault}`);
+    const found = await engine.checkDatabase();
+    if (found) losses.push(`the database: ${found}`);
+    const { kills, reads, backups: made, acknowledged } = { ...counts };
+    return { acknowledged, kills, reads, backups: made, losses };
+  } finally {
+    rmSync(place, { recursive: true });
+  }
+}
+
+/** Until it ends; gives what it complained of, where it was not killed. */
+async function listen(child: Child, told: Told, onPush: () => void): Promise<string | null> {
+  try {
+    for (;;) {
+      const { key, size } = await child.next<{ key: string; size: number }>();
+      told.set(key, size);
+      if (size > 0) onPush();
+    }
+  } catch (error) {
+    const { message } = error as Error;
+    return message.includes('SIGKILL') || error instanceof SyntaxError ? null : message;
+  }
+}
+
+async function check(engine: SqliteEngine, key: string, told: Told, losses: string[]): Promise<void> {
+  const size = told.get(key)!;
+  try {
+    const found = await engine.blobs.get(key);
+    if (!found) {
+      // That it is being deleted was told before, but the line may still be on its way.
+      for (let tries = 0; told.get(key)! > 0 && tries < 100; tries++) await wait(100);
+      if (told.get(key)! > 0) losses.push(`${key}: lost`);
+      return;
+    }
+    const bytes = await whole(found.body);
+    const length = size || bytes.length;
+    if (!bytes.equals(Buffer.alloc(length, `${key} `))) losses.push(`${key}: wrong bytes`);
+  } catch (error) {
+    losses.push(`${key}: ${(error as Error).message}`);
+  }
+}
+
+async function whole(body: BlobBody): Promise<Buffer> {
+  return Buffer.from(body instanceof Uint8Array ? body : await new Response(body as BodyInit).bytes());
+}
