@@ -162,6 +162,7 @@ export class RelayCore {
       const { store: files } = await this.files();
       await threads.removeExpired();
       await files.removeExpired();
+      await files.removeOrphans(tenant);
       await this.storage.recount(tenant, async () => {
         const channels = await this.channels.bytesOf(tenant);
         return channels + (await threads.bytesOf(tenant)) + (await files.bytesOf(tenant));

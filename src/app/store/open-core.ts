@@ -31,7 +31,10 @@ export type Warn = (what: string) => void;
 export async function openStore(config: Config, warn?: Warn): Promise<LocalStore> {
   const { core, engine, ...open } = await openCore(config, 'cli', { warn });
   return {
-    sweep: () => core.tidy([LOCAL_CALLER.tenant]),
+    async sweep() {
+      await (await core.files()).store.removeOrphans(LOCAL_CALLER.tenant);
+      return core.tidy([LOCAL_CALLER.tenant]);
+    },
     usage: () => core.deps.engine.usage(),
     missingBodies: () => engine.missingBodies(),
     async *checkBodies() {

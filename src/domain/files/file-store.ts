@@ -1,4 +1,6 @@
 import { RelayError } from '../../base/errors.ts';
+import { ORPHAN_AGE_MS, PAGE_ITEMS_MAX } from '../../base/limits.ts';
+import type { BlobItem, Blobs } from '../../kernel/blobs.ts';
 import type { Background } from '../background.ts';
 import type { Deps } from '../deps.ts';
 import type { EndIndex } from '../end-index.ts';
@@ -7,6 +9,7 @@ import { allRecords, type RecordsOf, recordsOf } from '../records.ts';
 import type { Storage } from '../usage/storage.ts';
 import { fileEnds } from './file-ends.ts';
 import {
+  blobsPrefix,
   endName,
   type FilePlace,
   headKey,
@@ -121,6 +124,50 @@ export class FileStore {
     return bytes;
   }
 
+  /**
+   * Removes what crashes left in the spaces of a tenant: bodies of writes that never came, and versions of files that are
+   * gone. What is younger than an hour may belong to a write that is under way. Heads are read before versions: a body that
+   * moves from one to the other meanwhile is seen in one of them.
+   */
+  async removeOrphans(tenant: string): Promise<void> {
+    const { engine, env } = this.parts.deps;
+    const before = env.now() - ORPHAN_AGE_MS;
+    for await (const space of this.spacesOf(tenant)) {
+      const at = { tenant, space, path: '' };
+      const [lives, bodies] = [new Map<string, number>(), new Set<string>()];
+      for await (const { value } of allRecords(this.heads, headsPrefix(at))) {
+        lives.set(value.id, value.first);
+        bodies.add(value.current.blob);
+      }
+      for await (const { key, value } of allRecords(this.versions, versionsPrefix(at))) {
+        const id = key.slice(versionsPrefix(at).length).split('/')[0]!;
+        const kept = value.version >= (lives.get(id) ?? Number.POSITIVE_INFINITY);
+        if (kept || madeAt(id) > before || value.at > before) bodies.add(value.blob);
+        else await this.versions.delete(key);
+      }
+      for await (const { key, at: written } of allBlobs(engine.blobs, blobsPrefix(at)))
+        if (written <= before && !bodies.has(key)) await engine.blobs.delete(key);
+    }
+  }
+
+  /** What a body belongs to, for a person; null where nothing refers to it. Looks through the whole space. */
+  async nameOfBody(blob: string): Promise<string | null> {
+    const [, tenant, space] = /^fil\.([^.]+)\.([^/]+)\//.exec(blob) ?? [];
+    if (tenant === undefined || space === undefined) return null;
+    const at = { tenant, space };
+    const names = new Map<string, string>();
+    for await (const { key, value } of allRecords(this.heads, headsPrefix(at))) {
+      const name = `file ${space}/${key.slice(headsPrefix(at).length)}`;
+      if (value.current.blob === blob) return name;
+      names.set(value.id, name);
+    }
+    for await (const { key, value } of allRecords(this.versions, versionsPrefix(at))) {
+      const name = names.get(key.slice(versionsPrefix(at).length).split('/')[0]!);
+      if (value.blob === blob && name !== undefined) return `version ${value.version} of ${name}`;
+    }
+    return null;
+  }
+
   /** Every space that a file was ever in. */
   async *spacesOf(tenant: string): AsyncGenerator<string> {
     const prefix = spacesPrefix(tenant);
@@ -132,6 +179,20 @@ export class FileStore {
 export function noFile({ space, path }: FilePlace): RelayError {
   return new RelayError('not_found', {
     what: `the file ${path.slice(0, 200)} in ${space}`,
-    hint: 'GET /files/<space> lists the files there are.',
+    hint: 'List what is there: relay file ls SPACE, or GET /files/SPACE.',
   });
+}
+
+/** When an id was drawn. */
+function madeAt(id: string): number {
+  return Number.parseInt(id.slice(0, 12), 16);
+}
+
+async function* allBlobs(blobs: Blobs, prefix: string): AsyncGenerator<BlobItem> {
+  for (let after: string | undefined; ; ) {
+    const page = await blobs.list(prefix, { after, limit: PAGE_ITEMS_MAX });
+    yield* page.items;
+    if (page.next === undefined) return;
+    after = page.next;
+  }
 }

@@ -110,6 +110,15 @@ export const SECTIONS: Sections = {
       () => import('./threads/replay.ts'),
     ),
   },
+  Files: {
+    file: group('Files under a space: overwritten and deleted at will, with their versions', {
+      put: leaf('Write a file', () => import('./files/put.ts')),
+      get: leaf('Read a file, or only a part of it', () => import('./files/get.ts')),
+      ls: leaf('List spaces, and the files in one', () => import('./files/ls.ts')),
+      log: leaf('List the versions of a file, newest first', () => import('./files/log.ts')),
+      rm: leaf('Delete files with all their versions', () => import('./files/rm.ts')),
+    }),
+  },
   Projects: {
     project: group('Project files: where a project stands, for sessions that remember nothing', {
       init: leaf(
