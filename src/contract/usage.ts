@@ -35,7 +35,7 @@ export interface UsageReport {
   readonly pushes: Meter;
   /** Told, never enforced. */
   readonly pulls: Meter;
-  /** Bytes that threads and the messages of channels take up now, whichever the month. */
+  /** Bytes that threads, files and the messages of channels take up now, whichever the month. */
   readonly storage: Meter;
   /** All keys for an admin, the own key for anyone else. May be some seconds behind. */
   readonly rows: readonly UsageRow[];

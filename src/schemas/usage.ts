@@ -19,7 +19,7 @@ export const usageSchemas = schemasFor(usage)({
       reset: time,
       pushes: meter,
       pulls: meter.describe('told, never enforced'),
-      storage: meter.describe('bytes of threads and of channel messages, as of now'),
+      storage: meter.describe('bytes of threads, files and channel messages, as of now'),
       rows: z.array(z.object({ day: text, key: text, operation: text, count, bytes: count })),
     }),
     content: ['text/csv'],

@@ -70,9 +70,13 @@ export class FileStore {
 
   /** Removes what a file that has ended took up. Safe to be done by several at once, and again after a crash. */
   async removeEnded(at: FilePlace, { value: head, revision }: StoredHead): Promise<void> {
-    const earlier: FileVersion[] = [];
-    for await (const { value } of allRecords(this.versions, versionsPrefix(at, head.id))) earlier.push(value);
-    await this.dropVersions(at, head.id, earlier);
+    // Most files are written once.
+    if (head.current.version > 1) {
+      const earlier: FileVersion[] = [];
+      for await (const { value } of allRecords(this.versions, versionsPrefix(at, head.id)))
+        earlier.push(value);
+      await this.dropVersions(at, head.id, earlier);
+    }
     await this.parts.deps.engine.blobs.delete(head.current.blob);
     const took = await this.heads.delete(headKey(at), { expect: revision });
     if (took) await this.parts.storage.freed(at.tenant, storedBytesOf(head));

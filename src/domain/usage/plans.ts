@@ -14,7 +14,7 @@ export interface Plan {
   readonly keys: number;
   readonly payloadBytes: number;
   readonly ttlMs: number;
-  /** What threads and channel messages may take up; null, or nothing said, for no limit. */
+  /** What threads, files and channel messages may take up; null, or nothing said, for no limit. */
   readonly storageBytes?: number | null;
 }
 

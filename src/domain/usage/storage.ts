@@ -12,7 +12,7 @@ const RECOUNT_REFUSED_MS = 60 * 1000;
 const storageKey = (tenant: string, what: 'written' | 'freed' | 'counted') => `ten.${tenant}/storage/${what}`;
 
 /**
- * What the threads and channels of a tenant take up: a running sum in the store, which is what was written less what was
+ * What the threads, files and channels of a tenant take up: a running sum in the store, which is what was written less what was
  * freed. A write is counted before it is committed, something freed after it is gone, so a crash leaves the sum too high,
  * and a recount puts it right. Writers look at the sum before they write: those at work at the same moment may pass the
  * limit together, by what they write.

@@ -19,7 +19,7 @@ export class Usage implements Allowance {
   readonly #plans: Plans;
   readonly #stored: (tenant: string) => Promise<number>;
 
-  /** `stored` tells the bytes that the threads and channels of a tenant take up. */
+  /** `stored` tells the bytes that the threads, files and channels of a tenant take up. */
   constructor(deps: Deps, plans: Plans, stored: (tenant: string) => Promise<number>) {
     this.statistics = new Statistics(deps);
     this.#deps = deps;

@@ -1,0 +1,78 @@
+import assert from 'node:assert/strict';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { startRelay } from '../http/relay-under-test.ts';
+import { runHere } from './in-process.ts';
+import { temporaryHome } from './program.ts';
+
+for (const where of ['on the local store', 'on a server'] as const) {
+  test(`relay file puts, gets, lists, tells the history and deletes, ${where}`, async () => {
+    using at = temporaryHome();
+    await using server = await startRelay();
+    const env: Record<string, string> = where === 'on a server' ? { CONTEXTRELAY_URL: server.url } : {};
+    const relay = (args: string, stdin?: string) =>
+      runHere(['file', ...args.split(' ')], { ...at, env, stdin });
+    const fine = async (args: string, stdin?: string) => {
+      const { code, stdout, stderr } = await relay(args, stdin);
+      assert.equal(code, 0, stderr);
+      return stdout;
+    };
+    const plan = join(at.home, 'plan.md');
+    writeFileSync(plan, '# Plan\n\nFirst.\nThen.\n');
+    assert.equal(await fine(`put ${plan} notes/`), 'notes/plan.md\n');
+    assert.equal(await fine(`put ${plan} notes/drafts/`), 'notes/drafts/plan.md\n');
+    assert.equal(
+      await fine('put - notes/plan.md --if-match v1 --type text/markdown', 'new\n'),
+      'notes/plan.md\n',
+    );
+    assert.equal((await relay('put - notes/plan.md --if-match v1', 'x')).code, 1);
+    assert.equal((await relay('put - notes/plan.md --new', 'x')).code, 1);
+    const made = JSON.parse(
+      await fine('put - notes/temp --ttl 2h --keep 0 --metadata {"by":"ada"} --json', 'x'),
+    );
+    assert.deepEqual([made.version, made.metadata], [1, { by: 'ada' }]);
+    assert.equal(Date.parse(made.expires_at) - Date.parse(made.modified_at), 7_200_000);
+
+    assert.equal(await fine('get notes/plan.md'), 'new\n');
+    assert.equal(await fine('get notes/plan.md --version v1 --lines 3-4'), 'First.\nThen.\n');
+    assert.equal(JSON.parse(await fine('get notes/plan.md --json')).content_type, 'text/markdown');
+    assert.match(await fine('get notes/plan.md --cost'), /^\d tokens/);
+    const out = join(at.home, 'out.md');
+    await fine(`get notes/plan.md --version 1 --out ${out}`);
+    assert.equal(readFileSync(out, 'utf8'), readFileSync(plan, 'utf8'));
+
+    assert.equal(await fine('ls'), 'notes/\n');
+    assert.equal(await fine('ls notes'), 'drafts/\nv2  4  plan.md\nv1  1  temp\n');
+    assert.equal(await fine('ls notes/drafts/ --recursive'), 'v1  21  drafts/plan.md\n');
+    assert.equal(JSON.parse(await fine('ls notes -n 1 --json')).more, true);
+    const log = (await fine('log notes/plan.md')).split('\n');
+    assert.match(log[0]!, /^v2 {2}\S+ {2}local {2}4 {2}[0-9a-f]{64}$/);
+    assert.match(log[1]!, /^v1/);
+
+    assert.equal((await relay('rm notes/plan.md --if-match v1')).code, 1);
+    assert.equal(await fine('rm notes/plan.md'), 'deleted notes/plan.md\n');
+    const gone = await relay('get notes/plan.md');
+    assert.deepEqual([gone.code, gone.stdout], [3, '']);
+    assert.match(gone.stderr, /relay file ls/);
+    assert.equal(await fine('rm notes/ --recursive'), 'deleted notes/\n');
+    assert.equal(await fine('ls'), '');
+  });
+}
+
+test('relay file says what is wrong with how it is called', async () => {
+  using at = temporaryHome();
+  for (const [args, words] of [
+    ['get notes', /is a space, and not a file/],
+    ['put - notes/../a', /it holds "\.\."/],
+    ['put - notes/', /has no name/],
+    ['put - a/b --keep 101', /--keep/],
+    ['put - a/b --metadata []', /no JSON object/],
+    ['rm a/b --recursive --if-match v1', /do not go together/],
+    ['get a/b --version x', /--version/],
+  ] as const) {
+    const { code, stderr } = await runHere(['file', ...args.split(' ')], { ...at, stdin: 'x' });
+    assert.deepEqual([code, words.test(stderr)], [2, true], `${args}: ${stderr}`);
+  }
+  assert.equal(existsSync(join(at.home, 'a')), false);
+});

@@ -1,0 +1,70 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { ContextRelay } from '../../src/sdk/context-relay.ts';
+import { startRelay } from '../http/relay-under-test.ts';
+
+test('a space of the SDK reads and writes in the way people do', async () => {
+  await using relay = await startRelay();
+  const client = new ContextRelay({ baseUrl: relay.url });
+  const notes = client.files.space('notes');
+  const made = await notes.put('a/plan.json', JSON.stringify({ steps: ['one'] }), {
+    metadata: { by: 'ada' },
+  });
+  assert.equal(made.version, 1);
+  await assert.rejects(notes.put('a/plan.json', '{}', { ifAbsent: true }), { code: 'file_changed' });
+  assert.deepEqual(await notes.json('a/plan.json'), { steps: ['one'] });
+  const next = await notes.put('a/plan.json', new Blob(['{"steps":[]}'], { type: 'application/json' }), {
+    ifMatch: made.version,
+    ttl: 60,
+  });
+  assert.equal(next.content_type, 'application/json');
+  assert.equal(await notes.text('a/plan.json', { json: '/steps/0' }, { version: 1 }), 'one');
+  assert.equal(await new Response(await notes.stream('a/plan.json')).text(), '{"steps":[]}');
+  assert.deepEqual([...(await notes.bytes('a/plan.json', { range: { start: 1, end: 3 } }))], [34, 115]);
+  assert.deepEqual([await notes.exists('a/plan.json'), await notes.exists('b')], [true, false]);
+  assert.equal((await notes.log('a/plan.json')).length, 2);
+  assert.deepEqual((await notes.list({ delimiter: '/' })).prefixes, ['a/']);
+  assert.deepEqual(await client.files.spaces(), ['notes']);
+  await notes.delete('a/plan.json', { ifMatch: next.etag });
+  await assert.rejects(notes.info('a/plan.json'), { code: 'not_found' });
+});
+
+test('many files are written, read and deleted in as few round trips as they fit in', async () => {
+  await using relay = await startRelay();
+  const client = new ContextRelay({ baseUrl: relay.url });
+  const space = client.files.space('many');
+  const large = 'x'.repeat(900_000);
+  const files = Array.from({ length: 1_100 }, (_, at) => ({ path: `f/${at}`, content: `${at}`, keep: 0 }));
+  const binary = new Uint8Array([0, 255]);
+  const written = await space.write([
+    ...files,
+    ...[1, 2, 3].map((at) => ({ path: `large/${at}`, content: large })),
+    { path: 'binary', content: binary },
+    { path: 'a//b', content: 'no' },
+  ]);
+  assert.deepEqual(
+    written.filter((file) => 'code' in file).map(({ path }) => path),
+    ['a//b'],
+  );
+  await space.put('larger', new Uint8Array(3_000_000).fill(65));
+  const paths = [
+    ...files.map(({ path }) => path),
+    'large/1',
+    'large/2',
+    'large/3',
+    'larger',
+    'binary',
+    'gone',
+  ];
+  const found = await space.read(paths);
+  assert.equal(found.size, paths.length - 1);
+  assert.equal(found.get('f/7')!.text(), '7');
+  assert.equal(found.get('large/3')!.bytes.length, large.length);
+  assert.equal(found.get('larger')!.bytes.length, 3_000_000);
+  assert.deepEqual(found.get('binary')!.bytes, binary);
+  let count = 0;
+  for await (const { path } of space.all({ prefix: 'f/' })) count += Number(path.startsWith('f/'));
+  assert.equal(count, files.length);
+  assert.equal(await space.remove({ prefix: 'f/' }), files.length);
+  assert.equal(await space.remove({ paths: ['large/1', 'gone'] }), 1);
+});
