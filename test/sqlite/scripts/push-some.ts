@@ -5,8 +5,17 @@ import { options } from './said.ts';
 
 const { home, name } = options<{ home: string; name: string }>();
 const engine = await openSqlite({ home, role: 'server' });
-// Not through a stream: what was told must be out before anything else happens.
-const tell = (what: object) => writeSync(1, `${JSON.stringify(what)}\n`);
+/** Not through a stream: what was told must be out before anything else happens. */
+function tell(what: object): void {
+  for (let left = Buffer.from(`${JSON.stringify(what)}\n`); left.length > 0; ) {
+    try {
+      left = left.subarray(writeSync(1, left));
+    } catch (error) {
+      // Whoever listens is behind.
+      if ((error as NodeJS.ErrnoException).code !== 'EAGAIN') throw error;
+    }
+  }
+}
 
 /** In a row, in segments, now and then in a file of its own. */
 const SIZES = [700, 5_000, 20_000, 60_000, 125_000, 20_000, 5_000, 125_000];
