@@ -14,7 +14,7 @@ const HELP = `node scripts/test.ts [--quick | --slow | --full] [--jobs N] [--tim
   (nothing)   type-check, lint and format check, then every *.test.ts
   --quick     the same checks, but only the unit and the architecture tests
   --slow      only *.slow.test.ts
-  --full      everything: the checks, every *.test.ts and every *.slow.test.ts
+  --full      everything: the checks, every *.test.ts, every *.slow.test.ts and what takes longer still, *.full.test.ts
   --jobs N    so many files at once (default: one per core)
   --timeout S seconds a file may take before it is killed (default: 120, slow ones 420)
   path…       only the test files whose path begins with or contains one of these; no checks`;
@@ -22,8 +22,11 @@ const HELP = `node scripts/test.ts [--quick | --slow | --full] [--jobs N] [--tim
 const FOLDERS = ['src', 'test', 'bench', 'scripts', 'examples'];
 const QUICK_FOLDERS = ['src', 'test/architecture'];
 /** Far beyond what a file takes, so that only a hang meets it; all of .ci/run must end within 35 minutes. */
-const FILE_TIMEOUT_MS = 120_000;
-const SLOW_FILE_TIMEOUT_MS = 420_000;
+const TIMEOUTS_MS = [
+  ['.full.test.ts', 2_400_000],
+  ['.slow.test.ts', 420_000],
+  ['.test.ts', 120_000],
+] as const;
 
 /** How many files the summary names as the slowest. */
 const SLOWEST_FILES = 5;
@@ -78,7 +81,7 @@ async function main(): Promise<number> {
   const jobs = Math.max(1, Number(values.jobs) || availableParallelism());
   let done = 0;
   await inPool(files, jobs, async (file) => {
-    const usual = file.endsWith('.slow.test.ts') ? SLOW_FILE_TIMEOUT_MS : FILE_TIMEOUT_MS;
+    const usual = TIMEOUTS_MS.find(([end]) => file.endsWith(end))![1];
     const result = await runTestFile(file, Number(values.timeout) * 1000 || usual, running);
     results.push(result);
     printFile(result, `${String(++done).padStart(String(files.length).length)}/${files.length}`);
@@ -101,8 +104,8 @@ function testFiles(o: {
     .sort();
   const filters = o.filters.map((filter) => relative('.', resolve(filter)).split(sep).join('/'));
   return all.filter((path) => {
-    const slow = path.endsWith('.slow.test.ts');
-    if (filters.length === 0) return o.full || slow === Boolean(o.slow);
+    const slow = /\.(slow|full)\.test\.ts$/.test(path);
+    if (filters.length === 0) return o.full || (slow === Boolean(o.slow) && !path.endsWith('.full.test.ts'));
     // A slow file runs where it is asked for by name.
     if (slow && !o.slow && !o.full) return filters.includes(path);
     return filters.some((filter) => path.includes(filter));

@@ -9,6 +9,7 @@ import {
   atLeast,
   byName,
   list,
+  natsAddress,
   oneOf,
   origins,
   plans,
@@ -41,6 +42,8 @@ export const OPTIONS = {
   port: { env: 'RELAY_PORT', default: 7474, read: portNumber },
   /** What pointers begin with; by default http://127.0.0.1:7474 with the port above. */
   public_url: { env: 'RELAY_PUBLIC_URL', default: null, read: url },
+  /** A NATS cluster that keeps everything, instead of the home folder: nats://a:4222,b:4222,c:4222, with /name for a store of another name. */
+  engine: { env: 'RELAY_ENGINE', default: null, read: natsAddress },
   /** What an acknowledged write survives: "power" (fsync before the answer) or "process" (faster). */
   durability: { env: 'RELAY_DURABILITY', default: 'power', read: oneOf('power', 'process') },
   /** Further Host names the server answers to, such as the name of a proxy in front of it. */

@@ -1,3 +1,4 @@
+import { RelayError } from '../base/errors.ts';
 import type { Host } from '../interfaces/cli/host.ts';
 import type { Globals } from '../interfaces/cli/run.ts';
 import { type Config, type Environment, initHome, loadConfig } from './config.ts';
@@ -41,9 +42,12 @@ export function makeHost(globals: Globals, env: Environment, warn?: Warn): Host 
     keyring: async () => (await import('./store/keyring.ts')).openKeyring(config().home),
     frameSecret: async () => (await import('./store/home-secret.ts')).homeSecret(config().home)(),
     countTokens: async (text) => (await import('./store/own-text-work.ts')).ownTextWork.count(text),
-    backup: async (target) =>
-      (await import('../engines/sqlite/backup.ts')).backupSqlite(config().home, target),
+    backup: async (target) => {
+      refuseCluster(config());
+      return (await import('../engines/sqlite/backup.ts')).backupSqlite(config().home, target);
+    },
     restore: async (source, o) => {
+      refuseCluster(config());
       makeHome(config().home);
       return (await import('../engines/sqlite/restore.ts')).restoreSqlite(source, config().home, o);
     },
@@ -80,4 +84,13 @@ export function makeHost(globals: Globals, env: Environment, warn?: Warn): Host 
     },
   };
   return host;
+}
+
+/** Copies of a cluster are made with NATS' own tools. */
+function refuseCluster({ engine }: Config): void {
+  if (engine === null) return;
+  throw new RelayError('bad_usage', {
+    what: 'The store is a NATS cluster, and these commands are for a store in the home folder.',
+    hint: 'Use the tools of NATS: nats account backup DIR, nats account restore DIR. See docs/nats.md.',
+  });
 }

@@ -25,6 +25,12 @@ export function url(value: unknown): string {
   return parsed.origin + parsed.pathname.replace(/\/+$/, '');
 }
 
+/** The engine itself reads it whole; it may hold a password, so it is never shown. */
+export function natsAddress(value: unknown): string {
+  if (typeof value === 'string' && /^(nats|tls):\/\/[^/\s]+/.test(value)) return value;
+  throw new Error('it must be the address of a NATS cluster, such as nats://a:4222,b:4222,c:4222.');
+}
+
 export function oneOf<const T extends string>(...words: T[]): (value: unknown) => T {
   return (value) => {
     if (words.includes(value as T)) return value as T;

@@ -21,6 +21,7 @@ import { TaskResults } from './tasks/results.ts';
 import { Tasks } from './tasks/tasks.ts';
 import { threadEnds } from './threads/thread-expiry.ts';
 import type { ThreadServices } from './threads/thread-services.ts';
+import { underTidyLease } from './tidy-lease.ts';
 import { type PlanOptions, Plans } from './usage/plans.ts';
 import { Storage } from './usage/storage.ts';
 import { Usage } from './usage/usage.ts';
@@ -146,9 +147,16 @@ export class RelayCore {
     return this.#files;
   }
 
-  /** Drops what need not be kept any longer, of these tenants and of all who were here: every minute or so. */
+  /**
+   * Drops what need not be kept any longer, of these tenants and of all who were here: every minute or so. Of several servers on
+   * one store one does it at a time.
+   */
   async tidy(tenants: Iterable<string> = []): Promise<Swept> {
-    await this.#tidyRecords(tenants).catch((error) => {
+    const tidy = async () => {
+      await this.keys.use.flush();
+      await underTidyLease(this.deps, () => this.#tidyRecords(tenants));
+    };
+    await tidy().catch((error) => {
       // The sweep is what makes room again.
       if (!isRelayError(error, 'store_full')) throw error;
     });
@@ -176,7 +184,6 @@ export class RelayCore {
   async #tidyRecords(tenants: Iterable<string>): Promise<void> {
     await this.receipts.tidy();
     await this.channels.tidy(tenants);
-    await this.keys.use.flush();
     if (await threadEnds(this.deps).hasDue()) await (await this.threads()).removeExpired();
     if (await fileEnds(this.deps).hasDue()) await (await this.files()).store.removeExpired();
     for (const tenant of this.storage.limited) {

@@ -97,6 +97,18 @@ function rank(unit: number): number {
   return unit >= 0xd800 && unit <= 0xdfff ? unit + 0x10000 : unit;
 }
 
+/**
+ * The least value behind every text that begins with the prefix, in the order of UTF-8 bytes, which is SQLite's.
+ * Where there is no such text it is an empty blob, which SQLite sorts behind all text.
+ */
+export function behindPrefix(prefix: string): string | Uint8Array {
+  const points = Array.from(prefix, (char) => char.codePointAt(0)!);
+  for (let last = points.pop(); last !== undefined; last = points.pop()) {
+    if (last < 0x10ffff) return String.fromCodePoint(...points, last === 0xd7ff ? 0xe000 : last + 1);
+  }
+  return new Uint8Array();
+}
+
 function utf8Exceeds(text: string, limit: number): boolean {
   if (text.length > limit) return true;
   if (text.length * 3 <= limit) return false;

@@ -27,6 +27,20 @@ export interface Swept {
   readonly bytes: number;
 }
 
+/** How the store is, for whoever runs it. */
+export interface EngineState {
+  /** What it is and where, without what is secret. */
+  readonly engine: string;
+  /** Copies of everything. */
+  readonly replicas: number;
+  /** The node that decides, where there are several; null while there is none. */
+  readonly leader?: string | null;
+  /** Entries of logs that this process has not heard of yet. */
+  readonly backlog?: number;
+  /** What should be known or put right, each a whole sentence. */
+  readonly warnings: readonly string[];
+}
+
 /**
  * Where everything is kept; closing it twice is fine. The ports speak storage only; an engine refuses what it cannot honour (`too_large`,
  * `bad_request`) and never clamps or drops silently. What has expired is invisible at once.
@@ -49,4 +63,5 @@ export interface Engine extends AsyncDisposable {
   /** Reclaims what has expired and what was left half-written. Safe at any time, from any process. */
   sweep(): Promise<Swept>;
   usage(): Promise<Usage>;
+  state(): Promise<EngineState>;
 }

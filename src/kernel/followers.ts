@@ -47,6 +47,11 @@ export class Followers {
     }
   }
 
+  /** Whether anyone follows it. */
+  has(stream: string): boolean {
+    return this.#wakes.has(stream);
+  }
+
   /** The stream has grown. */
   wake(stream: string): void {
     for (const wake of this.#wakes.get(stream) ?? []) wake();

@@ -5,8 +5,8 @@ import type { Message } from '../../src/contract/channels.ts';
 import type { Relay } from '../../src/contract/relay.ts';
 import type { ChannelSettings } from '../../src/domain/channels/settings.ts';
 import { RelayCore } from '../../src/domain/relay-core.ts';
-import { openMemory } from '../../src/engines/memory/engine.ts';
 import type { Engine } from '../../src/kernel/engine.ts';
+import { openUnderTest } from '../engine-under-test.ts';
 
 export const BASE = 'http://relay.test';
 
@@ -36,7 +36,7 @@ export function openTestCore(
   o: { engine?: Engine; clock?: MovedClock } = {},
 ): CoreUnderTest {
   const env = o.clock ?? new MovedClock();
-  const engine = o.engine ?? openMemory({ env });
+  const engine = o.engine ?? openUnderTest(env);
   const cores: RelayCore[] = [];
   const another = () => {
     const core = new RelayCore({ engine, env, texts: ownTextWork }, { channels });

@@ -3,9 +3,9 @@ import { ownTextWork } from '../../src/app/store/own-text-work.ts';
 import { type Env, systemEnv } from '../../src/base/env.ts';
 import { type CoreOptions, RelayCore } from '../../src/domain/relay-core.ts';
 import type { TextWork } from '../../src/domain/text-work.ts';
-import { openMemory } from '../../src/engines/memory/engine.ts';
 import type { LogEvent } from '../../src/interfaces/http/deps.ts';
 import type { Engine } from '../../src/kernel/engine.ts';
+import { openUnderTest } from '../engine-under-test.ts';
 
 export interface RelayUnderTest extends AsyncDisposable {
   readonly url: string;
@@ -33,7 +33,7 @@ export async function startRelay(o: RelayOptions = {}): Promise<RelayUnderTest> 
   let shift = 0;
   const source = o.env ?? systemEnv;
   const env: Env = { ...source, now: () => source.now() + shift };
-  const engine = await (o.open ?? ((clock) => openMemory({ env: clock })))(env);
+  const engine = await (o.open ?? ((clock) => openUnderTest(clock)))(env);
   const core = new RelayCore({ engine, env, texts: o.texts ?? ownTextWork }, o.core);
   const served = await serve(core, o.server);
   const stop = async () => {

@@ -6,8 +6,8 @@ import { relayBinder, type Services } from '../../src/domain/relay-binding.ts';
 import type { Capability } from '../../src/domain/threads/capabilities/capability.ts';
 import { ThreadServices } from '../../src/domain/threads/thread-services.ts';
 import { Storage } from '../../src/domain/usage/storage.ts';
-import { openMemory } from '../../src/engines/memory/engine.ts';
 import type { Engine } from '../../src/kernel/engine.ts';
+import { openUnderTest } from '../engine-under-test.ts';
 
 export const realCounter = ownTextWork;
 
@@ -24,7 +24,7 @@ export function openThreads(
   o: { engine?: Engine; env?: Env; capabilities?: readonly Capability[] } = {},
 ): OpenThreads {
   const env = o.env ?? systemEnv;
-  const engine = o.engine ?? openMemory({ env });
+  const engine = o.engine ?? openUnderTest(env);
   const deps = { engine, env, texts: realCounter };
   const core = new ThreadServices(deps, new Storage(deps), o.capabilities);
   const bind = relayBinder({ threads: core.verbs } as unknown as Services);

@@ -30,7 +30,8 @@ export async function detachServer(config: Config, env: Environment, o: ServeOpt
   const child = spawn(process.execPath, [...process.execArgv, entry, ...words], {
     detached: true,
     stdio: ['ignore', fd, fd],
-    env: detachedEnvironment(env, log),
+    // Not among the words: it may hold a password, and others can read those.
+    env: { ...detachedEnvironment(env, log), ...(config.engine ? { RELAY_ENGINE: config.engine } : {}) },
     cwd: config.home,
   });
   closeSync(fd);

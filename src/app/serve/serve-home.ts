@@ -1,13 +1,13 @@
 import { hostname, networkInterfaces } from 'node:os';
 import { isLoopback } from '../../base/address.ts';
 import { RelayError } from '../../base/errors.ts';
-import type { SqliteEngine } from '../../engines/sqlite/engine.ts';
 import type { ServeOptions, Serving } from '../../interfaces/cli/host.ts';
 import type { RequestSeen } from '../../interfaces/http/deps.ts';
 import type { Gauge } from '../../interfaces/http/metrics.ts';
 import type { Config } from '../config.ts';
 import { packageVersion, watchPackage } from '../own-package.ts';
 import { openCore } from '../store/open-core.ts';
+import type { StoreChecks } from '../store/open-engine.ts';
 import { startMetering } from './metering.ts';
 import { claimServer, releaseServer, type ServerRecord } from './pid-file.ts';
 import { type RunningServer, type ServerOptions, startServer } from './serve.ts';
@@ -19,7 +19,7 @@ export async function serveHome(config: Config, o: ServeOptions, auth: 'open' | 
   const traces = config.otlp_endpoint === null ? null : new TraceExporter(config.otlp_endpoint, logEvent);
   const options = serverOptions(config, o, auth, traces);
   if (config.logFile !== null) limitLog(config.logFile);
-  const { core, engine, ...opened } = await openCore(config, 'server', {
+  const { core, checks, ...opened } = await openCore(config, 'server', {
     auth,
     warn: (what) => logEvent({ level: 'warn', event: 'store', message: what }),
   });
@@ -38,7 +38,7 @@ export async function serveHome(config: Config, o: ServeOptions, auth: 'open' | 
     }
   };
   try {
-    server = await startServer({ ...options, core, version, gauges: () => scrubGauges(engine) });
+    server = await startServer({ ...options, core, version, gauges: () => scrubGauges(checks) });
     const { url } = server;
     claimHome(config, { url, version, auth });
     const { promise: stopped, resolve, reject } = Promise.withResolvers<void>();
@@ -51,8 +51,8 @@ export async function serveHome(config: Config, o: ServeOptions, auth: 'open' | 
 }
 
 /** How far the server has read its own bodies, and what it found. */
-function scrubGauges(engine: SqliteEngine): Gauge[] {
-  const { bodies = 0, bytes = 0, rounds = 0, damaged = 0 } = engine.scrubbed() ?? {};
+function scrubGauges(checks: StoreChecks): Gauge[] {
+  const { bodies = 0, bytes = 0, rounds = 0, damaged = 0 } = checks.scrubbed() ?? {};
   const gauge = (name: string, help: string, value: number) => ({ name: `relay_scrub_${name}`, help, value });
   return [
     gauge('bodies', 'Bodies that were read and checked since the start.', bodies),

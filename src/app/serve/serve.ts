@@ -123,7 +123,11 @@ export async function startServer(o: ServerOptions): Promise<RunningServer> {
   connections = new Connections(server, { ...CONNECTIONS, ...o.connections });
   server.listen(o.port, o.host);
   await once(server, 'listening');
-  const timers = [setInterval(() => tidy(o), TIDY_EVERY_MS), setTimeout(() => tidy(o), TIDY_FIRST_MS)];
+  const told = new Set<string>();
+  const timers = [
+    setInterval(() => tidy(o, told), TIDY_EVERY_MS),
+    setTimeout(() => tidy(o, told), TIDY_FIRST_MS),
+  ];
   if (o.tls) timers.push(renewCertificate(server as TlsServer, o.tls, log));
   for (const timer of timers) timer.unref();
   a2a.resume().catch((error) => log({ level: 'warn', event: 'a2a', error: String(error) }));
@@ -230,9 +234,18 @@ function processGauges(connections: number): Gauge[] {
   ];
 }
 
-function tidy(o: ServerOptions): void {
+function tidy(o: ServerOptions, told: Set<string>): void {
   o.replaced?.();
+  void warnOfStore(o, told);
   o.core.tidy().catch((error) => o.log({ level: 'warn', event: 'tidy-failed', error: String(error) }));
+}
+
+/** Each once, until it is put right. */
+async function warnOfStore(o: ServerOptions, told: Set<string>): Promise<void> {
+  const { warnings } = await o.core.deps.engine.state().catch(() => ({ warnings: [] }));
+  for (const message of warnings) if (!told.has(message)) o.log({ level: 'warn', event: 'store', message });
+  told.clear();
+  for (const message of warnings) told.add(message);
 }
 
 function urlOf(server: Server, { host, tls }: ServerOptions): string {

@@ -4,6 +4,7 @@ import { pause } from '../../base/pause.ts';
 import type { CreatedKey } from '../../contract/keys.ts';
 import type { PortTaken, ServeOptions, ServerControl } from '../../interfaces/cli/host.ts';
 import type { Config, Environment } from '../config.ts';
+import { natsAddress } from '../option-readers.ts';
 import { isAlive, readServerRecord, releaseServer, runningServer, type ServerRecord } from './pid-file.ts';
 
 const STOP_PATIENCE_MS = 15_000;
@@ -18,14 +19,25 @@ export function serverControl(config: Config, env: Environment): ServerControl {
     running: () => runningServer(home),
     leftBehind: () => (runningServer(home) === null ? readServerRecord(home) : null),
     asksForKeys: (o) => authOf(config, o) === 'keys',
-    firstKey: () => firstKey(config),
-    serve: async (o) => (await import('./serve-home.ts')).serveHome(config, o, authOf(config, o)),
-    detach: async (o) => (await import('./detach.ts')).detachServer(config, env, o),
+    firstKey: (o) => firstKey(withEngine(config, o)),
+    serve: async (o) =>
+      (await import('./serve-home.ts')).serveHome(withEngine(config, o), o, authOf(config, o)),
+    detach: async (o) => (await import('./detach.ts')).detachServer(withEngine(config, o), env, o),
     reachableAt: async (host, url) => (await import('./addresses.ts')).reachableAt(host, url),
     stop: (server, o) => stop(home, server as ServerRecord, o.force),
     health: async (url) => (await import('./server-health.ts')).askHealth(url),
     portTaken,
   };
+}
+
+/** The engine that was named for this server alone wins over the configuration. */
+function withEngine(config: Config, { engine }: ServeOptions): Config {
+  if (engine === undefined) return config;
+  try {
+    return { ...config, engine: natsAddress(engine) };
+  } catch (error) {
+    throw new RelayError('bad_config', { where: '--engine', what: (error as Error).message });
+  }
 }
 
 /** Open on loopback, keys everywhere else, unless somebody said what they want. */

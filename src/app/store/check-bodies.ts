@@ -1,10 +1,10 @@
 import type { RelayCore } from '../../domain/relay-core.ts';
-import type { SqliteEngine } from '../../engines/sqlite/engine.ts';
 import type { BodyCheck } from '../../interfaces/cli/host.ts';
+import type { StoreChecks } from './open-engine.ts';
 
 /** Reads every body of the store, and says of what is damaged what refers to it. */
-export async function* checkBodies(core: RelayCore, engine: SqliteEngine): AsyncGenerator<BodyCheck> {
-  for await (const { key, file, size, fault } of engine.checkBodies()) {
+export async function* checkBodies(core: RelayCore, checks: StoreChecks): AsyncGenerator<BodyCheck> {
+  for await (const { key, file, size, fault } of checks.checkBodies()) {
     if (fault === null) yield { size };
     else yield { size, damaged: { key, file, fault, refers: await referrerOf(core, key) } };
   }

@@ -1,18 +1,16 @@
 import { type Env, systemEnv } from '../../base/env.ts';
 import { LOCAL_CALLER } from '../../contract/caller.ts';
 import { RelayCore } from '../../domain/relay-core.ts';
-import { ARTIFACT_FILES } from '../../domain/threads/keys.ts';
 import type { ThreadServices } from '../../domain/threads/thread-services.ts';
-import type { SqliteEngine } from '../../engines/sqlite/engine.ts';
 import type { LocalStore } from '../../interfaces/cli/host.ts';
 import type { Config } from '../config.ts';
 import { makeHome } from './home.ts';
+import { type OpenedEngine, openEngine } from './open-engine.ts';
 import { ownTextWork } from './own-text-work.ts';
 import { hasStale } from './stale-marks.ts';
 
-export interface OpenCore extends AsyncDisposable {
+export interface OpenCore extends AsyncDisposable, OpenedEngine {
   readonly core: RelayCore;
-  readonly engine: SqliteEngine;
 }
 
 /** For commands: chance from Node's own module, since the `crypto` of the web takes three times as long to load. */
@@ -29,18 +27,19 @@ export type Warn = (what: string) => void;
 
 /** Housekeeping of the store: of what engine and domain keep alike. */
 export async function openStore(config: Config, warn?: Warn): Promise<LocalStore> {
-  const { core, engine, ...open } = await openCore(config, 'cli', { warn });
+  const { core, engine, checks, ...open } = await openCore(config, 'cli', { warn });
   return {
     async sweep() {
       await (await core.files()).store.removeOrphans(LOCAL_CALLER.tenant);
       return core.tidy([LOCAL_CALLER.tenant]);
     },
-    usage: () => core.deps.engine.usage(),
-    missingBodies: () => engine.missingBodies(),
+    usage: () => engine.usage(),
+    state: () => engine.state(),
+    missingBodies: () => checks.missingBodies(),
     async *checkBodies() {
-      yield* (await import('./check-bodies.ts')).checkBodies(core, engine);
+      yield* (await import('./check-bodies.ts')).checkBodies(core, checks);
     },
-    checkDatabase: () => engine.checkDatabase(),
+    checkDatabase: () => checks.checkDatabase(),
     [Symbol.asyncDispose]: open[Symbol.asyncDispose],
   };
 }
@@ -55,32 +54,28 @@ export async function openCore(
   o: { readonly auth?: 'open' | 'keys'; readonly warn?: Warn } = {},
 ): Promise<OpenCore> {
   const { auth = config.auth ?? 'open', warn = () => {} } = o;
-  const { home, durability, channels, plans, default_plan: defaultPlan } = config;
+  const { home, channels, plans, default_plan: defaultPlan } = config;
   makeHome(home);
-  const { openSqlite } = await import('../../engines/sqlite/engine.ts');
   // A server keeps its database in shape while it runs; a command is gone too soon for that.
   const engineRole = role === 'server' ? 'server' : 'cli';
   const env = role === 'cli' ? commandEnv : systemEnv;
-  const engine = await openSqlite({
-    home,
-    env,
-    durability,
-    role: engineRole,
-    place: ARTIFACT_FILES,
-  });
+  const opened = await openEngine(config, engineRole, env);
+  const { engine, legible } = opened;
   const workers = role === 'cli' ? null : new (await import('./text-workers.ts')).TextWorkers();
   const texts = workers ?? ownTextWork;
   const capabilities = async () => (await import('./load-capabilities.ts')).loadCapabilities(config, warn);
-  const onThreads = (threads: ThreadServices) =>
-    keepLegible(home, threads, warn, role === 'server' ? SERVER_REST_MS : 0);
+  const restMs = role === 'server' ? SERVER_REST_MS : 0;
+  const onThreads = legible
+    ? (threads: ThreadServices) => keepLegible(home, threads, warn, restMs)
+    : undefined;
   const core = new RelayCore(
     { engine, env, texts, capabilities },
     { channels, auth, plans, defaultPlan, onThreads },
   );
-  if (hasStale(home)) core.background.run(() => core.threads());
+  if (legible && hasStale(home)) core.background.run(() => core.threads());
   return {
+    ...opened,
     core,
-    engine,
     [Symbol.asyncDispose]: async () => {
       try {
         await core.close();

@@ -24,7 +24,7 @@ export async function openScratch(config: Config): Promise<OpenClient> {
   const home = mkdtempSync(join(tmpdir(), 'relay-scratch-'));
   const remove = () => rmSync(home, { recursive: true, force: true });
   // What is gone in a moment need not survive a power cut.
-  const scratch: Config = { ...config, home, remote: null, durability: 'process' };
+  const scratch: Config = { ...config, home, remote: null, engine: null, durability: 'process' };
   const open = await openRelay(scratch).catch((error) => {
     remove();
     throw error;

@@ -69,7 +69,7 @@ async function readNewest(
     if (!answer.ok) throw new Error(`the relay at ${remote} answered ${answer.status}`);
     return (await answer.json()) as Inbox;
   }
-  if (!existsSync(join(config.home, 'relay.db'))) return null;
+  if (config.engine === null && !existsSync(join(config.home, 'relay.db'))) return null;
   const { openCore } = await import('./open-core.ts');
   await using open = await openCore(config, 'cli');
   return await open.core

@@ -91,6 +91,17 @@ export const PROGRAM_ERRORS = {
     message: 'The store cannot be read and written. {what}',
     hint: 'See the log of the server.',
   },
+  cluster_unavailable: {
+    status: 503,
+    message: 'The NATS cluster has not confirmed it within {seconds} seconds: {what}.',
+    hint: 'It may have been stored. Try again in a moment, with the same Idempotency-Key; relay status tells how the cluster is.',
+  },
+  cluster_unusable: {
+    status: 503,
+    exit: 1,
+    message: 'The NATS cluster at {url} cannot be used: {what}.',
+    hint: '{todo}',
+  },
   store_full: {
     status: 507,
     message: 'There is no room left: {what}. Nothing was stored.',

@@ -51,6 +51,7 @@ export function openMemory(o: { env?: Env; gaps?: boolean } = {}): MemoryEngine 
       await hazard.pause();
       return { blobs: blobs.usage, records: records.count, entries: logs.count, diskBytes: 0 };
     },
+    state: async () => ({ engine: 'memory', replicas: 1, warnings: [] }),
     async [Symbol.asyncDispose]() {
       await deferred.settle();
       logs.close();

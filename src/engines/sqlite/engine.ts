@@ -111,6 +111,7 @@ export async function openSqlite(o: SqliteOptions): Promise<SqliteEngine> {
       return sweeping;
     },
     usage: () => usageOf(store),
+    state: async () => ({ engine: `SQLite in ${home}`, replicas: 1, warnings: [] }),
     missingBodies: () => missingBodies(store),
     checkBodies: () => checkBodies(store),
     checkDatabase: () => checkDatabase(db),

@@ -1,4 +1,4 @@
-import { compareKeys } from '../../kernel/admission.ts';
+import { behindPrefix, compareKeys } from '../../kernel/admission.ts';
 
 /** A listing as a condition on `key` that an index answers, from where it begins to where it ends. */
 export interface KeyRange {
@@ -13,16 +13,4 @@ export function keyRange(prefix: string, after: string | undefined): KeyRange {
   return after !== undefined && compareKeys(after, prefix) >= 0
     ? { where: 'key > ? AND key < ?', from: after, to }
     : { where: 'key >= ? AND key < ?', from: prefix, to };
-}
-
-/**
- * The least value behind every text that begins with the prefix, in the order of UTF-8 bytes, which is SQLite's.
- * Where there is no such text it is an empty blob, which SQLite sorts behind all text.
- */
-export function behindPrefix(prefix: string): string | Uint8Array {
-  const points = Array.from(prefix, (char) => char.codePointAt(0)!);
-  for (let last = points.pop(); last !== undefined; last = points.pop()) {
-    if (last < 0x10ffff) return String.fromCodePoint(...points, last === 0xd7ff ? 0xe000 : last + 1);
-  }
-  return new Uint8Array();
 }

@@ -1,34 +1,19 @@
 import { tooLarge } from '../../base/errors.ts';
 import type { JsonObject } from '../../base/json.ts';
 import { checkKey, checkLimit, checkScope, encodeJson } from '../../kernel/admission.ts';
-import { type Candidate, queryTerms, rankPassages, type Term, unspaced } from '../../kernel/passages.ts';
+import { queryTerms, rankPassages } from '../../kernel/passages.ts';
 import type { Hit, SearchIndex } from '../../kernel/search-index.ts';
-import { behindPrefix } from './names.ts';
+import { FullText, segmented } from '../full-text.ts';
 import type { Store } from './store.ts';
 
-/** A word that more texts have than this tells nothing apart and costs the most; among so many matches the newest are ranked. */
-const RANKED = 1000;
-
-/** How deep a folder may lie and still be a word; further down, keys are compared one by one. */
-const FOLDERS = 8;
-
-/** Texts that are read for their best passages at least, and how many characters at most: the last text may go beyond. */
-const CANDIDATES = 50;
-const READ_CHARS = 2 * 1024 * 1024;
-
-/** Separates words for FTS5 and nothing for a reader, so it can be taken out again. */
-const SEAM = '\u200b';
-
-/**
- * Full text in FTS5. It would take a whole sentence of a script without spaces for one word, so each letter of these becomes a
- * word of its own, and letters that touch in a query must touch in the text. Case and diacritics do not count. Every folder
- * of a key is a word of its own in the index, so that a search inside one walks through its documents and nobody else's.
- */
 export class SqliteSearchIndex implements SearchIndex {
   readonly #store: Store;
+  readonly #texts: FullText;
 
   constructor(store: Store) {
     this.#store = store;
+    const sha256 = (text: string) => process.getBuiltinModule('node:crypto').hash('sha256', text, 'hex');
+    this.#texts = new FullText(store.db, sha256);
   }
 
   async put(key: string, text: string, fields: JsonObject): Promise<void> {
@@ -38,115 +23,19 @@ export class SqliteSearchIndex implements SearchIndex {
       throw tooLarge('the text of a document', this.#store.limits.recordBytes);
     }
     const words = segmented(text);
-    const scope = folders(key).map(folderWord).join(' ');
-    await this.#store.queue.run(() => {
-      this.#forget(key);
-      const sql = 'INSERT INTO documents (key, scope, fields, text) VALUES (?, ?, ?, ?)';
-      const { lastInsertRowid } = this.#store.db.sql(sql).run(key, scope, json, words);
-      this.#store.db
-        .sql('INSERT INTO words (rowid, scope, text) VALUES (?, ?, ?)')
-        .run(lastInsertRowid, scope, words);
-    }, words.length);
+    await this.#store.queue.run(() => this.#texts.put(key, words, json), words.length);
   }
 
   async remove(key: string): Promise<void> {
     checkKey('a key', key);
-    await this.#store.queue.free(() => this.#forget(key));
+    await this.#store.queue.free(() => this.#texts.remove(key));
   }
 
   async search(scope: string, query: string, o: { limit?: number } = {}): Promise<Hit[]> {
     checkScope('the scope of a search', scope);
     const limit = checkLimit(o.limit);
     const terms = queryTerms(query);
-    const candidates = await this.#store.db.patiently(() => this.#candidates(scope, terms, limit));
+    const candidates = await this.#store.db.patiently(() => this.#texts.candidates(scope, terms, limit));
     return rankPassages(candidates, terms, limit);
   }
-
-  /** The texts that may hold the best passages. */
-  #candidates(scope: string, terms: readonly Term[], limit: number): Candidate[] {
-    const folder = folders(scope).at(-1)!;
-    const inFolder = (match: string) => `scope:"${folderWord(folder)}" AND text:(${match})`;
-    const counted = terms.map((term) => {
-      const match = matchOf(term);
-      return { match, count: this.#count(inFolder(match)) };
-    });
-    const known = counted.filter(({ count }) => count > 0);
-    const telling = known.filter(({ count }) => count <= RANKED);
-    if (known.length === 0) return [];
-    const match = (telling.length > 0 ? telling : known).map((each) => each.match).join(' OR ');
-    // Keys are compared one by one only where the match does not see to that already.
-    const [join, range] =
-      folder === scope
-        ? ['', []]
-        : [
-            'JOIN documents d ON d.id = words.rowid AND d.key >= ? AND d.key < ?',
-            [scope, behindPrefix(scope)],
-          ];
-    const rows = this.#store.db
-      .sql<{ key: string; fields: string; text: string }>(
-        `SELECT d.key, d.fields, d.text FROM (
-          SELECT id, score FROM (
-            SELECT words.rowid AS id, -bm25(words, 0, 1) AS score FROM words ${join}
-            WHERE words MATCH ? ORDER BY words.rowid DESC LIMIT ${RANKED}
-          ) ORDER BY score DESC, id DESC LIMIT ?
-        ) best JOIN documents d ON d.id = best.id ORDER BY best.score DESC, best.id DESC`,
-      )
-      .iterate(...range, inFolder(match), Math.max(limit, CANDIDATES));
-    const candidates: Candidate[] = [];
-    let chars = 0;
-    for (const { key, fields, text } of rows) {
-      candidates.push({ key, fields: JSON.parse(fields), text: unsegmented(text) });
-      chars += text.length;
-      if (chars > READ_CHARS) break;
-    }
-    return candidates;
-  }
-
-  /** How many texts match, as far as that matters. */
-  #count(match: string): number {
-    const sql = `SELECT count(*) AS count FROM (SELECT 1 FROM words WHERE words MATCH ? LIMIT ${RANKED + 1})`;
-    return this.#store.db.sql<{ count: number }>(sql).get(match)!.count;
-  }
-
-  #forget(key: string): void {
-    const find = 'SELECT id, scope, text FROM documents WHERE key = ?';
-    const row = this.#store.db.sql<{ id: number; scope: string; text: string }>(find).get(key);
-    if (!row) return;
-    const sql = "INSERT INTO words (words, rowid, scope, text) VALUES ('delete', ?, ?, ?)";
-    this.#store.db.sql(sql).run(row.id, row.scope, row.text);
-    this.#store.db.sql('DELETE FROM documents WHERE id = ?').run(row.id);
-  }
-}
-
-/** `a/b/c` lies in `a/` and in `a/b/`. */
-function folders(key: string): string[] {
-  const found: string[] = [];
-  for (
-    let slash = key.indexOf('/');
-    slash >= 0 && found.length < FOLDERS;
-    slash = key.indexOf('/', slash + 1)
-  ) {
-    found.push(key.slice(0, slash + 1));
-  }
-  return found;
-}
-
-/** One word, whatever characters the folder has. */
-function folderWord(folder: string): string {
-  return process.getBuiltinModule('node:crypto').hash('sha256', folder, 'hex').slice(0, 32);
-}
-
-/** The text as it is indexed: marks of snippets taken out, and a seam around every letter of an unspaced script. */
-export function segmented(text: string): string {
-  const clean = text.toWellFormed().replace(/[\u0000\u0002\u0003\u200b]/g, ' ');
-  return clean.replace(unspaced(), `${SEAM}$&${SEAM}`);
-}
-
-export function unsegmented(text: string): string {
-  return text.replaceAll(SEAM, '');
-}
-
-/** A word of a query as FTS5 takes it, quoted. */
-export function matchOf({ text, finds }: Term): string {
-  return finds === 'begin' ? `"${text}"*` : `"${segmented(text)}"`;
 }

@@ -191,6 +191,7 @@ export interface McpOptions {
 export interface LocalStore extends AsyncDisposable {
   sweep(): ReturnType<RelayCore['tidy']>;
   usage: RelayCore['deps']['engine']['usage'];
+  state: RelayCore['deps']['engine']['state'];
   /** Bodies whose files are gone, and the files of some of them. */
   missingBodies(): Promise<{ readonly count: number; readonly some: readonly string[] }>;
   /** Reads every body, one after the other. */
@@ -224,7 +225,7 @@ export interface ServerControl {
   /** Whether it would ask for keys if started like this. */
   asksForKeys(o: ServeOptions): boolean;
   /** Makes the first key of a store that has none for its admins; null where there is one. */
-  firstKey(): Promise<CreatedKey | null>;
+  firstKey(o: ServeOptions): Promise<CreatedKey | null>;
   /** Serves in this process. Rejects with `port_taken`, and with `failed` when another server has this home. */
   serve(o: ServeOptions): Promise<Serving>;
   /** Starts one in the background and waits until it answers. */
@@ -242,6 +243,8 @@ export interface ServerControl {
 export interface ServeOptions {
   readonly host: string;
   readonly port: number;
+  /** The cluster that keeps everything instead of the home. */
+  readonly engine?: string;
   /** Serve beyond this machine though nobody needs a key. */
   readonly open?: boolean;
   /** Ask for a key, also on loopback. */

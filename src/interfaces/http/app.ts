@@ -83,7 +83,12 @@ async function health(deps: HttpDeps, probe: StoreProbe): Promise<Response> {
 async function ready(deps: HttpDeps, probe: StoreProbe): Promise<Response> {
   if (deps.stopping.aborted) return jsonResponse({ status: 'stopping' }, { status: 503 });
   await probe.check();
-  return jsonResponse({ status: 'ready', ...restartNote(deps) });
+  const { warnings } = await deps.core.deps.engine.state();
+  return jsonResponse({
+    status: 'ready',
+    ...(warnings.length > 0 ? { warnings } : {}),
+    ...restartNote(deps),
+  });
 }
 
 function restartNote(deps: HttpDeps): { restart?: string } {

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { RelayError } from '../../../base/errors.ts';
 import { defineCommand } from '../command.ts';
-import type { Health, Host } from '../host.ts';
+import type { Health, Host, LocalStore } from '../host.ts';
 import { bytes, plural, rows, span, unpainted } from '../human.ts';
 import type { Io } from '../io.ts';
 
@@ -34,9 +34,10 @@ async function local(io: Io, host: Host): Promise<number> {
   const running = server.running();
   const left = running ? null : server.leftBehind();
   const health = running ? await server.health(running.url) : null;
-  const usage = existsSync(host.home) ? await storeUsage(host) : null;
+  const found = existsSync(host.home) ? await lookAtStore(host) : null;
+  const { usage = null, store = null } = found ?? {};
   const healthy = running === null || health?.status === 'ok';
-  const json = { running: running !== null, healthy, server: running, health, home: host.home, usage };
+  const json = { running: running !== null, healthy, server: running, health, home: host.home, usage, store };
   io.result(json, () => {
     const lines: [string, string][] = [];
     if (running) {
@@ -52,7 +53,7 @@ async function local(io: Io, host: Host): Promise<number> {
     const held = usage
       ? `${plural(usage.blobs.count, 'payload')}, ${bytes(usage.blobs.bytes)}; ${bytes(usage.diskBytes)} on disk`
       : 'nothing yet';
-    lines.push(['home', host.home], ['holds', held]);
+    lines.push(['home', host.home], ...(store ? storeLines(store) : []), ['holds', held]);
     return rows(io.style.dim, lines);
   });
   return healthy ? 0 : 1;
@@ -62,7 +63,18 @@ function restartLine(health: Health | null): [string, string][] {
   return health?.restart === undefined ? [] : [['', health.restart]];
 }
 
-async function storeUsage(host: Host) {
+/** Where there is a cluster: what it is, how many copies there are, who decides, and what is behind. */
+function storeLines({ engine, replicas, leader, backlog, warnings }: StoreState): [string, string][] {
+  const lines: [string, string][] = warnings.map((warning) => ['', warning]);
+  if (leader === undefined) return lines;
+  const behind = backlog ? `, ${plural(backlog, 'entry', 'entries')} behind` : '';
+  const copies = `${plural(replicas, 'copy', 'copies')}, ${leader === null ? 'no leader' : `leader ${leader}`}${behind}`;
+  return [['engine', engine], ['', copies], ...lines];
+}
+
+type StoreState = Awaited<ReturnType<LocalStore['state']>>;
+
+async function lookAtStore(host: Host) {
   await using store = await host.openStore();
-  return store.usage();
+  return { usage: await store.usage(), store: await store.state() };
 }

@@ -12,6 +12,7 @@ browser shall reach it. It serves the same store, so pointers made before work a
 It listens on loopback unless --host says otherwise. On any other address it asks for API keys.`,
   flags: {
     port: { value: 'N', help: 'listen on this port (7474); 0 takes a free one' },
+    engine: { value: 'URL', help: 'keep everything in a NATS cluster: nats://a:4222,b:4222,c:4222' },
     host: { value: 'ADDRESS', help: 'listen on this address (127.0.0.1)' },
     auth: { help: 'ask for API keys on loopback too; the first start makes one' },
     open: { help: 'allow an address that others can reach, without keys' },
@@ -31,6 +32,7 @@ It listens on loopback unless --host says otherwise. On any other address it ask
     ['relay up --detach', 'in the background; fine to call when it runs already'],
     ['relay up --port 0', 'on a port that is free'],
     ['relay up --host 0.0.0.0', 'for other machines, with API keys'],
+    ['relay up --engine nats://a:4222,b:4222,c:4222', 'one of several servers over one cluster'],
     ['relay up --public-url https://relay.example --trust-proxy loopback', 'behind a proxy on this machine'],
   ],
   async run({ io, host, flags }) {
@@ -43,6 +45,7 @@ It listens on loopback unless --host says otherwise. On any other address it ask
     }
     const where: ServeOptions = {
       open: flags.open,
+      engine: flags.engine,
       auth: flags.auth,
       publicUrl: flags['public-url'] && baseUrl(flags['public-url']),
       tlsCert: flags['tls-cert'],
@@ -71,7 +74,7 @@ It listens on loopback unless --host says otherwise. On any other address it ask
     if (!keys && !isLoopback(where.host)) {
       io.warn(`Everyone who can reach ${where.host} can read and write: there are no keys.`);
     }
-    const first = keys ? await server.firstKey() : null;
+    const first = keys ? await server.firstKey(where) : null;
     /** Where others reach it. What goes over the network without TLS is said, unless a proxy in front has it. */
     const reach = async (url: string) => {
       const addresses = await server.reachableAt(where.host, url);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { queryTerms } from '../../kernel/passages.ts';
-import { matchOf, segmented, unsegmented } from './search-index.ts';
+import { queryTerms } from '../kernel/passages.ts';
+import { matchOf, segmented, unsegmented } from './full-text.ts';
 
 test('every word of a query is quoted, and stands for those that begin with it', () => {
   const matches = (query: string) => queryTerms(query).map(matchOf);

@@ -1,0 +1,127 @@
+import { type Env, systemEnv } from '../../base/env.ts';
+import { DeferredWork } from '../../kernel/deferred-work.ts';
+import type { Engine, EngineLimits, EngineState, Swept } from '../../kernel/engine.ts';
+import { NatsBlobs } from './blobs.ts';
+import { CLOCK_OFF_MS, ClusterClock } from './cluster-clock.ts';
+import type { Connection } from './connection.ts';
+import { Expiries } from './expiries.ts';
+import { LiveFeed } from './live-feed.ts';
+import { NatsLogs } from './logs.ts';
+import { connect, openStreams, parseAddress, shownAddress, streamsOf } from './opening.ts';
+import { NatsRecords } from './records.ts';
+import { NatsSearchIndex } from './search-index.ts';
+import type { Store } from './store.ts';
+import { Sweep } from './sweep.ts';
+
+const KiB = 1024;
+
+export interface NatsOptions {
+  /** `nats://a:4222,b:4222,c:4222/name`. */
+  readonly url: string;
+  readonly env?: Env;
+  /** Whose time counts: the cluster's, or for tests that of `env`. */
+  readonly time?: 'cluster' | 'env';
+  /** Where this server keeps its search index; with the process by default. */
+  readonly indexFile?: string;
+  /** How long a write waits for the cluster. */
+  readonly deadlineMs?: number;
+}
+
+export interface NatsEngine extends Engine {
+  readonly connection: Connection;
+}
+
+/** A team's cluster: any number of servers over one store that JetStream keeps, in few streams of many subjects. */
+export async function openNats(o: NatsOptions): Promise<NatsEngine> {
+  const address = parseAddress(o.url);
+  const connection = await connect(address, { deadlineMs: o.deadlineMs });
+  const replicas = await openStreams(connection, address).catch(async (error) => {
+    await connection.close();
+    throw error;
+  });
+  const limits: EngineLimits = {
+    recordBytes: 256 * KiB,
+    entryBytes: 256 * KiB,
+    blobBytes: 64 * KiB * KiB,
+    // Whether a single server syncs its disk cannot be seen from here.
+    durability: replicas >= 3 ? 'quorum' : 'process',
+  };
+  const env = o.env ?? systemEnv;
+  const clock = new ClusterClock(env);
+  const store: Store = {
+    ...{ connection, limits, name: address.name, streams: streamsOf(address.name) },
+    env: o.time === 'env' ? env : clock,
+    expiries: new Expiries(),
+  };
+  const feed = new LiveFeed(store, clock);
+  await feed.look();
+  const blobs = new NatsBlobs(store);
+  const records = new NatsRecords(store);
+  const logs = new NatsLogs(store, feed);
+  const index = new NatsSearchIndex(store, o.indexFile ?? ':memory:');
+  const deferred = new DeferredWork();
+  const sweep = new Sweep(store, blobs);
+  let sweeping: Promise<Swept> = Promise.resolve({ blobs: 0, records: 0, bytes: 0 });
+  let closing: Promise<void> | undefined;
+  const close = async () => {
+    await deferred.settle();
+    feed.end();
+    index.close();
+    await connection.close();
+  };
+  return {
+    connection,
+    blobs,
+    records,
+    logs,
+    index,
+    limits,
+    now: () => store.env.now(),
+    defer: (work, afterMs) => deferred.defer(work, afterMs),
+    sweep() {
+      sweeping = sweeping.catch(() => {}).then(() => sweep.run());
+      return sweeping;
+    },
+    async usage() {
+      const [bodies, documents, entries, diskBytes] = await Promise.all([
+        blobs.usage(),
+        records.count(),
+        logs.count(),
+        storedBytes(store),
+      ]);
+      return { blobs: bodies, records: documents, entries, diskBytes };
+    },
+    async state() {
+      const { leader, behind } = await feed.look();
+      const version = connection.nats.info?.version ?? '';
+      return {
+        engine: `NATS ${version} at ${shownAddress(address)}`,
+        ...{ replicas, leader, backlog: behind },
+        warnings: warningsOf(replicas, clock),
+      } satisfies EngineState;
+    },
+    [Symbol.asyncDispose]() {
+      closing ??= close();
+      return closing;
+    },
+  };
+}
+
+function warningsOf(replicas: number, clock: ClusterClock): string[] {
+  const warnings: string[] = [];
+  if (Math.abs(clock.offMs) > CLOCK_OFF_MS) {
+    const seconds = Math.round(Math.abs(clock.offMs) / 1000);
+    const side = clock.offMs > 0 ? 'behind' : 'ahead of';
+    warnings.push(`The clock of this machine is ${seconds} s ${side} that of the cluster.`);
+  }
+  if (replicas < 3) warnings.push('There is one copy of everything: it is lost with its server.');
+  return warnings;
+}
+
+/** On one node; each copy takes as much. */
+async function storedBytes({ connection, streams }: Store): Promise<number> {
+  const infos = await Promise.all(
+    Object.values(streams).map((stream: string) => connection.api(`STREAM.INFO.${stream}`)),
+  );
+  return infos.reduce((sum, info) => sum + (info!.state as { bytes: number }).bytes, 0);
+}

@@ -1,0 +1,241 @@
+import { freeze } from '../../base/frozen.ts';
+import type { Json } from '../../base/json.ts';
+import {
+  addTo,
+  checkDelta,
+  checkExpiry,
+  checkKey,
+  checkLimit,
+  checkScope,
+  encodeJson,
+} from '../../kernel/admission.ts';
+import { compareAndSet } from '../../kernel/compare-and-set.ts';
+import type {
+  AddOptions,
+  PutOptions,
+  RecordItem,
+  RecordPage,
+  Records,
+  Stored,
+} from '../../kernel/records.ts';
+import type { Stored as Message } from './connection.ts';
+import { Listing } from './listing.ts';
+import { subjectOf } from './names.ts';
+import { type Store, ttlOf } from './store.ts';
+
+/** Stands where a record was deleted, for as long as somebody may be about to write on what was there. */
+const TOMBSTONE = new TextEncoder().encode('-');
+const TOMBSTONE_SECONDS = 120;
+
+/** Records whose expiry is remembered by revision, so that a write that expects one need not read it again. */
+const KNOWN = 10_000;
+
+interface Row extends Stored {
+  readonly key: string | null;
+  readonly expiresAt: number | undefined;
+}
+
+interface Addition {
+  readonly delta: number;
+  readonly o: AddOptions;
+  resolve(value: number | null): void;
+  reject(error: unknown): void;
+}
+
+/** A record is the last message of its subject, its revision the sequence of that. */
+export class NatsRecords implements Records {
+  readonly #store: Store;
+  readonly #listing: Listing;
+  /** What is known of a revision never changes. */
+  readonly #known = new Map<string, Row>();
+  readonly #additions = new Map<string, Addition[]>();
+
+  constructor(store: Store) {
+    this.#store = store;
+    this.#listing = new Listing(store, store.streams.records, `${store.name}.r.`);
+  }
+
+  async get(key: string): Promise<Stored | null> {
+    checkKey('a key', key);
+    const row = await this.#row(key);
+    return this.#isLive(row) ? { value: row.value, revision: row.revision } : null;
+  }
+
+  async put(key: string, value: Json, o: PutOptions = {}): Promise<number | null> {
+    checkKey('a key', key);
+    checkExpiry(o.expiresAt);
+    const json = encodeJson('a record', value, this.#store.limits.recordBytes);
+    if (o.expect === undefined) return this.#write(key, json, o.expiresAt);
+    if (o.expect === 'absent') return this.#create(key, json, o.expiresAt);
+    const known = this.#known.get(key);
+    const current = known?.revision === o.expect ? known : await this.#row(key);
+    if (!this.#isLive(current) || current.revision !== o.expect) return null;
+    return this.#replace(key, json, o.expiresAt, o.expect);
+  }
+
+  add(key: string, delta: number, o: AddOptions = {}): Promise<number | null> {
+    return new Promise((resolve, reject) => {
+      checkKey('a key', key);
+      checkDelta(delta);
+      checkExpiry(o.expiresAt);
+      const waiting = this.#additions.get(key);
+      const addition = { delta, o, resolve, reject };
+      if (waiting) waiting.push(addition);
+      else {
+        this.#additions.set(key, [addition]);
+        void this.#addAll(key);
+      }
+    });
+  }
+
+  async delete(key: string, o: { expect?: number } = {}): Promise<boolean> {
+    checkKey('a key', key);
+    return compareAndSet(`the record ${key}`, async () => {
+      const row = await this.#row(key);
+      if (!this.#isLive(row) || (o.expect !== undefined && o.expect !== row.revision)) return false;
+      const { connection, expiries } = this.#store;
+      const subject = this.#subject(key);
+      const options = { expect: row.revision, ttl: TOMBSTONE_SECONDS };
+      const seq = await connection.publish(subject, TOMBSTONE, options);
+      this.#known.delete(key);
+      if (seq === null) return null;
+      expiries.forget(subject);
+      return true;
+    });
+  }
+
+  async list(prefix: string, o: { after?: string; limit?: number } = {}): Promise<RecordPage> {
+    checkScope('the prefix of a listing', prefix);
+    const limit = checkLimit(o.limit);
+    return this.#listing.page(prefix, { after: o.after, limit }, (message, key) => {
+      const row = parse(message);
+      if (!this.#isLive(row)) return null;
+      return { key: key ?? row.key!, value: row.value, revision: row.revision } satisfies RecordItem;
+    });
+  }
+
+  /** How many there are; looks at each of them. */
+  async count(): Promise<number> {
+    let count = 0;
+    for await (const message of this.#listing.all('>')) if (this.#isLive(parse(message))) count++;
+    return count;
+  }
+
+  #subject(key: string): string {
+    return `${this.#store.name}.r.${subjectOf(key)}`;
+  }
+
+  async #row(key: string): Promise<Row | null> {
+    const message = await this.#store.connection.last(this.#store.streams.records, this.#subject(key));
+    const row = message && parse(message);
+    if (row) this.#remember(key, row);
+    else if (message) return { value: null, revision: message.seq, key, expiresAt: Number.NEGATIVE_INFINITY };
+    return row;
+  }
+
+  #isLive(row: Row | null): row is Row & { readonly live?: true } {
+    return row !== null && (row.expiresAt === undefined || row.expiresAt > this.#store.env.now());
+  }
+
+  /** Hopes first that nothing was ever there. */
+  async #create(key: string, json: string, expiresAt: number | undefined): Promise<number | null> {
+    for (let expect = 0; ; ) {
+      const revision = await this.#write(key, json, expiresAt, expect);
+      if (revision !== null) return revision;
+      const row = await this.#row(key);
+      if (this.#isLive(row)) return null;
+      // What is there has expired or was deleted; or the one who was about to write did not get to it.
+      expect = row?.revision ?? 0;
+    }
+  }
+
+  /** Lost to one who in the end did not write either is not lost. */
+  async #replace(key: string, json: string, expiresAt: number | undefined, expect: number) {
+    for (;;) {
+      const revision = await this.#write(key, json, expiresAt, expect);
+      if (revision !== null) return revision;
+      if ((await this.#row(key))?.revision !== expect) return null;
+    }
+  }
+
+  async #write(key: string, json: string, expiresAt: number | undefined, expect?: number) {
+    const { connection, env, expiries, streams } = this.#store;
+    const subject = this.#subject(key);
+    const ttl = ttlOf(expiresAt, env.now());
+    const seq = await connection.publish(subject, encode(key, json, expiresAt), { expect, ttl });
+    if (seq === null) return null;
+    if (expiresAt === undefined) expiries.forget(subject);
+    else expiries.note({ subject, stream: streams.records, expiresAt });
+    this.#remember(key, { value: null, revision: seq, key, expiresAt });
+    return seq;
+  }
+
+  #remember(key: string, row: Row): void {
+    const known = this.#known.get(key);
+    if (known && known.revision > row.revision) return;
+    this.#known.delete(key);
+    this.#known.set(key, { ...row, value: null });
+    if (this.#known.size > KNOWN) this.#known.delete(this.#known.keys().next().value!);
+  }
+
+  /** One write for all who add to the counter while the last one is under way. */
+  async #addAll(key: string): Promise<void> {
+    for (;;) {
+      const group = this.#additions.get(key)!;
+      if (group.length === 0) break;
+      this.#additions.set(key, []);
+      try {
+        const results = await compareAndSet(`the counter ${key}`, () => this.#addGroup(key, group));
+        for (const [i, addition] of group.entries()) {
+          const result = results[i]!;
+          if (typeof result === 'object' && result !== null) addition.reject(result.error);
+          else addition.resolve(result);
+        }
+      } catch (error) {
+        for (const addition of group) addition.reject(error);
+      }
+    }
+    this.#additions.delete(key);
+  }
+
+  async #addGroup(key: string, group: readonly Addition[]) {
+    const found = await this.#row(key);
+    const row = this.#isLive(found) ? found : null;
+    let value: Json = row ? row.value : 0;
+    let expiresAt = row?.expiresAt;
+    let exists = row !== null;
+    let changed = false;
+    const results = group.map(({ delta, o }): number | null | { error: unknown } => {
+      try {
+        const sum = addTo(value, delta, o.max);
+        if (sum === null) return null;
+        if (!exists) expiresAt = o.expiresAt;
+        exists = true;
+        changed = true;
+        value = sum;
+        return sum;
+      } catch (error) {
+        return { error };
+      }
+    });
+    if (!changed) return results;
+    const seq = await this.#write(key, String(value), expiresAt, found?.revision ?? 0);
+    return seq === null ? null : results;
+  }
+}
+
+/** One line about the record, then its JSON. The key is in it where the subject does not tell it. */
+function encode(key: string, json: string, expiresAt: number | undefined): Uint8Array {
+  const named = subjectOf(key).includes('~') ? key : undefined;
+  return Buffer.from(`${JSON.stringify({ expiresAt, key: named })}\n${json}`);
+}
+
+/** Null for a tombstone. */
+function parse(message: Message): Row | null {
+  if (message.data[0] === TOMBSTONE[0]) return null;
+  const text = Buffer.from(message.data).toString();
+  const end = text.indexOf('\n');
+  const { expiresAt, key = null } = JSON.parse(text.slice(0, end)) as { expiresAt?: number; key?: string };
+  const value = freeze(JSON.parse(text.slice(end + 1)) as Json);
+  return { value, revision: message.seq, key, expiresAt };
+}

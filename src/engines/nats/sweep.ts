@@ -1,0 +1,85 @@
+import { ORPHAN_AGE_MS } from '../../base/limits.ts';
+import type { Swept } from '../../kernel/engine.ts';
+import type { NatsBlobs } from './blobs.ts';
+import type { Stored as Message } from './connection.ts';
+import { Listing } from './listing.ts';
+import type { Store } from './store.ts';
+
+/** Questions to the cluster at once. */
+const WIDTH = 16;
+
+/** How often all chunks are looked through for those that no body has. */
+const CHUNKS_EVERY_MS = 600_000;
+
+/** Written when the first chunk of a body is; `gone`: when it was first seen without a body that has it. */
+interface Intent {
+  readonly key: string;
+  readonly gone?: number;
+}
+
+/**
+ * Reclaims what this server wrote and what has expired since; what others wrote is theirs, and what was written by one that is
+ * gone JetStream forgets by itself. Chunks without a body go an hour after they were first seen so: somebody may be reading.
+ */
+export class Sweep {
+  readonly #store: Store;
+  readonly #blobs: NatsBlobs;
+  readonly #intents: Listing;
+  #chunksAt = Number.NEGATIVE_INFINITY;
+
+  constructor(store: Store, blobs: NatsBlobs) {
+    this.#store = store;
+    this.#blobs = blobs;
+    this.#intents = new Listing(store, store.streams.blobs, `${store.name}.c.`);
+  }
+
+  async run(): Promise<Swept> {
+    const { connection, env, expiries, streams } = this.#store;
+    const swept = { blobs: 0, records: 0, bytes: 0 };
+    await inPool(expiries.take(env.now()), async ({ subject, stream, bytes, expiresAt }) => {
+      const message = await connection.last(stream, subject);
+      if (!message || expiryOf(message) !== expiresAt) return;
+      const ask = { seq: message.seq, no_erase: true };
+      if ((await connection.api(`STREAM.MSG.DELETE.${stream}`, ask).catch(() => null)) === null) return;
+      if (stream === streams.records) swept.records++;
+      else swept.blobs++;
+      swept.bytes += bytes ?? 0;
+    });
+    if (Math.abs(env.now() - this.#chunksAt) >= CHUNKS_EVERY_MS) {
+      this.#chunksAt = env.now();
+      await this.#chunks();
+    }
+    return swept;
+  }
+
+  async #chunks(): Promise<void> {
+    const { connection, env } = this.#store;
+    const unused: { name: string; subject: string; intent: Intent }[] = [];
+    for await (const message of this.#intents.all('*.k')) {
+      const name = message.subject.split('.').at(-2)!;
+      const intent = JSON.parse(Buffer.from(message.data).toString()) as Intent;
+      const manifest = await this.#blobs.manifest(intent.key);
+      if (manifest?.chunks !== name) unused.push({ name, subject: message.subject, intent });
+    }
+    await inPool(unused, async ({ name, subject, intent }) => {
+      if (intent.gone === undefined)
+        await connection.publish(subject, Buffer.from(JSON.stringify({ ...intent, gone: env.now() })));
+      else if (env.now() - intent.gone >= ORPHAN_AGE_MS) await this.#blobs.removeChunks(name);
+    });
+  }
+}
+
+/** Records and manifests say it in their first line; a tombstone has none. */
+function expiryOf({ data }: Message): number | undefined {
+  const end = data.indexOf(0x0a);
+  if (end < 0) return undefined;
+  return (JSON.parse(Buffer.from(data.subarray(0, end)).toString()) as { expiresAt?: number }).expiresAt;
+}
+
+async function inPool<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
+  const queue = [...items];
+  const worker = async () => {
+    for (let item = queue.shift(); item !== undefined; item = queue.shift()) await work(item);
+  };
+  await Promise.all(Array.from({ length: WIDTH }, worker));
+}

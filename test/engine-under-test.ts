@@ -1,0 +1,67 @@
+import { randomUUID } from 'node:crypto';
+import { after } from 'node:test';
+import type { Env } from '../src/base/env.ts';
+import { openMemory } from '../src/engines/memory/engine.ts';
+import { openNats } from '../src/engines/nats/engine.ts';
+import type { Engine } from '../src/kernel/engine.ts';
+
+/**
+ * The engine that end-to-end tests run on by default: memory, or a store of its own in the NATS cluster that RELAY_TEST_ENGINE
+ * names (`nats://…`), so that the same tests say whether a relay on a cluster keeps its word.
+ */
+export function openUnderTest(env: Env): Engine {
+  const cluster = process.env.RELAY_TEST_ENGINE;
+  if (!cluster) return openMemory({ env });
+  const url = `${cluster}/t${randomUUID().slice(0, 8)}`;
+  const opening = openNats({ url, env, time: 'env' });
+  opening.catch(() => {});
+  opened.push(opening);
+  return whenOpened(opening, env);
+}
+
+const opened: Promise<Engine>[] = [];
+
+// Of the whole file: a test may let go of an engine without closing it, and the process would stay.
+if (process.env.RELAY_TEST_ENGINE) {
+  after(async () => {
+    for (const opening of opened) await (await opening)[Symbol.asyncDispose]();
+  });
+}
+
+/** An engine that can be used before it is open: everything but the time and the limits waits for it. */
+function whenOpened(opening: Promise<Engine>, env: Env): Engine {
+  const port = <P extends 'blobs' | 'records' | 'logs' | 'index'>(name: P): Engine[P] =>
+    new Proxy({} as Engine[P], {
+      // What a test has put in its place comes first.
+      get: (own, method: string) =>
+        Reflect.get(own, method) ??
+        (method === 'subscribe'
+          ? (...args: Parameters<Engine['logs']['subscribe']>) => subscribed(opening, args)
+          : async (...args: unknown[]) => {
+              const found = (await opening)[name] as unknown as Record<string, (...a: unknown[]) => unknown>;
+              return found[method]!(...args);
+            }),
+    });
+  return {
+    blobs: port('blobs'),
+    records: port('records'),
+    logs: port('logs'),
+    index: port('index'),
+    limits: {
+      recordBytes: 256 * 1024,
+      entryBytes: 256 * 1024,
+      blobBytes: 64 * 1024 * 1024,
+      durability: 'quorum',
+    },
+    now: () => env.now(),
+    defer: (work, afterMs) => void opening.then((engine) => engine.defer(work, afterMs)),
+    sweep: async () => (await opening).sweep(),
+    usage: async () => (await opening).usage(),
+    state: async () => (await opening).state(),
+    [Symbol.asyncDispose]: async () => (await opening)[Symbol.asyncDispose](),
+  };
+}
+
+async function* subscribed(opening: Promise<Engine>, args: Parameters<Engine['logs']['subscribe']>) {
+  yield* (await opening).logs.subscribe(...args);
+}

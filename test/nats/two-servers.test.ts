@@ -1,0 +1,172 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { after, before, test } from 'node:test';
+import { ownTextWork } from '../../src/app/store/own-text-work.ts';
+import { type Env, systemEnv } from '../../src/base/env.ts';
+import { LOCAL_CALLER } from '../../src/contract/caller.ts';
+import type { Relay } from '../../src/contract/relay.ts';
+import { RelayCore } from '../../src/domain/relay-core.ts';
+import { type NatsEngine, openNats } from '../../src/engines/nats/engine.ts';
+import { until } from '../until.ts';
+import { type Cluster, findNatsServer, startCluster } from './cluster.ts';
+
+const found = await findNatsServer();
+const skip = 'missing' in found ? found.missing : false;
+
+interface Server {
+  readonly engine: NatsEngine;
+  readonly core: RelayCore;
+  readonly relay: Relay;
+}
+
+let cluster: Cluster;
+let servers: [Server, Server];
+
+before(async () => {
+  if (skip) return;
+  cluster = await startCluster();
+  const url = `${cluster.url}/t${randomUUID().slice(0, 8)}`;
+  // Both at once: each may be the one that makes the streams.
+  servers = await Promise.all([openServer(url, 'a'), openServer(url, 'b')]);
+});
+
+after(async () => {
+  if (skip) return;
+  for (const { core, engine } of servers) {
+    await core.close();
+    await engine[Symbol.asyncDispose]();
+  }
+  await cluster[Symbol.asyncDispose]();
+});
+
+test('what one server has acknowledged the other has', { skip }, async () => {
+  const [a, b] = servers.map(({ engine }) => engine) as [NatsEngine, NatsEngine];
+  for (let i = 0; i < 150; i++) {
+    const revision = await a.records.put('two.read/1', i);
+    assert.deepEqual(await b.records.get('two.read/1'), { value: i, revision });
+    const { items } = await b.records.list('two.read/');
+    assert.deepEqual(
+      items.map(({ value }) => value),
+      [i],
+    );
+    const seq = await a.logs.append('two.read', i);
+    assert.deepEqual(
+      (await b.logs.read('two.read', { after: seq! - 1 })).entries.map(({ data }) => data),
+      [i],
+    );
+    assert.equal((await b.logs.info('two.read')).last, seq);
+    await a.blobs.put('two.read/1', new TextEncoder().encode(String(i)));
+    const { body } = (await b.blobs.get('two.read/1'))!;
+    assert.equal(await new Response(body as BodyInit).text(), String(i));
+  }
+});
+
+test('two hundred writers on two servers never pass a counter’s max, and none is lost', {
+  skip,
+}, async () => {
+  const add = (i: number) => servers[i % 2]!.engine.records.add('two.count/1', 1, { max: 120 });
+  const values = await Promise.all(Array.from({ length: 200 }, (_, i) => add(i)));
+  const given = values.filter((value) => value !== null).sort((a, b) => a - b);
+  assert.deepEqual(
+    given,
+    Array.from({ length: 120 }, (_, i) => i + 1),
+  );
+  assert.equal((await servers[0].engine.records.get('two.count/1'))?.value, 120);
+});
+
+test('a push to one server wakes the subscribers of the other', { skip }, async () => {
+  const [a, b] = servers;
+  const { signal } = new AbortController();
+  const messages = b.relay.channels.subscribe('two', { since: 'all', signal })[Symbol.asyncIterator]();
+  const first = messages.next();
+  const { id } = await a.relay.pointers.push({ body: new TextEncoder().encode('hello'), channel: 'two' });
+  assert.equal((await first).value?.url, `http://b.test/pull/${id}`);
+  await messages.return?.();
+});
+
+test('a key that one server made works on the other until either revokes it', { skip }, async () => {
+  const [a, b] = servers;
+  const { key, id } = await a.relay.keys.create({ name: 'ann', tenant: 'acme' });
+  assert.equal((await b.core.keys.authenticate(key))?.name, 'ann');
+  await b.relay.keys.revoke(id, { tenant: 'acme' });
+  assert.equal(await a.core.keys.authenticate(key), null);
+});
+
+test('work of a group goes to one member, whichever server it is at', { skip }, async () => {
+  const got: number[] = [];
+  const stop = new AbortController();
+  const members = servers.map(async ({ relay }) => {
+    const work = relay.channels.subscribe('jobs', { group: 'g', signal: stop.signal });
+    for await (const { seq, token, msg } of work) {
+      got.push(msg as number);
+      await relay.channels.ack('jobs', 'g', { seq, token: token! });
+    }
+  });
+  for (let i = 0; i < 20; i++) await servers[i % 2]!.relay.channels.publish('jobs', i);
+  await until(() => got.length >= 20);
+  stop.abort();
+  await Promise.all(members);
+  assert.deepEqual(
+    got.sort((x, y) => x - y),
+    Array.from({ length: 20 }, (_, i) => i),
+  );
+});
+
+test('patches of a thread from both servers make versions without a gap', { skip }, async () => {
+  const { thread_id } = await servers[0].relay.threads.create({ name: 'shared' });
+  const patch = (i: number) =>
+    servers[i % 2]!.relay.threads.patch(thread_id, {
+      ops: [{ op: 'add', path: '/facts/-', value: { id: `f${i}`, key: `k${i}`, value: String(i) } }],
+    });
+  const versions = await Promise.all(Array.from({ length: 12 }, (_, i) => patch(i)));
+  assert.deepEqual(
+    versions.map(({ version }) => version).sort((x, y) => x - y),
+    Array.from({ length: 12 }, (_, i) => i + 2),
+  );
+  for (const { relay } of servers) {
+    assert.equal((await relay.threads.state(thread_id)).facts.length, 12);
+  }
+});
+
+test('what one server indexed the other finds, and forgets with it', { skip }, async () => {
+  const [a, b] = servers.map(({ engine }) => engine.index) as [NatsEngine['index'], NatsEngine['index']];
+  const text = `zebra ${'filler '.repeat(100_000)}`;
+  await a.put('two.find/1', text, { n: 1 });
+  assert.equal((await b.search('two.find/', 'zebra')).length, 1);
+  await a.remove('two.find/1');
+  assert.equal((await b.search('two.find/', 'zebra')).length, 0);
+});
+
+test('one server at a time tidies', { skip }, async () => {
+  const [a, b] = servers;
+  await a.engine.records.put('sys/tidying', null, { expect: 'absent', expiresAt: a.engine.now() + 60_000 });
+  const tidied: string[] = [];
+  b.core.channels.tidy = async () => void tidied.push('b');
+  await b.core.tidy();
+  assert.deepEqual(tidied, []);
+  await a.engine.records.delete('sys/tidying');
+  await b.core.tidy();
+  assert.deepEqual(tidied, ['b']);
+});
+
+test('a server whose clock is off goes by the cluster’s time, and says so', { skip }, async () => {
+  const behind: Env = { ...systemEnv, now: () => Date.now() - 60_000 };
+  await using engine = await openNats({ url: `${cluster.url}/t${randomUUID().slice(0, 8)}`, env: behind });
+  const off = Math.abs(engine.now() - Date.now());
+  assert.ok(off < 5000, `${off} ms off`);
+  const { warnings, leader, replicas } = await engine.state();
+  assert.deepEqual(warnings, ['The clock of this machine is 60 s behind that of the cluster.']);
+  assert.equal(replicas, 3);
+  assert.match(leader!, /^n[123]$/);
+});
+
+test('an address that leads nowhere, and one that is none, are told', { skip }, async () => {
+  await assert.rejects(openNats({ url: 'nats://127.0.0.1:1' }), { code: 'cluster_unusable' });
+  await assert.rejects(openNats({ url: 'nats://a b' }), { code: 'bad_config' });
+});
+
+async function openServer(url: string, name: string): Promise<Server> {
+  const engine = await openNats({ url });
+  const core = new RelayCore({ engine, env: systemEnv, texts: ownTextWork }, { auth: 'keys' });
+  return { engine, core, relay: core.relay(LOCAL_CALLER, `http://${name}.test`) };
+}
