@@ -1,0 +1,78 @@
+"""AutoGen 0.7: tools to push and pull, and a workbench that swaps oversized tool results for pointers.
+
+AutoGen is in maintenance; ``contextrelay[agent-framework]`` is for what follows it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any, Dict, List, Mapping, Optional, Sequence, Union
+
+from ..client import ContextRelay
+from . import missing_extra
+from .tools import OVER_CHARS, PULL_NAME, PULL_WORDS, PUSH_NAME, PUSH_WORDS, RelayTools
+
+try:
+    from autogen_core import CancellationToken
+    from autogen_core.tools import BaseTool, FunctionTool, StaticWorkbench, TextResultContent, ToolResult
+except ImportError as error:
+    raise missing_extra("autogen", error) from error
+
+__all__ = ["ContextRelayWorkbench", "contextrelay_pull", "contextrelay_push", "get_autogen_tools"]
+
+
+def contextrelay_push(data: str, metadata: Optional[Dict[str, Any]] = None) -> str:
+    """Pushes to the relay in ``CONTEXTRELAY_URL``."""
+    return RelayTools().push(data, metadata)
+
+
+def contextrelay_pull(url: str) -> str:
+    """Pulls a pointer; the key in ``CONTEXTRELAY_API_KEY`` goes to the relay in ``CONTEXTRELAY_URL`` alone."""
+    return RelayTools().pull(url, "all")
+
+
+def get_autogen_tools(
+    hub_url: Union[ContextRelay, str, None] = None, encrypted: bool = False, api_key: Optional[str] = None
+) -> List[FunctionTool]:
+    """``contextrelay_push`` and ``contextrelay_pull``, for ``AssistantAgent(tools=…)``."""
+    tools = RelayTools(hub_url, api_key, encrypted=encrypted)
+
+    async def push(data: str, summary: str = "") -> str:
+        return await asyncio.to_thread(tools.push, data, {"summary": summary} if summary else None)
+
+    async def pull(url: str, part: str = "") -> str:
+        return await asyncio.to_thread(tools.pull, url, part or None)
+
+    return [
+        FunctionTool(push, name=PUSH_NAME, description=PUSH_WORDS),
+        FunctionTool(pull, name=PULL_NAME, description=PULL_WORDS),
+    ]
+
+
+class ContextRelayWorkbench(StaticWorkbench):
+    """Tools of your own, and the two of the relay. What one of yours answers with more than ``over`` characters is stored, and
+    the model gets a pointer."""
+
+    def __init__(
+        self,
+        tools: Sequence[BaseTool[Any, Any]],
+        relay: Union[ContextRelay, str, None] = None,
+        *,
+        over: int = OVER_CHARS,
+    ) -> None:
+        self._relay_tools = RelayTools(relay, over=over)
+        super().__init__([*tools, *get_autogen_tools(self._relay_tools.relay)])
+
+    async def call_tool(
+        self,
+        name: str,
+        arguments: Optional[Mapping[str, Any]] = None,
+        cancellation_token: Optional[CancellationToken] = None,
+        call_id: Optional[str] = None,
+    ) -> ToolResult:
+        result = await super().call_tool(name, arguments, cancellation_token, call_id)
+        text = result.to_text()
+        if name == PULL_NAME or len(text) <= self._relay_tools.over:
+            return result
+        short = await asyncio.to_thread(self._relay_tools.shortened, text, name)
+        return result.model_copy(update={"result": [TextResultContent(content=short)]})

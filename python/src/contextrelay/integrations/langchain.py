@@ -1,0 +1,155 @@
+"""LangChain 1: tools, a retriever, a callback handler, and a middleware that swaps oversized tool results for pointers."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Awaitable, Callable, List, Optional, Sequence, Union
+
+from ..client import ContextRelay
+from . import missing_extra
+from .tools import OVER_CHARS, PULL_NAME, PULL_WORDS, PUSH_NAME, PUSH_WORDS, RelayTools
+
+try:
+    from langchain.agents.middleware import AgentMiddleware
+    from langchain_core.callbacks import BaseCallbackHandler, CallbackManagerForRetrieverRun
+    from langchain_core.documents import Document
+    from langchain_core.messages import ToolMessage
+    from langchain_core.outputs import LLMResult
+    from langchain_core.retrievers import BaseRetriever
+    from langchain_core.runnables import run_in_executor
+    from langchain_core.tools import BaseTool, StructuredTool
+    from langgraph.prebuilt.tool_node import ToolCallRequest
+except ImportError as error:
+    raise missing_extra("langchain", error) from error
+
+__all__ = [
+    "ContextRelayCallbackHandler",
+    "ContextRelayMiddleware",
+    "ContextRelayRetriever",
+    "get_langchain_tools",
+    "pointer_wrapper",
+]
+
+_CONTEXT_LINES = 2
+
+
+def get_langchain_tools(
+    relay: Union[ContextRelay, str, None] = None, *, encrypted: bool = False
+) -> List[BaseTool]:
+    """``contextrelay_push`` and ``contextrelay_pull`` for a model."""
+    tools = RelayTools(relay, encrypted=encrypted)
+
+    def push(data: str, summary: str = "") -> str:
+        return tools.push(data, {"summary": summary} if summary else None)
+
+    def pull(url: str, part: str = "") -> str:
+        return tools.pull(url, part or None)
+
+    return [
+        StructuredTool.from_function(push, name=PUSH_NAME, description=PUSH_WORDS),
+        StructuredTool.from_function(pull, name=PULL_NAME, description=PULL_WORDS),
+    ]
+
+
+class ContextRelayRetriever(BaseRetriever):
+    """Passages that have to do with a question: of the artifacts of a thread (``thread_id``), or of pointers (``urls``)."""
+
+    hub_url: Optional[str] = None
+    api_key: Optional[str] = None
+    #: Instead of an address and a key.
+    relay: Any = None
+    thread_id: Optional[str] = None
+    urls: Sequence[str] = ()
+    #: How many documents at most.
+    k: int = 4
+
+    def _get_relevant_documents(
+        self, query: str, *, run_manager: CallbackManagerForRetrieverRun
+    ) -> List[Document]:
+        relay = self.relay or ContextRelay(self.hub_url, self.api_key)
+        found: List[Document] = []
+        if self.thread_id is not None:
+            for hit in relay.threads.search(self.thread_id, query, limit=self.k):
+                found.append(
+                    Document(page_content=hit["snippet"], metadata={**hit, "thread_id": self.thread_id})
+                )
+        pattern = _any_word(query)
+        for url in self.urls if pattern else []:
+            text = relay.pull(url, grep=pattern, ignore_case=True, context=_CONTEXT_LINES)
+            if text:
+                found.extend(_passages(text, url))
+        return _best(found, query, self.k) if self.urls else found[: self.k]
+
+
+class ContextRelayCallbackHandler(BaseCallbackHandler):
+    """Pushes what a model says to a channel, for other agents."""
+
+    def __init__(self, hub: ContextRelay, channel: str, encrypted: bool = False) -> None:
+        super().__init__()
+        self._hub = hub
+        self._channel = channel
+        self._encrypted = encrypted
+
+    def on_llm_end(self, response: LLMResult, **_: Any) -> None:
+        text = "\n\n".join(each[0].text for each in response.generations if each and each[0].text)
+        if text:
+            self._hub.push(text, self._channel, self._encrypted)
+
+
+def pointer_wrapper(tools: RelayTools) -> Callable[[ToolCallRequest, Callable[..., Any]], Any]:
+    """For ``ToolNode(tools, wrap_tool_call=…)`` of LangGraph: oversized results become pointers."""
+
+    def wrap(request: ToolCallRequest, handler: Callable[[ToolCallRequest], Any]) -> Any:
+        return _shortened(tools, handler(request))
+
+    return wrap
+
+
+class ContextRelayMiddleware(AgentMiddleware):
+    """For ``create_agent(middleware=[…])``: a tool result of more than ``over`` characters is stored, and the model gets a
+    pointer and the tool to read a part of it."""
+
+    def __init__(self, relay: Union[ContextRelay, str, None] = None, *, over: int = OVER_CHARS) -> None:
+        super().__init__()
+        self._tools = RelayTools(relay, over=over)
+        self.tools = get_langchain_tools(self._tools.relay)[1:]
+
+    def wrap_tool_call(self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Any]) -> Any:
+        return _shortened(self._tools, handler(request))
+
+    async def awrap_tool_call(
+        self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Awaitable[Any]]
+    ) -> Any:
+        return await run_in_executor(None, _shortened, self._tools, await handler(request))
+
+
+def _shortened(tools: RelayTools, result: Any) -> Any:
+    # What a model has asked to read it gets to see.
+    if not isinstance(result, ToolMessage) or result.name == PULL_NAME or not isinstance(result.content, str):
+        return result
+    content = tools.shortened(result.content, result.name or "")
+    return result if content is result.content else result.model_copy(update={"content": content})
+
+
+def _any_word(query: str) -> str:
+    words = sorted({word for word in re.findall(r"\w+", query.lower()) if len(word) > 2})
+    return "|".join(re.escape(word) for word in words[:30])
+
+
+def _passages(text: str, url: str) -> List[Document]:
+    found = []
+    for passage in re.split(r"^--$\n", text, flags=re.MULTILINE):
+        first = re.match(r"\d+", passage)
+        lines = [re.sub(r"^\d+[:-]", "", line) for line in passage.rstrip("\n").split("\n")]
+        metadata = {"url": url.partition("#")[0], "line": int(first[0]) if first else 1}
+        found.append(Document(page_content="\n".join(lines), metadata=metadata))
+    return found
+
+
+def _best(found: List[Document], query: str, k: int) -> List[Document]:
+    words = {word for word in re.findall(r"\w+", query.lower()) if len(word) > 2}
+
+    def worth(document: Document) -> int:
+        return -len(words & set(re.findall(r"\w+", document.page_content.lower())))
+
+    return sorted(found, key=worth)[:k]

@@ -1,0 +1,113 @@
+from __future__ import annotations
+
+import json
+import os
+from typing import Any, Callable, List
+
+import pytest
+
+os.environ.update(
+    CREWAI_DISABLE_TELEMETRY="true",
+    CREWAI_DISABLE_TRACKING="true",
+    OTEL_SDK_DISABLED="true",
+    CREWAI_TRACING_ENABLED="false",
+)
+
+from crewai import Agent, BaseLLM, Crew, Task
+from crewai.hooks import register_after_tool_call_hook, unregister_after_tool_call_hook
+from crewai.tools import BaseTool, tool
+
+from contextrelay import ContextRelay
+from contextrelay.integrations.crewai import ContextRelayPullTool, ContextRelayPushTool, pointer_hook
+
+from ..conftest import RelayProcess
+from ..pages import run_page
+from .million import NEEDLE, million, url_in
+
+
+class ScriptedLLM(BaseLLM):
+    """Answers with what each step of the script makes of the messages so far."""
+
+    script: List[Any] = []
+    seen: List[Any] = []
+
+    def call(self, messages: Any, *_: Any, **__: Any) -> str:
+        texts = [str(each.get("content")) for each in messages] if isinstance(messages, list) else [messages]
+        self.seen.append(texts)
+        step: Callable[[str], str] = self.script[len(self.seen) - 1]
+        return step("\n".join(texts))
+
+    def supports_function_calling(self) -> bool:
+        return False
+
+
+def act(name: str, **args: Any) -> str:
+    return f"Thought: I use a tool\nAction: {name}\nAction Input: {json.dumps(args)}"
+
+
+def answer(text: str) -> str:
+    return f"Thought: I know\nFinal Answer: {text}"
+
+
+def kick_off(llm: ScriptedLLM, tools: List[BaseTool]) -> str:
+    agent = Agent(role="worker", goal="work", backstory="it works", llm=llm, tools=tools, verbose=False)
+    task = Task(description="do it", expected_output="the result", agent=agent)
+    return str(Crew(agents=[agent], tasks=[task], verbose=False).kickoff())
+
+
+def observed(said: str) -> str:
+    return said.rsplit("Observation:", 1)[-1]
+
+
+def test_an_agent_pushes_and_another_pulls(relay: ContextRelay, server: RelayProcess) -> None:
+    push, pull = ContextRelayPushTool(server.url), ContextRelayPullTool(server.url)
+    assert isinstance(push, BaseTool) and (push.name, pull.name) == ("contextrelay_push", "contextrelay_pull")
+    text = "the architecture\n" * 100
+    first = ScriptedLLM(
+        model="fake",
+        script=[
+            lambda _: act("contextrelay_push", data=text, metadata={"a": 1}),
+            lambda said: answer(url_in(observed(said))),
+        ],
+        seen=[],
+    )
+    url = kick_off(first, [push, pull])
+    assert relay.pull(url) == text and relay.peek(url) == {"a": 1}
+    second = ScriptedLLM(
+        model="fake",
+        script=[
+            lambda _: act("contextrelay_pull", url=url, part="lines=1-1"),
+            lambda said: answer(observed(said).strip().split("\n")[0]),
+        ],
+        seen=[],
+    )
+    assert kick_off(second, [push, pull]) == "the architecture"
+
+
+def test_a_tool_result_of_a_megabyte_becomes_a_pointer(relay: ContextRelay) -> None:
+    @tool("orders")
+    def orders() -> str:
+        """All orders."""
+        return million()
+
+    hook = pointer_hook(relay)
+    register_after_tool_call_hook(hook)
+    llm = ScriptedLLM(
+        model="fake",
+        script=[
+            lambda _: act("orders"),
+            lambda said: act("contextrelay_pull", url=url_in(observed(said)), part="grep=failed"),
+            lambda said: answer(observed(said).strip().split("\n")[0]),
+        ],
+        seen=[],
+    )
+    try:
+        assert kick_off(llm, [orders, ContextRelayPullTool(relay=relay)]) == f"13378:{NEEDLE}"
+    finally:
+        unregister_after_tool_call_hook(hook)
+    assert max(sum(map(len, texts)) for texts in llm.seen) < 10_000, "the megabyte was never before the model"
+
+
+def test_the_page_does_what_it_says(server: RelayProcess, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CONTEXTRELAY_URL", server.url)
+    run_page("docs/integrations/python-crewai.md")

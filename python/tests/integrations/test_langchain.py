@@ -1,0 +1,130 @@
+from __future__ import annotations
+
+from typing import Any, List
+
+import pytest
+from langchain.agents import create_agent
+from langchain_core.callbacks import BaseCallbackHandler
+from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
+from langchain_core.outputs import ChatGeneration, ChatResult
+from langchain_core.retrievers import BaseRetriever
+from langchain_core.tools import tool
+
+from contextrelay import ContextRelay
+from contextrelay.integrations import ContextRelayRetriever as Lazily
+from contextrelay.integrations.langchain import (
+    ContextRelayCallbackHandler,
+    ContextRelayMiddleware,
+    ContextRelayRetriever,
+    get_langchain_tools,
+)
+
+from ..conftest import RelayProcess
+from ..pages import run_page
+from .million import NEEDLE, million, url_in
+
+
+class ScriptedModel(GenericFakeChatModel):
+    """Answers with what each step of the script makes of the messages so far."""
+
+    messages: Any = iter(())
+    script: List[Any]
+    seen: List[Any] = []
+
+    def bind_tools(self, tools: Any, **_: Any) -> "ScriptedModel":
+        return self
+
+    def _generate(self, messages: List[BaseMessage], *_: Any, **__: Any) -> ChatResult:
+        self.seen.append(list(messages))
+        step = self.script[sum(isinstance(each, AIMessage) for each in messages)]
+        answer = step(messages) if callable(step) else AIMessage(step)
+        return ChatResult(generations=[ChatGeneration(message=answer)])
+
+
+def call(name: str, **args: Any) -> AIMessage:
+    return AIMessage("", tool_calls=[{"name": name, "args": args, "id": f"call-{name}"}])
+
+
+def test_an_agent_pushes_and_another_pulls(relay: ContextRelay) -> None:
+    tools = get_langchain_tools(relay)
+    text = "the architecture\n" * 100
+    first = ScriptedModel(
+        script=[
+            lambda _: call("contextrelay_push", data=text, summary="plan"),
+            lambda m: AIMessage(m[-1].content),
+        ],
+        seen=[],
+    )
+    said = create_agent(first, tools).invoke({"messages": [HumanMessage("plan it")]})["messages"][-1].content
+    url = url_in(said)
+    assert relay.pull(url) == text and relay.peek(url) == {"summary": "plan"}
+    second = ScriptedModel(
+        script=[
+            lambda _: call("contextrelay_pull", url=url, part="lines=1-1"),
+            lambda m: AIMessage(m[-1].content),
+        ],
+        seen=[],
+    )
+    assert (
+        create_agent(second, tools).invoke({"messages": [HumanMessage("build it")]})["messages"][-1].content
+        == "the architecture"
+    )
+
+
+@pytest.mark.parametrize("asynchronous", [False, True])
+def test_a_tool_result_of_a_megabyte_becomes_a_pointer(relay: ContextRelay, asynchronous: bool) -> None:
+    import asyncio
+
+    @tool
+    def orders() -> str:
+        """All orders."""
+        return million()
+
+    model = ScriptedModel(
+        script=[
+            lambda _: call("orders"),
+            lambda m: call("contextrelay_pull", url=url_in(m[-1].content), part="grep=failed"),
+            lambda m: AIMessage(m[-1].content),
+        ],
+        seen=[],
+    )
+    agent = create_agent(model, [orders], middleware=[ContextRelayMiddleware(relay)])
+    asked = {"messages": [HumanMessage("which order failed?")]}
+    done = asyncio.run(agent.ainvoke(asked)) if asynchronous else agent.invoke(asked)
+    assert done["messages"][-1].content == f"13378:{NEEDLE}"
+    shown = sum(len(str(each.content)) for each in model.seen[-1])
+    assert shown < 3000, "the megabyte was never before the model"
+    pointer = next(each for each in done["messages"] if isinstance(each, ToolMessage))
+    assert relay.pull(url_in(pointer.content)) == million()
+    assert relay.peek(url_in(pointer.content))["source"] == "orders"
+
+
+def test_the_retriever_finds_passages_of_a_thread_and_of_pointers(relay: ContextRelay) -> None:
+    assert issubclass(ContextRelayRetriever, BaseRetriever) and Lazily is ContextRelayRetriever
+    thread = relay.threads.create("retrieval")["thread_id"]
+    relay.threads.put_artifact(
+        thread, "Ships sail.\n\nThe login form loses its focus.\n", name="notes.md", type="markdown"
+    )
+    found = ContextRelayRetriever(relay=relay, thread_id=thread).invoke("Why does the login form lose focus?")
+    assert "login form" in found[0].page_content and found[0].metadata["name"] == "notes.md"
+    for encrypted in (False, True):
+        url = relay.push(million(), encrypted=encrypted)
+        found = ContextRelayRetriever(relay=relay, urls=[url], k=1).invoke("card expired")
+        assert NEEDLE in found[0].page_content
+        assert found[0].metadata == {"url": url.partition("#")[0], "line": 13376}
+
+
+def test_the_handler_pushes_what_a_model_says(relay: ContextRelay) -> None:
+    handler = ContextRelayCallbackHandler(relay, "llm-output")
+    assert isinstance(handler, BaseCallbackHandler)
+    with relay.messages("llm-output") as messages:
+        GenericFakeChatModel(messages=iter([AIMessage("what it said")])).invoke(
+            "x", config={"callbacks": [handler]}
+        )
+        assert relay.pull(next(iter(messages)).url) == "what it said"
+
+
+def test_the_page_does_what_it_says(server: RelayProcess, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CONTEXTRELAY_URL", server.url)
+    run_page("docs/integrations/python-langchain.md")
