@@ -27,10 +27,10 @@ __all__ = [
     "ContextRelayMiddleware",
     "ContextRelayRetriever",
     "get_langchain_tools",
-    "pointer_wrapper",
 ]
 
 _CONTEXT_LINES = 2
+NEWLINE = "\n"
 
 
 def get_langchain_tools(
@@ -70,9 +70,10 @@ class ContextRelayRetriever(BaseRetriever):
         found: List[Document] = []
         if self.thread_id is not None:
             for hit in relay.threads.search(self.thread_id, query, limit=self.k):
-                found.append(
-                    Document(page_content=hit["snippet"], metadata={**hit, "thread_id": self.thread_id})
-                )
+                # The snippet has its matches marked; a document is the text as it stands.
+                lines = f"{hit['line']}-{hit['line'] + hit['snippet'].count(NEWLINE)}"
+                text = relay.threads.artifact_part(self.thread_id, hit["ref"], lines=lines).text
+                found.append(Document(page_content=text, metadata={**hit, "thread_id": self.thread_id}))
         pattern = _any_word(query)
         for url in self.urls if pattern else []:
             text = relay.pull(url, grep=pattern, ignore_case=True, context=_CONTEXT_LINES)
@@ -94,15 +95,6 @@ class ContextRelayCallbackHandler(BaseCallbackHandler):
         text = "\n\n".join(each[0].text for each in response.generations if each and each[0].text)
         if text:
             self._hub.push(text, self._channel, self._encrypted)
-
-
-def pointer_wrapper(tools: RelayTools) -> Callable[[ToolCallRequest, Callable[..., Any]], Any]:
-    """For ``ToolNode(tools, wrap_tool_call=…)`` of LangGraph: oversized results become pointers."""
-
-    def wrap(request: ToolCallRequest, handler: Callable[[ToolCallRequest], Any]) -> Any:
-        return _shortened(tools, handler(request))
-
-    return wrap
 
 
 class ContextRelayMiddleware(AgentMiddleware):
