@@ -14,7 +14,8 @@ const HELP = `node scripts/test.ts [--quick | --slow | --full] [--jobs N] [--tim
   (nothing)   type-check, lint and format check, then every *.test.ts
   --quick     the same checks, but only the unit and the architecture tests
   --slow      only *.slow.test.ts
-  --full      everything: the checks, every *.test.ts, every *.slow.test.ts and what takes longer still, *.full.test.ts
+  --full      everything: the checks, every *.test.ts, every *.slow.test.ts, what takes longer still, *.full.test.ts,
+              and the Python package
   --jobs N    so many files at once (default: one per core)
   --timeout S seconds a file may take before it is killed (default: 120, slow ones 420)
   path…       only the test files whose path begins with or contains one of these; no checks`;
@@ -86,6 +87,7 @@ async function main(): Promise<number> {
     results.push(result);
     printFile(result, `${String(++done).padStart(String(files.length).length)}/${files.length}`);
   });
+  if (values.full && positionals.length === 0) results.push(await runPython());
   return printSummary(results, performance.now() - began);
 }
 
@@ -114,7 +116,10 @@ function testFiles(o: {
 
 async function runCheck(check: Check): Promise<FileResult> {
   const began = performance.now();
-  const { code, output } = await capture(check);
+  // Both are native programs behind a small JavaScript file, which Node runs on every platform alike.
+  const package_ = check.command === 'biome' ? '@biomejs/biome' : 'typescript';
+  const script = join('node_modules', package_, 'bin', check.command);
+  const { code, output } = await capture(script, check.args);
   const failures = code === 0 ? [] : [{ name: check.name, error: output.trim() || `exit code ${code}` }];
   const passed = code === 0 ? 1 : 0;
   const result = { file: check.name, passed, failures, skips: [], ms: performance.now() - began, output: '' };
@@ -122,13 +127,33 @@ async function runCheck(check: Check): Promise<FileResult> {
   return result;
 }
 
-/** Both are native programs behind a small JavaScript file, which Node runs on every platform alike. */
-function capture(check: Check): Promise<{ code: number | null; output: string }> {
-  const package_ = check.command === 'biome' ? '@biomejs/biome' : 'typescript';
-  const script = join('node_modules', package_, 'bin', check.command);
+/** The suite of the Python package, which ends with a line of totals as this one does. */
+async function runPython(): Promise<FileResult> {
+  const began = performance.now();
+  const file = 'scripts/test-python.ts';
+  const { code, output } = await capture(file, []);
+  const totals = /^(\d+) passed, (\d+) failed(?:, (\d+) skipped)?\s*$/m.exec(
+    output.trimEnd().split('\n').at(-1)!,
+  );
+  const [passed, failed, skipped] = [1, 2, 3].map((at) => Number(totals?.[at] ?? 0)) as [
+    number,
+    number,
+    number,
+  ];
+  const failures = failed > 0 || code !== 0 ? [{ name: file, error: output.trim() }] : [];
+  const skips = Array.from({ length: skipped }, () => ({
+    name: file,
+    reason: 'npm run test:python says why',
+  }));
+  const result = { file, passed, failures, skips, ms: performance.now() - began, output: '' };
+  printFile(result);
+  return result;
+}
+
+function capture(script: string, args: readonly string[]): Promise<{ code: number | null; output: string }> {
   return new Promise((done) => {
     const colour = styled('red', 'x') === 'x' ? { NO_COLOR: '1' } : { FORCE_COLOR: '1' };
-    const child = spawn(process.execPath, [script, ...check.args], {
+    const child = spawn(process.execPath, [script, ...args], {
       env: { ...process.env, ...colour },
       stdio: ['ignore', 'pipe', 'pipe'],
     });
