@@ -24,7 +24,7 @@ from .parts import Part, PartRequest, part_of
 from .pointers import Inspected, PointerFlows, Pushed
 from .tasks import TaskFlows
 from .threads import ThreadFlows
-from .wire import Answer, Call, Flow, JsonObject, T
+from .wire import Answer, Call, Flow, JsonObject, T, redirected
 
 __all__ = ["AsyncContextRelay"]
 
@@ -35,16 +35,29 @@ class AsyncTransport:
     def __init__(self, connection: Connection) -> None:
         self.connection = connection
         self._session: Optional[aiohttp.ClientSession] = None
+        self._sockets: Optional[aiohttp.ClientSession] = None
+
+    # Made inside the loop that uses them.
 
     @property
     def session(self) -> aiohttp.ClientSession:
-        # Made inside the loop that uses it.
         if self._session is None or self._session.closed:
             seconds = self.connection.timeout
             timeout = aiohttp.ClientTimeout(total=None, sock_connect=seconds, sock_read=seconds)
-            jar = aiohttp.DummyCookieJar()
-            self._session = aiohttp.ClientSession(timeout=timeout, cookie_jar=jar, trust_env=False)
+            self._session = aiohttp.ClientSession(timeout=timeout, cookie_jar=aiohttp.DummyCookieJar())
         return self._session
+
+    @property
+    def sockets(self) -> aiohttp.ClientSession:
+        """For WebSockets, whose redirects the library would follow."""
+        if self._sockets is None or self._sockets.closed:
+            trace = aiohttp.TraceConfig()
+            trace.on_request_redirect.append(self._refuse_redirect)
+            self._sockets = aiohttp.ClientSession(cookie_jar=aiohttp.DummyCookieJar(), trace_configs=[trace])
+        return self._sockets
+
+    async def _refuse_redirect(self, *_: object) -> None:
+        raise redirected(self.connection.base)
 
     async def run(self, flow: Flow[T]) -> T:
         try:
@@ -72,8 +85,9 @@ class AsyncTransport:
                 attempt += 1
 
     async def close(self) -> None:
-        if self._session is not None:
-            await self._session.close()
+        for session in (self._session, self._sockets):
+            if session is not None:
+                await session.close()
 
     async def _once(self, call: Call) -> Answer:
         base = call.base or self.connection.base
@@ -237,10 +251,10 @@ class AsyncContextRelay:
         backoff = Backoff(max_reconnect_delay)
         answered = False
         while True:
+            backoff.begin()
             try:
                 async with self._open(socket_path(channel, since, group, prefetch)) as socket:
                     answered = True
-                    backoff.held()
                     async for message in self._received(socket, channel, group):
                         if group is None and message.seq:
                             since = message.seq
@@ -287,7 +301,7 @@ class _Socket:
 
     async def __aenter__(self) -> Any:
         try:
-            self._socket = await self._transport.session.ws_connect(
+            self._socket = await self._transport.sockets.ws_connect(
                 self._url, headers=self._headers, heartbeat=SILENCE, max_msg_size=0
             )
         except aiohttp.WSServerHandshakeError as error:

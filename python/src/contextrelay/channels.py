@@ -25,7 +25,7 @@ from .errors import (
     RelayUnreachableError,
 )
 from .transport import Transport
-from .wire import Answer, Flow, JsonObject, ask, failure, get, post, segment
+from .wire import Answer, Flow, JsonObject, ask, failure, get, post, redirected, segment
 
 log = logging.getLogger("contextrelay")
 
@@ -33,6 +33,8 @@ log = logging.getLogger("contextrelay")
 Since = Union[int, str]
 
 FIRST_WAIT = 0.2
+#: A connection that held this long was a good one: the next wait begins small again.
+_GOOD = 5.0
 #: A ping goes out after so long a silence; after two of them the connection is taken for lost.
 SILENCE = 20.0
 #: How long a lease is at least taken to last; the relay's clock may be far from ours.
@@ -135,11 +137,14 @@ class Backoff:
     def __init__(self, longest: float) -> None:
         self._longest = longest
         self._next = FIRST_WAIT
+        self._begun = time.monotonic()
 
-    def held(self) -> None:
-        self._next = FIRST_WAIT
+    def begin(self) -> None:
+        self._begun = time.monotonic()
 
     def wait(self) -> float:
+        if time.monotonic() - self._begun > _GOOD:
+            self._next = FIRST_WAIT
         wait = min(self._next, self._longest) * (0.5 + random.random())
         self._next = min(self._next * 2, self._longest)
         return wait
@@ -177,10 +182,10 @@ class Subscription:
     def __iter__(self) -> Iterator[Message]:
         answered = False
         while not self._closed.is_set():
+            self._backoff.begin()
             try:
                 self._socket = open_socket(self._transport.connection, self._path())
                 answered = True
-                self._backoff.held()
                 yield from self._received(self._socket)
             except (RelayUnreachableError, RelayTimeoutError, RelayHTTPError) as error:
                 # An address where nobody ever answered is an error, not a wait.
@@ -235,7 +240,7 @@ class Subscription:
 def open_socket(connection: Connection, path: str) -> websocket.WebSocket:
     url, headers = connection.socket(path)
     try:
-        return websocket.create_connection(
+        opened = websocket.create_connection(
             url,
             timeout=connection.timeout,
             header=[f"{name}: {value}" for name, value in headers.items()],
@@ -243,6 +248,11 @@ def open_socket(connection: Connection, path: str) -> websocket.WebSocket:
             redirect_limit=0,
             enable_multithread=True,
         )
+        # A redirect that is not followed looks to the library like a socket that was opened.
+        if opened.getstatus() != 101:
+            opened.shutdown()  # type: ignore[no-untyped-call]
+            raise redirected(connection.base)
+        return opened
     except websocket.WebSocketBadStatusException as error:
         raise _refused(error, connection) from error
     except websocket.WebSocketTimeoutException as error:

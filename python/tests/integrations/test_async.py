@@ -4,11 +4,12 @@ import asyncio
 
 import pytest
 
-from contextrelay import ContextRelay, NotFoundError, PartRequest, RelayUnreachableError
+from contextrelay import BadInputError, ContextRelay, NotFoundError, PartRequest, RelayUnreachableError
 from contextrelay.aio import AsyncContextRelay
 
 from ..conftest import RelayProcess
 from ..pages import run_page
+from ..test_keys import Listener
 
 
 def test_push_pull_peek_and_parts(server: RelayProcess) -> None:
@@ -76,6 +77,22 @@ def test_the_key_and_those_who_have_none(guarded: RelayProcess) -> None:
                 await client.push("x")
 
     asyncio.run(run())
+
+
+def test_neither_key_nor_payload_follows_a_redirect() -> None:
+    async def run(base: str) -> None:
+        async with AsyncContextRelay(base, "cr_live_mine") as client:
+            with pytest.raises(BadInputError, match="redirects"):
+                await client.push("x")
+            with pytest.raises(BadInputError, match="redirects"):
+                await client.messages("c", since="all").__anext__()
+
+    with Listener() as listener, Listener() as other:
+        listener.location = f"{other.url}/elsewhere"
+        asyncio.run(run(listener.url))
+        assert len(listener.seen) == 2 and other.seen == []
+        listener.shutdown()
+        other.shutdown()
 
 
 def test_the_page_does_what_it_says(server: RelayProcess, monkeypatch: pytest.MonkeyPatch) -> None:
