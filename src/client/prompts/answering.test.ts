@@ -158,5 +158,9 @@ describe('a model that calls for more while it answers', () => {
     const alone = await asked(['Noon.'], { tools: false });
     await using __ = alone.server;
     assert.deepEqual(alone.asked[0]!.tools, []);
+    const { prompts, thread } = openPrompts();
+    const bundle = await prompts.bundle({ thread_id: await thread(), words: 'Is anything there?' });
+    await prompts.ask(bundle, openModel({ model: 'm1' }, alone.server.env, []));
+    assert.deepEqual(alone.asked[1]!.tools, [], 'there is nothing to pull');
   });
 });

@@ -22,7 +22,8 @@ export async function answerWithPulls(
   model: Model,
   { tools: wanted = true, only, ...o }: Pulling,
 ): Promise<Answered> {
-  if (!wanted) return model.answer(bundle, o);
+  // A thread of which nothing is shown has no artifacts, or none that it may see.
+  if (!wanted || bundle.artifacts.length === 0) return model.answer(bundle, o);
   const tools = new ThreadTools(parts, bundle, only);
   const rounds: Round[] = [];
   let billed: Billed | undefined;
