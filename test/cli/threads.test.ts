@@ -201,7 +201,7 @@ test('capabilities are listed and invoked, and artifacts are searched', async ()
     const ref = await said(['artifact', 'put', 'notes.md'], at);
     assert.match(
       await said(['artifact', 'search', 'hello', 'relay'], at),
-      new RegExp(`^${ref} {2}notes\\.md\n`),
+      new RegExp(`^${ref} {2}notes\\.md:1\n`),
     );
     assert.match(await said(['cap', 'list'], at), /^retrieval\.search .*\n {4}query \(string\)/s);
     const invoke = ['cap', 'invoke', 'retrieval.search', '--json', '{"query":"hello"}'];
