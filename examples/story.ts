@@ -1,7 +1,9 @@
+import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { ownTextWork } from '../src/app/store/own-text-work.ts';
 import { isRelayError } from '../src/base/errors.ts';
 import { ContextRelay } from '../src/public/index.ts';
 import { openModel } from '../src/runners/provider/provider.ts';
@@ -15,6 +17,10 @@ export interface Story extends AsyncDisposable {
   client(): ContextRelay;
   /** Asks a model: the provider whose key is set, or with `--fake` one that needs none. */
   ask(system: string, words: string): Promise<string>;
+  /** The model that `--fake` plays, for agents that ask by themselves; null for a real one. */
+  readonly fakeUrl: string | null;
+  /** What models read without the relay and with it, counted; fails where the relay saved nothing. */
+  bill(without: readonly string[], withRelay: readonly string[]): Promise<void>;
 }
 
 export const FAKE = process.argv.includes('--fake');
@@ -34,6 +40,16 @@ export async function openStory(fake: ((system: string, words: string) => Reply)
     async ask(system, words) {
       const { text } = await openModel({}, env, []).answer({ system, user: words }, {});
       return text;
+    },
+    fakeUrl: model?.url ?? null,
+    async bill(without, withRelay) {
+      const count = async (texts: readonly string[]) => {
+        const counts = await Promise.all(texts.map((text) => ownTextWork.count(text)));
+        return counts.reduce((sum, { tokens }) => sum + tokens, 0);
+      };
+      const [pasted, paid] = [await count(without), await count(withRelay)];
+      console.log(`the bill: ${pasted} tokens without the relay, ${paid} with it (o200k_base)`);
+      assert.ok(paid < pasted, 'the relay saved nothing');
     },
     [Symbol.asyncDispose]: () => stack.disposeAsync(),
   };

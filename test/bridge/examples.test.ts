@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { test } from 'node:test';
 import { promisify } from 'node:util';
@@ -7,10 +8,11 @@ import { promisify } from 'node:util';
 const run = promisify(execFile);
 
 for (const name of ['researchers', 'architect-engineer', 'bridge']) {
-  test(`examples/${name}.ts plays its story and checks it`, async () => {
+  test(`examples/${name} plays its story and checks it`, async () => {
     const { PATH, HOME, TMPDIR } = process.env;
-    const file = resolve(import.meta.dirname, `../../examples/${name}.ts`);
+    const file = resolve(import.meta.dirname, `../../examples/${name}/run.ts`);
     const { stdout } = await run(process.execPath, [file, '--fake'], { env: { PATH, HOME, TMPDIR } });
+    assert.match(stdout, /^the bill: \d+ tokens without the relay, \d+ with it/m);
     assert.match(stdout, /checked: /);
   });
 }
@@ -18,7 +20,7 @@ for (const name of ['researchers', 'architect-engineer', 'bridge']) {
 test('an example that has no model to ask says so, and names --fake', async () => {
   const { PATH, HOME, TMPDIR } = process.env;
   for (const name of ['researchers', 'architect-engineer', 'code-review', 'checkpoint', 'bridge']) {
-    const file = resolve(import.meta.dirname, `../../examples/${name}.ts`);
+    const file = resolve(import.meta.dirname, `../../examples/${name}/run.ts`);
     const ended = await run(process.execPath, [file], { env: { PATH, HOME, TMPDIR } }).catch(
       (error) => error,
     );
@@ -26,4 +28,30 @@ test('an example that has no model to ask says so, and names --fake', async () =
     assert.match(ended.stderr, /--fake/);
     assert.doesNotMatch(ended.stderr, /^ +at /m, 'no stack');
   }
+});
+
+/** A Python with the package: the one that is named, or that `npm run test:python` has set up. */
+const PYTHONS = [
+  process.env.PYTHON,
+  resolve(import.meta.dirname, '../../node_modules/.cache/python/client/bin/python'),
+];
+
+test('examples/cross-vendor: an agent in Python answers one in TypeScript, encrypted both ways', async (t) => {
+  const { PATH, HOME, TMPDIR } = process.env;
+  const python = PYTHONS.find((path) => path && existsSync(path));
+  if (!python) return t.skip('there is no Python with the package: run npm run test:python, or set PYTHON');
+  const file = resolve(import.meta.dirname, '../../examples/cross-vendor/run.ts');
+  const env = { PATH, HOME, TMPDIR, PYTHON: python };
+  const { stdout } = await run(process.execPath, [file, '--fake'], { env });
+  assert.match(stdout, /^the bill: \d+ tokens without the relay, \d+ with it/m);
+  assert.match(stdout, /checked: both ways encrypted/);
+});
+
+test('examples/cross-vendor says what to install where Python lacks the package', async () => {
+  const { PATH, HOME, TMPDIR } = process.env;
+  const file = resolve(import.meta.dirname, '../../examples/cross-vendor/run.ts');
+  const env = { PATH, HOME, TMPDIR, PYTHON: 'no-such-python' };
+  const ended = await run(process.execPath, [file, '--fake'], { env }).catch((error) => error);
+  assert.equal(ended.code, 2);
+  assert.match(ended.stderr, /pip install/);
 });

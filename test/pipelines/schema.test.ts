@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
-import { basename, join } from 'node:path';
+import { join, relative } from 'node:path';
 import { test } from 'node:test';
 import type { Json } from '../../src/base/json.ts';
 import { readPipeline } from '../../src/client/pipelines/read-pipeline.ts';
@@ -15,8 +15,8 @@ const schema = new JsonSchema(
 const errors = (text: string) =>
   readPipeline(text, 'x').problems.filter(({ severity }) => severity === 'error');
 
-for (const path of globSync(join(root, 'examples/*.yaml')).sort()) {
-  test(`examples/${basename(path)} is sound, by the published schema too`, () => {
+for (const path of globSync(join(root, 'examples/*/*.yaml')).sort()) {
+  test(`${relative(root, path)} is sound, by the published schema too`, () => {
     const text = readFileSync(path, 'utf8');
     assert.deepEqual(readPipeline(text, 'x').problems, []);
     assert.equal(schema.check(readYaml(text).value), null);

@@ -3,11 +3,11 @@
  * synthesiser listens, and puts the report together when the third has come. Nobody polls, and no section is pasted into
  * another agent's prompt.
  *
- *   node examples/researchers.ts          with the provider whose key is set
- *   node examples/researchers.ts --fake   without any
+ *   node examples/researchers/run.ts          with the provider whose key is set
+ *   node examples/researchers/run.ts --fake   without any
  */
 import assert from 'node:assert/strict';
-import { openStory } from './story.ts';
+import { openStory } from '../story.ts';
 
 const SECTIONS = {
   intro: 'Write an introduction to quantum computing, one paragraph.',
@@ -16,13 +16,18 @@ const SECTIONS = {
 };
 type Section = keyof typeof SECTIONS;
 
-await using story = await openStory((_, words) => `[${words.split(' ').slice(0, 3).join(' ')}… findings]`);
+await using story = await openStory(
+  (_, words) =>
+    `[${words.split(' ').slice(0, 3).join(' ')}… findings] ${'Something that was found out. '.repeat(60)}`,
+);
 
 // The synthesiser subscribes before anything is pushed.
 const synthesiser = story.client();
+const pointers: string[] = [];
 const collected = new Map<Section, string>();
 const report = Promise.withResolvers<string>();
 await using subscription = synthesiser.subscribe('report-channel', async ({ url }) => {
+  pointers.push(url!);
   const { section } = (await synthesiser.peek(url!)) as { section: Section };
   collected.set(section, await synthesiser.pull(url!));
   console.log(`the synthesiser has: ${section}`);
@@ -48,4 +53,7 @@ const [intro, analysis, conclusion] = await Promise.all([
 const whole = await report.promise;
 console.log(`the report is assembled: ${whole.length} characters`);
 assert.equal(whole, [intro, analysis, conclusion].join('\n\n'));
+const sections = [intro, analysis, conclusion];
+// Without it, whoever starts the researchers reads every section too, and hands it on.
+await story.bill([...sections, ...sections], [...pointers, ...sections]);
 console.log('checked: every section is there, in order, as its researcher wrote it');

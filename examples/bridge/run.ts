@@ -4,17 +4,24 @@
  * the command in `BRIDGE_AGENT` (such as `claude -p`). For an agent in a terminal it would be
  * `relay bridge start --tmux vibe:0`, and everything below stays as it is.
  *
- *   node examples/bridge.ts --fake
- *   BRIDGE_AGENT="claude -p" node examples/bridge.ts
+ *   node examples/bridge/run.ts --fake
+ *   BRIDGE_AGENT="claude -p" node examples/bridge/run.ts
  */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
-import { AgentBridge } from '../src/public/index.ts';
-import { FAKE, openStory, RELAY } from './story.ts';
+import { AgentBridge } from '../../src/public/index.ts';
+import { FAKE, openStory, RELAY } from '../story.ts';
+
+/** What an agent says while it works, which nobody who waits for it wants to read. */
+const TALK = Array.from({ length: 120 }, (_, i) => `reading src/auth/module-${i}.ts, nothing to change`).join(
+  '\n',
+);
 
 const SCRIPT = `
 task=$(head -n 1)
-echo "reading the code…"
+cat << 'TALK'
+${TALK}
+TALK
 echo "=== CC_OUTCOME_START ==="
 echo "COMPLETED: $task"
 echo "NOT_DONE: nothing"
@@ -65,6 +72,7 @@ try {
     known.map(({ state }) => state),
     ['done', 'done', 'done'],
   );
+  if (FAKE) await story.bill([...tasks, ...tasks.map(() => TALK), ...results], [...tasks, ...results]);
   console.log('\nchecked: each task has its own result, and all of them are done');
 } finally {
   bridge.kill('SIGTERM');

@@ -3,11 +3,11 @@
  * gets the implementation from `task-done`. They never share a conversation: what passes between them is one pointer
  * each way.
  *
- *   node examples/architect-engineer.ts          with the provider whose key is set
- *   node examples/architect-engineer.ts --fake   without any
+ *   node examples/architect-engineer/run.ts          with the provider whose key is set
+ *   node examples/architect-engineer/run.ts --fake   without any
  */
 import assert from 'node:assert/strict';
-import { openStory } from './story.ts';
+import { openStory } from '../story.ts';
 
 const ARCHITECT = 'You are a software architect. Answer with the design document alone.';
 const ENGINEER = 'You are a senior engineer. Implement the architecture: every file, no placeholders.';
@@ -55,4 +55,7 @@ assert.ok(
   receipts.some(({ rung }) => rung === 'pulled'),
   'the pull is the receipt',
 );
+// Without it, whoever sits between them reads both documents too.
+const documents = [document, implementation];
+await story.bill([...documents, ...documents], [pointer, answer, ...documents]);
 console.log(`checked: ${document.length + implementation.length} characters changed hands as two pointers`);
