@@ -30,6 +30,8 @@ test('the tarball holds what is published and nothing else', async () => {
     'dist/cli/text-worker.js',
     'dist/src/public/index.js',
     'dist/src/public/index.d.ts',
+    'dist/src/integrations/langgraph/index.js',
+    'dist/src/integrations/langgraph/index.d.ts',
     'skill/context-relay/SKILL.md',
     'skill/context-relay/scripts/init_context.py',
     'schemas/state.schema.json',
@@ -41,8 +43,8 @@ test('the tarball holds what is published and nothing else', async () => {
     /^dist\/THIRD-PARTY-NOTICES$/,
     /^dist\/cli\/[\w-]+\.c?js$/,
     /^dist\/cli\/o200k\.bin$/,
-    // The SDK, and of the layers it takes types from only what it reaches.
-    /^dist\/src\/(public|sdk|client|contract|text|formats|kernel|base)\/[\w/-]+(\.js|\.d\.ts)$/,
+    // The SDK, the integrations, and of the layers it takes types from only what it reaches.
+    /^dist\/src\/(public|integrations|sdk|client|contract|text|formats|kernel|base)\/[\w/-]+(\.js|\.d\.ts)$/,
   ];
   const strange = files.filter(
     (path) => path.startsWith('dist/') && !allowed.some((pattern) => pattern.test(path)),
