@@ -7,6 +7,8 @@ export interface Side {
   readonly url: string;
   /** POST so many bytes; GET where absent. */
   readonly bodyBytes?: number;
+  /** As the `data` of a JSON envelope. */
+  readonly asJson?: true;
   /** The answer must have exactly so many, or the comparison is off. */
   readonly answerBytes?: number;
 }

@@ -73,12 +73,14 @@ async function rate(ask: Asker['ask'], job: Job): Promise<number> {
 function bodyOf(side: Side): Buffer | undefined {
   if (side.bodyBytes === undefined) return undefined;
   const line = 'The quick brown fox jumps over the lazy dog, and the dog does not mind.\n';
-  return Buffer.alloc(side.bodyBytes, line);
+  const body = Buffer.alloc(side.bodyBytes, line);
+  return side.asJson ? Buffer.from(JSON.stringify({ data: body.toString() })) : body;
 }
 
 function ask(side: Side, agent: Agent, body: Buffer | undefined): Promise<void> {
   return new Promise((resolve, reject) => {
-    const headers = body ? { 'content-type': 'text/plain', 'content-length': body.length } : {};
+    const type = side.asJson ? 'application/json' : 'text/plain';
+    const headers = body ? { 'content-type': type, 'content-length': body.length } : {};
     const sent = request(side.url, { agent, method: body ? 'POST' : 'GET', headers }, (response) => {
       let bytes = 0;
       response.on('data', (chunk: Buffer) => {

@@ -6,8 +6,8 @@ import { summarise } from '../statistics.ts';
 
 export default {
   name: 'pull',
-  claim: 'at most 1.8×',
-  limit: 1.8,
+  claim: 'at most 1.4×',
+  limit: 1.4,
   async run({ rounds }) {
     await using relay = await startRelay();
     await using bare = await startBare();

@@ -6,8 +6,8 @@ import { summarise } from '../statistics.ts';
 
 export default {
   name: 'push',
-  claim: 'at most 2×',
-  limit: 2,
+  claim: 'at most 1.2×',
+  limit: 1.2,
   async run({ rounds }) {
     await using relay = await startRelay();
     await using bare = await startBare();

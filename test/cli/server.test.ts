@@ -49,6 +49,7 @@ test('up serves the local store until it is told to stop', async () => {
   assert.match(said(), new RegExp(`data in +${first}`));
   assert.match(said(), /\| relay push\n/);
   assert.equal((await (await fetch(`${url}/health`)).json()).status, 'ok');
+  assert.match(await (await fetch(`${url}/metrics`)).text(), /^relay_scrub_damaged 0$/m);
 
   const local = (await relay(['push'], { home: first, stdin: 'made without the server' })).stdout.trim();
   assert.ok(local.startsWith(`${url}/pull/`), `${local} is where the server serves it`);
