@@ -23,12 +23,12 @@ __all__ = ["ContextRelayWorkbench", "contextrelay_pull", "contextrelay_push", "g
 
 def contextrelay_push(data: str, metadata: Optional[Dict[str, Any]] = None) -> str:
     """Pushes to the relay in ``CONTEXTRELAY_URL``."""
-    return RelayTools().push(data, metadata)
+    return ContextRelay().push(data, metadata=metadata)
 
 
 def contextrelay_pull(url: str) -> str:
     """Pulls a pointer; the key in ``CONTEXTRELAY_API_KEY`` goes to the relay in ``CONTEXTRELAY_URL`` alone."""
-    return RelayTools().pull(url, "all")
+    return ContextRelay().pull(url)
 
 
 def get_autogen_tools(

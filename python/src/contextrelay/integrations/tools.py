@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import hashlib
+import logging
 from typing import Optional, Union
 
 from ..client import ContextRelay
+from ..errors import RelayError
 from ..mcp import read_part
 from ..wire import JsonObject
+
+log = logging.getLogger("contextrelay")
 
 PUSH_NAME = "contextrelay_push"
 PUSH_WORDS = (
@@ -26,7 +31,7 @@ _HEAD_CHARS = 500
 
 class RelayTools:
     """``relay``: a client, or the address of a relay. What is longer than ``over`` characters is not put before a model
-    unasked."""
+    unasked. What goes wrong is told to the model in a sentence and does not end the run."""
 
     def __init__(
         self,
@@ -43,9 +48,35 @@ class RelayTools:
         self.over = over
 
     def push(self, data: str, metadata: Optional[JsonObject] = None) -> str:
-        return self.relay.push(data, self.channel, self.encrypted, metadata)
+        try:
+            return self.relay.push(data, self.channel, self.encrypted, metadata)
+        except RelayError as error:
+            return f"Error pushing context: {error}"
 
     def pull(self, url: str, part: Optional[str] = None) -> str:
+        try:
+            return self._pull(url, part)
+        except RelayError as error:
+            return f"Error pulling context: {error}"
+
+    def shortened(self, text: str, source: str = "") -> str:
+        """The text; or, where it is too long for a prompt, a pointer to it, and how to read a part. The same text of the same
+        source has the same pointer, so that caches of prompts hold. Where no relay answers, the text stays as it is."""
+        if len(text) <= self.over:
+            return text
+        metadata = {"source": source, "characters": len(text)} if source else {"characters": len(text)}
+        same = hashlib.sha256(f"{source}\0{text}".encode("utf-8", "surrogatepass")).hexdigest()
+        key = None if self.encrypted else f"result:{same}"
+        try:
+            url = self.relay.push(text, self.channel, self.encrypted, metadata, idempotency_key=key)
+        except RelayError as error:
+            log.warning("A large result of %s stays in the prompt: %s", source or "a tool", error)
+            return text
+        head = text[:_HEAD_CHARS].rsplit("\n", 1)[0]
+        lines = text.count("\n") + 1
+        return f"The result has {len(text)} characters in {lines} lines and is at {url}\n{_PARTS}\nIt begins:\n{head}"
+
+    def _pull(self, url: str, part: Optional[str]) -> str:
         if part == "all":
             return self.relay.pull(url)
         if part:
@@ -58,16 +89,6 @@ class RelayTools:
         else:
             said = f"The text has {size} bytes. {_PARTS}\n{self.relay.pull(url, outline=True)[: self.over]}"
         return said
-
-    def shortened(self, text: str, source: str = "") -> str:
-        """The text; or, where it is too long for a prompt, a pointer to it, and how to read a part."""
-        if len(text) <= self.over:
-            return text
-        metadata = {"source": source, "characters": len(text)} if source else {"characters": len(text)}
-        url = self.push(text, metadata)
-        head = text[:_HEAD_CHARS].rsplit("\n", 1)[0]
-        lines = text.count("\n") + 1
-        return f"The result has {len(text)} characters in {lines} lines and is at {url}\n{_PARTS}\nIt begins:\n{head}"
 
 
 _PARTS = (
