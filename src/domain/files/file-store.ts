@@ -93,7 +93,8 @@ export class FileStore {
   async list({ tenant, space }: FilePlace): Promise<void> {
     const key = spaceKey({ tenant, space });
     if (this.#listed.has(key)) return;
-    await this.parts.deps.engine.records.put(key, {}, { expect: 'absent' });
+    const { records } = this.parts.deps.engine;
+    if (!(await records.get(key))) await records.put(key, {}, { expect: 'absent' });
     this.#listed.add(key);
   }
 
