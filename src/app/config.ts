@@ -58,6 +58,8 @@ export const OPTIONS = {
   channel_messages: { env: 'RELAY_CHANNEL_MESSAGES', default: CHANNEL_MESSAGES, read: atLeast(1) },
   /** Whether threads may fetch pages of the public internet with the capability http.fetch. */
   http_fetch: { env: 'RELAY_HTTP_FETCH', default: false, read: yesOrNo },
+  /** Folders of projects whose todos, decisions and brief the dashboard shows. */
+  projects: { default: [], read: list },
   /** Files that each export a capability, from the home folder on. */
   capabilities: { default: [], read: list },
   /** Seconds that a member of a group has for a message before another gets it. */

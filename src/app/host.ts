@@ -41,6 +41,7 @@ export function makeHost(globals: Globals, env: Environment, warn?: Warn): Host 
     openLegacy: async (dir) => (await import('./legacy/import.ts')).openLegacy(dir),
     keyring: async () => (await import('./store/keyring.ts')).openKeyring(config().home),
     frameSecret: async () => (await import('./store/home-secret.ts')).homeSecret(config().home)(),
+    openBrowser: async (url) => (await import('./browser.ts')).openBrowser(url, env),
     countTokens: async (text) => (await import('./store/own-text-work.ts')).ownTextWork.count(text),
     backup: async (target) => {
       refuseCluster(config());

@@ -256,12 +256,29 @@ export const KEY_USE_WRITE_MS = 2 * SECOND;
 /** For the plan of whoever runs the relay; a list of more is no longer looked through. */
 export const KEYS_MAX = 1_000;
 
+/** A share link is for showing something to somebody, not for good: a week by default, and a season at most. */
+export const SHARE_TTL_S = 7 * 24 * 3600;
+export const SHARE_TTL_MAX_S = 90 * 24 * 3600;
+export const SHARE_NAME_CHARS = 100;
+/** Links of one tenant that work at the same time; a list of more is no longer looked through. */
+export const SHARES_MAX = 500;
+
 /** Usage is kept for a year and a month, to compare a month with the same one of last year. */
 export const USAGE_KEPT_MS = 400 * DAY;
 /** Statistics are written behind: this long after the first thing worth counting. */
 export const USAGE_WRITE_MS = 5 * SECOND;
 /** Figures that wait to be written; beyond it, they are left out rather than memory used up. */
 export const USAGE_WAITING = 10_000;
+/** Activity is written behind: the first of it at once, then as often as this. Whoever watches sees it without a delay to speak of. */
+export const ACTIVITY_WRITE_MS = 250;
+/** What one such write tells one by one; what happened beyond it is counted. More in a quarter of a second nobody reads. */
+export const ACTIVITY_BATCH = 64;
+/** What waits to be written of all tenants together while the store is slow; beyond it, it is only counted. */
+export const ACTIVITY_WAITING = 10_000;
+/** Writes that are kept: days of ordinary work, and some 30 MB where agents are as busy as can be. */
+export const ACTIVITY_WRITES_KEPT = 5_000;
+/** Figures by the hour are kept for a month and a day. */
+export const FIGURES_KEPT_MS = 32 * DAY;
 /** What a list of tasks or a done channel shows of each. */
 export const TASK_SUMMARY_CHARS = 280;
 export const RESULT_SUMMARY_CHARS = 1_000;

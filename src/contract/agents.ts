@@ -8,6 +8,8 @@ export interface Agent {
   readonly kind: 'bridge' | 'follower';
   /** A bridge that was heard of lately. Of a follower nobody can tell: it reads when it reads. */
   readonly alive: boolean | null;
+  /** Of a bridge: at work, free, heard of no more while it had work, or just heard of no more. Null for a follower. */
+  readonly state: 'working' | 'idle' | 'stuck' | 'silent' | null;
   /** A bridge's last heartbeat, a follower's last reading. */
   readonly last_seen: string | null;
   /** What a bridge serves, what a follower follows. */

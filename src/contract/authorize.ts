@@ -4,11 +4,13 @@ import type { Verb } from './verb.ts';
 
 /**
  * The one place where it is decided whether a caller may do something: its key has the scope of the verb, and is not
- * kept from any channel that the verb touches. Every interface asks here, by way of the bound relay or directly.
+ * kept from any channel that the verb touches; a share link leads to the reads of its thread. Every interface asks here, by way of the bound relay or directly.
  *
  * `input` is left out where it is not known yet: then the scope alone is looked at, before a body is read.
  */
 export function authorize<V extends Verb>(caller: Caller, verb: V, input?: ChannelsInput<V>): void {
+  const beyond = beyondShare(caller, verb, input);
+  if (beyond) throw beyond;
   // What is visible by its link anybody may read, with any key or none; for the rest the domain looks at the scope.
   if (verb.byLink) return;
   const refused = refusal(caller, verb, input);
@@ -28,6 +30,8 @@ export function mayUseChannel({ channelPrefix }: Caller, channel: string): boole
 type ChannelsInput<V extends Verb> = Partial<Parameters<NonNullable<V['channels']>>[0]>;
 
 function refusal(caller: Caller, verb: Verb, input?: object): RelayError | null {
+  const beyond = beyondShare(caller, verb, input);
+  if (beyond) return beyond;
   const { scope } = verb;
   if (scope !== null && !caller.scopes.includes(scope)) {
     if (isAnonymous(caller)) return verb.byLink ? null : new RelayError('unauthorized');
@@ -41,6 +45,16 @@ function refusal(caller: Caller, verb: Verb, input?: object): RelayError | null 
       );
   }
   return null;
+}
+
+/** A share link leads to the reads of one thread. */
+function beyondShare({ thread }: Caller, verb: Verb, input?: object): RelayError | null {
+  if (thread === undefined) return null;
+  const ofThread = verb.args.includes('thread_id') && input !== undefined;
+  const asked = ofThread ? (input as { thread_id?: unknown }).thread_id : thread;
+  return verb.shared && asked === thread
+    ? null
+    : forbidden('A share link shows one thread and nothing else.');
 }
 
 export function missingScope({ name }: Caller, scope: string): RelayError {

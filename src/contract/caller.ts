@@ -10,6 +10,8 @@ export interface Caller {
   readonly scopes: readonly Scope[];
   /** Only channels whose names begin with this; all of the tenant's where absent. */
   readonly channelPrefix?: string;
+  /** The holder of a share link: of this thread it may read everything, and of all else nothing. */
+  readonly thread?: string;
 }
 
 /** A caller, and the address at which it reaches this relay: the URLs of pointers in its answers begin with it. */

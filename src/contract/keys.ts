@@ -29,6 +29,21 @@ export interface KeyInfo {
   readonly revoked_at: string | null;
 }
 
+/** Who is asking, as the relay sees it. */
+export interface Self {
+  /** `open`: nobody is asked for a key. */
+  readonly auth: 'open' | 'keys';
+  readonly tenant: string;
+  readonly key_id: string;
+  readonly name: string;
+  readonly scopes: readonly Scope[];
+  readonly channel_prefix: string | null;
+  /** Of a share link: the one thread that it shows. */
+  readonly thread: string | null;
+  /** It looks after all tenants. */
+  readonly admin_of_relay: boolean;
+}
+
 /** The only time the key itself is shown. */
 export interface CreatedKey extends KeyInfo {
   readonly key: string;
@@ -43,6 +58,14 @@ export const keys = {
     route: 'POST /keys',
     args: [],
     status: 201,
+  }),
+  /** Any key may ask; refused with `unauthorized` without one, where keys are on. */
+  self: verb<() => Promise<Self>>('keys.self')({
+    summary: 'Who is asking: tenant, scopes, and whether keys are on at all',
+    scope: null,
+    shared: true,
+    route: 'GET /keys/self',
+    args: [],
   }),
   /** Newest first; with `all`, also those that were revoked in the last 30 days. */
   list: verb<(o?: { all?: boolean; tenant?: string }) => Promise<KeyInfo[]>>('keys.list')({

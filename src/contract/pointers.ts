@@ -75,6 +75,25 @@ export interface Pulled {
   readonly range?: ByteRange;
 }
 
+/** A pointer in a list: never the payload. */
+export interface ListedPointer extends Peeked {
+  readonly url: string;
+}
+
+export interface PointerQuery {
+  readonly after?: string;
+  readonly limit?: number;
+  readonly channel?: string;
+  /** Who pushed it. */
+  readonly from?: string;
+}
+
+export interface PointerPage {
+  readonly pointers: readonly ListedPointer[];
+  /** Pass as `after` to go on; a page may be short and have one all the same. */
+  readonly next?: string;
+}
+
 export interface Cost extends TokenCount {
   readonly bytes: number;
 }
@@ -138,6 +157,13 @@ export const pointers = {
     byLink: true,
     route: 'GET /peek/:id',
     byHand: 'both',
+  }),
+  /** The tenant's, newest first. A key that is bound to channels sees those on them, and its own. */
+  list: verb<(o?: PointerQuery) => Promise<PointerPage>>('pointers.list')({
+    summary: 'The pointers there are, newest first, without their payloads',
+    route: 'GET /pointers',
+    args: [],
+    channels: ({ channel }) => [channel],
   }),
   /** Revokes it at once. Only its owner can. */
   delete: verb<(id: string) => Promise<void>>('pointers.delete')({

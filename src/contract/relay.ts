@@ -1,3 +1,4 @@
+import { activity } from './activity.ts';
 import { agents } from './agents.ts';
 import { capabilities } from './capabilities.ts';
 import { channels } from './channels.ts';
@@ -5,7 +6,9 @@ import { files } from './files.ts';
 import { inbox } from './inbox.ts';
 import { keys } from './keys.ts';
 import { pointers } from './pointers.ts';
+import { projects } from './projects.ts';
 import { receipts } from './receipts.ts';
+import { shares } from './shares.ts';
 import { tasks } from './tasks.ts';
 import { threads } from './threads.ts';
 import { usage } from './usage.ts';
@@ -24,6 +27,9 @@ export const VERBS = {
   usage,
   tasks,
   agents,
+  activity,
+  shares,
+  projects,
 };
 
 /**

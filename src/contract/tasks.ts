@@ -32,6 +32,8 @@ export interface TaskInfo {
   readonly summary: string | null;
   /** The bridge that is at it, or that was when its result came. */
   readonly agent: string | null;
+  /** Why nothing happens to it, in a sentence; null where that is not so. */
+  readonly stuck: string | null;
   readonly lease: TaskLease | null;
   readonly result: TaskResult | null;
 }

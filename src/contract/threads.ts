@@ -1,6 +1,7 @@
 import type { JsonObject } from '../base/json.ts';
 import type { BlobBody, ByteRange } from '../kernel/blobs.ts';
 import type {
+  BlameAnswer,
   CompactAnswer,
   DiffAnswer,
   Envelope,
@@ -28,6 +29,7 @@ import type {
   PartInput,
   SearchHit,
 } from './threads/artifacts.ts';
+import type { PipelineRun, RunPage } from './threads/runs.ts';
 import type { Header, State } from './threads/state.ts';
 import type {
   ReadKind,
@@ -45,6 +47,7 @@ type OfThread<T> = (thread_id: string) => Promise<T>;
 type Counted = { counted?: boolean };
 type Events = { events: ThreadEvent[]; next?: string };
 
+const shared = true;
 const idempotent = { idempotency_key: 'Idempotency-Key' };
 
 const verb = verbs({ scope: 'threads', args: ['thread_id'] });
@@ -62,6 +65,7 @@ export const threads = {
     'threads.list',
   )({ summary: 'The threads there are, newest first', route: 'GET /threads', args: [] }),
   get: verb<OfThread<ThreadInfo>>('threads.get')({
+    shared,
     summary: 'A thread in numbers',
     route: 'GET /threads/:thread_id',
   }),
@@ -71,10 +75,12 @@ export const threads = {
     status: 204,
   }),
   state: verb<(thread_id: string, o?: Counted & { at?: VersionRef }) => Promise<State>>('threads.state')({
+    shared,
     summary: 'The whole memory of a thread, as it is or at any version',
     route: 'GET /threads/:thread_id/state',
   }),
   header: verb<(thread_id: string, o?: Counted) => Promise<Header>>('threads.header')({
+    shared,
     summary: 'The bounded view of the state that goes into a prompt',
     route: 'GET /threads/:thread_id/state/header',
   }),
@@ -93,8 +99,15 @@ export const threads = {
   diff: verb<(thread_id: string, o: { from: VersionRef; to?: VersionRef }) => Promise<DiffAnswer>>(
     'threads.diff',
   )({
+    shared,
     summary: 'What changed between two versions, as JSON Patch',
     route: 'GET /threads/:thread_id/state/diff',
+  }),
+  /** Which version each item of the state comes from, who made that, when, and from what. */
+  blame: verb<(thread_id: string, o?: { at?: VersionRef }) => Promise<BlameAnswer>>('threads.blame')({
+    shared,
+    summary: 'Which version each item of the state comes from, who made it, when, and from what',
+    route: 'GET /threads/:thread_id/state/blame',
   }),
   compact: verb<OfThread<CompactAnswer>>('threads.compact')({
     summary: 'Shorten a state that has grown long; earlier versions stay',
@@ -106,6 +119,7 @@ export const threads = {
   }),
   /** Oldest first, behind the event `after`. */
   events: verb<(thread_id: string, o?: Page) => Promise<Events>>('threads.events')({
+    shared,
     summary: 'What happened in a thread, oldest first; with Accept: text/event-stream, as it happens',
     route: 'GET /threads/:thread_id/events',
     byHand: 'server',
@@ -114,6 +128,7 @@ export const threads = {
   watch: verb<(thread_id: string, o: { after?: string; signal: AbortSignal }) => AsyncIterable<ThreadEvent>>(
     'threads.watch',
   )({
+    shared,
     summary: 'What happens in a thread, as it happens',
     route: 'GET /threads/:thread_id/events',
     byHand: 'variant',
@@ -151,7 +166,19 @@ export const threads = {
     route: 'DELETE /threads/:thread_id/hold',
     status: 204,
   }),
+  /** Newest first. `pipeline` narrows it to one. */
+  runs: verb<(o?: Page & { pipeline?: string }) => Promise<RunPage>>('threads.runs')({
+    summary: 'The runs of pipelines, newest first',
+    route: 'GET /runs',
+    args: [],
+  }),
+  run: verb<OfThread<PipelineRun>>('threads.run')({
+    shared,
+    summary: 'A run of a pipeline: its steps, what they need, and what became of each',
+    route: 'GET /threads/:thread_id/run',
+  }),
   stats: verb<OfThread<Stats>>('threads.stats')({
+    shared,
     summary: 'What a thread has saved in tokens, counted',
     route: 'GET /threads/:thread_id/stats',
   }),
@@ -172,6 +199,7 @@ export const threads = {
     OfThread<{ body: ReadableStream<Uint8Array>; name: string; damaged: readonly string[] }>,
     'output'
   >('threads.export')({
+    shared,
     summary:
       'The whole thread as a ZIP bundle; the header Relay-Damaged names artifacts whose content is not in it',
     route: 'GET /threads/:thread_id/export',
@@ -197,6 +225,7 @@ export const threads = {
   artifacts: verb<
     (thread_id: string, o?: Counted & Page) => Promise<{ artifacts: Artifact[]; next?: string }>
   >('artifacts.list')({
+    shared,
     summary: 'The artifacts of a thread, newest first',
     route: 'GET /threads/:thread_id/artifacts',
   }),
@@ -204,6 +233,7 @@ export const threads = {
   artifact: verb<(thread_id: string, ref: string, o?: Counted) => Promise<Artifact>, 'input' | 'output'>(
     'artifacts.get',
   )({
+    shared,
     args: ['thread_id', 'ref'],
     summary: 'An artifact without its content: preview, hash, provenance; with raw=1 the bytes',
     route: 'GET /threads/:thread_id/artifacts/:ref',
@@ -213,6 +243,7 @@ export const threads = {
     (thread_id: string, ref: string, o?: Counted & { range?: ByteRange }) => Promise<ArtifactContent>,
     'input' | 'output'
   >('artifacts.content')({
+    shared,
     args: ['thread_id', 'ref'],
     summary: 'The content of an artifact, whole or a byte range',
     route: 'GET /threads/:thread_id/artifacts/:ref/content',
@@ -222,6 +253,7 @@ export const threads = {
   part: verb<(thread_id: string, ref: string, o: Counted & PartInput) => Promise<ArtifactPart>>(
     'artifacts.part',
   )({
+    shared,
     args: ['thread_id', 'ref'],
     summary: 'A part of the content of an artifact: lines, matches, a place in JSON, or an outline',
     route: 'GET /threads/:thread_id/artifacts/:ref/part',
@@ -236,6 +268,7 @@ export const threads = {
   search: verb<
     (thread_id: string, q: string, o?: Counted & { limit?: number }) => Promise<{ hits: SearchHit[] }>
   >('artifacts.search')({
+    shared,
     summary: 'Find passages of artifacts by their words, or by a question in other words, best first',
     route: 'GET /threads/:thread_id/search',
     args: ['thread_id', 'q'],
@@ -246,6 +279,7 @@ export const threads = {
   }),
   /** Repeated, one that is not `dry` may be counted twice. */
   render: verb<(thread_id: string, o?: RenderOptions) => Promise<Rendered>>('threads.render')({
+    shared,
     summary: 'A thread as the messages of a prompt: its state, and previews in frames',
     route: 'POST /render/:thread_id',
     alsoBy: 'GET',

@@ -47,6 +47,8 @@ interface Fields<
   readonly summary: string;
   /** What it names may be visible by its link: then it works without a key as well, and the domain decides. */
   readonly byLink?: true;
+  /** Only reads, and of one thread at most: whoever has a share link of that thread may call it. */
+  readonly shared?: true;
   /** `GET /threads/:thread_id`, in Hono's syntax; served under `/v1` too. Absent where another protocol carries it. */
   readonly route?: `${HttpMethod} ${string}`;
   /** Another method that does the same at the same path, its input in the query: how an older client asks. */

@@ -1,5 +1,6 @@
 import type { Env } from '../base/env.ts';
 import type { Engine } from '../kernel/engine.ts';
+import type { ActivityLog } from './activity/activity-log.ts';
 import type { TextWork } from './text-work.ts';
 import type { Capability } from './threads/capabilities/capability.ts';
 
@@ -9,6 +10,8 @@ export interface Deps {
   /** Its time is that of the engine: what is made for one store agrees about what has expired. */
   readonly env: Env;
   readonly texts: TextWork;
+  /** Told of everything that people who watch may want to know. */
+  readonly activity: ActivityLog;
   /** What threads can have done beside what is built in; asked for when threads are first used. */
   readonly capabilities?: () => Promise<readonly Capability[]>;
 }

@@ -66,14 +66,22 @@ function guarded(verb: Verb, method: string, service: Service | (() => Promise<S
   const ofThread = verb.args.indexOf('thread_id');
   return (caller, given) => {
     const id = given[ofThread];
-    const args = typeof id === 'string' ? given.with(ofThread, id.toLowerCase()) : given;
+    let args = typeof id === 'string' ? given.with(ofThread, id.toLowerCase()) : given;
+    // Who was shown a thread by a link is no model that works with it: its looks are not counted.
+    if (caller.thread !== undefined) args = unseen(verb, args);
     try {
-      // Only a key that is bound to a prefix is asked on which channels.
-      authorize(caller, verb, caller.channelPrefix === undefined ? undefined : inputOf(verb, args));
+      // Only a key that is bound to a prefix is asked on which channels, only a share link of which thread.
+      const bound = caller.channelPrefix !== undefined || caller.thread !== undefined;
+      authorize(caller, verb, bound ? inputOf(verb, args) : undefined);
     } catch (error) {
       if (verb.streams) throw error;
       return Promise.reject(error);
     }
     return call(caller, args);
   };
+}
+
+function unseen({ args: { length } }: Verb, given: readonly unknown[]): readonly unknown[] {
+  const args = Array.from({ length: length + 1 }, (_, i) => given[i]);
+  return args.with(length, { ...(given[length] as object | undefined), counted: false, dry: true });
 }

@@ -3,6 +3,9 @@ import { isRelayError } from '../base/errors.ts';
 import type { Caller, CallerAt } from '../contract/caller.ts';
 import { type Relay, VERBS } from '../contract/relay.ts';
 import type { Swept } from '../kernel/engine.ts';
+import { Activities } from './activity/activity.ts';
+import { ActivityLog } from './activity/activity-log.ts';
+import { writeStorage } from './activity/figures.ts';
 import { Background } from './background.ts';
 import { Channels } from './channels/channels.ts';
 import { type ChannelSettings, DEFAULT_CHANNEL_SETTINGS } from './channels/settings.ts';
@@ -13,7 +16,8 @@ import { Inboxes } from './inbox/inboxes.ts';
 import { Keys } from './keys/keys.ts';
 import { type OnResult, Pointers } from './pointers/pointers.ts';
 import { type Allowance, OPEN_ALLOWANCE } from './pointers/push-options.ts';
-import { PointerLookup } from './pointers/record.ts';
+import { PointerLookup, releasePointer } from './pointers/record.ts';
+import { type ProjectSource, Projects } from './projects/projects.ts';
 import { Receipts } from './receipts/receipts.ts';
 import { methodsFor, relayBinder } from './relay-binding.ts';
 import { Agents } from './tasks/agents.ts';
@@ -32,6 +36,8 @@ export interface CoreOptions extends PlanOptions {
   /** Told of the part for threads when it is first used, before anything is done with it. */
   readonly onThreads?: (threads: ThreadServices) => Promise<void>;
   readonly channels?: Partial<ChannelSettings>;
+  /** The projects to show; none by default. */
+  readonly projects?: ProjectSource;
 }
 
 /** The domain, put together once for a store. */
@@ -58,9 +64,14 @@ export class RelayCore {
   readonly #recounts = new Map<string, Promise<void>>();
 
   /** Of `env` only the chance is used: the engine tells the time. */
-  constructor(given: Omit<Deps, 'env'> & { env: Pick<Env, 'randomBytes'> }, o: CoreOptions = {}) {
+  constructor(
+    given: Omit<Deps, 'env' | 'activity'> & { env: Pick<Env, 'randomBytes'> },
+    o: CoreOptions = {},
+  ) {
     const { engine, env } = given;
-    const deps: Deps = { ...given, env: { randomBytes: env.randomBytes, now: engine.now } };
+    const time = { randomBytes: env.randomBytes, now: engine.now };
+    const activity = new ActivityLog({ engine, env: time });
+    const deps: Deps = { ...given, env: time, activity };
     this.deps = deps;
     this.#onThreads = o.onThreads;
     const background = new Background(deps);
@@ -79,14 +90,20 @@ export class RelayCore {
       storage,
       pointers: lookup,
       isCanceled: (pointer) => results.isCanceled(pointer),
-      onAcked: (caller, at) => background.run(() => this.#acked(caller, at)),
+      onAcked: (caller, at) => {
+        activity.note(caller.tenant, { kind: 'group.acked', by: caller.name, ...at });
+        background.run(() => this.#acked(caller, at));
+      },
       onDead: (tenant, letter) => {
+        const { channel, group, seq, reason } = letter.dead;
+        activity.note(tenant, { kind: 'group.dead', by: 'relay', channel, group, seq, status: reason });
         if (letter.pointer !== undefined) this.receipts.dead(letter.pointer, letter.dead);
         background.run(() => this.tasks.buried(tenant, letter));
       },
       resend: (caller, letter) => this.tasks.resend(caller, letter),
     });
-    this.keys = new Keys(deps, this.plans);
+    this.keys = new Keys(deps, this.plans, o.auth);
+    this.keys.shares.checkThread = async (caller, id) => (await this.threads()).log.meta(caller, id);
     this.usage = new Usage(deps, this.plans, async (tenant) => {
       if (!(await storage.isCounted(tenant))) await this.recount(tenant);
       return storage.used(tenant);
@@ -120,6 +137,9 @@ export class RelayCore {
       usage,
       tasks,
       agents,
+      activity: new Activities(deps, activity),
+      shares: keys.shares,
+      projects: new Projects(o.projects ?? null),
     });
   }
 
@@ -184,6 +204,7 @@ export class RelayCore {
   async #tidyRecords(tenants: Iterable<string>): Promise<void> {
     await this.receipts.tidy();
     await this.channels.tidy(tenants);
+    await this.#noteStorage();
     if (await threadEnds(this.deps).hasDue()) await (await this.threads()).removeExpired();
     if (await fileEnds(this.deps).hasDue()) await (await this.files()).store.removeExpired();
     for (const tenant of this.storage.limited) {
@@ -201,6 +222,16 @@ export class RelayCore {
     await this.receipts.flush();
     await this.usage.statistics.flush();
     await this.keys.use.flush();
+    await this.keys.shares.use.flush();
+    await this.deps.activity.flush();
+  }
+
+  /** What those store who were active lately, for their figures. */
+  async #noteStorage(): Promise<void> {
+    const { seen } = this.deps.activity;
+    const tenants = [...seen];
+    seen.clear();
+    for (const tenant of tenants) await writeStorage(this.deps, tenant, await this.storage.used(tenant));
   }
 
   /** After work was acknowledged: the receipt, and an end to keeping its pointer longer than was asked for. */
@@ -210,6 +241,6 @@ export class RelayCore {
     if (pointer === null) return;
     this.receipts.acked(pointer, caller.name, group);
     if (!(await this.channels.groups.wanted(caller.tenant, channel, seq)))
-      await this.pointers.release(pointer);
+      await releasePointer(this.deps, pointer);
   }
 }

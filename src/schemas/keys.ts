@@ -38,6 +38,19 @@ export const keySchemas = schemasFor(keys)({
     output: createdKey,
     codes: ['too_many_keys'],
   },
+  self: {
+    input: z.object({}),
+    output: z.object({
+      auth: z.enum(['open', 'keys']),
+      tenant: text,
+      key_id: text,
+      name: text,
+      scopes: z.array(z.enum(SCOPES)).readonly(),
+      channel_prefix: nullableText,
+      thread: nullableText.describe('of a share link: the one thread that it shows'),
+      admin_of_relay: z.boolean(),
+    }),
+  },
   list: {
     input: z.object({
       all: flag.optional().describe('also those revoked in the last 30 days'),

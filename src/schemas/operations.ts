@@ -1,13 +1,16 @@
 import { VERBS } from '../contract/relay.ts';
 import type { Verb } from '../contract/verb.ts';
+import { activitySchemas } from './activity.ts';
 import { capabilitySchemas } from './capabilities.ts';
 import { channelSchemas } from './channels.ts';
 import { fileSchemas } from './files.ts';
 import { inboxSchemas } from './inbox.ts';
 import { keySchemas } from './keys.ts';
 import { pointerSchemas } from './pointers.ts';
+import { projectSchemas } from './projects.ts';
 import { receiptSchemas } from './receipts.ts';
 import type { Schemas } from './schema.ts';
+import { shareSchemas } from './shares.ts';
 import { agentSchemas, taskSchemas } from './tasks.ts';
 import { threadSchemas } from './threads.ts';
 import { usageSchemas } from './usage.ts';
@@ -31,6 +34,9 @@ const SCHEMAS: { readonly [part in keyof typeof VERBS]: { readonly [method: stri
   usage: usageSchemas,
   tasks: taskSchemas,
   agents: agentSchemas,
+  activity: activitySchemas,
+  shares: shareSchemas,
+  projects: projectSchemas,
 };
 
 /** The table with its schemas, for servers and documents. A variant has no row: it is described by another one. */

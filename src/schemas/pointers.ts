@@ -6,6 +6,7 @@ import {
   channelName,
   count,
   jsonObject,
+  limit,
   looseFlag,
   nullableText,
   optionalText,
@@ -51,6 +52,24 @@ const pushFields = z.object({
     .describe('of an encrypted payload: tells a wrong key before a pull; with a raw body as Relay-Key-Check'),
 });
 
+const listed = z.object({
+  id: pointerId,
+  url: z.url(),
+  metadata: jsonObject,
+  size: count,
+  sha256: text,
+  text: z.boolean(),
+  content_type: nullableText,
+  channel: nullableText,
+  created_at: time,
+  expires_at: time,
+  max_pulls: count.nullable(),
+  visibility: z.enum(['link', 'tenant']),
+  from: text,
+  tokens: tokenCount.optional(),
+  key_check: optionalText,
+});
+
 export const pointerSchemas = schemasFor(pointers)({
   push: {
     input: pushFields.extend({
@@ -76,5 +95,14 @@ export const pointerSchemas = schemasFor(pointers)({
     codes: [...BYTES.codes, 'key_missing'],
   },
   peek: { input: z.object({ id: pointerId }), output: jsonObject },
+  list: {
+    input: z.object({
+      after: optionalText.describe('the `next` of the page before'),
+      limit: limit(200),
+      channel: channelName.optional(),
+      from: optionalText.describe('who pushed it'),
+    }),
+    output: z.object({ pointers: z.array(listed), next: optionalText }),
+  },
   delete: { input: z.object({ id: pointerId }), output: z.null() },
 });

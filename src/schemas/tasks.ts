@@ -28,6 +28,7 @@ const taskInfo = z.object({
   attempt: count,
   summary: nullableText,
   agent: nullableText,
+  stuck: nullableText.describe('why nothing happens to it'),
   lease: z.object({ group: text, member: text, attempt: count, lease_until: time }).nullable(),
   result: result.nullable(),
 });
@@ -82,6 +83,7 @@ export const agentSchemas = schemasFor(agents)({
           name: text,
           kind: z.enum(['bridge', 'follower']),
           alive: z.boolean().nullable(),
+          state: z.enum(['working', 'idle', 'stuck', 'silent']).nullable(),
           last_seen: time.nullable(),
           channels: z.array(text),
           bridge: bridge.optional(),

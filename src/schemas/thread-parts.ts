@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { ENVELOPE_SCHEMA } from '../contract/threads/answers.ts';
 import { ARTIFACT_TYPE, ARTIFACT_TYPES } from '../contract/threads/artifacts.ts';
+import { INSTANCE_STATUSES, RUN_STATUSES } from '../contract/threads/runs.ts';
 import { STATE_SCHEMA } from '../contract/threads/state.ts';
 import type { PatchOp } from '../formats/json-patch/apply.ts';
 import {
@@ -39,6 +40,50 @@ export const threadInfo = threadItem.extend({
   state_version: count,
   artifact_count: count,
   event_count: count,
+});
+
+export const runItem = z.object({
+  run: threadId,
+  pipeline: text,
+  status: z.enum(RUN_STATUSES),
+  started_at: time,
+  finished_at: time.nullable(),
+});
+
+export const pipelineRun = runItem.extend({
+  inputs: jsonObject,
+  held_by: nullableText.describe('who is at it now'),
+  of: z.object({ run: threadId, from: text }).nullable().describe('the run whose results it began with'),
+  steps: z.array(z.object({ id: text, agent: nullableText, needs: z.array(text) })),
+  instances: z.array(
+    z.object({
+      step: text,
+      of: text,
+      status: z.enum(INSTANCE_STATUSES),
+      attempts: count,
+      started_at: time.nullable(),
+      finished_at: time.nullable(),
+      duration_ms: z.number().nullable(),
+      cached: z.boolean(),
+      why: nullableText,
+      ref: nullableText,
+      model: nullableText,
+      prompt_tokens: z.number().nullable(),
+      pasted_tokens: z.number().nullable(),
+      output_tokens: z.number().nullable(),
+      retries: z.array(z.object({ at: time, why: text })),
+    }),
+  ),
+});
+
+export const blameLine = z.object({
+  path: text,
+  version: count,
+  at: time,
+  by: nullableText,
+  how: z.enum(['patch', 'revert', 'artifact', 'compaction', 'import']),
+  event: text,
+  from: optionalText,
 });
 
 const item = <S extends z.ZodRawShape>(fields: S) => z.looseObject(fields);

@@ -83,6 +83,10 @@ export const threadSchemas = schemasFor(threads)({
     input: z.object({ ...one, from: version('`v3`'), to: version('`v7`').optional() }),
     output: z.object({ from: stateRef, to: stateRef, ops: z.array(parts.patchOp) }),
   },
+  blame: {
+    input: z.object({ ...one, at: version('`v3`; the newest by default').optional() }),
+    output: z.object({ thread_id: threadId, version: count, lines: z.array(parts.blameLine) }),
+  },
   compact: {
     input: z.object(one),
     output: z.object({
@@ -141,6 +145,15 @@ export const threadSchemas = schemasFor(threads)({
     }),
   },
   release: { input: z.object({ ...one, token: text }), output: z.null() },
+  runs: {
+    input: z.object({
+      after: optionalText.describe('the `next` of the page before'),
+      limit: limit(100),
+      pipeline: optionalText,
+    }),
+    output: z.object({ runs: z.array(parts.runItem), ...next }),
+  },
+  run: { input: z.object(one), output: parts.pipelineRun },
   stats: { input: z.object(one), output: parts.stats },
   shown: {
     input: z.object({

@@ -1,5 +1,6 @@
 import { type Relay, VERBS } from '../contract/relay.ts';
 import type { Verbs } from '../contract/verb.ts';
+import { httpActivity } from './http-activity.ts';
 import { HttpClient, type HttpOptions } from './http-client.ts';
 import { httpFiles } from './http-files.ts';
 import { httpPointers } from './http-pointers.ts';
@@ -21,6 +22,7 @@ export function httpRelay(options: HttpOptions): Relay {
     channels: { subscribe: (channel, o = {}) => followSocket(calls, options, channel, o) },
     threads: httpThreads(calls, options),
     files: httpFiles(calls),
+    activity: httpActivity(calls, options),
   } satisfies WrittenByHand;
   const parts = Object.entries<Verbs>(VERBS).map(([part, verbs]) => [part, calls.api(verbs, byHand[part])]);
   return { ...Object.fromEntries(parts), [Symbol.asyncDispose]: async () => {} };

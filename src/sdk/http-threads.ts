@@ -1,9 +1,8 @@
-import { pause } from '../base/pause.ts';
 import type { ImportAnswer, ThreadEvent } from '../contract/threads/answers.ts';
 import type { Artifact, ArtifactCreated } from '../contract/threads/artifacts.ts';
 import { threads } from '../contract/threads.ts';
-import { eventData, lastingClient } from './event-stream.ts';
-import { type HttpCall, type HttpClient, type HttpOptions, isTransient } from './http-client.ts';
+import { followEvents, lastingClient } from './event-stream.ts';
+import type { HttpOptions } from './http-client.ts';
 import { rangeHeader } from './resuming-body.ts';
 import { callOf, type HandMade, queryOf, upload, type VerbCalls } from './verb-calls.ts';
 
@@ -37,7 +36,7 @@ export function httpThreads(calls: VerbCalls, options: HttpOptions): HandMade<ty
     watch(id, o) {
       const request = { headers: { Accept: 'text/event-stream' }, repeatable: false, doing: 'watch' };
       const call = callOf(threads.watch, { thread_id: id }, request);
-      return followEvents(lastingClient(options, o.signal), call, o);
+      return followEvents<ThreadEvent>(lastingClient(options, o.signal), call, o);
     },
 
     async export(id) {
@@ -55,36 +54,4 @@ export function httpThreads(calls: VerbCalls, options: HttpOptions): HandMade<ty
       return client.run(call, (answer) => calls.read<ImportAnswer>(answer));
     },
   };
-}
-
-const FIRST_WAIT_MS = 200;
-const LONGEST_WAIT_MS = 10_000;
-
-/**
- * Events as they happen, over a connection that may break: it is taken up again behind the last event that was seen.
- * What the relay refuses is thrown.
- */
-async function* followEvents(
-  client: HttpClient,
-  call: HttpCall,
-  o: { after?: string; signal: AbortSignal },
-): AsyncGenerator<ThreadEvent> {
-  let after = o.after;
-  let wait = FIRST_WAIT_MS;
-  while (!o.signal.aborted) {
-    try {
-      const body = await client.run({ ...call, query: queryOf({ after }) }, async (answer) => answer.body);
-      for await (const data of body ? eventData(body) : []) {
-        const event = JSON.parse(data) as ThreadEvent;
-        after = event.id;
-        wait = FIRST_WAIT_MS;
-        yield event;
-      }
-    } catch (error) {
-      if (o.signal.aborted) return;
-      if (!isTransient(error)) throw error;
-    }
-    await pause(wait, o.signal);
-    wait = Math.min(wait * 2, LONGEST_WAIT_MS);
-  }
 }

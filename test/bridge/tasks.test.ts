@@ -237,6 +237,7 @@ test('over HTTP it is the same', async () => {
     'result',
     'size',
     'state',
+    'stuck',
     'summary',
     'url',
   ]);

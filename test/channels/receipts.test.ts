@@ -180,7 +180,8 @@ test('receipts go within an hour or so of their pointer', async () => {
   t.advance(20_000_000);
   await t.core.tidy();
   assert.equal(await kept(long.id), 0);
-  assert.equal((await t.engine.usage()).entries, 0);
+  const { count: activity } = await t.engine.logs.info('act.local');
+  assert.equal((await t.engine.usage()).entries, activity);
 });
 
 test('receipts that an earlier version noted for dropping go too', async () => {

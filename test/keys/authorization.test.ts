@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import { request } from 'node:http';
 import { after, before, test } from 'node:test';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { a2a } from '../../src/contract/a2a.ts';
@@ -7,7 +6,7 @@ import { SCOPES, type Scope } from '../../src/contract/caller.ts';
 import type { CreatedKey, NewKey } from '../../src/contract/keys.ts';
 import { routeOf, type Verb } from '../../src/contract/verb.ts';
 import { OPERATIONS } from '../../src/schemas/operations.ts';
-import { type GuardedRelay, startGuarded } from './guarded-relay.ts';
+import { type GuardedRelay, startGuarded, upgradeStatus } from './guarded-relay.ts';
 
 /**
  * Every row of the table over every interface that serves it, with each scope missing and with a key for channels of
@@ -49,6 +48,9 @@ async function statusOf(
 const NOWHERE = '00000000-0000-4000-8000-000000000000';
 const pathOf = (verb: Verb) => routeOf(verb).path.replace(/:\w+(\{[^}]*\})?/g, NOWHERE);
 
+/** Rows that ask for a key and for no scope. */
+const ANY_KEY: readonly string[] = ['keys.self'];
+
 test('HTTP: a key without the scope is refused by every row, one with it alone by none', async () => {
   const lacking = new Map<Scope, CreatedKey>();
   const having = new Map<Scope, CreatedKey>();
@@ -58,10 +60,15 @@ test('HTTP: a key without the scope is refused by every row, one with it alone b
   }
   for (const { verb } of OPERATIONS) {
     const { name, scope, byLink } = verb;
-    assert.ok(scope !== null, `${name}: a row that anyone may call has to be thought about here`);
     const { method } = routeOf(verb);
     const body = method === 'POST' ? {} : undefined;
     const status = (key: CreatedKey | null) => statusOf(method, pathOf(verb), key, body);
+    if (scope === null) {
+      assert.ok(ANY_KEY.includes(name), `${name}: a row that anyone may call has to be thought about here`);
+      assert.equal(await status(null), 401, `${name} without a key`);
+      for (const key of having.values()) assert.equal(await status(key), 200, `${name} with any key`);
+      continue;
+    }
     assert.equal(await status(null), byLink ? 404 : 401, `${name} without a key`);
     assert.equal(await status(lacking.get(scope)!), 403, `${name} without the scope ${scope}`);
     assert.ok(![401, 403].includes(await status(having.get(scope)!)), `${name} with the scope ${scope}`);
@@ -70,6 +77,7 @@ test('HTTP: a key without the scope is refused by every row, one with it alone b
 
 /** What each row that touches channels is asked for, so that it touches a foreign one. */
 const TOUCHES: { readonly [name: string]: () => readonly [path: string, body?: unknown] } = {
+  'pointers.list': () => ['/pointers?channel=secret'],
   'pointers.push': () => ['/push?channel=secret', { data: 'x', channel: 'secret' }],
   'channels.inspect': () => ['/channels/secret'],
   'channels.position': () => ['/channels/secret/position'],
@@ -130,6 +138,7 @@ test('HTTP: lists leave out what a key is kept from', async () => {
     ['/channels', 'channels'],
     ['/tasks', 'tasks'],
     ['/agents', 'agents'],
+    ['/pointers', 'pointers'],
   ] as const) {
     assert.notDeepEqual((await relay.ask('GET', path, { key: free })).json[list], [], path);
     assert.deepEqual((await relay.ask('GET', path, { key })).json[list], [], path);
@@ -147,26 +156,7 @@ test('WebSocket: an upgrade is refused without a key, without the scope and on a
   assert.equal(await upgrade('/ws/mine.a', reader), 101);
 });
 
-function upgrade(path: string, key: CreatedKey | null): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const headers = {
-      Connection: 'Upgrade',
-      Upgrade: 'websocket',
-      'Sec-WebSocket-Version': '13',
-      'Sec-WebSocket-Key': 'dGhlIHNhbXBsZSBub25jZQ==',
-      ...(key ? { Authorization: `Bearer ${key.key}` } : {}),
-    };
-    const asked = request(relay.url + path, { headers }, (response) => {
-      response.destroy();
-      resolve(response.statusCode!);
-    });
-    asked.on('upgrade', (_response, socket) => {
-      socket.destroy();
-      resolve(101);
-    });
-    asked.on('error', reject).end();
-  });
-}
+const upgrade = (path: string, key: CreatedKey | null) => upgradeStatus(relay.url, path, key);
 
 /** What each tool is called with, so that it touches a foreign channel where it touches one. */
 const TOOLS: { readonly [tool: string]: { scope: Scope; args: object; channel?: true } } = {

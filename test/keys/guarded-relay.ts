@@ -1,3 +1,4 @@
+import { request } from 'node:http';
 import { LOCAL_CALLER } from '../../src/contract/caller.ts';
 import type { CreatedKey, NewKey } from '../../src/contract/keys.ts';
 import { type RelayOptions, type RelayUnderTest, startRelay, type Wire } from '../http/relay-under-test.ts';
@@ -58,4 +59,26 @@ function parsed(text: string): Wire {
   } catch {
     return null;
   }
+}
+
+/** What an upgrade to a WebSocket is answered with. */
+export function upgradeStatus(base: string, path: string, key: CreatedKey | null): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const headers = {
+      Connection: 'Upgrade',
+      Upgrade: 'websocket',
+      'Sec-WebSocket-Version': '13',
+      'Sec-WebSocket-Key': 'dGhlIHNhbXBsZSBub25jZQ==',
+      ...(key ? { Authorization: `Bearer ${key.key}` } : {}),
+    };
+    const asked = request(base + path, { headers }, (response) => {
+      response.destroy();
+      resolve(response.statusCode!);
+    });
+    asked.on('upgrade', (_response, socket) => {
+      socket.destroy();
+      resolve(101);
+    });
+    asked.on('error', reject).end();
+  });
 }

@@ -81,7 +81,7 @@ export function send(base: string, under: string, asked: Ready, agent: Agent): P
         if (asked.declare !== undefined) sent.destroy();
       };
       // Only so many of them, however many come at once; what goes before the first is the time to wait before coming back.
-      const wanted = new RegExp(`^(?:retry: \\d+\\n\\n)?(?:(?:.+\\n)+\\n){${asked.events}}`);
+      const wanted = new RegExp(`^(?:retry: \\d+\\n\\n)?(?:(?!retry:)(?:.+\\n)+\\n){${asked.events}}`);
       stream.on('error', () => {});
       stream.on('data', (chunk: Buffer) => {
         body = Buffer.concat([body, chunk]);

@@ -4,6 +4,7 @@ import { routeOf } from '../../src/contract/verb.ts';
 import { OPERATIONS } from '../../src/schemas/operations.ts';
 import { artifactRequests } from './requests/artifact-requests.ts';
 import { channelRequests } from './requests/channel-requests.ts';
+import { dashboardRequests } from './requests/dashboard-requests.ts';
 import { deadLetterRequests } from './requests/dead-letter-requests.ts';
 import { fileRequests } from './requests/file-requests.ts';
 import { keyRequests } from './requests/key-requests.ts';
@@ -17,6 +18,13 @@ import { checkTranscript, pinnedCalls, type Transcript } from './transcripts.ts'
 
 const plans = { tiny: { pushes: 4, pulls: 1, keys: 9, payloadBytes: 100, ttlMs: 24 * 3600 * 1000 } };
 
+const about = { id: 'shown', name: 'shop', description: null, broken: [], modified_at: null };
+const SHOWN = {
+  list: async () => [{ ...about, todos: { open: 1, blocked: 0, done: 2 }, decisions: 1 }],
+  get: async (id: string) =>
+    id === 'shown' ? { ...about, brief: 'A shop.', todos: [], decisions: [] } : null,
+};
+
 const TRANSCRIPTS: readonly Transcript[] = [
   { name: 'server', requests: serverRequests },
   { name: 'pointers', requests: pointerRequests },
@@ -26,6 +34,7 @@ const TRANSCRIPTS: readonly Transcript[] = [
   { name: 'threads', requests: threadRequests },
   { name: 'artifacts', requests: artifactRequests },
   { name: 'files', requests: fileRequests },
+  { name: 'dashboard', requests: dashboardRequests, core: { projects: SHOWN } },
   { name: 'keys', requests: keyRequests, keys: { core: { plans } } },
 ];
 

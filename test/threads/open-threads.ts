@@ -2,6 +2,7 @@ import { ownTextWork } from '../../src/app/store/own-text-work.ts';
 import { type Env, systemEnv } from '../../src/base/env.ts';
 import { type Caller, LOCAL_CALLER } from '../../src/contract/caller.ts';
 import type { ThreadsApi } from '../../src/contract/threads.ts';
+import { ActivityLog } from '../../src/domain/activity/activity-log.ts';
 import { relayBinder, type Services } from '../../src/domain/relay-binding.ts';
 import type { Capability } from '../../src/domain/threads/capabilities/capability.ts';
 import { ThreadServices } from '../../src/domain/threads/thread-services.ts';
@@ -25,7 +26,9 @@ export function openThreads(
 ): OpenThreads {
   const env = o.env ?? systemEnv;
   const engine = o.engine ?? openUnderTest(env);
-  const deps = { engine, env, texts: realCounter };
+  // Activity goes elsewhere, so that a test can tell what threads leave behind.
+  const activity = new ActivityLog({ engine: openUnderTest(env), env });
+  const deps = { engine, env, texts: realCounter, activity };
   const core = new ThreadServices(deps, new Storage(deps), o.capabilities);
   const bind = relayBinder({ threads: core.verbs } as unknown as Services);
   const as = (name: string, tenant = 'local') => bind(caller(name, tenant), '').threads;

@@ -26,6 +26,7 @@ export async function detachServer(config: Config, env: Environment, o: ServeOpt
   if (o.tlsCert) words.push('--tls-cert', resolve(o.tlsCert));
   if (o.tlsKey) words.push('--tls-key', resolve(o.tlsKey));
   if (o.loopbackWebhooks) words.push('--loopback-webhooks');
+  for (const folder of o.projects ?? []) words.push('--project', resolve(folder));
   for (const proxy of o.trustProxy ?? []) words.push('--trust-proxy', proxy);
   const child = spawn(process.execPath, [...process.execArgv, entry, ...words], {
     detached: true,

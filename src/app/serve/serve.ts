@@ -7,10 +7,10 @@ import { performance } from 'node:perf_hooks';
 import { getRequestListener } from '@hono/node-server';
 import { isLoopback } from '../../base/address.ts';
 import { RelayError } from '../../base/errors.ts';
-import { type Caller, LOCAL_CALLER } from '../../contract/caller.ts';
+import type { Caller } from '../../contract/caller.ts';
 import { createHttpApp } from '../../interfaces/http/app.ts';
 import { type BrowserPolicy, guardBrowser } from '../../interfaces/http/browser-guard.ts';
-import { keyAuthenticator } from '../../interfaces/http/callers.ts';
+import { keyAuthenticator, openAuthenticator } from '../../interfaces/http/callers.ts';
 import { clientAddress } from '../../interfaces/http/client-address.ts';
 import type { HttpDeps, RequestSeen } from '../../interfaces/http/deps.ts';
 import type { Gauge } from '../../interfaces/http/metrics.ts';
@@ -77,7 +77,7 @@ export interface RunningServer {
 export async function startServer(o: ServerOptions): Promise<RunningServer> {
   const { core, publicUrl, log } = o;
   const isTrustedProxy = addressList(o.trustedProxies ?? []);
-  const authenticate = o.auth === 'keys' ? keyAuthenticator(core.keys) : () => LOCAL_CALLER;
+  const authenticate = (o.auth === 'keys' ? keyAuthenticator : openAuthenticator)(core.keys);
   const browsers = browserPolicy(o);
   const stopping = new AbortController();
   let connections: Connections | null = null;

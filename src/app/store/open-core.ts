@@ -1,5 +1,6 @@
 import { type Env, systemEnv } from '../../base/env.ts';
 import { LOCAL_CALLER } from '../../contract/caller.ts';
+import type { ProjectSource } from '../../domain/projects/projects.ts';
 import { RelayCore } from '../../domain/relay-core.ts';
 import type { ThreadServices } from '../../domain/threads/thread-services.ts';
 import type { LocalStore } from '../../interfaces/cli/host.ts';
@@ -51,7 +52,7 @@ export async function openStore(config: Config, warn?: Warn): Promise<LocalStore
 export async function openCore(
   config: Config,
   role: 'server' | 'cli' | 'agents',
-  o: { readonly auth?: 'open' | 'keys'; readonly warn?: Warn } = {},
+  o: { readonly auth?: 'open' | 'keys'; readonly warn?: Warn; readonly projects?: ProjectSource } = {},
 ): Promise<OpenCore> {
   const { auth = config.auth ?? 'open', warn = () => {} } = o;
   const { home, channels, plans, default_plan: defaultPlan } = config;
@@ -70,7 +71,7 @@ export async function openCore(
     : undefined;
   const core = new RelayCore(
     { engine, env, texts, capabilities },
-    { channels, auth, plans, defaultPlan, onThreads },
+    { channels, auth, plans, defaultPlan, onThreads, projects: o.projects },
   );
   if (legible && hasStale(home)) core.background.run(() => core.threads());
   return {

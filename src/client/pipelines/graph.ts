@@ -30,6 +30,20 @@ export function withNeeds(steps: readonly Node[], wanted: readonly string[]): Se
   return found;
 }
 
+/** A step and everything that needs it, directly or not. */
+export function withDependents(steps: readonly Node[], from: string): Set<string> {
+  const found = new Set([from]);
+  for (const step of rounds(steps).flat()) if (step.needs.some((need) => found.has(need))) found.add(step.id);
+  return found;
+}
+
+/** What a run tells of its steps, for whoever draws it without the file. */
+export function graphOf({
+  steps,
+}: Pick<Pipeline, 'steps'>): { id: string; agent: string; needs: string[] }[] {
+  return steps.map(({ id, agent, needs }) => ({ id, agent, needs: [...needs] }));
+}
+
 /** Steps in rounds: each has all it needs in the rounds before. */
 export function rounds<T extends Node>(steps: readonly T[]): T[][] {
   const placed = new Set<string>();

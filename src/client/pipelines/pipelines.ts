@@ -6,13 +6,14 @@ import { PIPELINE_EVENT_BYTES } from '../../base/prompt-limits.ts';
 import { readText } from '../../base/read-text.ts';
 import type { Artifact } from '../../contract/threads/artifacts.ts';
 import type { Pipeline, PipelineFile } from './definition.ts';
-import { lastSteps } from './graph.ts';
-import { type RunRecord, readRun, type StepRecord } from './journal.ts';
+import { graphOf, lastSteps, withDependents } from './graph.ts';
+import { type RunRecord, readRun, type StepRecord, sourceOf } from './journal.ts';
 import { soundPipeline } from './read-pipeline.ts';
 import { type Known, Run, type RunParts } from './run.ts';
 import { type LeaseOptions, type LeaseParts, RunLease } from './run-lease.ts';
 import { StepRecorder } from './step-recorder.ts';
 import type { Progress } from './step-runner.ts';
+import { stepKey } from './step-work.ts';
 
 export type PipelineParts = LeaseParts & Pick<RunParts, 'cache' | 'runners' | 'frameSecret'>;
 
@@ -42,7 +43,30 @@ export class Pipelines {
 
   async start(file: PipelineFile, given: { [name: string]: Json }, o: RunOptions): Promise<RunSummary> {
     const pipeline = soundPipeline(file, o.only);
-    const inputs = takeInputs(pipeline, given);
+    return this.#begin(file, pipeline, takeInputs(pipeline, given), null, o);
+  }
+
+  /** A new run that begins with the results of another one, but for those of `from` and of all that depends on it. */
+  async rerun(of: string, from: string, file: PipelineFile | null, o: RunOptions): Promise<RunSummary> {
+    const record = await this.#record(of);
+    const stored = file ?? (await this.#stored(record));
+    const pipeline = soundPipeline(stored, o.only);
+    if (!pipeline.steps.some(({ id }) => id === from)) {
+      throw new RelayError('bad_usage', {
+        what: `The pipeline has no step "${from}".`,
+        hint: `It has: ${pipeline.steps.map(({ id }) => id).join(', ')}.`,
+      });
+    }
+    return this.#begin(stored, pipeline, record.inputs, { record, from }, o);
+  }
+
+  async #begin(
+    file: PipelineFile,
+    pipeline: Pipeline,
+    inputs: RunRecord['inputs'],
+    earlier: { readonly record: RunRecord; readonly from: string } | null,
+    o: RunOptions,
+  ): Promise<RunSummary> {
     const threads = this.#parts.threads('pipeline');
     const { thread_id: run } = await threads.create({ name: `${THREAD_NAME}${pipeline.name}`.slice(0, 200) });
     await using lease = await RunLease.take(this.#parts, run, o);
@@ -53,9 +77,38 @@ export class Pipelines {
       ...kept,
       inputs,
       steps: pipeline.steps.map(({ id }) => id),
+      graph: graphOf(pipeline),
+      ...(earlier ? { of: { run: earlier.record.run, from: earlier.from } } : {}),
     });
+    const known = earlier ? await this.#takeOver(run, pipeline, earlier.record, earlier.from) : new Map();
     o.begun?.(run, pipeline);
-    return await this.#go({ run, inputs }, pipeline, new Map(), lease, o);
+    return await this.#go({ run, inputs }, pipeline, known, lease, o);
+  }
+
+  /** Copies the results that do not depend on a step from one run into another. */
+  async #takeOver(run: string, pipeline: Pipeline, record: RunRecord, from: string): Promise<Known> {
+    const again = withDependents(pipeline.steps, from);
+    const steps = new Set(pipeline.steps.map(({ id }) => id));
+    const known = new Map<string, { artifact: Artifact; settled: boolean }>();
+    for (const [id, { artifact }] of await this.#known(record)) {
+      if (again.has(stepOf(id)) || !steps.has(stepOf(id))) continue;
+      const { name, type, mime, provenance } = artifact;
+      const threads = this.#parts.threads(provenance.created_by);
+      const { body } = await threads.content(record.run, artifact.ref, { counted: false });
+      const source_refs = [sourceOf(id), artifact.ref];
+      const idempotency_key = `step:${await stepKey(run, id)}`;
+      const { ref } = await threads.putArtifact(run, {
+        body,
+        name,
+        type,
+        mime,
+        source_refs,
+        idempotency_key,
+      });
+      await threads.record(run, 'step.done', { step: id, ref, attempts: 0, duration_ms: 0, cached: true });
+      known.set(id, { artifact: await threads.artifact(run, ref, { counted: false }), settled: true });
+    }
+    return known;
   }
 
   /** Goes on where a run stopped. With a file, by what it says now; results that are recorded stay. */
@@ -72,7 +125,12 @@ export class Pipelines {
     const kept = same ? { hash, ...definition } : await this.#keep(run, stored);
     const known = await this.#known(record);
     if (!same) await threads.patch(run, { ops: [StepRecorder.plan(pipeline.steps)] });
-    await threads.record(run, 'pipeline.resumed', { pipeline: pipeline.name, ...kept, known: known.size });
+    await threads.record(run, 'pipeline.resumed', {
+      pipeline: pipeline.name,
+      ...kept,
+      graph: graphOf(pipeline),
+      known: known.size,
+    });
     o.begun?.(run, pipeline);
     return await this.#go(record, pipeline, known, lease, o);
   }

@@ -52,6 +52,28 @@ export interface DiffAnswer {
   readonly ops: readonly PatchOp[];
 }
 
+/** Where a piece of a state comes from. */
+export interface BlameLine {
+  /** `/facts/3`: an item of a list, or a field that is none. */
+  readonly path: string;
+  /** The version that brought it, or changed it last. */
+  readonly version: number;
+  readonly at: string;
+  /** Null for what was taken over from elsewhere. */
+  readonly by: string | null;
+  readonly how: 'patch' | 'revert' | 'artifact' | 'compaction' | 'import';
+  /** The id of the event that made the version. */
+  readonly event: string;
+  /** The artifact, or the version that was gone back to. */
+  readonly from?: string;
+}
+
+export interface BlameAnswer {
+  readonly thread_id: string;
+  readonly version: number;
+  readonly lines: readonly BlameLine[];
+}
+
 export interface ThreadEvent {
   /** Counts from 1 within the thread; an event that came from a Go relay keeps the id it had. */
   readonly id: string;

@@ -81,6 +81,7 @@ export class Channels {
     if (key && entry && JSON.stringify(channelEntry(entry.data)?.msg) !== JSON.stringify(msg)) {
       throw new RelayError('idempotency_conflict');
     }
+    this.#deps.activity.note(tenant, { kind: 'channel.signal', by: caller.name, channel, seq });
     return { channel, seq, ts: entry?.at ?? this.#deps.env.now() };
   }
 

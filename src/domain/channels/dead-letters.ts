@@ -64,6 +64,8 @@ export class DeadLetters {
     const task = await this.#deps.resend(caller, letter);
     if (task === null) await this.#revive(tenant, letter);
     await this.#settle(caller, channel, entry);
+    const { activity } = this.#deps;
+    activity.note(tenant, { kind: 'group.revived', by: caller.name, channel, group, seq: message });
     return { channel, group, seq: message, ...(task === null ? {} : { task }) };
   }
 

@@ -1,6 +1,7 @@
 import { GROUP_IN_FLIGHT } from '../../base/limits.ts';
 import { pause } from '../../base/pause.ts';
 import type { DeadLetter } from '../../contract/channels.ts';
+import { TASK_GROUP } from '../../contract/task-names.ts';
 import type { Entry } from '../../kernel/logs.ts';
 import { channelStream } from '../names.ts';
 import type { DeadLetters } from './dead-letters.ts';
@@ -156,9 +157,20 @@ export class GroupDelivery {
     for (const { entry, before, member } of good) {
       if (!member) continue;
       const attempt = (before?.attempt ?? 0) + 1;
+      this.#noteClaim(entry, member);
       if (this.#members.has(member.id)) member.deliver({ entry, token, attempt, until });
       else await this.#log.free(entry.seq, token);
     }
+  }
+
+  #noteClaim({ seq, data }: Entry, { name: by }: Member): void {
+    const { tenant, channel, group } = this.#log;
+    const task = group === TASK_GROUP ? channelEntry(data)?.pointer : undefined;
+    const claimed = { by, channel, group, seq };
+    this.#deps.activity.note(
+      tenant,
+      task === undefined ? { ...claimed, kind: 'group.claimed' } : { ...claimed, kind: 'task.claimed', task },
+    );
   }
 
   /** One element for each message that can be taken, members in turn. */

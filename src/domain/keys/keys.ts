@@ -1,32 +1,26 @@
 import { equalInConstantTime } from '../../base/constant-time.ts';
-import type { Env } from '../../base/env.ts';
 import { badRequest, isRelayError, RelayError } from '../../base/errors.ts';
 import { sha256Hex } from '../../base/hash.ts';
 import { toHex } from '../../base/ids.ts';
+import { KEY_GRACE_MAX_MS, KEY_REMEMBERED_MS } from '../../base/limits.ts';
 import {
-  KEY_GRACE_MAX_MS,
-  KEY_REMEMBERED_MS,
-  KEY_USE_WAITING,
-  KEY_USE_WRITE_MS,
-  USAGE_KEPT_MS,
-} from '../../base/limits.ts';
-import { type Caller, RELAY_TENANT, runsTheRelay, SCOPES, tenantOf } from '../../contract/caller.ts';
-import type { CreatedKey, KeyInfo, NewKey } from '../../contract/keys.ts';
+  type Caller,
+  isAnonymous,
+  RELAY_TENANT,
+  runsTheRelay,
+  SCOPES,
+  tenantOf,
+} from '../../contract/caller.ts';
+import type { CreatedKey, KeyInfo, NewKey, Self } from '../../contract/keys.ts';
 import type { Deps } from '../deps.ts';
 import { allRecords, type RecordsOf, recordsOf } from '../records.ts';
 import type { Plans } from '../usage/plans.ts';
 import { checkExpiry, checkKeyName, checkPrefix, checkScopes, checkWithinPrefix } from './checks.ts';
+import { KeyUse } from './key-use.ts';
 import { KeyWatch } from './key-watch.ts';
-import {
-  describeKey,
-  type KeyRecord,
-  keyKey,
-  type ListedKey,
-  listKey,
-  listPrefix,
-  usedKey,
-  usedPrefix,
-} from './record.ts';
+import { describeKey, type KeyRecord, keyKey, type ListedKey, listKey, listPrefix } from './record.ts';
+import { isApiKey, isShareToken, newApiKey } from './secrets.ts';
+import { Shares } from './shares.ts';
 
 /** Compared with where no record is found, so that a miss takes the same path as a hit. */
 const NO_HASH = '-'.repeat(64);
@@ -36,12 +30,18 @@ export class Keys {
   /** When each key was last used; written behind. */
   readonly use: KeyUse;
   readonly watch = new KeyWatch((caller) => this.isValid(caller));
+  /** Links that show one thread. */
+  readonly shares: Shares;
+  readonly #auth: Self['auth'];
   readonly #deps: Deps;
   readonly #byHash: RecordsOf<KeyRecord>;
   readonly #byTenant: RecordsOf<ListedKey>;
   readonly #plans: Plans;
 
-  constructor(deps: Deps, plans: Plans) {
+  /** `auth` says whether anybody is asked for a key. */
+  constructor(deps: Deps, plans: Plans, auth: Self['auth'] = 'open') {
+    this.#auth = auth;
+    this.shares = new Shares(deps, this.watch);
     this.#deps = deps;
     this.#byHash = recordsOf(deps.engine.records);
     this.#byTenant = recordsOf(deps.engine.records);
@@ -51,7 +51,8 @@ export class Keys {
 
   /** Who holds the key; null where it is made up, revoked or has expired. Asks the store every time. */
   async authenticate(secret: string): Promise<Caller | null> {
-    if (!SECRET.test(secret)) return null;
+    if (isShareToken(secret)) return this.shares.authenticate(secret);
+    if (!isApiKey(secret)) return null;
     const hash = await sha256Hex(secret);
     const record = (await this.#byHash.get(keyKey(hash)))?.value;
     if (!equalInConstantTime(record?.hash ?? NO_HASH, hash) || !record) return null;
@@ -62,8 +63,23 @@ export class Keys {
   /** For what outlives a request: whether the key it began with still works. */
   async isValid(caller: Caller): Promise<boolean> {
     if (caller.keyId === 'local' || caller.keyId === 'anonymous') return true;
+    if (caller.thread !== undefined) return this.shares.isValid(caller);
     const listed = (await this.#byTenant.get(listKey(caller.tenant, caller.keyId)))?.value;
     return listed ? (await this.#byHash.get(keyKey(listed.hash))) !== null : false;
+  }
+
+  async self(caller: Caller): Promise<Self> {
+    if (isAnonymous(caller)) throw new RelayError('unauthorized');
+    return {
+      auth: this.#auth,
+      tenant: caller.tenant,
+      key_id: caller.keyId,
+      name: caller.name,
+      scopes: caller.scopes,
+      channel_prefix: caller.channelPrefix ?? null,
+      thread: caller.thread ?? null,
+      admin_of_relay: runsTheRelay(caller),
+    };
   }
 
   async create(caller: Caller, input: NewKey): Promise<CreatedKey> {
@@ -84,7 +100,9 @@ export class Keys {
       await this.#plans.set(tenant, input.plan);
     }
     const plan = await this.#plans.of(tenant);
-    return this.#make(tenant, draft, plan.name, plan.keys);
+    const made = await this.#make(tenant, draft, plan.name, plan.keys);
+    this.#tell('key.created', caller, made);
+    return made;
   }
 
   async list(caller: Caller, o: { all?: boolean; tenant?: string } = {}): Promise<KeyInfo[]> {
@@ -98,7 +116,10 @@ export class Keys {
 
   async revoke(caller: Caller, id: string, o: { tenant?: string } = {}): Promise<KeyInfo> {
     const { value: key } = await this.#find(tenantOf(caller, o.tenant), id);
-    if (key.revoked === null) await this.#end(key, this.#deps.env.now());
+    if (key.revoked === null) {
+      await this.#end(key, this.#deps.env.now());
+      this.#tell('key.revoked', caller, key);
+    }
     const used = await this.use.of(key.tenant);
     return describeKey({ ...key, revoked: key.revoked ?? this.#deps.env.now() }, used.get(key.id) ?? null);
   }
@@ -126,6 +147,7 @@ export class Keys {
     }
     if (grace === 0) await this.#end(replaced, this.#deps.env.now());
     else await this.#expire(replaced, claimed, this.#deps.env.now() + grace);
+    this.#tell('key.rotated', caller, made);
     return made;
   }
 
@@ -148,7 +170,7 @@ export class Keys {
     max: number | null,
   ): Promise<CreatedKey> {
     const { env } = this.#deps;
-    const secret = newSecret(env);
+    const secret = newApiKey(env);
     const hash = await sha256Hex(secret);
     const id = `key_${toHex(env.randomBytes(8))}`;
     const record: KeyRecord = { hash, id, tenant, ...draft, created: env.now() };
@@ -165,6 +187,14 @@ export class Keys {
       throw error;
     }
     return { ...describeKey(listed, null), key: secret, plan };
+  }
+
+  #tell(
+    kind: 'key.created' | 'key.revoked' | 'key.rotated',
+    { name: by }: Caller,
+    { id, name, tenant }: Pick<KeyInfo, 'id' | 'name' | 'tenant'>,
+  ): void {
+    this.#deps.activity.note(tenant, { kind, by, key: id, name });
   }
 
   /** What is found by the hash goes first: from there on no request gets through. */
@@ -225,68 +255,6 @@ export class Keys {
   #works(key: ListedKey): boolean {
     return key.revoked === null && (key.expires === null || key.expires > this.#deps.env.now());
   }
-}
-
-/** When each key was last used. Written behind, a moment later: a request waits for none of it. */
-class KeyUse {
-  readonly #deps: Deps;
-  readonly #records: RecordsOf<number>;
-  /** By the key of the record. */
-  readonly #seen = new Map<string, number>();
-  #isDue = false;
-
-  constructor(deps: Deps) {
-    this.#deps = deps;
-    this.#records = recordsOf(deps.engine.records);
-  }
-
-  note(tenant: string, id: string): void {
-    const key = usedKey(tenant, id);
-    if (this.#seen.size >= KEY_USE_WAITING && !this.#seen.has(key)) return;
-    this.#seen.set(key, this.#deps.env.now());
-    if (this.#isDue) return;
-    this.#isDue = true;
-    // What cannot be written is written with the next use, or when the relay is tidied.
-    this.#deps.engine.defer(() => this.flush(), KEY_USE_WRITE_MS);
-  }
-
-  async flush(): Promise<void> {
-    this.#isDue = false;
-    for (const [key, at] of [...this.#seen]) {
-      await this.#records.put(key, at, { expiresAt: at + USAGE_KEPT_MS });
-      if (this.#seen.get(key) === at) this.#seen.delete(key);
-    }
-  }
-
-  /** Of one tenant, by key id; what is not written yet included. */
-  async of(tenant: string): Promise<Map<string, number>> {
-    const prefix = usedPrefix(tenant);
-    const written = await Array.fromAsync(
-      allRecords(this.#records, prefix),
-      ({ key, value }) => [key, value] as const,
-    );
-    const own = [...written, ...this.#seen].filter(([key]) => key.startsWith(prefix));
-    return new Map(own.map(([key, at]) => [key.slice(prefix.length), at]));
-  }
-}
-
-const SECRET_PREFIX = 'cr_live_';
-const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
-/** 40 of 62 characters are 238 bits: nobody finds one by trying. */
-const SECRET_CHARS = 40;
-const SECRET = new RegExp(`^${SECRET_PREFIX}[0-9A-Za-z]{${SECRET_CHARS}}$`);
-
-/** A new API key. Whoever gets it is the only one to have it: the relay keeps its hash. */
-function newSecret(env: Env): string {
-  let text = SECRET_PREFIX;
-  while (text.length < SECRET_PREFIX.length + SECRET_CHARS) {
-    for (const byte of env.randomBytes(SECRET_CHARS)) {
-      // The largest multiple of 62 below 256: what is above would favour some characters.
-      if (byte < 248 && text.length < SECRET_PREFIX.length + SECRET_CHARS)
-        text += ALPHABET[byte % ALPHABET.length];
-    }
-  }
-  return text;
 }
 
 function callerOf({ tenant, id, name, scopes, prefix }: KeyRecord): Caller {

@@ -12,6 +12,8 @@ import {
   type Part,
   type PartRequest,
   type Peeked,
+  type PointerPage,
+  type PointerQuery,
   type Pulled,
   type PullOptions,
   type Pushed,
@@ -21,7 +23,6 @@ import {
 } from '../../contract/pointers.ts';
 import { cutRange } from '../../kernel/admission.ts';
 import type { BlobBody, ByteRange } from '../../kernel/blobs.ts';
-import { compareAndSet } from '../../kernel/compare-and-set.ts';
 import { meterBody } from '../bodies.ts';
 import type { Channels } from '../channels/channels.ts';
 import type { Deps } from '../deps.ts';
@@ -29,6 +30,8 @@ import type { Receipts } from '../receipts/receipts.ts';
 import { type RecordsOf, recordsOf } from '../records.ts';
 import { StoreSecret } from '../store-secret.ts';
 import { workFor } from '../text-work.ts';
+import { PointerList } from './pointer-list.ts';
+import { notePush, noteRevocation } from './push-activity.ts';
 import {
   type Allowance,
   type CheckedOptions,
@@ -81,11 +84,13 @@ export class Pointers {
   readonly #parts: PointerParts;
   readonly #records: RecordsOf<PointerRecord>;
   readonly #secret: StoreSecret;
+  readonly #list: PointerList;
 
   constructor(parts: PointerParts) {
     this.#parts = parts;
     this.#records = recordsOf(parts.deps.engine.records);
     this.#secret = new StoreSecret(parts.deps);
+    this.#list = new PointerList(parts.deps, parts.lookup);
   }
 
   /** Authorises once more when the options are known: a JSON envelope may name the channel behind the data. */
@@ -164,6 +169,7 @@ export class Pointers {
         await channels.announce(caller, kept.channel, { id, metadata: kept.metadata, sealed_key });
       }
       if (counts) receipts.result(caller, id, kept.metadata);
+      if (kept.blob === blob) notePush(this.#parts.deps, caller, id, kept, counts);
       allowance.note(caller, 'push', size, caller.tenant);
       return pushedAs(id, kept);
     } catch (error) {
@@ -230,28 +236,18 @@ export class Pointers {
     return describe(loaded.record, loaded.id);
   }
 
+  list(caller: CallerAt, o: PointerQuery = {}): Promise<PointerPage> {
+    return this.#list.page(caller, o);
+  }
+
   async delete(caller: Caller, rawId: string): Promise<void> {
     const { engine } = this.#parts.deps;
     const { id, record } = await this.#parts.lookup.own(caller, rawId);
     if (!(await engine.records.delete(recordKey(id)))) throw notFound();
     await engine.blobs.delete(record.blob);
     await engine.records.delete(pullsKey(id));
-  }
-
-  /** To be called when the work that kept it is done. From then on it lives only as long as was asked for. */
-  async release(id: string): Promise<void> {
-    await compareAndSet('a pointer', async () => {
-      const stored = await this.#records.get(recordKey(id));
-      if (stored?.value.kept === undefined) return true;
-      const { kept: _, ...record } = stored.value;
-      const { revision: expect } = stored;
-      if (record.expires > this.#parts.deps.env.now()) {
-        return this.#records.put(recordKey(id), record, { expect, expiresAt: record.expires });
-      }
-      if (!(await this.#records.delete(recordKey(id), { expect }))) return null;
-      await this.#parts.deps.engine.blobs.delete(record.blob);
-      return true;
-    });
+    await this.#list.remove(id, record);
+    noteRevocation(this.#parts.deps, caller, id, record);
   }
 
   /** Null where no push is left, but this may be a retry of one that was counted. */
@@ -268,7 +264,12 @@ export class Pointers {
   /** The record that stands in the end: ours, or that of the first try with the same key. */
   async #commit(id: string, record: PointerRecord, counted: GiveBack | null): Promise<PointerRecord> {
     const options = { expect: 'absent', expiresAt: keptUntil(record) } as const;
-    if (counted && (await this.#records.put(recordKey(id), record, options)) !== null) return record;
+    if (counted) {
+      const putting = this.#records.put(recordKey(id), record, options);
+      const [revision] = await Promise.all([putting, this.#list.add(id, record)]);
+      if (revision !== null) return record;
+      await this.#list.remove(id, record);
+    }
     const first = (await this.#records.get(recordKey(id)))?.value;
     if (!first || first.fingerprint !== record.fingerprint) throw new RelayError('idempotency_conflict');
     return first;

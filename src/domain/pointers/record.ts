@@ -8,6 +8,7 @@ import { missingScope } from '../../contract/authorize.ts';
 import { type Caller, isAnonymous } from '../../contract/caller.ts';
 import type { Peeked, Pushed } from '../../contract/pointers.ts';
 import { FERNET_CONTENT_TYPE } from '../../formats/fernet.ts';
+import { compareAndSet } from '../../kernel/compare-and-set.ts';
 import type { Deps } from '../deps.ts';
 import { type RecordsOf, recordsOf } from '../records.ts';
 
@@ -121,6 +122,23 @@ export async function countPull(
   // Only now: what was refused cannot be repeated for free.
   if (tries !== null) await records.put(tries, 1, { expiresAt });
   return false;
+}
+
+/** Has a pointer that was kept longer, because its message was work, live only as long as was asked for. */
+export async function releasePointer({ engine, env }: Deps, id: string): Promise<void> {
+  const records = recordsOf<PointerRecord>(engine.records);
+  await compareAndSet('a pointer', async () => {
+    const stored = await records.get(recordKey(id));
+    if (stored?.value.kept === undefined) return true;
+    const { kept: _, ...record } = stored.value;
+    const { revision: expect } = stored;
+    if (record.expires > env.now()) {
+      return records.put(recordKey(id), record, { expect, expiresAt: record.expires });
+    }
+    if (!(await records.delete(recordKey(id), { expect }))) return null;
+    await engine.blobs.delete(record.blob);
+    return true;
+  });
 }
 
 export const describe = madeOnce((r: PointerRecord, id: string): Peeked => {

@@ -131,6 +131,15 @@ export class Receipts {
     waiting.push({ rung, by, first: now, last: now, count: 1, bytes, ...more });
   }
 
+  /** Pulls are told with their receipts, which are the fewer the more of them there are. */
+  #tell(pointer: string, { tenant, channel }: PointerRecord, notes: readonly Note[]): void {
+    for (const { rung, by, count, bytes: size } of notes) {
+      if (rung !== 'pulled') continue;
+      const of = channel === null ? { pointer } : { pointer, channel };
+      this.#deps.activity.note(tenant, { kind: 'pointer.pulled', by, ...of, size, count });
+    }
+  }
+
   /** On a common beat, so that the engine makes one commit of those that are due at about the same time. */
   #writeAt(due: number, id: string): void {
     const { engine, env } = this.#deps;
@@ -166,6 +175,7 @@ export class Receipts {
     this.#delays.delete(id);
     this.#delays.set(id, { ms, until: now + ms });
     if (this.#delays.size > RECEIPTS_WAITING) this.#delays.delete(this.#delays.keys().next().value!);
+    this.#tell(id, record, own);
     await Promise.all([
       known ? null : this.#due.add(id, dropAt(record)),
       logs.append(streamOf(id), asJson({ notes: own })),

@@ -29,6 +29,10 @@ export interface BridgesWork {
   readonly channels: ReadonlyMap<string, string | null>;
   /** Task → the bridge that says it is at it. */
   readonly running: ReadonlyMap<string, string>;
+  /** The same of bridges that are heard of no more. */
+  readonly lost: ReadonlyMap<string, string>;
+  /** The channels that a bridge serves now. */
+  readonly served: ReadonlySet<string>;
 }
 
 /** Who is there: bridges by their heartbeats, followers by the inboxes they have. */
@@ -54,13 +58,19 @@ export class Agents {
     authorize(caller, agents.beat, { ...known, channel: before?.task_channel });
     await this.#bridges.put(key, { ...known, at: now }, { expiresAt: now + AGENT_KEPT_MS });
     await this.#noteChannel(caller, known);
+    if (!before) this.#tell(caller, 'agent.came', name, known.task_channel);
   }
 
   async leave(caller: Caller, name: string, instance: string): Promise<void> {
     const key = agentKey(caller.tenant, checkAgentName(name), checkInstance(instance));
     const known = (await this.#bridges.get(key))?.value;
     authorize(caller, agents.leave, { channel: known?.task_channel });
-    await this.#bridges.delete(key);
+    if ((await this.#bridges.delete(key)) && known)
+      this.#tell(caller, 'agent.left', name, known.task_channel);
+  }
+
+  #tell(caller: Caller, kind: 'agent.came' | 'agent.left', agent: string, channel: string): void {
+    this.#deps.activity.note(caller.tenant, { kind, by: caller.name, agent, channel });
   }
 
   /** Bridges first, then by name. */
@@ -79,6 +89,7 @@ export class Agents {
         name,
         kind: 'bridge',
         alive: at > now - AGENT_ALIVE_MS,
+        state: stateOf(bridge, at > now - AGENT_ALIVE_MS),
         last_seen: new Date(at).toISOString(),
         channels: [bridge.task_channel, directChannel(bridge.task_channel, name)],
         bridge,
@@ -90,14 +101,19 @@ export class Agents {
     const prefix = taskChannelsPrefix(caller.tenant);
     const channels = new Map<string, string | null>([[TASK_CHANNEL, null]]);
     const running = new Map<string, string>();
+    const lost = new Map<string, string>();
+    const served = new Set<string>();
     for await (const { key, value } of allRecords(this.#taskChannels, prefix)) {
       channels.set(fromSegment(key.slice(prefix.length)), value.done_channel);
     }
     for (const { name, alive, bridge } of await this.#present(caller)) {
       channels.set(directChannel(bridge.task_channel, name), bridge.done_channel);
-      if (alive) for (const id of bridge.running) running.set(id, name);
+      for (const id of bridge.running) (alive ? running : lost).set(id, name);
+      if (!alive) continue;
+      served.add(bridge.task_channel);
+      served.add(directChannel(bridge.task_channel, name));
     }
-    return { channels, running };
+    return { channels, running, lost, served };
   }
 
   async #followers(caller: Caller): Promise<Agent[]> {
@@ -114,6 +130,7 @@ export class Agents {
       name,
       kind: 'follower',
       alive: null,
+      state: null,
       last_seen: seen === null ? null : new Date(seen).toISOString(),
       channels,
     }));
@@ -128,6 +145,11 @@ export class Agents {
     const until = now + AGENT_KEPT_MS;
     await this.#taskChannels.put(key, { done_channel, until }, { expiresAt: until });
   }
+}
+
+function stateOf({ running }: Bridge, alive: boolean): NonNullable<Agent['state']> {
+  if (running.length > 0) return alive ? 'working' : 'stuck';
+  return alive ? 'idle' : 'silent';
 }
 
 /** Only what belongs in it: the record is shown to everybody of the tenant. */

@@ -47,6 +47,9 @@ interface Found {
   readonly kept: KeptResult | null;
 }
 
+/** A task that nobody takes is worth a word after this. */
+const QUEUED_LONG_MS = 60_000;
+
 type Standing = Pick<TaskInfo, 'state' | 'attempt' | 'lease'>;
 
 /** Work handed to agents. Nothing is stored here that is not also a push: a task and its result are pointers. */
@@ -202,8 +205,17 @@ export class Tasks {
       ...state,
       summary: typeof summary === 'string' ? summary.slice(0, TASK_SUMMARY_CHARS) : null,
       agent: kept?.agent ?? work.running.get(id) ?? null,
+      stuck: this.#stuck(id, sent, state, work),
       result: kept && toResult(id, kept, base),
     };
+  }
+
+  #stuck(id: string, { channel, created }: Sent, { state }: Standing, work: BridgesWork): string | null {
+    const lost = work.lost.get(id);
+    if (state === 'running' && lost !== undefined && !work.running.has(id))
+      return `${lost} was at it and is heard of no more.`;
+    const waits = state === 'queued' && created < this.#parts.deps.env.now() - QUEUED_LONG_MS;
+    return waits && !work.served.has(channel) ? `Nobody serves ${channel}.` : null;
   }
 
   #state(

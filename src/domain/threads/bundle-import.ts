@@ -84,7 +84,7 @@ async function store(log: ThreadLog, caller: Caller, zip: ZipArchive, bundle: Bu
   try {
     const kept = await storeContents(log, zip, bundle);
     for (const event of events) {
-      const next = await log.append(tenant, head, event);
+      const next = await log.append(tenant, head, event, { old: true });
       if (!next) throw new RelayError('busy', { what: `someone else is importing thread ${id}` });
       head = next;
     }
@@ -97,6 +97,7 @@ async function store(log: ThreadLog, caller: Caller, zip: ZipArchive, bundle: Bu
       await indexArtifact(log, tenant, artifact, text).catch(() => {});
     }
     log.announce(head, events.at(-1)!);
+    log.deps.activity.note(tenant, { kind: 'thread.created', by, thread: id, ...(name ? { name } : {}) });
     const state_ref = versionRef(head.version);
     const taken = { thread_id: id, name, state_ref, artifacts: artifacts.length, events: events.length };
     return damaged.size > 0 ? { ...taken, damaged: [...damaged].slice(0, DAMAGED_NAMED) } : taken;

@@ -180,20 +180,13 @@ function addArtifact(totals: Totals, { tokens, capability, report }: CountedArti
   };
 }
 
-/** Without both figures it is not one to compare: the answer was known already, or the event is of an earlier version. */
-function addPrompt(totals: Totals, { type, payload, at }: StoredEvent): Totals {
-  const billed: Totals = {
-    ...totals,
-    session_cache_hits: totals.session_cache_hits + (payload.session_cache_hit === true ? 1 : 0),
-    billed_input: totals.billed_input + number(payload.billed_input),
-    billed_output: totals.billed_output + number(payload.billed_output),
-    billed_cached_input: totals.billed_cached_input + number(payload.billed_cached_input),
-  };
-  if (typeof payload.prompt_tokens !== 'number' || typeof payload.pasted_tokens !== 'number') return billed;
-  const called = number(payload.tool_call_tokens);
-  const shown_tokens = number(payload.prompt_tokens) + called;
+/** What a prompt put in front of a model; null for an event that is none, or has no two figures to compare. */
+export function promptFigures({ type, payload, at }: StoredEvent): PromptFigures | null {
+  if (!PROMPTS.has(type)) return null;
+  if (typeof payload.prompt_tokens !== 'number' || typeof payload.pasted_tokens !== 'number') return null;
+  const shown_tokens = number(payload.prompt_tokens) + number(payload.tool_call_tokens);
   const pasted_tokens = number(payload.pasted_tokens);
-  const figures: PromptFigures = {
+  return {
     at: isoTime(at),
     kind: type.slice('prompt.'.length) as PromptFigures['kind'],
     by: String(payload.model ?? payload.by ?? ''),
@@ -201,6 +194,24 @@ function addPrompt(totals: Totals, { type, payload, at }: StoredEvent): Totals {
     shown_tokens,
     avoided_tokens: pasted_tokens - shown_tokens,
   };
+}
+
+const PROMPTS: ReadonlySet<string> = new Set(['prompt.answered', 'prompt.rendered', 'prompt.handed_over']);
+
+/** Without both figures it is not one to compare: the answer was known already, or the event is of an earlier version. */
+function addPrompt(totals: Totals, event: StoredEvent): Totals {
+  const { payload } = event;
+  const billed: Totals = {
+    ...totals,
+    session_cache_hits: totals.session_cache_hits + (payload.session_cache_hit === true ? 1 : 0),
+    billed_input: totals.billed_input + number(payload.billed_input),
+    billed_output: totals.billed_output + number(payload.billed_output),
+    billed_cached_input: totals.billed_cached_input + number(payload.billed_cached_input),
+  };
+  const figures = promptFigures(event);
+  if (!figures) return billed;
+  const called = number(payload.tool_call_tokens);
+  const { shown_tokens, pasted_tokens } = figures;
   return {
     ...billed,
     prompts: totals.prompts + 1,

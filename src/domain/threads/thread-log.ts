@@ -9,6 +9,7 @@ import type { Deps } from '../deps.ts';
 import { asJson, type RecordsOf, recordsOf } from '../records.ts';
 import type { Storage } from '../usage/storage.ts';
 import { type StoredEvent, storedBytes, toWire } from './event.ts';
+import { noteEvent } from './event-activity.ts';
 import { type Head, stateAfter } from './fold.ts';
 import { Heads } from './heads.ts';
 import { logOf, metaKey, opsBlob } from './keys.ts';
@@ -89,7 +90,8 @@ export class ThreadLog {
   async meta(caller: Caller, id: string): Promise<ThreadMeta> {
     const stored = isUuid(id) ? await this.metas.get(metaKey(id)) : null;
     const meta = stored?.value;
-    if (meta?.tenant !== caller.tenant) throw noThread(id);
+    const shown = caller.thread === undefined || caller.thread === id;
+    if (meta?.tenant !== caller.tenant || !shown) throw noThread(id);
     return meta;
   }
 
@@ -125,8 +127,8 @@ export class ThreadLog {
     });
   }
 
-  /** Null when another append came first. Throws, and changes nothing, where the event leads to no state there can be. */
-  async append(tenant: string, head: Head, event: StoredEvent): Promise<Head | null> {
+  /** Null when another append came first. What is taken over from elsewhere is `old`, and no news. Throws, and changes nothing, where the event leads to no state there can be. */
+  async append(tenant: string, head: Head, event: StoredEvent, o: { old?: true } = {}): Promise<Head | null> {
     const { blobs, logs } = this.deps.engine;
     const ready = stateAfter(head, event);
     const bytes = storedBytes(event);
@@ -144,6 +146,7 @@ export class ThreadLog {
     }
     const after = this.heads.appended(head, seq, event, ready);
     this.announce(after, event);
+    if (!o.old) noteEvent(this.deps, tenant, after, event);
     return after;
   }
 

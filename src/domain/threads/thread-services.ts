@@ -7,6 +7,7 @@ import { deleteArtifact } from './artifact-deletion.ts';
 import { readPart } from './artifact-parts.ts';
 import { searchArtifacts } from './artifact-search.ts';
 import { getArtifact, listArtifacts, putArtifact, readContent } from './artifacts.ts';
+import { blameState } from './blame.ts';
 import { exportThread } from './bundle-export.ts';
 import { importThread } from './bundle-import.ts';
 import { Capabilities } from './capabilities/capabilities.ts';
@@ -15,6 +16,7 @@ import { compactIfLong, compactThread } from './compaction.ts';
 import { listEnvelopes, sendEnvelope } from './envelopes.ts';
 import { listEvents, recordEvent, watchEvents } from './events.ts';
 import { readHeader } from './headers.ts';
+import { listRuns, noteRun, readRun } from './pipeline-runs.ts';
 import { renderThread } from './render.ts';
 import { makeReport, tellShown, tenantFigures, threadStats, totalStats } from './reports.ts';
 import { holdThread, releaseThread } from './thread-leases.ts';
@@ -29,7 +31,12 @@ export class ThreadServices {
 
   constructor(deps: Deps, storage: Storage, capabilities?: readonly Capability[]) {
     const log = new ThreadLog(deps, storage);
-    log.followers.push({ appended: (head, event) => compactIfLong(log, head, event) });
+    log.followers.push({
+      appended: (head, event) => {
+        compactIfLong(log, head, event);
+        if (event.type.startsWith('pipeline.')) log.background.run(() => noteRun(log, head.id, event));
+      },
+    });
     log.totals.onMany = (tenant) => log.background.run(() => tenantFigures(log, tenant));
     this.log = log;
     this.capabilities = new Capabilities(log, capabilities);
@@ -67,6 +74,7 @@ const BEHIND: { readonly [M in keyof ThreadsApi]: ThreadVerb<M> } = {
   patch: threads.patchThread,
   revert: threads.revertThread,
   diff: threads.diffVersions,
+  blame: blameState,
   compact: compactThread,
   replay: threads.replayThread,
   events: listEvents,
@@ -76,6 +84,8 @@ const BEHIND: { readonly [M in keyof ThreadsApi]: ThreadVerb<M> } = {
   envelopes: listEnvelopes,
   hold: holdThread,
   release: releaseThread,
+  runs: listRuns,
+  run: readRun,
   stats: threadStats,
   shown: tellShown,
   totals: totalStats,

@@ -103,6 +103,7 @@ export const deleteThread: ThreadVerb<'delete'> = async (log, caller, id) => {
   await clearThread(log, caller.tenant, id);
   if (meta.expires !== undefined) await threadEnds(log.deps).forget(meta.expires, id);
   await records.delete(listKey(caller.tenant, id, meta.created));
+  if (deleted) noteDeletion(log, caller.tenant, caller.name, id, meta.name);
 };
 
 /** Deletes what is left of threads that have expired. */
@@ -117,7 +118,12 @@ export async function removeExpiredThreads(log: ThreadLog): Promise<void> {
     ]);
     if (deleted) await log.storage.freed(tenant, bytes);
     await clearThread(log, tenant, id);
+    if (deleted) noteDeletion(log, tenant, 'relay', id, '');
   });
+}
+
+function noteDeletion(log: ThreadLog, tenant: string, by: string, thread: string, name: string): void {
+  log.deps.activity.note(tenant, { kind: 'thread.deleted', by, thread, ...(name ? { name } : {}) });
 }
 
 /** What a thread takes up, as far as its log can be read. */
@@ -228,6 +234,12 @@ export const replayThread: ThreadVerb<'replay'> = async (log, caller, id) => {
 
 /** The versions are in rising order. */
 async function atVersions(log: ThreadLog, head: Head, versions: readonly number[]): Promise<Head[]> {
+  checkVersions(head, versions);
+  if (versions[0] === head.version) return versions.map(() => head);
+  return log.heads.at(head.id, versions);
+}
+
+export function checkVersions(head: Head, versions: readonly number[]): void {
   const unknown = versions.find((version) => version < 1 || version > head.version);
   if (unknown !== undefined) {
     throw new RelayError('not_found', {
@@ -235,8 +247,6 @@ async function atVersions(log: ThreadLog, head: Head, versions: readonly number[
       hint: `The state is at ${versionRef(head.version)}; every version from v1 on can be read.`,
     });
   }
-  if (versions[0] === head.version) return versions.map(() => head);
-  return log.heads.at(head.id, versions);
 }
 
 /** The differences, or where they are more than a patch may hold, the fields that differ as wholes. */

@@ -226,6 +226,7 @@ export const SECTIONS: Sections = {
   },
   Server: {
     up: leaf('Run the relay server here', () => import('./server/up.ts')),
+    open: leaf('Open the dashboard, at a thread, a pointer or a channel', () => import('./server/open.ts')),
     down: leaf('Stop the relay server that runs here', () => import('./server/down.ts')),
     status: leaf('Tell whether a relay runs, where, and what it holds', () => import('./server/status.ts')),
     keys: group('API keys: who may do what on a relay that others can reach', {

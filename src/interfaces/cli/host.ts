@@ -41,6 +41,8 @@ export interface Host {
   }>;
   /** Of the home, for the marks of frames. */
   readonly frameSecret: FrameSecret;
+  /** Has the system show a page; false where there is no screen. */
+  openBrowser(url: string): Promise<boolean>;
   /** Counts here, in this process. */
   countTokens(text: string): Promise<TokenCount>;
   /** `lost`: the keys of bodies that are damaged, and that the copy does without. */
@@ -257,6 +259,8 @@ export interface ServeOptions {
   readonly trustProxy?: readonly string[];
   /** A2A webhooks may be on this machine. */
   readonly loopbackWebhooks?: boolean;
+  /** Folders of projects that the dashboard shows. */
+  readonly projects?: readonly string[];
 }
 
 export interface Serving {

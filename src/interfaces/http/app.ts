@@ -6,6 +6,7 @@ import { type UsageReport, usage } from '../../contract/usage.ts';
 import { openApiDocument } from '../../schemas/openapi.ts';
 import { OPERATIONS } from '../../schemas/operations.ts';
 import type { Enter } from '../entered.ts';
+import { activityRoutes } from './activity-events.ts';
 import { isLoopbackHost } from './browser-guard.ts';
 import { baseOf, enter, type Serve, serverOn } from './callers.ts';
 import { eventRoutes } from './channel-events.ts';
@@ -63,6 +64,7 @@ function routes(deps: HttpDeps, metrics: Metrics): Hono {
   const serve = serverOn(api, deps);
   pointerRoutes(serve);
   eventRoutes(serve, deps);
+  activityRoutes(serve, deps);
   threadRoutes(serve, deps);
   fileRoutes(serve);
   usageRoutes(serve);

@@ -1,10 +1,11 @@
 import type { Context, Hono } from 'hono';
 import { isRelayError, RelayError } from '../../base/errors.ts';
 import { authorize } from '../../contract/authorize.ts';
-import { ANONYMOUS, type Caller, type CallerAt, isAnonymous } from '../../contract/caller.ts';
+import { ANONYMOUS, type Caller, type CallerAt, isAnonymous, LOCAL_CALLER } from '../../contract/caller.ts';
 import type { Relay } from '../../contract/relay.ts';
 import { routeOf, type Verb } from '../../contract/verb.ts';
 import type { Keys } from '../../domain/keys/keys.ts';
+import { isShareToken } from '../../domain/keys/secrets.ts';
 import type { Entered } from '../entered.ts';
 import type { HttpDeps } from './deps.ts';
 import { notesOf } from './request-watch.ts';
@@ -45,6 +46,8 @@ export async function enter(deps: HttpDeps, c: Context): Promise<Entered> {
   const base = baseOf(deps, c);
   const caller = await callerOf(deps, c);
   if (isAnonymous(caller)) throw new RelayError('unauthorized');
+  if (caller.thread !== undefined)
+    throw new RelayError('forbidden', { what: 'A share link shows one thread and nothing else.' });
   const onRead = charge(deps, caller, notesOf(c).client.address);
   return { caller, base, relay: deps.core.relay(caller, base, onRead), onRead };
 }
@@ -59,19 +62,32 @@ export function keyAuthenticator(keys: Keys): (request: Request) => Promise<Call
   return async (request) => {
     const header = request.headers.get('authorization');
     if (header === null) return ANONYMOUS;
-    const secret = /^bearer +(\S+) *$/i.exec(header)?.[1];
-    const caller = secret === undefined ? null : await keys.authenticate(secret);
-    if (caller === null) throw new RelayError('unauthorized');
-    return caller;
+    return held(keys, BEARER.exec(header)?.[1]);
   };
 }
+
+/** Where nobody is asked for a key, whoever comes with a share link gets to see what that shows, and everybody else everything. */
+export function openAuthenticator(keys: Keys): HttpDeps['authenticate'] {
+  return (request, authorization = request.headers.get('authorization')) => {
+    const token = authorization === null ? undefined : BEARER.exec(authorization)?.[1];
+    return token === undefined || !isShareToken(token) ? LOCAL_CALLER : held(keys, token);
+  };
+}
+
+async function held(keys: Keys, secret: string | undefined): Promise<Caller> {
+  const caller = secret === undefined ? null : await keys.authenticate(secret);
+  if (caller === null) throw new RelayError('unauthorized');
+  return caller;
+}
+
+const BEARER = /^bearer +(\S+) *$/i;
 
 /** Who sent a request, if they do not send too many. */
 async function callerOf(deps: HttpDeps, c: Context): Promise<Caller> {
   const notes = notesOf(c);
   let caller: Caller;
   try {
-    caller = await deps.authenticate(c.req.raw);
+    caller = await deps.authenticate(c.req.raw, notes.header('authorization'));
   } catch (error) {
     // Whoever tries keys out is counted by address.
     if (isRelayError(error, 'unauthorized')) await deps.limiter?.check(null, notes.client.address);

@@ -12,7 +12,7 @@ export interface HttpDeps {
   readonly publicUrl: string | null;
   readonly browsers: BrowserPolicy;
   /** Who is asking; ANONYMOUS where nobody says so, and throws `unauthorized` for a key that is no good. */
-  authenticate(request: Request): Caller | Promise<Caller>;
+  authenticate(request: Request, authorization?: string | null): Caller | Promise<Caller>;
   /** Fires when the server is told to stop: streams that would go on for ever end then. */
   readonly stopping: AbortSignal;
   /** Whether the program was replaced on the disk since it started, so that parts of it may be gone. */

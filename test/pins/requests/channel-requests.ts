@@ -52,7 +52,7 @@ export const channelRequests: readonly Pinned[] = [
   { name: 'inspect a channel that nobody used', send: 'GET /channels/unknown' },
   { name: 'the position', send: 'GET /channels/jobs/position' },
   { name: 'the position where nothing is', send: 'GET /channels/unknown/position' },
-  { name: 'everything as events', send: 'GET /channels/jobs/events?since=all', events: 4 },
+  { name: 'everything as events', send: 'GET /channels/jobs/events?since=all', events: 3 },
   { name: 'events behind a sequence', send: 'GET /channels/jobs/events?since={{signal.seq}}', events: 1 },
   {
     name: 'events behind the last one seen',

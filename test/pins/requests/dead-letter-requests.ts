@@ -10,7 +10,7 @@ export const deadLetterRequests: readonly Pinned[] = [
   },
   { name: 'revoke it', send: 'DELETE /pull/{{revoked.id}}' },
   { name: 'publish what always fails', send: 'POST /channels/hard', json: { msg: 'too hard' } },
-  { name: 'work for a group', as: 'claim', send: 'GET /channels/hard/events?group=crew', events: 2 },
+  { name: 'work for a group', as: 'claim', send: 'GET /channels/hard/events?group=crew', events: 1 },
   { name: 'patience', send: 'POST /channels/hard/groups/crew', json: { retry: [0, 600_000] } },
   { name: 'too much patience', send: 'POST /channels/hard/groups/crew', json: { retry: [3_600_001] } },
   { name: 'how much patience', send: 'POST /channels/hard/groups/crew', json: {} },

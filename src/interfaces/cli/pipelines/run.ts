@@ -14,7 +14,7 @@ import { paint, seconds, tally } from './run-words.ts';
 import { readPipelineFile } from './validate.ts';
 
 export default defineCommand({
-  usage: 'FILE | --run ID',
+  usage: 'FILE | --run ID | --of RUN --from STEP',
   details: `A run is a thread. Steps begin as soon as what they need is there; a failing step stops only what depends on
 it, and what needs a skipped step is skipped too unless its condition asks for steps.ID.status. After a crash or Ctrl-C, --resume goes on: what is recorded never runs again, and what was under way runs once more under
 the same RELAY_STEP_KEY. Whoever runs it holds it: a second one is refused, or waits out the hold of one who is not heard of any
@@ -24,6 +24,8 @@ more. What the last steps said goes to stdout, everything else to stderr.`,
     'max-parallel': { value: 'N', help: 'so many steps at once' },
     resume: { help: 'go on with the newest run of this pipeline that is not done' },
     run: { value: 'ID', help: 'go on with this run' },
+    of: { value: 'RUN', help: 'a new run with the results of this one, up to --from' },
+    from: { value: 'STEP', help: 'with --of: do this step again, and all that depends on it' },
     'take-over': { help: 'go on with a run at once, though it is held elsewhere' },
     only: { value: 'STEP', multiple: true, help: 'only this step and what it needs' },
   },
@@ -32,11 +34,16 @@ more. What the last steps said goes to stdout, everything else to stderr.`,
     ['relay pipeline run review.yaml --input branch=main', 'from the start'],
     ['relay pipeline run review.yaml --resume', 'go on after a crash, a failure or Ctrl-C'],
     ['relay pipeline run --run 550e8400', 'go on with this one, by the file it was started with'],
+    [
+      'relay pipeline run --of 550e8400 --from review',
+      'do review again, and what comes after it, in a new run',
+    ],
   ],
   async run({ io, host, flags, args }) {
     const file = args[0] === undefined ? null : await readPipelineFile(io, args[0]);
-    if (!file && !flags.run)
+    if (!file && !flags.run && !flags.of)
       throw badUsage('relay pipeline run needs a file, or --run ID.', 'See relay pipeline run --help.');
+    checkRerun(flags);
     const parallel = flags['max-parallel'] || undefined;
     const only = flags.only?.flatMap((ids) => ids.split(',')).filter((id) => id !== '');
     await using work = await host.openAgentWork(io.cwd);
@@ -61,17 +68,41 @@ more. What the last steps said goes to stdout, everything else to stderr.`,
     };
     let summary: RunSummary;
     try {
-      const run = await resumed(work, file, flags);
-      summary =
-        run === null
-          ? await work.pipelines.start(file!, inputs(flags.input), o)
-          : await work.pipelines.resume(run, file, o);
+      if (flags.of !== undefined) {
+        const of = await findThread(work.threads, flags.of);
+        summary = await work.pipelines.rerun(of, flags.from!, file, o);
+      } else {
+        const run = await resumed(work, file, flags);
+        summary =
+          run === null
+            ? await work.pipelines.start(file!, inputs(flags.input), o)
+            : await work.pipelines.resume(run, file, o);
+      }
     } finally {
       (progress as RunProgress | null)?.[Symbol.dispose]();
     }
     return await tell(io, work, summary);
   },
 });
+
+function checkRerun(flags: {
+  readonly of?: string;
+  readonly from?: string;
+  readonly run?: string;
+  readonly resume?: boolean;
+  readonly input?: string[];
+}): void {
+  if ((flags.of === undefined) !== (flags.from === undefined))
+    throw badUsage(
+      '--of names a run and --from the step to do again.',
+      'For example: --of 550e8400 --from review',
+    );
+  if (flags.of === undefined) return;
+  if (flags.run !== undefined || flags.resume)
+    throw badUsage('--of begins a new run.', 'Leave --run and --resume out.');
+  if (flags.input)
+    throw badUsage('A run with the results of another has its inputs too.', 'Leave --input out.');
+}
 
 /** The run to go on with; null for a new one. */
 async function resumed(

@@ -24,6 +24,7 @@ It listens on loopback unless --host says otherwise. On any other address it ask
       multiple: true,
       help: 'believe X-Forwarded-* of a proxy there: an address, 10.0.0.0/8, loopback',
     },
+    project: { value: 'DIR', multiple: true, help: 'show the todos, decisions and brief of this project' },
     'loopback-webhooks': { help: 'let A2A webhooks be on this machine' },
     detach: { short: 'd', help: 'run in the background; stop it with relay down' },
   },
@@ -52,6 +53,7 @@ It listens on loopback unless --host says otherwise. On any other address it ask
       tlsKey: flags['tls-key'],
       trustProxy: flags['trust-proxy'],
       loopbackWebhooks: flags['loopback-webhooks'],
+      projects: flags.project,
       host: flags.host ?? server.defaults.host,
       port: parseCount(flags.port, '--port', { max: 65_535 }) ?? server.defaults.port,
     };

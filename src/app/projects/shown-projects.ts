@@ -1,0 +1,87 @@
+import { createHash } from 'node:crypto';
+import { statSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { systemEnv } from '../../base/env.ts';
+import { RelayError } from '../../base/errors.ts';
+import { BRIEF_TOKENS } from '../../base/project-limits.ts';
+import { boundedBrief } from '../../client/projects/brief.ts';
+import { coldStart } from '../../client/projects/cold-start.ts';
+import type { Project } from '../../client/projects/project.ts';
+import {
+  type ProjectView as ProjectText,
+  type ReadOptions,
+  readProject,
+} from '../../client/projects/project-view.ts';
+import type { ProjectItem, ProjectTodo, ProjectView } from '../../contract/projects.ts';
+import type { ProjectSource } from '../../domain/projects/projects.ts';
+import { ownTextWork } from '../store/own-text-work.ts';
+import { openProject } from './open-project.ts';
+
+/** The projects in these folders, read anew each time. What only git knows is left out: a server starts no programs for a page. */
+export function shownProjects(folders: readonly string[]): ProjectSource {
+  const shown = new Map(folders.map((folder) => [idOf(folder), openProject(checked(folder))]));
+  return {
+    list: () =>
+      Promise.all(
+        Array.from(shown, async ([id, project]) => itemOf(id, await read(project, { quick: true }))),
+      ),
+    get: async (id) => {
+      const project = shown.get(id);
+      return project ? viewOf(id, project) : null;
+    },
+  };
+}
+
+/** Says nothing of where the folder is. */
+function idOf(folder: string): string {
+  return createHash('sha256').update(resolve(folder)).digest('hex').slice(0, 12);
+}
+
+function checked(folder: string): string {
+  if (statSync(folder, { throwIfNoEntry: false })?.isDirectory()) return folder;
+  throw new RelayError('bad_usage', {
+    what: `There is no folder ${folder} to show.`,
+    hint: 'Check --project.',
+  });
+}
+
+/** A folder without any files of a project is shown as that: it may get some. */
+const read = (project: Project, o?: ReadOptions) => readProject(project.files, systemEnv.now(), o);
+
+const NO_GIT = {
+  standing: async () => ({ branch: null, commit: null, inFlight: [] }),
+  commits: async () => [],
+};
+
+async function viewOf(id: string, project: Project): Promise<ProjectView> {
+  const view = await read(project);
+  const quiet = { git: { ...project.git, ...NO_GIT }, read: async () => view };
+  const { draft, now } = await coldStart(quiet, null);
+  const { text } = await boundedBrief(draft, BRIEF_TOKENS, now, ownTextWork.count);
+  const { todos: _, decisions: __, ...about } = itemOf(id, view);
+  const todos = view.todos.map(
+    ({ id, title, status, priority, notes, created, completed_at }): ProjectTodo => ({
+      ...{ id, title, status, priority, notes, created, completed_at },
+    }),
+  );
+  const decisions = view.decisions.map(({ id, title, date, status, decision, superseded }) => ({
+    ...{ id, title, date, status, decision, superseded },
+  }));
+  return { ...about, brief: text, todos, decisions };
+}
+
+function itemOf(id: string, view: ProjectText): ProjectItem {
+  const { identity, folderName, todos, decisions, broken, modified } = view;
+  const count = (...statuses: string[]) => todos.filter(({ status }) => statuses.includes(status)).length;
+  const [done, blocked] = [count('completed', 'done'), count('blocked')];
+  const newest = Math.max(...modified.values());
+  return {
+    id,
+    name: identity?.name ?? folderName,
+    description: identity?.description ?? null,
+    todos: { open: todos.length - done - blocked, blocked, done },
+    decisions: decisions.length,
+    broken: modified.size > 0 ? [...broken] : ['There are no project files in this folder.'],
+    modified_at: Number.isFinite(newest) ? new Date(newest).toISOString() : null,
+  };
+}

@@ -1,0 +1,137 @@
+import { badRequest } from '../../base/errors.ts';
+import type { Activity, ActivityPage, activity, FiguresReport } from '../../contract/activity.ts';
+import { mayUseChannel } from '../../contract/authorize.ts';
+import type { Caller, Scope } from '../../contract/caller.ts';
+import type { Entry } from '../../kernel/logs.ts';
+import type { Deps } from '../deps.ts';
+import { checkCount } from '../names.ts';
+import { fromJson } from '../records.ts';
+import type { Serves } from '../relay-binding.ts';
+import { type ActivityEntry, type ActivityLog, activityStream } from './activity-log.ts';
+import { readFigures } from './figures.ts';
+
+const PAGE = 50;
+const PAGE_MAX = 200;
+const HOURS_MAX = 744;
+/** Entries of the log that one page looks at: with a filter, or for a key that sees little, it ends before it is full. */
+const LOOKED_AT = 1_000;
+
+const METHOD =
+  'Tokens that prompts and hand-offs would have had with everything pasted, less those they had. Reads beside prompts are ' +
+  'not in it; the ledger of a thread has them.';
+
+/** What happens in a tenant, as a caller may see it. */
+export class Activities implements Serves<typeof activity> {
+  readonly #deps: Pick<Deps, 'engine' | 'env'>;
+  readonly #log: ActivityLog;
+
+  constructor(deps: Pick<Deps, 'engine' | 'env'>, log: ActivityLog) {
+    this.#deps = deps;
+    this.#log = log;
+  }
+
+  async list(
+    caller: Caller,
+    o: { after?: string; limit?: number; kind?: Activity['kind'] } = {},
+  ): Promise<ActivityPage> {
+    const limit = checkCount('limit', o.limit ?? PAGE, PAGE_MAX);
+    await this.#log.flush();
+    const { logs } = this.#deps.engine;
+    const stream = activityStream(caller.tenant);
+    const { first, last } = await logs.info(stream);
+    const before = o.after === undefined ? { seq: last + 1, index: 0 } : placeOf(o.after);
+    const activities: Activity[] = [];
+    const newest = idOf(last + 1, 0);
+    let looked = 0;
+    let high = Math.min(last, before.seq);
+    for (let span = PAGE; high >= first && last > 0; span *= 2) {
+      const low = Math.max(first, high - span + 1);
+      const { entries } = await logs.read(stream, { after: low - 1, limit: span });
+      for (const entry of entries.filter(({ seq }) => seq <= high).reverse()) {
+        for (const item of toActivities(entry).reverse()) {
+          const { seq, index } = placeOf(item.id);
+          if (seq === before.seq && index >= before.index) continue;
+          if (!isVisible(caller, item) || (o.kind !== undefined && item.kind !== o.kind)) continue;
+          if (activities.length === limit) return { activities, next: activities.at(-1)!.id, newest };
+          activities.push(item);
+        }
+        if (++looked === LOOKED_AT) return { activities, next: idOf(entry.seq, 0), newest };
+      }
+      high = low - 1;
+    }
+    return { activities, newest };
+  }
+
+  async *watch(caller: Caller, o: Parameters<Serves<typeof activity>['watch']>[1]): AsyncGenerator<Activity> {
+    const { logs } = this.#deps.engine;
+    const stream = activityStream(caller.tenant);
+    const place = o.after === undefined ? null : placeOf(o.after);
+    const after = place ? place.seq - 1 : (await logs.info(stream)).last;
+    o.state?.('live');
+    for await (const entry of logs.subscribe(stream, { after: Math.max(0, after), signal: o.signal })) {
+      if (entry.gap && place && entry.seq > place.seq) yield gapBefore(entry);
+      for (const item of toActivities(entry)) {
+        const { seq, index } = placeOf(item.id);
+        if (place?.seq === seq && index <= place.index) continue;
+        if (isVisible(caller, item)) yield item;
+      }
+    }
+  }
+
+  async figures(
+    caller: Caller,
+    o: { hours?: number; step?: FiguresReport['step'] } = {},
+  ): Promise<FiguresReport> {
+    const hours = checkCount('hours', o.hours ?? 24, HOURS_MAX);
+    const step = o.step ?? 'hour';
+    await this.#log.flush();
+    const points = await readFigures(this.#deps, caller.tenant, hours, step);
+    return { step, method: METHOD, points };
+  }
+}
+
+/** In the order they happened; what was left out comes last and takes the last place. */
+function toActivities({ seq, at, data }: Entry): Activity[] {
+  const { items, left_out } = fromJson<ActivityEntry>(data);
+  const told = items.map((item, index) => ({
+    ...item,
+    id: idOf(seq, index + 1),
+    at: new Date(item.at).toISOString(),
+  }));
+  if (left_out === undefined) return told;
+  const id = idOf(seq, items.length + 1);
+  return [...told, { id, at: new Date(at).toISOString(), kind: 'left_out', by: 'relay', count: left_out }];
+}
+
+function gapBefore({ seq, at }: Entry): Activity {
+  return { id: idOf(seq, 0), at: new Date(at).toISOString(), kind: 'gap', by: 'relay' };
+}
+
+const idOf = (seq: number, index: number) => `${seq}-${index}`;
+
+function placeOf(id: string): { seq: number; index: number } {
+  const match = /^(\d{1,15})-(\d{1,6})$/.exec(id);
+  if (match) return { seq: Number(match[1]), index: Number(match[2]) };
+  throw badRequest(`"${id.slice(0, 40)}" is not the id of an activity.`);
+}
+
+/** What the caller's key must be allowed beside looking on, by what the kind begins with. */
+const NEEDS: { readonly [subject: string]: Scope } = {
+  thread: 'threads',
+  artifact: 'threads',
+  pipeline: 'threads',
+  step: 'threads',
+  task: 'tasks',
+  agent: 'tasks',
+  key: 'admin',
+  share: 'admin',
+};
+
+/** A pointer may be a capability: who is kept from a channel, or may pull nothing, is not told of one. */
+function isVisible(caller: Caller, { kind, channel }: Activity): boolean {
+  const subject = kind.split('.')[0]!;
+  const scope = NEEDS[subject] ?? (subject === 'pointer' && channel === undefined ? 'pull' : 'subscribe');
+  if (!caller.scopes.includes(scope)) return false;
+  if (channel !== undefined) return mayUseChannel(caller, channel);
+  return subject !== 'pointer' || caller.channelPrefix === undefined;
+}

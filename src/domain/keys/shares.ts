@@ -1,0 +1,124 @@
+import { badRequest, RelayError } from '../../base/errors.ts';
+import { sha256Hex } from '../../base/hash.ts';
+import { toHex } from '../../base/ids.ts';
+import { SHARE_NAME_CHARS, SHARE_TTL_MAX_S, SHARE_TTL_S, SHARES_MAX } from '../../base/limits.ts';
+import type { Caller } from '../../contract/caller.ts';
+import type { CreatedShare, NewShare, ShareInfo, shares } from '../../contract/shares.ts';
+import type { Deps } from '../deps.ts';
+import { allRecords, type RecordsOf, recordsOf } from '../records.ts';
+import type { Serves } from '../relay-binding.ts';
+import { KeyUse } from './key-use.ts';
+import type { KeyWatch } from './key-watch.ts';
+import { newShareToken } from './secrets.ts';
+
+/** A link, by the hash of its token and again in the list of its tenant. */
+interface ShareRecord {
+  readonly id: string;
+  readonly hash: string;
+  readonly tenant: string;
+  readonly thread: string;
+  readonly name: string;
+  readonly by: string;
+  readonly created: number;
+  readonly expires: number;
+}
+
+const shareKey = (hash: string) => `shr.${hash}/share`;
+const listPrefix = (tenant: string) => `ten.${tenant}/shares/`;
+const listKey = (tenant: string, id: string) => listPrefix(tenant) + id;
+
+/** Links that show one thread to whoever has one. The store holds hashes of their tokens, as with API keys. */
+export class Shares implements Serves<typeof shares> {
+  /** Rejects where there is no such thread of the caller's. */
+  checkThread: (caller: Caller, id: string) => Promise<unknown> = async () => {};
+  /** When each was last used; written behind. */
+  readonly use: KeyUse;
+  readonly #deps: Deps;
+  readonly #watch: Pick<KeyWatch, 'end'>;
+  readonly #records: RecordsOf<ShareRecord>;
+
+  constructor(deps: Deps, watch: Pick<KeyWatch, 'end'>) {
+    this.use = new KeyUse(deps);
+    this.#deps = deps;
+    this.#watch = watch;
+    this.#records = recordsOf(deps.engine.records);
+  }
+
+  /** The list first, then the record under the hash, which is the commit point. */
+  async create(caller: Caller, input: NewShare): Promise<CreatedShare> {
+    const { env, activity } = this.#deps;
+    const thread = String(input.thread_id).toLowerCase();
+    await this.checkThread(caller, thread);
+    const name = (input.name ?? '').trim();
+    if ([...name].length > SHARE_NAME_CHARS)
+      throw badRequest(`The name of a link has at most ${SHARE_NAME_CHARS} characters.`);
+    const seconds = input.expires_in ?? SHARE_TTL_S;
+    if (!(seconds >= 1 && seconds <= SHARE_TTL_MAX_S))
+      throw badRequest(`A link leads somewhere for 1 to ${SHARE_TTL_MAX_S} seconds.`);
+    if ((await this.#all(caller.tenant)).length >= SHARES_MAX)
+      throw badRequest(`There are ${SHARES_MAX} links already.`, 'Revoke some that are no longer needed.');
+    const token = newShareToken(env);
+    const hash = await sha256Hex(token);
+    const created = env.now();
+    const id = `share_${toHex(env.randomBytes(8))}`;
+    const expires = created + Math.round(seconds * 1000);
+    const { tenant, name: by } = caller;
+    const share: ShareRecord = { id, hash, tenant, thread, name, by, created, expires };
+    await this.#records.put(listKey(tenant, id), share, { expiresAt: expires });
+    await this.#records.put(shareKey(hash), share, { expiresAt: expires });
+    activity.note(tenant, { kind: 'share.created', by, share: id, thread });
+    return { ...describe(share, null), token, path: `/ui/share/${thread}#token=${token}` };
+  }
+
+  async list(caller: Caller, o: { thread_id?: string } = {}): Promise<{ shares: ShareInfo[] }> {
+    const used = await this.use.of(caller.tenant);
+    const wanted = o.thread_id?.toLowerCase();
+    const shares = (await this.#all(caller.tenant))
+      .filter(({ thread }) => wanted === undefined || thread === wanted)
+      .sort((a, b) => b.created - a.created || (a.id < b.id ? 1 : -1));
+    return { shares: shares.map((share) => describe(share, used.get(share.id) ?? null)) };
+  }
+
+  /** What is found by the hash goes first: from there on no request gets through. */
+  async revoke(caller: Caller, id: string): Promise<void> {
+    const { tenant, name: by } = caller;
+    const share = /^share_[0-9a-f]{16}$/.test(id)
+      ? (await this.#records.get(listKey(tenant, id)))?.value
+      : null;
+    if (!share) throw new RelayError('not_found', { what: 'this share link', hint: 'See GET /shares.' });
+    await this.#records.delete(shareKey(share.hash));
+    this.#watch.end(id);
+    if (await this.#records.delete(listKey(tenant, id)))
+      this.#deps.activity.note(tenant, { kind: 'share.revoked', by, share: id, thread: share.thread });
+  }
+
+  /** Who holds the token; null where it is made up, revoked or has expired. */
+  async authenticate(token: string): Promise<Caller | null> {
+    const share = (await this.#records.get(shareKey(await sha256Hex(token))))?.value;
+    if (!share) return null;
+    const { tenant, id, thread, name } = share;
+    this.use.note(tenant, id);
+    return { tenant, keyId: id, name: name || 'share link', scopes: ['threads'], thread };
+  }
+
+  async isValid({ tenant, keyId }: Caller): Promise<boolean> {
+    const share = (await this.#records.get(listKey(tenant, keyId)))?.value;
+    return share ? (await this.#records.get(shareKey(share.hash))) !== null : false;
+  }
+
+  #all(tenant: string): Promise<ShareRecord[]> {
+    return Array.fromAsync(allRecords(this.#records, listPrefix(tenant)), ({ value }) => value);
+  }
+}
+
+function describe({ id, thread, name, by, created, expires }: ShareRecord, used: number | null): ShareInfo {
+  return {
+    id,
+    thread_id: thread,
+    name,
+    created_by: by,
+    created_at: new Date(created).toISOString(),
+    expires_at: new Date(expires).toISOString(),
+    last_used_at: used === null ? null : new Date(used).toISOString(),
+  };
+}

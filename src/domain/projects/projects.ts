@@ -1,0 +1,37 @@
+import { RelayError } from '../../base/errors.ts';
+import { type Caller, RELAY_TENANT } from '../../contract/caller.ts';
+import type { ProjectItem, ProjectView, projects } from '../../contract/projects.ts';
+import type { Serves } from '../relay-binding.ts';
+
+/** Where projects are read from. */
+export interface ProjectSource {
+  list(): Promise<readonly ProjectItem[]>;
+  /** Null for an id that is none. */
+  get(id: string): Promise<ProjectView | null>;
+}
+
+/** Folders on the machine of whoever runs the relay, so nobody else's callers are told of them. */
+export class Projects implements Serves<typeof projects> {
+  readonly #source: ProjectSource | null;
+
+  constructor(source: ProjectSource | null) {
+    this.#source = source;
+  }
+
+  async list(caller: Caller): Promise<{ projects: readonly ProjectItem[] }> {
+    return { projects: (await this.#of(caller)?.list()) ?? [] };
+  }
+
+  async get(caller: Caller, id: string): Promise<ProjectView> {
+    const found = await this.#of(caller)?.get(id);
+    if (found) return found;
+    throw new RelayError('not_found', {
+      what: 'this project',
+      hint: 'A server shows the folders it was told to: relay up --project DIR',
+    });
+  }
+
+  #of({ tenant }: Caller): ProjectSource | null {
+    return tenant === RELAY_TENANT ? this.#source : null;
+  }
+}

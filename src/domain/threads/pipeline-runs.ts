@@ -1,0 +1,214 @@
+import { RelayError } from '../../base/errors.ts';
+import { isUuid } from '../../base/ids.ts';
+import type { Json, JsonObject } from '../../base/json.ts';
+import type {
+  PipelineRun,
+  PipelineStep,
+  RunItem,
+  RunStatus,
+  StepInstance,
+} from '../../contract/threads/runs.ts';
+import { checkCount } from '../names.ts';
+import { allRecords, fromJson, recordsOf } from '../records.ts';
+import type { StoredEvent } from './event.ts';
+import { holdKey, metaKey } from './keys.ts';
+import { isoTime } from './state.ts';
+import type { ThreadLog, ThreadMeta, ThreadVerb } from './thread-log.ts';
+
+const PAGE = 50;
+const PAGE_MAX = 100;
+/** Entries that one page looks at: with a filter that fits few, it ends before it is full. */
+const LOOKED_AT = 2_000;
+
+/** What the list has of a run. */
+interface ListedRun {
+  readonly pipeline: string;
+  readonly started: number;
+  readonly finished: number | null;
+  readonly status: RunStatus;
+}
+
+const listPrefix = (tenant: string) => `ten.${tenant}/runs/`;
+/** Sorts the newest first: listings run upwards, so the time is counted down. */
+const listKey = ({ tenant, created }: ThreadMeta, id: string) =>
+  `${listPrefix(tenant)}${(2 ** 48 - created).toString(16).padStart(12, '0')}.${id}`;
+
+/** Keeps the list of runs up to date with the events of a thread. Nobody waits for it. */
+export async function noteRun(log: ThreadLog, id: string, { type, payload, at }: StoredEvent): Promise<void> {
+  if (!type.startsWith('pipeline.')) return;
+  const meta = (await log.metas.get(metaKey(id)))?.value;
+  if (!meta) return;
+  const records = recordsOf<ListedRun>(log.deps.engine.records);
+  const key = listKey(meta, id);
+  const known = (await records.get(key))?.value;
+  const pipeline = known?.pipeline ?? String(payload.pipeline ?? '').slice(0, 200);
+  const started = known?.started ?? at;
+  const ended = type === 'pipeline.finished';
+  const status = ended ? statusOf(payload.status) : 'running';
+  const { expires: expiresAt } = meta;
+  await records.put(key, { pipeline, started, finished: ended ? at : null, status }, { expiresAt });
+}
+
+export const listRuns: ThreadVerb<'runs'> = async (log, caller, o = {}) => {
+  const limit = checkCount('limit', o.limit ?? PAGE, PAGE_MAX);
+  const prefix = listPrefix(caller.tenant);
+  const records = recordsOf<ListedRun>(log.deps.engine.records);
+  const after = o.after === undefined ? undefined : prefix + o.after;
+  const runs: RunItem[] = [];
+  let looked = 0;
+  for await (const { key, value } of allRecords(records, prefix, { after, limit: PAGE_MAX })) {
+    const next = key.slice(prefix.length);
+    const id = next.slice(next.indexOf('.') + 1);
+    if (o.pipeline === undefined || value.pipeline === o.pipeline) {
+      if (isUuid(id) && (await log.exists(id))) runs.push({ run: id, ...itemOf(value) });
+      else log.background.run(() => records.delete(key));
+    }
+    if (runs.length === limit || ++looked === LOOKED_AT) return { runs, next };
+  }
+  return { runs };
+};
+
+/** Folds the events of a run into what became of each step. */
+export const readRun: ThreadVerb<'run'> = async (log, caller, id) => {
+  const head = await log.head(caller, id);
+  const run = new RunFold();
+  for await (const { event } of log.heads.events(head.id, 0)) run.take(event);
+  const told = run.told(head.id);
+  if (!told) {
+    throw new RelayError('not_found', {
+      what: `a run of a pipeline in thread ${head.id}`,
+      hint: 'See relay pipeline list for those there are.',
+    });
+  }
+  const lease = (await log.deps.engine.records.get(holdKey(head.id)))?.value as JsonObject | undefined;
+  const held = lease && Number(lease.until) > log.deps.env.now();
+  return { ...told, held_by: held ? String(lease.holder) : null };
+};
+
+type Mutable<T> = { -readonly [K in keyof T]: T[K] };
+type Instance = Mutable<Omit<StepInstance, 'retries'>> & { retries: { at: string; why: string }[] };
+
+class RunFold {
+  #about: (ListedRun & { inputs: JsonObject; of: PipelineRun['of']; steps: PipelineStep[] }) | null = null;
+  readonly #instances = new Map<string, Instance>();
+
+  take(event: StoredEvent): void {
+    const { type, payload } = event;
+    if (type.startsWith('pipeline.')) this.#takeRun(event);
+    else if (type === 'artifact.created') this.#takeResult(event);
+    else if (typeof payload.step !== 'string') return;
+    else if (type === 'prompt.answered') this.#takePrompt(payload.step, payload);
+    else if (type.startsWith('step.')) this.#takeStep(type.slice('step.'.length), payload.step, event);
+  }
+
+  told(run: string): Omit<PipelineRun, 'held_by'> | null {
+    if (!this.#about) return null;
+    const { inputs, of, steps, ...item } = this.#about;
+    return { run, ...itemOf(item), inputs, of, steps, instances: [...this.#instances.values()] };
+  }
+
+  #takeRun({ type, payload, at }: StoredEvent): void {
+    if (type === 'pipeline.finished') {
+      if (this.#about) this.#about = { ...this.#about, finished: at, status: statusOf(payload.status) };
+      return;
+    }
+    const before = this.#about;
+    const graph = Array.isArray(payload.graph) ? fromJson<PipelineStep[]>(payload.graph) : null;
+    const ids = Array.isArray(payload.steps) ? payload.steps.map(String) : [];
+    this.#about = {
+      pipeline: String(payload.pipeline),
+      started: before?.started ?? at,
+      finished: null,
+      status: 'running',
+      inputs: before?.inputs ?? ((payload.inputs ?? {}) as JsonObject),
+      of: before?.of ?? ((payload.of ?? null) as PipelineRun['of']),
+      steps: graph ?? before?.steps ?? ids.map((id) => ({ id, agent: null, needs: [] })),
+    };
+    // What had no result is done again.
+    for (const [step, { ref }] of this.#instances) if (ref === null) this.#instances.delete(step);
+  }
+
+  /** The artifact is the commit point of a step, and the first one counts. */
+  #takeResult({ payload, at }: StoredEvent): void {
+    const sources = Array.isArray(payload.source_refs) ? payload.source_refs : [];
+    const source = sources.find((ref) => typeof ref === 'string' && ref.startsWith('step:'));
+    if (typeof source !== 'string') return;
+    const instance = this.#of(source.slice('step:'.length));
+    if (instance.ref !== null) return;
+    Object.assign(instance, { status: 'done', ref: String(payload.ref), finished_at: isoTime(at) });
+  }
+
+  #takePrompt(step: string, payload: JsonObject): void {
+    Object.assign(this.#of(step), {
+      model: typeof payload.model === 'string' ? payload.model : null,
+      prompt_tokens: number(payload.prompt_tokens),
+      pasted_tokens: number(payload.pasted_tokens),
+      output_tokens: number(payload.billed_output),
+    });
+  }
+
+  #takeStep(what: string, step: string, { payload, at }: StoredEvent): void {
+    const instance = this.#of(step);
+    const why = String(payload.why ?? '');
+    if (what === 'retried') instance.retries.push({ at: isoTime(at), why });
+    else if (what === 'done')
+      Object.assign(instance, {
+        attempts: number(payload.attempts) ?? instance.attempts,
+        duration_ms: number(payload.duration_ms),
+        cached: payload.cached === true,
+      });
+    else if (instance.ref !== null) return;
+    else if (what === 'started') {
+      instance.status = 'running';
+      instance.attempts = number(payload.attempt) ?? instance.attempts;
+      instance.started_at ??= isoTime(at);
+    } else if (what === 'failed' || what === 'skipped' || what === 'blocked') {
+      const attempts = number(payload.attempts) ?? instance.attempts;
+      Object.assign(instance, { status: what, why, attempts, finished_at: isoTime(at) });
+    }
+  }
+
+  #of(step: string): Instance {
+    let instance = this.#instances.get(step);
+    if (!instance) {
+      instance = {
+        step,
+        of: step.replace(/\[\d+\]$/, ''),
+        status: 'pending',
+        attempts: 0,
+        started_at: null,
+        finished_at: null,
+        duration_ms: null,
+        cached: false,
+        why: null,
+        ref: null,
+        model: null,
+        prompt_tokens: null,
+        pasted_tokens: null,
+        output_tokens: null,
+        retries: [],
+      };
+      this.#instances.set(step, instance);
+    }
+    return instance;
+  }
+}
+
+function itemOf({ pipeline, status, started, finished }: ListedRun): Omit<RunItem, 'run'> {
+  return {
+    pipeline,
+    status,
+    started_at: isoTime(started),
+    finished_at: finished === null ? null : isoTime(finished),
+  };
+}
+
+/** Events of runs come from clients. */
+function statusOf(said: Json | undefined): RunStatus {
+  const known = ['done', 'failed', 'interrupted', 'partial'] as const;
+  return known.find((status) => status === said) ?? 'failed';
+}
+
+function number(value: Json | undefined): number | null {
+  return typeof value === 'number' && Number.isFinite(value) ? value : null;
+}

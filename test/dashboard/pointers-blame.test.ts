@@ -1,0 +1,97 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { httpRelay } from '../../src/sdk/http-relay.ts';
+import { pushJson, startRelay } from '../http/relay-under-test.ts';
+import { startGuarded } from '../keys/guarded-relay.ts';
+
+test('pointers are listed newest first, by pages, without those that are gone and without their payloads', async () => {
+  await using relay = await startRelay();
+  const api = httpRelay({ baseUrl: relay.url });
+  const ids: string[] = [];
+  for (let i = 0; i < 7; i++) {
+    const { answer } = await pushJson(relay, {
+      data: `payload-${i}`,
+      channel: i % 2 ? 'odd' : 'even',
+      ttl: i === 3 ? 1 : 60,
+    });
+    ids.unshift(answer.id);
+    relay.advance(10);
+  }
+  await api.pointers.delete(ids[0]!);
+  relay.advance(2_000);
+  const expected = ids.filter((_, i) => i !== 0 && i !== 3);
+  const seen: string[] = [];
+  for (let after: string | undefined; ; ) {
+    const page = await api.pointers.list({ after, limit: 2 });
+    seen.push(...page.pointers.map(({ id }) => id));
+    if (page.next === undefined) break;
+    after = page.next;
+  }
+  assert.deepEqual(seen, expected);
+  const { pointers } = await api.pointers.list({ channel: 'odd' });
+  assert.ok(pointers.length > 0 && pointers.every(({ channel }) => channel === 'odd'));
+  assert.equal(pointers[0]!.url, `${relay.url}/pull/${pointers[0]!.id}`);
+  assert.deepEqual((await api.pointers.list({ from: 'nobody' })).pointers, []);
+  assert.ok(!JSON.stringify(await api.pointers.list()).includes('payload-'));
+});
+
+test('a push that is repeated is listed once', async () => {
+  await using relay = await startRelay();
+  const once = () => pushJson(relay, { data: 'x' }, { 'Idempotency-Key': 'k' });
+  const [{ answer }] = await Promise.all([once(), once(), once()]);
+  relay.advance(5);
+  await once();
+  const { pointers } = await httpRelay({ baseUrl: relay.url }).pointers.list();
+  assert.deepEqual(
+    pointers.map(({ id }) => id),
+    [answer.id],
+  );
+});
+
+test('a key that is bound to channels sees pointers on them and its own', async () => {
+  await using relay = await startGuarded({ core: { defaultPlan: 'team' } });
+  const [all, bound] = [await relay.key({}), await relay.key({ channel_prefix: 'mine.' })];
+  await relay.ask('POST', '/push?channel=other', { key: all, body: 'a' });
+  await relay.ask('POST', '/push', { key: all, body: 'b' });
+  await relay.ask('POST', '/push?channel=mine.x', { key: all, body: 'c' });
+  await relay.ask('POST', '/push', { key: bound, body: 'd' });
+  const count = async (key: typeof all) =>
+    (await relay.ask('GET', '/pointers', { key })).json.pointers.length;
+  assert.deepEqual([await count(all), await count(bound)], [4, 2]);
+  assert.equal(await count(await relay.key({ tenant: 'evil' })), 0);
+});
+
+test('blame tells for each item which version brought it, who, when, and from what', async () => {
+  await using relay = await startRelay();
+  const api = httpRelay({ baseUrl: relay.url });
+  const { thread_id: id } = await api.threads.create();
+  const fact = (key: string, value: string) => ({ id: key, key, value });
+  const patch = (...ops: Parameters<typeof api.threads.patch>[1]['ops']) => api.threads.patch(id, { ops });
+  await patch(
+    { op: 'add', path: '/facts/-', value: fact('a', '1') },
+    { op: 'add', path: '/session_summary', value: 's' },
+  );
+  await patch({ op: 'add', path: '/facts/-', value: fact('b', '1') });
+  await patch({ op: 'replace', path: '/facts/0/value', value: '2' });
+  await patch({ op: 'remove', path: '/facts/0' }, { op: 'add', path: '/facts/-', value: fact('c', '1') });
+  const { ref } = await api.threads.putArtifact(id, { body: new TextEncoder().encode('x'), name: 'a.txt' });
+  const lines = async (at?: string) =>
+    Object.fromEntries((await api.threads.blame(id, { at })).lines.map((line) => [line.path, line]));
+  const now = await lines();
+  assert.deepEqual(Object.keys(now).sort(), ['/artifacts/0', '/facts/0', '/facts/1', '/session_summary']);
+  assert.deepEqual(
+    [now['/facts/0']!.version, now['/facts/1']!.version, now['/session_summary']!.version],
+    [3, 5, 2],
+  );
+  assert.deepEqual(
+    [now['/facts/0']!.by, now['/facts/0']!.how, now['/facts/0']!.event],
+    ['local', 'patch', '3'],
+  );
+  assert.deepEqual([now['/artifacts/0']!.how, now['/artifacts/0']!.from], ['artifact', ref]);
+  const then = await lines('v4');
+  assert.deepEqual([then['/facts/0']!.version, then['/facts/1']!.version], [4, 3]);
+  await api.threads.revert(id, { to: 'v2' });
+  const reverted = await lines();
+  assert.deepEqual([reverted['/facts/0']!.how, reverted['/facts/0']!.from], ['revert', 'v2']);
+  await assert.rejects(api.threads.blame(id, { at: 'v99' }), /version 99/);
+});

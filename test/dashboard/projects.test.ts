@@ -1,0 +1,52 @@
+import assert from 'node:assert/strict';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { openProject } from '../../src/app/projects/open-project.ts';
+import { shownProjects } from '../../src/app/projects/shown-projects.ts';
+import { httpRelay } from '../../src/sdk/http-relay.ts';
+import { startRelay } from '../http/relay-under-test.ts';
+import { startGuarded } from '../keys/guarded-relay.ts';
+
+test('a project is shown read-only, and says nothing of where it lies', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'relay-shown-'));
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  const project = openProject(folder);
+  await project.init();
+  await project.decide({
+    title: 'Use SQLite',
+    decision: 'One file.',
+    context: 'Small.',
+    consequences: 'None.',
+  });
+  const files = () =>
+    ['PROJECT.md', 'state.json', 'todos.json', 'decisions.md'].map((name) =>
+      readFileSync(join(folder, name), 'utf8'),
+    );
+  const before = files();
+  await using relay = await startRelay({ core: { projects: shownProjects([folder]) } });
+  const api = httpRelay({ baseUrl: relay.url });
+  const { projects } = await api.projects.list();
+  assert.equal(projects.length, 1);
+  assert.equal(projects[0]!.decisions, 1);
+  const shown = await api.projects.get(projects[0]!.id);
+  assert.equal(shown.decisions[0]!.title, 'Use SQLite');
+  assert.match(shown.brief, /SQLite/);
+  assert.ok(!JSON.stringify([projects, shown]).includes(folder));
+  assert.deepEqual(files(), before);
+  await assert.rejects(api.projects.get('000000000000'), /Nothing there/);
+  writeFileSync(join(folder, 'todos.json'), '{ not json');
+  assert.ok((await api.projects.list()).projects[0]!.broken.length > 0);
+});
+
+test('projects are for the tenant of whoever runs the relay', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'relay-shown-'));
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  mkdirSync(join(folder, 'x'));
+  await using relay = await startGuarded({ core: { projects: shownProjects([folder]) } });
+  const [own, other] = [await relay.key({ tenant: 'local' }), await relay.key({})];
+  assert.equal((await relay.ask('GET', '/projects', { key: own })).json.projects.length, 1);
+  assert.deepEqual((await relay.ask('GET', '/projects', { key: other })).json.projects, []);
+  assert.throws(() => shownProjects([join(folder, 'none')]), /no folder/);
+});

@@ -1,0 +1,73 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { httpRelay } from '../../src/sdk/http-relay.ts';
+import { startRelay } from '../http/relay-under-test.ts';
+import { startGuarded } from '../keys/guarded-relay.ts';
+import { until } from '../until.ts';
+
+test('a share link shows its thread in open mode too, and says who it is', async () => {
+  await using relay = await startRelay();
+  const api = httpRelay({ baseUrl: relay.url });
+  const { thread_id } = await api.threads.create({ name: 'plan' });
+  const { thread_id: other } = await api.threads.create();
+  const share = await api.shares.create({ thread_id, name: 'for Ann', expires_in: 60 });
+  assert.equal(share.path, `/ui/share/${thread_id}#token=${share.token}`);
+  const guest = httpRelay({ baseUrl: relay.url, apiKey: share.token });
+  assert.equal((await guest.threads.get(thread_id)).name, 'plan');
+  await assert.rejects(guest.threads.get(other), /one thread and nothing else/);
+  await assert.rejects(guest.threads.list(), /one thread and nothing else/);
+  const self = await guest.keys.self();
+  assert.deepEqual(
+    [self.auth, self.thread, self.scopes, self.name],
+    ['open', thread_id, ['threads'], 'for Ann'],
+  );
+  assert.equal((await api.keys.self()).thread, null);
+  await assert.rejects(api.shares.create({ thread_id: crypto.randomUUID() }), /Nothing there/);
+});
+
+test('a share link ends when its time is over, and when it is revoked: whoever watches is cut off', async () => {
+  await using relay = await startGuarded();
+  const key = await relay.key({});
+  const owner = httpRelay({ baseUrl: relay.url, apiKey: key.key });
+  const { thread_id } = await owner.threads.create();
+  const [short, long] = [
+    await owner.shares.create({ thread_id, expires_in: 60 }),
+    await owner.shares.create({ thread_id }),
+  ];
+  const { shares } = await owner.shares.list({ thread_id });
+  assert.deepEqual(new Set(shares.map(({ id }) => id)), new Set([short.id, long.id]));
+  assert.ok(!JSON.stringify(shares).includes('cr_share_'));
+  const stored = JSON.stringify(await relay.engine.records.list('ten.acme/'));
+  assert.ok(!stored.includes(long.token));
+  const guest = httpRelay({ baseUrl: relay.url, apiKey: long.token });
+  const seen: string[] = [];
+  const watching = (async () => {
+    const { signal } = new AbortController();
+    for await (const { type } of guest.threads.watch(thread_id, { signal })) seen.push(type);
+  })();
+  watching.catch(() => {});
+  await until(() => seen.length > 0);
+  await owner.shares.revoke(long.id);
+  await assert.rejects(watching, /key/i);
+  await assert.rejects(guest.threads.get(thread_id));
+  relay.advance(61_000);
+  await assert.rejects(httpRelay({ baseUrl: relay.url, apiKey: short.token }).threads.get(thread_id));
+  assert.deepEqual((await owner.shares.list()).shares, []);
+  const { activities } = await httpRelay({
+    baseUrl: relay.url,
+    apiKey: (await relay.key({ scopes: ['subscribe', 'admin'] })).key,
+  }).activity.list();
+  assert.ok(activities.some(({ kind, share }) => kind === 'share.revoked' && share === long.id));
+});
+
+test('tenants do not see each other’s links', async () => {
+  await using relay = await startGuarded();
+  const owner = httpRelay({ baseUrl: relay.url, apiKey: (await relay.key({})).key });
+  const other = httpRelay({ baseUrl: relay.url, apiKey: (await relay.key({ tenant: 'evil' })).key });
+  const { thread_id } = await owner.threads.create();
+  const { id } = await owner.shares.create({ thread_id });
+  assert.deepEqual((await other.shares.list()).shares, []);
+  await assert.rejects(other.shares.revoke(id), /Nothing there/);
+  await assert.rejects(other.shares.create({ thread_id }), /thread/);
+  assert.equal((await owner.shares.list()).shares.length, 1);
+});

@@ -1,0 +1,99 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { SCOPES } from '../../src/contract/caller.ts';
+import type { CreatedKey } from '../../src/contract/keys.ts';
+import { routeOf } from '../../src/contract/verb.ts';
+import { OPERATIONS } from '../../src/schemas/operations.ts';
+import { startGuarded, upgradeStatus } from './guarded-relay.ts';
+
+const NOWHERE = '00000000-0000-4000-8000-000000000000';
+
+/** Rows that a share link of a thread leads to, with what is asked of it; nothing else is to be reached. */
+const SHARED: {
+  readonly [name: string]: (thread: string, ref: string) => readonly [path: string, body?: unknown];
+} = {
+  'keys.self': () => ['/keys/self'],
+  'threads.get': (id) => [`/threads/${id}`],
+  'threads.state': (id) => [`/threads/${id}/state`],
+  'threads.header': (id) => [`/threads/${id}/state/header`],
+  'threads.diff': (id) => [`/threads/${id}/state/diff?from=v1`],
+  'threads.blame': (id) => [`/threads/${id}/state/blame`],
+  'threads.events': (id) => [`/threads/${id}/events`],
+  'threads.run': (id) => [`/threads/${id}/run`],
+  'threads.stats': (id) => [`/threads/${id}/stats`],
+  'threads.export': (id) => [`/threads/${id}/export`],
+  'threads.render': (id) => [`/render/${id}`, {}],
+  'artifacts.list': (id) => [`/threads/${id}/artifacts`],
+  'artifacts.get': (id, ref) => [`/threads/${id}/artifacts/${ref}`],
+  'artifacts.content': (id, ref) => [`/threads/${id}/artifacts/${ref}/content`],
+  'artifacts.part': (id, ref) => [`/threads/${id}/artifacts/${ref}/part?lines=1`],
+  'artifacts.search': (id) => [`/threads/${id}/search?q=x`],
+};
+
+test('HTTP: a share link leads to the reads of its thread and to nothing else, and of its looks only the pulls are noted', async () => {
+  await using relay = await startGuarded({ core: { defaultPlan: 'team' } });
+  const free = await relay.key({ scopes: [...SCOPES] });
+  const pushed = await relay.ask('POST', '/push?visibility=link', { key: free, body: 'x' });
+  const statusOf = async (method: string, path: string, key: CreatedKey, body?: unknown) => {
+    const headers = { 'Content-Type': 'application/json', Authorization: `Bearer ${key.key}` };
+    const json = body === undefined ? null : JSON.stringify(body);
+    const response = await fetch(relay.url + path, { method, headers, body: json });
+    await response.body?.cancel();
+    return response.status;
+  };
+  const thread = async () => (await relay.ask('POST', '/threads', { key: free, body: {} })).json.thread_id;
+  const [own, other] = [await thread(), await thread()];
+  const put = { name: 'a.txt', type: 'text', mime: 'text/plain', content: 'x' };
+  const artifact = async (id: string) =>
+    (await relay.ask('POST', `/threads/${id}/artifacts`, { key: free, body: put })).json.ref;
+  const [ref, foreignRef] = [await artifact(own), await artifact(other)];
+  const began = { type: 'pipeline.started', payload: { pipeline: 'p' } };
+  await relay.ask('POST', `/threads/${own}/events`, { key: free, body: began });
+  const made = await relay.ask('POST', '/shares', { key: free, body: { thread_id: own } });
+  const link = { key: made.json.token } as CreatedKey;
+  const stats = () => relay.ask('GET', `/threads/${own}/stats`, { key: free });
+  const events = async () => (await relay.ask('GET', `/threads/${own}/events`, { key: free })).json.events;
+  const before = (await stats()).json;
+  const shared = OPERATIONS.filter(({ verb }) => verb.shared).map(({ verb }) => verb.name);
+  assert.deepEqual(shared.sort(), Object.keys(SHARED).sort());
+  for (const { verb } of OPERATIONS) {
+    const { name } = verb;
+    const { method } = routeOf(verb);
+    const reads = SHARED[name];
+    if (reads) {
+      assert.equal(await statusOf(method, ...asked(reads(own, ref), link)), 200, name);
+      if (name !== 'keys.self')
+        assert.equal(
+          await statusOf(method, ...asked(reads(other, foreignRef), link)),
+          403,
+          `${name}, elsewhere`,
+        );
+      continue;
+    }
+    const path = routeOf(verb).path.replace(':thread_id', own).replace(':ref', ref).replace(/:\w+/g, NOWHERE);
+    const body = method === 'POST' ? {} : undefined;
+    assert.equal(await statusOf(method, path, link, body), 403, name);
+  }
+  await relay.core.close();
+  assert.deepEqual((await stats()).json, before);
+  const noted = (await events()).slice(3) as { type: string; payload: { counted?: boolean } }[];
+  assert.ok(noted.every(({ type, payload }) => type === 'artifact.pulled' && payload.counted === false));
+  assert.equal(
+    await statusOf('GET', `/pull/${pushed.json.id}`, link),
+    403,
+    'not even what has a link of its own',
+  );
+  assert.equal(await upgradeStatus(relay.url, '/ws/mine.a', link), 403);
+  assert.equal(await statusOf('POST', '/mcp', link, { jsonrpc: '2.0', id: 1, method: 'tools/list' }), 403);
+  const rpc = { jsonrpc: '2.0', id: 1, method: 'ListTasks', params: {} };
+  assert.equal(await statusOf('POST', '/a2a/relay', link, rpc), 403);
+  assert.equal(await statusOf('DELETE', `/shares/${made.json.id}`, free), 204);
+  assert.equal(await statusOf('GET', `/threads/${own}`, link), 401);
+});
+
+function asked(
+  [path, body]: readonly [path: string, body?: unknown],
+  key: CreatedKey,
+): [path: string, key: CreatedKey, body?: unknown] {
+  return [path, key, body];
+}
