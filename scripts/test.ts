@@ -20,8 +20,8 @@ const HELP = `node scripts/test.ts [--quick | --slow | --full] [--jobs N] [--tim
   --timeout S seconds a file may take before it is killed (default: 120, slow ones 420)
   path…       only the test files whose path begins with or contains one of these; no checks`;
 
-const FOLDERS = ['src', 'test', 'bench', 'scripts', 'examples'];
-const QUICK_FOLDERS = ['src', 'test/architecture'];
+const FOLDERS = ['src', 'ui', 'test', 'bench', 'scripts', 'examples'];
+const QUICK_FOLDERS = ['src', 'ui', 'test/architecture'];
 /** Far beyond what a file takes, so that only a hang meets it; all of .ci/run must end within 35 minutes. */
 const TIMEOUTS_MS = [
   ['.full.test.ts', 2_400_000],
@@ -40,6 +40,7 @@ interface Check {
 
 const CHECKS: readonly Check[] = [
   { name: 'types', command: 'tsc', args: ['-p', '.'] },
+  { name: 'types of the pages', command: 'tsc', args: ['-p', 'ui'] },
   {
     name: 'lint and format',
     command: 'biome',

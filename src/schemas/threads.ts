@@ -239,7 +239,10 @@ export const threadSchemas = schemasFor(threads)({
       refs: z.array(ref).optional().describe('artifacts that are shown in any case, before all others'),
       previews: z.coerce.number().int().min(0).max(PROMPT_PREVIEWS).optional(),
       system: text.optional().describe('in place of the first paragraph of the system message'),
-      dry: looseFlag.optional().describe('only to look at: the ledger does not count it'),
+      dry: z
+        .union([z.boolean(), looseFlag])
+        .optional()
+        .describe('only to look at: the ledger does not count it'),
     }),
     output: parts.rendered,
   },

@@ -11,7 +11,7 @@ for (const name of documents) {
   const text = readFileSync(join(root, name), 'utf8');
 
   test(`every path that ${name} names is there`, () => {
-    const named = /`((?:src|test|bench|scripts|docs|examples|bin|skill|schemas)\/[\w./-]*\w)`/g;
+    const named = /`((?:src|ui|test|bench|scripts|docs|examples|bin|skill|schemas)\/[\w./-]*\w)`/g;
     const paths = [...text.matchAll(named)].map((match) => match[1]!);
     const missing = paths.filter((path) => !existsSync(join(root, path)));
     assert.deepEqual(missing, []);

@@ -8,7 +8,7 @@ const ROOT = resolve(import.meta.dirname, '../..');
 const IGNORED = new Set(['node_modules', 'dist', '.git', 'coverage']);
 
 const TEXT =
-  /\.(?:ts|mts|mjs|js|json|jsonc|md|ya?ml|toml|html|css|svg|txt|sh|py)$|(?:^|\/)[^./]+$|\/\.[^/.]+$/;
+  /\.(?:tsx?|mts|mjs|js|json|jsonc|md|ya?ml|toml|html|css|svg|txt|sh|py)$|(?:^|\/)[^./]+$|\/\.[^/.]+$/;
 
 /** Every text file below one of the folders (all of the project by default). */
 export function projectFiles(folders: readonly string[] = ['.']): SourceFile[] {

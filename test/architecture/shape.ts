@@ -35,9 +35,9 @@ function* names({ path }: SourceFile): Generator<Finding> {
 
 /** Node runs the sources as they are, so a file is called by its whole name. */
 function* extensions({ path, text }: SourceFile): Generator<Finding> {
-  if (!path.endsWith('.ts')) return;
+  if (!/\.tsx?$/.test(path)) return;
   for (const { specifier, line } of importsOf(text)) {
-    if (!specifier.startsWith('.') || /\.(?:ts|mjs|json|html|css|wasm)$/.test(specifier)) continue;
+    if (!specifier.startsWith('.') || /\.(?:tsx?|mjs|json|html|css|wasm)$/.test(specifier)) continue;
     yield { path: `${path}:${line}`, what: `imports ${specifier} without the .ts it ends in` };
   }
 }

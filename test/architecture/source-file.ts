@@ -12,7 +12,7 @@ export interface Finding {
 }
 
 export function isCode(path: string): boolean {
-  return /\.(?:ts|mts|mjs|js)$/.test(path);
+  return /\.(?:tsx?|mts|mjs|js)$/.test(path);
 }
 
 /** A unit test beside a source may use whatever it takes to test it. */

@@ -1,0 +1,76 @@
+import type { ComponentChildren, ComponentType } from 'preact';
+import { Component } from 'preact';
+import { Channels } from '../pages/channels/channels.tsx';
+import { Keys } from '../pages/keys/keys.tsx';
+import { Overview } from '../pages/overview/overview.tsx';
+import { Pipelines } from '../pages/pipelines/pipelines.tsx';
+import { Pointer } from '../pages/pointers/pointer.tsx';
+import { Pointers } from '../pages/pointers/pointers.tsx';
+import { Tasks } from '../pages/tasks/tasks.tsx';
+import { Compare } from '../pages/threads/compare.tsx';
+import { Shared } from '../pages/threads/shared.tsx';
+import { Threads } from '../pages/threads/threads.tsx';
+import { Empty, Failure } from '../parts/notices.tsx';
+import { needsKey, wantsKey } from '../session/session.ts';
+import { segments, to } from './router.ts';
+import { Shell } from './shell.tsx';
+import { SignIn } from './sign-in.tsx';
+import { useTitle } from './title.ts';
+
+type Page = ComponentType<{ parts: readonly string[] }>;
+
+/** Each page by the first segment of its address. They are small; the large libraries are loaded by what needs them. */
+const PAGES: { readonly [first: string]: Page } = {
+  '': Overview,
+  threads: Threads,
+  compare: Compare,
+  channels: Channels,
+  pointers: Pointers,
+  pull: Pointer,
+  pipelines: Pipelines,
+  tasks: Tasks,
+  keys: Keys,
+  share: Shared,
+};
+
+export function App() {
+  const [first = '', ...parts] = segments.value;
+  const Page = Object.hasOwn(PAGES, first) ? PAGES[first] : undefined;
+  // A pointer that is visible by its link, and a shared thread, are shown to whoever has the link.
+  const byLink = first === 'pull' || first === 'share';
+  if (byLink ? wantsKey.value : needsKey.value) {
+    return (
+      <Shell plain>
+        <SignIn byLink={byLink} />
+      </Shell>
+    );
+  }
+  return (
+    <Shell plain={byLink}>
+      <Guard key={first}>{Page ? <Page parts={parts} /> : <Lost />}</Guard>
+    </Shell>
+  );
+}
+
+/** A page that fails takes nothing else with it. */
+class Guard extends Component<{ children: ComponentChildren }, { error?: unknown }> {
+  override state: { error?: unknown } = {};
+  override componentDidCatch(error: unknown): void {
+    this.setState({ error });
+  }
+  render() {
+    if (this.state.error === undefined) return this.props.children;
+    return <Failure error={this.state.error} again={() => this.setState({ error: undefined })} />;
+  }
+}
+
+function Lost() {
+  useTitle('Not found');
+  return (
+    <Empty title="There is no such page.">
+      <p>
+        The <a href={to()}>overview</a> shows what there is.
+      </p>
+    </Empty>
+  );
+}

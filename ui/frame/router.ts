@@ -1,0 +1,62 @@
+import { computed, signal } from '@preact/signals';
+
+/** Where the browser is. The fragment is left out: it may hold the key of a payload, and no page is chosen by it. */
+const here = signal({ path: location.pathname, query: location.search });
+
+export const path = computed(() => here.value.path);
+export const query = computed(() => new URLSearchParams(here.value.query));
+
+/** The path below `/ui`, in decoded segments: `['threads', id]`; of a pointer's own address `['pull', id]`. */
+export const segments = computed<readonly string[]>(() => {
+  const found = /^(?:\/v1)?\/(?:ui(?:\/(.*))?|(pull\/.*))$/.exec(path.value);
+  return (found?.[1] ?? found?.[2] ?? '').split('/').filter(Boolean).map(decoded);
+});
+
+/** An address of the dashboard, its parts escaped. */
+export function to(...parts: readonly string[]): string {
+  return `/ui${parts.map((part) => `/${encodeURIComponent(part)}`).join('')}`;
+}
+
+export function navigate(href: string, o: { replace?: boolean } = {}): void {
+  if (o.replace) history.replaceState(null, '', href);
+  else history.pushState(null, '', href);
+  arrive();
+  if (!o.replace) {
+    scrollTo(0, 0);
+    document.getElementById('main')?.focus({ preventScroll: true });
+  }
+}
+
+/** Puts a field into the query of this page, without a step in the history; null takes it out. */
+export function setParam(name: string, value: string | null): void {
+  const params = new URLSearchParams(location.search);
+  if (value === null || value === '') params.delete(name);
+  else params.set(name, value);
+  navigate(location.pathname + (params.size > 0 ? `?${params}` : ''), { replace: true });
+}
+
+/** Links within the dashboard change the page and load nothing anew; modified clicks stay the browser's. */
+export function followLinks(): void {
+  addEventListener('popstate', arrive);
+  addEventListener('click', (event) => {
+    if (event.defaultPrevented || event.button !== 0) return;
+    if (event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
+    const link = (event.target as Element | null)?.closest?.('a');
+    if (!link || link.target || link.download || link.origin !== location.origin) return;
+    if (!/^\/ui(?:\/|$)/.test(link.pathname) || link.hash) return;
+    event.preventDefault();
+    navigate(link.pathname + link.search);
+  });
+}
+
+function arrive(): void {
+  here.value = { path: location.pathname, query: location.search };
+}
+
+function decoded(segment: string): string {
+  try {
+    return decodeURIComponent(segment);
+  } catch {
+    return segment;
+  }
+}

@@ -1,0 +1,66 @@
+import { useState } from 'preact/hooks';
+import { httpRelay } from '../../src/sdk/http-relay.ts';
+import { Command } from '../parts/copying.tsx';
+import { Failure } from '../parts/notices.tsx';
+import { signIn } from '../session/session.ts';
+import { useTitle } from './title.ts';
+
+/** Asks for an API key where the relay wants one, and tries it before it is taken. */
+export function SignIn({ byLink }: { byLink: boolean }) {
+  useTitle('Sign in');
+  const [key, setKey] = useState('');
+  const [keep, setKeep] = useState(true);
+  const [busy, setBusy] = useState(false);
+  const [error, setError] = useState<unknown>();
+  const submit = async (event: Event) => {
+    event.preventDefault();
+    setBusy(true);
+    setError(undefined);
+    const apiKey = key.trim();
+    try {
+      await httpRelay({ baseUrl: location.origin, apiKey, retries: 1, timeout: 15_000 }).keys.self();
+      signIn(apiKey, keep);
+    } catch (failure) {
+      setError(failure);
+    } finally {
+      setBusy(false);
+    }
+  };
+  return (
+    <section class="sign-in">
+      <h1>Sign in</h1>
+      <p class="soft">
+        {byLink
+          ? 'This is visible only with an API key of the tenant that it belongs to.'
+          : 'This relay asks for an API key.'}
+      </p>
+      <form onSubmit={submit}>
+        <label class="field">
+          <span>API key</span>
+          <input
+            type="password"
+            class="mono"
+            autocomplete="off"
+            spellcheck={false}
+            placeholder="cr_live_…"
+            required
+            value={key}
+            onInput={(event) => setKey(event.currentTarget.value)}
+          />
+        </label>
+        <label class="check">
+          <input type="checkbox" checked={keep} onChange={(event) => setKeep(event.currentTarget.checked)} />
+          <span>Keep it until this tab is closed; otherwise until it is reloaded</span>
+        </label>
+        <button type="submit" class="button solid" disabled={busy || key.trim() === ''}>
+          {busy ? 'Trying it…' : 'Sign in'}
+        </button>
+      </form>
+      {error !== undefined && <Failure error={error} />}
+      <Command
+        about="No key yet? On the machine of the relay:"
+        line="relay keys create dashboard --scopes push,pull,subscribe,threads,tasks,admin"
+      />
+    </section>
+  );
+}

@@ -1,0 +1,36 @@
+import { effect, signal } from '@preact/signals';
+
+export const THEMES = ['system', 'light', 'dark'] as const;
+export type Theme = (typeof THEMES)[number];
+
+const STORED = 'contextrelay-theme';
+
+export const theme = signal<Theme>(stored());
+
+/** Shows the chosen theme, now and whenever it changes. */
+export function applyTheme(): void {
+  effect(() => {
+    const { dataset } = document.documentElement;
+    if (theme.value === 'system') delete dataset.theme;
+    else dataset.theme = theme.value;
+    try {
+      localStorage.setItem(STORED, theme.value);
+    } catch {
+      // A browser that keeps nothing still shows it.
+    }
+  });
+}
+
+export function isDark(): boolean {
+  if (theme.value !== 'system') return theme.value === 'dark';
+  return matchMedia('(prefers-color-scheme: dark)').matches;
+}
+
+function stored(): Theme {
+  try {
+    const found = localStorage.getItem(STORED);
+    return THEMES.find((name) => name === found) ?? 'system';
+  } catch {
+    return 'system';
+  }
+}

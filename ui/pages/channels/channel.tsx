@@ -1,0 +1,64 @@
+import { count } from '../../../src/base/amounts.ts';
+import { to } from '../../frame/router.ts';
+import { Answer } from '../../parts/notices.tsx';
+import { PageHead } from '../../parts/page-head.tsx';
+import { Tabs } from '../../parts/tabs.tsx';
+import { Ago } from '../../parts/time.tsx';
+import { useAsked } from '../../session/asking.ts';
+import { useEvery, useLive } from '../../session/live.ts';
+import { may } from '../../session/self.ts';
+import { DeadLetters } from './dead-letters.tsx';
+import { Groups } from './groups.tsx';
+import { Publish } from './publish.tsx';
+import { Tail } from './tail.tsx';
+
+/** One channel: what comes, who shares it, what went wrong, and a message by hand. */
+export function ChannelPage({ name }: { name: string }) {
+  const detail = useAsked((relay) => relay.channels.inspect(name), [name]);
+  useLive(({ channel }) => channel === name, detail.again);
+  // Leases run out by time and not by an event.
+  useEvery(10_000, detail.again);
+  const { value } = detail;
+  return (
+    <>
+      <PageHead title={name} above={{ title: 'Channels', href: to('channels') }}>
+        {value && (
+          <>
+            <span>{count(value.messages)} messages kept</span>
+            <span>
+              last <Ago at={value.last_at} />
+            </span>
+            <span>
+              from {value.first_seq} to {value.last_seq}
+            </span>
+          </>
+        )}
+      </PageHead>
+      <Answer of={detail}>
+        {({ groups, dead }) => (
+          <Tabs
+            label="Views of the channel"
+            tabs={[
+              { name: 'tail', title: 'Messages', render: () => <Tail channel={name} /> },
+              {
+                name: 'groups',
+                title: 'Groups',
+                count: groups.length,
+                render: () => <Groups channel={name} groups={groups} again={detail.again} />,
+              },
+              {
+                name: 'dead',
+                title: 'Dead letters',
+                count: dead,
+                render: () => <DeadLetters channel={name} amount={dead} changed={detail.again} />,
+              },
+              ...(may('push')
+                ? [{ name: 'publish', title: 'Publish', render: () => <Publish channel={name} /> }]
+                : []),
+            ]}
+          />
+        )}
+      </Answer>
+    </>
+  );
+}

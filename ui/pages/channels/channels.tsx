@@ -1,0 +1,70 @@
+import { count } from '../../../src/base/amounts.ts';
+import type { ChannelInfo } from '../../../src/contract/channels.ts';
+import { to } from '../../frame/router.ts';
+import { Command } from '../../parts/copying.tsx';
+import { Empty } from '../../parts/notices.tsx';
+import { PageHead } from '../../parts/page-head.tsx';
+import { Said } from '../../parts/said.tsx';
+import { type Column, PagedTable } from '../../parts/table.tsx';
+import { Ago } from '../../parts/time.tsx';
+import { useLive } from '../../session/live.ts';
+import { usePages } from '../../session/paging.ts';
+import { ChannelPage } from './channel.tsx';
+
+const COLUMNS: readonly Column<ChannelInfo>[] = [
+  {
+    title: 'Name',
+    width: 'minmax(0, 1fr)',
+    cell: ({ name }) => (
+      <a class="row-link one-line" href={to('channels', name)}>
+        <Said text={name} max={120} />
+      </a>
+    ),
+  },
+  {
+    title: 'Groups',
+    width: 'minmax(0, 200px)',
+    cell: ({ groups }) =>
+      groups.length > 0 ? <Said text={groups.join(', ')} max={80} /> : <span class="soft">none</span>,
+    wide: true,
+  },
+  { title: 'Messages', width: '84px', cell: ({ messages }) => count(messages), figure: true },
+  { title: 'Last', width: '92px', cell: ({ last_at }) => <Ago at={last_at} /> },
+];
+
+export function Channels({ parts }: { parts: readonly string[] }) {
+  // A name may have slashes in it, and some who link do not escape them.
+  const name = parts.join('/');
+  return name === '' ? <ChannelList /> : <ChannelPage name={name} key={name} />;
+}
+
+function ChannelList() {
+  const channels = usePages(async (relay, page) => {
+    const { channels, next } = await relay.channels.list(page);
+    return { rows: channels, next };
+  }, []);
+  useLive(
+    ({ channel }) => channel !== undefined,
+    () => {
+      if (channels.skipped === 0 && channels.rows.length <= 200) channels.first();
+    },
+  );
+  return (
+    <>
+      <PageHead title="Channels" />
+      <PagedTable
+        label="Channels"
+        columns={COLUMNS}
+        paged={channels}
+        keyOf={({ name }) => name}
+        empty={
+          <Empty title="There are no channels yet.">
+            <p>A channel is a named stream of pointers and signals. It begins with the first message.</p>
+            <Command line='relay publish builds "main is green"' about="Send a signal:" />
+            <Command line="relay push report.md --channel reviews" about="Announce a payload:" />
+          </Empty>
+        }
+      />
+    </>
+  );
+}

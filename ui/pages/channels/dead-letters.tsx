@@ -1,0 +1,121 @@
+import { useState } from 'preact/hooks';
+import type { BuriedMessage } from '../../../src/contract/channels.ts';
+import { to } from '../../frame/router.ts';
+import { ConfirmButton } from '../../parts/confirm.tsx';
+import { Answer, Empty, Failure } from '../../parts/notices.tsx';
+import { Said, SaidJson } from '../../parts/said.tsx';
+import { type Column, Table } from '../../parts/table.tsx';
+import { Ago } from '../../parts/time.tsx';
+import { useAction, useAsked } from '../../session/asking.ts';
+import { relay } from '../../session/session.ts';
+
+const WHY = {
+  attempts: 'failed every time',
+  age: 'nobody took it in time',
+  gone: 'its pointer was gone',
+} as const;
+
+/** Work that groups could not do: to be tried again, or dropped. */
+export function DeadLetters({
+  channel,
+  amount,
+  changed,
+}: {
+  channel: string;
+  amount: number;
+  changed: () => void;
+}) {
+  const letters = useAsked((relay) => relay.channels.deadLetters(channel), [channel, amount]);
+  const [said, setSaid] = useState('');
+  const retrying = useAction(async (relay, seq: number) => {
+    const { group, task } = await relay.channels.retryDead(channel, seq);
+    setSaid(task ? `Sent anew as the task ${task}.` : `Handed out again to ${group}.`);
+    letters.again();
+    changed();
+  });
+  const columns: readonly Column<BuriedMessage>[] = [
+    {
+      title: 'Message',
+      width: 'minmax(0, 1fr)',
+      cell: (letter) =>
+        letter.url !== undefined ? (
+          <a class="mono" href={`/pull/${/[0-9a-f-]{36}/i.exec(letter.url)?.[0] ?? ''}`}>
+            {/\/pull\/([0-9a-f]{8})/i.exec(letter.url)?.[1] ?? 'pointer'}
+          </a>
+        ) : (
+          <SaidJson value={letter.msg} max={200} />
+        ),
+    },
+    {
+      title: 'Group',
+      width: '110px',
+      cell: ({ dead }) => <Said text={dead?.group ?? ''} max={40} />,
+      wide: true,
+    },
+    {
+      title: 'Why',
+      width: 'minmax(0, 210px)',
+      cell: ({ dead }) => (dead ? `${WHY[dead.reason]}, ${dead.attempts} attempts` : ''),
+      wide: true,
+    },
+    { title: 'Since', width: '80px', cell: ({ ts }) => <Ago at={ts} /> },
+    {
+      title: 'Do',
+      width: '150px',
+      cell: (letter) => (
+        <span class="bar-end">
+          <button
+            type="button"
+            class="button small-button"
+            disabled={retrying.busy}
+            onClick={() => retrying.run(letter.seq)}
+          >
+            Retry
+          </button>
+          <ConfirmButton
+            label="Drop"
+            title="Drop this dead letter?"
+            sure="Drop it"
+            danger
+            act={async () => {
+              await relay.value.channels.dropDead(channel, letter.seq);
+              setSaid('Dropped.');
+              letters.again();
+              changed();
+            }}
+          >
+            <p>Nobody will do it. The message itself stays on the channel for as long as it is kept.</p>
+          </ConfirmButton>
+        </span>
+      ),
+    },
+  ];
+  return (
+    <>
+      <p role="status" class={said ? 'bar ok-text' : 'unseen'}>
+        {said}
+      </p>
+      {retrying.error !== undefined && <Failure error={retrying.error} />}
+      <Answer of={letters}>
+        {({ letters: list }) =>
+          list.length === 0 ? (
+            <Empty title="There are no dead letters.">
+              <p>
+                Work that a group fails at five times, or that nobody takes while it is kept, is listed here.
+                It is also on the channel <a href={to('channels', `${channel}.dead`)}>{`${channel}.dead`}</a>.
+              </p>
+            </Empty>
+          ) : (
+            <Table
+              label="Dead letters, oldest first"
+              columns={columns}
+              rows={list}
+              keyOf={({ seq }) => String(seq)}
+              rowHeight={44}
+            />
+          )
+        }
+      </Answer>
+    </>
+  );
+}

@@ -1,0 +1,95 @@
+import { count } from '../../../src/base/amounts.ts';
+import type { GroupDetail } from '../../../src/contract/channels.ts';
+import { ConfirmButton } from '../../parts/confirm.tsx';
+import { Command } from '../../parts/copying.tsx';
+import { Empty } from '../../parts/notices.tsx';
+import { Said } from '../../parts/said.tsx';
+import { type Column, Table } from '../../parts/table.tsx';
+import { Ago } from '../../parts/time.tsx';
+import { relay } from '../../session/session.ts';
+
+const LEASES: readonly Column<GroupDetail['leases'][number]>[] = [
+  { title: 'Message', width: '90px', cell: ({ seq }) => <span class="mono">{seq}</span> },
+  { title: 'Held by', width: 'minmax(0, 1fr)', cell: ({ member }) => <Said text={member} max={60} /> },
+  { title: 'Attempt', width: '70px', cell: ({ attempt }) => attempt, figure: true },
+  { title: 'Lease ends', width: '92px', cell: ({ lease_until }) => <Ago at={lease_until} /> },
+];
+
+/** Who shares the messages of the channel: what waits, who is at what, until when. */
+export function Groups({
+  channel,
+  groups,
+  again,
+}: {
+  channel: string;
+  groups: readonly GroupDetail[];
+  again: () => void;
+}) {
+  if (groups.length === 0)
+    return (
+      <Empty title="No group shares this channel.">
+        <p>
+          Members of a group share the messages: each is one member’s work, under a lease, until it is
+          acknowledged.
+        </p>
+        <Command
+          line={`relay watch '${channel.replaceAll("'", "'\\''")}' --group workers`}
+          about="Join one:"
+        />
+      </Empty>
+    );
+  return (
+    <div class="stack">
+      {groups.map((group) => (
+        <section key={group.name} class="panel" aria-label={`Group ${group.name}`}>
+          <header class="panel-head">
+            <h2>
+              <Said text={group.name} max={80} />
+            </h2>
+            <ConfirmButton
+              label="Forget"
+              title="Forget this group?"
+              sure="Forget it"
+              danger
+              act={async () => {
+                await relay.value.channels.removeGroup(channel, group.name);
+                again();
+              }}
+            >
+              <p>
+                Whatever it had not done is forgotten with it: {count(group.backlog)} waiting,{' '}
+                {count(group.leases.length)} under way.
+              </p>
+            </ConfirmButton>
+          </header>
+          <p class="page-facts">
+            <span>
+              <strong class={group.backlog > 0 ? 'warn-text' : ''}>{count(group.backlog)}</strong> waiting
+            </span>
+            <span>
+              <strong>{count(group.leases.length)}</strong> under way
+            </span>
+            <span>
+              {group.members.length === 0 ? (
+                'no member is connected'
+              ) : (
+                <>
+                  members: <Said text={group.members.map(({ name }) => name).join(', ')} max={200} />
+                </>
+              )}
+            </span>
+          </p>
+          {group.leases.length > 0 && (
+            <Table
+              label={`Leases of ${group.name}`}
+              columns={LEASES}
+              rows={group.leases}
+              keyOf={({ token }) => String(token)}
+              rowHeight={34}
+            />
+          )}
+        </section>
+      ))}
+    </div>
+  );
+}

@@ -1,0 +1,81 @@
+import { useState } from 'preact/hooks';
+import type { Json } from '../../../src/base/json.ts';
+import { encodeUtf8 } from '../../../src/base/utf8.ts';
+import { Failure } from '../../parts/notices.tsx';
+import { useAction } from '../../session/asking.ts';
+
+/** A message by hand: a small signal, or a payload that is announced. */
+export function Publish({ channel }: { channel: string }) {
+  const [kind, setKind] = useState<'signal' | 'payload'>('signal');
+  const [text, setText] = useState('');
+  const [summary, setSummary] = useState('');
+  const [said, setSaid] = useState('');
+  const sending = useAction(async (relay) => {
+    if (kind === 'signal') {
+      const { seq } = await relay.channels.publish(channel, signalOf(text));
+      setSaid(`Sent as message ${seq}.`);
+    } else {
+      const metadata = summary.trim() ? { summary: summary.trim() } : undefined;
+      const { id } = await relay.pointers.push({
+        body: encodeUtf8(text),
+        channel,
+        metadata,
+        content_type: 'text/plain',
+      });
+      setSaid(`Pushed as ${id}.`);
+    }
+    setText('');
+  });
+  return (
+    <form
+      class="form"
+      onSubmit={(event) => {
+        event.preventDefault();
+        setSaid('');
+        void sending.run();
+      }}
+    >
+      <div class="switch" role="group" aria-label="What to send">
+        <button type="button" aria-pressed={kind === 'signal'} onClick={() => setKind('signal')}>
+          Signal
+        </button>
+        <button type="button" aria-pressed={kind === 'payload'} onClick={() => setKind('payload')}>
+          Payload
+        </button>
+      </div>
+      <label class="field">
+        <span>{kind === 'signal' ? 'Text, or JSON' : 'Payload'}</span>
+        <textarea
+          class="mono"
+          required
+          value={text}
+          onInput={(event) => setText(event.currentTarget.value)}
+        />
+      </label>
+      {kind === 'payload' && (
+        <label class="field">
+          <span>Summary, for those who decide whether to pull it</span>
+          <input value={summary} onInput={(event) => setSummary(event.currentTarget.value)} />
+        </label>
+      )}
+      <div class="bar">
+        <button type="submit" class="button solid" disabled={sending.busy || text === ''}>
+          Send
+        </button>
+        <span role="status" class="ok-text">
+          {said}
+        </span>
+      </div>
+      {sending.error !== undefined && <Failure error={sending.error} />}
+    </form>
+  );
+}
+
+/** JSON where it is some, else the text itself. */
+function signalOf(text: string): Json {
+  try {
+    return JSON.parse(text) as Json;
+  } catch {
+    return text;
+  }
+}

@@ -1,0 +1,251 @@
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import type { Message, Since } from '../../../src/contract/channels.ts';
+import { Command } from '../../parts/copying.tsx';
+import { Icon } from '../../parts/icons.tsx';
+import { Empty, Failure } from '../../parts/notices.tsx';
+import { Said, SaidJson } from '../../parts/said.tsx';
+import { type Column, Table } from '../../parts/table.tsx';
+import { Clock } from '../../parts/time.tsx';
+import { relay } from '../../session/session.ts';
+import { JsonView } from '../../viewers/json-view.tsx';
+
+/** Messages held at once; of more, the oldest are let go. */
+export const HELD_MESSAGES = 1_000;
+/** The page is drawn so often, however many come. */
+const DRAW_MS = 200;
+
+/** Where to begin: with the newest that are kept, at the beginning, or behind a place or a moment. */
+type Start = 'recent' | 'all' | 'now' | 'from';
+const RECENT = 200;
+
+/** The messages of a channel as they come, filtered, and from any point that is still kept. */
+export function Tail({ channel }: { channel: string }) {
+  const [start, setStart] = useState<Start>('recent');
+  const [place, setPlace] = useState('');
+  const [from, setFrom] = useState<string>('');
+  const [paused, setPaused] = useState(false);
+  const [words, setWords] = useState('');
+  const [sender, setSender] = useState('');
+  const [kind, setKind] = useState<'' | 'pointer' | 'signal'>('');
+  const [open, setOpen] = useState<number | null>(null);
+  const { messages, total, error, again } = useTail(channel, start, from, paused);
+  const rows = useMemo(() => {
+    const low = words.toLowerCase();
+    return messages.filter(
+      (message) =>
+        (kind === '' || (message.url !== undefined) === (kind === 'pointer')) &&
+        (sender === '' || message.from === sender) &&
+        (low === '' || JSON.stringify(message).toLowerCase().includes(low)),
+    );
+  }, [messages, words, sender, kind]);
+  const senders = useMemo(() => [...new Set(messages.map((message) => message.from))].sort(), [messages]);
+  const opened = open === null ? undefined : messages.find(({ seq }) => seq === open);
+  const columns: readonly Column<Message>[] = [
+    { title: 'When', width: '110px', cell: ({ ts }) => <Clock at={ts} /> },
+    {
+      title: 'Message',
+      width: 'minmax(0, 1fr)',
+      cell: (message) => (
+        <button
+          type="button"
+          class="row-button one-line"
+          onClick={() => setOpen(open === message.seq ? null : message.seq)}
+        >
+          {message.gap && <span class="warn-text">gap before · </span>}
+          {message.url !== undefined ? (
+            <>
+              <span class="mono accent">{idOf(message.url)?.slice(0, 8) ?? 'pointer'}</span>{' '}
+              <About metadata={message.metadata} />
+            </>
+          ) : (
+            <SaidJson value={message.msg} max={240} />
+          )}
+        </button>
+      ),
+    },
+    { title: 'From', width: '120px', cell: (message) => <Said text={message.from} max={40} />, wide: true },
+    { title: 'Seq', width: '70px', cell: ({ seq }) => <span class="mono">{seq}</span>, figure: true },
+  ];
+  return (
+    <>
+      <form
+        class="bar"
+        onSubmit={(event) => {
+          event.preventDefault();
+          setFrom(place.trim());
+        }}
+      >
+        <label class="field">
+          <span>Begin with</span>
+          <select value={start} onChange={(event) => setStart(event.currentTarget.value as Start)}>
+            <option value="recent">the last {RECENT}</option>
+            <option value="all">all that is kept</option>
+            <option value="now">what comes now</option>
+            <option value="from">a place or moment…</option>
+          </select>
+        </label>
+        {start === 'from' && (
+          <>
+            <label class="field">
+              <span>Behind sequence or ISO time</span>
+              <input
+                class="mono"
+                value={place}
+                placeholder="120 or 2026-11-17T09:00"
+                onInput={(event) => setPlace(event.currentTarget.value)}
+              />
+            </label>
+            <button type="submit" class="button align-end">
+              Replay
+            </button>
+          </>
+        )}
+        <label class="field">
+          <span>Contains</span>
+          <input type="search" value={words} onInput={(event) => setWords(event.currentTarget.value)} />
+        </label>
+        <label class="field">
+          <span>From</span>
+          <select value={sender} onChange={(event) => setSender(event.currentTarget.value)}>
+            <option value="">anybody</option>
+            {senders.map((one) => (
+              <option key={one} value={one}>
+                {one}
+              </option>
+            ))}
+          </select>
+        </label>
+        <label class="field">
+          <span>Kind</span>
+          <select value={kind} onChange={(event) => setKind(event.currentTarget.value as typeof kind)}>
+            <option value="">both</option>
+            <option value="pointer">pointers</option>
+            <option value="signal">signals</option>
+          </select>
+        </label>
+        <button
+          type="button"
+          class="button align-end"
+          aria-pressed={paused}
+          onClick={() => setPaused(!paused)}
+        >
+          <Icon name={paused ? 'play' : 'pause'} />
+          {paused ? 'Go on' : 'Pause'}
+        </button>
+      </form>
+      {error !== undefined && <Failure error={error} again={again} />}
+      {opened && (
+        <section class="panel" aria-label={`Message ${opened.seq}`}>
+          <header class="panel-head">
+            <h2>Message {opened.seq}</h2>
+            {opened.url !== undefined && idOf(opened.url) && (
+              <a class="button" href={`/pull/${idOf(opened.url)}`}>
+                Open the pointer
+              </a>
+            )}
+          </header>
+          <JsonView value={opened} label={`Message ${opened.seq}`} />
+        </section>
+      )}
+      {messages.length === 0 ? (
+        <Empty title={start === 'now' ? 'Waiting for the next message.' : 'There are no messages here.'}>
+          <Command line={`relay publish ${quoted(channel)} "hello"`} about="Send one:" />
+          <Command line={`relay watch ${quoted(channel)} --since all`} about="The same in a terminal:" />
+        </Empty>
+      ) : (
+        <>
+          <Table
+            label="Messages, newest first"
+            columns={columns}
+            rows={rows}
+            keyOf={({ seq }) => String(seq)}
+            rowHeight={34}
+            chosen={({ seq }) => seq === open}
+          />
+          <p class="table-foot soft" role="status">
+            {rows.length.toLocaleString('en')} shown
+            {total > messages.length &&
+              `, ${(total - messages.length).toLocaleString('en')} older ones let go`}
+            {paused && ', paused'}
+          </p>
+        </>
+      )}
+    </>
+  );
+}
+
+/** The summary first, where the sender gave one. */
+function About({ metadata = {} }: { metadata?: Message['metadata'] }) {
+  const { summary, ...rest } = metadata;
+  return (
+    <>
+      {typeof summary === 'string' && <Said text={summary} max={160} />}{' '}
+      {Object.keys(rest).length > 0 && (
+        <span class="soft">
+          <SaidJson value={rest} max={200} />
+        </span>
+      )}
+    </>
+  );
+}
+
+function useTail(channel: string, start: Start, from: string, paused: boolean) {
+  const [messages, setMessages] = useState<readonly Message[]>([]);
+  const [total, setTotal] = useState(0);
+  const [error, setError] = useState<unknown>();
+  const [turn, setTurn] = useState(0);
+  const held = useRef(paused);
+  held.current = paused;
+  const current = relay.value;
+  useEffect(() => {
+    const closing = new AbortController();
+    let waiting: Message[] = [];
+    let came = 0;
+    setMessages([]);
+    setTotal(0);
+    setError(undefined);
+    const draw = setInterval(() => {
+      if (waiting.length === 0 || held.current) return;
+      const next = waiting.toReversed();
+      waiting = [];
+      setTotal(came);
+      setMessages((before) => [...next, ...before].slice(0, HELD_MESSAGES));
+    }, DRAW_MS);
+    void (async () => {
+      try {
+        const since = await sinceOf(start, from, () => current.channels.position(channel));
+        for await (const message of current.channels.subscribe(channel, { since, signal: closing.signal })) {
+          came++;
+          waiting.push(message);
+          if (waiting.length > HELD_MESSAGES) waiting = waiting.slice(-HELD_MESSAGES);
+        }
+      } catch (failure) {
+        if (!closing.signal.aborted) setError(failure);
+      }
+    })();
+    return () => {
+      closing.abort();
+      clearInterval(draw);
+    };
+  }, [channel, start, from, turn, current]);
+  return { messages, total, error, again: () => setTurn((n) => n + 1) };
+}
+
+async function sinceOf(
+  start: Start,
+  from: string,
+  position: () => Promise<number>,
+): Promise<Since | undefined> {
+  if (start === 'all') return 'all';
+  if (start === 'recent') return Math.max(0, (await position()) - RECENT) || 'all';
+  if (start === 'now' || from === '') return undefined;
+  return /^\d+$/.test(from) ? Number(from) : new Date(from).getTime() ? new Date(from).toISOString() : from;
+}
+
+function idOf(url: string): string | null {
+  return /\/pull\/([0-9a-f-]{36})/i.exec(url)?.[1] ?? null;
+}
+
+function quoted(name: string): string {
+  return /^[\w.@-]+$/.test(name) ? name : `'${name.replaceAll("'", "'\\''")}'`;
+}

@@ -1,0 +1,142 @@
+import { useState } from 'preact/hooks';
+import { SCOPES, type Scope } from '../../../src/contract/caller.ts';
+import type { CreatedKey } from '../../../src/contract/keys.ts';
+import { CopyButton } from '../../parts/copying.tsx';
+import { Dialog } from '../../parts/dialog.tsx';
+import { Failure } from '../../parts/notices.tsx';
+import { Said } from '../../parts/said.tsx';
+import { useAction } from '../../session/asking.ts';
+
+const MEANS: { readonly [S in Scope]?: string } = {
+  push: 'store payloads, send signals',
+  pull: 'read payloads',
+  subscribe: 'follow channels',
+  threads: 'read and change threads',
+  files: 'read and change files',
+  tasks: 'work with tasks and agents',
+  admin: 'make and revoke keys',
+};
+
+const DAY = 86_400;
+
+export function CreateKey({ onMade }: { onMade: (key: CreatedKey) => void }) {
+  const [open, setOpen] = useState(false);
+  const [name, setName] = useState('');
+  const [scopes, setScopes] = useState<readonly Scope[]>(SCOPES.filter((scope) => scope !== 'admin'));
+  const [prefix, setPrefix] = useState('');
+  const [days, setDays] = useState(0);
+  const creating = useAction(async (relay) => {
+    const key = await relay.keys.create({
+      name: name.trim(),
+      scopes,
+      ...(prefix.trim() ? { channel_prefix: prefix.trim() } : {}),
+      ...(days > 0 ? { expires_in: days * DAY } : {}),
+    });
+    setOpen(false);
+    setName('');
+    onMade(key);
+  });
+  const turn = (scope: Scope, on: boolean) =>
+    setScopes(SCOPES.filter((one) => (one === scope ? on : scopes.includes(one))));
+  return (
+    <>
+      <button type="button" class="button solid" onClick={() => setOpen(true)}>
+        Make a key
+      </button>
+      {open && (
+        <Dialog title="Make a key" onClose={() => setOpen(false)}>
+          <form
+            class="dialog-body"
+            onSubmit={(event) => {
+              event.preventDefault();
+              void creating.run();
+            }}
+          >
+            <label class="field">
+              <span>Name, which others see as the sender</span>
+              <input
+                required
+                maxLength={100}
+                value={name}
+                placeholder="laptop"
+                onInput={(event) => setName(event.currentTarget.value)}
+              />
+            </label>
+            <fieldset>
+              <legend class="soft small">It may</legend>
+              {SCOPES.map((scope) => (
+                <label key={scope} class="check">
+                  <input
+                    type="checkbox"
+                    checked={scopes.includes(scope)}
+                    onChange={(event) => turn(scope, event.currentTarget.checked)}
+                  />
+                  <span>
+                    {scope} <span class="soft">{MEANS[scope]}</span>
+                  </span>
+                </label>
+              ))}
+            </fieldset>
+            <div class="form-row">
+              <label class="field">
+                <span>Only channels that begin with</span>
+                <input
+                  value={prefix}
+                  placeholder="any"
+                  onInput={(event) => setPrefix(event.currentTarget.value)}
+                />
+              </label>
+              <label class="field">
+                <span>Works for</span>
+                <select value={days} onChange={(event) => setDays(Number(event.currentTarget.value))}>
+                  <option value={0}>until revoked</option>
+                  {[7, 30, 90, 365].map((one) => (
+                    <option key={one} value={one}>
+                      {one} days
+                    </option>
+                  ))}
+                </select>
+              </label>
+            </div>
+            {creating.error !== undefined && <Failure error={creating.error} />}
+            <div class="bar-end">
+              <button type="button" class="button" onClick={() => setOpen(false)}>
+                Cancel
+              </button>
+              <button
+                type="submit"
+                class="button solid"
+                disabled={creating.busy || scopes.length === 0 || name.trim() === ''}
+              >
+                Make it
+              </button>
+            </div>
+          </form>
+        </Dialog>
+      )}
+    </>
+  );
+}
+
+/** The one time that a key can be seen. */
+export function ShownOnce({ made, onClose }: { made: CreatedKey; onClose: () => void }) {
+  return (
+    <div class="once" role="status">
+      <p>
+        <strong>
+          The key “<Said text={made.name} max={60} />” is shown once.
+        </strong>{' '}
+        Only its hash is stored: whoever loses it makes another.
+      </p>
+      <p class="mono break" id="new-key">
+        {made.key}
+      </p>
+      <p class="bar">
+        <CopyButton text={made.key} what="key" label="Copy the key" />
+        <button type="button" class="button" onClick={onClose}>
+          I have it
+        </button>
+      </p>
+    </div>
+  );
+}

@@ -1,0 +1,140 @@
+import { useState } from 'preact/hooks';
+import type { CreatedKey, KeyInfo } from '../../../src/contract/keys.ts';
+import { Badge } from '../../parts/badge.tsx';
+import { ConfirmButton } from '../../parts/confirm.tsx';
+import { Command, Id } from '../../parts/copying.tsx';
+import { Answer, Empty } from '../../parts/notices.tsx';
+import { Said } from '../../parts/said.tsx';
+import { type Column, Table } from '../../parts/table.tsx';
+import { Ago } from '../../parts/time.tsx';
+import { useAsked } from '../../session/asking.ts';
+import { useLive } from '../../session/live.ts';
+import { self } from '../../session/self.ts';
+import { relay } from '../../session/session.ts';
+import { CreateKey, ShownOnce } from './create-key.tsx';
+
+/** A key that was rotated works for so much longer, so that whoever has it can change over. */
+const GRACE_SECONDS = 3_600;
+
+/** The keys of the tenant, never the keys themselves. */
+export function KeyList() {
+  const [all, setAll] = useState(false);
+  const [made, setMade] = useState<CreatedKey | null>(null);
+  const keys = useAsked((relay) => relay.keys.list({ all }), [all]);
+  useLive(({ kind }) => kind.startsWith('key.'), keys.again);
+  const columns: readonly Column<KeyInfo>[] = [
+    {
+      title: 'Name',
+      width: 'minmax(0, 1fr)',
+      cell: ({ name, revoked_at, expires_at }) => (
+        <>
+          <strong>
+            <Said text={name} max={60} />
+          </strong>{' '}
+          {revoked_at ? (
+            <Badge word="revoked" />
+          ) : (
+            expires_at && (
+              <span class="soft small">
+                ends <Ago at={expires_at} />
+              </span>
+            )
+          )}
+        </>
+      ),
+    },
+    { title: 'Id', width: '116px', cell: ({ id }) => <Id value={id} what="key id" />, wide: true },
+    {
+      title: 'May',
+      width: 'minmax(0, 1.1fr)',
+      cell: ({ scopes, channel_prefix }) => (
+        <span title={scopes.join(', ')}>
+          {scopes.join(', ')}
+          {channel_prefix !== null && (
+            <span class="soft">
+              {' '}
+              on <Said text={`${channel_prefix}…`} max={40} />
+            </span>
+          )}
+        </span>
+      ),
+      wide: true,
+    },
+    { title: 'Used', width: '84px', cell: ({ last_used_at }) => <Ago at={last_used_at} />, wide: true },
+    {
+      title: 'Do',
+      width: '160px',
+      cell: (key) =>
+        key.revoked_at === null && (
+          <span class="bar-end">
+            <ConfirmButton
+              label="Rotate"
+              title={`Rotate “${key.name}”?`}
+              sure="Rotate it"
+              act={async () => {
+                setMade(await relay.value.keys.rotate(key.id, { grace: GRACE_SECONDS }));
+                keys.again();
+              }}
+            >
+              <p>
+                A new key with the same name and rights is shown once. The old one works for another hour.
+              </p>
+            </ConfirmButton>
+            <ConfirmButton
+              label="Revoke"
+              title={`Revoke “${key.name}”?`}
+              sure="Revoke it"
+              danger
+              act={async () => {
+                await relay.value.keys.revoke(key.id);
+                keys.again();
+              }}
+            >
+              <p>It stops working at once, everywhere, and cannot be brought back.</p>
+              {self.value?.key_id === key.id && (
+                <p class="warning">This is the key that you are signed in with.</p>
+              )}
+            </ConfirmButton>
+          </span>
+        ),
+    },
+  ];
+  return (
+    <>
+      {made && <ShownOnce made={made} onClose={() => setMade(null)} />}
+      <div class="bar spread">
+        <label class="check">
+          <input type="checkbox" checked={all} onChange={(event) => setAll(event.currentTarget.checked)} />
+          <span>With those revoked in the last 30 days</span>
+        </label>
+        <CreateKey
+          onMade={(key) => {
+            setMade(key);
+            keys.again();
+          }}
+        />
+      </div>
+      <Answer of={keys}>
+        {(list) =>
+          list.length === 0 ? (
+            <Empty title="There are no keys.">
+              <p>
+                On this machine none are needed. Others reach the relay with a key, once it listens for them.
+              </p>
+              <Command line="relay keys create laptop" about="Make one:" />
+              <Command line="relay up --host 0.0.0.0 --auth" about="Let others in, with keys:" />
+            </Empty>
+          ) : (
+            <Table
+              label="Keys, newest first"
+              columns={columns}
+              rows={list}
+              keyOf={({ id }) => id}
+              rowHeight={46}
+            />
+          )
+        }
+      </Answer>
+    </>
+  );
+}

@@ -1,0 +1,21 @@
+import { PageHead } from '../../parts/page-head.tsx';
+import { Tabs } from '../../parts/tabs.tsx';
+import { may } from '../../session/self.ts';
+import { KeyList } from './key-list.tsx';
+import { Usage } from './usage.tsx';
+
+/** Who may do what, and what was used. */
+export function Keys() {
+  return (
+    <>
+      <PageHead title="Keys and usage" />
+      <Tabs
+        label="Keys and usage"
+        tabs={[
+          ...(may('admin') ? [{ name: 'keys', title: 'Keys', render: () => <KeyList /> }] : []),
+          { name: 'usage', title: 'Usage', render: () => <Usage /> },
+        ]}
+      />
+    </>
+  );
+}

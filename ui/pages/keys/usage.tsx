@@ -1,0 +1,126 @@
+import { useState } from 'preact/hooks';
+import { bytes, count } from '../../../src/base/amounts.ts';
+import { encodeUtf8 } from '../../../src/base/utf8.ts';
+import type { Meter, UsageReport, UsageRow } from '../../../src/contract/usage.ts';
+import { saveAs } from '../../parts/download.ts';
+import { Icon } from '../../parts/icons.tsx';
+import { Answer, Empty } from '../../parts/notices.tsx';
+import { Said } from '../../parts/said.tsx';
+import { type Column, Table } from '../../parts/table.tsx';
+import { Ago } from '../../parts/time.tsx';
+import { useAsked } from '../../session/asking.ts';
+
+const COLUMNS: readonly Column<UsageRow>[] = [
+  { title: 'Day', width: '96px', cell: ({ day }) => <span class="mono">{day}</span> },
+  { title: 'Key', width: 'minmax(0, 1fr)', cell: ({ key }) => <Said text={key} max={60} /> },
+  {
+    title: 'Operation',
+    width: 'minmax(0, 1fr)',
+    cell: ({ operation }) => <Said text={operation} max={60} />,
+  },
+  { title: 'Times', width: '80px', cell: (row) => count(row.count), figure: true },
+  { title: 'Bytes', width: '90px', cell: (row) => bytes(row.bytes), figure: true, wide: true },
+];
+
+/** What was used in a month, against what the plan allows. */
+export function Usage() {
+  const [month, setMonth] = useState('');
+  const usage = useAsked((relay) => relay.usage.get(month ? { month } : {}), [month]);
+  return (
+    <>
+      <div class="bar spread">
+        <label class="field">
+          <span>Month</span>
+          <input
+            type="month"
+            value={month || new Date().toISOString().slice(0, 7)}
+            onChange={(event) => setMonth(event.currentTarget.value)}
+          />
+        </label>
+        {usage.value && usage.value.rows.length > 0 && (
+          <button
+            type="button"
+            class="button align-end"
+            onClick={() =>
+              saveAs(`usage-${usage.value!.month}.csv`, encodeUtf8(csvOf(usage.value!)), 'text/csv')
+            }
+          >
+            <Icon name="download" />
+            CSV
+          </button>
+        )}
+      </div>
+      <Answer of={usage}>
+        {(report) => (
+          <>
+            <div class="figures">
+              <Measure name="Pushes" meter={report.pushes} format={count} />
+              <Measure name="Pulls" meter={report.pulls} format={count} />
+              <Measure name="Storage" meter={report.storage} format={bytes} />
+              <div class="figure-box">
+                <span class="figure-name">Plan</span>
+                <span class="figure-value">{report.plan}</span>
+                <span class="figure-foot">
+                  counts begin anew <Ago at={report.reset} />
+                </span>
+              </div>
+            </div>
+            {report.rows.length === 0 ? (
+              <Empty title={`Nothing was used in ${report.month}.`} />
+            ) : (
+              <Table
+                label={`Usage in ${report.month}`}
+                columns={COLUMNS}
+                rows={report.rows}
+                keyOf={({ day, key, operation }) => `${day} ${key} ${operation}`}
+                rowHeight={34}
+              />
+            )}
+          </>
+        )}
+      </Answer>
+    </>
+  );
+}
+
+function Measure({
+  name,
+  meter: { used, limit },
+  format,
+}: {
+  name: string;
+  meter: Meter;
+  format: (n: number) => string;
+}) {
+  const share = limit === null ? 0 : Math.min(1, used / Math.max(limit, 1));
+  return (
+    <div class="figure-box">
+      <span class="figure-name">{name}</span>
+      <span class="figure-value">{format(used)}</span>
+      <span class="figure-foot">{limit === null ? 'no limit' : `of ${format(limit)}`}</span>
+      {limit !== null && (
+        <meter
+          min={0}
+          max={1}
+          high={0.9}
+          optimum={0}
+          value={share}
+          aria-label={`${name}: ${Math.round(share * 100)} % of the limit`}
+        />
+      )}
+    </div>
+  );
+}
+
+/** A field that a spreadsheet would take for a formula is put in quotes with an apostrophe in front. */
+function csvOf({ rows }: UsageReport): string {
+  const field = (value: string | number) => {
+    const text = String(value);
+    const safe = typeof value === 'string' && /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
+    return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
+  };
+  const lines = rows.map(({ day, key, operation, count, bytes }) =>
+    [day, key, operation, count, bytes].map(field).join(','),
+  );
+  return ['day,key,operation,count,bytes', ...lines, ''].join('\r\n');
+}

@@ -1,0 +1,50 @@
+import { Answer } from '../../parts/notices.tsx';
+import { useAsked } from '../../session/asking.ts';
+import { connectionState } from '../../session/connection.ts';
+import { healthOf } from '../../session/health.ts';
+import { useEvery } from '../../session/live.ts';
+
+/** Whether the relay and its store answer, and which version it is. */
+export function Health() {
+  const health = useAsked(() => healthOf(), []);
+  useEvery(15_000, health.again);
+  return (
+    <section class="panel" aria-labelledby="health">
+      <h2 id="health">Health</h2>
+      <Answer of={health}>
+        {({ healthy, ready, version, note }) => (
+          <dl class="facts">
+            <dt>Server</dt>
+            <dd>
+              <span class={healthy ? 'dot ok' : 'dot bad'} aria-hidden="true" />{' '}
+              {healthy ? 'answers' : 'does not answer as it should'}
+              {version && <span class="soft"> · version {version}</span>}
+            </dd>
+            <dt>Store</dt>
+            <dd>
+              <span class={ready ? 'dot ok' : 'dot bad'} aria-hidden="true" />{' '}
+              {ready ? 'takes writes' : 'does not take writes: see relay doctor'}
+            </dd>
+            <dt>This page</dt>
+            <dd>
+              <span class={`dot ${connectionState.value}`} aria-hidden="true" />{' '}
+              {
+                {
+                  live: 'is told of everything at once',
+                  lost: 'has lost its connection',
+                  idle: 'is not told of changes',
+                }[connectionState.value]
+              }
+            </dd>
+            {note && (
+              <>
+                <dt>Note</dt>
+                <dd>{note}</dd>
+              </>
+            )}
+          </dl>
+        )}
+      </Answer>
+    </section>
+  );
+}

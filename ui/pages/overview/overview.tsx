@@ -1,0 +1,145 @@
+import { bytes, count } from '../../../src/base/amounts.ts';
+import type { Activity } from '../../../src/contract/activity.ts';
+import { to } from '../../frame/router.ts';
+import { Command } from '../../parts/copying.tsx';
+import { Answer, Empty } from '../../parts/notices.tsx';
+import { Figure, PageHead } from '../../parts/page-head.tsx';
+import { Clock } from '../../parts/time.tsx';
+import { useAsked } from '../../session/asking.ts';
+import { heard, useEvery, useLive } from '../../session/live.ts';
+import { AgentList } from '../tasks/agent-list.tsx';
+import { agentState } from '../tasks/stuck.ts';
+import { ActivityLine } from './activity-line.tsx';
+import { Health } from './health.tsx';
+import { TokensOverTime } from './tokens-over-time.tsx';
+
+/** So many lines; older ones are on the pages of what they are about. */
+const LINES = 60;
+const AGENTS_EVERY_MS = 10_000;
+
+/** What goes on, who is there, what it saves, and whether all is well. */
+export function Overview() {
+  return (
+    <>
+      <PageHead title="Overview" />
+      <Figures />
+      <div class="columns">
+        <section class="panel" aria-labelledby="activity">
+          <h2 id="activity">Activity</h2>
+          <ActivityFeed />
+        </section>
+        <div class="stack">
+          <TokensOverTime />
+          <Agents />
+          <Health />
+        </div>
+      </div>
+    </>
+  );
+}
+
+function Figures() {
+  const totals = useAsked((relay) => relay.threads.totals(), []);
+  const usage = useAsked((relay) => relay.usage.get(), []);
+  const agents = useAsked((relay) => relay.agents.list(), []);
+  useEvery(AGENTS_EVERY_MS, agents.again);
+  useLive(
+    ({ kind }) => /^(?:thread|artifact|pointer)\./.test(kind),
+    () => {
+      totals.again();
+      usage.again();
+    },
+  );
+  const { value: sums } = totals;
+  const ledger = sums?.prompts;
+  const bridges = agents.value?.agents.filter(({ kind }) => kind === 'bridge') ?? [];
+  const silent = bridges.filter((agent) => agentState(agent) === 'silent').length;
+  return (
+    <div class="figures">
+      <Figure
+        name="Tokens avoided"
+        value={ledger ? count(ledger.avoided_tokens) : sums ? '–' : '…'}
+        foot={ledger ? `${count(ledger.prompts)} prompts, by ${sums?.tokenizer}` : 'nothing was prompted yet'}
+      />
+      <Figure
+        name="Threads"
+        value={sums ? count(sums.threads) : '…'}
+        foot={sums && `${count(sums.artifacts)} artifacts`}
+        href={to('threads')}
+      />
+      <Figure
+        name="Agents alive"
+        value={agents.value ? count(bridges.filter(({ alive }) => alive).length) : '…'}
+        foot={silent > 0 ? `${silent} silent` : `of ${bridges.length} known`}
+        href={to('tasks')}
+      />
+      <Figure
+        name="Pushes this month"
+        value={usage.value ? count(usage.value.pushes.used) : '…'}
+        foot={
+          usage.value &&
+          (usage.value.pushes.limit === null ? 'no limit' : `of ${count(usage.value.pushes.limit)}`)
+        }
+        href={to('keys')}
+      />
+      <Figure
+        name="Storage"
+        value={usage.value ? bytes(usage.value.storage.used) : '…'}
+        foot={
+          usage.value &&
+          (usage.value.storage.limit === null
+            ? 'threads and channels'
+            : `of ${bytes(usage.value.storage.limit)}`)
+        }
+        href={to('keys')}
+      />
+    </div>
+  );
+}
+
+function ActivityFeed() {
+  const older = useAsked((relay) => relay.activity.list({ limit: LINES }), []);
+  useLive(({ kind }) => kind === 'gap', older.again);
+  return (
+    <Answer of={older}>
+      {({ activities }) => {
+        const lines = merged(heard.value, activities);
+        if (lines.length === 0)
+          return (
+            <Empty title="Nothing has happened yet.">
+              <p>Whatever agents hand each other appears here as it happens.</p>
+              <Command line='echo "hello, agent" | relay push --channel greetings' about="Push something:" />
+            </Empty>
+          );
+        return (
+          <ol class="feed" aria-label="What happened, newest first">
+            {lines.map((entry) => (
+              <li key={entry.id}>
+                <Clock at={entry.at} />
+                <span class={`mark ${entry.kind.split('.')[0]}`} aria-hidden="true" />
+                <ActivityLine entry={entry} />
+              </li>
+            ))}
+          </ol>
+        );
+      }}
+    </Answer>
+  );
+}
+
+function merged(live: readonly Activity[], listed: readonly Activity[]): Activity[] {
+  const known = new Set(live.map(({ id }) => id));
+  return [...live, ...listed.filter(({ id }) => !known.has(id))].slice(0, LINES);
+}
+
+function Agents() {
+  const agents = useAsked((relay) => relay.agents.list(), []);
+  useEvery(AGENTS_EVERY_MS, agents.again);
+  useLive(({ kind }) => /^(?:agent|task)\./.test(kind), agents.again);
+  return (
+    <section class="panel" aria-labelledby="agents">
+      <h2 id="agents">Agents</h2>
+      <Answer of={agents}>{({ agents }) => <AgentList agents={agents} short />}</Answer>
+    </section>
+  );
+}

@@ -1,0 +1,74 @@
+import { useMemo, useState } from 'preact/hooks';
+import { count } from '../../../src/base/amounts.ts';
+import { Chart } from '../../parts/chart.tsx';
+import { Answer } from '../../parts/notices.tsx';
+import { useAsked } from '../../session/asking.ts';
+import { useEvery } from '../../session/live.ts';
+
+const SPANS = [
+  { title: '24 hours', hours: 24, step: 'hour' },
+  { title: '7 days', hours: 168, step: 'hour' },
+  { title: '30 days', hours: 720, step: 'day' },
+] as const;
+
+/** Tokens avoided by the prompt ledger, with the way they are counted. */
+export function TokensOverTime() {
+  const [span, setSpan] = useState<(typeof SPANS)[number]>(SPANS[0]);
+  const figures = useAsked(
+    (relay) => relay.activity.figures({ hours: span.hours, step: span.step }),
+    [span.title],
+  );
+  useEvery(60_000, figures.again);
+  return (
+    <section class="panel" aria-labelledby="tokens">
+      <div class="panel-head">
+        <h2 id="tokens">Tokens avoided</h2>
+        <div class="switch" role="group" aria-label="How far back">
+          {SPANS.map((one) => (
+            <button key={one.title} type="button" aria-pressed={one === span} onClick={() => setSpan(one)}>
+              {one.title}
+            </button>
+          ))}
+        </div>
+      </div>
+      <Answer of={figures}>{({ points, method }) => <Drawn points={points} method={method} />}</Answer>
+    </section>
+  );
+}
+
+function Drawn({
+  points,
+  method,
+}: {
+  points: readonly { at: string; avoided_tokens: number | null }[];
+  method: string;
+}) {
+  const times = useMemo(() => points.map(({ at }) => Date.parse(at) / 1_000), [points]);
+  const series = useMemo(
+    () => [
+      {
+        name: 'Tokens avoided',
+        colour: '--accent',
+        values: points.map(({ avoided_tokens }) => avoided_tokens),
+      },
+    ],
+    [points],
+  );
+  const prompted = points.some(({ avoided_tokens }) => avoided_tokens !== null);
+  return (
+    <>
+      {prompted ? (
+        <Chart label="Tokens avoided over time" times={times} series={series} format={short} />
+      ) : (
+        <p class="soft chart-none">No model was prompted in this time, so there is no figure.</p>
+      )}
+      <p class="soft small">{method}</p>
+    </>
+  );
+}
+
+function short(value: number): string {
+  const size = Math.abs(value);
+  if (size >= 1_000_000) return `${(value / 1_000_000).toFixed(1)}M`;
+  return size >= 10_000 ? `${Math.round(value / 1_000)}k` : count(Math.round(value));
+}

@@ -1,0 +1,92 @@
+import { useState } from 'preact/hooks';
+import type { PipelineRun, StepInstance } from '../../../src/contract/threads/runs.ts';
+import { query, setParam, to } from '../../frame/router.ts';
+import { Badge } from '../../parts/badge.tsx';
+import { Id } from '../../parts/copying.tsx';
+import { Answer } from '../../parts/notices.tsx';
+import { PageHead } from '../../parts/page-head.tsx';
+import { Said } from '../../parts/said.tsx';
+import { Ago, duration } from '../../parts/time.tsx';
+import { useAsked } from '../../session/asking.ts';
+import { useEvery, useLive } from '../../session/live.ts';
+import { RunActions } from './run-actions.tsx';
+import { StepDetails } from './step-details.tsx';
+import { StepGraph } from './step-graph.tsx';
+import { Waterfall } from './waterfall.tsx';
+
+/** A run of a pipeline as it goes: the graph, when each step ran, and what a step was given and gave. */
+export function RunPage({ id }: { id: string }) {
+  const run = useAsked((relay) => relay.threads.run(id), [id]);
+  useLive(({ thread }) => thread === id, run.again);
+  const { value } = run;
+  // A bar that grows has to be drawn again.
+  const [, tick] = useState(0);
+  useEvery(1_000, () => value?.status === 'running' && tick((n) => n + 1));
+  return (
+    <>
+      <PageHead
+        title={value?.pipeline ?? 'Run'}
+        above={{ title: 'Pipelines', href: to('pipelines') }}
+        actions={
+          <a class="button" href={to('threads', id)}>
+            The thread
+          </a>
+        }
+      >
+        <Id value={id} what="run id" />
+        {value && (
+          <>
+            <Badge word={value.status} />
+            <span>
+              started <Ago at={value.started_at} />
+            </span>
+            {value.finished_at && (
+              <span>took {duration(Date.parse(value.finished_at) - Date.parse(value.started_at))}</span>
+            )}
+            {value.held_by && (
+              <span>
+                run by <Said text={value.held_by} max={80} />
+              </span>
+            )}
+            {value.of && (
+              <span>
+                again from {value.of.from} of{' '}
+                <a href={to('pipelines', value.of.run)}>{value.of.run.slice(0, 8)}</a>
+              </span>
+            )}
+          </>
+        )}
+      </PageHead>
+      <Answer of={run}>{(found) => <Body run={found} />}</Answer>
+    </>
+  );
+}
+
+function Body({ run }: { run: PipelineRun }) {
+  const wanted = query.value.get('step');
+  const chosen = run.instances.find(({ step }) => step === wanted) ?? null;
+  const choose = (step: string) => setParam('step', step === wanted ? null : step);
+  return (
+    <div class="stack">
+      <section class="panel" aria-labelledby="graph">
+        <h2 id="graph">Steps</h2>
+        <StepGraph
+          steps={run.steps}
+          instances={run.instances}
+          chosen={chosen?.of ?? null}
+          onChoose={(id) => choose(firstOf(run.instances, id))}
+        />
+      </section>
+      {chosen && <StepDetails run={run} instance={chosen} />}
+      <section class="panel" aria-labelledby="waterfall">
+        <h2 id="waterfall">When each ran</h2>
+        <Waterfall run={run} chosen={chosen?.step ?? null} onChoose={choose} />
+      </section>
+      <RunActions run={run} step={chosen?.of ?? null} />
+    </div>
+  );
+}
+
+function firstOf(instances: readonly StepInstance[], id: string): string {
+  return instances.find(({ of }) => of === id)?.step ?? id;
+}

@@ -1,0 +1,53 @@
+import { bytes, count } from '../../../src/base/amounts.ts';
+import { type Receipt, RUNGS } from '../../../src/contract/receipts.ts';
+import { Badge } from '../../parts/badge.tsx';
+import { Said } from '../../parts/said.tsx';
+import { Ago } from '../../parts/time.tsx';
+
+/** The rungs that a pointer has reached, each with its evidence, and those that are still ahead. */
+export function Ladder({ receipts }: { receipts: readonly Receipt[] }) {
+  const reached = new Set(receipts.map(({ rung }) => rung));
+  return (
+    <ol class="ladder">
+      {RUNGS.filter((rung) => rung !== 'dead' || reached.has('dead')).map((rung) => {
+        const found = receipts.filter((receipt) => receipt.rung === rung);
+        return (
+          <li key={rung} class={found.length > 0 ? 'reached' : ''}>
+            <Badge word={found.length > 0 ? rung : ''}>{rung}</Badge>
+            {found.length === 0 ? (
+              <span class="soft">no evidence</span>
+            ) : (
+              <ul>
+                {found.map((receipt, at) => (
+                  <li key={at}>
+                    <strong>
+                      <Said text={receipt.by} max={60} />
+                    </strong>{' '}
+                    <Ago at={receipt.at} /> <span class="soft">{amount(receipt)}</span>
+                    {receipt.summary && (
+                      <p class="break">
+                        <Said text={receipt.summary} max={1_000} />
+                      </p>
+                    )}
+                  </li>
+                ))}
+              </ul>
+            )}
+          </li>
+        );
+      })}
+    </ol>
+  );
+}
+
+function amount({ count: times, retries, bytes: size, group, reason, attempts, status }: Receipt): string {
+  const parts = [
+    times !== undefined && times > 1 && `${count(times)} times`,
+    retries && `${retries} of them retries`,
+    size !== undefined && bytes(size),
+    group !== undefined && `group ${group}`,
+    reason !== undefined && `${reason}, ${attempts ?? 0} attempts`,
+    status,
+  ];
+  return parts.filter(Boolean).join(', ');
+}

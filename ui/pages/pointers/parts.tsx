@@ -1,0 +1,75 @@
+import { useState } from 'preact/hooks';
+import { count } from '../../../src/base/amounts.ts';
+import type { Part, PartRequest } from '../../../src/contract/pointers.ts';
+import type { ContextRelay } from '../../../src/sdk/context-relay.ts';
+import { Failure } from '../../parts/notices.tsx';
+import { useAction } from '../../session/asking.ts';
+import { TextView } from '../../viewers/text-view.tsx';
+
+const KINDS = [
+  { name: 'outline', title: 'Outline', hint: null },
+  { name: 'lines', title: 'Lines', hint: '10-40' },
+  { name: 'grep', title: 'Matching', hint: 'a pattern, in RE2 syntax' },
+  { name: 'json', title: 'Place in JSON', hint: '/items/0/name' },
+] as const;
+
+/** What an agent would take instead of the whole: an outline, lines, matches, a place in JSON. */
+export function Parts({ client, url }: { client: ContextRelay; url: string }) {
+  const [kind, setKind] = useState<(typeof KINDS)[number]>(KINDS[0]);
+  const [wanted, setWanted] = useState('');
+  const [part, setPart] = useState<Part | null>(null);
+  const taking = useAction(async () => {
+    const request = (kind.name === 'outline' ? { outline: true } : { [kind.name]: wanted }) as PartRequest;
+    setPart(await client.pullPart(url, request));
+  });
+  return (
+    <details class="parts">
+      <summary>Take only a part</summary>
+      <form
+        class="bar"
+        onSubmit={(event) => {
+          event.preventDefault();
+          void taking.run();
+        }}
+      >
+        <label class="field">
+          <span>Part</span>
+          <select
+            value={kind.name}
+            onChange={(event) =>
+              setKind(KINDS.find(({ name }) => name === event.currentTarget.value) ?? KINDS[0])
+            }
+          >
+            {KINDS.map(({ name, title }) => (
+              <option key={name} value={name}>
+                {title}
+              </option>
+            ))}
+          </select>
+        </label>
+        {kind.hint !== null && (
+          <label class="field grow">
+            <span>Which</span>
+            <input
+              class="mono"
+              required
+              value={wanted}
+              placeholder={kind.hint}
+              onInput={(event) => setWanted(event.currentTarget.value)}
+            />
+          </label>
+        )}
+        <button type="submit" class="button align-end" disabled={taking.busy}>
+          Take it
+        </button>
+      </form>
+      {taking.error !== undefined && <Failure error={taking.error} />}
+      {part && (
+        <>
+          <p class="soft small">{count(new TextEncoder().encode(part.text).byteLength)} bytes</p>
+          <TextView text={part.text} label="The part" />
+        </>
+      )}
+    </details>
+  );
+}

@@ -1,0 +1,147 @@
+import { useEffect, useMemo, useState } from 'preact/hooks';
+import { isRelayError } from '../../../src/base/errors.ts';
+import type { Inspected } from '../../../src/contract/pointers.ts';
+import { FERNET_CONTENT_TYPE, fernetKeyCheck } from '../../../src/formats/fernet.ts';
+import type { ContextRelay } from '../../../src/sdk/context-relay.ts';
+import { saveAs } from '../../parts/download.ts';
+import { Icon } from '../../parts/icons.tsx';
+import { Failure, Pending } from '../../parts/notices.tsx';
+import { useAction } from '../../session/asking.ts';
+import { ContentView, SHOWN_BYTES } from '../../viewers/content-view.tsx';
+import { Parts } from './parts.tsx';
+
+interface Props {
+  readonly client: ContextRelay;
+  /** With the key behind it, where there is one. */
+  readonly url: string;
+  readonly about: Inspected;
+}
+
+const WHOLE = 'Use the whole address as it was given to you.';
+
+/** The payload, once nothing stands against showing it. What may be pulled only so often waits for a click. */
+export function Payload({ client, url, about }: Props) {
+  const obstacle = useObstacle(url, about);
+  const [asked, setAsked] = useState(about.max_pulls === null);
+  const [body, setBody] = useState<Uint8Array<ArrayBuffer> | null>(null);
+  const keyed = url.includes('#key=');
+  const pulling = useAction(async () => {
+    // Of a long payload only the beginning is fetched; what is encrypted has to be whole to be read.
+    const part = about.max_pulls === null && !keyed && (about.size ?? 0) > SHOWN_BYTES;
+    const bytes = await client.pullBytes(url, part ? { range: { start: 0, end: SHOWN_BYTES } } : {});
+    setBody(bytes as Uint8Array<ArrayBuffer>);
+  });
+  const saving = useAction(async () => {
+    const whole =
+      body && (keyed || body.byteLength >= (about.size ?? 0)) ? body : await client.pullBytes(url);
+    await saveAs(nameOf(about), whole, 'application/octet-stream');
+  });
+  useEffect(() => {
+    if (asked && obstacle === null) void pulling.run();
+  }, [asked, obstacle]);
+  const shown = useMemo(
+    () => ({ name: nameOf(about), mime: keyed ? null : about.content_type }),
+    [about, keyed],
+  );
+
+  if (obstacle === undefined) return <Pending what="Checking the key" />;
+  if (obstacle !== null)
+    return (
+      <p class="failure" role="alert" id="obstacle">
+        <strong class="failure-title">{obstacle}</strong> Nothing was pulled.
+      </p>
+    );
+  return (
+    <section class="panel" aria-label="Payload">
+      <header class="panel-head">
+        <h2>Payload</h2>
+        {body && (
+          <button type="button" class="button" disabled={saving.busy} onClick={() => saving.run()}>
+            <Icon name="download" />
+            Download
+          </button>
+        )}
+      </header>
+      {!asked && (
+        <div class="stack">
+          <p>
+            {about.max_pulls === 1
+              ? 'It can be pulled once, and showing it is that pull: afterwards it is gone for everybody.'
+              : `It can be pulled ${about.max_pulls} times in all, and showing it is one of them.`}
+          </p>
+          <p>
+            <button type="button" class="button solid" id="show" onClick={() => setAsked(true)}>
+              Show it and use a pull
+            </button>
+          </p>
+        </div>
+      )}
+      {asked && pulling.error !== undefined && (
+        <Failure
+          error={pulling.error}
+          again={
+            isRelayError(pulling.error) && pulling.error.status === 404 ? undefined : () => void pulling.run()
+          }
+        />
+      )}
+      {asked && !body && pulling.error === undefined && <Pending what="Pulling it" />}
+      {saving.error !== undefined && <Failure error={saving.error} />}
+      {body && (
+        <>
+          <ContentView
+            body={body}
+            size={keyed ? body.byteLength : (about.size ?? body.byteLength)}
+            about={shown}
+            layOut={false}
+          />
+          {about.max_pulls === null && about.text !== false && <Parts client={client} url={url} />}
+        </>
+      )}
+    </section>
+  );
+}
+
+/** Before anything counts as a pull: why it could not be read with what is in the address; null for nothing. */
+function useObstacle(url: string, about: Inspected): string | null | undefined {
+  const [obstacle, setObstacle] = useState<string | null | undefined>(undefined);
+  useEffect(() => {
+    let over = false;
+    void findObstacle(url, about).then((found) => !over && setObstacle(found));
+    return () => {
+      over = true;
+    };
+  }, [url, about]);
+  return obstacle;
+}
+
+async function findObstacle(url: string, about: Inspected): Promise<string | null> {
+  const raw = url.split('#key=')[1];
+  if (raw === undefined)
+    return about.content_type === FERNET_CONTENT_TYPE
+      ? `This is encrypted and this address has no key. ${WHOLE}`
+      : null;
+  if (!globalThis.crypto?.subtle)
+    return 'Browsers decrypt only on https:// or on this machine. Use: relay pull.';
+  try {
+    const check = await fernetKeyCheck(decoded(raw));
+    if (about.key_check !== undefined && about.key_check !== check)
+      return `The key in this address does not fit the payload. ${WHOLE}`;
+    return null;
+  } catch {
+    return `The key in this address is damaged. ${WHOLE}`;
+  }
+}
+
+function decoded(raw: string): string {
+  try {
+    return decodeURIComponent(raw);
+  } catch {
+    return raw;
+  }
+}
+
+/** What the sender called it, as far as it said. */
+function nameOf({ id, metadata }: Inspected): string {
+  const told = metadata.filename ?? metadata.file ?? metadata.name;
+  return typeof told === 'string' && told !== '' ? told : `payload-${id.slice(0, 8)}`;
+}

@@ -1,0 +1,152 @@
+import { useEffect, useMemo, useState } from 'preact/hooks';
+import { bytes, count } from '../../../src/base/amounts.ts';
+import { isRelayError } from '../../../src/base/errors.ts';
+import type { Inspected } from '../../../src/contract/pointers.ts';
+import { FERNET_CONTENT_TYPE } from '../../../src/formats/fernet.ts';
+import { ContextRelay } from '../../../src/sdk/context-relay.ts';
+import { useTitle } from '../../frame/title.ts';
+import { Badge } from '../../parts/badge.tsx';
+import { Command, Id } from '../../parts/copying.tsx';
+import { Empty, Failure, Pending } from '../../parts/notices.tsx';
+import { SaidJson } from '../../parts/said.tsx';
+import { Ago } from '../../parts/time.tsx';
+import { type Asked, useAsked } from '../../session/asking.ts';
+import { apiKey, wantsKey } from '../../session/session.ts';
+import { visible } from '../../viewers/visible.ts';
+import { Payload } from './payload.tsx';
+import { Receipts } from './receipts.tsx';
+
+/** What a pointer stands for, at its own address. The key behind `#key=` stays in this page. */
+export function Pointer({ parts: [id = ''] }: { parts: readonly string[] }) {
+  useTitle(`Pointer ${id.slice(0, 8)}`);
+  const key = apiKey.value;
+  const client = useMemo(
+    () =>
+      new ContextRelay({ baseUrl: location.origin, apiKey: key ?? undefined, retries: 1, timeout: 30_000 }),
+    [key],
+  );
+  const fragment = useFragment();
+  const url = `${location.origin}/pull/${id}${fragment}`;
+  const found = useAsked(() => client.inspect(url), [id, key, fragment]);
+  return (
+    <>
+      <header class="page-head">
+        <div class="page-title">
+          <h1>
+            Pointer <span class="mono">{visible(id.slice(0, 8))}</span>
+          </h1>
+        </div>
+      </header>
+      <Found found={found} id={id}>
+        {(about) => (
+          <>
+            <About about={about} id={id} />
+            <Payload client={client} url={url} about={about} key={`${url} ${key}`} />
+            <Receipts client={client} id={id} />
+          </>
+        )}
+      </Found>
+    </>
+  );
+}
+
+function Found({
+  found,
+  id,
+  children,
+}: {
+  found: Asked<Inspected>;
+  id: string;
+  children: (about: Inspected) => preact.ComponentChildren;
+}) {
+  if (found.value) return <>{children(found.value)}</>;
+  if (found.error === undefined) return <Pending what="Looking it up" />;
+  if (!isRelayError(found.error) || found.error.status !== 404)
+    return <Failure error={found.error} again={found.again} />;
+  return (
+    <Empty title="Nothing there.">
+      <p>
+        It has expired, was revoked, has been pulled as often as it may, never was, or is not visible to you.
+        The relay tells these apart to nobody.
+      </p>
+      <p class="bar">
+        <button type="button" class="button" onClick={found.again}>
+          Look again
+        </button>
+        <button
+          type="button"
+          class="button"
+          onClick={() => {
+            wantsKey.value = true;
+          }}
+        >
+          Sign in with an API key
+        </button>
+      </p>
+      <Command line={`relay receipts ${id}`} about="Its owner can ask what became of it:" />
+    </Empty>
+  );
+}
+
+function About({ about, id }: { about: Inspected; id: string }) {
+  const encrypted = about.content_type === FERNET_CONTENT_TYPE;
+  return (
+    <section class="panel" aria-label="About it">
+      <p class="page-facts">
+        <Id value={id} what="pointer id" />
+        {about.size !== null && <span>{bytes(about.size)}</span>}
+        {about.tokens && (
+          <span title={`by ${about.tokens.tokenizer}`}>{count(about.tokens.tokens)} tokens</span>
+        )}
+        {about.from !== null && <span>from {visible(about.from)}</span>}
+        {about.channel !== null && <span>on {visible(about.channel)}</span>}
+        {about.created_at !== null && (
+          <span>
+            pushed <Ago at={about.created_at} />
+          </span>
+        )}
+        {about.expires_at !== null && (
+          <span>
+            expires <Ago at={about.expires_at} />
+          </span>
+        )}
+        {encrypted && <Badge tone="busy">encrypted</Badge>}
+        {about.max_pulls !== null && (
+          <Badge tone="warn">
+            {about.max_pulls === 1 ? 'can be pulled once' : `can be pulled ${about.max_pulls} times`}
+          </Badge>
+        )}
+      </p>
+      <Metadata metadata={about.metadata} />
+    </section>
+  );
+}
+
+function Metadata({ metadata }: { metadata: Inspected['metadata'] }) {
+  const entries = Object.entries(metadata);
+  if (entries.length === 0) return <p class="soft">It carries no metadata.</p>;
+  return (
+    <dl class="facts" id="metadata">
+      {entries.map(([name, value]) => (
+        <div key={name} class="facts-row">
+          <dt>{visible(name)}</dt>
+          <dd class="break">
+            <SaidJson value={value} max={4_000} />
+          </dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+/** `#key=…` or nothing, also when somebody puts the rest of the address in later. */
+function useFragment(): string {
+  const read = () => (location.hash.startsWith('#key=') ? location.hash : '');
+  const [fragment, setFragment] = useState(read);
+  useEffect(() => {
+    const listen = () => setFragment(read());
+    addEventListener('hashchange', listen);
+    return () => removeEventListener('hashchange', listen);
+  }, []);
+  return fragment;
+}

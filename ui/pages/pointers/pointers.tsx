@@ -1,0 +1,115 @@
+import { useState } from 'preact/hooks';
+import { bytes } from '../../../src/base/amounts.ts';
+import type { ListedPointer } from '../../../src/contract/pointers.ts';
+import { to } from '../../frame/router.ts';
+import { Command, CopyButton } from '../../parts/copying.tsx';
+import { Empty } from '../../parts/notices.tsx';
+import { PageHead } from '../../parts/page-head.tsx';
+import { Said, SaidJson } from '../../parts/said.tsx';
+import { type Column, PagedTable } from '../../parts/table.tsx';
+import { Ago } from '../../parts/time.tsx';
+import { useLive } from '../../session/live.ts';
+import { usePages } from '../../session/paging.ts';
+
+const COLUMNS: readonly Column<ListedPointer>[] = [
+  {
+    title: 'Id',
+    width: '110px',
+    cell: ({ id, url }) => (
+      <span class="id">
+        <a class="mono row-link" href={`/pull/${id}`} title={id}>
+          {id.slice(0, 8)}
+        </a>
+        <CopyButton text={url} what="URL" />
+      </span>
+    ),
+  },
+  {
+    title: 'Metadata',
+    width: 'minmax(0, 1fr)',
+    cell: ({ metadata }) =>
+      typeof metadata.summary === 'string' ? (
+        <Said text={metadata.summary} max={200} />
+      ) : (
+        <span class="soft">
+          {Object.keys(metadata).length > 0 ? <SaidJson value={metadata} max={200} /> : 'none'}
+        </span>
+      ),
+  },
+  {
+    title: 'Channel',
+    width: 'minmax(0, 150px)',
+    cell: ({ channel }) =>
+      channel === null ? (
+        <span class="soft">none</span>
+      ) : (
+        <a href={to('channels', channel)}>
+          <Said text={channel} max={60} />
+        </a>
+      ),
+    wide: true,
+  },
+  { title: 'From', width: '110px', cell: ({ from }) => <Said text={from} max={40} />, wide: true },
+  { title: 'Size', width: '78px', cell: ({ size }) => bytes(size), figure: true, wide: true },
+  { title: 'Pushed', width: '84px', cell: ({ created_at }) => <Ago at={created_at} /> },
+  { title: 'Expires', width: '80px', cell: ({ expires_at }) => <Ago at={expires_at} />, wide: true },
+];
+
+/** Every pointer that has not expired, newest first. */
+export function Pointers() {
+  const [channel, setChannel] = useState('');
+  const [from, setFrom] = useState('');
+  const filter = { ...(channel ? { channel } : {}), ...(from ? { from } : {}) };
+  const pointers = usePages(
+    async (relay, page) => {
+      const { pointers, next } = await relay.pointers.list({ ...page, ...filter });
+      return { rows: pointers, next };
+    },
+    [channel, from],
+  );
+  useLive(
+    ({ kind }) => kind === 'pointer.pushed' || kind === 'pointer.revoked',
+    () => {
+      if (pointers.skipped === 0 && pointers.rows.length <= 200) pointers.first();
+    },
+  );
+  const filtered = channel !== '' || from !== '';
+  return (
+    <>
+      <PageHead title="Pointers" />
+      <div class="bar">
+        <label class="field">
+          <span>On channel</span>
+          <input
+            type="search"
+            value={channel}
+            onChange={(event) => setChannel(event.currentTarget.value.trim())}
+          />
+        </label>
+        <label class="field">
+          <span>From</span>
+          <input type="search" value={from} onChange={(event) => setFrom(event.currentTarget.value.trim())} />
+        </label>
+      </div>
+      <PagedTable
+        label="Pointers, newest first"
+        columns={COLUMNS}
+        paged={pointers}
+        keyOf={({ id }) => id}
+        empty={
+          filtered ? (
+            <Empty title="No pointer is like that." />
+          ) : (
+            <Empty title="There are no pointers.">
+              <p>
+                A pointer stands for a payload until it expires, a day later by default. Agents pass it on
+                instead of the payload.
+              </p>
+              <Command line="relay push report.md" about="Push a file:" />
+            </Empty>
+          )
+        }
+      />
+    </>
+  );
+}

@@ -1,0 +1,19 @@
+import type { ContextRelay } from '../../../src/sdk/context-relay.ts';
+import { Pending } from '../../parts/notices.tsx';
+import { useAsked } from '../../session/asking.ts';
+import { useEvery } from '../../session/live.ts';
+import { Ladder } from './ladder.tsx';
+
+/** Who was told of it, pulled it, did it. Only its owner is told: others see nothing here. */
+export function Receipts({ client, id }: { client: ContextRelay; id: string }) {
+  const ladder = useAsked(() => client.receipts(id), [id, client]);
+  useEvery(5_000, ladder.again);
+  if (!ladder.value) return ladder.pending ? <Pending what="Asking for receipts" /> : null;
+  return (
+    <section class="panel" aria-label="Receipts">
+      <h2>Receipts</h2>
+      <p class="soft small">Only what there is evidence for; nothing times out into “delivered”.</p>
+      <Ladder receipts={ladder.value.receipts} />
+    </section>
+  );
+}

@@ -1,0 +1,77 @@
+import type { Agent } from '../../../src/contract/agents.ts';
+import { to } from '../../frame/router.ts';
+import { Badge } from '../../parts/badge.tsx';
+import { Command } from '../../parts/copying.tsx';
+import { Empty } from '../../parts/notices.tsx';
+import { Said } from '../../parts/said.tsx';
+import { Ago } from '../../parts/time.tsx';
+import { agentState } from './stuck.ts';
+
+const SHORT = 8;
+
+/** Who is there, whether it lives, and what it is at. */
+export function AgentList({ agents, short = false }: { agents: readonly Agent[]; short?: boolean }) {
+  if (agents.length === 0)
+    return (
+      <Empty title="No agent is there.">
+        <p>A bridge next to an agent takes tasks for it and brings the results back.</p>
+        <Command line="relay bridge start --exec 'claude -p'" about="Start one:" />
+      </Empty>
+    );
+  const shown = short ? agents.slice(0, SHORT) : agents;
+  return (
+    <>
+      <ul class="rows" aria-label="Agents">
+        {shown.map((agent) => (
+          <li key={`${agent.kind} ${agent.name} ${agent.bridge?.instance ?? ''}`}>
+            <div class="agent">
+              <p>
+                <strong>
+                  <Said text={agent.name} max={60} />
+                </strong>{' '}
+                <Badge word={agentState(agent)} />
+              </p>
+              <p class="soft small">
+                {agent.bridge ? (
+                  <>
+                    {agent.bridge.runner} <Said text={agent.bridge.target} max={80} /> on{' '}
+                    <a href={to('channels', agent.bridge.task_channel)}>
+                      <Said text={agent.bridge.task_channel} max={60} />
+                    </a>
+                  </>
+                ) : (
+                  <>
+                    follows <Said text={agent.channels.join(', ') || 'nothing'} max={120} />
+                  </>
+                )}
+              </p>
+              {agent.bridge && agent.bridge.running.length > 0 && (
+                <p class="small">
+                  at{' '}
+                  {agent.bridge.running.map((task) => (
+                    <a key={task} class="mono" href={to('tasks', task)} title={task}>
+                      {task.slice(0, 8)}{' '}
+                    </a>
+                  ))}
+                </p>
+              )}
+            </div>
+            <div class="agent-figures soft small">
+              {agent.bridge && (
+                <span>
+                  {agent.bridge.done} done, {agent.bridge.failed} failed
+                </span>
+              )}
+              <Ago at={agent.last_seen} />
+            </div>
+          </li>
+        ))}
+      </ul>
+      {shown.length < agents.length && (
+        <p class="small">
+          <a href={to('tasks')}>{agents.length - shown.length} more</a>
+        </p>
+      )}
+    </>
+  );
+}

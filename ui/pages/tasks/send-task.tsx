@@ -1,0 +1,80 @@
+import { useState } from 'preact/hooks';
+import { encodeUtf8 } from '../../../src/base/utf8.ts';
+import type { Agent } from '../../../src/contract/agents.ts';
+import { DONE_CHANNEL, directChannel, TASK_CHANNEL } from '../../../src/contract/task-names.ts';
+import { navigate, to } from '../../frame/router.ts';
+import { Failure } from '../../parts/notices.tsx';
+import { useAction } from '../../session/asking.ts';
+
+/** Work for whoever is free, or for one agent alone. Its page then shows what becomes of it. */
+export function SendTask({
+  agents,
+  text: given = '',
+  summary: about = '',
+}: {
+  agents: readonly Agent[];
+  text?: string;
+  summary?: string;
+}) {
+  const bridges = agents.filter(({ kind }) => kind === 'bridge');
+  const [text, setText] = useState(given);
+  const [summary, setSummary] = useState(about);
+  const [agent, setAgent] = useState('');
+  const sending = useAction(async (relay) => {
+    const bridge = bridges.find(({ name }) => name === agent)?.bridge;
+    const task = bridge?.task_channel ?? TASK_CHANNEL;
+    const { id } = await relay.pointers.push({
+      body: encodeUtf8(text),
+      content_type: 'text/plain',
+      channel: agent === '' ? task : directChannel(task, agent),
+      metadata: {
+        done_channel: bridge?.done_channel ?? DONE_CHANNEL,
+        summary: summary.trim() || text.trim().split('\n')[0]!.slice(0, 200),
+      },
+    });
+    navigate(to('tasks', id));
+  });
+  return (
+    <form
+      class="form"
+      onSubmit={(event) => {
+        event.preventDefault();
+        void sending.run();
+      }}
+    >
+      <label class="field">
+        <span>What to do</span>
+        <textarea required rows={6} value={text} onInput={(event) => setText(event.currentTarget.value)} />
+      </label>
+      <div class="row">
+        <label class="field">
+          <span>Summary, for lists</span>
+          <input
+            value={summary}
+            placeholder="its first line"
+            onInput={(event) => setSummary(event.currentTarget.value)}
+          />
+        </label>
+        <label class="field">
+          <span>For</span>
+          <select value={agent} onChange={(event) => setAgent(event.currentTarget.value)}>
+            <option value="">whoever is free</option>
+            {bridges.map(({ name, alive }) => (
+              <option key={name} value={name}>
+                {name}
+                {alive ? '' : ' (silent)'}
+              </option>
+            ))}
+          </select>
+        </label>
+      </div>
+      {bridges.length === 0 && <p class="soft">No bridge is there. The task is kept until one takes it.</p>}
+      <div>
+        <button type="submit" class="button solid" disabled={sending.busy || text.trim() === ''}>
+          Send the task
+        </button>
+      </div>
+      {sending.error !== undefined && <Failure error={sending.error} />}
+    </form>
+  );
+}

@@ -1,0 +1,149 @@
+import { bytes } from '../../../src/base/amounts.ts';
+import type { Task } from '../../../src/contract/tasks.ts';
+import { to } from '../../frame/router.ts';
+import { Badge } from '../../parts/badge.tsx';
+import { ConfirmButton } from '../../parts/confirm.tsx';
+import { Command, Id } from '../../parts/copying.tsx';
+import { Answer } from '../../parts/notices.tsx';
+import { PageHead } from '../../parts/page-head.tsx';
+import { Said } from '../../parts/said.tsx';
+import { Ago } from '../../parts/time.tsx';
+import { useAsked } from '../../session/asking.ts';
+import { useEvery, useLive } from '../../session/live.ts';
+import { relay } from '../../session/session.ts';
+import { JsonView } from '../../viewers/json-view.tsx';
+import { Ladder } from '../pointers/ladder.tsx';
+import { stuckTask } from './stuck.ts';
+
+const OPEN = new Set(['queued', 'running', 'acked']);
+
+/** A task as it goes: who has it, how far it came, what came back. */
+export function TaskPage({ id }: { id: string }) {
+  const task = useAsked((relay) => relay.tasks.get(id), [id]);
+  useLive((entry) => entry.task === id || entry.pointer === id, task.again);
+  useEvery(10_000, task.again);
+  const { value } = task;
+  return (
+    <>
+      <PageHead
+        title={value?.summary ?? (value ? 'Task' : 'Task')}
+        above={{ title: 'Tasks', href: to('tasks') }}
+        actions={
+          value &&
+          OPEN.has(value.state) && (
+            <ConfirmButton
+              label="Cancel the task"
+              title="Call this task off?"
+              sure="Call it off"
+              danger
+              act={async () => {
+                await relay.value.tasks.cancel(id, { reason: 'Canceled in the dashboard' });
+                task.again();
+              }}
+            >
+              <p>It is handed to nobody any more, and the bridge that is at it stops the work.</p>
+            </ConfirmButton>
+          )
+        }
+      >
+        <Id value={id} what="task id" />
+        {value && (
+          <>
+            <Badge word={value.state} />
+            <span>
+              sent <Ago at={value.created_at} /> by <Said text={value.from} max={60} />
+            </span>
+          </>
+        )}
+      </PageHead>
+      <Answer of={task}>{(found) => <Details task={found} />}</Answer>
+    </>
+  );
+}
+
+function Details({ task }: { task: Task }) {
+  const { result, lease } = task;
+  const stuck = stuckTask(task);
+  return (
+    <>
+      {stuck && (
+        <p class="warning" role="status">
+          <strong>Stuck.</strong> {stuck}
+        </p>
+      )}
+      <div class="columns even">
+        <section class="panel" aria-labelledby="ladder">
+          <h2 id="ladder">How far it came</h2>
+          <Ladder receipts={task.receipts} />
+        </section>
+        <div class="stack">
+          <section class="panel" aria-labelledby="about-task">
+            <h2 id="about-task">About it</h2>
+            <dl class="facts">
+              <dt>Channel</dt>
+              <dd>
+                <a href={to('channels', task.channel)}>
+                  <Said text={task.channel} max={80} />
+                </a>
+              </dd>
+              <dt>Result goes to</dt>
+              <dd>
+                <a href={to('channels', task.done_channel)}>
+                  <Said text={task.done_channel} max={80} />
+                </a>
+              </dd>
+              <dt>Agent</dt>
+              <dd>{task.agent ? <Said text={task.agent} max={80} /> : 'nobody yet'}</dd>
+              <dt>Attempt</dt>
+              <dd>{task.attempt}</dd>
+              {lease && (
+                <>
+                  <dt>Lease</dt>
+                  <dd>
+                    <Said text={lease.member} max={60} />, ends <Ago at={lease.lease_until} />
+                  </dd>
+                </>
+              )}
+              <dt>Payload</dt>
+              <dd>
+                <a href={`/pull/${task.id}`}>{bytes(task.size)}</a>
+              </dd>
+            </dl>
+          </section>
+          <section class="panel" aria-labelledby="result">
+            <h2 id="result">Result</h2>
+            {result ? (
+              <>
+                <p class="page-facts">
+                  <Badge word={result.status} />
+                  <span>
+                    by <Said text={result.by} max={60} /> <Ago at={result.at} />
+                  </span>
+                </p>
+                {result.summary && (
+                  <p class="break">
+                    <Said text={result.summary} max={4_000} />
+                  </p>
+                )}
+                <p>
+                  <a href={`/pull/${/[0-9a-f-]{36}/i.exec(result.url)?.[0] ?? ''}`}>Open the result</a>
+                </p>
+              </>
+            ) : (
+              <>
+                <p class="soft">There is none yet.</p>
+                <Command line={`relay task wait ${task.id}`} about="Wait for it in a terminal:" />
+              </>
+            )}
+          </section>
+        </div>
+      </div>
+      {Object.keys(task.metadata).length > 0 && (
+        <section class="panel spaced" aria-label="Metadata">
+          <h2>Metadata</h2>
+          <JsonView value={task.metadata} label="Metadata" />
+        </section>
+      )}
+    </>
+  );
+}

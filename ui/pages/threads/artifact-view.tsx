@@ -1,0 +1,128 @@
+import { useMemo } from 'preact/hooks';
+import { bytes, count } from '../../../src/base/amounts.ts';
+import type { Relay } from '../../../src/contract/relay.ts';
+import type { Artifact } from '../../../src/contract/threads/artifacts.ts';
+import { collect } from '../../../src/sdk/streams.ts';
+import { setParam } from '../../frame/router.ts';
+import { ConfirmButton } from '../../parts/confirm.tsx';
+import { Id } from '../../parts/copying.tsx';
+import { saveAs } from '../../parts/download.ts';
+import { Icon } from '../../parts/icons.tsx';
+import { Answer, Empty, Failure } from '../../parts/notices.tsx';
+import { Said } from '../../parts/said.tsx';
+import { Ago } from '../../parts/time.tsx';
+import { useAction, useAsked } from '../../session/asking.ts';
+import { relay } from '../../session/session.ts';
+import { ContentView, SHOWN_BYTES } from '../../viewers/content-view.tsx';
+
+/** One artifact in the viewer that suits it. A person's look is not counted as a model's read. */
+export function ArtifactView({
+  id,
+  artifact: ref,
+  readOnly,
+}: {
+  id: string;
+  artifact: string;
+  readOnly: boolean;
+}) {
+  const artifact = useAsked((relay) => relay.threads.artifact(id, ref, { counted: false }), [id, ref]);
+  const saving = useAction(async (relay, { name, mime }: Artifact) => {
+    const { body } = await relay.threads.content(id, ref, { counted: false });
+    await saveAs(name || ref, body, mime);
+  });
+  return (
+    <section class="panel open-artifact" aria-label="Artifact">
+      <Answer of={artifact}>
+        {(about) => (
+          <>
+            <header class="panel-head">
+              <h2 class="one-line">
+                <Said text={about.name || ref} max={120} />
+              </h2>
+              <span class="bar-end">
+                <button
+                  type="button"
+                  class="button"
+                  disabled={saving.busy || about.deleted_at !== undefined}
+                  onClick={() => saving.run(about)}
+                >
+                  <Icon name="download" />
+                  Download
+                </button>
+                {!readOnly && about.deleted_at === undefined && (
+                  <ConfirmButton
+                    label="Delete"
+                    title="Delete this content?"
+                    sure="Delete it"
+                    danger
+                    act={async () => {
+                      await relay.value.threads.deleteArtifact(id, ref);
+                      artifact.again();
+                    }}
+                  >
+                    <p>
+                      The content and its preview are gone for good. Its hash, its name and an event stay.
+                    </p>
+                  </ConfirmButton>
+                )}
+                <button
+                  type="button"
+                  class="icon-button"
+                  aria-label="Close the artifact"
+                  onClick={() => setParam('artifact', null)}
+                >
+                  <Icon name="close" />
+                </button>
+              </span>
+            </header>
+            <p class="page-facts">
+              <Id value={ref} what="ref" />
+              <span>
+                <Said text={about.mime} max={60} />
+              </span>
+              <span>{bytes(about.size)}</span>
+              <span>{count(about.tokens.content)} tokens</span>
+              <span>
+                by <Said text={about.provenance.created_by} max={60} /> <Ago at={about.created_at} />
+              </span>
+              {about.provenance.source_refs.length > 0 && (
+                <span>
+                  from <Said text={about.provenance.source_refs.join(', ')} max={120} />
+                </span>
+              )}
+            </p>
+            {saving.error !== undefined && <Failure error={saving.error} />}
+            {about.deleted_at !== undefined ? (
+              <Empty title="Its content was deleted.">
+                <p>
+                  <Ago at={about.deleted_at} />. The hash that it had:{' '}
+                  <span class="mono break">{about.hash}</span>
+                </p>
+              </Empty>
+            ) : (
+              <Content id={id} about={about} />
+            )}
+          </>
+        )}
+      </Answer>
+    </section>
+  );
+}
+
+function Content({ id, about: { ref, size, name, mime, type } }: { id: string; about: Artifact }) {
+  const content = useAsked((relay) => contentOf(relay, id, ref, size), [id, ref]);
+  const about = useMemo(() => ({ name, mime, type }), [name, mime, type]);
+  return <Answer of={content}>{(body) => <ContentView body={body} size={size} about={about} />}</Answer>;
+}
+
+async function contentOf(
+  relay: Relay,
+  id: string,
+  ref: string,
+  size: number,
+): Promise<Uint8Array<ArrayBuffer>> {
+  if (size === 0) return new Uint8Array();
+  const range = size > SHOWN_BYTES ? { start: 0, end: SHOWN_BYTES } : undefined;
+  const { body } = await relay.threads.content(id, ref, { counted: false, range });
+  return collect(body, { bytes: SHOWN_BYTES, what: 'what is shown of it' });
+}

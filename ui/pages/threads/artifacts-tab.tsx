@@ -1,0 +1,150 @@
+import { useState } from 'preact/hooks';
+import { bytes, count } from '../../../src/base/amounts.ts';
+import type { Artifact, SearchHit } from '../../../src/contract/threads/artifacts.ts';
+import { query, setParam } from '../../frame/router.ts';
+import { Badge } from '../../parts/badge.tsx';
+import { Command, Id } from '../../parts/copying.tsx';
+import { Answer, Empty } from '../../parts/notices.tsx';
+import { Said } from '../../parts/said.tsx';
+import { type Column, PagedTable } from '../../parts/table.tsx';
+import { Ago } from '../../parts/time.tsx';
+import { useAsked } from '../../session/asking.ts';
+import { useLive } from '../../session/live.ts';
+import { usePages } from '../../session/paging.ts';
+import { ArtifactView } from './artifact-view.tsx';
+
+/** The contents of a thread, newest first; one of them open beside the list. */
+export function ArtifactsTab({ id, readOnly }: { id: string; readOnly: boolean }) {
+  const chosen = query.value.get('artifact');
+  const [wanted, setWanted] = useState('');
+  const [words, setWords] = useState('');
+  const artifacts = usePages(
+    async (relay, page) => {
+      const { artifacts, next } = await relay.threads.artifacts(id, { ...page, counted: false });
+      return { rows: artifacts, next };
+    },
+    [id],
+  );
+  useLive(
+    ({ thread, kind }) => thread === id && kind.startsWith('artifact.'),
+    () => artifacts.skipped === 0 && artifacts.first(),
+  );
+  const columns: readonly Column<Artifact>[] = [
+    {
+      title: 'Name',
+      width: 'minmax(0, 1fr)',
+      cell: ({ ref, name, deleted_at }) => (
+        <button type="button" class="link row-link one-line" onClick={() => setParam('artifact', ref)}>
+          <Said text={name || ref} max={120} />
+          {deleted_at && <span class="soft"> (deleted)</span>}
+        </button>
+      ),
+    },
+    {
+      title: 'Type',
+      width: '96px',
+      cell: ({ type }) => (
+        <Badge tone="quiet">
+          <Said text={type} max={20} />
+        </Badge>
+      ),
+      wide: true,
+    },
+    {
+      title: 'By',
+      width: '110px',
+      cell: ({ provenance }) => <Said text={provenance.created_by} max={40} />,
+      wide: true,
+    },
+    { title: 'Tokens', width: '70px', cell: ({ tokens }) => count(tokens.content), wide: true, figure: true },
+    { title: 'Size', width: '78px', cell: ({ size }) => bytes(size), figure: true },
+    { title: 'Made', width: '84px', cell: ({ created_at }) => <Ago at={created_at} /> },
+  ];
+  return (
+    <>
+      <form
+        class="bar"
+        onSubmit={(event) => {
+          event.preventDefault();
+          setWords(wanted.trim());
+        }}
+      >
+        <label class="field grow">
+          <span>Find in all contents</span>
+          <input
+            type="search"
+            value={wanted}
+            placeholder="words, or a question"
+            onInput={(event) => {
+              setWanted(event.currentTarget.value);
+              if (event.currentTarget.value === '') setWords('');
+            }}
+          />
+        </label>
+        <button type="submit" class="button align-end">
+          Find
+        </button>
+      </form>
+      {words !== '' && <Hits id={id} words={words} />}
+      {chosen !== null && <ArtifactView id={id} artifact={chosen} readOnly={readOnly} key={chosen} />}
+      <PagedTable
+        label="Artifacts, newest first"
+        columns={columns}
+        paged={artifacts}
+        keyOf={({ ref }) => ref}
+        chosen={({ ref }) => ref === chosen}
+        empty={
+          <Empty title="This thread holds no contents yet.">
+            <p>What is stored here travels as a ref and a preview; the rest is a pull away.</p>
+            <Command line={`relay artifact put ${id} survey.md`} />
+          </Empty>
+        }
+      />
+    </>
+  );
+}
+
+function Hits({ id, words }: { id: string; words: string }) {
+  const found = useAsked(
+    (relay) => relay.threads.search(id, words, { limit: 20, counted: false }),
+    [id, words],
+  );
+  return (
+    <section class="panel" aria-label="What was found">
+      <Answer of={found}>
+        {({ hits }) =>
+          hits.length === 0 ? (
+            <p class="soft">Nothing was found for these words.</p>
+          ) : (
+            <ol class="hits">
+              {hits.map((hit) => (
+                <li key={`${hit.ref}:${hit.line}`}>
+                  <Hit hit={hit} />
+                </li>
+              ))}
+            </ol>
+          )
+        }
+      </Answer>
+    </section>
+  );
+}
+
+function Hit({ hit: { ref, name, line, snippet } }: { hit: SearchHit }) {
+  // The relay puts two asterisks around what matched.
+  const parts = snippet.split('**');
+  return (
+    <>
+      <p class="bar">
+        <button type="button" class="link" onClick={() => setParam('artifact', ref)}>
+          <Said text={name || ref} max={100} />
+        </button>
+        <span class="soft">line {line}</span>
+        <Id value={ref} what="ref" />
+      </p>
+      <p class="break small">
+        {parts.map((part, at) => (at % 2 === 1 ? <mark key={at}>{part}</mark> : part))}
+      </p>
+    </>
+  );
+}

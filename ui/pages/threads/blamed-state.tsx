@@ -1,0 +1,126 @@
+import { useMemo } from 'preact/hooks';
+import type { BlameLine } from '../../../src/contract/threads/answers.ts';
+import type { State } from '../../../src/contract/threads/state.ts';
+import { setParam, to } from '../../frame/router.ts';
+import { Badge } from '../../parts/badge.tsx';
+import { Failure } from '../../parts/notices.tsx';
+import { Said } from '../../parts/said.tsx';
+import { Ago } from '../../parts/time.tsx';
+import { useVirtualRows } from '../../parts/virtual.ts';
+import { useAsked } from '../../session/asking.ts';
+import { type StateLine, stateSections } from './state-lines.ts';
+
+type Row = { readonly title: string; readonly amount: number } | StateLine;
+
+const ROW_HEIGHT = 34;
+
+/** The state as lines, each with the version that wrote it, who did, and when. */
+export function BlamedState({ id, state }: { id: string; state: State }) {
+  const blame = useAsked((relay) => relay.threads.blame(id, { at: state.version }), [id, state.version]);
+  const known = useMemo(
+    () => new Map((blame.value?.lines ?? []).map((line) => [line.path, line])),
+    [blame.value],
+  );
+  const rows = useMemo<Row[]>(
+    () => stateSections(state).flatMap(({ title, lines }) => [{ title, amount: lines.length }, ...lines]),
+    [state],
+  );
+  const virtual = useVirtualRows(rows.length, ROW_HEIGHT);
+  return (
+    <>
+      {blame.error !== undefined && <Failure error={blame.error} again={blame.again} />}
+      <div
+        class="blamed"
+        ref={virtual.scroller}
+        tabIndex={0}
+        role="region"
+        aria-label={`State at v${state.version}`}
+      >
+        <div class="text-space" style={{ height: `${virtual.height}px` }}>
+          {virtual.items.map(({ index, start }) => {
+            const row = rows[index];
+            if (!row) return null;
+            const place = { transform: `translateY(${start}px)` };
+            return (
+              <div key={index} data-index={index} ref={virtual.measure} class="blamed-row" style={place}>
+                {'title' in row ? (
+                  <h3 class="blamed-title">
+                    {row.title}
+                    <span class="count">{row.amount}</span>
+                  </h3>
+                ) : (
+                  <Line id={id} line={row} blame={known.get(row.path)} />
+                )}
+              </div>
+            );
+          })}
+        </div>
+      </div>
+    </>
+  );
+}
+
+const STATUSES = /^\/(?:plan|open_questions|constraints|artifacts)\//;
+
+function Line({ id, line, blame }: { id: string; line: StateLine; blame: BlameLine | undefined }) {
+  return (
+    <div class="state-line">
+      <p class="state-text">
+        {line.lead !== null &&
+          (STATUSES.test(line.path) ? (
+            <Badge word={line.lead}>
+              <Said text={line.lead} max={40} />
+            </Badge>
+          ) : (
+            <span class="state-lead">
+              <Said text={line.lead} max={80} />
+            </span>
+          ))}
+        <span class="break">
+          <Said text={line.text} max={4_000} />
+        </span>
+      </p>
+      <p class="state-blame">
+        {blame ? (
+          <>
+            <button
+              type="button"
+              class="link mono"
+              title={`Go to version ${blame.version}, which wrote this line`}
+              onClick={() => setParam('v', String(blame.version))}
+            >
+              v{blame.version}
+            </button>
+            <span>
+              <Said text={blame.by ?? line.foot ?? 'unknown'} max={40} />
+            </span>
+            <Ago at={blame.at} />
+            {blame.how !== 'patch' && <span>{blame.how}</span>}
+            {blame.from && <Origin id={id} from={blame.from} />}
+          </>
+        ) : (
+          line.foot !== null && <Said text={line.foot} max={80} />
+        )}
+      </p>
+    </div>
+  );
+}
+
+/** What a line came from: an earlier version, or an artifact. */
+function Origin({ id, from }: { id: string; from: string }) {
+  if (/^v\d+$/.test(from))
+    return (
+      <button type="button" class="link mono" onClick={() => setParam('v', from.slice(1))}>
+        from {from}
+      </button>
+    );
+  return (
+    <a
+      class="mono"
+      href={`${to('threads', id)}?tab=artifacts&artifact=${encodeURIComponent(from)}`}
+      title={from}
+    >
+      {from.slice(0, 8)}
+    </a>
+  );
+}

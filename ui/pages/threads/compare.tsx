@@ -1,0 +1,165 @@
+import { useState } from 'preact/hooks';
+import { count } from '../../../src/base/amounts.ts';
+import type { Relay } from '../../../src/contract/relay.ts';
+import { query, setParam, to } from '../../frame/router.ts';
+import { Id } from '../../parts/copying.tsx';
+import { Answer, Empty } from '../../parts/notices.tsx';
+import { PageHead } from '../../parts/page-head.tsx';
+import { Said } from '../../parts/said.tsx';
+import { Ago } from '../../parts/time.tsx';
+import { useAsked } from '../../session/asking.ts';
+import { useLive } from '../../session/live.ts';
+import { DiffView } from '../../viewers/diff-view.tsx';
+import { stateSections, stateText } from './state-lines.ts';
+
+type Side = Awaited<ReturnType<typeof readSide>>;
+
+/** Two threads side by side: what they are, what they know, and where they differ. */
+export function Compare() {
+  const [a, b] = [query.value.get('a') ?? '', query.value.get('b') ?? ''];
+  return (
+    <>
+      <PageHead title="Compare threads" above={{ title: 'Threads', href: to('threads') }} />
+      <div class="bar">
+        <ThreadField name="a" title="One thread" value={a} />
+        <ThreadField name="b" title="The other" value={b} />
+      </div>
+      {a && b ? (
+        <Both a={a} b={b} key={`${a} ${b}`} />
+      ) : (
+        <Empty title="Which two?">
+          <p>Pick two in the list of threads, or put their ids above.</p>
+        </Empty>
+      )}
+    </>
+  );
+}
+
+function ThreadField({ name, title, value }: { name: string; title: string; value: string }) {
+  return (
+    <label class="field wide-field">
+      <span>{title}</span>
+      <input
+        class="mono"
+        value={value}
+        placeholder="thread id"
+        onChange={(event) => setParam(name, event.currentTarget.value.trim())}
+      />
+    </label>
+  );
+}
+
+async function readSide(relay: Relay, id: string) {
+  const [info, state, stats] = await Promise.all([
+    relay.threads.get(id),
+    relay.threads.state(id, { counted: false }),
+    relay.threads.stats(id),
+  ]);
+  return { info, state, stats };
+}
+
+function Both({ a, b }: { a: string; b: string }) {
+  const sides = useAsked((relay) => Promise.all([readSide(relay, a), readSide(relay, b)]), [a, b]);
+  useLive(({ thread }) => thread === a || thread === b, sides.again);
+  const [view, setView] = useState<'diff' | 'side'>('side');
+  return (
+    <Answer of={sides}>
+      {([one, other]) => (
+        <>
+          <div class="columns even">
+            <Facts side={one} />
+            <Facts side={other} />
+          </div>
+          <div class="bar spaced">
+            <div class="switch" role="group" aria-label="How to compare the states">
+              <button type="button" aria-pressed={view === 'side'} onClick={() => setView('side')}>
+                Side by side
+              </button>
+              <button type="button" aria-pressed={view === 'diff'} onClick={() => setView('diff')}>
+                Differences
+              </button>
+            </div>
+          </div>
+          {view === 'diff' ? (
+            <DiffView
+              from={stateText(one.state)}
+              to={stateText(other.state)}
+              label="From the first to the second"
+            />
+          ) : (
+            <div class="columns even">
+              <Known side={one} other={other} />
+              <Known side={other} other={one} />
+            </div>
+          )}
+        </>
+      )}
+    </Answer>
+  );
+}
+
+function Facts({ side: { info, stats } }: { side: Side }) {
+  return (
+    <section class="panel">
+      <h2>
+        <a href={to('threads', info.thread_id)}>
+          <Said text={info.name || 'Unnamed'} max={100} />
+        </a>
+      </h2>
+      <dl class="facts">
+        <dt>Id</dt>
+        <dd>
+          <Id value={info.thread_id} />
+        </dd>
+        <dt>Created</dt>
+        <dd>
+          <Ago at={info.created_at} />
+        </dd>
+        <dt>Version</dt>
+        <dd>v{info.state_version}</dd>
+        <dt>Artifacts, events</dt>
+        <dd>
+          {count(info.artifact_count)}, {count(info.event_count)}
+        </dd>
+        <dt>Tokens avoided</dt>
+        <dd>
+          {stats.prompts
+            ? `${count(stats.prompts.avoided_tokens)} in ${stats.prompts.prompts} prompts`
+            : 'nothing prompted'}
+        </dd>
+      </dl>
+    </section>
+  );
+}
+
+/** Lines shown of a section at most; the thread's own page has all. */
+const SECTION_LINES = 100;
+
+/** What one of them knows; what the other does not is marked. */
+function Known({ side, other }: { side: Side; other: Side }) {
+  const theirs = new Set(stateText(other.state));
+  return (
+    <section class="panel" aria-label={`What ${side.info.name || side.info.thread_id} knows`}>
+      {stateSections(side.state).map(({ title, lines }) => (
+        <div key={title} class="known">
+          <h3>{title}</h3>
+          <ul>
+            {lines.slice(0, SECTION_LINES).map(({ path, lead, text, foot }) => {
+              const whole = `${lead === null ? '' : `${lead}: `}${text}${foot === null ? '' : `  — ${foot}`}`;
+              const own = !theirs.has(whole);
+              return (
+                <li key={path} class={own ? 'own' : ''}>
+                  {lead !== null && <strong>{lead}: </strong>}
+                  <Said text={text} max={600} />
+                  {own && <span class="unseen"> (only here)</span>}
+                </li>
+              );
+            })}
+          </ul>
+          {lines.length > SECTION_LINES && <p class="soft">and {lines.length - SECTION_LINES} more</p>}
+        </div>
+      ))}
+      {stateSections(side.state).length === 0 && <p class="soft">Nothing is known yet.</p>}
+    </section>
+  );
+}

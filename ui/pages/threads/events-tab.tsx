@@ -1,0 +1,166 @@
+import { useEffect, useRef, useState } from 'preact/hooks';
+import type { ThreadEvent } from '../../../src/contract/threads/answers.ts';
+import { query, setParam } from '../../frame/router.ts';
+import { Empty, Failure, Pending } from '../../parts/notices.tsx';
+import { Said, SaidJson } from '../../parts/said.tsx';
+import { type Column, Table } from '../../parts/table.tsx';
+import { Clock } from '../../parts/time.tsx';
+import { useLive } from '../../session/live.ts';
+import { relay } from '../../session/session.ts';
+import { JsonView } from '../../viewers/json-view.tsx';
+
+/** So many of the newest are held; older ones are asked for, and take their place. */
+const HELD_EVENTS = 1_000;
+const PAGE_EVENTS = 200;
+
+/** What happened in the thread, newest first, as it happens. */
+export function EventsTab({ id, total, shared }: { id: string; total: number; shared: boolean }) {
+  const { events, error, pending, older } = useEvents(id, total, shared);
+  const [type, setType] = useState('');
+  const chosen = query.value.get('event');
+  const open = events.find((event) => event.id === chosen);
+  const types = [...new Set(events.map((event) => event.type))].sort();
+  const rows = type === '' ? events : events.filter((event) => event.type === type);
+  const columns: readonly Column<ThreadEvent>[] = [
+    { title: 'When', width: '110px', cell: ({ timestamp }) => <Clock at={timestamp} /> },
+    {
+      title: 'What',
+      width: 'minmax(110px, 220px)',
+      cell: (event) => (
+        <button
+          type="button"
+          class="link row-link"
+          onClick={() => setParam('event', event.id === chosen ? null : event.id)}
+        >
+          <Said text={event.type} max={60} />
+        </button>
+      ),
+    },
+    {
+      title: 'Payload',
+      width: 'minmax(0, 1fr)',
+      cell: ({ payload }) => (
+        <span class="soft mono">
+          <SaidJson value={payload} max={240} />
+        </span>
+      ),
+      wide: true,
+    },
+    { title: 'Id', width: '64px', cell: (event) => <span class="mono">{event.id}</span>, figure: true },
+  ];
+  if (error !== undefined && events.length === 0) return <Failure error={error} />;
+  if (events.length === 0)
+    return pending ? <Pending /> : <Empty title="Nothing has happened in this thread." />;
+  return (
+    <>
+      <div class="bar">
+        <label class="field">
+          <span>Only</span>
+          <select value={type} onChange={(event) => setType(event.currentTarget.value)}>
+            <option value="">all kinds</option>
+            {types.map((one) => (
+              <option key={one} value={one}>
+                {one}
+              </option>
+            ))}
+          </select>
+        </label>
+        {older && (
+          <button type="button" class="button align-end" onClick={older}>
+            Older events
+          </button>
+        )}
+      </div>
+      {open && (
+        <section class="panel" aria-label={`Event ${open.id}`}>
+          <JsonView value={open} label={`Event ${open.id}`} />
+        </section>
+      )}
+      {error !== undefined && <Failure error={error} />}
+      <Table
+        label="Events, newest first"
+        columns={columns}
+        rows={rows}
+        keyOf={(event) => event.id}
+        rowHeight={34}
+      />
+    </>
+  );
+}
+
+/** The newest events and those that follow; events are numbered, so the newest page can be asked for at once. */
+function useEvents(id: string, total: number, shared: boolean) {
+  const [events, setEvents] = useState<readonly ThreadEvent[]>([]);
+  const [error, setError] = useState<unknown>();
+  const [pending, setPending] = useState(true);
+  const last = useRef<string | undefined>(undefined);
+  const busy = useRef(false);
+
+  const add = (more: readonly ThreadEvent[]) => {
+    if (more.length === 0) return;
+    last.current = more.at(-1)!.id;
+    setEvents((before) => [...more.toReversed(), ...before].slice(0, HELD_EVENTS));
+  };
+  const catchUp = async () => {
+    if (busy.current) return;
+    busy.current = true;
+    try {
+      for (;;) {
+        const { events, next } = await relay.value.threads.events(id, {
+          after: last.current,
+          limit: PAGE_EVENTS,
+        });
+        add(events);
+        if (next === undefined) break;
+      }
+      setError(undefined);
+    } catch (failure) {
+      setError(failure);
+    } finally {
+      busy.current = false;
+      setPending(false);
+    }
+  };
+  useEffect(() => {
+    last.current = total > PAGE_EVENTS ? String(total - PAGE_EVENTS) : undefined;
+    setEvents([]);
+    if (!shared) {
+      void catchUp();
+      return;
+    }
+    // A link to one thread cannot follow all that happens: here the thread itself is the one connection.
+    const closing = new AbortController();
+    void (async () => {
+      try {
+        await catchUp();
+        for await (const event of relay.value.threads.watch(id, {
+          after: last.current,
+          signal: closing.signal,
+        }))
+          add([event]);
+      } catch (failure) {
+        if (!closing.signal.aborted) setError(failure);
+      }
+    })();
+    return () => closing.abort();
+  }, [id, shared]);
+  useLive(({ thread }) => thread === id && !shared, catchUp);
+
+  const first = Number(events.at(-1)?.id ?? 1);
+  const older =
+    Number.isInteger(first) && first > 1
+      ? async () => {
+          try {
+            const after = Math.max(0, first - 1 - PAGE_EVENTS);
+            const page = await relay.value.threads.events(id, {
+              ...(after > 0 ? { after: String(after) } : {}),
+              limit: Math.min(PAGE_EVENTS, first - 1),
+            });
+            setEvents((before) => [...before, ...page.events.toReversed()].slice(-HELD_EVENTS));
+          } catch (failure) {
+            setError(failure);
+          }
+        }
+      : null;
+  return { events, error, pending, older };
+}

@@ -1,0 +1,114 @@
+import { count } from '../../../src/base/amounts.ts';
+import type { PromptFigures, Stats } from '../../../src/contract/threads/tokens.ts';
+import { Command } from '../../parts/copying.tsx';
+import { Answer, Empty } from '../../parts/notices.tsx';
+import { Figure } from '../../parts/page-head.tsx';
+import { Said } from '../../parts/said.tsx';
+import { type Column, Table } from '../../parts/table.tsx';
+import { Ago } from '../../parts/time.tsx';
+import { useAsked } from '../../session/asking.ts';
+import { useLive } from '../../session/live.ts';
+
+const PROMPTS: readonly Column<PromptFigures & { readonly key: string }>[] = [
+  { title: 'When', width: '88px', cell: ({ at }) => <Ago at={at} /> },
+  { title: 'What', width: '104px', cell: ({ kind }) => kind.replace('_', ' '), wide: true },
+  { title: 'By', width: 'minmax(0, 1fr)', cell: ({ by }) => <Said text={by || '–'} max={80} /> },
+  { title: 'Pasted', width: '84px', cell: ({ pasted_tokens }) => count(pasted_tokens), figure: true },
+  { title: 'Shown', width: '84px', cell: ({ shown_tokens }) => count(shown_tokens), figure: true },
+  { title: 'Avoided', width: '84px', cell: ({ avoided_tokens }) => count(avoided_tokens), figure: true },
+];
+
+/** What was put in front of models, against what pasting would have cost. */
+export function LedgerTab({ id }: { id: string }) {
+  const stats = useAsked((relay) => relay.threads.stats(id), [id]);
+  useLive(({ thread }) => thread === id, stats.again);
+  return <Answer of={stats}>{(value) => <Ledger id={id} stats={value} />}</Answer>;
+}
+
+function Ledger({ id, stats }: { id: string; stats: Stats }) {
+  const { prompts, breakdown } = stats;
+  const reads = [
+    ['Headers', breakdown.headers, breakdown.header_reads],
+    ['States', breakdown.states, breakdown.state_reads],
+    ['Previews', breakdown.previews, breakdown.preview_reads],
+    ['Lists', breakdown.listings, breakdown.listing_reads],
+    ['Searches', breakdown.searches, breakdown.search_reads],
+    ['Pulled contents', breakdown.pulls, breakdown.pull_reads],
+  ] as const;
+  return (
+    <>
+      {prompts ? (
+        <div class="figures">
+          <Figure name="Avoided" value={count(prompts.avoided_tokens)} foot="pasted, less shown" />
+          <Figure
+            name="Pasted would be"
+            value={count(prompts.pasted_tokens)}
+            foot={`in ${count(prompts.prompts)} prompts`}
+          />
+          <Figure
+            name="Shown to models"
+            value={count(prompts.shown_tokens)}
+            foot={`by ${stats.tokenizer}${stats.estimated ? ', in part estimated' : ''}`}
+          />
+          <Figure
+            name="Billed input"
+            value={count(stats.billed.input_tokens)}
+            foot={
+              stats.billed.input_tokens > 0
+                ? `${count(stats.billed.cached_input_tokens)} from a cache`
+                : 'no provider was asked'
+            }
+          />
+        </div>
+      ) : (
+        <Empty title="No model was prompted with this thread, so there is no figure.">
+          <Command line={`relay run "what is next?" --thread ${id}`} about="Prompt one:" />
+        </Empty>
+      )}
+      <div class="columns even">
+        <section class="panel" aria-labelledby="contents">
+          <h2 id="contents">Contents against previews</h2>
+          <dl class="facts">
+            <dt>Artifacts</dt>
+            <dd class="figure">{count(stats.artifacts)}</dd>
+            <dt>Contents, each once</dt>
+            <dd class="figure">{count(stats.naive_tokens)}</dd>
+            <dt>Previews, each once</dt>
+            <dd class="figure">{count(stats.actual_tokens)}</dd>
+            <dt>Difference</dt>
+            <dd class="figure">{count(stats.avoided_tokens)}</dd>
+            <dt>Cache hits</dt>
+            <dd class="figure">
+              {count(stats.cache_hits)}, {count(stats.session_cache_hits)} in a session
+            </dd>
+          </dl>
+        </section>
+        <section class="panel" aria-labelledby="reads">
+          <h2 id="reads">Read beside prompts</h2>
+          <dl class="facts">
+            {reads.map(([name, tokens, times]) => (
+              <>
+                <dt>{name}</dt>
+                <dd class="figure">
+                  {count(tokens)} <span class="soft">in {count(times)}</span>
+                </dd>
+              </>
+            ))}
+          </dl>
+        </section>
+      </div>
+      {stats.recent_prompts.length > 0 && (
+        <>
+          <h2 class="spaced">Recent prompts</h2>
+          <Table
+            label="Recent prompts, the last one first"
+            columns={PROMPTS}
+            rows={stats.recent_prompts.map((one, at) => ({ ...one, key: `${one.at} ${at}` }))}
+            keyOf={({ key }) => key}
+            rowHeight={34}
+          />
+        </>
+      )}
+    </>
+  );
+}

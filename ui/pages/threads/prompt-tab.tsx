@@ -1,0 +1,87 @@
+import { useState } from 'preact/hooks';
+import { count } from '../../../src/base/amounts.ts';
+import type { RenderFormat } from '../../../src/contract/threads/tokens.ts';
+import { CopyButton } from '../../parts/copying.tsx';
+import { Answer } from '../../parts/notices.tsx';
+import { Figure } from '../../parts/page-head.tsx';
+import { useAsked } from '../../session/asking.ts';
+import { visible } from '../../viewers/visible.ts';
+
+/** The very messages that a model is given of this thread, and what they cost. Looking is not counted. */
+export function PromptTab({ id, version }: { id: string; version: number }) {
+  const [format, setFormat] = useState<RenderFormat>('anthropic');
+  const [draft, setDraft] = useState('');
+  const [words, setWords] = useState('');
+  const rendered = useAsked(
+    (relay) => relay.threads.render(id, { format, dry: true, ...(words ? { words } : {}) }),
+    [id, version, format, words],
+  );
+  return (
+    <>
+      <form
+        class="bar"
+        onSubmit={(event) => {
+          event.preventDefault();
+          setWords(draft.trim());
+        }}
+      >
+        <label class="field grow">
+          <span>With this question</span>
+          <input
+            value={draft}
+            placeholder="What should I do next?"
+            onInput={(event) => setDraft(event.currentTarget.value)}
+          />
+        </label>
+        <label class="field">
+          <span>Format</span>
+          <select value={format} onChange={(event) => setFormat(event.currentTarget.value as RenderFormat)}>
+            <option value="anthropic">Anthropic</option>
+            <option value="openai">OpenAI</option>
+          </select>
+        </label>
+        <button type="submit" class="button align-end">
+          Show
+        </button>
+      </form>
+      <Answer of={rendered}>
+        {({ system, messages, tokens, pasted, truncated, artifacts }) => (
+          <>
+            <div class="figures">
+              <Figure
+                name="This prompt"
+                value={count(tokens.tokens)}
+                foot={`tokens, by ${tokens.tokenizer}`}
+              />
+              <Figure name="Pasted whole" value={count(pasted.tokens)} foot="state and contents" />
+              <Figure name="Avoided" value={count(pasted.tokens - tokens.tokens)} foot="may be negative" />
+              <Figure
+                name="Artifacts shown"
+                value={count(artifacts.length)}
+                foot={truncated ? 'the state was shortened' : 'the state is whole'}
+              />
+            </div>
+            {system !== undefined && <Message from="system" text={system} />}
+            {messages.map(({ role, content }, at) => (
+              <Message key={at} from={role} text={content} />
+            ))}
+          </>
+        )}
+      </Answer>
+    </>
+  );
+}
+
+function Message({ from, text }: { from: string; text: string }) {
+  return (
+    <section class="message" aria-label={`Message of the role ${from}`}>
+      <header>
+        <h3>{from}</h3>
+        <CopyButton text={text} what="message" />
+      </header>
+      <pre class="break" tabIndex={0}>
+        {visible(text)}
+      </pre>
+    </section>
+  );
+}

@@ -1,0 +1,125 @@
+import { useState } from 'preact/hooks';
+import { CopyButton } from '../../parts/copying.tsx';
+import { Dialog } from '../../parts/dialog.tsx';
+import { Answer, Failure } from '../../parts/notices.tsx';
+import { Said } from '../../parts/said.tsx';
+import { Ago } from '../../parts/time.tsx';
+import { useAction, useAsked } from '../../session/asking.ts';
+
+const DAY = 86_400;
+
+/** Links by which others may read this thread and nothing else, until they expire or are revoked. */
+export function ShareButton({ id }: { id: string }) {
+  const [open, setOpen] = useState(false);
+  return (
+    <>
+      <button type="button" class="button" onClick={() => setOpen(true)}>
+        Share
+      </button>
+      {open && (
+        <Dialog title="Share this thread, read-only" onClose={() => setOpen(false)}>
+          <Shares id={id} />
+        </Dialog>
+      )}
+    </>
+  );
+}
+
+function Shares({ id }: { id: string }) {
+  const shares = useAsked((relay) => relay.shares.list({ thread_id: id }), [id]);
+  const [days, setDays] = useState(7);
+  const [name, setName] = useState('');
+  const [link, setLink] = useState<string | null>(null);
+  const creating = useAction(async (relay) => {
+    const made = await relay.shares.create({
+      thread_id: id,
+      expires_in: days * DAY,
+      ...(name.trim() ? { name: name.trim() } : {}),
+    });
+    setLink(location.origin + made.path);
+    shares.again();
+  });
+  const revoking = useAction(async (relay, share: string) => {
+    await relay.shares.revoke(share);
+    shares.again();
+  });
+  return (
+    <div class="dialog-body">
+      {link === null ? (
+        <form
+          class="form"
+          onSubmit={(event) => {
+            event.preventDefault();
+            void creating.run();
+          }}
+        >
+          <div class="row">
+            <label class="field">
+              <span>For whom (only you see it)</span>
+              <input value={name} maxLength={100} onInput={(event) => setName(event.currentTarget.value)} />
+            </label>
+            <label class="field">
+              <span>Works for</span>
+              <select value={days} onChange={(event) => setDays(Number(event.currentTarget.value))}>
+                {[1, 7, 30, 90].map((one) => (
+                  <option key={one} value={one}>
+                    {one === 1 ? '1 day' : `${one} days`}
+                  </option>
+                ))}
+              </select>
+            </label>
+          </div>
+          <div>
+            <button type="submit" class="button solid" disabled={creating.busy}>
+              Make a link
+            </button>
+          </div>
+        </form>
+      ) : (
+        <div class="once">
+          <p>
+            <strong>This link is shown once.</strong> Whoever has it can read this thread.
+          </p>
+          <p class="mono break" data-testid="share-link">
+            {link}
+          </p>
+          <CopyButton text={link} what="link" label="Copy the link" />
+        </div>
+      )}
+      {creating.error !== undefined && <Failure error={creating.error} />}
+      {revoking.error !== undefined && <Failure error={revoking.error} />}
+      <Answer of={shares}>
+        {({ shares: list }) =>
+          list.length > 0 && (
+            <ul class="rows" aria-label="Links to this thread">
+              {list.map((share) => (
+                <li key={share.id}>
+                  <span class="one-line">
+                    <Said text={share.name || 'Unnamed'} max={60} />
+                    <span class="soft">
+                      {' '}
+                      by <Said text={share.created_by} max={40} />, expires <Ago at={share.expires_at} />
+                      {share.last_used_at && (
+                        <>
+                          , used <Ago at={share.last_used_at} />
+                        </>
+                      )}
+                    </span>
+                  </span>
+                  <button
+                    type="button"
+                    class="button danger"
+                    disabled={revoking.busy}
+                    onClick={() => revoking.run(share.id)}
+                  >
+                    Revoke
+                  </button>
+                </li>
+              ))}
+            </ul>
+          )
+        }
+      </Answer>
+    </div>
+  );
+}

@@ -1,0 +1,20 @@
+import { Empty } from '../../parts/notices.tsx';
+import { apiKey, needsKey } from '../../session/session.ts';
+import { ThreadPage } from './thread.tsx';
+
+/** What a share link shows: one thread, to be read. */
+export function Shared({ parts: [id] }: { parts: readonly string[] }) {
+  if (id === undefined || apiKey.value === null)
+    return (
+      <Empty title="This link is not whole.">
+        <p>A share link ends in #token=… Use the whole address as it was given to you.</p>
+      </Empty>
+    );
+  if (needsKey.value)
+    return (
+      <Empty title="This link no longer works.">
+        <p>It has expired or was revoked. Ask whoever sent it for a new one.</p>
+      </Empty>
+    );
+  return <ThreadPage id={id} shared />;
+}

@@ -1,0 +1,144 @@
+import { useEffect, useMemo, useState } from 'preact/hooks';
+import type { State } from '../../../src/contract/threads/state.ts';
+import { query, setParam } from '../../frame/router.ts';
+import { ConfirmButton } from '../../parts/confirm.tsx';
+import { Command } from '../../parts/copying.tsx';
+import { Answer, Empty } from '../../parts/notices.tsx';
+import { Ago } from '../../parts/time.tsx';
+import { useAsked } from '../../session/asking.ts';
+import { relay } from '../../session/session.ts';
+import { DiffView } from '../../viewers/diff-view.tsx';
+import { JsonView } from '../../viewers/json-view.tsx';
+import { BlamedState } from './blamed-state.tsx';
+import { stateText } from './state-lines.ts';
+import { VersionSlider } from './version-slider.tsx';
+
+const VIEWS = [
+  { name: 'read', title: 'Read' },
+  { name: 'diff', title: 'Diff' },
+  { name: 'json', title: 'JSON' },
+] as const;
+
+/** The memory of a thread at any of its versions: read with who wrote what, compared, or as it is stored. */
+export function StateTab({ id, newest, readOnly }: { id: string; newest: number; readOnly: boolean }) {
+  const wanted = Number(query.value.get('v')) || newest;
+  const at = Math.min(Math.max(1, wanted), newest);
+  const settled = useSettled(at);
+  const view = VIEWS.find(({ name }) => name === query.value.get('view'))?.name ?? 'read';
+  const state = useAsked((relay) => relay.threads.state(id, { at: settled, counted: false }), [id, settled]);
+  const choose = (version: number) => setParam('v', version >= newest ? null : String(version));
+  return (
+    <div class="state-tab">
+      <VersionSlider at={at} newest={newest} onChange={choose} />
+      <div class="bar spread">
+        <div class="switch" role="group" aria-label="How to show the state">
+          {VIEWS.map(({ name, title }) => (
+            <button
+              key={name}
+              type="button"
+              aria-pressed={view === name}
+              onClick={() => setParam('view', name === 'read' ? null : name)}
+            >
+              {title}
+            </button>
+          ))}
+        </div>
+        <span class="bar-end">
+          {state.value && (
+            <span class="soft">
+              v{state.value.version}, <Ago at={state.value.updated_at} />
+            </span>
+          )}
+          {!readOnly && at < newest && (
+            <ConfirmButton
+              label={`Revert to v${at}`}
+              title={`Make the state what it was at v${at}?`}
+              sure="Revert"
+              act={async () => {
+                await relay.value.threads.revert(id, { to: at, if_match: newest });
+                setParam('v', null);
+              }}
+            >
+              <p>
+                This makes v{newest + 1}, which equals v{at}. Nothing is taken out of the history, and v
+                {newest} can be brought back the same way.
+              </p>
+            </ConfirmButton>
+          )}
+        </span>
+      </div>
+      <Answer of={state}>
+        {(value) =>
+          view === 'json' ? (
+            <JsonView value={value} label={`State at v${value.version}`} />
+          ) : view === 'diff' ? (
+            <StateDiff id={id} state={value} newest={newest} />
+          ) : isEmpty(value) ? (
+            <Empty title={`Nothing is known at v${value.version}.`}>
+              <p>Agents write facts, decisions, questions and plans here, by JSON Patch.</p>
+              <Command
+                line={`relay state patch ${id} --json '[{"op":"add","path":"/facts/-","value":{"id":"f1","key":"goal","value":"ship it"}}]'`}
+                about="The first fact:"
+              />
+            </Empty>
+          ) : (
+            <BlamedState id={id} state={value} />
+          )
+        }
+      </Answer>
+    </div>
+  );
+}
+
+function isEmpty(state: State): boolean {
+  return stateText(state).length === 0;
+}
+
+/** The state against an earlier one, the version before it by default. */
+function StateDiff({ id, state, newest }: { id: string; state: State; newest: number }) {
+  const chosen = Number(query.value.get('from'));
+  const from = chosen >= 1 && chosen <= newest ? chosen : Math.max(1, state.version - 1);
+  const settled = useSettled(from);
+  const before = useAsked((relay) => relay.threads.state(id, { at: settled, counted: false }), [id, settled]);
+  const after = useMemo(() => stateText(state), [state]);
+  return (
+    <>
+      <div class="bar">
+        <label class="inline-field">
+          <span>Compared with version</span>
+          <input
+            type="number"
+            min={1}
+            max={newest}
+            value={from}
+            onInput={(event) => setParam('from', event.currentTarget.value)}
+          />
+        </label>
+        {chosen > 0 && (
+          <button type="button" class="link" onClick={() => setParam('from', null)}>
+            the version before
+          </button>
+        )}
+      </div>
+      <Answer of={before}>
+        {(value) => (
+          <DiffView
+            from={stateText(value)}
+            to={after}
+            label={`From v${value.version} to v${state.version}`}
+          />
+        )}
+      </Answer>
+    </>
+  );
+}
+
+/** A value once it has stopped changing, so that a slider does not ask for every version it passes. */
+function useSettled<T>(value: T, ms = 120): T {
+  const [settled, setSettled] = useState(value);
+  useEffect(() => {
+    const timer = setTimeout(() => setSettled(value), ms);
+    return () => clearTimeout(timer);
+  }, [value]);
+  return settled;
+}

@@ -1,0 +1,131 @@
+import { count } from '../../../src/base/amounts.ts';
+import { navigate, to } from '../../frame/router.ts';
+import { ConfirmButton } from '../../parts/confirm.tsx';
+import { Command, Id } from '../../parts/copying.tsx';
+import { saveAs } from '../../parts/download.ts';
+import { Answer, Failure } from '../../parts/notices.tsx';
+import { PageHead } from '../../parts/page-head.tsx';
+import { Tabs } from '../../parts/tabs.tsx';
+import { Ago } from '../../parts/time.tsx';
+import { useAction, useAsked } from '../../session/asking.ts';
+import { useLive } from '../../session/live.ts';
+import { may } from '../../session/self.ts';
+import { relay } from '../../session/session.ts';
+import { ArtifactsTab } from './artifacts-tab.tsx';
+import { EventsTab } from './events-tab.tsx';
+import { LedgerTab } from './ledger-tab.tsx';
+import { PromptTab } from './prompt-tab.tsx';
+import { ShareButton } from './share-button.tsx';
+import { StateTab } from './state-tab.tsx';
+
+/** A thread whole. `shared`: by a link that lets one read it and nothing else. */
+export function ThreadPage({ id, shared = false }: { id: string; shared?: boolean }) {
+  const info = useAsked((relay) => relay.threads.get(id), [id]);
+  useLive(({ thread }) => thread === id, info.again);
+  const { value } = info;
+  return (
+    <>
+      <PageHead
+        title={value?.name || (value ? 'Unnamed' : 'Thread')}
+        above={shared ? undefined : { title: 'Threads', href: to('threads') }}
+        actions={value && <Actions id={id} shared={shared} />}
+      >
+        <Id value={id} what="thread id" />
+        {value && (
+          <>
+            <span>v{value.state_version}</span>
+            <span>
+              created <Ago at={value.created_at} />
+            </span>
+            {value.expires_at && (
+              <span>
+                expires <Ago at={value.expires_at} />
+              </span>
+            )}
+            <span>{count(value.hop_count)} hops</span>
+            {shared && <span>read-only</span>}
+          </>
+        )}
+      </PageHead>
+      <Answer of={info}>
+        {(thread) => (
+          <Tabs
+            label="Views of the thread"
+            tabs={[
+              {
+                name: 'state',
+                title: 'State',
+                render: () => <StateTab id={id} newest={thread.state_version} readOnly={shared} />,
+              },
+              {
+                name: 'prompt',
+                title: 'What the model sees',
+                render: () => <PromptTab id={id} version={thread.state_version} />,
+              },
+              {
+                name: 'artifacts',
+                title: 'Artifacts',
+                count: thread.artifact_count,
+                render: () => <ArtifactsTab id={id} readOnly={shared} />,
+              },
+              {
+                name: 'events',
+                title: 'Events',
+                count: thread.event_count,
+                render: () => <EventsTab id={id} total={thread.event_count} shared={shared} />,
+              },
+              { name: 'ledger', title: 'Ledger', render: () => <LedgerTab id={id} /> },
+            ]}
+          />
+        )}
+      </Answer>
+    </>
+  );
+}
+
+function Actions({ id, shared }: { id: string; shared: boolean }) {
+  const exporting = useAction(async (relay) => {
+    const { body, name } = await relay.threads.export(id);
+    await saveAs(name, body, 'application/zip');
+  });
+  const reporting = useAction(async (relay) => {
+    const { artifact_ref } = await relay.threads.report(id, { format: 'md' });
+    navigate(`${to('threads', id)}?tab=artifacts&artifact=${artifact_ref}`);
+  });
+  const failed = exporting.error ?? reporting.error;
+  return (
+    <>
+      <button type="button" class="button" disabled={exporting.busy} onClick={() => exporting.run()}>
+        {exporting.busy ? 'Exporting…' : 'Export'}
+      </button>
+      {!shared && (
+        <>
+          <button
+            type="button"
+            class="button"
+            disabled={reporting.busy}
+            title="Tells the thread in one document, which becomes an artifact of it"
+            onClick={() => reporting.run()}
+          >
+            Report
+          </button>
+          {may('admin') && <ShareButton id={id} />}
+          <ConfirmButton
+            label="Delete"
+            title="Delete this thread?"
+            sure="Delete it"
+            danger
+            act={async () => {
+              await relay.value.threads.delete(id);
+              navigate(to('threads'));
+            }}
+          >
+            <p>Its state, all versions, artifacts and events are gone for good.</p>
+            <Command about="To keep a copy first:" line={`relay export ${id}`} />
+          </ConfirmButton>
+        </>
+      )}
+      {failed !== undefined && <Failure error={failed} />}
+    </>
+  );
+}

@@ -1,0 +1,119 @@
+import { useState } from 'preact/hooks';
+import type { ThreadItem } from '../../../src/contract/threads/answers.ts';
+import { navigate, to } from '../../frame/router.ts';
+import { Command, Id } from '../../parts/copying.tsx';
+import { Empty } from '../../parts/notices.tsx';
+import { PageHead } from '../../parts/page-head.tsx';
+import { Said } from '../../parts/said.tsx';
+import { type Column, PagedTable } from '../../parts/table.tsx';
+import { Ago } from '../../parts/time.tsx';
+import { useLive } from '../../session/live.ts';
+import { usePages } from '../../session/paging.ts';
+import { ThreadPage } from './thread.tsx';
+
+export function Threads({ parts: [id] }: { parts: readonly string[] }) {
+  return id === undefined ? <ThreadList /> : <ThreadPage id={id} key={id} />;
+}
+
+function ThreadList() {
+  const [prefix, setPrefix] = useState('');
+  const [picked, setPicked] = useState<readonly string[]>([]);
+  const id = prefix.trim().toLowerCase();
+  const threads = usePages(
+    async (relay, page) => {
+      const { threads, next } = await relay.threads.list({ ...page, ...(id ? { prefix: id } : {}) });
+      return { rows: threads, next };
+    },
+    [id],
+  );
+  useLive(
+    ({ kind }) => kind === 'thread.created' || kind === 'thread.deleted',
+    () => {
+      // Whoever has scrolled keeps the place.
+      if (threads.skipped === 0 && threads.rows.length <= 200) threads.first();
+    },
+  );
+  const pick = (thread: string, on: boolean) =>
+    setPicked((before) => (on ? [...before.slice(-1), thread] : before.filter((one) => one !== thread)));
+  const columns: readonly Column<ThreadItem>[] = [
+    {
+      title: 'Name',
+      width: 'minmax(0, 1fr)',
+      cell: (thread) => (
+        <span class="with-check">
+          <input
+            type="checkbox"
+            aria-label={`Pick ${thread.name || thread.thread_id} to compare`}
+            checked={picked.includes(thread.thread_id)}
+            onChange={(event) => pick(thread.thread_id, event.currentTarget.checked)}
+          />
+          <a class="row-link one-line" href={to('threads', thread.thread_id)}>
+            <Said text={thread.name || 'Unnamed'} max={120} />
+          </a>
+        </span>
+      ),
+    },
+    { title: 'Id', width: '116px', cell: ({ thread_id }) => <Id value={thread_id} what="thread id" /> },
+    { title: 'Hops', width: '60px', cell: ({ hop_count }) => hop_count, wide: true, figure: true },
+    {
+      title: 'Expires',
+      width: '90px',
+      cell: ({ expires_at }) => (expires_at ? <Ago at={expires_at} /> : <span class="soft">stays</span>),
+      wide: true,
+    },
+    { title: 'Created', width: '92px', cell: ({ created_at }) => <Ago at={created_at} /> },
+  ];
+  return (
+    <>
+      <PageHead
+        title="Threads"
+        actions={
+          <button
+            type="button"
+            class="button"
+            disabled={picked.length !== 2}
+            title="Pick two threads in the list"
+            onClick={() => navigate(`${to('compare')}?a=${picked[0]}&b=${picked[1]}`)}
+          >
+            Compare{picked.length > 0 ? ` (${picked.length} of 2)` : ''}
+          </button>
+        }
+      />
+      <div class="bar">
+        <label class="field">
+          <span>Id begins with</span>
+          <input
+            type="search"
+            class="mono"
+            value={prefix}
+            onInput={(event) => setPrefix(event.currentTarget.value)}
+          />
+        </label>
+      </div>
+      <PagedTable
+        label="Threads, newest first"
+        columns={columns}
+        paged={threads}
+        keyOf={({ thread_id }) => thread_id}
+        chosen={({ thread_id }) => picked.includes(thread_id)}
+        empty={
+          id ? (
+            <Empty title="No thread has an id that begins so." />
+          ) : (
+            <Empty title="There are no threads yet.">
+              <p>
+                A thread holds what agents know together: versioned state, artifacts, and everything that
+                happened.
+              </p>
+              <Command line="relay thread new research" about="Begin one:" />
+              <Command
+                line='relay "summarise the findings so far" --thread ID'
+                about="Or ask a model with its memory:"
+              />
+            </Empty>
+          )
+        }
+      />
+    </>
+  );
+}

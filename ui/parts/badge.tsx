@@ -1,0 +1,47 @@
+import type { ComponentChildren } from 'preact';
+
+export type Tone = 'ok' | 'busy' | 'warn' | 'bad' | 'quiet';
+
+const TONES: { readonly [word: string]: Tone } = {
+  done: 'ok',
+  alive: 'ok',
+  acked: 'ok',
+  idle: 'ok',
+  live: 'ok',
+  result: 'ok',
+  running: 'busy',
+  working: 'busy',
+  pulled: 'busy',
+  notified: 'busy',
+  queued: 'quiet',
+  pending: 'quiet',
+  skipped: 'quiet',
+  stored: 'quiet',
+  silent: 'warn',
+  stuck: 'warn',
+  blocked: 'warn',
+  partial: 'warn',
+  interrupted: 'warn',
+  canceled: 'quiet',
+  failed: 'bad',
+  dead: 'bad',
+  revoked: 'bad',
+  expired: 'bad',
+};
+
+export function toneOf(word: string): Tone {
+  return TONES[word] ?? 'quiet';
+}
+
+/** A word for how something is; the colour only repeats it. */
+export function Badge({
+  word,
+  tone,
+  children,
+}: {
+  word?: string;
+  tone?: Tone;
+  children?: ComponentChildren;
+}) {
+  return <span class={`badge ${tone ?? toneOf(word ?? '')}`}>{children ?? word}</span>;
+}

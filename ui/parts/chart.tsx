@@ -1,0 +1,104 @@
+import { useEffect, useRef } from 'preact/hooks';
+import { theme } from '../frame/theme.ts';
+
+export interface Series {
+  readonly name: string;
+  /** The CSS variable of its colour. */
+  readonly colour: string;
+  readonly values: readonly (number | null)[];
+}
+
+interface Props {
+  /** What it shows, for those who cannot see it. */
+  readonly label: string;
+  /** In seconds. */
+  readonly times: readonly number[];
+  readonly series: readonly Series[];
+  readonly format: (value: number) => string;
+}
+
+const HEIGHT = 180;
+
+/** Figures over time. The canvas says nothing to a screen reader; the table beside it does. */
+export function Chart({ label, times, series, format }: Props) {
+  const place = useRef<HTMLDivElement>(null);
+  const colours = theme.value;
+  useEffect(() => {
+    const element = place.current;
+    if (!element) return;
+    let plot: { destroy(): void; setSize(size: { width: number; height: number }): void } | null = null;
+    let over = false;
+    const styles = getComputedStyle(document.documentElement);
+    const colour = (name: string) => styles.getPropertyValue(name).trim();
+    import('uplot').then(({ default: Plot }) => {
+      if (over) return;
+      const axis = {
+        stroke: colour('--soft'),
+        grid: { stroke: colour('--line'), width: 1 },
+        ticks: { show: false },
+        font: `12px ${colour('--sans')}`,
+      };
+      plot = new Plot(
+        {
+          width: element.clientWidth,
+          height: HEIGHT,
+          legend: { show: false },
+          cursor: { show: false },
+          padding: [8, 8, 0, 0],
+          scales: { y: { range: (_, low, high) => [Math.min(0, low), high > 0 ? high * 1.1 : 1] } },
+          axes: [axis, { ...axis, size: 56, values: (_, values) => values.map((value) => format(value)) }],
+          series: [
+            {},
+            ...series.map((one) => ({
+              label: one.name,
+              stroke: colour(one.colour),
+              fill: `color-mix(in srgb, ${colour(one.colour)} 55%, transparent)`,
+              width: 1,
+              paths: Plot.paths.bars!({ size: [0.8, 28] }),
+              points: { show: false },
+            })),
+          ],
+        },
+        [times, ...series.map(({ values }) => values)] as never,
+        element,
+      );
+    });
+    const watching = new ResizeObserver(() => plot?.setSize({ width: element.clientWidth, height: HEIGHT }));
+    watching.observe(element);
+    return () => {
+      over = true;
+      watching.disconnect();
+      plot?.destroy();
+    };
+  }, [times, series, colours]);
+  return (
+    <figure class="chart">
+      <div ref={place} class="chart-place" aria-hidden="true" style={{ height: `${HEIGHT}px` }} />
+      <div class="unseen">
+        <table>
+          <caption>{label}</caption>
+          <thead>
+            <tr>
+              <th scope="col">Time</th>
+              {series.map(({ name }) => (
+                <th scope="col" key={name}>
+                  {name}
+                </th>
+              ))}
+            </tr>
+          </thead>
+          <tbody>
+            {times.map((time, at) => (
+              <tr key={time}>
+                <th scope="row">{new Date(time * 1_000).toLocaleString()}</th>
+                {series.map(({ name, values }) => (
+                  <td key={name}>{values[at] === null ? 'none' : format(values[at] ?? 0)}</td>
+                ))}
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </figure>
+  );
+}

@@ -1,0 +1,63 @@
+import type { ComponentChildren } from 'preact';
+import { useState } from 'preact/hooks';
+import { Dialog } from './dialog.tsx';
+import { Failure } from './notices.tsx';
+
+/** A button for what cannot be undone: it asks first, says what will happen, and tells when it failed. */
+export function ConfirmButton(o: {
+  label: string;
+  title: string;
+  /** What the person agrees to. */
+  children: ComponentChildren;
+  sure: string;
+  act: () => Promise<unknown>;
+  danger?: boolean;
+  disabled?: boolean;
+}) {
+  const [asking, setAsking] = useState(false);
+  const [busy, setBusy] = useState(false);
+  const [error, setError] = useState<unknown>();
+  const act = async () => {
+    setBusy(true);
+    setError(undefined);
+    try {
+      await o.act();
+      setAsking(false);
+    } catch (failure) {
+      setError(failure);
+    } finally {
+      setBusy(false);
+    }
+  };
+  return (
+    <>
+      <button
+        type="button"
+        class={o.danger ? 'button danger' : 'button'}
+        disabled={o.disabled}
+        onClick={() => setAsking(true)}
+      >
+        {o.label}
+      </button>
+      {asking && (
+        <Dialog title={o.title} onClose={() => setAsking(false)}>
+          <div class="dialog-body">{o.children}</div>
+          {error !== undefined && <Failure error={error} />}
+          <footer>
+            <button type="button" class="button" onClick={() => setAsking(false)}>
+              Cancel
+            </button>
+            <button
+              type="button"
+              class={o.danger ? 'button danger solid' : 'button solid'}
+              disabled={busy}
+              onClick={act}
+            >
+              {o.sure}
+            </button>
+          </footer>
+        </Dialog>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,72 @@
+import { useState } from 'preact/hooks';
+import { Icon } from './icons.tsx';
+
+/** Puts a text on the clipboard and says so, for the eye and for a screen reader. */
+export function CopyButton({ text, what, label }: { text: string; what: string; label?: string }) {
+  const [state, setState] = useState<'ready' | 'copied' | 'refused'>('ready');
+  const copy = async (event: Event) => {
+    event.preventDefault();
+    event.stopPropagation();
+    const done = await navigator.clipboard?.writeText(text).then(
+      () => true,
+      () => false,
+    );
+    setState(done ? 'copied' : 'refused');
+    setTimeout(() => setState('ready'), 1_800);
+  };
+  const said = { ready: `Copy ${what}`, copied: `Copied ${what}`, refused: 'Select it and copy by hand' }[
+    state
+  ];
+  return (
+    <button
+      type="button"
+      class={label ? 'button' : 'icon-button'}
+      onClick={copy}
+      aria-label={said}
+      title={said}
+    >
+      <Icon name={state === 'copied' ? 'check' : 'copy'} />
+      {label && <span>{state === 'copied' ? 'Copied' : label}</span>}
+      <span class="unseen" role="status">
+        {state === 'ready' ? '' : said}
+      </span>
+    </button>
+  );
+}
+
+/** The beginning of an id, with the whole in the title and on the clipboard. */
+export function Id({ value, href, what = 'id' }: { value: string; href?: string; what?: string }) {
+  const short = value.length > 13 ? value.slice(0, 8) : value;
+  return (
+    <span class="id">
+      {href ? (
+        <a class="mono" href={href} title={value}>
+          {short}
+        </a>
+      ) : (
+        <span class="mono" title={value}>
+          {short}
+        </span>
+      )}
+      <CopyButton text={value} what={what} />
+    </span>
+  );
+}
+
+/** A command for a terminal. */
+export function Command({ line, about }: { line: string; about?: string }) {
+  return (
+    <div class="command">
+      {about && <span class="command-about">{about}</span>}
+      <span class="command-line">
+        <code>
+          <span class="prompt" aria-hidden="true">
+            ${' '}
+          </span>
+          {line}
+        </code>
+        <CopyButton text={line} what="command" />
+      </span>
+    </div>
+  );
+}

@@ -1,0 +1,67 @@
+import type { ComponentChildren } from 'preact';
+import { useEffect, useState } from 'preact/hooks';
+import { isRelayError, shownError } from '../../src/base/errors.ts';
+import type { Asked } from '../session/asking.ts';
+
+/** Nothing there yet: what it would be, and the command that makes the first one. */
+export function Empty({ title, children }: { title: string; children?: ComponentChildren }) {
+  return (
+    <div class="empty">
+      <p class="empty-title">{title}</p>
+      {children}
+    </div>
+  );
+}
+
+/** What went wrong and what to do about it. */
+export function Failure({ error, again }: { error: unknown; again?: () => void }) {
+  const { message, hint, code } = shownError(error);
+  if (!isRelayError(error)) console.error(error);
+  return (
+    <div class="failure" role="alert">
+      <p class="failure-title">{message}</p>
+      {hint && <p>{hint}</p>}
+      <p class="failure-foot">
+        {again && (
+          <button type="button" class="button" onClick={again}>
+            Try again
+          </button>
+        )}
+        <span class="soft mono">{code}</span>
+      </p>
+    </div>
+  );
+}
+
+/** Shown only once it takes long enough to be noticed; it ends with an answer or with the failure of the request. */
+export function Pending({ what = 'Loading' }: { what?: string }) {
+  const [waited, setWaited] = useState(0);
+  useEffect(() => {
+    const timers = [250, 5_000].map((ms, step) => setTimeout(() => setWaited(step + 1), ms));
+    return () => timers.forEach(clearTimeout);
+  }, []);
+  if (waited === 0) return <div class="pending" aria-busy="true" />;
+  return (
+    <div class="pending" role="status" aria-busy="true">
+      {what}…{waited > 1 && ' The relay takes its time; this ends after 20 seconds at the latest.'}
+    </div>
+  );
+}
+
+/** An answer, or whatever stands for it. */
+export function Answer<T>({
+  of,
+  what,
+  children,
+}: {
+  of: Asked<T>;
+  what?: string;
+  children: (value: T) => ComponentChildren;
+}) {
+  return (
+    <>
+      {of.error !== undefined && <Failure error={of.error} again={of.again} />}
+      {of.value !== undefined ? children(of.value) : of.pending && <Pending what={what} />}
+    </>
+  );
+}

@@ -1,0 +1,135 @@
+import type { ComponentChildren } from 'preact';
+import { useEffect } from 'preact/hooks';
+import type { Paged } from '../session/paging.ts';
+import { Failure, Pending } from './notices.tsx';
+import { useVirtualRows } from './virtual.ts';
+
+export interface Column<T> {
+  readonly title: string;
+  /** As in `grid-template-columns`. */
+  readonly width: string;
+  readonly cell: (row: T) => ComponentChildren;
+  /** Left out where there is little room. */
+  readonly wide?: boolean;
+  /** Figures, flush right. */
+  readonly figure?: boolean;
+}
+
+interface Props<T> {
+  /** Says what the table lists. */
+  readonly label: string;
+  readonly columns: readonly Column<T>[];
+  readonly rows: readonly T[];
+  readonly keyOf: (row: T) => string;
+  readonly rowHeight?: number;
+  /** Called when the last row comes into view. */
+  readonly onEnd?: () => void;
+  readonly chosen?: (row: T) => boolean;
+  /** Rows that were let go above the first one. */
+  readonly skipped?: number;
+}
+
+const ROW_HEIGHT = 40;
+
+/** A table of any length: rows outside of the view are not on the page. */
+export function Table<T>(o: Props<T>) {
+  const { columns, rows, rowHeight = ROW_HEIGHT, skipped = 0 } = o;
+  const virtual = useVirtualRows(rows.length, rowHeight);
+  const lastSeen = virtual.items.at(-1)?.index ?? -1;
+  useEffect(() => {
+    if (rows.length > 0 && lastSeen >= rows.length - 1) o.onEnd?.();
+  }, [lastSeen, rows.length]);
+  const grid = { '--columns': columns.map(({ width }) => width).join(' ') };
+  const narrow = {
+    '--narrow-columns': columns
+      .filter(({ wide }) => !wide)
+      .map(({ width }) => width)
+      .join(' '),
+  };
+  return (
+    <div
+      class="table"
+      role="table"
+      aria-label={o.label}
+      aria-rowcount={rows.length + skipped + 1}
+      style={{ ...grid, ...narrow }}
+    >
+      <div role="rowgroup" class="table-head">
+        <div role="row" class="table-row" aria-rowindex={1}>
+          {columns.map((column) => (
+            <div key={column.title} role="columnheader" class={classOf(column)}>
+              {column.title}
+            </div>
+          ))}
+        </div>
+      </div>
+      <div role="rowgroup" class="table-body" ref={virtual.scroller} tabIndex={0} aria-label={o.label}>
+        <div class="table-space" style={{ height: `${virtual.height}px` }} role="presentation">
+          {virtual.items.map(({ index, start }) => {
+            const row = rows[index];
+            if (row === undefined) return null;
+            return (
+              <div
+                key={o.keyOf(row)}
+                role="row"
+                aria-rowindex={index + skipped + 2}
+                class={o.chosen?.(row) ? 'table-row chosen' : 'table-row'}
+                style={{ transform: `translateY(${start}px)`, height: `${rowHeight}px` }}
+              >
+                {columns.map((column) => (
+                  <div key={column.title} role="cell" class={classOf(column)}>
+                    {column.cell(row)}
+                  </div>
+                ))}
+              </div>
+            );
+          })}
+        </div>
+      </div>
+    </div>
+  );
+}
+
+function classOf({ wide, figure }: Column<never>): string {
+  return `cell${wide ? ' wide' : ''}${figure ? ' figure' : ''}`;
+}
+
+/** A table over a list that comes by cursor, with what is said where there is nothing in it. */
+export function PagedTable<T>({
+  paged,
+  empty,
+  ...o
+}: Omit<Props<T>, 'rows' | 'onEnd' | 'skipped'> & { paged: Paged<T>; empty: ComponentChildren }) {
+  const { rows, pending, error, ended, skipped } = paged;
+  if (rows.length === 0) {
+    if (error !== undefined) return <Failure error={error} again={paged.first} />;
+    return pending ? <Pending /> : empty;
+  }
+  return (
+    <>
+      {skipped > 0 && (
+        <p class="bar">
+          <span>{skipped.toLocaleString('en')} rows above were let go.</span>
+          <button type="button" class="button" onClick={paged.first}>
+            Back to the first
+          </button>
+        </p>
+      )}
+      <Table {...o} rows={rows} skipped={skipped} onEnd={paged.more} />
+      <p class="table-foot soft" role="status">
+        {error !== undefined
+          ? ''
+          : pending
+            ? 'Loading more…'
+            : ended
+              ? countOf(rows.length + skipped)
+              : 'Scroll for more'}
+      </p>
+      {error !== undefined && <Failure error={error} again={paged.more} />}
+    </>
+  );
+}
+
+function countOf(n: number): string {
+  return n === 1 ? '1 in all' : `${n.toLocaleString('en')} in all`;
+}

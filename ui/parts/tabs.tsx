@@ -1,0 +1,53 @@
+import type { ComponentChildren } from 'preact';
+import { query, setParam } from '../frame/router.ts';
+
+export interface Tab {
+  readonly name: string;
+  readonly title: string;
+  readonly count?: number;
+  readonly render: () => ComponentChildren;
+}
+
+/** One of several views of a page; which one is in the address, so that it can be passed on. */
+export function Tabs({ tabs, label }: { tabs: readonly Tab[]; label: string }) {
+  const wanted = query.value.get('tab');
+  const chosen = tabs.find(({ name }) => name === wanted) ?? tabs[0]!;
+  const choose = (tab: Tab) => setParam('tab', tab === tabs[0] ? null : tab.name);
+  const onKeyDown = (event: KeyboardEvent) => {
+    const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+    if (!step) return;
+    event.preventDefault();
+    const next = tabs[(tabs.indexOf(chosen) + step + tabs.length) % tabs.length]!;
+    choose(next);
+    document.getElementById(`tab-${next.name}`)?.focus();
+  };
+  return (
+    <>
+      <div class="tabs" role="tablist" aria-label={label} onKeyDown={onKeyDown}>
+        {tabs.map((tab) => (
+          <button
+            key={tab.name}
+            type="button"
+            role="tab"
+            id={`tab-${tab.name}`}
+            aria-selected={tab === chosen}
+            aria-controls="tab-panel"
+            tabIndex={tab === chosen ? 0 : -1}
+            onClick={() => choose(tab)}
+          >
+            {tab.title}
+            {tab.count !== undefined && (
+              <>
+                {' '}
+                <span class="count">{tab.count}</span>
+              </>
+            )}
+          </button>
+        ))}
+      </div>
+      <div role="tabpanel" id="tab-panel" aria-labelledby={`tab-${chosen.name}`} key={chosen.name}>
+        {chosen.render()}
+      </div>
+    </>
+  );
+}

@@ -1,0 +1,59 @@
+import { signal } from '@preact/signals';
+
+const now = signal(Date.now());
+setInterval(() => {
+  if (document.visibilityState === 'visible') now.value = Date.now();
+}, 10_000);
+
+/** `3 min ago`, with the moment itself in the title. */
+export function Ago({ at }: { at: string | number | null | undefined }) {
+  if (at === null || at === undefined) return <span class="soft">never</span>;
+  const moment = new Date(at);
+  if (Number.isNaN(moment.getTime())) return <span>{String(at)}</span>;
+  return (
+    <time dateTime={moment.toISOString()} title={absolute(moment)}>
+      {distance(moment.getTime() - Math.max(now.value, Date.now() - 10_000))}
+    </time>
+  );
+}
+
+/** `14:03:07`, for lists where order within a minute counts. */
+export function Clock({ at }: { at: string | number }) {
+  const moment = new Date(at);
+  if (Number.isNaN(moment.getTime())) return <span>{String(at)}</span>;
+  const today = moment.toDateString() === new Date().toDateString();
+  return (
+    <time dateTime={moment.toISOString()} title={absolute(moment)} class="mono">
+      {today
+        ? moment.toLocaleTimeString(undefined, { hour12: false })
+        : moment.toLocaleString(undefined, { dateStyle: 'short', timeStyle: 'short' })}
+    </time>
+  );
+}
+
+export function absolute(moment: Date): string {
+  return `${moment.toLocaleString(undefined, { dateStyle: 'medium', timeStyle: 'medium' })} (${moment.toISOString()})`;
+}
+
+const STEPS: readonly [ms: number, unit: string][] = [
+  [86_400_000, 'd'],
+  [3_600_000, 'h'],
+  [60_000, 'min'],
+  [1_000, 's'],
+];
+
+export function distance(ms: number): string {
+  const away = Math.abs(ms);
+  if (away < 5_000) return 'now';
+  const [step, unit] = STEPS.find(([step]) => away >= step)!;
+  const amount = `${Math.floor(away / step)} ${unit}`;
+  return ms < 0 ? `${amount} ago` : `in ${amount}`;
+}
+
+/** `1.4 s`, `2 min 5 s` */
+export function duration(ms: number): string {
+  if (ms < 1_000) return `${Math.round(ms)} ms`;
+  if (ms < 60_000) return `${(ms / 1_000).toFixed(1)} s`;
+  if (ms < 3_600_000) return `${Math.floor(ms / 60_000)} min ${Math.floor((ms % 60_000) / 1_000)} s`;
+  return `${Math.floor(ms / 3_600_000)} h ${Math.floor((ms % 3_600_000) / 60_000)} min`;
+}

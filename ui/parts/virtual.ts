@@ -1,0 +1,48 @@
+import {
+  elementScroll,
+  observeElementOffset,
+  observeElementRect,
+  type VirtualItem,
+  Virtualizer,
+} from '@tanstack/virtual-core';
+import type { RefObject } from 'preact';
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
+
+export interface VirtualRows {
+  /** What scrolls. */
+  readonly scroller: RefObject<HTMLDivElement | null>;
+  readonly items: readonly VirtualItem[];
+  /** Of all rows together, in pixels. */
+  readonly height: number;
+  readonly toRow: (index: number) => void;
+  /** Measures a row whose height is not known ahead. */
+  readonly measure: (element: Element | null) => void;
+}
+
+/** Only the rows that can be seen are on the page, however many there are. */
+export function useVirtualRows(count: number, rowHeight: number): VirtualRows {
+  const scroller = useRef<HTMLDivElement>(null);
+  const [, redraw] = useState(0);
+  const options = {
+    count,
+    getScrollElement: () => scroller.current,
+    estimateSize: () => rowHeight,
+    overscan: 8,
+    scrollToFn: elementScroll,
+    observeElementRect,
+    observeElementOffset,
+    onChange: () => redraw((n) => n + 1),
+  };
+  const virtualizer = useRef<Virtualizer<HTMLDivElement, Element>>(undefined as never);
+  virtualizer.current ??= new Virtualizer(options);
+  virtualizer.current.setOptions(options);
+  useEffect(() => virtualizer.current._didMount(), []);
+  useLayoutEffect(() => virtualizer.current._willUpdate());
+  return {
+    scroller,
+    items: virtualizer.current.getVirtualItems(),
+    height: virtualizer.current.getTotalSize(),
+    toRow: (index) => virtualizer.current.scrollToIndex(index, { align: 'auto' }),
+    measure: (element) => element && virtualizer.current.measureElement(element),
+  };
+}

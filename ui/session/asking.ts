@@ -1,0 +1,75 @@
+import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
+import type { Relay } from '../../src/contract/relay.ts';
+import { noteRefusal, relay } from './session.ts';
+
+/** An answer of the relay, or why there is none. An older answer stays while a newer one is awaited. */
+export interface Asked<T> {
+  readonly value: T | undefined;
+  readonly error: unknown;
+  readonly pending: boolean;
+  /** Asks again. */
+  readonly again: () => void;
+}
+
+/** Asks when the page is shown, when one of `on` changes, and when told to. Only the newest answer counts. */
+export function useAsked<T>(ask: (relay: Relay) => Promise<T>, on: readonly unknown[]): Asked<T> {
+  const [answer, setAnswer] = useState<Omit<Asked<T>, 'again'>>({
+    value: undefined,
+    error: undefined,
+    pending: true,
+  });
+  const turn = useRef(0);
+  const asked = useRef(ask);
+  asked.current = ask;
+  const about = useRef<string | null>(null);
+  const current = relay.value;
+  const run = useCallback(() => {
+    const mine = ++turn.current;
+    // What was asked about something else must not stand under the new title.
+    const same = about.current === JSON.stringify(on);
+    about.current = JSON.stringify(on);
+    setAnswer((before) => ({ value: same ? before.value : undefined, error: undefined, pending: true }));
+    asked.current(current).then(
+      (value) => turn.current === mine && setAnswer({ value, error: undefined, pending: false }),
+      (error) => {
+        if (turn.current !== mine) return;
+        noteRefusal(error);
+        setAnswer((before) => ({ value: before.value, error, pending: false }));
+      },
+    );
+  }, [current, ...on]);
+  useEffect(() => {
+    run();
+    return () => {
+      turn.current++;
+    };
+  }, [run]);
+  return { ...answer, again: run };
+}
+
+/** Something a person does: at most one at a time, with what came of it. */
+export function useAction<A extends unknown[]>(act: (relay: Relay, ...args: A) => Promise<unknown>) {
+  const [state, setState] = useState<{ busy: boolean; error: unknown; done: boolean }>({
+    busy: false,
+    error: undefined,
+    done: false,
+  });
+  const busy = useRef(false);
+  const run = async (...args: A): Promise<boolean> => {
+    if (busy.current) return false;
+    busy.current = true;
+    setState({ busy: true, error: undefined, done: false });
+    try {
+      await act(relay.value, ...args);
+      setState({ busy: false, error: undefined, done: true });
+      return true;
+    } catch (error) {
+      noteRefusal(error);
+      setState({ busy: false, error, done: false });
+      return false;
+    } finally {
+      busy.current = false;
+    }
+  };
+  return { ...state, run };
+}

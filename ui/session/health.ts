@@ -1,0 +1,37 @@
+import { isRelayError } from '../../src/base/errors.ts';
+import { HttpClient } from '../../src/sdk/http-client.ts';
+import { collect } from '../../src/sdk/streams.ts';
+
+export interface HealthReport {
+  readonly healthy: boolean;
+  readonly ready: boolean;
+  readonly version: string | null;
+  /** What the relay has to say about itself, such as that it should be restarted. */
+  readonly note: string | null;
+}
+
+/** Whether the relay answers and its store takes writes. A relay that is out of reach is an error. */
+export async function healthOf(): Promise<HealthReport> {
+  const client = new HttpClient({ baseUrl: location.origin, retries: 0, timeout: 10_000 });
+  const ask = async (path: string) => {
+    try {
+      return await client.run(
+        { method: 'GET', path, repeatable: true, doing: 'health' },
+        async ({ body }) => {
+          const bytes = await collect(body ?? new Uint8Array(), { bytes: 64 * 1024, what: 'an answer' });
+          return JSON.parse(new TextDecoder().decode(bytes)) as { version?: string; restart?: string };
+        },
+      );
+    } catch (error) {
+      if (isRelayError(error, 'unreachable')) throw error;
+      return null;
+    }
+  };
+  const [health, ready] = await Promise.all([ask('/health'), ask('/ready')]);
+  return {
+    healthy: health !== null,
+    ready: ready !== null,
+    version: health?.version ?? null,
+    note: ready?.restart ?? null,
+  };
+}

@@ -1,0 +1,111 @@
+import { effect, signal } from '@preact/signals';
+import { useEffect, useRef } from 'preact/hooks';
+import { isRelayError } from '../../src/base/errors.ts';
+import { pause } from '../../src/base/pause.ts';
+import type { Activity } from '../../src/contract/activity.ts';
+import { connectionState } from './connection.ts';
+import { needsKey, relay } from './session.ts';
+
+/** What was heard lately, newest first; older entries come from the log of the relay. */
+export const heard = signal<readonly Activity[]>([]);
+const HEARD_ENTRIES = 200;
+/** Entries are handed on together so often, however many come. */
+const HAND_ON_MS = 250;
+/** A page asks anew at most so often, however much happens. */
+const ASK_AGAIN_MS = 700;
+const RETRY_MS = 3_000;
+
+type Listener = (entries: readonly Activity[]) => void;
+const listeners = new Set<Listener>();
+
+/** Keeps the one connection over which everything live comes, as whoever is signed in. */
+export function stayLive(): void {
+  effect(() => {
+    const current = relay.value;
+    if (needsKey.value) return;
+    const closing = new AbortController();
+    heard.value = [];
+    void follow(current, closing.signal);
+    return () => closing.abort();
+  });
+}
+
+async function follow(current: typeof relay.value, signal: AbortSignal): Promise<void> {
+  const state = (now: 'live' | 'lost') => {
+    if (!signal.aborted) connectionState.value = now;
+  };
+  let after: string | undefined;
+  while (!signal.aborted) {
+    try {
+      for await (const entry of current.activity.watch({ after, signal, state })) {
+        after = entry.id;
+        take(entry);
+      }
+    } catch (error) {
+      if (signal.aborted) return;
+      // A key that may not follow what happens still shows the pages it may show.
+      if (isRelayError(error) && [401, 403, 404].includes(error.status)) {
+        connectionState.value = 'idle';
+        return;
+      }
+      connectionState.value = 'lost';
+    }
+    await pause(RETRY_MS, signal);
+  }
+}
+
+let waiting: Activity[] = [];
+let due = false;
+
+function take(entry: Activity): void {
+  waiting.push(entry);
+  if (waiting.length > HEARD_ENTRIES) waiting.shift();
+  if (due) return;
+  due = true;
+  setTimeout(handOn, HAND_ON_MS);
+}
+
+function handOn(): void {
+  const entries = waiting;
+  waiting = [];
+  due = false;
+  heard.value = [...entries.toReversed(), ...heard.value].slice(0, HEARD_ENTRIES);
+  for (const listener of listeners) listener(entries);
+}
+
+/** Calls `then` soon after something happened that `concerns` the page, and once after a break that may have hidden it. */
+export function useLive(concerns: (entry: Activity) => boolean, then: () => void): void {
+  const now = useRef({ concerns, then });
+  now.current = { concerns, then };
+  useEffect(() => {
+    let due: ReturnType<typeof setTimeout> | undefined;
+    const listener: Listener = (entries) => {
+      const { concerns } = now.current;
+      const touched = entries.some(
+        (entry) => entry.kind === 'gap' || entry.kind === 'left_out' || concerns(entry),
+      );
+      if (!touched) return;
+      due ??= setTimeout(() => {
+        due = undefined;
+        now.current.then();
+      }, ASK_AGAIN_MS);
+    };
+    listeners.add(listener);
+    return () => {
+      listeners.delete(listener);
+      clearTimeout(due);
+    };
+  }, []);
+}
+
+/** For what changes by time and not by an event: again every so often, while the page can be seen. */
+export function useEvery(ms: number, then: () => void): void {
+  const now = useRef(then);
+  now.current = then;
+  useEffect(() => {
+    const timer = setInterval(() => {
+      if (document.visibilityState === 'visible') now.current();
+    }, ms);
+    return () => clearInterval(timer);
+  }, [ms]);
+}

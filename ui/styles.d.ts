@@ -1,0 +1,2 @@
+/** Styles are part of the bundle, and give nothing. */
+declare module '*.css';

@@ -1,0 +1,176 @@
+import { useEffect, useMemo, useState } from 'preact/hooks';
+import { bytes as amount } from '../../src/base/amounts.ts';
+import { decodeUtf8 } from '../../src/base/utf8.ts';
+import { binaryKind } from '../../src/text/preview/binary-kind.ts';
+import { Empty } from '../parts/notices.tsx';
+import { CsvView } from './csv-view.tsx';
+import { JsonView } from './json-view.tsx';
+import { type About, imageType, type ViewKind, viewKind } from './kind.ts';
+import { languageOf } from './language.ts';
+import { MARKDOWN_CHARS, MarkdownView } from './markdown-view.tsx';
+import { TextView } from './text-view.tsx';
+
+/** A page loads so much of a content to show it; the download has all. */
+export const SHOWN_BYTES = 2 * 1024 * 1024;
+
+interface Props {
+  readonly body: Uint8Array<ArrayBuffer>;
+  /** Of the whole, which may be more than `body`. */
+  readonly size: number;
+  readonly about: About;
+  /** Markdown is laid out at once; otherwise when somebody asks. */
+  readonly layOut?: boolean;
+}
+
+const TITLES: { readonly [K in ViewKind]: string } = {
+  markdown: 'Laid out',
+  json: 'Tree',
+  csv: 'Table',
+  diff: 'Diff',
+  image: 'Picture',
+  text: 'Text',
+  binary: 'Bytes',
+};
+
+/** A content in the viewer that suits it, with the text itself one click away. */
+export function ContentView({ body, size, about, layOut = true }: Props) {
+  const cut = body.byteLength < size;
+  const text = useMemo(() => readable(body, cut), [body, cut]);
+  const kind = useMemo(() => viewKind(about, text), [about, text]);
+  const own = text !== null && kind !== 'text';
+  const [plain, setPlain] = useState(!layOut && kind === 'markdown');
+  useEffect(() => setPlain(!layOut && kind === 'markdown'), [kind, layOut, body]);
+  if (body.byteLength === 0) return <Empty title="It is empty." />;
+  return (
+    <div class="content-view">
+      {(own || cut) && (
+        <div class="bar">
+          {own && (
+            <div class="switch" role="group" aria-label="How to show it">
+              {[false, true].map((wanted) => (
+                <button
+                  key={String(wanted)}
+                  type="button"
+                  aria-pressed={plain === wanted}
+                  onClick={() => setPlain(wanted)}
+                >
+                  {wanted ? 'Text' : TITLES[kind]}
+                </button>
+              ))}
+            </div>
+          )}
+          {cut && (
+            <span class="soft">
+              The first {amount(body.byteLength)} of {amount(size)}; the download has all of it.
+            </span>
+          )}
+        </div>
+      )}
+      {plain && text !== null ? (
+        <TextView text={text} label={nameOf(about)} language={languageOf(about.name ?? '')} />
+      ) : (
+        <View kind={kind} text={text} body={body} about={about} />
+      )}
+    </div>
+  );
+}
+
+function View({
+  kind,
+  text,
+  body,
+  about,
+}: {
+  kind: ViewKind;
+  text: string | null;
+  body: Uint8Array<ArrayBuffer>;
+  about: About;
+}) {
+  const label = nameOf(about);
+  if (kind === 'image') return <Picture body={body} about={about} />;
+  if (text === null) return <Bytes body={body} />;
+  if (kind === 'markdown' && text.length <= MARKDOWN_CHARS) return <MarkdownView text={text} />;
+  if (kind === 'json') {
+    const value = parsed(text);
+    if (value !== undefined) return <JsonView value={value} label={label} />;
+  }
+  if (kind === 'csv') return <CsvView text={text} label={label} />;
+  if (kind === 'diff') return <TextView text={text} label={label} lineClass={diffClass} />;
+  return <TextView text={text} label={label} language={languageOf(about.name ?? '')} />;
+}
+
+/** In an `img`, where a script in it does not run and nothing is fetched. */
+function Picture({ body, about }: { body: Uint8Array<ArrayBuffer>; about: About }) {
+  const [address, setAddress] = useState<string | null>(null);
+  const [broken, setBroken] = useState(false);
+  useEffect(() => {
+    const made = URL.createObjectURL(
+      new Blob([body], { type: imageType(about) ?? 'application/octet-stream' }),
+    );
+    setAddress(made);
+    setBroken(false);
+    return () => URL.revokeObjectURL(made);
+  }, [body]);
+  if (broken) return <Bytes body={body} />;
+  return address && <img class="picture" src={address} alt={nameOf(about)} onError={() => setBroken(true)} />;
+}
+
+const DUMPED_BYTES = 1_024;
+
+function Bytes({ body }: { body: Uint8Array<ArrayBuffer> }) {
+  const lines = useMemo(() => dump(body.subarray(0, DUMPED_BYTES)), [body]);
+  return (
+    <>
+      <p class="bar">
+        <strong>{binaryKind(body)}</strong>
+        <span class="soft">the first {Math.min(body.byteLength, DUMPED_BYTES)} bytes</span>
+      </p>
+      <pre class="dump" tabIndex={0}>
+        {lines}
+      </pre>
+    </>
+  );
+}
+
+function dump(body: Uint8Array): string {
+  const lines: string[] = [];
+  for (let at = 0; at < body.length; at += 16) {
+    const row = [...body.subarray(at, at + 16)];
+    const hex = row.map((byte) => byte.toString(16).padStart(2, '0')).join(' ');
+    const letters = row
+      .map((byte) => (byte >= 0x20 && byte < 0x7f ? String.fromCharCode(byte) : '·'))
+      .join('');
+    lines.push(`${at.toString(16).padStart(6, '0')}  ${hex.padEnd(47)}  ${letters}`);
+  }
+  return lines.join('\n');
+}
+
+/** Null for bytes that are no text. What was cut may end within a letter. */
+function readable(body: Uint8Array<ArrayBuffer>, cut: boolean): string | null {
+  const text = decodeUtf8(body);
+  if (text !== null || !cut) return text;
+  for (let less = 1; less < 4; less++) {
+    const shorter = decodeUtf8(body.subarray(0, body.byteLength - less));
+    if (shorter !== null) return shorter;
+  }
+  return null;
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function diffClass(line: string): string {
+  if (/^(?:\+\+\+|---|diff |index )/.test(line)) return 'diff-file';
+  if (line.startsWith('@@')) return 'diff-place';
+  if (line.startsWith('+')) return 'diff-added';
+  return line.startsWith('-') ? 'diff-removed' : '';
+}
+
+function nameOf({ name }: About): string {
+  return name || 'Content';
+}

@@ -1,0 +1,60 @@
+import { useMemo } from 'preact/hooks';
+import { useVirtualRows } from '../parts/virtual.ts';
+import { csvRows, separatorOf } from './csv.ts';
+import { visible } from './visible.ts';
+
+const ROW_HEIGHT = 30;
+const MOST_COLUMNS = 60;
+const CELL_CHARS = 300;
+
+/** Rows and columns as text; what looks like a formula is text too. */
+export function CsvView({ text, label }: { text: string; label: string }) {
+  const [head = [], ...rows] = useMemo(() => csvRows(text, separatorOf(text)), [text]);
+  const virtual = useVirtualRows(rows.length, ROW_HEIGHT);
+  const columns = head.slice(0, MOST_COLUMNS);
+  const style = { '--csv-columns': `repeat(${Math.max(columns.length, 1)}, minmax(110px, 1fr))` };
+  return (
+    <>
+      <div
+        class="csv-view"
+        ref={virtual.scroller}
+        tabIndex={0}
+        role="table"
+        aria-label={label}
+        aria-rowcount={rows.length + 1}
+        style={style}
+      >
+        <div role="rowgroup" class="csv-head">
+          <div role="row" class="csv-row">
+            {columns.map((name, at) => (
+              <div key={at} role="columnheader">
+                {visible(name)}
+              </div>
+            ))}
+          </div>
+        </div>
+        <div role="rowgroup" class="text-space" style={{ height: `${virtual.height}px` }}>
+          {virtual.items.map(({ index, start }) => (
+            <div
+              key={index}
+              role="row"
+              aria-rowindex={index + 2}
+              class="csv-row"
+              style={{ transform: `translateY(${start}px)` }}
+            >
+              {columns.map((_, at) => (
+                <div key={at} role="cell">
+                  {visible((rows[index]?.[at] ?? '').slice(0, CELL_CHARS))}
+                </div>
+              ))}
+            </div>
+          ))}
+        </div>
+      </div>
+      <p class="soft small">
+        {rows.length.toLocaleString('en')} rows
+        {head.length > MOST_COLUMNS && `, the first ${MOST_COLUMNS} of ${head.length} columns`}
+      </p>
+    </>
+  );
+}

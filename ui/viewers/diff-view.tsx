@@ -1,0 +1,101 @@
+import { useMemo, useState } from 'preact/hooks';
+import { useVirtualRows } from '../parts/virtual.ts';
+import { type DiffLine, diffLines } from './line-diff.ts';
+import { visible } from './visible.ts';
+
+const ROW_HEIGHT = 22;
+/** Lines that are the same are left out but for so many around each difference. */
+const AROUND = 3;
+
+type Row = DiffLine | { readonly kind: 'left out'; readonly text: string };
+
+/** Two lists of lines, as what was taken out and what was put in. */
+export function DiffView({
+  from,
+  to,
+  label,
+}: {
+  from: readonly string[];
+  to: readonly string[];
+  label: string;
+}) {
+  const [whole, setWhole] = useState(false);
+  const lines = useMemo(() => diffLines(from, to), [from, to]);
+  const rows = useMemo<readonly Row[]>(() => (whole ? lines : shortened(lines)), [lines, whole]);
+  const virtual = useVirtualRows(rows.length, ROW_HEIGHT);
+  const amount = (kind: Row['kind']) => lines.filter((line) => line.kind === kind).length;
+  const [added, removed] = [amount('added'), amount('removed')];
+  return (
+    <div class="diff">
+      <div class="bar">
+        <strong>{label}</strong>
+        <span class="soft">
+          {added + removed === 0 ? 'nothing differs' : `${added} added, ${removed} removed`}
+        </span>
+        <label class="check">
+          <input
+            type="checkbox"
+            checked={whole}
+            onChange={(event) => setWhole(event.currentTarget.checked)}
+          />
+          <span>Show what is the same</span>
+        </label>
+      </div>
+      {rows.length > 0 && (
+        <div class="text-lines wrap" ref={virtual.scroller} tabIndex={0} role="region" aria-label={label}>
+          <div class="text-space" style={{ height: `${virtual.height}px` }}>
+            {virtual.items.map(({ index, start }) => {
+              const row = rows[index];
+              if (!row) return null;
+              const tone = {
+                added: 'diff-added',
+                removed: 'diff-removed',
+                same: '',
+                'left out': 'diff-place',
+              }[row.kind];
+              const mark = { added: '+', removed: '−', same: ' ', 'left out': '⋯' }[row.kind];
+              return (
+                <div
+                  key={index}
+                  data-index={index}
+                  ref={virtual.measure}
+                  class={`text-line ${tone}`}
+                  style={{ transform: `translateY(${start}px)` }}
+                >
+                  <span class="diff-mark" aria-hidden="true">
+                    {mark}
+                  </span>
+                  {row.kind === 'added' && <ins class="unseen">added: </ins>}
+                  {row.kind === 'removed' && <del class="unseen">removed: </del>}
+                  <code>{visible(row.text)}</code>
+                </div>
+              );
+            })}
+          </div>
+        </div>
+      )}
+    </div>
+  );
+}
+
+function shortened(lines: readonly DiffLine[]): Row[] {
+  const near = new Set<number>();
+  lines.forEach(({ kind }, at) => {
+    if (kind !== 'same') for (let by = -AROUND; by <= AROUND; by++) near.add(at + by);
+  });
+  const rows: Row[] = [];
+  let left = 0;
+  const tell = () => {
+    if (left > 0) rows.push({ kind: 'left out', text: `${left} lines are the same` });
+    left = 0;
+  };
+  lines.forEach((line, at) => {
+    if (!near.has(at)) left++;
+    else {
+      tell();
+      rows.push(line);
+    }
+  });
+  tell();
+  return rows;
+}

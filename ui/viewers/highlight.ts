@@ -1,0 +1,45 @@
+import {
+  createCssVariablesTheme,
+  createHighlighterCore,
+  type HighlighterCore,
+  type LanguageInput,
+} from '@shikijs/core';
+import { createJavaScriptRegexEngine } from '@shikijs/engine-javascript';
+
+/** Per line: pieces of text, each with the kind that its class names. */
+export type Highlighted = readonly (readonly { readonly text: string; readonly kind: string | null }[])[];
+
+/** Grammars by language; each is loaded when it is first needed. */
+const GRAMMARS: { readonly [language: string]: () => Promise<{ default: unknown }> } = {
+  typescript: () => import('@shikijs/langs/typescript'),
+  python: () => import('@shikijs/langs/python'),
+  shellscript: () => import('@shikijs/langs/shellscript'),
+  yaml: () => import('@shikijs/langs/yaml'),
+  go: () => import('@shikijs/langs/go'),
+  rust: () => import('@shikijs/langs/rust'),
+  sql: () => import('@shikijs/langs/sql'),
+  css: () => import('@shikijs/langs/css'),
+};
+
+const VARIABLE = /^var\(--shiki-token-([a-z-]+)\)$/;
+
+let highlighter: Promise<HighlighterCore> | undefined;
+
+/** Colours are classes: inline styles would need a weaker policy. */
+export async function highlight(text: string, language: string): Promise<Highlighted | null> {
+  const grammar = GRAMMARS[language];
+  if (!grammar) return null;
+  highlighter ??= createHighlighterCore({
+    themes: [createCssVariablesTheme({ name: 'classes', variablePrefix: '--shiki-' })],
+    langs: [],
+    engine: createJavaScriptRegexEngine({ forgiving: true }),
+  });
+  const shiki = await highlighter;
+  if (!shiki.getLoadedLanguages().includes(language)) {
+    await shiki.loadLanguage((await grammar()).default as LanguageInput);
+  }
+  const { tokens } = shiki.codeToTokens(text, { lang: language, theme: 'classes' });
+  return tokens.map((line) =>
+    line.map(({ content, color }) => ({ text: content, kind: VARIABLE.exec(color ?? '')?.[1] ?? null })),
+  );
+}

@@ -1,0 +1,46 @@
+/** How a content is best looked at. */
+export type ViewKind = 'markdown' | 'json' | 'csv' | 'diff' | 'image' | 'text' | 'binary';
+
+export interface About {
+  readonly name?: string;
+  readonly mime?: string | null;
+  readonly type?: string;
+}
+
+const IMAGES = /^image\/(?:png|jpeg|gif|webp|avif|bmp|svg\+xml)$/;
+
+/** Told from what the sender said of it, and from the bytes where that cannot be true. */
+export function viewKind({ name = '', mime, type }: About, text: string | null): ViewKind {
+  const media = (mime ?? '').split(';')[0]!.trim().toLowerCase();
+  const ending = /\.([a-z0-9]+)$/i.exec(name)?.[1]?.toLowerCase() ?? '';
+  if (IMAGES.test(media)) return 'image';
+  if (text === null)
+    return ['png', 'jpg', 'jpeg', 'gif', 'webp', 'avif'].includes(ending) ? 'image' : 'binary';
+  if (type === 'markdown' || media === 'text/markdown' || ending === 'md') return 'markdown';
+  if (type === 'json' || /[/+]json$/.test(media) || ending === 'json') return 'json';
+  if (media === 'text/csv' || media === 'text/tab-separated-values' || ['csv', 'tsv'].includes(ending))
+    return 'csv';
+  if (
+    ['diff', 'patch'].includes(ending) ||
+    media === 'text/x-diff' ||
+    /^(?:diff --git |--- \S.*\n\+\+\+ )/.test(text)
+  )
+    return 'diff';
+  return 'text';
+}
+
+/** The media type that a browser may be given for an image; null for what is none. */
+export function imageType({ name = '', mime }: About): string | null {
+  const media = (mime ?? '').split(';')[0]!.trim().toLowerCase();
+  if (IMAGES.test(media)) return media;
+  const ending = /\.([a-z0-9]+)$/i.exec(name)?.[1]?.toLowerCase() ?? '';
+  const known: { [ending: string]: string } = {
+    png: 'image/png',
+    jpg: 'image/jpeg',
+    jpeg: 'image/jpeg',
+    gif: 'image/gif',
+    webp: 'image/webp',
+    avif: 'image/avif',
+  };
+  return known[ending] ?? null;
+}

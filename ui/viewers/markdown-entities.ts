@@ -1,0 +1,43 @@
+/**
+ * Stands for the package `entities` in the bundle, whose table of 2 231 names is as large as the whole reader of Markdown.
+ * Numbers and the names that people write are known; any other stays as it was written.
+ */
+const NAMES: { readonly [name: string]: string } = {
+  amp: '&',
+  lt: '<',
+  gt: '>',
+  quot: '"',
+  apos: "'",
+  nbsp: '\u00a0',
+  copy: '©',
+  reg: '®',
+  trade: '™',
+  hellip: '…',
+  mdash: '—',
+  ndash: '–',
+  laquo: '«',
+  raquo: '»',
+  ldquo: '“',
+  rdquo: '”',
+  lsquo: '‘',
+  rsquo: '’',
+  bull: '•',
+  middot: '·',
+  times: '×',
+  rarr: '→',
+  larr: '←',
+  deg: '°',
+  euro: '€',
+  sect: '§',
+};
+
+export function decodeHTML(text: string): string {
+  return text.replace(/&(?:#x([0-9a-f]{1,6})|#(\d{1,7})|(\w+));/gi, (whole, hex, decimal, name) => {
+    if (name !== undefined) return Object.hasOwn(NAMES, name) ? NAMES[name]! : whole;
+    const point = hex === undefined ? Number(decimal) : Number.parseInt(hex, 16);
+    const valid = point > 0 && point <= 0x10ffff && (point < 0xd800 || point > 0xdfff);
+    return valid ? String.fromCodePoint(point) : '\ufffd';
+  });
+}
+
+export const decodeHTMLStrict = decodeHTML;

@@ -1,0 +1,35 @@
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { Pending } from '../parts/notices.tsx';
+import { visible } from './visible.ts';
+
+/** Longer ones are shown as text: laying them out would hold the page up. */
+export const MARKDOWN_CHARS = 500_000;
+
+/** Markdown laid out. Raw HTML in it stays text, no picture is fetched, and whatever came out is purified once more. */
+export function MarkdownView({ text }: { text: string }) {
+  const place = useRef<HTMLDivElement>(null);
+  const [failed, setFailed] = useState(false);
+  const [ready, setReady] = useState(false);
+  useEffect(() => {
+    let over = false;
+    setReady(false);
+    import('./markdown.ts').then(
+      ({ laidOut }) => {
+        if (over) return;
+        place.current?.replaceChildren(laidOut(visible(text)));
+        setReady(true);
+      },
+      () => !over && setFailed(true),
+    );
+    return () => {
+      over = true;
+    };
+  }, [text]);
+  if (failed) return <pre class="break">{visible(text)}</pre>;
+  return (
+    <>
+      {!ready && <Pending what="Laying it out" />}
+      <div class="markdown" ref={place} />
+    </>
+  );
+}

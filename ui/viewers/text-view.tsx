@@ -1,0 +1,144 @@
+import { useEffect, useMemo, useState } from 'preact/hooks';
+import { useVirtualRows } from '../parts/virtual.ts';
+import type { Highlighted } from './highlight.ts';
+import { visible } from './visible.ts';
+
+const LINE_HEIGHT = 20;
+/** A line longer than this is cut on the page; the download has all of it. */
+const LINE_CHARS = 4_000;
+/** Colouring longer texts would be felt. */
+const HIGHLIGHT_CHARS = 300_000;
+
+interface Props {
+  readonly text: string;
+  readonly label: string;
+  /** The language to colour it in, where it is known. */
+  readonly language?: string | null;
+  readonly lineClass?: (line: string) => string;
+}
+
+/** Text with line numbers and a search, of any length. */
+export function TextView({ text, label, language, lineClass }: Props) {
+  const lines = useMemo(() => visible(text).split(/\r\n|\n|\r/), [text]);
+  const [wanted, setWanted] = useState('');
+  const [at, setAt] = useState(0);
+  const found = useMemo(() => matching(lines, wanted), [lines, wanted]);
+  const coloured = useHighlight(text, language ?? null);
+  const virtual = useVirtualRows(lines.length, LINE_HEIGHT);
+  const current = found.length > 0 ? found[at % found.length] : undefined;
+  useEffect(() => {
+    if (current !== undefined) virtual.toRow(current);
+  }, [current]);
+  const step = (by: number) => setAt((n) => (n + by + found.length) % Math.max(found.length, 1));
+  const digits = String(lines.length).length;
+  return (
+    <div class="text-view">
+      <div class="text-search" role="search">
+        <input
+          type="search"
+          placeholder="Find in the text"
+          aria-label="Find in the text"
+          value={wanted}
+          onInput={(event) => {
+            setWanted(event.currentTarget.value);
+            setAt(0);
+          }}
+          onKeyDown={(event) => event.key === 'Enter' && step(event.shiftKey ? -1 : 1)}
+        />
+        <span class="soft small" role="status">
+          {wanted === ''
+            ? amountOf(lines.length)
+            : `${found.length > 0 ? at + 1 : 0} of ${found.length} lines`}
+        </span>
+        {wanted !== '' && (
+          <>
+            <button type="button" class="button" onClick={() => step(-1)} disabled={found.length === 0}>
+              Previous
+            </button>
+            <button type="button" class="button" onClick={() => step(1)} disabled={found.length === 0}>
+              Next
+            </button>
+          </>
+        )}
+      </div>
+      <div class="text-lines" ref={virtual.scroller} tabIndex={0} role="region" aria-label={label}>
+        <div class="text-space" style={{ height: `${virtual.height}px` }}>
+          {virtual.items.map(({ index, start }) => {
+            const line = lines[index] ?? '';
+            const tone = lineClass?.(line) ?? '';
+            return (
+              <div
+                key={index}
+                class={`text-line ${tone}${index === current ? ' current' : ''}`}
+                style={{ transform: `translateY(${start}px)` }}
+              >
+                <span class="line-number" style={{ minWidth: `${digits + 1}ch` }} aria-hidden="true">
+                  {index + 1}
+                </span>
+                <code>{lineOf(line, coloured?.[index], wanted)}</code>
+              </div>
+            );
+          })}
+        </div>
+      </div>
+    </div>
+  );
+}
+
+function amountOf(lines: number): string {
+  return lines === 1 ? '1 line' : `${lines.toLocaleString('en')} lines`;
+}
+
+function matching(lines: readonly string[], wanted: string): number[] {
+  if (wanted === '') return [];
+  const low = wanted.toLowerCase();
+  return lines.flatMap((line, index) => (line.toLowerCase().includes(low) ? [index] : []));
+}
+
+function lineOf(line: string, tokens: Highlighted[number] | undefined, wanted: string) {
+  const cut = line.length > LINE_CHARS ? `${line.slice(0, LINE_CHARS)} …` : line;
+  if (wanted !== '') return marked(cut, wanted);
+  if (!tokens || line.length > LINE_CHARS) return cut;
+  return tokens.map(({ text, kind }, index) =>
+    kind ? (
+      <span key={index} class={`tok-${kind}`}>
+        {text}
+      </span>
+    ) : (
+      text
+    ),
+  );
+}
+
+function marked(line: string, wanted: string) {
+  const parts = [];
+  const low = line.toLowerCase();
+  let from = 0;
+  for (
+    let at = low.indexOf(wanted.toLowerCase());
+    at >= 0 && parts.length < 200;
+    at = low.indexOf(wanted.toLowerCase(), from)
+  ) {
+    parts.push(line.slice(from, at), <mark key={at}>{line.slice(at, at + wanted.length)}</mark>);
+    from = at + wanted.length;
+  }
+  return [...parts, line.slice(from)];
+}
+
+function useHighlight(text: string, language: string | null): Highlighted | null {
+  const [lines, setLines] = useState<Highlighted | null>(null);
+  useEffect(() => {
+    setLines(null);
+    if (language === null || text.length > HIGHLIGHT_CHARS) return;
+    let over = false;
+    import('./highlight.ts')
+      .then(({ highlight }) => highlight(visible(text), language))
+      .then((found) => !over && setLines(found))
+      // Plain text does as well.
+      .catch(() => {});
+    return () => {
+      over = true;
+    };
+  }, [text, language]);
+  return lines;
+}
