@@ -1,6 +1,6 @@
 /**
  * Makes dist, which is what is published: the SDK as JavaScript with types (dist/src), the command line in a bundle
- * that starts fast (dist/cli), and the licences of what went into it. A build that fails leaves the old dist alone.
+ * that starts fast (dist/cli), the dashboard (dist/ui), and the licences of what went into them. A build that fails leaves the old dist alone.
  */
 import { spawn } from 'node:child_process';
 import {
@@ -8,14 +8,18 @@ import {
   copyFileSync,
   globSync,
   mkdirSync,
+  readdirSync,
   readFileSync,
   renameSync,
   rmSync,
   utimesSync,
   writeFileSync,
 } from 'node:fs';
-import { dirname, join, relative } from 'node:path';
+import { dirname, join, relative, resolve } from 'node:path';
+import { brotliCompressSync } from 'node:zlib';
+import type { Metafile } from 'esbuild';
 import { bundleCli } from './build/bundle.ts';
+import { buildDashboard } from './build/dashboard.ts';
 import { thirdPartyNotices } from './build/notices.ts';
 import { tokenTable } from './build/token-table.ts';
 
@@ -28,7 +32,12 @@ const old = join(cache, `old-${process.pid}`);
 
 try {
   mkdirSync(fresh, { recursive: true });
-  await Promise.all([emitLibrary(fresh), emitCli(join(fresh, 'cli'))]);
+  const [, ...metafiles] = await Promise.all([
+    emitLibrary(fresh),
+    emitCli(join(fresh, 'cli')),
+    emitDashboard(join(fresh, 'ui')),
+  ]);
+  writeFileSync(join(fresh, 'THIRD-PARTY-NOTICES'), thirdPartyNotices(metafiles));
   swap();
 } catch (error) {
   console.error(error instanceof Error ? error.message : error);
@@ -62,8 +71,8 @@ function integrations(): string[] {
   return globSync('src/integrations/*/index.ts').map((path) => relative('src', dirname(path)));
 }
 
-async function emitCli(outdir: string): Promise<void> {
-  writeFileSync(join(fresh, 'THIRD-PARTY-NOTICES'), thirdPartyNotices(await bundleCli(outdir)));
+async function emitCli(outdir: string): Promise<Metafile> {
+  const metafile = await bundleCli(outdir);
   writeFileSync(join(outdir, 'o200k.bin'), await tokenTable());
   const launcher = join(outdir, 'relay.js');
   const mcp = join(outdir, 'contextrelay-mcp.js');
@@ -73,6 +82,18 @@ async function emitCli(outdir: string): Promise<void> {
   for (const program of [launcher, mcp]) chmodSync(program, 0o755);
   // setup.mjs takes this file's time for the time of the sources it was made from.
   utimesSync(launcher, began, began);
+  return metafile;
+}
+
+/** Each file that is text beside itself packed, so that no server packs it anew. */
+async function emitDashboard(outDir: string): Promise<Metafile> {
+  const metafile = await buildDashboard(resolve(outDir));
+  for (const name of readdirSync(outDir, { recursive: true, encoding: 'utf8' })) {
+    const path = join(outDir, name);
+    if (/\.(?:js|css|html|svg)$/.test(name))
+      writeFileSync(`${path}.br`, brotliCompressSync(readFileSync(path)));
+  }
+  return metafile;
 }
 
 function swap(): void {

@@ -37,6 +37,7 @@ const NODE_PACKAGES = {
 const SOURCES = [
   'bin',
   'src',
+  'ui',
   'scripts/build.ts',
   'scripts/build',
   'package.json',

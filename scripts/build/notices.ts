@@ -3,17 +3,18 @@ import { join } from 'node:path';
 import type { Metafile } from 'esbuild';
 
 /** The licences of the packages that went into dist, as their terms ask. A package without one stops the build. */
-export function thirdPartyNotices(metafile: Metafile): string {
-  const sections = bundledPackages(metafile).map(notice);
-  return ['The command line in this package contains parts of the following packages.\n', ...sections].join(
-    `\n${'-'.repeat(80)}\n\n`,
-  );
+export function thirdPartyNotices(metafiles: readonly Metafile[]): string {
+  const sections = bundledPackages(metafiles).map(notice);
+  return [
+    'The command line and the dashboard in this package contain parts of the following packages.\n',
+    ...sections,
+  ].join(`\n${'-'.repeat(80)}\n\n`);
 }
 
-function bundledPackages(metafile: Metafile): string[] {
+function bundledPackages(metafiles: readonly Metafile[]): string[] {
   // Its vocabulary is in the table of tokens.
   const folders = new Set(['node_modules/gpt-tokenizer']);
-  for (const output of Object.values(metafile.outputs)) {
+  for (const output of metafiles.flatMap(({ outputs }) => Object.values(outputs))) {
     for (const [path, { bytesInOutput }] of Object.entries(output.inputs)) {
       const folder = /^.*node_modules\/(@[^/]+\/)?[^/]+/.exec(path)?.[0];
       if (folder && bytesInOutput > 0) folders.add(folder);

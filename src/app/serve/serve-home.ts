@@ -9,6 +9,7 @@ import { packageVersion, watchPackage } from '../own-package.ts';
 import { shownProjects } from '../projects/shown-projects.ts';
 import { openCore } from '../store/open-core.ts';
 import type { StoreChecks } from '../store/open-engine.ts';
+import { ownDashboard } from './dashboard-files.ts';
 import { startMetering } from './metering.ts';
 import { claimServer, releaseServer, type ServerRecord } from './pid-file.ts';
 import { type RunningServer, type ServerOptions, startServer } from './serve.ts';
@@ -41,7 +42,8 @@ export async function serveHome(config: Config, o: ServeOptions, auth: 'open' | 
     }
   };
   try {
-    server = await startServer({ ...options, core, version, gauges: () => scrubGauges(checks) });
+    const gauges = () => scrubGauges(checks);
+    server = await startServer({ ...options, core, version, gauges, dashboard: ownDashboard() });
     const { url } = server;
     claimHome(config, { url, version, auth });
     const { promise: stopped, resolve, reject } = Promise.withResolvers<void>();

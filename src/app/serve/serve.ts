@@ -12,6 +12,7 @@ import { createHttpApp } from '../../interfaces/http/app.ts';
 import { type BrowserPolicy, guardBrowser } from '../../interfaces/http/browser-guard.ts';
 import { keyAuthenticator, openAuthenticator } from '../../interfaces/http/callers.ts';
 import { clientAddress } from '../../interfaces/http/client-address.ts';
+import type { DashboardFiles } from '../../interfaces/http/dashboard.ts';
 import type { HttpDeps, RequestSeen } from '../../interfaces/http/deps.ts';
 import type { Gauge } from '../../interfaces/http/metrics.ts';
 import { RateLimiter, type RateLimits } from '../../interfaces/http/rate-limit.ts';
@@ -60,6 +61,8 @@ export interface ServerOptions extends ProtocolOptions {
   readonly connections?: Partial<ConnectionLimits>;
   readonly timeouts?: { readonly [name in keyof typeof TIMEOUTS]?: number };
   readonly sockets?: Partial<SocketLimits>;
+  /** The pages at `/ui` and of pointers; none where it is missing. */
+  readonly dashboard?: DashboardFiles;
   /** Called for every request that was answered; each then has an id, which is in its answer too. */
   observe?(seen: RequestSeen): void;
   /** What `/metrics` tells besides. */
@@ -86,6 +89,7 @@ export async function startServer(o: ServerOptions): Promise<RunningServer> {
     version: o.version,
     publicUrl,
     browsers,
+    ...(o.dashboard ? { dashboard: o.dashboard } : {}),
     authenticate,
     ...(o.rateLimits ? { limiter: new RateLimiter(o.rateLimits) } : {}),
     peerOf: (env) => (env as Bindings | undefined)?.incoming?.socket.remoteAddress ?? null,

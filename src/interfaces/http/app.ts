@@ -10,6 +10,7 @@ import { activityRoutes } from './activity-events.ts';
 import { isLoopbackHost } from './browser-guard.ts';
 import { baseOf, enter, type Serve, serverOn } from './callers.ts';
 import { eventRoutes } from './channel-events.ts';
+import { dashboardRoutes } from './dashboard.ts';
 import type { HttpDeps } from './deps.ts';
 import { endingWithKey } from './event-stream.ts';
 import { fileRoutes } from './files.ts';
@@ -58,11 +59,12 @@ function routes(deps: HttpDeps, metrics: Metrics): Hono {
   app.get('/ready', () => ready(deps, probe));
   app.get('/version', () => jsonResponse({ version: deps.version }));
   app.get('/openapi.json', () => jsonResponse(openApiDocument(OPERATIONS, deps.version)));
+  dashboardRoutes(app, deps.dashboard);
   app.get('/metrics', (c) => metricsResponse(c, deps, metrics));
 
   const api = new Hono({ strict: false });
   const serve = serverOn(api, deps);
-  pointerRoutes(serve);
+  pointerRoutes(serve, deps);
   eventRoutes(serve, deps);
   activityRoutes(serve, deps);
   threadRoutes(serve, deps);

@@ -58,8 +58,8 @@ function isVisit(asked: Asked): boolean {
   );
 }
 
-/** The greeting and the viewer, neither of which has an effect; a query would ask for something else than the page. */
-const PAGES = /^(?:\/v1)?\/(?:pull\/[^/?]+\/?)?$/;
+/** The greeting, a pointer’s page, which a query would make something else of, and the dashboard. None has an effect. */
+const PAGES = /^(?:\/v1)?\/(?:pull\/[^/?]+\/?)?$|^\/ui(?:[/?].*)?$/;
 
 /** Configured, as opposed to the relay's own. */
 function isOriginAllowed(origin: string, policy: BrowserPolicy): boolean {

@@ -1,6 +1,7 @@
 import type { Caller } from '../../contract/caller.ts';
 import type { RelayCore } from '../../domain/relay-core.ts';
 import type { BrowserPolicy } from './browser-guard.ts';
+import type { DashboardFiles } from './dashboard.ts';
 import type { Gauge } from './metrics.ts';
 import type { RateLimiter } from './rate-limit.ts';
 
@@ -11,6 +12,8 @@ export interface HttpDeps {
   /** Where pointers say they can be reached; null: where the request came in. */
   readonly publicUrl: string | null;
   readonly browsers: BrowserPolicy;
+  /** Absent where the runtime has no pages to show. */
+  readonly dashboard?: DashboardFiles;
   /** Who is asking; ANONYMOUS where nobody says so, and throws `unauthorized` for a key that is no good. */
   authenticate(request: Request, authorization?: string | null): Caller | Promise<Caller>;
   /** Fires when the server is told to stop: streams that would go on for ever end then. */

@@ -11,6 +11,8 @@ import {
 import type { Relay } from '../../contract/relay.ts';
 import { parsePartRequest } from '../../text/parts/part-request.ts';
 import type { Serve } from './callers.ts';
+import { pageResponse } from './dashboard.ts';
+import type { HttpDeps } from './deps.ts';
 import { metadataHeader } from './metadata-header.ts';
 import { pushInput } from './push-request.ts';
 import { isOn, parseRange } from './request-fields.ts';
@@ -25,7 +27,7 @@ import {
 import { viewerResponse } from './viewer/page.ts';
 
 /** Payloads in and out: the routes that existing clients rely on, and what came on top. */
-export function pointerRoutes(serve: Serve): void {
+export function pointerRoutes(serve: Serve, deps: Pick<HttpDeps, 'dashboard'>): void {
   serve(pointers.push, async (relay, c) => jsonResponse(await relay.pointers.push(await pushInput(c))));
 
   serve(pointers.peek, async (relay, c) => {
@@ -59,7 +61,8 @@ export function pointerRoutes(serve: Serve): void {
     const accept = c.req.header('accept') ?? '';
     if (isOn(query, 'raw') || accept.includes('application/octet-stream'))
       return rawOf(c, relay, id, options);
-    if (accept.includes('text/html')) return viewerResponse();
+    if (accept.includes('text/html'))
+      return deps.dashboard ? pageResponse(c, deps.dashboard, 'pull.html') : viewerResponse();
     const pulled = await relay.pointers.pull(id, options);
     return textResponse(envelope(pulled), { Vary: 'Accept', ...relayHeaders(known(pulled.about)) });
   });

@@ -1,0 +1,100 @@
+import assert from 'node:assert/strict';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { request } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { brotliCompressSync } from 'node:zlib';
+import { filesIn } from '../../src/app/serve/dashboard-files.ts';
+import { type RelayUnderTest, startRelay } from './relay-under-test.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'relay-dashboard-'));
+let relay: RelayUnderTest;
+before(async () => {
+  mkdirSync(join(folder, 'ui', 'assets'), { recursive: true });
+  const put = (name: string, text: string | Buffer) => writeFileSync(join(folder, 'ui', name), text);
+  put('index.html', '<p>the dashboard</p>');
+  put('pull.html', '<p>a pointer</p>');
+  put('assets/main-1a2b.js', 'plain()');
+  put('assets/main-1a2b.js.br', brotliCompressSync('packed()'));
+  writeFileSync(join(folder, 'secret.js'), 'outside()');
+  relay = await startRelay({ server: { dashboard: filesIn(join(folder, 'ui')) } });
+});
+after(async () => {
+  await relay[Symbol.asyncDispose]();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const get = (path: string, headers: Record<string, string> = {}) =>
+  fetch(relay.url + path, { headers: { Accept: 'text/html', 'Accept-Encoding': 'identity', ...headers } });
+
+test('every address of the dashboard is the same page, under a strict policy', async () => {
+  for (const path of ['/ui', '/ui/', '/ui/threads', '/ui/channels/a%2Fb', '/ui/keys?tab=usage']) {
+    const answer = await get(path);
+    assert.equal(answer.status, 200, path);
+    assert.equal(await answer.text(), '<p>the dashboard</p>', path);
+    const policy = answer.headers.get('content-security-policy')!;
+    assert.match(policy, /default-src 'none'; script-src 'self'; style-src 'self'/);
+    assert.match(policy, /require-trusted-types-for 'script'/);
+    assert.ok(!/unsafe|https?:|\*/.test(policy), policy);
+    assert.equal(answer.headers.get('cache-control'), 'no-cache');
+    assert.equal(answer.headers.get('x-content-type-options'), 'nosniff');
+  }
+});
+
+test('files with a hash in their name are kept for ever, packed for who takes it', async () => {
+  const plain = await get('/ui/assets/main-1a2b.js');
+  assert.equal(await plain.text(), 'plain()');
+  assert.match(plain.headers.get('cache-control')!, /immutable/);
+  assert.match(plain.headers.get('content-type')!, /^text\/javascript/);
+  const packed = await get('/ui/assets/main-1a2b.js', { 'Accept-Encoding': 'gzip, br' });
+  assert.equal(packed.headers.get('content-encoding'), 'br');
+  assert.equal(await packed.text(), 'packed()');
+  const again = await get('/ui/assets/main-1a2b.js', { 'If-None-Match': plain.headers.get('etag')! });
+  assert.equal(again.status, 304);
+});
+
+test('what is not in the build is not there', async () => {
+  for (const path of [
+    '/ui/assets/gone.js',
+    '/ui/..%2fsecret.js',
+    '/ui/assets/..%2f..%2f..%2fsecret.js',
+    '/ui/secret.js',
+  ])
+    assert.equal((await get(path)).status, 404, path);
+});
+
+test('a browser gets the page of a pointer, and programs what they always got', async () => {
+  const pushed = await (await fetch(`${relay.url}/push`, { method: 'POST', body: 'hello' })).json();
+  assert.equal(await (await get(`/pull/${pushed.id}`)).text(), '<p>a pointer</p>');
+  const envelope = await get(`/pull/${pushed.id}`, { Accept: '*/*' });
+  assert.deepEqual(JSON.parse(await envelope.text()), { data: 'hello', metadata: {} });
+});
+
+test('a link from another site leads to the dashboard, but nothing of it can be framed or fetched', async () => {
+  // `fetch` would not let us choose these.
+  const status = (path: string, headers: Record<string, string>) =>
+    new Promise<number>((done, fail) => {
+      const asked = request(
+        relay.url + path,
+        { headers: { 'Sec-Fetch-Site': 'cross-site', ...headers } },
+        (answer) => {
+          answer.resume();
+          done(answer.statusCode!);
+        },
+      );
+      asked.once('error', fail);
+      asked.end();
+    });
+  const visit = { 'Sec-Fetch-Mode': 'navigate', 'Sec-Fetch-Dest': 'document' };
+  assert.equal(await status('/ui/share/x', visit), 200);
+  assert.equal(await status('/ui/', { ...visit, 'Sec-Fetch-Dest': 'iframe' }), 403);
+  assert.equal(await status('/ui/', { 'Sec-Fetch-Mode': 'no-cors', 'Sec-Fetch-Dest': 'script' }), 403);
+});
+
+test('a relay without a build says so, and how to make one', async () => {
+  await using bare = await startRelay({ server: { dashboard: filesIn(join(folder, 'nowhere')) } });
+  const answer = await fetch(`${bare.url}/ui/`);
+  assert.equal(answer.status, 500);
+  assert.match((await answer.json()).hint, /npm run build/);
+});
