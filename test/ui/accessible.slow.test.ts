@@ -1,0 +1,113 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { after, before, test } from 'node:test';
+import type { Page } from 'playwright-core';
+import { noBrowser } from '../browser/chromium.ts';
+import { type Dashboard, openDashboard } from './dashboard.ts';
+import { type DemoContent, fillDemo } from './demo-content.ts';
+
+const skip = noBrowser;
+const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+let dashboard: Dashboard;
+let demo: DemoContent;
+before(async () => {
+  if (skip) return;
+  dashboard = await openDashboard();
+  demo = await fillDemo(dashboard.relay);
+});
+after(async () => dashboard?.[Symbol.asyncDispose]());
+
+function everyPage(): Record<string, string> {
+  const thread = `/ui/threads/${demo.thread}`;
+  return {
+    overview: '/ui/',
+    threads: '/ui/threads',
+    state: thread,
+    diff: `${thread}?view=diff&from=2`,
+    json: `${thread}?view=json`,
+    prompt: `${thread}?tab=prompt`,
+    artifacts: `${thread}?tab=artifacts`,
+    events: `${thread}?tab=events`,
+    ledger: `${thread}?tab=ledger`,
+    compare: `/ui/compare?a=${demo.thread}&b=${demo.other}`,
+    channels: '/ui/channels',
+    channel: '/ui/channels/reviews',
+    groups: '/ui/channels/agent-tasks?tab=groups',
+    dead: '/ui/channels/builds?tab=dead',
+    publish: '/ui/channels/builds?tab=publish',
+    pointers: '/ui/pointers',
+    pointer: demo.secret.slice(demo.secret.indexOf('/pull/')),
+    once: demo.once.slice(demo.once.indexOf('/pull/')),
+    pipelines: '/ui/pipelines',
+    run: `/ui/pipelines/${demo.run}?step=security`,
+    tasks: '/ui/tasks',
+    agents: '/ui/tasks?tab=agents',
+    send: '/ui/tasks?tab=send',
+    task: `/ui/tasks/${demo.task}`,
+    projects: '/ui/projects',
+    keys: '/ui/keys',
+    usage: '/ui/keys?tab=usage',
+    lost: '/ui/no-such-page',
+  };
+}
+
+/** axe-core runs through the debugger, which the policy of the page does not concern. */
+async function violations(page: Page, rules: readonly string[] | null): Promise<string[]> {
+  await page.evaluate(AXE);
+  return page.evaluate(async (only) => {
+    type Found = { id: string; impact: string; help: string; nodes: { html: string }[] };
+    const { axe } = globalThis as unknown as {
+      axe: { run(o: object): Promise<{ violations: Found[] }> };
+    };
+    const { violations } = await axe.run(only ? { runOnly: only } : {});
+    return violations
+      .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+      .map(({ id, help, nodes }) => `${id}: ${help}: ${nodes[0]!.html.slice(0, 200)}`);
+  }, rules);
+}
+
+/** Nothing is being waited for any more. */
+async function settled(page: Page): Promise<void> {
+  await page.locator('main h1, main .empty-title').first().waitFor();
+  await page.waitForFunction(() => document.querySelectorAll('main [aria-busy="true"]').length === 0);
+}
+
+for (const [colorScheme, width, rules] of [
+  ['light', 1280, null],
+  // What is on a page does not change with its colours; how well it can be read does.
+  ['dark', 380, ['color-contrast']],
+] as const) {
+  test(`no page has a serious barrier, and none is wider than the window (${colorScheme}, ${width})`, {
+    skip,
+  }, async () => {
+    const found: string[] = [];
+    for (const [name, path] of Object.entries(everyPage())) {
+      const page = await dashboard.open(path, { colorScheme, viewport: { width, height: 800 } });
+      await settled(page);
+      found.push(...(await violations(page, rules)).map((what) => `${name}: ${what}`));
+      const over = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+      if (over > 0) found.push(`${name}: is ${over} pixels wider than the window`);
+      await page.context().close();
+    }
+    assert.deepEqual(found, []);
+    assert.deepEqual(dashboard.problems, []);
+  });
+}
+
+test('the places can be reached by keyboard alone, on a narrow window too', { skip }, async () => {
+  const page = await dashboard.open('/ui/', { viewport: { width: 380, height: 800 } });
+  await settled(page);
+  await page.keyboard.press('Tab');
+  assert.equal(await page.evaluate(() => document.activeElement?.textContent), 'Skip to the content');
+  await page.getByRole('button', { name: 'Open the menu' }).focus();
+  await page.keyboard.press('Enter');
+  await page.getByRole('link', { name: 'Channels', exact: true }).focus();
+  await page.keyboard.press('Enter');
+  await page.getByRole('heading', { level: 1, name: 'Channels' }).waitFor();
+  assert.equal(await page.evaluate(() => document.activeElement?.id), 'main', 'the new page has the focus');
+  await page.goto(`${dashboard.url}/ui/threads/${demo.thread}`);
+  await page.getByRole('tab', { name: 'State' }).focus();
+  await page.keyboard.press('ArrowRight');
+  await page.getByRole('tab', { name: 'What the model sees', selected: true }).waitFor();
+});

@@ -1,0 +1,65 @@
+import assert from 'node:assert/strict';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { brotliCompressSync } from 'node:zlib';
+import { noBrowser } from '../browser/chromium.ts';
+import { buildPages, openDashboard } from './dashboard.ts';
+import { fillDemo } from './demo-content.ts';
+
+const LIMIT = 150 * 1024;
+/** Loaded only for a text in a language that can be coloured. */
+const HIGHLIGHTER = /^(?:highlight|typescript|python|shellscript|yaml|go|rust|sql|css)-/;
+
+let pages: Awaited<ReturnType<typeof buildPages>>;
+before(async () => {
+  pages = await buildPages();
+});
+after(() => pages?.remove());
+
+const scripts = () => readdirSync(join(pages.folder, 'assets')).filter((name) => name.endsWith('.js'));
+const packed = (name: string) => brotliCompressSync(readFileSync(join(pages.folder, 'assets', name))).length;
+
+test('all scripts together are under 150 KB packed, but for the highlighter', () => {
+  const own = scripts().filter((name) => !HIGHLIGHTER.test(name));
+  const sum = own.reduce((bytes, name) => bytes + packed(name), 0);
+  assert.ok(own.length > 3 && sum < LIMIT, `${sum} bytes in ${own.length} files`);
+});
+
+test('nothing in the build names another host that it would ask, or has inline scripts and styles', () => {
+  for (const page of ['index.html', 'pull.html']) {
+    const html = readFileSync(join(pages.folder, page), 'utf8');
+    assert.ok(!/<script(?![^>]*\bsrc="\/ui\/assets\/)/.test(html), page);
+    assert.ok(!/<style|\sstyle=|https?:\/\//.test(html), page);
+  }
+  for (const name of readdirSync(join(pages.folder, 'assets')).filter((name) => name.endsWith('.css')))
+    assert.ok(
+      !/url\((?!["']?data:)|@import/.test(readFileSync(join(pages.folder, 'assets', name), 'utf8')),
+      name,
+    );
+});
+
+test('no view loads more than 150 KB of script, its highlighter included', { skip: noBrowser }, async () => {
+  await using dashboard = await openDashboard();
+  const demo = await fillDemo(dashboard.relay);
+  for (const path of [
+    '/ui/',
+    `/ui/threads/${demo.thread}?tab=artifacts`,
+    `/ui/pipelines/${demo.run}`,
+    '/ui/channels/reviews',
+  ]) {
+    const asked = new Set<string>();
+    const page = await dashboard.open('/ui/no-such-page');
+    page.on('request', (request) => asked.add(new URL(request.url()).pathname));
+    await page.goto(dashboard.url + path);
+    if (path.includes('artifacts')) {
+      await page.getByRole('button', { name: 'quote.ts' }).click();
+      await page.locator('.tok-keyword').first().waitFor();
+    } else await page.locator('h1').waitFor();
+    const bytes = [...asked]
+      .filter((name) => /^\/ui\/assets\/.*\.js$/.test(name))
+      .reduce((sum, name) => sum + packed(name.slice('/ui/assets/'.length)), 0);
+    assert.ok(bytes > 20_000 && bytes < LIMIT, `${path}: ${bytes} bytes`);
+    await page.context().close();
+  }
+});

@@ -1,0 +1,85 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { encodeUtf8 } from '../../src/base/utf8.ts';
+import { noBrowser } from '../browser/chromium.ts';
+import { type Dashboard, openDashboard } from './dashboard.ts';
+import { asAgent, type DemoContent, fillDemo } from './demo-content.ts';
+
+const skip = noBrowser;
+let dashboard: Dashboard;
+let demo: DemoContent;
+before(async () => {
+  if (skip) return;
+  dashboard = await openDashboard();
+  demo = await fillDemo(dashboard.relay);
+});
+after(async () => dashboard?.[Symbol.asyncDispose]());
+
+test('a push appears with its channel while somebody looks', { skip }, async () => {
+  const page = await dashboard.open('/ui/');
+  await page.getByText('Live', { exact: true }).waitFor();
+  const feed = page.getByRole('list', { name: 'What happened, newest first' });
+  await feed.waitFor();
+  await asAgent(dashboard.relay, 'latecomer').pointers.push({
+    body: encodeUtf8('x'),
+    channel: 'fresh-channel',
+  });
+  const line = feed.getByRole('listitem').filter({ hasText: 'latecomer' });
+  await line.waitFor();
+  assert.match((await line.textContent())!, /latecomer pushed \w{8} 1 byte on fresh-channel/);
+  assert.match((await page.getByText(/prompts, by/).textContent())!, /o200k_base/, 'the tokenizer is named');
+  await page.getByRole('table', { name: 'Tokens avoided over time' }).waitFor({ state: 'attached' });
+  await page.getByText('takes writes').waitFor();
+  assert.deepEqual(dashboard.problems, []);
+});
+
+test('a connection that cannot be had is told, and taken up when it can', { skip }, async () => {
+  const page = await dashboard.open('/ui/no-such-page');
+  await page.route('**/activity/events*', (route) => route.abort());
+  await page.goto(`${dashboard.url}/ui/threads`);
+  await page.getByText('The connection to the relay was lost.').waitFor();
+  await page.unroute('**/activity/events*');
+  await page.getByText('Live', { exact: true }).waitFor();
+  assert.equal(await page.getByText('The connection to the relay was lost.').count(), 0);
+  const failed = dashboard.problems.splice(0);
+  assert.ok(
+    failed.every((line) => line.includes('ERR_FAILED')),
+    failed.join('\n'),
+  );
+});
+
+test('a task is sent, followed and called off', { skip }, async () => {
+  const page = await dashboard.open('/ui/tasks?tab=send');
+  await page.getByLabel('What to do').fill('Count the words of the survey');
+  await page.getByRole('combobox', { name: 'For' }).selectOption('claude-laptop');
+  await page.getByRole('button', { name: 'Send the task' }).click();
+  await page.getByRole('heading', { level: 1, name: 'Count the words of the survey' }).waitFor();
+  await page.getByText('queued').waitFor();
+  await page.getByText('agent-tasks@claude-laptop').waitFor();
+  await page.getByRole('button', { name: 'Cancel the task' }).click();
+  await page.getByRole('button', { name: 'Call it off' }).click();
+  await page.getByText('canceled').first().waitFor();
+  await page.goto(`${dashboard.url}/ui/tasks/${demo.task}`);
+  await page.getByText('Refactored; 214 tests pass').first().waitFor();
+  await page.goto(`${dashboard.url}/ui/tasks`);
+  const tasks = page.getByRole('table', { name: 'Tasks, newest first' });
+  await tasks.getByText('Upgrade the importer').waitFor();
+  await page.getByRole('tab', { name: /Bridges/ }).click();
+  await page.getByRole('list', { name: 'Agents' }).getByText('codex-server').waitFor();
+  assert.deepEqual(dashboard.problems, []);
+});
+
+test('a task that nobody takes is flagged', { skip }, async () => {
+  await using own = await openDashboard();
+  await asAgent(own.relay, 'planner').pointers.push({
+    body: encodeUtf8('x'),
+    channel: 'agent-tasks',
+    metadata: { summary: 'Nobody wants this' },
+  });
+  const page = await own.open('/ui/no-such-page');
+  // The browser's clock is an hour ahead, as if somebody came back after lunch.
+  await page.clock.install({ time: Date.now() + 3_600_000 });
+  await page.goto(`${own.url}/ui/tasks`);
+  await page.getByText(/One task is stuck: Nobody wants this/).waitFor();
+  assert.deepEqual(own.problems, []);
+});
