@@ -28,6 +28,7 @@ test('scopes, routes and commands keep their names', async () => {
   );
   assert.deepEqual(routes, [
     'POST /keys admin',
+    'GET /keys/self null',
     'GET /keys admin',
     'DELETE /keys/:id admin',
     'POST /keys/:id/rotate admin',

@@ -35,11 +35,12 @@ const HASHED = /^assets\//;
 
 /** The pages at `/ui`. Every address below it that is no file is a page, which the script chooses. */
 export function dashboardRoutes(app: Hono, files: DashboardFiles | undefined): void {
+  if (!files) return;
   const answer = async (c: Context) => {
     const path = c.req.path.replace(/^\/ui\/?/, '');
     const isFile = HASHED.test(path) || /\.\w+$/.test(path);
     if (!isFile) return pageResponse(c, files, 'index.html');
-    const file = await files?.read(path, c.req.header('accept-encoding') ?? '');
+    const file = await files.read(path, c.req.header('accept-encoding') ?? '');
     if (!file) throw new RelayError('not_found', { what: 'There is nothing at this address.' });
     return fileResponse(c, file, HASHED.test(path));
   };
@@ -50,10 +51,10 @@ export function dashboardRoutes(app: Hono, files: DashboardFiles | undefined): v
 /** A page of the build. It is the same for every address and never touches what the address names. */
 export async function pageResponse(
   c: Context,
-  files: DashboardFiles | undefined,
+  files: DashboardFiles,
   page: 'index.html' | 'pull.html',
 ): Promise<Response> {
-  const file = await files?.read(page, c.req.header('accept-encoding') ?? '');
+  const file = await files.read(page, c.req.header('accept-encoding') ?? '');
   if (file) return fileResponse(c, file, false);
   throw new RelayError('failed', {
     what: 'The dashboard of this relay was not built.',
