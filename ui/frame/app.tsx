@@ -6,6 +6,7 @@ import { Overview } from '../pages/overview/overview.tsx';
 import { Pipelines } from '../pages/pipelines/pipelines.tsx';
 import { Pointer } from '../pages/pointers/pointer.tsx';
 import { Pointers } from '../pages/pointers/pointers.tsx';
+import { Projects } from '../pages/projects/projects.tsx';
 import { Tasks } from '../pages/tasks/tasks.tsx';
 import { Compare } from '../pages/threads/compare.tsx';
 import { Shared } from '../pages/threads/shared.tsx';
@@ -29,6 +30,7 @@ const PAGES: { readonly [first: string]: Page } = {
   pull: Pointer,
   pipelines: Pipelines,
   tasks: Tasks,
+  projects: Projects,
   keys: Keys,
   share: Shared,
 };

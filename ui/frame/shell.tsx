@@ -14,6 +14,7 @@ const PLACES: readonly { at: string; title: string; icon: IconName }[] = [
   { at: 'pointers', title: 'Pointers', icon: 'pointer' },
   { at: 'pipelines', title: 'Pipelines', icon: 'pipeline' },
   { at: 'tasks', title: 'Tasks', icon: 'task' },
+  { at: 'projects', title: 'Projects', icon: 'project' },
   { at: 'keys', title: 'Keys and usage', icon: 'key' },
 ];
 

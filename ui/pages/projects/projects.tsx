@@ -1,0 +1,73 @@
+import { to } from '../../frame/router.ts';
+import { Command } from '../../parts/copying.tsx';
+import { Answer, Empty } from '../../parts/notices.tsx';
+import { PageHead } from '../../parts/page-head.tsx';
+import { Said } from '../../parts/said.tsx';
+import { Ago } from '../../parts/time.tsx';
+import { useAsked } from '../../session/asking.ts';
+import { useEvery } from '../../session/live.ts';
+import { ProjectPage } from './project.tsx';
+
+/** Files change without telling anybody. */
+const LOOK_EVERY_MS = 5_000;
+
+export function Projects({ parts: [id] }: { parts: readonly string[] }) {
+  return id === undefined ? <ProjectList /> : <ProjectPage id={id} key={id} />;
+}
+
+function ProjectList() {
+  const projects = useAsked((relay) => relay.projects.list(), []);
+  useEvery(LOOK_EVERY_MS, projects.again);
+  return (
+    <>
+      <PageHead title="Projects" />
+      <Answer of={projects}>
+        {({ projects: list }) =>
+          list.length === 0 ? (
+            <Empty title="The relay was told of no project.">
+              <p>
+                It shows the todos, the decisions and the brief of folders that it was started with, and of no
+                others.
+              </p>
+              <Command line="relay project init" about="In the folder of a project:" />
+              <Command line="relay up --project ." about="Show it here:" />
+            </Empty>
+          ) : (
+            <ul class="cards">
+              {list.map((project) => (
+                <li key={project.id} class="panel">
+                  <h2>
+                    <a href={to('projects', project.id)}>
+                      <Said text={project.name} max={100} />
+                    </a>
+                  </h2>
+                  {project.description && (
+                    <p class="soft">
+                      <Said text={project.description} max={300} />
+                    </p>
+                  )}
+                  <p class="page-facts">
+                    <span>
+                      <strong>{project.todos.open}</strong> open
+                    </span>
+                    <span>{project.todos.done} done</span>
+                    {project.todos.blocked > 0 && (
+                      <span class="warn-text">{project.todos.blocked} blocked</span>
+                    )}
+                    <span>{project.decisions} decisions</span>
+                    <span>
+                      changed <Ago at={project.modified_at} />
+                    </span>
+                  </p>
+                  {project.broken.length > 0 && (
+                    <p class="warning">{project.broken.length} of its files cannot be read</p>
+                  )}
+                </li>
+              ))}
+            </ul>
+          )
+        }
+      </Answer>
+    </>
+  );
+}
