@@ -30,6 +30,7 @@ test('without a file everything has its default', () => {
     home,
     host: '127.0.0.1',
     port: 7474,
+    projects: [],
     public_url: null,
     publicUrl: 'http://127.0.0.1:7474',
     engine: null,

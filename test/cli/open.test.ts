@@ -21,7 +21,7 @@ test('relay open leads to the overview, a thread, a pointer with its fragment, o
   };
   const { thread_id } = await httpRelay({ baseUrl: relay.url }).threads.create();
   const { answer } = await pushJson(relay, { data: 'x' });
-  const key = 'A'.repeat(43) + '=';
+  const key = `${'A'.repeat(43)}=`;
   assert.equal(await open(), '/ui/');
   assert.equal(await open(thread_id), `/ui/threads/${thread_id}`);
   assert.equal(await open(answer.id), `/pull/${answer.id}`);

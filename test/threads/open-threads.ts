@@ -7,7 +7,6 @@ import { relayBinder, type Services } from '../../src/domain/relay-binding.ts';
 import type { Capability } from '../../src/domain/threads/capabilities/capability.ts';
 import { ThreadServices } from '../../src/domain/threads/thread-services.ts';
 import { Storage } from '../../src/domain/usage/storage.ts';
-import { openMemory } from '../../src/engines/memory/engine.ts';
 import type { Engine } from '../../src/kernel/engine.ts';
 import { openUnderTest } from '../engine-under-test.ts';
 
