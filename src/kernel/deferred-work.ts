@@ -1,3 +1,6 @@
+/** Work that fails and defers itself again, as on a full disk, is tried so often when an engine is closed, and then given up. */
+const LAST_TRIES = 10;
+
 /** Work that nobody waits for, in an engine whose process goes on: at its time, or when the engine is closed. */
 export class DeferredWork {
   readonly #waiting = new Set<() => void>();
@@ -20,11 +23,12 @@ export class DeferredWork {
     this.#waiting.add(begin);
   }
 
-  /** Does at once what still waits, and resolves when nothing is left, including what was deferred meanwhile. */
+  /** Does at once what still waits, and what is deferred by that, and resolves when it is done. */
   async settle(): Promise<void> {
-    while (this.#waiting.size + this.#running.size > 0) {
-      for (const begin of this.#waiting) begin();
-      await Promise.all(this.#running);
+    for (let tries = 0; tries < LAST_TRIES; tries++) {
+      for (const begin of [...this.#waiting]) begin();
+      while (this.#running.size > 0) await Promise.all(this.#running);
+      if (this.#waiting.size === 0) return;
     }
   }
 
