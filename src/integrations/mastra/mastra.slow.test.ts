@@ -1,16 +1,18 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { Agent } from '@mastra/core/agent';
+import { MockMemory } from '@mastra/core/memory';
 import { MastraLanguageModelV2Mock, simulateReadableStream } from '@mastra/core/test-utils/llm-mock';
 import { createTool } from '@mastra/core/tools';
 import {
   assertReadInPart,
+  embedded,
   LARGE_LOG,
   pointerIn,
   type Scene,
   startScene,
 } from '../../../test/integrations/scene.ts';
-import { contextRelayTools, largeResultProcessor } from './index.ts';
+import { ContextRelayStorage, contextRelayTools, largeResultProcessor } from './index.ts';
 
 let scene: Scene;
 before(async () => {
@@ -108,4 +110,84 @@ test('a megabyte that a tool answers reaches the model as a pointer, of which it
   const [instead, read] = shownIn(calls.at(-1)!);
   assertReadInPart(instead!, read!);
   assert.ok(JSON.stringify(calls.map(({ prompt }) => prompt)).length < 40_000);
+});
+
+test('a conversation goes on with another client, and what was said is found as the framework finds it', async () => {
+  const first = new ContextRelayStorage(scene.relay);
+  const options = { memory: { thread: 'talk 1', resource: 'ada' } };
+  const talk = (storage: ContextRelayStorage, words: string) => {
+    const { model, calls } = playing([() => words]);
+    return {
+      calls,
+      speaker: agent(model, { tools: {}, memory: new MockMemory({ storage: storage as never }) }),
+    };
+  };
+  await talk(first, 'Hello Ada.').speaker.generate('I am Ada.', options);
+  const second = new ContextRelayStorage(embedded(scene.server));
+  const { calls, speaker } = talk(second, 'Ada.');
+  await speaker.generate('Who am I?', options);
+  const asked = JSON.stringify(calls[0]!.prompt);
+  assert.ok(asked.includes('I am Ada.') && asked.includes('Hello Ada.'), asked);
+  const memory = (await second.getStore('memory'))!;
+  const { messages, total } = await memory.listMessages({ threadId: 'talk 1', perPage: 2, page: 0 });
+  assert.equal(total, 4);
+  assert.deepEqual(
+    messages.map(({ role }) => role),
+    ['user', 'assistant'],
+  );
+  assert.ok(messages[0]!.createdAt instanceof Date);
+  const { threads } = await memory.listThreads({ filter: { resourceId: 'ada' } });
+  assert.deepEqual(
+    threads.map(({ id }) => id),
+    ['talk 1'],
+  );
+});
+
+test('threads, messages and resources are kept, changed, copied and deleted', async () => {
+  const memory = (await new ContextRelayStorage(scene.relay, { space: 'mastra-domain' }).getStore('memory'))!;
+  const other = (await new ContextRelayStorage(embedded(scene.server), { space: 'mastra-domain' }).getStore(
+    'memory',
+  ))!;
+  const now = new Date('2026-11-17T08:00:00Z');
+  const thread = {
+    id: 't/1',
+    resourceId: 'r',
+    title: 'one',
+    createdAt: now,
+    updatedAt: now,
+    metadata: { a: 1 },
+  };
+  await memory.saveThread({ thread });
+  const message = (id: string, second: number) => ({
+    id,
+    threadId: 't/1',
+    resourceId: 'r',
+    role: 'user' as const,
+    createdAt: new Date(now.getTime() + second * 1000),
+    content: { format: 2 as const, parts: [{ type: 'text' as const, text: `says ${id}` }] },
+  });
+  await Promise.all([
+    memory.saveMessages({ messages: [message('m1', 1)] }),
+    other.saveMessages({ messages: [message('m2', 2)] }),
+  ]);
+  assert.deepEqual(
+    (await other.listMessages({ threadId: 't/1' })).messages.map(({ id }) => id),
+    ['m1', 'm2'],
+  );
+  const edits = ['b', 'c', 'd'].map((name) => other.updateThread({ id: 't/1', metadata: { [name]: 2 } }));
+  await Promise.all(edits);
+  assert.deepEqual((await memory.getThreadById({ threadId: 't/1' }))?.metadata, { a: 1, b: 2, c: 2, d: 2 });
+  await memory.updateMessages({ messages: [{ id: 'm2', content: { metadata: { seen: true } } as never }] });
+  const [seen] = (await other.listMessagesById({ messageIds: ['m2'] })).messages;
+  assert.deepEqual(seen!.content.metadata, { seen: true });
+  const copy = await memory.cloneThread({ sourceThreadId: 't/1', newThreadId: 't/2' });
+  assert.equal((await other.listMessages({ threadId: copy.thread.id })).total, 2);
+  await memory.deleteMessages(['m1']);
+  assert.equal((await other.listMessages({ threadId: 't/1' })).total, 1);
+  await memory.updateResource({ resourceId: 'r', workingMemory: 'likes figs' });
+  assert.equal((await other.getResourceById({ resourceId: 'r' }))?.workingMemory, 'likes figs');
+  await memory.deleteThread({ threadId: 't/1' });
+  assert.equal(await other.getThreadById({ threadId: 't/1' }), null);
+  await other.dangerouslyClearAll();
+  assert.equal((await scene.relay.files.space('mastra-domain').list()).files.length, 0);
 });

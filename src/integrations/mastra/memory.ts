@@ -1,0 +1,185 @@
+import { InMemoryDB, InMemoryMemory, MemoryStorage } from '@mastra/core/storage';
+import { isRelayError } from '../../base/errors.ts';
+import type { FileInfo } from '../../contract/files.ts';
+import type { FileSpace } from '../../sdk/files.ts';
+import { segment } from '../file-names.ts';
+
+type Kind = 'threads' | 'messages' | 'resources';
+type Args<M extends keyof InMemoryMemory> = InMemoryMemory[M] extends (...args: infer A) => unknown
+  ? A
+  : never;
+type Result<M extends keyof InMemoryMemory> = InMemoryMemory[M] extends (...args: never[]) => infer R
+  ? Awaited<R>
+  : never;
+type Row = { readonly id: string };
+
+/** What a call works on: threads and resources by id, and the messages of threads; `all` of a kind where it may be any. */
+interface Touched {
+  readonly threads?: readonly string[] | 'all';
+  readonly messages?: readonly string[] | 'all';
+  readonly resources?: readonly string[];
+}
+
+const ANYTHING: Touched = { threads: 'all', messages: 'all' };
+
+/**
+ * Conversations of Mastra as files: `threads/<id>`, `messages/<thread>/<id>`, `resources/<id>`. A call reads the files that it is
+ * about, has the framework's own memory in this process do the work, and writes what changed. Where somebody else wrote one of
+ * them in between, it is done anew. What names no thread, such as messages by their ids, reads all messages.
+ */
+export class ContextRelayMemory extends MemoryStorage {
+  readonly #files: FileSpace;
+
+  constructor(files: FileSpace) {
+    super();
+    this.#files = files;
+  }
+
+  getThreadById(...args: Args<'getThreadById'>): Promise<Result<'getThreadById'>> {
+    return this.#do({ threads: [args[0].threadId] }, (memory) => memory.getThreadById(...args));
+  }
+
+  saveThread(...args: Args<'saveThread'>): Promise<Result<'saveThread'>> {
+    return this.#do({ threads: [args[0].thread.id] }, (memory) => memory.saveThread(...args));
+  }
+
+  updateThread(...args: Args<'updateThread'>): Promise<Result<'updateThread'>> {
+    return this.#do({ threads: [args[0].id] }, (memory) => memory.updateThread(...args));
+  }
+
+  async deleteThread({ threadId }: Args<'deleteThread'>[0]): Promise<void> {
+    await this.#files.remove({ paths: [`threads/${await segment(threadId)}`] });
+    await this.#files.remove({ prefix: `messages/${await segment(threadId)}/` });
+  }
+
+  listThreads(...args: Args<'listThreads'>): Promise<Result<'listThreads'>> {
+    return this.#do({ threads: 'all' }, (memory) => memory.listThreads(...args));
+  }
+
+  override cloneThread(...args: Args<'cloneThread'>): Promise<Result<'cloneThread'>> {
+    const { sourceThreadId, newThreadId } = args[0];
+    const threads = newThreadId ? [sourceThreadId, newThreadId] : [sourceThreadId];
+    return this.#do({ threads, messages: threads }, (memory) => memory.cloneThread(...args));
+  }
+
+  listMessages(...args: Args<'listMessages'>): Promise<Result<'listMessages'>> {
+    const { threadId, include } = args[0];
+    // What is included beside may be of any thread.
+    const messages = include?.length ? 'all' : [threadId].flat();
+    return this.#do({ messages }, (memory) => memory.listMessages(...args));
+  }
+
+  override listMessagesByResourceId(
+    ...args: Args<'listMessagesByResourceId'>
+  ): Promise<Result<'listMessagesByResourceId'>> {
+    return this.#do({ messages: 'all' }, (memory) => memory.listMessagesByResourceId(...args));
+  }
+
+  listMessagesById(...args: Args<'listMessagesById'>): Promise<Result<'listMessagesById'>> {
+    return this.#do({ messages: 'all' }, (memory) => memory.listMessagesById(...args));
+  }
+
+  saveMessages(...args: Args<'saveMessages'>): Promise<Result<'saveMessages'>> {
+    const threads = [...new Set(args[0].messages.flatMap(({ threadId }) => (threadId ? [threadId] : [])))];
+    return this.#do({ threads, messages: threads }, (memory) => memory.saveMessages(...args));
+  }
+
+  updateMessages(...args: Args<'updateMessages'>): Promise<Result<'updateMessages'>> {
+    return this.#do(ANYTHING, (memory) => memory.updateMessages(...args));
+  }
+
+  override deleteMessages(...args: Args<'deleteMessages'>): Promise<Result<'deleteMessages'>> {
+    return this.#do(ANYTHING, (memory) => memory.deleteMessages(...args));
+  }
+
+  override getResourceById(...args: Args<'getResourceById'>): Promise<Result<'getResourceById'>> {
+    return this.#do({ resources: [args[0].resourceId] }, (memory) => memory.getResourceById(...args));
+  }
+
+  override saveResource(...args: Args<'saveResource'>): Promise<Result<'saveResource'>> {
+    return this.#do({ resources: [args[0].resource.id] }, (memory) => memory.saveResource(...args));
+  }
+
+  override updateResource(...args: Args<'updateResource'>): Promise<Result<'updateResource'>> {
+    return this.#do({ resources: [args[0].resourceId] }, (memory) => memory.updateResource(...args));
+  }
+
+  async dangerouslyClearAll(): Promise<void> {
+    for (const kind of ['threads', 'messages', 'resources']) await this.#files.remove({ prefix: `${kind}/` });
+  }
+
+  async #do<T>(touched: Touched, work: (memory: InMemoryMemory) => Promise<T>): Promise<T> {
+    for (;;) {
+      const db = new InMemoryDB();
+      const before = await this.#load(db, touched);
+      const result = await work(new InMemoryMemory({ db }));
+      try {
+        await this.#save(db, before);
+        return result;
+      } catch (error) {
+        if (!isRelayError(error, 'file_changed')) throw error;
+      }
+    }
+  }
+
+  /** The files that were read, with their content. */
+  async #load(
+    db: InMemoryDB,
+    { threads = [], messages = [], resources = [] }: Touched,
+  ): Promise<Map<string, Loaded>> {
+    const infos: FileInfo[] = [];
+    const below = async (prefix: string) => {
+      for await (const info of this.#files.all({ prefix })) infos.push(info);
+    };
+    const named = async (kind: Kind, ids: readonly string[]) =>
+      Promise.all(ids.map(async (id) => `${kind}/${await segment(id)}`));
+    const paths = [...(await named('resources', resources))];
+    if (threads === 'all') await below('threads/');
+    else paths.push(...(await named('threads', threads)));
+    for (const folder of messages === 'all' ? ['messages'] : await named('messages', messages))
+      await below(`${folder}/`);
+    const found = await this.#files.read([...new Set([...paths, ...infos.map(({ path }) => path)])]);
+    const before = new Map<string, Loaded>();
+    for (const [path, { file, text }] of found) {
+      const row = JSON.parse(text(), revived);
+      before.set(path, { etag: file.etag, text: text() });
+      (db[path.split('/')[0] as Kind] as Map<string, Row>).set(row.id, row);
+    }
+    return before;
+  }
+
+  async #save(db: InMemoryDB, before: Map<string, Loaded>): Promise<void> {
+    const gone = new Set(before.keys());
+    // Messages first: a thread that tells of them is written behind them.
+    for (const kind of ['messages', 'resources', 'threads'] as const) {
+      for (const row of (db[kind] as Map<string, Row>).values()) {
+        const path = await pathOf(kind, row);
+        const text = JSON.stringify(row);
+        const known = before.get(path);
+        gone.delete(path);
+        if (known?.text === text) continue;
+        const condition = known ? { ifMatch: known.etag } : { ifAbsent: true };
+        await this.#files.put(path, text, { contentType: 'application/json', keep: 0, ...condition });
+      }
+    }
+    if (gone.size > 0) await this.#files.remove({ paths: [...gone] });
+  }
+}
+
+interface Loaded {
+  readonly etag: string;
+  readonly text: string;
+}
+
+async function pathOf(kind: Kind, row: Row): Promise<string> {
+  if (kind !== 'messages') return `${kind}/${await segment(row.id)}`;
+  const { thread_id } = row as Row & { thread_id: string };
+  return `messages/${await segment(thread_id)}/${await segment(row.id)}`;
+}
+
+/** Only these are times; a text that looks like one stays a text. */
+function revived(name: string, value: unknown): unknown {
+  return (name === 'createdAt' || name === 'updatedAt') && typeof value === 'string'
+    ? new Date(value)
+    : value;
+}
