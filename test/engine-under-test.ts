@@ -13,7 +13,7 @@ export function openUnderTest(env: Env): Engine {
   const cluster = process.env.RELAY_TEST_ENGINE;
   if (!cluster) return openMemory({ env });
   const url = `${cluster}/t${randomUUID().slice(0, 8)}`;
-  const opening = openNats({ url, env, time: 'env' });
+  const opening = openNats({ url, env, time: 'env', deadlineMs: 60_000 });
   opening.catch(() => {});
   opened.push(opening);
   return whenOpened(opening, env);

@@ -10,13 +10,13 @@ if ('missing' in found) test('the conformance of nats', { skip: found.missing })
 else {
   let cluster: Cluster;
   before(async () => {
-    cluster = await startCluster();
+    cluster = await startCluster({ fsync: false });
   });
   after(() => cluster[Symbol.asyncDispose]());
 
   runConformance('nats on a cluster of three', async (env) => {
     const name = `t${randomUUID().slice(0, 8)}`;
-    const engine = await openNats({ url: `${cluster.url}/${name}`, env, time: 'env' });
+    const engine = await openNats({ url: `${cluster.url}/${name}`, env, time: 'env', deadlineMs: 100_000 });
     return {
       engine,
       damage: (key, offset) => damageBody(engine, name, key, offset),

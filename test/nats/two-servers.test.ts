@@ -24,7 +24,7 @@ let servers: [Server, Server];
 
 before(async () => {
   if (skip) return;
-  cluster = await startCluster();
+  cluster = await startCluster({ fsync: false });
   const url = `${cluster.url}/t${randomUUID().slice(0, 8)}`;
   // Both at once: each may be the one that makes the streams.
   servers = await Promise.all([openServer(url, 'a'), openServer(url, 'b')]);

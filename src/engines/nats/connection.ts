@@ -7,6 +7,10 @@ import { pause } from '../../base/pause.ts';
 const DEADLINE_MS = 20_000;
 /** One attempt. A leader that was killed leaves it unanswered. */
 const ATTEMPT_MS = 4_000;
+/** Messages that are not acknowledged yet: what a slow leader cannot keep up with waits here and is not sent twice. */
+const PUBLISHED_AT_ONCE = 256;
+/** A stream takes fifty batches at once, from all servers together. */
+const BATCHES_AT_ONCE = 12;
 const PAUSE_MS = 50;
 const PAUSE_MAX_MS = 500;
 
@@ -56,9 +60,8 @@ export class Connection {
   readonly nats: NatsConnection;
   readonly #headers: () => MsgHdrs;
   readonly #deadlineMs: number;
-  /** Open batches: a stream takes fifty at once, from all servers together. */
-  #batches = 0;
-  readonly #waiting: (() => void)[] = [];
+  readonly #publishing = new Turns(PUBLISHED_AT_ONCE);
+  readonly #batching = new Turns(BATCHES_AT_ONCE);
   #closed = false;
 
   constructor(nats: NatsConnection, headers: () => MsgHdrs, deadlineMs = DEADLINE_MS) {
@@ -69,13 +72,14 @@ export class Connection {
 
   /** The sequence of what was stored, or null where the expectation did not hold. */
   async publish(subject: string, data: Uint8Array, o: PublishOptions = {}): Promise<number | null> {
-    if (o.before) return this.#inTurn(() => this.#publishBoth(subject, data, o));
+    if (o.before) return this.#batching.run(() => this.#publishBoth(subject, data, o));
     const headers = this.#publishHeaders(o.expect, o.ttl);
     headers.set('Nats-Msg-Id', crypto.randomUUID());
-    return this.#persist(subject, async (timeout) => {
+    const attempt = async (timeout: number) => {
       const answer = await this.nats.request(subject, data, { timeout, headers });
       return this.#confirmed(answer.json() as ApiAnswer);
-    });
+    };
+    return this.#publishing.run(() => this.#persist(subject, attempt));
   }
 
   /** Of the subject's messages the last one, as the leader of the stream has it. */
@@ -193,21 +197,30 @@ export class Connection {
       }
     }
   }
+}
 
-  async #inTurn<T>(work: () => Promise<T>): Promise<T> {
-    if (this.#batches >= BATCHES) await new Promise<void>((resolve) => this.#waiting.push(resolve));
-    this.#batches++;
+/** So many at once; the others wait, and their time begins when it is their turn. */
+class Turns {
+  readonly #width: number;
+  #taken = 0;
+  readonly #waiting: (() => void)[] = [];
+
+  constructor(width: number) {
+    this.#width = width;
+  }
+
+  async run<T>(work: () => Promise<T>): Promise<T> {
+    if (this.#taken < this.#width) this.#taken++;
+    else await new Promise<void>((resolve) => this.#waiting.push(resolve));
     try {
       return await work();
     } finally {
-      this.#batches--;
-      this.#waiting.shift()?.();
+      const next = this.#waiting.shift();
+      if (next) next();
+      else this.#taken--;
     }
   }
 }
-
-/** Of the fifty batches that a stream takes at once, those of one server. */
-const BATCHES = 12;
 
 /** What JetStream answered instead. */
 class Refused extends Error {
