@@ -28,6 +28,8 @@ test('the tarball holds what is published and nothing else', async () => {
     'dist/cli/main.js',
     'dist/cli/o200k.bin',
     'dist/cli/text-worker.js',
+    'dist/ui/index.html',
+    'dist/ui/pull.html.br',
     'dist/src/public/index.js',
     'dist/src/public/index.d.ts',
     'dist/src/integrations/langgraph/index.js',
@@ -43,6 +45,7 @@ test('the tarball holds what is published and nothing else', async () => {
     /^dist\/THIRD-PARTY-NOTICES$/,
     /^dist\/cli\/[\w-]+\.c?js$/,
     /^dist\/cli\/o200k\.bin$/,
+    /^dist\/ui\/(?:assets\/)?[\w.-]+\.(?:js|css|html|svg)(?:\.br)?$/,
     // The SDK, the integrations, and of the layers it takes types from only what it reaches.
     /^dist\/src\/(public|integrations|sdk|client|contract|text|formats|kernel|base)\/[\w/-]+(\.js|\.d\.ts)$/,
   ];

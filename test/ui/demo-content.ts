@@ -266,6 +266,12 @@ steps:
     text,
     hash: 'ab'.repeat(32),
     inputs: { branch: 'main' },
+    graph: [
+      { id: 'read', agent: 'say', needs: [] },
+      { id: 'security', agent: 'say', needs: ['read'] },
+      { id: 'style', agent: 'say', needs: ['read'] },
+      { id: 'merge', agent: 'say', needs: ['security', 'style'] },
+    ],
   });
   for (const step of ['read', 'security']) {
     await record('step.started', { step, attempt: 1 });

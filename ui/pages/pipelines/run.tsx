@@ -65,13 +65,16 @@ export function RunPage({ id }: { id: string }) {
 function Body({ run }: { run: PipelineRun }) {
   const wanted = query.value.get('step');
   const chosen = run.instances.find(({ step }) => step === wanted) ?? null;
+  // A run of before the needs of steps were noted has its steps all the same.
+  const known = [...new Set(run.instances.map(({ of }) => of))];
+  const steps = run.steps.length > 0 ? run.steps : known.map((id) => ({ id, agent: null, needs: [] }));
   const choose = (step: string) => setParam('step', step === wanted ? null : step);
   return (
     <div class="stack">
       <section class="panel" aria-labelledby="graph">
         <h2 id="graph">Steps</h2>
         <StepGraph
-          steps={run.steps}
+          steps={steps}
           instances={run.instances}
           chosen={chosen?.of ?? null}
           onChoose={(id) => choose(firstOf(run.instances, id))}

@@ -32,6 +32,7 @@ export function StepGraph({ steps, instances, chosen, onChoose }: Props) {
       over = true;
     };
   }, [shape]);
+  if (steps.length === 0) return <p class="soft">No step has begun.</p>;
   if (!drawing) return <Pending what="Drawing it" />;
   return (
     <div class="graph" tabIndex={0} role="region" aria-label="The steps and what they wait for">
