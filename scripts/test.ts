@@ -26,6 +26,9 @@ const QUICK_FOLDERS = ['src', 'ui', 'test/architecture'];
 const TIMEOUTS_MS = [
   ['.full.test.ts', 2_400_000],
   ['.slow.test.ts', 420_000],
+  // Both start a cluster of three, and wait for its elections.
+  ['test/nats/conformance.test.ts', 300_000],
+  ['test/nats/matrix.test.ts', 300_000],
   ['.test.ts', 120_000],
 ] as const;
 
