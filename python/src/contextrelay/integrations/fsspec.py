@@ -220,11 +220,10 @@ class _RelayFile(AbstractBufferedFile):
     def _initiate_upload(self) -> None:
         """Nothing is there before all of it is."""
 
-    def _upload_chunk(self, final: bool = False) -> bool:
+    def _upload_chunk(self, final: bool = False) -> None:
         self._kept.append(self.buffer.getvalue())
         if final and self.autocommit:
             self.commit()
-        return True
 
     def commit(self) -> None:
         mode = "create" if self.mode == "xb" else "overwrite"

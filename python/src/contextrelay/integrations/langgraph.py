@@ -403,7 +403,7 @@ def pointer_wrapper(
 
 
 def _place(config: RunnableConfig) -> Tuple[str, str]:
-    configurable = config["configurable"]
+    configurable = config.get("configurable") or {}
     return str(configurable["thread_id"]), configurable.get("checkpoint_ns") or ""
 
 
