@@ -20,22 +20,22 @@ test('a run is followed: the graph, a step and its output, what changes while so
   const page = await dashboard.open('/ui/pipelines');
   await page.getByRole('link', { name: 'code-review' }).click();
   const graph = page.getByRole('region', { name: 'The steps and what they wait for' });
-  await graph.getByRole('button', { name: 'merge, pending, waits for security, style' }).waitFor();
-  await graph.getByRole('button', { name: /^style, running/ }).waitFor();
-  await graph.getByRole('button', { name: /^security, done/ }).click();
+  await graph.getByRole('button', { name: /^merge\W+pending\W+waits for security, style/ }).waitFor();
+  await graph.getByRole('button', { name: /^style\W+running/ }).waitFor();
+  await graph.getByRole('button', { name: /^security\W+done/ }).click();
   await page.getByText('Nothing to complain about.').waitFor();
   await page.getByText(`relay pipeline run --of ${demo.run} --from security`).waitFor();
   await page.getByText(`relay pipeline run --run ${demo.run}`).waitFor();
   await page
     .getByRole('region', { name: 'When each step ran' })
-    .getByRole('button', { name: /^read, done, 1.2 s/ })
+    .getByRole('button', { name: /^read\W+done\W+1.2 s/ })
     .waitFor();
   await asAgent(dashboard.relay, 'planner').threads.record(demo.run, 'step.failed', {
     step: 'style',
     attempts: 1,
     why: 'no linter',
   });
-  await graph.getByRole('button', { name: /^style, failed/ }).click();
+  await graph.getByRole('button', { name: /^style\W+failed/ }).click();
   await page.getByText('no linter').waitFor();
   await page.getByRole('button', { name: 'Send as a task' }).first().click();
   await page.getByRole('dialog').getByRole('button', { name: 'Send the task' }).click();

@@ -52,7 +52,6 @@ export function StepGraph({ steps, instances, chosen, onChoose }: Props) {
               type="button"
               class={`graph-node ${toneOf(status)}${chosen === id ? ' chosen' : ''}`}
               aria-pressed={chosen === id}
-              aria-label={`${id}, ${status}${step.needs.length > 0 ? `, waits for ${step.needs.join(', ')}` : ''}`}
               style={{
                 left: `${x - WIDTH / 2}px`,
                 top: `${y - HEIGHT / 2}px`,
@@ -66,6 +65,7 @@ export function StepGraph({ steps, instances, chosen, onChoose }: Props) {
                 {status}
                 {own.length > 1 && `, ${own.filter((one) => one.status === 'done').length} of ${own.length}`}
               </span>
+              {step.needs.length > 0 && <span class="unseen">waits for {step.needs.join(', ')}</span>}
             </button>
           );
         })}

@@ -47,10 +47,10 @@ export function Waterfall({ run, chosen, onChoose }: Props) {
                 class={one.step === chosen ? 'waterfall-row chosen' : 'waterfall-row'}
                 style={{ transform: `translateY(${start}px)` }}
                 aria-pressed={one.step === chosen}
-                aria-label={`${one.step}, ${one.status}${took === null ? '' : `, ${duration(took)}`}`}
                 onClick={() => onChoose(one.step)}
               >
                 <span class="one-line">{visible(one.step)}</span>
+                <span class="unseen">{one.status}</span>
                 <span class="waterfall-track">
                   {from !== null && (
                     <span
