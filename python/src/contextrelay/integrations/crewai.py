@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import Any, Callable, Dict, Optional, Type, Union
 
-from pydantic import BaseModel, Field
-
 from ..client import ContextRelay
 from . import missing_extra
 from .tools import OVER_CHARS, PULL_NAME, PULL_WORDS, PUSH_NAME, PUSH_WORDS, RelayTools
 
 try:
     from crewai.tools import BaseTool
+    from pydantic import BaseModel, Field
 except ImportError as error:
     raise missing_extra("crewai", error) from error
 
