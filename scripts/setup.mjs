@@ -1,6 +1,6 @@
 /**
  * Brings a clone into working order: installs what package-lock.json names, with --integrations the frameworks that are
- * integrated with too, and with --build makes dist. It is plain JavaScript for the machine's own Node (18 or newer), because Node 26 is among the things it installs. When nothing
+ * integrated with too, with --cloudflare what serves and deploys the Worker, and with --build makes dist. It is plain JavaScript for the machine's own Node (18 or newer), because Node 26 is among the things it installs. When nothing
  * is missing it touches nothing, needs no network and says nothing.
  */
 import { spawn } from 'node:child_process';
@@ -15,14 +15,17 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { hostname } from 'node:os';
-import { basename, delimiter, dirname, join, sep } from 'node:path';
+import { basename, delimiter, dirname, join, relative, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const modules = join(root, 'node_modules');
 const lock = join(root, '.setup-lock');
-/** A package of its own: hundreds of megabytes that only their tests need. */
-const integrations = join(root, 'src', 'integrations');
+/** Packages of their own: hundreds of megabytes that only some tests and commands need. */
+const PACKAGES = {
+  '--integrations': join(root, 'src', 'integrations'),
+  '--cloudflare': join(root, 'deploy', 'cloudflare'),
+};
 
 /** The packages that carry Node 26, by platform; the same names as in package.json. */
 const NODE_PACKAGES = {
@@ -65,15 +68,16 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
 }
 
 try {
-  await setup(process.argv.includes('--build'), process.argv.includes('--integrations'));
+  await setup(process.argv.includes('--build'));
 } catch (error) {
   release();
   say(error instanceof Problem ? error.message : (error?.stack ?? String(error)));
   process.exit(1);
 }
 
-async function setup(wantBuild, wantIntegrations) {
-  const folders = wantIntegrations ? [root, integrations] : [root];
+async function setup(wantBuild) {
+  const wanted = Object.keys(PACKAGES).filter((flag) => process.argv.includes(flag));
+  const folders = [root, ...wanted.map((flag) => PACKAGES[flag])];
   if (folders.every(installed) && (!wantBuild || built())) return;
   await acquire();
   try {
@@ -135,18 +139,15 @@ function changedAt(path) {
 }
 
 async function install(folder) {
-  const own = folder === root;
-  const what = own ? 'packages' : 'frameworks';
-  say(
-    `Installing the ${what} that ${own ? '' : 'src/integrations/'}package-lock.json names (once; about a minute)…`,
-  );
+  const lockfile = relative(root, join(folder, 'package-lock.json'));
+  say(`Installing the packages that ${lockfile} names (once; about a minute)…`);
   const [command, args] = npm();
   // Said outright, because NODE_ENV=production or a user's npmrc would leave out half of it. What frameworks have as options
   // are programs for each platform, of which none is used.
   const flags = [
     'ci',
     '--include=dev',
-    own ? '--include=optional' : '--omit=optional',
+    folder === PACKAGES['--integrations'] ? '--omit=optional' : '--include=optional',
     '--no-audit',
     '--no-fund',
   ];

@@ -35,12 +35,12 @@ export interface TextStatement<Row> {
  */
 export class FullText {
   readonly #db: TextDatabase;
-  readonly #sha256: (text: string) => string;
+  readonly #folderWord: (folder: string) => string;
 
-  /** `sha256` gives it in hex. */
-  constructor(db: TextDatabase, sha256: (text: string) => string) {
+  /** `folderWord` makes one word of a folder's name, of letters and digits alone: a different one for each. */
+  constructor(db: TextDatabase, folderWord: (folder: string) => string) {
     this.#db = db;
-    this.#sha256 = sha256;
+    this.#folderWord = folderWord;
   }
 
   /** To be called inside a transaction; `words` is a text as `segmented` gives it, `fields` JSON. */
@@ -109,11 +109,6 @@ export class FullText {
   #count(match: string): number {
     const sql = `SELECT count(*) AS count FROM (SELECT 1 FROM words WHERE words MATCH ? LIMIT ${RANKED + 1})`;
     return this.#db.sql<{ count: number }>(sql).get(match)!.count;
-  }
-
-  /** One word, whatever characters the folder has. */
-  #folderWord(folder: string): string {
-    return this.#sha256(folder).slice(0, 32);
   }
 }
 

@@ -2,6 +2,7 @@ import type { RelayCore } from '../../domain/relay-core.ts';
 import { StoreSecret } from '../../domain/store-secret.ts';
 import type { A2AOverHttp } from '../../interfaces/a2a/http.ts';
 import { hasOutboxEntries } from '../../interfaces/a2a/webhook-outbox.ts';
+import type { WebhookPost } from '../../interfaces/a2a/webhooks.ts';
 import type { Protocol } from '../../interfaces/http/app.ts';
 import type { LogEvent } from '../../interfaces/http/deps.ts';
 import type { McpHttpOptions, McpOverHttp } from '../../interfaces/mcp/http.ts';
@@ -11,8 +12,8 @@ export interface ProtocolOptions {
   readonly version: string;
   /** Whether a key is asked for; `open` by default. */
   readonly auth?: 'open' | 'keys';
-  /** A2A webhooks may be on this machine; those, as all in our own network, are refused by default. */
-  readonly loopbackWebhooks?: boolean;
+  /** Posts to A2A's webhooks; asked for when the first agent asks for A2A. */
+  webhooks(): Promise<WebhookPost>;
   /** Tests put the fixtures of the official MCP conformance suite in here. */
   readonly extendMcp?: McpHttpOptions['extend'];
   /** Whether the program was replaced on the disk since it started. */
@@ -22,7 +23,7 @@ export interface ProtocolOptions {
 
 /** MCP over HTTP, loaded when the first client asks for it. */
 export function mcpProtocol(
-  { core, version, extendMcp, replaced, log }: ProtocolOptions,
+  { core, version, extendMcp, replaced, log }: Omit<ProtocolOptions, 'webhooks'>,
   stopping: AbortSignal,
 ): Protocol {
   let loading: Promise<McpOverHttp> | null = null;
@@ -51,22 +52,16 @@ export function mcpProtocol(
 }
 
 /** A2A, loaded when the first agent asks for it. */
-export function a2aProtocol(
-  { core, version, auth, loopbackWebhooks = false, log }: ProtocolOptions,
-  stopping: AbortSignal,
-) {
+export function a2aProtocol({ core, version, auth, webhooks, log }: ProtocolOptions, stopping: AbortSignal) {
   let loading: Promise<A2AOverHttp> | null = null;
   const load = async () => {
-    const [{ a2aOverHttp }, { webhookPost }] = await Promise.all([
-      import('../../interfaces/a2a/http.ts'),
-      import('./webhook-post.ts'),
-    ]);
+    const [{ a2aOverHttp }, out] = await Promise.all([import('../../interfaces/a2a/http.ts'), webhooks()]);
     return a2aOverHttp({
       core,
       version,
       keys: auth === 'keys',
       stopping,
-      out: webhookPost({ loopback: loopbackWebhooks }),
+      out,
       onError: (error) => log({ level: 'warn', event: 'a2a', error: String(error) }),
     });
   };

@@ -45,7 +45,9 @@ const TIDY_EVERY_MS = 60_000;
 const TIDY_FIRST_MS = 1_000;
 const CERTIFICATE_CHECK_MS = 60_000;
 
-export interface ServerOptions extends ProtocolOptions {
+export interface ServerOptions extends Omit<ProtocolOptions, 'webhooks'> {
+  /** A2A webhooks may be on this machine; those, as all in our own network, are refused by default. */
+  readonly loopbackWebhooks?: boolean;
   /** Where pointers can be reached; the address that each request was sent to where it is null. */
   readonly publicUrl: string | null;
   readonly host: string;
@@ -105,7 +107,11 @@ export async function startServer(o: ServerOptions): Promise<RunningServer> {
     gauges: () => [...processGauges(connections?.open ?? 0), ...(o.gauges?.() ?? [])],
     log,
   };
-  const a2a = a2aProtocol(o, stopping.signal);
+  const webhooks = async () => {
+    const { webhookPost } = await import('./webhook-post.ts');
+    return webhookPost({ loopback: o.loopbackWebhooks ?? false });
+  };
+  const a2a = a2aProtocol({ ...o, webhooks }, stopping.signal);
   const app = createHttpApp(deps, [mcpProtocol(o, stopping.signal), a2a]);
   const guard = ({ method, url, headers }: Request) =>
     guardBrowser({ method, url, header: (name) => headers.get(name) }, browsers);

@@ -1,13 +1,8 @@
-import { GROUP_IN_FLIGHT } from '../../base/limits.ts';
 import { pause } from '../../base/pause.ts';
-import type { DeadLetter } from '../../contract/channels.ts';
-import { TASK_GROUP } from '../../contract/task-names.ts';
-import type { Entry } from '../../kernel/logs.ts';
 import { channelStream } from '../names.ts';
 import type { DeadLetters } from './dead-letters.ts';
 import type { GroupLog } from './group-log.ts';
-import { type GroupState, nextDue, returned, type Step, type Work } from './group-state.ts';
-import { channelEntry, entryAt } from './message.ts';
+import { GroupRounds, type Member } from './group-rounds.ts';
 import type { ChannelDeps } from './settings.ts';
 
 /** How long to wait after the store failed. */
@@ -15,47 +10,23 @@ const RETRY_MS = 1000;
 /** A random delay up to this, so that several processes do not claim the same work at the same moment. */
 const SPREAD_MS = 20;
 
-/** A message on its way to the member that claimed it. */
-export interface DeliveredWork extends Readonly<Pick<Work, 'token' | 'attempt' | 'until'>> {
-  readonly entry: Entry;
-}
-
-export interface Member {
-  readonly id: string;
-  readonly name: string;
-  readonly since: number;
-  /** How many messages may be leased to it at once. */
-  readonly prefetch: number;
-  deliver(work: DeliveredWork): void;
-}
-
-/** A message that is about to go to a member, or to the dead letters. */
-interface Candidate {
-  readonly entry: Entry;
-  /** The last claim; undefined where nobody has claimed it yet. */
-  readonly before?: Work;
-  readonly dead?: DeadLetter['reason'] | 'canceled';
-  readonly member?: Member;
-}
-
 /** Delivers a group's work to its members in this process. Every process with members has one. */
 export class GroupDelivery {
   readonly #deps: ChannelDeps;
-  readonly #deadLetters: DeadLetters;
   readonly #log: GroupLog;
   readonly #stream: string;
+  readonly #rounds: GroupRounds;
   readonly #members = new Map<string, Member>();
   #watching: AbortController | null = null;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #running = false;
   #again = false;
-  #next = 0;
 
   constructor(deps: ChannelDeps, deadLetters: DeadLetters, log: GroupLog) {
     this.#deps = deps;
-    this.#deadLetters = deadLetters;
     this.#log = log;
     this.#stream = channelStream(log.tenant, log.channel);
+    this.#rounds = new GroupRounds(deps, deadLetters, log);
   }
 
   get members(): Iterable<Member> {
@@ -103,103 +74,9 @@ export class GroupDelivery {
   }
 
   async #round(): Promise<void> {
-    const state = await this.#log.state();
-    const candidates = await this.#candidates(state);
-    if (candidates.length > 0) {
-      this.#again = true;
-      await this.#handOut(candidates);
-      return;
-    }
-    const now = this.#deps.env.now();
-    const next = nextDue(state, now);
-    if (next !== null) this.#wakeIn(next - now);
-  }
-
-  /** In order: what came back first, then what is new; as much as the members can take. */
-  async #candidates(state: GroupState): Promise<Candidate[]> {
-    const { logs } = this.#deps.engine;
-    const now = this.#deps.env.now();
-    const slots = this.#freeSlots(state, now);
-    const list: Candidate[] = [];
-    for (const seq of returned(state, now)) {
-      const before = { ...state.open.get(seq)! };
-      // A message that is no longer in the log is replaced by an empty entry, and settled without a dead letter.
-      const entry = (await entryAt(logs, this.#stream, seq)) ?? { seq, at: 0, data: null };
-      const dead = await this.#whyDead(entry, before);
-      if (dead) list.push({ entry, before, dead });
-      else if (slots.length > 0) list.push({ entry, before, member: take(slots, before.member) });
-    }
-    const room = Math.min(slots.length, GROUP_IN_FLIGHT - state.open.size);
-    if (room <= 0) return list;
-    const { entries } = await logs.read(this.#stream, { after: state.cursor, limit: room });
-    for (const entry of entries) {
-      const dead = await this.#whyDead(entry);
-      list.push(dead ? { entry, dead } : { entry, member: take(slots) });
-    }
-    return list;
-  }
-
-  async #handOut(candidates: readonly Candidate[]): Promise<void> {
-    for (const { entry, dead, before } of candidates) {
-      if (dead && dead !== 'canceled')
-        await this.#deadLetters.put(this.#log, entry, before?.attempt ?? 0, dead);
-    }
-    let until = 0;
-    let good: Candidate[] = [];
-    const token = await this.#log.propose((state, now) => {
-      until = now + this.#deps.settings.leaseMs;
-      good = candidates.filter((candidate) => stillOpen(state, candidate, now));
-      return good.map(({ entry, member }): Step => {
-        if (!member) return ['dead', entry.seq];
-        return ['claim', entry.seq, until, member.id, member.name.slice(0, 64)];
-      });
-    });
-    for (const { entry, before, member } of good) {
-      if (!member) continue;
-      const attempt = (before?.attempt ?? 0) + 1;
-      this.#noteClaim(entry, member);
-      if (this.#members.has(member.id)) member.deliver({ entry, token, attempt, until });
-      else await this.#log.free(entry.seq, token);
-    }
-  }
-
-  #noteClaim({ seq, data }: Entry, { name: by }: Member): void {
-    const { tenant, channel, group } = this.#log;
-    const task = group === TASK_GROUP ? channelEntry(data)?.pointer : undefined;
-    const claimed = { by, channel, group, seq };
-    this.#deps.activity.note(
-      tenant,
-      task === undefined ? { ...claimed, kind: 'group.claimed' } : { ...claimed, kind: 'task.claimed', task },
-    );
-  }
-
-  /** One element for each message that can be taken, members in turn. */
-  #freeSlots(state: GroupState, now: number): Member[] {
-    const held = new Map<string, number>();
-    for (const { member, until } of state.open.values()) {
-      if (until > now) held.set(member, (held.get(member) ?? 0) + 1);
-    }
-    const members = [...this.#members.values()];
-    const turn = this.#next++ % Math.max(members.length, 1);
-    const inTurn = [...members.slice(turn), ...members.slice(0, turn)];
-    const slots: Member[] = [];
-    for (let level = 0; ; level++) {
-      const able = inTurn.filter((member) => (held.get(member.id) ?? 0) + level < member.prefetch);
-      if (able.length === 0) return slots;
-      slots.push(...able);
-    }
-  }
-
-  /** Nobody is handed what was called off or leads nowhere, or has been waiting for longer than it is kept. */
-  async #whyDead(entry: Entry, before?: Work): Promise<Candidate['dead']> {
-    const { env, settings, pointers, isCanceled } = this.#deps;
-    const message = channelEntry(entry.data);
-    if (message?.pointer !== undefined && (await isCanceled(message.pointer))) return 'canceled';
-    if (before && before.attempt >= settings.attempts) return 'attempts';
-    if (!before && entry.at < env.now() - settings.retentionMs) return 'age';
-    if (message === null) return 'gone';
-    if (message.pointer === undefined) return undefined;
-    return (await pointers.find(message.pointer)) === null ? 'gone' : undefined;
+    const { again, due } = await this.#rounds.round(this.#members);
+    if (again) this.#again = true;
+    else if (due !== null) this.#wakeIn(due - this.#deps.env.now());
   }
 
   #wakeIn(ms: number): void {
@@ -229,17 +106,4 @@ export class GroupDelivery {
     void follow(this.#stream);
     void follow(this.#log.stream);
   }
-}
-
-/** The next slot; where there is a choice, of another member than the last one that tried. */
-function take(slots: Member[], last?: string): Member {
-  const other = last === undefined ? 0 : slots.findIndex((member) => member.id !== last);
-  return slots.splice(Math.max(other, 0), 1)[0]!;
-}
-
-/** Whether a message is still as it was when it was chosen. */
-function stillOpen(state: GroupState, { entry, before }: Candidate, now: number): boolean {
-  if (!before) return entry.seq > state.cursor;
-  const work = state.open.get(entry.seq);
-  return work !== undefined && work.token === before.token && work.until <= now;
 }

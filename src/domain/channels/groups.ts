@@ -15,12 +15,13 @@ import { channelStream, checkChannelName, checkCount, checkGroupName } from '../
 import { entriesBehind } from '../records.ts';
 import { DeadLetters } from './dead-letters.ts';
 import type { Directory } from './directory.ts';
-import { type DeliveredWork, GroupDelivery, type Member } from './group-delivery.ts';
+import { GroupDelivery } from './group-delivery.ts';
 import { GroupLog } from './group-log.ts';
 import { GroupPresence } from './group-presence.ts';
+import { type DeliveredWork, GroupRounds, type Member } from './group-rounds.ts';
 import { floor, type GroupState, heldWork, waitBefore } from './group-state.ts';
 import { channelEntry } from './message.ts';
-import { findStart, parseSince, startAt } from './reader.ts';
+import { findStart, startAt } from './reader.ts';
 import type { ChannelDeps } from './settings.ts';
 
 /** Groups kept open without members, so that acknowledgements over HTTP need not read them anew. */
@@ -60,17 +61,13 @@ export class Groups {
     o: Pick<SubscribeOptions, 'since' | 'prefetch'> & { readonly signal: AbortSignal },
   ): AsyncGenerator<DeliveredWork> {
     const { env } = this.#deps;
-    const { tenant } = caller;
     const { log, delivery, presence } = this.#named(caller, channel, group);
-    const made = await log.create(() => this.#beginning(tenant, channel, o.since));
-    if (made) await this.#directory.note(tenant, channel);
+    await this.begin(caller, channel, group, o.since);
     const waiting: DeliveredWork[] = [];
     let wake = () => {};
+    const prefetch = checkCount('prefetch', o.prefetch ?? 1, PREFETCH_MAX);
     const member: Member = {
-      id: toHex(env.randomBytes(6)),
-      name: caller.name,
-      since: env.now(),
-      prefetch: checkCount('prefetch', o.prefetch ?? 1, PREFETCH_MAX),
+      ...{ id: toHex(env.randomBytes(6)), name: caller.name, since: env.now(), prefetch },
       deliver: (work) => {
         waiting.push(work);
         wake();
@@ -100,6 +97,18 @@ export class Groups {
       o.signal.removeEventListener('abort', leave);
       leave();
     }
+  }
+
+  /** Makes the group where it is not there yet, which begins with everything the channel keeps, by default. */
+  async begin(caller: Caller, channel: string, group: string, since: Since | undefined): Promise<void> {
+    const { log } = this.#named(caller, channel, group);
+    const made = await log.create(() => this.#beginning(caller.tenant, channel, since));
+    if (made) await this.#directory.note(caller.tenant, channel);
+  }
+
+  /** For whoever keeps the members himself. */
+  rounds(caller: Caller, channel: string, group: string): GroupRounds {
+    return new GroupRounds(this.#deps, this.deadLetters, this.#named(caller, channel, group).log);
   }
 
   async ack(caller: Caller, channel: string, group: string, { seq, token }: Claim): Promise<{ seq: number }> {
@@ -284,21 +293,6 @@ export class Groups {
       return;
     }
   }
-}
-
-/** What a subscription asks for in the query of an address: a wrong one is refused before anything else happens. */
-export function checkSubscription(query: {
-  since?: string;
-  group?: string;
-  prefetch?: string;
-}): Omit<SubscribeOptions, 'signal'> {
-  const { since, group, prefetch } = query;
-  parseSince(since);
-  return {
-    since,
-    group: group === undefined ? undefined : checkGroupName(group),
-    prefetch: prefetch === undefined ? undefined : checkCount('prefetch', Number(prefetch), PREFETCH_MAX),
-  };
 }
 
 function isWait(ms: unknown): boolean {

@@ -1,7 +1,9 @@
 import type { Env } from '../../base/env.ts';
 import { badRequest, type RelayError } from '../../base/errors.ts';
-import type { Since } from '../../contract/channels.ts';
+import { PREFETCH_MAX } from '../../base/limits.ts';
+import type { Since, SubscribeOptions } from '../../contract/channels.ts';
 import type { Entry, Logs } from '../../kernel/logs.ts';
+import { checkCount, checkGroupName } from '../names.ts';
 import { channelEntry } from './message.ts';
 
 /** A number from here on is a moment in ms (September 2001), below it a sequence. */
@@ -30,6 +32,21 @@ export function parseSince(since: Since | undefined): { seq: number } | { time: 
   const time = /^\d{4}-\d\d-\d\d(T|$| )/.test(text) ? Date.parse(text) : Number.NaN;
   if (Number.isNaN(time)) throw badSince(since);
   return { time };
+}
+
+/** What a subscription asks for in the query of an address: a wrong one is refused before anything else happens. */
+export function checkSubscription(query: {
+  since?: string;
+  group?: string;
+  prefetch?: string;
+}): Omit<SubscribeOptions, 'signal'> {
+  const { since, group, prefetch } = query;
+  parseSince(since);
+  return {
+    since,
+    group: group === undefined ? undefined : checkGroupName(group),
+    prefetch: prefetch === undefined ? undefined : checkCount('prefetch', Number(prefetch), PREFETCH_MAX),
+  };
 }
 
 export async function findStart(logs: Logs, stream: string, since: Since | undefined): Promise<Start> {
@@ -76,6 +93,11 @@ export class ReaderView {
     this.#retentionMs = retentionMs;
     this.#lenient = start.lenient;
     this.#hole = start.gap;
+  }
+
+  /** Whether what was dropped before is still no gap: nothing has been seen yet. */
+  get lenient(): boolean {
+    return this.#lenient;
   }
 
   /** Whether the next visible message will bear the gap mark. */

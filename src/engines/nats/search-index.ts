@@ -169,7 +169,7 @@ export class NatsSearchIndex implements SearchIndex {
       db.exec('DROP TABLE IF EXISTS words; DROP TABLE IF EXISTS documents; DROP TABLE IF EXISTS place');
       db.exec(TABLES);
     }
-    this.#open = { db, texts: new FullText(new Statements(db), sha256) };
+    this.#open = { db, texts: new FullText(new Statements(db), (folder) => sha256(folder).slice(0, 32)) };
     return this.#open;
   }
 }

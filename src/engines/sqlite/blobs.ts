@@ -14,12 +14,12 @@ import {
 } from '../../kernel/admission.ts';
 import type { BlobBody, BlobInfo, BlobItem, BlobPage, Blobs, ByteRange, Expiry } from '../../kernel/blobs.ts';
 import { BlockHashes, type BodyFault, damagedBody, isIntact } from '../../kernel/block-hashes.ts';
+import { keyRange } from '../../kernel/key-range.ts';
 import { faultOf, measured, type StoredBody, wholeBody } from './body-check.ts';
 import { BodyFiles, checkedPlace, type Draft, isPlaced, takenAway, type WrittenBody } from './body-files.ts';
 import { BodyFile } from './body-stream.ts';
 import { translated } from './failure.ts';
 import { type FormerSpot, noteGone } from './gone.ts';
-import { keyRange } from './names.ts';
 import { Segments } from './segments.ts';
 import { SettledReads } from './settled-reads.ts';
 import type { Store } from './store.ts';

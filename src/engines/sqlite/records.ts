@@ -9,6 +9,7 @@ import {
   checkScope,
   encodeJson,
 } from '../../kernel/admission.ts';
+import { type KeyRange, keyRange } from '../../kernel/key-range.ts';
 import type {
   AddOptions,
   PutOptions,
@@ -18,7 +19,6 @@ import type {
   Stored,
 } from '../../kernel/records.ts';
 import type { Transaction } from './commit-queue.ts';
-import { type KeyRange, keyRange } from './names.ts';
 import { SettledReads } from './settled-reads.ts';
 import type { Store } from './store.ts';
 

@@ -12,8 +12,8 @@ export class SqliteSearchIndex implements SearchIndex {
 
   constructor(store: Store) {
     this.#store = store;
-    const sha256 = (text: string) => process.getBuiltinModule('node:crypto').hash('sha256', text, 'hex');
-    this.#texts = new FullText(store.db, sha256);
+    const hash = (folder: string) => process.getBuiltinModule('node:crypto').hash('sha256', folder, 'hex');
+    this.#texts = new FullText(store.db, (folder) => hash(folder).slice(0, 32));
   }
 
   async put(key: string, text: string, fields: JsonObject): Promise<void> {

@@ -64,6 +64,11 @@ function routes(deps: HttpDeps, metrics: Metrics): Hono {
 
   const api = new Hono({ strict: false });
   const serve = serverOn(api, deps);
+  if (deps.socket) {
+    api.get('/ws/*', (c, next) =>
+      c.req.header('upgrade')?.toLowerCase() === 'websocket' ? deps.socket!(c, baseOf(deps, c)) : next(),
+    );
+  }
   pointerRoutes(serve, deps);
   eventRoutes(serve, deps);
   activityRoutes(serve, deps);

@@ -6,6 +6,7 @@ import type { Relay } from '../../contract/relay.ts';
 import { routeOf, type Verb } from '../../contract/verb.ts';
 import type { Keys } from '../../domain/keys/keys.ts';
 import { isShareToken } from '../../domain/keys/secrets.ts';
+import type { RelayCore } from '../../domain/relay-core.ts';
 import type { Entered } from '../entered.ts';
 import type { HttpDeps } from './deps.ts';
 import { notesOf } from './request-watch.ts';
@@ -23,7 +24,7 @@ export type Serve = (
 /** Every request passes here before its body is read: who asks, how often, and whether that key may. */
 export function serverOn(api: Hono, deps: HttpDeps): Serve {
   // In open mode it is the same one over and over.
-  let last: { caller: Caller; base: string; address: string; relay: Relay } | null = null;
+  let last: { core: RelayCore; caller: Caller; base: string; address: string; relay: Relay } | null = null;
   return (verb, handler, paths) => {
     const { method, path } = routeOf(verb);
     const methods = verb.alsoBy ? [method, verb.alsoBy] : [method];
@@ -33,8 +34,11 @@ export function serverOn(api: Hono, deps: HttpDeps): Serve {
       authorize(caller, verb);
       const base = baseOf(deps, c);
       const address = deps.limiter ? notesOf(c).client.address : '';
-      if (last?.caller !== caller || last.base !== base || last.address !== address)
-        last = { caller, base, address, relay: deps.core.relay(caller, base, charge(deps, caller, address)) };
+      const { core } = deps;
+      if (last?.core !== core || last.caller !== caller || last.base !== base || last.address !== address) {
+        const relay = core.relay(caller, base, charge(deps, caller, address));
+        last = { core, caller, base, address, relay };
+      }
       return handler(last.relay, c);
     });
   };

@@ -2,7 +2,7 @@ import type { Context } from 'hono';
 import { RelayError } from '../../base/errors.ts';
 import { channels, type Message, type SubscribeOptions } from '../../contract/channels.ts';
 import type { Relay } from '../../contract/relay.ts';
-import { checkSubscription } from '../../domain/channels/groups.ts';
+import { checkSubscription } from '../../domain/channels/reader.ts';
 import type { Serve } from './callers.ts';
 import type { HttpDeps } from './deps.ts';
 import { liveEvents } from './event-stream.ts';

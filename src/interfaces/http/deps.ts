@@ -1,9 +1,10 @@
+import type { Context } from 'hono';
 import type { Caller } from '../../contract/caller.ts';
 import type { RelayCore } from '../../domain/relay-core.ts';
 import type { BrowserPolicy } from './browser-guard.ts';
 import type { DashboardFiles } from './dashboard.ts';
 import type { Gauge } from './metrics.ts';
-import type { RateLimiter } from './rate-limit.ts';
+import type { Limiter } from './rate-limit.ts';
 
 /** What the HTTP interface is given by the app. */
 export interface HttpDeps {
@@ -21,7 +22,7 @@ export interface HttpDeps {
   /** Whether the program was replaced on the disk since it started, so that parts of it may be gone. */
   replaced?(): boolean;
   /** Absent where nobody is held back. */
-  readonly limiter?: RateLimiter;
+  readonly limiter?: Limiter;
   /** The address at the other end of the connection, from what the runtime passes along with a request. */
   peerOf(env: unknown): string | null;
   /** A header of the request, without having a Headers object made. */
@@ -34,6 +35,11 @@ export interface HttpDeps {
   observe?(seen: RequestSeen): void;
   /** Puts the request's id into its answer. */
   tellId?(env: unknown, id: string): void;
+  /**
+   * Answers a request for a WebSocket on a channel, where the runtime has these come as requests; absent where it hands
+   * connections over.
+   */
+  socket?(c: Context, base: string): Promise<Response>;
   /** What the runtime can tell about itself, for the metrics. */
   gauges(): readonly Gauge[];
   /** One line per thing worth knowing; never a payload, a key or a fragment. */

@@ -29,8 +29,19 @@ interface Bucket {
   at: number;
 }
 
+/** Holds back who asks too often. */
+export interface Limiter {
+  /** Resolves at once, or rejects with `rate_limited` after a moment. A key counts with its tenant, whatever else its address does. */
+  check(caller: Caller | null, address: string): Promise<void>;
+  /**
+   * Counts what a request had the relay read, once that is known: a MiB as much as a request. The caller waits for it with the
+   * next request.
+   */
+  charge(caller: Caller | null, address: string, bytes: number): void;
+}
+
 /** A token bucket for each key, tenant and address, in the memory of one server: it protects that server. */
-export class RateLimiter {
+export class RateLimiter implements Limiter {
   readonly #limits: RateLimits;
   readonly #now: () => number;
   readonly #buckets = new Map<string, Bucket>();
@@ -41,10 +52,8 @@ export class RateLimiter {
     this.#now = now;
   }
 
-  /** Resolves at once, or rejects with `rate_limited` after a moment. A key counts with its tenant, whatever else its address does. */
   async check(caller: Caller | null, address: string): Promise<void> {
-    let wait = 0;
-    for (const [name, perSecond] of this.#bucketsOf(caller, address)) wait ||= this.take(name, perSecond);
+    const wait = this.wait(caller, address);
     if (wait === 0) return;
     if (this.#held < HELD) {
       this.#held++;
@@ -54,10 +63,13 @@ export class RateLimiter {
     throw new RelayError('rate_limited', { seconds: Math.ceil(wait) });
   }
 
-  /**
-   * Counts what a request had the relay read, once that is known: a MiB as much as a request. The caller waits for it with the
-   * next request.
-   */
+  /** Takes a token of each bucket, or tells how many seconds it takes until there is one. */
+  wait(caller: Caller | null, address: string): number {
+    let wait = 0;
+    for (const [name, perSecond] of this.#bucketsOf(caller, address)) wait ||= this.take(name, perSecond);
+    return wait;
+  }
+
   charge(caller: Caller | null, address: string, bytes: number): void {
     for (const [name, perSecond] of this.#bucketsOf(caller, address)) {
       if (Number.isFinite(perSecond)) this.#filled(name, perSecond).tokens -= bytes / BYTES_PER_TOKEN;

@@ -50,7 +50,8 @@ export function watchRequests(
   };
 }
 
-const start = crypto.randomUUID().slice(0, 8);
+/** Of this server; made with its first request, since some runtimes have no chance before one. */
+let start: string | undefined;
 let count = 0;
 
 /**
@@ -59,7 +60,7 @@ let count = 0;
  */
 export class RequestNotes implements Asked {
   /** Different for every request of every server that runs. */
-  readonly id = `${start}-${++count}`;
+  readonly id = requestId();
   operation: Pick<Verb, 'name'> | null = null;
   caller: Caller | null = null;
   readonly #request: Request;
@@ -91,6 +92,11 @@ export class RequestNotes implements Asked {
     this.#client ??= clientAddress((name) => this.header(name), peerOf(this.#env), isTrustedProxy);
     return this.#client;
   }
+}
+
+function requestId(): string {
+  start ??= crypto.randomUUID().slice(0, 8);
+  return `${start}-${++count}`;
 }
 
 /** What is known of the request that a handler was given. */

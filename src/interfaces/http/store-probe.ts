@@ -1,41 +1,46 @@
 import { isRelayError, RelayError } from '../../base/errors.ts';
 import type { HttpDeps } from './deps.ts';
 
+type Records = HttpDeps['core']['deps']['engine']['records'];
+
 /** A write costs an fsync and anybody may ask for health, so a write that succeeded counts for this long. */
 const WRITTEN_FOR_MS = 5_000;
 
 /** Finds out whether the store can be read, which is tried every time, and written. */
 export class StoreProbe {
-  readonly #records: HttpDeps['core']['deps']['engine']['records'];
+  readonly #deps: Pick<HttpDeps, 'core'>;
   #written = Number.NEGATIVE_INFINITY;
-  #writing: Promise<unknown> | null = null;
+  #writing: { readonly records: Records; readonly done: Promise<void> } | null = null;
 
-  constructor({ core }: Pick<HttpDeps, 'core'>) {
-    this.#records = core.deps.engine.records;
+  constructor(deps: Pick<HttpDeps, 'core'>) {
+    this.#deps = deps;
   }
 
   /** Throws `store_unavailable`, with what the store said, where it is closed, full, damaged or not ours to write. */
   async check(): Promise<void> {
     try {
       // A listing, since a single record may come from memory.
-      await this.#records.list('sys/', { limit: 1 });
-      if (performance.now() - this.#written >= WRITTEN_FOR_MS) await this.#write();
+      const { records } = this.#deps.core.deps.engine;
+      await records.list('sys/', { limit: 1 });
+      if (performance.now() - this.#written >= WRITTEN_FOR_MS) await this.#write(records);
     } catch (error) {
       if (!isRelayError(error) || error.code === 'store_unavailable') throw error;
       throw new RelayError('store_unavailable', { what: error.message, hint: error.hint }, error);
     }
   }
 
-  /** Those who ask at the same time wait for the same write. */
-  #write(): Promise<unknown> {
-    this.#writing ??= this.#records
-      .put('sys/health', null)
-      .then(() => {
+  /** Those who ask the same store at the same time wait for the same write. */
+  async #write(records: Records): Promise<void> {
+    if (this.#writing?.records !== records) {
+      const done = records.put('sys/health', null).then(() => {
         this.#written = performance.now();
-      })
-      .finally(() => {
-        this.#writing = null;
       });
-    return this.#writing;
+      this.#writing = { records, done };
+    }
+    try {
+      await this.#writing.done;
+    } finally {
+      this.#writing = null;
+    }
   }
 }

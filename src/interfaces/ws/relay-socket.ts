@@ -1,10 +1,10 @@
 import { WebSocket } from 'ws';
-import { RelayError } from '../../base/errors.ts';
-import { type JsonObject, jsonObjectIn } from '../../base/json.ts';
+import { jsonObjectIn } from '../../base/json.ts';
 import { INBOUND_FRAMES_OPEN } from '../../base/limits.ts';
 import type { Caller } from '../../contract/caller.ts';
 import type { Relay } from '../../contract/relay.ts';
 import { errorFrame, REFUSED, TEXT } from './frames.ts';
+import { aboutOf, settle } from './settlement.ts';
 
 /** What the server knows of a socket. On the socket itself: at thousands of sockets every further object counts. */
 export class RelaySocket extends WebSocket {
@@ -50,34 +50,10 @@ export function receive(socket: RelaySocket, data: Buffer, binary: boolean): voi
   }
   socket.open++;
   settle(socket, frame)
+    .then((answer) => Buffer.from(JSON.stringify(answer)))
     .catch((error) => errorFrame(error, aboutOf(frame)))
     .then((answer) => {
       socket.open--;
       if (socket.readyState === socket.OPEN) socket.send(answer, TEXT);
     });
-}
-
-async function settle(socket: RelaySocket, frame: JsonObject | null): Promise<Buffer> {
-  const { group, channel, relay } = socket;
-  const what = (Object.keys(SETTLED) as (keyof typeof SETTLED)[]).find((each) => frame && each in frame);
-  if (!frame || !what) throw bad('A frame is {"ack": seq, "token": …}, or the same with nack or extend.');
-  if (group === null || relay === null)
-    throw bad('Only members of a group acknowledge: connect with ?group=NAME.');
-  const { [what]: seq, token } = frame;
-  if (typeof seq !== 'number' || typeof token !== 'number')
-    throw bad(`"${what}" and "token" must be numbers.`);
-  const { seq: _, ...more } = await relay.channels[what](channel, group, { seq, token });
-  return Buffer.from(JSON.stringify({ [SETTLED[what]]: seq, token, ...more }));
-}
-
-/** What a member may say of its work, and how that is confirmed. */
-const SETTLED = { ack: 'acked', nack: 'nacked', extend: 'extended' } as const;
-
-function aboutOf(frame: JsonObject | null): { seq?: number; token?: number } {
-  const number = (value: unknown) => (typeof value === 'number' ? value : undefined);
-  return { seq: number(frame?.ack ?? frame?.nack ?? frame?.extend), token: number(frame?.token) };
-}
-
-function bad(what: string): RelayError {
-  return new RelayError('bad_request', { what });
 }

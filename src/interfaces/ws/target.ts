@@ -1,7 +1,7 @@
 import { RelayError } from '../../base/errors.ts';
 import { percentDecoded } from '../../base/utf8.ts';
 import type { SubscribeOptions } from '../../contract/channels.ts';
-import { checkSubscription } from '../../domain/channels/groups.ts';
+import { checkSubscription } from '../../domain/channels/reader.ts';
 import { checkChannelName } from '../../domain/names.ts';
 
 /** What a socket asks for in its address. */

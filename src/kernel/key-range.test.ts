@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
-import { behindPrefix } from '../../kernel/admission.ts';
-import { keyRange } from './names.ts';
+import { behindPrefix } from './admission.ts';
+import { keyRange } from './key-range.ts';
 
 const TEXTS = [
   '',

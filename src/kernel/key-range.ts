@@ -1,4 +1,4 @@
-import { behindPrefix, compareKeys } from '../../kernel/admission.ts';
+import { behindPrefix, compareKeys } from './admission.ts';
 
 /** A listing as a condition on `key` that an index answers, from where it begins to where it ends. */
 export interface KeyRange {

@@ -1,0 +1,9 @@
+import { parseArgs } from 'node:util';
+import { startWorker } from './local-worker.ts';
+
+const { values } = parseArgs({
+  options: { port: { type: 'string', default: '8787' }, keys: { type: 'boolean' }, home: { type: 'string' } },
+});
+const worker = await startWorker({ port: Number(values.port), open: !values.keys, home: values.home });
+console.log(`listening on ${worker.url}`);
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => void worker.stop());

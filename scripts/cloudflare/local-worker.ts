@@ -1,0 +1,52 @@
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { bundleWorker, COMPATIBILITY } from './bundle.ts';
+
+/** What is used of miniflare, which is installed in deploy/cloudflare and not with the project. */
+export interface Workerd {
+  readonly ready: Promise<URL>;
+  dispatchFetch(url: string, o?: RequestInit): Promise<Response>;
+  dispose(): Promise<void>;
+}
+
+/** A workerd on this machine. The options are miniflare's. */
+export async function openWorkerd(options: object): Promise<Workerd> {
+  const place = join(import.meta.dirname, '..', '..', 'deploy', 'cloudflare', 'package.json');
+  const { Miniflare } = await import(pathToFileURL(createRequire(place).resolve('miniflare')).href);
+  return new Miniflare({ compatibilityDate: COMPATIBILITY.date, ...options });
+}
+
+export interface WorkerOptions {
+  /** 0 picks a free one. */
+  readonly port?: number;
+  readonly open?: boolean;
+  readonly adminKey?: string;
+  /** Where it keeps everything; in memory by default. */
+  readonly home?: string;
+  /** The file of the Worker; the relay's own by default. */
+  readonly entry?: string;
+}
+
+/** The relay as a Worker, in workerd on this machine. */
+export async function startWorker(o: WorkerOptions = {}) {
+  const { script, table } = await bundleWorker(o.entry);
+  const workerd = await openWorkerd({
+    host: '127.0.0.1',
+    port: o.port ?? 0,
+    modules: [
+      { type: 'ESModule', path: 'worker.js', contents: script },
+      { type: 'Data', path: 'o200k.bin', contents: Uint8Array.from(table) },
+    ],
+    compatibilityFlags: COMPATIBILITY.flags,
+    durableObjects: { STORE: { className: 'RelayObject', useSQLite: true } },
+    r2Buckets: ['BODIES'],
+    bindings: {
+      RELAY_OPEN: String(o.open ?? true),
+      ...(o.adminKey ? { RELAY_ADMIN_KEY: o.adminKey } : {}),
+    },
+    ...(o.home ? { defaultPersistRoot: o.home } : {}),
+  });
+  const url = (await workerd.ready).href.replace(/\/$/, '');
+  return { url, stop: () => workerd.dispose() };
+}

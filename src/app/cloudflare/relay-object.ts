@@ -1,0 +1,171 @@
+import type { DurableObjectState, WebSocket as PlatformSocket } from '@cloudflare/workers-types';
+import { shownError } from '../../base/errors.ts';
+import { jsonObjectIn } from '../../base/json.ts';
+import type { Caller } from '../../contract/caller.ts';
+import type { Member } from '../../domain/channels/group-rounds.ts';
+import { toMessage } from '../../domain/channels/message.ts';
+import type { Start } from '../../domain/channels/reader.ts';
+import type { RelayCore } from '../../domain/relay-core.ts';
+import { entriesOf } from '../../engines/cloudflare/logs.ts';
+import { StoreObject } from '../../engines/cloudflare/store-object.ts';
+import { RateLimiter } from '../../interfaces/http/rate-limit.ts';
+import { aboutOf, settle } from '../../interfaces/ws/settlement.ts';
+import { openWorkerCore, type RelayBindings } from './worker-core.ts';
+
+/** What is known of a socket; kept with it while the object sleeps. */
+export interface Attached extends Start {
+  readonly id: string;
+  readonly stream: string;
+  readonly caller: Caller;
+  readonly base: string;
+  readonly channel: string;
+  /** Null for a reader. */
+  readonly group: string | null;
+  readonly since?: string | number;
+  readonly prefetch?: number;
+  /** It asked to resume, so it understands being told of a gap. */
+  readonly resumes: boolean;
+}
+
+/** The header in which a Worker tells the object what it found out about a socket. Nothing else reaches an object. */
+export const ATTACHED_HEADER = 'Relay-Attached';
+
+const PAGE_ENTRIES = 100;
+/** Requests a second, as a server has them by default. */
+const RATE_LIMITS = { perKey: 100, perAddress: 50, perTenant: 500 };
+const REFUSED = 1008;
+const PING = '{"ping":1}';
+const PONG = '{"pong":1}';
+
+/**
+ * A part of the store whose channels have sockets. The platform holds the sockets while the object sleeps; an entry, a frame or a
+ * new socket wakes it. How far each reader has been served is attached to its socket, so nothing is lost by sleeping.
+ */
+export class RelayObject extends StoreObject {
+  readonly #core: RelayCore;
+  readonly #limiter: RateLimiter;
+  #serving: Promise<void> = Promise.resolve();
+
+  constructor(state: DurableObjectState, bindings: RelayBindings) {
+    super(state, bindings);
+    this.#core = openWorkerCore(bindings);
+    this.#limiter = new RateLimiter(RATE_LIMITS, () => Date.now());
+    state.setWebSocketAutoResponse(new WebSocketRequestResponsePair(PING, PONG) as never);
+  }
+
+  /** Takes a socket over. */
+  async fetch(request: Request): Promise<Response> {
+    const attached: Attached = JSON.parse(decodeURIComponent(request.headers.get(ATTACHED_HEADER)!));
+    const { 0: client, 1: server } = new WebSocketPair();
+    this.ctx.acceptWebSocket(server as never, [attached.stream]);
+    (server as unknown as PlatformSocket).serializeAttachment(attached);
+    if (attached.group !== null) {
+      const { caller, channel, group, since } = attached;
+      await this.#core.channels.groups.begin(caller, channel, group, since);
+    }
+    this.appended(attached.stream);
+    return new Response(null, { status: 101, webSocket: client } as ResponseInit);
+  }
+
+  /** Of a tenant, or of addresses: how many seconds a caller has to wait before it may ask again; 0 where it may now. */
+  wait(caller: Caller | null, address: string): number {
+    return this.#limiter.wait(caller, address);
+  }
+
+  charge(caller: Caller | null, address: string, bytes: number): void {
+    this.#limiter.charge(caller, address, bytes);
+  }
+
+  async webSocketMessage(socket: PlatformSocket, data: string | ArrayBuffer): Promise<void> {
+    const frame = typeof data === 'string' ? jsonObjectIn(data) : null;
+    if (frame && 'ping' in frame) return socket.send(PONG);
+    const { caller, base, channel, group } = attachedTo(socket);
+    const relay = group === null ? null : this.#core.relay(caller, base);
+    try {
+      socket.send(JSON.stringify(await settle({ relay, channel, group }, frame)));
+    } catch (error) {
+      socket.send(JSON.stringify({ ...shownError(error).toJSON(), ...aboutOf(frame) }));
+    }
+  }
+
+  /** One after the other, so that every reader gets everything in order and once. */
+  protected override appended(stream: string): void {
+    const serve = () => Promise.all([this.#serveReaders(stream), this.#serveMembers()]);
+    this.#serving = this.#serving.then(serve).then(
+      () => {},
+      (error) => console.error(String(error)),
+    );
+    this.ctx.waitUntil(this.#serving);
+  }
+
+  /** A lease or a wait may be over. */
+  override async alarm(): Promise<void> {
+    await super.alarm();
+    await this.#serveMembers();
+  }
+
+  async #serveReaders(stream: string): Promise<void> {
+    const readers = this.ctx.getWebSockets(stream).filter((socket) => attachedTo(socket).group === null);
+    const valid = new Map<string, Promise<boolean>>();
+    const pages = new Map<number, ReturnType<typeof entriesOf>>();
+    for (const socket of readers) {
+      const { caller } = attachedTo(socket);
+      if (!valid.has(caller.keyId)) valid.set(caller.keyId, this.#core.keys.isValid(caller));
+      if (!(await valid.get(caller.keyId))) socket.close(REFUSED, 'the key no longer works');
+      else this.#serveReader(socket, pages);
+    }
+  }
+
+  #serveReader(socket: PlatformSocket, pages: Map<number, ReturnType<typeof entriesOf>>): void {
+    for (;;) {
+      const attached = attachedTo(socket);
+      const { stream, after, base, resumes } = attached;
+      const entries = pages.get(after) ?? entriesOf(this.readEntries(stream, after, PAGE_ENTRIES));
+      pages.set(after, entries);
+      if (entries.length === 0) return;
+      const view = this.#core.channels.view(attached);
+      let last = after;
+      for (const entry of entries) {
+        const seen = view.see(entry);
+        if (seen) {
+          if (seen.gap && resumes) socket.send(JSON.stringify({ gap: true, after: last, next: seen.seq }));
+          const { gap: _, ...message } = toMessage(seen, base)!;
+          socket.send(JSON.stringify(message));
+        }
+        last = entry.seq;
+      }
+      socket.serializeAttachment({ ...attached, after: last, gap: view.owesGap, lenient: view.lenient });
+    }
+  }
+
+  /** Hands the work of each group that has sockets to these. What they do with it comes in as frames or over HTTP. */
+  async #serveMembers(): Promise<void> {
+    const groups = Map.groupBy(
+      this.ctx.getWebSockets().filter((socket) => attachedTo(socket).group !== null),
+      (socket) => attachedTo(socket).group!,
+    );
+    for (const [group, sockets] of groups) {
+      const { caller, channel } = attachedTo(sockets[0]!);
+      const members = new Map(sockets.map((socket) => [attachedTo(socket).id, memberAt(socket)]));
+      this.wakeAt(await this.#core.channels.groups.rounds(caller, channel, group).run(members));
+    }
+  }
+}
+
+function memberAt(socket: PlatformSocket): Member {
+  const { id, caller, base, prefetch = 1 } = attachedTo(socket);
+  return {
+    id,
+    name: caller.name,
+    since: 0,
+    prefetch,
+    deliver({ entry, token, attempt, until }) {
+      const { gap: _, ...message } = toMessage(entry, base) ?? {};
+      socket.send(JSON.stringify({ ...message, token, attempt, lease_until: until }));
+    },
+  };
+}
+
+function attachedTo(socket: PlatformSocket): Attached {
+  return socket.deserializeAttachment() as Attached;
+}

@@ -1,0 +1,190 @@
+import { waitUntil } from 'cloudflare:workers';
+import { AsyncLocalStorage } from 'node:async_hooks';
+import type { ExecutionContext, ScheduledController } from '@cloudflare/workers-types';
+import type { Context } from 'hono';
+import { WEBHOOK_TIME_MS } from '../../base/a2a-limits.ts';
+import { equalInConstantTime } from '../../base/constant-time.ts';
+import { RelayError } from '../../base/errors.ts';
+import { authorize } from '../../contract/authorize.ts';
+import { type Caller, isAnonymous, LOCAL_CALLER } from '../../contract/caller.ts';
+import { channels } from '../../contract/channels.ts';
+import { channelStream } from '../../domain/names.ts';
+import type { RelayCore } from '../../domain/relay-core.ts';
+import { objectOf } from '../../engines/cloudflare/objects.ts';
+import type { Stub } from '../../engines/cloudflare/store-object.ts';
+import type { WebhookPost } from '../../interfaces/a2a/webhooks.ts';
+import { createHttpApp, type Protocol } from '../../interfaces/http/app.ts';
+import { keyAuthenticator } from '../../interfaces/http/callers.ts';
+import type { HttpDeps, LogEvent } from '../../interfaces/http/deps.ts';
+import type { Limiter } from '../../interfaces/http/rate-limit.ts';
+import { parseTarget } from '../../interfaces/ws/target.ts';
+import { a2aProtocol, mcpProtocol } from '../serve/protocols.ts';
+import { ATTACHED_HEADER, type Attached, type RelayObject } from './relay-object.ts';
+import { authOf, openWorkerCore, type RelayBindings } from './worker-core.ts';
+
+export { RelayObject } from './relay-object.ts';
+
+/** What belongs to the request that is being answered. */
+interface Asked {
+  readonly request: Request;
+  readonly core: RelayCore;
+  readonly bindings: RelayBindings;
+}
+
+type RelayStub = Stub<RelayObject>;
+
+const asked = new AsyncLocalStorage<Asked>();
+const current = () => asked.getStore()!;
+/** A Worker is never told to stop. */
+const never = () => new AbortController().signal;
+declare const RELAY_VERSION: string;
+
+let app: ReturnType<typeof createHttpApp> | null = null;
+
+export default {
+  async fetch(request: Request, bindings: RelayBindings): Promise<Response> {
+    const core = openWorkerCore(bindings);
+    app ??= createHttpApp(httpDeps(bindings), [ofEach(mcpProtocol, bindings), ofEach(a2aProtocol, bindings)]);
+    const answer = app;
+    return asked.run({ request, core, bindings }, () => answer(request, request));
+  },
+
+  /** What a server does every minute. */
+  async scheduled(_: ScheduledController, bindings: RelayBindings, context: ExecutionContext): Promise<void> {
+    const core = openWorkerCore(bindings);
+    context.waitUntil(core.tidy());
+    context.waitUntil(a2aProtocol(protocolOptions(core, bindings), never()).resume());
+  },
+};
+
+function httpDeps(bindings: RelayBindings): HttpDeps {
+  const auth = authOf(bindings);
+  return {
+    get core() {
+      return current().core;
+    },
+    version: RELAY_VERSION,
+    publicUrl: bindings.RELAY_PUBLIC_URL ?? null,
+    browsers: { hosts: ['*'], anyAddress: true, origins: [] },
+    authenticate: auth === 'open' ? () => LOCAL_CALLER : authenticate,
+    // The platform says who is at the other end, and lets nobody else say so.
+    peerOf: (request) => (request as Request).headers.get('cf-connecting-ip'),
+    headerOf: (request, name) => (request as Request).headers.get(name),
+    trustsProxies: false,
+    isTrustedProxy: () => false,
+    get stopping() {
+      return never();
+    },
+    ...(auth === 'keys' ? { limiter } : {}),
+    gauges: () => [],
+    log,
+    socket,
+  };
+}
+
+async function authenticate(request: Request): Promise<Caller> {
+  const { core, bindings } = current();
+  const header = request.headers.get('authorization') ?? '';
+  const admin = bindings.RELAY_ADMIN_KEY;
+  if (admin && equalInConstantTime(header, `Bearer ${admin}`)) return LOCAL_CALLER;
+  return keyAuthenticator(core.keys)(request);
+}
+
+/** The buckets of a tenant are in its object, so that all of the platform's machines take from the same. */
+const limiter: Limiter = {
+  async check(caller, address) {
+    const seconds = await limiting(caller, address).wait(caller, address);
+    if (seconds > 0) throw new RelayError('rate_limited', { seconds: Math.ceil(seconds) });
+  },
+  charge(caller, address, bytes) {
+    waitUntil(limiting(caller, address).charge(caller, address, bytes));
+  },
+};
+
+function limiting(caller: Caller | null, address: string): RelayStub {
+  const { STORE } = current().bindings;
+  const name = caller === null || isAnonymous(caller) ? `adr.${address}` : `ten.${caller.tenant}/`;
+  return STORE.get(STORE.idFromName(objectOf(name))) as RelayStub;
+}
+
+/** Finds out who wants what, and hands the socket over to the object of the channel. */
+async function socket(c: Context, base: string): Promise<Response> {
+  const { request, core, bindings } = current();
+  const { pathname, search } = new URL(request.url);
+  const target = parseTarget(pathname + search);
+  if (!target) throw new RelayError('no_route', { method: 'GET', path: pathname.slice(0, 200) });
+  const caller = await socketCaller(request, core, bindings, target.ticket);
+  const { channel, group, since, prefetch } = target;
+  authorize(caller, channels.subscribe, { name: channel });
+  const stream = channelStream(caller.tenant, channel);
+  const start =
+    group === undefined
+      ? await core.channels.start(caller.tenant, channel, since)
+      : { after: 0, gap: false, lenient: false };
+  const resumes = since !== undefined;
+  const attached: Attached = {
+    id: crypto.randomUUID(),
+    ...start,
+    stream,
+    caller,
+    base,
+    channel,
+    group: group ?? null,
+    since,
+    prefetch,
+    resumes,
+  };
+  const headers = { Upgrade: 'websocket', [ATTACHED_HEADER]: encodeURIComponent(JSON.stringify(attached)) };
+  const object = bindings.STORE.get(bindings.STORE.idFromName(objectOf(stream)));
+  return object.fetch(new Request(c.req.url, { headers }));
+}
+
+async function socketCaller(
+  request: Request,
+  core: RelayCore,
+  bindings: RelayBindings,
+  ticket: string | undefined,
+): Promise<Caller> {
+  const caller =
+    ticket !== undefined
+      ? await core.channels.redeem(ticket)
+      : authOf(bindings) === 'open'
+        ? LOCAL_CALLER
+        : await authenticate(request);
+  if (caller && (ticket === undefined || (await core.keys.isValid(caller)))) return caller;
+  throw new RelayError('unauthorized', {
+    hint: 'A ticket is good once and for 30 seconds: ask for another.',
+  });
+}
+
+/** A protocol whose parts are made for each core, since they keep it. */
+function ofEach(
+  make: (o: ReturnType<typeof protocolOptions>, stopping: AbortSignal) => Protocol,
+  bindings: RelayBindings,
+): Protocol {
+  const made = () => make(protocolOptions(current().core, bindings), never());
+  return {
+    routes: make(protocolOptions(null as never, bindings), never()).routes,
+    answer: (...request) => made().answer(...request),
+  };
+}
+
+function protocolOptions(core: RelayCore, bindings: RelayBindings) {
+  return { core, version: RELAY_VERSION, auth: authOf(bindings), webhooks, log };
+}
+
+/** A Worker has no network of its own that a webhook could be in. */
+const webhooks = async (): Promise<WebhookPost> => ({
+  async check(text) {
+    if (!URL.canParse(text)) throw new Error('that is no URL');
+  },
+  async post(text, { headers, body }) {
+    const signal = AbortSignal.timeout(WEBHOOK_TIME_MS);
+    const answer = await fetch(text, { method: 'POST', headers, body, redirect: 'manual', signal });
+    if (!answer.ok) throw new Error(`The webhook at ${new URL(text).host} answered ${answer.status}.`);
+  },
+});
+
+function log(event: LogEvent): void {
+  console[event.level === 'info' ? 'log' : event.level](JSON.stringify(event));
+}

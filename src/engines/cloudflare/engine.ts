@@ -1,0 +1,99 @@
+import type { R2Bucket } from '@cloudflare/workers-types';
+import { type Env, systemEnv } from '../../base/env.ts';
+import { DeferredWork } from '../../kernel/deferred-work.ts';
+import type { Engine, EngineLimits } from '../../kernel/engine.ts';
+import { CloudflareBlobs } from './blobs.ts';
+import { CloudflareLogs } from './logs.ts';
+import { DIRECTORY, objectOf } from './objects.ts';
+import { CloudflareRecords } from './records.ts';
+import { CloudflareSearchIndex } from './search-index.ts';
+import type { Store } from './store.ts';
+import type { Objects } from './store-object.ts';
+
+/** A row takes 2 MB, and all of what is stored beside the value counts. */
+const LIMITS: EngineLimits = {
+  recordBytes: 1_900_000,
+  entryBytes: 1_900_000,
+  blobBytes: 64 * 1024 * 1024,
+  durability: 'quorum',
+};
+
+/** Objects that one question to the directory names. */
+const LISTED_AT_ONCE = 100;
+
+export interface CloudflareOptions {
+  readonly objects: Objects;
+  readonly bucket: R2Bucket;
+  readonly env?: Env;
+  /** Keeps the Worker alive for what is written behind an answer. */
+  waitUntil?(work: Promise<unknown>): void;
+}
+
+/**
+ * Durable Objects for rows, R2 for bodies that are too large for one. Opening it costs nothing, since all is done by the objects; it
+ * is opened for each request, whose end it does not outlive.
+ */
+export function openCloudflare(o: CloudflareOptions): Engine {
+  const env = o.env ?? systemEnv;
+  const ended = new AbortController();
+  const deferred = new DeferredWork();
+  const named = (name: string) => o.objects.get(o.objects.idFromName(name));
+  const store: Store = {
+    env,
+    limits: LIMITS,
+    bucket: o.bucket,
+    object: (name) => named(objectOf(name)),
+    async *objects() {
+      for (let after = ''; ; ) {
+        const names = await named(DIRECTORY).listObjects(after, LISTED_AT_ONCE);
+        for (const name of names) yield named(name);
+        if (names.length < LISTED_AT_ONCE) return;
+        after = names.at(-1)!;
+      }
+    },
+    closed: ended.signal,
+  };
+  return {
+    blobs: new CloudflareBlobs(store),
+    records: new CloudflareRecords(store),
+    logs: new CloudflareLogs(store),
+    index: new CloudflareSearchIndex(store),
+    limits: LIMITS,
+    now: () => env.now(),
+    defer(work, afterMs) {
+      deferred.defer(work, afterMs);
+      o.waitUntil?.(deferred.settle());
+    },
+    async state() {
+      await named(DIRECTORY).listObjects('', 1);
+      // How many copies there are is the platform's own affair: three at least.
+      return { engine: 'cloudflare', replicas: 3, warnings: [] };
+    },
+    async sweep() {
+      const all = { blobs: 0, records: 0, bytes: 0 };
+      for await (const object of store.objects()) {
+        const { blobs, records, bytes } = await object.sweep(env.now());
+        all.blobs += blobs;
+        all.records += records;
+        all.bytes += bytes;
+      }
+      return all;
+    },
+    async usage() {
+      const all = { blobs: { count: 0, bytes: 0 }, records: 0, entries: 0, diskBytes: 0 };
+      for await (const object of store.objects()) {
+        const { blobs, records, entries, diskBytes } = await object.totals();
+        all.blobs.count += blobs.count;
+        all.blobs.bytes += blobs.bytes;
+        all.records += records;
+        all.entries += entries;
+        all.diskBytes += diskBytes;
+      }
+      return all;
+    },
+    async [Symbol.asyncDispose]() {
+      await deferred.settle();
+      ended.abort();
+    },
+  };
+}

@@ -1,0 +1,87 @@
+import { badRequest } from '../../base/errors.ts';
+import type { Json } from '../../base/json.ts';
+import { checkKey, checkLimit, encodeJson } from '../../kernel/admission.ts';
+import type { AppendOptions, Entry, LogPage, Logs } from '../../kernel/logs.ts';
+import type { EntryPage } from './log-rows.ts';
+import type { Store } from './store.ts';
+
+/** What a subscriber reads, and holds, at once. */
+const PAGE_ENTRIES = 100;
+
+export class CloudflareLogs implements Logs {
+  readonly #store: Store;
+
+  constructor(store: Store) {
+    this.#store = store;
+  }
+
+  async append(stream: string, data: Json, { expectSeq, id }: AppendOptions = {}): Promise<number | null> {
+    checkKey("a stream's name", stream);
+    if (id !== undefined) checkKey("an entry's id", id);
+    const json = encodeJson('a log entry', data, this.#store.limits.entryBytes);
+    return this.#store.object(stream).append(stream, json, { expectSeq, id, now: this.#store.env.now() });
+  }
+
+  async read(stream: string, o: { after?: number; limit?: number } = {}): Promise<LogPage> {
+    checkKey("a stream's name", stream);
+    const after = checkAfter(o.after);
+    const limit = checkLimit(o.limit);
+    const entries: Entry[] = [];
+    for (let cursor = after, more = true; more; cursor = entries.at(-1)?.seq ?? after) {
+      const page = await this.#store.object(stream).readEntries(stream, cursor, limit - entries.length);
+      entries.push(...entriesOf(page));
+      more = page.more;
+    }
+    return entries[0]?.gap ? { entries, gap: true } : { entries };
+  }
+
+  subscribe(stream: string, o: { after?: number; signal: AbortSignal }): AsyncIterable<Entry> {
+    checkKey("a stream's name", stream);
+    return this.#follow(stream, checkAfter(o.after), AbortSignal.any([o.signal, this.#store.closed]));
+  }
+
+  async info(stream: string): Promise<{ first: number; last: number; count: number }> {
+    checkKey("a stream's name", stream);
+    return this.#store.object(stream).streamInfo(stream);
+  }
+
+  async trim(stream: string, o: { before: number }): Promise<void> {
+    checkKey("a stream's name", stream);
+    await this.#store.object(stream).trim(stream, o.before);
+  }
+
+  async drop(stream: string): Promise<void> {
+    checkKey("a stream's name", stream);
+    await this.#store.object(stream).drop(stream);
+  }
+
+  async *#follow(stream: string, after: number, signal: AbortSignal): AsyncGenerator<Entry> {
+    const ended = new Promise<null>((resolve) => {
+      signal.addEventListener('abort', () => resolve(null), { once: true });
+    });
+    for (let cursor = after; !signal.aborted; ) {
+      const asked = this.#store.object(stream).awaitEntries(stream, cursor, PAGE_ENTRIES);
+      // A question that is given up may still fail, later and unheard.
+      asked.catch(() => {});
+      const page = await Promise.race([asked, ended]);
+      if (page === null) return;
+      for (const entry of entriesOf(page)) {
+        if (signal.aborted) return;
+        cursor = entry.seq;
+        yield entry;
+      }
+    }
+  }
+}
+
+export function entriesOf({ entries, gap }: EntryPage): Entry[] {
+  return entries.map(({ seq, at, data }, i): Entry => {
+    const entry = { seq, at, data: JSON.parse(data) };
+    return i === 0 && gap ? { ...entry, gap: true } : entry;
+  });
+}
+
+function checkAfter(after = 0): number {
+  if (Number.isSafeInteger(after)) return after;
+  throw badRequest('a sequence is a whole number');
+}

@@ -1,0 +1,25 @@
+/** What the platform has and the types of the web do not. */
+
+interface Crypto {
+  readonly DigestStream: typeof import('@cloudflare/workers-types').DigestStream;
+}
+
+declare const WebSocketPair: typeof import('@cloudflare/workers-types').WebSocketPair;
+declare const WebSocketRequestResponsePair: typeof import('@cloudflare/workers-types').WebSocketRequestResponsePair;
+
+/** The bytes of the table of tokens, which the build puts beside the Worker. */
+declare module 'relay:token-table' {
+  const bytes: ArrayBuffer;
+  export default bytes;
+}
+
+declare module 'cloudflare:workers' {
+  import type { DurableObjectState } from '@cloudflare/workers-types';
+
+  export class DurableObject<Bindings> {
+    protected readonly ctx: DurableObjectState;
+    protected readonly env: Bindings;
+    constructor(state: DurableObjectState, bindings: Bindings);
+  }
+  export function waitUntil(work: Promise<unknown>): void;
+}

@@ -1,0 +1,88 @@
+import type { SqlStorage } from '@cloudflare/workers-types';
+import type { Json } from '../../base/json.ts';
+import { addTo } from '../../kernel/admission.ts';
+import { keyRange } from '../../kernel/key-range.ts';
+import type { Counter } from './counter.ts';
+
+export type RecordRow = {
+  readonly key: string;
+  readonly value: string;
+  readonly revision: number;
+  readonly expires: number | null;
+};
+
+/** Records as rows of one object. Values are JSON text here: whoever asks parses it once, on its own side. */
+export class RecordRows {
+  readonly #sql: SqlStorage;
+  readonly #counter: Counter;
+
+  constructor(sql: SqlStorage, counter: Counter) {
+    this.#sql = sql;
+    this.#counter = counter;
+    sql.exec(`CREATE TABLE IF NOT EXISTS records (
+      key TEXT PRIMARY KEY, revision INTEGER NOT NULL, expires INTEGER, value TEXT NOT NULL
+    ) WITHOUT ROWID`);
+    sql.exec('CREATE INDEX IF NOT EXISTS records_expires ON records (expires) WHERE expires IS NOT NULL');
+  }
+
+  get(key: string, now: number): RecordRow | null {
+    const sql = 'SELECT * FROM records WHERE key = ? AND (expires IS NULL OR expires > ?)';
+    return this.#sql.exec<RecordRow>(sql, key, now).toArray()[0] ?? null;
+  }
+
+  put(
+    key: string,
+    value: string,
+    { expect, expiresAt, now }: { expect?: 'absent' | number; expiresAt?: number; now: number },
+  ): number | null {
+    if (expect !== undefined && expect !== (this.get(key, now)?.revision ?? 'absent')) return null;
+    return this.#write(key, value, expiresAt ?? null);
+  }
+
+  /** Null where it would pass `max` or fall below 0; `not a counter` is for the caller to refuse. */
+  add(
+    key: string,
+    delta: number,
+    { max, expiresAt, now }: { max?: number; expiresAt?: number; now: number },
+  ): number | null | 'not a counter' {
+    const row = this.get(key, now);
+    const value: Json = row ? JSON.parse(row.value) : 0;
+    if (!Number.isSafeInteger(value)) return 'not a counter';
+    const sum = addTo(value, delta, max);
+    if (sum !== null) this.#write(key, String(sum), row ? row.expires : (expiresAt ?? null));
+    return sum;
+  }
+
+  delete(key: string, expect: number | undefined, now: number): boolean {
+    const row = this.get(key, now);
+    if (!row || (expect !== undefined && expect !== row.revision)) return false;
+    this.#sql.exec('DELETE FROM records WHERE key = ?', key);
+    return true;
+  }
+
+  list(prefix: string, after: string | undefined, limit: number, now: number): RecordRow[] {
+    const { where, from, to } = keyRange(prefix, after);
+    const sql = `SELECT * FROM records WHERE ${where} AND (expires IS NULL OR expires > ?) ORDER BY key LIMIT ?`;
+    return this.#sql.exec<RecordRow>(sql, from, to, now, limit).toArray();
+  }
+
+  /** Takes what has expired; how many there were. */
+  sweep(now: number): number {
+    return this.#sql.exec('DELETE FROM records WHERE expires <= ? RETURNING key', now).toArray().length;
+  }
+
+  count(): number {
+    return this.#sql.exec<{ n: number }>('SELECT count(*) AS n FROM records').one().n;
+  }
+
+  nextExpiry(): number | null {
+    return this.#sql.exec<{ at: number | null }>('SELECT min(expires) AS at FROM records').one().at;
+  }
+
+  #write(key: string, value: string, expires: number | null): number {
+    const revision = this.#counter.next();
+    const sql = 'INSERT OR REPLACE INTO records (key, revision, expires, value) VALUES (?, ?, ?, ?)';
+    this.#sql.exec(sql, key, revision, expires, value);
+    return revision;
+  }
+}

@@ -1,0 +1,32 @@
+import { tooLarge } from '../../base/errors.ts';
+import type { JsonObject } from '../../base/json.ts';
+import { checkKey, checkLimit, checkScope, encodeJson } from '../../kernel/admission.ts';
+import type { Hit, SearchIndex } from '../../kernel/search-index.ts';
+import type { Store } from './store.ts';
+
+export class CloudflareSearchIndex implements SearchIndex {
+  readonly #store: Store;
+
+  constructor(store: Store) {
+    this.#store = store;
+  }
+
+  async put(key: string, text: string, fields: JsonObject): Promise<void> {
+    checkKey('a key', key);
+    const { recordBytes } = this.#store.limits;
+    const json = encodeJson('the fields of a document', fields, recordBytes);
+    if (text.length > recordBytes) throw tooLarge('the text of a document', recordBytes);
+    await this.#store.object(key).putDocument(key, text, json);
+  }
+
+  async remove(key: string): Promise<void> {
+    checkKey('a key', key);
+    await this.#store.object(key).removeDocument(key);
+  }
+
+  async search(scope: string, query: string, o: { limit?: number } = {}): Promise<Hit[]> {
+    checkScope('the scope of a search', scope);
+    const limit = checkLimit(o.limit);
+    return this.#store.object(scope).search(scope, query, limit);
+  }
+}

@@ -1,0 +1,234 @@
+import { DurableObject } from 'cloudflare:workers';
+import type { DurableObjectId, DurableObjectState, R2Bucket } from '@cloudflare/workers-types';
+import type { Hit } from '../../kernel/search-index.ts';
+import { type BodyItem, type BodyRow, BodyRows } from './body-rows.ts';
+import { Counter } from './counter.ts';
+import { DocumentRows } from './document-rows.ts';
+import { type EntryPage, LogRows } from './log-rows.ts';
+import { DIRECTORY } from './objects.ts';
+import { type RecordRow, RecordRows } from './record-rows.ts';
+
+/** An object elsewhere: each of its methods takes a call there and back. */
+export type Stub<Kind> = {
+  readonly [Name in keyof Kind]: Kind[Name] extends (...asked: infer Asked) => infer Answer
+    ? (...asked: Asked) => Promise<Awaited<Answer>>
+    : never;
+};
+export type ObjectStub = Stub<StoreObject>;
+
+/** The objects that a Worker is given, by their names. */
+export interface Objects {
+  idFromName(name: string): DurableObjectId;
+  get(id: DurableObjectId): ObjectStub & { fetch(request: Request): Promise<Response> };
+}
+
+/** What the Worker's configuration gives to the objects. */
+export interface Bindings {
+  readonly STORE: Objects;
+  readonly BODIES: R2Bucket;
+}
+
+export interface Totals {
+  readonly blobs: { readonly count: number; readonly bytes: number };
+  readonly records: number;
+  readonly entries: number;
+  readonly diskBytes: number;
+}
+
+/** Names that one call to the bucket deletes at most. */
+const DELETED_AT_ONCE = 1000;
+/** How long a question for new entries is held open: a Worker that is gone would never take its question back. */
+const WAIT_MS = 25_000;
+
+/**
+ * A part of the store: rows of the keys and streams that live in it (`objectOf`). Every method that writes does so before its first
+ * pause, and the platform holds the answer back until it is on disk, so that each is atomic, alone and durable.
+ */
+export class StoreObject extends DurableObject<Bindings> {
+  readonly #records: RecordRows;
+  readonly #logs: LogRows;
+  readonly #bodies: BodyRows;
+  readonly #documents: DocumentRows;
+  /** Who waits for news of a stream. */
+  readonly #waiting = new Map<string, Set<() => void>>();
+  #listed: boolean;
+  #alarm: number | null = null;
+
+  constructor(state: DurableObjectState, env: Bindings) {
+    super(state, env);
+    const { sql } = state.storage;
+    const counter = new Counter(sql);
+    this.#records = new RecordRows(sql, counter);
+    this.#logs = new LogRows(sql, counter);
+    this.#bodies = new BodyRows(sql);
+    this.#documents = new DocumentRows(sql);
+    sql.exec('CREATE TABLE IF NOT EXISTS objects (name TEXT PRIMARY KEY) WITHOUT ROWID');
+    this.#listed = sql.exec('SELECT 1 FROM objects LIMIT 1').toArray().length > 0;
+  }
+
+  getRecord(key: string, now: number): RecordRow | null {
+    return this.#records.get(key, now);
+  }
+
+  async putRecord(key: string, value: string, o: Parameters<RecordRows['put']>[2]): Promise<number | null> {
+    await this.#enlist();
+    const revision = this.#records.put(key, value, o);
+    if (revision !== null) this.wakeAt(o.expiresAt);
+    return revision;
+  }
+
+  async addToRecord(key: string, delta: number, o: Parameters<RecordRows['add']>[2]) {
+    await this.#enlist();
+    const sum = this.#records.add(key, delta, o);
+    this.wakeAt(o.expiresAt);
+    return sum;
+  }
+
+  deleteRecord(key: string, expect: number | undefined, now: number): boolean {
+    return this.#records.delete(key, expect, now);
+  }
+
+  listRecords(...asked: Parameters<RecordRows['list']>): RecordRow[] {
+    return this.#records.list(...asked);
+  }
+
+  async append(stream: string, data: string, o: Parameters<LogRows['append']>[2]): Promise<number | null> {
+    await this.#enlist();
+    const appended = this.#logs.append(stream, data, o);
+    if (appended?.added) {
+      this.#wake(stream);
+      this.appended(stream);
+    }
+    return appended === null ? null : appended.seq;
+  }
+
+  readEntries(stream: string, after: number, limit: number): EntryPage {
+    return this.#logs.read(stream, after, limit);
+  }
+
+  /** As `readEntries`, once there is something to read; without entries where nothing came for a while. */
+  async awaitEntries(stream: string, after: number, limit: number): Promise<EntryPage> {
+    const page = this.#logs.read(stream, after, limit);
+    if (page.entries.length > 0) return page;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const waiting = this.#waiting.get(stream) ?? new Set();
+    this.#waiting.set(stream, waiting.add(resolve));
+    const timer = setTimeout(resolve, WAIT_MS);
+    await promise;
+    clearTimeout(timer);
+    waiting.delete(resolve);
+    if (waiting.size === 0) this.#waiting.delete(stream);
+    return this.#logs.read(stream, after, limit);
+  }
+
+  streamInfo(stream: string): { first: number; last: number; count: number } {
+    return this.#logs.info(stream);
+  }
+
+  trim(stream: string, before: number): void {
+    this.#logs.trim(stream, before);
+  }
+
+  drop(stream: string): void {
+    this.#logs.drop(stream);
+  }
+
+  async announceBody(name: string, now: number): Promise<void> {
+    await this.#enlist();
+    this.#bodies.announce(name, now);
+    this.wakeAt(this.#bodies.nextDue());
+  }
+
+  async putBody(row: BodyRow): Promise<boolean> {
+    await this.#enlist();
+    const put = this.#bodies.put(row);
+    this.wakeAt(this.#bodies.nextDue());
+    return put;
+  }
+
+  getBody(key: string, now: number): BodyRow | null {
+    return this.#bodies.get(key, now);
+  }
+
+  deleteBody(key: string, now: number): void {
+    this.#bodies.delete(key, now);
+    this.wakeAt(this.#bodies.nextDue());
+  }
+
+  listBodies(...asked: Parameters<BodyRows['list']>): BodyItem[] {
+    return this.#bodies.list(...asked);
+  }
+
+  async putDocument(key: string, text: string, fields: string): Promise<void> {
+    await this.#enlist();
+    this.#documents.put(key, text, fields);
+  }
+
+  removeDocument(key: string): void {
+    this.#documents.remove(key);
+  }
+
+  search(scope: string, query: string, limit: number): Hit[] {
+    return this.#documents.search(scope, query, limit);
+  }
+
+  /** Takes what has expired by then, and deletes from the bucket what nothing refers to. */
+  async sweep(now: number): Promise<{ blobs: number; bytes: number; records: number }> {
+    const swept = { ...this.#bodies.sweep(now), records: this.#records.sweep(now) };
+    for (;;) {
+      const names = this.#bodies.due(now, DELETED_AT_ONCE);
+      if (names.length > 0) await this.env.BODIES.delete(names);
+      this.#bodies.forget(names);
+      if (names.length < DELETED_AT_ONCE) return swept;
+    }
+  }
+
+  totals(): Totals {
+    const { databaseSize } = this.ctx.storage.sql;
+    const records = this.#records.count();
+    return { blobs: this.#bodies.total(), records, entries: this.#logs.count(), diskBytes: databaseSize };
+  }
+
+  /** The directory alone has these. */
+  addObject(name: string): void {
+    this.ctx.storage.sql.exec('INSERT OR IGNORE INTO objects (name) VALUES (?)', name);
+  }
+
+  listObjects(after: string, limit: number): string[] {
+    const sql = 'SELECT name FROM objects WHERE name > ? ORDER BY name LIMIT ?';
+    return this.ctx.storage.sql
+      .exec<{ name: string }>(sql, after, limit)
+      .toArray()
+      .map(({ name }) => name);
+  }
+
+  async alarm(): Promise<void> {
+    this.#alarm = null;
+    await this.sweep(Date.now());
+    const dues = [this.#bodies.nextDue(), this.#records.nextExpiry()].filter((due) => due !== null);
+    if (dues.length > 0) this.wakeAt(Math.min(...dues));
+  }
+
+  /** Before its first write an object is in the directory, so that none is ever forgotten. */
+  async #enlist(): Promise<void> {
+    if (this.#listed) return;
+    const name = this.ctx.id.name!;
+    await this.env.STORE.get(this.env.STORE.idFromName(DIRECTORY)).addObject(name);
+    this.addObject(name);
+    this.#listed = true;
+  }
+
+  /** A stream has grown: for whoever builds on this, to tell its own readers. */
+  protected appended(_stream: string): void {}
+
+  #wake(stream: string): void {
+    for (const wake of this.#waiting.get(stream) ?? []) wake();
+  }
+
+  /** Has `alarm` called then, or a little later. */
+  protected wakeAt(due: number | null | undefined): void {
+    if (due == null || (this.#alarm !== null && this.#alarm <= due)) return;
+    this.#alarm = due;
+    void this.ctx.storage.setAlarm(due);
+  }
+}

@@ -1,0 +1,50 @@
+import { openCloudflare } from '../../src/engines/cloudflare/engine.ts';
+import { objectOf } from '../../src/engines/cloudflare/objects.ts';
+import { type Bindings, StoreObject } from '../../src/engines/cloudflare/store-object.ts';
+import { manualClock } from '../conformance/case.ts';
+import { suite } from '../conformance/suite.ts';
+
+/** The cases move a clock of their own, and alarms would go by that of the machine. */
+export class StillObject extends StoreObject {
+  override async alarm(): Promise<void> {}
+
+  /** Changes a byte of a body, wherever it lies. */
+  async damage(key: string, offset: number): Promise<void> {
+    const { sql } = this.ctx.storage;
+    const [row] = sql.exec<{ bytes: ArrayBuffer | null; name: string | null }>(
+      'SELECT bytes, name FROM bodies WHERE key = ?',
+      key,
+    );
+    const { bytes, name } = row!;
+    const stored = bytes ?? (await (await this.env.BODIES.get(name!))!.arrayBuffer());
+    const altered = new Uint8Array(stored);
+    altered[offset]! ^= 1;
+    if (bytes === null) await this.env.BODIES.put(name!, altered);
+    else sql.exec('UPDATE bodies SET bytes = ? WHERE key = ?', altered, key);
+  }
+}
+
+/** Runs the case that the path names, on an engine in this Worker. */
+export default {
+  async fetch(request: Request, env: Bindings): Promise<Response> {
+    const name = decodeURIComponent(new URL(request.url).pathname.slice(1));
+    const found = suite.find((each) => each.name === name);
+    if (!found) return new Response(`no case is called "${name}"`, { status: 404 });
+    const clock = manualClock();
+    const engine = openCloudflare({ objects: env.STORE, bucket: env.BODIES, env: clock.env });
+    try {
+      await found.run(engine, clock, {
+        damage: (key, offset) => objectNamed(env, key).damage(key, offset),
+      });
+      return new Response('ok');
+    } catch (error) {
+      return new Response((error as Error).stack ?? String(error), { status: 500 });
+    } finally {
+      await engine[Symbol.asyncDispose]();
+    }
+  },
+};
+
+function objectNamed(env: Bindings, key: string): StillObject {
+  return env.STORE.get(env.STORE.idFromName(objectOf(key))) as unknown as StillObject;
+}

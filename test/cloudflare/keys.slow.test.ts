@@ -1,0 +1,68 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { startWorker } from '../../scripts/cloudflare/local-worker.ts';
+import { ContextRelay } from '../../src/sdk/context-relay.ts';
+import { httpRelay } from '../../src/sdk/http-relay.ts';
+import { until } from '../until.ts';
+
+const ADMIN = 'an-admin-key-for-this-test-alone';
+
+test('keys are made with the key of the operator, keep tenants apart, and are gone once revoked', async (t) => {
+  const worker = await startWorker({ open: false, adminKey: ADMIN });
+  t.after(() => worker.stop());
+  const admin = httpRelay({ baseUrl: worker.url, apiKey: ADMIN });
+  const [alice, bob] = await Promise.all([
+    admin.keys.create({ name: 'alice', tenant: 'a' }),
+    admin.keys.create({ name: 'bob', tenant: 'b' }),
+  ]);
+  const of = (apiKey: string) => new ContextRelay({ baseUrl: worker.url, apiKey });
+  const url = await of(alice.key).push('mine', { channel: 'c' });
+  assert.equal(await of(alice.key).pull(url), 'mine');
+  await assert.rejects(of(bob.key).pull(url), { code: 'not_found' });
+  await assert.rejects(of('cr_live_made_up').pull(url), { code: 'unauthorized' });
+  assert.equal((await fetch(`${worker.url}/channels`)).status, 401);
+  const heard: string[] = [];
+  const subscription = of(alice.key).subscribe('c', (message) => void heard.push(String(message.msg)));
+  await subscription.ready;
+  await of(bob.key).publish('c', 'from elsewhere');
+  await of(alice.key).publish('c', 'from here');
+  await until(() => heard.length > 0);
+  assert.deepEqual(heard, ['from here'], 'a channel of the same name belongs to each tenant by itself');
+  await subscription.close();
+  await admin.keys.revoke(alice.id, { tenant: 'a' });
+  await assert.rejects(of(alice.key).pull(url), { code: 'unauthorized' });
+});
+
+test('what was acknowledged is there after everything was evicted, and so are leases and places in a channel', async (t) => {
+  const home = mkdtempSync(join(tmpdir(), 'relay-worker-'));
+  t.after(() => rmSync(home, { recursive: true, force: true }));
+  let worker = await startWorker({ home });
+  t.after(() => worker.stop());
+  const evict = async () => {
+    await worker.stop();
+    worker = await startWorker({ home, port: Number(new URL(worker.url).port) });
+  };
+  const relay = new ContextRelay({ baseUrl: worker.url });
+  const url = await relay.push(new Uint8Array(3_000_000).fill(7), { channel: 'c' });
+  const thread = await relay.threads.create({ name: 't' });
+  await evict();
+  const fact = { id: 'f', key: 'k', value: 'v' };
+  await thread.patch([{ op: 'add', path: '/facts/-', value: fact }], { ifMatch: 'v1' });
+  await relay.publish('c', 'second');
+  await evict();
+  assert.equal((await relay.pullBytes(url)).length, 3_000_000);
+  assert.equal((await thread.state()).version, 2);
+  const seen: unknown[] = [];
+  const subscription = relay.subscribe('c', (message) => void seen.push(message.msg ?? message.url), {
+    since: 'all',
+  });
+  await until(() => seen.length === 2);
+  await evict();
+  await relay.publish('c', 'third');
+  await until(() => seen.length === 3);
+  assert.deepEqual(seen, [url, 'second', 'third'], 'a client goes on by itself where it was');
+  await subscription.close();
+});

@@ -1,0 +1,77 @@
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { gzipSync } from 'node:zlib';
+import { bundleWorker } from '../../scripts/cloudflare/bundle.ts';
+import { startWorker } from '../../scripts/cloudflare/local-worker.ts';
+
+/** What the platform allows on its free plan and workerd does not enforce on this machine. */
+const SCRIPT_BYTES = 3 * 1024 * 1024;
+const CALLS = 50;
+
+let worker: Awaited<ReturnType<typeof startWorker>>;
+before(async () => {
+  worker = await startWorker({ entry: join(import.meta.dirname, 'counting-worker.ts') });
+});
+after(() => worker.stop());
+
+/** Asks, and gives the answer with how many calls the Worker made for it. */
+async function ask(
+  path: string,
+  o: RequestInit = {},
+): Promise<{ body: string; calls: number; status: number }> {
+  const response = await fetch(worker.url + path, o);
+  const body = await response.text();
+  return { body, calls: Number(response.headers.get('x-calls')), status: response.status };
+}
+
+const json = (body: unknown): RequestInit => ({
+  method: 'POST',
+  headers: { 'Content-Type': 'application/json' },
+  body: JSON.stringify(body),
+});
+
+test('the bundle fits the free plan, with the table of tokens', async () => {
+  const { script, table } = await bundleWorker();
+  const size = gzipSync(script).length + gzipSync(table).length;
+  assert.ok(size < SCRIPT_BYTES, `${size} bytes compressed`);
+});
+
+test('every operation makes a bounded number of calls, and a listing as many for a hundred channels as for one', async () => {
+  const made: Record<string, number> = {};
+  const note = async (name: string, path: string, o?: RequestInit) => {
+    const { body, calls, status } = await ask(path, o);
+    assert.ok(status < 300, `${name}: ${status} ${body}`);
+    assert.ok(calls > 0, `${name} is counted`);
+    made[name] = Math.max(made[name] ?? 0, calls);
+    return body;
+  };
+  const pushed = JSON.parse(
+    await note('push', '/push', json({ data: 'a', channel: 'c0', metadata: { a: 1 } })),
+  );
+  await note('pull', `/pull/${pushed.id}`);
+  await note('part', `/pull/${pushed.id}?lines=1-1`);
+  await note('peek', `/peek/${pushed.id}`);
+  await note('list of one', '/channels');
+  for (let i = 1; i < 100; i++) await ask(`/channels/c${i}`, json({ msg: i }));
+  await note('list of a hundred', '/channels');
+  const { thread_id } = JSON.parse(await note('thread', '/threads', json({ name: 't' })));
+  const fact = { op: 'add', path: '/facts/-', value: { id: 'f', key: 'k', value: 'v' } };
+  await note('patch', `/threads/${thread_id}/state/patch`, json([fact]));
+  await note(
+    'artifact',
+    `/threads/${thread_id}/artifacts`,
+    json({ name: 'n', type: 'text', mime: 'text/plain', content: 'c' }),
+  );
+  await note('header', `/threads/${thread_id}/state/header`);
+  await note('events', `/threads/${thread_id}/events`);
+  await note('search', `/threads/${thread_id}/search?q=c`);
+  await note('render', `/render/${thread_id}?format=openai`);
+  await note('report', `/reports/${thread_id}`, json({ format: 'md' }));
+  await note('tasks', '/tasks');
+  await note('stats', '/stats');
+  await note('large push', '/push', { method: 'POST', body: new Uint8Array(24 * 1024 * 1024) });
+  const above = Object.entries(made).filter(([, calls]) => calls > CALLS);
+  assert.deepEqual(above, [], JSON.stringify(made));
+  console.log(JSON.stringify(made));
+});

@@ -1,0 +1,114 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { startWorker } from '../../scripts/cloudflare/local-worker.ts';
+import { ContextRelay } from '../../src/sdk/context-relay.ts';
+import { until } from '../until.ts';
+
+/** The relay as a Worker, in a real workerd, by the clients that people use. */
+
+let worker: Awaited<ReturnType<typeof startWorker>>;
+let relay: ContextRelay;
+
+before(async () => {
+  worker = await startWorker();
+  relay = new ContextRelay({ baseUrl: worker.url });
+});
+after(() => worker.stop());
+
+test('what was pushed is pulled: whole, in part, encrypted, and large', async () => {
+  const lines = Array.from({ length: 100 }, (_, i) => `line ${i + 1}`).join('\n');
+  const url = await relay.push(lines, { metadata: { summary: 'lines' } });
+  assert.equal(await relay.pull(url), lines);
+  assert.equal(await relay.pull(url, { lines: '10-11' }), 'line 10\nline 11');
+  assert.match(await relay.pull(url, { grep: 'line 9\\d' }), /line 99/);
+  assert.deepEqual(await relay.peek(url), { summary: 'lines' });
+  assert.ok((await relay.cost(url)).tokens > 100);
+  const secret = await relay.push('for your eyes', { encrypted: true });
+  assert.match(secret, /#key=/);
+  assert.equal(await relay.pull(secret), 'for your eyes');
+  const large = crypto.getRandomValues(new Uint8Array(65_536));
+  const bytes = new Uint8Array(25 * 1024 * 1024).map((_, i) => large[(i * 31 + (i >> 16)) & 65_535]!);
+  const kept = await relay.push(bytes);
+  assert.deepEqual(Buffer.compare(await relay.pullBytes(kept), bytes), 0);
+  const range = await fetch(kept, {
+    headers: { Accept: 'application/octet-stream', Range: 'bytes=7000000-7000009' },
+  });
+  assert.equal(range.status, 206);
+  assert.deepEqual(new Uint8Array(await range.arrayBuffer()), bytes.slice(7_000_000, 7_000_010));
+});
+
+test('what was revoked, used up or never there is not found', async () => {
+  const url = await relay.push('once', { maxPulls: 1 });
+  assert.equal(await relay.pull(url), 'once');
+  await assert.rejects(relay.pull(url), { code: 'not_found' });
+  const gone = await relay.push('gone');
+  await relay.delete(gone);
+  await assert.rejects(relay.pull(gone), { code: 'not_found' });
+});
+
+test('a subscriber hears of a push, resumes where it was, and is served after the object was evicted', async () => {
+  const heard: string[] = [];
+  const subscription = relay.subscribe(
+    'news',
+    (message) => void heard.push(message.url ?? String(message.msg)),
+  );
+  await subscription.ready;
+  const url = await relay.push('first', { channel: 'news' });
+  await until(() => heard.length === 1);
+  assert.deepEqual(heard, [url]);
+  await relay.publish('news', 'second');
+  await until(() => heard.length === 2);
+  subscription.close();
+  const replayed: unknown[] = [];
+  const again = relay.subscribe('news', (message) => void replayed.push(message.msg ?? 'pointer'), {
+    since: 'all',
+  });
+  await until(() => replayed.length === 2);
+  assert.deepEqual(replayed, ['pointer', 'second']);
+  again.close();
+});
+
+test('a group shares work under leases, and what is acknowledged does not come back', async () => {
+  const done: string[] = [];
+  const subscription = relay.subscribe('work', (message) => void done.push(String(message.msg)), {
+    group: 'workers',
+  });
+  for (const task of ['a', 'b', 'c']) await relay.publish('work', task);
+  await until(() => done.length === 3);
+  assert.deepEqual(done, ['a', 'b', 'c']);
+  subscription.close();
+  const { groups } = await relay.channels.inspect('work');
+  assert.equal(groups[0]!.name, 'workers');
+  await until(async () => (await relay.channels.inspect('work')).groups[0]!.backlog === 0);
+});
+
+test('a thread is patched, read at any version, searched and reported on', async () => {
+  const thread = await relay.threads.create({ name: 'a walk' });
+  await thread.patch([{ op: 'add', path: '/facts/-', value: { id: 'f1', key: 'port', value: '7474' } }]);
+  const { version } = await thread.patch([
+    { op: 'add', path: '/facts/-', value: { id: 'f2', key: 'host', value: 'edge' } },
+  ]);
+  assert.equal(version, 3);
+  assert.equal((await thread.state({ at: 'v2' })).facts.length, 1);
+  const artifact = await thread.artifacts.put('# Notes\n\nThe whale is white.', {
+    name: 'notes.md',
+    type: 'markdown',
+  });
+  assert.match(artifact.preview.text, /whale/);
+  assert.equal((await thread.artifacts.search('white whales'))[0]!.ref, artifact.ref);
+  assert.ok((await Array.fromAsync(thread.events())).length >= 4);
+});
+
+test('files are put, overwritten where they are as expected, listed and deleted', async () => {
+  const notes = relay.files.space('notes');
+  const first = await notes.put('a/b.md', 'one');
+  await notes.put('a/b.md', 'two', { ifMatch: first.etag });
+  await assert.rejects(notes.put('a/b.md', 'three', { ifMatch: first.etag }), { code: 'file_changed' });
+  assert.equal(await notes.text('a/b.md'), 'two');
+  assert.deepEqual(
+    (await notes.log('a/b.md')).map(({ version }) => version),
+    [2, 1],
+  );
+  await notes.delete('a/b.md');
+  assert.equal(await notes.exists('a/b.md'), false);
+});
