@@ -5,6 +5,7 @@ import type { Engine, EngineLimits } from '../../kernel/engine.ts';
 import { CloudflareBlobs } from './blobs.ts';
 import { CloudflareLogs } from './logs.ts';
 import { DIRECTORY, objectOf } from './objects.ts';
+import { Reads } from './reads.ts';
 import { CloudflareRecords } from './records.ts';
 import { CloudflareSearchIndex } from './search-index.ts';
 import type { Store } from './store.ts';
@@ -42,6 +43,7 @@ export function openCloudflare(o: CloudflareOptions): Engine {
     env,
     limits: LIMITS,
     bucket: o.bucket,
+    reads: new Reads(named),
     object: (name) => named(objectOf(name)),
     async *objects() {
       for (let after = ''; ; ) {

@@ -3,6 +3,7 @@ import type { Json } from '../../base/json.ts';
 import { checkKey, checkLimit, encodeJson } from '../../kernel/admission.ts';
 import type { AppendOptions, Entry, LogPage, Logs } from '../../kernel/logs.ts';
 import type { EntryPage } from './log-rows.ts';
+import { objectOf } from './objects.ts';
 import type { Store } from './store.ts';
 
 /** What a subscriber reads, and holds, at once. */
@@ -28,7 +29,13 @@ export class CloudflareLogs implements Logs {
     const limit = checkLimit(o.limit);
     const entries: Entry[] = [];
     for (let cursor = after, more = true; more; cursor = entries.at(-1)?.seq ?? after) {
-      const page = await this.#store.object(stream).readEntries(stream, cursor, limit - entries.length);
+      const page = await this.#store.reads.read(
+        objectOf(stream),
+        'readEntries',
+        stream,
+        cursor,
+        limit - entries.length,
+      );
       entries.push(...entriesOf(page));
       more = page.more;
     }
@@ -42,7 +49,7 @@ export class CloudflareLogs implements Logs {
 
   async info(stream: string): Promise<{ first: number; last: number; count: number }> {
     checkKey("a stream's name", stream);
-    return this.#store.object(stream).streamInfo(stream);
+    return this.#store.reads.read(objectOf(stream), 'streamInfo', stream);
   }
 
   async trim(stream: string, o: { before: number }): Promise<void> {

@@ -10,6 +10,7 @@ import {
   encodeJson,
 } from '../../kernel/admission.ts';
 import type { AddOptions, PutOptions, RecordPage, Records, Stored } from '../../kernel/records.ts';
+import { objectOf } from './objects.ts';
 import type { RecordRow } from './record-rows.ts';
 import type { Store } from './store.ts';
 
@@ -22,7 +23,7 @@ export class CloudflareRecords implements Records {
 
   async get(key: string): Promise<Stored | null> {
     checkKey('a key', key);
-    const row = await this.#store.object(key).getRecord(key, this.#store.env.now());
+    const row = await this.#store.reads.read(objectOf(key), 'getRecord', key, this.#store.env.now());
     return row && stored(row);
   }
 
@@ -51,8 +52,9 @@ export class CloudflareRecords implements Records {
   async list(prefix: string, o: { after?: string; limit?: number } = {}): Promise<RecordPage> {
     checkScope('the prefix of a listing', prefix);
     const limit = checkLimit(o.limit);
-    const object = this.#store.object(prefix);
-    const rows = await object.listRecords(prefix, o.after, limit + 1, this.#store.env.now());
+    const { reads, env } = this.#store;
+    const object = objectOf(prefix);
+    const rows = await reads.read(object, 'listRecords', prefix, o.after, limit + 1, env.now());
     const items = rows.slice(0, limit).map((row) => ({ key: row.key, ...stored(row) }));
     return rows.length > limit ? { items, next: items.at(-1)!.key } : { items };
   }

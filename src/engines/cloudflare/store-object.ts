@@ -22,6 +22,13 @@ export interface Objects {
   get(id: DurableObjectId): ObjectStub & { fetch(request: Request): Promise<Response> };
 }
 
+/** A read of some object, as it travels. */
+export interface ReadCall {
+  readonly object: string;
+  readonly method: 'getRecord' | 'listRecords' | 'readEntries' | 'streamInfo';
+  readonly given: readonly unknown[];
+}
+
 /** What the Worker's configuration gives to the objects. */
 export interface Bindings {
   readonly STORE: Objects;
@@ -119,6 +126,12 @@ export class StoreObject extends DurableObject<Bindings> {
     waiting.delete(resolve);
     if (waiting.size === 0) this.#waiting.delete(stream);
     return this.#logs.read(stream, after, limit);
+  }
+
+  /** Does many reads for a request that may make few calls itself. */
+  gather(calls: readonly ReadCall[]): Promise<unknown[]> {
+    const { STORE } = this.env;
+    return Promise.all(calls.map((call) => askObject(STORE.get(STORE.idFromName(call.object)), call)));
   }
 
   streamInfo(stream: string): { first: number; last: number; count: number } {
@@ -231,4 +244,9 @@ export class StoreObject extends DurableObject<Bindings> {
     this.#alarm = due;
     void this.ctx.storage.setAlarm(due);
   }
+}
+
+/** Puts a read to an object. */
+export function askObject(object: ObjectStub, { method, given }: ReadCall): Promise<unknown> {
+  return (object as unknown as Record<string, (...given: unknown[]) => Promise<unknown>>)[method]!(...given);
 }
