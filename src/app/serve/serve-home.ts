@@ -6,7 +6,6 @@ import type { RequestSeen } from '../../interfaces/http/deps.ts';
 import type { Gauge } from '../../interfaces/http/metrics.ts';
 import type { Config } from '../config.ts';
 import { packageVersion, watchPackage } from '../own-package.ts';
-import { shownProjects } from '../projects/shown-projects.ts';
 import { openCore } from '../store/open-core.ts';
 import type { StoreChecks } from '../store/open-engine.ts';
 import { ownDashboard } from './dashboard-files.ts';
@@ -22,9 +21,11 @@ export async function serveHome(config: Config, o: ServeOptions, auth: 'open' | 
   const options = serverOptions(config, o, auth, traces);
   if (config.logFile !== null) limitLog(config.logFile);
   const folders = o.projects ?? config.projects;
+  const projects =
+    folders.length > 0 ? (await import('../projects/shown-projects.ts')).shownProjects(folders) : undefined;
   const { core, checks, ...opened } = await openCore(config, 'server', {
     auth,
-    projects: folders.length > 0 ? shownProjects(folders) : undefined,
+    projects,
     warn: (what) => logEvent({ level: 'warn', event: 'store', message: what }),
   });
   const stopMetering = startMetering(core, config, logEvent);
