@@ -268,9 +268,10 @@ export class Pointers {
       const putting = this.#records.put(recordKey(id), record, options);
       const [revision] = await Promise.all([putting, this.#list.add(id, record)]);
       if (revision !== null) return record;
-      await this.#list.remove(id, record);
     }
     const first = (await this.#records.get(recordKey(id)))?.value;
+    // One that was made in the same millisecond has the same entry in the list.
+    if (counted && first?.created !== record.created) await this.#list.remove(id, record);
     if (!first || first.fingerprint !== record.fingerprint) throw new RelayError('idempotency_conflict');
     return first;
   }
