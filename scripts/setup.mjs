@@ -144,8 +144,10 @@ async function install(folder) {
   const [command, args] = npm();
   // Said outright, because NODE_ENV=production or a user's npmrc would leave out half of it. What frameworks have as options
   // are programs for each platform, of which none is used.
+  // `npm ci` insists on an entry for every platform, which registries that carry only some of workerd's cannot give.
+  const how = folder === PACKAGES['--cloudflare'] ? ['install', '--no-save'] : ['ci'];
   const flags = [
-    'ci',
+    ...how,
     '--include=dev',
     folder === PACKAGES['--integrations'] ? '--omit=optional' : '--include=optional',
     '--no-audit',

@@ -26,8 +26,9 @@ export function openThreads(
 ): OpenThreads {
   const env = o.env ?? systemEnv;
   const engine = o.engine ?? openUnderTest(env);
-  // Activity goes elsewhere, so that a test can tell what threads leave behind.
-  const activity = new ActivityLog({ engine: openUnderTest(env), env });
+  // Activity goes elsewhere and has a chance of its own, so that a test can tell what threads leave behind.
+  const apart = { now: () => env.now(), randomBytes: systemEnv.randomBytes };
+  const activity = new ActivityLog({ engine: openUnderTest(apart), env: apart });
   const deps = { engine, env, texts: realCounter, activity };
   const core = new ThreadServices(deps, new Storage(deps), o.capabilities);
   const bind = relayBinder({ threads: core.verbs } as unknown as Services);
