@@ -4,7 +4,7 @@ import { build, type Plugin } from 'esbuild';
 import { tokenTable } from '../build/token-table.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..');
-export const WORKER_DIR = join(ROOT, 'dist', 'cloudflare');
+const WORKER_DIR = join(ROOT, 'deploy', 'cloudflare', 'build');
 export const COMPATIBILITY = { date: '2026-07-01', flags: ['nodejs_als'] };
 
 /** The table of tokens is a module of its own, of bytes. */

@@ -45,7 +45,7 @@ export function exportedNames(file: string): Names {
 }
 
 const IMPORT =
-  /(?:\bfrom|\bimport|\bimport\()\s*['"]([^'"]+)['"]|\/\/\/ <reference (?:types|path)="([^"]+)"/g;
+  /(?<!['"\w])(?:from|import|import\()\s*['"]([^'"]+)['"]|\/\/\/ <reference (?:types|path)="([^"]+)"/g;
 
 /** Every file of types that a compiler reads from these on, and every package that they name. */
 export function reachableTypes(entries: readonly string[]): { files: Set<string>; packages: Set<string> } {

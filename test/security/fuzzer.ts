@@ -72,7 +72,9 @@ export class Fuzzer {
         ? 'application/json'
         : this.#pick(['text/plain', 'multipart/form-data', '', 'application/json; charset=latin1']);
     if (dice > 0.95) return Uint8Array.from({ length: this.#below(200) }, () => this.#below(256));
-    const text = JSON.stringify(this.#value(spec.content['application/json'].schema, 0));
+    // A body that is bytes takes any text.
+    const schema = spec.content['application/json']?.schema ?? {};
+    const text = JSON.stringify(this.#value(schema, 0)) ?? '';
     if (this.#chance(0.05)) return text.slice(0, this.#below(text.length + 1));
     return text;
   }
