@@ -7,6 +7,7 @@ import { Figure, PageHead } from '../../parts/page-head.tsx';
 import { Clock } from '../../parts/time.tsx';
 import { useAsked } from '../../session/asking.ts';
 import { heard, useEvery, useLive } from '../../session/live.ts';
+import { self } from '../../session/self.ts';
 import { AgentList } from '../tasks/agent-list.tsx';
 import { agentState } from '../tasks/stuck.ts';
 import { ActivityLine } from './activity-line.tsx';
@@ -64,7 +65,7 @@ function Figures() {
       <Figure
         name="Threads"
         value={sums ? count(sums.threads) : '…'}
-        foot={sums && `${count(sums.artifacts)} artifacts`}
+        foot={sums && `${count(sums.artifacts)} ${sums.artifacts === 1 ? 'artifact' : 'artifacts'}`}
         href={to('threads')}
       />
       <Figure
@@ -73,15 +74,18 @@ function Figures() {
         foot={silent > 0 ? `${silent} silent` : `of ${bridges.length} known`}
         href={to('tasks')}
       />
-      <Figure
-        name="Pushes this month"
-        value={usage.value ? count(usage.value.pushes.used) : '…'}
-        foot={
-          usage.value &&
-          (usage.value.pushes.limit === null ? 'no limit' : `of ${count(usage.value.pushes.limit)}`)
-        }
-        href={to('keys')}
-      />
+      {/* Without keys nobody counts pushes. */}
+      {self.value?.auth === 'keys' && (
+        <Figure
+          name="Pushes this month"
+          value={usage.value ? count(usage.value.pushes.used) : '…'}
+          foot={
+            usage.value &&
+            (usage.value.pushes.limit === null ? 'no limit' : `of ${count(usage.value.pushes.limit)}`)
+          }
+          href={to('keys')}
+        />
+      )}
       <Figure
         name="Storage"
         value={usage.value ? bytes(usage.value.storage.used) : '…'}

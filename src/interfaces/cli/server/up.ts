@@ -168,7 +168,7 @@ function greet(
   const json = { url, home, pid, addresses, ...(background ? { log: background.log } : {}) };
   io.result({ ...json, ...(first ? { admin_key: first.key } : {}) }, () => {
     const facts: [string, string][] = reached.map((address, i) => [i === 0 ? 'reached at' : '', address]);
-    facts.push(['data in', home]);
+    facts.push(['dashboard', `${url}/ui`], ['data in', home]);
     if (background) facts.push(['pid', String(pid)], ['log', background.log ?? '-']);
     if (first)
       facts.push(['admin key', `${style.bold(first.key)}  (shown this once; more: ${relay} keys create)`]);
