@@ -31,8 +31,8 @@ export interface Swept {
 export interface EngineState {
   /** What it is and where, without what is secret. */
   readonly engine: string;
-  /** Copies of everything. */
-  readonly replicas: number;
+  /** Copies of everything; null where that is a platform's own affair. */
+  readonly replicas: number | null;
   /** The node that decides, where there are several; null while there is none. */
   readonly leader?: string | null;
   /** Entries of logs that this process has not heard of yet. */

@@ -1,6 +1,7 @@
 import type { DurableObjectState, WebSocket as PlatformSocket } from '@cloudflare/workers-types';
 import { shownError } from '../../base/errors.ts';
 import { jsonObjectIn } from '../../base/json.ts';
+import { INBOUND_FRAME_BYTES } from '../../base/limits.ts';
 import type { Caller } from '../../contract/caller.ts';
 import type { Member } from '../../domain/channels/group-rounds.ts';
 import { toMessage } from '../../domain/channels/message.ts';
@@ -34,6 +35,7 @@ const PAGE_ENTRIES = 100;
 /** Requests a second, as a server has them by default. */
 const RATE_LIMITS = { perKey: 100, perAddress: 50, perTenant: 500 };
 const REFUSED = 1008;
+const TOO_BIG = 1009;
 const PING = '{"ping":1}';
 const PONG = '{"pong":1}';
 
@@ -77,6 +79,8 @@ export class RelayObject extends StoreObject {
   }
 
   async webSocketMessage(socket: PlatformSocket, data: string | ArrayBuffer): Promise<void> {
+    const size = typeof data === 'string' ? data.length : data.byteLength;
+    if (size > INBOUND_FRAME_BYTES) return socket.close(TOO_BIG, 'a frame is 4 KiB at most');
     const frame = typeof data === 'string' ? jsonObjectIn(data) : null;
     if (frame && 'ping' in frame) return socket.send(PONG);
     const { caller, base, channel, group } = attachedTo(socket);

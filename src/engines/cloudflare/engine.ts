@@ -68,8 +68,7 @@ export function openCloudflare(o: CloudflareOptions): Engine {
     },
     async state() {
       await named(DIRECTORY).listObjects('', 1);
-      // How many copies there are is the platform's own affair: three at least.
-      return { engine: 'cloudflare', replicas: 3, warnings: [] };
+      return { engine: 'Cloudflare', replicas: null, warnings: [] };
     },
     async sweep() {
       const all = { blobs: 0, records: 0, bytes: 0 };

@@ -48,8 +48,8 @@ const DELETED_AT_ONCE = 1000;
 const WAIT_MS = 25_000;
 
 /**
- * A part of the store: rows of the keys and streams that live in it (`objectOf`). Every method that writes does so before its first
- * pause, and the platform holds the answer back until it is on disk, so that each is atomic, alone and durable.
+ * A part of the store: rows of the keys and streams that live in it (`objectOf`). Every method that writes does so in one
+ * go, without a pause, and the platform holds the answer back until it is on disk, so that each is atomic, alone and durable.
  */
 export class StoreObject extends DurableObject<Bindings> {
   readonly #records: RecordRows;
@@ -71,6 +71,10 @@ export class StoreObject extends DurableObject<Bindings> {
     this.#documents = new DocumentRows(sql);
     sql.exec('CREATE TABLE IF NOT EXISTS objects (name TEXT PRIMARY KEY) WITHOUT ROWID');
     this.#listed = sql.exec('SELECT 1 FROM objects LIMIT 1').toArray().length > 0;
+    // The alarm outlives the object, and setting another would forget it.
+    void state.blockConcurrencyWhile(async () => {
+      this.#alarm = await state.storage.getAlarm();
+    });
   }
 
   getRecord(key: string, now: number): RecordRow | null {

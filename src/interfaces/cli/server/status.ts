@@ -68,7 +68,7 @@ function storeLines({ engine, replicas, leader, backlog, warnings }: StoreState)
   const lines: [string, string][] = warnings.map((warning) => ['', warning]);
   if (leader === undefined) return lines;
   const behind = backlog ? `, ${plural(backlog, 'entry', 'entries')} behind` : '';
-  const copies = `${plural(replicas, 'copy', 'copies')}, ${leader === null ? 'no leader' : `leader ${leader}`}${behind}`;
+  const copies = `${plural(replicas ?? 1, 'copy', 'copies')}, ${leader === null ? 'no leader' : `leader ${leader}`}${behind}`;
   return [['engine', engine], ['', copies], ...lines];
 }
 
