@@ -3,6 +3,7 @@ import { createHash, createHmac } from 'node:crypto';
 import { test } from 'node:test';
 import { hmacSha256, sha256Hex } from './hash.ts';
 import { toHex } from './ids.ts';
+import { sha256 } from './sha256.ts';
 
 test('sha256 of text is that of its UTF-8 bytes', async () => {
   assert.equal(await sha256Hex(''), 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855');
@@ -15,6 +16,16 @@ test('sha256 of text is that of its UTF-8 bytes', async () => {
 test('sha256 of a view takes the view only', async () => {
   const bytes = Uint8Array.from({ length: 100 }, (_, i) => i);
   assert.equal(await sha256Hex(bytes.subarray(10, 20)), await sha256Hex(bytes.slice(10, 20)));
+});
+
+test('sha256 is the same for every length, of a block, of several, and of what is long', async () => {
+  const bytes = Uint8Array.from({ length: 2000 }, (_, i) => (i * 7919) % 251);
+  for (let length = 0; length <= bytes.length; length++) {
+    const data = bytes.slice(0, length);
+    const expected = createHash('sha256').update(data).digest('hex');
+    assert.equal(toHex(sha256(data)), expected, `${length} bytes`);
+    assert.equal(await sha256Hex(data), expected, `${length} bytes`);
+  }
 });
 
 test('hmac is that of RFC 4231, for keys shorter and longer than a block', async () => {

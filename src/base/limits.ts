@@ -100,6 +100,12 @@ export const INLINE_BLOB_BYTES = 128 * KiB;
  */
 export const SEGMENT_BLOB_BYTES = { min: 4 * KiB, max: MiB };
 
+/**
+ * A body up to this that is to be a file with a name of its own, a server stores with its row, and makes the file behind it. A
+ * larger one would be written three times for that.
+ */
+export const LATE_FILE_BYTES = 64 * KiB;
+
 /** A half-uploaded or orphaned body is given this long before a sweep takes it. */
 export const ORPHAN_AGE_MS = HOUR;
 

@@ -53,6 +53,8 @@ export const PIPELINE_PARALLEL = 4;
 export const PIPELINE_PARALLEL_MAX = 256;
 /** What one step may say; held in memory, times the steps that run at once. */
 export const STEP_OUTPUT_BYTES = 16 * MiB;
+/** The prompt of a step as its run keeps it, for people who look; of a longer one the beginning. */
+export const STEP_PROMPT_CHARS = 8 * KiB;
 /** The end of what a step said on stderr, kept for the reason of a failure. */
 export const STEP_COMPLAINT_CHARS = 4 * KiB;
 /** A value that a template puts into the environment of a shell: Linux takes no longer one. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { isRelayError } from './errors.ts';
-import { decodeUtf8, encodeUtf8, Utf8Check } from './utf8.ts';
+import { decodeUtf8, encodeUtf8, isUtf8, Utf8Check } from './utf8.ts';
 
 test('any well-formed text survives, its byte order mark too', () => {
   for (const text of ['', 'plain', 'naïve 東京 😀 \u0000 \ufeff', '\ufeffmarked', '\uffff\u{10ffff}']) {
@@ -43,4 +43,12 @@ test('a check in chunks agrees with a check of the whole, wherever it is cut', (
       assert.equal(check.end(), decodeUtf8(bytes) !== null);
     }
   }
+});
+
+test('a whole is looked at in pieces, with characters across their borders', () => {
+  const long = new TextEncoder().encode(`x${'é'.repeat(40_000)}`);
+  assert.equal(isUtf8(long), true);
+  assert.equal(isUtf8(long.subarray(0, -1)), false);
+  assert.equal(isUtf8(new Uint8Array([...long, 0xff, ...long])), false);
+  assert.equal(isUtf8(new Uint8Array()), true);
 });

@@ -25,6 +25,16 @@ export function decodeUtf8(bytes: Uint8Array): string | null {
   }
 }
 
+/** Bytes that are looked at a time: no text of their size is made, only short ones that are gone at once. */
+const LOOK_BYTES = 16 * 1024;
+
+export function isUtf8(bytes: Uint8Array): boolean {
+  const check = new Utf8Check();
+  for (let at = 0; at < bytes.length && check.good; at += LOOK_BYTES)
+    check.push(bytes.subarray(at, at + LOOK_BYTES));
+  return check.end();
+}
+
 /** Null where the text is not percent-encoded UTF-8. */
 export function percentDecoded(text: string): string | null {
   try {
@@ -38,6 +48,11 @@ export function percentDecoded(text: string): string | null {
 export class Utf8Check {
   #decoder: TextDecoder | null = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
+  /** Of what came so far. */
+  get good(): boolean {
+    return this.#decoder !== null;
+  }
+
   push(chunk?: Uint8Array): void {
     try {
       this.#decoder?.decode(chunk, { stream: chunk !== undefined });
@@ -49,7 +64,7 @@ export class Utf8Check {
   /** Call once, after the last chunk. */
   end(): boolean {
     this.push();
-    return this.#decoder !== null;
+    return this.good;
   }
 }
 

@@ -1,8 +1,15 @@
+import type { Staged } from './staged.ts';
+
 /** Small bodies come and go whole, large ones as a stream; whoever takes one must take both. */
 export type BlobBody = Uint8Array | ReadableStream<Uint8Array>;
 
 /** A moment in ms, or a way to tell it later. */
 export type Expiry = number | (() => number | Promise<number>);
+
+export interface BlobOptions {
+  readonly size?: number;
+  readonly expiresAt?: Expiry;
+}
 
 export interface BlobInfo {
   readonly size: number;
@@ -37,7 +44,9 @@ export interface Blobs {
    * `size` is a promise by the caller (some engines need it ahead); a body of another length is refused.
    * `expiresAt` may be a function: it is asked once the body has arrived, and if it throws nothing is stored.
    */
-  put(key: string, body: BlobBody, o?: { size?: number; expiresAt?: Expiry }): Promise<BlobInfo>;
+  put(key: string, body: BlobBody, o?: BlobOptions): Promise<BlobInfo>;
+  /** The same, except that it lasts with the write that names it. A body that comes whole is the engine's until then: look, don't touch. */
+  stage(key: string, body: BlobBody, o?: BlobOptions): Promise<Staged & BlobInfo>;
   /**
    * `size` is that of the whole blob. A reader that began goes on even if the blob is deleted.
    * The bytes may be shared with other readers: look, don't touch.

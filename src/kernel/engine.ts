@@ -1,5 +1,6 @@
 import type { Blobs } from './blobs.ts';
 import type { Logs } from './logs.ts';
+import type { Moving } from './moving.ts';
 import type { Records } from './records.ts';
 import type { SearchIndex } from './search-index.ts';
 
@@ -11,6 +12,8 @@ export interface EngineLimits {
   readonly blobBytes: number;
   /** What an acknowledged write survives: the end of the process, a power cut, the loss of a minority of nodes. */
   readonly durability: 'none' | 'process' | 'power' | 'quorum';
+  /** What is evidence that a reader was notified: the answer to a ping, or, where sockets outlive who holds them, an acknowledgement alone. */
+  readonly notified?: 'pong' | 'ack';
 }
 
 export interface Usage {
@@ -19,6 +22,8 @@ export interface Usage {
   readonly entries: number;
   /** What it takes on disk, all in all; 0 where there is no disk. */
   readonly diskBytes: number;
+  /** Where large bodies lie in a bucket: what is there, also what is yet to be swept; null bytes where it did not answer. */
+  readonly bucket?: { readonly name: string; readonly bytes: number | null };
 }
 
 export interface Swept {
@@ -39,6 +44,8 @@ export interface EngineState {
   readonly backlog?: number;
   /** What should be known or put right, each a whole sentence. */
   readonly warnings: readonly string[];
+  /** What matters and cannot be seen from here, likewise. */
+  readonly unseen?: readonly string[];
 }
 
 /**
@@ -52,6 +59,8 @@ export interface Engine extends AsyncDisposable {
   readonly logs: Logs;
   readonly index: SearchIndex;
   readonly limits: EngineLimits;
+  /** How the store is moved; absent where that is a platform's own affair. */
+  readonly moving?: Moving;
   /** Milliseconds since the epoch: the time by which things expire and entries are stamped, which all who share a store share. */
   readonly now: () => number;
   /**

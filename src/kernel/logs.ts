@@ -1,4 +1,5 @@
 import type { Json } from '../base/json.ts';
+import type { Staged } from './staged.ts';
 
 export interface Entry {
   /** Grows along the stream, also across a drop; need not be gapless. The first is at least 1. */
@@ -14,6 +15,8 @@ export interface AppendOptions {
   /** The sequence that the stream's last entry must have; 0: the stream is empty. */
   readonly expectSeq?: number;
   readonly id?: string;
+  /** What comes to last with it. */
+  readonly with?: readonly Staged[];
 }
 
 export interface LogPage {

@@ -74,7 +74,10 @@ interface Piece {
 
 /** The passages with most of the terms, rare terms counting more, best first. */
 export function rankPassages(candidates: readonly Candidate[], terms: readonly Term[], limit: number): Hit[] {
-  const read = candidates.map((candidate) => ({ candidate, pieces: piecesOf(candidate.text, terms) }));
+  // Only texts with a word of the query count, so that a score does not depend on which others an engine read.
+  const read = candidates
+    .map((candidate) => ({ candidate, pieces: piecesOf(candidate.text, terms) }))
+    .filter(({ pieces }) => pieces.some(({ has }) => has.length > 0));
   const having = new Map<number, number>();
   let all = 0;
   for (const { pieces } of read) {

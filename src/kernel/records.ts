@@ -1,4 +1,5 @@
 import type { Json } from '../base/json.ts';
+import type { Staged } from './staged.ts';
 
 export interface Stored<T extends Json = Json> {
   readonly value: T;
@@ -20,6 +21,8 @@ export interface PutOptions {
   /** The revision it must have now, or `absent`. */
   readonly expect?: 'absent' | number;
   readonly expiresAt?: number;
+  /** What comes to last with it. */
+  readonly with?: readonly Staged[];
 }
 
 export interface AddOptions {
@@ -34,6 +37,8 @@ export interface Records {
   get(key: string): Promise<Stored | null>;
   /** The new revision, or null when `expect` did not hold. An expired record counts as absent. */
   put(key: string, value: Json, o?: PutOptions): Promise<number | null>;
+  /** A put without conditions that lasts with the write that names it. */
+  stage(key: string, value: Json): Promise<Staged>;
   /**
    * Adds to a counter (absent is 0) and gives its new value, or null when that would pass `max` or fall below 0, and then
    * nothing changed. A negative delta gives back. Its value is a record.

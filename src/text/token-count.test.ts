@@ -5,9 +5,10 @@ import RANKS from 'gpt-tokenizer/bpeRanks/o200k_base';
 import { countTokens as reference } from '../../test/token-count.ts';
 import { TOKEN_COUNT_CHARS, TOKEN_SLICE_CHARS } from '../base/limits.ts';
 import { tokenCounter } from './token-count.ts';
-import { makeTokenTable, openTokenTable } from './token-table.ts';
+import { isWholeTable, makeTokenTable, openTokenTable, packTokens, unpackTokens } from './token-table.ts';
 
-const countTokens = tokenCounter(openTokenTable(makeTokenTable(RANKS)));
+const table = makeTokenTable(RANKS);
+const countTokens = tokenCounter(openTokenTable(table));
 
 /** The same texts in every run: a failure can be looked at again. */
 function chance(seed: number): () => number {
@@ -21,6 +22,14 @@ function chance(seed: number): () => number {
 test('a figure comes with the name of its tokenizer and says that it is exact', () => {
   assert.deepEqual(countTokens('hello world'), { tokens: 2, tokenizer: 'o200k_base', estimated: false });
   assert.deepEqual(countTokens(''), { tokens: 0, tokenizer: 'o200k_base', estimated: false });
+});
+
+test('a table that is packed and unpacked is the same, and one that was cut off or blank is told apart', () => {
+  assert.deepEqual(makeTokenTable(unpackTokens(packTokens(table))), table);
+  assert.ok(isWholeTable(table));
+  for (const cut of [0, 3, 8, 4096, table.length - 1])
+    assert.ok(!isWholeTable(table.slice(0, cut)), String(cut));
+  assert.ok(!isWholeTable(new Uint8Array(table.length)));
 });
 
 test('texts in every script are counted as the published tokenizer counts them', () => {

@@ -15,7 +15,9 @@ export const NO_TOKEN = -1;
  * ends, the slots of a hash table (the rank of a token plus one in the low 18 bits, the high bits of its hash above them; 0 is
  * empty). Then a byte for each character that says of which kind it is, and the bytes of all tokens.
  */
-export function makeTokenTable(tokens: readonly (string | readonly number[])[]): Uint8Array<ArrayBuffer> {
+export function makeTokenTable(
+  tokens: readonly (string | readonly number[] | Uint8Array)[],
+): Uint8Array<ArrayBuffer> {
   const encoder = new TextEncoder();
   const texts = tokens.map((token) =>
     typeof token === 'string' ? encoder.encode(token) : Uint8Array.from(token),
@@ -41,14 +43,36 @@ export function makeTokenTable(tokens: readonly (string | readonly number[])[]):
   return made;
 }
 
+/** The vocabulary alone, in a quarter of the room once it is compressed: how long each token is, then the bytes of all. */
+export function packTokens(made: Uint8Array): Uint8Array {
+  const { count, ends, bytes } = partsOf(made);
+  const packed = new Uint8Array(4 + count + bytes.length);
+  new DataView(packed.buffer).setUint32(0, count, true);
+  for (let rank = 0; rank < count; rank++) packed[4 + rank] = ends[rank + 1]! - ends[rank]!;
+  packed.set(bytes, 4 + count);
+  return packed;
+}
+
+export function unpackTokens(packed: Uint8Array): Uint8Array[] {
+  const count = new DataView(packed.buffer, packed.byteOffset).getUint32(0, true);
+  let end = 4 + count;
+  return Array.from(packed.subarray(4, end), (length) => {
+    end += length;
+    return packed.subarray(end - length, end);
+  });
+}
+
+/** Whether the bytes are all there. A file that a crash cut off, or of which it left nothing but zeros, is not whole. */
+export function isWholeTable(made: Uint8Array): boolean {
+  if (made.length < 4 * HEAD) return false;
+  const { count, slots, ends, bytes } = partsOf(made);
+  return count > 0 && slots > count && bytes.length > 0 && bytes.length === ends[count];
+}
+
 export function openTokenTable(made: Uint8Array): TokenTable {
-  const [count = 0, slots = 0] = new Int32Array(made.buffer, made.byteOffset, HEAD);
-  const ends = new Int32Array(made.buffer, made.byteOffset + 4 * HEAD, count + 1);
-  const table = new Int32Array(made.buffer, made.byteOffset + 4 * (HEAD + count + 1), slots);
-  const behind = 4 * (HEAD + count + 1 + slots);
-  const bytes = made.subarray(behind + KINDS);
+  const { slots, ends, table, kinds, bytes } = partsOf(made);
   return {
-    kinds: made.subarray(behind, behind + KINDS),
+    kinds,
     rankOf(text, from, to) {
       if (to - from > LONGEST) return NO_TOKEN;
       const sum = hash(text, from, to);
@@ -64,6 +88,21 @@ export function openTokenTable(made: Uint8Array): TokenTable {
       }
       return NO_TOKEN;
     },
+  };
+}
+
+function partsOf(made: Uint8Array) {
+  const integers = new Int32Array(made.buffer, made.byteOffset, Math.floor(made.byteLength / 4));
+  const [count = 0, slots = 0] = integers;
+  const behind = HEAD + count + 1 + slots;
+  const kinds = 4 * behind;
+  return {
+    count,
+    slots,
+    ends: integers.subarray(HEAD, HEAD + count + 1),
+    table: integers.subarray(HEAD + count + 1, behind),
+    kinds: made.subarray(kinds, kinds + KINDS),
+    bytes: made.subarray(kinds + KINDS),
   };
 }
 

@@ -30,7 +30,7 @@ export const CLIENT_ERRORS = {
   project_locked: {
     status: 503,
     exit: 1,
-    message: 'The project files in {path} are locked by another process ({who}).',
+    message: 'The files in {path} are locked by another process ({who}).',
     hint: 'Try again. If nothing is at work there, delete {lock}',
   },
   no_model: {

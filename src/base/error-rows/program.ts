@@ -1,3 +1,4 @@
+import { GET_NEWER } from '../installing.ts';
 import type { ErrorRow } from './row.ts';
 
 /** The program itself, how it was called, configured, started and reached, and the store below it. */
@@ -72,7 +73,13 @@ export const PROGRAM_ERRORS = {
     exit: 1,
     message:
       'The store at {path} has format {found}; this program knows up to {known}. It was left as it is.',
-    hint: 'Install a newer one, with npm install -g contextrelay@latest, or point RELAY_HOME at another folder.',
+    hint: `Install a newer ContextRelay: ${GET_NEWER}. Or point RELAY_HOME at another folder.`,
+  },
+  node_too_old: {
+    status: 500,
+    exit: 1,
+    message: 'The store on this machine needs Node {since} or newer; this is {version}.',
+    hint: 'contextrelay-runtime brings Node 26: {how}. With CONTEXTRELAY_URL the same commands ask a server, on this Node too.',
   },
   store_foreign: {
     status: 503,
@@ -101,6 +108,28 @@ export const PROGRAM_ERRORS = {
     exit: 1,
     message: 'The NATS cluster at {url} cannot be used: {what}.',
     hint: '{todo}',
+  },
+  bucket_unavailable: {
+    status: 503,
+    message: 'Large bodies lie in {bucket}, which cannot be used for now: {what}.',
+    hint: 'Everything else goes on. Try again in a moment; relay status tells what the server knows of the bucket.',
+  },
+  store_moving: {
+    status: 503,
+    message: 'The store is being moved to {to}, and takes nothing new for a few seconds.',
+    hint: 'Nothing was stored. Try again in {seconds} seconds.',
+  },
+  store_moved: {
+    status: 503,
+    exit: 1,
+    message: 'The store has moved to {to}. Here it can only be read.',
+    hint: 'Start the relay on the store that it moved to; relay engine reopen STORE takes it back, with what was written there left behind.',
+  },
+  store_arriving: {
+    status: 503,
+    exit: 1,
+    message: 'The store at {path} is still being copied from {from}.',
+    hint: 'Let relay engine copy come to its end; called again it goes on where it was.',
   },
   store_full: {
     status: 507,

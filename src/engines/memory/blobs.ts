@@ -9,8 +9,9 @@ import {
   intake,
   settleExpiry,
 } from '../../kernel/admission.ts';
-import type { BlobBody, BlobInfo, BlobPage, Blobs, ByteRange, Expiry } from '../../kernel/blobs.ts';
+import type { BlobBody, BlobInfo, BlobOptions, BlobPage, Blobs, ByteRange } from '../../kernel/blobs.ts';
 import { BlockHashes, blocksAround, damagedBody, isIntact } from '../../kernel/block-hashes.ts';
+import type { Staged } from '../../kernel/staged.ts';
 import type { Store } from './hazard.ts';
 import { Rows } from './rows.ts';
 
@@ -36,7 +37,7 @@ export class MemoryBlobs implements Blobs {
     this.#store = store;
   }
 
-  async put(key: string, body: BlobBody, o: { size?: number; expiresAt?: Expiry } = {}): Promise<BlobInfo> {
+  async put(key: string, body: BlobBody, o: BlobOptions = {}): Promise<BlobInfo> {
     checkKey('a key', key);
     if (typeof o.expiresAt === 'number') checkExpiry(o.expiresAt);
     const bytes = await this.#taken(body, o.size);
@@ -47,6 +48,10 @@ export class MemoryBlobs implements Blobs {
     this.#rows.set(key, { bytes, hashes, at: this.#store.env.now(), expiresAt });
     await this.#store.hazard.pause();
     return { size: bytes.length, sha256 };
+  }
+
+  async stage(key: string, body: BlobBody, o?: BlobOptions): Promise<Staged & BlobInfo> {
+    return { key, ...(await this.put(key, body, o)) };
   }
 
   async get(key: string, range?: ByteRange) {

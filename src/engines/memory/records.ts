@@ -10,6 +10,7 @@ import {
   encodeJson,
 } from '../../kernel/admission.ts';
 import type { AddOptions, PutOptions, RecordPage, Records, Stored } from '../../kernel/records.ts';
+import type { Staged } from '../../kernel/staged.ts';
 import type { Store } from './hazard.ts';
 import { Rows } from './rows.ts';
 
@@ -43,6 +44,11 @@ export class MemoryRecords implements Records {
     const current = this.#rows.get(key);
     if (o.expect !== undefined && o.expect !== (current?.stored.revision ?? 'absent')) return null;
     return this.#acknowledged(this.#write(key, json, o.expiresAt));
+  }
+
+  async stage(key: string, value: Json): Promise<Staged> {
+    await this.put(key, value);
+    return { key };
   }
 
   async add(key: string, delta: number, o: AddOptions = {}): Promise<number | null> {

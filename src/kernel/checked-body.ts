@@ -1,0 +1,59 @@
+import type { ByteRange } from './blobs.ts';
+import { BLOCK_BYTES, blocksAround, damagedBody, isIntact } from './block-hashes.ts';
+
+/**
+ * The bytes from `start` up to `end` of a body that comes from elsewhere in whole blocks; each block is checked before any of it is
+ * given. Throws where the first one is damaged already.
+ */
+export async function checkedBody(
+  source: ReadableStream<Uint8Array>,
+  { start, end }: ByteRange,
+  { key, size, hashes }: { readonly key: string; readonly size: number; readonly hashes: Uint8Array },
+): Promise<ReadableStream<Uint8Array>> {
+  const reader = source.getReader();
+  const blocks = blocksAround({ start, end }, size);
+  let at = blocks.start;
+  let held = new Uint8Array(0);
+  /** The next block as far as it was asked for. */
+  const next = async (): Promise<Uint8Array> => {
+    const length = Math.min(BLOCK_BYTES, blocks.end - at);
+    const pieces = [held];
+    let have = held.length;
+    while (have < length) {
+      const { done, value } = await reader.read();
+      if (done) throw damagedBody(`the body of ${key}`, 'cut');
+      pieces.push(value as Uint8Array<ArrayBuffer>);
+      have += value.length;
+    }
+    const bytes = new Uint8Array(have);
+    for (let to = 0; pieces.length > 0; ) {
+      const piece = pieces.shift()!;
+      bytes.set(piece, to);
+      to += piece.length;
+    }
+    held = bytes.subarray(length);
+    const block = bytes.subarray(0, length);
+    if (!isIntact(block, hashes, at)) {
+      await reader.cancel().catch(() => {});
+      throw damagedBody(`the body of ${key}`, 'altered');
+    }
+    const wanted = block.subarray(Math.max(start - at, 0), Math.max(end - at, 0));
+    at += length;
+    return wanted;
+  };
+  let first: Uint8Array | null = await next();
+  return new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        const piece = first ?? (await next());
+        first = null;
+        if (piece.length > 0) controller.enqueue(piece);
+        if (at < blocks.end) return;
+        controller.close();
+        await reader.cancel().catch(() => {});
+      },
+      cancel: () => reader.cancel(),
+    },
+    { highWaterMark: 0 },
+  );
+}

@@ -1,0 +1,66 @@
+import { ok, same } from './assert.ts';
+import { collect, patterned, sameBytes, sha256, streamOf } from './bodies.ts';
+import type { Case } from './case.ts';
+
+/** On both sides of where engines change how they keep a body. */
+const SIZES = [0, 77, 4096, 125_000, 1_500_000];
+
+export const stagedCases: readonly Case[] = [
+  {
+    name: 'staged: what a record names is there with it, whole or as a stream, with what it was staged to hold',
+    async run({ blobs, records }) {
+      for (const size of SIZES) {
+        const bytes = patterned(size, size + 1);
+        const one = await blobs.stage(`stg.a/${size}`, bytes.slice(), { size });
+        const two = await blobs.stage(`stg.a/${size}s`, streamOf(bytes, { piece: 5000 }));
+        for (const { size: found, sha256: hash } of [one, two])
+          same([found, hash], [size, await sha256(bytes)], `what is told of ${size}`);
+        const three = await records.stage(`stg.a/${size}r`, { size });
+        ok(
+          await records.put(`stg.a/${size}m`, { size }, { expect: 'absent', with: [one, two, three] }),
+          'the record',
+        );
+        for (const key of [`stg.a/${size}`, `stg.a/${size}s`]) {
+          const got = await blobs.get(key);
+          sameBytes(await collect(got!.body), bytes, key);
+        }
+        same((await records.get(`stg.a/${size}r`))?.value, { size });
+      }
+    },
+  },
+  {
+    name: 'staged: what an entry names is there with it',
+    async run({ blobs, records, logs }) {
+      const blob = await blobs.stage('stg.log/b', patterned(9000, 3));
+      const record = await records.stage('stg.log/r', 1);
+      ok(await logs.append('stg.log', 'made', { expectSeq: 0, with: [blob, record] }), 'the entry');
+      sameBytes(await collect((await blobs.get('stg.log/b'))!.body), patterned(9000, 3), 'the body');
+      same((await records.get('stg.log/r'))?.value, 1);
+    },
+  },
+  {
+    name: 'staged: it may be named again where what was expected did not hold, and deleted where nothing came of it',
+    async run({ blobs, records }) {
+      const revision = await records.put('stg.again/m', 'first');
+      const blob = await blobs.stage('stg.again/b', patterned(5000, 1));
+      same(await records.put('stg.again/m', 'second', { expect: 'absent', with: [blob] }), null);
+      ok(await records.put('stg.again/m', 'second', { expect: revision!, with: [blob] }), 'the record');
+      sameBytes(await collect((await blobs.get('stg.again/b'))!.body), patterned(5000, 1), 'the body');
+      await blobs.stage('stg.again/never', patterned(5000, 2));
+      await blobs.delete('stg.again/never');
+      same(await blobs.get('stg.again/never'), null);
+    },
+  },
+  {
+    name: 'staged: a body lives as long as it was staged for, however that is told',
+    async run({ blobs, records }, clock) {
+      const ends = clock.now() + 5000;
+      const told = await blobs.stage('stg.ends/1', patterned(100, 1), { expiresAt: ends });
+      const asked = await blobs.stage('stg.ends/2', patterned(100, 1), { expiresAt: async () => ends });
+      await records.put('stg.ends/m', 1, { with: [told, asked] });
+      ok(await blobs.get('stg.ends/1'), 'the body');
+      clock.advance(6000);
+      same([await blobs.get('stg.ends/1'), await blobs.get('stg.ends/2')], [null, null]);
+    },
+  },
+];
