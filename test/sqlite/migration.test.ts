@@ -3,9 +3,11 @@ import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { type TestContext, test } from 'node:test';
+import { GET_NEWER } from '../../src/base/installing.ts';
 import { pause } from '../../src/base/pause.ts';
 import { openSqlite } from '../../src/engines/sqlite/engine.ts';
 import { restoreSqlite } from '../../src/engines/sqlite/restore.ts';
+import { runHere } from '../cli/in-process.ts';
 import { manualClock } from '../conformance/case.ts';
 import { unpackFolder } from '../pins/store-home.ts';
 import { startChild } from './child.ts';
@@ -46,6 +48,35 @@ test('a store of format 1 is brought forward when it is opened, and its database
   });
   assert.ok(old!.length > 20);
   assert.deepEqual(now, old);
+});
+
+test('the command that brings a store forward says so in one line, and no other does', async (t) => {
+  const home = oldHome(t);
+  const first = await runHere(['du', '--json'], { home });
+  assert.equal(first.code, 0);
+  assert.equal(
+    first.stderr,
+    'warning The store was brought from format 1 to format 2, which older versions cannot read. ' +
+      `The database as it was is kept for a week: ${join(home, 'relay.db-format-1')}\n`,
+  );
+  assert.ok(existsSync(join(home, 'relay.db-format-1')));
+  assert.equal((await runHere(['du', '--json'], { home })).stderr, '');
+});
+
+test('a command on a store of a newer version says what to install, and leaves it as it is', async (t) => {
+  const home = oldHome(t);
+  const path = join(home, 'relay.db');
+  const db = new DatabaseSync(path);
+  db.exec('PRAGMA user_version = 99');
+  db.close();
+  const { code, stderr } = await runHere(['du'], { home });
+  assert.equal(code, 1);
+  assert.equal(
+    stderr,
+    `error The store at ${path} has format 99; this program knows up to 2. It was left as it is.\n` +
+      `  → Install a newer ContextRelay: ${GET_NEWER}. Or point RELAY_HOME at another folder.\n`,
+  );
+  assert.equal(format(path), 99);
 });
 
 test('a store that a process of the older version has open is left to it, and brought forward afterwards', async (t) => {

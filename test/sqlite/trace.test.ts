@@ -12,6 +12,8 @@ interface Trace {
   readonly first: string[];
   readonly blob: string[];
   readonly record: string[];
+  /** Of a body with the record that names it. */
+  readonly together: string[];
 }
 
 test('a body in a file is acknowledged when file, folder and WAL are on disk', (t) => {
@@ -53,6 +55,17 @@ test('a body in a segment is acknowledged when segment and WAL are on disk, in t
   const row = at(/pwrite64\(\d+<[^>]*relay\.db-wal>/);
   const wal = at(/(fsync|fdatasync)\(\d+<[^>]*relay\.db-wal>\)\s+= 0/);
   assert.ok(written >= 0 && written < body && body < row && row < wal, trace.blob.join('\n'));
+});
+
+test('a body and the record that names it are acknowledged after one fsync of the segment and one of the WAL', (t) => {
+  const trace = traced(t, { bytes: 100_000, role: 'server' });
+  if (!trace) return;
+  const synced = trace.together.filter((line) => /(fsync|fdatasync)\(/.test(line));
+  assert.equal(synced.length, 2, synced.join('\n'));
+  assert.match(synced[0]!, /\/blobs\/segments\/[0-9a-f]{32}>\)\s+= 0/);
+  assert.match(synced[1]!, /relay\.db-wal>\)\s+= 0/);
+  const rows = trace.together.findIndex((line) => /pwrite64\(\d+<[^>]*relay\.db-wal>/.test(line));
+  assert.ok(rows > trace.together.indexOf(synced[0]!), 'the rows come when the body is safe');
 });
 
 test('the first body in a segment is acknowledged when the names of segment and folder are on disk', (t) => {
@@ -99,6 +112,7 @@ function traced(t: TestContext, options: { bytes: number; place?: string; role?:
     first: lines.slice(0, said('S')),
     blob: lines.slice(said('S') + 1, said('B')),
     record: lines.slice(said('B') + 1, said('R')),
+    together: lines.slice(said('R') + 1, said('T')),
   };
 }
 

@@ -28,7 +28,11 @@ export interface Backup {
  * Copies the store at `home` as it is at one moment, while others go on writing, into a folder that does not exist
  * or is empty. What comes of it is a home like any other.
  */
-export async function backupSqlite(home: string, targetDir: string): Promise<Backup> {
+export async function backupSqlite(
+  home: string,
+  targetDir: string,
+  warn?: (what: string) => void,
+): Promise<Backup> {
   const source = join(resolve(home), DATABASE_FILE);
   const target = resolve(targetDir);
   if (!(await isStore(source)))
@@ -39,7 +43,7 @@ export async function backupSqlite(home: string, targetDir: string): Promise<Bac
     });
   const made = prepareTarget(target);
   try {
-    using db = await openDatabase(resolve(home), 'power', 'cli');
+    using db = await openDatabase(resolve(home), 'power', 'cli', warn);
     return await copyStore(db, resolve(home), target);
   } catch (error) {
     for (const name of readdirSync(target)) rmSync(join(target, name), { recursive: true });

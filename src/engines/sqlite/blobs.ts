@@ -1,6 +1,4 @@
-import { join } from 'node:path';
-import type { RelayError } from '../../base/errors.ts';
-import { INLINE_BLOB_BYTES, SEGMENT_BLOB_BYTES } from '../../base/limits.ts';
+import { INLINE_BLOB_BYTES, LATE_FILE_BYTES, SEGMENT_BLOB_BYTES } from '../../base/limits.ts';
 import {
   type BodyLimits,
   checkExpiry,
@@ -12,12 +10,22 @@ import {
   intake,
   settleExpiry,
 } from '../../kernel/admission.ts';
-import type { BlobBody, BlobInfo, BlobItem, BlobPage, Blobs, ByteRange, Expiry } from '../../kernel/blobs.ts';
-import { BlockHashes, type BodyFault, damagedBody, isIntact } from '../../kernel/block-hashes.ts';
+import type {
+  BlobBody,
+  BlobInfo,
+  BlobItem,
+  BlobOptions,
+  BlobPage,
+  Blobs,
+  ByteRange,
+  Expiry,
+} from '../../kernel/blobs.ts';
+import { BlockHashes } from '../../kernel/block-hashes.ts';
 import { keyRange } from '../../kernel/key-range.ts';
-import { faultOf, measured, type StoredBody, wholeBody } from './body-check.ts';
+import type { Staged } from '../../kernel/staged.ts';
+import { damageOf, openedBody, type StoredBody, wholeBody } from './body-check.ts';
 import { BodyFiles, checkedPlace, type Draft, isPlaced, takenAway, type WrittenBody } from './body-files.ts';
-import { BodyFile } from './body-stream.ts';
+import { type Operation, StagedWrite, type Transaction } from './commit-queue.ts';
 import { translated } from './failure.ts';
 import { type FormerSpot, noteGone } from './gone.ts';
 import { Segments } from './segments.ts';
@@ -39,13 +47,21 @@ interface Row extends StoredBody {
   readonly expires: number | null;
 }
 
-type Content = WrittenBody & Pick<Row, 'file' | 'offset' | 'body'>;
+/** What is to be stored: in a file, or in the row where it has no spot. */
+interface Content extends WrittenBody {
+  readonly expires: number | null;
+  readonly spot?: { readonly file: string; readonly offset: number | null };
+  /** Of what is held until it is committed. */
+  readonly pieces?: readonly Uint8Array[];
+}
 
 export class SqliteBlobs implements Blobs {
   readonly #store: Store;
   readonly #files: BodyFiles;
   readonly segments: Segments;
   readonly #appends: boolean;
+  /** A body up to this is held until it is committed; a larger one is written to a file as it comes. */
+  readonly #heldBytes: number;
   readonly #place: Place | undefined;
   readonly #settled: SettledReads<Row>;
 
@@ -53,41 +69,48 @@ export class SqliteBlobs implements Blobs {
   constructor(store: Store, { place, appends }: { place: Place | undefined; appends: boolean }) {
     this.#store = store;
     const durable = store.limits.durability === 'power';
-    this.#files = new BodyFiles(store.home, store.env, durable);
+    this.#files = new BodyFiles(store, durable);
     this.segments = new Segments(store.home, store.env, durable);
     this.#appends = appends;
+    this.#heldBytes = appends ? SEGMENT_BLOB_BYTES.max : INLINE_BLOB_BYTES;
     this.#place = place;
     this.#settled = new SettledReads(store.db, store.queue, SETTLED_BYTES);
   }
 
-  async put(key: string, body: BlobBody, o: { size?: number; expiresAt?: Expiry } = {}): Promise<BlobInfo> {
-    const admission: BodyLimits = { size: o.size, max: this.#store.limits.blobBytes };
-    let place: string | undefined;
-    try {
-      checkKey('a key', key);
-      if (typeof o.expiresAt === 'number') checkExpiry(o.expiresAt);
-      checkSize(body, admission);
-      if (this.#place && key.startsWith(this.#place.prefix)) place = this.#place.path(key);
-      if (place !== undefined) place = checkedPlace(place);
-    } catch (error) {
-      if (!(body instanceof Uint8Array)) await body.cancel(error).catch(() => {});
-      throw error;
-    }
-    const whole = this.#appends ? SEGMENT_BLOB_BYTES.max : INLINE_BLOB_BYTES;
-    if (body instanceof Uint8Array && place === undefined && body.length <= whole) {
-      return this.#putWhole(key, [new Uint8Array(body)], o.expiresAt);
-    }
-    const pieces = intake(body, admission);
-    const head: Uint8Array[] = [];
-    if (place === undefined) {
-      for (let length = 0; length <= whole; ) {
-        const { done, value } = await pieces.next();
-        if (done) return this.#putWhole(key, head, o.expiresAt);
-        head.push(value);
-        length += value.length;
-      }
-    }
-    return this.#putFile(key, head, pieces, place, o.expiresAt);
+  async put(key: string, body: BlobBody, o: BlobOptions = {}): Promise<BlobInfo> {
+    // What is held until it is committed is copied: it is the caller's again as soon as this waits.
+    const own = body instanceof Uint8Array && body.length <= this.#heldBytes ? new Uint8Array(body) : body;
+    const { content, ...info } = await this.#take(key, own, o);
+    if (content) await this.#commit(key, content);
+    return info;
+  }
+
+  /** What is not held whole is put at once: its file then goes with its row where nothing comes of it. */
+  async stage(key: string, body: BlobBody, o: BlobOptions = {}): Promise<Staged & BlobInfo> {
+    const { content, ...info } = await this.#take(key, body, o);
+    if (!content) return { key, ...info };
+    const write: Operation<void> = (tx) => void this.#write(tx, key, content);
+    return Object.assign(new StagedWrite(key, write, content.spot ? 0 : content.size), info);
+  }
+
+  /**
+   * Makes files of bodies that are to be such and that are in their rows so far. Until then they are read from there; from
+   * then on the file is the body. Not part of the ports: whoever keeps files for people to read asks for it.
+   */
+  async makeFiles(keys: readonly string[]): Promise<void> {
+    const { db, queue } = this.#store;
+    const made = keys.map(async (key) => {
+      const place = this.#place?.path(key);
+      const row = place === undefined ? undefined : await this.#row(key);
+      if (!row?.body || row.file !== null) return;
+      const draft = await this.#files.write([row.body], [], true);
+      const sql = 'UPDATE blobs SET file = ?, body = NULL WHERE key = ? AND file IS NULL AND sha256 = ?';
+      const placing = queue.run((tx) => {
+        if (db.sql(sql).run(place!, key, row.sha256).changes > 0) this.#files.placeNow(draft, place!, tx);
+      });
+      await placing.finally(() => this.#files.discard(draft));
+    });
+    await Promise.all(made);
   }
 
   async get(key: string, range?: ByteRange): Promise<{ body: BlobBody; size: number } | null> {
@@ -97,11 +120,12 @@ export class SqliteBlobs implements Blobs {
       const row: Row | undefined = (before ? undefined : this.#known(key)) ?? (await this.#row(key));
       if (!row) return null;
       if (row.body) return inlined(row.body, range);
-      const body = row.offset === null && row.file !== null ? await this.#opened(row, range) : null;
+      const body =
+        row.offset === null && row.file !== null ? await openedBody(this.#store, row, range) : null;
       if (body) return { body, size: row.size };
       // Replaced, deleted or moved between the two looks; if it is still the same, it is really damaged.
       if (before?.file === row.file && before.offset === row.offset && before.sha256 === row.sha256) {
-        throw damaged(row.file ?? key, (await faultOf(this.#store, row)) ?? 'altered');
+        throw await damageOf(this.#store, key, row);
       }
       before = row;
     }
@@ -149,28 +173,61 @@ export class SqliteBlobs implements Blobs {
     await removed.catch(() => {});
   }
 
-  async #putWhole(key: string, pieces: readonly Uint8Array[], expiry: Expiry | undefined): Promise<BlobInfo> {
-    const sha256 = process.getBuiltinModule('node:crypto').createHash('sha256');
+  /** Brings the bytes to where they are to stay. `content` is what its row is to say; absent where it says so already. */
+  async #take(key: string, body: BlobBody, o: BlobOptions): Promise<BlobInfo & { content?: Content }> {
+    const admission: BodyLimits = { size: o.size, max: this.#store.limits.blobBytes };
+    let place: string | undefined;
+    try {
+      checkKey('a key', key);
+      if (typeof o.expiresAt === 'number') checkExpiry(o.expiresAt);
+      checkSize(body, admission);
+      if (this.#place && key.startsWith(this.#place.prefix)) place = this.#place.path(key);
+      if (place !== undefined) place = checkedPlace(place);
+    } catch (error) {
+      if (!(body instanceof Uint8Array)) await body.cancel(error).catch(() => {});
+      throw error;
+    }
+    // A command is over before it could make the file.
+    const late = this.#appends && body instanceof Uint8Array && body.length <= LATE_FILE_BYTES;
+    if (late && place !== undefined) return this.#hold([body], o.expiresAt, true);
+    if (body instanceof Uint8Array && place === undefined && body.length <= this.#heldBytes) {
+      return this.#hold([body], o.expiresAt);
+    }
+    const pieces = intake(body, admission);
+    const head: Uint8Array[] = [];
+    if (place === undefined) {
+      for (let length = 0; length <= this.#heldBytes; ) {
+        const { done, value } = await pieces.next();
+        if (done) return this.#hold(head, o.expiresAt);
+        head.push(value);
+        length += value.length;
+      }
+    }
+    return this.#putFile(key, head, pieces, place, o.expiresAt);
+  }
+
+  /** Of a body that fits into memory. */
+  async #hold(
+    pieces: readonly Uint8Array[],
+    expiry: Expiry | undefined,
+    inRow = !this.#appends,
+  ): Promise<BlobInfo & { content: Content }> {
+    const hash = this.#store.sha256();
     const blocks = new BlockHashes(this.#store.crc32);
     let size = 0;
     for (const piece of pieces) {
-      sha256.update(piece);
+      hash.update(piece);
       blocks.update(piece);
       size += piece.length;
     }
-    const expires = await settleExpiry(expiry);
-    const written = { size, sha256: sha256.digest('hex'), blocks: blocks.digest() };
-    if (!this.#appends || size < SEGMENT_BLOB_BYTES.min) {
-      const body = pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces);
-      return (await this.#commit(key, { ...written, file: null, offset: null, body }, expires))!;
-    }
-    for (;;) {
-      const spot = await this.segments.append(pieces, expires ?? null).catch((error) => {
-        throw translated(error, this.#store.db.path);
-      });
-      const info = await this.#commit(key, { ...written, ...spot, body: null }, expires);
-      if (info) return info;
-    }
+    const info = { size, sha256: hash.digest('hex') };
+    const expires = (await settleExpiry(expiry)) ?? null;
+    const content = { ...info, blocks: blocks.digest(), expires, pieces };
+    if (inRow || size < SEGMENT_BLOB_BYTES.min) return { ...info, content };
+    const spot = await this.segments.append(pieces, expires).catch((error) => {
+      throw translated(error, this.#store.db.path);
+    });
+    return { ...info, content: { ...content, spot } };
   }
 
   async #putFile(
@@ -190,41 +247,49 @@ export class SqliteBlobs implements Blobs {
     }
     let kept = false;
     try {
-      const content = { ...draft, file: place ?? draft.file, offset: null, body: null };
-      const expires = await settleExpiry(expiresAt);
-      const info = await this.#commit(key, content, expires, placed ? draft : undefined);
-      if (!info) throw takenAway();
+      const expires = (await settleExpiry(expiresAt)) ?? null;
+      const spot = { file: place ?? draft.file, offset: null };
+      await this.#commit(key, { ...draft, expires, spot }, placed ? draft : undefined);
       kept = !placed;
-      return info;
+      return { size: draft.size, sha256: draft.sha256 };
     } finally {
       if (!kept) await this.#files.discard(draft);
     }
   }
 
-  /** `draft`: what is to be placed at the content's file. Null where a sweep has taken the file since it was written. */
-  async #commit(
-    key: string,
-    { size, sha256, blocks, file, offset, body }: Content,
-    expires: number | undefined,
-    draft?: Draft,
-  ): Promise<BlobInfo | null> {
-    const { db, env, queue } = this.#store;
+  /** `draft`: what is to be placed where the content is to be. */
+  async #commit(key: string, content: Content, draft?: Draft): Promise<void> {
+    const before = await this.#store.queue.run(
+      (tx) => {
+        const old = this.#write(tx, key, content, draft);
+        return old && old.file !== content.spot?.file ? old : undefined;
+      },
+      content.spot ? 0 : content.size,
+    );
+    if (before) await this.removeBody(before);
+  }
+
+  /** Writes the row, inside a transaction, and gives what it replaces. `draft`: what is to be placed at its spot. */
+  #write(tx: Transaction, key: string, content: Content, draft?: Draft): FormerSpot | undefined {
+    const { db, env } = this.#store;
+    const { size, sha256, blocks, expires, pieces } = content;
+    let { spot } = content;
+    if (spot && !draft && !this.#files.hasNow(spot.file)) {
+      // A sweep has taken the file since it was written. What is still held goes into the row.
+      if (!pieces) throw takenAway();
+      spot = undefined;
+    }
+    const old = db
+      .sql<FormerSpot & { id: number }>('SELECT id, file, offset, size FROM blobs WHERE key = ?')
+      .get(key);
+    if (old) noteGone(this.#store, old);
+    const body = spot ? null : pieces!.length === 1 ? pieces![0]! : Buffer.concat(pieces!);
+    const values = [size, sha256, blocks, env.now(), expires, spot?.file ?? null, spot?.offset ?? null, body];
     const sql = `INSERT OR REPLACE INTO blobs (id, key, size, sha256, blocks, at, expires, file, offset, body)
       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
-    const before = await queue.run((tx) => {
-      if (file !== null && !draft && !this.#files.hasNow(file)) return null;
-      const old = db
-        .sql<FormerSpot & { id: number }>('SELECT id, file, offset, size FROM blobs WHERE key = ?')
-        .get(key);
-      if (old) noteGone(this.#store, old);
-      const values = [size, sha256, blocks, env.now(), expires ?? null, file, offset, body];
-      db.sql(sql).run(old?.id ?? null, key, ...values);
-      if (draft) this.#files.placeNow(draft, file!, tx);
-      return old;
-    }, body?.length);
-    if (before === null) return null;
-    if (before && before.file !== file) await this.removeBody(before);
-    return { size, sha256 };
+    db.sql(sql).run(old?.id ?? null, key, ...values);
+    if (draft) this.#files.placeNow(draft, spot!.file, tx);
+    return old;
   }
 
   #known(key: string): Row | undefined {
@@ -245,38 +310,6 @@ export class SqliteBlobs implements Blobs {
       return row;
     });
   }
-
-  /** For a body of format 1 that no sweep has read yet; null where it is not what was stored. */
-  async #hashed(row: Row): Promise<Uint8Array | null> {
-    const found = await measured(this.#store, row);
-    return found?.sha256 === row.sha256 ? found.blocks : null;
-  }
-
-  /** Null where the file is not, or no longer, what was stored, as far as it has to be read for the first bytes. */
-  async #opened(row: Row, range: ByteRange | undefined): Promise<ReadableStream<Uint8Array> | null> {
-    const { home, crc32 } = this.#store;
-    if (range) checkRange(range, row.size);
-    const blocks = row.blocks ?? (await this.#hashed(row));
-    const open = blocks && BodyFile.open(join(home, row.file!));
-    if (!open) return null;
-    if (open.size !== row.size) {
-      open.close();
-      return null;
-    }
-    return open.stream(
-      range ?? { start: 0, end: row.size },
-      (piece, at) => isIntact(piece, blocks, at, crc32),
-      row.file!,
-    );
-  }
-}
-
-/** A file that people can read they can edit, too. */
-function damaged(name: string, fault: BodyFault): RelayError {
-  if (!isPlaced(name) || fault === 'missing') return damagedBody(name, fault);
-  const hint =
-    'It counts as it was stored. Put it back so, or store the changed one anew: relay artifact put';
-  return damagedBody(name, fault, hint);
 }
 
 function inlined(body: Uint8Array, range: ByteRange | undefined) {

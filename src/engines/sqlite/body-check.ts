@@ -1,7 +1,10 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { BlockHashes, type BodyFault, isIntact } from '../../kernel/block-hashes.ts';
-import type { WrittenBody } from './body-files.ts';
+import type { RelayError } from '../../base/errors.ts';
+import { checkRange } from '../../kernel/admission.ts';
+import type { ByteRange } from '../../kernel/blobs.ts';
+import { BlockHashes, type BodyFault, damagedBody, isIntact } from '../../kernel/block-hashes.ts';
+import { isPlaced, type WrittenBody } from './body-files.ts';
 import { BodyFile } from './body-stream.ts';
 import type { FormerSpot } from './gone.ts';
 import { readSpot } from './segments.ts';
@@ -16,10 +19,13 @@ export interface StoredBody extends FormerSpot {
   readonly body: Uint8Array | null;
 }
 
-type Checking = Pick<Store, 'home' | 'crc32'>;
+type Checking = Pick<Store, 'home' | 'crc32' | 'sha256'>;
 
 /** A body that is held whole, checked; null for one in a file of its own, or that is not, or no longer, what was stored. */
-export function wholeBody({ home, crc32 }: Checking, row: StoredBody): Uint8Array | null {
+export function wholeBody(
+  { home, crc32 }: Pick<Store, 'home' | 'crc32'>,
+  row: StoredBody,
+): Uint8Array | null {
   const body = bodyAtOnce(home, row);
   if (body?.length !== row.size) return null;
   const intact = row.blocks
@@ -38,11 +44,11 @@ export async function faultOf(store: Checking, row: StoredBody): Promise<BodyFau
 }
 
 /** What there is of a body, whatever its row says of it; null where there is nothing, or too little of a segment. */
-export async function measured({ home, crc32 }: Checking, row: StoredBody): Promise<WrittenBody | null> {
-  const sha256 = process.getBuiltinModule('node:crypto').createHash('sha256');
-  const blocks = new BlockHashes(crc32);
+export async function measured(store: Checking, row: StoredBody): Promise<WrittenBody | null> {
+  const sha256 = store.sha256();
+  const blocks = new BlockHashes(store.crc32);
   let size = 0;
-  const pieces = await piecesOf(home, row);
+  const pieces = await piecesOf(store.home, row);
   if (!pieces) return null;
   for await (const piece of pieces) {
     sha256.update(piece);
@@ -64,4 +70,41 @@ async function piecesOf(home: string, row: StoredBody) {
 function bodyAtOnce(home: string, { file, offset, size, body }: StoredBody): Uint8Array | null {
   if (file === null) return body;
   return offset === null ? null : readSpot(home, { file, offset }, size);
+}
+
+/** The bytes of a file; null where it is not, or no longer, what was stored, as far as it has to be read for the first of them. */
+export async function openedBody(
+  store: Checking,
+  row: StoredBody,
+  range: ByteRange | undefined,
+): Promise<ReadableStream<Uint8Array> | null> {
+  if (range) checkRange(range, row.size);
+  const blocks = row.blocks ?? (await hashedNow(store, row));
+  const open = blocks && BodyFile.open(join(store.home, row.file!));
+  if (!open) return null;
+  if (open.size !== row.size) {
+    open.close();
+    return null;
+  }
+  return open.stream(
+    range ?? { start: 0, end: row.size },
+    (piece, at) => isIntact(piece, blocks, at, store.crc32),
+    row.file!,
+  );
+}
+
+/** For a body of format 1 that no sweep has read yet; null where it is not what was stored. */
+async function hashedNow(store: Checking, row: StoredBody): Promise<Uint8Array | null> {
+  const found = await measured(store, row);
+  return found?.sha256 === row.sha256 ? found.blocks : null;
+}
+
+/** What is wrong with a body, told. A file that people can read they can edit, too. */
+export async function damageOf(store: Checking, key: string, row: StoredBody): Promise<RelayError> {
+  const name = row.file ?? key;
+  const fault = (await faultOf(store, row)) ?? 'altered';
+  if (!isPlaced(name) || fault === 'missing') return damagedBody(name, fault);
+  const hint =
+    'It counts as it was stored. Put it back so, or store the changed one anew: relay artifact put';
+  return damagedBody(name, fault, hint);
 }

@@ -3,6 +3,7 @@ import { crc32 } from 'node:zlib';
 import type { BlobInfo } from '../../kernel/blobs.ts';
 import { type StoredBody, wholeBody } from './body-check.ts';
 import { type WrittenBody, writeBody } from './body-files.ts';
+import { nodeHashes } from './body-hash.ts';
 import { BodyFile } from './body-stream.ts';
 import type { Database } from './database.ts';
 import { readSpot, type Segments } from './segments.ts';
@@ -44,7 +45,7 @@ export async function copyBody(
   makeFolder(dirname(join(to, file)), true);
   const stream = await source.stream({ start: 0, end: source.size });
   if (!stream) return null;
-  const written = await writeBody(join(to, file), stream, { syncsFile: true, syncsName: true });
+  const written = await writeBody(join(to, file), stream, nodeHashes(), { syncsFile: true, syncsName: true });
   return { ...written, file, offset };
 }
 

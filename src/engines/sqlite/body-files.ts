@@ -5,8 +5,10 @@ import { badRequest, RelayError } from '../../base/errors.ts';
 import { toHex } from '../../base/ids.ts';
 import type { BlobInfo } from '../../kernel/blobs.ts';
 import { BlockHashes } from '../../kernel/block-hashes.ts';
+import type { BodyHashes } from './body-hash.ts';
 import type { Transaction } from './commit-queue.ts';
-import { makeFolder, syncFolder, syncFolderNow } from './syncing.ts';
+import type { Store } from './store.ts';
+import { makeFolder, syncFolder } from './syncing.ts';
 
 export const BODIES = 'blobs';
 /** Where bodies grow that are placed later. Nothing in here is ever read; what is old was left behind. */
@@ -30,13 +32,15 @@ export interface Draft extends WrittenBody {
 export class BodyFiles {
   readonly home: string;
   readonly #env: Env;
+  readonly #hashes: BodyHashes;
   readonly #durable: boolean;
   #folder = '';
   #room = 0;
 
-  constructor(home: string, env: Env, durable: boolean) {
-    this.home = home;
-    this.#env = env;
+  constructor(store: Pick<Store, 'home' | 'env' | keyof BodyHashes>, durable: boolean) {
+    this.home = store.home;
+    this.#env = store.env;
+    this.#hashes = store;
     this.#durable = durable;
   }
 
@@ -44,7 +48,11 @@ export class BodyFiles {
    * Writes the pieces that were read ahead and those still to come into a file with a name that nothing else ever
    * has, and makes it last. Whatever fails, nothing stays behind. One that is to be placed waits among the drafts.
    */
-  async write(head: readonly Uint8Array[], rest: AsyncIterable<Uint8Array>, placed: boolean): Promise<Draft> {
+  async write(
+    head: readonly Uint8Array[],
+    rest: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
+    placed: boolean,
+  ): Promise<Draft> {
     const folder = placed ? DRAFTS : this.#nextFolder();
     const file = `${folder}/${toHex(this.#env.randomBytes(16))}`;
     makeFolder(join(this.home, folder), this.#durable);
@@ -52,7 +60,7 @@ export class BodyFiles {
       yield* head;
       yield* rest;
     };
-    const info = await writeBody(join(this.home, file), pieces(), {
+    const info = await writeBody(join(this.home, file), pieces(), this.#hashes, {
       syncsFile: this.#durable,
       syncsName: this.#durable && !placed,
     });
@@ -60,7 +68,7 @@ export class BodyFiles {
   }
 
   /**
-   * Moves the draft to the place the caller chose, over what may be there, and makes it last. Inside a transaction,
+   * Moves the draft to the place the caller chose, over what may be there, to last when the transaction does. Inside that,
    * since its lock is what keeps others from the same place; undone with it.
    */
   placeNow(draft: Draft, place: string, tx: Transaction): void {
@@ -76,7 +84,7 @@ export class BodyFiles {
       renameSync(to, from);
       if (replaces) renameSync(before, to);
     });
-    if (this.#durable) syncFolderNow(dirname(to));
+    if (this.#durable) tx.syncFolder(dirname(to));
   }
 
   /** Inside a transaction: a sweep removes files under the same lock, so from here on it sees the row. */
@@ -151,10 +159,11 @@ function linked(from: string, to: string): boolean {
 export async function writeBody(
   path: string,
   pieces: AsyncIterable<Uint8Array>,
+  hashes: BodyHashes,
   o: { syncsFile: boolean; syncsName: boolean },
 ): Promise<WrittenBody> {
-  const hash = process.getBuiltinModule('node:crypto').createHash('sha256');
-  const blocks = new BlockHashes(process.getBuiltinModule('node:zlib').crc32);
+  const hash = hashes.sha256();
+  const blocks = new BlockHashes(hashes.crc32);
   let size = 0;
   const measured = async function* () {
     for await (const piece of pieces) {

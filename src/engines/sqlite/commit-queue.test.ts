@@ -125,6 +125,30 @@ test('closing commits what waits and refuses what comes later', async (t) => {
   assert.deepEqual(keys(db), ['a']);
 });
 
+test('where the disk is waited for after the commit, nobody is answered before, and what may not last is not acknowledged', async (t) => {
+  const { db } = await fixture(t);
+  const commits: string[][] = [];
+  const waits = [Promise.withResolvers<void>(), Promise.withResolvers<void>()] as const;
+  let began = 0;
+  const queue = new CommitQueue(db, (streams) => commits.push([...streams]), {
+    lasting: () => waits[began++]!.promise,
+  });
+  const answered: string[] = [];
+  const put = (key: string) => queue.run(() => insert(db, key)).then(() => answered.push(key));
+  const first = put('a');
+  while (began === 0) await new Promise(setImmediate);
+  const second = put('b');
+  for (let turn = 0; turn < 5; turn++) await new Promise(setImmediate);
+  assert.deepEqual([keys(db), answered, commits.length], [['a'], [], 0]);
+  waits[0].resolve();
+  await first;
+  assert.deepEqual([answered, commits.length], [['a'], 1]);
+  while (began === 1) await new Promise(setImmediate);
+  waits[1].reject(Object.assign(new Error('fdatasync failed'), { code: 'EIO' }));
+  await assert.rejects(second);
+  assert.deepEqual([answered, commits.length], [['a'], 1]);
+});
+
 async function fixture(t: TestContext): Promise<Fixture> {
   const home = mkdtempSync(join(tmpdir(), 'relay-queue-'));
   const db = await openDatabase(home, 'process', 'cli');

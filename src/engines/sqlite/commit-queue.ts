@@ -1,6 +1,8 @@
+import type { Staged } from '../../kernel/staged.ts';
 import { closed, type Database } from './database.ts';
 import { endsTransaction, isFull, translated } from './failure.ts';
 import type { Reserve } from './reserve.ts';
+import { syncFolderNow } from './syncing.ts';
 
 /** What goes into one transaction at most, so that the event loop and other processes get their turn. */
 const BATCH_OPERATIONS = 512;
@@ -25,6 +27,7 @@ export class CommitQueue {
   readonly #db: Database;
   readonly #committed: (streams: ReadonlySet<string>) => void;
   readonly #committing: () => void;
+  readonly #lasting: (() => Promise<void>) | null;
   readonly #reserve: Reserve | null;
   readonly #waiting: Waiting[] = [];
   #flushing: Promise<void> | undefined;
@@ -33,17 +36,19 @@ export class CommitQueue {
 
   /**
    * `committed` runs after each COMMIT with the streams it touched, before anyone is answered; `committing` before it,
-   * inside the transaction, except where that is tried again because of a full disk.
+   * inside the transaction, except where that is tried again because of a full disk. `lasting` is waited for between COMMIT and
+   * all that follows, the next transaction included, where the COMMIT itself does not wait for the disk.
    */
   constructor(
     db: Database,
     committed: (streams: ReadonlySet<string>) => void,
-    { committing = () => {}, reserve = null }: { committing?: () => void; reserve?: Reserve | null } = {},
+    o: { committing?: () => void; lasting?: (() => Promise<void>) | null; reserve?: Reserve | null } = {},
   ) {
     this.#db = db;
     this.#committed = committed;
-    this.#committing = committing;
-    this.#reserve = reserve;
+    this.#committing = o.committing ?? (() => {});
+    this.#lasting = o.lasting ?? null;
+    this.#reserve = o.reserve ?? null;
   }
 
   /** How often this connection has committed, or may have. */
@@ -124,6 +129,13 @@ export class CommitQueue {
       batch[0]!.reject(translated(error, this.#db.path));
       return;
     }
+    try {
+      await this.#lasting?.();
+    } catch (error) {
+      // It may last or not: nobody is told that it does.
+      for (const each of batch) each.reject(translated(error, this.#db.path));
+      return;
+    }
     this.#committed(tx.streams);
     for (const answer of answers) answer();
   }
@@ -170,6 +182,7 @@ export class CommitQueue {
 export class Transaction {
   readonly streams = new Set<string>();
   readonly #undo: (() => void)[] = [];
+  readonly #folders = new Set<string>();
   readonly #db: Database;
   #first = 0;
   #last = 0;
@@ -187,9 +200,19 @@ export class Transaction {
     return ++this.#last;
   }
 
+  /** Numbers up to this one count as given. */
+  pass(number: number): void {
+    this.#last = Math.max(this.next() - 1, number);
+  }
+
   /** Subscribers of the stream are told once this is committed. */
   touch(stream: string): void {
     this.streams.add(stream);
+  }
+
+  /** The names in the folder last once this is committed. */
+  syncFolder(folder: string): void {
+    this.#folders.add(folder);
   }
 
   /** Runs if what this operation did is taken back after all. */
@@ -208,10 +231,34 @@ export class Transaction {
   /** Numbers that an operation took and gave up are lost; nobody has seen them. */
   finish(): void {
     if (this.#last > this.#first) this.#db.sql('UPDATE counter SET value = ?').run(this.#last);
+    for (const folder of this.#folders) syncFolderNow(folder);
   }
 }
 
 function alone(each: Waiting, tx: Transaction): () => void {
   const value = each.operation(tx);
   return () => each.resolve(value);
+}
+
+/** A write that waits for the transaction of another. Nothing but memory and segments knows of it before. */
+export class StagedWrite implements Staged {
+  readonly key: string;
+  readonly write: Operation<void>;
+  /** About how much it writes. */
+  readonly bytes: number;
+
+  constructor(key: string, write: Operation<void>, bytes: number) {
+    this.key = key;
+    this.write = write;
+    this.bytes = bytes;
+  }
+}
+
+/** Takes along what was staged, inside the transaction of what names it. */
+export function writeStaged(tx: Transaction, staged: readonly Staged[] = []): void {
+  for (const each of staged) if (each instanceof StagedWrite) each.write(tx);
+}
+
+export function stagedBytes(staged: readonly Staged[] = []): number {
+  return staged.reduce((sum, each) => sum + (each instanceof StagedWrite ? each.bytes : 0), 0);
 }

@@ -1,3 +1,4 @@
+import { closeSync, fdatasync, openSync } from 'node:fs';
 import {
   DatabaseSync,
   type SQLInputValue,
@@ -5,8 +6,10 @@ import {
   type StatementResultingChanges,
 } from 'node:sqlite';
 import { pathToFileURL } from 'node:url';
+import { promisify } from 'node:util';
 import { RelayError } from '../../base/errors.ts';
 import { pause } from '../../base/pause.ts';
+import { requireSqlite } from '../node-sqlite.ts';
 import { isBusy, translated } from './failure.ts';
 
 /**
@@ -21,6 +24,8 @@ const PAUSE_MS = 4;
 /** Far longer than any fair wait; whoever holds the lock as long is stuck. */
 const PATIENCE_MS = 30_000;
 
+const fdatasyncLater = promisify(fdatasync);
+
 /** A prepared statement, and what its text says that the rows it gives are. */
 export interface Statement<Row> {
   get(...values: SQLInputValue[]): Row | undefined;
@@ -30,7 +35,7 @@ export interface Statement<Row> {
 }
 
 /**
- * A connection, its statements prepared when first used. The file is never opened in any other way: closing it
+ * A connection, its statements prepared when first used. The database itself is never opened in any other way: closing it
  * would drop the locks that every connection of this process has on it, behind SQLite's back.
  */
 export class Database implements Disposable {
@@ -38,12 +43,14 @@ export class Database implements Disposable {
   readonly #connection: DatabaseSync;
   readonly #statements = new Map<string, Statement<unknown>>();
   #open = true;
+  #wal: number | undefined;
 
   /**
    * `asItIs`: only to look at the file itself, without locks, and without its WAL or making one. `readOnly`: to read what
    * another program may be writing, its WAL included.
    */
   constructor(path: string, o: { asItIs?: boolean; readOnly?: boolean } = {}) {
+    requireSqlite();
     this.path = path;
     this.#connection = o.asItIs
       ? new DatabaseSync(`${pathToFileURL(path).href}?immutable=1`, { readOnly: true })
@@ -64,6 +71,15 @@ export class Database implements Disposable {
   /** Differs from the last one when another connection, of whichever process, has committed since. Ours do not count. */
   dataVersion(): number {
     return this.sql<{ data_version: number }>('PRAGMA data_version').get()!.data_version;
+  }
+
+  /**
+   * Makes what was committed last, for a connection that does not do so with each COMMIT (`synchronous = NORMAL`), while the loop
+   * goes on. The WAL stays the same file for as long as anyone has the database open, and nobody has locks on it.
+   */
+  async syncWal(): Promise<void> {
+    this.#wal ??= openSync(`${this.path}-wal`, 'r+');
+    await fdatasyncLater(this.#wal);
   }
 
   /** Several statements, or one that is not worth keeping. */
@@ -91,6 +107,7 @@ export class Database implements Disposable {
     if (!this.#open) return;
     this.#open = false;
     this.#statements.clear();
+    if (this.#wal !== undefined) closeSync(this.#wal);
     this.#connection.close();
   }
 

@@ -1,15 +1,17 @@
 import { resolve } from 'node:path';
-import { crc32 } from '../../base/crc32.ts';
 import { type Env, systemEnv } from '../../base/env.ts';
 import { isRelayError } from '../../base/errors.ts';
 import { DeferredWork } from '../../kernel/deferred-work.ts';
 import type { Engine, EngineLimits, Swept } from '../../kernel/engine.ts';
+import { type Moving, movingWarnings } from '../../kernel/moving.ts';
 import { type Place, SqliteBlobs } from './blobs.ts';
+import { commandHashes, nodeHashes } from './body-hash.ts';
 import { Checkpoints } from './checkpoint.ts';
 import { CommitQueue } from './commit-queue.ts';
 import type { Database } from './database.ts';
 import { Gone } from './gone.ts';
 import { SqliteLogs } from './logs.ts';
+import { SqliteMoving } from './moving.ts';
 import { openDatabase } from './opening.ts';
 import { SqliteRecords } from './records.ts';
 import { Reserve } from './reserve.ts';
@@ -32,9 +34,14 @@ export interface SqliteOptions {
   readonly role?: 'server' | 'cli';
   /** Bodies that are files with names of their own, for people to read. */
   readonly place?: Place;
+  /** Told, in a sentence, that an older store was brought to our format. */
+  readonly warn?: (what: string) => void;
 }
 
 export interface SqliteEngine extends Engine {
+  readonly moving: Moving;
+  /** Makes files of the bodies under these keys that are to be such and are not yet. */
+  makeFiles(keys: readonly string[]): Promise<void>;
   /** Bodies whose files are gone, and the files of some of them. */
   missingBodies(): Promise<{ readonly count: number; readonly some: readonly string[] }>;
   /** Reads all of them, one after the other. */
@@ -56,7 +63,7 @@ export async function openSqlite(o: SqliteOptions): Promise<SqliteEngine> {
     durability: o.durability ?? 'power',
   };
   const reserve = new Reserve(home);
-  const open = () => openDatabase(home, limits.durability, role);
+  const open = () => openDatabase(home, limits.durability, role, o.warn);
   const db = await open().catch((error) => {
     if (!isRelayError(error, 'store_full')) throw error;
     reserve.release();
@@ -70,13 +77,17 @@ export async function openSqlite(o: SqliteOptions): Promise<SqliteEngine> {
     if (streams.size > 0) subscriptions.committed(streams);
     checkpoints.committed();
   };
-  const queue = new CommitQueue(db, committed, { committing: () => env.keep(), reserve });
+  const queue = new CommitQueue(db, committed, {
+    committing: () => env.keep(),
+    lasting: role === 'server' && limits.durability === 'power' ? () => db.syncWal() : null,
+    reserve,
+  });
   const store: Store = {
     ...{ home, env, limits, db, queue },
-    // Loading the faster one takes longer than a command needs for its one body.
-    crc32: role === 'server' ? process.getBuiltinModule('node:zlib').crc32 : crc32,
+    ...(role === 'server' ? nodeHashes() : commandHashes),
   };
   const blobs = new SqliteBlobs(store, { place: o.place, appends: role === 'server' });
+  const moving = new SqliteMoving(store, blobs);
   const deferred = new DeferredWork();
   const gone = new Gone(store, checkpoints);
   const scrub = role === 'server' ? new Scrub(store) : null;
@@ -101,6 +112,7 @@ export async function openSqlite(o: SqliteOptions): Promise<SqliteEngine> {
     logs: new SqliteLogs(store, subscriptions),
     index: new SqliteSearchIndex(store),
     limits,
+    moving,
     now: () => env.now(),
     defer: (work, afterMs) => deferred.defer(work, afterMs),
     sweep() {
@@ -111,7 +123,11 @@ export async function openSqlite(o: SqliteOptions): Promise<SqliteEngine> {
       return sweeping;
     },
     usage: () => usageOf(store),
-    state: async () => ({ engine: `SQLite in ${home}`, replicas: 1, warnings: [] }),
+    state: async () => ({
+      ...{ engine: `SQLite in ${home}`, replicas: 1 },
+      warnings: movingWarnings(await moving.departure()),
+    }),
+    makeFiles: (keys) => blobs.makeFiles(keys),
     missingBodies: () => missingBodies(store),
     checkBodies: () => checkBodies(store),
     checkDatabase: () => checkDatabase(db),

@@ -33,6 +33,13 @@ const BY_ERRNO: { readonly [code: string]: Failure } = {
   EIO: 'store_unusable',
 };
 
+/** What the triggers of a store that moves say (`frozen.ts`), before the place that it moves to. */
+export const MOVING = 'relay: moving to ';
+export const MOVED = 'relay: moved to ';
+
+/** A writer who is told to come back does so when the last changes have been copied. */
+const MOVING_SECONDS = 5;
+
 /** With less than this left, an I/O error of SQLite's that does not say why is taken to be a full disk. */
 const ROOM_BYTES = 1024 * 1024;
 
@@ -54,6 +61,15 @@ export function endsTransaction(error: unknown): boolean {
 /** What SQLite or the file system said, as a row of the error table where there is one; `path` is the database. */
 export function translated(error: unknown, path: string): unknown {
   if (isRelayError(error) || !(error instanceof Error)) return error;
+  const { message } = error;
+  if (message.startsWith(MOVED))
+    return new RelayError('store_moved', { to: message.slice(MOVED.length) }, error);
+  if (message.startsWith(MOVING))
+    return new RelayError(
+      'store_moving',
+      { to: message.slice(MOVING.length), seconds: MOVING_SECONDS },
+      error,
+    );
   const result = resultCode(error);
   const place = result === undefined ? dirname(path) : path;
   let failure =

@@ -1,5 +1,6 @@
 import { promises, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { isPlaced } from './body-files.ts';
 import type { Checkpoints } from './checkpoint.ts';
 import type { Store } from './store.ts';
 
@@ -99,10 +100,14 @@ export class Gone {
   }
 }
 
-/** Inside the transaction that takes the rows away. Whole files are not noted: they are removed at once. */
+/**
+ * Inside the transaction that takes the rows away. Whole files are not noted: they are removed at once. But one at a place may
+ * have been in its row before it was there, and the WAL may show that.
+ */
 export function noteGone({ db }: Pick<Store, 'db'>, { file, offset, size }: FormerSpot): void {
-  if (file !== null && offset === null) return;
-  db.sql('INSERT INTO gone (file, offset, size) VALUES (?, ?, ?)').run(file, offset, size);
+  const isFile = file !== null && offset === null;
+  if (isFile && !isPlaced(file)) return;
+  db.sql('INSERT INTO gone (file, offset, size) VALUES (?, ?, ?)').run(isFile ? null : file, offset, size);
 }
 
 /**

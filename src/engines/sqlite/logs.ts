@@ -2,7 +2,7 @@ import { badRequest } from '../../base/errors.ts';
 import type { Json } from '../../base/json.ts';
 import { checkKey, checkLimit, encodeJson } from '../../kernel/admission.ts';
 import type { AppendOptions, Entry, LogPage, Logs } from '../../kernel/logs.ts';
-import type { Transaction } from './commit-queue.ts';
+import { stagedBytes, type Transaction, writeStaged } from './commit-queue.ts';
 import type { Store } from './store.ts';
 import type { Subscriptions } from './subscriptions.ts';
 
@@ -45,8 +45,9 @@ export class SqliteLogs implements Logs {
         if (first) return first.seq;
       }
       if (o.expectSeq !== undefined && o.expectSeq !== (found?.last ?? 0)) return null;
+      writeStaged(tx, o.with);
       return this.#append(tx, stream, found?.id, json, o.id);
-    }, json.length);
+    }, json.length + stagedBytes(o.with));
   }
 
   async read(stream: string, o: { after?: number; limit?: number } = {}): Promise<LogPage> {

@@ -14,12 +14,17 @@ const PATIENCE_MS = 2000;
 /**
  * Brings the store at `path` to our format, with a copy of the database as it was beside it. Only while no other process
  * has it open: a program that knows the older format would misread the newer one. Killed at any moment, it is done by
- * whoever opens the store next.
+ * whoever opens the store next. Who does it is told so in a sentence.
  */
-export async function bringForward(path: string): Promise<void> {
+export async function bringForward(path: string, tell: (what: string) => void): Promise<void> {
   for (const began = performance.now(); ; ) {
     try {
-      if (isOlder(path)) bringForwardNow(path);
+      const copy = isOlder(path) ? bringForwardNow(path) : null;
+      if (copy !== null)
+        tell(
+          `The store was brought from format ${copy.format} to format ${FORMAT}, which older versions cannot read. ` +
+            `The database as it was is kept for a week: ${copy.path}`,
+        );
       return;
     } catch (error) {
       if (!isBusy(error)) throw error;
@@ -35,18 +40,21 @@ function isOlder(path: string): boolean {
   return checkFormat(db) < FORMAT;
 }
 
-function bringForwardNow(path: string): void {
+/** Gives the copy of what it was; null where another process was faster. */
+function bringForwardNow(path: string): { readonly path: string; readonly format: number } | null {
   using db = new Database(path);
   // From the first read until it is closed: nobody else has it open, and nobody can open it.
   db.exec('PRAGMA locking_mode = EXCLUSIVE');
   const format = checkFormat(db);
-  if (format < FORMAT) {
-    keepCopy(db, `${path}-format-${format}`);
+  const copy = format < FORMAT ? { path: `${path}-format-${format}`, format } : null;
+  if (copy !== null) {
+    keepCopy(db, copy.path);
     db.exec('BEGIN');
     migrate(db);
     db.exec('COMMIT');
   }
   db.sql('PRAGMA wal_checkpoint(TRUNCATE)').get();
+  return copy;
 }
 
 /** Whole or not at all. The copy holds what is deleted later, too, so a sweep takes it away after a while. */

@@ -17,12 +17,14 @@ const WAL_LIMIT_BYTES = 64 * 1024 * 1024;
 
 /**
  * Opens the database in `home`, making or migrating it where needed. One that belongs to another program, is of a
- * newer format or damaged is refused and left exactly as it is.
+ * newer format or damaged is refused and left exactly as it is. A server waits for the disk by itself (`Database.syncWal`), so
+ * that its loop goes on meanwhile.
  */
 export async function openDatabase(
   home: string,
   durability: EngineLimits['durability'],
   role: 'server' | 'cli',
+  warn: (what: string) => void = () => {},
 ): Promise<Database> {
   const path = join(home, DATABASE_FILE);
   const power = durability === 'power';
@@ -34,12 +36,12 @@ export async function openDatabase(
     // Once more, now with what the WAL says.
     if ((await opened.patiently(() => checkFormat(opened))) < FORMAT) {
       opened.close();
-      await bringForward(path);
+      await bringForward(path, warn);
       db = opened = new Database(path);
     }
     const settings = `
       PRAGMA journal_mode = WAL;
-      PRAGMA synchronous = ${power ? 'FULL' : 'NORMAL'};
+      PRAGMA synchronous = ${power && role === 'cli' ? 'FULL' : 'NORMAL'};
       ${power && process.platform === 'darwin' ? 'PRAGMA fullfsync = ON; PRAGMA checkpoint_fullfsync = ON;' : ''}
       PRAGMA secure_delete = ON;
       PRAGMA journal_size_limit = ${WAL_LIMIT_BYTES};

@@ -18,7 +18,8 @@ import type {
   Records,
   Stored,
 } from '../../kernel/records.ts';
-import type { Transaction } from './commit-queue.ts';
+import type { Staged } from '../../kernel/staged.ts';
+import { StagedWrite, stagedBytes, type Transaction, writeStaged } from './commit-queue.ts';
 import { SettledReads } from './settled-reads.ts';
 import type { Store } from './store.ts';
 
@@ -63,8 +64,15 @@ export class SqliteRecords implements Records {
     const json = encodeJson('a record', value, this.#store.limits.recordBytes);
     return this.#store.queue.run((tx) => {
       if (o.expect !== undefined && o.expect !== (this.#live(key)?.revision ?? 'absent')) return null;
+      writeStaged(tx, o.with);
       return this.#write(tx, key, json, o.expiresAt);
-    }, json.length);
+    }, json.length + stagedBytes(o.with));
+  }
+
+  async stage(key: string, value: Json): Promise<Staged> {
+    checkKey('a key', key);
+    const json = encodeJson('a record', value, this.#store.limits.recordBytes);
+    return new StagedWrite(key, (tx) => void this.#write(tx, key, json, undefined), json.length);
   }
 
   async add(key: string, delta: number, o: AddOptions = {}): Promise<number | null> {

@@ -1,8 +1,8 @@
 /** Marks the file as ours: "RELY", at the place in the header that SQLite keeps for it. */
 export const APPLICATION_ID = 0x52454c59;
 
-/** Twice SQLite's default: half the pages to walk for a body of 128 KiB, and still small for a record. */
-export const PAGE_BYTES = 8192;
+/** Of a store that is made now. A push changes about ten pages, wherever its keys fall, and each is written whole, twice. */
+export const PAGE_BYTES = 4096;
 
 /**
  * What makes format N of format N-1, in order; the format is `user_version`. A step that was ever released is

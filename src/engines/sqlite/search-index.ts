@@ -1,5 +1,7 @@
 import { tooLarge } from '../../base/errors.ts';
+import { toHex } from '../../base/ids.ts';
 import type { JsonObject } from '../../base/json.ts';
+import { sha256 } from '../../base/sha256.ts';
 import { checkKey, checkLimit, checkScope, encodeJson } from '../../kernel/admission.ts';
 import { queryTerms, rankPassages } from '../../kernel/passages.ts';
 import type { Hit, SearchIndex } from '../../kernel/search-index.ts';
@@ -12,8 +14,7 @@ export class SqliteSearchIndex implements SearchIndex {
 
   constructor(store: Store) {
     this.#store = store;
-    const hash = (folder: string) => process.getBuiltinModule('node:crypto').hash('sha256', folder, 'hex');
-    this.#texts = new FullText(store.db, (folder) => hash(folder).slice(0, 32));
+    this.#texts = new FullText(store.db, (folder) => toHex(sha256(Buffer.from(folder))).slice(0, 32));
   }
 
   async put(key: string, text: string, fields: JsonObject): Promise<void> {

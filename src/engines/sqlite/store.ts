@@ -1,15 +1,14 @@
 import type { Env } from '../../base/env.ts';
-import type { Crc32 } from '../../kernel/block-hashes.ts';
 import type { EngineLimits } from '../../kernel/engine.ts';
+import type { BodyHashes } from './body-hash.ts';
 import type { CommitQueue } from './commit-queue.ts';
 import type { Database } from './database.ts';
 
 /** What the parts of an open store share. */
-export interface Store {
+export interface Store extends BodyHashes {
   readonly home: string;
   readonly env: Env;
   readonly limits: EngineLimits;
   readonly db: Database;
   readonly queue: CommitQueue;
-  readonly crc32: Crc32;
 }

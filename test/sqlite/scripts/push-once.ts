@@ -1,4 +1,4 @@
-/** Stores one body and one record, and writes a byte to its standard output when each is acknowledged. */
+/** Stores one body, one record, and one of each together, and writes a byte to its standard output when each is acknowledged. */
 import { writeSync } from 'node:fs';
 import { openSqlite } from '../../../src/engines/sqlite/engine.ts';
 import { options } from './said.ts';
@@ -18,4 +18,7 @@ await engine.blobs.put('push/1', new Uint8Array(bytes));
 writeSync(1, 'B');
 await engine.records.put('push/1', { size: bytes });
 writeSync(1, 'R');
+const staged = await engine.blobs.stage('push/2', new Uint8Array(bytes));
+await engine.records.put('push/2', { size: bytes }, { with: [staged] });
+writeSync(1, 'T');
 await engine[Symbol.asyncDispose]();

@@ -1,0 +1,21 @@
+import { RelayError } from '../base/errors.ts';
+import { GET_RUNTIME } from '../base/installing.ts';
+
+/** The oldest whose SQLite has full-text search. 23 is no longer looked after. */
+export const SQLITE_SINCE = [22, 16] as const;
+
+export function hasSqlite(version: string = process.versions.node): boolean {
+  const [major = 0, minor = 0] = version.split('.').map(Number);
+  const [since, sinceMinor] = SQLITE_SINCE;
+  return major >= 24 || (major === since && minor >= sinceMinor);
+}
+
+/** The published command also runs on Node 20, for whatever asks a server. */
+export function requireSqlite(): void {
+  if (hasSqlite()) return;
+  throw new RelayError('node_too_old', {
+    since: SQLITE_SINCE.join('.'),
+    version: process.version,
+    how: GET_RUNTIME,
+  });
+}

@@ -1,0 +1,39 @@
+import assert from 'node:assert/strict';
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { filesIn, temporaryHome } from '../../../test/sqlite/home.ts';
+import { openSqlite } from './engine.ts';
+
+const body = (size = 20_000) => new Uint8Array(size).fill(7);
+
+test('what is staged is nowhere to be read before its record is, and nothing of it where that never comes', async (t) => {
+  const home = temporaryHome(t);
+  const engine = await openSqlite({ home, role: 'server' });
+  const [small, middling] = [
+    await engine.blobs.stage('stg.a/small', body(100)),
+    await engine.blobs.stage('stg.a/middling', body()),
+  ];
+  await engine.records.put('stg.a/other', 1);
+  assert.deepEqual(await engine.blobs.list('stg.a/'), { items: [] });
+  assert.equal(
+    await engine.records.put('stg.a/other', 2, { expect: 'absent', with: [small, middling] }),
+    null,
+  );
+  assert.deepEqual(await engine.blobs.list('stg.a/'), { items: [] });
+  await engine.records.put('stg.a/meta', 1, { with: [small, middling] });
+  assert.equal((await engine.blobs.list('stg.a/')).items.length, 2);
+  await engine[Symbol.asyncDispose]();
+});
+
+test('a body whose segment was swept away before its record came goes into its row', async (t) => {
+  const home = temporaryHome(t);
+  const engine = await openSqlite({ home, role: 'server' });
+  const staged = await engine.blobs.stage('stg.a/1', body());
+  const [segment, ...others] = filesIn(home).filter((path) => path.startsWith('blobs/segments/'));
+  assert.deepEqual(others, []);
+  rmSync(join(home, segment!));
+  await engine.records.put('stg.a/meta', 1, { with: [staged] });
+  assert.deepEqual((await engine.blobs.get('stg.a/1'))?.body, body());
+  await engine[Symbol.asyncDispose]();
+});
