@@ -19,6 +19,8 @@ import { type AddressInfo, createServer } from 'node:net';
 import { homedir, tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { promisify } from 'node:util';
+import { connect } from '@nats-io/transport-node';
+import type { Machine } from './network.ts';
 
 const run = promisify(execFile);
 
@@ -81,14 +83,13 @@ async function installWithPip(): Promise<void> {
 
 export interface Node {
   readonly name: string;
-  readonly port: number;
+  /** Host and port for clients. */
+  readonly address: string;
   /** Ends it at once, as a power cut would. */
   kill(): Promise<void>;
   /** Ends it in good order. */
   stop(): Promise<void>;
   start(): Promise<void>;
-  /** Forgets all it has stored; to be called while it is not running. */
-  wipe(): void;
   readonly pid: number | undefined;
 }
 
@@ -97,12 +98,16 @@ export interface Cluster extends AsyncDisposable {
   readonly url: string;
   readonly nodes: readonly Node[];
   readonly folder: string;
+  /** Ends a node for good and starts another one, with nothing on its disk, at its address. The others forget the old one. */
+  replace(node: Node): Promise<Node>;
 }
 
 export interface ClusterOptions {
   readonly nodes?: number;
   /** Whether every write is synced to disk before it is acknowledged, as in production; true by default. */
   readonly fsync?: boolean;
+  /** Where each node runs, instead of on loopback. */
+  readonly machines?: readonly Machine[];
 }
 
 /** Nodes on free ports of loopback, each with a folder of its own under a temporary one. Resolves when all are ready. */
@@ -112,25 +117,36 @@ export async function startCluster(o: ClusterOptions = {}): Promise<Cluster> {
   const folder = mkdtempSync(join(tmpdir(), 'relay-nats-'));
   const count = o.nodes ?? 3;
   const ports = await freePorts(count * 2);
-  const routes = ports.slice(count).map((port) => `nats://127.0.0.1:${port}`);
-  const nodes = Array.from({ length: count }, (_, i) =>
-    makeNode(found.path, folder, {
-      name: `n${i + 1}`,
-      port: ports[i]!,
-      routePort: ports[count + i]!,
+  const at = (i: number, port: number) => `${o.machines?.[i]?.address ?? '127.0.0.1'}:${port}`;
+  const routes = Array.from({ length: count }, (_, i) => at(i, ports[count + i]!));
+  let made = 0;
+  const make = (i: number) =>
+    makeNode([...(o.machines?.[i]?.prefix ?? []), found.path], folder, {
+      name: `n${++made}`,
+      address: at(i, ports[i]!),
+      route: routes[i]!,
       routes: count > 1 ? routes : [],
       fsync: o.fsync ?? true,
-    }),
-  );
+    });
+  const nodes = routes.map((_, i) => make(i));
   await Promise.all(nodes.map((node) => node.start()));
   const stopAll = () => {
     for (const { pid } of nodes) if (pid) process.kill(pid, 'SIGKILL');
   };
   process.once('exit', stopAll);
   return {
-    url: `nats://${nodes.map(({ port }) => `127.0.0.1:${port}`).join(',')}`,
+    url: `nats://${nodes.map(({ address }) => address).join(',')}`,
     nodes,
     folder,
+    async replace(node) {
+      const i = nodes.indexOf(node);
+      await node.kill();
+      const next = make(i);
+      nodes[i] = next;
+      await next.start();
+      await forget(nodes, node.name);
+      return next;
+    },
     async [Symbol.asyncDispose]() {
       process.off('exit', stopAll);
       await Promise.all(nodes.map((node) => node.kill()));
@@ -139,24 +155,45 @@ export async function startCluster(o: ClusterOptions = {}): Promise<Cluster> {
   };
 }
 
+/** What `nats server raft peer-remove` does. */
+async function forget(nodes: readonly Node[], peer: string): Promise<void> {
+  const servers = nodes.map(({ address }) => address);
+  const admin = await connect({ servers, user: 'admin', pass: 'admin' });
+  try {
+    for (;;) {
+      const answer = await admin
+        .request('$JS.API.SERVER.REMOVE', JSON.stringify({ peer }), { timeout: 2000 })
+        .then((message) => message.json() as { success?: boolean; error?: { description: string } })
+        .catch(() => null);
+      if (answer?.success) return;
+      // While the cluster elects its leader nobody answers.
+      await new Promise((resolve) => setTimeout(resolve, 200));
+    }
+  } finally {
+    await admin.close();
+  }
+}
+
 interface NodeOptions {
   readonly name: string;
-  readonly port: number;
-  readonly routePort: number;
+  readonly address: string;
+  readonly route: string;
   readonly routes: readonly string[];
   readonly fsync: boolean;
 }
 
-function makeNode(binary: string, folder: string, o: NodeOptions): Node {
+function makeNode([program, ...words]: string[], folder: string, o: NodeOptions): Node {
   const store = join(folder, o.name);
   const config = `${store}.conf`;
   const log = `${store}.log`;
-  const cluster = `cluster { name: relay-test, listen: 127.0.0.1:${o.routePort}, routes: [${o.routes.join(', ')}] }`;
+  const routes = o.routes.map((route) => `nats://${route}`).join(', ');
+  const cluster = `cluster { name: relay-test, listen: "${o.route}", routes: [${routes}] }`;
   writeFileSync(
     config,
     `server_name: ${o.name}
-listen: 127.0.0.1:${o.port}
+listen: "${o.address}"
 jetstream { store_dir: "${store}"${o.fsync ? ', sync_interval: always' : ''}, max_mem: 64MB, max_file: 20GB }
+accounts { $SYS { users: [ { user: admin, password: admin } ] } }
 ${o.routes.length > 0 ? cluster : ''}
 `,
   );
@@ -171,15 +208,14 @@ ${o.routes.length > 0 ? cluster : ''}
   };
   return {
     name: o.name,
-    port: o.port,
+    address: o.address,
     get pid() {
       return child?.pid;
     },
     kill: () => end('SIGKILL'),
     stop: () => end('SIGTERM'),
-    wipe: () => rmSync(store, { recursive: true, force: true }),
     async start() {
-      const started = spawn(binary, ['-c', config], { stdio: ['ignore', 'ignore', 'pipe'] });
+      const started = spawn(program!, [...words, '-c', config], { stdio: ['ignore', 'ignore', 'pipe'] });
       child = started;
       const ready = Promise.withResolvers<void>();
       started.stderr!.pipe(createWriteStream(log, { flags: 'a' }));

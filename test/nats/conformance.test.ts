@@ -1,7 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { after, before, test } from 'node:test';
+import type { Env } from '../../src/base/env.ts';
 import { openNats } from '../../src/engines/nats/engine.ts';
 import { runConformance } from '../conformance/run.ts';
+import { movableSuite } from '../conformance/suite.ts';
 import { type Cluster, findNatsServer, startCluster } from './cluster.ts';
 import { damageBody } from './damage.ts';
 
@@ -14,13 +16,14 @@ else {
   });
   after(() => cluster[Symbol.asyncDispose]());
 
-  runConformance('nats on a cluster of three', async (env) => {
+  const open = async (env: Env) => {
     const name = `t${randomUUID().slice(0, 8)}`;
     const engine = await openNats({ url: `${cluster.url}/${name}`, env, time: 'env', deadlineMs: 100_000 });
     return {
       engine,
-      damage: (key, offset) => damageBody(engine, name, key, offset),
+      damage: (key: string, offset: number) => damageBody(engine, name, key, offset),
       close: () => engine[Symbol.asyncDispose](),
     };
-  });
+  };
+  runConformance('nats on a cluster of three', open, [], movableSuite);
 }

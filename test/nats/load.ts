@@ -48,8 +48,9 @@ export class Load {
     this.#ended = true;
     await Promise.all(this.#work);
     const heard = () => [...this.pushed.values()].every((id) => this.#heard.includes(id));
-    const late = pause(60_000).then(() => true);
-    await Promise.race([until(() => heard() && this.done.size >= this.#jobs.size, 200), late]);
+    const late = performance.now() + 60_000;
+    const over = () => performance.now() > late;
+    await until(() => (heard() && this.done.size >= this.#jobs.size) || over(), 200);
     this.#stop.abort();
     await Promise.all(this.#members);
   }

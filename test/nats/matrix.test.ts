@@ -1,14 +1,19 @@
-import { runMatrix } from './matrix.ts';
+import { runMatrix } from '../engine-matrix.ts';
+import { clusterMatrix } from './matrix.ts';
 
 /** One or two of each interface; all of them in matrix.full.test.ts. */
-await runMatrix([
-  'test/http/pull.test.ts',
-  'test/http/idempotency.test.ts',
-  'test/channels/sdk.test.ts',
-  'test/threads/http.test.ts',
-  'test/threads/sdk.test.ts',
-  'test/keys/rotation.test.ts',
-  'test/mcp/threads.test.ts',
-  'test/a2a/answers.test.ts',
-  'test/bridge/tasks.test.ts',
-]);
+await runMatrix(
+  [
+    'test/http/pull.test.ts',
+    'test/http/idempotency.test.ts',
+    'test/channels/sdk.test.ts',
+    'test/threads/http.test.ts',
+    'test/threads/sdk.test.ts',
+    'test/files/sdk.test.ts',
+    'test/keys/rotation.test.ts',
+    'test/mcp/threads.test.ts',
+    'test/a2a/answers.test.ts',
+    'test/bridge/tasks.test.ts',
+  ],
+  await clusterMatrix(),
+);

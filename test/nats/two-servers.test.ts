@@ -149,6 +149,28 @@ test('one server at a time tidies', { skip }, async () => {
   assert.deepEqual(tidied, ['b']);
 });
 
+test('receipts, statistics and the use of keys are there after the server that wrote them is gone', {
+  skip,
+}, async () => {
+  const url = `${cluster.url}/t${randomUUID().slice(0, 8)}`;
+  const [a, b] = [await openServer(url, 'a'), await openServer(url, 'b')];
+  const { key, id: keyId } = await a.relay.keys.create({ name: 'ann', tenant: 'acme' });
+  const caller = (await a.core.keys.authenticate(key))!;
+  const ann = a.core.relay(caller, 'http://a.test');
+  const { id } = await ann.pointers.push({ body: new TextEncoder().encode('hello') });
+  await ann.pointers.pull(id);
+  await a.core.close();
+  await a.engine[Symbol.asyncDispose]();
+  const heir = b.core.relay(caller, 'http://b.test');
+  const { receipts } = await heir.receipts.get(id);
+  assert.ok(receipts.some((receipt) => JSON.stringify(receipt).includes('pulled')));
+  const used = (await b.relay.keys.list({ tenant: 'acme' })).find((each) => each.id === keyId);
+  assert.ok(used?.last_used_at);
+  assert.match(JSON.stringify(await heir.usage.get({})), /"push/);
+  await b.core.close();
+  await b.engine[Symbol.asyncDispose]();
+});
+
 test('a server whose clock is off goes by the cluster’s time, and says so', { skip }, async () => {
   const behind: Env = { ...systemEnv, now: () => Date.now() - 60_000 };
   await using engine = await openNats({ url: `${cluster.url}/t${randomUUID().slice(0, 8)}`, env: behind });

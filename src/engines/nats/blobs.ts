@@ -10,11 +10,21 @@ import {
   intake,
   settleExpiry,
 } from '../../kernel/admission.ts';
-import type { BlobBody, BlobInfo, BlobPage, Blobs, ByteRange, Expiry } from '../../kernel/blobs.ts';
+import type {
+  BlobBody,
+  BlobInfo,
+  BlobItem,
+  BlobOptions,
+  BlobPage,
+  Blobs,
+  ByteRange,
+} from '../../kernel/blobs.ts';
 import { BLOCK_BYTES, BlockHashes, blocksAround, damagedBody, isIntact } from '../../kernel/block-hashes.ts';
+import type { KeptBlob } from '../../kernel/moving.ts';
+import type { Staged } from '../../kernel/staged.ts';
 import type { Stored as Message } from './connection.ts';
 import { Listing } from './listing.ts';
-import { subjectOf } from './names.ts';
+import { filterOf, keyOf, subjectOf } from './names.ts';
 import { type Store, ttlOf } from './store.ts';
 
 /** A body up to this comes with its manifest; larger ones are cut into chunks of this, whole blocks each. */
@@ -36,22 +46,54 @@ export interface Manifest {
   readonly key?: string;
 }
 
+interface PutOptions extends BlobOptions {
+  /** Of one that was stored elsewhere before. */
+  readonly sha256?: string;
+  readonly at?: number;
+}
+
 /**
  * The manifest of a body is the last message of the subject that its key stands for, and the commit point of a put; chunks
  * lie under a name that is never used again. What was replaced or deleted keeps its chunks until a sweep, for those who read.
  */
 export class NatsBlobs implements Blobs {
   readonly #store: Store;
-  readonly #listing: Listing;
+  readonly #listing: Listing<BlobItem>;
   readonly #stream: string;
 
   constructor(store: Store) {
     this.#store = store;
     this.#stream = store.streams.blobs;
-    this.#listing = new Listing(store, this.#stream, `${store.name}.m.`);
+    this.#listing = new Listing(store, this.#stream, `${store.name}.m.`, (message, key) => {
+      const { manifest } = parse(message);
+      return this.#isLive(manifest)
+        ? { key: key ?? manifest.key!, size: manifest.size, at: manifest.at }
+        : null;
+    });
   }
 
-  async put(key: string, body: BlobBody, o: { size?: number; expiresAt?: Expiry } = {}): Promise<BlobInfo> {
+  put(key: string, body: BlobBody, o: BlobOptions = {}): Promise<BlobInfo> {
+    return this.#put(key, body, o);
+  }
+
+  /** All of them, with what the port does not tell. */
+  async *export(prefix: string): AsyncGenerator<KeptBlob> {
+    for await (const { messages } of this.#listing.all(prefix === '' ? '>' : filterOf(prefix))) {
+      for (const message of messages) {
+        const { size, sha256, at, expiresAt, key: named } = parse(message).manifest;
+        const key = keyOf(message.subject.slice(this.#store.name.length + '.m.'.length)) ?? named!;
+        const kept = { key, size, sha256, at, ...(expiresAt === undefined ? {} : { expiresAt }) };
+        if (this.#isLive(kept) && key.startsWith(prefix)) yield kept;
+      }
+    }
+  }
+
+  /** With its time; nothing is stored where it is not what was exported. */
+  async import({ key, ...kept }: KeptBlob, body: BlobBody): Promise<void> {
+    await this.#put(key, body, kept);
+  }
+
+  async #put(key: string, body: BlobBody, o: PutOptions): Promise<BlobInfo> {
     checkKey('a key', key);
     if (typeof o.expiresAt === 'number') checkExpiry(o.expiresAt);
     const limits = { size: o.size, max: this.#store.limits.blobBytes };
@@ -61,8 +103,14 @@ export class NatsBlobs implements Blobs {
     const taken = await this.#take(key, intake(whole, limits));
     const expiresAt = await settleExpiry(o.expiresAt);
     const { rest, ...manifest } = taken;
-    await this.#commit(key, { ...manifest, at: this.#store.env.now(), expiresAt }, rest);
+    // Chunks that no manifest names go with a sweep.
+    if ((o.sha256 ?? taken.sha256) !== taken.sha256) throw damagedBody(`the body ${key}`, 'altered');
+    await this.#commit(key, { ...manifest, at: o.at ?? this.#store.env.now(), expiresAt }, rest);
     return { size: taken.size, sha256: taken.sha256 };
+  }
+
+  async stage(key: string, body: BlobBody, o?: BlobOptions): Promise<Staged & BlobInfo> {
+    return { key, ...(await this.put(key, body, o)) };
   }
 
   async get(key: string, range?: ByteRange): Promise<{ body: BlobBody; size: number } | null> {
@@ -94,36 +142,36 @@ export class NatsBlobs implements Blobs {
   async list(prefix: string, o: { after?: string; limit?: number } = {}): Promise<BlobPage> {
     checkText('the prefix of a listing', prefix);
     const limit = checkLimit(o.limit);
-    return this.#listing.page(prefix, { after: o.after, limit }, (message, key) => {
-      const { manifest } = parse(message);
-      if (!this.#isLive(manifest)) return null;
-      return { key: key ?? manifest.key!, size: manifest.size, at: manifest.at };
-    });
+    return this.#listing.page(prefix, { after: o.after, limit });
   }
 
   /** How many there are and what they hold; looks at each of them. */
   async usage(): Promise<{ count: number; bytes: number }> {
     const sum = { count: 0, bytes: 0 };
-    for await (const message of this.#listing.all('>')) {
-      const { manifest } = parse(message);
-      if (!this.#isLive(manifest)) continue;
-      sum.count++;
-      sum.bytes += manifest.size;
+    for await (const { messages } of this.#listing.all('>')) {
+      for (const { manifest } of messages.map(parse)) {
+        if (!this.#isLive(manifest)) continue;
+        sum.count++;
+        sum.bytes += manifest.size;
+      }
     }
     return sum;
   }
 
-  /** The manifest under a key, whether it has expired or not. */
-  async manifest(key: string): Promise<Manifest | null> {
-    const message = await this.#store.connection.last(this.#stream, this.#subject(key));
-    return message && parse(message).manifest;
+  /** The manifests under keys, whether they have expired or not, at least as the leader had them at a sequence. */
+  async manifests(keys: readonly string[], last: number): Promise<Map<string, Manifest>> {
+    const subjects = new Map(keys.map((key) => [this.#subject(key), key]));
+    const found = await this.#listing.messages([...subjects.keys()], last);
+    return new Map(
+      [...found.values()].map((message) => [subjects.get(message.subject)!, parse(message).manifest]),
+    );
   }
 
   #subject(key: string): string {
     return `${this.#store.name}.m.${subjectOf(key)}`;
   }
 
-  #isLive({ expiresAt }: Manifest): boolean {
+  #isLive({ expiresAt }: Pick<Manifest, 'expiresAt'>): boolean {
     return expiresAt === undefined || expiresAt > this.#store.env.now();
   }
 

@@ -5,7 +5,7 @@ import { pause } from '../../base/pause.ts';
 
 /** An election takes some seconds; what is not confirmed by then is refused. */
 const DEADLINE_MS = 20_000;
-/** One attempt. A leader that was killed leaves it unanswered. */
+/** The first attempt; each later one has twice as long. A leader that was killed leaves it unanswered, and one may just be slow. */
 const ATTEMPT_MS = 4_000;
 /** Messages that are not acknowledged yet: what a slow leader cannot keep up with waits here and is not sent twice. */
 const PUBLISHED_AT_ONCE = 256;
@@ -19,8 +19,11 @@ const CODES = {
   notFound: [10037, 10059],
   /** The last sequence of the subject is another one; the second kind: a write to it is under way. */
   lost: [10071, 10164],
-  /** Not now, beside what says so by its status: no leader, or a batch that a new leader has not seen whole. */
-  transient: [10007, 10009, 10118, 10176],
+  /**
+   * Not now, beside what says so by its status: no leader, a batch that a new leader has not seen whole, or an earlier attempt with
+   * the same id that is not decided yet.
+   */
+  transient: [10007, 10009, 10118, 10158, 10176],
 } as const;
 
 export interface Stored {
@@ -41,6 +44,8 @@ export interface PublishOptions {
 /** One answer of several messages, and up to which sequence of the stream the server that gave it had got. */
 export interface Batch {
   readonly messages: Stored[];
+  /** How many more there are, which did not fit. */
+  readonly pending: number;
   readonly upTo: number;
 }
 
@@ -63,6 +68,10 @@ export class Connection {
   readonly #publishing = new Turns(PUBLISHED_AT_ONCE);
   readonly #batching = new Turns(BATCHES_AT_ONCE);
   #closed = false;
+  /** Asked where nobody listens to what is published: why that is, if it is so on purpose. */
+  whyRefused: () => Promise<RelayError | null> = async () => null;
+  /** Nothing may be removed, which JetStream itself would not be in the way of. */
+  frozen = false;
 
   constructor(nats: NatsConnection, headers: () => MsgHdrs, deadlineMs = DEADLINE_MS) {
     this.nats = nats;
@@ -95,6 +104,10 @@ export class Connection {
   /** A request to the API of JetStream; what it cannot find is null. */
   async api(what: string, body: JsonObject = {}): Promise<JsonObject | null> {
     const payload = JSON.stringify(body);
+    if (this.frozen && /^STREAM\.(PURGE|MSG\.DELETE)\./.test(what)) {
+      const refusal = await this.whyRefused();
+      if (refusal) throw refusal;
+    }
     return this.#persist(what, async (timeout) => {
       const message = await this.nats.request(`$JS.API.${what}`, payload, { timeout });
       const answer = message.json() as ApiAnswer;
@@ -113,6 +126,12 @@ export class Connection {
     return this.#persist(stream, (timeout) =>
       this.#collect(`$JS.API.DIRECT.GET.${stream}`, payload, timeout),
     );
+  }
+
+  /** How many messages there are under a filter, as the nearest server has them. */
+  async count(stream: string, filter: string): Promise<number> {
+    const found = await this.batch(stream, { seq: 1, next_by_subj: filter, batch: 1 });
+    return found ? found.messages.length + found.pending : 0;
   }
 
   async close(): Promise<void> {
@@ -167,8 +186,9 @@ export class Connection {
         if (error) return reject(error);
         const status = message.headers?.code ?? 0;
         if (status === 204) {
-          const upTo = Number(message.headers!.get('Nats-UpTo-Sequence') || 0);
-          return resolve({ messages, upTo });
+          const figure = (name: string) => Number(message.headers!.get(name) || 0);
+          const [pending, upTo] = [figure('Nats-Num-Pending'), figure('Nats-UpTo-Sequence')];
+          return resolve({ messages, pending, upTo });
         }
         if (status === 404) return resolve(null);
         if (status !== 0) return reject(new Error(message.headers!.description));
@@ -185,14 +205,18 @@ export class Connection {
   /** Again and again until it is answered or too late. */
   async #persist<T>(what: string, attempt: (timeout: number) => Promise<T>): Promise<T> {
     const until = performance.now() + this.#deadlineMs;
+    let timeout = ATTEMPT_MS;
     for (let wait = PAUSE_MS; ; wait = Math.min(wait * 2, PAUSE_MAX_MS)) {
       const left = until - performance.now();
       try {
-        return await attempt(Math.max(1, Math.min(ATTEMPT_MS, left)));
+        return await attempt(Math.max(1, Math.min(timeout, left)));
       } catch (error) {
         if (this.#closed) throw new RelayError('store_unavailable', { what: 'It was closed.' });
         if (error instanceof Refused && !error.transient) throw error.told(what);
+        const refusal = isUnheard(error) ? await this.whyRefused().catch(() => null) : null;
+        if (refusal) throw refusal;
         if (left <= wait) throw unavailable(error, this.#deadlineMs);
+        if (left - (until - performance.now()) >= timeout) timeout *= 2;
         await pause(wait * (0.5 + Math.random() / 2));
       }
     }
@@ -246,6 +270,12 @@ class Refused extends Error {
 function unavailable(error: unknown, deadlineMs: number): RelayError {
   const why = error instanceof Error ? error.message : String(error);
   return new RelayError('cluster_unavailable', { seconds: Math.round(deadlineMs / 1000), what: why });
+}
+
+/** Nobody listens to the subject: there is no leader, or the stream has been frozen. */
+function isUnheard(error: unknown): boolean {
+  const { name, cause } = error as { name?: string; cause?: { name?: string } };
+  return name === 'NoResponders' || cause?.name === 'NoResponders';
 }
 
 function isOne(codes: readonly number[], error: ApiError): boolean {

@@ -1,13 +1,15 @@
 import type { Subscription } from '@nats-io/transport-node';
-import type { Json } from '../../base/json.ts';
+import type { JsonObject } from '../../base/json.ts';
 import { Followers } from '../../kernel/followers.ts';
 import type { Entry } from '../../kernel/logs.ts';
 import type { ClusterClock } from './cluster-clock.ts';
-import { type Stored as Message, storedOf } from './connection.ts';
+import { storedOf } from './connection.ts';
+import { entryOf } from './entries.ts';
+import { departureOf } from './frozen.ts';
 import type { Store } from './store.ts';
 
 /** How often the leader is asked for the last sequence, in case the last message got lost on its way to us. */
-const LOOK_MS = 2_000;
+export const LOOK_MS = 2_000;
 
 /** The newest entries of a log that somebody follows, kept for those who are up to date. */
 const TAIL_ENTRIES = 64;
@@ -50,7 +52,8 @@ export class LiveFeed {
         const token = message.subject.slice(this.#prefix.length);
         // What nobody follows is not kept, and what was kept before is no longer the end of it.
         if (!this.#followers.has(token)) return void this.#tails.delete(token);
-        this.#keep(token, before, { entry: entryOf(stored), bytes: stored.data.length });
+        const { id: _, ...entry } = entryOf(stored);
+        this.#keep(token, before, { entry, bytes: stored.data.length });
         this.#followers.wake(token);
       },
     });
@@ -91,6 +94,9 @@ export class LiveFeed {
     const info = await this.#store.connection.api(`STREAM.INFO.${this.#store.streams.logs}`);
     heard(info!.ts as string | undefined);
     const { last_seq: last } = info!.state as { last_seq: number };
+    const config = info!.config as JsonObject;
+    this.#store.firstSeq = (config.first_seq as number | undefined) ?? 1;
+    this.#store.connection.frozen = departureOf(config) !== null;
     const { leader = null } = (info!.cluster ?? {}) as { leader?: string };
     const behind = Math.max(0, last - this.#seen);
     if (behind > 0) {
@@ -141,11 +147,4 @@ export class LiveFeed {
       this.#followers.wakeAll();
     }
   }
-}
-
-/** One line with the time, then the JSON. */
-export function entryOf(message: Message): Entry {
-  const text = Buffer.from(message.data).toString();
-  const end = text.indexOf('\n');
-  return { seq: message.seq, at: Number(text.slice(0, end)), data: JSON.parse(text.slice(end + 1)) as Json };
 }

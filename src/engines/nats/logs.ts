@@ -3,7 +3,8 @@ import type { Json } from '../../base/json.ts';
 import { checkKey, checkLimit, encodeJson } from '../../kernel/admission.ts';
 import type { AppendOptions, Entry, LogPage, Logs } from '../../kernel/logs.ts';
 import type { Stored as Message } from './connection.ts';
-import { entryOf, type LiveFeed } from './live-feed.ts';
+import { encodeEntry, entryOf, seqOf } from './entries.ts';
+import type { LiveFeed } from './live-feed.ts';
 import { tokenOf } from './names.ts';
 import type { Store } from './store.ts';
 
@@ -16,6 +17,9 @@ const ANSWER_BYTES = 8 * 1024 * 1024;
 /**
  * A log is a subject of one stream for all of them. An entry with an id is stored together with a mark on a subject that the
  * id names, right before it: the mark is there as long as the entry, and its sequence tells that of the entry.
+ *
+ * An entry that came from another store has kept its sequence, which is then in its message. All of those are below the
+ * stream's first sequence (`Store.firstSeq`), so that a number tells by itself which kind it is, and both kinds grow along a log.
  */
 export class NatsLogs implements Logs {
   readonly #store: Store;
@@ -33,10 +37,10 @@ export class NatsLogs implements Logs {
     if (o.id !== undefined) checkKey("an entry's id", o.id);
     const json = encodeJson('a log entry', data, this.#store.limits.entryBytes);
     const subject = this.#subject(stream);
-    const payload = Buffer.from(`${this.#store.env.now()}\n${json}`);
-    return o.id === undefined
-      ? this.#append(subject, payload, o.expectSeq)
-      : this.#appendOnce(subject, payload, this.#mark(stream, o.id), o.expectSeq);
+    const payload = encodeEntry(stream, this.#store.env.now(), json, { id: o.id });
+    const expect = await this.#expected(subject, o.expectSeq);
+    if (o.id !== undefined) return this.#appendOnce(subject, payload, this.#mark(stream, o.id), expect);
+    return expect === null ? null : this.#append(subject, payload, expect);
   }
 
   async read(stream: string, o: { after?: number; limit?: number } = {}): Promise<LogPage> {
@@ -63,7 +67,7 @@ export class NatsLogs implements Logs {
       ]);
       if (!first && !last && count === 0) return { first: 0, last: 0, count: 0 };
       // Between the three answers it may have been dropped or begun; then they do not fit together.
-      if (first && last && count > 0) return { first: first.seq, last: last.seq, count };
+      if (first && last && count > 0) return { first: seqOf(first), last: seqOf(last), count };
     }
   }
 
@@ -73,11 +77,11 @@ export class NatsLogs implements Logs {
     const subject = this.#subject(stream);
     const last = await connection.last(this.#stream, subject);
     if (!last) return;
-    const before = Math.min(o.before, last.seq);
+    const before = Math.min(await this.place(subject, o.before - 1), last.seq);
     const trimmed = await this.#lastBefore(subject, before);
-    if (trimmed === 0) return;
+    if (trimmed === null) return;
     // Told first, so that a reader never misses that something is missing.
-    await this.#noteTrimmed(stream, trimmed);
+    await this.noteTrimmed(stream, seqOf(trimmed));
     await this.#purge(subject, before);
     // A mark stands right before its entry.
     await this.#purge(`${this.#marks(stream)}.*`, before - 1);
@@ -115,6 +119,28 @@ export class NatsLogs implements Logs {
     return `${this.#store.name}.t.${tokenOf(stream)}`;
   }
 
+  /** The place in the stream of the last entry that is expected; null where another one is the last. */
+  async #expected(subject: string, seq: number | undefined): Promise<number | undefined | null> {
+    if (seq === undefined || seq <= 0 || seq >= this.#store.firstSeq) return seq;
+    const last = await this.#store.connection.last(this.#stream, subject);
+    return last && seqOf(last) === seq ? last.seq : null;
+  }
+
+  /** From where on in the stream the entries behind a sequence are. */
+  async place(subject: string, after: number): Promise<number> {
+    const { connection, firstSeq } = this.#store;
+    if (after <= 0 || after >= firstSeq) return after + 1;
+    const last = await connection.last(this.#stream, subject);
+    let [low, high] = [firstSeq, (last?.seq ?? 0) + 1];
+    while (low < high) {
+      const middle = Math.floor((low + high) / 2);
+      const found = await connection.next(this.#stream, subject, middle);
+      if (!found || seqOf(found) > after) high = middle;
+      else low = found.seq + 1;
+    }
+    return low;
+  }
+
   async #append(subject: string, payload: Uint8Array, expect: number | undefined): Promise<number | null> {
     for (;;) {
       const seq = await this.#store.connection.publish(subject, payload, { expect });
@@ -124,12 +150,13 @@ export class NatsLogs implements Logs {
     }
   }
 
-  async #appendOnce(subject: string, payload: Uint8Array, mark: string, expect: number | undefined) {
+  async #appendOnce(subject: string, payload: Uint8Array, mark: string, expect: number | undefined | null) {
     // Whoever expects an empty stream cannot be the second with an id.
     if (expect !== undefined && expect !== 0) {
       const first = await this.#entryOf(mark);
       if (first !== null) return first;
     }
+    if (expect === null) return null;
     const before = { subject: mark, data: MARK, expect: 0 };
     for (;;) {
       const seq = await this.#store.connection.publish(subject, payload, { expect, before });
@@ -142,7 +169,8 @@ export class NatsLogs implements Logs {
 
   async #entryOf(mark: string): Promise<number | null> {
     const found = await this.#store.connection.last(this.#stream, mark);
-    return found && found.seq + 1;
+    // That of an entry which has kept its sequence says it.
+    return found && (Number(Buffer.from(found.data).toString()) || found.seq + 1);
   }
 
   async #last(subject: string): Promise<number> {
@@ -150,27 +178,34 @@ export class NatsLogs implements Logs {
   }
 
   /** The last entry below a sequence: near that by any server, and then on along the leader's. */
-  async #lastBefore(subject: string, before: number): Promise<number> {
-    if (before <= 1) return 0;
+  async #lastBefore(subject: string, before: number): Promise<Message | null> {
+    if (before <= 1) return null;
     const ask = { multi_last: [subject], up_to_seq: before - 1 };
-    let seq = (await this.#store.connection.batch(this.#stream, ask))?.messages[0]?.seq ?? 0;
+    let found = (await this.#store.connection.batch(this.#stream, ask))?.messages[0] ?? null;
     for (;;) {
-      const next = await this.#store.connection.next(this.#stream, subject, seq + 1);
-      if (!next || next.seq >= before) return seq;
-      seq = next.seq;
+      const next = await this.#store.connection.next(this.#stream, subject, (found?.seq ?? 0) + 1);
+      if (!next || next.seq >= before) return found;
+      found = next;
     }
   }
 
   async #count(filter: string): Promise<number> {
     let sum = 0;
+    for (const count of (await this.counts(filter)).values()) sum += count;
+    return sum;
+  }
+
+  /** How many messages the subjects have. */
+  async counts(filter: string): Promise<Map<string, number>> {
+    const all = new Map<string, number>();
     for (let offset = 0; ; ) {
       const ask = { subjects_filter: filter, ...(offset > 0 ? { offset } : {}) };
       const info = await this.#store.connection.api(`STREAM.INFO.${this.#stream}`, ask);
       const { subjects = {} } = info!.state as { subjects?: { [subject: string]: number } };
-      const counts = Object.values(subjects);
-      for (const count of counts) sum += count;
+      const counts = Object.entries(subjects);
+      for (const [subject, count] of counts) all.set(subject, count);
       offset += counts.length;
-      if (counts.length === 0 || offset >= ((info!.total as number | undefined) ?? 0)) return sum;
+      if (counts.length === 0 || offset >= ((info!.total as number | undefined) ?? 0)) return all;
     }
   }
 
@@ -181,7 +216,8 @@ export class NatsLogs implements Logs {
     await this.#store.connection.api(`STREAM.PURGE.${this.#stream}`, ask);
   }
 
-  async #noteTrimmed(stream: string, seq: number): Promise<void> {
+  /** So that readers are told what is missing. */
+  async noteTrimmed(stream: string, seq: number): Promise<void> {
     const { connection } = this.#store;
     const subject = this.#trimmedSubject(stream);
     for (;;) {
@@ -199,30 +235,31 @@ export class NatsLogs implements Logs {
   async #page(stream: string, after: number, limit: number): Promise<Entry[]> {
     const { connection, streams } = this.#store;
     const subject = this.#subject(stream);
+    const from = await this.place(subject, after);
     const [last, trimmed, batch] = await Promise.all([
       connection.last(this.#stream, subject),
       connection.last(streams.records, this.#trimmedSubject(stream)),
       connection.batch(this.#stream, {
-        ...{ seq: after + 1, next_by_subj: subject },
+        ...{ seq: from, next_by_subj: subject },
         ...{ batch: limit, max_bytes: ANSWER_BYTES },
       }),
     ]);
-    if (!last || last.seq <= after) return [];
+    if (!last || seqOf(last) <= after) return [];
     let messages = batch?.messages ?? [];
     const reached = messages.length === limit || (messages.at(-1)?.seq ?? 0) >= last.seq;
     const large = messages.reduce((sum, { data }) => sum + data.length, 0) >= ANSWER_BYTES / 2;
-    if (!reached && !large) messages = await this.#fromLeader(subject, after, last.seq, limit);
+    if (!reached && !large) messages = await this.#fromLeader(subject, from, last.seq, limit);
     const gone = trimmed ? trimmedOf(trimmed) : 0;
     return messages.map((message, i): Entry => {
-      const entry = entryOf(message);
+      const { id: _, ...entry } = entryOf(message);
       return i === 0 && after < gone && gone < entry.seq ? { ...entry, gap: true } : entry;
     });
   }
 
   /** One by one, as far as it had come. */
-  async #fromLeader(subject: string, after: number, last: number, limit: number): Promise<Message[]> {
+  async #fromLeader(subject: string, from: number, last: number, limit: number): Promise<Message[]> {
     const messages: Message[] = [];
-    for (let seq = after + 1; seq <= last && messages.length < limit; ) {
+    for (let seq = from; seq <= last && messages.length < limit; ) {
       const message = await this.#store.connection.next(this.#stream, subject, seq);
       if (!message) break;
       messages.push(message);

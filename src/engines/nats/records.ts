@@ -10,6 +10,7 @@ import {
   encodeJson,
 } from '../../kernel/admission.ts';
 import { compareAndSet } from '../../kernel/compare-and-set.ts';
+import type { KeptRecord } from '../../kernel/moving.ts';
 import type {
   AddOptions,
   PutOptions,
@@ -18,9 +19,10 @@ import type {
   Records,
   Stored,
 } from '../../kernel/records.ts';
+import type { Staged } from '../../kernel/staged.ts';
 import type { Stored as Message } from './connection.ts';
 import { Listing } from './listing.ts';
-import { subjectOf } from './names.ts';
+import { keyOf, subjectOf } from './names.ts';
 import { type Store, ttlOf } from './store.ts';
 
 /** Stands where a record was deleted, for as long as somebody may be about to write on what was there. */
@@ -31,6 +33,8 @@ const TOMBSTONE_SECONDS = 120;
 const KNOWN = 10_000;
 
 interface Row extends Stored {
+  /** Of its message. The revision is the same, except where the record came from another store with one of its own. */
+  readonly seq: number;
   readonly key: string | null;
   readonly expiresAt: number | undefined;
 }
@@ -45,14 +49,17 @@ interface Addition {
 /** A record is the last message of its subject, its revision the sequence of that. */
 export class NatsRecords implements Records {
   readonly #store: Store;
-  readonly #listing: Listing;
+  readonly #listing: Listing<RecordItem>;
   /** What is known of a revision never changes. */
   readonly #known = new Map<string, Row>();
   readonly #additions = new Map<string, Addition[]>();
 
   constructor(store: Store) {
     this.#store = store;
-    this.#listing = new Listing(store, store.streams.records, `${store.name}.r.`);
+    this.#listing = new Listing(store, store.streams.records, `${store.name}.r.`, (message, key) => {
+      const row = parse(message);
+      return this.#isLive(row) ? { key: key ?? row.key!, value: row.value, revision: row.revision } : null;
+    });
   }
 
   async get(key: string): Promise<Stored | null> {
@@ -70,7 +77,12 @@ export class NatsRecords implements Records {
     const known = this.#known.get(key);
     const current = known?.revision === o.expect ? known : await this.#row(key);
     if (!this.#isLive(current) || current.revision !== o.expect) return null;
-    return this.#replace(key, json, o.expiresAt, o.expect);
+    return this.#replace(key, json, o.expiresAt, current.seq);
+  }
+
+  async stage(key: string, value: Json): Promise<Staged> {
+    await this.put(key, value);
+    return { key };
   }
 
   add(key: string, delta: number, o: AddOptions = {}): Promise<number | null> {
@@ -95,7 +107,7 @@ export class NatsRecords implements Records {
       if (!this.#isLive(row) || (o.expect !== undefined && o.expect !== row.revision)) return false;
       const { connection, expiries } = this.#store;
       const subject = this.#subject(key);
-      const options = { expect: row.revision, ttl: TOMBSTONE_SECONDS };
+      const options = { expect: row.seq, ttl: TOMBSTONE_SECONDS };
       const seq = await connection.publish(subject, TOMBSTONE, options);
       this.#known.delete(key);
       if (seq === null) return null;
@@ -107,17 +119,34 @@ export class NatsRecords implements Records {
   async list(prefix: string, o: { after?: string; limit?: number } = {}): Promise<RecordPage> {
     checkScope('the prefix of a listing', prefix);
     const limit = checkLimit(o.limit);
-    return this.#listing.page(prefix, { after: o.after, limit }, (message, key) => {
-      const row = parse(message);
-      if (!this.#isLive(row)) return null;
-      return { key: key ?? row.key!, value: row.value, revision: row.revision } satisfies RecordItem;
-    });
+    return this.#listing.page(prefix, { after: o.after, limit });
+  }
+
+  /** All of them, with what the port does not tell. */
+  async *export(): AsyncGenerator<KeptRecord> {
+    for await (const { messages } of this.#listing.all('>')) {
+      for (const message of messages) {
+        const row = parse(message);
+        if (!this.#isLive(row)) continue;
+        const { value, revision, expiresAt } = row;
+        const key = keyOf(message.subject.slice(this.#store.name.length + '.r.'.length)) ?? row.key!;
+        yield { key, value, revision, ...(expiresAt === undefined ? {} : { expiresAt }) };
+      }
+    }
+  }
+
+  /** With the revision that it has. */
+  async import({ key, value, revision, expiresAt }: KeptRecord): Promise<void> {
+    const { connection, env } = this.#store;
+    const payload = encode(key, JSON.stringify(value), expiresAt, revision);
+    await connection.publish(this.#subject(key), payload, { ttl: ttlOf(expiresAt, env.now()) });
   }
 
   /** How many there are; looks at each of them. */
   async count(): Promise<number> {
     let count = 0;
-    for await (const message of this.#listing.all('>')) if (this.#isLive(parse(message))) count++;
+    for await (const { messages } of this.#listing.all('>'))
+      count += messages.filter((message) => this.#isLive(parse(message))).length;
     return count;
   }
 
@@ -129,7 +158,10 @@ export class NatsRecords implements Records {
     const message = await this.#store.connection.last(this.#store.streams.records, this.#subject(key));
     const row = message && parse(message);
     if (row) this.#remember(key, row);
-    else if (message) return { value: null, revision: message.seq, key, expiresAt: Number.NEGATIVE_INFINITY };
+    else if (message) {
+      const { seq } = message;
+      return { value: null, revision: seq, seq, key, expiresAt: Number.NEGATIVE_INFINITY };
+    }
     return row;
   }
 
@@ -145,7 +177,7 @@ export class NatsRecords implements Records {
       const row = await this.#row(key);
       if (this.#isLive(row)) return null;
       // What is there has expired or was deleted; or the one who was about to write did not get to it.
-      expect = row?.revision ?? 0;
+      expect = row?.seq ?? 0;
     }
   }
 
@@ -154,7 +186,7 @@ export class NatsRecords implements Records {
     for (;;) {
       const revision = await this.#write(key, json, expiresAt, expect);
       if (revision !== null) return revision;
-      if ((await this.#row(key))?.revision !== expect) return null;
+      if ((await this.#row(key))?.seq !== expect) return null;
     }
   }
 
@@ -166,13 +198,13 @@ export class NatsRecords implements Records {
     if (seq === null) return null;
     if (expiresAt === undefined) expiries.forget(subject);
     else expiries.note({ subject, stream: streams.records, expiresAt });
-    this.#remember(key, { value: null, revision: seq, key, expiresAt });
+    this.#remember(key, { value: null, revision: seq, seq, key, expiresAt });
     return seq;
   }
 
   #remember(key: string, row: Row): void {
     const known = this.#known.get(key);
-    if (known && known.revision > row.revision) return;
+    if (known && known.seq > row.seq) return;
     this.#known.delete(key);
     this.#known.set(key, { ...row, value: null });
     if (this.#known.size > KNOWN) this.#known.delete(this.#known.keys().next().value!);
@@ -219,15 +251,15 @@ export class NatsRecords implements Records {
       }
     });
     if (!changed) return results;
-    const seq = await this.#write(key, String(value), expiresAt, found?.revision ?? 0);
+    const seq = await this.#write(key, String(value), expiresAt, found?.seq ?? 0);
     return seq === null ? null : results;
   }
 }
 
 /** One line about the record, then its JSON. The key is in it where the subject does not tell it. */
-function encode(key: string, json: string, expiresAt: number | undefined): Uint8Array {
+function encode(key: string, json: string, expiresAt: number | undefined, revision?: number): Uint8Array {
   const named = subjectOf(key).includes('~') ? key : undefined;
-  return Buffer.from(`${JSON.stringify({ expiresAt, key: named })}\n${json}`);
+  return Buffer.from(`${JSON.stringify({ expiresAt, key: named, revision })}\n${json}`);
 }
 
 /** Null for a tombstone. */
@@ -235,7 +267,9 @@ function parse(message: Message): Row | null {
   if (message.data[0] === TOMBSTONE[0]) return null;
   const text = Buffer.from(message.data).toString();
   const end = text.indexOf('\n');
-  const { expiresAt, key = null } = JSON.parse(text.slice(0, end)) as { expiresAt?: number; key?: string };
+  const { seq } = message;
+  const head = JSON.parse(text.slice(0, end)) as { expiresAt?: number; key?: string; revision?: number };
+  const { expiresAt, key = null, revision = seq } = head;
   const value = freeze(JSON.parse(text.slice(end + 1)) as Json);
-  return { value, revision: message.seq, key, expiresAt };
+  return { value, revision, seq, key, expiresAt };
 }

@@ -1,29 +1,16 @@
 import { hash } from 'node:crypto';
-import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { tooLarge } from '../../base/errors.ts';
 import type { JsonObject } from '../../base/json.ts';
 import { INDEX_TEXT_CHARS } from '../../base/limits.ts';
 import { checkKey, checkLimit, checkScope, encodeJson } from '../../kernel/admission.ts';
+import type { KeptDocument } from '../../kernel/moving.ts';
 import { queryTerms, rankPassages } from '../../kernel/passages.ts';
 import type { Hit, SearchIndex } from '../../kernel/search-index.ts';
-import { FullText, segmented, type TextDatabase, type TextStatement } from '../full-text.ts';
+import { FullText, segmented } from '../full-text.ts';
 import type { Stored as Message } from './connection.ts';
+import type { LocalIndex } from './local-index.ts';
 import type { Store } from './store.ts';
-
-/** Another form of the tables, or of what is in them, is built anew. */
-const FORMAT = 1;
-
-const TABLES = `
-  CREATE TABLE documents (
-    id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, scope TEXT NOT NULL, fields TEXT NOT NULL, text TEXT NOT NULL
-  );
-  CREATE VIRTUAL TABLE words USING fts5 (
-    scope, text, content = 'documents', content_rowid = 'id', tokenize = 'unicode61 remove_diacritics 2', prefix = '1'
-  );
-  CREATE TABLE place (stream TEXT NOT NULL, seq INTEGER NOT NULL, at INTEGER NOT NULL);
-  PRAGMA user_version = ${FORMAT};
-`;
 
 /** One message holds so much of a document, packed; a larger one comes in parts. */
 const PART_BYTES = 512 * 1024;
@@ -34,20 +21,27 @@ const REMOVED_SECONDS = 30 * 86_400;
 /** Documents that are taken over at once, between which others run. */
 const STEP = 50;
 
+/** Up to where the index has got, and when. */
+interface Place {
+  readonly stream: string;
+  readonly seq: number;
+  readonly at: number;
+}
+
 /**
- * Full text of this server's own, in a SQLite file that may be lost at any time. Documents are kept by JetStream, the last one of
+ * Full text of this server's own, which may be lost at any time. Documents are kept by JetStream, the last one of
  * each key; before a search the index is brought up to where the leader is.
  */
 export class NatsSearchIndex implements SearchIndex {
   readonly #store: Store;
-  readonly #file: string;
-  #open: { db: DatabaseSync; texts: FullText } | null = null;
+  readonly #index: LocalIndex;
+  readonly #texts: FullText;
   #following: Promise<void> = Promise.resolve();
 
-  /** `file` is where the index is kept; `:memory:` for one that goes with the process. */
-  constructor(store: Store, file: string) {
+  constructor(store: Store, index: LocalIndex) {
     this.#store = store;
-    this.#file = file;
+    this.#index = index;
+    this.#texts = new FullText(index, (folder) => sha256(folder).slice(0, 32));
   }
 
   async put(key: string, text: string, fields: JsonObject): Promise<void> {
@@ -79,7 +73,18 @@ export class NatsSearchIndex implements SearchIndex {
     const limit = checkLimit(o.limit);
     const terms = queryTerms(query);
     await this.follow();
-    return rankPassages(this.#opened().texts.candidates(scope, terms, limit), terms, limit);
+    return rankPassages(this.#texts.candidates(scope, terms, limit), terms, limit);
+  }
+
+  /** All documents there are. */
+  async *export(): AsyncGenerator<KeptDocument> {
+    const { connection, streams, name } = this.#store;
+    const heads = `${name}.d.*.0`;
+    for (let head = await connection.next(streams.documents, heads, 1); head; ) {
+      const document = await this.#document(head);
+      if (document?.text !== undefined) yield { ...document, text: document.text };
+      head = await connection.next(streams.documents, heads, head.seq + 1);
+    }
   }
 
   /** Brings the index up to the last document that the leader names. */
@@ -88,31 +93,24 @@ export class NatsSearchIndex implements SearchIndex {
     return this.#following;
   }
 
-  close(): void {
-    this.#open?.db.close();
-    this.#open = null;
-  }
-
   #subject(key: string): string {
     return `${this.#store.name}.d.${hash('sha256', key, 'base64url')}`;
   }
 
   async #catchUp(): Promise<void> {
     const { connection, streams } = this.#store;
-    const { db, texts } = this.#opened();
-    const info = await connection.api(`STREAM.INFO.${streams.documents}`);
-    const { last_seq: last } = info!.state as { last_seq: number };
-    const place = db.prepare('SELECT stream, seq, at FROM place').get() as
-      | { stream: string; seq: number; at: number }
-      | undefined;
+    const info = (await connection.api(`STREAM.INFO.${streams.documents}`))!;
+    const { last_seq: last } = info.state as { last_seq: number };
+    const stream = `${streams.documents} ${info.created}`;
+    const place = this.#index.sql<Place>('SELECT stream, seq, at FROM place').get();
+    const stale = (at: number) => Date.now() - at > REMOVED_SECONDS * 900;
     let seq = place?.seq ?? 0;
-    if (
-      place &&
-      (place.stream !== streams.documents ||
-        place.seq > last ||
-        Date.now() - place.at > REMOVED_SECONDS * 900)
-    ) {
-      db.exec('DELETE FROM documents; DELETE FROM words; DELETE FROM place');
+    if (place && (place.stream !== stream || place.seq > last || stale(place.at))) {
+      this.#index.commit(() => {
+        this.#index.sql('DELETE FROM documents').run();
+        this.#index.sql("INSERT INTO words (words) VALUES ('delete-all')").run();
+        this.#index.sql('DELETE FROM place').run();
+      });
       seq = 0;
     }
     const heads = `${this.#store.name}.d.*.0`;
@@ -127,20 +125,15 @@ export class NatsSearchIndex implements SearchIndex {
       }
       const documents = await Promise.all(messages.map((message) => this.#document(message)));
       const end = messages.at(-1)?.seq ?? last;
-      db.exec('BEGIN IMMEDIATE');
-      try {
+      this.#index.commit(() => {
         for (const document of documents) {
           if (document === null) continue;
-          if (document.text === undefined) texts.remove(document.key);
-          else texts.put(document.key, segmented(document.text), JSON.stringify(document.fields));
+          if (document.text === undefined) this.#texts.remove(document.key);
+          else this.#texts.put(document.key, segmented(document.text), JSON.stringify(document.fields));
         }
-        db.exec('DELETE FROM place');
-        db.prepare('INSERT INTO place VALUES (?, ?, ?)').run(streams.documents, end, Date.now());
-        db.exec('COMMIT');
-      } catch (error) {
-        db.exec('ROLLBACK');
-        throw error;
-      }
+        this.#index.sql('DELETE FROM place').run();
+        this.#index.sql('INSERT INTO place VALUES (?, ?, ?)').run(stream, end, Date.now());
+      });
       seq = end;
     }
   }
@@ -158,38 +151,6 @@ export class NatsSearchIndex implements SearchIndex {
     }
     const text = gunzipSync(Buffer.concat(pieces)).toString();
     return JSON.parse(text) as { key: string; text: string; fields: JsonObject };
-  }
-
-  #opened(): { db: DatabaseSync; texts: FullText } {
-    if (this.#open) return this.#open;
-    const db = new DatabaseSync(this.#file);
-    db.exec('PRAGMA busy_timeout = 2000; PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL');
-    const { user_version: format } = db.prepare('PRAGMA user_version').get() as { user_version: number };
-    if (format !== FORMAT) {
-      db.exec('DROP TABLE IF EXISTS words; DROP TABLE IF EXISTS documents; DROP TABLE IF EXISTS place');
-      db.exec(TABLES);
-    }
-    this.#open = { db, texts: new FullText(new Statements(db), (folder) => sha256(folder).slice(0, 32)) };
-    return this.#open;
-  }
-}
-
-/** Prepared once each. */
-class Statements implements TextDatabase {
-  readonly #db: DatabaseSync;
-  readonly #prepared = new Map<string, StatementSync>();
-
-  constructor(db: DatabaseSync) {
-    this.#db = db;
-  }
-
-  sql<Row>(text: string): TextStatement<Row> {
-    let statement = this.#prepared.get(text);
-    if (!statement) {
-      statement = this.#db.prepare(text);
-      this.#prepared.set(text, statement);
-    }
-    return statement as unknown as TextStatement<Row>;
   }
 }
 

@@ -2,6 +2,7 @@ import type { Env } from '../../base/env.ts';
 import type { EngineLimits } from '../../kernel/engine.ts';
 import type { Connection } from './connection.ts';
 import type { Expiries } from './expiries.ts';
+import type { Folders } from './folders.ts';
 
 /** What the parts of the engine share. */
 export interface Store {
@@ -11,7 +12,10 @@ export interface Store {
   /** The name of the store, with which all of its subjects begin. */
   readonly name: string;
   readonly streams: Streams;
+  /** The first sequence of the logs: what came from another store has kept sequences below it. */
+  firstSeq: number;
   readonly expiries: Expiries;
+  readonly folders: Folders;
 }
 
 export interface Streams {

@@ -24,13 +24,13 @@ interface Intent {
 export class Sweep {
   readonly #store: Store;
   readonly #blobs: NatsBlobs;
-  readonly #intents: Listing;
+  readonly #intents: Listing<{ key: string }>;
   #chunksAt = Number.NEGATIVE_INFINITY;
 
   constructor(store: Store, blobs: NatsBlobs) {
     this.#store = store;
     this.#blobs = blobs;
-    this.#intents = new Listing(store, store.streams.blobs, `${store.name}.c.`);
+    this.#intents = new Listing(store, store.streams.blobs, `${store.name}.c.`, () => null);
   }
 
   async run(): Promise<Swept> {
@@ -55,11 +55,15 @@ export class Sweep {
   async #chunks(): Promise<void> {
     const { connection, env } = this.#store;
     const unused: { name: string; subject: string; intent: Intent }[] = [];
-    for await (const message of this.#intents.all('*.k')) {
-      const name = message.subject.split('.').at(-2)!;
-      const intent = JSON.parse(Buffer.from(message.data).toString()) as Intent;
-      const manifest = await this.#blobs.manifest(intent.key);
-      if (manifest?.chunks !== name) unused.push({ name, subject: message.subject, intent });
+    for await (const { messages, last } of this.#intents.all('*.k')) {
+      const intents = messages.map((message) => ({
+        name: message.subject.split('.').at(-2)!,
+        subject: message.subject,
+        intent: JSON.parse(Buffer.from(message.data).toString()) as Intent,
+      }));
+      const keys = intents.map(({ intent }) => intent.key);
+      const manifests = await this.#blobs.manifests(keys, last);
+      unused.push(...intents.filter(({ name, intent }) => manifests.get(intent.key)?.chunks !== name));
     }
     await inPool(unused, async ({ name, subject, intent }) => {
       if (intent.gone === undefined)

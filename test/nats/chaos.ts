@@ -1,0 +1,212 @@
+import assert from 'node:assert/strict';
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { TestContext } from 'node:test';
+import { promisify } from 'node:util';
+import type { NatsConnection } from '@nats-io/transport-node';
+import { pause } from '../../src/base/pause.ts';
+import { until } from '../until.ts';
+import { type Cluster, freePorts, type Node, startCluster } from './cluster.ts';
+import { Load } from './load.ts';
+import { type Machine, makeNetwork } from './network.ts';
+import { current, leaderOf, startRaw } from './raw-client.ts';
+
+/** Another seed is another order of blows. */
+const SEED = Number(process.env.RELAY_CHAOS_SEED ?? 44);
+const CUT_MS = 30_000;
+
+/** Two servers over three nodes under load, and so many blows; the last two are a cut and a replacement. */
+export async function runChaos(t: TestContext, blows: number): Promise<void> {
+  const made = await makeNetwork(3);
+  if ('missing' in made) t.diagnostic(`${made.missing}; a node is frozen instead of cut off`);
+  await using network = 'missing' in made ? null : made;
+  await using cluster = await startCluster({ machines: network?.machines });
+  await using servers = await startServers(cluster.url);
+  const load = new Load(servers.urls);
+  await using raw = await startRaw(cluster.url);
+  await load.begin();
+  const blow = new Blows({ cluster, servers, load, nats: raw.nats, machines: network?.machines });
+  for (let i = 0; i < blows; i++) {
+    await pause(2000);
+    const what = i === blows - 2 ? blow.cut() : i === blows - 1 ? blow.replace() : blow.kill();
+    t.diagnostic(await what);
+  }
+  await pause(3000);
+  await load.end();
+  await raw.stop();
+  t.diagnostic(
+    `seed ${SEED}: ${load.pushed.size} pushes, ${load.patched.size} patches, ${load.done.size} jobs`,
+  );
+  t.diagnostic(`the longest time without an acknowledged push: ${Math.round(load.longestGapMs)} ms`);
+  const lost = await raw.lost();
+  t.diagnostic(`the raw client: ${raw.acknowledged} acknowledged, ${lost} of them lost by NATS itself`);
+  await load.check(servers.urls[0]!, lost);
+}
+
+interface Scene {
+  readonly cluster: Cluster;
+  readonly servers: Servers;
+  readonly load: Load;
+  readonly nats: NatsConnection;
+  readonly machines: readonly Machine[] | undefined;
+}
+
+/** What happens to the nodes and servers, in an order that the seed decides. Each tells what it did. */
+class Blows {
+  readonly #scene: Scene;
+  readonly #random = seeded(SEED);
+
+  constructor(scene: Scene) {
+    this.#scene = scene;
+  }
+
+  /** A server, a node or the leader, as a power cut would. */
+  async kill(): Promise<string> {
+    const { cluster, servers, nats } = this.#scene;
+    if (this.#random() < 0.3) {
+      const at = Math.floor(this.#random() * servers.urls.length);
+      await servers.restart(at);
+      return `server ${at + 1} was killed`;
+    }
+    const leader = await leaderOf(nats).catch(() => null);
+    const isLeader = ({ name }: Node) => name === leader;
+    const node = (this.#random() < 0.6 && cluster.nodes.find(isLeader)) || this.#any(cluster.nodes);
+    await node.kill();
+    await pause(1000 + this.#random() * 3000);
+    await node.start();
+    await current(nats);
+    return `${node.name}${isLeader(node) ? ', the leader,' : ''} was killed`;
+  }
+
+  /** A node is alone for a while: the others go on, and it refuses. */
+  async cut(): Promise<string> {
+    const { cluster, load, nats, machines } = this.#scene;
+    const node = this.#any(cluster.nodes);
+    const machine = machines?.[cluster.nodes.indexOf(node)];
+    const seconds = CUT_MS / 1000;
+    await current(nats);
+    if (!machine) {
+      process.kill(node.pid!, 'SIGSTOP');
+      await pause(CUT_MS);
+      process.kill(node.pid!, 'SIGCONT');
+      await current(nats);
+      return `${node.name} was frozen for ${seconds} s`;
+    }
+    await using inside = await startInside(machine, node);
+    assert.equal((await inside.push()).status, 200);
+    const before = load.pushed.size;
+    await machine.cut();
+    const [refused] = await Promise.all([inside.push(), pause(CUT_MS)]);
+    assert.deepEqual([refused.status, refused.code], [503, 'cluster_unavailable'], 'the minority refuses');
+    assert.match(refused.hint, /Idempotency-Key/);
+    // A leader that was cut off is followed by another one after some seconds.
+    const pushed = load.pushed.size - before;
+    assert.ok(pushed > 0, 'the majority goes on');
+    await machine.join();
+    await current(nats);
+    await until(async () => (await inside.push()).status === 200, 200);
+    return `${node.name} was cut off for ${seconds} s and refused; the others took ${pushed} pushes`;
+  }
+
+  /** A node is gone for good, and another one with an empty disk takes its place. */
+  async replace(): Promise<string> {
+    const { cluster, nats } = this.#scene;
+    const node = this.#any(cluster.nodes);
+    await current(nats);
+    const next = await cluster.replace(node);
+    await current(nats);
+    return `${node.name} was replaced by ${next.name}`;
+  }
+
+  #any<T>(items: readonly T[]): T {
+    return items[Math.floor(this.#random() * items.length)]!;
+  }
+}
+
+interface Inside extends AsyncDisposable {
+  push(): Promise<{ status: number; code: string; hint: string }>;
+}
+
+/** A server on the machine of a node, which knows no other node. */
+async function startInside(machine: Machine, node: Node): Promise<Inside> {
+  const home = mkdtempSync(join(tmpdir(), 'relay-inside-'));
+  const [program = '', ...prefix] = [...machine.prefix, process.execPath];
+  const engine = `nats://${node.address}`;
+  const words = ['bin/relay.ts', 'up', '--home', home, '--port', '7474', '--engine', engine];
+  const server = spawn(program, [...prefix, ...words], { stdio: 'ignore' });
+  const ended = once(server, 'exit');
+  const push = async () => {
+    const { stdout } = await promisify(execFile)(program, [...prefix, '--eval', PUSH]);
+    return JSON.parse(stdout) as Awaited<ReturnType<Inside['push']>>;
+  };
+  await until(async () => (await push()).status === 200, 200);
+  return {
+    push,
+    async [Symbol.asyncDispose]() {
+      server.kill('SIGKILL');
+      await ended;
+      rmSync(home, { recursive: true, force: true });
+    },
+  };
+}
+
+const PUSH = `
+  fetch('http://127.0.0.1:7474/push', { method: 'POST', body: JSON.stringify({ data: 'from inside' }),
+    headers: { 'Content-Type': 'application/json' } })
+    .then(async (answer) => ({ status: answer.status, body: await answer.json() }), () => ({ status: 0, body: {} }))
+    .then(({ status, body: { code = '', hint = '' } }) => console.log(JSON.stringify({ status, code, hint })))
+`;
+
+interface Servers extends AsyncDisposable {
+  readonly urls: readonly string[];
+  restart(at: number): Promise<void>;
+}
+
+async function startServers(engine: string): Promise<Servers> {
+  const folder = mkdtempSync(join(tmpdir(), 'relay-chaos-'));
+  const ports = await freePorts(2);
+  const urls = ports.map((port) => `http://127.0.0.1:${port}`);
+  const running: ChildProcess[] = [];
+  const start = async (at: number) => {
+    const home = join(folder, String(at));
+    const words = ['bin/relay.ts', 'up', '--home', home, '--port', String(ports[at]), '--engine', engine];
+    running[at] = spawn(process.execPath, words, { stdio: 'ignore' });
+    const ready = () =>
+      fetch(`${urls[at]}/ready`).then(
+        ({ ok }) => ok,
+        () => false,
+      );
+    await until(ready, 100);
+  };
+  const kill = async (at: number) => {
+    const gone = once(running[at]!, 'exit');
+    running[at]!.kill('SIGKILL');
+    await gone;
+  };
+  await Promise.all(urls.map((_, at) => start(at)));
+  return {
+    urls,
+    async restart(at) {
+      await kill(at);
+      await start(at);
+    },
+    async [Symbol.asyncDispose]() {
+      await Promise.all(urls.map((_, at) => kill(at)));
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** A small generator of numbers that the seed decides. */
+function seeded(seed: number): () => number {
+  let state = Math.imul(seed, 2_654_435_761) >>> 0 || 1;
+  return () => {
+    state ^= state << 13;
+    state ^= state >>> 17;
+    state ^= state << 5;
+    return (state >>> 0) / 2 ** 32;
+  };
+}
