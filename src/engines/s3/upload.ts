@@ -1,0 +1,78 @@
+import { createHash } from 'node:crypto';
+import { RelayError } from '../../base/errors.ts';
+import { BlockHashes, type Crc32 } from '../../kernel/block-hashes.ts';
+import type { Bucket } from './bucket.ts';
+import type { Stub } from './stub.ts';
+
+/** What is sent, and sent again, at once; also what an upload holds in memory. S3 takes no parts below 5 MiB. */
+const PART_BYTES = 8 * 1024 * 1024;
+
+/** From when on an object that nothing refers to is an orphan. S3 may date an object by when its upload began. */
+export const ORPHAN_MS = 3_600_000;
+/** So an upload must be over well before. */
+const UPLOAD_MS = ORPHAN_MS / 2;
+
+/** A body on its way in. It is held until it is a part, so a small one can still go elsewhere. */
+export class Upload {
+  readonly #bucket: Bucket;
+  readonly #name: string;
+  readonly #sha256 = createHash('sha256');
+  readonly #blocks: BlockHashes;
+  readonly #began = performance.now();
+  #held: Uint8Array[] = [];
+  #heldBytes = 0;
+  #id: string | null = null;
+  readonly #etags: string[] = [];
+  size = 0;
+
+  constructor(bucket: Bucket, name: string, crc32: Crc32) {
+    this.#bucket = bucket;
+    this.#name = name;
+    this.#blocks = new BlockHashes(crc32);
+  }
+
+  async write(piece: Uint8Array): Promise<void> {
+    this.#sha256.update(piece);
+    this.#blocks.update(piece);
+    this.size += piece.length;
+    this.#held.push(piece);
+    this.#heldBytes += piece.length;
+    while (this.#heldBytes > PART_BYTES) await this.#sendPart(PART_BYTES);
+  }
+
+  /** What was not sent yet; all of it, where it is small. */
+  held(): Uint8Array<ArrayBuffer> {
+    const all = new Uint8Array(this.#heldBytes);
+    let at = 0;
+    for (const piece of this.#held) {
+      all.set(piece, at);
+      at += piece.length;
+    }
+    return all;
+  }
+
+  async finish(): Promise<Stub> {
+    if (this.#id === null) await this.#bucket.put(this.#name, this.held());
+    else {
+      await this.#sendPart(this.#heldBytes);
+      await this.#bucket.complete(this.#name, this.#id, this.#etags, this.size);
+    }
+    if (performance.now() - this.#began > UPLOAD_MS)
+      throw new RelayError('busy', { what: 'the body came so slowly that it was given up' });
+    const sha256 = this.#sha256.digest('hex');
+    return { name: this.#name, size: this.size, sha256, blocks: this.#blocks.digest() };
+  }
+
+  async abandon(): Promise<void> {
+    if (this.#id !== null) await this.#bucket.abort(this.#name, this.#id).catch(() => {});
+  }
+
+  async #sendPart(length: number): Promise<void> {
+    this.#id ??= await this.#bucket.begin(this.#name);
+    const held = this.held();
+    const part = held.subarray(0, length);
+    this.#etags.push(await this.#bucket.putPart(this.#name, this.#id, this.#etags.length + 1, part));
+    this.#held = [held.subarray(length)];
+    this.#heldBytes -= length;
+  }
+}

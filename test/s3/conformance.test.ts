@@ -1,0 +1,92 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { crc32 } from 'node:zlib';
+import type { Env } from '../../src/base/env.ts';
+import { openMemory } from '../../src/engines/memory/engine.ts';
+import { type BucketEngine, withBucket } from '../../src/engines/s3/engine.ts';
+import { openSqlite } from '../../src/engines/sqlite/engine.ts';
+import type { Engine } from '../../src/kernel/engine.ts';
+import { blobCases } from '../conformance/blobs.ts';
+import { engineCases } from '../conformance/engine.ts';
+import { movingCases } from '../conformance/moving.ts';
+import { runConformance } from '../conformance/run.ts';
+import { stagedCases } from '../conformance/staged.ts';
+import { damageBody } from '../sqlite/damage.ts';
+import { type Faults, startFaults } from './faults.ts';
+import { findS3Server, type S3Server, startS3Server } from './server.ts';
+
+/** What an engine says of its bodies at once, a bucket says once it was swept. */
+const COUNTED = [
+  {
+    name: 'engine: usage counts what is there, and goes down with it',
+    reason: 'the bucket counts what it holds, also what is yet to be swept, and the engine its stubs',
+  },
+  {
+    name: 'engine: a sweep reclaims what has expired, tells how much, and leaves the rest',
+    reason: 'the object of a body that has expired is swept an hour later',
+  },
+];
+
+const found = await findS3Server();
+if ('missing' in found) test('the conformance of bodies in S3', { skip: found.missing });
+else {
+  let server: S3Server;
+  let faults: Faults;
+  before(async () => {
+    server = await startS3Server();
+    faults = await startFaults(server.endpoint);
+  });
+  after(async () => {
+    await faults[Symbol.asyncDispose]();
+    await server[Symbol.asyncDispose]();
+  });
+
+  /** Lower than in earnest, so that more of the cases reach the bucket. */
+  const above = 60_000;
+  const beside = async <E extends Engine>(engine: E, endpoint: string) =>
+    (await withBucket(engine, {
+      address: `s3://${server.bucket}/conformance?endpoint=${endpoint}`,
+      ...{ env: server.env, above, crc32, tries: 8, pauseMs: 5 },
+    })) as E & BucketEngine;
+  /** In the bucket, or where the engine itself keeps it. */
+  const damageIn = async (engine: BucketEngine, key: string, at: number, inEngine: () => void) => {
+    const stub = await engine.blobs.stub(key);
+    if (stub) await server.flip(`conformance/${stub.name}`, at);
+    else inEngine();
+  };
+
+  runConformance(
+    'bodies in S3 beside memory, through faults',
+    async (env: Env) => {
+      const inner = openMemory({ env });
+      const engine = await beside(inner, faults.endpoint);
+      return {
+        engine,
+        damage: (key, at) => damageIn(engine, key, at, () => inner.damage(key, at)),
+        close: () => engine[Symbol.asyncDispose](),
+      };
+    },
+    COUNTED,
+    [...blobCases, ...stagedCases, ...engineCases],
+  );
+
+  runConformance(
+    'bodies in S3 beside sqlite',
+    async (env: Env) => {
+      const home = mkdtempSync(join(tmpdir(), 'relay-s3-conformance-'));
+      const engine = await beside(await openSqlite({ home, env, durability: 'process' }), server.endpoint);
+      return {
+        engine,
+        damage: (key, at) => damageIn(engine, key, at, () => damageBody(home, key, at)),
+        async close() {
+          await engine[Symbol.asyncDispose]();
+          rmSync(home, { recursive: true });
+        },
+      };
+    },
+    COUNTED,
+    [...blobCases, ...stagedCases, ...engineCases, ...movingCases],
+  );
+}

@@ -1,0 +1,74 @@
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+export interface Faults extends AsyncDisposable {
+  readonly endpoint: string;
+  /** Whether the server is out altogether. */
+  isOut: boolean;
+  /** How often each has happened. */
+  readonly happened: { readonly [fault in Fault]: number };
+}
+
+export type Fault = 'error' | 'slow' | 'cut' | 'lost';
+
+const KINDS: readonly Fault[] = ['error', 'slow', 'cut', 'lost'];
+/** One request in so many meets a fault, the kinds in turn; 0 for none. */
+const EVERY = 3;
+const SLOW_MS = 50;
+
+/**
+ * Stands before a server and makes it unpleasant: a request in three is answered with 500, or late, or with half of the body and
+ * a cut connection, or is carried out and never answered.
+ */
+export async function startFaults(endpoint: string, every = EVERY): Promise<Faults> {
+  const to = new URL(endpoint);
+  const faults = { isOut: false };
+  const happened = { error: 0, slow: 0, cut: 0, lost: 0 };
+  let count = 0;
+  const server = createServer((asked, answer) => {
+    const turn = ++count;
+    const fault = every > 0 && turn % every === 0 ? KINDS[(turn / every) % KINDS.length] : undefined;
+    if (fault) happened[fault]++;
+    if (faults.isOut || fault === 'error') {
+      asked.resume();
+      answer.writeHead(500).end();
+    } else if (fault === 'slow') setTimeout(() => forward(to, asked, answer), SLOW_MS);
+    else forward(to, asked, answer, fault);
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return Object.assign(faults, {
+    endpoint: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    happened,
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      await new Promise<unknown>((done) => server.close(done));
+    },
+  });
+}
+
+function forward(to: URL, asked: IncomingMessage, answer: ServerResponse, fault?: 'cut' | 'lost'): void {
+  const { method, url, headers } = asked;
+  // The host stays as it was asked for: it is signed.
+  const passed = request({ host: to.hostname, port: to.port, method, path: url, headers }, (got) => {
+    if (fault === 'lost') {
+      got.resume().once('end', () => answer.destroy());
+      return;
+    }
+    answer.writeHead(got.statusCode!, got.headers);
+    const length = Number(got.headers['content-length'] ?? 0);
+    if (fault !== 'cut' || length < 2 || method === 'HEAD') {
+      got.pipe(answer);
+      return;
+    }
+    let left = length >> 1;
+    got.on('data', (piece: Uint8Array) => {
+      const part = piece.subarray(0, left);
+      left -= part.length;
+      answer.write(part, () => left === 0 && answer.destroy());
+    });
+  });
+  passed.once('error', () => answer.destroy());
+  answer.once('close', () => passed.destroy());
+  asked.pipe(passed);
+}

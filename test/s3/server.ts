@@ -1,0 +1,110 @@
+/**
+ * Finds a versitygw, a real S3 server, and runs it on loopback. By itself it builds one where there is none, and prints where it
+ * is: `node test/s3/server.ts`.
+ */
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { homedir, tmpdir } from 'node:os';
+import { delimiter, join } from 'node:path';
+import { promisify } from 'node:util';
+import { AwsClient } from 'aws4fetch';
+import { freePorts } from '../nats/cluster.ts';
+import { until } from '../until.ts';
+
+const run = promisify(execFile);
+
+/** What is built where the machine has none, and where it is kept between runs. */
+const VERSION = 'v1.8.0';
+const CACHE = join(
+  process.env.XDG_CACHE_HOME ?? join(homedir(), '.cache'),
+  'contextrelay',
+  `versitygw-${VERSION}`,
+);
+
+/** A versitygw from PATH or from the cache; with `build` also made by Go, which takes minutes. Else the reason. */
+export async function findS3Server(
+  o: { build?: boolean } = {},
+): Promise<{ path: string } | { missing: string }> {
+  const folders = [...(process.env.PATH ?? '').split(delimiter), CACHE];
+  const path = folders.map((folder) => join(folder, 'versitygw')).find((each) => existsSync(each));
+  if (path !== undefined) return { path };
+  if (!o.build) return { missing: 'there is no versitygw here; node test/s3/server.ts builds one' };
+  mkdirSync(CACHE, { recursive: true });
+  try {
+    // Go checks what it downloads against its public log of checksums.
+    await run('go', ['install', `github.com/versity/versitygw/cmd/versitygw@${VERSION}`], {
+      env: { ...process.env, GOBIN: CACHE },
+      timeout: 900_000,
+    });
+    return { path: join(CACHE, 'versitygw') };
+  } catch (error) {
+    return { missing: `versitygw cannot be built: ${(error as Error).message.split('\n')[0]}` };
+  }
+}
+
+const KEYS = { accessKeyId: 'tester', secretAccessKey: 'testing-secret' };
+
+export interface S3Server extends AsyncDisposable {
+  /** Of the server, without a slash at its end. */
+  readonly endpoint: string;
+  readonly bucket: string;
+  /** As programs for S3 read them. */
+  readonly env: { readonly AWS_ACCESS_KEY_ID: string; readonly AWS_SECRET_ACCESS_KEY: string };
+  /** Changes one byte of an object. */
+  flip(name: string, at: number): Promise<void>;
+  /** The text of a listing, by whatever the query asks for. */
+  list(query: string): Promise<string>;
+}
+
+export async function startS3Server(): Promise<S3Server> {
+  const found = await findS3Server();
+  if ('missing' in found) throw new Error(found.missing);
+  const folder = mkdtempSync(join(tmpdir(), 'relay-s3-'));
+  const [port] = await freePorts(1);
+  const access = ['--access', KEYS.accessKeyId, '--secret', KEYS.secretAccessKey];
+  const words = [...access, '--port', `127.0.0.1:${port}`, '--quiet', 'posix', folder];
+  const child = spawn(found.path, words, { stdio: 'ignore' });
+  const endpoint = `http://127.0.0.1:${port}`;
+  const stop = () => void child.kill('SIGKILL');
+  process.once('exit', stop);
+  await until(async () => {
+    if (child.exitCode !== null) throw new Error(`${found.path} ended with ${child.exitCode}`);
+    return await fetch(endpoint).then(
+      () => true,
+      () => false,
+    );
+  }, 50);
+  const bucket = 'bodies';
+  const client = new AwsClient({ ...KEYS, service: 's3', region: 'us-east-1', retries: 0 });
+  const ask = async (method: string, path: string, body?: Uint8Array<ArrayBuffer>) => {
+    const answer = await client.fetch(`${endpoint}/${bucket}${path}`, { method, body });
+    if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${await answer.text()}`);
+    return new Uint8Array(await answer.arrayBuffer());
+  };
+  await ask('PUT', '');
+  return {
+    endpoint,
+    bucket,
+    env: { AWS_ACCESS_KEY_ID: KEYS.accessKeyId, AWS_SECRET_ACCESS_KEY: KEYS.secretAccessKey },
+    async flip(name, at) {
+      const bytes = await ask('GET', `/${name}`);
+      bytes[at]! ^= 1;
+      await ask('PUT', `/${name}`, bytes);
+    },
+    list: async (query) => new TextDecoder().decode(await ask('GET', `?${query}`)),
+    async [Symbol.asyncDispose]() {
+      process.off('exit', stop);
+      const gone = once(child, 'exit');
+      stop();
+      await gone;
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+if (import.meta.main) {
+  const found = await findS3Server({ build: true });
+  console.log('path' in found ? found.path : found.missing);
+  if ('missing' in found) process.exitCode = 1;
+}
