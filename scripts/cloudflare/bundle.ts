@@ -1,11 +1,12 @@
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { build, type Plugin } from 'esbuild';
+import { buildDashboard } from '../build/dashboard.ts';
 import { tokenTable } from '../build/token-table.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..');
 const WORKER_DIR = join(ROOT, 'deploy', 'cloudflare', 'build');
-export const COMPATIBILITY = { date: '2026-07-01', flags: ['nodejs_als'] };
+export const COMPATIBILITY = { date: '2026-07-01', flags: ['nodejs_compat'] };
 
 /** The table of tokens is a module of its own, of bytes. */
 const besideWorker: Plugin = {
@@ -17,10 +18,12 @@ const besideWorker: Plugin = {
 const ENTRY = join(ROOT, 'src/app/cloudflare/worker.ts');
 
 /** Makes of the sources what a Worker runs: one module, and the table of tokens beside it. */
-export async function bundleWorker(entry = ENTRY): Promise<{ script: string; table: Uint8Array }> {
-  const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
+export async function bundleWorker(
+  o: { readonly entry?: string; readonly version?: string; readonly plugins?: readonly Plugin[] } = {},
+): Promise<{ script: string; table: Uint8Array }> {
+  const version = o.version ?? JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')).version;
   const { outputFiles } = await build({
-    entryPoints: [entry],
+    entryPoints: [o.entry ?? ENTRY],
     bundle: true,
     write: false,
     minify: true,
@@ -28,7 +31,7 @@ export async function bundleWorker(entry = ENTRY): Promise<{ script: string; tab
     target: 'es2024',
     conditions: ['workerd', 'worker', 'browser'],
     external: ['cloudflare:workers', 'node:async_hooks'],
-    plugins: [besideWorker],
+    plugins: [besideWorker, ...(o.plugins ?? [])],
     define: { RELAY_VERSION: JSON.stringify(version) },
   });
   const script = outputFiles[0]!.text;
@@ -42,4 +45,13 @@ export async function writeWorker(): Promise<void> {
   mkdirSync(WORKER_DIR, { recursive: true });
   writeFileSync(join(WORKER_DIR, 'worker.js'), script);
   writeFileSync(join(WORKER_DIR, 'o200k.bin'), table);
+  await writePages();
+}
+
+/** Builds the pages that the Worker has beside it, and says where they are. */
+export async function writePages(): Promise<string> {
+  const folder = join(WORKER_DIR, 'pages');
+  rmSync(folder, { recursive: true, force: true });
+  await buildDashboard(folder);
+  return folder;
 }

@@ -7,6 +7,7 @@ import { bundleWorker, COMPATIBILITY } from './bundle.ts';
 export interface Workerd {
   readonly ready: Promise<URL>;
   dispatchFetch(url: string, o?: RequestInit): Promise<Response>;
+  getBindings(): Promise<object>;
   dispose(): Promise<void>;
 }
 
@@ -24,16 +25,34 @@ export interface WorkerOptions {
   readonly adminKey?: string;
   /** Where it keeps everything; in memory by default. */
   readonly home?: string;
+  /** Where its pages were built; none by default. */
+  readonly pages?: string;
   /** The file of the Worker; the relay's own by default. */
   readonly entry?: string;
 }
 
 /** The relay as a Worker, in workerd on this machine. */
 export async function startWorker(o: WorkerOptions = {}) {
-  const { script, table } = await bundleWorker(o.entry);
+  const vars = {
+    RELAY_OPEN: String(o.open ?? true),
+    ...(o.adminKey ? { RELAY_ADMIN_KEY: o.adminKey } : {}),
+  };
   const workerd = await openWorkerd({
+    ...workerOptions(await bundleWorker({ entry: o.entry }), { vars, pages: o.pages }),
     host: '127.0.0.1',
     port: o.port ?? 0,
+    ...(o.home ? { defaultPersistRoot: o.home } : {}),
+  });
+  const url = (await workerd.ready).href.replace(/\/$/, '');
+  return { url, stop: () => workerd.dispose() };
+}
+
+/** What wrangler.toml says, as miniflare takes it. */
+export function workerOptions(
+  { script, table }: Awaited<ReturnType<typeof bundleWorker>>,
+  { vars, pages }: { readonly vars: object; readonly pages?: string },
+) {
+  return {
     modules: [
       { type: 'ESModule', path: 'worker.js', contents: script },
       { type: 'Data', path: 'o200k.bin', contents: Uint8Array.from(table) },
@@ -41,12 +60,17 @@ export async function startWorker(o: WorkerOptions = {}) {
     compatibilityFlags: COMPATIBILITY.flags,
     durableObjects: { STORE: { className: 'RelayObject', useSQLite: true } },
     r2Buckets: ['BODIES'],
-    bindings: {
-      RELAY_OPEN: String(o.open ?? true),
-      ...(o.adminKey ? { RELAY_ADMIN_KEY: o.adminKey } : {}),
-    },
-    ...(o.home ? { defaultPersistRoot: o.home } : {}),
-  });
-  const url = (await workerd.ready).href.replace(/\/$/, '');
-  return { url, stop: () => workerd.dispose() };
+    bindings: vars,
+    ...(pages ? { assets: assetsIn(pages) } : {}),
+  };
+}
+
+/** The Worker first, and every file under its own name alone. */
+function assetsIn(directory: string): object {
+  return {
+    directory,
+    binding: 'ASSETS',
+    routerConfig: { has_user_worker: true, invoke_user_worker_ahead_of_assets: true },
+    assetConfig: { html_handling: 'none', not_found_handling: 'none' },
+  };
 }

@@ -9,7 +9,7 @@ import { until } from '../until.ts';
 test('an object that was evicted keeps the alarm it had, whatever is due later', async (t) => {
   const home = mkdtempSync(join(tmpdir(), 'relay-alarms-'));
   t.after(() => rmSync(home, { recursive: true, force: true }));
-  const { script } = await bundleWorker(join(import.meta.dirname, 'object-worker.ts'));
+  const { script } = await bundleWorker({ entry: join(import.meta.dirname, 'object-worker.ts') });
   const open = () =>
     openWorkerd({
       modules: true,

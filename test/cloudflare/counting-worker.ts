@@ -1,5 +1,5 @@
 import worker, { RelayObject } from '../../src/app/cloudflare/worker.ts';
-import type { RelayBindings } from '../../src/app/cloudflare/worker-core.ts';
+import type { RelayBindings } from '../../src/app/cloudflare/worker-config.ts';
 
 export { RelayObject };
 

@@ -75,3 +75,9 @@ test('every operation makes a bounded number of calls, and a listing as many for
   assert.deepEqual(above, [], JSON.stringify(made));
   assert.equal(made['list of a hundred'], made['list of one']);
 });
+
+test('metrics are refused with a reason: they would ask every object', async () => {
+  const { body, calls, status } = await ask('/metrics');
+  assert.deepEqual([status, calls], [404, 0]);
+  assert.match(JSON.parse(body).hint, /GET \/usage/);
+});

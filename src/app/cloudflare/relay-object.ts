@@ -8,10 +8,11 @@ import { toMessage } from '../../domain/channels/message.ts';
 import type { Start } from '../../domain/channels/reader.ts';
 import type { RelayCore } from '../../domain/relay-core.ts';
 import { entriesOf } from '../../engines/cloudflare/logs.ts';
-import { StoreObject } from '../../engines/cloudflare/store-object.ts';
+import { type Objects, StoreObject } from '../../engines/cloudflare/store-object.ts';
 import { RateLimiter } from '../../interfaces/http/rate-limit.ts';
 import { aboutOf, settle } from '../../interfaces/ws/settlement.ts';
-import { openWorkerCore, type RelayBindings } from './worker-core.ts';
+import { type RelayBindings, workerConfig } from './worker-config.ts';
+import { openWorkerCore } from './worker-core.ts';
 
 /** What is known of a socket; kept with it while the object sleeps. */
 export interface Attached extends Start {
@@ -32,8 +33,11 @@ export interface Attached extends Start {
 export const ATTACHED_HEADER = 'Relay-Attached';
 
 const PAGE_ENTRIES = 100;
-/** Requests a second, as a server has them by default. */
-const RATE_LIMITS = { perKey: 100, perAddress: 50, perTenant: 500 };
+/** What has ended is removed so many at a time, each with two calls or so, of 50 that a request may make. */
+const TIDIED_AT_ONCE = 16;
+/** A channel whose old messages are still wanted by a group is looked at again after this. */
+const LOOK_AGAIN_MS = 3_600_000;
+const CHANNELS = 'chn.';
 const REFUSED = 1008;
 const TOO_BIG = 1009;
 const PING = '{"ping":1}';
@@ -46,13 +50,31 @@ const PONG = '{"pong":1}';
 export class RelayObject extends StoreObject {
   readonly #core: RelayCore;
   readonly #limiter: RateLimiter;
+  readonly #retentionMs: number;
   #serving: Promise<void> = Promise.resolve();
 
   constructor(state: DurableObjectState, bindings: RelayBindings) {
     super(state, bindings);
-    this.#core = openWorkerCore(bindings);
-    this.#limiter = new RateLimiter(RATE_LIMITS, () => Date.now());
+    this.#core = openWorkerCore({ ...bindings, STORE: this.#objects(bindings.STORE) });
+    const { rateLimits, channels } = workerConfig(bindings);
+    this.#limiter = new RateLimiter(rateLimits, () => Date.now());
+    this.#retentionMs = channels.retentionMs;
     state.setWebSocketAutoResponse(new WebSocketRequestResponsePair(PING, PONG) as never);
+  }
+
+  /** The objects as this one has them: itself it asks directly, since a call to itself would keep it from sleeping. */
+  #objects(all: Objects): Objects {
+    const own = {} as ReturnType<Objects['idFromName']>;
+    const self = new Proxy(this as unknown as ReturnType<Objects['get']>, {
+      get:
+        (_, method: keyof StoreObject) =>
+        async (...given: unknown[]) =>
+          (this[method] as (...given: unknown[]) => unknown)(...given),
+    });
+    return {
+      idFromName: (name) => (name === (this.name ?? this.ctx.id.name) ? own : all.idFromName(name)),
+      get: (id) => (id === own ? self : all.get(id)),
+    };
   }
 
   /** Takes a socket over. */
@@ -100,12 +122,32 @@ export class RelayObject extends StoreObject {
       (error) => console.error(String(error)),
     );
     this.ctx.waitUntil(this.#serving);
+    if (stream.startsWith(CHANNELS)) this.wakeAt(Date.now() + this.#retentionMs);
   }
 
-  /** A lease or a wait may be over. */
+  /** A lease or a wait may be over, or the time for which messages are kept. */
   override async alarm(): Promise<void> {
     await super.alarm();
     await this.#serveMembers();
+    await this.#retain();
+  }
+
+  /** Of the whole relay: removes some of what has ended; false where there is more. */
+  tidySome(): Promise<boolean> {
+    return this.#core.tidySome(TIDIED_AT_ONCE);
+  }
+
+  /** The object of a channel drops what need not be kept any longer, and goes by the oldest message that is left. */
+  async #retain(): Promise<void> {
+    const stream = this.name?.slice('of.'.length) ?? '';
+    const oldest = () => this.readEntries(stream, 0, 1).entries[0]?.at;
+    const first = stream.startsWith(CHANNELS) ? oldest() : undefined;
+    if (first === undefined) return;
+    if (first + this.#retentionMs > Date.now()) return this.wakeAt(first + this.#retentionMs);
+    const [tenant, ...channel] = stream.slice(CHANNELS.length).split('.');
+    await this.#core.channels.tidyOne(tenant!, channel.join('.'));
+    const left = oldest();
+    if (left !== undefined) this.wakeAt(Math.max(left + this.#retentionMs, Date.now() + LOOK_AGAIN_MS));
   }
 
   async #serveReaders(stream: string): Promise<void> {

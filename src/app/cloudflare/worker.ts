@@ -20,7 +20,9 @@ import type { Limiter } from '../../interfaces/http/rate-limit.ts';
 import { parseTarget } from '../../interfaces/ws/target.ts';
 import { a2aProtocol, mcpProtocol } from '../serve/protocols.ts';
 import { ATTACHED_HEADER, type Attached, type RelayObject } from './relay-object.ts';
-import { authOf, openWorkerCore, type RelayBindings } from './worker-core.ts';
+import { type RelayBindings, workerConfig } from './worker-config.ts';
+import { openWorkerCore } from './worker-core.ts';
+import { workerPages } from './worker-pages.ts';
 
 export { RelayObject } from './relay-object.ts';
 
@@ -32,6 +34,9 @@ interface Asked {
 }
 
 type RelayStub = Stub<RelayObject>;
+
+/** In a minute; what is left waits for the next. */
+const TIDY_ROUNDS = 20;
 
 const asked = new AsyncLocalStorage<Asked>();
 const current = () => asked.getStore()!;
@@ -49,23 +54,30 @@ export default {
     return asked.run({ request, core, bindings }, () => answer(request, request));
   },
 
-  /** What a server does every minute. */
+  /** What a server does every minute, but for what each object does by its own alarm: sweeping, and dropping old messages. */
   async scheduled(_: ScheduledController, bindings: RelayBindings, context: ExecutionContext): Promise<void> {
     const core = openWorkerCore(bindings);
-    context.waitUntil(core.tidy());
+    context.waitUntil(tidy(bindings));
     context.waitUntil(a2aProtocol(protocolOptions(core, bindings), never()).resume());
   },
 };
 
+/** Each round is a request of its own to an object, since a request may make few calls. */
+async function tidy({ STORE }: RelayBindings): Promise<void> {
+  const object = STORE.get(STORE.idFromName(objectOf('sys/tidying'))) as RelayStub;
+  for (let round = 0; round < TIDY_ROUNDS && !(await object.tidySome()); round++);
+}
+
 function httpDeps(bindings: RelayBindings): HttpDeps {
-  const auth = authOf(bindings);
+  const { auth, publicUrl, origins } = workerConfig(bindings);
   return {
     get core() {
       return current().core;
     },
     version: RELAY_VERSION,
-    publicUrl: bindings.RELAY_PUBLIC_URL ?? null,
-    browsers: { hosts: ['*'], anyAddress: true, origins: [] },
+    publicUrl,
+    browsers: { hosts: ['*'], anyAddress: true, origins },
+    dashboard: bindings.ASSETS && workerPages(bindings.ASSETS),
     authenticate: auth === 'open' ? () => LOCAL_CALLER : authenticate,
     // The platform says who is at the other end, and lets nobody else say so.
     peerOf: (request) => (request as Request).headers.get('cf-connecting-ip'),
@@ -76,7 +88,6 @@ function httpDeps(bindings: RelayBindings): HttpDeps {
       return never();
     },
     ...(auth === 'keys' ? { limiter } : {}),
-    gauges: () => [],
     log,
     socket,
   };
@@ -148,7 +159,7 @@ async function socketCaller(
   const caller =
     ticket !== undefined
       ? await core.channels.redeem(ticket)
-      : authOf(bindings) === 'open'
+      : workerConfig(bindings).auth === 'open'
         ? LOCAL_CALLER
         : await authenticate(request);
   if (caller && (ticket === undefined || (await core.keys.isValid(caller)))) return caller;
@@ -170,7 +181,7 @@ function ofEach(
 }
 
 function protocolOptions(core: RelayCore, bindings: RelayBindings) {
-  return { core, version: RELAY_VERSION, auth: authOf(bindings), webhooks, log };
+  return { core, version: RELAY_VERSION, auth: workerConfig(bindings).auth, webhooks, log };
 }
 
 /** A Worker has no network of its own that a webhook could be in. */

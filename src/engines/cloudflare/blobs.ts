@@ -12,9 +12,18 @@ import {
   intake,
   settleExpiry,
 } from '../../kernel/admission.ts';
-import type { BlobBody, BlobInfo, BlobItem, BlobPage, Blobs, ByteRange, Expiry } from '../../kernel/blobs.ts';
+import type {
+  BlobBody,
+  BlobInfo,
+  BlobItem,
+  BlobOptions,
+  BlobPage,
+  Blobs,
+  ByteRange,
+} from '../../kernel/blobs.ts';
 import { BlockHashes, blocksAround, damagedBody, isIntact } from '../../kernel/block-hashes.ts';
-import { checkedBody } from './checked-body.ts';
+import { checkedBody } from '../../kernel/checked-body.ts';
+import type { Staged } from '../../kernel/staged.ts';
 import type { Store } from './store.ts';
 
 /** Bodies up to this are a row: a call less than in the bucket, and no fee for each. A row takes 2 MB. */
@@ -29,7 +38,7 @@ export class CloudflareBlobs implements Blobs {
     this.#store = store;
   }
 
-  async put(key: string, body: BlobBody, o: { size?: number; expiresAt?: Expiry } = {}): Promise<BlobInfo> {
+  async put(key: string, body: BlobBody, o: BlobOptions = {}): Promise<BlobInfo> {
     checkKey('a key', key);
     if (typeof o.expiresAt === 'number') checkExpiry(o.expiresAt);
     const limits = { size: o.size, max: this.#store.limits.blobBytes };
@@ -45,6 +54,10 @@ export class CloudflareBlobs implements Blobs {
       await upload.abandon();
       throw error;
     }
+  }
+
+  async stage(key: string, body: BlobBody, o?: BlobOptions): Promise<Staged & BlobInfo> {
+    return { key, ...(await this.put(key, body, o)) };
   }
 
   async get(key: string, range?: ByteRange): Promise<{ body: BlobBody; size: number } | null> {

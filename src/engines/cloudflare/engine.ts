@@ -17,6 +17,7 @@ const LIMITS: EngineLimits = {
   entryBytes: 1_900_000,
   blobBytes: 64 * 1024 * 1024,
   durability: 'quorum',
+  notified: 'ack',
 };
 
 /** Objects that one question to the directory names. */

@@ -10,6 +10,7 @@ import {
   encodeJson,
 } from '../../kernel/admission.ts';
 import type { AddOptions, PutOptions, RecordPage, Records, Stored } from '../../kernel/records.ts';
+import type { Staged } from '../../kernel/staged.ts';
 import { objectOf } from './objects.ts';
 import type { RecordRow } from './record-rows.ts';
 import type { Store } from './store.ts';
@@ -32,6 +33,11 @@ export class CloudflareRecords implements Records {
     checkExpiry(expiresAt);
     const json = encodeJson('a record', value, this.#store.limits.recordBytes);
     return this.#store.object(key).putRecord(key, json, { expect, expiresAt, now: this.#store.env.now() });
+  }
+
+  async stage(key: string, value: Json): Promise<Staged> {
+    await this.put(key, value);
+    return { key };
   }
 
   async add(key: string, delta: number, { max, expiresAt }: AddOptions = {}): Promise<number | null> {

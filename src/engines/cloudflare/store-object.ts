@@ -42,6 +42,8 @@ export interface Totals {
   readonly diskBytes: number;
 }
 
+/** Reads that one object does for others; a request may make 50 calls. */
+const GATHERED_AT_ONCE = 32;
 /** Names that one call to the bucket deletes at most. */
 const DELETED_AT_ONCE = 1000;
 /** How long a question for new entries is held open: a Worker that is gone would never take its question back. */
@@ -132,10 +134,15 @@ export class StoreObject extends DurableObject<Bindings> {
     return this.#logs.read(stream, after, limit);
   }
 
-  /** Does many reads for a request that may make few calls itself. */
-  gather(calls: readonly ReadCall[]): Promise<unknown[]> {
-    const { STORE } = this.env;
-    return Promise.all(calls.map((call) => askObject(STORE.get(STORE.idFromName(call.object)), call)));
+  /** Does many reads for a request that may make few calls itself. It may make no more of them, so it shares them out in turn. */
+  async gather(calls: readonly ReadCall[]): Promise<unknown[]> {
+    const named = (name: string) => this.env.STORE.get(this.env.STORE.idFromName(name));
+    if (calls.length <= GATHERED_AT_ONCE)
+      return Promise.all(calls.map((call) => askObject(named(call.object), call)));
+    const shares = Array.from({ length: Math.ceil(calls.length / GATHERED_AT_ONCE) }, (_, i) =>
+      calls.slice(i * GATHERED_AT_ONCE, (i + 1) * GATHERED_AT_ONCE),
+    );
+    return (await Promise.all(shares.map((share) => named(share[0]!.object).gather(share)))).flat();
   }
 
   streamInfo(stream: string): { first: number; last: number; count: number } {
@@ -233,6 +240,11 @@ export class StoreObject extends DurableObject<Bindings> {
     await this.env.STORE.get(this.env.STORE.idFromName(DIRECTORY)).addObject(name);
     this.addObject(name);
     this.#listed = true;
+  }
+
+  /** What this object is called; null before anything was written. The platform does not tell it to an alarm. */
+  protected get name(): string | null {
+    return this.listObjects('', 1)[0] ?? null;
   }
 
   /** A stream has grown: for whoever builds on this, to tell its own readers. */

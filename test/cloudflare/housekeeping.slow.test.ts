@@ -1,0 +1,79 @@
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { systemEnv } from '../../src/base/env.ts';
+import { ContextRelay } from '../../src/sdk/context-relay.ts';
+import { until } from '../until.ts';
+import { hostWorker } from './worker-relay.ts';
+
+/** What goes on by alarms and the cron, with every object evicted before each request. */
+
+async function start(t: TestContext, vars: { [name: string]: string } = {}) {
+  let shift = 0;
+  const env = { ...systemEnv, now: () => Date.now() + shift };
+  const host = await hostWorker({
+    vars: { RELAY_OPEN: 'true', ...vars },
+    env,
+    step: () => ({ shift }),
+    evicts: true,
+  });
+  t.after(() => host.dispose());
+  const { platform, engine } = host;
+  const advance = (ms: number) => {
+    shift += ms;
+    platform.moved();
+  };
+  return { url: platform.url, relay: new ContextRelay({ baseUrl: platform.url }), platform, engine, advance };
+}
+
+test('a channel drops what it need not keep by its own alarm, and leaves the list', async (t) => {
+  const { relay, engine, advance } = await start(t, { RELAY_CHANNEL_RETENTION: '60' });
+  for (const msg of ['a', 'b', 'c']) await relay.publish('c', msg);
+  assert.equal((await engine.logs.info('chn.local.c')).count, 3);
+  advance(61_000);
+  await until(async () => (await engine.logs.info('chn.local.c')).count === 1);
+  assert.deepEqual((await relay.channels.list()).channels, []);
+});
+
+test('receipts of pointers that are gone are dropped by the cron, some in each request', async (t) => {
+  const { relay, platform, engine, advance } = await start(t);
+  const ids = await Promise.all(
+    Array.from({ length: 20 }, async () => {
+      const url = await relay.push('x', { channel: 'c', ttl: 60 });
+      await relay.pull(url);
+      return new URL(url).pathname.split('/').at(-1)!;
+    }),
+  );
+  await platform.control('settle');
+  const kept = async () => {
+    const infos = await Promise.all(ids.map((id) => engine.logs.info(`rcp.${id}`)));
+    return infos.filter(({ count }) => count > 0).length;
+  };
+  assert.equal(await kept(), 20);
+  advance(3 * 3_600_000);
+  await platform.control('cron');
+  assert.equal(await kept(), 0);
+});
+
+test('work whose lease is over is handed on to a sleeping member, and only an acknowledgement tells of it', async (t) => {
+  const { url, relay, platform, engine, advance } = await start(t, { RELAY_GROUP_LEASE: '30' });
+  const frames: { seq: number; token: number; attempt: number }[] = [];
+  const socket = new WebSocket(`${url.replace('http', 'ws')}/ws/work?group=g`);
+  t.after(() => socket.close());
+  socket.onmessage = ({ data }) => void frames.push(JSON.parse(data));
+  await new Promise((opened) => socket.addEventListener('open', opened));
+  const pushed = await relay.push('a task', { channel: 'work' });
+  await until(() => frames.length === 1);
+  assert.equal(frames[0]!.attempt, 1);
+  const rungs = async () => {
+    await platform.control('settle');
+    return (await relay.receipts(pushed)).receipts.map(({ rung }) => rung);
+  };
+  assert.equal(engine.limits.notified, 'ack');
+  assert.ok(!(await rungs()).includes('notified'), 'the platform answers pings for a member that sleeps');
+  advance(31_000);
+  await until(() => frames.length === 2);
+  const { seq, token, attempt } = frames[1]!;
+  assert.equal(attempt, 2);
+  socket.send(JSON.stringify({ ack: seq, token }));
+  await until(async () => (await rungs()).includes('acked'));
+});

@@ -1,0 +1,204 @@
+import './platform-in-node.ts';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { R2Bucket } from '@cloudflare/workers-types';
+import type { Plugin } from 'esbuild';
+import { bundleWorker, COMPATIBILITY } from '../../scripts/cloudflare/bundle.ts';
+import { openWorkerd, workerOptions } from '../../scripts/cloudflare/local-worker.ts';
+import { ownTextWork } from '../../src/app/store/own-text-work.ts';
+import { toBase64 } from '../../src/base/base64.ts';
+import { type Env, systemEnv } from '../../src/base/env.ts';
+import { RelayCore } from '../../src/domain/relay-core.ts';
+import type { PlanTable } from '../../src/domain/usage/plans.ts';
+import type { Objects } from '../../src/engines/cloudflare/store-object.ts';
+import type { LogEvent } from '../../src/interfaces/http/deps.ts';
+import type { Engine } from '../../src/kernel/engine.ts';
+import type { RelayOptions, RelayUnderTest } from '../http/relay-options.ts';
+import { type Platform, platformInHand } from './platform-in-hand.ts';
+import type { Chance, Step } from './step.ts';
+
+const { openCloudflare } = await import('../../src/engines/cloudflare/engine.ts');
+
+/** Where `bundleUnderTest` was put by whoever runs many files. */
+const BUNDLE = process.env.RELAY_TEST_WORKER;
+
+const keptAlive: Plugin = {
+  name: 'kept-alive',
+  setup: ({ onResolve }) =>
+    onResolve({ filter: /^cloudflare:workers$/ }, ({ importer }) =>
+      importer.endsWith('kept-alive.ts')
+        ? { path: 'cloudflare:workers', external: true }
+        : { path: join(import.meta.dirname, 'kept-alive.ts') },
+    ),
+};
+const unsafeModule: Plugin = {
+  name: 'unsafe-module',
+  setup: ({ onResolve }) =>
+    onResolve({ filter: /^workerd:unsafe$/ }, ({ path }) => ({ path, external: true })),
+};
+
+/** The Worker with what lets a test have the platform in hand. */
+export function bundleUnderTest(): ReturnType<typeof bundleWorker> {
+  const entry = join(import.meta.dirname, 'worker-under-test.ts');
+  return bundleWorker({ entry, version: 'test', plugins: [keptAlive, unsafeModule] });
+}
+
+let bundle: ReturnType<typeof bundleWorker> | null = null;
+function bundled() {
+  bundle ??= BUNDLE
+    ? Promise.resolve({
+        script: readFileSync(join(BUNDLE, 'worker.js'), 'utf8'),
+        table: readFileSync(join(BUNDLE, 'o200k.bin')),
+      })
+    : bundleUnderTest();
+  return bundle;
+}
+
+export type WorkerHost = Awaited<ReturnType<typeof hostWorker>>;
+
+/** Whose objects an engine has: another server on the same engine is the same Worker. */
+const hosts = new WeakMap<Engine, WorkerHost>();
+
+/**
+ * A workerd with the Worker under test in it, by a clock of the test. The engine of this process has the same objects and the same
+ * bucket.
+ */
+export async function hostWorker(o: {
+  readonly vars?: object;
+  readonly pages?: string;
+  readonly env: Env;
+  step(): Step;
+  chance?(): Chance;
+  readonly evicts?: boolean;
+}) {
+  const log: LogEvent[] = [];
+  const workerd = await openWorkerd({
+    ...workerOptions(await bundled(), { vars: o.vars ?? {}, pages: o.pages }),
+    compatibilityFlags: [...COMPATIBILITY.flags, 'unsafe_module'],
+    structuredWorkerdLogs: true,
+    handleStructuredLogs: ({ message }: { message: string }) => {
+      if (!message.startsWith('NOSENTRY')) log.push(eventIn(message));
+    },
+  });
+  const evicts = o.evicts ?? process.env.RELAY_TEST_EVICTS === '1';
+  const worker = (await workerd.ready).href.replace(/\/$/, '');
+  const platform = await platformInHand(worker, { ...o, evicts });
+  const { BODIES: bucket } = (await workerd.getBindings()) as { BODIES: R2Bucket };
+  const engine = openCloudflare({ objects: objectsBehind(platform.control), bucket, env: o.env });
+  let disposed: Promise<void> | null = null;
+  const host = {
+    platform,
+    engine,
+    log,
+    dispose() {
+      disposed ??= platform.stop().then(() => workerd.dispose());
+      return disposed;
+    },
+  };
+  hosts.set(engine, host);
+  return host;
+}
+
+/** A relay as a Worker, for tests that would have it on a server; null where they want of it what only a server can do. */
+export async function startOnWorker(o: RelayOptions): Promise<RelayUnderTest | null> {
+  const vars = varsOf(o);
+  if (vars === null) return null;
+  let shift = 0;
+  const source = o.env ?? systemEnv;
+  const env: Env = { ...source, now: () => source.now() + shift };
+  const step = () => (o.env ? { shift, now: env.now() } : { shift });
+  const chance = o.env && (() => drawnAhead(o.env!));
+  const given = await o.open?.(env);
+  const known = given && hosts.get(given);
+  if (given && !known) return null;
+  const pages = (o.server?.dashboard as { folder?: string } | undefined)?.folder;
+  const host = known ?? (await hostWorker({ vars, pages, env, step, chance }));
+  const { platform, engine, log } = host;
+  const core = new RelayCore({ engine, env, texts: ownTextWork }, o.core);
+  return {
+    url: platform.url,
+    core,
+    engine,
+    log,
+    advance(ms) {
+      shift += ms;
+      platform.moved();
+    },
+    async settle() {
+      await core.background.settle();
+      await platform.control('settle');
+    },
+    stop: async () => {
+      await core.close();
+      if (!known) await platform.stop();
+    },
+    async [Symbol.asyncDispose]() {
+      await core.close();
+      if (!known) await host.dispose();
+    },
+  };
+}
+
+/** The options of a test as variables of the Worker. */
+function varsOf({ core = {}, server = {}, texts }: RelayOptions): { [name: string]: string } | null {
+  const { auth: _, plans, defaultPlan, channels = {}, ...otherCore } = core;
+  const { auth, publicUrl, corsOrigins, rateLimits, dashboard, loopbackWebhooks, ...otherServer } = server;
+  const { retentionMs, messages, leaseMs, ...otherChannels } = channels;
+  const others = [otherCore, otherServer, otherChannels].some((rest) => Object.keys(rest).length > 0);
+  const seconds = [retentionMs, leaseMs].every((ms) => ms === undefined || ms % 1000 === 0);
+  if (others || texts || !seconds || (rateLimits && 'burst' in rateLimits)) return null;
+  if (dashboard && !('folder' in dashboard)) return null;
+  const vars = {
+    RELAY_OPEN: String(auth !== 'keys'),
+    RELAY_PUBLIC_URL: publicUrl,
+    RELAY_CORS_ORIGINS: corsOrigins?.join(','),
+    RELAY_PLANS: plans && JSON.stringify(writtenPlans(plans)),
+    RELAY_DEFAULT_PLAN: defaultPlan,
+    RELAY_CHANNEL_RETENTION: retentionMs && retentionMs / 1000,
+    RELAY_CHANNEL_MESSAGES: messages,
+    RELAY_GROUP_LEASE: leaseMs && leaseMs / 1000,
+    RELAY_RATE_LIMIT_KEY: rateLimits?.perKey ?? 0,
+    RELAY_RATE_LIMIT_ADDRESS: rateLimits?.perAddress ?? 0,
+    RELAY_RATE_LIMIT_TENANT: rateLimits?.perTenant ?? 0,
+  };
+  const said = Object.entries(vars).filter(([, value]) => value !== undefined && value !== null);
+  return Object.fromEntries(said.map(([name, value]) => [name, String(value)]));
+}
+
+function writtenPlans(plans: PlanTable): object {
+  return Object.fromEntries(
+    Object.entries(plans).map(([name, { payloadBytes, ttlMs, storageBytes, ...same }]) => [
+      name,
+      { ...same, payload_bytes: payloadBytes, ttl_seconds: ttlMs / 1000, storage_bytes: storageBytes },
+    ]),
+  );
+}
+
+/** More than a request draws. */
+const DRAWS = 12;
+const LENGTHS = [1, 4, 6, 7, 8, 16, 24, 32];
+
+function drawnAhead(env: Env): Chance {
+  return Object.fromEntries(
+    LENGTHS.map((length) => [length, Array.from({ length: DRAWS }, () => toBase64(env.randomBytes(length)))]),
+  );
+}
+
+/** The objects as a Worker has them. Through miniflare's own proxies they could not be evicted any more. */
+function objectsBehind(control: Platform['control']): Objects {
+  const stub = (object: string) =>
+    new Proxy({} as ReturnType<Objects['get']>, {
+      // It is handed on by what waits for promises, and is none.
+      get: (_, method: string) =>
+        method === 'then' ? undefined : (...given: unknown[]) => control('call', { object, method, given }),
+    });
+  return { idFromName: (name) => name as never, get: (id) => stub(id as never) };
+}
+
+function eventIn(message: string): LogEvent {
+  try {
+    return JSON.parse(message);
+  } catch {
+    return { level: 'error', event: 'console', message };
+  }
+}

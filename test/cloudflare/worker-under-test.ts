@@ -1,0 +1,82 @@
+import { waitUntil } from 'cloudflare:workers';
+import unsafe from 'workerd:unsafe';
+import worker, { RelayObject as ServedObject } from '../../src/app/cloudflare/worker.ts';
+import type { RelayBindings } from '../../src/app/cloudflare/worker-config.ts';
+import { fromBase64 } from '../../src/base/base64.ts';
+import { DIRECTORY } from '../../src/engines/cloudflare/objects.ts';
+import { settled } from './kept-alive.ts';
+import { CONTROL_PATH, type ObjectCall, pack, STEP_HEADER, type Step, unpack } from './step.ts';
+
+/**
+ * The Worker as it is, on a platform that a test has in hand: it says with each request what time it is, has all objects evicted
+ * and alarms rung, and waits for what is written behind.
+ */
+
+const machineTime = Date.now.bind(Date);
+const machineChance = crypto.getRandomValues.bind(crypto);
+let step: Step = { shift: 0 };
+Date.now = () => step.now ?? machineTime() + step.shift;
+crypto.getRandomValues = ((bytes: Uint8Array) => {
+  const drawn = step.chance?.[bytes.length]?.shift();
+  if (drawn === undefined) return machineChance(bytes as Uint8Array<ArrayBuffer>);
+  bytes.set(fromBase64(drawn)!);
+  return bytes;
+}) as typeof crypto.getRandomValues;
+
+/** Questions for news that objects hold open. */
+let held = 0;
+
+export class RelayObject extends ServedObject {
+  override async awaitEntries(...asked: Parameters<ServedObject['awaitEntries']>) {
+    held++;
+    try {
+      return await super.awaitEntries(...asked);
+    } finally {
+      held--;
+    }
+  }
+
+  ring(): Promise<void> {
+    return this.alarm();
+  }
+}
+
+export default {
+  async fetch(request: Request, bindings: RelayBindings): Promise<Response> {
+    const told = request.headers.get(STEP_HEADER);
+    if (told !== null) step = JSON.parse(told);
+    const { pathname } = new URL(request.url);
+    if (!pathname.startsWith(CONTROL_PATH)) return worker.fetch(request, bindings);
+    const control = CONTROLS[pathname.slice(CONTROL_PATH.length) as keyof typeof CONTROLS];
+    return new Response(pack(await control(bindings, request)));
+  },
+  scheduled: worker.scheduled,
+};
+
+const CONTROLS = {
+  /** As the platform does with objects that are idle: their sockets stay. */
+  async evict() {
+    await settled();
+    if (held === 0) await unsafe.evictAllDurableObjects({ webSockets: 'hibernate' });
+  },
+  settle: () => settled(),
+  /** Every alarm that may be due, and what the cron does. */
+  async ring(bindings: RelayBindings) {
+    const named = (name: string) => bindings.STORE.get(bindings.STORE.idFromName(name));
+    for (const name of await named(DIRECTORY).listObjects('', 1000))
+      await (named(name) as unknown as RelayObject).ring();
+  },
+  /** What the engine of another process asks of an object. */
+  async call({ STORE }: RelayBindings, request: Request) {
+    const { object, method, given } = unpack(await request.text()) as ObjectCall;
+    const stub = STORE.get(STORE.idFromName(object)) as unknown as Record<
+      string,
+      (...given: unknown[]) => unknown
+    >;
+    return stub[method]!(...given);
+  },
+  async cron(bindings: RelayBindings) {
+    await worker.scheduled({} as never, bindings, { waitUntil } as never);
+    await settled();
+  },
+};
