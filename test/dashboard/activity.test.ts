@@ -45,6 +45,22 @@ test('what happens is listed newest first, by name and never with a payload', as
   assert.doesNotMatch(JSON.stringify(activities), /the-/);
 });
 
+test('a read is told where it is counted; a look that no model gets to see is not', async () => {
+  await using relay = await startRelay();
+  const api = httpRelay({ baseUrl: relay.url });
+  const { thread_id } = await api.threads.create({ name: 'plan' });
+  const { ref } = await api.threads.putArtifact(thread_id, { body: new TextEncoder().encode('one\ntwo') });
+  const pulled = (all: readonly { type?: string }[]) =>
+    all.filter(({ type }) => type === 'artifact.pulled').length;
+  for (const counted of [false, true]) {
+    const { body } = await api.threads.content(thread_id, ref, { counted });
+    assert.equal(await new Response(body as BodyInit).text(), 'one\ntwo');
+    await api.threads.part(thread_id, ref, { lines: '1', counted });
+  }
+  await until(async () => pulled((await api.threads.events(thread_id)).events) === 4);
+  assert.equal(pulled((await api.activity.list()).activities), 2);
+});
+
 test('pages by cursor tell everything once, also within one write', async () => {
   await using relay = await startRelay();
   const api = httpRelay({ baseUrl: relay.url });

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { LOCAL_CALLER } from '../../src/contract/caller.ts';
 import { httpRelay } from '../../src/sdk/http-relay.ts';
 import { pushJson, startRelay } from '../http/relay-under-test.ts';
 import { startGuarded } from '../keys/guarded-relay.ts';
@@ -94,4 +95,30 @@ test('blame tells for each item which version brought it, who, when, and from wh
   const reverted = await lines();
   assert.deepEqual([reverted['/facts/0']!.how, reverted['/facts/0']!.from], ['revert', 'v2']);
   await assert.rejects(api.threads.blame(id, { at: 'v99' }), /version 99/);
+});
+
+test('blame of a long thread is the same from anywhere, however it was asked for before', async () => {
+  await using relay = await startRelay();
+  const api = relay.core.relay(LOCAL_CALLER, relay.url);
+  const { thread_id: id } = await api.threads.create();
+  for (let at = 0; at < 450; at++)
+    await api.threads.patch(id, {
+      ops: [
+        {
+          op: at < 5 ? 'add' : 'replace',
+          path: at < 5 ? '/facts/-' : `/facts/${(at * 3) % 5}`,
+          value: { id: `f${at}`, key: 'k', value: at },
+        },
+      ],
+    });
+  // The version n + 2 wrote what has the value n.
+  for (const version of [451, 6, 399, 401, 203, 201, 450, 451]) {
+    const { lines } = await api.threads.blame(id, { at: version });
+    const { facts } = await api.threads.state(id, { at: version, counted: false });
+    assert.deepEqual(
+      lines.filter(({ path }) => path.startsWith('/facts/')).map((line) => line.version),
+      facts.map(({ value }) => Number(value) + 2),
+      `at v${version}`,
+    );
+  }
 });

@@ -4,53 +4,21 @@ import { createRequire } from 'node:module';
 import { after, before, test } from 'node:test';
 import type { Page } from 'playwright-core';
 import { noBrowser } from '../browser/chromium.ts';
-import { type Dashboard, openDashboard } from './dashboard.ts';
-import { type DemoContent, fillDemo } from './demo-content.ts';
+import type { Dashboard } from './dashboard.ts';
+import { type Demo, openDemo } from './demo/content.ts';
+import { everyPage } from './pages.ts';
 
 const skip = noBrowser;
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 let dashboard: Dashboard;
-let demo: DemoContent;
+let demo: Demo['demo'];
+let opened: Demo;
 before(async () => {
   if (skip) return;
-  dashboard = await openDashboard();
-  demo = await fillDemo(dashboard.relay);
+  opened = await openDemo();
+  ({ dashboard, demo } = opened);
 });
-after(async () => dashboard?.[Symbol.asyncDispose]());
-
-function everyPage(): Record<string, string> {
-  const thread = `/ui/threads/${demo.thread}`;
-  return {
-    overview: '/ui/',
-    threads: '/ui/threads',
-    state: thread,
-    diff: `${thread}?view=diff&from=2`,
-    json: `${thread}?view=json`,
-    prompt: `${thread}?tab=prompt`,
-    artifacts: `${thread}?tab=artifacts`,
-    events: `${thread}?tab=events`,
-    ledger: `${thread}?tab=ledger`,
-    compare: `/ui/compare?a=${demo.thread}&b=${demo.other}`,
-    channels: '/ui/channels',
-    channel: '/ui/channels/reviews',
-    groups: '/ui/channels/agent-tasks?tab=groups',
-    dead: '/ui/channels/builds?tab=dead',
-    publish: '/ui/channels/builds?tab=publish',
-    pointers: '/ui/pointers',
-    pointer: demo.secret.slice(demo.secret.indexOf('/pull/')),
-    once: demo.once.slice(demo.once.indexOf('/pull/')),
-    pipelines: '/ui/pipelines',
-    run: `/ui/pipelines/${demo.run}?step=security`,
-    tasks: '/ui/tasks',
-    agents: '/ui/tasks?tab=agents',
-    send: '/ui/tasks?tab=send',
-    task: `/ui/tasks/${demo.task}`,
-    projects: '/ui/projects',
-    keys: '/ui/keys',
-    usage: '/ui/keys?tab=usage',
-    lost: '/ui/no-such-page',
-  };
-}
+after(async () => opened?.[Symbol.asyncDispose]());
 
 /** axe-core runs through the debugger, which the policy of the page does not concern. */
 async function violations(page: Page, rules: readonly string[] | null): Promise<string[]> {
@@ -82,7 +50,7 @@ for (const [colorScheme, width, rules] of [
     skip,
   }, async () => {
     const found: string[] = [];
-    for (const [name, path] of Object.entries(everyPage())) {
+    for (const [name, path] of Object.entries(everyPage(demo))) {
       const page = await dashboard.open(path, { colorScheme, viewport: { width, height: 800 } });
       await settled(page);
       found.push(...(await violations(page, rules)).map((what) => `${name}: ${what}`));

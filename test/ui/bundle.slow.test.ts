@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { brotliCompressSync } from 'node:zlib';
 import { noBrowser } from '../browser/chromium.ts';
-import { buildPages, openDashboard } from './dashboard.ts';
-import { fillDemo } from './demo-content.ts';
+import { buildPages } from './dashboard.ts';
+import { openDemo } from './demo/content.ts';
 
 const LIMIT = 150 * 1024;
 /** Loaded only for a text in a language that can be coloured. */
@@ -40,8 +40,8 @@ test('nothing in the build names another host that it would ask, or has inline s
 });
 
 test('no view loads more than 150 KB of script, its highlighter included', { skip: noBrowser }, async () => {
-  await using dashboard = await openDashboard();
-  const demo = await fillDemo(dashboard.relay);
+  await using opened = await openDemo();
+  const { dashboard, demo } = opened;
   for (const path of [
     '/ui/',
     `/ui/threads/${demo.thread}?tab=artifacts`,

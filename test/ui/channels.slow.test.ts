@@ -3,7 +3,7 @@ import { after, before, test } from 'node:test';
 import { noBrowser } from '../browser/chromium.ts';
 import { until } from '../until.ts';
 import { type Dashboard, openDashboard } from './dashboard.ts';
-import { asAgent } from './demo-content.ts';
+import { asAgent } from './demo/content.ts';
 
 const skip = noBrowser;
 let dashboard: Dashboard;

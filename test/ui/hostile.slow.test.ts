@@ -5,7 +5,7 @@ import { encodeUtf8 } from '../../src/base/utf8.ts';
 import type { PatchOp } from '../../src/formats/json-patch/apply.ts';
 import { noBrowser } from '../browser/chromium.ts';
 import { type Dashboard, openDashboard } from './dashboard.ts';
-import { asAgent } from './demo-content.ts';
+import { asAgent } from './demo/content.ts';
 
 const skip = noBrowser;
 let dashboard: Dashboard;

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
 import { after, before, test } from 'node:test';
 import type { Page } from 'playwright-core';
 import { LOCAL_CALLER } from '../../src/contract/caller.ts';
@@ -86,6 +87,16 @@ test('a key is made, shown once, used, rotated and revoked', { skip }, async () 
 
   await page.getByRole('tab', { name: 'Usage' }).click();
   await page.getByText('Plan').waitFor();
+  const downloading = page.waitForEvent('download');
+  await page.getByRole('button', { name: 'CSV' }).click();
+  const download = await downloading;
+  assert.match(download.suggestedFilename(), /^usage-\d{4}-\d\d\.csv$/);
+  const [head, ...lines] = (await readFile(await download.path(), 'utf8')).trim().split('\r\n');
+  assert.equal(head, 'day,key,operation,count,bytes');
+  assert.ok(
+    lines.some((line) => /^\d{4}-\d\d-\d\d,key_\w+,push,1,5$/.test(line)),
+    lines.join('\n'),
+  );
   assert.deepEqual(dashboard.problems, []);
 });
 
@@ -118,5 +129,13 @@ test('a share link shows one thread to whoever has it, and nothing once it is re
   await owner.getByRole('list', { name: 'Links to this thread' }).waitFor({ state: 'detached' });
   await guest.reload();
   await guest.getByText('This link no longer works.').waitFor();
+
+  const DAY_MS = 86_400_000;
+  const { path } = await relay.shares.create({ thread_id: id, expires_in: 86_400 });
+  const late = await dashboard.open(path);
+  await late.getByText('to you').waitFor();
+  dashboard.relay.advance(DAY_MS + 1_000);
+  await late.reload();
+  await late.getByText('This link no longer works.').waitFor();
   dashboard.problems.length = 0;
 });

@@ -3,17 +3,18 @@ import { after, before, test } from 'node:test';
 import { encodeUtf8 } from '../../src/base/utf8.ts';
 import { noBrowser } from '../browser/chromium.ts';
 import { type Dashboard, openDashboard } from './dashboard.ts';
-import { asAgent, type DemoContent, fillDemo } from './demo-content.ts';
+import { asAgent, type Demo, openDemo } from './demo/content.ts';
 
 const skip = noBrowser;
 let dashboard: Dashboard;
-let demo: DemoContent;
+let demo: Demo['demo'];
+let opened: Demo;
 before(async () => {
   if (skip) return;
-  dashboard = await openDashboard();
-  demo = await fillDemo(dashboard.relay);
+  opened = await openDemo();
+  ({ dashboard, demo } = opened);
 });
-after(async () => dashboard?.[Symbol.asyncDispose]());
+after(async () => opened?.[Symbol.asyncDispose]());
 
 test('a push appears with its channel while somebody looks', { skip }, async () => {
   const page = await dashboard.open('/ui/');
@@ -27,6 +28,7 @@ test('a push appears with its channel while somebody looks', { skip }, async () 
   const line = feed.getByRole('listitem').filter({ hasText: 'latecomer' });
   await line.waitFor();
   assert.match((await line.textContent())!, /latecomer pushed \w{8} 1 byte on fresh-channel/);
+  await feed.getByRole('link', { name: 'Where things are' }).first().waitFor();
   assert.match((await page.getByText(/prompts, by/).textContent())!, /o200k_base/, 'the tokenizer is named');
   await page.getByRole('table', { name: 'Tokens avoided over time' }).waitFor({ state: 'attached' });
   await page.getByText('takes writes').waitFor();
@@ -76,10 +78,8 @@ test('a task that nobody takes is flagged', { skip }, async () => {
     channel: 'agent-tasks',
     metadata: { summary: 'Nobody wants this' },
   });
-  const page = await own.open('/ui/no-such-page');
-  // The browser's clock is an hour ahead, as if somebody came back after lunch.
-  await page.clock.install({ time: Date.now() + 3_600_000 });
-  await page.goto(`${own.url}/ui/tasks`);
+  own.relay.advance(3_600_000);
+  const page = await own.open('/ui/tasks');
   await page.getByText(/One task is stuck: Nobody wants this/).waitFor();
   assert.deepEqual(own.problems, []);
 });

@@ -1,35 +1,41 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import { openProject } from '../../src/app/projects/open-project.ts';
+import { readText } from '../../src/base/read-text.ts';
 import { noBrowser } from '../browser/chromium.ts';
 import { type Dashboard, openDashboard } from './dashboard.ts';
-import { asAgent, type DemoContent, fillDemo } from './demo-content.ts';
+import { asAgent, type Demo, openDemo } from './demo/content.ts';
 
 const skip = noBrowser;
 let dashboard: Dashboard;
-let demo: DemoContent;
+let demo: Demo['demo'];
+let opened: Demo;
 before(async () => {
   if (skip) return;
-  dashboard = await openDashboard();
-  demo = await fillDemo(dashboard.relay);
+  opened = await openDemo();
+  ({ dashboard, demo } = opened);
 });
-after(async () => dashboard?.[Symbol.asyncDispose]());
+after(async () => opened?.[Symbol.asyncDispose]());
 
-test('a run is followed: the graph, a step and its output, what changes while somebody looks', {
+test('a run is followed: the graph, a step with its prompt and output, what changes while somebody looks', {
   skip,
 }, async () => {
   const page = await dashboard.open('/ui/pipelines');
-  await page.getByRole('link', { name: 'code-review' }).click();
+  await page.getByRole('link', { name: 'code-review' }).first().click();
   const graph = page.getByRole('region', { name: 'The steps and what they wait for' });
-  await graph.getByRole('button', { name: /^merge\W+pending\W+waits for security, style/ }).waitFor();
+  await graph.getByRole('button', { name: /^merge\W+pending\W+waits for security, tests, style/ }).waitFor();
   await graph.getByRole('button', { name: /^style\W+running/ }).waitFor();
   await graph.getByRole('button', { name: /^security\W+done/ }).click();
+  await page.getByText('What could an attacker do with it?').waitFor();
   await page.getByText('Nothing to complain about.').waitFor();
   await page.getByText(`relay pipeline run --of ${demo.run} --from security`).waitFor();
   await page.getByText(`relay pipeline run --run ${demo.run}`).waitFor();
   await page
     .getByRole('region', { name: 'When each step ran' })
-    .getByRole('button', { name: /^read\W+done\W+1.2 s/ })
+    .getByRole('button', { name: /^read\W+done\W+6.0 s/ })
     .waitFor();
+  await graph.getByRole('button', { name: /^tests\W+running/ }).click();
+  await page.getByText('the database was not up').waitFor();
   await asAgent(dashboard.relay, 'planner').threads.record(demo.run, 'step.failed', {
     step: 'style',
     attempts: 1,
@@ -37,15 +43,52 @@ test('a run is followed: the graph, a step and its output, what changes while so
   });
   await graph.getByRole('button', { name: /^style\W+failed/ }).click();
   await page.getByText('no linter').waitFor();
-  await page.getByRole('button', { name: 'Send as a task' }).first().click();
+  assert.deepEqual(dashboard.problems, []);
+});
+
+test('without a runner there is a command to copy; with one, going on is a task for it', {
+  skip,
+}, async () => {
+  const page = await dashboard.open(`/ui/pipelines/${demo.run}?step=read`);
+  await page.getByText('relay bridge start --pipelines .').waitFor();
+  assert.equal(await page.getByRole('button', { name: 'Rerun from read' }).count(), 0);
+  await asAgent(dashboard.relay, 'builder').agents.beat('builder', {
+    ...{ instance: 'r1', runner: 'pipelines', target: '.', task_channel: 'pipeline-tasks' },
+    ...{ done_channel: 'agent-done', concurrency: 1, running: [], done: 0, failed: 0 },
+    started_at: new Date().toISOString(),
+  });
+  await page.getByRole('button', { name: 'Rerun from read' }).click();
   await page.getByRole('dialog').getByRole('button', { name: 'Send the task' }).click();
-  await page.getByText('queued').waitFor();
+  await page.getByRole('heading', { level: 1, name: 'Rerun from read: code-review' }).waitFor();
+  const { tasks } = await asAgent(dashboard.relay, 'local').tasks.list({ channel: 'pipeline-tasks' });
+  const { body } = await asAgent(dashboard.relay, 'builder').pointers.pull(tasks[0]!.id);
+  assert.equal(await readText(body), `relay pipeline run --of ${demo.run} --from read`);
+  assert.deepEqual(dashboard.problems, []);
+});
+
+test('a project: its todos, what was decided, and the brief; read again as its files change', {
+  skip,
+}, async () => {
+  const page = await dashboard.open('/ui/projects');
+  await page.getByText('1 blocked').waitFor();
+  await page.getByRole('link', { name: 'checkout' }).click();
+  await page.getByText('Load test with 500 carts a second').waitFor();
+  await page.getByText('nobody there has answered').waitFor();
+  await page.getByRole('tab', { name: /Decisions/ }).click();
+  await page.getByText('A pool of 16 connections, taken for at most 250 ms.').waitFor();
+  await page.getByRole('tab', { name: 'Brief' }).click();
+  const brief = page.getByRole('region', { name: 'The brief for a new session' });
+  await brief.getByText('Ask the vendor whether idle connections are closed').waitFor();
+  await openProject(opened.folder).addTodo({ title: 'Added while somebody looked' });
+  await page.getByRole('tab', { name: /Todos/ }).click();
+  await page.getByText('Added while somebody looked').waitFor();
   assert.deepEqual(dashboard.problems, []);
 });
 
 test('a relay that was told of no project says how to tell it', { skip }, async () => {
-  const page = await dashboard.open('/ui/projects');
+  await using own = await openDashboard();
+  const page = await own.open('/ui/projects');
   await page.getByText('The relay was told of no project.').waitFor();
   await page.getByText('relay up --project .').waitFor();
-  assert.deepEqual(dashboard.problems, []);
+  assert.deepEqual(own.problems, []);
 });

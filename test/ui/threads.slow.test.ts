@@ -1,18 +1,19 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { noBrowser } from '../browser/chromium.ts';
-import { type Dashboard, openDashboard } from './dashboard.ts';
-import { asAgent, type DemoContent, fillDemo } from './demo-content.ts';
+import type { Dashboard } from './dashboard.ts';
+import { asAgent, type Demo, openDemo } from './demo/content.ts';
 
 const skip = noBrowser;
 let dashboard: Dashboard;
-let demo: DemoContent;
+let demo: Demo['demo'];
+let opened: Demo;
 before(async () => {
   if (skip) return;
-  dashboard = await openDashboard();
-  demo = await fillDemo(dashboard.relay);
+  opened = await openDemo();
+  ({ dashboard, demo } = opened);
 });
-after(async () => dashboard?.[Symbol.asyncDispose]());
+after(async () => opened?.[Symbol.asyncDispose]());
 
 test('a thread is travelled in time, compared with an earlier version, and reverted', { skip }, async () => {
   const page = await dashboard.open('/ui/threads');

@@ -1,9 +1,15 @@
 import { useState } from 'preact/hooks';
+import { isRelayError, RelayError } from '../../src/base/errors.ts';
 import { httpRelay } from '../../src/sdk/http-relay.ts';
 import { Command } from '../parts/copying.tsx';
 import { Failure } from '../parts/notices.tsx';
 import { signIn } from '../session/session.ts';
 import { useTitle } from './title.ts';
+
+/** The hint of the relay is for whoever writes requests. */
+const REFUSED = new RelayError('unauthorized', {
+  hint: 'It was mistyped, revoked, has expired, or is of another relay.',
+});
 
 /** Asks for an API key where the relay wants one, and tries it before it is taken. */
 export function SignIn({ byLink }: { byLink: boolean }) {
@@ -21,7 +27,7 @@ export function SignIn({ byLink }: { byLink: boolean }) {
       await httpRelay({ baseUrl: location.origin, apiKey, retries: 1, timeout: 15_000 }).keys.self();
       signIn(apiKey, keep);
     } catch (failure) {
-      setError(failure);
+      setError(isRelayError(failure, 'unauthorized') ? REFUSED : failure);
     } finally {
       setBusy(false);
     }
@@ -59,7 +65,7 @@ export function SignIn({ byLink }: { byLink: boolean }) {
       {error !== undefined && <Failure error={error} />}
       <Command
         about="No key yet? On the machine of the relay:"
-        line="relay keys create dashboard --scopes push,pull,subscribe,threads,tasks,admin"
+        line="relay keys create dashboard --scopes push,pull,subscribe,threads,files,tasks,admin"
       />
     </section>
   );

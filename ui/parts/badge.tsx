@@ -4,6 +4,8 @@ export type Tone = 'ok' | 'busy' | 'warn' | 'bad' | 'quiet';
 
 const TONES: { readonly [word: string]: Tone } = {
   done: 'ok',
+  completed: 'ok',
+  accepted: 'ok',
   alive: 'ok',
   acked: 'ok',
   idle: 'ok',
@@ -11,6 +13,7 @@ const TONES: { readonly [word: string]: Tone } = {
   result: 'ok',
   running: 'busy',
   working: 'busy',
+  'in progress': 'busy',
   pulled: 'busy',
   notified: 'busy',
   queued: 'quiet',

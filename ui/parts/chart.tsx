@@ -28,15 +28,20 @@ export function Chart({ label, times, series, format }: Props) {
     if (!element) return;
     let plot: { destroy(): void; setSize(size: { width: number; height: number }): void } | null = null;
     let over = false;
-    const styles = getComputedStyle(document.documentElement);
-    const colour = (name: string) => styles.getPropertyValue(name).trim();
+    // A canvas cannot read a colour that depends on the theme; the style of an element can.
+    const colour = (name: string) => {
+      element.style.color = `var(${name})`;
+      return getComputedStyle(element).color;
+    };
+    const { fontFamily } = getComputedStyle(element);
     import('uplot').then(({ default: Plot }) => {
       if (over) return;
+      const half = times.length > 1 ? (times[1]! - times[0]!) / 2 : 1_800;
       const axis = {
         stroke: colour('--soft'),
         grid: { stroke: colour('--line'), width: 1 },
         ticks: { show: false },
-        font: `12px ${colour('--sans')}`,
+        font: `12px ${fontFamily}`,
       };
       plot = new Plot(
         {
@@ -45,8 +50,15 @@ export function Chart({ label, times, series, format }: Props) {
           legend: { show: false },
           cursor: { show: false },
           padding: [8, 8, 0, 0],
-          scales: { y: { range: (_, low, high) => [Math.min(0, low), high > 0 ? high * 1.1 : 1] } },
-          axes: [axis, { ...axis, size: 56, values: (_, values) => values.map((value) => format(value)) }],
+          scales: {
+            // Half a bar at either end, so that the first and the last are whole.
+            x: { range: (_, low, high) => [low - half, high + half] },
+            y: { range: (_, low, high) => [Math.min(0, low), high > 0 ? high * 1.1 : 1] },
+          },
+          axes: [
+            { ...axis, values: (_, at) => at.map((time) => moment(time, times)) },
+            { ...axis, size: 56, values: (_, values) => values.map((value) => format(value)) },
+          ],
           series: [
             {},
             ...series.map((one) => ({
@@ -101,4 +113,13 @@ export function Chart({ label, times, series, format }: Props) {
       </div>
     </figure>
   );
+}
+
+/** The hour where the chart is about a day or two, else the day. */
+function moment(time: number, times: readonly number[]): string {
+  const days = ((times.at(-1) ?? 0) - (times[0] ?? 0)) / 86_400;
+  const at = new Date(time * 1_000);
+  return days <= 2
+    ? at.toLocaleTimeString(undefined, { hour: '2-digit', minute: '2-digit', hour12: false })
+    : at.toLocaleDateString(undefined, { day: 'numeric', month: 'short' });
 }

@@ -14,9 +14,11 @@ export function CopyButton({ text, what, label }: { text: string; what: string; 
     setState(done ? 'copied' : 'refused');
     setTimeout(() => setState('ready'), 1_800);
   };
-  const said = { ready: `Copy ${what}`, copied: `Copied ${what}`, refused: 'Select it and copy by hand' }[
-    state
-  ];
+  const said = {
+    ready: label ?? `Copy ${what}`,
+    copied: `Copied ${what}`,
+    refused: 'Select it and copy by hand',
+  }[state];
   return (
     <button
       type="button"

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact';
-import { useEffect } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 import type { Paged } from '../session/paging.ts';
 import { Failure, Pending } from './notices.tsx';
 import { useVirtualRows } from './virtual.ts';
@@ -11,6 +11,8 @@ export interface Column<T> {
   readonly cell: (row: T) => ComponentChildren;
   /** Left out where there is little room. */
   readonly wide?: boolean;
+  /** Its title is for screen readers alone: whoever sees the buttons needs none. */
+  readonly bare?: boolean;
   /** Figures, flush right. */
   readonly figure?: boolean;
 }
@@ -39,6 +41,14 @@ export function Table<T>(o: Props<T>) {
   useEffect(() => {
     if (rows.length > 0 && lastSeen >= rows.length - 1) o.onEnd?.();
   }, [lastSeen, rows.length]);
+  // Rows that are let go above must not move what is in sight; nor would the end ever come into view again.
+  const before = useRef(skipped);
+  useLayoutEffect(() => {
+    const gone = skipped - before.current;
+    before.current = skipped;
+    const body = virtual.scroller.current;
+    if (body && gone !== 0) body.scrollTop = gone > 0 ? body.scrollTop - gone * rowHeight : 0;
+  }, [skipped]);
   const grid = { '--columns': columns.map(({ width }) => width).join(' ') };
   const narrow = {
     '--narrow-columns': columns
@@ -58,7 +68,7 @@ export function Table<T>(o: Props<T>) {
         <div role="row" class="table-row" aria-rowindex={1}>
           {columns.map((column) => (
             <div key={column.title} role="columnheader" class={classOf(column)}>
-              {column.title}
+              {column.bare ? <span class="unseen">{column.title}</span> : column.title}
             </div>
           ))}
         </div>

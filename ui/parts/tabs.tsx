@@ -1,4 +1,5 @@
 import type { ComponentChildren } from 'preact';
+import { useEffect } from 'preact/hooks';
 import { query, setParam } from '../frame/router.ts';
 
 export interface Tab {
@@ -13,6 +14,9 @@ export function Tabs({ tabs, label }: { tabs: readonly Tab[]; label: string }) {
   const wanted = query.value.get('tab');
   const chosen = tabs.find(({ name }) => name === wanted) ?? tabs[0]!;
   const choose = (tab: Tab) => setParam('tab', tab === tabs[0] ? null : tab.name);
+  useEffect(() => {
+    document.getElementById(`tab-${chosen.name}`)?.scrollIntoView({ block: 'nearest', inline: 'nearest' });
+  }, [chosen.name]);
   const onKeyDown = (event: KeyboardEvent) => {
     const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
     if (!step) return;

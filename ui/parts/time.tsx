@@ -17,8 +17,8 @@ export function Ago({ at }: { at: string | number | null | undefined }) {
   );
 }
 
-/** `14:03:07`, for lists where order within a minute counts. */
-export function Clock({ at }: { at: string | number }) {
+/** `14:03:07`, of another day `16 Nov, 14:03`; short: that day alone. For lists where order within a minute counts. */
+export function Clock({ at, short = false }: { at: string | number; short?: boolean }) {
   const moment = new Date(at);
   if (Number.isNaN(moment.getTime())) return <span>{String(at)}</span>;
   const today = moment.toDateString() === new Date().toDateString();
@@ -26,10 +26,16 @@ export function Clock({ at }: { at: string | number }) {
     <time dateTime={moment.toISOString()} title={absolute(moment)} class="mono">
       {today
         ? moment.toLocaleTimeString(undefined, { hour12: false })
-        : moment.toLocaleString(undefined, { dateStyle: 'short', timeStyle: 'short' })}
+        : moment.toLocaleString('en-GB', {
+            day: 'numeric',
+            month: 'short',
+            ...(short ? {} : HOUR_AND_MINUTE),
+          })}
     </time>
   );
 }
+
+const HOUR_AND_MINUTE = { hour: '2-digit', minute: '2-digit' } as const;
 
 export function absolute(moment: Date): string {
   return `${moment.toLocaleString(undefined, { dateStyle: 'medium', timeStyle: 'medium' })} (${moment.toISOString()})`;
@@ -46,7 +52,8 @@ export function distance(ms: number): string {
   const away = Math.abs(ms);
   if (away < 5_000) return 'now';
   const [step, unit] = STEPS.find(([step]) => away >= step)!;
-  const amount = `${Math.floor(away / step)} ${unit}`;
+  // What was is told by what is over of it; a week that has just begun is still a week.
+  const amount = `${ms < 0 ? Math.floor(away / step) : Math.round(away / step)} ${unit}`;
   return ms < 0 ? `${amount} ago` : `in ${amount}`;
 }
 

@@ -12,7 +12,9 @@ export function CsvView({ text, label }: { text: string; label: string }) {
   const [head = [], ...rows] = useMemo(() => csvRows(text, separatorOf(text)), [text]);
   const virtual = useVirtualRows(rows.length, ROW_HEIGHT);
   const columns = head.slice(0, MOST_COLUMNS);
-  const style = { '--csv-columns': `repeat(${Math.max(columns.length, 1)}, minmax(110px, 1fr))` };
+  // Each row is a grid of its own: their columns are as wide as the others' only if no content decides.
+  const amount = Math.max(columns.length, 1);
+  const style = { '--csv-columns': `repeat(${amount}, minmax(0, 1fr))`, '--csv-amount': amount };
   return (
     <>
       <div

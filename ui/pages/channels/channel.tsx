@@ -24,13 +24,19 @@ export function ChannelPage({ name }: { name: string }) {
       <PageHead title={name} above={{ title: 'Channels', href: to('channels') }}>
         {value && (
           <>
-            <span>{count(value.messages)} messages kept</span>
             <span>
-              last <Ago at={value.last_at} />
+              {count(value.messages)} {value.messages === 1 ? 'message' : 'messages'} kept
             </span>
-            <span>
-              from {value.first_seq} to {value.last_seq}
-            </span>
+            {value.messages > 0 && (
+              <>
+                <span>
+                  the last <Ago at={value.last_at} />
+                </span>
+                <span>
+                  numbers {value.first_seq} to {value.last_seq}
+                </span>
+              </>
+            )}
           </>
         )}
       </PageHead>

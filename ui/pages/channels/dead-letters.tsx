@@ -15,6 +15,10 @@ const WHY = {
   gone: 'its pointer was gone',
 } as const;
 
+function why({ dead }: BuriedMessage): string {
+  return dead ? `${WHY[dead.reason]}, ${dead.attempts} ${dead.attempts === 1 ? 'attempt' : 'attempts'}` : '';
+}
+
 /** Work that groups could not do: to be tried again, or dropped. */
 export function DeadLetters({
   channel,
@@ -37,14 +41,18 @@ export function DeadLetters({
     {
       title: 'Message',
       width: 'minmax(0, 1fr)',
-      cell: (letter) =>
-        letter.url !== undefined ? (
-          <a class="mono" href={`/pull/${/[0-9a-f-]{36}/i.exec(letter.url)?.[0] ?? ''}`}>
-            {/\/pull\/([0-9a-f]{8})/i.exec(letter.url)?.[1] ?? 'pointer'}
-          </a>
-        ) : (
-          <SaidJson value={letter.msg} max={200} />
-        ),
+      cell: (letter) => (
+        <>
+          {letter.url !== undefined ? (
+            <a class="mono" href={to('pointers', /[0-9a-f-]{36}/i.exec(letter.url)?.[0] ?? '')}>
+              {/\/pull\/([0-9a-f]{8})/i.exec(letter.url)?.[1] ?? 'pointer'}
+            </a>
+          ) : (
+            <SaidJson value={letter.msg} max={200} />
+          )}
+          <span class="narrow-line soft small one-line">{why(letter)}</span>
+        </>
+      ),
     },
     {
       title: 'Group',
@@ -55,12 +63,13 @@ export function DeadLetters({
     {
       title: 'Why',
       width: 'minmax(0, 210px)',
-      cell: ({ dead }) => (dead ? `${WHY[dead.reason]}, ${dead.attempts} attempts` : ''),
+      cell: why,
       wide: true,
     },
-    { title: 'Since', width: '80px', cell: ({ ts }) => <Ago at={ts} /> },
+    { title: 'Since', width: '80px', cell: ({ ts }) => <Ago at={ts} />, wide: true },
     {
-      title: 'Do',
+      title: 'Actions',
+      bare: true,
       width: '150px',
       cell: (letter) => (
         <span class="bar-end">

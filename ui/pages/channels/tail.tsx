@@ -1,5 +1,6 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { Message, Since } from '../../../src/contract/channels.ts';
+import { to } from '../../frame/router.ts';
 import { Command } from '../../parts/copying.tsx';
 import { Icon } from '../../parts/icons.tsx';
 import { Empty, Failure } from '../../parts/notices.tsx';
@@ -41,7 +42,7 @@ export function Tail({ channel }: { channel: string }) {
   const senders = useMemo(() => [...new Set(messages.map((message) => message.from))].sort(), [messages]);
   const opened = open === null ? undefined : messages.find(({ seq }) => seq === open);
   const columns: readonly Column<Message>[] = [
-    { title: 'When', width: '110px', cell: ({ ts }) => <Clock at={ts} /> },
+    { title: 'When', width: '96px', cell: ({ ts }) => <Clock at={ts} /> },
     {
       title: 'Message',
       width: 'minmax(0, 1fr)',
@@ -64,7 +65,13 @@ export function Tail({ channel }: { channel: string }) {
       ),
     },
     { title: 'From', width: '120px', cell: (message) => <Said text={message.from} max={40} />, wide: true },
-    { title: 'Seq', width: '70px', cell: ({ seq }) => <span class="mono">{seq}</span>, figure: true },
+    {
+      title: 'Seq',
+      width: '70px',
+      cell: ({ seq }) => <span class="mono">{seq}</span>,
+      figure: true,
+      wide: true,
+    },
   ];
   return (
     <>
@@ -118,7 +125,7 @@ export function Tail({ channel }: { channel: string }) {
         <label class="field">
           <span>Kind</span>
           <select value={kind} onChange={(event) => setKind(event.currentTarget.value as typeof kind)}>
-            <option value="">both</option>
+            <option value="">all</option>
             <option value="pointer">pointers</option>
             <option value="signal">signals</option>
           </select>
@@ -139,7 +146,7 @@ export function Tail({ channel }: { channel: string }) {
           <header class="panel-head">
             <h2>Message {opened.seq}</h2>
             {opened.url !== undefined && idOf(opened.url) && (
-              <a class="button" href={`/pull/${idOf(opened.url)}`}>
+              <a class="button" href={to('pointers', idOf(opened.url)!)}>
                 Open the pointer
               </a>
             )}

@@ -16,6 +16,21 @@ import { CreateKey, ShownOnce } from './create-key.tsx';
 /** A key that was rotated works for so much longer, so that whoever has it can change over. */
 const GRACE_SECONDS = 3_600;
 
+/** What a key may, and on which channels. */
+function Rights({ scopes, channel_prefix }: Pick<KeyInfo, 'scopes' | 'channel_prefix'>) {
+  return (
+    <span title={scopes.join(', ')}>
+      {scopes.join(', ')}
+      {channel_prefix !== null && (
+        <span class="soft">
+          {' '}
+          on <Said text={`${channel_prefix}…`} max={40} />
+        </span>
+      )}
+    </span>
+  );
+}
+
 /** The keys of the tenant, never the keys themselves. */
 export function KeyList() {
   const [all, setAll] = useState(false);
@@ -26,7 +41,7 @@ export function KeyList() {
     {
       title: 'Name',
       width: 'minmax(0, 1fr)',
-      cell: ({ name, revoked_at, expires_at }) => (
+      cell: ({ name, scopes, channel_prefix, revoked_at, expires_at }) => (
         <>
           <strong>
             <Said text={name} max={60} />
@@ -40,29 +55,23 @@ export function KeyList() {
               </span>
             )
           )}
+          <span class="narrow-line soft small one-line">
+            <Rights scopes={scopes} channel_prefix={channel_prefix} />
+          </span>
         </>
       ),
     },
     { title: 'Id', width: '116px', cell: ({ id }) => <Id value={id} what="key id" />, wide: true },
     {
-      title: 'May',
+      title: 'Scopes',
       width: 'minmax(0, 1.1fr)',
-      cell: ({ scopes, channel_prefix }) => (
-        <span title={scopes.join(', ')}>
-          {scopes.join(', ')}
-          {channel_prefix !== null && (
-            <span class="soft">
-              {' '}
-              on <Said text={`${channel_prefix}…`} max={40} />
-            </span>
-          )}
-        </span>
-      ),
+      cell: Rights,
       wide: true,
     },
-    { title: 'Used', width: '84px', cell: ({ last_used_at }) => <Ago at={last_used_at} />, wide: true },
+    { title: 'Last used', width: '84px', cell: ({ last_used_at }) => <Ago at={last_used_at} />, wide: true },
     {
-      title: 'Do',
+      title: 'Actions',
+      bare: true,
       width: '160px',
       cell: (key) =>
         key.revoked_at === null && (

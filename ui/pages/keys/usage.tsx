@@ -2,6 +2,7 @@ import { useState } from 'preact/hooks';
 import { bytes, count } from '../../../src/base/amounts.ts';
 import { encodeUtf8 } from '../../../src/base/utf8.ts';
 import type { Meter, UsageReport, UsageRow } from '../../../src/contract/usage.ts';
+import { Command } from '../../parts/copying.tsx';
 import { saveAs } from '../../parts/download.ts';
 import { Icon } from '../../parts/icons.tsx';
 import { Answer, Empty } from '../../parts/notices.tsx';
@@ -9,6 +10,7 @@ import { Said } from '../../parts/said.tsx';
 import { type Column, Table } from '../../parts/table.tsx';
 import { Ago } from '../../parts/time.tsx';
 import { useAsked } from '../../session/asking.ts';
+import { self } from '../../session/self.ts';
 
 const COLUMNS: readonly Column<UsageRow>[] = [
   { title: 'Day', width: '96px', cell: ({ day }) => <span class="mono">{day}</span> },
@@ -66,7 +68,15 @@ export function Usage() {
               </div>
             </div>
             {report.rows.length === 0 ? (
-              <Empty title={`Nothing was used in ${report.month}.`} />
+              <Empty title={`Nothing was counted in ${report.month}.`}>
+                <p>
+                  What is done with a key is counted by key, operation and day
+                  {self.value?.auth === 'open' && '; this relay asks for none, so only storage is measured'}.
+                </p>
+                {self.value?.auth === 'open' && (
+                  <Command line="relay up --host 0.0.0.0 --auth" about="Let others in, with keys:" />
+                )}
+              </Empty>
             ) : (
               <Table
                 label={`Usage in ${report.month}`}

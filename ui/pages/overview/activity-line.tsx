@@ -1,105 +1,129 @@
 import type { ComponentChildren } from 'preact';
 import { bytes } from '../../../src/base/amounts.ts';
-import type { Activity } from '../../../src/contract/activity.ts';
+import type { Activity, ActivityKind } from '../../../src/contract/activity.ts';
 import { to } from '../../frame/router.ts';
 import { Said } from '../../parts/said.tsx';
+import { visible } from '../../viewers/visible.ts';
 
 const short = (id: string) => id.slice(0, 8);
 
-/** One entry of the activity log as a sentence, with links to what it is about. */
-export function ActivityLine({ entry }: { entry: Activity }) {
-  return <span class="activity-line">{sentence(entry)}</span>;
+type Names = ReadonlyMap<string, string>;
+
+/** One entry of the activity log as a sentence, with links to what it is about, by `names` where it has one. */
+export function ActivityLine({ entry, names }: { entry: Activity; names: Names }) {
+  return <span class="activity-line">{sentence(entry, names)}</span>;
 }
 
-function sentence(e: Activity): ComponentChildren {
-  const by = (
-    <strong>
-      <Said text={e.by} max={40} />
-    </strong>
-  );
-  const channel = e.channel !== undefined && (
+/** What was done, before and behind the name of what it was done to. Kinds that are missing are told by their own words. */
+const DEEDS: { readonly [kind in ActivityKind]?: readonly [before: string, behind?: string] } = {
+  'pointer.pushed': ['pushed'],
+  'pointer.pulled': ['pulled'],
+  'pointer.revoked': ['revoked'],
+  'channel.signal': ['sent a signal'],
+  'group.claimed': ['took work of the group'],
+  'group.acked': ['finished work of the group'],
+  'group.dead': ['gave up on work of the group'],
+  'group.revived': ['revived work of the group'],
+  'thread.created': ['opened the thread'],
+  'thread.patched': ['changed'],
+  'thread.deleted': ['deleted the thread'],
+  'artifact.created': ['stored', 'in'],
+  'artifact.deleted': ['deleted an artifact of'],
+  'pipeline.started': ['started the pipeline'],
+  'pipeline.resumed': ['went on with the pipeline'],
+  'pipeline.finished': ['ended the pipeline'],
+  'step.started': ['began the step', 'of'],
+  'step.done': ['finished the step', 'of'],
+  'step.failed': ['failed at the step', 'of'],
+  'task.sent': ['sent the task'],
+  'task.claimed': ['took the task'],
+  'task.done': ['finished the task'],
+  'task.failed': ['failed at the task'],
+  'task.canceled': ['called off the task'],
+  'agent.came': ['came to work'],
+  'agent.left': ['left'],
+  'key.created': ['made the key'],
+  'key.revoked': ['revoked the key'],
+  'key.rotated': ['rotated the key'],
+  'share.created': ['shared'],
+  'share.revoked': ['revoked a link to'],
+};
+
+/** Events of a thread that have no kind of their own in the log. */
+const EVENTS: ReadonlyMap<string, string> = new Map([
+  ['artifact.pulled', 'read an artifact of'],
+  ['prompt.rendered', 'rendered a prompt from'],
+  ['prompt.answered', 'got an answer in'],
+  ['prompt.handed_over', 'handed over'],
+  ['message.sent', 'sent a message in'],
+  ['report.generated', 'made a report of'],
+]);
+
+function sentence(e: Activity, names: Names): ComponentChildren {
+  if (e.kind === 'left_out')
+    return <span class="soft">{(e.count ?? 0).toLocaleString('en')} more, too many to list</span>;
+  if (e.kind === 'gap')
+    return <span class="soft">The connection was gone for a while; what happened then is in the lists</span>;
+  const [before, behind] =
+    e.kind === 'thread.event'
+      ? [EVENTS.get(e.type ?? '') ?? `noted ${visible(e.type ?? 'something')} in`]
+      : (DEEDS[e.kind] ?? [e.kind.replace(/[._]/g, ' ')]);
+  return (
     <>
-      {' '}
-      on <ChannelLink name={e.channel} />
+      <strong>
+        <Said text={e.by} max={40} />
+      </strong>{' '}
+      {before} {subject(e, behind, names)}
+      {e.size !== undefined && e.kind === 'pointer.pushed' && <span class="soft"> {bytes(e.size)}</span>}
+      {e.channel !== undefined && (
+        <>
+          {' '}
+          on <ChannelLink name={e.channel} />
+        </>
+      )}
     </>
   );
-  switch (e.kind) {
-    case 'pointer.pushed':
-      return (
-        <>
-          {by} pushed {e.pointer && <PointerLink id={e.pointer} />}
-          {e.size !== undefined && <span class="soft"> {bytes(e.size)}</span>}
-          {channel}
-        </>
-      );
-    case 'pointer.pulled':
-      return (
-        <>
-          {by} pulled {e.pointer && <PointerLink id={e.pointer} />}
-          {channel}
-        </>
-      );
-    case 'channel.signal':
-      return (
-        <>
-          {by} sent a signal{channel}
-        </>
-      );
-    case 'left_out':
-      return <span class="soft">{(e.count ?? 0).toLocaleString('en')} more, too many to list</span>;
-    case 'gap':
-      return (
-        <span class="soft">The connection was gone for a while; what happened then is in the lists</span>
-      );
-    default:
-      return (
-        <>
-          {by} · {words(e.kind)} {subject(e)}
-          {channel}
-        </>
-      );
-  }
 }
 
-/** `thread.patched` → `thread patched` */
-function words(kind: string): string {
-  return kind.replace(/[._]/g, ' ');
-}
-
-function subject(e: Activity): ComponentChildren {
-  const name = e.name !== undefined && e.name !== '' ? <Said text={e.name} max={60} /> : null;
-  if (e.task !== undefined)
-    return (
-      <>
-        <a class="mono" href={to('tasks', e.task)} title={e.task}>
-          {short(e.task)}
-        </a>
-        {name && <> {name}</>}
-      </>
-    );
+function subject(e: Activity, behind: string | undefined, names: Names): ComponentChildren {
+  const named = e.name !== undefined && e.name !== '' && e.kind !== 'thread.event';
+  const name = named ? <Said text={e.name!} max={60} /> : null;
+  if (e.task !== undefined) return <Named id={e.task} at={to('tasks', e.task)} name={e.name} names={names} />;
+  if (e.group !== undefined) return <Said text={e.group} max={60} />;
   if (e.thread !== undefined) {
-    const page = /^(?:pipeline|step)\./.test(e.kind) ? 'pipelines' : 'threads';
+    const run = /^(?:pipeline|step)\./.test(e.kind);
     const artifact =
       e.artifact === undefined ? '' : `?tab=artifacts&artifact=${encodeURIComponent(e.artifact)}`;
+    // Of a pipeline and a new thread the name is that of the thread itself, and else that of something in it.
+    const own = /^(?:pipeline\.|thread\.)/.test(e.kind);
     return (
       <>
-        {name && <>{name} in </>}
-        <a class="mono" href={to(page, e.thread) + artifact} title={e.thread}>
-          {short(e.thread)}
-        </a>
-        {e.version !== undefined && <span class="soft"> v{e.version}</span>}
-        {e.type !== undefined && e.kind === 'thread.event' && <span class="soft"> {e.type}</span>}
+        {name && !own && <>{name} </>}
+        {name && !own && behind && `${behind} `}
+        <Named
+          id={e.thread}
+          at={to(run ? 'pipelines' : 'threads', e.thread) + artifact}
+          name={own && named ? e.name : undefined}
+          names={names}
+        />
+        {e.version !== undefined && e.kind === 'thread.patched' && ` to v${e.version}`}
+        {e.status !== undefined && e.kind === 'pipeline.finished' && <span class="soft"> {e.status}</span>}
       </>
     );
   }
-  if (e.pointer !== undefined) return <PointerLink id={e.pointer} />;
-  return name;
+  return e.pointer !== undefined ? (
+    <Named id={e.pointer} at={to('pointers', e.pointer)} name={undefined} names={names} />
+  ) : (
+    name
+  );
 }
 
-function PointerLink({ id }: { id: string }) {
+/** A link by the name that the entry has, else by the one that is known, else by the beginning of the id. */
+function Named(o: { id: string; at: string; name: string | undefined; names: Names }) {
+  const name = o.name || o.names.get(o.id);
   return (
-    <a class="mono" href={`/pull/${encodeURIComponent(id)}`} title={id}>
-      {short(id)}
+    <a class={name ? '' : 'mono'} href={o.at} title={o.id}>
+      {name ? <Said text={name} max={60} /> : short(o.id)}
     </a>
   );
 }

@@ -30,9 +30,9 @@ export function Health() {
               <span class={`dot ${connectionState.value}`} aria-hidden="true" />{' '}
               {
                 {
-                  live: 'is told of everything at once',
+                  live: 'is live',
                   lost: 'has lost its connection',
-                  idle: 'is not told of changes',
+                  idle: 'is not live: reload to see changes',
                 }[connectionState.value]
               }
             </dd>

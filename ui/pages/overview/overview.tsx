@@ -9,9 +9,9 @@ import { useAsked } from '../../session/asking.ts';
 import { heard, useEvery, useLive } from '../../session/live.ts';
 import { self } from '../../session/self.ts';
 import { AgentList } from '../tasks/agent-list.tsx';
-import { agentState } from '../tasks/stuck.ts';
 import { ActivityLine } from './activity-line.tsx';
 import { Health } from './health.tsx';
+import { useNames } from './names.ts';
 import { TokensOverTime } from './tokens-over-time.tsx';
 
 /** So many lines; older ones are on the pages of what they are about. */
@@ -54,7 +54,7 @@ function Figures() {
   const { value: sums } = totals;
   const ledger = sums?.prompts;
   const bridges = agents.value?.agents.filter(({ kind }) => kind === 'bridge') ?? [];
-  const silent = bridges.filter((agent) => agentState(agent) === 'silent').length;
+  const lost = bridges.filter(({ state }) => state === 'stuck' || state === 'silent').length;
   return (
     <div class="figures">
       <Figure
@@ -71,7 +71,7 @@ function Figures() {
       <Figure
         name="Agents alive"
         value={agents.value ? count(bridges.filter(({ alive }) => alive).length) : '…'}
-        foot={silent > 0 ? `${silent} silent` : `of ${bridges.length} known`}
+        foot={lost > 0 ? `${lost} stuck or silent` : `of ${bridges.length} known`}
         href={to('tasks')}
       />
       {/* Without keys nobody counts pushes. */}
@@ -103,6 +103,7 @@ function Figures() {
 
 function ActivityFeed() {
   const older = useAsked((relay) => relay.activity.list({ limit: LINES }), []);
+  const names = useNames();
   useLive(({ kind }) => kind === 'gap', older.again);
   return (
     <Answer of={older}>
@@ -119,9 +120,9 @@ function ActivityFeed() {
           <ol class="feed" aria-label="What happened, newest first">
             {lines.map((entry) => (
               <li key={entry.id}>
-                <Clock at={entry.at} />
+                <Clock at={entry.at} short />
                 <span class={`mark ${entry.kind.split('.')[0]}`} aria-hidden="true" />
-                <ActivityLine entry={entry} />
+                <ActivityLine entry={entry} names={names} />
               </li>
             ))}
           </ol>

@@ -1,46 +1,81 @@
-import { useState } from 'preact/hooks';
 import { shellWord } from '../../../src/base/shell-word.ts';
+import { encodeUtf8 } from '../../../src/base/utf8.ts';
+import { PIPELINE_RUNNER } from '../../../src/contract/task-names.ts';
 import type { PipelineRun } from '../../../src/contract/threads/runs.ts';
+import { navigate, to } from '../../frame/router.ts';
+import { ConfirmButton } from '../../parts/confirm.tsx';
 import { Command } from '../../parts/copying.tsx';
-import { Dialog } from '../../parts/dialog.tsx';
 import { useAsked } from '../../session/asking.ts';
-import { SendTask } from '../tasks/send-task.tsx';
+import { useEvery, useLive } from '../../session/live.ts';
+import { may } from '../../session/self.ts';
+import { relay } from '../../session/session.ts';
 
-/** The server runs no commands: going on with a run is a command to copy, or a task for an agent that runs commands. */
+/** The server runs no commands: going on with a run is a task for a bridge that runs pipelines, else a command to copy. */
 export function RunActions({ run, step }: { run: PipelineRun; step: string | null }) {
   const agents = useAsked((relay) => relay.agents.list(), []);
-  const [task, setTask] = useState<{ title: string; line: string } | null>(null);
-  const resume = `relay pipeline run --run ${run.run}`;
-  const rerun = step === null ? null : `relay pipeline run --of ${run.run} --from ${shellWord(step)}`;
+  useLive(({ kind }) => kind.startsWith('agent.'), agents.again);
+  useEvery(10_000, agents.again);
+  const runner = agents.value?.agents.find(
+    ({ alive, bridge }) => alive && bridge?.runner === PIPELINE_RUNNER,
+  );
   const offers = [
-    ...(run.status === 'done' ? [] : [{ title: 'Go on with it', line: resume }]),
-    ...(rerun === null ? [] : [{ title: `Run again from ${step}`, line: rerun }]),
+    ...(run.status === 'done'
+      ? []
+      : [
+          {
+            title: 'Resume',
+            about: 'What is recorded is not done again.',
+            line: `relay pipeline run --run ${run.run}`,
+          },
+        ]),
+    ...(step === null
+      ? []
+      : [
+          {
+            title: `Rerun from ${step}`,
+            about: 'A new run with the results of what came before.',
+            line: `relay pipeline run --of ${run.run} --from ${shellWord(step)}`,
+          },
+        ]),
   ];
   return (
     <section class="panel" aria-labelledby="again">
-      <h2 id="again">Go on, or again</h2>
-      {offers.map((offer) => (
-        <div key={offer.line} class="offer">
-          <Command line={offer.line} about={`${offer.title}, where the agents are:`} />
-          <button type="button" class="button" onClick={() => setTask(offer)}>
-            Send as a task
-          </button>
-        </div>
-      ))}
-      {rerun === null && (
-        <p class="soft">Choose a step above to run it and what follows again, with the earlier results.</p>
-      )}
-      {task && (
-        <Dialog title={task.title} onClose={() => setTask(null)}>
-          <div class="dialog-body">
-            <SendTask
-              agents={agents.value?.agents ?? []}
-              text={task.line}
-              summary={`${task.title}: ${run.pipeline}`}
-            />
+      <h2 id="again">Resume or run again</h2>
+      <div class="stack">
+        {offers.map(({ title, about, line }) => (
+          <div key={line} class="offer">
+            <Command line={line} about={`${title}. ${about}`} />
+            {runner?.bridge && may('push') && (
+              <ConfirmButton
+                label={title}
+                title={`${title}?`}
+                sure="Send the task"
+                act={async () => {
+                  const { task_channel, done_channel } = runner.bridge!;
+                  const { id } = await relay.value.pointers.push({
+                    body: encodeUtf8(line),
+                    content_type: 'text/plain',
+                    channel: task_channel,
+                    metadata: { done_channel, summary: `${title}: ${run.pipeline}` },
+                  });
+                  navigate(to('tasks', id));
+                }}
+              >
+                <p>
+                  {runner.name} does it, by the file of the pipeline that it has. Its page shows what becomes
+                  of it.
+                </p>
+              </ConfirmButton>
+            )}
           </div>
-        </Dialog>
-      )}
+        ))}
+        {!runner && (
+          <Command
+            line="relay bridge start --pipelines ."
+            about="To do it from here, start a runner where the files of the pipelines are:"
+          />
+        )}
+      </div>
     </section>
   );
 }

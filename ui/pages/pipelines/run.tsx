@@ -29,7 +29,7 @@ export function RunPage({ id }: { id: string }) {
         above={{ title: 'Pipelines', href: to('pipelines') }}
         actions={
           <a class="button" href={to('threads', id)}>
-            The thread
+            Open its thread
           </a>
         }
       >
@@ -64,11 +64,11 @@ export function RunPage({ id }: { id: string }) {
 
 function Body({ run }: { run: PipelineRun }) {
   const wanted = query.value.get('step');
-  const chosen = run.instances.find(({ step }) => step === wanted) ?? null;
+  const chosen = run.instances.find(({ step }) => step === wanted) ?? worthALook(run.instances);
   // A run of before the needs of steps were noted has its steps all the same.
   const known = [...new Set(run.instances.map(({ of }) => of))];
   const steps = run.steps.length > 0 ? run.steps : known.map((id) => ({ id, agent: null, needs: [] }));
-  const choose = (step: string) => setParam('step', step === wanted ? null : step);
+  const choose = (step: string) => setParam('step', step);
   return (
     <div class="stack">
       <section class="panel" aria-labelledby="graph">
@@ -77,19 +77,25 @@ function Body({ run }: { run: PipelineRun }) {
           steps={steps}
           instances={run.instances}
           chosen={chosen?.of ?? null}
-          onChoose={(id) => choose(firstOf(run.instances, id))}
+          onChoose={(id) => choose(run.instances.find(({ of }) => of === id)?.step ?? id)}
         />
       </section>
-      {chosen && <StepDetails run={run} instance={chosen} />}
-      <section class="panel" aria-labelledby="waterfall">
-        <h2 id="waterfall">When each ran</h2>
-        <Waterfall run={run} chosen={chosen?.step ?? null} onChoose={choose} />
-      </section>
-      <RunActions run={run} step={chosen?.of ?? null} />
+      <div class="columns even">
+        <div class="stack">
+          <section class="panel" aria-labelledby="waterfall">
+            <h2 id="waterfall">When each ran</h2>
+            <Waterfall run={run} chosen={chosen?.step ?? null} onChoose={choose} />
+          </section>
+          <RunActions run={run} step={chosen?.of ?? null} />
+        </div>
+        {chosen && <StepDetails run={run} instance={chosen} key={chosen.step} />}
+      </div>
     </div>
   );
 }
 
-function firstOf(instances: readonly StepInstance[], id: string): string {
-  return instances.find(({ of }) => of === id)?.step ?? id;
+/** Of a run that somebody opens: what failed, else what runs, else what came last. */
+function worthALook(instances: readonly StepInstance[]): StepInstance | null {
+  const has = (wanted: StepInstance['status']) => instances.find(({ status }) => status === wanted);
+  return has('failed') ?? has('running') ?? instances.findLast(({ ref }) => ref !== null) ?? null;
 }

@@ -1,10 +1,11 @@
 import { count } from '../../../src/base/amounts.ts';
 import type { PipelineRun, StepInstance } from '../../../src/contract/threads/runs.ts';
-import { setParam } from '../../frame/router.ts';
 import { Badge } from '../../parts/badge.tsx';
-import { Icon } from '../../parts/icons.tsx';
+import { Answer } from '../../parts/notices.tsx';
 import { Said } from '../../parts/said.tsx';
 import { Ago, Clock, duration } from '../../parts/time.tsx';
+import { useAsked } from '../../session/asking.ts';
+import { visible } from '../../viewers/visible.ts';
 import { ArtifactView } from '../threads/artifact-view.tsx';
 
 /** One instance of a step: what it was given, what it gave, how long it took and what it cost. */
@@ -12,19 +13,9 @@ export function StepDetails({ run, instance }: { run: PipelineRun; instance: Ste
   const definition = run.steps.find(({ id }) => id === instance.of);
   return (
     <section class="panel" aria-labelledby="step">
-      <header class="panel-head">
-        <h2 id="step">
-          <Said text={instance.step} max={80} /> <Badge word={instance.status} />
-        </h2>
-        <button
-          type="button"
-          class="icon-button"
-          aria-label="Close the step"
-          onClick={() => setParam('step', null)}
-        >
-          <Icon name="close" />
-        </button>
-      </header>
+      <h2 id="step">
+        <Said text={instance.step} max={80} /> <Badge word={instance.status} />
+      </h2>
       <dl class="facts">
         {definition?.agent && (
           <>
@@ -86,12 +77,43 @@ export function StepDetails({ run, instance }: { run: PipelineRun; instance: Ste
           </ul>
         </>
       )}
+      {instance.prompt_event && <Prompt run={run.run} event={instance.prompt_event} />}
       {instance.ref && (
         <>
           <h3 class="spaced">Output</h3>
-          <ArtifactView id={run.run} artifact={instance.ref} readOnly key={instance.ref} />
+          <ArtifactView id={run.run} artifact={instance.ref} readOnly inside key={instance.ref} />
         </>
       )}
     </section>
+  );
+}
+
+/** What the step was asked, as the log of the run has it. A model is given the results that it is shown beside it. */
+function Prompt({ run, event }: { run: string; event: string }) {
+  const asked = useAsked(
+    async (relay) => {
+      const before = Number(event) - 1;
+      const { events } = await relay.threads.events(run, {
+        ...(before > 0 ? { after: String(before) } : {}),
+        limit: 1,
+      });
+      return events[0]?.payload ?? {};
+    },
+    [run, event],
+  );
+  return (
+    <>
+      <h3 class="spaced">Prompt</h3>
+      <Answer of={asked}>
+        {({ prompt, prompt_cut }) => (
+          <>
+            <pre class="said break" tabIndex={0}>
+              {visible(String(prompt ?? ''))}
+            </pre>
+            {prompt_cut === true && <p class="soft small">This is its beginning; the rest was not kept.</p>}
+          </>
+        )}
+      </Answer>
+    </>
   );
 }

@@ -22,9 +22,11 @@ export function Waterfall({ run, chosen, onChoose }: Props) {
   return (
     <>
       <div class="waterfall-scale soft small" aria-hidden="true">
-        <span>0</span>
-        <span>{duration(span / 2)}</span>
-        <span>{duration(span)}</span>
+        <div>
+          <span>0</span>
+          <span class="waterfall-middle">{duration(span / 2)}</span>
+          <span>{duration(span)}</span>
+        </div>
       </div>
       <div
         class="waterfall"

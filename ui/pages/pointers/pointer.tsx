@@ -4,10 +4,11 @@ import { isRelayError } from '../../../src/base/errors.ts';
 import type { Inspected } from '../../../src/contract/pointers.ts';
 import { FERNET_CONTENT_TYPE } from '../../../src/formats/fernet.ts';
 import { ContextRelay } from '../../../src/sdk/context-relay.ts';
-import { useTitle } from '../../frame/title.ts';
+import { to } from '../../frame/router.ts';
 import { Badge } from '../../parts/badge.tsx';
-import { Command, Id } from '../../parts/copying.tsx';
+import { Command, CopyButton, Id } from '../../parts/copying.tsx';
 import { Empty, Failure, Pending } from '../../parts/notices.tsx';
+import { PageHead } from '../../parts/page-head.tsx';
 import { SaidJson } from '../../parts/said.tsx';
 import { Ago } from '../../parts/time.tsx';
 import { type Asked, useAsked } from '../../session/asking.ts';
@@ -16,9 +17,11 @@ import { visible } from '../../viewers/visible.ts';
 import { Payload } from './payload.tsx';
 import { Receipts } from './receipts.tsx';
 
-/** What a pointer stands for, at its own address. The key behind `#key=` stays in this page. */
-export function Pointer({ parts: [id = ''] }: { parts: readonly string[] }) {
-  useTitle(`Pointer ${id.slice(0, 8)}`);
+/**
+ * What a pointer stands for, at its own address or among the others (`above`). The key behind `#key=` stays in this
+ * page.
+ */
+export function Pointer({ parts: [id = ''], above = false }: { parts: readonly string[]; above?: boolean }) {
   const key = apiKey.value;
   const client = useMemo(
     () =>
@@ -30,13 +33,11 @@ export function Pointer({ parts: [id = ''] }: { parts: readonly string[] }) {
   const found = useAsked(() => client.inspect(url), [id, key, fragment]);
   return (
     <>
-      <header class="page-head">
-        <div class="page-title">
-          <h1>
-            Pointer <span class="mono">{visible(id.slice(0, 8))}</span>
-          </h1>
-        </div>
-      </header>
+      <PageHead
+        title={titleOf(found.value) ?? `Pointer ${id.slice(0, 8)}`}
+        above={above ? { title: 'Pointers', href: to('pointers') } : undefined}
+        actions={<CopyButton text={url} what="address" label="Copy the address" />}
+      />
       <Found found={found} id={id}>
         {(about) => (
           <>
@@ -49,6 +50,14 @@ export function Pointer({ parts: [id = ''] }: { parts: readonly string[] }) {
     </>
   );
 }
+
+/** What its sender says that it is; a long one is whole among the metadata. */
+function titleOf(about: Inspected | undefined): string | undefined {
+  const summary = about?.metadata.summary;
+  return typeof summary === 'string' && summary.trim() !== '' ? cut(summary) : undefined;
+}
+
+const cut = (text: string) => (text.length > 160 ? `${text.slice(0, 160)}…` : text);
 
 function Found({
   found,

@@ -10,35 +10,40 @@ import { type Column, PagedTable } from '../../parts/table.tsx';
 import { Ago } from '../../parts/time.tsx';
 import { useLive } from '../../session/live.ts';
 import { usePages } from '../../session/paging.ts';
+import { Pointer } from './pointer.tsx';
 
 const COLUMNS: readonly Column<ListedPointer>[] = [
   {
-    title: 'Id',
-    width: '110px',
-    cell: ({ id, url }) => (
-      <span class="id">
-        <a class="mono row-link" href={`/pull/${id}`} title={id}>
-          {id.slice(0, 8)}
-        </a>
-        <CopyButton text={url} what="URL" />
-      </span>
+    title: 'Summary',
+    width: 'minmax(0, 1fr)',
+    cell: ({ id, metadata }) => (
+      <a class="row-link one-line" href={to('pointers', id)} title={id}>
+        {typeof metadata.summary === 'string' ? (
+          <Said text={metadata.summary} max={200} />
+        ) : Object.keys(metadata).length > 0 ? (
+          <SaidJson value={metadata} max={200} />
+        ) : (
+          <span class="mono">{id.slice(0, 8)}</span>
+        )}
+      </a>
     ),
   },
   {
-    title: 'Metadata',
-    width: 'minmax(0, 1fr)',
-    cell: ({ metadata }) =>
-      typeof metadata.summary === 'string' ? (
-        <Said text={metadata.summary} max={200} />
-      ) : (
-        <span class="soft">
-          {Object.keys(metadata).length > 0 ? <SaidJson value={metadata} max={200} /> : 'none'}
+    title: 'Id',
+    width: '100px',
+    cell: ({ id, url }) => (
+      <span class="id">
+        <span class="mono" title={id}>
+          {id.slice(0, 8)}
         </span>
-      ),
+        <CopyButton text={url} what="URL" />
+      </span>
+    ),
+    wide: true,
   },
   {
     title: 'Channel',
-    width: 'minmax(0, 150px)',
+    width: 'minmax(0, 120px)',
     cell: ({ channel }) =>
       channel === null ? (
         <span class="soft">none</span>
@@ -55,8 +60,12 @@ const COLUMNS: readonly Column<ListedPointer>[] = [
   { title: 'Expires', width: '80px', cell: ({ expires_at }) => <Ago at={expires_at} />, wide: true },
 ];
 
+export function Pointers({ parts: [id] }: { parts: readonly string[] }) {
+  return id === undefined ? <PointerList /> : <Pointer parts={[id]} key={id} above />;
+}
+
 /** Every pointer that has not expired, newest first. */
-export function Pointers() {
+function PointerList() {
   const [channel, setChannel] = useState('');
   const [from, setFrom] = useState('');
   const filter = { ...(channel ? { channel } : {}), ...(from ? { from } : {}) };

@@ -1,11 +1,12 @@
 import type { ProjectView } from '../../../src/contract/projects.ts';
 import { to } from '../../frame/router.ts';
 import { Badge } from '../../parts/badge.tsx';
-import { CopyButton } from '../../parts/copying.tsx';
+import { Command, CopyButton } from '../../parts/copying.tsx';
 import { Answer, Empty } from '../../parts/notices.tsx';
 import { PageHead } from '../../parts/page-head.tsx';
-import { Said, SaidJson } from '../../parts/said.tsx';
+import { Said } from '../../parts/said.tsx';
 import { Tabs } from '../../parts/tabs.tsx';
+import { Ago } from '../../parts/time.tsx';
 import { useAsked } from '../../session/asking.ts';
 import { useEvery } from '../../session/live.ts';
 import { visible } from '../../viewers/visible.ts';
@@ -42,13 +43,13 @@ function Body({ project }: { project: ProjectView }) {
             name: 'todos',
             title: 'Todos',
             count: project.todos.length,
-            render: () => <Items items={project.todos} none="There are no todos." />,
+            render: () => <Todos todos={project.todos} />,
           },
           {
             name: 'decisions',
             title: 'Decisions',
             count: project.decisions.length,
-            render: () => <Items items={project.decisions} none="Nothing was decided yet." />,
+            render: () => <Decisions decisions={project.decisions} />,
           },
           {
             name: 'brief',
@@ -71,39 +72,63 @@ function Body({ project }: { project: ProjectView }) {
   );
 }
 
-type Fields = { readonly [name: string]: unknown };
-
-function Items({ items, none }: { items: readonly object[]; none: string }) {
-  if (items.length === 0) return <Empty title={none} />;
+function Todos({ todos }: { todos: ProjectView['todos'] }) {
+  if (todos.length === 0)
+    return (
+      <Empty title="There are no todos.">
+        <Command line='relay todo add "Write the load test"' about="Add one, in the folder of the project:" />
+      </Empty>
+    );
   return (
     <ul class="rows panel">
-      {items.map((item, at) => {
-        const { id, title, status, ...rest } = item as Fields;
-        return (
-          <li key={typeof id === 'string' ? id : at}>
-            <div class="agent">
-              <p>
-                {id !== undefined && <span class="mono soft">{String(id)} </span>}
-                <strong>
-                  <Said text={String(title ?? rest.text ?? rest.decision ?? '')} max={300} />
-                </strong>
-              </p>
+      {todos.map(({ id, title, status, priority, notes, created, completed_at }) => (
+        <li key={id}>
+          <div class="agent">
+            <p>
+              <span class="mono soft">{visible(id)}</span> <Said text={title} max={300} />
+            </p>
+            {notes !== '' && (
               <p class="soft small break">
-                {Object.entries(rest)
-                  .filter(
-                    ([name, value]) => value !== null && value !== '' && !['text', 'decision'].includes(name),
-                  )
-                  .map(([name, value]) => (
-                    <span key={name} class="pair">
-                      {name.replaceAll('_', ' ')}: <SaidJson value={value} max={400} />
-                    </span>
-                  ))}
+                <Said text={notes} max={1_000} />
               </p>
-            </div>
-            {typeof status === 'string' && <Badge word={status} />}
-          </li>
-        );
-      })}
+            )}
+            <p class="soft small">
+              {priority} priority, {completed_at ? 'done' : 'added'} <Ago at={completed_at ?? created} />
+            </p>
+          </div>
+          <Badge word={status.replaceAll('_', ' ')} />
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function Decisions({ decisions }: { decisions: ProjectView['decisions'] }) {
+  if (decisions.length === 0)
+    return (
+      <Empty title="Nothing was decided yet.">
+        <p>Whatever is decided in the project goes into its decisions.md, for whoever comes next.</p>
+      </Empty>
+    );
+  return (
+    <ul class="rows panel">
+      {decisions.map(({ id, title, date, status, decision, superseded }) => (
+        <li key={id}>
+          <div class="agent">
+            <p>
+              <span class="mono soft">{visible(id)}</span>{' '}
+              <strong>
+                <Said text={title} max={300} />
+              </strong>
+            </p>
+            <p class="break">
+              <Said text={decision} max={4_000} />
+            </p>
+            {date !== null && <p class="soft small">{visible(date)}</p>}
+          </div>
+          <Badge word={superseded ? 'superseded' : status.toLowerCase()} />
+        </li>
+      ))}
     </ul>
   );
 }

@@ -5,7 +5,6 @@ import { Command } from '../../parts/copying.tsx';
 import { Empty } from '../../parts/notices.tsx';
 import { Said } from '../../parts/said.tsx';
 import { Ago } from '../../parts/time.tsx';
-import { agentState } from './stuck.ts';
 
 const SHORT = 8;
 
@@ -29,7 +28,7 @@ export function AgentList({ agents, short = false }: { agents: readonly Agent[];
                 <strong>
                   <Said text={agent.name} max={60} />
                 </strong>{' '}
-                <Badge word={agentState(agent)} />
+                <Badge word={agent.state ?? 'follower'} />
               </p>
               <p class="soft small">
                 {agent.bridge ? (

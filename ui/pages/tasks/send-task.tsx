@@ -1,24 +1,21 @@
 import { useState } from 'preact/hooks';
 import { encodeUtf8 } from '../../../src/base/utf8.ts';
 import type { Agent } from '../../../src/contract/agents.ts';
-import { DONE_CHANNEL, directChannel, TASK_CHANNEL } from '../../../src/contract/task-names.ts';
+import {
+  DONE_CHANNEL,
+  directChannel,
+  PIPELINE_RUNNER,
+  TASK_CHANNEL,
+} from '../../../src/contract/task-names.ts';
 import { navigate, to } from '../../frame/router.ts';
 import { Failure } from '../../parts/notices.tsx';
 import { useAction } from '../../session/asking.ts';
 
 /** Work for whoever is free, or for one agent alone. Its page then shows what becomes of it. */
-export function SendTask({
-  agents,
-  text: given = '',
-  summary: about = '',
-}: {
-  agents: readonly Agent[];
-  text?: string;
-  summary?: string;
-}) {
-  const bridges = agents.filter(({ kind }) => kind === 'bridge');
-  const [text, setText] = useState(given);
-  const [summary, setSummary] = useState(about);
+export function SendTask({ agents }: { agents: readonly Agent[] }) {
+  const bridges = agents.filter(({ bridge }) => bridge && bridge.runner !== PIPELINE_RUNNER);
+  const [text, setText] = useState('');
+  const [summary, setSummary] = useState('');
   const [agent, setAgent] = useState('');
   const sending = useAction(async (relay) => {
     const bridge = bridges.find(({ name }) => name === agent)?.bridge;

@@ -13,7 +13,6 @@ import { useEvery, useLive } from '../../session/live.ts';
 import { relay } from '../../session/session.ts';
 import { JsonView } from '../../viewers/json-view.tsx';
 import { Ladder } from '../pointers/ladder.tsx';
-import { stuckTask } from './stuck.ts';
 
 const OPEN = new Set(['queued', 'running', 'acked']);
 
@@ -26,7 +25,7 @@ export function TaskPage({ id }: { id: string }) {
   return (
     <>
       <PageHead
-        title={value?.summary ?? (value ? 'Task' : 'Task')}
+        title={value?.summary ?? 'Task'}
         above={{ title: 'Tasks', href: to('tasks') }}
         actions={
           value &&
@@ -49,7 +48,7 @@ export function TaskPage({ id }: { id: string }) {
         <Id value={id} what="task id" />
         {value && (
           <>
-            <Badge word={value.state} />
+            <Badge word={value.stuck ? 'stuck' : value.state} />
             <span>
               sent <Ago at={value.created_at} /> by <Said text={value.from} max={60} />
             </span>
@@ -62,8 +61,7 @@ export function TaskPage({ id }: { id: string }) {
 }
 
 function Details({ task }: { task: Task }) {
-  const { result, lease } = task;
-  const stuck = stuckTask(task);
+  const { result, lease, stuck } = task;
   return (
     <>
       {stuck && (
@@ -93,9 +91,18 @@ function Details({ task }: { task: Task }) {
                 </a>
               </dd>
               <dt>Agent</dt>
-              <dd>{task.agent ? <Said text={task.agent} max={80} /> : 'nobody yet'}</dd>
-              <dt>Attempt</dt>
-              <dd>{task.attempt}</dd>
+              <dd>
+                {task.agent || result ? <Said text={task.agent ?? result!.by} max={80} /> : 'nobody yet'}
+              </dd>
+              {/* How often is forgotten once it is done. */}
+              {(task.attempt > 0 || OPEN.has(task.state)) && (
+                <>
+                  <dt>Handed out</dt>
+                  <dd>
+                    {task.attempt === 0 ? 'not yet' : task.attempt === 1 ? 'once' : `${task.attempt} times`}
+                  </dd>
+                </>
+              )}
               {lease && (
                 <>
                   <dt>Lease</dt>
@@ -106,7 +113,7 @@ function Details({ task }: { task: Task }) {
               )}
               <dt>Payload</dt>
               <dd>
-                <a href={`/pull/${task.id}`}>{bytes(task.size)}</a>
+                <a href={to('pointers', task.id)}>{bytes(task.size)}</a>
               </dd>
             </dl>
           </section>
@@ -126,7 +133,7 @@ function Details({ task }: { task: Task }) {
                   </p>
                 )}
                 <p>
-                  <a href={`/pull/${/[0-9a-f-]{36}/i.exec(result.url)?.[0] ?? ''}`}>Open the result</a>
+                  <a href={to('pointers', /[0-9a-f-]{36}/i.exec(result.url)?.[0] ?? '')}>Open the result</a>
                 </p>
               </>
             ) : (

@@ -14,7 +14,6 @@ import { useEvery, useLive } from '../../session/live.ts';
 import { may } from '../../session/self.ts';
 import { AgentList } from './agent-list.tsx';
 import { SendTask } from './send-task.tsx';
-import { stuckTask } from './stuck.ts';
 import { TaskPage } from './task.tsx';
 
 const MOST_TASKS = 200;
@@ -42,18 +41,20 @@ const COLUMNS: readonly Column<TaskInfo>[] = [
   {
     title: 'Agent',
     width: '120px',
-    cell: ({ agent }) => (agent ? <Said text={agent} max={40} /> : <span class="soft">nobody</span>),
+    cell: ({ agent, result }) =>
+      agent || result ? <Said text={agent ?? result!.by} max={40} /> : <span class="soft">nobody yet</span>,
     wide: true,
   },
   { title: 'From', width: '110px', cell: ({ from }) => <Said text={from} max={40} />, wide: true },
-  { title: 'Tries', width: '52px', cell: ({ attempt }) => attempt, figure: true, wide: true },
-  { title: 'Sent', width: '84px', cell: ({ created_at }) => <Ago at={created_at} /> },
+  { title: 'Tries', width: '52px', cell: ({ attempt }) => attempt || '–', figure: true, wide: true },
+  { title: 'Sent', width: '84px', cell: ({ created_at }) => <Ago at={created_at} />, wide: true },
 ];
 
 function State({ task }: { task: TaskInfo }) {
-  const stuck = stuckTask(task);
   return (
-    <span title={stuck ?? undefined}>{stuck ? <Badge word="stuck" /> : <Badge word={task.state} />}</span>
+    <span title={task.stuck ?? undefined}>
+      <Badge word={task.stuck ? 'stuck' : task.state} />
+    </span>
   );
 }
 
@@ -75,7 +76,7 @@ function TaskList() {
     tasks.again();
     agents.again();
   });
-  const stuck = tasks.value?.tasks.filter((task) => stuckTask(task) !== null) ?? [];
+  const stuck = tasks.value?.tasks.filter((task) => task.stuck !== null) ?? [];
   return (
     <>
       <PageHead title="Tasks and bridges" />
@@ -111,7 +112,7 @@ function TaskList() {
                     <a href={to('tasks', stuck[0]!.id)}>
                       <Said text={stuck[0]!.summary ?? stuck[0]!.id} max={80} />
                     </a>
-                    . {stuckTask(stuck[0]!)}
+                    . {stuck[0]!.stuck}
                   </p>
                 )}
                 <Answer of={tasks}>

@@ -20,10 +20,13 @@ export function ArtifactView({
   id,
   artifact: ref,
   readOnly,
+  inside = false,
 }: {
   id: string;
   artifact: string;
   readOnly: boolean;
+  /** It is a part of something else, and cannot be closed by itself. */
+  inside?: boolean;
 }) {
   const artifact = useAsked((relay) => relay.threads.artifact(id, ref, { counted: false }), [id, ref]);
   const saving = useAction(async (relay, { name, mime }: Artifact) => {
@@ -31,14 +34,20 @@ export function ArtifactView({
     await saveAs(name || ref, body, mime);
   });
   return (
-    <section class="panel open-artifact" aria-label="Artifact">
+    <section class={inside ? '' : 'panel open-artifact'} aria-label="Artifact">
       <Answer of={artifact}>
         {(about) => (
           <>
             <header class="panel-head">
-              <h2 class="one-line">
-                <Said text={about.name || ref} max={120} />
-              </h2>
+              {inside ? (
+                <span class="one-line">
+                  <Said text={about.name || ref} max={120} />
+                </span>
+              ) : (
+                <h2 class="one-line">
+                  <Said text={about.name || ref} max={120} />
+                </h2>
+              )}
               <span class="bar-end">
                 <button
                   type="button"
@@ -65,14 +74,16 @@ export function ArtifactView({
                     </p>
                   </ConfirmButton>
                 )}
-                <button
-                  type="button"
-                  class="icon-button"
-                  aria-label="Close the artifact"
-                  onClick={() => setParam('artifact', null)}
-                >
-                  <Icon name="close" />
-                </button>
+                {!inside && (
+                  <button
+                    type="button"
+                    class="icon-button"
+                    aria-label="Close the artifact"
+                    onClick={() => setParam('artifact', null)}
+                  >
+                    <Icon name="close" />
+                  </button>
+                )}
               </span>
             </header>
             <p class="page-facts">

@@ -79,6 +79,7 @@ function Both({ a, b }: { a: string; b: string }) {
                 Differences
               </button>
             </div>
+            {view === 'side' && <span class="soft">Marked lines are known to one of them only.</span>}
           </div>
           {view === 'diff' ? (
             <DiffView
@@ -117,10 +118,10 @@ function Facts({ side: { info, stats } }: { side: Side }) {
         </dd>
         <dt>Version</dt>
         <dd>v{info.state_version}</dd>
-        <dt>Artifacts, events</dt>
-        <dd>
-          {count(info.artifact_count)}, {count(info.event_count)}
-        </dd>
+        <dt>Artifacts</dt>
+        <dd>{count(info.artifact_count)}</dd>
+        <dt>Events</dt>
+        <dd>{count(info.event_count)}</dd>
         <dt>Tokens avoided</dt>
         <dd>
           {stats.prompts

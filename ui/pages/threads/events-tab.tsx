@@ -37,16 +37,29 @@ export function EventsTab({ id, total, shared }: { id: string; total: number; sh
       ),
     },
     {
+      title: 'By',
+      width: '100px',
+      cell: ({ payload: { by } }) =>
+        typeof by === 'string' ? <Said text={by} max={40} /> : <span class="soft">relay</span>,
+      wide: true,
+    },
+    {
       title: 'Payload',
       width: 'minmax(0, 1fr)',
-      cell: ({ payload }) => (
+      cell: ({ payload: { by: _, ...payload } }) => (
         <span class="soft mono">
           <SaidJson value={payload} max={240} />
         </span>
       ),
       wide: true,
     },
-    { title: 'Id', width: '64px', cell: (event) => <span class="mono">{event.id}</span>, figure: true },
+    {
+      title: 'Id',
+      width: '64px',
+      cell: (event) => <span class="mono">{event.id}</span>,
+      figure: true,
+      wide: true,
+    },
   ];
   if (error !== undefined && events.length === 0) return <Failure error={error} />;
   if (events.length === 0)

@@ -13,7 +13,13 @@ const PROMPTS: readonly Column<PromptFigures & { readonly key: string }>[] = [
   { title: 'When', width: '88px', cell: ({ at }) => <Ago at={at} /> },
   { title: 'What', width: '104px', cell: ({ kind }) => kind.replace('_', ' '), wide: true },
   { title: 'By', width: 'minmax(0, 1fr)', cell: ({ by }) => <Said text={by || '–'} max={80} /> },
-  { title: 'Pasted', width: '84px', cell: ({ pasted_tokens }) => count(pasted_tokens), figure: true },
+  {
+    title: 'Pasted',
+    width: '84px',
+    cell: ({ pasted_tokens }) => count(pasted_tokens),
+    figure: true,
+    wide: true,
+  },
   { title: 'Shown', width: '84px', cell: ({ shown_tokens }) => count(shown_tokens), figure: true },
   { title: 'Avoided', width: '84px', cell: ({ avoided_tokens }) => count(avoided_tokens), figure: true },
 ];
@@ -90,7 +96,8 @@ function Ledger({ id, stats }: { id: string; stats: Stats }) {
               <>
                 <dt>{name}</dt>
                 <dd class="figure">
-                  {count(tokens)} <span class="soft">in {count(times)}</span>
+                  {times === 0 ? <span class="soft">none</span> : count(tokens)}
+                  {times > 0 && <span class="soft"> in {count(times)}</span>}
                 </dd>
               </>
             ))}

@@ -54,7 +54,11 @@ export function PromptTab({ id, version }: { id: string; version: number }) {
                 foot={`tokens, by ${tokens.tokenizer}`}
               />
               <Figure name="Pasted whole" value={count(pasted.tokens)} foot="state and contents" />
-              <Figure name="Avoided" value={count(pasted.tokens - tokens.tokens)} foot="may be negative" />
+              <Figure
+                name="Avoided"
+                value={count(pasted.tokens - tokens.tokens)}
+                foot="pasted, less this prompt"
+              />
               <Figure
                 name="Artifacts shown"
                 value={count(artifacts.length)}

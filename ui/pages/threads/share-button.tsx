@@ -94,7 +94,7 @@ function Shares({ id }: { id: string }) {
             <ul class="rows" aria-label="Links to this thread">
               {list.map((share) => (
                 <li key={share.id}>
-                  <span class="one-line">
+                  <span class="agent">
                     <Said text={share.name || 'Unnamed'} max={60} />
                     <span class="soft">
                       {' '}

@@ -42,7 +42,7 @@ export function ThreadPage({ id, shared = false }: { id: string; shared?: boolea
                 expires <Ago at={value.expires_at} />
               </span>
             )}
-            <span>{count(value.hop_count)} hops</span>
+            {value.hop_count > 0 && <span>{count(value.hop_count)} hops</span>}
             {shared && <span>read-only</span>}
           </>
         )}

@@ -53,7 +53,12 @@ function ThreadList() {
         </span>
       ),
     },
-    { title: 'Id', width: '116px', cell: ({ thread_id }) => <Id value={thread_id} what="thread id" /> },
+    {
+      title: 'Id',
+      width: '116px',
+      cell: ({ thread_id }) => <Id value={thread_id} what="thread id" />,
+      wide: true,
+    },
     { title: 'Hops', width: '60px', cell: ({ hop_count }) => hop_count, wide: true, figure: true },
     {
       title: 'Expires',
@@ -72,10 +77,9 @@ function ThreadList() {
             type="button"
             class="button"
             disabled={picked.length !== 2}
-            title="Pick two threads in the list"
             onClick={() => navigate(`${to('compare')}?a=${picked[0]}&b=${picked[1]}`)}
           >
-            Compare{picked.length > 0 ? ` (${picked.length} of 2)` : ''}
+            {picked.length === 2 ? 'Compare the two' : `Compare (${picked.length} of 2 picked)`}
           </button>
         }
       />

@@ -1,0 +1,142 @@
+import { encodeUtf8 } from '../../../src/base/utf8.ts';
+import type { Bridge } from '../../../src/contract/agents.ts';
+import type { Relay } from '../../../src/contract/relay.ts';
+import { TASK_GROUP } from '../../../src/contract/task-names.ts';
+import { ContextRelay } from '../../../src/public/index.ts';
+import type { RelayUnderTest } from '../../http/relay-under-test.ts';
+import { until } from '../../until.ts';
+import { DIFF, SURVEY } from './thread.ts';
+
+type Agents = (name: string) => Relay;
+type Pass = (minutes: number) => Promise<void>;
+
+/** Pointers, channels with groups and dead letters, tasks and the bridges that work at them, keys. */
+export async function fillWork(
+  relay: RelayUnderTest,
+  agent: Agents,
+  pass: Pass,
+  signal: AbortSignal,
+  catchUp: () => Promise<string>,
+) {
+  await fillBuilds(agent, pass);
+  const sent = await fillTasks(agent, pass);
+  for (const name of ['laptop', 'ci', 'notebook'])
+    await agent('local').keys.create({ name, scopes: ['push', 'pull', 'subscribe'] });
+  await agent('gemini-ci').agents.beat('gemini-ci', {
+    ...bridge('c3', 'acp', 'gemini --acp'),
+    running: [sent.waiting],
+  });
+  const run = await catchUp();
+  await fillInvoices(agent, signal);
+  const { secret, once } = await fillPointers(relay, agent);
+  await fillBridges(agent, sent.running, signal);
+  return { run, secret, once, task: sent.done };
+}
+
+async function fillBuilds(agent: Agents, pass: Pass): Promise<void> {
+  for (const [at, msg] of [
+    'main is green',
+    { suite: 'importer', failed: 2, of: 214 },
+    'main is red: importer',
+    'release 4.3 is out',
+    'main is green',
+  ].entries()) {
+    await agent(at % 2 ? 'reviewer' : 'ci').channels.publish('builds', msg);
+    await pass(9);
+  }
+}
+
+/** A group that has given up on two, is at two, and has one to do. */
+async function fillInvoices(agent: Agents, signal: AbortSignal): Promise<void> {
+  for (const invoice of ['2026-1041', '2026-1042', '2026-1043', '2026-1044', '2026-1045'])
+    await agent('mailbox').channels.publish('invoices', { invoice, pages: 3 });
+  const worker = agent('parser-1');
+  let dead = 0;
+  void (async () => {
+    const work = worker.channels.subscribe('invoices', {
+      group: 'parsers',
+      since: 'all',
+      prefetch: 2,
+      signal,
+    });
+    for await (const { seq, token, msg } of work) {
+      if (!/104[12]/.test(JSON.stringify(msg))) continue;
+      if ((await worker.channels.nack('invoices', 'parsers', { seq, token: token! })).dead) dead++;
+    }
+  })().catch(() => {});
+  await until(() => dead === 2);
+}
+
+async function fillTasks(agent: Agents, pass: Pass) {
+  const send = async (text: string) => {
+    const { id } = await agent('planner').pointers.push({
+      body: encodeUtf8(`${text}.\n`),
+      content_type: 'text/plain',
+      channel: 'agent-tasks',
+      metadata: { summary: text, done_channel: 'agent-done' },
+    });
+    await pass(6);
+    return id;
+  };
+  const laptop = agent('claude-laptop');
+  const done = await send('Refactor the tax client and run its tests');
+  await laptop.tasks.done(done, { data: 'All 214 tests pass.', summary: 'Refactored; 214 tests pass' });
+  const failed = await send('Upgrade the importer to the new schema');
+  await laptop.tasks.fail(failed, { summary: 'The schema file is not in the repository' });
+  const canceled = await send('Translate the onboarding e-mails');
+  await agent('planner').tasks.cancel(canceled, { reason: 'The texts are still being written' });
+  const running = await send('Write the load test for 500 carts a second');
+  const waiting = await send('Find out why the importer is flaky on Mondays');
+  return { done, running, waiting };
+}
+
+async function fillPointers(relay: RelayUnderTest, agent: Agents) {
+  const client = new ContextRelay({ baseUrl: relay.url });
+  const push = (from: string, data: string, metadata: object, content_type = 'text/plain') =>
+    agent(from).pointers.push({
+      body: encodeUtf8(data),
+      channel: 'reviews',
+      metadata: metadata as never,
+      content_type,
+      count: true,
+    });
+  await push('researcher', SURVEY, { summary: 'Survey of the checkout latency', filename: 'survey.md' });
+  await push('reviewer', DIFF, { summary: 'The fix, for review', filename: 'fix.diff' });
+  await push('researcher', 'cart 1 41 ms\n'.repeat(4_000), { summary: 'Load test, raw output' });
+  const secret = await client.push('The pool is in tax/pool.ts, the password in the vault.', {
+    encrypted: true,
+    metadata: { summary: 'Where things are' },
+  });
+  const once = await client.push('read once: deploy token rotated', {
+    maxPulls: 1,
+    metadata: { summary: 'Burns after reading' },
+  });
+  return { secret, once };
+}
+
+/** One at work and one idle beside the one that fell silent; and somebody who only reads. */
+async function fillBridges(agent: Agents, running: string, signal: AbortSignal): Promise<void> {
+  const laptop = agent('claude-laptop');
+  const held: string[] = [];
+  void (async () => {
+    const work = laptop.channels.subscribe('agent-tasks', { group: TASK_GROUP, since: 'all', signal });
+    for await (const { seq, token, url } of work) {
+      if (url?.includes(running)) {
+        held.push(url);
+        await laptop.pointers.pull(running);
+      } else await laptop.channels.ack('agent-tasks', TASK_GROUP, { seq, token: token! });
+      if (held.length > 0) return;
+    }
+  })().catch(() => {});
+  await until(() => held.length > 0);
+  await laptop.agents.beat('claude-laptop', { ...bridge('a1', 'exec', 'claude -p'), running: [running] });
+  await laptop.agents.beat('codex-server', bridge('b2', 'tmux', 'codex:0'));
+  await laptop.inbox.follow('notebook', 'reviews');
+}
+
+function bridge(instance: string, runner: string, target: string): Bridge {
+  return {
+    ...{ instance, runner, target, task_channel: 'agent-tasks', done_channel: 'agent-done' },
+    ...{ concurrency: 1, running: [], done: 12, failed: 1, started_at: new Date().toISOString() },
+  };
+}

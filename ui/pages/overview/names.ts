@@ -1,0 +1,25 @@
+import { useAsked } from '../../session/asking.ts';
+import { useLive } from '../../session/live.ts';
+import { may } from '../../session/self.ts';
+
+/** So many of the newest of each: what a feed of the newest lines is about. */
+const NAMED = 100;
+
+/** What the newest threads, pointers and tasks are called, by their ids: the activity log has no metadata in it. */
+export function useNames(): ReadonlyMap<string, string> {
+  const threads = useAsked(
+    async (relay) => (may('threads') ? (await relay.threads.list({ limit: NAMED })).threads : []),
+    [],
+  );
+  const pointers = useAsked(
+    async (relay) => (may('pull') ? (await relay.pointers.list({ limit: NAMED })).pointers : []),
+    [],
+  );
+  useLive(({ kind }) => kind === 'thread.created', threads.again);
+  useLive(({ kind }) => kind === 'pointer.pushed' || kind === 'task.sent', pointers.again);
+  const names = new Map<string, string>();
+  for (const { thread_id, name } of threads.value ?? []) names.set(thread_id, name);
+  for (const { id, metadata } of pointers.value ?? [])
+    if (typeof metadata.summary === 'string') names.set(id, metadata.summary);
+  return names;
+}
