@@ -1,15 +1,16 @@
 import { WebSocket } from 'ws';
+import type { Peer } from './pointers.ts';
 
 /** Sockets on one channel of one server, and how long it takes until all of them have heard something. */
 export class Audience implements Disposable {
-  readonly #url: string;
+  readonly #peer: Peer;
   readonly #channel: string;
   readonly #sockets: WebSocket[] = [];
   #missing = 0;
   #heard = () => {};
 
-  constructor(url: string, channel: string) {
-    this.#url = url;
+  constructor(peer: Peer, channel: string) {
+    this.#peer = peer;
     this.#channel = channel;
   }
 
@@ -27,9 +28,9 @@ export class Audience implements Disposable {
       this.#heard = resolve;
     });
     const begun = performance.now();
-    const response = await fetch(`${this.#url}/push`, {
+    const response = await fetch(`${this.#peer.url}/push`, {
       method: 'POST',
-      headers: { 'content-type': 'application/json' },
+      headers: { 'content-type': 'application/json', ...this.#headers() },
       body: JSON.stringify({ data: 'all happy relays are alike', channel: this.#channel }),
     });
     await response.arrayBuffer();
@@ -42,8 +43,9 @@ export class Audience implements Disposable {
   }
 
   async #open(): Promise<void> {
-    const socket = new WebSocket(`${this.#url.replace('http', 'ws')}/ws/${this.#channel}`, {
+    const socket = new WebSocket(`${this.#peer.url.replace('http', 'ws')}/ws/${this.#channel}`, {
       perMessageDeflate: false,
+      headers: this.#headers(),
     });
     socket.on('message', () => {
       if (--this.#missing === 0) this.#heard();
@@ -53,5 +55,9 @@ export class Audience implements Disposable {
       socket.once('error', reject);
     });
     this.#sockets.push(socket);
+  }
+
+  #headers(): Record<string, string> {
+    return this.#peer.key ? { authorization: `Bearer ${this.#peer.key}` } : {};
   }
 }

@@ -18,6 +18,12 @@ const server = createServer(async (request, response) => {
   response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ url, id }));
 });
 const sockets = new WebSocketServer({ server });
+// `/replay/<n>`: so many messages at once, as fast as the socket takes them.
+sockets.on('connection', (socket, { url }) => {
+  const count = Number(/^\/replay\/(\d+)$/.exec(url ?? '')?.[1] ?? 0);
+  for (let n = 0; n < count; n++)
+    socket.send(JSON.stringify({ msg: `signal ${n}`, ts: Date.now(), seq: n, from: 'local' }));
+});
 server.listen(0, '127.0.0.1', () => {
   console.log(`listening on http://127.0.0.1:${(server.address() as AddressInfo).port}`);
 });

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { Round } from './statistics.ts';
 
 export interface Side {
-  /** Of an HTTP server, or `redis://…`: there `bodyBytes` are the value of a SET. */
+  /** Of an HTTP server; `redis://…`: there `bodyBytes` are the value of a SET; or `nats://…`, see raw-nats.ts. */
   readonly url: string;
   /** POST so many bytes; GET where absent. */
   readonly bodyBytes?: number;
@@ -11,6 +11,8 @@ export interface Side {
   readonly asJson?: true;
   /** The answer must have exactly so many, or the comparison is off. */
   readonly answerBytes?: number;
+  /** The API key that is sent along. */
+  readonly key?: string;
 }
 
 export interface Job {
@@ -22,6 +24,8 @@ export interface Job {
   /** 1: latency in ms. More: requests a second with so many under way. */
   readonly atOnce: number;
   readonly warmups: number;
+  /** Warming up ends after so long, too. */
+  readonly warmupMs: number;
 }
 
 /** Asks one side once, over a connection that it keeps. */
@@ -29,10 +33,13 @@ export interface Asker extends Disposable {
   ask(): Promise<void>;
 }
 
-/** A server that has run for a second is measured, not one whose code is still being compiled. */
+/** A server that has run for a while is measured, not one whose code is still being compiled; large bodies take their time. */
 const WARMUP_ROUNDS = 25;
+const WARMUP_MS = 5_000;
 
-export async function compareRequests(job: Omit<Job, 'warmups'>): Promise<Round[]> {
+export async function compareRequests(
+  job: Omit<Job, 'warmups' | 'warmupMs'> & Partial<Pick<Job, 'warmups'>>,
+): Promise<Round[]> {
   const client = fork(join(import.meta.dirname, 'http-client.ts'));
   return new Promise((resolve, reject) => {
     client.once('message', (answer: { rounds: Round[] } | { error: string }) => {
@@ -41,6 +48,6 @@ export async function compareRequests(job: Omit<Job, 'warmups'>): Promise<Round[
     });
     client.once('error', reject);
     client.once('exit', (code) => reject(new Error(`The client ended with exit code ${code}.`)));
-    client.send({ ...job, warmups: WARMUP_ROUNDS } satisfies Job);
+    client.send({ warmups: WARMUP_ROUNDS, warmupMs: WARMUP_MS, ...job } satisfies Job);
   });
 }

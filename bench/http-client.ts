@@ -4,6 +4,7 @@
  */
 import { Agent, request } from 'node:http';
 import type { Asker, Job, Side } from './compare-requests.ts';
+import { natsAsker } from './raw-nats.ts';
 import { redisWriter } from './redis-writer.ts';
 import { median, type Round } from './statistics.ts';
 
@@ -24,7 +25,8 @@ async function measure(job: Job): Promise<Round[]> {
   const askOurs = () => block(oursAsker.ask, job);
   const askBaseline = () => block(baselineAsker.ask, job);
   // Compilers and caches settle first; what these give is thrown away.
-  for (let i = 0; i < job.warmups; i++) {
+  const warm = performance.now() + job.warmupMs;
+  for (let i = 0; i < job.warmups && (i === 0 || performance.now() < warm); i++) {
     await askOurs();
     await askBaseline();
   }
@@ -43,6 +45,7 @@ async function measure(job: Job): Promise<Round[]> {
 
 async function askerOf(side: Side, atOnce: number): Promise<Asker> {
   const body = bodyOf(side);
+  if (side.url.startsWith('nats:')) return natsAsker(side.url, body!);
   if (side.url.startsWith('redis:')) return redisWriter(side.url, body!, atOnce);
   const agent = new Agent({ keepAlive: true, maxSockets: atOnce });
   return { ask: () => ask(side, agent, body), [Symbol.dispose]: () => agent.destroy() };
@@ -80,7 +83,10 @@ function bodyOf(side: Side): Buffer | undefined {
 function ask(side: Side, agent: Agent, body: Buffer | undefined): Promise<void> {
   return new Promise((resolve, reject) => {
     const type = side.asJson ? 'application/json' : 'text/plain';
-    const headers = body ? { 'content-type': type, 'content-length': body.length } : {};
+    const headers = {
+      ...(body && { 'content-type': type, 'content-length': body.length }),
+      ...(side.key && { authorization: `Bearer ${side.key}` }),
+    };
     const sent = request(side.url, { agent, method: body ? 'POST' : 'GET', headers }, (response) => {
       let bytes = 0;
       response.on('data', (chunk: Buffer) => {

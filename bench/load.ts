@@ -14,12 +14,6 @@ export function runLoad(job: LoadJob): Promise<LoadResult> {
   });
 }
 
-export function percentile(times: readonly number[], share: number): number {
-  if (times.length === 0) throw new Error('There is nothing to take a percentile of.');
-  const sorted = times.toSorted((a, b) => a - b);
-  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))]!;
-}
-
 /** Makes keys on the store of a home, whether or not a server runs on it. */
 export async function makeKeys(
   relay: readonly string[],

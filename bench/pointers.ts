@@ -1,11 +1,28 @@
-/** What a model's context of some 30 000 tokens weighs: the size that all payload figures are for. */
+import { compareRequests, type Side } from './compare-requests.ts';
+import { summarise } from './statistics.ts';
+
+/** What a model's context of some 30 000 tokens weighs: the size that most payload figures are for. */
 export const PAYLOAD_BYTES = 125_000;
 
+/** A server that speaks push, pull and peek, and the API key it wants, if any. */
+export interface Peer {
+  readonly url: string;
+  readonly key?: string;
+}
+
+/** What is asked, and how many times at once. */
+export interface Shape {
+  readonly verb: 'push' | 'pull' | 'peek';
+  readonly form: 'raw' | 'json';
+  readonly bytes: number;
+  readonly atOnce: number;
+}
+
 /** Pushes a payload to measure pulls and peeks with, and answers its pull URL. */
-export async function pushOne(serverUrl: string, bytes = PAYLOAD_BYTES): Promise<string> {
-  const response = await fetch(`${serverUrl}/push`, {
+export async function pushOne({ url, key }: Peer, bytes = PAYLOAD_BYTES): Promise<string> {
+  const response = await fetch(`${url}/push`, {
     method: 'POST',
-    headers: { 'content-type': 'application/json' },
+    headers: { 'content-type': 'application/json', ...(key && { authorization: `Bearer ${key}` }) },
     body: JSON.stringify({
       data: 'All happy relays are alike.\n'.repeat(Math.ceil(bytes / 28)).slice(0, bytes),
       metadata: { summary: 'a report on forty files', from: 'bench' },
@@ -13,6 +30,56 @@ export async function pushOne(serverUrl: string, bytes = PAYLOAD_BYTES): Promise
   });
   if (!response.ok)
     throw new Error(`The push was answered with ${response.status}: ${await response.text()}`);
-  const { id } = (await response.json()) as { id: string };
-  return `${serverUrl}/pull/${id}`;
+  // Some servers answer the URL alone; its last part is the id.
+  const answer = (await response.json()) as { url: string };
+  return `${url}/pull/${answer.url.split('/').at(-1)}`;
+}
+
+/** How a relay is asked for a shape. */
+export async function relaySide(peer: Peer, { verb, form, bytes }: Shape): Promise<Side> {
+  const { key } = peer;
+  if (verb === 'push')
+    return { url: `${peer.url}/push`, bodyBytes: bytes, ...(form === 'json' && { asJson: true }), key };
+  const url = await pushOne(peer, bytes);
+  if (verb === 'peek') return { url: url.replace('/pull/', '/peek/'), key };
+  return form === 'raw' ? { url: `${url}?raw=1`, answerBytes: bytes, key } : { url, key };
+}
+
+/** How the bare server is asked for the least of the same. */
+export async function bareSide(bareUrl: string, shape: Shape, ours: Side): Promise<Side> {
+  if (shape.verb === 'push') return { url: `${bareUrl}/push`, bodyBytes: shape.bytes };
+  const bytes =
+    shape.verb === 'peek' ? (await (await fetch(ours.url)).arrayBuffer()).byteLength : shape.bytes;
+  return { url: `${bareUrl}/bytes/${bytes}`, answerBytes: bytes };
+}
+
+/** So much goes through each side in all, about: neither the disk nor the reader's patience is without end. */
+const TOTAL_BYTES = 1.5e9;
+
+export async function compareShape(
+  shape: Shape,
+  ours: Side,
+  baseline: Side,
+  rounds: number,
+  detail: string,
+): Promise<ReturnType<typeof summarise>> {
+  const { verb, bytes, atOnce } = shape;
+  const few = verb === 'push' ? 40 : 150;
+  const requests = Math.max(
+    verb === 'peek' ? 200 : Math.min(few, Math.ceil((few * PAYLOAD_BYTES) / bytes), 1e7 / bytes),
+    atOnce > 1 ? atOnce * (bytes > 1e6 ? 1 : verb === 'push' ? 10 : 50) : 3,
+  );
+  const affordable = verb === 'peek' ? rounds : Math.floor(TOTAL_BYTES / (requests * bytes));
+  const result = await compareRequests({
+    ours,
+    baseline,
+    rounds: Math.max(3, Math.min(atOnce > 1 ? Math.ceil(rounds / 2) : rounds, affordable)),
+    requests: Math.ceil(requests),
+    atOnce,
+  });
+  return summarise(result, atOnce === 1 ? 'ms' : '/s', detail);
+}
+
+export function sizeOf(bytes: number): string {
+  return bytes < 1e6 ? `${Math.round(bytes / 1000)} KB` : `${Math.round(bytes / 1e6)} MB`;
 }

@@ -1,53 +1,94 @@
 /**
- * npm run bench [-- [--json] [--rounds N] name…]: measures what is claimed and prints it in one table. Exit code 1 when
- * a claim does not hold.
+ * npm run bench [-- options name…]: measures what is claimed and prints it in one table. Exit code 1 when a claim does not
+ * hold, 2 for wrong use.
  */
-import { globSync } from 'node:fs';
-import { availableParallelism, cpus } from 'node:os';
-import { basename, join } from 'node:path';
+import { globSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import type { Bench } from './bench.ts';
+import type { Bench, Measured, Skipped } from './bench.ts';
+import { report, save } from './report.ts';
 import { isOver, type Line, table } from './table.ts';
+import { targetBenches } from './target.ts';
+
+const HELP = `npm run bench [-- options name…]
+
+  (nothing)     everything; about 40 minutes on two quiet cores
+  name…         only those, or all whose name begins so: push- is every kind of push
+  --claims      only what has a limit
+  --quick       fewer rounds: a first look, whose figures are worth less
+  --rounds N    so many rounds (default: 21, quick: 5)
+  --target URL  instead of the benches, a new relay beside any server that speaks push, pull, peek and ws
+  --key KEY     the API key for that server
+  --json FILE   writes the figures, with the machine and the command, to a file too
+  --save        writes table, figures and plot to docs/benchmarks
+  --list        the names there are`;
+
+const QUICK_ROUNDS = 5;
+const ROUNDS = 21;
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
-  options: { json: { type: 'boolean' }, rounds: { type: 'string' } },
+  options: {
+    claims: { type: 'boolean' },
+    help: { type: 'boolean', short: 'h' },
+    json: { type: 'string' },
+    key: { type: 'string' },
+    list: { type: 'boolean' },
+    quick: { type: 'boolean' },
+    rounds: { type: 'string' },
+    save: { type: 'boolean' },
+    target: { type: 'string' },
+  },
 });
 
-const lines: Line[] = [];
-for (const bench of await load(positionals)) {
-  process.stderr.write(`measuring ${bench.name}…\n`);
-  lines.push({ bench, result: await bench.run({ rounds: Number(values.rounds) || 21 }) });
-}
-console.log(values.json ? JSON.stringify(report(), null, 2) : table(lines));
-if (lines.some(isOver)) process.exitCode = 1;
+if (values.help) console.log(HELP);
+else if (values.list) for (const { name } of await cases()) console.log(name);
+else await main();
 
-async function load(names: readonly string[]): Promise<Bench[]> {
-  const files = globSync(join(import.meta.dirname, 'cases', '*.ts')).sort();
-  const known = files.map((file) => basename(file, '.ts'));
-  const unknown = names.filter((name) => !known.includes(name));
+async function main(): Promise<void> {
+  const rounds = Number(values.rounds) || (values.quick ? QUICK_ROUNDS : ROUNDS);
+  const benches = await chosen();
+  const lines: Line[] = [];
+  for (const [n, bench] of benches.entries()) {
+    process.stderr.write(`measuring ${bench.name} (${n + 1} of ${benches.length})…\n`);
+    lines.push({ bench, result: await result(bench, rounds) });
+  }
+  const figures = report(lines, ['npm run bench --', ...process.argv.slice(2)].join(' '));
+  console.log(table(lines));
+  if (values.json) writeFileSync(values.json, `${JSON.stringify(figures, null, 2)}\n`);
+  if (values.save) save(figures, lines);
+  if (lines.some(isOver)) process.exitCode = 1;
+}
+
+/** One that fails does not keep the others from being measured. */
+async function result(bench: Bench, rounds: number): Promise<Measured | Skipped> {
+  try {
+    return await bench.run({ rounds });
+  } catch (error) {
+    return { skipped: (error as Error).message.split('\n')[0]!, failed: true };
+  }
+}
+
+async function chosen(): Promise<Bench[]> {
+  if (values.target) return targetBenches({ url: values.target.replace(/\/$/, ''), key: values.key });
+  const all = (await cases()).filter(({ limit }) => !values.claims || limit !== null);
+  const unknown = positionals.filter((word) => !all.some(({ name }) => matches(name, word)));
   if (unknown.length > 0) {
-    console.error(`There is no bench called ${unknown.join(', ')}. There are: ${known.join(', ')}.`);
+    console.error(`There is no bench called ${unknown.join(', ')}. --list shows what there is.`);
     process.exit(2);
   }
-  const wanted = files.filter((file) => names.length === 0 || names.includes(basename(file, '.ts')));
-  return Promise.all(wanted.map(async (file) => (await import(file)).default as Bench));
+  if (positionals.length === 0) return all;
+  return all.filter(({ name }) => positionals.some((word) => matches(name, word)));
 }
 
-function report() {
-  return {
-    machine: {
-      node: process.version,
-      platform: `${process.platform}-${process.arch}`,
-      cpu: cpus()[0]?.model ?? 'unknown',
-      cores: availableParallelism(),
-    },
-    benches: lines.map(({ bench, result }) => ({
-      name: bench.name,
-      claim: bench.claim,
-      limit: bench.limit,
-      ok: !isOver({ bench, result }),
-      ...result,
-    })),
-  };
+function matches(name: string, word: string): boolean {
+  return word.endsWith('-') ? name.startsWith(word) : name === word;
+}
+
+async function cases(): Promise<Bench[]> {
+  const files = globSync(join(import.meta.dirname, 'cases', '*.ts')).sort();
+  const found = await Promise.all(
+    files.map(async (file) => (await import(file)).default as Bench | readonly Bench[]),
+  );
+  return found.flat();
 }

@@ -1,6 +1,6 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 
@@ -20,8 +20,8 @@ export function startRelay(...flags: string[]): Promise<Server> {
 }
 
 /** On a store that is there already; it goes with the server. */
-export function startRelayOn(home: string): Promise<Server> {
-  return start(() => [RELAY, 'up', '--port', '0', '--home', home], { folder: home });
+export function startRelayOn(home: string, env: NodeJS.ProcessEnv = {}): Promise<Server> {
+  return start(() => [RELAY, 'up', '--port', '0', '--home', home], { folder: home, env });
 }
 
 /** A relay that tells how long it was busy at a time: see loop-watch.ts. */
@@ -53,6 +53,12 @@ export async function startRedis(): Promise<Server | null> {
     (folder) => ['--port', `${port}`, '--bind', '127.0.0.1', '--dir', folder, '--save', '', ...settings],
     { program: 'redis-server', ready: /Ready to accept connections/, url: `redis://127.0.0.1:${port}` },
   );
+}
+
+/** As the kernel of Linux counts it; elsewhere there is nothing to read. */
+export function residentMegabytes({ pid }: Server): number {
+  const status = readFileSync(`/proc/${pid}/status`, 'utf8');
+  return Number(/VmRSS:\s+(\d+) kB/.exec(status)![1]) / 1024;
 }
 
 /** In the clone and not in /tmp, which is memory on many machines, where a sync costs nothing. */

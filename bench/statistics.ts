@@ -14,14 +14,26 @@ export function median(values: readonly number[]): number {
   return sorted.length % 2 === 1 ? upper : (sorted[middle - 1]! + upper) / 2;
 }
 
+export function percentile(values: readonly number[], share: number): number {
+  if (values.length === 0) throw new Error('There is nothing to take a percentile of.');
+  const sorted = values.toSorted((a, b) => a - b);
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))]!;
+}
+
 /** A rate is better when higher, a duration when lower; the ratio says "so many times slower" for both. */
-export function summarise(rounds: readonly Round[], unit: Measured['unit'], detail: string): Measured {
+export function summarise(
+  rounds: readonly Round[],
+  unit: Measured['unit'],
+  detail: string,
+): Measured & Required<Pick<Measured, 'spread'>> {
   const slower = ({ ours, baseline }: Round) => (unit === '/s' ? baseline / ours : ours / baseline);
+  const ratios = rounds.map(slower);
   return {
     measured: median(rounds.map((round) => round.ours)),
     baseline: median(rounds.map((round) => round.baseline)),
     unit,
-    ratio: median(rounds.map(slower)),
+    ratio: median(ratios),
+    spread: [percentile(ratios, 0.25), percentile(ratios, 0.75)],
     detail,
   };
 }

@@ -5,7 +5,7 @@ import { isOver, type Line, table } from './table.ts';
 function line(ratio: number, limit: number | null): Line {
   return {
     bench: { name: 'pull', claim: limit === null ? null : `at most ${limit}×`, limit },
-    result: { measured: 0.25, baseline: 0.2, unit: 'ms', ratio, detail: 'a pull' },
+    result: { measured: 0.25, baseline: 0.2, unit: 'ms', ratio, spread: [1, ratio], detail: 'a pull' },
   };
 }
 
@@ -19,10 +19,10 @@ test('the table says what was measured, against what, and whether the claim hold
   assert.equal(
     table([line(1.25, 1.6), line(2, 1.5), line(3, null)]),
     [
-      'bench  measured  baseline  ratio  limit',
-      'pull   0.250 ms  0.200 ms  1.25×   1.6×  ok    a pull',
-      'pull   0.250 ms  0.200 ms  2.00×   1.5×  OVER  a pull',
-      'pull   0.250 ms  0.200 ms  3.00×      –        a pull',
+      'bench  measured  baseline  ratio     spread  limit',
+      'pull   0.250 ms  0.200 ms  1.25×  1.00–1.25   1.6×  ok    a pull',
+      'pull   0.250 ms  0.200 ms  2.00×  1.00–2.00   1.5×  OVER  a pull',
+      'pull   0.250 ms  0.200 ms  3.00×  1.00–3.00      –        a pull',
     ].join('\n'),
   );
 });
@@ -30,5 +30,8 @@ test('the table says what was measured, against what, and whether the claim hold
 test('what could not be measured here says why and breaks no claim', () => {
   const skipped = { bench: { name: 'pull', claim: null, limit: 1 }, result: { skipped: 'no peer here' } };
   assert.equal(isOver(skipped), false);
-  assert.equal(table([skipped]).split('\n')[1], 'pull          –         –      –     1×    no peer here');
+  assert.equal(
+    table([skipped]).split('\n')[1],
+    'pull          –         –      –       –     1×    no peer here',
+  );
 });

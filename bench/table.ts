@@ -6,14 +6,15 @@ export interface Line {
 }
 
 export function isOver({ bench, result }: Line): boolean {
-  if ('skipped' in result || bench.limit === null) return false;
+  if ('skipped' in result) return result.failed === true;
+  if (bench.limit === null) return false;
   return result.ratio > bench.limit || result.broken !== undefined;
 }
 
 /** Figures aligned by their last character, words by their first. */
 export function table(lines: readonly Line[]): string {
   const rows = [
-    ['bench', 'measured', 'baseline', 'ratio', 'limit', '', ''],
+    ['bench', 'measured', 'baseline', 'ratio', 'spread', 'limit', '', ''],
     ...lines.map((line) => [
       line.bench.name,
       ...figures(line.result),
@@ -23,7 +24,7 @@ export function table(lines: readonly Line[]): string {
     ]),
   ];
   const more = lines.flatMap(({ result }) => ('more' in result && result.more ? [`\n${result.more}`] : []));
-  return [aligned(rows, (column) => column === 0 || column >= 5), ...more].join('\n');
+  return [aligned(rows, (column) => column === 0 || column >= 6), ...more].join('\n');
 }
 
 export function aligned(rows: readonly (readonly string[])[], isWord: (column: number) => boolean): string {
@@ -41,14 +42,20 @@ export function aligned(rows: readonly (readonly string[])[], isWord: (column: n
 }
 
 function verdict(line: Line): string {
-  if (line.bench.limit === null || 'skipped' in line.result) return '';
+  if ('skipped' in line.result) return line.result.failed ? 'FAILED' : '';
+  if (line.bench.limit === null) return '';
   return isOver(line) ? 'OVER' : 'ok';
 }
 
 function figures(result: Line['result']): string[] {
-  if ('skipped' in result) return ['–', '–', '–'];
-  const { measured, baseline, unit, ratio } = result;
-  return [figure(measured, unit), figure(baseline, unit), `${ratio.toFixed(2)}×`];
+  if ('skipped' in result) return ['–', '–', '–', '–'];
+  const { measured, baseline, unit, ratio, spread } = result;
+  return [
+    figure(measured, unit),
+    figure(baseline, unit),
+    `${ratio.toFixed(2)}×`,
+    spread ? spread.map((one) => one.toFixed(2)).join('–') : '–',
+  ];
 }
 
 function figure(value: number, unit: Measured['unit']): string {

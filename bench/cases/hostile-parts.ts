@@ -2,8 +2,8 @@ import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Bench } from '../bench.ts';
-import { percentile } from '../load.ts';
 import { benchFolder, type Server, startWatchedRelay } from '../servers.ts';
+import { percentile } from '../statistics.ts';
 
 const BUDGET_MS = 250;
 const BUDGET_MB = 600;

@@ -1,7 +1,7 @@
 import type { Bench } from '../bench.ts';
-import { makeKeys, percentile, runLoad } from '../load.ts';
+import { makeKeys, runLoad } from '../load.ts';
 import { RELAY, startRelay } from '../servers.ts';
-import { type Round, summarise } from '../statistics.ts';
+import { percentile, type Round, summarise } from '../statistics.ts';
 
 const POLITE = { clients: 1, ms: 3_000, pauseMs: 20, bodyBytes: 10_000 };
 const GREEDY = { clients: 32, ms: 4_000, pauseMs: 0, bodyBytes: 10_000 };

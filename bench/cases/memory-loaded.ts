@@ -1,0 +1,38 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Bench } from '../bench.ts';
+import { compareRequests } from '../compare-requests.ts';
+import { residentMegabytes, type Server, startRelay } from '../servers.ts';
+
+const AT_ONCE = 32;
+const BYTES = 25_000_000;
+const BUDGET_MB = 150;
+const LOOK_MS = 20;
+
+/** Not against another program but against a budget: the ratio is the part of it that is used up. */
+export default {
+  name: 'memory-loaded',
+  claim: 'less than 150 MB above idle',
+  limit: 1,
+  async run() {
+    await using relay = await startRelay();
+    // What the first requests bring into memory is the program, not the load.
+    await pushes(relay, 1, 200_000);
+    await pause(1000);
+    const idle = residentMegabytes(relay);
+    let most = idle;
+    const watch = setInterval(() => {
+      most = Math.max(most, residentMegabytes(relay));
+    }, LOOK_MS);
+    await pushes(relay, AT_ONCE, BYTES);
+    clearInterval(watch);
+    const measured = most - idle;
+    const detail = `what ${AT_ONCE} raw pushes of 25 MB at once add to ${Math.round(idle)} MB; budget: ${BUDGET_MB} MB`;
+    return { measured, baseline: BUDGET_MB, unit: 'MB', ratio: measured / BUDGET_MB, detail };
+  },
+} satisfies Bench;
+
+/** Two rounds of so many; both sides are the relay, since only its memory is looked at. */
+async function pushes({ url }: Server, atOnce: number, bodyBytes: number): Promise<void> {
+  const side = { url: `${url}/push`, bodyBytes };
+  await compareRequests({ ours: side, baseline: side, rounds: 1, requests: atOnce, atOnce, warmups: 0 });
+}

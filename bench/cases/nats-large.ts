@@ -1,0 +1,37 @@
+import { findNatsServer } from '../../test/nats/cluster.ts';
+import type { Bench } from '../bench.ts';
+import { type Figures, figuresOf, filledCluster } from '../nats-figures.ts';
+import type { Amounts } from '../nats-load.ts';
+
+/** A tenth of it in channels, and as many threads. The whole is RELAY_BENCH_POINTERS=1000000, which takes a quarter of an hour and 4 GB. */
+const MANY = Number(process.env.RELAY_BENCH_POINTERS ?? 20_000);
+const FEW = 100;
+
+/** What is in the store when the servers of NATS and the relay start again, and what then takes how long. For information. */
+export default {
+  name: 'nats-large',
+  claim: null,
+  limit: null,
+  async run() {
+    const found = await findNatsServer();
+    if ('missing' in found) return { skipped: found.missing };
+    const few = await figuresWith({ pointers: FEW, channels: FEW, threads: FEW });
+    const many = await figuresWith({ pointers: MANY, channels: MANY / 10, threads: MANY / 10 });
+    const line = (name: string) =>
+      `${name}: ${shown(many[name]!)}; with ${FEW} of each: ${shown(few[name]!)}`;
+    return {
+      ...{ measured: many.push!, baseline: few.push!, unit: 'ms', ratio: many.push! / few.push! },
+      detail: `a push into ${MANY} pointers, ${MANY / 10} channels and threads in a cluster of three; into ${FEW} of each`,
+      more: Object.keys(many).map(line).join('\n'),
+    };
+  },
+} satisfies Bench;
+
+async function figuresWith(amounts: Amounts): Promise<Figures> {
+  await using cluster = await filledCluster(amounts);
+  return await figuresOf(cluster);
+}
+
+function shown(value: number): string {
+  return value < 10 ? value.toFixed(1) : String(Math.round(value));
+}

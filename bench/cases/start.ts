@@ -1,0 +1,48 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { rmSync } from 'node:fs';
+import type { Bench } from '../bench.ts';
+import { benchFolder, plainEnv, ROOT } from '../servers.ts';
+import { type Round, summarise } from '../statistics.ts';
+
+/** From `npm start` in a clone that is set up to the moment it serves. */
+export default {
+  name: 'start',
+  claim: null,
+  limit: null,
+  async run({ rounds }) {
+    const measured: Round[] = [];
+    for (let round = -1; round < Math.ceil(rounds / 4); round++) {
+      const pair = { ours: await serving(), baseline: await bareNpm() };
+      if (round >= 0) measured.push(pair);
+    }
+    return summarise(measured, 'ms', 'npm start until it listens, in a clone that is set up; npm --version');
+  },
+} satisfies Bench;
+
+async function serving(): Promise<number> {
+  const home = benchFolder();
+  const began = performance.now();
+  const child = spawn('npm', ['start', '--', '--port', '0', '--home', home], {
+    cwd: ROOT,
+    env: plainEnv(),
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  let printed = '';
+  for await (const text of child.stdout.setEncoding('utf8')) {
+    printed += text;
+    if (printed.includes('listening on')) break;
+  }
+  const took = performance.now() - began;
+  const ended = once(child, 'exit');
+  child.kill('SIGTERM');
+  await ended;
+  rmSync(home, { recursive: true, force: true });
+  return took;
+}
+
+async function bareNpm(): Promise<number> {
+  const began = performance.now();
+  await once(spawn('npm', ['--version'], { stdio: 'ignore' }), 'exit');
+  return performance.now() - began;
+}

@@ -1,0 +1,81 @@
+import { readFileSync } from 'node:fs';
+import { type Cluster, startCluster } from '../test/nats/cluster.ts';
+import { type Amounts, fillStore } from './nats-load.ts';
+import { type Server, startRelay } from './servers.ts';
+import { median } from './statistics.ts';
+
+const TIMES = 30;
+
+/** How it is with so much in it. Times in ms, memory in MB. */
+export type Figures = Record<string, number>;
+
+/** A cluster with so much in it; it syncs nothing, or filling it would take for ever. */
+export async function filledCluster(amounts: Amounts): Promise<Cluster> {
+  const cluster = await startCluster({ fsync: false });
+  await using relay = await startRelay('--engine', cluster.url);
+  await fillStore(cluster.url, relay.url, amounts);
+  return cluster;
+}
+
+/** Starts its nodes and a relay anew, and sees how long they take for what. */
+export async function figuresOf(cluster: Cluster): Promise<Figures> {
+  const figures: Figures = {};
+  const time = async (name: string, work: () => Promise<unknown>) => {
+    const began = performance.now();
+    await work();
+    figures[name] = performance.now() - began;
+  };
+  await time('restart of all nodes', () => restart(cluster));
+  let relay!: Server;
+  await time('start of a relay', async () => {
+    relay = await startRelay('--engine', cluster.url);
+    await get(`${relay.url}/ready`);
+  });
+  await using _ = relay;
+  for (const list of ['pointers', 'channels', 'threads']) {
+    const url = `${relay.url}/${list}?limit=50`;
+    await time(`first list of ${list}`, () => get(url));
+    figures[`list of ${list}`] = await medianOf(() => get(url));
+  }
+  figures.push = await medianOf(() => push(relay.url));
+  const { id } = await push(relay.url);
+  figures.pull = await medianOf(() => get(`${relay.url}/pull/${id}`));
+  figures.metrics = await medianOf(() => get(`${relay.url}/metrics`), 5);
+  figures['memory of the relay'] = memoryOf(relay.pid);
+  const nodes = cluster.nodes.map(({ pid }) => memoryOf(pid!));
+  figures['memory of a node'] = Math.max(...nodes);
+  return figures;
+}
+
+async function restart({ nodes }: Cluster): Promise<void> {
+  await Promise.all(nodes.map((node) => node.stop()));
+  await Promise.all(nodes.map((node) => node.start()));
+}
+
+async function push(url: string): Promise<{ id: string }> {
+  const init = { method: 'POST', headers: { 'content-type': 'application/json' } };
+  const answer = await fetch(`${url}/push`, { ...init, body: JSON.stringify({ data: 'one more' }) });
+  if (!answer.ok) throw new Error(`the push was answered with ${answer.status}`);
+  return (await answer.json()) as { id: string };
+}
+
+async function get(url: string): Promise<void> {
+  const answer = await fetch(url);
+  const text = await answer.text();
+  if (!answer.ok) throw new Error(`${url} answered ${answer.status}: ${text}`);
+}
+
+async function medianOf(work: () => Promise<unknown>, times = TIMES): Promise<number> {
+  const taken: number[] = [];
+  for (let i = 0; i < times; i++) {
+    const began = performance.now();
+    await work();
+    taken.push(performance.now() - began);
+  }
+  return median(taken);
+}
+
+/** Resident, in MB. */
+function memoryOf(pid: number): number {
+  return Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))![1]) / 1024;
+}

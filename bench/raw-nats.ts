@@ -1,0 +1,69 @@
+import { connect, headers, type NatsConnection } from '@nats-io/transport-node';
+import type { Asker } from './compare-requests.ts';
+
+/** So many subjects are written in turn, each of which keeps its last message. */
+const SUBJECTS = 1000;
+
+/** What a client without a relay does on a cluster: one message each, in a stream of its own. */
+export class RawNats implements AsyncDisposable {
+  readonly nats: NatsConnection;
+
+  private constructor(nats: NatsConnection) {
+    this.nats = nats;
+  }
+
+  /** `url`: as `relay up --engine` takes it. The stream is made where it is missing. */
+  static async open(url: string): Promise<RawNats> {
+    const nats = await connect({ servers: url.replace('nats://', '').split(',') });
+    const raw = new RawNats(nats);
+    const copies = nats.info?.cluster ? 3 : 1;
+    await raw.#api('STREAM.CREATE.raw', {
+      ...{ name: 'raw', subjects: ['raw.>'], storage: 'file', num_replicas: copies },
+      ...{ max_msgs_per_subject: 1, republish: { src: 'raw.fan', dest: 'raw-live' } },
+    });
+    return raw;
+  }
+
+  /** Stores a message and waits until the cluster has confirmed it. Gives its sequence. */
+  async put(subject: string, data: Uint8Array | string, expect?: number): Promise<number> {
+    const expected = headers();
+    if (expect !== undefined) expected.set('Nats-Expected-Last-Subject-Sequence', String(expect));
+    const answer = await this.nats.request(`raw.${subject}`, data, { timeout: 20_000, headers: expected });
+    const { seq, error } = answer.json() as { seq?: number; error?: { description: string } };
+    if (seq === undefined) throw new Error(`NATS answered ${error?.description}`);
+    return seq;
+  }
+
+  /** The last message of a subject, as the leader has it. */
+  async get(subject: string): Promise<{ seq: number; data: Buffer }> {
+    const { message } = (await this.#api('STREAM.MSG.GET.raw', { last_by_subj: `raw.${subject}` })) as {
+      message: { seq: number; data: string };
+    };
+    return { seq: message.seq, data: Buffer.from(message.data, 'base64') };
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.nats.close();
+  }
+
+  async #api(what: string, body: object): Promise<unknown> {
+    return (await this.nats.request(`$JS.API.${what}`, JSON.stringify(body), { timeout: 20_000 })).json();
+  }
+}
+
+/** Writes a value of so many bytes, or reads one, over and over: `nats://…`, with `?pull` to read. */
+export async function natsAsker(url: string, value: Buffer): Promise<Asker> {
+  const [address = '', verb] = url.split('?');
+  const raw = await RawNats.open(address);
+  if (verb === 'pull') await raw.put('pulled', value);
+  let puts = 0;
+  return {
+    async ask() {
+      if (verb === 'pull') {
+        const { data } = await raw.get('pulled');
+        if (data.length !== value.length) throw new Error(`NATS answered ${data.length} bytes`);
+      } else await raw.put(`put.${puts++ % SUBJECTS}`, value);
+    },
+    [Symbol.dispose]: () => void raw.nats.close(),
+  };
+}
