@@ -14,7 +14,7 @@ export interface Installation extends Disposable {
   write(name: string, text: string): string;
 }
 
-/** Packs and installs without Node 26 beside it and without the network: the package needs nothing else. */
+/** Packs and installs without the network: the package needs nothing else. */
 export async function install(): Promise<Installation> {
   const parent = mkdtempSync(join(tmpdir(), 'relay-package-'));
   const folder = join(parent, 'an empty folder');
@@ -23,7 +23,7 @@ export async function install(): Promise<Installation> {
     const packed = await must('npm', ['pack', '--json', '--pack-destination', parent], { cwd: ROOT });
     const tarball = join(parent, JSON.parse(packed)[0].filename);
     writeFileSync(join(folder, 'package.json'), '{"private":true,"type":"module"}');
-    const flags = ['--omit=optional', '--offline', '--no-audit', '--no-fund'];
+    const flags = ['--offline', '--no-audit', '--no-fund'];
     await must('npm', ['install', ...flags, tarball], { cwd: folder, env: outsideEnv() });
     return {
       folder,

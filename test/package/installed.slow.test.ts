@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { globSync, readFileSync, writeFileSync } from 'node:fs';
+import { globSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { type Installation, install } from './installation.ts';
@@ -81,21 +81,32 @@ describe('the package, installed into an empty folder', () => {
       });
       assert.deepEqual([code, stdout, stderr], [0, 'kept', '']);
     };
-    const kept = () => globSync(join(cache, 'contextrelay', '*', '*')).sort();
+    const kept = () => globSync(join(cache, 'contextrelay', 'pull-*'));
     await pull({ XDG_CACHE_HOME: cache });
-    const files = kept();
-    assert.ok(files.length > 0);
-    const whole = files.map((file) => readFileSync(file));
+    const [file, ...more] = kept();
+    assert.ok(file !== undefined && more.length === 0, String([file, ...more]));
+    const { ino } = statSync(file);
+    const whole = readFileSync(file);
     await pull({ XDG_CACHE_HOME: cache });
-    assert.ok(
-      files.every((file, i) => readFileSync(file).equals(whole[i]!)),
-      'not written again',
-    );
-    for (const length of [4096, 1, 0]) {
-      for (const [i, file] of files.entries()) writeFileSync(file, whole[i]!.subarray(0, length));
+    assert.equal(statSync(file).ino, ino, 'not written again');
+    const damages = [
+      ...[whole.length - 1, 4096, 1, 0].map((length) => whole.subarray(0, length)),
+      Buffer.alloc(whole.length),
+      Buffer.from(whole).fill(0xff, whole.length / 4, whole.length / 4 + 512),
+    ];
+    for (const damaged of damages) {
+      writeFileSync(file, damaged);
       await pull({ XDG_CACHE_HOME: cache });
-      assert.deepEqual(kept(), files);
+      assert.deepEqual(kept(), [file]);
+      assert.ok(!readFileSync(file).equals(damaged), 'made anew');
     }
+    // What was made of a command that failed is not kept: it has little of what the command needs.
+    const failed = await run(installation.relay, ['rm'], {
+      cwd: installation.folder,
+      env: env({ XDG_CACHE_HOME: cache }),
+    });
+    assert.equal(failed.code, 2);
+    assert.deepEqual(globSync(join(cache, 'contextrelay', 'rm-*')), []);
     // Where nothing can be kept, nothing is.
     await pull({ XDG_CACHE_HOME: installation.write('a-file', '') });
     await pull({ XDG_CACHE_HOME: '', HOME: '', LOCALAPPDATA: '' });

@@ -16,6 +16,7 @@ import { after, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 
 const script = fileURLToPath(new URL('../../scripts/setup.mjs', import.meta.url));
+const runtime = fileURLToPath(new URL('../../runtime', import.meta.url));
 const folders: string[] = [];
 after(() => {
   for (const folder of folders) rmSync(folder, { recursive: true, force: true });
@@ -46,6 +47,7 @@ function clone(integrity = 'sha512-one'): string {
   mkdirSync(join(root, 'scripts'), { recursive: true });
   mkdirSync(join(root, 'npm'));
   cpSync(script, join(root, 'scripts', 'setup.mjs'));
+  cpSync(runtime, join(root, 'runtime'), { recursive: true });
   writeFileSync(join(root, 'npm', 'npm-cli.js'), NPM);
   writeFileSync(join(root, 'npm', 'package.json'), '{"type":"module"}');
   writeLock(root, integrity);

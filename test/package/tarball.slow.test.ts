@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { type Installation, install } from './installation.ts';
@@ -17,18 +17,18 @@ test('the tarball holds what is published and nothing else', async () => {
     .trim()
     .split('\n')
     .map((path) => path.replace(/^package\//, ''));
-  const atRoot = ['CHANGELOG.md', 'LICENSE', 'README.md', 'package.json'].filter((path) =>
+  const atRoot = ['CHANGELOG.md', 'LICENSE', 'README.md', 'SECURITY.md', 'package.json'].filter((path) =>
     existsSync(`${ROOT}/${path}`),
   );
-  assert.deepEqual(files.filter((path) => !/^(?:dist|skill|schemas)\//.test(path)).sort(), atRoot);
+  assert.deepEqual(files.filter((path) => !/^(?:dist|docs|skill|schemas)\//.test(path)).sort(), atRoot);
   for (const needed of [
     'dist/THIRD-PARTY-NOTICES',
     'dist/cli/relay.js',
     'dist/cli/older-node.js',
     'dist/cli/main.js',
-    'dist/cli/o200k.bin',
+    'dist/cli/o200k.br',
     'dist/cli/text-worker.js',
-    'dist/ui/index.html',
+    'dist/ui/index.html.br',
     'dist/ui/pull.html.br',
     'dist/src/public/index.js',
     'dist/src/public/index.d.ts',
@@ -38,24 +38,39 @@ test('the tarball holds what is published and nothing else', async () => {
     'skill/context-relay/scripts/init_context.py',
     'schemas/state.schema.json',
     'schemas/todos.schema.json',
+    'docs/README.md',
+    'docs/getting-started.md',
+    'docs/integrations/langgraph.md',
   ]) {
     assert.ok(files.includes(needed), needed);
   }
   const allowed = [
     /^dist\/THIRD-PARTY-NOTICES$/,
     /^dist\/cli\/[\w-]+\.c?js$/,
-    /^dist\/cli\/o200k\.bin$/,
-    /^dist\/ui\/(?:assets\/)?[\w.-]+\.(?:js|css|html|svg)(?:\.br)?$/,
+    /^dist\/cli\/o200k\.br$/,
+    /^dist\/ui\/(?:assets\/)?[\w.-]+\.(?:js|css|html|svg)\.br$/,
+    // The guides, for relay help; neither pictures nor decisions.
+    /^docs\/(?:integrations\/)?[\w-]+\.md$/,
     // The SDK, the integrations, and of the layers it takes types from only what it reaches.
     /^dist\/src\/(public|integrations|sdk|client|contract|text|formats|kernel|base)\/[\w/-]+(\.js|\.d\.ts)$/,
   ];
   const strange = files.filter(
-    (path) => path.startsWith('dist/') && !allowed.some((pattern) => pattern.test(path)),
+    (path) => /^(?:dist|docs)\//.test(path) && !allowed.some((pattern) => pattern.test(path)),
   );
   assert.deepEqual(strange, []);
   assert.deepEqual(
     files.filter((path) => /test|bench/.test(path)),
     [],
+  );
+});
+
+test('the tarball is small, and installing it installs nothing else', async () => {
+  assert.ok(statSync(installation.tarball).size <= 3_000_000, `${statSync(installation.tarball).size} bytes`);
+  const manifest = JSON.parse(await must('tar', ['-xzOf', installation.tarball, 'package/package.json']));
+  assert.deepEqual([manifest.dependencies, manifest.optionalDependencies], [undefined, undefined]);
+  assert.deepEqual(
+    readdirSync(join(installation.folder, 'node_modules')).filter((name) => !name.startsWith('.')),
+    ['contextrelay'],
   );
 });
 

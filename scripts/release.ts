@@ -1,0 +1,148 @@
+/**
+ * Makes a release in the folder released: the npm packages, an executable for each platform with its archive, deb and rpm, a bill of materials, checksums, notes, and with
+ * --url a formula for Homebrew. Then the checklist is gone through; one point that does not hold, and it ends with 1. Nothing is sent anywhere.
+ *
+ *   npm run release                    everything
+ *   npm run release -- --check         the checklist of the sources alone
+ *   npm run release -- --only linux-x64 --no-tests
+ *   npm run release -- --url https://… where the archives will be, for the formula
+ *   npm run release -- --version 0.3.0 writes the version wherever it is said
+ *   npm run release -- --published     from now on the program and its pages name the package on npm
+ */
+import { createHash } from 'node:crypto';
+import { copyFileSync, globSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { bundleExecutable } from './build/bundle.ts';
+import {
+  artefactChecks,
+  type Check,
+  EXECUTABLE_BYTES,
+  setVersion,
+  sourceChecks,
+} from './release/checklist.ts';
+import { isOwn, makeExecutable, PLATFORMS, type Platform } from './release/executable.ts';
+import { formula } from './release/formula.ts';
+import { makeDeb, makeRpm } from './release/linux-packages.ts';
+import { type Made, notes } from './release/notes.ts';
+import { namePublished } from './release/published.ts';
+import { must } from './release/run.ts';
+import { billOfMaterials } from './release/sbom.ts';
+
+process.chdir(join(import.meta.dirname, '..'));
+const FOLDER = 'released';
+const OWNED = ['--owner=0', '--group=0', '--sort=name'];
+
+const UNTESTED = `This executable was put together on another kind of machine and has not been run.
+On macOS it has to be signed first: codesign --sign - --force relay
+`;
+
+/** The tests of what is packed, which pack and make it anew from the same sources. */
+const TESTS: Check = [
+  'tests of what is packed',
+  () => {
+    must(process.execPath, ['scripts/test.ts', '--full', 'test/package', 'test/release']);
+    return [];
+  },
+];
+
+const { values } = parseArgs({
+  options: {
+    check: { type: 'boolean' },
+    only: { type: 'string', multiple: true },
+    'no-tests': { type: 'boolean' },
+    url: { type: 'string' },
+    version: { type: 'string' },
+    published: { type: 'boolean' },
+  },
+});
+
+if (values.version) setVersion(values.version);
+else if (values.published) namePublished();
+else {
+  const { version } = JSON.parse(readFileSync('package.json', 'utf8'));
+  const fine = goThrough(sourceChecks(version));
+  if (!values.check) {
+    await make(version);
+    const tried = goThrough([...artefactChecks(FOLDER, version), ...(values['no-tests'] ? [] : [TESTS])]);
+    process.exitCode = fine && tried ? 0 : 1;
+  } else process.exitCode = fine ? 0 : 1;
+}
+
+async function make(version: string): Promise<void> {
+  rmSync(FOLDER, { recursive: true, force: true });
+  mkdirSync(FOLDER, { recursive: true });
+  for (const workspace of [[], ['--workspace', 'runtime']])
+    must('npm', ['pack', '--silent', '--pack-destination', FOLDER, ...workspace]);
+  const work = join(FOLDER, '.bundle');
+  const metafile = await bundleExecutable(work);
+  rmSync(work, { recursive: true });
+  writeFileSync(join(FOLDER, 'sbom.cdx.json'), JSON.stringify(billOfMaterials(version, [metafile]), null, 2));
+  const made: Made[] = [];
+  for (const platform of PLATFORMS) {
+    if (!values.only || values.only.includes(platform.name)) made.push(await makePlatform(platform, version));
+  }
+  writeFileSync(join(FOLDER, 'RELEASE.md'), notes(version, made, EXECUTABLE_BYTES));
+  const sums = checksums();
+  if (values.url) writeFileSync(join(FOLDER, 'contextrelay.rb'), formula(version, values.url, sums));
+  for (const path of globSync(join(FOLDER, '*.*'))) console.log(`${statSync(path).size}\t${basename(path)}`);
+}
+
+async function makePlatform(platform: Platform, version: string): Promise<Made> {
+  const folder = join(FOLDER, platform.name);
+  mkdirSync(folder);
+  const program = await makeExecutable(platform, folder);
+  const { size } = statSync(program);
+  console.log(`${size}\t${program}`);
+  if (size > EXECUTABLE_BYTES && isOwn(platform))
+    throw new Error(`${program} has ${size} bytes; at most ${EXECUTABLE_BYTES}`);
+  for (const path of ['LICENSE', 'dist/THIRD-PARTY-NOTICES', 'docs/install.md'])
+    copyFileSync(path, join(folder, basename(path)));
+  if (platform.node.startsWith('linux')) {
+    for (const path of globSync('deploy/container/*')) copyFileSync(path, join(folder, basename(path)));
+  }
+  if (!isOwn(platform)) writeFileSync(join(folder, 'UNTESTED'), UNTESTED);
+  const name = `contextrelay-${version}-${platform.name}`;
+  const archive = join(FOLDER, `${name}.tar.xz`);
+  must('tar', [
+    '-cJf',
+    archive,
+    '-C',
+    FOLDER,
+    '--transform',
+    `s,^${platform.name},${name},`,
+    ...OWNED,
+    platform.name,
+  ]);
+  if (platform.node === 'linux-x64') {
+    makeDeb({ version, program, folder: FOLDER });
+    makeRpm({ version, program, folder: FOLDER });
+  }
+  return { platform, size, archive: statSync(archive).size };
+}
+
+function checksums(): Map<string, string> {
+  const files = globSync(join(FOLDER, '*.{tgz,xz,deb,rpm,json}')).sort();
+  const sums = new Map(
+    files.map((path) => [basename(path), createHash('sha256').update(readFileSync(path)).digest('hex')]),
+  );
+  writeFileSync(join(FOLDER, 'SHA256SUMS'), [...sums].map(([name, sum]) => `${sum}  ${name}\n`).join(''));
+  return sums;
+}
+
+function goThrough(checks: readonly Check[]): boolean {
+  let fine = true;
+  for (const [name, wrong] of checks) {
+    let found: readonly string[];
+    try {
+      found = wrong();
+    } catch (error) {
+      found = [(error as Error).message];
+    }
+    console.log(
+      `${found.length === 0 ? 'ok   ' : 'wrong'} ${name}${found.map((line) => `\n      ${line}`).join('')}`,
+    );
+    fine &&= found.length === 0;
+  }
+  return fine;
+}

@@ -1,0 +1,137 @@
+import { existsSync, globSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { basename, join, resolve } from 'node:path';
+import { gunzipSync } from 'node:zlib';
+import { SECRET_SCAN_CHARS } from '../../src/base/limits.ts';
+import { findSecrets } from '../../src/text/secrets.ts';
+import { isOwn, PLATFORMS } from './executable.ts';
+import { must } from './run.ts';
+
+/** A check of a release: what is wrong, or nothing. */
+export type Check = readonly [name: string, wrong: () => readonly string[]];
+
+/** The most that things may weigh, in bytes. */
+const SIZES: readonly (readonly [RegExp, number])[] = [
+  [/^contextrelay-[\d.]+\.tgz$/, 3_000_000],
+  [/\.(?:tar\.xz|deb|rpm)$/, 35_000_000],
+];
+export const EXECUTABLE_BYTES = 125_000_000;
+
+/** Every place that says the version. */
+const VERSIONED: { readonly [path: string]: RegExp } = {
+  'package.json': /"version": "([^"]+)"/,
+  'runtime/package.json': /"version": "([^"]+)"/,
+  'gemini-extension.json': /"version": "([^"]+)"/,
+  '.claude-plugin/marketplace.json': /"version": "([^"]+)"/,
+  'plugins/context-relay/.claude-plugin/plugin.json': /"version": "([^"]+)"/,
+  'skill/context-relay/SKILL.md': /version: "([^"]+)"/,
+  'plugins/context-relay/skills/context-relay/SKILL.md': /version: "([^"]+)"/,
+  'python/src/contextrelay/__init__.py': /__version__ = "([^"]+)"/,
+  'deploy/nats/helm/contextrelay/Chart.yaml': /appVersion: "([^"]+)"/,
+};
+
+/** What may be bundled: licences that ask for no more than to be named. */
+const LICENCES =
+  /^(?:MIT|ISC|Apache-2\.0|BSD-[23]-Clause|0BSD|Unlicense|BlueOak-1\.0\.0|\(MPL-2\.0 OR Apache-2\.0\))$/;
+
+/** What the sources must say before anything is made. */
+export function sourceChecks(version: string): Check[] {
+  return [
+    ['one version everywhere', () => wrongVersions(version)],
+    ['the changelog tells of it', () => changelog(version)],
+    ['nothing is uncommitted', () => must('git', ['status', '--porcelain']).split('\n').filter(Boolean)],
+  ];
+}
+
+/** What must hold of the files that were made. */
+export function artefactChecks(folder: string, version: string): Check[] {
+  return [
+    ['sizes', () => sizes(folder)],
+    ['licences', () => licences(folder)],
+    ['no path of this machine', () => leaks(folder)],
+    ['no secret', () => secrets(folder)],
+    ['the executable is this version', () => ownVersion(folder, version)],
+  ];
+}
+
+export function wrongVersions(version: string): string[] {
+  return Object.entries(VERSIONED).flatMap(([path, pattern]) => {
+    const said = pattern.exec(readFileSync(path, 'utf8'))?.[1];
+    return said === version ? [] : [`${path} says ${said}`];
+  });
+}
+
+function changelog(version: string): string[] {
+  const text = readFileSync('CHANGELOG.md', 'utf8');
+  const [first] = /^## .+$/m.exec(text) ?? [''];
+  return first === `## ${version}` ? [] : [`CHANGELOG.md begins with "${first}", not with "## ${version}"`];
+}
+
+function sizes(folder: string): string[] {
+  return globSync(join(folder, '*')).flatMap((path) => {
+    const most = SIZES.find(([pattern]) => pattern.test(basename(path)))?.[1];
+    const { size } = statSync(path);
+    return most !== undefined && size > most ? [`${basename(path)} has ${size} bytes; at most ${most}`] : [];
+  });
+}
+
+function licences(folder: string): string[] {
+  const { components } = JSON.parse(readFileSync(join(folder, 'sbom.cdx.json'), 'utf8'));
+  const said = (component: { licenses: { license?: { id: string }; expression?: string }[] }) =>
+    component.licenses.map(({ license, expression }) => license?.id ?? expression ?? '').join();
+  return components
+    .filter((component: never) => !LICENCES.test(said(component)))
+    .map((component: never) => `${(component as { name: string }).name}: ${said(component)}`);
+}
+
+/** The text of all that is published: the tarballs unpacked, and the executable of this machine, whose script is in it as it is. */
+function published(folder: string): [name: string, text: string][] {
+  const tarballs = globSync(join(folder, '*.tgz')).map((path): [string, string] => [
+    basename(path),
+    gunzipSync(readFileSync(path)).toString('latin1'),
+  ]);
+  const program = ownProgram(folder);
+  return existsSync(program) ? [...tarballs, ['relay', readFileSync(program).toString('latin1')]] : tarballs;
+}
+
+function leaks(folder: string): string[] {
+  const home = homedir();
+  const places = [resolve('.'), ...(home.length > 5 ? [home] : [])];
+  return published(folder).flatMap(([name, text]) =>
+    places.filter((place) => text.includes(`${place}/`)).map((place) => `${name} names ${place}`),
+  );
+}
+
+/** In the tarballs; most of the executable is Node. */
+function secrets(folder: string): string[] {
+  return published(folder).flatMap(([name, text]) =>
+    name === 'relay'
+      ? []
+      : piecesOf(text).flatMap((piece) => findSecrets(piece).map(({ kind }) => `${name} shows ${kind}`)),
+  );
+}
+
+function piecesOf(text: string): string[] {
+  return text.match(new RegExp(`[^]{1,${SECRET_SCAN_CHARS}}`, 'g')) ?? [];
+}
+
+function ownVersion(folder: string, version: string): string[] {
+  const said = must(ownProgram(folder), ['version']).trim();
+  return said === version ? [] : [`it says ${said}`];
+}
+
+function ownProgram(folder: string): string {
+  return join(folder, PLATFORMS.find(isOwn)!.name, process.platform === 'win32' ? 'relay.exe' : 'relay');
+}
+
+/** Writes the version into every place that says it. */
+export function setVersion(version: string): void {
+  for (const [path, pattern] of Object.entries(VERSIONED)) {
+    const text = readFileSync(path, 'utf8');
+    writeFileSync(
+      path,
+      text.replace(pattern, (line, said: string) => line.replace(said, version)),
+    );
+  }
+  must('npm', ['install', '--package-lock-only', '--ignore-scripts', '--no-audit', '--no-fund']);
+}

@@ -1,0 +1,50 @@
+import { readFileSync } from 'node:fs';
+import type { Metafile } from 'esbuild';
+import { bundledPackages } from '../build/notices.ts';
+
+/** What is in the executable, as CycloneDX 1.6: Node, and each package of which a part was bundled, with the checksum that the lockfile has. */
+export function billOfMaterials(version: string, metafiles: readonly Metafile[]): object {
+  const locked = JSON.parse(readFileSync('package-lock.json', 'utf8')).packages;
+  const packages = bundledPackages(metafiles).map(({ name, version: its, license, folder }) => ({
+    type: 'library',
+    'bom-ref': purl(name, its),
+    name,
+    version: its,
+    purl: purl(name, its),
+    licenses: [/^[\w.-]+$/.test(license) ? { license: { id: license } } : { expression: license }],
+    hashes: [{ alg: 'SHA-512', content: hex(locked[folder.replaceAll('\\', '/')].integrity) }],
+  }));
+  const node = process.versions.node;
+  const platform = {
+    type: 'platform',
+    'bom-ref': `pkg:generic/node@${node}`,
+    name: 'node',
+    version: node,
+    purl: `pkg:generic/node@${node}`,
+    licenses: [{ license: { id: 'MIT' } }],
+  };
+  const own = purl('contextrelay', version);
+  const components = [platform, ...packages];
+  return {
+    $schema: 'http://cyclonedx.org/schema/bom-1.6.schema.json',
+    bomFormat: 'CycloneDX',
+    specVersion: '1.6',
+    version: 1,
+    metadata: {
+      component: {
+        ...{ type: 'application', 'bom-ref': own, name: 'contextrelay', version, purl: own },
+        licenses: [{ license: { id: 'MIT' } }],
+      },
+    },
+    components,
+    dependencies: [{ ref: own, dependsOn: components.map((component) => component['bom-ref']) }],
+  };
+}
+
+function purl(name: string, version: string): string {
+  return `pkg:npm/${name.replace('@', '%40')}@${version}`;
+}
+
+function hex(integrity: string): string {
+  return Buffer.from(integrity.replace(/^sha512-/, ''), 'base64').toString('hex');
+}
