@@ -1,0 +1,96 @@
+/** Makes docs/api.md from the operation table: `npm run docs`. */
+import { openApiDocument } from '../../src/schemas/openapi.ts';
+import { OPERATIONS } from '../../src/schemas/operations.ts';
+
+interface Described {
+  readonly operationId: string;
+  readonly summary: string;
+  readonly 'x-scope'?: string;
+  readonly parameters?: readonly Parameter[];
+  readonly requestBody?: {
+    readonly content: {
+      readonly 'application/json'?: { readonly example: unknown };
+      readonly 'application/octet-stream'?: unknown;
+    };
+  };
+  readonly responses: { readonly [status: string]: Answer };
+}
+
+interface Parameter {
+  readonly name: string;
+  readonly in: string;
+  readonly required: boolean;
+  readonly description?: string;
+  readonly schema: {
+    readonly type?: string;
+    readonly description?: string;
+    readonly enum?: readonly string[];
+    readonly minimum?: number;
+    readonly maximum?: number;
+  };
+}
+
+interface Answer {
+  readonly description: string;
+  readonly content?: { readonly 'application/json': { readonly example: unknown } };
+}
+
+export function apiPage(): string {
+  const { paths } = openApiDocument(OPERATIONS, '') as {
+    paths: { [path: string]: { [method: string]: Described } };
+  };
+  const sections = new Map<string, string[]>();
+  for (const [path, methods] of Object.entries(paths)) {
+    for (const [method, described] of Object.entries(methods)) {
+      const subject = described.operationId.split('.')[0]!;
+      sections.set(subject, [
+        ...(sections.get(subject) ?? []),
+        operation(method.toUpperCase(), path, described),
+      ]);
+    }
+  }
+  const parts = [...sections].map(([subject, list]) => `## ${subject}\n\n${list.join('\n')}`);
+  return `${HEAD}\n${parts.join('\n')}`;
+}
+
+const HEAD = `# The HTTP API
+
+Made from the operation table by \`npm run docs\`; a running relay serves the same as OpenAPI 3.1 at
+\`/openapi.json\`. Every path works under \`/v1\` too. Where keys are on, send \`Authorization: Bearer cr_live_…\`; what a key
+needs is named as its scope. Every error is \`{"error", "code", "hint"}\`.
+`;
+
+function operation(method: string, path: string, described: Described): string {
+  const { summary, parameters = [], requestBody, responses } = described;
+  const scope = described['x-scope'];
+  const [status, answer] = Object.entries(responses).find(([one]) => one.startsWith('2'))!;
+  const refusals = Object.entries(responses)
+    .filter(([one]) => Number(one) >= 400)
+    .map(([one, { description }]) => `${one} ${description}`);
+  const lines = [`### ${method} ${path}`, '', `${summary}.${scope ? ` Scope: \`${scope}\`.` : ''}`, ''];
+  if (parameters.length > 0) lines.push('| parameter | in | |', '|---|---|---|', ...parameters.map(row), '');
+  if (requestBody) {
+    const raw = requestBody.content['application/octet-stream'] !== undefined;
+    const json = requestBody.content['application/json'];
+    const bytes = 'Takes the payload itself as a body of any';
+    if (!json) lines.push(`${bytes} content type.`, '');
+    else lines.push(raw ? `${bytes} other content type, or as JSON:` : 'Takes:', '', block(json.example), '');
+  }
+  const shown = answer.content?.['application/json'].example;
+  lines.push(shown === undefined ? `Answers ${status}.` : `Answers ${status}:`, '');
+  if (shown !== undefined) lines.push(block(shown), '');
+  lines.push(`Refused with ${refusals.join(' · ')}.`, '');
+  return lines.join('\n');
+}
+
+function row({ name, in: where, required, description, schema }: Parameter): string {
+  const { minimum, maximum } = schema;
+  const bounds = maximum === undefined ? undefined : `from ${minimum} to ${maximum}`;
+  const choices = schema.enum?.map((one) => `\`${one}\``).join(' or ');
+  const words = [description, schema.description, choices, bounds].filter(Boolean).join('; ');
+  return `| \`${name}\`${required ? ' (required)' : ''} | ${where} | ${words.replaceAll('|', '\\|')} |`;
+}
+
+function block(example: unknown): string {
+  return `\`\`\`json\n${JSON.stringify(example, null, 2)}\n\`\`\``;
+}

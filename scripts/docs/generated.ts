@@ -1,0 +1,25 @@
+/** The pages of docs/ that are made from the sources: `npm run docs` writes them, and a test keeps them true. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { apiPage } from './api-page.ts';
+import { configurationPage } from './configuration-page.ts';
+import { pipelineFields } from './pipeline-fields.ts';
+import { sdkPage } from './sdk-page.ts';
+
+export const GENERATED: { readonly [path: string]: () => string } = {
+  'docs/api.md': apiPage,
+  'docs/configuration.md': configurationPage,
+  'docs/pipelines.md': () => withPart('docs/pipelines.md', pipelineFields()),
+  'docs/sdk-reference.md': sdkPage,
+};
+
+/** A page that people wrote, with what is made anew from its mark to the next heading of the same size. */
+function withPart(path: string, part: string): string {
+  const page = readFileSync(join(import.meta.dirname, '..', '..', path), 'utf8');
+  const [before, after] = page.split(/^<!-- made by npm run docs, up to here: -->\n/m);
+  const mark = '<!-- made by npm run docs, from here: -->\n';
+  const start = before?.indexOf(mark) ?? -1;
+  if (before === undefined || after === undefined || start < 0)
+    throw new Error(`${path} has no marks for what is made`);
+  return `${before.slice(0, start)}${mark}\n${part}\n\n<!-- made by npm run docs, up to here: -->\n${after}`;
+}

@@ -1,0 +1,183 @@
+/** Makes docs/sdk-reference.md from the types that the package exports: `npm run docs`. */
+import { readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+
+const PUBLIC = join(import.meta.dirname, '..', '..', 'src', 'public', 'index.ts');
+
+/** What people call comes first; all else is what that takes and gives. */
+const FIRST = [
+  'ContextRelay',
+  'ContextRelayOptions',
+  'PushOptions',
+  'CallOptions',
+  'PartRequest',
+  'Subscription',
+  'SubscriptionOptions',
+  'ReceivedMessage',
+  'Threads',
+  'Thread',
+  'ThreadArtifacts',
+  'Files',
+  'FileSpace',
+  'AgentBridge',
+  'AgentBridgeOptions',
+  'RelayError',
+];
+
+export function sdkPage(): string {
+  const exported = new Map(exports());
+  const names = [...FIRST, ...[...exported.keys()].filter((name) => !FIRST.includes(name)).sort()];
+  const parts = names.map((name) => {
+    const declared = declaration(readFileSync(exported.get(name)!, 'utf8'), name);
+    return `## ${name}\n\n\`\`\`typescript\n${declared}\n\`\`\`\n`;
+  });
+  return `${HEAD}\n${parts.join('\n')}`;
+}
+
+const HEAD = `# SDK reference
+
+Everything that \`import … from 'contextrelay'\` can name, as it is declared. Made from the types by \`npm run docs\`; [sdk.md](sdk.md) shows how it is
+used.
+`;
+
+/** Names and the files that declare them. */
+function exports(): [name: string, file: string][] {
+  const lists = readFileSync(PUBLIC, 'utf8').matchAll(/^export (?:type )?\{([^}]*)\} from '([^']+)';/gm);
+  return [...lists].flatMap(([, names, file]) =>
+    names!
+      .split(',')
+      .map((name) => name.replace('type ', '').trim())
+      .filter(Boolean)
+      .map((name): [string, string] => [name, join(dirname(PUBLIC), file!)]),
+  );
+}
+
+/** What a file says of a name, without the bodies of methods and what is private. The sources are formatted, so that indentation tells. */
+function declaration(source: string, name: string): string {
+  if (name.endsWith('Api')) return verbTable(source, name);
+  const start = new RegExp(
+    `^(?:/\\*\\*(?:(?!\\*/)[\\s\\S])*\\*/\\n)?export (?:abstract )?(class|interface|type) ${name}\\b`,
+    'm',
+  ).exec(source);
+  if (!start) throw new Error(`${name} is not declared where it is exported from`);
+  const text = source.slice(start.index);
+  const kind = start[1];
+  if (kind === 'type') return text.slice(0, typeEnd(text)).replace(/^export /m, '');
+  const whole = text.slice(0, text.indexOf('\n}\n') + 2);
+  return (kind === 'class' ? withoutBodies(whole) : whole).replace(/^export /m, '');
+}
+
+interface Verb {
+  readonly name: string;
+  /** `(name: string) => Promise<…>`; `OfThread<T>` where the contract says it shortly. */
+  readonly type: string;
+  readonly summary: string;
+}
+
+/** Verbs as their table declares them: `list: verb<TYPE>('channels.list')({ summary: 'SUMMARY', …`. */
+function verbsIn(source: string): Verb[] {
+  return source.split(/^ {2}(?=\w+: verb<)/m).flatMap((row) => {
+    const name = /^(\w+): verb</.exec(row)?.[1];
+    const summary = /summary:\s*(['"])(.*?)\1,/.exec(row)?.[2];
+    if (name === undefined || summary === undefined) return [];
+    const type = firstTypeArgument(row.slice(name.length + ': verb<'.length));
+    return type === 'null' ? [] : [{ name, type, summary }];
+  });
+}
+
+/** Up to the comma or the bracket that ends it; an arrow has a bracket of its own. */
+function firstTypeArgument(text: string): string {
+  let depth = 0;
+  for (let at = 0; at < text.length; at++) {
+    const sign = text[at]!;
+    const arrow = sign === '>' && text[at - 1] === '=';
+    if (depth === 0 && !arrow && (sign === ',' || sign === '>'))
+      return text.slice(0, at).trim().replace(/\s+/g, ' ');
+    if ('<({['.includes(sign)) depth++;
+    else if ('>)}]'.includes(sign) && !arrow) depth--;
+  }
+  return text;
+}
+
+function verbTable(source: string, name: string): string {
+  const members = verbsIn(source).map((verb) => `  /** ${verb.summary} */\n  ${verb.name}: ${verb.type};`);
+  if (members.length === 0) throw new Error(`no verbs were found for ${name}`);
+  return `interface ${name} {\n${members.join('\n')}\n}`;
+}
+
+/** What a method gives that only passes on what a verb of the contract gives. */
+function passedOn(body: string): string {
+  const called = /this\.#(api|capabilities)\.(\w+)\(/.exec(body);
+  if (!called) return '';
+  const file =
+    called[1] === 'capabilities' ? 'capabilities' : body.includes('this.name') ? 'files' : 'threads';
+  const source = readFileSync(join(dirname(PUBLIC), '..', 'contract', `${file}.ts`), 'utf8');
+  const type = verbsIn(source).find(({ name }) => name === called[2])?.type ?? '';
+  const short = /^\w+<(.*)>$/.exec(type)?.[1];
+  const given = short ? `Promise<${short.split(', ').at(-1)}>` : /^.*\) => (.*)$/.exec(type)?.[1];
+  return given ? `: ${given}` : '';
+}
+
+/** A type ends with the first semicolon at the end of a line that is not inside braces. */
+function typeEnd(text: string): number {
+  let depth = 0;
+  for (let at = 0; at < text.length; at++) {
+    if ('{(['.includes(text[at]!)) depth++;
+    else if ('})]'.includes(text[at]!)) depth--;
+    else if (text[at] === ';' && depth === 0 && text[at + 1] === '\n') return at + 1;
+  }
+  return text.length;
+}
+
+/** Made by the relay itself; only these are made by whoever uses it. */
+const CONSTRUCTED = /class (?:ContextRelay|AgentBridge|RelayError)\b/;
+
+function withoutBodies(source: string): string {
+  const lines = source.split('\n');
+  const first = lines.findIndex((line) => line.endsWith('{') && !line.startsWith(' '));
+  const kept = lines.slice(0, first + 1);
+  const hidden = CONSTRUCTED.test(source)
+    ? /^ {2}(?:[\w ]*#|private|override readonly name)/
+    : /^ {2}(?:[\w ]*#|private|constructor|override readonly name)/;
+  const overloaded = new Set<string>();
+  let comment: string[] = [];
+  for (let at = first + 1; at < lines.length; at++) {
+    const line = lines[at]!;
+    if (/^ {2}(?:\/\*\*| \*)/.test(line)) comment.push(line);
+    if (!/^ {2}[^\s/]/.test(line)) continue;
+    const end = memberEnd(lines, at);
+    const name = /^ {2}(?:async )?([\w$]+)\(/.exec(line)?.[1] ?? '';
+    const implementsOverload = overloaded.has(name) && lines[end]!.endsWith('{');
+    if (lines[end]!.endsWith(';') && name) overloaded.add(name);
+    if (!hidden.test(line) && !implementsOverload) {
+      const body = lines.slice(at, bodyEnd(lines, end) + 1).join('\n');
+      const untyped = /\)(?: \{|;)$/.test(lines[end]!) && !/constructor/.test(line);
+      const given = untyped ? passedOn(body) : '';
+      kept.push(...comment, signature(lines.slice(at, end + 1)).replace(/;$/, `${given};`));
+    }
+    comment = [];
+    at = bodyEnd(lines, end);
+  }
+  return [...kept, '}'].join('\n');
+}
+
+/** The line on which the signature ends: with a semicolon, or with the brace of the body. */
+function memberEnd(lines: readonly string[], at: number): number {
+  let end = at;
+  while (!/[;{]$/.test(lines[end]!)) end++;
+  return end;
+}
+
+function bodyEnd(lines: readonly string[], end: number): number {
+  return lines[end]!.endsWith(';') ? end : lines.indexOf('  }', end);
+}
+
+/** What has a default may be left out. */
+function signature(member: readonly string[]): string {
+  return member
+    .join('\n')
+    .replace(/ \{$/, ';')
+    .replace(/\basync \*?/, '')
+    .replace(/^( {2})\*/, '$1')
+    .replace(/(\w+)(: (?:[^,(){}=<]|<[^<>]*>|\{(?:[^{}]|\{[^{}]*\})*\})+?) = (?:\{\}|'\w+')/g, '$1?$2');
+}

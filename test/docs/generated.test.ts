@@ -1,0 +1,42 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, test } from 'node:test';
+import { GENERATED } from '../../scripts/docs/generated.ts';
+import { OPTIONS, type Option } from '../../src/app/options.ts';
+import { VARIABLES } from '../../src/app/variables.ts';
+import { PROVIDERS } from '../../src/runners/provider/provider.ts';
+import { projectFiles } from '../architecture/project-files.ts';
+import { isCode, isTest } from '../architecture/source-file.ts';
+
+const root = join(import.meta.dirname, '../..');
+
+describe('a page that is made from the sources is the one that they make', () => {
+  for (const [path, page] of Object.entries(GENERATED))
+    test(path, () =>
+      assert.equal(readFileSync(join(root, path), 'utf8'), page(), 'make it anew: npm run docs'),
+    );
+});
+
+/** Of the system, or of a worker thread of ours: nobody sets them for the relay. */
+const NOT_OURS = ['DISPLAY', 'WAYLAND_DISPLAY', 'PATH', 'TERM', 'STORE', 'BODIES'];
+
+test('every variable that the sources read is in one of the two tables, and none that they do not', () => {
+  const files = projectFiles(['src']).filter(({ path }) => isCode(path) && !isTest(path));
+  const read = files.flatMap(({ text }) =>
+    [...text.matchAll(/\benv\.([A-Z][A-Z0-9_]+)|\bvariable\('([A-Z_]+)'\)/g)].map(([, a, b]) => (a ?? b)!),
+  );
+  for (const { key, baseKey } of Object.values(PROVIDERS)) read.push(baseKey, ...(key ? [key] : []));
+  const ofOptions = Object.values<Option>(OPTIONS).flatMap(({ env }) => env ?? []);
+  const told = VARIABLES.map(({ name }) => name);
+  const known = new Set([...told, ...ofOptions, ...NOT_OURS]);
+  assert.ok(read.length > 30, 'the sources were found');
+  assert.deepEqual(
+    [...new Set(read)].filter((name) => !known.has(name)),
+    [],
+  );
+  assert.deepEqual(
+    told.filter((name) => !read.includes(name)),
+    [],
+  );
+});

@@ -1,0 +1,105 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, describe, test } from 'node:test';
+import { writeManPages } from '../../scripts/docs/man.ts';
+import { ROOT } from '../../src/interfaces/cli/commands.ts';
+import { guideText } from '../../src/interfaces/cli/program/guide-text.ts';
+import { makeStyle } from '../../src/interfaces/cli/style.ts';
+import { runHere } from '../cli/in-process.ts';
+import { temporaryHome } from '../cli/program.ts';
+
+const home = temporaryHome();
+after(() => home[Symbol.dispose]());
+const help = (...words: string[]) => runHere(['help', ...words], { home: home.home });
+
+describe('relay help', () => {
+  test('lists the guides, and prints each of them as it is in docs', async () => {
+    const { sections } = JSON.parse((await help('guides', '--json')).stdout);
+    const guides: { topic: string; file: string }[] = sections.flatMap(
+      (section: { guides: unknown[] }) => section.guides,
+    );
+    assert.ok(guides.length > 25, `${guides.length} guides`);
+    for (const { topic, file } of guides) {
+      const printed = await help('guide', topic);
+      const page = readFileSync(join(import.meta.dirname, '../../docs', file), 'utf8');
+      assert.deepEqual([printed.code, printed.stdout.trimEnd()], [0, page.trimEnd()], topic);
+    }
+  });
+
+  test('is about the command where there is one of that name', async () => {
+    assert.match((await help('channels')).stdout, /^List the channels there are/);
+    assert.match((await help('guide', 'channels')).stdout, /^# Channels, groups, dead letters/);
+    assert.match((await help('getting-started')).stdout, /^# Getting started/);
+    assert.equal((await help()).stdout, (await runHere(['--help'], { home: home.home })).stdout);
+  });
+
+  test('says what was meant, where there is neither', async () => {
+    const { code, stderr } = await help('getting-startd');
+    assert.equal(code, 2);
+    assert.match(stderr, /no guide and no command "getting-startd"[\s\S]*relay help getting-started/);
+  });
+});
+
+test('a guide at a terminal is set to its width, without marks of Markdown', () => {
+  const page = `# Title
+
+A **paragraph** with a [link](other.md) and \`code\`,
+in two lines.
+
+<!-- run: hidden -->
+
+| field | is | |
+|---|---|---|
+| \`name\` | a text | what it is \\| called |
+
+- one item that is long enough to need more than a line
+- two
+
+\`\`\`sh
+relay push   # code stays
+\`\`\`
+`;
+  assert.equal(
+    guideText(page, { style: makeStyle(false), width: 40 }),
+    `Title
+
+A paragraph with a link and code, in two
+lines.
+
+  name
+      a text
+      what it is | called
+
+- one item that is long enough to need
+  more than a line
+- two
+
+    relay push   # code stays`,
+  );
+});
+
+test('every command has a man page, with its options and examples', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'relay-man-'));
+  try {
+    await writeManPages(folder);
+    const shown = Object.entries(ROOT.commands).filter(([, { hidden }]) => !hidden);
+    const expected = ['relay.1', ...shown.map(([name]) => `relay-${name}.1`)].sort();
+    assert.deepEqual(readdirSync(folder).sort(), expected);
+    const push = readFileSync(join(folder, 'relay-push.1'), 'utf8');
+    assert.match(push, /\\fB\\-c, \\-\\-channel\\fR \\fINAME\\fR/);
+    for (const name of expected) {
+      const page = readFileSync(join(folder, name), 'utf8');
+      assert.match(page, /^\.TH RELAY\S* 1 .*\n\.SH NAME\nrelay\S* \\- \S/, name);
+      // Requests that man(7) knows, and nothing but ASCII, so that no formatter stumbles.
+      const strange = page
+        .split('\n')
+        .filter((line) => /^['.](?!TH|SH|SS|TP|PP|BR|B |I |IR|RI|nf|fi)/.test(line));
+      assert.deepEqual(strange, [], name);
+      assert.doesNotMatch(page, /[^\n\x20-\x7e]/, name);
+    }
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+});

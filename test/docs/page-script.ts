@@ -1,0 +1,78 @@
+/**
+ * The commands and programs of a page, as one shell script. A page is one session, from its first block to its last:
+ *
+ * - `sh`: commands, which must all succeed
+ * - `console`: lines with `$ ` are commands, what stands below one is what it prints; `…` stands for anything
+ * - `ts`: all of the page are one program, run when the commands are through
+ * - `<!-- run: COMMANDS -->`: commands that a reader does not see, such as those that make a file
+ * - `<!-- file: PATH -->`: the block below it is the content of that file
+ * - `<!-- not run: REASON -->`: the block below it is only read
+ */
+export interface PageScript {
+  readonly script: string;
+  /** What the commands of `console` blocks print, by the line that they stand on. */
+  readonly expected: ReadonlyMap<number, string>;
+  /** The program of the page; empty where it has none. */
+  readonly program: string;
+}
+
+/** Before the output of each block: a control character, and the line of the block. */
+export const MARK = '\u0001';
+
+const PIECE = /^<!-- (run|not run|file): ([\s\S]*?) ?-->$|^```(\w*)\n([\s\S]*?)^```$/gm;
+
+export function pageScript(markdown: string): PageScript {
+  const script: string[] = [];
+  const program: string[] = [];
+  const expected = new Map<number, string>();
+  let skipped = false;
+  let file: string | null = null;
+  for (const { 1: directive, 2: said = '', 3: kind, 4: text = '', index } of markdown.matchAll(PIECE)) {
+    const line = markdown.slice(0, index).split('\n').length;
+    if (directive === 'not run') {
+      if (!/\w{3}/.test(said)) throw new Error(`line ${line}: it does not say why it is not run`);
+      skipped = true;
+      continue;
+    }
+    if (directive === 'file') file = said;
+    else if (directive === 'run') script.push(marked(line), said);
+    else if (skipped) skipped = false;
+    else if (file !== null) {
+      script.push(marked(line), `cat > ${file} <<'END OF FILE'\n${text}END OF FILE`);
+      file = null;
+    } else if (kind === 'sh') script.push(marked(line), text);
+    else if (kind === 'ts') program.push(text);
+    else if (kind === 'console') {
+      for (const { 1: command, 2: printed = '', index: at } of text.matchAll(
+        /^\$ (.*)\n((?:(?!\$ ).*\n)*)/gm,
+      )) {
+        const place = line + 1 + text.slice(0, at).split('\n').length - 1;
+        script.push(marked(place), `{ ${command}\n} 2>&1`);
+        expected.set(place, printed);
+      }
+    }
+  }
+  return { script: script.join('\n'), expected, program: program.join('\n') };
+}
+
+function marked(line: number): string {
+  return `printf '${MARK}%d\\n' ${line}`;
+}
+
+/** What was printed by the line of each block. */
+export function printedBy(output: string): Map<number, string> {
+  const [, ...pieces] = output.split(MARK);
+  return new Map(
+    pieces.map((piece) => [Number.parseInt(piece, 10), piece.slice(piece.indexOf('\n') + 1)] as const),
+  );
+}
+
+/** Whether a command printed what the page says: ids may be others, and `…` is anything. */
+export function prints(said: string, printed: string): boolean {
+  const pattern = said
+    .trim()
+    .replace(/[.*+?^${}()|[\]\\]/g, '\\$&')
+    .replace(/[0-9a-f]{8}-[0-9a-f-]{27}/g, '[0-9a-f-]{36}')
+    .replaceAll('…', '[\\s\\S]*');
+  return new RegExp(`^${pattern}$`).test(printed.trim());
+}
