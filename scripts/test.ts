@@ -25,6 +25,8 @@ const QUICK_FOLDERS = ['src', 'ui', 'test/architecture'];
 /** Far beyond what a file takes, so that only a hang meets it; all of .ci/run must end within 35 minutes. */
 const TIMEOUTS_MS = [
   ['.full.test.ts', 2_400_000],
+  // Starts a workerd for each of its cases, which takes seconds on a busy machine.
+  ['test/cloudflare/conformance.slow.test.ts', 840_000],
   ['.slow.test.ts', 420_000],
   // Both start a cluster of three, and wait for its elections.
   ['test/nats/conformance.test.ts', 300_000],

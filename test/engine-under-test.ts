@@ -6,17 +6,33 @@ import { openNats } from '../src/engines/nats/engine.ts';
 import type { Engine } from '../src/kernel/engine.ts';
 
 /**
- * The engine that end-to-end tests run on by default: memory, or a store of its own in the NATS cluster that RELAY_TEST_ENGINE
- * names (`nats://…`), so that the same tests say whether a relay on a cluster keeps its word.
+ * The engine that end-to-end tests run on by default: memory, or a store of its own where RELAY_TEST_ENGINE says: in a NATS cluster
+ * (`nats://…`), or in the objects of a Worker (`cloudflare`). So the same tests say whether a relay keeps its word there.
  */
 export function openUnderTest(env: Env): Engine {
-  const cluster = process.env.RELAY_TEST_ENGINE;
-  if (!cluster) return openMemory({ env });
-  const url = `${cluster}/t${randomUUID().slice(0, 8)}`;
-  const opening = openNats({ url, env, time: 'env', deadlineMs: 60_000 });
+  const where = process.env.RELAY_TEST_ENGINE;
+  if (!where) return openMemory({ env });
+  const opening = where === 'cloudflare' ? openInWorker(env) : openInCluster(where, env);
   opening.catch(() => {});
   opened.push(opening);
   return whenOpened(opening, env);
+}
+
+function openInCluster(cluster: string, env: Env): Promise<Engine> {
+  const url = `${cluster}/t${randomUUID().slice(0, 8)}`;
+  return openNats({ url, env, time: 'env', deadlineMs: 60_000 });
+}
+
+async function openInWorker(env: Env): Promise<Engine> {
+  const { hostWorker } = await import('./cloudflare/worker-relay.ts');
+  const { engine, dispose } = await hostWorker({ env, step: () => ({ shift: 0 }) });
+  return {
+    ...engine,
+    async [Symbol.asyncDispose]() {
+      await engine[Symbol.asyncDispose]();
+      await dispose();
+    },
+  };
 }
 
 const opened: Promise<Engine>[] = [];

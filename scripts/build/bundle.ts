@@ -1,11 +1,12 @@
-import { existsSync, globSync } from 'node:fs';
-import { basename, relative, resolve } from 'node:path';
+import { hash } from 'node:crypto';
+import { existsSync, globSync, mkdirSync, writeFileSync } from 'node:fs';
+import { basename, dirname, relative, resolve } from 'node:path';
 import { type BuildOptions, build, type Metafile, type Plugin } from 'esbuild';
 
 /**
  * The files that the launcher starts what agents call all day from: one file each, because every further one costs a
  * millisecond or more. They begin like `main.js`, and hold besides what those commands always need and the sources load late
- * for the sake of the others.
+ * for the sake of the others. Each is a script that begins with a hash of itself, by which the launcher keeps what V8 made of it.
  */
 const HOT_FILES: { readonly [file: string]: readonly string[] } = {
   hot: [
@@ -41,6 +42,20 @@ const HOT_FILES: { readonly [file: string]: readonly string[] } = {
   ],
 };
 
+const OPTIONS = {
+  entryNames: '[name]',
+  chunkNames: '[name]-[hash]',
+  bundle: true,
+  platform: 'node',
+  minifyWhitespace: true,
+  // Identifiers stay: stack traces are read. Keeping `name` exact as well would cost a call for every closure that
+  // is made, an eighth of a pull.
+  minifySyntax: true,
+  legalComments: 'none',
+  metafile: true,
+  logLevel: 'warning',
+} as const satisfies BuildOptions;
+
 /** Exports `runMain`, which the launcher calls. */
 const MAIN = 'src/app/main.ts';
 
@@ -53,35 +68,48 @@ const RUNNERS = 'src/app/agents/node-runners.ts';
  */
 export async function bundleCli(outdir: string): Promise<Metafile> {
   const late: Record<string, string> = {};
-  const options: BuildOptions & { metafile: true } = {
-    outdir,
-    entryNames: '[name]',
-    chunkNames: '[name]-[hash]',
-    bundle: true,
-    format: 'esm',
-    platform: 'node',
-    target: 'node22',
-    minifyWhitespace: true,
-    // Identifiers stay: stack traces are read. Keeping `name` exact as well would cost a call for every closure that
-    // is made, an eighth of a pull.
-    minifySyntax: true,
-    legalComments: 'none',
-    metafile: true,
-    logLevel: 'warning',
-  };
+  const options = { ...OPTIONS, outdir, format: 'esm', target: 'node20' } as const;
   const built: Metafile[] = [];
   for (const [file, inside] of Object.entries(HOT_FILES)) {
-    const entryPoints = { [file]: MAIN };
-    const plugins = [builtins, leaveLate(late, inside)];
-    built.push((await build({ ...options, entryPoints, plugins })).metafile);
+    const script = await build({
+      ...options,
+      entryPoints: { [file]: MAIN },
+      format: 'cjs',
+      define: { 'import.meta.url': '__url', 'import.meta.filename': '__filename' },
+      write: false,
+      plugins: [builtins('early'), leaveLate(late, inside)],
+    });
+    for (const { path, contents } of script.outputFiles) {
+      mkdirSync(dirname(path), { recursive: true });
+      writeFileSync(path, `//${hash('sha256', contents).slice(0, 32)}\n${Buffer.from(contents)}`);
+    }
+    built.push(script.metafile);
   }
   const all = await build({
     ...options,
     entryPoints: { main: MAIN, 'node-runners': RUNNERS, ...workers(), ...late },
     splitting: true,
-    plugins: [builtins],
+    plugins: [builtins('early')],
   });
   built.push(all.metafile);
+  return together(built);
+}
+
+/** Bundles the command line into one script, `main.js`, and each worker thread into another: what a single executable can run. */
+export async function bundleExecutable(outdir: string): Promise<Metafile> {
+  const main = { contents: `import { runMain } from './${MAIN}'; runMain();`, resolveDir: '.' };
+  // There are no files beside it to import; what asks for its own place asks first whether it is in an executable.
+  const options = { ...OPTIONS, outdir, format: 'cjs', target: 'node26' } as const;
+  const quiet = {
+    logOverride: { 'empty-import-meta': 'silent' },
+    plugins: [builtins('all')],
+  } satisfies BuildOptions;
+  const program = await build({ ...options, ...quiet, stdin: main, entryNames: 'main' });
+  const threads = await build({ ...options, ...quiet, entryPoints: workers() });
+  return together([program.metafile, threads.metafile]);
+}
+
+function together(built: readonly Metafile[]): Metafile {
   return {
     inputs: Object.assign({}, ...built.map(({ inputs }) => inputs)),
     outputs: Object.assign({}, ...built.map(({ outputs }) => outputs)),
@@ -90,22 +118,25 @@ export async function bundleCli(outdir: string): Promise<Metafile> {
 
 /**
  * Node's own modules without `import`, which would evaluate every lazy part of them: 6 ms for node:fs alone. And a bundled
- * CommonJS package still calls `require('events')`, which an ES module does not have. What is imported late stays as it is.
+ * CommonJS package still calls `require('events')`, which an ES module does not have. What is imported late stays as it is, except in an
+ * executable, which has no `import`.
  */
-const builtins: Plugin = {
+const builtins = (which: 'early' | 'all'): Plugin => ({
   name: 'builtins',
   setup(building) {
     building.onResolve({ filter: /^[a-z0-9:_/]+$/ }, ({ kind, path }) => {
       if (!process.getBuiltinModule(path)) return undefined;
-      return kind === 'dynamic-import' ? { path, external: true } : { path, namespace: 'builtin' };
+      const leave = kind === 'dynamic-import' && which === 'early';
+      return leave ? { path, external: true } : { path, namespace: 'builtin' };
     });
     // esbuild copies the properties of what it is given, which would evaluate them too; inherited ones it leaves alone.
     building.onLoad({ filter: /.*/, namespace: 'builtin' }, ({ path }) => ({
       contents: `const builtin = process.getBuiltinModule(${JSON.stringify(path)});
-        module.exports = typeof builtin === 'function' ? builtin : Object.create(builtin);`,
+        // An older Node may lack it, and runs what does without.
+        module.exports = typeof builtin === 'function' ? builtin : Object.create(builtin ?? null);`,
     }));
   },
-};
+});
 
 /** Leaves what is loaded late out of the one file, notes it, and points to where the other build puts it. */
 function leaveLate(late: Record<string, string>, inside: readonly string[]): Plugin {

@@ -3,34 +3,87 @@
 
 // What agents call all day starts from one file each, which the build makes; every further file would cost a millisecond.
 const HOT = {
-  peek: './hot.js',
-  pull: './hot.js',
-  push: './hot.js',
-  rm: './hot.js',
-  artifact: './threads.js',
-  state: './threads.js',
+  peek: 'hot.js',
+  pull: 'hot.js',
+  push: 'hot.js',
+  rm: 'hot.js',
+  'artifact put': 'threads.js',
+  'artifact get': 'threads.js',
+  'state header': 'threads.js',
+  'state patch': 'threads.js',
   // This hook reads the store, the others the project's files.
-  'hook prompt-submit': './hot.js',
-  hook: './hook.js',
+  'hook prompt-submit': 'hot.js',
+  'hook session-start': 'hook.js',
+  hook: 'hook.js',
 };
 
 const [major, minor] = process.versions.node.split('.').map(Number);
 
 // 22.16 is the first with full-text search in node:sqlite; 23 is no longer looked after.
-if (major >= 24 || (major === 22 && minor >= 16)) {
+const whole = major >= 24 || (major === 22 && minor >= 16);
+if (whole || !(await (await import('./older-node.js')).handedOver())) {
   // Compiled code is run as it is found, so it must lie where nobody else can write: not in the shared /tmp, Node's choice.
   const { XDG_CACHE_HOME, HOME, LOCALAPPDATA } = process.env;
   const home = XDG_CACHE_HOME || (HOME ? `${HOME}/.cache` : LOCALAPPDATA);
-  if (home) process.getBuiltinModule('node:module').enableCompileCache(`${home}/contextrelay`);
-  // `relay peek …`, or `relay hook claude prompt-submit`.
-  const [, , command, , event] = process.argv;
-  const known = [`${command} ${event}`, command].find((name) => Object.hasOwn(HOT, name));
-  // Compiled whole, not function by function when they are called: what is compiled later does not get into the cache.
-  const { setFlagsFromString } = process.getBuiltinModule('node:v8');
-  setFlagsFromString('--no-lazy');
-  const { runMain } = await import(known ? HOT[known] : './main.js');
-  setFlagsFromString('--lazy');
+  const { enableCompileCache } = process.getBuiltinModule('node:module');
+  // No folder where it cannot be made, or where Node was told to keep nothing.
+  const { directory } = (home && enableCompileCache?.(`${home}/contextrelay`)) || {};
+  // `relay peek …`, `relay artifact put …`, or `relay hook claude prompt-submit`.
+  const [, , noun, verb, event] = process.argv;
+  const known = [`${noun} ${event}`, `${noun} ${verb}`, noun].find((name) => Object.hasOwn(HOT, name));
+  const hot = known ? runHot(HOT[known], known, directory) : null;
+  const { runMain } = hot || (await import('./main.js'));
   await runMain();
-} else {
-  await import('./older-node.js');
+}
+
+/**
+ * Runs such a file with the code that V8 had made of it when this command last ended well. Node's own cache has what is
+ * compiled before a file runs, which is too little of it, or all of it. Kept anew once a day, with what was called since.
+ */
+function runHot(file, command, folder) {
+  const fs = process.getBuiltinModule('node:fs');
+  const vm = process.getBuiltinModule('node:vm');
+  // An experiment so far: how what such a file loads late is found.
+  const { USE_MAIN_CONTEXT_DEFAULT_LOADER: importModuleDynamically } = vm.constants;
+  if (!importModuleDynamically) return null;
+  const path = `${import.meta.dirname}/${file}`;
+  const source = fs.readFileSync(path, 'latin1');
+  // The file begins with its own hash: V8 looks no further than the length of a source.
+  const name = `${command.replaceAll(' ', '-')}-${source.slice(2, 34)}-${process.version}-${process.arch}`;
+  const kept = folder && `${folder}/${name}`;
+  const known = kept ? readTwice(fs, kept) : null;
+  const { href } = new URL(file, import.meta.url);
+  const script = new vm.Script(`(function(module,__filename,__url){${source}\n})`, {
+    filename: href,
+    cachedData: known?.code,
+    importModuleDynamically,
+  });
+  if (kept && !(known?.fresh && !script.cachedDataRejected)) {
+    process.once('exit', (code) => code === 0 && writeTwice(fs, kept, script.createCachedData()));
+  }
+  const module = { exports: {} };
+  script.runInThisContext()(module, path, href);
+  return module.exports;
+}
+
+// V8 runs what it is given, so damage must be seen before. To compare two copies is faster than to load a checksum.
+function readTwice(fs, path) {
+  try {
+    const fresh = Date.now() - fs.statSync(path).mtimeMs < 86_400_000;
+    const twice = fs.readFileSync(path);
+    const code = twice.subarray(0, twice.length / 2);
+    return code.equals(twice.subarray(code.length)) ? { code, fresh } : null;
+  } catch {
+    return null;
+  }
+}
+
+function writeTwice(fs, path, code) {
+  const draft = `${path}.${process.pid}`;
+  try {
+    fs.writeFileSync(draft, Buffer.concat([code, code]), { mode: 0o600 });
+    fs.renameSync(draft, path);
+  } catch {
+    fs.rmSync(draft, { force: true });
+  }
 }

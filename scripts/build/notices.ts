@@ -2,6 +2,14 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Metafile } from 'esbuild';
 
+/** A package of which a part is in what is published. */
+export interface BundledPackage {
+  readonly name: string;
+  readonly version: string;
+  readonly license: string;
+  readonly folder: string;
+}
+
 /** The licences of the packages that went into dist, as their terms ask. A package without one stops the build. */
 export function thirdPartyNotices(metafiles: readonly Metafile[]): string {
   const sections = bundledPackages(metafiles).map(notice);
@@ -11,7 +19,7 @@ export function thirdPartyNotices(metafiles: readonly Metafile[]): string {
   ].join(`\n${'-'.repeat(80)}\n\n`);
 }
 
-function bundledPackages(metafiles: readonly Metafile[]): string[] {
+export function bundledPackages(metafiles: readonly Metafile[]): BundledPackage[] {
   // Its vocabulary is in the table of tokens.
   const folders = new Set(['node_modules/gpt-tokenizer']);
   for (const output of metafiles.flatMap(({ outputs }) => Object.values(outputs))) {
@@ -20,11 +28,13 @@ function bundledPackages(metafiles: readonly Metafile[]): string[] {
       if (folder && bytesInOutput > 0) folders.add(folder);
     }
   }
-  return [...folders].sort();
+  return [...folders].sort().map((folder) => {
+    const { name, version, license } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
+    return { name, version, license, folder };
+  });
 }
 
-function notice(folder: string): string {
-  const { name, version, license } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
+function notice({ name, version, license, folder }: BundledPackage): string {
   const files = existsSync(folder)
     ? readdirSync(folder).filter((file) => /^(licen[cs]e|notice)/i.test(file))
     : [];

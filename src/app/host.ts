@@ -1,4 +1,3 @@
-import { RelayError } from '../base/errors.ts';
 import type { Host } from '../interfaces/cli/host.ts';
 import type { Globals } from '../interfaces/cli/run.ts';
 import { type Config, type Environment, initHome, loadConfig } from './config.ts';
@@ -28,12 +27,14 @@ export function makeHost(globals: Globals, env: Environment, warn?: Warn): Host 
       return config().remote;
     },
     get server() {
-      return serverControl(config(), env);
+      return serverControl(config(), env, warn);
     },
     openClient: async (o) => (await import('./store/open-relay.ts')).openRelay(config(), o, warn),
     openScratch: async () => (await import('./store/open-relay.ts')).openScratch(config()),
     openStore: async () => (await import('./store/open-core.ts')).openStore(config(), warn),
     initHome: () => initHome(config().home),
+    guides: async () => (await import('./guides.ts')).ownGuides(),
+    settings: async () => (await import('./settings.ts')).openSettings(host.home, env),
     threadMemory: async () => {
       const { home, remote } = config();
       return (await import('./agents/thread-memory.ts')).openThreadMemory(home, remote);
@@ -43,18 +44,28 @@ export function makeHost(globals: Globals, env: Environment, warn?: Warn): Host 
     frameSecret: async () => (await import('./store/home-secret.ts')).homeSecret(config().home)(),
     openBrowser: async (url) => (await import('./browser.ts')).openBrowser(url, env),
     countTokens: async (text) => (await import('./store/own-text-work.ts')).ownTextWork.count(text),
-    backup: async (target) => {
-      refuseCluster(config());
-      return (await import('../engines/sqlite/backup.ts')).backupSqlite(config().home, target);
+    backup: async (target, engine) => {
+      const cluster = engine ?? config().engine;
+      const { home } = config();
+      const { backupByCopy, hasBucket } = await import('./store/cluster-backup.ts');
+      if (cluster !== null) return backupByCopy(cluster, target);
+      if (await hasBucket(home)) return backupByCopy(home, target);
+      return (await import('../engines/sqlite/backup.ts')).backupSqlite(home, target, warn);
     },
-    restore: async (source, o) => {
-      refuseCluster(config());
+    restore: async (source, { engine, ...o }) => {
+      const cluster = engine ?? config().engine;
+      if (cluster !== null)
+        return (await import('./store/cluster-backup.ts')).restoreCluster(source, cluster, { ...o, warn });
       makeHome(config().home);
       return (await import('../engines/sqlite/restore.ts')).restoreSqlite(source, config().home, o);
     },
+    copyEngine: async (from, to, report) =>
+      (await import('./store/engine-copy.ts')).copyEngine({ from, to, env, warn }, report),
+    reopenEngine: async (place) => (await import('./store/engine-copy.ts')).reopenEngine(place, warn),
     openProject: async (folder, o) => (await import('./projects/open-project.ts')).openProject(folder, o),
     findProject: async (from, o) => (await import('./projects/open-project.ts')).findProject(from, o),
-    peekInbox: async (agent, o) => (await import('./store/peek-inbox.ts')).peekInbox(config(), agent, o),
+    peekInbox: async (agent, o) =>
+      (await import('./store/peek-inbox.ts')).peekInbox(config(), agent, o, warn),
     openAgentWork: async (cwd) =>
       (await import('./agents/agent-work.ts')).openAgentWork(config(), env, cwd, warn),
     command: async () => {
@@ -85,13 +96,4 @@ export function makeHost(globals: Globals, env: Environment, warn?: Warn): Host 
     },
   };
   return host;
-}
-
-/** Copies of a cluster are made with NATS' own tools. */
-function refuseCluster({ engine }: Config): void {
-  if (engine === null) return;
-  throw new RelayError('bad_usage', {
-    what: 'The store is a NATS cluster, and these commands are for a store in the home folder.',
-    hint: 'Use the tools of NATS: nats account backup DIR, nats account restore DIR. See docs/nats.md.',
-  });
 }

@@ -10,11 +10,11 @@ export async function runMain(argv: readonly string[] = process.argv.slice(2)): 
   process.exitCode = code || process.exitCode || 0;
 }
 
-/** Older versions of node:sqlite announce themselves as an experiment on every start; that is no news to a user. */
+/** That parts of Node which this program uses are experiments, for some of its versions, is no news to a user. */
 function hushExperiments(): void {
   const emit = process.emitWarning;
   process.emitWarning = ((warning: string | Error, ...rest: never[]) => {
-    if (/SQLite is an experimental/.test(String(warning))) return;
+    if (/(SQLite|USE_MAIN_CONTEXT_DEFAULT_LOADER) is an experimental/.test(String(warning))) return;
     emit.call(process, warning, ...rest);
   }) as typeof process.emitWarning;
 }

@@ -1,5 +1,6 @@
 import { KEYS_MAX, MAX_TTL_MS, PAYLOAD_BYTES } from '../base/limits.ts';
 import type { PlanTable } from '../domain/usage/plans.ts';
+import { addressProblem } from '../engines/s3/address.ts';
 
 /** Each reader gives the value of an option, or throws a sentence that says what it must be. */
 
@@ -29,6 +30,23 @@ export function url(value: unknown): string {
 export function natsAddress(value: unknown): string {
   if (typeof value === 'string' && /^(nats|tls):\/\/[^/\s]+/.test(value)) return value;
   throw new Error('it must be the address of a NATS cluster, such as nats://a:4222,b:4222,c:4222.');
+}
+
+export function bucketAddress(value: unknown): string {
+  const problem = typeof value === 'string' ? addressProblem(value) : 'it must be a text.';
+  if (problem !== null) throw new Error(problem);
+  return value as string;
+}
+
+/** `nats://***@a:4222`: a user and a password stand before the @. */
+export function withoutPassword(address: string): string {
+  return address.replace(/\/\/[^@/]*@/, '//***@');
+}
+
+/** The path of a webhook often is what proves who may post there. */
+export function hostAlone(address: string): string {
+  const { origin, pathname } = new URL(address);
+  return pathname === '/' ? origin : `${origin}/***`;
 }
 
 export function oneOf<const T extends string>(...words: T[]): (value: unknown) => T {

@@ -1,5 +1,14 @@
-import { readFileSync, realpathSync, statSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { existsSync, readdirSync, readFileSync, realpathSync, statSync } from 'node:fs';
+import { dirname, join, relative } from 'node:path';
+
+/** What a single executable carries; null where the program lies in files. */
+const executable = (() => {
+  const sea = process.getBuiltinModule('node:sea');
+  return sea?.isSea() ? sea : null;
+})();
+
+/** Whether Node, the program and all it needs are one file, `process.execPath`. */
+export const isExecutable = executable !== null;
 
 /** The folder and the version of our package, if that is what a file is in; null where it is another's. */
 export function ownPackage(
@@ -16,13 +25,35 @@ export function ownPackage(
 }
 
 export function packageVersion(): string {
+  if (executable) return JSON.parse(executable.getAsset('package.json', 'utf8')).version;
   return ownPackage()?.version ?? 'unknown';
+}
+
+/** A file that came with the program, by its path in the package; null where there is none. */
+export function ownFile(path: string): Uint8Array | null {
+  if (executable) {
+    return ownFiles('').includes(path) ? new Uint8Array(executable.getRawAsset(path) as ArrayBuffer) : null;
+  }
+  const folder = ownPackage()?.folder;
+  const place = folder === undefined ? undefined : join(folder, path);
+  return place !== undefined && existsSync(place) ? readFileSync(place) : null;
+}
+
+/** The paths of the files that came with the program in a folder of the package, and below it. */
+export function ownFiles(folder: string): string[] {
+  if (executable) return executable.getAssetKeys().filter((path) => path.startsWith(folder));
+  const root = ownPackage()?.folder;
+  if (root === undefined || !existsSync(join(root, folder))) return [];
+  return readdirSync(join(root, folder), { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => relative(root, join(entry.parentPath, entry.name)).replaceAll('\\', '/'));
 }
 
 /** Tells from now on whether our package was replaced on the disk, and calls `onFirst` when it first finds that. */
 export function watchPackage(onFirst: () => void): () => boolean {
-  const folder = ownPackage()?.folder;
-  const files = [import.meta.filename, ...(folder === undefined ? [] : [join(folder, 'package.json')])];
+  // An executable that runs has all of itself, whatever becomes of its file.
+  const folder = isExecutable ? undefined : ownPackage()?.folder;
+  const files = folder === undefined ? [] : [import.meta.filename, join(folder, 'package.json')];
   const stamp = () =>
     files.map((file) => {
       const stat = statSync(file, { throwIfNoEntry: false });

@@ -3,6 +3,11 @@
 export const TASK_CHANNEL = 'agent-tasks';
 export const DONE_CHANNEL = 'agent-done';
 
+/** Where runs of pipelines are asked for; an agent that takes tasks in words must not get them. */
+export const PIPELINE_CHANNEL = 'pipeline-tasks';
+/** The kind that a bridge for them says it is. */
+export const PIPELINE_RUNNER = 'pipelines';
+
 /** The group in which bridges share the tasks of a channel, so that no two of them run the same one. */
 export const TASK_GROUP = 'bridges';
 

@@ -2,7 +2,7 @@ import { readThrough } from '../base/byte-streams.ts';
 import { badRequest, isRelayError, RelayError, tooLarge } from '../base/errors.ts';
 import { isJsonObject, isTooDeep, type Json, type JsonObject } from '../base/json.ts';
 import { JSON_DEPTH, METADATA_BYTES, PAYLOAD_BYTES, storedBytes } from '../base/limits.ts';
-import { decodeUtf8, Utf8Check } from '../base/utf8.ts';
+import { isUtf8, Utf8Check } from '../base/utf8.ts';
 import type { BlobBody } from '../kernel/blobs.ts';
 
 /** A body on its way into the store: it is cut off at the limit, and checked for being text as it passes. */
@@ -30,7 +30,7 @@ function whole(bytes: Uint8Array, payloadBytes: number, kind: Kind): MeteredBody
   checkEmpty(bytes.byteLength, kind);
   const limit = limitFor(bytes, payloadBytes);
   if (bytes.byteLength > limit) throw tooLarge(kind, limit);
-  return { body: bytes, isText: () => decodeUtf8(bytes) !== null };
+  return { body: bytes, isText: () => isUtf8(bytes) };
 }
 
 function streamed(source: ReadableStream<Uint8Array>, payloadBytes: number, kind: Kind): MeteredBody {

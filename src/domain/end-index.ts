@@ -28,15 +28,17 @@ export class EndIndex<T> {
     return (await this.#due(1)).length > 0;
   }
 
-  /** Hands over each that has ended, and forgets it when that is done. */
-  async forDue(remove: (what: T) => Promise<void>): Promise<void> {
-    for (;;) {
-      const due = await this.#due(PAGE);
+  /** Hands over each that has ended, `most` of them, and forgets it when that is done. */
+  async forDue(remove: (what: T) => Promise<void>, most = Number.POSITIVE_INFINITY): Promise<void> {
+    for (let left = most; left > 0; ) {
+      const limit = Math.min(PAGE, left);
+      const due = await this.#due(limit);
       for (const { key, value } of due) {
         await remove(value);
         await this.#ends.delete(key);
       }
-      if (due.length < PAGE) return;
+      if (due.length < limit) return;
+      left -= limit;
     }
   }
 

@@ -1,6 +1,7 @@
 import type { Json } from '../base/json.ts';
 import type { Entry, Logs } from '../kernel/logs.ts';
 import type { Records } from '../kernel/records.ts';
+import type { Staged } from '../kernel/staged.ts';
 
 /** `T` itself where JSON can express it. A field that is a function or has methods makes the compiler refuse `T`. */
 type Plain<T> = { [K in keyof T]: PlainValue<T[K]> };
@@ -11,9 +12,10 @@ type PlainValue<V> = V extends Json | undefined
     : Plain<V>;
 
 /** The records of one kind: `Records` whose values are known to be of type `T`. */
-export interface RecordsOf<T> extends Omit<Records, 'get' | 'put' | 'list'> {
+export interface RecordsOf<T> extends Omit<Records, 'get' | 'put' | 'stage' | 'list'> {
   get(key: string): Promise<{ readonly value: T; readonly revision: number } | null>;
   put(key: string, value: T, o?: Parameters<Records['put']>[2]): Promise<number | null>;
+  stage(key: string, value: T): Promise<Staged>;
   list(
     prefix: string,
     o?: Parameters<Records['list']>[1],
@@ -46,6 +48,25 @@ export async function* allRecords<T>(
     if (page.next === undefined) return;
     after = page.next;
   }
+}
+
+/** Records that a page asks about at once, so that it does not wait for each in turn where the store is far away. */
+const AHEAD = 64;
+
+/** What `look` finds out about each item, in their order. */
+export async function* lookedUp<T, R>(
+  items: AsyncIterable<T>,
+  look: (item: T) => Promise<R>,
+): AsyncGenerator<R> {
+  const looking: Promise<R>[] = [];
+  for await (const item of items) {
+    const found = look(item);
+    // Told to whoever gets to it.
+    found.catch(() => {});
+    looking.push(found);
+    if (looking.length === AHEAD) yield looking.shift()!;
+  }
+  yield* looking;
 }
 
 const ENTRIES = 500;

@@ -174,7 +174,10 @@ export class RelayCore {
   async tidy(tenants: Iterable<string> = []): Promise<Swept> {
     const tidy = async () => {
       await this.keys.use.flush();
-      await underTidyLease(this.deps, () => this.#tidyRecords(tenants));
+      await underTidyLease(this.deps, async () => {
+        await this.tidySome();
+        await this.#tidyTenants(tenants);
+      });
     };
     await tidy().catch((error) => {
       // The sweep is what makes room again.
@@ -201,12 +204,19 @@ export class RelayCore {
     return running;
   }
 
-  async #tidyRecords(tenants: Iterable<string>): Promise<void> {
-    await this.receipts.tidy();
+  /** Removes what has ended, `most` of each kind; false where there may be more. */
+  async tidySome(most?: number): Promise<boolean> {
+    const done = await this.receipts.tidy(most);
+    const threads = await threadEnds(this.deps).hasDue();
+    if (threads) await (await this.threads()).removeExpired(most);
+    const files = await fileEnds(this.deps).hasDue();
+    if (files) await (await this.files()).store.removeExpired(most);
+    return done && !threads && !files;
+  }
+
+  async #tidyTenants(tenants: Iterable<string>): Promise<void> {
     await this.channels.tidy(tenants);
     await this.#noteStorage();
-    if (await threadEnds(this.deps).hasDue()) await (await this.threads()).removeExpired();
-    if (await fileEnds(this.deps).hasDue()) await (await this.files()).store.removeExpired();
     for (const tenant of this.storage.limited) {
       if (await this.storage.isDue(tenant)) await this.recount(tenant);
     }

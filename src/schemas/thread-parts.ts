@@ -66,6 +66,7 @@ export const pipelineRun = runItem.extend({
       duration_ms: z.number().nullable(),
       cached: z.boolean(),
       why: nullableText,
+      prompt_event: nullableText.describe('the event of the thread that has its prompt'),
       ref: nullableText,
       model: nullableText,
       prompt_tokens: z.number().nullable(),

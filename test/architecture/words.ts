@@ -1,9 +1,19 @@
-import type { Finding, SourceFile } from './source-file.ts';
+import { ON_NPM } from '../../src/base/installing.ts';
+import { type Finding, isTest, type SourceFile } from './source-file.ts';
 
 interface Rule {
   readonly pattern: RegExp;
   readonly what: string;
+  /** Files that it does not hold for. */
+  readonly except?: (path: string) => boolean;
 }
+
+/** What knows whether the packages are published, and the page that is then changed by it. */
+const INSTALLING = [
+  'src/base/installing.ts',
+  'scripts/release/published.ts',
+  ...(ON_NPM ? ['docs/install.md'] : []),
+];
 
 /** Written so that no rule finds itself here. */
 const RULES: readonly Rule[] = [
@@ -20,13 +30,20 @@ const RULES: readonly Rule[] = [
     pattern: /(?:\/\/|\/\*|^\s*\*|#|<!--).*\b(?:T[O]DO|F[I]XME)\b(?!-\d)/,
     what: 'leaves something for later; do it, or open an issue',
   },
+  {
+    // By its name alone; a file of it (./contextrelay-1.0.0.tgz, ./python) is something that a reader can have.
+    pattern:
+      /\b(?:(?:npx|bunx|uvx)(?: -\S+)*|(?:npm|pnpm|yarn|bun|pipx?|pip3|uv) (?:i|install|add|exec|dlx|run)(?: [^\s`]+)*?) ["']?contextrelay(?:-runtime)?(?![\w./-])/,
+    what: 'installs a package that may not be published; link docs/install.md',
+    except: (path) => INSTALLING.includes(path) || isTest(path),
+  },
 ];
 
 /** Words that belong to a machine or to a moment, not into a project. */
 export function checkWords(files: readonly SourceFile[]): Finding[] {
   return files.flatMap(({ path, text }) =>
     text.split('\n').flatMap((line, i) =>
-      RULES.filter(({ pattern }) => pattern.test(line)).map(({ what }) => ({
+      RULES.filter(({ pattern, except }) => pattern.test(line) && !except?.(path)).map(({ what }) => ({
         path: `${path}:${i + 1}`,
         what,
       })),

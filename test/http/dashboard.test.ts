@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { brotliCompressSync } from 'node:zlib';
 import { filesIn } from '../../src/app/serve/dashboard-files.ts';
-import { type RelayUnderTest, startRelay } from './relay-under-test.ts';
+import { pushJson, type RelayUnderTest, startRelay } from './relay-under-test.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'relay-dashboard-'));
 let relay: RelayUnderTest;
@@ -17,6 +17,7 @@ before(async () => {
   put('pull.html', '<p>a pointer</p>');
   put('assets/main-1a2b.js', 'plain()');
   put('assets/main-1a2b.js.br', brotliCompressSync('packed()'));
+  put('assets/only-3c4d.js.br', brotliCompressSync('unpacked()'));
   writeFileSync(join(folder, 'secret.js'), 'outside()');
   relay = await startRelay({ server: { dashboard: filesIn(join(folder, 'ui')) } });
 });
@@ -50,6 +51,7 @@ test('files with a hash in their name are kept for ever, packed for who takes it
   const packed = await get('/ui/assets/main-1a2b.js', { 'Accept-Encoding': 'gzip, br' });
   assert.equal(packed.headers.get('content-encoding'), 'br');
   assert.equal(await packed.text(), 'packed()');
+  assert.equal(await (await get('/ui/assets/only-3c4d.js')).text(), 'unpacked()');
   const again = await get('/ui/assets/main-1a2b.js', { 'If-None-Match': plain.headers.get('etag')! });
   assert.equal(again.status, 304);
 });
@@ -69,6 +71,15 @@ test('a browser gets the page of a pointer, and programs what they always got', 
   assert.equal(await (await get(`/pull/${pushed.id}`)).text(), '<p>a pointer</p>');
   const envelope = await get(`/pull/${pushed.id}`, { Accept: '*/*' });
   assert.deepEqual(JSON.parse(await envelope.text()), { data: 'hello', metadata: {} });
+});
+
+test('a browser that finds a relay without pages is told so, and nothing is pulled', async () => {
+  await using bare = await startRelay();
+  const pushed = await pushJson(bare, { data: 'once', max_pulls: 1 });
+  const page = await fetch(`${bare.url}/pull/${pushed.answer.id}`, { headers: { Accept: 'text/html' } });
+  assert.equal(page.status, 500);
+  assert.match(await page.text(), /no pages for browsers/);
+  assert.equal(await (await fetch(`${bare.url}/pull/${pushed.answer.id}?raw=1`)).text(), 'once');
 });
 
 test('a link from another site leads to the dashboard, but nothing of it can be framed or fetched', async () => {

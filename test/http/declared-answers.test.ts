@@ -39,7 +39,6 @@ test('what a relay answers is declared: status, content type and body', async ()
     ['pointers.pull', 200, ['GET', `/pull/${bytes}?raw=1`]],
     ['pointers.pull', 200, ['GET', `/pull/${json}?cost=1`]],
     ['pointers.pull', 200, ['GET', `/pull/${json}?json=/a`]],
-    ['pointers.pull', 200, ['GET', `/pull/${json}`, undefined, { Accept: 'text/html' }]],
     ['pointers.pull', 206, ['GET', `/pull/${json}?raw=1`, undefined, range]],
     ['pointers.pull', 304, ['GET', `/pull/${json}?raw=1`, undefined, { 'If-None-Match': '*' }]],
     ['pointers.pull', 416, ['GET', `/pull/${json}?raw=1`, undefined, { Range: 'bytes=99-' }]],

@@ -1,8 +1,5 @@
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { test } from 'node:test';
-import { apiPage } from '../../scripts/api-page.ts';
 import { openApiDocument } from '../../src/schemas/openapi.ts';
 import { exampleOf } from '../../src/schemas/openapi-examples.ts';
 import { OPERATIONS } from '../../src/schemas/operations.ts';
@@ -72,11 +69,6 @@ test('what is shown as an answer is one', () => {
     const checked = output.safeParse(exampleOf(schema));
     assert.ok(checked.success, `${name}: ${checked.error?.message}`);
   }
-});
-
-test('the page in docs is the one that the table makes', () => {
-  const page = readFileSync(join(import.meta.dirname, '../../docs/api.md'), 'utf8');
-  assert.equal(page, apiPage(), 'make it anew: node scripts/api-page.ts');
 });
 
 function answerOf(name: string): Body {

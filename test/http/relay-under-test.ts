@@ -1,35 +1,22 @@
 import { type ServerOptions, startServer } from '../../src/app/serve/serve.ts';
 import { ownTextWork } from '../../src/app/store/own-text-work.ts';
 import { type Env, systemEnv } from '../../src/base/env.ts';
-import { type CoreOptions, RelayCore } from '../../src/domain/relay-core.ts';
-import type { TextWork } from '../../src/domain/text-work.ts';
+import { RelayCore } from '../../src/domain/relay-core.ts';
 import type { LogEvent } from '../../src/interfaces/http/deps.ts';
-import type { Engine } from '../../src/kernel/engine.ts';
 import { openUnderTest } from '../engine-under-test.ts';
+import type { RelayOptions, RelayUnderTest } from './relay-options.ts';
 
-export interface RelayUnderTest extends AsyncDisposable {
-  readonly url: string;
-  readonly core: RelayCore;
-  readonly engine: Engine;
-  readonly log: LogEvent[];
-  /** Moves the relay's clock forward. */
-  advance(ms: number): void;
-  /** Ends the server and the core, but not the engine. */
-  stop(): Promise<void>;
-}
+export type { RelayOptions, RelayUnderTest };
 
-export interface RelayOptions {
-  readonly open?: (env: Env) => Promise<Engine> | Engine;
-  /** Time and chance to go by; those of the system by default. */
-  readonly env?: Env;
-  readonly core?: CoreOptions;
-  /** In this process by default. */
-  readonly texts?: TextWork;
-  readonly server?: Partial<ServerOptions>;
-}
-
-/** A real server on a real socket over an engine, memory by default, with a clock that the test can move. */
+/**
+ * A real server on a real socket over an engine, memory by default, with a clock that the test can move. Where RELAY_TEST_ENGINE
+ * says `cloudflare` it is a Worker, if that can do what the test wants.
+ */
 export async function startRelay(o: RelayOptions = {}): Promise<RelayUnderTest> {
+  if (process.env.RELAY_TEST_ENGINE === 'cloudflare') {
+    const worker = await (await import('../cloudflare/worker-relay.ts')).startOnWorker(o);
+    if (worker) return worker;
+  }
   let shift = 0;
   const source = o.env ?? systemEnv;
   const env: Env = { ...source, now: () => source.now() + shift };
@@ -47,6 +34,10 @@ export async function startRelay(o: RelayOptions = {}): Promise<RelayUnderTest> 
     engine,
     advance: (ms) => {
       shift += ms;
+    },
+    async settle() {
+      await core.background.settle();
+      await (await core.threads()).log.background.settle();
     },
     stop,
     async [Symbol.asyncDispose]() {

@@ -1,4 +1,5 @@
 import { type Agent, type IncomingMessage, request } from 'node:http';
+import { gunzipSync } from 'node:zlib';
 
 /**
  * Plays requests over real HTTP and compares everything that comes back with a text file beside this one. Time and chance
@@ -25,8 +26,8 @@ export interface Pinned {
   readonly events?: number;
   /** Ends all streams first, and asks until the server has noticed, which shows by this status. */
   readonly alone?: number;
-  /** `head`: status and headers; `type`: status and content type. */
-  readonly pin?: 'head' | 'type';
+  /** `type`: status and content type alone. */
+  readonly pin?: 'type';
   /** The same address also where all the others are asked for under `/v1`. */
   readonly fixed?: true;
 }
@@ -77,7 +78,7 @@ export function send(base: string, under: string, asked: Ready, agent: Agent): P
         const pairs = stream.rawHeaders.flatMap((name, i, all): [string, string][] =>
           i % 2 === 0 ? [[name.toLowerCase(), all[i + 1]!]] : [],
         );
-        resolve({ status: stream.statusCode!, headers: pairs, body, stream });
+        resolve({ status: stream.statusCode!, ...unpacked(pairs, body), stream });
         if (asked.declare !== undefined) sent.destroy();
       };
       // Only so many of them, however many come at once; what goes before the first is the time to wait before coming back.
@@ -96,6 +97,15 @@ export function send(base: string, under: string, asked: Ready, agent: Agent): P
     if (asked.declare === undefined) sent.end(asked.body ?? undefined);
     else sent.flushHeaders();
   });
+}
+
+/** The edge packs what it sends to whoever takes that, and its length with it; an answer is what was packed. */
+function unpacked(headers: Answer['headers'], body: Buffer): Pick<Answer, 'headers' | 'body'> {
+  if (body.length === 0 || !headers.some(([name, value]) => name === 'content-encoding' && value === 'gzip'))
+    return { headers, body };
+  const content = gunzipSync(body);
+  const others = headers.filter(([name]) => name !== 'content-encoding' && name !== 'content-length');
+  return { headers: [...others, ['content-length', String(content.length)]], body: content };
 }
 
 /** The JSON of an answer, or the data of each of its events. */

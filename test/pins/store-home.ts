@@ -1,9 +1,14 @@
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative, sep } from 'node:path';
 import { gunzipSync, gzipSync } from 'node:zlib';
-import { loadConfig } from '../../src/app/config.ts';
+import { type Config, loadConfig } from '../../src/app/config.ts';
 import { startServer } from '../../src/app/serve/serve.ts';
+import { loadCapabilities } from '../../src/app/store/load-capabilities.ts';
 import { openCore } from '../../src/app/store/open-core.ts';
+import { ownTextWork } from '../../src/app/store/own-text-work.ts';
+import { systemEnv } from '../../src/base/env.ts';
+import { RelayCore } from '../../src/domain/relay-core.ts';
+import type { Engine } from '../../src/kernel/engine.ts';
 import type { Wire } from '../http/relay-under-test.ts';
 
 export interface Question {
@@ -41,7 +46,28 @@ export interface ServedHome extends AsyncDisposable {
  */
 export async function serveHome(home: string): Promise<ServedHome> {
   const config = loadConfig({ RELAY_HOME: home });
-  const opened = await openCore(config, 'server');
+  return serveCore(config, await openCore(config, 'server'));
+}
+
+/** What was copied out of a home, on another engine, with the configuration of the home. */
+export async function serveEngine(home: string, engine: Engine): Promise<ServedHome> {
+  const config = loadConfig({ RELAY_HOME: home });
+  const { channels, plans, default_plan: defaultPlan } = config;
+  const capabilities = () => loadCapabilities(config, () => {});
+  const deps = { engine, env: systemEnv, texts: ownTextWork, capabilities };
+  const auth = config.auth ?? 'open';
+  const core = new RelayCore(deps, { channels, auth, plans, defaultPlan });
+  const close = async () => {
+    await core.close();
+    await engine[Symbol.asyncDispose]();
+  };
+  return serveCore(config, { core, [Symbol.asyncDispose]: close });
+}
+
+async function serveCore(
+  config: Config,
+  opened: AsyncDisposable & { readonly core: RelayCore },
+): Promise<ServedHome> {
   const log: Wire[] = [];
   const server = await startServer({
     core: opened.core,

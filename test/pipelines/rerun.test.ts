@@ -56,6 +56,12 @@ test('a run is told with its steps, what they need, and what became of each', as
   assert.deepEqual(status(before), { read: 'done', aside: 'done', draft: 'failed', check: 'blocked' });
   const draft = before.instances.find(({ step }) => step === 'draft')!;
   assert.match(draft.why!, /not today/);
+  const { events } = await threads.api.events(failed.run, {
+    after: String(Number(draft.prompt_event) - 1),
+    limit: 1,
+  });
+  assert.equal(events[0]!.payload.step, 'draft');
+  assert.equal(events[0]!.payload.prompt, 'draft', 'what the step was asked is kept');
   assert.ok(draft.started_at !== null && draft.finished_at !== null && draft.ref === null);
   await resume(failed.run);
   const after = await threads.api.run(failed.run);

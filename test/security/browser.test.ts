@@ -3,11 +3,14 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, before, test } from 'node:test';
 import type { Browser, Page } from 'playwright-core';
+import { filesIn } from '../../src/app/serve/dashboard-files.ts';
 import { noBrowser, openBrowser } from '../browser/chromium.ts';
 import { type RelayUnderTest, startRelay } from '../http/relay-under-test.ts';
 import { startGuarded } from '../keys/guarded-relay.ts';
+import { buildPages } from '../ui/dashboard.ts';
 
 const skip = noBrowser;
+let pages: Awaited<ReturnType<typeof buildPages>>;
 let relay: RelayUnderTest;
 let evil: Server;
 let evilUrl: string;
@@ -15,7 +18,8 @@ let browser: Browser;
 
 before(async () => {
   if (skip) return;
-  relay = await startRelay();
+  pages = await buildPages();
+  relay = await startRelay({ server: { dashboard: filesIn(pages.folder) } });
   evil = createServer((_, response) => {
     response.writeHead(200, { 'Content-Type': 'text/html' }).end('<!doctype html><title>evil</title>');
   });
@@ -29,6 +33,7 @@ after(async () => {
   evil?.closeAllConnections();
   evil?.close();
   await relay?.[Symbol.asyncDispose]();
+  pages?.remove();
 });
 
 async function stored(): Promise<number> {
@@ -133,6 +138,12 @@ const PAYLOADS = {
   utf7: `+ADw-script+AD4-${OWNED}+ADw-/script+AD4-`,
 };
 
+/** The page of a pointer has asked for the payload, and made of it what it does. */
+async function shown(page: Page): Promise<void> {
+  await page.getByRole('region', { name: 'Payload', exact: true }).waitFor();
+  await page.waitForLoadState('networkidle');
+}
+
 async function unharmed(page: Page): Promise<void> {
   assert.equal(await page.evaluate(() => document.documentElement.getAttribute('data-owned')), null);
 }
@@ -155,7 +166,7 @@ test('no payload, name or metadata is ever run, on the page for people or as it 
       const { id } = (await response.json()) as { id: string };
       for (const path of [`/pull/${id}`, `/pull/${id}?raw=1`, `/peek/${id}`, `/pull/${id}?grep=script`]) {
         await page.goto(relay.url + path);
-        if (path === `/pull/${id}`) await page.locator('#content:not([hidden])').waitFor();
+        if (path === `/pull/${id}`) await shown(page);
         await unharmed(page);
         assert.deepEqual(dialogs, [], `${kind} as ${type} at ${path}`);
       }
@@ -204,7 +215,7 @@ test('the page for people cannot be framed, and sends nothing anywhere else', { 
   const asked: string[] = [];
   page.on('request', (request) => asked.push(new URL(request.url()).origin));
   await page.goto(`${relay.url}/pull/${id}`);
-  await page.locator('#content:not([hidden])').waitFor();
+  await shown(page);
   assert.deepEqual([...new Set(asked)], [relay.url]);
   await page.close();
 });

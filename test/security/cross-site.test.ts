@@ -3,8 +3,10 @@ import { request } from 'node:http';
 import { test } from 'node:test';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { WebSocket } from 'ws';
+import { filesIn } from '../../src/app/serve/dashboard-files.ts';
 import { startRelay } from '../http/relay-under-test.ts';
 import { startGuarded } from '../keys/guarded-relay.ts';
+import { buildPages } from '../ui/dashboard.ts';
 
 /** With headers that `fetch` would not let us choose. */
 function send(
@@ -36,8 +38,10 @@ function socket(url: string, headers: Record<string, string> = {}): Promise<numb
   });
 }
 
-test('in open mode a request or socket by a foreign name or page is refused', async () => {
-  await using relay = await startRelay();
+test('in open mode a request or socket by a foreign name or page is refused', async (t) => {
+  const pages = await buildPages();
+  t.after(pages.remove);
+  await using relay = await startRelay({ server: { dashboard: filesIn(pages.folder) } });
   const own = new URL(relay.url).host;
   for (const [headers, status] of [
     [{ Host: 'rebound.example' }, 403],

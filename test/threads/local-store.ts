@@ -21,6 +21,7 @@ export function temporaryHome(t: TestContext): string {
 export interface LocalStore extends AsyncDisposable {
   readonly core: OpenCore['core'];
   readonly threads: ThreadsApi;
+  readonly legible: OpenCore['legible'];
 }
 
 /** The store of a home, opened as the program opens it. */
@@ -31,7 +32,12 @@ export async function openLocal(
 ): Promise<LocalStore> {
   const opened = await openCore(loadConfig({ RELAY_HOME: home, ...env }), 'cli', { warn });
   const { threads } = opened.core.relay(LOCAL_CALLER, 'http://relay.invalid');
-  return { core: opened.core, threads, [Symbol.asyncDispose]: opened[Symbol.asyncDispose] };
+  return {
+    core: opened.core,
+    threads,
+    legible: opened.legible,
+    [Symbol.asyncDispose]: opened[Symbol.asyncDispose],
+  };
 }
 
 export interface Patcher {

@@ -10,7 +10,17 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
+import { loadConfig } from '../../src/app/config.ts';
+import { openCore } from '../../src/app/store/open-core.ts';
+import { ownTextWork } from '../../src/app/store/own-text-work.ts';
 import { hasStale } from '../../src/app/store/stale-marks.ts';
+import { systemEnv } from '../../src/base/env.ts';
+import { readText } from '../../src/base/read-text.ts';
+import { LOCAL_CALLER } from '../../src/contract/caller.ts';
+import type { ThreadsApi } from '../../src/contract/threads.ts';
+import { RelayCore } from '../../src/domain/relay-core.ts';
+import { ARTIFACT_FILES } from '../../src/domain/threads/keys.ts';
+import { openSqlite } from '../../src/engines/sqlite/engine.ts';
 import { mirrored, openLocal, startPatcher, temporaryHome } from './local-store.ts';
 import { text } from './open-threads.ts';
 
@@ -22,6 +32,13 @@ async function prepared(t: TestContext): Promise<{ home: string; thread: string 
   const { thread_id: thread } = await store.threads.create({ name: 'legible' });
   await store.threads.patch(thread, { ops: [fact('f1')] });
   return { home, thread };
+}
+
+const fileOf = (home: string, thread: string, ref: string) =>
+  join(home, 'threads', thread, 'artifacts', `${ref}.txt`);
+
+async function contentOf(threads: ThreadsApi, thread: string, ref: string): Promise<string> {
+  return readText((await threads.content(thread, ref)).body);
 }
 
 async function agrees(home: string, thread: string): Promise<void> {
@@ -46,6 +63,43 @@ describe('the legible files of a thread', () => {
     assert.match(readFileSync(join(home, 'threads', thread, 'state.json'), 'utf8'), /^\{\n {2}"\$schema"/);
     assert.equal(statSync(join(home, 'threads', thread, 'state.json')).mode & 0o777, 0o600);
     assert.deepEqual(readdirSync(join(home, 'threads', '.stale')), []);
+  });
+
+  it('have the small content that a server stored a moment later, and that file then is the content', async (t) => {
+    const { home, thread } = await prepared(t);
+    await using server = await openCore(loadConfig({ RELAY_HOME: home }), 'server');
+    const { threads } = server.core.relay(LOCAL_CALLER, 'http://relay.invalid');
+    const made = await Promise.all(
+      ['one', 'two', 'three'].map((name) => threads.putArtifact(thread, { body: text(name), name })),
+    );
+    for (const { ref, name } of made) assert.equal(await contentOf(threads, thread, ref), name);
+    await (await server.core.threads()).settle();
+    for (const { ref, name } of made) {
+      assert.equal(readFileSync(fileOf(home, thread, ref), 'utf8'), name);
+      assert.equal(await contentOf(threads, thread, ref), name);
+    }
+    writeFileSync(fileOf(home, thread, made[0]!.ref), 'edited');
+    await assert.rejects(contentOf(threads, thread, made[0]!.ref), { code: 'store_damaged' });
+    assert.equal(await contentOf(threads, thread, made[1]!.ref), 'two');
+  });
+
+  it('have a content that a server stored before it died, on the next open', async (t) => {
+    const { home, thread } = await prepared(t);
+    // As the server has it between its answer and the files.
+    await using engine = await openSqlite({ home, role: 'server', place: ARTIFACT_FILES });
+    const dying = new RelayCore({ engine, env: systemEnv, texts: ownTextWork });
+    const { threads } = dying.relay(LOCAL_CALLER, 'http://relay.invalid');
+    const { ref } = await threads.putArtifact(thread, { body: text('kept'), name: 'a.txt' });
+    assert.equal(existsSync(fileOf(home, thread, ref)), false);
+    writeFileSync(join(home, 'threads', '.stale', `${thread}.1.x`), '');
+    {
+      await using store = await openLocal(home);
+      assert.equal(await contentOf(store.threads, thread, ref), 'kept');
+      await store.core.background.settle();
+    }
+    assert.equal(readFileSync(fileOf(home, thread, ref), 'utf8'), 'kept');
+    await agrees(home, thread);
+    await dying.close();
   });
 
   it('are made up for on the next open when a process died before it had written them', async (t) => {

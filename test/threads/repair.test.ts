@@ -22,7 +22,7 @@ test('a repair makes the files and the search of every thread anew from the logs
     await store.core.deps.engine.index.remove(`ten.local/artifacts/${thread}/${ref}`);
     assert.deepEqual((await store.threads.search(thread, 'words')).hits, []);
   }
-  assert.deepEqual(await repairThreads(home, store.core), { threads: 2, artifacts: 2, missing: [] });
+  assert.deepEqual(await repairThreads(store.legible, store.core), { threads: 2, artifacts: 2, missing: [] });
   for (const { thread, ref } of made) {
     const files = mirrored(home, thread);
     assert.deepEqual(files.state, await store.threads.state(thread));
@@ -33,7 +33,7 @@ test('a repair makes the files and the search of every thread anew from the logs
   const content = join(home, 'threads', thread, 'artifacts', `${ref}.txt`);
   assert.ok(existsSync(content));
   rmSync(content);
-  assert.deepEqual((await repairThreads(home, store.core)).missing, [`${thread}/${ref}`]);
+  assert.deepEqual((await repairThreads(store.legible, store.core)).missing, [`${thread}/${ref}`]);
 });
 
 test('an artifact of more than a search looks through is found, and repaired like any other', async (t) => {
@@ -44,6 +44,6 @@ test('an artifact of more than a search looks through is found, and repaired lik
   const { ref } = await store.threads.putArtifact(thread, { body, name: 'haystack.txt' });
   assert.equal((await store.threads.search(thread, 'needle')).hits[0]?.ref, ref);
   await store.core.deps.engine.index.remove(`ten.local/artifacts/${thread}/${ref}`);
-  assert.deepEqual((await repairThreads(home, store.core)).missing, []);
+  assert.deepEqual((await repairThreads(store.legible, store.core)).missing, []);
   assert.equal((await store.threads.search(thread, 'needle')).hits[0]?.ref, ref);
 });

@@ -13,7 +13,9 @@ from typing import Any, AsyncIterator, Dict, List, Mapping, Optional, Sequence, 
 try:
     import aiohttp
 except ImportError as missing:  # pragma: no cover
-    raise ImportError("The asynchronous client needs: pip install 'contextrelay[async]'") from missing
+    raise ImportError(
+        "This needs contextrelay[async]: pip install './python[async]' in the clone"
+    ) from missing
 
 from .channels import SILENCE, Backoff, ChannelFlows, Message, Since, parse_message, socket_path
 from .connection import Connection, is_passing

@@ -1,4 +1,4 @@
-import { readdir, readFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { TomlError } from 'smol-toml';
 import { RelayError } from '../../base/errors.ts';
@@ -91,16 +91,6 @@ function leftAlone(path: string, why: string, remedy: string): RelayError {
 
 /** The skill as it is shipped: path below its folder → text. */
 export type SkillFiles = ReadonlyMap<string, string>;
-
-export async function readSkill(folder: string): Promise<SkillFiles> {
-  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
-  const files = new Map<string, string>();
-  for (const entry of entries.filter((found) => found.isFile() && !/\.pyc$/.test(found.name))) {
-    const path = join(entry.parentPath, entry.name);
-    files.set(path.slice(folder.length + 1).replaceAll('\\', '/'), await readFile(path, 'utf8'));
-  }
-  return new Map([...files].sort(([a], [b]) => (a < b ? -1 : 1)));
-}
 
 /** How a skill of ours is told from another one of the same name. */
 const OURS = /^ {2}source: contextrelay$/m;

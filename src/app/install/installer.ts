@@ -7,7 +7,7 @@ import { RelayError } from '../../base/errors.ts';
 import type { Installer, InstallReport, InstallRequest } from '../../interfaces/cli/host.ts';
 import type { Environment } from '../config.ts';
 import { needInside } from '../link-guard.ts';
-import { ownPackage } from '../own-package.ts';
+import { ownFile, ownFiles } from '../own-package.ts';
 import { findProject } from '../projects/open-project.ts';
 import { writeAtomically } from '../store/atomic-file.ts';
 import {
@@ -27,7 +27,6 @@ import {
   planAdd,
   planRemove,
   planSkill,
-  readSkill,
   readText,
   type SkillFiles,
   withoutOurs,
@@ -46,9 +45,8 @@ export interface InstallSettings {
 
 /** For this machine, this folder and this program. */
 export async function installSettings(env: Environment, relayHome: string): Promise<InstallSettings> {
-  const own = ownPackage();
-  const skill = own && (await readSkill(join(own.folder, 'skill', SKILL_NAME)).catch(() => null));
-  if (skill === null) {
+  const skill = ownSkill();
+  if (skill.size === 0) {
     throw new RelayError('failed', {
       what: 'The skill is missing from this installation.',
       hint: 'Install contextrelay again.',
@@ -56,6 +54,14 @@ export async function installSettings(env: Environment, relayHome: string): Prom
   }
   const places = { project: process.cwd(), home: homedir(), env, platform: process.platform };
   return { places, launcher: findLauncher(env), relayHome, skill };
+}
+
+/** The files of the skill that came with the program, by their paths in its folder. */
+function ownSkill(): SkillFiles {
+  const folder = `skill/${SKILL_NAME}/`;
+  const paths = ownFiles(folder).filter((path) => !path.endsWith('.pyc'));
+  const text = (path: string) => new TextDecoder().decode(ownFile(path)!);
+  return new Map(paths.sort().map((path) => [path.slice(folder.length), text(path)]));
 }
 
 export async function openInstaller(env: Environment, relayHome: string): Promise<Installer> {

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { delimiter, dirname, join, sep } from 'node:path';
 import { findProgram } from '../../runners/cli/profiles.ts';
 import type { Environment } from '../config.ts';
-import { ownPackage, realPath } from '../own-package.ts';
+import { isExecutable, ownPackage, realPath } from '../own-package.ts';
 
 /** How a settings file calls this program. */
 export interface Launcher {
@@ -23,6 +23,7 @@ export function findLauncher(
 ): Launcher {
   const found = findProgram('relay', { ...env, PATH: ownPath(env) });
   if (found && isOurs(found)) return { command: 'relay', args: [], portable: true };
+  if (isExecutable) return { command: process.execPath, args: [], portable: false };
   const own = ownPackage(script);
   const [, holder] = /^(.*)[/\\]node_modules[/\\]contextrelay$/.exec(own?.folder ?? '') ?? [];
   if (holder && (/[/\\]_npx[/\\]/.test(holder) || `${realPath(folder)}${sep}`.startsWith(holder + sep)))
@@ -44,6 +45,7 @@ function ownPath(env: Environment): string {
 /** What npm puts on the PATH is a link to our file; on Windows a small script beside the package. */
 function isOurs(file: string): boolean {
   return (
+    (isExecutable && realPath(file) === process.execPath) ||
     ownPackage(file) !== null ||
     existsSync(join(dirname(file), 'node_modules', 'contextrelay', 'package.json'))
   );

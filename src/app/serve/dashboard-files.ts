@@ -1,17 +1,11 @@
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { readdirSync, statSync } from 'node:fs';
-import { readFile, rename, rm } from 'node:fs/promises';
-import { extname, join, sep } from 'node:path';
-import type { DashboardFile, DashboardFiles } from '../../interfaces/http/dashboard.ts';
-import { ownPackage } from '../own-package.ts';
-
-const TYPES: { readonly [ending: string]: string } = {
-  '.html': 'text/html; charset=utf-8',
-  '.js': 'text/javascript; charset=utf-8',
-  '.css': 'text/css; charset=utf-8',
-  '.svg': 'image/svg+xml',
-};
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { rename, rm } from 'node:fs/promises';
+import { join, sep } from 'node:path';
+import { brotliDecompressSync } from 'node:zlib';
+import { type DashboardFile, type DashboardFiles, typeOfFile } from '../../interfaces/http/dashboard.ts';
+import { isExecutable, ownFile, ownPackage } from '../own-package.ts';
 
 /** What the pages are made from; a change in any of it makes a build old. */
 const SOURCES = [
@@ -29,10 +23,9 @@ const SOURCES = [
  * are first asked for and when they have changed since. Undefined where there are none and no way to make them.
  */
 export function ownDashboard(): DashboardFiles | undefined {
-  const folder = ownPackage()?.folder;
-  if (folder === undefined) return undefined;
-  const runsSources = import.meta.filename.startsWith(join(folder, 'src') + sep);
-  if (!runsSources) return filesIn(join(folder, 'dist', 'ui'));
+  const folder = isExecutable ? undefined : ownPackage()?.folder;
+  const runsSources = folder !== undefined && import.meta.filename.startsWith(join(folder, 'src') + sep);
+  if (!runsSources) return filesFrom((name) => ownFile(`dist/ui/${name}`));
   const target = join(folder, 'node_modules', '.cache', 'ui');
   let building: Promise<DashboardFiles> | null = null;
   return {
@@ -47,23 +40,37 @@ export function ownDashboard(): DashboardFiles | undefined {
   };
 }
 
-/** The files of a build. They are read once: all of them are smaller than one payload. */
-export function filesIn(folder: string): DashboardFiles {
-  const known = new Map<string, Promise<DashboardFile | null>>();
+export function filesIn(folder: string): DashboardFiles & { readonly folder: string } {
+  const files = filesFrom((name) => {
+    const place = join(folder, name);
+    return existsSync(place) ? readFileSync(place) : null;
+  });
+  return { folder, ...files };
+}
+
+/**
+ * The files of a build, each as it is or packed. They are read once: all of them are smaller than one payload. What is there only packed is unpacked
+ * for the few who cannot take it so.
+ */
+function filesFrom(read: (name: string) => Uint8Array | null): DashboardFiles {
+  const known = new Map<string, DashboardFile | null>();
   const once = (path: string, encoding: DashboardFile['encoding']) => {
     const name = encoding ? `${path}.${encoding}` : path;
     let found = known.get(name);
-    if (!found) {
-      found = fileAt(join(folder, name), path, encoding);
+    if (found === undefined) {
+      let body = read(name);
+      const packed = body || encoding ? null : read(`${path}.br`);
+      if (packed) body = brotliDecompressSync(packed);
+      found = body && { body, type: typeOfFile(path)!, encoding, hash: hashOf(body) };
       known.set(name, found);
     }
     return found;
   };
   return {
     async read(path, encodings) {
-      if (!/^[\w-]+(?:[./][\w-]+)*$/.test(path) || !Object.hasOwn(TYPES, extname(path))) return null;
+      if (typeOfFile(path) === null) return null;
       if (known.size > MOST_NAMES) known.clear();
-      const packed = /\bbr\b/.test(encodings) ? await once(path, 'br') : null;
+      const packed = /\bbr\b/.test(encodings) ? once(path, 'br') : null;
       return packed ?? once(path, null);
     },
   };
@@ -72,19 +79,8 @@ export function filesIn(folder: string): DashboardFiles {
 /** Names that are not there are remembered too, up to so many. */
 const MOST_NAMES = 1_000;
 
-async function fileAt(
-  place: string,
-  path: string,
-  encoding: DashboardFile['encoding'],
-): Promise<DashboardFile | null> {
-  try {
-    const body = await readFile(place);
-    const hash = createHash('sha256').update(body).digest('hex').slice(0, 32);
-    return { body, type: TYPES[extname(path)]!, encoding, hash };
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
-    throw error;
-  }
+function hashOf(body: Uint8Array): string {
+  return createHash('sha256').update(body).digest('hex').slice(0, 32);
 }
 
 /** Builds beside the old one and puts it in its place, unless that is younger than its sources. */

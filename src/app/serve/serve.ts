@@ -19,6 +19,7 @@ import { RateLimiter, type RateLimits } from '../../interfaces/http/rate-limit.t
 import { jsonResponse } from '../../interfaces/http/responses.ts';
 import { acceptRawPaths } from '../../interfaces/ws/raw-path.ts';
 import { type SocketLimits, SocketServer } from '../../interfaces/ws/socket-server.ts';
+import type { EngineState } from '../../kernel/engine.ts';
 import { addressList } from './addresses.ts';
 import { type ConnectionLimits, Connections } from './connections.ts';
 import { a2aProtocol, mcpProtocol, type ProtocolOptions } from './protocols.ts';
@@ -97,6 +98,7 @@ export async function startServer(o: ServerOptions): Promise<RunningServer> {
     peerOf: (env) => (env as Bindings | undefined)?.incoming?.socket.remoteAddress ?? null,
     // Node joins repeated headers of a request into one text; only Set-Cookie would be a list.
     headerOf: (env, name) => ((env as Bindings).incoming?.headers[name] as string | undefined) ?? null,
+    bodyOf: (env, length) => readBody((env as Bindings).incoming!, length),
     trustsProxies: (o.trustedProxies ?? []).length > 0,
     isTrustedProxy,
     ...(o.observe
@@ -156,6 +158,27 @@ export async function startServer(o: ServerOptions): Promise<RunningServer> {
 interface Bindings {
   readonly incoming?: IncomingMessage;
   readonly outgoing?: ServerResponse;
+}
+
+/**
+ * A body of a known length, put together as it arrives: once copied and held once, where the way through a Request copies it
+ * twice more. Rejects where the sender goes away before the end.
+ */
+function readBody(incoming: IncomingMessage, length: number): Promise<Uint8Array<ArrayBuffer>> {
+  const body = new Uint8Array(Buffer.allocUnsafeSlow(length).buffer);
+  let at = 0;
+  return new Promise((resolve, reject) => {
+    const ended = () => {
+      if (at === length) resolve(body);
+      else reject(incoming.errored ?? new Error('The connection was closed.'));
+    };
+    if (incoming.destroyed) return ended();
+    incoming.on('data', (chunk: Buffer) => {
+      body.set(chunk, at);
+      at += chunk.length;
+    });
+    for (const end of ['end', 'error', 'close']) incoming.once(end, ended);
+  });
 }
 
 const ID_HEADER = 'Relay-Request-Id';
@@ -252,10 +275,16 @@ function tidy(o: ServerOptions, told: Set<string>): void {
 
 /** Each once, until it is put right. */
 async function warnOfStore(o: ServerOptions, told: Set<string>): Promise<void> {
-  const { warnings } = await o.core.deps.engine.state().catch(() => ({ warnings: [] }));
-  for (const message of warnings) if (!told.has(message)) o.log({ level: 'warn', event: 'store', message });
+  const state: Pick<EngineState, 'warnings' | 'unseen'> = await o.core.deps.engine
+    .state()
+    .catch(() => ({ warnings: [] }));
+  const { warnings, unseen = [] } = state;
+  const tell = (level: 'info' | 'warn') => (message: string) =>
+    told.has(message) || o.log({ level, event: 'store', message });
+  warnings.forEach(tell('warn'));
+  unseen.forEach(tell('info'));
   told.clear();
-  for (const message of warnings) told.add(message);
+  for (const message of [...warnings, ...unseen]) told.add(message);
 }
 
 function urlOf(server: Server, { host, tls }: ServerOptions): string {

@@ -4,7 +4,8 @@ import { pause } from '../../base/pause.ts';
 import type { CreatedKey } from '../../contract/keys.ts';
 import type { PortTaken, ServeOptions, ServerControl } from '../../interfaces/cli/host.ts';
 import type { Config, Environment } from '../config.ts';
-import { natsAddress } from '../option-readers.ts';
+import { bucketAddress, natsAddress } from '../option-readers.ts';
+import type { Warn } from '../store/open-core.ts';
 import { isAlive, readServerRecord, releaseServer, runningServer, type ServerRecord } from './pid-file.ts';
 
 const STOP_PATIENCE_MS = 15_000;
@@ -12,17 +13,17 @@ const STOP_PATIENCE_MS = 15_000;
 const NEIGHBOUR_PATIENCE_MS = 1000;
 
 /** Starts, finds and stops the server of a home. What only a server needs is loaded when one is started. */
-export function serverControl(config: Config, env: Environment): ServerControl {
+export function serverControl(config: Config, env: Environment, warn?: Warn): ServerControl {
   const { home } = config;
   return {
     defaults: { host: config.host, port: config.port, publicUrl: config.public_url ?? undefined },
     running: () => runningServer(home),
     leftBehind: () => (runningServer(home) === null ? readServerRecord(home) : null),
     asksForKeys: (o) => authOf(config, o) === 'keys',
-    firstKey: (o) => firstKey(withEngine(config, o)),
+    firstKey: (o) => firstKey(withStore(config, o), warn),
     serve: async (o) =>
-      (await import('./serve-home.ts')).serveHome(withEngine(config, o), o, authOf(config, o)),
-    detach: async (o) => (await import('./detach.ts')).detachServer(withEngine(config, o), env, o),
+      (await import('./serve-home.ts')).serveHome(withStore(config, o), o, authOf(config, o)),
+    detach: async (o) => (await import('./detach.ts')).detachServer(withStore(config, o), env, o),
     reachableAt: async (host, url) => (await import('./addresses.ts')).reachableAt(host, url),
     stop: (server, o) => stop(home, server as ServerRecord, o.force),
     health: async (url) => (await import('./server-health.ts')).askHealth(url),
@@ -30,13 +31,20 @@ export function serverControl(config: Config, env: Environment): ServerControl {
   };
 }
 
-/** The engine that was named for this server alone wins over the configuration. */
-function withEngine(config: Config, { engine }: ServeOptions): Config {
-  if (engine === undefined) return config;
+/** The engine and the bucket that were named for this server alone win over the configuration. */
+function withStore(config: Config, { engine, blobs }: ServeOptions): Config {
+  return {
+    ...config,
+    engine: engine === undefined ? config.engine : readFlag('--engine', natsAddress, engine),
+    blobs: blobs === undefined ? config.blobs : readFlag('--blobs', bucketAddress, blobs),
+  };
+}
+
+function readFlag(where: string, read: (value: unknown) => string, value: string): string {
   try {
-    return { ...config, engine: natsAddress(engine) };
+    return read(value);
   } catch (error) {
-    throw new RelayError('bad_config', { where: '--engine', what: (error as Error).message });
+    throw new RelayError('bad_config', { where, what: (error as Error).message });
   }
 }
 
@@ -47,9 +55,9 @@ function authOf(config: Config, o: ServeOptions): 'open' | 'keys' {
   return config.auth ?? (isLoopback(o.host) ? 'open' : 'keys');
 }
 
-async function firstKey(config: Config): Promise<CreatedKey | null> {
+async function firstKey(config: Config, warn: Warn | undefined): Promise<CreatedKey | null> {
   const { openCore } = await import('../store/open-core.ts');
-  await using open = await openCore(config, 'cli', { auth: 'keys' });
+  await using open = await openCore(config, 'cli', { auth: 'keys', warn });
   return await open.core.keys.createFirst();
 }
 

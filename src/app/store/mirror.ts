@@ -15,21 +15,27 @@ import {
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
+import { contentKey } from '../../domain/threads/artifacts.ts';
 import { toWire } from '../../domain/threads/event.ts';
 import type { Head } from '../../domain/threads/fold.ts';
 import type { ThreadServices } from '../../domain/threads/thread-services.ts';
 import { withFileLock } from '../projects/project-lock.ts';
 import { writeAtomically } from './atomic-file.ts';
+import type { Legible } from './open-engine.ts';
 import { setMark, staleMarks, threadsFolder } from './stale-marks.ts';
 
+/** Contents of artifacts that are held in memory to be written. */
+const FILES_AT_ONCE = 64;
+
 /**
- * The legible files of threads: `threads/<id>/state.json` and `events.log`. They follow the log, which is the truth:
- * written after each commit, forward only, by one process at a time. What a crash left behind is found again by a mark
+ * The legible files of threads: `threads/<id>/state.json`, `events.log`, and of `artifacts/` those that the engine does not
+ * make at once. They follow the log, which is the truth: written after each commit, forward only, by one process at a time. What a crash left behind is found again by a mark
  * that was set before the commit, and made up for when the store is next opened. A `state.json` that somebody edited is
  * kept beside it and told.
  */
 export class Mirror {
   readonly #folder: string;
+  readonly #makeFiles: Legible['makeFiles'];
   readonly #threads: ThreadServices;
   readonly #warn: (what: string) => void;
   readonly #restMs: number;
@@ -42,8 +48,14 @@ export class Mirror {
   readonly #states = new Map<string, string>();
 
   /** What comes within `restMs` of a commit is written together with it. */
-  constructor(home: string, threads: ThreadServices, warn: (what: string) => void, restMs = 0) {
+  constructor(
+    { home, makeFiles }: Legible,
+    threads: ThreadServices,
+    warn: (what: string) => void,
+    restMs = 0,
+  ) {
     this.#folder = threadsFolder(home);
+    this.#makeFiles = makeFiles;
     this.#threads = threads;
     this.#warn = warn;
     this.#restMs = restMs;
@@ -172,19 +184,25 @@ export class Mirror {
       const known = this.#ends.get(head.id);
       let { count, seq } = known?.size === size ? known : await this.#findEnd(head, file, size);
       let text = '';
+      let contents: string[] = [];
       let written = fstatSync(file).size;
-      const flush = () => {
+      // What is in events.log has its files: whoever heals goes on from there.
+      const flush = async () => {
+        await this.#makeFiles(contents);
         written += appendAll(file, text);
         text = '';
+        contents = [];
       };
       for await (const { seq: at, event } of this.#threads.log.heads.events(head.id, seq)) {
         if (count >= head.count) break;
         count++;
         seq = at;
         text += `${JSON.stringify(toWire(head.id, count, event))}\n`;
-        if (text.length > 1024 * 1024) flush();
+        const content = contentKey(head.id, event);
+        if (content !== null) contents.push(content);
+        if (text.length > 1024 * 1024 || contents.length === FILES_AT_ONCE) await flush();
       }
-      if (text !== '') flush();
+      if (text !== '') await flush();
       this.#ends.set(head.id, { size: written, count, seq });
     } finally {
       closeSync(file);

@@ -1,12 +1,13 @@
+import { closeSync, openSync, readSync } from 'node:fs';
 import { type Env, systemEnv } from '../../base/env.ts';
 import { LOCAL_CALLER } from '../../contract/caller.ts';
 import type { ProjectSource } from '../../domain/projects/projects.ts';
 import { RelayCore } from '../../domain/relay-core.ts';
 import type { ThreadServices } from '../../domain/threads/thread-services.ts';
-import type { LocalStore } from '../../interfaces/cli/host.ts';
+import type { LocalStore } from '../../interfaces/cli/host-store.ts';
 import type { Config } from '../config.ts';
 import { makeHome } from './home.ts';
-import { type OpenedEngine, openEngine } from './open-engine.ts';
+import { type Legible, type OpenedEngine, openEngine } from './open-engine.ts';
 import { ownTextWork } from './own-text-work.ts';
 import { hasStale } from './stale-marks.ts';
 
@@ -14,10 +15,20 @@ export interface OpenCore extends AsyncDisposable, OpenedEngine {
   readonly core: RelayCore;
 }
 
-/** For commands: chance from Node's own module, since the `crypto` of the web takes three times as long to load. */
+/** For commands: chance as the system gives it to anybody, since Node's `crypto` takes five milliseconds to load, the web's ten. */
 const commandEnv: Env = {
   ...systemEnv,
-  randomBytes: (length) => process.getBuiltinModule('node:crypto').randomFillSync(new Uint8Array(length)),
+  randomBytes: (length) => {
+    const bytes = new Uint8Array(length);
+    if (process.platform === 'win32') return process.getBuiltinModule('node:crypto').randomFillSync(bytes);
+    const chance = openSync('/dev/urandom', 'r');
+    try {
+      for (let at = 0; at < length; ) at += readSync(chance, bytes, at, length - at, null);
+    } finally {
+      closeSync(chance);
+    }
+    return bytes;
+  },
 };
 
 /** A server answers first, and writes the files of a thread once for all that comes so close together. */
@@ -60,14 +71,14 @@ export async function openCore(
   // A server keeps its database in shape while it runs; a command is gone too soon for that.
   const engineRole = role === 'server' ? 'server' : 'cli';
   const env = role === 'cli' ? commandEnv : systemEnv;
-  const opened = await openEngine(config, engineRole, env);
+  const opened = await openEngine(config, engineRole, env, warn);
   const { engine, legible } = opened;
   const workers = role === 'cli' ? null : new (await import('./text-workers.ts')).TextWorkers();
   const texts = workers ?? ownTextWork;
   const capabilities = async () => (await import('./load-capabilities.ts')).loadCapabilities(config, warn);
   const restMs = role === 'server' ? SERVER_REST_MS : 0;
   const onThreads = legible
-    ? (threads: ThreadServices) => keepLegible(home, threads, warn, restMs)
+    ? (threads: ThreadServices) => keepLegible(legible, threads, warn, restMs)
     : undefined;
   const core = new RelayCore(
     { engine, env, texts, capabilities },
@@ -89,8 +100,13 @@ export async function openCore(
 }
 
 /** The files of threads follow, from the first moment on; what an earlier process left stale is made up for. */
-async function keepLegible(home: string, threads: ThreadServices, warn: Warn, restMs: number): Promise<void> {
+async function keepLegible(
+  legible: Legible,
+  threads: ThreadServices,
+  warn: Warn,
+  restMs: number,
+): Promise<void> {
   const { Mirror } = await import('./mirror.ts');
-  const mirror = new Mirror(home, threads, warn, restMs);
-  if (hasStale(home)) threads.log.background.run(() => mirror.heal());
+  const mirror = new Mirror(legible, threads, warn, restMs);
+  if (hasStale(legible.home)) threads.log.background.run(() => mirror.heal());
 }

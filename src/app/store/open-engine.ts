@@ -1,11 +1,14 @@
 import { join } from 'node:path';
 import type { Env } from '../../base/env.ts';
-import { isRelayError } from '../../base/errors.ts';
+import { isRelayError, RelayError } from '../../base/errors.ts';
 import { everyItem } from '../../base/pages.ts';
 import { ARTIFACT_FILES } from '../../domain/threads/keys.ts';
+import { BUCKET_RECORD, STUB_BYTES } from '../../engines/s3/stub.ts';
 import type { SqliteEngine } from '../../engines/sqlite/engine.ts';
+import type { CheckedBody } from '../../engines/sqlite/scrub.ts';
 import type { BodyFault } from '../../kernel/block-hashes.ts';
 import type { Engine } from '../../kernel/engine.ts';
+import { ARRIVING } from '../../kernel/moving.ts';
 import type { Config } from '../config.ts';
 
 /** What can be looked at below the ports. */
@@ -14,21 +17,79 @@ export type StoreChecks = Pick<SqliteEngine, 'missingBodies' | 'checkBodies' | '
 export interface OpenedEngine {
   readonly engine: Engine;
   readonly checks: StoreChecks;
-  /** Whether threads are files in the home too, for people to read: where the home is the store. */
-  readonly legible: boolean;
+  /** Threads are files too, for people to read, where the home is the store; null elsewhere. */
+  readonly legible: Legible | null;
+}
+
+export interface Legible {
+  readonly home: string;
+  /** Makes files of the contents of artifacts, where they are not yet. */
+  makeFiles(keys: readonly string[]): Promise<void>;
 }
 
 /** The engine that the configuration names; each is loaded only where it is the one. */
-export async function openEngine(config: Config, role: 'server' | 'cli', env: Env): Promise<OpenedEngine> {
+export async function openEngine(
+  config: Config,
+  role: 'server' | 'cli',
+  env: Env,
+  warn: (what: string) => void,
+): Promise<OpenedEngine> {
   const { home, durability, engine: url } = config;
   if (url !== null) {
     const { openNats } = await import('../../engines/nats/engine.ts');
     const engine = await openNats({ url, env, indexFile: join(home, 'index.db') });
-    return { engine, checks: checksThroughPorts(engine), legible: false };
+    await refuseArriving(engine, 'that cluster');
+    const whole = await besideBucket(engine, { address: config.blobs });
+    return { engine: whole, checks: checksThroughPorts(whole), legible: null };
   }
   const { openSqlite } = await import('../../engines/sqlite/engine.ts');
-  const engine = await openSqlite({ home, env, durability, role, place: ARTIFACT_FILES });
-  return { engine, checks: engine, legible: true };
+  const engine = await openSqlite({ home, env, durability, role, place: ARTIFACT_FILES, warn });
+  await refuseArriving(engine, home);
+  const whole = await besideBucket(engine, { address: config.blobs, stays: isArtifactFile });
+  const checks =
+    whole === engine ? engine : { ...engine, checkBodies: () => checkAlsoInBucket(engine, whole) };
+  return { engine: whole, checks, legible: { home, makeFiles: (keys) => engine.makeFiles(keys) } };
+}
+
+/**
+ * The engine with its large bodies in the bucket that the caller or the store itself names; the same engine where there is none. The credentials are
+ * those of the process.
+ */
+export async function besideBucket<E extends Engine>(
+  engine: E,
+  o: { readonly address: string | null; readonly stays?: (key: string) => boolean },
+): Promise<E> {
+  if (o.address === null && (await engine.records.get(BUCKET_RECORD)) === null) return engine;
+  const { withBucket } = await import('../../engines/s3/engine.ts');
+  const { crc32 } = process.getBuiltinModule('node:zlib');
+  return withBucket(engine, { ...o, env: process.env, crc32 }).catch(async (error) => {
+    await engine[Symbol.asyncDispose]();
+    throw error;
+  });
+}
+
+/** The contents of artifacts are files for people, however large. */
+export function isArtifactFile(key: string): boolean {
+  return ARTIFACT_FILES.path(key) !== undefined;
+}
+
+/** A store that is still being filled from another is nobody's yet. */
+async function refuseArriving(engine: Engine, path: string): Promise<void> {
+  const found = await engine.records.get(ARRIVING);
+  if (found === null) return;
+  await engine[Symbol.asyncDispose]();
+  throw new RelayError('store_arriving', { path, from: (found.value as { from: string }).from });
+}
+
+/** What the engine holds itself is looked at below the ports, and what lies in the bucket is read through them. */
+async function* checkAlsoInBucket(engine: SqliteEngine, { blobs }: Engine): AsyncGenerator<CheckedBody> {
+  for await (const found of engine.checkBodies()) {
+    if (found.fault !== null || found.size !== STUB_BYTES) yield found;
+    else {
+      const { items } = await blobs.list(found.key, { limit: 1 });
+      yield { ...found, size: items[0]?.size ?? found.size, fault: await faultOf(blobs, found.key) };
+    }
+  }
 }
 
 /** Where nothing below the ports is ours to look at. */

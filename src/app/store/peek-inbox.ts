@@ -7,6 +7,7 @@ import type { Inbox } from '../../contract/inbox.ts';
 import type { Config } from '../config.ts';
 import { writeAtomically } from './atomic-file.ts';
 import { makeHome } from './home.ts';
+import type { Warn } from './open-core.ts';
 
 /**
  * For hooks, which must not hold anybody up: one question, no retry. A store is not made for the sake of looking, and the
@@ -16,8 +17,9 @@ export async function peekInbox(
   config: Config,
   agent: string,
   o: { readonly limit: number; readonly signal: AbortSignal; readonly session: string | null },
+  warn?: Warn,
 ): Promise<Inbox | null> {
-  const inbox = await readNewest(config, agent, o);
+  const inbox = await readNewest(config, agent, o, warn);
   if (inbox === null || inbox.messages.length === 0 || o.session === null) return inbox;
   const folder = join(config.home, 'told');
   const whose = JSON.stringify([config.remote, agent, o.session]);
@@ -57,6 +59,7 @@ async function readNewest(
   config: Config,
   agent: string,
   o: { readonly limit: number; readonly signal: AbortSignal },
+  warn: Warn | undefined,
 ): Promise<Inbox | null> {
   const { remote, apiKey } = config;
   if (remote !== null) {
@@ -71,7 +74,7 @@ async function readNewest(
   }
   if (config.engine === null && !existsSync(join(config.home, 'relay.db'))) return null;
   const { openCore } = await import('./open-core.ts');
-  await using open = await openCore(config, 'cli');
+  await using open = await openCore(config, 'cli', { warn });
   return await open.core
     .relay(LOCAL_CALLER, config.publicUrl)
     .inbox.read(agent, { limit: o.limit, newest: true });

@@ -13,24 +13,25 @@ import type { BlobBody } from '../../kernel/blobs.ts';
 import type { Config } from '../config.ts';
 import { Mirror } from './mirror.ts';
 import { openCore, type Warn } from './open-core.ts';
+import type { Legible } from './open-engine.ts';
 
 type Repaired = Awaited<ReturnType<Host['repair']>>;
 
 /** Repairs the threads of a home. */
 export async function repairStore(config: Config, warn?: Warn): Promise<Repaired> {
   await using opened = await openCore(config, 'cli', { warn });
-  return await repairThreads(opened.legible ? config.home : null, opened.core, warn);
+  return await repairThreads(opened.legible, opened.core, warn);
 }
 
 /** Makes everything that is derived from the logs of threads anew: what a search looks through, and their files where they have a home. */
 export async function repairThreads(
-  home: string | null,
+  legible: Legible | null,
   core: RelayCore,
   warn: Warn = () => {},
 ): Promise<Repaired> {
   const services = await core.threads();
   const { log } = services;
-  const mirror = home === null ? null : new Mirror(home, services, warn);
+  const mirror = legible && new Mirror(legible, services, warn);
   const done = { threads: 0, artifacts: 0, missing: [] as string[] };
   for await (const { thread_id } of everyItem('threads', (o) => listThreads(log, LOCAL_CALLER, o))) {
     const written = (await mirror?.rewrite(thread_id).then(() => true, unlessDamaged)) ?? true;

@@ -4,6 +4,7 @@ import type { TokenCount } from '../../base/tokens.ts';
 import type { BlobBody } from '../../kernel/blobs.ts';
 import type { Part, PartRequest } from '../../text/parts/part-request.ts';
 import type { Content, Preview, PreviewKind } from '../../text/preview/preview.ts';
+import { isExecutable, ownFile } from '../own-package.ts';
 
 /** With a `part`, that of the body; with a `preview`, that of a content which begins with the body; else its tokens. */
 export interface TextJob {
@@ -28,13 +29,14 @@ export class TextThread {
 
   static async start(o: { timeMs: number; memoryMb: number }): Promise<TextThread> {
     const { Worker } = await import('node:worker_threads');
+    const options = { name: 'texts', resourceLimits: { maxOldGenerationSizeMb: o.memoryMb } };
+    if (isExecutable) {
+      const script = Buffer.from(ownFile('text-worker.js')!).toString();
+      return new TextThread(new Worker(script, { ...options, eval: true }), o.timeMs);
+    }
     // The sources run as they are; what is built lies beside this file under the name the build gives it.
     const name = import.meta.url.endsWith('.ts') ? './text-worker.ts' : './text-worker.js';
-    const resourceLimits = { maxOldGenerationSizeMb: o.memoryMb };
-    return new TextThread(
-      new Worker(new URL(name, import.meta.url), { name: 'texts', resourceLimits }),
-      o.timeMs,
-    );
+    return new TextThread(new Worker(new URL(name, import.meta.url), options), o.timeMs);
   }
 
   private constructor(worker: Worker, timeMs: number) {

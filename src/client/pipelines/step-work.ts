@@ -2,7 +2,12 @@ import { isRelayError, RelayError } from '../../base/errors.ts';
 import { sha256Hex } from '../../base/hash.ts';
 import { timeOrderedId } from '../../base/ids.ts';
 import { ARTIFACT_SOURCES } from '../../base/limits.ts';
-import { ANSWER_TAIL_CHARS, STEP_BACKOFF_MAX_MS, STEP_OUTPUT_BYTES } from '../../base/prompt-limits.ts';
+import {
+  ANSWER_TAIL_CHARS,
+  STEP_BACKOFF_MAX_MS,
+  STEP_OUTPUT_BYTES,
+  STEP_PROMPT_CHARS,
+} from '../../base/prompt-limits.ts';
 import { readText } from '../../base/read-text.ts';
 import type { Artifact } from '../../contract/threads/artifacts.ts';
 import { type AnswerCache, keptAnswer } from '../prompts/answer-cache.ts';
@@ -112,7 +117,7 @@ export class StepWork {
       if (signal.aborted) return this.#reported({ status: 'interrupted', why: 'the run was stopped' });
       progress({ step: id, status: 'running', attempt });
       // It need not be on the disk before the work begins: what may have begun may be done again.
-      const noted = this.#note('started', { key: call.key, attempt });
+      const noted = this.#note('started', { key: call.key, attempt, ...promptOf(call, attempt) });
       try {
         const result = await this.#attempt({ ...call, attempt });
         await noted;
@@ -260,6 +265,13 @@ export class StepWork {
 /** The same for every attempt of an instance, in every process that ever works on the run. */
 export async function stepKey(run: string, instance: string): Promise<string> {
   return (await sha256Hex(`${run}\n${instance}`)).slice(0, 32);
+}
+
+/** What the step was asked, said once: it is the same in every attempt. */
+function promptOf({ prompt }: Prepared, attempt: number): { prompt?: string; prompt_cut?: boolean } {
+  if (attempt > 1) return {};
+  const cut = prompt.length > STEP_PROMPT_CHARS;
+  return { prompt: prompt.slice(0, STEP_PROMPT_CHARS).toWellFormed(), ...(cut ? { prompt_cut: true } : {}) };
 }
 
 function checkOutput(step: Step, result: StepResult): StepResult {

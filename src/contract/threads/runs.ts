@@ -53,6 +53,8 @@ export interface StepInstance {
   readonly cached: boolean;
   /** Why it failed, was skipped or could not run. */
   readonly why: string | null;
+  /** The event of the thread that has its prompt; null where it has not begun, or began before prompts were noted. */
+  readonly prompt_event: string | null;
   /** The artifact that is its result. */
   readonly ref: string | null;
   readonly model: string | null;

@@ -206,6 +206,11 @@ export class Channels {
     for (const tenant of this.#tenants) await this.#retention.tidySome(tenant);
   }
 
+  /** The same for one channel, where that looks after itself. */
+  tidyOne(tenant: string, channel: string): Promise<void> {
+    return this.#retention.tidyOne(tenant, channel);
+  }
+
   async close(): Promise<void> {
     await this.#retention.settled();
     await this.groups.close();

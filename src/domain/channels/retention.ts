@@ -63,14 +63,18 @@ export class Retention {
    */
   async tidySome(tenant: string): Promise<void> {
     const page = await this.#directory.list(tenant, { after: this.#reached.get(tenant), limit: SOME });
-    for (const { name, groups } of page.channels) {
-      await this.tidy(tenant, name);
-      if (groups.length === 0) await this.#closeUnused(tenant, name);
+    for (const { name } of page.channels) {
+      await this.tidyOne(tenant, name);
       // An engine may answer without ever letting anyone else run.
       await new Promise((resolve) => setTimeout(resolve));
     }
     if (page.next === undefined) this.#reached.delete(tenant);
     else this.#reached.set(tenant, page.next);
+  }
+
+  async tidyOne(tenant: string, channel: string): Promise<void> {
+    await this.tidy(tenant, channel);
+    if (!(await this.#directory.hasGroups(tenant, channel))) await this.#closeUnused(tenant, channel);
   }
 
   /** Until what is under way is done. */

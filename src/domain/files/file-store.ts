@@ -99,11 +99,11 @@ export class FileStore {
   }
 
   /** Deletes what is left of files that have ended. */
-  async removeExpired(): Promise<void> {
+  async removeExpired(most?: number): Promise<void> {
     await this.ends.forDue(async (at) => {
       const stored = await this.heads.get(headKey(at));
       if (stored && hasEnded(stored.value, this.parts.deps.env.now())) await this.removeEnded(at, stored);
-    });
+    }, most);
   }
 
   /** Ends a file: the commit point of a delete. False where it changed meanwhile. */

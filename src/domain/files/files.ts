@@ -10,6 +10,7 @@ import type { Cost, LocalOptions, Part, PartRequest } from '../../contract/point
 import { cutRange } from '../../kernel/admission.ts';
 import type { BlobBody, ByteRange } from '../../kernel/blobs.ts';
 import { compareAndSet } from '../../kernel/compare-and-set.ts';
+import type { Staged } from '../../kernel/staged.ts';
 import { meterBody } from '../bodies.ts';
 import { allRecords } from '../records.ts';
 import type { Serves } from '../relay-binding.ts';
@@ -78,7 +79,8 @@ export class Files implements Serves<typeof files> {
     await this.store.list(at);
     const blob = blobKey(at, timeOrderedId(env));
     try {
-      const { size, sha256 } = await engine.blobs.put(blob, metered.body, { size: input.size });
+      const staged = await engine.blobs.stage(blob, metered.body, { size: input.size });
+      const { size, sha256 } = staged;
       const { metadata, type } = options;
       const about = { blob, size, sha256, text: metered.isText(), type, metadata };
       const written = { at: env.now(), by: caller.keyId, from: caller.name, request };
@@ -92,7 +94,8 @@ export class Files implements Serves<typeof files> {
           return old.value;
         }
         checkConditions(at, input, old?.value ?? null);
-        return this.#replace(at, old, { expires, keep: input.keep, about: { ...about, ...written } });
+        const next = { expires, keep: input.keep, about: { ...about, ...written }, staged };
+        return this.#replace(at, old, next);
       });
       allowance.note(caller, 'file_put', size, at.tenant);
       return describe(at, done);
@@ -226,7 +229,7 @@ export class Files implements Serves<typeof files> {
   async #replace(
     at: FilePlace,
     old: StoredHead | null,
-    next: { expires: number | null; keep?: number; about: Omit<FileVersion, 'version'> },
+    next: { expires: number | null; keep?: number; about: Omit<FileVersion, 'version'>; staged: Staged },
   ): Promise<FileHead | null> {
     const { heads, versions, ends, parts } = this.store;
     const before = old?.value;
@@ -245,13 +248,15 @@ export class Files implements Serves<typeof files> {
       current,
     };
     if (head.expires !== null) await ends.note(head.expires, endName(at), at);
-    // The same whoever writes it, so racing writers do each other no harm.
-    if (before && keep > 0)
-      await versions.put(versionKey(at, before.id, before.current.version), before.current);
+    const earlier =
+      before && keep > 0
+        ? [await versions.stage(versionKey(at, before.id, before.current.version), before.current)]
+        : [];
     const revision = await parts.storage.counted(
       at.tenant,
       storedBytes(current) - freed,
-      () => heads.put(headKey(at), head, { expect: old?.revision ?? 'absent' }),
+      () =>
+        heads.put(headKey(at), head, { expect: old?.revision ?? 'absent', with: [next.staged, ...earlier] }),
       (done) => done !== null,
     );
     if (revision === null) return null;

@@ -5,7 +5,7 @@ import { pointerUrl } from '../../contract/pointer-url.ts';
 import type { ListedPointer, PointerPage, PointerQuery } from '../../contract/pointers.ts';
 import type { Deps } from '../deps.ts';
 import { checkCount } from '../names.ts';
-import { allRecords, type RecordsOf, recordsOf } from '../records.ts';
+import { allRecords, lookedUp, type RecordOf, type RecordsOf, recordsOf } from '../records.ts';
 import { describe, keptUntil, type PointerLookup, type PointerRecord } from './record.ts';
 
 const PAGE = 50;
@@ -46,19 +46,22 @@ export class PointerList {
     const limit = checkCount('limit', o.limit ?? PAGE, PAGE_MAX);
     const prefix = listPrefix(caller.tenant);
     const after = o.after === undefined ? undefined : prefix + checkPlace(o.after);
-    const pointers: ListedPointer[] = [];
-    let looked = 0;
-    for await (const { key, value } of allRecords(this.#records, prefix, { after, limit: PAGE_MAX })) {
+    const look = async ({ key, value }: RecordOf<Listed>) => {
       const next = key.slice(prefix.length);
       const wanted =
         (o.channel === undefined || value.channel === o.channel) &&
         (o.from === undefined || value.from === o.from);
-      if (wanted && isVisible(caller, value)) {
-        const id = next.slice(next.indexOf('.') + 1);
-        const record = await this.#lookup.find(id);
-        if (record && listKey(record, id) === key)
-          pointers.push({ ...describe(record, id), url: pointerUrl(caller.base, id) });
-      }
+      if (!wanted || !isVisible(caller, value)) return { next };
+      const id = next.slice(next.indexOf('.') + 1);
+      const record = await this.#lookup.find(id);
+      if (!record || listKey(record, id) !== key) return { next };
+      return { next, pointer: { ...describe(record, id), url: pointerUrl(caller.base, id) } };
+    };
+    const pointers: ListedPointer[] = [];
+    let looked = 0;
+    const entries = allRecords(this.#records, prefix, { after, limit: PAGE_MAX });
+    for await (const { next, pointer } of lookedUp(entries, look)) {
+      if (pointer) pointers.push(pointer);
       if (pointers.length === limit || ++looked === LOOKED_AT) return { pointers, next };
     }
     return { pointers };

@@ -1,5 +1,5 @@
 import { countRead, readOut } from '../../base/byte-streams.ts';
-import { RelayError } from '../../base/errors.ts';
+import { isRelayError, RelayError } from '../../base/errors.ts';
 import { checkIdempotencyKey, toHex, uuid } from '../../base/ids.ts';
 import type { TokenCount } from '../../base/tokens.ts';
 import { encodeUtf8 } from '../../base/utf8.ts';
@@ -23,6 +23,7 @@ import {
 } from '../../contract/pointers.ts';
 import { cutRange } from '../../kernel/admission.ts';
 import type { BlobBody, ByteRange } from '../../kernel/blobs.ts';
+import type { Staged } from '../../kernel/staged.ts';
 import { meterBody } from '../bodies.ts';
 import type { Channels } from '../channels/channels.ts';
 import type { Deps } from '../deps.ts';
@@ -36,6 +37,7 @@ import {
   type Allowance,
   type CheckedOptions,
   checkOptions,
+  countPush,
   derivedId,
   type GiveBack,
   giveBack,
@@ -124,20 +126,25 @@ export class Pointers {
     const id = repeatable ? await derivedId(this.#secret, caller, repeatable) : uuid(env);
     const metered = meterBody(input.body, input.size, terms.payloadBytes);
     const blob = blobKey(id, toHex(env.randomBytes(8)));
+    const isRetry = async () => repeatable !== undefined && (await this.#records.get(recordKey(id))) !== null;
     // Its lifetime begins when the body is here, and a JSON envelope may name the lifetime behind the data.
     let settled: Settled | undefined;
     const expiresAt = async () => {
       const options = early ?? checked({ ...input, ...input.late?.() });
-      if (options.channel !== null && !(repeatable && (await this.#records.get(recordKey(id)))))
-        await channels.admit(caller, { id, ...options });
+      if (options.channel !== null && !(await isRetry())) await channels.admit(caller, { id, ...options });
       settled = { options, keepMs: await this.#keepMs(caller, options), created: env.now() };
       return settled.created + settled.keepMs;
     };
     // A small body is stored while its push is counted; a large one is not read before the push is allowed.
-    const counting = this.#count(caller, repeatable ? id : null);
+    const counting = countPush(allowance, caller, isRetry);
     try {
       if (!(input.body instanceof Uint8Array)) await counting;
-      const { size, sha256 } = await engine.blobs.put(blob, metered.body, { size: input.size, expiresAt });
+      const storing = [blob, metered.body, { size: input.size, expiresAt }] as const;
+      // What is to be counted is read back before it has a record.
+      const staged = input.count
+        ? { key: blob, ...(await engine.blobs.put(...storing)) }
+        : await engine.blobs.stage(...storing);
+      const { size, sha256 } = staged;
       const { options, created, keepMs } = settled!;
       const record: PointerRecord = {
         tenant: caller.tenant,
@@ -160,7 +167,7 @@ export class Pointers {
         sealed_key: options.sealed_key,
         ...(options.key_check === null ? {} : { key_check: options.key_check }),
       };
-      const kept = await this.#commit(id, record, await counting);
+      const kept = await this.#commit(id, record, staged, await counting);
       if (kept.blob !== blob) await Promise.all([engine.blobs.delete(blob), giveBack(counting)]);
       const isResult = kept.metadata.task_id !== undefined;
       const counts = isResult && (await onResult(caller, id, kept));
@@ -173,10 +180,10 @@ export class Pointers {
       allowance.note(caller, 'push', size, caller.tenant);
       return pushedAs(id, kept);
     } catch (error) {
-      // Deletes only what was never committed: a lost blob behind a live record would be worse than an orphan.
-      if (!(await this.#refersTo(id, blob))) {
-        await Promise.all([engine.blobs.delete(blob).catch(() => {}), giveBack(counting)]);
-      }
+      const undo = () => this.#undo(id, blob, counting);
+      // Whoever has waited in vain for a cluster does not wait for it once more.
+      if (isRelayError(error, 'cluster_unavailable')) engine.defer(undo);
+      else await undo();
       throw error;
     }
   }
@@ -250,20 +257,14 @@ export class Pointers {
     noteRevocation(this.#parts.deps, caller, id, record);
   }
 
-  /** Null where no push is left, but this may be a retry of one that was counted. */
-  #count(caller: Caller, retriedId: string | null): Promise<GiveBack | null> {
-    const counting = this.#parts.allowance.reserve(caller).catch(async (error) => {
-      if (retriedId !== null && (await this.#records.get(recordKey(retriedId)))) return null;
-      throw error;
-    });
-    // Awaited later; until then a rejection must not count as unhandled.
-    counting.catch(() => {});
-    return counting;
-  }
-
   /** The record that stands in the end: ours, or that of the first try with the same key. */
-  async #commit(id: string, record: PointerRecord, counted: GiveBack | null): Promise<PointerRecord> {
-    const options = { expect: 'absent', expiresAt: keptUntil(record) } as const;
+  async #commit(
+    id: string,
+    record: PointerRecord,
+    staged: Staged,
+    counted: GiveBack | null,
+  ): Promise<PointerRecord> {
+    const options = { expect: 'absent', expiresAt: keptUntil(record), with: [staged] } as const;
     if (counted) {
       const putting = this.#records.put(recordKey(id), record, options);
       const [revision] = await Promise.all([putting, this.#list.add(id, record)]);
@@ -288,10 +289,11 @@ export class Pointers {
     this.#parts.allowance.note(caller, 'pull', bytes, record.tenant);
   }
 
-  async #refersTo(id: string, blob: string): Promise<boolean> {
+  /** Only what was never committed: a lost blob behind a live record would be worse than an orphan. */
+  async #undo(id: string, blob: string, counting: Promise<GiveBack | null>): Promise<void> {
     const stored = await this.#records.get(recordKey(id)).catch(() => undefined);
-    if (stored === undefined) return true;
-    return stored?.value.blob === blob;
+    if (stored === undefined || stored?.value.blob === blob) return;
+    await Promise.all([this.#parts.deps.engine.blobs.delete(blob).catch(() => {}), giveBack(counting)]);
   }
 
   async #open(blob: string, range?: ByteRange): Promise<BlobBody> {

@@ -71,6 +71,21 @@ export function checkOptions(o: PushOptions, terms: Terms): CheckedOptions {
   };
 }
 
+/** Counts a push, to be awaited later. Null where none is left, but this is a retry of one that was counted. */
+export function countPush(
+  allowance: Allowance,
+  caller: Caller,
+  isRetry: () => Promise<boolean>,
+): Promise<GiveBack | null> {
+  const counting = allowance.reserve(caller).catch(async (error) => {
+    if (await isRetry()) return null;
+    throw error;
+  });
+  // Until then a rejection must not count as unhandled.
+  counting.catch(() => {});
+  return counting;
+}
+
 /** The same key of the same tenant gives the same id; without the store's secret nobody can tell which. */
 export async function derivedId(secret: StoreSecret, caller: Caller, key: string): Promise<string> {
   return uuidFrom(await hmacSha256(await secret.bytes(), `push\n${caller.tenant}\n${key}`));

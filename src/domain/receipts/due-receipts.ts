@@ -1,5 +1,5 @@
 import type { Deps } from '../deps.ts';
-import { allRecords, entriesBehind, recordsOf } from '../records.ts';
+import { allRecords, recordsOf } from '../records.ts';
 
 const HOUR = 3_600_000;
 
@@ -44,30 +44,45 @@ export class DueReceipts {
     this.#began = true;
   }
 
-  /** Drops those of the hours that are over. Begun twice at a time, or broken off, it does no harm either. */
-  async drop(): Promise<void> {
+  /**
+   * Drops those of the hours that are over, about `most` of them; false where some are left. Begun twice at a time, or broken off,
+   * it does no harm either, and goes on where it was.
+   */
+  async drop(most = Number.POSITIVE_INFINITY): Promise<boolean> {
     const { engine, env } = this.#deps;
     if (!this.#tookOver) await this.#takeOver();
     this.#tookOver = true;
     const done = await engine.records.get(DONE);
     const over = Math.floor(env.now() / HOUR);
-    if (!done || Number(done.value) >= over) return;
-    for (let hour = Number(done.value) + 1; hour <= over; hour++) await this.#dropHour(hour);
+    if (!done || Number(done.value) >= over) return true;
+    let left = most;
+    for (let hour = Number(done.value) + 1; hour <= over; hour++) {
+      // An hour with nothing in it takes a look too.
+      left -= Math.max(1, await this.#dropHour(hour, left));
+      if (left > 0) continue;
+      await engine.records.put(DONE, hour - 1, { expect: done.revision });
+      return false;
+    }
     await engine.records.put(DONE, over, { expect: done.revision });
+    return true;
   }
 
-  async #dropHour(hour: number): Promise<void> {
+  /** How many it has dropped. */
+  async #dropHour(hour: number, most: number): Promise<number> {
     const { logs } = this.#deps.engine;
     const stream = streamOf(hour);
-    let some: Promise<void>[] = [];
-    for await (const { data } of entriesBehind(logs, stream, 0)) {
-      some.push(this.#dropOne(String(data)));
-      if (some.length < TOGETHER) continue;
-      await Promise.all(some);
-      some = [];
+    let count = 0;
+    for (;;) {
+      const limit = Math.min(TOGETHER, most - count);
+      const { entries } = await logs.read(stream, { limit });
+      await Promise.all(entries.map(({ data }) => this.#dropOne(String(data))));
+      count += entries.length;
+      if (entries.length < limit) break;
+      await logs.trim(stream, { before: entries.at(-1)!.seq + 1 });
+      if (count >= most) return count;
     }
-    await Promise.all(some);
-    if ((await logs.info(stream)).count > 0) await logs.drop(stream);
+    if (count > 0) await logs.drop(stream);
+    return count;
   }
 
   async #dropOne(pointer: string): Promise<void> {

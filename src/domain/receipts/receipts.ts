@@ -95,9 +95,9 @@ export class Receipts {
     await this.#write([...this.#waiting.keys()]);
   }
 
-  /** Drops the receipts of pointers that are gone. */
-  tidy(): Promise<void> {
-    return this.#due.drop();
+  /** Drops the receipts of pointers that are gone, about `most` of them; false where some are left. */
+  tidy(most?: number): Promise<boolean> {
+    return this.#due.drop(most);
   }
 
   #note(

@@ -13,7 +13,8 @@ import {
   type ArtifactInput,
 } from '../../contract/threads/artifacts.ts';
 import { cutRange, intake } from '../../kernel/admission.ts';
-import type { BlobBody } from '../../kernel/blobs.ts';
+import type { BlobBody, BlobInfo, Blobs } from '../../kernel/blobs.ts';
+import type { Staged } from '../../kernel/staged.ts';
 import { type RecordsOf, recordsOf } from '../records.ts';
 import { workFor } from '../text-work.ts';
 import { extensionOf, guessType, KINDS, kindOf, MEDIA_TYPE } from './artifact-kind.ts';
@@ -27,7 +28,7 @@ import type { ThreadLog, ThreadVerb } from './thread-log.ts';
 
 /**
  * Blob, record, log: the event is the commit point, makes a version, and puts the reference into the state. What
- * comes before is an orphan if it never comes. `capability` names the one whose result this is.
+ * comes before is staged, and an orphan if it never comes. `capability` names the one whose result this is.
  */
 export async function putArtifact(
   log: ThreadLog,
@@ -51,10 +52,11 @@ export async function putArtifact(
     return { seen, preview, tokens: await countTokens(texts, seen, preview.text) };
   };
   try {
-    const storing = engine.blobs.put(blob, scan.body, { size: input.size });
+    const storing = storeContent(engine.blobs, blob, scan.body, { size: input.size, named: early !== null });
     // What is here whole is looked at while its file is written.
     const described = early && body instanceof Uint8Array ? describe(early, scan.seen()) : null;
-    const [{ size, sha256: hash }] = await bothOf(storing, described);
+    const [staged] = await bothOf(storing, described);
+    const { size, sha256: hash } = staged;
     const fields = early ?? checkInput(input.late!());
     const { name, type, mime, source_refs } = fields;
     if (!early) blob = await rename(log, blob, artifactBlob(id, ref, extensionOf(fields)));
@@ -64,7 +66,7 @@ export async function putArtifact(
     const provenance = { created_by: by, created_at, source_refs, capability: o.capability ?? null };
     const content = { type, mime, name, size, hash };
     const artifact: Artifact = { ref, thread_id: id, ...content, preview, provenance, tokens, created_at };
-    await artifactRecords(log).put(artifactKey(id, ref), artifact);
+    const record = await artifactRecords(log).stage(artifactKey(id, ref), artifact);
     const retry = await repeatable('artifact', input.idempotency_key, () =>
       sha256Hex(JSON.stringify([hash, type, mime, name, source_refs])),
     );
@@ -87,7 +89,7 @@ export async function putArtifact(
         payload: { version, ...payload },
         ...retry?.mark,
       };
-      return { event, answer: () => ({ ref, version }) };
+      return { event, with: [staged, record], answer: () => ({ ref, version }) };
     });
     await indexed;
     const state_ref = versionRef(kept.version);
@@ -178,6 +180,23 @@ export async function openArtifact(
   const found = await log.deps.engine.blobs.get(artifactBlob(thread_id, ref, extensionOf(artifact)), range);
   if (!found) throw noArtifact(ref);
   return found.body;
+}
+
+/** One that gets its name later is read again for that. */
+async function storeContent(
+  blobs: Blobs,
+  key: string,
+  body: BlobBody,
+  { size, named }: { size: number | undefined; named: boolean },
+): Promise<Staged & BlobInfo> {
+  return named ? blobs.stage(key, body, { size }) : { key, ...(await blobs.put(key, body, { size })) };
+}
+
+/** Where the content of an artifact is of which an event tells that it was made; null for any other. */
+export function contentKey(id: string, { type, payload }: StoredEvent): string | null {
+  if (type !== 'artifact.created') return null;
+  const about = payload as Pick<Artifact, 'ref' | 'type' | 'name' | 'mime'>;
+  return artifactBlob(id, about.ref, extensionOf(about));
 }
 
 /** A content up to this size is taken whole before it is stored. */

@@ -20,9 +20,13 @@ const KINDS: { readonly [type: string]: ActivityKind } = {
   'step.failed': 'step.failed',
 };
 
-/** Tells of an event that was appended to a thread. Names are cut: events of clients may say anything. */
+/**
+ * Tells of an event that was appended to a thread. Names are cut: events of clients may say anything. A look that is not counted
+ * is in the thread's own log and no news to anybody: pages that show what happens would fill it by being looked at.
+ */
 export function noteEvent({ activity }: Deps, tenant: string, head: Head, event: StoredEvent): void {
   const { type, payload } = event;
+  if (type === 'artifact.pulled' && payload.counted === false) return;
   const kind = KINDS[type] ?? 'thread.event';
   const name = text(payload.name ?? payload.pipeline ?? payload.step);
   const status = text(payload.status);

@@ -72,7 +72,8 @@ export const listRuns: ThreadVerb<'runs'> = async (log, caller, o = {}) => {
 export const readRun: ThreadVerb<'run'> = async (log, caller, id) => {
   const head = await log.head(caller, id);
   const run = new RunFold();
-  for await (const { event } of log.heads.events(head.id, 0)) run.take(event);
+  let count = 0;
+  for await (const { event } of log.heads.events(head.id, 0)) run.take(event, ++count);
   const told = run.told(head.id);
   if (!told) {
     throw new RelayError('not_found', {
@@ -92,13 +93,13 @@ class RunFold {
   #about: (ListedRun & { inputs: JsonObject; of: PipelineRun['of']; steps: PipelineStep[] }) | null = null;
   readonly #instances = new Map<string, Instance>();
 
-  take(event: StoredEvent): void {
+  take(event: StoredEvent, count: number): void {
     const { type, payload } = event;
     if (type.startsWith('pipeline.')) this.#takeRun(event);
     else if (type === 'artifact.created') this.#takeResult(event);
     else if (typeof payload.step !== 'string') return;
     else if (type === 'prompt.answered') this.#takePrompt(payload.step, payload);
-    else if (type.startsWith('step.')) this.#takeStep(type.slice('step.'.length), payload.step, event);
+    else if (type.startsWith('step.')) this.#takeStep(type.slice('step.'.length), payload.step, event, count);
   }
 
   told(run: string): Omit<PipelineRun, 'held_by'> | null {
@@ -147,7 +148,7 @@ class RunFold {
     });
   }
 
-  #takeStep(what: string, step: string, { payload, at }: StoredEvent): void {
+  #takeStep(what: string, step: string, { payload, at }: StoredEvent, count: number): void {
     const instance = this.#of(step);
     const why = String(payload.why ?? '');
     if (what === 'retried') instance.retries.push({ at: isoTime(at), why });
@@ -160,6 +161,7 @@ class RunFold {
     else if (instance.ref !== null) return;
     else if (what === 'started') {
       instance.status = 'running';
+      if (typeof payload.prompt === 'string') instance.prompt_event = String(count);
       instance.attempts = number(payload.attempt) ?? instance.attempts;
       instance.started_at ??= isoTime(at);
     } else if (what === 'failed' || what === 'skipped' || what === 'blocked') {
@@ -181,6 +183,7 @@ class RunFold {
         duration_ms: null,
         cached: false,
         why: null,
+        prompt_event: null,
         ref: null,
         model: null,
         prompt_tokens: null,

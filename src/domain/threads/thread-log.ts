@@ -4,6 +4,7 @@ import { type Caller, LOCAL_CALLER } from '../../contract/caller.ts';
 import type { ThreadEvent } from '../../contract/threads/answers.ts';
 import type { ThreadsApi } from '../../contract/threads.ts';
 import { compareAndSet } from '../../kernel/compare-and-set.ts';
+import type { Staged } from '../../kernel/staged.ts';
 import { Background } from '../background.ts';
 import type { Deps } from '../deps.ts';
 import { asJson, type RecordsOf, recordsOf } from '../records.ts';
@@ -30,7 +31,12 @@ export interface ThreadMeta {
 /** What a commit is to do with the head it found: append an event, or nothing because it is done already. */
 export type Plan<T> =
   | { readonly done: T }
-  | { readonly event: StoredEvent; readonly answer: (after: Head) => T };
+  | {
+      readonly event: StoredEvent;
+      /** What comes to last with it. */
+      readonly with?: readonly Staged[];
+      readonly answer: (after: Head) => T;
+    };
 
 /** Keeps something that is derived from the logs up to date. None of its methods is awaited. */
 export interface Follower {
@@ -120,7 +126,7 @@ export class ThreadLog {
           const head = await this.#load(id);
           const planned = await plan(head);
           if ('done' in planned) return { answer: planned.done };
-          const after = await this.append(caller.tenant, head, planned.event);
+          const after = await this.append(caller.tenant, head, planned.event, { with: planned.with });
           return after && { answer: planned.answer(after) };
         }),
       ).then(({ answer }) => answer);
@@ -128,14 +134,19 @@ export class ThreadLog {
   }
 
   /** Null when another append came first. What is taken over from elsewhere is `old`, and no news. Throws, and changes nothing, where the event leads to no state there can be. */
-  async append(tenant: string, head: Head, event: StoredEvent, o: { old?: true } = {}): Promise<Head | null> {
+  async append(
+    tenant: string,
+    head: Head,
+    event: StoredEvent,
+    o: { old?: true; with?: readonly Staged[] } = {},
+  ): Promise<Head | null> {
     const { blobs, logs } = this.deps.engine;
     const ready = stateAfter(head, event);
     const bytes = storedBytes(event);
     if (!ALWAYS.has(event.type)) await this.storage.admit(tenant, bytes);
     const stored = await this.#fitting(head.id, event);
     for (const follower of this.followers) follower.before?.(head.id);
-    const write = () => logs.append(logOf(head.id), asJson(stored), { expectSeq: head.seq });
+    const write = () => logs.append(logOf(head.id), asJson(stored), { expectSeq: head.seq, with: o.with });
     const [seq] = await Promise.all([
       this.storage.counted(tenant, bytes, write, (found) => found !== null),
       this.totals.changed(tenant, head.id),

@@ -53,8 +53,8 @@ export class ThreadServices {
   }
 
   /** Deletes what is left of threads that have expired. */
-  removeExpired(): Promise<void> {
-    return threads.removeExpiredThreads(this.log);
+  removeExpired(most?: number): Promise<void> {
+    return threads.removeExpiredThreads(this.log, most);
   }
 
   /** Resolves once everything that nobody waited for is done. Call it before the store is closed. */

@@ -8,7 +8,8 @@ import type { State } from '../../contract/threads/state.ts';
 import type { PatchOp } from '../../formats/json-patch/apply.ts';
 import { diffJson } from '../../formats/json-patch/diff.ts';
 import { jsonEqual } from '../../formats/json-patch/equal.ts';
-import { allRecords, asJson } from '../records.ts';
+import type { RecordItem } from '../../kernel/records.ts';
+import { allRecords, asJson, lookedUp } from '../records.ts';
 import { storedBytes } from './event.ts';
 import { emptyHead, type Head, type Repeatable, repeatable } from './fold.ts';
 import { indexKey, listKey, listPrefix, logOf, metaKey, threadPrefix } from './keys.ts';
@@ -53,22 +54,26 @@ export const listThreads: ThreadVerb<'list'> = async (log, caller, o = {}) => {
   const { logs, records } = log.deps.engine;
   const prefix = listPrefix(caller.tenant);
   const after = o.after === undefined ? undefined : prefix + o.after;
-  const threads = [];
-  for await (const { key, value } of allRecords(records, prefix, { after, limit: PAGE_ITEMS })) {
+  const look = async ({ key, value }: RecordItem) => {
     const id = key.slice(key.lastIndexOf('.') + 1);
-    if (!isUuid(id) || !id.startsWith(o.prefix?.toLowerCase() ?? '')) continue;
-    const meta = (await log.metas.get(metaKey(id)))?.value;
-    if (!meta) {
-      // One that has expired is left to housekeeping, which frees what it takes up.
-      if ((value as JsonObject).expires === undefined)
-        log.background.run(() => finishDeletion(log, caller.tenant, id));
-      continue;
-    }
-    if ((await logs.info(logOf(id))).count === 0) continue;
-    const { name, created } = meta;
-    const hop_count = await log.ledger.counter(id, 'hops');
-    threads.push({ thread_id: id, name, created_at: isoTime(created), ...expiry(meta), hop_count });
-    if (threads.length === (o.limit ?? PAGE_ITEMS)) return { threads, next: key.slice(prefix.length) };
+    if (!isUuid(id) || !id.startsWith(o.prefix?.toLowerCase() ?? '')) return null;
+    const [meta, { count }, hop_count] = await Promise.all([
+      log.metas.get(metaKey(id)),
+      logs.info(logOf(id)),
+      log.ledger.counter(id, 'hops'),
+    ]);
+    // One that has expired is left to housekeeping, which frees what it takes up.
+    if (!meta && (value as JsonObject).expires === undefined)
+      log.background.run(() => finishDeletion(log, caller.tenant, id));
+    if (!meta || count === 0) return null;
+    const { name, created } = meta.value;
+    const thread = { thread_id: id, name, created_at: isoTime(created), ...expiry(meta.value), hop_count };
+    return { thread, next: key.slice(prefix.length) };
+  };
+  const threads = [];
+  for await (const found of lookedUp(allRecords(records, prefix, { after, limit: PAGE_ITEMS }), look)) {
+    if (found) threads.push(found.thread);
+    if (found && threads.length === (o.limit ?? PAGE_ITEMS)) return { threads, next: found.next };
   }
   return { threads };
 };
@@ -107,7 +112,7 @@ export const deleteThread: ThreadVerb<'delete'> = async (log, caller, id) => {
 };
 
 /** Deletes what is left of threads that have expired. */
-export async function removeExpiredThreads(log: ThreadLog): Promise<void> {
+export async function removeExpiredThreads(log: ThreadLog, most?: number): Promise<void> {
   await threadEnds(log.deps).forDue(async ({ tenant, id, created }) => {
     // Deleted before its end, and taken in again from a bundle.
     if (await log.exists(id)) return;
@@ -119,7 +124,7 @@ export async function removeExpiredThreads(log: ThreadLog): Promise<void> {
     if (deleted) await log.storage.freed(tenant, bytes);
     await clearThread(log, tenant, id);
     if (deleted) noteDeletion(log, tenant, 'relay', id, '');
-  });
+  }, most);
 }
 
 function noteDeletion(log: ThreadLog, tenant: string, by: string, thread: string, name: string): void {

@@ -241,6 +241,15 @@ export const SECTIONS: Sections = {
         () => import('./keys/rotate.ts'),
       ),
     }),
+    config: group('The options of the relay: config.json and the environment', {
+      show: leaf(
+        'Show every option, what counts for it and where that was said',
+        () => import('./config/show.ts'),
+      ),
+      get: leaf('Print what counts for an option', () => import('./config/get.ts')),
+      set: leaf('Write an option into config.json', () => import('./config/set.ts')),
+      check: leaf('Say everything that is wrong with the options', () => import('./config/check.ts')),
+    }),
     usage: leaf('Show what was used of the plan this month', () => import('./server/usage.ts')),
     doctor: leaf(
       'Check that everything works, and say what to do where not',
@@ -252,9 +261,17 @@ export const SECTIONS: Sections = {
     du: leaf('Show what takes how much space', () => import('./store/du.ts')),
     backup: leaf('Copy the whole store to a folder, while in use', () => import('./store/backup.ts')),
     restore: leaf('Bring a backup back', () => import('./store/restore.ts')),
+    engine: group('Move a store: from a folder to a cluster, and back', {
+      copy: leaf(
+        'Copy a store into another while in use, and go on there',
+        () => import('./store/engine-copy.ts'),
+      ),
+      reopen: leaf('Write again into a store that has moved', () => import('./store/engine-reopen.ts')),
+    }),
   },
   More: {
     demo: leaf('Play a hand-off between two agents and show the bill', () => import('./program/demo.ts')),
+    help: leaf('Show a guide, or the help of a command', () => import('./program/help.ts')),
     completion: leaf('Print a completion script for a shell', () => import('./program/completion.ts')),
     version: leaf('Print the version', () => import('./program/version.ts')),
   },

@@ -26,7 +26,8 @@ export function groupHelp(
   const anyGroup = shown.some(([, node]) => isGroup(node));
   if (path.length === 1) {
     const tries = ['relay demo', 'echo "hello, agent" | relay push'].map((line) => style.cyan(line));
-    lines.push(`New here? Try: ${tries.join('  or  ')}`, '');
+    lines.push(`New here? Try: ${tries.join('  or  ')}`);
+    lines.push(`Guides: ${style.cyan('relay help guides')}`, '');
   }
   lines.push(style.dim(`${name} <command> --help shows ${anyGroup ? 'more, with examples' : 'examples'}.`));
   return lines.join('\n');

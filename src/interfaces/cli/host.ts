@@ -7,11 +7,13 @@ import type { Project } from '../../client/projects/project.ts';
 import type { Inbox } from '../../contract/inbox.ts';
 import type { CreatedKey } from '../../contract/keys.ts';
 import type { Relay } from '../../contract/relay.ts';
-import type { RelayCore } from '../../domain/relay-core.ts';
 import type { ContextRelay } from '../../sdk/context-relay.ts';
 import type { ContextRelayOptions } from '../../sdk/options.ts';
 import type { FrameSecret } from '../../text/frame.ts';
 import type { AgentWork } from './host-agents.ts';
+import type { Settings } from './host-config.ts';
+import type { Guides } from './host-guides.ts';
+import type { CopyReport, EngineCopied, LocalStore } from './host-store.ts';
 
 /** What the program offers to its commands; the app puts it together, and loads each part when it is called. */
 export interface Host {
@@ -28,6 +30,9 @@ export interface Host {
   openStore(): Promise<LocalStore>;
   /** Makes the home and its configuration file where they are missing; what is there stays as it is. */
   initHome(): Promise<{ readonly config: string; readonly written: boolean }>;
+  /** The options of the home, also where they are wrong. */
+  settings(): Promise<Settings>;
+  guides(): Promise<Guides>;
   /** The thread that commands are about where none is named. */
   threadMemory(): Promise<ThreadMemory>;
   /** The folder of a Go relay, which is read and never changed. */
@@ -45,12 +50,17 @@ export interface Host {
   openBrowser(url: string): Promise<boolean>;
   /** Counts here, in this process. */
   countTokens(text: string): Promise<TokenCount>;
-  /** `lost`: the keys of bodies that are damaged, and that the copy does without. */
-  backup(target: string): Promise<{ readonly lost: readonly string[] }>;
+  /** `lost`: the keys of bodies that are damaged, and that the copy does without. `engine`: a cluster instead of the configured store. */
+  backup(target: string, engine?: string): Promise<{ readonly lost: readonly string[] }>;
+  /** `engine`: the cluster that it goes into, where that is not the configured one. */
   restore(
     source: string,
-    o: { force: boolean; partial: boolean },
+    o: { force: boolean; partial: boolean; engine?: string },
   ): Promise<{ readonly lost: readonly string[] }>;
+  /** Copies a store, which may be in use, into another that is empty, and has the first one take its leave. */
+  copyEngine(from: string, to: string, report: CopyReport): Promise<EngineCopied>;
+  /** Lets a store be written again that has moved elsewhere. */
+  reopenEngine(place: string): Promise<{ readonly store: string; readonly was: string | null }>;
   readonly server: ServerControl;
   /** The keys shared with others on channels; kept here, and given to no relay. */
   keyring(): Promise<Keyring>;
@@ -190,32 +200,6 @@ export interface McpOptions {
   onWarning(text: string): void;
 }
 
-export interface LocalStore extends AsyncDisposable {
-  sweep(): ReturnType<RelayCore['tidy']>;
-  usage: RelayCore['deps']['engine']['usage'];
-  state: RelayCore['deps']['engine']['state'];
-  /** Bodies whose files are gone, and the files of some of them. */
-  missingBodies(): Promise<{ readonly count: number; readonly some: readonly string[] }>;
-  /** Reads every body, one after the other. */
-  checkBodies(): AsyncIterable<BodyCheck>;
-  /** What is wrong with the database, in its own words; null where nothing is. */
-  checkDatabase(): Promise<string | null>;
-}
-
-export interface BodyCheck {
-  readonly size: number;
-  readonly damaged?: DamagedBody;
-}
-
-export interface DamagedBody {
-  readonly key: string;
-  /** Where it is, below the home; null for one inside the database. */
-  readonly file: string | null;
-  readonly fault: 'missing' | 'cut' | 'altered';
-  /** What refers to it, in words; null where nothing does. */
-  readonly refers: string | null;
-}
-
 /** The server that serves the local store. */
 export interface ServerControl {
   /** Where `up` listens by default. */
@@ -247,6 +231,8 @@ export interface ServeOptions {
   readonly port: number;
   /** The cluster that keeps everything instead of the home. */
   readonly engine?: string;
+  /** A bucket for large bodies. */
+  readonly blobs?: string;
   /** Serve beyond this machine though nobody needs a key. */
   readonly open?: boolean;
   /** Ask for a key, also on loopback. */

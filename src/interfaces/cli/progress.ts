@@ -50,16 +50,21 @@ async function* shown(
 }
 
 /** Shows on stderr how far something is that is no transfer, where someone is looking. Gives the way to move the bar. */
-export function progressBar({ stderr, errorStyle, json }: Io, label: string, size: number) {
+export function progressBar(
+  { stderr, errorStyle, json }: Io,
+  label: string,
+  size: number,
+  amount: (value: number) => string = bytes,
+) {
   let done = 0;
   let drawnAt = 0;
   return {
-    add(amount: number): void {
-      done += amount;
+    add(more: number): void {
+      done += more;
       const now = performance.now();
       if (!stderr.isTTY || json || now - drawnAt < REDRAW_MS) return;
       drawnAt = now;
-      stderr.write(`${CLEAR_LINE}${label}  ${barOf(done, size, stderr.columns, errorStyle)}`);
+      stderr.write(`${CLEAR_LINE}${label}  ${barOf(done, size, stderr.columns, errorStyle, amount)}`);
     },
     [Symbol.dispose](): void {
       if (drawnAt > 0) stderr.write(CLEAR_LINE);
@@ -67,10 +72,16 @@ export function progressBar({ stderr, errorStyle, json }: Io, label: string, siz
   };
 }
 
-function barOf(done: number, size: number, columns: number, style: Style): string {
+function barOf(
+  done: number,
+  size: number,
+  columns: number,
+  style: Style,
+  amount: (value: number) => string = bytes,
+): string {
   const share = Math.min(1, done / size);
   const cells = Math.max(10, Math.min(30, columns - 50));
   const full = Math.round(share * cells);
   const percent = `${Math.floor(share * 100)}`.padStart(3);
-  return `${'█'.repeat(full)}${style.dim('░'.repeat(cells - full))} ${percent} %  ${bytes(done)} of ${bytes(size)}`;
+  return `${'█'.repeat(full)}${style.dim('░'.repeat(cells - full))} ${percent} %  ${amount(Math.min(done, size))} of ${amount(size)}`;
 }

@@ -39,7 +39,11 @@ export async function runCli(
   try {
     const { words, node, tail } = route(argv);
     const path = ['relay', ...words];
-    if (isGroup(node)) return groupCalled(path, node, tail, io, makeHost({}).version);
+    if (isGroup(node)) {
+      const code = groupCalled(path, node, tail, io, makeHost({}).version);
+      await tellOfGuide(argv, io, makeHost);
+      return code;
+    }
     const command = (await node.load()).default;
     // At a terminal somebody tries it by hand, and wants to know.
     failsOpen = command.failsOpen === true && !terminal.stdin.isTTY;
@@ -50,6 +54,7 @@ export async function runCli(
     io = makeIo(terminal, { json, noColor: globals['no-color'] === true, commands: COMMANDS });
     if (globals.help) {
       io.print(io.typed(commandHelp(path, node.summary, command, io)));
+      await tellOfGuide(argv, io, makeHost);
       return EXIT.ok;
     }
     const host = makeHost({ home, url }, (what) => io.warn(what));
@@ -74,9 +79,25 @@ export async function runCli(
   }
 }
 
+/** `relay help mcp` is about the command, and there is a guide by that name too. */
+async function tellOfGuide(
+  argv: readonly string[],
+  io: Io,
+  makeHost: (globals: Globals) => Host,
+): Promise<void> {
+  const [first, topic] = argv;
+  if (first !== 'help' || topic === undefined || !io.interactive) return;
+  const guides = await makeHost({}).guides();
+  if (guides.read(topic) !== null)
+    io.print(io.style.dim(io.typed(`There is a guide too: relay help guide ${topic}`)));
+}
+
 /** Finds the command: words up to the first that is no command, global flags in between set aside. */
 function route(argv: readonly string[]): { words: string[]; node: Node; tail: string[] } {
-  if (argv[0] === 'help') return route([...argv.slice(1), '--help']);
+  // Of a word that is no command there may be a guide, which the command `help` shows.
+  const [first, second] = argv;
+  if (first === 'help' && (second === undefined || Object.hasOwn(ROOT.commands, second)))
+    return route([...argv.slice(1), '--help']);
   let node: Node = ROOT;
   const words: string[] = [];
   const before: string[] = [];

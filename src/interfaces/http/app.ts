@@ -108,6 +108,13 @@ const METRICS_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
 
 /** For an admin of the relay, and for whoever asks on the machine itself and not through a proxy on it. */
 async function metricsResponse(c: Context, deps: HttpDeps, metrics: Metrics): Promise<Response> {
+  if (!deps.gauges) {
+    throw new RelayError('no_route', {
+      method: 'GET',
+      path: '/metrics',
+      hint: 'This relay is no single process that could be measured: its platform counts requests, and GET /usage says who used what.',
+    });
+  }
   const client = notesOf(c).client;
   const host = c.req.header('host') ?? null;
   const here = !client.proxied && isLoopback(client.address) && isLoopbackHost(host);

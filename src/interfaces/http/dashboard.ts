@@ -16,6 +16,19 @@ export interface DashboardFile {
   readonly hash: string;
 }
 
+const TYPES: { readonly [ending: string]: string } = {
+  html: 'text/html; charset=utf-8',
+  js: 'text/javascript; charset=utf-8',
+  css: 'text/css; charset=utf-8',
+  svg: 'image/svg+xml',
+};
+
+/** The media type of a file in the build; null for a path that no file in it can have. */
+export function typeOfFile(path: string): string | null {
+  const [, ending] = /^[\w-]+(?:[./][\w-]+)*\.(\w+)$/.exec(path) ?? [];
+  return ending !== undefined && Object.hasOwn(TYPES, ending) ? TYPES[ending]! : null;
+}
+
 /** Scripts, styles and requests are the relay's own, pictures also what a page has in memory; markup is made by nobody but DOMPurify. */
 const POLICY = [
   "default-src 'none'",
@@ -51,14 +64,14 @@ export function dashboardRoutes(app: Hono, files: DashboardFiles | undefined): v
 /** A page of the build. It is the same for every address and never touches what the address names. */
 export async function pageResponse(
   c: Context,
-  files: DashboardFiles,
+  files: DashboardFiles | undefined,
   page: 'index.html' | 'pull.html',
 ): Promise<Response> {
-  const file = await files.read(page, c.req.header('accept-encoding') ?? '');
+  const file = await files?.read(page, c.req.header('accept-encoding') ?? '');
   if (file) return fileResponse(c, file, false);
   throw new RelayError('failed', {
-    what: 'The dashboard of this relay was not built.',
-    hint: 'In a clone: npm run build. Everything else works without it.',
+    what: 'This relay has no pages for browsers.',
+    hint: 'In a clone: npm run build. Everything else works without them; a payload is had with ?raw=1.',
   });
 }
 
@@ -72,6 +85,7 @@ function fileResponse(c: Context, { body, type, encoding, hash }: DashboardFile,
     ETag: etag,
     ...(encoding ? { 'Content-Encoding': encoding } : {}),
   };
-  if (c.req.header('if-none-match') === etag) return bytesResponse(null, 304, headers);
+  // A proxy that packs an answer makes its tag a weak one.
+  if (c.req.header('if-none-match')?.replace(/^W\//, '') === etag) return bytesResponse(null, 304, headers);
   return bytesResponse(body, 200, { ...headers, 'Content-Length': String(body.byteLength) });
 }

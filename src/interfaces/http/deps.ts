@@ -27,6 +27,8 @@ export interface HttpDeps {
   peerOf(env: unknown): string | null;
   /** A header of the request, without having a Headers object made. */
   headerOf(env: unknown, name: string): string | null;
+  /** The body of a request whose length is known, in one piece; absent where the request itself is the best at that. */
+  bodyOf?(env: unknown, length: number): Promise<Uint8Array<ArrayBuffer>>;
   /** Whether there are any proxies to believe. */
   readonly trustsProxies: boolean;
   /** Whether to believe what the machine at this address says about whom it asks for. */
@@ -40,8 +42,8 @@ export interface HttpDeps {
    * connections over.
    */
   socket?(c: Context, base: string): Promise<Response>;
-  /** What the runtime can tell about itself, for the metrics. */
-  gauges(): readonly Gauge[];
+  /** What the runtime can tell about itself, for the metrics; absent where there is no process to measure, and no metrics. */
+  gauges?(): readonly Gauge[];
   /** One line per thing worth knowing; never a payload, a key or a fragment. */
   log(event: LogEvent): void;
 }

@@ -6,8 +6,9 @@ import type { Relay } from '../../contract/relay.ts';
 import { parsePartRequest } from '../../text/parts/part-request.ts';
 import type { Serve } from './callers.ts';
 import { metadataHeader, metadataIn } from './metadata-header.ts';
-import { contentTypeOf, numberIn, readWhole, WHOLE_BODY_BYTES } from './push-request.ts';
+import { contentTypeOf, numberIn } from './push-request.ts';
 import { isOn, parseRange } from './request-fields.ts';
+import { notesOf, WHOLE_BODY_BYTES } from './request-watch.ts';
 import { bytesResponse, jsonResponse, TEXT_TYPE, textResponse } from './responses.ts';
 
 /** Files in and out, with their bytes as bodies. */
@@ -77,7 +78,7 @@ async function fileInput(c: Context): Promise<FileInput> {
   const request = c.req.raw;
   const query = c.req.query();
   const length = Number(request.headers.get('content-length') ?? Number.NaN);
-  const body = length <= WHOLE_BODY_BYTES ? await readWhole(request) : request.body;
+  const body = length <= WHOLE_BODY_BYTES ? await notesOf(c).body(length) : request.body;
   return {
     body: body ?? new Uint8Array(0),
     size: Number.isNaN(length) ? undefined : length,

@@ -24,7 +24,6 @@ import {
   TEXT_TYPE,
   textResponse,
 } from './responses.ts';
-import { viewerResponse } from './viewer/page.ts';
 
 /** Payloads in and out: the routes that existing clients rely on, and what came on top. */
 export function pointerRoutes(serve: Serve, deps: Pick<HttpDeps, 'dashboard'>): void {
@@ -61,8 +60,8 @@ export function pointerRoutes(serve: Serve, deps: Pick<HttpDeps, 'dashboard'>): 
     const accept = c.req.header('accept') ?? '';
     if (isOn(query, 'raw') || accept.includes('application/octet-stream'))
       return rawOf(c, relay, id, options);
-    if (accept.includes('text/html'))
-      return deps.dashboard ? pageResponse(c, deps.dashboard, 'pull.html') : viewerResponse();
+    // The page is the same for every pointer and touches none, so a link preview costs no pull.
+    if (accept.includes('text/html')) return pageResponse(c, deps.dashboard, 'pull.html');
     const pulled = await relay.pointers.pull(id, options);
     return textResponse(envelope(pulled), { Vary: 'Accept', ...relayHeaders(known(pulled.about)) });
   });
@@ -152,13 +151,31 @@ function relayHeaders(p: Peeked): Record<string, string> {
   return headers;
 }
 
+/** Of payloads in memory, which are the same bytes for all who pull them: on a channel that is every subscriber. */
+const envelopes = new WeakMap<Uint8Array, Uint8Array>();
+
 /** `{"data": …, "metadata": …}`, as existing clients expect it, written without ever holding a large payload whole. */
-function envelope({ body, about }: Pulled): string | ReadableStream<Uint8Array> {
-  const { text, metadata } = about;
-  const encode = text ? jsonEscaper() : base64Encoder();
-  const head = '{"data":"';
-  const tail = `","metadata":${JSON.stringify(metadata)}${text ? '' : ',"encoding":"base64"'}}`;
-  if (body instanceof Uint8Array) return head + encode(body, false) + tail;
+function envelope({ body, about }: Pulled): Uint8Array | ReadableStream<Uint8Array> {
+  if (!(body instanceof Uint8Array)) return streamedEnvelope(body, about);
+  let made = envelopes.get(body);
+  if (made === undefined) {
+    const { encode, head, tail } = envelopeOf(about);
+    made = new TextEncoder().encode(head + encode(body, false) + tail);
+    envelopes.set(body, made);
+  }
+  return made;
+}
+
+function envelopeOf({ text, metadata }: Inspected) {
+  return {
+    encode: text ? jsonEscaper() : base64Encoder(),
+    head: '{"data":"',
+    tail: `","metadata":${JSON.stringify(metadata)}${text ? '' : ',"encoding":"base64"'}}`,
+  };
+}
+
+function streamedEnvelope(body: ReadableStream<Uint8Array>, about: Inspected): ReadableStream<Uint8Array> {
+  const { encode, head, tail } = envelopeOf(about);
   const utf8 = new TextEncoder();
   return body.pipeThrough(
     new TransformStream({

@@ -7,18 +7,16 @@ import type { PushInput, PushOptions } from '../../contract/pointers.ts';
 import { halfPair, noData, readJsonPush } from './json-push-stream.ts';
 import { metadataIn } from './metadata-header.ts';
 import { isOn } from './request-fields.ts';
-
-/** A body up to this size is read whole: faster than a stream, and still bounded. */
-export const WHOLE_BODY_BYTES = 1024 * 1024;
+import { notesOf, WHOLE_BODY_BYTES } from './request-watch.ts';
 
 type Query = { readonly [name: string]: string | undefined };
 
 const encoder = new TextEncoder();
 
 /** `POST /push`: a JSON envelope when the content type says so, the payload itself otherwise. */
-export async function pushInput({ req }: Context): Promise<PushInput> {
-  const request = req.raw;
-  const query = req.query();
+export async function pushInput(c: Context): Promise<PushInput> {
+  const request = c.req.raw;
+  const query = c.req.query();
   // What is not declared is compared with no limit: NaN is neither above nor below one.
   const length = Number(request.headers.get('content-length') ?? Number.NaN);
   const common = {
@@ -31,17 +29,17 @@ export async function pushInput({ req }: Context): Promise<PushInput> {
       throw new RelayError('too_large', { what: 'a payload', limit: PAYLOAD_BYTES });
     // They count with a raw body alone, but what is wrong is never passed over.
     checkUnused(queryOptions(query));
-    return { ...(await jsonInput(request, length)), ...common };
+    return { ...(await jsonInput(c, length)), ...common };
   }
-  const body = length <= WHOLE_BODY_BYTES ? await readWhole(request) : request.body;
+  const body = length <= WHOLE_BODY_BYTES ? await notesOf(c).body(length) : request.body;
   if (!body) throw new RelayError('empty_payload');
   const size = Number.isNaN(length) ? undefined : length;
   return { body, size, ...rawOptions(request, query), ...common };
 }
 
-async function jsonInput(request: Request, length: number): Promise<PushInput> {
+async function jsonInput(c: Context, length: number): Promise<PushInput> {
   if (length <= WHOLE_BODY_BYTES) {
-    const text = decodeUtf8(await readWhole(request));
+    const text = decodeUtf8(await notesOf(c).body(length));
     if (text === null) throw new RelayError('bad_json', { what: 'it is not UTF-8' });
     const parsed = parseJson(text);
     const { data, ...fields } = isJsonObject(parsed) ? parsed : {};
@@ -49,17 +47,10 @@ async function jsonInput(request: Request, length: number): Promise<PushInput> {
     if (!data.isWellFormed()) throw halfPair();
     return { body: encoder.encode(data), ...options(fields) };
   }
-  if (!request.body) throw new RelayError('empty_payload');
-  const { data, fields } = readJsonPush(request.body);
+  const { body } = c.req.raw;
+  if (!body) throw new RelayError('empty_payload');
+  const { data, fields } = readJsonPush(body);
   return { body: data, late: () => options(fields()) };
-}
-
-export async function readWhole(request: Request): Promise<Uint8Array<ArrayBuffer>> {
-  try {
-    return new Uint8Array(await request.arrayBuffer());
-  } catch (error) {
-    throw new RelayError('aborted', { what: 'the body did not arrive whole' }, error);
-  }
 }
 
 /** The fields of the envelope that we know; others are ignored. The domain checks their types. */

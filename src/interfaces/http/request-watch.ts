@@ -13,8 +13,10 @@ import {
 import { type ClientAddress, clientAddress } from './client-address.ts';
 import type { HttpDeps } from './deps.ts';
 import type { Metrics } from './metrics.ts';
-import { WHOLE_BODY_BYTES } from './push-request.ts';
 import { jsonResponse } from './responses.ts';
+
+/** A body up to this size is read whole: faster than a stream, and still bounded. */
+export const WHOLE_BODY_BYTES = 1024 * 1024;
 
 type Answer = Response | Promise<Response>;
 
@@ -84,6 +86,16 @@ export class RequestNotes implements Asked {
 
   header(name: string): string | null {
     return this.#deps.headerOf(this.#env, name);
+  }
+
+  /** All of the body, of which there are so many bytes. */
+  async body(length: number): Promise<Uint8Array<ArrayBuffer>> {
+    try {
+      if (this.#deps.bodyOf) return await this.#deps.bodyOf(this.#env, length);
+      return new Uint8Array(await this.#request.arrayBuffer());
+    } catch (error) {
+      throw new RelayError('aborted', { what: 'the body did not arrive whole' }, error);
+    }
   }
 
   /** Found out when it is first asked for. */
@@ -161,7 +173,8 @@ function errorResponse(error: RelayError, asked: Request): Response {
   if (code === 'range_not_satisfiable') headers['Content-Range'] = `bytes */${details.size}`;
   if (code === 'method_not_allowed') headers.Allow = String(details.allowed);
   if (code === 'unauthorized') headers['WWW-Authenticate'] = 'Bearer realm="relay"';
-  if (code === 'rate_limited' || code === 'overloaded') headers['Retry-After'] = String(details.seconds);
+  if (code === 'rate_limited' || code === 'overloaded' || code === 'store_moving')
+    headers['Retry-After'] = String(details.seconds);
   if (mayBeUnread(asked)) headers.Connection = 'close';
   // 499 is for the log: whoever went away reads no answer.
   const status = error.status === ERRORS.aborted.status ? 400 : error.status;

@@ -25,8 +25,11 @@ export function jsonHeaders(more: Fields = {}): Fields {
   return { 'Content-Type': JSON_TYPE, ...FRESH, ...more };
 }
 
-export function textResponse(body: string | ReadableStream<Uint8Array>, headers: Fields = {}): Response {
-  return new Response(body, { headers: { 'Content-Type': TEXT_TYPE, ...FRESH, ...headers } });
+export function textResponse(
+  body: string | Uint8Array | ReadableStream<Uint8Array>,
+  headers: Fields = {},
+): Response {
+  return new Response(body as BodyInit, { headers: { 'Content-Type': TEXT_TYPE, ...FRESH, ...headers } });
 }
 
 /** Bytes that a client may keep, with the headers that say how. */

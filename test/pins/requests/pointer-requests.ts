@@ -111,7 +111,11 @@ export const pointerRequests: readonly Pinned[] = [
   { name: 'pull raw by what is accepted', send: 'GET /pull/{{tree.id}}', headers: OCTETS },
   { name: 'pull raw bytes', send: 'GET /pull/{{bytes.id}}?raw=1' },
   { name: 'raw switched off', send: 'GET /pull/{{plain.id}}?raw=0' },
-  { name: 'the viewer page', send: 'GET /pull/{{plain.id}}', headers: { Accept: 'text/html' }, pin: 'head' },
+  {
+    name: 'a browser where there are no pages',
+    send: 'GET /pull/{{plain.id}}',
+    headers: { Accept: 'text/html' },
+  },
   { name: 'HEAD', send: 'HEAD /pull/{{full.id}}' },
   { name: 'HEAD of bytes', send: 'HEAD /pull/{{bytes.id}}' },
   { name: 'HEAD of what is not there', send: `HEAD /pull/${NOBODY}` },

@@ -38,4 +38,6 @@ def __getattr__(name: str) -> Any:
 
 def missing_extra(extra: str, error: ImportError) -> ImportError:
     """Says what to install."""
-    return ImportError(f"This needs: pip install 'contextrelay[{extra}]' ({error})")
+    return ImportError(
+        f"This needs contextrelay[{extra}]: pip install './python[{extra}]' in the clone ({error})"
+    )

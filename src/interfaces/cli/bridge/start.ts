@@ -2,7 +2,7 @@ import { BRIDGE_TASKS } from '../../../base/limits.ts';
 import { AgentBridge } from '../../../client/bridge/agent-bridge.ts';
 import type { BridgeEvent } from '../../../client/bridge/options.ts';
 import type { Runner } from '../../../client/bridge/runner.ts';
-import { DONE_CHANNEL } from '../../../contract/task-names.ts';
+import { DONE_CHANNEL, PIPELINE_CHANNEL } from '../../../contract/task-names.ts';
 import { warnOfEncryption } from '../channels/encryption-words.ts';
 import { badUsage, defineCommand } from '../command.ts';
 import type { RunnerSpec } from '../host.ts';
@@ -20,12 +20,15 @@ enough it prints A2A's own JSON and nothing else, such as
 "artifacts": [{"parts": [{"url": "https://…"}]}]}} or {"a2a": "1.0", "message": {"parts": …}}; parts have text, data, url or raw.
 --tmux pastes it into a terminal where an agent runs, long ones as one line with the pointer;
 --acp drives an agent that speaks the Agent Client Protocol; --a2a calls an agent at an A2A address.
+--pipelines goes on with runs of pipelines and does steps again, by the files in this folder alone, for tasks from pipeline-tasks
+such as the dashboard sends.
 What agents in terminals look like is in agents.json in the relay's home, where you can add your own.`,
   flags: {
     tmux: { value: 'SESSION[:WINDOW]', help: 'an agent in a terminal' },
     exec: { value: 'CMD', help: 'a command for each task' },
     acp: { value: 'CMD', help: 'an agent that speaks ACP' },
     a2a: { value: 'URL', help: 'an agent that speaks A2A' },
+    pipelines: { value: 'DIR', help: 'runs of the pipelines in this folder' },
     name: { value: 'NAME', help: 'what others call this agent (--to NAME)' },
     'task-channel': { value: 'NAME', help: 'take tasks from here (agent-tasks)' },
     'done-channel': { value: 'NAME', help: 'announce results here (agent-done)' },
@@ -46,15 +49,18 @@ What agents in terminals look like is in agents.json in the relay's home, where 
   ],
   async run({ io, host, flags, open }) {
     const from = flags.from?.flatMap((names) => names.split(',')).map((name) => name.trim());
-    const spec = readSpec(flags);
-    if (flags.plain && spec.kind === 'tmux') {
+    const choice = chosen(flags);
+    if (flags.plain && choice === 'tmux') {
       throw badUsage('A terminal needs more than the task.', '--plain goes with --exec, --acp and --a2a.');
     }
-    const runner = await host.openRunner(spec);
+    const runner =
+      choice === 'pipelines'
+        ? (await import('./pipeline-runner.ts')).pipelineRunner(io, host, flags.pipelines!)
+        : await host.openRunner(readSpec(flags));
     if (from === undefined && io.env.CONTEXTRELAY_API_KEY) {
       io.note('It obeys everyone who has a key of this tenant; --from NAMES obeys only those.');
     }
-    if (spec.kind === 'tmux' && host.remote !== null && io.env.CONTEXTRELAY_API_KEY) {
+    if (choice === 'tmux' && host.remote !== null && io.env.CONTEXTRELAY_API_KEY) {
       io.note('Where the agent runs, CONTEXTRELAY_API_KEY must be set too, so that it can read its tasks.');
     }
     const { client, resolve } = await open();
@@ -63,13 +69,13 @@ What agents in terminals look like is in agents.json in the relay's home, where 
     const bridge = new AgentBridge(client, {
       runner,
       name: flags.name,
-      taskChannel: flags['task-channel'],
+      taskChannel: flags['task-channel'] ?? (choice === 'pipelines' ? PIPELINE_CHANNEL : undefined),
       doneChannel: flags['done-channel'],
       concurrency: parseCount(flags.concurrency, '--concurrency', { min: 1, max: BRIDGE_TASKS }) ?? 1,
       timeout: parseMilliseconds(flags.timeout, '--timeout'),
       from,
       pointer: flags.pointer,
-      plain: flags.plain,
+      plain: flags.plain || choice === 'pipelines',
       encrypted: flags.encrypt,
       command: io.env.RELAY_COMMAND || (await host.command()),
       resolve,
@@ -85,16 +91,20 @@ What agents in terminals look like is in agents.json in the relay's home, where 
   },
 });
 
-type Choice = 'tmux' | 'exec' | 'acp' | 'a2a' | 'profile' | 'allow';
+const KINDS = ['tmux', 'exec', 'acp', 'a2a', 'pipelines'] as const;
+type Kind = (typeof KINDS)[number];
+type Flags = { readonly [K in Kind | 'profile' | 'allow']?: string };
 
-function readSpec(flags: { readonly [K in Choice]?: string }): RunnerSpec {
-  const kinds = (['tmux', 'exec', 'acp', 'a2a'] as const).filter((kind) => flags[kind] !== undefined);
-  if (kinds.length !== 1) {
-    throw badUsage(
-      kinds.length === 0 ? 'Which agent?' : 'One bridge serves one agent.',
-      'Give one of --tmux SESSION, --exec CMD, --acp CMD or --a2a URL.',
-    );
-  }
+function chosen(flags: Flags): Kind {
+  const [kind, ...others] = KINDS.filter((one) => flags[one] !== undefined);
+  if (kind !== undefined && others.length === 0) return kind;
+  throw badUsage(
+    kind === undefined ? 'Which agent?' : 'One bridge serves one agent.',
+    'Give one of --tmux SESSION, --exec CMD, --acp CMD, --a2a URL or --pipelines DIR.',
+  );
+}
+
+function readSpec(flags: Flags): RunnerSpec {
   const { tmux, exec, acp, a2a, profile } = flags;
   if (tmux !== undefined) return { kind: 'tmux', session: tmux, profile };
   if (exec !== undefined) return { kind: 'exec', command: exec };

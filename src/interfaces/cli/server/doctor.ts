@@ -1,6 +1,7 @@
 import { RelayError } from '../../../base/errors.ts';
 import { defineCommand } from '../command.ts';
-import type { Check, DamagedBody, Host } from '../host.ts';
+import type { Check, Host } from '../host.ts';
+import type { DamagedBody } from '../host-store.ts';
 import { bytes, parseMilliseconds, plural } from '../human.ts';
 import type { Io } from '../io.ts';
 import { progressBar } from '../progress.ts';

@@ -1,7 +1,8 @@
 import { existsSync } from 'node:fs';
 import { RelayError } from '../../../base/errors.ts';
 import { defineCommand } from '../command.ts';
-import type { Health, Host, LocalStore } from '../host.ts';
+import type { Health, Host } from '../host.ts';
+import type { LocalStore } from '../host-store.ts';
 import { bytes, plural, rows, span, unpainted } from '../human.ts';
 import type { Io } from '../io.ts';
 
@@ -64,8 +65,9 @@ function restartLine(health: Health | null): [string, string][] {
 }
 
 /** Where there is a cluster: what it is, how many copies there are, who decides, and what is behind. */
-function storeLines({ engine, replicas, leader, backlog, warnings }: StoreState): [string, string][] {
-  const lines: [string, string][] = warnings.map((warning) => ['', warning]);
+function storeLines(state: StoreState): [string, string][] {
+  const { engine, replicas, leader, backlog, warnings, unseen = [] } = state;
+  const lines = [...warnings, ...unseen].map((sentence): [string, string] => ['', sentence]);
   if (leader === undefined) return lines;
   const behind = backlog ? `, ${plural(backlog, 'entry', 'entries')} behind` : '';
   const copies = `${plural(replicas ?? 1, 'copy', 'copies')}, ${leader === null ? 'no leader' : `leader ${leader}`}${behind}`;

@@ -13,6 +13,7 @@ It listens on loopback unless --host says otherwise. On any other address it ask
   flags: {
     port: { value: 'N', help: 'listen on this port (7474); 0 takes a free one' },
     engine: { value: 'URL', help: 'keep everything in a NATS cluster: nats://a:4222,b:4222,c:4222' },
+    blobs: { value: 'URL', help: 'keep bodies above 1 MiB in a bucket: s3://bucket?endpoint=https://…' },
     host: { value: 'ADDRESS', help: 'listen on this address (127.0.0.1)' },
     auth: { help: 'ask for API keys on loopback too; the first start makes one' },
     open: { help: 'allow an address that others can reach, without keys' },
@@ -47,6 +48,7 @@ It listens on loopback unless --host says otherwise. On any other address it ask
     const where: ServeOptions = {
       open: flags.open,
       engine: flags.engine,
+      blobs: flags.blobs,
       auth: flags.auth,
       publicUrl: flags['public-url'] && baseUrl(flags['public-url']),
       tlsCert: flags['tls-cert'],

@@ -4,8 +4,10 @@ import { answerCommand } from '../command.ts';
 
 export default answerCommand({
   usage: '<dir>',
-  details: 'The store that is there now is kept aside, not deleted, and is replaced only with --force.',
+  details:
+    'The store that is there now is kept aside, not deleted, and is replaced only with --force. A store of a NATS cluster must be empty.',
   flags: {
+    engine: { value: 'URL', help: 'restore into this NATS cluster (RELAY_ENGINE)' },
     force: { help: 'replace the store that is there' },
     partial: { help: 'also a backup with damaged bodies, without these; it ends with 1 then' },
   },
@@ -13,9 +15,10 @@ export default answerCommand({
     ['relay restore ~/relay-backup', 'into an empty home'],
     ['relay restore ~/relay-backup --force', 'in place of what is there'],
     ['relay restore ~/relay-backup --home /tmp/look', 'somewhere else, to look into it'],
+    ['relay restore /mnt/relay --engine nats://a:4222,b:4222,c:4222', 'into an empty cluster'],
   ],
   async ask({ io, host, args, flags }) {
-    const running = host.server.running();
+    const running = flags.engine === undefined ? host.server.running() : null;
     if (running !== null) {
       throw new RelayError('failed', {
         what: `A relay serves this home: ${running.url} (pid ${running.pid}).`,
@@ -23,10 +26,14 @@ export default answerCommand({
       });
     }
     const restored = resolve(io.cwd, args[0]!);
-    const o = { force: flags.force === true, partial: flags.partial === true };
+    const o = { force: flags.force === true, partial: flags.partial === true, engine: flags.engine };
     const { lost } = await host.restore(restored, o);
     for (const key of lost) io.warn(`The body of ${key} is damaged in the backup, and was left out.`);
-    return { home: host.home, restored, ...(lost.length > 0 ? { lost } : {}) };
+    return {
+      home: flags.engine === undefined ? host.home : 'the cluster',
+      restored,
+      ...(lost.length > 0 ? { lost } : {}),
+    };
   },
   exit: ({ lost }) => (lost ? EXIT.failed : EXIT.ok),
   print: ({ home, restored }) => `restored ${restored} into ${home}`,

@@ -1,0 +1,104 @@
+import { accessSync, constants, existsSync, readFileSync, statSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { isLoopback } from '../base/address.ts';
+import { isRelayError } from '../base/errors.ts';
+import { BUILT_IN_PLANS } from '../domain/usage/plans.ts';
+import { JsonDocument } from '../formats/json-document.ts';
+import type { SettingProblem } from '../interfaces/cli/host-config.ts';
+import {
+  type Config,
+  configFile,
+  type Environment,
+  givenValue,
+  loadConfig,
+  readConfigFile,
+  unknownOption,
+} from './config.ts';
+import { OPTIONS, type Option } from './options.ts';
+
+/** All that is wrong with the options of a home at once, where reading them stops at the first. */
+export async function settingProblems(home: string, env: Environment): Promise<SettingProblem[]> {
+  const file = configFile(home);
+  let written: { [key: string]: unknown };
+  try {
+    written = readConfigFile(file);
+  } catch (error) {
+    if (!isRelayError(error, 'bad_config')) throw error;
+    return [{ state: 'wrong', where: file, what: error.message.slice(`${file}: `.length) }];
+  }
+  const text = existsSync(file) ? readFileSync(file, 'utf8') : '{}';
+  const document = new JsonDocument(text, { comments: true });
+  const inFile = (name: string) =>
+    document.find([name]) ? `${file}:${document.place([name]).line}, ${name}` : name;
+  const problems: SettingProblem[] = [];
+  const note = (state: SettingProblem['state'], where: string, what: string) =>
+    problems.push({ state, where, what });
+  for (const name of Object.keys(written)) {
+    if (!Object.hasOwn(OPTIONS, name))
+      note('wrong', inFile(name), `there is no such option. ${unknownOption(name).hint}`);
+  }
+  for (const [name, option] of Object.entries<Option>(OPTIONS)) {
+    const { from, value } = givenValue(name, option, written, env);
+    if (from !== 'default')
+      unusable(option, value, (what) => note('wrong', from === 'file' ? inFile(name) : option.env!, what));
+    const hidden = from === 'environment' ? (written[name] ?? null) : null;
+    if (hidden === null) continue;
+    unusable(option, hidden, (what) => note('wrong', inFile(name), what));
+    note('warning', inFile(name), `${option.env} is set and wins over it.`);
+  }
+  if (problems.some(({ state }) => state === 'wrong')) return problems;
+  // What each says is fine by itself; what they say together is looked at as a server would.
+  const config = loadConfig(env, { home });
+  for (const [name, what] of together(config)) note('wrong', inFile(name), what);
+  if (config.auth === 'open' && !isLoopback(config.host))
+    note(
+      'warning',
+      inFile('auth'),
+      `whoever reaches ${config.host} can read and write; "keys" asks for a key.`,
+    );
+  return problems;
+}
+
+function unusable(option: Option, value: unknown, tell: (what: string) => void): void {
+  try {
+    option.read(value);
+  } catch (error) {
+    tell((error as Error).message);
+  }
+}
+
+function together(config: Config): [name: keyof typeof OPTIONS, what: string][] {
+  const found: [keyof typeof OPTIONS, string][] = [];
+  const plans = { ...BUILT_IN_PLANS, ...config.plans };
+  if (!Object.hasOwn(plans, config.default_plan))
+    found.push([
+      'default_plan',
+      `there is no plan "${config.default_plan}"; there are ${Object.keys(plans).join(', ')}.`,
+    ]);
+  const { tls_cert: cert, tls_key: key } = config;
+  if (cert !== null && key === null)
+    found.push(['tls_cert', 'a certificate needs its key; tls_key is missing.']);
+  if (cert === null && key !== null)
+    found.push(['tls_key', 'a key needs its certificate; tls_cert is missing.']);
+  for (const name of ['tls_cert', 'tls_key'] as const) {
+    const path = config[name];
+    if (path !== null && !readable(resolve(path))) found.push([name, `${path} cannot be read.`]);
+  }
+  for (const file of config.capabilities) {
+    if (!readable(resolve(config.home, file))) found.push(['capabilities', `${file} cannot be read.`]);
+  }
+  for (const folder of config.projects) {
+    if (!statSync(folder, { throwIfNoEntry: false })?.isDirectory())
+      found.push(['projects', `${folder} is not a folder.`]);
+  }
+  return found;
+}
+
+function readable(path: string): boolean {
+  try {
+    accessSync(path, constants.R_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,132 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { RelayError } from '../base/errors.ts';
+import type { Json } from '../base/json.ts';
+import { JsonDocument } from '../formats/json-document.ts';
+import type { ChangedSetting, Setting, Settings } from '../interfaces/cli/host-config.ts';
+import { suggest } from '../interfaces/cli/suggest.ts';
+import { configFile, type Environment, givenValue, readConfigFile } from './config.ts';
+import { OPTIONS, type Option } from './options.ts';
+import { withFileLock } from './projects/project-lock.ts';
+import { runningServer } from './serve/pid-file.ts';
+import { settingProblems } from './setting-problems.ts';
+import { writeAtomically } from './store/atomic-file.ts';
+import { makeHome } from './store/home.ts';
+import { VARIABLES } from './variables.ts';
+
+/** config.json may hold the password of a cluster. */
+const MODE = 0o600;
+
+/** The options of a home, for whoever looks at them or changes them. */
+export function openSettings(home: string, env: Environment): Settings {
+  const file = configFile(home);
+  return {
+    file,
+    show() {
+      const written = readConfigFile(file);
+      return Object.keys(OPTIONS).map((name) => settingOf(name, written, env));
+    },
+    variables: () =>
+      VARIABLES.map(({ name, secret, help }) => {
+        const value = env[name] || null;
+        return { name, value: secret && value !== null ? '***' : value, help };
+      }),
+    get(name) {
+      const option = optionCalled(name);
+      const { from, value } = givenValue(name, option, readConfigFile(file), env);
+      if (from === 'default') return value;
+      try {
+        option.read(value);
+        return value;
+      } catch (error) {
+        const where = from === 'file' ? `${file}, "${name}"` : option.env;
+        throw new RelayError('bad_config', { where, what: (error as Error).message });
+      }
+    },
+    async set(name, words) {
+      const option = optionCalled(name);
+      const value = words === null ? null : usable(name, option, words);
+      makeHome(home);
+      const changed = await change(home, (document) =>
+        value === null ? document.remove([name]) : document.set([name], value),
+      );
+      const overridden = option.env !== undefined && Boolean(env[option.env]);
+      return {
+        name,
+        value: (value === null ? option.default : shown(option, value)) as Json,
+        file,
+        changed,
+        overridden_by: overridden ? option.env! : null,
+        restart: runningServer(home) !== null,
+      } satisfies ChangedSetting;
+    },
+    check: () => settingProblems(home, env),
+  };
+}
+
+function optionCalled(name: string): Option {
+  if (Object.hasOwn(OPTIONS, name)) return OPTIONS[name as keyof typeof OPTIONS];
+  const names = Object.keys(OPTIONS);
+  const near = suggest(name.replaceAll('-', '_'), names);
+  throw new RelayError('bad_usage', {
+    what: `There is no option "${name}".`,
+    hint: near ? `Did you mean: ${near}?` : `The options are: ${names.join(', ')}.`,
+  });
+}
+
+function settingOf(name: string, written: { readonly [key: string]: unknown }, env: Environment): Setting {
+  const option: Option = OPTIONS[name as keyof typeof OPTIONS];
+  const { from, value } = givenValue(name, option, written, env);
+  const row = { name, from, default: option.default, variable: option.env ?? null, help: option.help };
+  try {
+    if (from !== 'default') option.read(value);
+    return { ...row, value: shown(option, value) };
+  } catch (error) {
+    return { ...row, value: option.default, problem: (error as Error).message };
+  }
+}
+
+function shown(option: Option, value: unknown): unknown {
+  return option.shown && typeof value === 'string' ? option.shown(value) : value;
+}
+
+/** The first reading of the words that the option takes. */
+function usable(name: string, option: Option, words: readonly string[]): Json {
+  const [word = ''] = words;
+  const readings: Json[] = words.length > 1 ? [[...words]] : [...parsed(word), word, [word]];
+  let reason = '';
+  for (const reading of readings) {
+    try {
+      option.read(reading);
+      return reading;
+    } catch (error) {
+      reason ||= (error as Error).message;
+    }
+  }
+  throw new RelayError('bad_usage', {
+    what: `${name} was not changed: ${reason}`,
+    hint: `${option.help} relay config set ${name} --default goes back to the default.`,
+  });
+}
+
+function parsed(word: string): Json[] {
+  try {
+    const value: Json = JSON.parse(word);
+    return value === null ? [] : [value];
+  } catch {
+    return [];
+  }
+}
+
+/** Edits the text, so that comments and what we do not know stay, while no other process does. */
+async function change(home: string, edit: (document: JsonDocument) => JsonDocument): Promise<boolean> {
+  const file = configFile(home);
+  return withFileLock(`${file}.lock`, { folder: home }, async (held) => {
+    // Refuses what is not JSON, by the name of the file.
+    readConfigFile(file);
+    const before = existsSync(file) ? readFileSync(file, 'utf8') : '{}\n';
+    const { text: after } = edit(new JsonDocument(before, { comments: true }));
+    if (after === before) return false;
+    await writeAtomically(file, after, { mode: MODE, before: held });
+    return true;
+  });
+}

@@ -1,0 +1,171 @@
+import { existsSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { RelayError } from '../../base/errors.ts';
+import { ARTIFACT_FILES } from '../../domain/threads/keys.ts';
+import type { CopyReport, EngineCopied } from '../../interfaces/cli/host-store.ts';
+import type { Usage } from '../../kernel/engine.ts';
+import { ARRIVING } from '../../kernel/moving.ts';
+import { type Environment, loadConfig } from '../config.ts';
+import { makeHome } from './home.ts';
+import type { Warn } from './open-core.ts';
+import { besideBucket, isArtifactFile } from './open-engine.ts';
+import { type MovableEngine, StoreCopy } from './store-copy.ts';
+
+/** How long a source takes nothing new after the copy was last heard of. Renewed while the last changes are copied. */
+const FROZEN_MS = 30_000;
+const RENEW_MS = 10_000;
+/** A pass that is over so soon leaves so little for the last one that writers hardly wait. */
+const SHORT_MS = 2_000;
+/** Passes beside those who write, and attempts to make the last one while nobody does. */
+const PASSES = 10;
+const ATTEMPTS = 3;
+
+/** A store by its place: the address of a cluster, or a home folder. */
+export interface OpenStore extends AsyncDisposable {
+  readonly engine: MovableEngine;
+  /** What it is called, without what is secret. */
+  readonly name: string;
+  /** Its folder; null for a cluster. */
+  readonly home: string | null;
+}
+
+export async function openPlace(place: string, role: 'source' | 'target', warn?: Warn): Promise<OpenStore> {
+  if (/^(nats|tls):\/\//.test(place)) {
+    const { openNats } = await import('../../engines/nats/engine.ts');
+    const { parseAddress, shownAddress } = await import('../../engines/nats/opening.ts');
+    const engine = await openNats({ url: place });
+    const name = shownAddress(parseAddress(place));
+    return {
+      engine: await besideBucket(engine, { address: null }),
+      name,
+      home: null,
+      [Symbol.asyncDispose]: () => engine[Symbol.asyncDispose](),
+    };
+  }
+  const home = resolve(place);
+  if (role === 'source' && !existsSync(join(home, 'relay.db')))
+    throw new RelayError('no_store', { what: 'store', path: home });
+  makeHome(home);
+  const { openSqlite } = await import('../../engines/sqlite/engine.ts');
+  // Bodies that come in thousands share their waits for the disk, as in a server.
+  const engine = await openSqlite({
+    home,
+    role: role === 'target' ? 'server' : 'cli',
+    place: ARTIFACT_FILES,
+    warn,
+  });
+  const whole = await besideBucket(engine, { address: null, stays: isArtifactFile });
+  return { engine: whole, name: home, home, [Symbol.asyncDispose]: () => engine[Symbol.asyncDispose]() };
+}
+
+/** Copies a store that may be in use, and has it take its leave: from then on the other one is the store. */
+export async function copyEngine(
+  o: { readonly from: string; readonly to: string; readonly env: Environment; readonly warn?: Warn },
+  report: CopyReport,
+): Promise<EngineCopied> {
+  let copied: EngineCopied;
+  let home: string | null;
+  {
+    await using from = await openPlace(o.from, 'source', o.warn);
+    await using to = await openPlace(o.to, 'target');
+    home = to.home;
+    copied = await copyStore(from, to, report);
+  }
+  if (home !== null) await makeLegible(home, o.env);
+  return copied;
+}
+
+export async function copyStore(from: OpenStore, to: OpenStore, report: CopyReport): Promise<EngineCopied> {
+  if (from.name === to.name)
+    throw new RelayError('bad_usage', { what: 'Both are the same store.', command: 'engine copy' });
+  const left = await from.engine.moving.departure();
+  if (left?.ms === null && left.to !== to.name) throw new RelayError('store_moved', { to: left.to });
+  const isDone = left?.ms === null && (await to.engine.records.get(ARRIVING)) === null;
+  if (isDone && itemsOf(await to.engine.usage()) > 0) {
+    const done = new StoreCopy(from.engine, to.engine);
+    await done.learn();
+    return { from: from.name, to: to.name, ...done.counts(), lost: [], frozen_ms: 0 };
+  }
+  const copy = await beginCopy(from, to, report);
+  for (let pass = 0; pass < PASSES; pass++) {
+    const began = performance.now();
+    const changed = await copy.pass();
+    if (changed === 0 || performance.now() - began < SHORT_MS) break;
+  }
+  report.step('check', itemsOf(await from.engine.usage()));
+  await copy.verify();
+  report.step('switch', 0);
+  const frozenMs = Math.round(await switchOver(from, to, copy));
+  await to.engine.records.delete(ARRIVING);
+  return { from: from.name, to: to.name, ...copy.counts(), lost: [...copy.lost], frozen_ms: frozenMs };
+}
+
+/** Takes back what a copy did to its source. */
+export async function reopenEngine(
+  place: string,
+  warn?: Warn,
+): Promise<{ store: string; was: string | null }> {
+  await using store = await openPlace(place, 'source', warn);
+  const was = await store.engine.moving.departure();
+  await store.engine.moving.thaw();
+  return { store: store.name, was: was?.to ?? null };
+}
+
+/** The target is empty, or holds what an earlier copy of the same source left. Whoever opens it otherwise is told so. */
+export async function beginCopy(from: OpenStore, to: OpenStore, report: CopyReport): Promise<StoreCopy> {
+  const { records, moving } = to.engine;
+  const arriving = await records.get(ARRIVING);
+  const before = (arriving?.value as { from: string } | undefined)?.from;
+  if (arriving === null && itemsOf(await to.engine.usage()) > 0)
+    throw new RelayError('conflict', {
+      what: `There is a store at ${to.name} already.`,
+      hint: 'Copy into an empty one: a new folder, or nats://… with another name at its end.',
+    });
+  if (before !== undefined && before !== from.name)
+    throw new RelayError('conflict', { what: `${to.name} holds the beginning of a copy of ${before}.` });
+  await moving.prepare(await from.engine.moving.highest());
+  if (arriving === null) await records.put(ARRIVING, { from: from.name });
+  const copy = new StoreCopy(from.engine, to.engine, (items) => report.add(items));
+  await copy.learn();
+  report.step('copy', itemsOf(await from.engine.usage()));
+  return copy;
+}
+
+/** Has nobody write into the source while the last changes are copied, and then ever again. Gives how long that took. */
+async function switchOver(from: OpenStore, to: OpenStore, copy: StoreCopy): Promise<number> {
+  const { moving } = from.engine;
+  const began = performance.now();
+  let renewing: Promise<void> = Promise.resolve();
+  const freeze = () => moving.freeze({ to: to.name, ms: FROZEN_MS });
+  const isGone = (await moving.departure())?.ms === null;
+  try {
+    for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+      if (!isGone) await freeze();
+      const timer = setInterval(() => {
+        renewing = renewing.then(freeze).catch(() => {});
+      }, RENEW_MS);
+      try {
+        await copy.pass({ checked: true });
+      } finally {
+        clearInterval(timer);
+        await renewing;
+      }
+      await to.engine.moving.prepare(await moving.highest());
+      if (isGone || (await moving.leave({ to: to.name }))) return performance.now() - began;
+    }
+  } catch (error) {
+    if (!isGone) await moving.thaw();
+    throw error;
+  }
+  throw new RelayError('busy', { what: 'the last changes took longer to copy than nobody may write' });
+}
+
+/** The files of threads, which people read, are made of the store. */
+async function makeLegible(home: string, env: Environment): Promise<void> {
+  const { repairStore } = await import('./repair-threads.ts');
+  await repairStore({ ...loadConfig(env, { home }), engine: null, remote: null });
+}
+
+function itemsOf({ blobs, records, entries }: Usage): number {
+  return blobs.count + records + entries;
+}

@@ -1,0 +1,320 @@
+import { isRelayError, RelayError } from '../../base/errors.ts';
+import { pause } from '../../base/pause.ts';
+import { inPool } from '../../base/pool.ts';
+import type { Engine } from '../../kernel/engine.ts';
+import {
+  ARRIVING,
+  type KeptBlob,
+  type KeptEntry,
+  type KeptLog,
+  type KeptRecord,
+  type Moving,
+} from '../../kernel/moving.ts';
+import { blobVersion, documentVersion, entryVersion, recordVersion, sha256Of } from './kept-versions.ts';
+
+/** So many on their way at once. Bodies may be large. */
+const WIDTH = { logs: 16, records: 64, documents: 16, blobs: 8 };
+/** How often a log that is written meanwhile is copied once more until it holds still: some ten seconds, all in all. */
+const SETTLE_TRIES = 200;
+const SETTLE_PAUSE_MS = 100;
+/** Entries that are imported at once. */
+const ENTRIES = 200;
+
+export interface Counts {
+  readonly blobs: number;
+  readonly bytes: number;
+  readonly records: number;
+  readonly logs: number;
+  readonly entries: number;
+  readonly documents: number;
+}
+
+export type MovableEngine = Engine & { readonly moving: Moving };
+
+/** What is known to be in the target, and in which pass it was last seen in the source. */
+interface Known {
+  readonly version: string;
+  readonly bytes: number;
+  seen: number;
+}
+
+type KnownLog = Omit<KeptLog, 'stream'> & { seen: number };
+
+/**
+ * Makes one store the same as another, in passes: each goes through all that the source holds, imports what has changed since the
+ * last one and removes what is gone. What a body or a record refers to was stored before it, so logs come first and bodies
+ * last. Everything can be done again, so a copy that was interrupted goes on with what it finds in the target.
+ */
+export class StoreCopy {
+  readonly #from: MovableEngine;
+  readonly #to: MovableEngine;
+  readonly #moved: (items: number) => void;
+  readonly #blobs = new Map<string, Known>();
+  readonly #records = new Map<string, Known>();
+  readonly #documents = new Map<string, Known>();
+  readonly #logs = new Map<string, KnownLog>();
+  /** Keys of bodies that are damaged in the source, which the target does without. */
+  readonly lost = new Set<string>();
+  #passes = 0;
+
+  /** `moved` is told how many items have been looked at, or read again. */
+  constructor(from: MovableEngine, to: MovableEngine, moved: (items: number) => void = () => {}) {
+    this.#from = from;
+    this.#to = to;
+    this.#moved = moved;
+  }
+
+  /** Finds out what the target has already. */
+  async learn(): Promise<void> {
+    const { moving } = this.#to;
+    const known = (version: string, bytes = 0): Known => ({ version, bytes, seen: 0 });
+    for await (const { stream, ...log } of moving.exportLogs()) this.#logs.set(stream, { ...log, seen: 0 });
+    for await (const record of moving.exportRecords())
+      if (record.key !== ARRIVING) this.#records.set(record.key, known(recordVersion(record)));
+    for await (const document of moving.exportDocuments())
+      this.#documents.set(document.key, known(documentVersion(document)));
+    for await (const blob of moving.exportBlobs())
+      this.#blobs.set(blob.key, known(blobVersion(blob), blob.size));
+  }
+
+  /** How many things were not the same. With `checked`, each of them is read again from the target. */
+  async pass(o: { checked?: boolean } = {}): Promise<number> {
+    const { moving } = this.#from;
+    const pass = ++this.#passes;
+    let changed = 0;
+    await inPool(moving.exportLogs(), WIDTH.logs, async (log) => {
+      this.#moved(log.count);
+      if (await this.#copyLog(log, pass, o.checked ?? false)) changed++;
+    });
+    for (const [stream, { seen }] of this.#logs) {
+      if (seen === pass) continue;
+      await this.#to.logs.drop(stream);
+      this.#logs.delete(stream);
+      changed++;
+    }
+    const records = { known: this.#records, width: WIDTH.records, version: recordVersion };
+    changed += await this.#copyAll<KeptRecord>(moving.exportRecords(), { ...records, pass }, (record) =>
+      this.#copyRecord(record, o.checked ?? false),
+    );
+    changed += await this.#removeUnseen(this.#records, pass, (key) => this.#to.records.delete(key));
+    const documents = { known: this.#documents, width: WIDTH.documents, version: documentVersion };
+    changed += await this.#copyAll(
+      moving.exportDocuments(),
+      { ...documents, pass },
+      async ({ key, text, fields }) => {
+        await this.#to.index.put(key, text, fields);
+        return true;
+      },
+    );
+    changed += await this.#removeUnseen(this.#documents, pass, (key) => this.#to.index.remove(key));
+    changed += await this.#copyBodies('', pass, o.checked ?? false);
+    changed += await this.#removeUnseen(this.#blobs, pass, (key) => this.#to.blobs.delete(key));
+    return changed;
+  }
+
+  /**
+   * For a source that is written meanwhile and is not to be frozen: what has changed under a log since it was copied is copied
+   * together with the bodies below it, until it holds still for that long. Each thread and each channel is then as it was at one moment.
+   */
+  async settle(): Promise<void> {
+    for await (const log of this.#from.moving.exportLogs()) {
+      for (let tries = 0; ; tries++) {
+        const now = tries === 0 ? log : await this.#from.moving.exportLog(log.stream);
+        if (now === null || this.#isSame(now)) break;
+        if (tries === SETTLE_TRIES)
+          throw new RelayError('busy', { what: `${log.stream} is written without a pause` });
+        if (tries > 0) await pause(Math.random() * SETTLE_PAUSE_MS);
+        const pass = ++this.#passes;
+        await this.#copyLog(now, pass, false);
+        await this.#copyBodies(`${log.stream}/`, pass, false);
+        for (const [key, { seen }] of this.#blobs) {
+          if (seen === pass || !key.startsWith(`${log.stream}/`)) continue;
+          await this.#to.blobs.delete(key);
+          this.#blobs.delete(key);
+        }
+      }
+    }
+  }
+
+  /** Reads all of the target, with every body and every entry, and refuses what is not what was copied. */
+  async verify(): Promise<void> {
+    const { moving, blobs } = this.#to;
+    const found = new StoreCopy(this.#from, this.#to);
+    await found.learn();
+    for (const kind of ['#records', '#documents', '#blobs'] as const) {
+      const [wanted, there] = [this.#of(kind), found.#of(kind)];
+      for (const [key, { version }] of wanted)
+        if (there.get(key)?.version !== version && !(await this.#hasExpired(kind, key)))
+          throw notTheSame(key);
+      for (const key of there.keys()) if (!wanted.has(key)) throw notTheSame(key);
+    }
+    await inPool(moving.exportLogs(), WIDTH.logs, async (log) => {
+      if (!this.#isSame(log)) throw notTheSame(log.stream);
+      await this.#compareEntries(log);
+      this.#moved(log.count);
+    });
+    await inPool(moving.exportBlobs(), WIDTH.blobs, async (blob) => {
+      const body = await blobs.get(blob.key);
+      if (body && (await sha256Of(body.body)) !== blob.sha256) throw notTheSame(blob.key);
+      this.#moved(1);
+    });
+  }
+
+  counts(): Counts {
+    let [bytes, entries] = [0, 0];
+    for (const blob of this.#blobs.values()) bytes += blob.bytes;
+    for (const { count } of this.#logs.values()) entries += count;
+    const sizes = { blobs: this.#blobs.size, records: this.#records.size, documents: this.#documents.size };
+    return { ...sizes, bytes, logs: this.#logs.size, entries };
+  }
+
+  #of(kind: '#records' | '#documents' | '#blobs'): Map<string, Known> {
+    return kind === '#records' ? this.#records : kind === '#blobs' ? this.#blobs : this.#documents;
+  }
+
+  async #hasExpired(kind: string, key: string): Promise<boolean> {
+    if (kind === '#records') return (await this.#from.records.get(key)) === null;
+    return kind === '#blobs' && (await this.#from.blobs.get(key).catch(() => true)) === null;
+  }
+
+  async #copyAll<T extends { readonly key: string }>(
+    items: AsyncIterable<T>,
+    o: {
+      known: Map<string, Known>;
+      width: number;
+      pass: number;
+      version(item: T): string;
+      bytes?(item: T): number;
+    },
+    copy: (item: T) => Promise<boolean>,
+  ): Promise<number> {
+    let changed = 0;
+    await inPool(items, o.width, async (item) => {
+      const version = o.version(item);
+      const known = o.known.get(item.key);
+      if (known?.version === version) known.seen = o.pass;
+      else if (await copy(item)) {
+        o.known.set(item.key, { version, bytes: o.bytes?.(item) ?? 0, seen: o.pass });
+        changed++;
+      }
+      this.#moved(1);
+    });
+    return changed;
+  }
+
+  async #removeUnseen(known: Map<string, Known>, pass: number, remove: (key: string) => Promise<unknown>) {
+    let removed = 0;
+    for (const [key, { seen }] of known) {
+      if (seen === pass) continue;
+      await remove(key);
+      known.delete(key);
+      removed++;
+    }
+    return removed;
+  }
+
+  async #copyRecord(record: KeptRecord, checked: boolean): Promise<true> {
+    await this.#to.moving.importRecord(record);
+    if (!checked) return true;
+    const found = await this.#to.records.get(record.key);
+    const isGone = (record.expiresAt ?? Number.POSITIVE_INFINITY) <= this.#to.now();
+    if (found ? recordVersion({ ...record, ...found }) !== recordVersion(record) : !isGone)
+      throw notTheSame(record.key);
+    return true;
+  }
+
+  #copyBodies(prefix: string, pass: number, checked: boolean): Promise<number> {
+    const o = {
+      known: this.#blobs,
+      width: WIDTH.blobs,
+      version: blobVersion,
+      bytes: ({ size }: KeptBlob) => size,
+    };
+    return this.#copyAll(this.#from.moving.exportBlobs(prefix), { ...o, pass }, (blob) =>
+      this.#copyBody(blob, checked),
+    );
+  }
+
+  /** False for one that is no longer there, or is not what was stored. */
+  async #copyBody(blob: KeptBlob, checked: boolean): Promise<boolean> {
+    try {
+      const found = await this.#from.blobs.get(blob.key);
+      if (!found || found.size !== blob.size) return false;
+      await this.#to.moving.importBlob(blob, found.body);
+    } catch (error) {
+      if (!isRelayError(error, 'store_damaged')) throw error;
+      this.lost.add(blob.key);
+      return false;
+    }
+    const stored = checked ? await this.#to.blobs.get(blob.key) : null;
+    if (stored && (await sha256Of(stored.body)) !== blob.sha256) throw notTheSame(blob.key);
+    return true;
+  }
+
+  /** Whether something had changed. */
+  async #copyLog(log: KeptLog, pass: number, checked: boolean): Promise<boolean> {
+    const { stream, last, trimmed } = log;
+    if (this.#isSame(log)) {
+      this.#logs.get(stream)!.seen = pass;
+      return false;
+    }
+    let known = await this.#appendTo(log, this.#logs.get(stream));
+    if (known.count !== log.count || known.last !== last) {
+      const now = await this.#from.moving.exportLog(log.stream);
+      const isBehind = now !== null && now.last > known.last;
+      // Either it was changed while it was read, and comes with the next pass, or it was dropped and begun anew.
+      if (now !== null && !isBehind && (now.count !== known.count || now.last !== known.last)) {
+        await this.#to.logs.drop(stream);
+        known = await this.#appendTo(now, undefined);
+      }
+    }
+    this.#logs.set(stream, { ...known, trimmed, seen: pass });
+    if (checked) await this.#compareEntries({ ...log, last: known.last });
+    return true;
+  }
+
+  /** The entries that the target does not have yet, and without those that were trimmed away. */
+  async #appendTo({ stream, last, trimmed }: KeptLog, known: KnownLog | undefined) {
+    const { logs, moving } = this.#to;
+    let end = { last: known?.last ?? 0, count: known?.count ?? 0 };
+    let batch: KeptEntry[] = [];
+    const send = async () => {
+      await moving.importEntries({ stream, trimmed }, batch);
+      if (batch.length > 0) end = { last: batch.at(-1)!.seq, count: end.count + batch.length };
+      batch = [];
+    };
+    for await (const entry of this.#from.moving.exportEntries(stream, end.last)) {
+      if (entry.seq > last) break;
+      batch.push(entry);
+      if (batch.length === ENTRIES) await send();
+    }
+    await send();
+    if (trimmed <= (known?.trimmed ?? 0) || !known) return { ...end, trimmed };
+    await logs.trim(stream, { before: trimmed + 1 });
+    return { ...end, count: (await logs.info(stream)).count, trimmed };
+  }
+
+  #isSame({ stream, last, count, trimmed }: KeptLog): boolean {
+    const known = this.#logs.get(stream);
+    return known?.last === last && known.count === count && known.trimmed === trimmed;
+  }
+
+  /** Up to the last one that was copied; what the source has trimmed away since cannot be compared. */
+  async #compareEntries({ stream, last }: Pick<KeptLog, 'stream' | 'last'>): Promise<void> {
+    const copied = this.#to.moving.exportEntries(stream, 0)[Symbol.asyncIterator]();
+    for await (const entry of this.#from.moving.exportEntries(stream, 0)) {
+      if (entry.seq > last) break;
+      let next = await copied.next();
+      while (!next.done && next.value.seq < entry.seq) next = await copied.next();
+      if (next.done || entryVersion(next.value) !== entryVersion(entry)) throw notTheSame(stream);
+    }
+    await copied.return?.();
+  }
+}
+
+function notTheSame(what: string): RelayError {
+  return new RelayError('failed', {
+    what: `${what} is not the same in the copy.`,
+    hint: 'Nobody else may write into the target. Copy again: what differs is copied anew.',
+  });
+}

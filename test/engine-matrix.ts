@@ -1,0 +1,65 @@
+import assert from 'node:assert/strict';
+import { globSync, readFileSync } from 'node:fs';
+import { after, before, test } from 'node:test';
+import { runTestFile } from '../scripts/test-file.ts';
+
+/** Far beyond what a file takes: each test has a store of its own made first. */
+const FILE_MS = 300_000;
+
+export interface Matrix {
+  /** `passes on …` */
+  readonly on: string;
+  /** Why there is none on this machine. */
+  readonly skip?: string | false;
+  /** Starts what the tests run on; they find it by the variables. */
+  start(): Promise<{ readonly variables: { readonly [name: string]: string }; stop(): Promise<void> }>;
+  /** Tests that cannot pass there, each with its reason: by file, then by name. One that passes after all is a failure. */
+  readonly deviations?: { readonly [file: string]: { readonly [name: string]: string } };
+}
+
+/** Runs test files as they are on another engine; one test each. */
+export async function runMatrix(files: readonly string[], { on, skip = false, ...o }: Matrix): Promise<void> {
+  let stop: (() => Promise<void>) | null = null;
+  const running = new Set<number>();
+  before(async () => {
+    if (skip) return;
+    const started = await o.start();
+    stop = started.stop;
+    Object.assign(process.env, started.variables);
+  });
+  after(async () => {
+    for (const group of running) process.kill(-group, 'SIGKILL');
+    await stop?.();
+  });
+  for (const file of files) {
+    test(`${file} passes on ${on}`, { skip }, async () => {
+      const { passed, failures } = await runTestFile(file, FILE_MS, running);
+      const deviations = Object.keys(o.deviations?.[file] ?? {});
+      const failed = failures.map(({ name }) => name);
+      assert.deepEqual(
+        failures
+          .filter(({ name }) => !deviations.includes(name))
+          .map(({ name, error }) => `${name}: ${error}`),
+        [],
+      );
+      assert.deepEqual(
+        deviations.filter((name) => !failed.includes(name)),
+        [],
+        'these deviate no longer, or are gone: take them off the list',
+      );
+      assert.ok(passed > 0, 'it has tests');
+    });
+  }
+}
+
+/** Everything that starts a relay on the engine under test. */
+export function endToEndFiles(): string[] {
+  return globSync('test/**/*.test.ts')
+    .filter((path) => !/\.(slow|full)\.test\.ts$|^test\/(pins|browser|nats|cloudflare)\//.test(path))
+    .filter((path) =>
+      /(relay-under-test|channels\/core|\/server|open-threads|guarded-relay)\.ts'/.test(
+        readFileSync(path, 'utf8'),
+      ),
+    )
+    .sort();
+}

@@ -1,0 +1,29 @@
+import type { ServerOptions } from '../../src/app/serve/serve.ts';
+import type { Env } from '../../src/base/env.ts';
+import type { CoreOptions, RelayCore } from '../../src/domain/relay-core.ts';
+import type { TextWork } from '../../src/domain/text-work.ts';
+import type { LogEvent } from '../../src/interfaces/http/deps.ts';
+import type { Engine } from '../../src/kernel/engine.ts';
+
+export interface RelayUnderTest extends AsyncDisposable {
+  readonly url: string;
+  readonly core: RelayCore;
+  readonly engine: Engine;
+  readonly log: LogEvent[];
+  /** Moves the relay's clock forward. */
+  advance(ms: number): void;
+  /** Resolves once what was written behind the answers is there. */
+  settle(): Promise<void>;
+  /** Ends the server and the core, but not the engine. */
+  stop(): Promise<void>;
+}
+
+export interface RelayOptions {
+  readonly open?: (env: Env) => Promise<Engine> | Engine;
+  /** Time and chance to go by; those of the system by default. */
+  readonly env?: Env;
+  readonly core?: CoreOptions;
+  /** In this process by default. */
+  readonly texts?: TextWork;
+  readonly server?: Partial<ServerOptions>;
+}

@@ -1,0 +1,18 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { findNatsServer, startCluster } from '../nats/cluster.ts';
+import { killWhileCopying } from './killing.ts';
+
+const found = await findNatsServer();
+
+test('a copy to a cluster, and one back, that are killed over and over end the same', async (t) => {
+  if ('missing' in found) return t.skip(found.missing);
+  const home = mkdtempSync(join(tmpdir(), 'relay-killed-copy-'));
+  t.after(() => rmSync(home, { recursive: true, force: true }));
+  await using cluster = await startCluster({ fsync: false });
+  const [there, back] = [`${cluster.url}/there`, join(home, 'back')];
+  await killWhileCopying(home, { from: join(home, 'a'), to: there, kills: 20, scale: 1500 });
+  await killWhileCopying(home, { from: there, to: back, kills: 20, scale: 300 });
+});

@@ -1,0 +1,11 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { killWhileCopying } from './killing.ts';
+
+test('a copy that is killed over and over ends the same', async (t) => {
+  const home = mkdtempSync(join(tmpdir(), 'relay-killed-copy-'));
+  t.after(() => rmSync(home, { recursive: true, force: true }));
+  await killWhileCopying(home, { from: join(home, 'a'), to: join(home, 'b'), kills: 8, scale: 300 });
+});

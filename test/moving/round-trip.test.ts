@@ -1,0 +1,63 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { test } from 'node:test';
+import { copyStore, type OpenStore, openPlace } from '../../src/app/store/engine-copy.ts';
+import { openNats } from '../../src/engines/nats/engine.ts';
+import { findNatsServer, startCluster } from '../nats/cluster.ts';
+import { answerTo, type Fixture } from '../pins/store-answers.ts';
+import { type ServedHome, serveEngine, serveHome, unpackFolder } from '../pins/store-home.ts';
+import { everythingIn, opened, SILENT } from './stores.ts';
+
+/** The home that an earlier version left behind, with something of everything in it, and what it answers (test/pins). */
+const FIXTURES = resolve(import.meta.dirname, '../fixtures');
+const FIXTURE: Fixture = JSON.parse(readFileSync(join(FIXTURES, 'store-v1.json'), 'utf8'));
+const found = await findNatsServer();
+
+test('a home goes to a cluster and back, and gives the same answers on each', async (t) => {
+  if ('missing' in found) return t.skip(found.missing);
+  const folder = mkdtempSync(join(tmpdir(), 'relay-round-trip-'));
+  t.after(() => rmSync(folder, { recursive: true, force: true, maxRetries: 10 }));
+  const [first, last] = [join(folder, 'first'), join(folder, 'last')];
+  for (const home of [first, last]) mkdirSync(home);
+  unpackFolder(readFileSync(join(FIXTURES, 'store-v1.home.gz')), first);
+  copyFileSync(join(first, 'config.json'), join(last, 'config.json'));
+  await using cluster = await startCluster({ nodes: 1, fsync: false });
+  const url = `${cluster.url}/t${randomUUID().slice(0, 8)}`;
+  const openCluster = async () => opened(await openNats({ url, time: 'env' }), 'the cluster');
+  t.mock.timers.enable({ apis: ['Date'], now: FIXTURE.now });
+  const before = await copied(openPlace(first, 'source'), openCluster());
+  assert.deepEqual(await copied(openCluster(), openPlace(last, 'target')), before);
+  await t.test('on the cluster', async () => {
+    const { engine } = await openCluster();
+    await engine.moving.thaw();
+    await answersAll(await serveEngine(first, engine));
+  });
+  await t.test('and in the home that it came back to', async () => answersAll(await serveHome(last)));
+});
+
+/** Gives what there is in the target, which is what there is in the source. */
+async function copied(opening: Promise<OpenStore>, target: Promise<OpenStore>) {
+  await using from = await opening;
+  await using to = await target;
+  await copyStore(from, to, SILENT);
+  const everything = await everythingIn(to.engine);
+  assert.deepEqual(everything, await everythingIn(from.engine));
+  assert.ok(Object.keys(everything).length > 100);
+  return everything;
+}
+
+async function answersAll(opening: ServedHome): Promise<void> {
+  await using served = opening;
+  for (const [i, { answer, ...planned }] of FIXTURE.asked.entries()) {
+    const { as, about, method = 'GET', path } = planned;
+    const found = await answerTo(served, FIXTURE.keys, planned);
+    assert.deepEqual(found, answer, `${i}, ${about}: ${method} ${path} as ${as}`);
+  }
+  assert.deepEqual(
+    served.log.filter(({ event }) => event !== 'store'),
+    [],
+  );
+}
