@@ -29,6 +29,14 @@ interface Ask {
   readonly body?: Uint8Array<ArrayBuffer> | string;
 }
 
+/** An answer that has come to its end. */
+interface WholeAnswer {
+  readonly ok: boolean;
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+}
+
 /** A bucket of S3, of whichever maker, by `fetch` alone. What it cannot do for now is `bucket_unavailable`. */
 export class Bucket {
   readonly name: string;
@@ -51,12 +59,12 @@ export class Bucket {
   }
 
   async put(name: string, body: Uint8Array<ArrayBuffer>): Promise<void> {
-    await this.#done(await this.#ask('PUT', name, { body }));
+    this.#well(await this.#askWhole('PUT', name, { body }));
   }
 
   /** Gives the id under which parts are sent. */
   async begin(name: string): Promise<string> {
-    const text = await this.#done(await this.#ask('POST', name, { query: { uploads: '' } }));
+    const { text } = this.#well(await this.#askWhole('POST', name, { query: { uploads: '' } }));
     const id = tag(text, 'UploadId');
     if (id === null) throw this.#out('it began no upload');
     return id;
@@ -65,9 +73,8 @@ export class Bucket {
   /** Gives what `complete` wants to know of the part; the first one has number 1. */
   async putPart(name: string, id: string, number: number, body: Uint8Array<ArrayBuffer>): Promise<string> {
     const query = { partNumber: String(number), uploadId: id };
-    const answer = await this.#ask('PUT', name, { query, body });
-    await this.#done(answer);
-    const etag = answer.headers.get('etag');
+    const { headers } = this.#well(await this.#askWhole('PUT', name, { query, body }));
+    const etag = headers.get('etag');
     if (etag === null) throw this.#out('it gave no ETag for a part');
     return etag;
   }
@@ -77,20 +84,20 @@ export class Bucket {
       (etag, i) => `<Part><PartNumber>${i + 1}</PartNumber><ETag>${etag}</ETag></Part>`,
     );
     const body = `<CompleteMultipartUpload>${parts.join('')}</CompleteMultipartUpload>`;
-    const answer = await this.#ask('POST', name, { query: { uploadId: id }, body });
+    const answer = await this.#askWhole('POST', name, { query: { uploadId: id }, body });
     // Where an earlier try came through and only its answer was lost, there is no such upload any more.
-    if (answer.status === 404 && (await this.#sizeOf(name)) === size) return answer.body?.cancel();
-    const text = await this.#done(answer);
+    if (answer.status === 404 && (await this.#sizeOf(name)) === size) return;
+    const { text } = this.#well(answer);
     // An answer that has begun is 200, whatever comes of it.
     if (text.includes('<Error>')) throw this.#out(`it answered ${tag(text, 'Code')}`);
   }
 
   async abort(name: string, id: string): Promise<void> {
-    await this.#done(await this.#ask('DELETE', name, { query: { uploadId: id } }), 404);
+    this.#well(await this.#askWhole('DELETE', name, { query: { uploadId: id } }), 404);
   }
 
   async delete(name: string): Promise<void> {
-    await this.#done(await this.#ask('DELETE', name), 404);
+    this.#well(await this.#askWhole('DELETE', name), 404);
   }
 
   /**
@@ -102,15 +109,15 @@ export class Bucket {
     let fruitless = 0;
     let reader: ReadableStreamDefaultReader<Uint8Array> | null = null;
     const open = async () => {
-      const answer = await this.#ask('GET', name, { headers: { range: `bytes=${at}-${end - 1}` } });
+      const wanted = { headers: { range: `bytes=${at}-${end - 1}` } };
+      const answer = await this.#ask('GET', name, wanted, async (answer) =>
+        answer.status === 206 ? answer.body!.getReader() : wholeOf(answer),
+      );
+      if (!('status' in answer)) return answer;
       if (answer.status === 416) return null;
-      if (answer.status === 404) {
-        const code = tag(await answer.text(), 'Code');
-        if (code === 'NoSuchBucket') throw this.#out('there is no such bucket');
-        throw missing();
-      }
-      if (answer.status !== 206) throw await this.#refused(answer);
-      return answer.body!.getReader();
+      if (answer.status !== 404) throw this.#refused(answer);
+      if (tag(answer.text, 'Code') === 'NoSuchBucket') throw this.#out('there is no such bucket');
+      throw missing();
     };
     return new ReadableStream<Uint8Array>(
       {
@@ -143,9 +150,8 @@ export class Bucket {
     for (let token: string | null = null; ; ) {
       const more: { [name: string]: string } = token === null ? {} : { 'continuation-token': token };
       const query = { 'list-type': '2', prefix: this.#address.prefix + prefix, ...more };
-      const answer = await this.#ask('GET', '', { query });
-      const text = await this.#done(answer);
-      const now = dateOf(answer);
+      const { text, headers } = this.#well(await this.#askWhole('GET', '', { query }));
+      const now = dateOf(headers);
       for (const each of tags(text, 'Contents')) {
         const size = Number(tag(each, 'Size'));
         yield { name: this.#named(each), size, ageMs: now - Date.parse(tag(each, 'LastModified') ?? '') };
@@ -158,9 +164,8 @@ export class Bucket {
   /** Uploads that were neither completed nor aborted, of objects whose names begin so; the first thousand. */
   async uploads(prefix: string): Promise<{ name: string; id: string; ageMs: number }[]> {
     const query = { uploads: '', prefix: this.#address.prefix + prefix };
-    const answer = await this.#ask('GET', '', { query });
-    const text = await this.#done(answer);
-    const now = dateOf(answer);
+    const { text, headers } = this.#well(await this.#askWhole('GET', '', { query }));
+    const now = dateOf(headers);
     return tags(text, 'Upload').map((each) => ({
       name: this.#named(each),
       id: tag(each, 'UploadId') ?? '',
@@ -173,12 +178,21 @@ export class Bucket {
   }
 
   async #sizeOf(name: string): Promise<number | null> {
-    const answer = await this.#ask('HEAD', name);
+    const answer = await this.#askWhole('HEAD', name);
     return answer.ok ? Number(answer.headers.get('content-length')) : null;
   }
 
-  /** The answer, unless the bucket is out; made again where that may help. */
-  async #ask(method: string, name: string, { query = {}, headers = {}, body }: Ask = {}): Promise<Response> {
+  #askWhole(method: string, name: string, ask?: Ask): Promise<WholeAnswer> {
+    return this.#ask(method, name, ask, wholeOf);
+  }
+
+  /** What `take` makes of the answer, unless the bucket is out; asked again where it is, or is cut off meanwhile. */
+  async #ask<T>(
+    method: string,
+    name: string,
+    { query = {}, headers = {}, body }: Ask = {},
+    take: (answer: Response) => Promise<T>,
+  ): Promise<T> {
     if (this.#client === null)
       throw this.#out('there are no credentials in AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY');
     const search = new URLSearchParams(query).toString();
@@ -191,8 +205,9 @@ export class Bucket {
         const signed = await this.#client.sign(url, { method, headers, body, signal: aborter.signal });
         const answer = await this.#within(fetch(signed));
         if (answer.status < 500 && answer.status !== 429 && answer.status !== 408) {
+          const taken = await this.#within(take(answer));
           this.outage = null;
-          return answer;
+          return taken;
         }
         reason = `it answered ${answer.status}`;
         await answer.body?.cancel();
@@ -205,17 +220,15 @@ export class Bucket {
     }
   }
 
-  /** The text of an answer that is well, or has the status that is fine too. */
-  async #done(answer: Response, fine?: number): Promise<string> {
-    if (!answer.ok && answer.status !== fine) throw await this.#refused(answer);
-    return this.#within(answer.text()).catch((error) => {
-      throw this.#out(reasonOf(error));
-    });
+  /** The answer, where it is well or has the status that is fine too. */
+  #well(answer: WholeAnswer, fine?: number): WholeAnswer {
+    if (!answer.ok && answer.status !== fine) throw this.#refused(answer);
+    return answer;
   }
 
-  async #refused(answer: Response): Promise<RelayError> {
-    const code = tag(await answer.text().catch(() => ''), 'Code');
-    return this.#out(`it answered ${answer.status}${code ? ` ${code}` : ''}`);
+  #refused({ status, text }: WholeAnswer): RelayError {
+    const code = tag(text, 'Code');
+    return this.#out(`it answered ${status}${code ? ` ${code}` : ''}`);
   }
 
   #out(what: string): RelayError {
@@ -245,8 +258,13 @@ function reasonOf(error: unknown): string {
   return cause?.code ?? message;
 }
 
-function dateOf(answer: Response): number {
-  return Date.parse(answer.headers.get('date') ?? '');
+async function wholeOf(answer: Response): Promise<WholeAnswer> {
+  const { ok, status, headers } = answer;
+  return { ok, status, headers, text: await answer.text() };
+}
+
+function dateOf(headers: Headers): number {
+  return Date.parse(headers.get('date') ?? '');
 }
 
 /** What stands in the first element of that name. Names of objects and ids are plain, and nothing else is looked at. */
