@@ -96,8 +96,7 @@ export async function startServer(o: ServerOptions): Promise<RunningServer> {
     authenticate,
     ...(o.rateLimits ? { limiter: new RateLimiter(o.rateLimits) } : {}),
     peerOf: (env) => (env as Bindings | undefined)?.incoming?.socket.remoteAddress ?? null,
-    // Node joins repeated headers of a request into one text; only Set-Cookie would be a list.
-    headerOf: (env, name) => ((env as Bindings).incoming?.headers[name] as string | undefined) ?? null,
+    headerOf: (env, name) => headerOf((env as Bindings).incoming!, name),
     bodyOf: (env, length) => readBody((env as Bindings).incoming!, length),
     trustsProxies: (o.trustedProxies ?? []).length > 0,
     isTrustedProxy,
@@ -115,11 +114,14 @@ export async function startServer(o: ServerOptions): Promise<RunningServer> {
   };
   const a2a = a2aProtocol({ ...o, webhooks }, stopping.signal);
   const app = createHttpApp(deps, [mcpProtocol(o, stopping.signal), a2a]);
-  const guard = ({ method, url, headers }: Request) =>
-    guardBrowser({ method, url, header: (name) => headers.get(name) }, browsers);
-  const limit = async (caller: Caller | null, { headers, socket }: IncomingMessage) => {
-    const header = (name: string) => (headers[name] as string | undefined) ?? null;
-    const { address } = clientAddress(header, socket.remoteAddress ?? null, isTrustedProxy);
+  const guard = (asked: IncomingMessage) =>
+    guardBrowser({ method: 'GET', url: asked.url ?? '/', header: (name) => headerOf(asked, name) }, browsers);
+  const limit = async (caller: Caller | null, asked: IncomingMessage) => {
+    const { address } = clientAddress(
+      (name) => headerOf(asked, name),
+      asked.socket.remoteAddress ?? null,
+      isTrustedProxy,
+    );
     await deps.limiter?.check(caller, address);
   };
   const sockets = new SocketServer({
@@ -179,6 +181,11 @@ function readBody(incoming: IncomingMessage, length: number): Promise<Uint8Array
     });
     for (const end of ['end', 'error', 'close']) incoming.once(end, ended);
   });
+}
+
+/** Node joins repeated headers of a request into one text; only Set-Cookie would be a list. */
+function headerOf({ headers }: IncomingMessage, name: string): string | null {
+  return (headers[name] as string | undefined) ?? null;
 }
 
 const ID_HEADER = 'Relay-Request-Id';

@@ -119,7 +119,7 @@ async function metricsResponse(c: Context, deps: HttpDeps, metrics: Metrics): Pr
   const host = c.req.header('host') ?? null;
   const here = !client.proxied && isLoopback(client.address) && isLoopbackHost(host);
   if (!here) {
-    const caller = await deps.authenticate(c.req.raw);
+    const caller = await deps.authenticate(c.req.header('authorization') ?? null);
     if (isAnonymous(caller)) throw new RelayError('unauthorized');
     if (!runsTheRelay(caller)) {
       throw new RelayError('forbidden', { what: 'Metrics are for admins of the relay itself.' });

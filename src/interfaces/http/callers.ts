@@ -62,17 +62,14 @@ function charge({ limiter }: HttpDeps, caller: Caller, address: string): CallerA
 }
 
 /** Who sends a request: the holder of the key, or nobody in particular. Throws for a key that is no good. */
-export function keyAuthenticator(keys: Keys): (request: Request) => Promise<Caller> {
-  return async (request) => {
-    const header = request.headers.get('authorization');
-    if (header === null) return ANONYMOUS;
-    return held(keys, BEARER.exec(header)?.[1]);
-  };
+export function keyAuthenticator(keys: Keys): HttpDeps['authenticate'] {
+  return (authorization) =>
+    authorization === null ? ANONYMOUS : held(keys, BEARER.exec(authorization)?.[1]);
 }
 
 /** Where nobody is asked for a key, whoever comes with a share link gets to see what that shows, and everybody else everything. */
 export function openAuthenticator(keys: Keys): HttpDeps['authenticate'] {
-  return (request, authorization = request.headers.get('authorization')) => {
+  return (authorization) => {
     const token = authorization === null ? undefined : BEARER.exec(authorization)?.[1];
     return token === undefined || !isShareToken(token) ? LOCAL_CALLER : held(keys, token);
   };
@@ -91,7 +88,7 @@ async function callerOf(deps: HttpDeps, c: Context): Promise<Caller> {
   const notes = notesOf(c);
   let caller: Caller;
   try {
-    caller = await deps.authenticate(c.req.raw, notes.header('authorization'));
+    caller = await deps.authenticate(notes.header('authorization'));
   } catch (error) {
     // Whoever tries keys out is counted by address.
     if (isRelayError(error, 'unauthorized')) await deps.limiter?.check(null, notes.client.address);

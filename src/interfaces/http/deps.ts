@@ -15,8 +15,8 @@ export interface HttpDeps {
   readonly browsers: BrowserPolicy;
   /** Absent where the runtime has no pages to show. */
   readonly dashboard?: DashboardFiles;
-  /** Who is asking; ANONYMOUS where nobody says so, and throws `unauthorized` for a key that is no good. */
-  authenticate(request: Request, authorization?: string | null): Caller | Promise<Caller>;
+  /** Who sends that header; ANONYMOUS where nobody says so, and throws `unauthorized` for a key that is no good. */
+  authenticate(authorization: string | null): Caller | Promise<Caller>;
   /** Fires when the server is told to stop: streams that would go on for ever end then. */
   readonly stopping: AbortSignal;
   /** Whether the program was replaced on the disk since it started, so that parts of it may be gone. */

@@ -21,9 +21,9 @@ export interface SocketDeps {
   /** Where pointers say they can be reached; null: where the socket came in. */
   readonly publicUrl: string | null;
   /** Throws for a request that a foreign web page made. */
-  guard(request: Request): void;
-  /** Who is asking; throws `unauthorized`. */
-  authenticate(request: Request): Caller | Promise<Caller>;
+  guard(request: IncomingMessage): void;
+  /** Who sends that header; throws `unauthorized`. */
+  authenticate(authorization: string | null): Caller | Promise<Caller>;
   /** Throws `rate_limited` for a caller, or an address without one, that asks too often. */
   limit(caller: Caller | null, request: IncomingMessage): Promise<void>;
   log(event: {
@@ -96,12 +96,12 @@ export class SocketServer {
 
   async #open(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
     const { core, publicUrl } = this.#deps;
-    const asked = asRequest(request);
-    this.#deps.guard(asked);
+    const origin = originOf(request);
+    this.#deps.guard(request);
     const target = parseTarget(request.url ?? '/');
     if (!target) throw new RelayError('no_route', { method: 'GET', path: (request.url ?? '').slice(0, 200) });
     if (this.#stopping) throw new RelayError('busy', { what: 'the relay is stopping' });
-    const caller = await this.#caller(asked, target).catch(async (error) => {
+    const caller = await this.#caller(request, target).catch(async (error) => {
       // Whoever tries keys or tickets out is counted by address.
       if (isRelayError(error, 'unauthorized')) await this.#deps.limit(null, request);
       throw error;
@@ -115,7 +115,7 @@ export class SocketServer {
     if (socket.destroyed) return;
     this.#server.handleUpgrade(request, socket, head, (accepted: RelaySocket) => {
       accepted.caller = caller;
-      accepted.base = publicUrl ?? new URL(asked.url).origin;
+      accepted.base = publicUrl ?? origin;
       accepted.channel = channel;
       accepted.group = group ?? null;
       accepted.resumes = target.since !== undefined;
@@ -194,8 +194,8 @@ export class SocketServer {
     }
   }
 
-  async #caller(asked: Request, { ticket }: Target): Promise<Caller> {
-    if (ticket === undefined) return this.#deps.authenticate(asked);
+  async #caller({ headers }: IncomingMessage, { ticket }: Target): Promise<Caller> {
+    if (ticket === undefined) return this.#deps.authenticate(headers.authorization ?? null);
     const { channels, keys } = this.#deps.core;
     const caller = await channels.redeem(ticket);
     if (!caller || !(await keys.isValid(caller)))
@@ -213,16 +213,11 @@ export class SocketServer {
 
 function ignore(): void {}
 
-function asRequest(request: IncomingMessage): Request {
-  const headers = new Headers();
-  for (const [name, value] of Object.entries(request.headers)) {
-    if (value !== undefined) headers.set(name, Array.isArray(value) ? value.join(', ') : value);
-  }
-  const secure = 'encrypted' in request.socket && request.socket.encrypted === true;
-  const host = request.headers.host ?? '';
-  const base = `${secure ? 'https' : 'http'}://${host}`;
-  if (!URL.canParse(base)) throw new RelayError('bad_request', { what: 'The Host header is not a host.' });
-  return new Request(base, { headers });
+function originOf({ headers, socket }: IncomingMessage): string {
+  const secure = 'encrypted' in socket && socket.encrypted === true;
+  const url = URL.parse(`${secure ? 'https' : 'http'}://${headers.host ?? ''}`);
+  if (!url) throw new RelayError('bad_request', { what: 'The Host header is not a host.' });
+  return url.origin;
 }
 
 /** Answers an upgrade that does not come about, like any other request that fails. */
