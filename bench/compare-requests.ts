@@ -13,6 +13,8 @@ export interface Side {
   readonly answerBytes?: number;
   /** The API key that is sent along. */
   readonly key?: string;
+  /** Of the server: what counts is then the processor time that it takes for a request, and not the time that goes by. */
+  readonly pid?: number;
 }
 
 export interface Job {

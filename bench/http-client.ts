@@ -2,10 +2,12 @@
  * The one client that both sides are asked by: node:http over kept-alive connections, in a process of its own so that
  * it shares an event loop with neither server. It takes one job from its parent and answers with the rounds.
  */
+
 import { Agent, request } from 'node:http';
 import type { Asker, Job, Side } from './compare-requests.ts';
 import { natsAsker } from './raw-nats.ts';
 import { redisWriter } from './redis-writer.ts';
+import { processorMs } from './servers.ts';
 import { median, type Round } from './statistics.ts';
 
 process.once('message', async (job: Job) => {
@@ -19,11 +21,11 @@ process.once('message', async (job: Job) => {
 
 async function measure(job: Job): Promise<Round[]> {
   const { ours, baseline, atOnce } = job;
-  const block = atOnce === 1 ? latency : rate;
+  const block = ours.pid !== undefined ? work : atOnce === 1 ? latency : rate;
   using oursAsker = await askerOf(ours, atOnce);
   using baselineAsker = await askerOf(baseline, atOnce);
-  const askOurs = () => block(oursAsker.ask, job);
-  const askBaseline = () => block(baselineAsker.ask, job);
+  const askOurs = () => block(oursAsker.ask, job, ours);
+  const askBaseline = () => block(baselineAsker.ask, job, baseline);
   // Compilers and caches settle first; what these give is thrown away.
   const warm = performance.now() + job.warmupMs;
   for (let i = 0; i < job.warmups && (i === 0 || performance.now() < warm); i++) {
@@ -60,6 +62,13 @@ async function latency(ask: Asker['ask'], job: Job): Promise<number> {
     times.push(performance.now() - began);
   }
   return median(times);
+}
+
+/** The processor time that the server takes for so many requests, one after the other, in milliseconds. */
+async function work(ask: Asker['ask'], job: Job, { pid }: Side): Promise<number> {
+  const before = processorMs(pid!);
+  for (let i = 0; i < job.requests; i++) await ask();
+  return processorMs(pid!) - before;
 }
 
 /** Requests a second with `atOnce` of them always under way. */

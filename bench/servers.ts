@@ -61,6 +61,12 @@ export function residentMegabytes({ pid }: Server): number {
   return Number(/VmRSS:\s+(\d+) kB/.exec(status)![1]) / 1024;
 }
 
+/** Processor time of all threads, in user and kernel mode. The kernel counts it in hundredths of a second. */
+export function processorMs(pid: number): number {
+  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]!.split(' ');
+  return (Number(fields[11]) + Number(fields[12])) * 10;
+}
+
 /** In the clone and not in /tmp, which is memory on many machines, where a sync costs nothing. */
 export function benchFolder(): string {
   const parent = join(ROOT, 'node_modules', '.cache');

@@ -1,0 +1,30 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Bench } from '../bench.ts';
+import { processorMs, residentMegabytes, startRelay } from '../servers.ts';
+
+const BUDGET_MB = 90;
+/** Of a core. */
+const BUDGET_PERCENT = 0.5;
+const SETTLE_MS = 5_000;
+/** Longer than anything that is done over and over. */
+const WATCH_MS = 65_000;
+
+/** Not against another program but against a budget: the ratio is the part of it that is used up. */
+export default {
+  name: 'idle',
+  claim: 'less than 90 MB and 0.5 % of a core',
+  limit: 1,
+  async run() {
+    await using relay = await startRelay();
+    await pause(SETTLE_MS);
+    const before = processorMs(relay.pid);
+    await pause(WATCH_MS);
+    const percent = ((processorMs(relay.pid) - before) / WATCH_MS) * 100;
+    const measured = residentMegabytes(relay);
+    return {
+      ...{ measured, baseline: BUDGET_MB, unit: 'MB', ratio: measured / BUDGET_MB },
+      detail: `memory of a server that nobody asks, which takes ${percent.toFixed(2)} % of a core; budget: 90 MB, 0.5 %`,
+      ...(percent >= BUDGET_PERCENT ? { broken: `it takes ${percent.toFixed(2)} % of a core` } : {}),
+    };
+  },
+} satisfies Bench;
