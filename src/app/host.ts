@@ -1,6 +1,7 @@
 import type { Host } from '../interfaces/cli/host.ts';
 import type { Globals } from '../interfaces/cli/run.ts';
 import { type Config, type Environment, initHome, loadConfig } from './config.ts';
+import { bucketAddress, readFlag } from './option-readers.ts';
 import { packageVersion } from './own-package.ts';
 import { serverControl } from './serve/server-control.ts';
 import { findHome, makeHome } from './store/home.ts';
@@ -25,6 +26,9 @@ export function makeHost(globals: Globals, env: Environment, warn?: Warn): Host 
     },
     get remote() {
       return config().remote;
+    },
+    get engine() {
+      return config().engine;
     },
     get server() {
       return serverControl(config(), env, warn);
@@ -52,15 +56,21 @@ export function makeHost(globals: Globals, env: Environment, warn?: Warn): Host 
       if (await hasBucket(home)) return backupByCopy(home, target);
       return (await import('../engines/sqlite/backup.ts')).backupSqlite(home, target, warn);
     },
-    restore: async (source, { engine, ...o }) => {
-      const cluster = engine ?? config().engine;
-      if (cluster !== null)
-        return (await import('./store/cluster-backup.ts')).restoreCluster(source, cluster, { ...o, warn });
-      makeHome(config().home);
-      return (await import('../engines/sqlite/restore.ts')).restoreSqlite(source, config().home, o);
+    restore: async (source, { engine, blobs: named, ...o }) => {
+      const { home, engine: configured, blobs: known } = config();
+      const cluster = engine ?? configured;
+      if (cluster !== null || named !== undefined) {
+        const blobs = named === undefined ? known : readFlag('--blobs', bucketAddress, named);
+        const { restoreByCopy } = await import('./store/cluster-backup.ts');
+        return restoreByCopy(source, cluster ?? home, { ...o, blobs, env, warn });
+      }
+      makeHome(home);
+      return (await import('../engines/sqlite/restore.ts')).restoreSqlite(source, home, o);
     },
-    copyEngine: async (from, to, report) =>
-      (await import('./store/engine-copy.ts')).copyEngine({ from, to, env, warn }, report),
+    copyEngine: async (from, to, report, named) => {
+      const blobs = named && readFlag('--blobs', bucketAddress, named);
+      return (await import('./store/engine-copy.ts')).copyEngine({ from, to, blobs, env, warn }, report);
+    },
     reopenEngine: async (place) => (await import('./store/engine-copy.ts')).reopenEngine(place, warn),
     openProject: async (folder, o) => (await import('./projects/open-project.ts')).openProject(folder, o),
     findProject: async (from, o) => (await import('./projects/open-project.ts')).findProject(from, o),

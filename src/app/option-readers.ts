@@ -1,6 +1,16 @@
+import { RelayError } from '../base/errors.ts';
 import { KEYS_MAX, MAX_TTL_MS, PAYLOAD_BYTES } from '../base/limits.ts';
 import type { PlanTable } from '../domain/usage/plans.ts';
 import { addressProblem } from '../engines/s3/address.ts';
+
+/** What was given on the command line in place of an option. */
+export function readFlag(where: string, read: (value: unknown) => string, value: string): string {
+  try {
+    return read(value);
+  } catch (error) {
+    throw new RelayError('bad_config', { where, what: (error as Error).message });
+  }
+}
 
 /** Each reader gives the value of an option, or throws a sentence that says what it must be. */
 

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { copyStore } from '../../src/app/store/engine-copy.ts';
 import { openSqlite } from '../../src/engines/sqlite/engine.ts';
+import { relay } from '../cli/program.ts';
 import { everythingIn, fill, opened, SILENT } from './stores.ts';
 
 function folder(t: TestContext): string {
@@ -26,6 +27,26 @@ test('a store is copied whole, refuses to be written, and says where it went', a
   assert.match((await from.engine.state()).warnings[0]!, /moved to b/);
   const next = await to.engine.logs.append('thr.one', 'next');
   assert.ok(next! > (await from.engine.moving.highest()), 'numbers go on above those of the old store');
+});
+
+test('relay up refuses a store that has moved, says where, and serves it again once it is reopened', async (t) => {
+  const home = folder(t);
+  const [from, to] = [join(home, 'a'), join(home, 'b')];
+  const ran = (...args: string[]) => relay(['--home', from, ...args], { home });
+  assert.equal((await relay(['--home', from, 'push'], { home, stdin: 'a text' })).code, 0);
+  assert.equal((await ran('engine', 'copy', from, to)).code, 0);
+  for (const words of [[], ['--detach'], ['--detach', '--auth']]) {
+    const { code, stderr } = await ran('up', '--port', '0', ...words);
+    assert.deepEqual([code, stderr.includes(`The store has moved to ${to}.`)], [1, true], stderr);
+    assert.match(stderr, /relay engine reopen/);
+  }
+  assert.equal((await ran('engine', 'reopen', from)).code, 0);
+  const up = await ran('up', '--port', '0', '--detach');
+  assert.equal(up.code, 0, up.stderr);
+  // A server that runs while the store moves goes on reading, and says what is the matter.
+  assert.equal((await ran('engine', 'copy', from, join(home, 'c'))).code, 0);
+  assert.match((await ran('status')).stdout, /The store has moved to .*c; here it can only be read/);
+  assert.equal((await ran('down')).code, 0);
 });
 
 test('a store that is written all the time is copied, and nothing that was acknowledged is missing', async (t) => {

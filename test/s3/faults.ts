@@ -6,6 +6,8 @@ export interface Faults extends AsyncDisposable {
   readonly endpoint: string;
   /** Whether the server is out altogether. */
   isOut: boolean;
+  /** Listings that were asked for. */
+  listings: number;
   /** How often each has happened. */
   readonly happened: { readonly [fault in Fault]: number };
 }
@@ -23,11 +25,12 @@ const SLOW_MS = 50;
  */
 export async function startFaults(endpoint: string, every = EVERY): Promise<Faults> {
   const to = new URL(endpoint);
-  const faults = { isOut: false };
+  const faults = { isOut: false, listings: 0 };
   const happened = { error: 0, slow: 0, cut: 0, lost: 0 };
   let count = 0;
   const server = createServer((asked, answer) => {
     const turn = ++count;
+    if (asked.url!.includes('list-type=2')) faults.listings++;
     const fault = every > 0 && turn % every === 0 ? KINDS[(turn / every) % KINDS.length] : undefined;
     if (fault) happened[fault]++;
     if (faults.isOut || fault === 'error') {

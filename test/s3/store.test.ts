@@ -14,6 +14,8 @@ import { findS3Server, type S3Server, startS3Server } from './server.ts';
 const found = await findS3Server();
 const MiB = 1024 * 1024;
 const HOUR = 3_600_000;
+/** Every object is old enough: a bucket tells its time in whole seconds, so one may seem to come from the next. */
+const ANY_AGE = -2_000;
 const out = { code: 'bucket_unavailable', status: 503 };
 
 describe('bodies in S3', { skip: 'missing' in found && found.missing }, () => {
@@ -55,7 +57,7 @@ describe('bodies in S3', { skip: 'missing' in found && found.missing }, () => {
   test('a body of many parts is sent and read through faults, and one that fails leaves no upload', async () => {
     await using worse = await startFaults(server.endpoint, 2);
     const where = { address: `s3://${server.bucket}/parts?endpoint=${worse.endpoint}`, env: server.env };
-    const engine = await withBucket(openMemory(), { ...where, tries: 8, pauseMs: 1, orphanMs: -1 });
+    const engine = await withBucket(openMemory(), { ...where, tries: 8, pauseMs: 1, orphanMs: ANY_AGE });
     const bytes = patterned(17 * MiB);
     const info = await engine.blobs.put('a/parts', streamOf(bytes, { piece: 300_007 }));
     assert.deepEqual(info, { size: bytes.length, sha256: await sha256(bytes) });
@@ -106,7 +108,7 @@ describe('bodies in S3', { skip: 'missing' in found && found.missing }, () => {
     const clock = manualClock();
     const [young, old, other] = [
       await open('swept', { clock }),
-      await open('swept', { clock, orphanMs: -1 }),
+      await open('swept', { clock, orphanMs: ANY_AGE }),
       await open('swept'),
     ];
     for (const { engine } of [young, old, other])
@@ -132,6 +134,38 @@ describe('bodies in S3', { skip: 'missing' in found && found.missing }, () => {
     clock.advance(HOUR);
     await old.engine.sweep();
     assert.equal((await namesIn('swept')).length, 8);
+  });
+
+  test('what the bucket holds is listed once an hour, and grows with what is put meanwhile', async () => {
+    const clock = manualClock();
+    const { engine } = await open('counted', { clock });
+    const before = faults.listings;
+    const counted = async () => [(await engine.usage()).bucket?.bytes, faults.listings - before];
+    await engine.blobs.put('a/one', patterned(2 * MiB));
+    assert.deepEqual(await counted(), [2 * MiB, 1]);
+    await engine.blobs.put('a/two', patterned(3 * MiB));
+    assert.deepEqual(await counted(), [5 * MiB, 1]);
+    clock.advance(HOUR);
+    assert.deepEqual(await counted(), [5 * MiB, 2]);
+    clock.advance(HOUR);
+    await engine.sweep();
+    assert.deepEqual(await counted(), [5 * MiB, 3], 'what a sweep has listed is not listed again');
+  });
+
+  test('a store is empty until something lies in its bucket, and whoever has it open then reads that', async () => {
+    const { engine, inner } = await open('begun');
+    const other = await withBucket(inner, { address: null, env: server.env });
+    const rival = await withBucket(inner, { address: address('begun'), env: server.env });
+    await engine.sweep();
+    assert.deepEqual([(await engine.usage()).records, (await other.usage()).bucket], [0, undefined]);
+    await engine.blobs.put('a/large', patterned(2 * MiB));
+    await rival.blobs.put('a/rival', patterned(3 * MiB));
+    const ids = new Set((await namesIn('begun')).map((name) => name.split('/')[1]));
+    assert.equal(ids.size, 1, 'both use the id of the first');
+    for (const each of [engine, other, rival]) {
+      sameBytes(await collect((await each.blobs.get('a/large'))!.body), patterned(2 * MiB));
+      sameBytes(await collect((await each.blobs.get('a/rival'))!.body), patterned(3 * MiB));
+    }
   });
 
   test('a body that looks like a stub is a body', async () => {

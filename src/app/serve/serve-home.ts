@@ -31,7 +31,7 @@ export async function serveHome(config: Config, o: ServeOptions, auth: 'open' | 
   const folders = o.projects ?? config.projects;
   const projects =
     folders.length > 0 ? (await import('../projects/shown-projects.ts')).shownProjects(folders) : undefined;
-  const { core, checks, ...opened } = await openCore(config, 'server', {
+  const { core, engine, checks, ...opened } = await openCore(config, 'server', {
     auth,
     projects,
     warn: (what) => logEvent({ level: 'warn', event: 'store', message: what }),
@@ -51,6 +51,8 @@ export async function serveHome(config: Config, o: ServeOptions, auth: 'open' | 
     }
   };
   try {
+    const departure = await engine.moving?.departure();
+    if (departure?.ms === null) throw new RelayError('store_moved', { to: departure.to });
     const gauges = () => scrubGauges(checks);
     server = await startServer({ ...options, core, version, gauges, dashboard: ownDashboard() });
     const { url } = server;

@@ -4,7 +4,7 @@ import { pause } from '../../base/pause.ts';
 import type { CreatedKey } from '../../contract/keys.ts';
 import type { PortTaken, ServeOptions, ServerControl } from '../../interfaces/cli/host.ts';
 import type { Config, Environment } from '../config.ts';
-import { bucketAddress, natsAddress } from '../option-readers.ts';
+import { bucketAddress, natsAddress, readFlag } from '../option-readers.ts';
 import type { Warn } from '../store/open-core.ts';
 import { isAlive, readServerRecord, releaseServer, runningServer, type ServerRecord } from './pid-file.ts';
 
@@ -38,14 +38,6 @@ function withStore(config: Config, { engine, blobs }: ServeOptions): Config {
     engine: engine === undefined ? config.engine : readFlag('--engine', natsAddress, engine),
     blobs: blobs === undefined ? config.blobs : readFlag('--blobs', bucketAddress, blobs),
   };
-}
-
-function readFlag(where: string, read: (value: unknown) => string, value: string): string {
-  try {
-    return read(value);
-  } catch (error) {
-    throw new RelayError('bad_config', { where, what: (error as Error).message });
-  }
 }
 
 /** Open on loopback, keys everywhere else, unless somebody said what they want. */

@@ -3,7 +3,8 @@ import { join } from 'node:path';
 import { RelayError } from '../../base/errors.ts';
 import { BUCKET_RECORD } from '../../engines/s3/stub.ts';
 import { ARRIVING } from '../../kernel/moving.ts';
-import { beginCopy, type OpenStore, openPlace } from './engine-copy.ts';
+import type { Environment } from '../config.ts';
+import { beginCopy, makeLegible, type OpenStore, openPlace } from './engine-copy.ts';
 import type { Warn } from './open-core.ts';
 import type { StoreCopy } from './store-copy.ts';
 
@@ -38,24 +39,35 @@ export async function backupByCopy(place: string, target: string): Promise<{ los
   return await finish(copy, from, to);
 }
 
-/** Puts a backup, or any home folder that is not in use, into an empty store of a cluster. */
-export async function restoreCluster(
+/** Puts a backup, or any home folder that is not in use, into an empty store, that of a cluster or one with a bucket. */
+export async function restoreByCopy(
   source: string,
-  url: string,
-  o: { force: boolean; partial: boolean; warn?: Warn },
+  target: string,
+  o: { force: boolean; partial: boolean; blobs: string | null; env: Environment; warn?: Warn },
 ): Promise<{ lost: string[] }> {
   if (o.force)
     throw new RelayError('bad_usage', {
-      what: 'A store of a cluster is not replaced.',
-      hint: 'Restore into one of another name: nats://…/name',
+      what: 'A store of a cluster, or one with a bucket, is not replaced.',
+      hint: 'Restore into an empty one: another home, or nats://…/name',
     });
-  await using from = await openPlace(source, 'source', o.warn);
-  await using to = await openPlace(url, 'target');
+  let home: string | null;
+  let restored: { lost: string[] };
+  {
+    await using from = await openPlace(source, 'source', { warn: o.warn });
+    await using to = await openPlace(target, 'target', { blobs: o.blobs });
+    home = to.home;
+    restored = await restoreStore(from, to, o.partial);
+  }
+  if (home !== null) await makeLegible(home, o.env);
+  return restored;
+}
+
+async function restoreStore(from: OpenStore, to: OpenStore, partial: boolean): Promise<{ lost: string[] }> {
   const copy = await beginCopy(from, to, SILENT);
   await copy.pass();
-  if (copy.lost.size > 0 && !o.partial)
+  if (copy.lost.size > 0 && !partial)
     throw new RelayError('store_damaged', {
-      what: `${source}: of ${copy.lost.size} bodies there is not what was stored (${[...copy.lost].slice(0, 3).join(', ')})`,
+      what: `${from.name}: of ${copy.lost.size} bodies there is not what was stored (${[...copy.lost].slice(0, 3).join(', ')})`,
       hint: 'Take another backup, or all of this one that is whole: relay restore --partial',
     });
   return await finish(copy, from, to);

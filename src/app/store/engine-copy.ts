@@ -29,14 +29,19 @@ export interface OpenStore extends AsyncDisposable {
   readonly home: string | null;
 }
 
-export async function openPlace(place: string, role: 'source' | 'target', warn?: Warn): Promise<OpenStore> {
+/** `blobs`: the bucket for large bodies of a target; a source knows its own. */
+export async function openPlace(
+  place: string,
+  role: 'source' | 'target',
+  { warn, blobs = null }: { readonly warn?: Warn; readonly blobs?: string | null } = {},
+): Promise<OpenStore> {
   if (/^(nats|tls):\/\//.test(place)) {
     const { openNats } = await import('../../engines/nats/engine.ts');
     const { parseAddress, shownAddress } = await import('../../engines/nats/opening.ts');
     const engine = await openNats({ url: place });
     const name = shownAddress(parseAddress(place));
     return {
-      engine: await besideBucket(engine, { address: null }),
+      engine: await besideBucket(engine, { address: blobs }),
       name,
       home: null,
       [Symbol.asyncDispose]: () => engine[Symbol.asyncDispose](),
@@ -54,20 +59,27 @@ export async function openPlace(place: string, role: 'source' | 'target', warn?:
     place: ARTIFACT_FILES,
     warn,
   });
-  const whole = await besideBucket(engine, { address: null, stays: isArtifactFile });
+  const whole = await besideBucket(engine, { address: blobs, stays: isArtifactFile });
   return { engine: whole, name: home, home, [Symbol.asyncDispose]: () => engine[Symbol.asyncDispose]() };
 }
 
 /** Copies a store that may be in use, and has it take its leave: from then on the other one is the store. */
 export async function copyEngine(
-  o: { readonly from: string; readonly to: string; readonly env: Environment; readonly warn?: Warn },
+  o: {
+    readonly from: string;
+    readonly to: string;
+    /** A bucket for the large bodies of the target. */
+    readonly blobs?: string;
+    readonly env: Environment;
+    readonly warn?: Warn;
+  },
   report: CopyReport,
 ): Promise<EngineCopied> {
   let copied: EngineCopied;
   let home: string | null;
   {
-    await using from = await openPlace(o.from, 'source', o.warn);
-    await using to = await openPlace(o.to, 'target');
+    await using from = await openPlace(o.from, 'source', { warn: o.warn });
+    await using to = await openPlace(o.to, 'target', { blobs: o.blobs });
     home = to.home;
     copied = await copyStore(from, to, report);
   }
@@ -105,7 +117,7 @@ export async function reopenEngine(
   place: string,
   warn?: Warn,
 ): Promise<{ store: string; was: string | null }> {
-  await using store = await openPlace(place, 'source', warn);
+  await using store = await openPlace(place, 'source', { warn });
   const was = await store.engine.moving.departure();
   await store.engine.moving.thaw();
   return { store: store.name, was: was?.to ?? null };
@@ -161,7 +173,7 @@ async function switchOver(from: OpenStore, to: OpenStore, copy: StoreCopy): Prom
 }
 
 /** The files of threads, which people read, are made of the store. */
-async function makeLegible(home: string, env: Environment): Promise<void> {
+export async function makeLegible(home: string, env: Environment): Promise<void> {
   const { repairStore } = await import('./repair-threads.ts');
   await repairStore({ ...loadConfig(env, { home }), engine: null, remote: null });
 }

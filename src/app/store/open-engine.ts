@@ -39,7 +39,7 @@ export async function openEngine(
     const { openNats } = await import('../../engines/nats/engine.ts');
     const engine = await openNats({ url, env, indexFile: join(home, 'index.db') });
     await refuseArriving(engine, 'that cluster');
-    const whole = await besideBucket(engine, { address: config.blobs });
+    const whole = await besideBucket(engine, { address: config.blobs, isShared: role === 'server' });
     return { engine: whole, checks: checksThroughPorts(whole), legible: null };
   }
   const { openSqlite } = await import('../../engines/sqlite/engine.ts');
@@ -52,14 +52,18 @@ export async function openEngine(
 }
 
 /**
- * The engine with its large bodies in the bucket that the caller or the store itself names; the same engine where there is none. The credentials are
- * those of the process.
+ * The engine with its large bodies in the bucket that the caller or the store itself names. Where there is none it is the same engine,
+ * unless other servers share the store, of which one may begin with a bucket. The credentials are those of the process.
  */
 export async function besideBucket<E extends Engine>(
   engine: E,
-  o: { readonly address: string | null; readonly stays?: (key: string) => boolean },
+  o: {
+    readonly address: string | null;
+    readonly isShared?: boolean;
+    readonly stays?: (key: string) => boolean;
+  },
 ): Promise<E> {
-  if (o.address === null && (await engine.records.get(BUCKET_RECORD)) === null) return engine;
+  if (!o.isShared && o.address === null && (await engine.records.get(BUCKET_RECORD)) === null) return engine;
   const { withBucket } = await import('../../engines/s3/engine.ts');
   const { crc32 } = process.getBuiltinModule('node:zlib');
   return withBucket(engine, { ...o, env: process.env, crc32 }).catch(async (error) => {

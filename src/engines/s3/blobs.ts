@@ -1,5 +1,4 @@
 import { isRelayError } from '../../base/errors.ts';
-import { toHex } from '../../base/ids.ts';
 import { everyItem } from '../../base/pages.ts';
 import {
   checkExpiry,
@@ -13,18 +12,26 @@ import type { BlobBody, BlobInfo, BlobOptions, BlobPage, Blobs, ByteRange } from
 import { blocksAround, type Crc32, damagedBody } from '../../kernel/block-hashes.ts';
 import { checkedBody } from '../../kernel/checked-body.ts';
 import type { Staged } from '../../kernel/staged.ts';
-import type { Bucket } from './bucket.ts';
+import type { StoreBucket } from './store-bucket.ts';
 import { BODY_BYTES_MAX, readStub, STUB_BYTES, type Stub, writeStub } from './stub.ts';
 import { Upload } from './upload.ts';
 
 export interface BucketBlobsOptions {
-  readonly storeId: string;
-  readonly bucket: Bucket;
+  readonly store: StoreBucket;
   /** Bodies above this go into the bucket. */
   readonly above: number;
   /** Those that stay with the engine, however large. */
   readonly stays: (key: string) => boolean;
   readonly crc32: Crc32;
+  /** Told the size of each object that has been put. */
+  readonly uploaded?: (bytes: number) => void;
+}
+
+/** What goes to the engine: the body itself, or its stub. Then `info` tells of the body. */
+export interface Diverted {
+  readonly body: BlobBody;
+  readonly options: BlobOptions;
+  readonly info?: BlobInfo;
 }
 
 /**
@@ -43,14 +50,14 @@ export class BucketBlobs implements Blobs {
 
   async put(key: string, body: BlobBody, o: BlobOptions = {}): Promise<BlobInfo> {
     if (this.#isKept(key, body, o)) return this.#inner.put(key, body, o);
-    const kept = await this.#divert(key, body, o);
+    const kept = await this.divert(key, body, o);
     const info = await this.#inner.put(key, kept.body, kept.options);
     return kept.info ?? info;
   }
 
   async stage(key: string, body: BlobBody, o: BlobOptions = {}): Promise<Staged & BlobInfo> {
     if (this.#isKept(key, body, o)) return this.#inner.stage(key, body, o);
-    const kept = await this.#divert(key, body, o);
+    const kept = await this.divert(key, body, o);
     // The engine knows what it staged by the very object.
     return Object.assign(await this.#inner.stage(key, kept.body, kept.options), kept.info);
   }
@@ -91,7 +98,7 @@ export class BucketBlobs implements Blobs {
       return null;
     }
     const bytes = new Uint8Array(await new Response(found.body as BodyInit).arrayBuffer());
-    return readStub(this.#o.storeId, bytes);
+    return this.#stubIn(bytes);
   }
 
   /** The names of all objects that are in use. */
@@ -107,45 +114,48 @@ export class BucketBlobs implements Blobs {
     const wanted = range ?? { start: 0, end: size };
     if (wanted.start === wanted.end) return new Uint8Array();
     const missing = () => damagedBody(`the body of ${key}`, 'missing');
-    const source = this.#o.bucket.read(name, blocksAround(wanted, size), missing);
+    const { bucket } = (await this.#o.store.known())!;
+    const source = bucket.read(name, blocksAround(wanted, size), missing);
     return checkedBody(source, wanted, { key, size, hashes: blocks });
   }
 
-  /** What goes to the engine: the body itself, or its stub. Then `info` tells of the body. */
-  async #divert(
-    key: string,
-    body: BlobBody,
-    o: BlobOptions,
-  ): Promise<{ body: BlobBody; options: BlobOptions; info?: BlobInfo }> {
-    const { bucket, storeId, above, crc32 } = this.#o;
+  async divert(key: string, body: BlobBody, o: BlobOptions): Promise<Diverted> {
+    if (this.#isKept(key, body, o)) return { body, options: o };
+    const { store, above, crc32 } = this.#o;
     checkKey('a key', key);
     if (typeof o.expiresAt === 'number') checkExpiry(o.expiresAt);
     const limits = { size: o.size, max: BODY_BYTES_MAX };
     // Whoever gave it may use its bytes again as soon as this waits.
     const own = body instanceof Uint8Array ? body.slice() : body;
     if (own instanceof Uint8Array) checkSize(own, limits);
-    const name = `${storeId}/${toHex(crypto.getRandomValues(new Uint8Array(16)))}`;
-    const upload = new Upload(bucket, name, crc32);
+    const upload = new Upload(store, crc32);
     try {
       for await (const piece of intake(own, limits)) await upload.write(piece);
       if (upload.size <= above) {
         const held = upload.held();
-        if (readStub(storeId, held) === null) return { body: held, options: o };
+        if ((await this.#stubIn(held)) === null) return { body: held, options: o };
       }
       const expiresAt = await settleExpiry(o.expiresAt);
-      const stub = await upload.finish();
+      const { id, stub } = await upload.finish();
+      this.#o.uploaded?.(stub.size);
       const info = { size: stub.size, sha256: stub.sha256 };
       const options = expiresAt === undefined ? {} : { expiresAt };
-      return { body: writeStub(storeId, stub), options, info };
+      return { body: writeStub(id, stub), options, info };
     } catch (error) {
       await upload.abandon();
       throw error;
     }
   }
 
+  /** A stub is written after the store knows its bucket, so whoever has read one finds it known. */
+  async #stubIn(bytes: Uint8Array): Promise<Stub | null> {
+    const known = bytes.length === STUB_BYTES ? await this.#o.store.known() : null;
+    return known && readStub(known.id, bytes);
+  }
+
   /** Whether that it is the engine's can be seen ahead. */
   #isKept(key: string, body: BlobBody, { size }: BlobOptions): boolean {
-    if (this.#o.stays(key)) return true;
+    if (this.#o.stays(key) || !this.#o.store.isNamed) return true;
     const length = body instanceof Uint8Array ? body.length : size;
     return length !== undefined && length <= this.#o.above && length !== STUB_BYTES;
   }

@@ -1,4 +1,6 @@
+import { hash } from 'node:crypto';
 import type { BlobBody } from '../../kernel/blobs.ts';
+import { damagedBody } from '../../kernel/block-hashes.ts';
 import type {
   Departure,
   KeptBlob,
@@ -11,7 +13,7 @@ import type {
 import type { BucketBlobs } from './blobs.ts';
 import { BUCKET_RECORD, STUB_BYTES } from './stub.ts';
 
-/** A store leaves its bucket behind: what is copied are the bodies themselves, and whoever has the copy needs no bucket for it. */
+/** A store leaves its bucket behind: what is copied are the bodies themselves, and where they arrive large ones go into the bucket there, if there is one. */
 export class BucketMoving implements Moving {
   readonly #inner: Moving;
   readonly #blobs: BucketBlobs;
@@ -56,8 +58,14 @@ export class BucketMoving implements Moving {
     return this.#inner.prepare(above);
   }
 
-  importBlob(kept: KeptBlob, body: BlobBody): Promise<void> {
-    return this.#inner.importBlob(kept, body);
+  async importBlob(kept: KeptBlob, body: BlobBody): Promise<void> {
+    const { key, size, sha256, expiresAt } = kept;
+    const diverted = await this.#blobs.divert(key, body, { size, expiresAt });
+    if (diverted.info === undefined) return this.#inner.importBlob(kept, diverted.body);
+    if (diverted.info.sha256 !== sha256) throw damagedBody(`the body ${key}`, 'altered');
+    const stub = diverted.body as Uint8Array;
+    const held = { size: stub.length, sha256: hash('sha256', stub) };
+    await this.#inner.importBlob({ ...kept, ...held }, stub);
   }
 
   importRecord(kept: KeptRecord): Promise<void> {

@@ -1,25 +1,26 @@
 import type { BucketBlobs } from './blobs.ts';
-import type { Bucket } from './bucket.ts';
+import type { Place } from './store-bucket.ts';
 
 /**
  * Deletes the objects of this store that no stub names, and uploads that came to nothing, once they are old enough for nobody to be
- * about to name them. The objects are listed first: what is named later is younger. Gives the bytes.
+ * about to name them. The objects are listed first: what is named later is younger. Gives the bytes that went and those that are left.
  */
 export async function sweepBucket(
-  bucket: Bucket,
-  o: { readonly storeId: string; readonly blobs: BucketBlobs; readonly orphanMs: number },
-): Promise<number> {
-  const { storeId, blobs, orphanMs } = o;
+  { id, bucket }: Place,
+  o: { readonly blobs: BucketBlobs; readonly orphanMs: number },
+): Promise<{ freed: number; left: number }> {
   const orphans = new Map<string, number>();
-  for await (const { name, size, ageMs } of bucket.list(`${storeId}/`))
-    if (ageMs > orphanMs) orphans.set(name, size);
-  if (orphans.size > 0) for await (const name of blobs.objects()) orphans.delete(name);
-  let bytes = 0;
+  let [freed, left] = [0, 0];
+  for await (const { name, size, ageMs } of bucket.list(`${id}/`)) {
+    left += size;
+    if (ageMs > o.orphanMs) orphans.set(name, size);
+  }
+  if (orphans.size > 0) for await (const name of o.blobs.objects()) orphans.delete(name);
   for (const [name, size] of orphans) {
     await bucket.delete(name);
-    bytes += size;
+    freed += size;
   }
-  for (const { name, id, ageMs } of await bucket.uploads(`${storeId}/`))
-    if (ageMs > orphanMs) await bucket.abort(name, id);
-  return bytes;
+  for (const { name, id: upload, ageMs } of await bucket.uploads(`${id}/`))
+    if (ageMs > o.orphanMs) await bucket.abort(name, upload);
+  return { freed, left: left - freed };
 }

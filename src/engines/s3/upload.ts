@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
 import { RelayError } from '../../base/errors.ts';
+import { toHex } from '../../base/ids.ts';
 import { BlockHashes, type Crc32 } from '../../kernel/block-hashes.ts';
-import type { Bucket } from './bucket.ts';
+import type { Place, StoreBucket } from './store-bucket.ts';
 import type { Stub } from './stub.ts';
 
 /** What is sent, and sent again, at once; also what an upload holds in memory. S3 takes no parts below 5 MiB. */
@@ -14,20 +15,21 @@ const UPLOAD_MS = ORPHAN_MS / 2;
 
 /** A body on its way in. It is held until it is a part, so a small one can still go elsewhere. */
 export class Upload {
-  readonly #bucket: Bucket;
-  readonly #name: string;
+  readonly #store: StoreBucket;
+  /** Where it goes, from when any of it does. */
+  #to: (Place & { readonly name: string }) | null = null;
   readonly #sha256 = createHash('sha256');
   readonly #blocks: BlockHashes;
   readonly #began = performance.now();
   #held: Uint8Array[] = [];
   #heldBytes = 0;
-  #id: string | null = null;
+  /** The id under which its parts are sent. */
+  #upload: string | null = null;
   readonly #etags: string[] = [];
   size = 0;
 
-  constructor(bucket: Bucket, name: string, crc32: Crc32) {
-    this.#bucket = bucket;
-    this.#name = name;
+  constructor(store: StoreBucket, crc32: Crc32) {
+    this.#store = store;
     this.#blocks = new BlockHashes(crc32);
   }
 
@@ -51,28 +53,40 @@ export class Upload {
     return all;
   }
 
-  async finish(): Promise<Stub> {
-    if (this.#id === null) await this.#bucket.put(this.#name, this.held());
+  /** Gives the id of the store along with the stub. */
+  async finish(): Promise<{ id: string; stub: Stub }> {
+    const { id, bucket, name } = await this.#target();
+    if (this.#upload === null) await bucket.put(name, this.held());
     else {
       await this.#sendPart(this.#heldBytes);
-      await this.#bucket.complete(this.#name, this.#id, this.#etags, this.size);
+      await bucket.complete(name, this.#upload, this.#etags, this.size);
     }
     if (performance.now() - this.#began > UPLOAD_MS)
       throw new RelayError('busy', { what: 'the body came so slowly that it was given up' });
     const sha256 = this.#sha256.digest('hex');
-    return { name: this.#name, size: this.size, sha256, blocks: this.#blocks.digest() };
+    return { id, stub: { name, size: this.size, sha256, blocks: this.#blocks.digest() } };
   }
 
   async abandon(): Promise<void> {
-    if (this.#id !== null) await this.#bucket.abort(this.#name, this.#id).catch(() => {});
+    if (this.#to === null || this.#upload === null) return;
+    await this.#to.bucket.abort(this.#to.name, this.#upload).catch(() => {});
   }
 
   async #sendPart(length: number): Promise<void> {
-    this.#id ??= await this.#bucket.begin(this.#name);
+    const { bucket, name } = await this.#target();
+    this.#upload ??= await bucket.begin(name);
     const held = this.held();
     const part = held.subarray(0, length);
-    this.#etags.push(await this.#bucket.putPart(this.#name, this.#id, this.#etags.length + 1, part));
+    this.#etags.push(await bucket.putPart(name, this.#upload, this.#etags.length + 1, part));
     this.#held = [held.subarray(length)];
     this.#heldBytes -= length;
+  }
+
+  async #target() {
+    if (this.#to === null) {
+      const place = await this.#store.claim();
+      this.#to = { ...place, name: `${place.id}/${toHex(crypto.getRandomValues(new Uint8Array(16)))}` };
+    }
+    return this.#to;
   }
 }

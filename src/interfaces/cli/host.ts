@@ -22,6 +22,8 @@ export interface Host {
   readonly home: string;
   /** The server named by --url or CONTEXTRELAY_URL; null for the local store. */
   readonly remote: string | null;
+  /** The address of the cluster that the configuration names, with its password; null where the home is the store. */
+  readonly engine: string | null;
   /** The relay that commands work on: the local store, or that server. */
   openClient(o?: ClientOptions): Promise<OpenClient>;
   /** A store of its own in a temporary folder, gone when disposed. */
@@ -52,13 +54,13 @@ export interface Host {
   countTokens(text: string): Promise<TokenCount>;
   /** `lost`: the keys of bodies that are damaged, and that the copy does without. `engine`: a cluster instead of the configured store. */
   backup(target: string, engine?: string): Promise<{ readonly lost: readonly string[] }>;
-  /** `engine`: the cluster that it goes into, where that is not the configured one. */
+  /** `engine`: the cluster that it goes into, where that is not the configured one. `blobs`: likewise the bucket for large bodies. */
   restore(
     source: string,
-    o: { force: boolean; partial: boolean; engine?: string },
+    o: { force: boolean; partial: boolean; engine?: string; blobs?: string },
   ): Promise<{ readonly lost: readonly string[] }>;
-  /** Copies a store, which may be in use, into another that is empty, and has the first one take its leave. */
-  copyEngine(from: string, to: string, report: CopyReport): Promise<EngineCopied>;
+  /** Copies a store, which may be in use, into another that is empty, and has the first one take its leave. `blobs`: a bucket for large bodies there. */
+  copyEngine(from: string, to: string, report: CopyReport, blobs?: string): Promise<EngineCopied>;
   /** Lets a store be written again that has moved elsewhere. */
   reopenEngine(place: string): Promise<{ readonly store: string; readonly was: string | null }>;
   readonly server: ServerControl;

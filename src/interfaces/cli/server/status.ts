@@ -35,7 +35,7 @@ async function local(io: Io, host: Host): Promise<number> {
   const running = server.running();
   const left = running ? null : server.leftBehind();
   const health = running ? await server.health(running.url) : null;
-  const found = existsSync(host.home) ? await lookAtStore(host) : null;
+  const found = host.engine !== null || existsSync(host.home) ? await lookAtStore(host) : null;
   const { usage = null, store = null } = found ?? {};
   const healthy = running === null || health?.status === 'ok';
   const json = { running: running !== null, healthy, server: running, health, home: host.home, usage, store };
@@ -43,7 +43,7 @@ async function local(io: Io, host: Host): Promise<number> {
     const lines: [string, string][] = [];
     if (running) {
       const since = span(Date.now() - Date.parse(running.started_at));
-      const state = healthy ? io.style.green('healthy') : io.style.red('does not answer');
+      const state = healthy ? io.style.green('healthy') : io.style.red(health?.status ?? 'does not answer');
       lines.push(['server', `${running.url}, pid ${running.pid}, up for ${since}, ${state}`]);
       lines.push(...restartLine(health));
       if (running.log) lines.push(['log', running.log]);

@@ -17,7 +17,7 @@ export default answerCommand({
     const { lost } = await host.backup(backup, flags.engine);
     for (const key of lost) io.warn(`The body of ${key} is damaged, and not in the backup.`);
     return {
-      home: flags.engine === undefined ? host.home : 'the cluster',
+      home: (flags.engine ?? host.engine) === null ? host.home : 'the cluster',
       backup,
       ...(lost.length > 0 ? { lost } : {}),
     };

@@ -15,16 +15,17 @@ export default answerCommand({
   usage: '<from> <to>',
   details:
     'A store is a home folder or the address of a NATS cluster. The first one may be in use: it is copied in passes, and takes nothing new for some seconds only while the last changes are copied. Then everything has been compared, the first store can only be read and says where it went, and the second one is the store: start the servers on it. Messages keep their numbers, so clients go on where they were. Interrupted, it goes on when it is called again.',
+  flags: { blobs: { value: 'URL', help: 'keep bodies above 1 MiB of the new store in this bucket' } },
   examples: [
     ['relay engine copy ~/.relay nats://a:4222,b:4222,c:4222', 'from one machine to a cluster'],
     ['relay engine copy nats://a:4222,b:4222,c:4222 ~/.relay-new', 'and back'],
     ['relay engine copy ~/.relay /mnt/relay', 'to another disk'],
   ],
-  async ask({ io, host, args }) {
+  async ask({ io, host, args, flags }) {
     const [from, to] = args.map((place) => storeArgument(io, place)) as [string, string];
     const { report, end } = shown(io);
     try {
-      const copied = await host.copyEngine(from, to, report);
+      const copied = await host.copyEngine(from, to, report, flags.blobs);
       for (const key of copied.lost) io.warn(`The body of ${key} is damaged, and was not copied.`);
       return copied;
     } finally {

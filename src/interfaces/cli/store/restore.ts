@@ -5,9 +5,10 @@ import { answerCommand } from '../command.ts';
 export default answerCommand({
   usage: '<dir>',
   details:
-    'The store that is there now is kept aside, not deleted, and is replaced only with --force. A store of a NATS cluster must be empty.',
+    'The store that is there now is kept aside, not deleted, and is replaced only with --force. A store of a NATS cluster, or one that gets a bucket, must be empty.',
   flags: {
     engine: { value: 'URL', help: 'restore into this NATS cluster (RELAY_ENGINE)' },
+    blobs: { value: 'URL', help: 'keep bodies above 1 MiB in this bucket (into a cluster also RELAY_BLOBS)' },
     force: { help: 'replace the store that is there' },
     partial: { help: 'also a backup with damaged bodies, without these; it ends with 1 then' },
   },
@@ -18,7 +19,8 @@ export default answerCommand({
     ['relay restore /mnt/relay --engine nats://a:4222,b:4222,c:4222', 'into an empty cluster'],
   ],
   async ask({ io, host, args, flags }) {
-    const running = flags.engine === undefined ? host.server.running() : null;
+    const cluster = flags.engine ?? host.engine;
+    const running = cluster === null ? host.server.running() : null;
     if (running !== null) {
       throw new RelayError('failed', {
         what: `A relay serves this home: ${running.url} (pid ${running.pid}).`,
@@ -26,11 +28,12 @@ export default answerCommand({
       });
     }
     const restored = resolve(io.cwd, args[0]!);
-    const o = { force: flags.force === true, partial: flags.partial === true, engine: flags.engine };
+    const { engine, blobs } = flags;
+    const o = { force: flags.force === true, partial: flags.partial === true, engine, blobs };
     const { lost } = await host.restore(restored, o);
     for (const key of lost) io.warn(`The body of ${key} is damaged in the backup, and was left out.`);
     return {
-      home: flags.engine === undefined ? host.home : 'the cluster',
+      home: cluster === null ? host.home : 'the cluster',
       restored,
       ...(lost.length > 0 ? { lost } : {}),
     };

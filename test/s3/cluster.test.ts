@@ -1,0 +1,152 @@
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { copyEngine, openPlace } from '../../src/app/store/engine-copy.ts';
+import { relay, temporaryHome } from '../cli/program.ts';
+import { everythingIn, fill, SILENT } from '../moving/stores.ts';
+import { type Cluster, findNatsServer, startCluster } from '../nats/cluster.ts';
+import { type Faults, startFaults } from './faults.ts';
+import { findS3Server, type S3Server, startS3Server } from './server.ts';
+
+const [s3, nats] = [await findS3Server(), await findNatsServer()];
+const missing = [s3, nats].find((each) => 'missing' in each) as { missing: string } | undefined;
+const MiB = 1024 * 1024;
+
+describe('a bucket beside a cluster', { skip: missing?.missing }, () => {
+  let server: S3Server;
+  let faults: Faults;
+  let cluster: Cluster;
+  before(async () => {
+    [server, cluster] = await Promise.all([startS3Server(), startCluster({ fsync: false })]);
+    faults = await startFaults(server.endpoint, 0);
+    Object.assign(process.env, server.env);
+  });
+  after(async () => {
+    for (const name of Object.keys(server.env)) delete process.env[name];
+    for (const each of [faults, server, cluster]) await each[Symbol.asyncDispose]();
+  });
+  const address = (prefix: string, endpoint: string) =>
+    `s3://${server.bucket}/${prefix}?endpoint=${endpoint}`;
+  const objectsIn = async (prefix: string) =>
+    [...(await server.list(`list-type=2&prefix=${prefix}/`)).matchAll(/<Key>(.*?)<\/Key>/g)].map(
+      ([, name]) => name!,
+    );
+
+  test('a server over it serves large bodies, their ranges, and in an outage everything else', async () => {
+    using place = temporaryHome();
+    const { home } = place;
+    const engine = `${cluster.url}/one`;
+    const bucket = address('served', faults.endpoint);
+    const env = { ...server.env, RELAY_ENGINE: engine };
+    const ran = async (...args: string[]) => {
+      const ended = await relay(args, { home, env });
+      return { ...ended, all: ended.stdout + ended.stderr };
+    };
+    const said = async (...args: string[]) => {
+      const { code, all, stdout } = await ran(...args);
+      assert.equal(code, 0, all);
+      return stdout;
+    };
+    assert.match(await said('--home', join(home, 'new'), 'status'), /engine +NATS .*\/one\n/);
+    const up = await said('up', '--detach', '--port', '0', '--engine', engine, '--blobs', bucket, '--json');
+    const { url } = JSON.parse(up) as { url: string };
+    const push = (body: Uint8Array<ArrayBuffer> | string) => fetch(`${url}/push`, { method: 'POST', body });
+    const pull = async (id: string, headers = {}) => {
+      const answer = await fetch(`${url}/pull/${id}?raw=1`, { headers });
+      return { status: answer.status, bytes: Buffer.from(await answer.arrayBuffer()) };
+    };
+    try {
+      const bytes = randomBytes(3 * MiB);
+      const { id } = (await (await push(bytes)).json()) as { id: string };
+      const small = (await (await push('small')).json()) as { id: string };
+      const [name] = await objectsIn('served');
+      assert.ok(name);
+      assert.deepEqual(await pull(id), { status: 200, bytes });
+      const part = await pull(id, { Range: 'bytes=1000000-2000000' });
+      assert.deepEqual(part, { status: 206, bytes: bytes.subarray(1_000_000, 2_000_001) });
+      assert.match(await said('du'), /in the bucket +3 MiB in s3:\/\/bodies/);
+      assert.match(await said('status'), /engine +NATS .*\/one, large bodies in s3:\/\/bodies/);
+      assert.match(await said('doctor', '--deep'), /2 bodies read, 3 MiB, all as they were stored/);
+
+      faults.isOut = true;
+      assert.equal((await pull(id)).status, 503);
+      assert.equal((await push(bytes)).status, 503);
+      assert.deepEqual(await pull(small.id), { status: 200, bytes: Buffer.from('small') });
+      assert.equal((await push('more')).status, 200);
+      assert.match(await (await fetch(`${url}/ready`)).text(), /s3:\/\/bodies cannot be used/);
+      assert.equal((await fetch(`${url}/metrics`)).status, 200);
+      assert.match(await said('du'), /in the bucket +no answer/);
+      assert.match(await said('status'), /s3:\/\/bodies cannot be used/);
+      const backup = join(home, 'backup');
+      assert.match(
+        (await ran('backup', backup)).all,
+        /Large bodies lie in s3:\/\/bodies, which cannot be used/,
+      );
+      faults.isOut = false;
+
+      // The one that was interrupted goes on; it needs neither the cluster nor the bucket.
+      assert.match(await said('backup', backup), /backed up the cluster/);
+      const own = await relay(['--home', backup, 'pull', `${url}/pull/${id}`], { home });
+      assert.deepEqual(own.bytes, bytes, own.stderr);
+      await said(
+        'restore',
+        backup,
+        '--engine',
+        `${cluster.url}/two`,
+        '--blobs',
+        address('restored', server.endpoint),
+      );
+      const [restored] = await objectsIn('restored');
+      assert.ok(restored, 'the large body went into the bucket of the restored store');
+      const elsewhere = { home, env: { ...server.env, RELAY_ENGINE: `${cluster.url}/two` } };
+      assert.deepEqual((await relay(['pull', `${url}/pull/${id}`], elsewhere)).bytes, bytes);
+
+      await server.flip(name, 100);
+      assert.match((await ran('doctor', '--deep')).all, /is altered; pointer .* refers to it/);
+    } finally {
+      faults.isOut = false;
+      await ran('down');
+    }
+  });
+
+  test('a store goes from a home to a cluster and back, with and without a bucket at either end', async () => {
+    using place = temporaryHome();
+    const { home } = place;
+    const from = join(home, 'first');
+    const source = address('first', faults.endpoint);
+    let expected: { [name: string]: unknown };
+    {
+      await using store = await openPlace(from, 'target', { blobs: source });
+      await fill(store.engine, { scale: 110 });
+      await store.engine.blobs.put('thr.one/artifacts/file', randomBytes(2 * MiB));
+      expected = await everythingIn(store.engine);
+    }
+    assert.equal((await objectsIn('first')).length, 4);
+    const steps = [
+      { to: `${cluster.url}/a`, objects: null },
+      { to: join(home, 'b'), objects: 'b' },
+      { to: `${cluster.url}/c`, objects: 'c' },
+      { to: join(home, 'd'), objects: null },
+    ];
+    let last = from;
+    for (const { to, objects } of steps) {
+      const blobs = objects === null ? undefined : address(objects, server.endpoint);
+      const { lost } = await copyEngine({ from: last, to, blobs, env: {} }, SILENT);
+      assert.deepEqual(lost, []);
+      if (objects !== null) assert.ok((await objectsIn(objects)).length >= 3, to);
+      // What is there now needs nothing of where it came from.
+      faults.isOut = true;
+      try {
+        await using store = await openPlace(to, 'source');
+        const found = await everythingIn(store.engine);
+        for (const [name, value] of Object.entries(expected))
+          assert.deepEqual(found[name], value, `${to}: ${name}`);
+        assert.equal((await store.engine.usage()).bucket === undefined, objects === null);
+      } finally {
+        faults.isOut = false;
+      }
+      last = to;
+    }
+  });
+});
