@@ -5,7 +5,7 @@ const ONCE_PUBLISHED = `<!-- not run: it installs on a machine -->
 npm install -g contextrelay
 \`\`\`
 
-In a project, \`npm install contextrelay\` brings the SDK, and \`npx relay\` the command line. Likewise for Python: \`pip install contextrelay\`.
+In a project, \`npm install contextrelay\` brings the SDK, and \`npx --no contextrelay\` the command line. Likewise for Python: \`pip install contextrelay\`.
 `;
 
 /**

@@ -82,7 +82,7 @@ export function makeHost(globals: Globals, env: Environment, warn?: Warn): Host 
       const { findLauncher, shellLine } = await import('./install/launcher.ts');
       const { home, remote } = config();
       const local = home === findHome(undefined, {}) ? [] : ['--home', home];
-      return shellLine(findLauncher(env), remote === null ? local : ['--url', remote]);
+      return shellLine(findLauncher(env, 'anywhere'), remote === null ? local : ['--url', remote]);
     },
     openRunner: async (spec) => (await import('./agents/open-runner.ts')).openRunner(spec, host.home),
     installer: async () => (await import('./install/installer.ts')).openInstaller(env, host.home),

@@ -11,5 +11,5 @@ export function programName(env: Environment, where: 'here' | 'anywhere', cwd = 
   const named = env.RELAY_COMMAND;
   const relative = named?.startsWith('.') ?? false;
   if (named && (relative ? where === 'here' && existsSync(resolve(cwd, named)) : true)) return named;
-  return shellLine(findLauncher(env), []);
+  return shellLine(findLauncher(env, where), []);
 }

@@ -74,7 +74,7 @@ test('a relative name counts only in the folder where it leads to the program', 
   assert.notEqual(programName(env, 'anywhere', ROOT), './relay');
 });
 
-test('settings call relay by its name, else by npx where that finds it, and name no place of this machine then', () => {
+test('settings call relay by its name; in a project that has it, by an npx that fetches nothing; and name no place of this machine then', () => {
   using folder = new ScratchFolder();
   const own = join(folder.path, 'node_modules', 'contextrelay');
   mkdirSync(join(own, 'dist'), { recursive: true });
@@ -84,10 +84,16 @@ test('settings call relay by its name, else by npx where that finds it, and name
   writeFileSync(script, '', { mode: 0o755 });
   const bin = join(folder.path, 'node_modules', '.bin', 'relay');
   symlinkSync(script, bin);
-  const npx = { command: 'npx', args: ['-y', 'contextrelay'], portable: true };
+  const npx = { command: 'npx', args: ['--no', 'contextrelay'], portable: true };
   const inNpm = { PATH: join(folder.path, 'node_modules', '.bin'), npm_command: 'exec' };
-  assert.deepEqual(findLauncher(inNpm, bin, folder.path), npx, 'npm takes its folders off the PATH again');
-  assert.deepEqual(findLauncher({ PATH: '/nowhere' }, bin, join(folder.path)), npx);
-  assert.equal(findLauncher({ PATH: '/nowhere' }, bin, folder.home).portable, false);
-  assert.equal(findLauncher({ PATH: inNpm.PATH }, bin, folder.home).command, 'relay');
+  assert.deepEqual(
+    findLauncher(inNpm, 'here', bin, folder.path),
+    npx,
+    'npm takes its folders off the PATH again',
+  );
+  assert.deepEqual(findLauncher({ PATH: '/nowhere' }, 'here', bin, join(folder.path)), npx);
+  const everywhere = findLauncher({ PATH: '/nowhere' }, 'anywhere', bin, folder.path);
+  assert.deepEqual(everywhere.args, [script], 'settings of the user are read in other folders too');
+  assert.equal(findLauncher({ PATH: '/nowhere' }, 'here', bin, folder.home).portable, false);
+  assert.equal(findLauncher({ PATH: inNpm.PATH }, 'here', bin, folder.home).command, 'relay');
 });

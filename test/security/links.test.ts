@@ -162,7 +162,7 @@ const skill = new Map([
 
 function settings(folder: ScratchFolder) {
   const places = { project: folder.path, home: folder.home, env: {}, platform: process.platform };
-  const launcher = { command: 'relay', args: [], portable: true };
+  const launcher = () => ({ command: 'relay', args: [], portable: true });
   return { places, launcher, relayHome: join(folder.root, 'relay-home'), skill };
 }
 

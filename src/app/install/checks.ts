@@ -77,7 +77,7 @@ async function clientChecks(
   }
   const { places, launcher } = settings;
   const installed: Installed[] = [];
-  for (const target of clientPlan(client, scope, places, launcher).targets)
+  for (const target of clientPlan(client, scope, places, launcher(scope)).targets)
     if (target.kind !== 'skill') installed.push({ ...target, value: await readSettings(target.file) });
   const trials = await Promise.all([
     ...installed.map((target) => tryHooks(client, target, places, deadline)),

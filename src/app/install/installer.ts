@@ -37,7 +37,8 @@ import { digest, Receipts } from './receipts.ts';
 
 export interface InstallSettings {
   readonly places: Places;
-  readonly launcher: Launcher;
+  /** How settings call this program: those of this folder, or those of the user, which hold in every folder. */
+  readonly launcher: (scope: Scope) => Launcher;
   /** Where receipts are kept. */
   readonly relayHome: string;
   readonly skill: SkillFiles;
@@ -53,7 +54,8 @@ export async function installSettings(env: Environment, relayHome: string): Prom
     });
   }
   const places = { project: process.cwd(), home: homedir(), env, platform: process.platform };
-  return { places, launcher: findLauncher(env), relayHome, skill };
+  const launcher = (scope: Scope) => findLauncher(env, scope === 'project' ? 'here' : 'anywhere');
+  return { places, launcher, relayHome, skill };
 }
 
 /** The files of the skill that came with the program, by their paths in its folder. */
@@ -66,11 +68,10 @@ function ownSkill(): SkillFiles {
 
 export async function openInstaller(env: Environment, relayHome: string): Promise<Installer> {
   const settings = await installSettings(env, relayHome);
-  const { launcher } = settings;
-  const placed = `relay is not on your PATH: ${[launcher.command, ...launcher.args].join(' ')} is written instead, which works on this machine only.`;
   return {
     clients: [...CLIENTS, 'git'],
     async run(request) {
+      const launcher = settings.launcher(request.scope);
       const report =
         request.client === 'git'
           ? await installGitMerge(request, settings.places.project, launcher)
@@ -78,9 +79,19 @@ export async function openInstaller(env: Environment, relayHome: string): Promis
       if (request.action === 'remove') return report;
       const { project } = settings.places;
       const next = request.scope === 'project' && (await findProject(project)) === null ? [NEXT] : [];
-      return { ...report, notes: [...(launcher.portable ? [] : [placed]), ...report.notes, ...next] };
+      return {
+        ...report,
+        notes: [...(launcher.command === 'relay' ? [] : [instead(launcher)]), ...report.notes, ...next],
+      };
     },
   };
+}
+
+function instead({ command, args, portable }: Launcher): string {
+  const price = portable
+    ? 'which finds it in this project, and takes longer to start'
+    : 'which works on this machine only';
+  return `relay is not on your PATH: ${[command, ...args].join(' ')} is written instead, ${price}.`;
 }
 
 /** Where there is no project, hooks have nothing to tell. */
@@ -123,7 +134,7 @@ async function plan(
   receipts: Receipts,
 ): Promise<InstallReport & { readonly plans: readonly FilePlan[] }> {
   const { client, scope, action, only } = request;
-  const { targets, notes } = clientPlan(client, scope, settings.places, settings.launcher, request);
+  const { targets, notes } = clientPlan(client, scope, settings.places, settings.launcher(scope), request);
   const plans: FilePlan[] = [];
   const told: string[] = [];
   const kept: InstallReport['changes'][number][] = [];
@@ -202,7 +213,7 @@ async function otherUsers(
 ): Promise<Client[]> {
   const users = new Set<Client>();
   for (const client of CLIENTS.filter((other) => other !== request.client)) {
-    const { targets } = clientPlan(client, request.scope, settings.places, settings.launcher);
+    const { targets } = clientPlan(client, request.scope, settings.places, settings.launcher(request.scope));
     if (!targets.some((target) => target.kind === 'skill' && target.folder === folder)) continue;
     for (const target of targets) {
       if (target.kind === 'skill') continue;

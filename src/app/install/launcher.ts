@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { delimiter, dirname, join, sep } from 'node:path';
+import { ON_NPM } from '../../base/installing.ts';
 import { findProgram } from '../../runners/cli/profiles.ts';
 import type { Environment } from '../config.ts';
 import { isExecutable, ownPackage, realPath } from '../own-package.ts';
@@ -8,16 +9,17 @@ import { isExecutable, ownPackage, realPath } from '../own-package.ts';
 export interface Launcher {
   readonly command: string;
   readonly args: readonly string[];
-  /** It was found on the PATH, so that the same line works for everybody who has it there. */
+  /** It names no place on this machine, so that the same line works for everybody who has the program there too. */
   readonly portable: boolean;
 }
 
 /**
- * `relay` where the PATH has ours; npx where that finds our package; otherwise this very program by its place, which holds on
- * this machine only.
+ * `relay` where the PATH has ours. In the folder of a project that depends on our package, the npx that runs what is installed there and fetches
+ * nothing. Otherwise this very program by its place, which holds on this machine only.
  */
 export function findLauncher(
   env: Environment,
+  where: 'here' | 'anywhere',
   script: string = process.argv[1] ?? '',
   folder: string = process.cwd(),
 ): Launcher {
@@ -26,8 +28,10 @@ export function findLauncher(
   if (isExecutable) return { command: process.execPath, args: [], portable: false };
   const own = ownPackage(script);
   const [, holder] = /^(.*)[/\\]node_modules[/\\]contextrelay$/.exec(own?.folder ?? '') ?? [];
-  if (holder && (/[/\\]_npx[/\\]/.test(holder) || `${realPath(folder)}${sep}`.startsWith(holder + sep)))
+  if (ON_NPM && holder && /[/\\]_npx[/\\]/.test(holder))
     return { command: 'npx', args: ['-y', 'contextrelay'], portable: true };
+  if (where === 'here' && holder && `${realPath(folder)}${sep}`.startsWith(holder + sep))
+    return { command: 'npx', args: ['--no', 'contextrelay'], portable: true };
   const source = own && join(own.folder, 'relay');
   if (script.endsWith('.ts') && source !== null && existsSync(source) && process.platform !== 'win32') {
     return { command: source, args: [], portable: false };
