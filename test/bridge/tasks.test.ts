@@ -168,6 +168,16 @@ test('tasks are listed newest first, also from channels that bridges have worked
   assert.equal((await relay.tasks.get(c.id)).done_channel, 'own-done');
 });
 
+test('a task for an agent that was never there is listed, and the channel of another tenant is not', async () => {
+  await using under = openTestCore();
+  const { id } = await push(under.relay, 'x', { channel: 'agent-tasks@absent' });
+  await push(under.as('x', 'other'), 'y', { channel: 'agent-tasks@absent' });
+  assert.deepEqual(
+    (await under.relay.tasks.list()).tasks.map((task) => [task.id, task.state]),
+    [[id, 'queued']],
+  );
+});
+
 test('agents: a bridge is alive while it is heard of, and a follower is listed with what it follows', async () => {
   await using under = openTestCore();
   const { relay } = under;

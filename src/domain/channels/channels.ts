@@ -110,6 +110,10 @@ export class Channels {
     return { ...page, channels: page.channels.filter(({ name }) => mayUseChannel(caller, name)) };
   }
 
+  beginningWith(caller: Caller, start: string): Promise<string[]> {
+    return this.#directory.beginningWith(caller.tenant, start);
+  }
+
   async inspect(caller: Caller, name: string): Promise<ChannelDetail> {
     const channel = checkChannelName(name);
     const { groups, ...info } = await this.#directory.info(caller.tenant, channel);

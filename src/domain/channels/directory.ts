@@ -54,6 +54,12 @@ export class Directory {
     return { channels, ...(page.next === undefined ? {} : { next: names.at(-1)! }) };
   }
 
+  /** The names alone of the channels that begin with these characters. */
+  beginningWith(tenant: string, start: string): Promise<string[]> {
+    const listed = allRecords(this.#deps.engine.records, channelKey(tenant, start));
+    return Array.fromAsync(listed, ({ key }) => fromSegment(key.slice(channelsPrefix(tenant).length)));
+  }
+
   async info(tenant: string, channel: string): Promise<ChannelInfo> {
     const { logs } = this.#deps.engine;
     const stream = channelStream(tenant, channel);

@@ -5,7 +5,7 @@ import { authorize, mayUseChannel } from '../../contract/authorize.ts';
 import type { Caller, CallerAt } from '../../contract/caller.ts';
 import type { DeadLetter } from '../../contract/channels.ts';
 import { pointerUrl } from '../../contract/pointer-url.ts';
-import { DONE_CHANNEL, resultKey, TASK_GROUP } from '../../contract/task-names.ts';
+import { DONE_CHANNEL, directChannel, resultKey, TASK_GROUP } from '../../contract/task-names.ts';
 import {
   type Settlement,
   type Task,
@@ -77,7 +77,8 @@ export class Tasks {
   async list(caller: CallerAt, o: TaskQuery = {}): Promise<{ tasks: TaskInfo[] }> {
     const limit = checkCount('limit', o.limit ?? 50, TASKS_LISTED);
     const work = await this.#parts.agents.work(caller);
-    const known = o.channel === undefined ? [...work.channels.keys()] : [checkChannelName(o.channel)];
+    const known =
+      o.channel === undefined ? await this.#taskChannels(caller, work) : [checkChannelName(o.channel)];
     const channels = known.filter((channel) => mayUseChannel(caller, channel));
     const lists = await Promise.all(channels.map((channel) => this.#onChannel(caller, channel, work)));
     const found = lists
@@ -85,6 +86,13 @@ export class Tasks {
       .filter(({ state }) => o.state === undefined || state === o.state)
       .sort((a, b) => Date.parse(b.created_at) - Date.parse(a.created_at));
     return { tasks: found.slice(0, limit) };
+  }
+
+  /** Those that bridges have worked on, and those of agents that were sent something and never came. */
+  async #taskChannels(caller: Caller, { channels }: BridgesWork): Promise<string[]> {
+    const known = [...channels.keys()];
+    const direct = known.map((name) => this.#parts.channels.beginningWith(caller, directChannel(name, '')));
+    return [...new Set([...known, ...(await Promise.all(direct)).flat()])];
   }
 
   done(caller: CallerAt, id: string, o: Settlement = {}): Promise<TaskResult> {

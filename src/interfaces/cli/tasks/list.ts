@@ -5,7 +5,8 @@ import { oneOf, parseCount } from '../human.ts';
 import { taskLine } from './task-words.ts';
 
 export default answerCommand({
-  details: 'Those on agent-tasks and on every channel that a bridge has worked on lately, or on one channel.',
+  details:
+    'Those on agent-tasks and on every channel that a bridge has worked on lately, those for one agent alone among them, or on one channel.',
   flags: {
     channel: { short: 'c', value: 'NAME', help: 'only on this task channel' },
     state: { value: 'STATE', help: 'only queued, running, acked, done, failed or canceled ones' },
