@@ -69,7 +69,7 @@ test('whatever installs our packages by name is found, files of them and other p
     assert.ok(found(text), text);
   for (const text of [
     'npm install -g ./contextrelay-0.2.0.tgz',
-    'npx --no contextrelay push, then `import "contextrelay"`',
+    'npx --no-install contextrelay push, then `import "contextrelay"`',
     "pip install './python[async]'",
     'npx --prefix deploy/cloudflare wrangler r2 bucket create contextrelay',
   ])

@@ -31,9 +31,9 @@ const RULES: readonly Rule[] = [
     what: 'leaves something for later; do it, or open an issue',
   },
   {
-    // By its name alone; a file of it (./contextrelay-1.0.0.tgz, ./python) is something that a reader can have, and `npx --no` fetches nothing.
+    // By its name alone; a file of it (./contextrelay-1.0.0.tgz, ./python) is something that a reader can have, and `npx --no-install` fetches nothing.
     pattern:
-      /\b(?:(?:npx(?! --no )|bunx|uvx)(?: -\S+)*|(?:npm|pnpm|yarn|bun|pipx?|pip3|uv) (?:i|install|add|exec|dlx|run)(?: [^\s`]+)*?) ["']?contextrelay(?:-runtime)?(?![\w./-])/,
+      /\b(?:(?:npx(?! --no-install )|bunx|uvx)(?: -\S+)*|(?:npm|pnpm|yarn|bun|pipx?|pip3|uv) (?:i|install|add|exec|dlx|run)(?: [^\s`]+)*?) ["']?contextrelay(?:-runtime)?(?![\w./-])/,
     what: 'installs a package that may not be published; link docs/install.md',
     except: (path) => INSTALLING.includes(path) || isTest(path),
   },

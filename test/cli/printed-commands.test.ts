@@ -84,7 +84,7 @@ test('settings call relay by its name; in a project that has it, by an npx that 
   writeFileSync(script, '', { mode: 0o755 });
   const bin = join(folder.path, 'node_modules', '.bin', 'relay');
   symlinkSync(script, bin);
-  const npx = { command: 'npx', args: ['--no', 'contextrelay'], portable: true };
+  const npx = { command: 'npx', args: ['--no-install', 'contextrelay'], portable: true };
   const inNpm = { PATH: join(folder.path, 'node_modules', '.bin'), npm_command: 'exec' };
   assert.deepEqual(
     findLauncher(inNpm, 'here', bin, folder.path),

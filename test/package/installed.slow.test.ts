@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { globSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { globSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { type Installation, install } from './installation.ts';
@@ -35,6 +35,32 @@ describe('the package, installed into an empty folder', () => {
       assert.equal(code, 0, stderr);
       assert.match(stdout, /push/);
     }
+  });
+
+  test('what relay install writes into settings of the project finds the program there, flags and all, and fetches nothing', async () => {
+    const home = join(installation.folder, '..', 'someone');
+    const below = join(installation.folder, 'src', 'deep');
+    mkdirSync(below, { recursive: true });
+    const own = { ...env(), HOME: home, npm_config_offline: 'true' };
+    const installed = await run(installation.relay, ['install', 'claude'], {
+      cwd: installation.folder,
+      env: own,
+    });
+    assert.equal(installed.code, 0, installed.stderr);
+    const read = (path: string) => JSON.parse(readFileSync(join(installation.folder, path), 'utf8'));
+    const { command, args } = read('.mcp.json').mcpServers.relay;
+    assert.deepEqual([command, args], ['npx', ['--no-install', 'contextrelay', 'mcp']]);
+    const ping = '{"jsonrpc":"2.0","id":1,"method":"ping"}\n';
+    const answered = await run(command, args, { cwd: below, env: own, input: ping });
+    assert.deepEqual(JSON.parse(answered.stdout), { jsonrpc: '2.0', id: 1, result: {} }, answered.stderr);
+    const [hook] = read('.claude/settings.json').hooks.SessionStart[0].hooks;
+    const fired = await run('sh', ['-c', hook.command], { cwd: below, env: own, input: '{}' });
+    assert.equal(fired.code, 0, fired.stderr);
+    const flags = await run('sh', ['-c', `${hook.command.split(' hook ')[0]} push --help`], {
+      cwd: below,
+      env: own,
+    });
+    assert.match(flags.stdout, /relay push/, flags.stderr);
   });
 
   test('relay version says the version of the package', async () => {

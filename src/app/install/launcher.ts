@@ -31,7 +31,7 @@ export function findLauncher(
   if (ON_NPM && holder && /[/\\]_npx[/\\]/.test(holder))
     return { command: 'npx', args: ['-y', 'contextrelay'], portable: true };
   if (where === 'here' && holder && `${realPath(folder)}${sep}`.startsWith(holder + sep))
-    return { command: 'npx', args: ['--no', 'contextrelay'], portable: true };
+    return { command: 'npx', args: ['--no-install', 'contextrelay'], portable: true };
   const source = own && join(own.folder, 'relay');
   if (script.endsWith('.ts') && source !== null && existsSync(source) && process.platform !== 'win32') {
     return { command: source, args: [], portable: false };
