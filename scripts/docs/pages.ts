@@ -124,12 +124,12 @@ function target(source: string, to: string, all: ReadonlySet<string>): string {
 /** What a link to a file of the repository begins with until the page is written, where it becomes its name alone. */
 export const REPOSITORY = 'repository';
 
-/** Comments of a shell stand back, and so does what a program prints. */
+/** Comments of a shell stand back, and so does what a program prints. A comment has its end of line, since on a phone it is a line of its own. */
 function fence(code: string, kind: string): string {
   const text = escaped(code);
   const shown =
     kind === 'sh'
-      ? text.replace(/(^|\s)(#.*)$/gm, '$1<i>$2</i>')
+      ? text.replace(/(^|\s)(#.*\n?)/gm, '$1<i class="comment">$2</i>')
       : kind === 'console'
         ? text.replace(/^(?!\$ )(.+)$/gm, '<i>$1</i>')
         : text;
