@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { cleanEnv, ENTRY } from '../cli/program.ts';
+import { cleanEnv, ENTRY, NODE } from '../cli/program.ts';
 
 export interface ProgramUnderTest extends AsyncDisposable {
   readonly child: ChildProcess;
@@ -13,7 +13,7 @@ export function startProgram(
   args: readonly string[],
   o: { home: string; env?: { [name: string]: string } },
 ): ProgramUnderTest {
-  const child = spawn(process.execPath, [ENTRY, ...args], {
+  const child = spawn(NODE, [ENTRY, ...args], {
     env: cleanEnv(o),
     cwd: o.home,
     stdio: ['ignore', 'pipe', 'pipe'],

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { AgentBridge } from '../../src/client/bridge/agent-bridge.ts';
 import { TmuxRunner } from '../../src/runners/tmux/tmux-runner.ts';
 import { startTestServer } from '../channels/server.ts';
-import { ENTRY } from '../cli/program.ts';
+import { ENTRY, NODE } from '../cli/program.ts';
 import { client, startWorker } from './bridge.ts';
 import { SCRIPTED } from './scripted-profile.ts';
 import { taskTexts } from './task-texts.ts';
@@ -16,7 +16,7 @@ test('50 tasks of one line to 200 KB reach an agent in a terminal intact, each w
     env: { CONTEXTRELAY_URL: server.url, TUI_DONE: 'command' },
   });
   const runner = new TmuxRunner({ ...terminal, profiles: SCRIPTED });
-  await using _ = await startWorker(server, runner, { command: `${process.execPath} ${ENTRY}` });
+  await using _ = await startWorker(server, runner, { command: `${NODE} ${ENTRY}` });
   const bridge = new AgentBridge(client(server));
   const answers = await Promise.all(
     taskTexts(50).map(async (text) => {

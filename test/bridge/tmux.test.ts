@@ -6,7 +6,7 @@ import { test } from 'node:test';
 import { AgentBridge } from '../../src/client/bridge/agent-bridge.ts';
 import { TmuxRunner } from '../../src/runners/tmux/tmux-runner.ts';
 import { startTestServer } from '../channels/server.ts';
-import { ENTRY, relay, temporaryHome } from '../cli/program.ts';
+import { ENTRY, NODE, relay, temporaryHome } from '../cli/program.ts';
 import { until } from '../until.ts';
 import { client, startWorker } from './bridge.ts';
 import { startProgram } from './processes.ts';
@@ -15,7 +15,7 @@ import { taskTexts } from './task-texts.ts';
 import { openTerminal } from './terminal.ts';
 
 const sha256 = (text: string) => createHash('sha256').update(text).digest('hex');
-const command = `${process.execPath} ${ENTRY}`;
+const command = `${NODE} ${ENTRY}`;
 for (const [how, tasks] of [
   ['screen', 4],
   ['command', 2],

@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { cleanEnv, ENTRY } from '../cli/program.ts';
+import { cleanEnv, ENTRY, NODE } from '../cli/program.ts';
 
 /** A program that goes on until it is told to stop; gone when disposed. */
 export interface Running extends AsyncDisposable {
@@ -15,7 +15,7 @@ export function start(
   args: readonly string[],
   o: { home: string; env?: Record<string, string>; entry?: string },
 ): Running {
-  const child = spawn(process.execPath, [o.entry ?? ENTRY, ...args], {
+  const child = spawn(NODE, [o.entry ?? ENTRY, ...args], {
     env: cleanEnv(o),
     cwd: o.home,
     stdio: ['ignore', 'pipe', 'pipe'],

@@ -5,7 +5,7 @@ import { createServer } from 'node:net';
 import { after, test } from 'node:test';
 import { fillUp, smallDisk } from '../sqlite/small-disk.ts';
 import { until } from '../until.ts';
-import { cleanEnv, ENTRY, relay } from './program.ts';
+import { cleanEnv, ENTRY, NODE, relay } from './program.ts';
 
 const children: ChildProcess[] = [];
 after(() => {
@@ -14,7 +14,7 @@ after(() => {
 
 /** Starts `relay up`, and gives what it has said once it listens or has ended. */
 async function up(home: string, port: number): Promise<{ child: ChildProcess; said: string }> {
-  const child = spawn(process.execPath, [ENTRY, 'up', '--port', String(port)], {
+  const child = spawn(NODE, [ENTRY, 'up', '--port', String(port)], {
     env: cleanEnv({ home }),
     cwd: home,
   });

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { after, test } from 'node:test';
 import { makeCertificate } from '../security/certificate.ts';
-import { cleanEnv, ENTRY, relay, temporaryHome } from './program.ts';
+import { cleanEnv, ENTRY, NODE, relay, temporaryHome } from './program.ts';
 
 const [here, away] = [temporaryHome(), temporaryHome()];
 let server: ChildProcess | null = null;
@@ -16,7 +16,7 @@ after(() => {
 
 async function up(): Promise<string> {
   const env = cleanEnv({ home: here.home });
-  const child = spawn(process.execPath, [ENTRY, 'up', '--port', '0', '--auth', '--json'], { env });
+  const child = spawn(NODE, [ENTRY, 'up', '--port', '0', '--auth', '--json'], { env });
   server = child;
   const [line] = await once(child.stdout, 'data');
   return JSON.parse(String(line)).url;

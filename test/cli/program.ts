@@ -6,6 +6,9 @@ import { join, resolve } from 'node:path';
 /** The real program, as a user would start it; what was built, where the same tests are run on that. */
 export const ENTRY = process.env.RELAY_TEST_ENTRY ?? resolve(import.meta.dirname, '../../bin/relay.ts');
 
+/** The Node that runs it: this one, or another that it supports. */
+export const NODE = process.env.RELAY_TEST_NODE ?? process.execPath;
+
 export interface Ran {
   readonly code: number;
   readonly stdout: string;
@@ -31,18 +34,18 @@ export function cleanEnv(o: Pick<RunOptions, 'home' | 'env'>): NodeJS.ProcessEnv
 
 /** Runs one command line to its end. */
 export function relay(args: readonly string[], o: RunOptions): Promise<Ran> {
-  return run(process.execPath, [ENTRY, ...args], o);
+  return run(NODE, [ENTRY, ...args], o);
 }
 
 /** Runs a shell line, with `$relay` for the program. */
 export function shell(line: string, o: RunOptions): Promise<Ran> {
-  const env = { relay: `${process.execPath} ${ENTRY}`, ...o.env };
+  const env = { relay: `${NODE} ${ENTRY}`, ...o.env };
   return run('bash', ['-c', line], { ...o, env });
 }
 
 /** The same at a terminal: what is printed is what someone would see, stderr included. */
 export function atTerminal(line: string, o: RunOptions): Promise<Ran> {
-  const env = { relay: `${process.execPath} ${ENTRY}`, NO_COLOR: '1', ...o.env };
+  const env = { relay: `${NODE} ${ENTRY}`, NO_COLOR: '1', ...o.env };
   return run('script', ['-qec', `stty cols 100 rows 40; ${line}`, '/dev/null'], { ...o, env });
 }
 

@@ -6,7 +6,7 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { until } from '../until.ts';
-import { cleanEnv, ENTRY, relay, temporaryHome } from './program.ts';
+import { cleanEnv, ENTRY, NODE, relay, temporaryHome } from './program.ts';
 
 const places = [temporaryHome(), temporaryHome(), temporaryHome(), temporaryHome()] as const;
 const [first, second, third, fourth] = places.map((place) => place.home) as [string, string, string, string];
@@ -24,7 +24,7 @@ interface Up {
 
 /** Starts `relay up` in the foreground and waits for its line. */
 async function up(home: string, ...flags: string[]): Promise<Up> {
-  const child = spawn(process.execPath, [ENTRY, 'up', '--port', '0', ...flags], {
+  const child = spawn(NODE, [ENTRY, 'up', '--port', '0', ...flags], {
     env: cleanEnv({ home }),
     cwd: home,
   });

@@ -209,8 +209,8 @@ test('a relay far away that does not answer is done without', async () => {
 test('a client that keeps its end of the pipe open gets its answer', async () => {
   using folder = await shop();
   const { spawn } = await import('node:child_process');
-  const { ENTRY, cleanEnv } = await import('../cli/program.ts');
-  const child = spawn(process.execPath, [ENTRY, 'hook', 'claude', 'session-start'], {
+  const { ENTRY, NODE, cleanEnv } = await import('../cli/program.ts');
+  const child = spawn(NODE, [ENTRY, 'hook', 'claude', 'session-start'], {
     cwd: folder.path,
     env: cleanEnv({ home: join(folder.root, 'home') }),
     stdio: ['pipe', 'pipe', 'inherit'],

@@ -1,6 +1,6 @@
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
-import { cleanEnv, ENTRY } from '../cli/program.ts';
+import { cleanEnv, ENTRY, NODE } from '../cli/program.ts';
 
 /** The revisions that clients speak: what nearly all do today, and the newest. */
 export const ERAS = ['2025-11-25', '2026-07-28'] as const;
@@ -20,7 +20,7 @@ export async function overStdio(
   o: { args?: readonly string[]; env?: { readonly [name: string]: string }; cwd?: string } = {},
 ): Promise<TestClient> {
   const transport = new StdioClientTransport({
-    command: process.execPath,
+    command: NODE,
     args: [ENTRY, 'mcp', ...(o.args ?? [])],
     env: cleanEnv({ home, env: o.env }) as Record<string, string>,
     cwd: o.cwd ?? home,

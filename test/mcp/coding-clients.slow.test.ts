@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { ENTRY, temporaryHome } from '../cli/program.ts';
+import { ENTRY, NODE, temporaryHome } from '../cli/program.ts';
 import { FakeModel, type Script } from '../clients/fake-model.ts';
 import { installedClient, type Ran, runClient } from '../clients/installed-clients.ts';
 import { openRestartable } from './restart.ts';
@@ -85,7 +85,7 @@ for (const name of ['claude', 'codex'] as const) {
         model: await model.start(),
         home: home.home,
         ...(way === 'HTTP' ? { url: `${relay.url}/mcp` } : {}),
-        stdio: { command: process.execPath, args: [ENTRY, 'mcp'] },
+        stdio: { command: NODE, args: [ENTRY, 'mcp'] },
         env: { CONTEXTRELAY_URL: relay.url, RELAY_HOME: join(home.home, 'unused') },
       });
       const ran: Ran = await runClient(client.program, args, { cwd: home.home, home: home.home, env });

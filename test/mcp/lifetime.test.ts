@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { after, test } from 'node:test';
-import { cleanEnv, ENTRY, temporaryHome } from '../cli/program.ts';
+import { cleanEnv, ENTRY, NODE, temporaryHome } from '../cli/program.ts';
 import { startRelay } from '../http/relay-under-test.ts';
 import { ERAS, overHttp, overStdio } from './clients.ts';
 import { openRestartable } from './restart.ts';
@@ -11,7 +11,7 @@ const home = temporaryHome();
 after(() => home[Symbol.dispose]());
 
 function server(args: readonly string[] = []): ChildProcess {
-  return spawn(process.execPath, [ENTRY, 'mcp', ...args], {
+  return spawn(NODE, [ENTRY, 'mcp', ...args], {
     env: cleanEnv({ home: home.home }),
     cwd: home.home,
     stdio: ['pipe', 'pipe', 'inherit'],

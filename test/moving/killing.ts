@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { openPlace } from '../../src/app/store/engine-copy.ts';
-import { cleanEnv, ENTRY, relay } from '../cli/program.ts';
+import { cleanEnv, ENTRY, NODE, relay } from '../cli/program.ts';
 import { everythingIn, fill } from './stores.ts';
 
 /**
@@ -22,7 +22,7 @@ export async function killWhileCopying(
   let wait = 150;
   let ended = false;
   for (let kill = 0; kill < o.kills && !ended; kill++) {
-    const child = spawn(process.execPath, [ENTRY, ...copy], { env: cleanEnv({ home }), stdio: 'ignore' });
+    const child = spawn(NODE, [ENTRY, ...copy], { env: cleanEnv({ home }), stdio: 'ignore' });
     const gone = once(child, 'exit');
     const timer = setTimeout(() => child.kill('SIGKILL'), wait);
     const [code] = await gone;

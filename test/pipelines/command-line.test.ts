@@ -4,7 +4,7 @@ import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { startFakeModel } from '../../examples/fake-model.ts';
-import { atTerminal, cleanEnv, ENTRY, relay, temporaryHome } from '../cli/program.ts';
+import { atTerminal, cleanEnv, ENTRY, NODE, relay, temporaryHome } from '../cli/program.ts';
 import { until } from '../until.ts';
 import { assertWhole, chancyPipeline, json, killedAfter, prepareRun, type Shown } from './long-run.ts';
 
@@ -75,7 +75,7 @@ test('Ctrl-C stops in good order, ends its steps, and says how to go on', async 
 steps:
   - {id: nap, agent: sh, prompt: 'trap "touch ended; exit 1" TERM; touch started; while :; do sleep 0.05; done'}`;
   writeFileSync(join(at.home, 'nap.yaml'), yaml);
-  const child = spawn(process.execPath, [ENTRY, 'pipeline', 'run', 'nap.yaml'], {
+  const child = spawn(NODE, [ENTRY, 'pipeline', 'run', 'nap.yaml'], {
     env: cleanEnv({ home: at.home }),
     cwd: at.home,
     stdio: ['ignore', 'ignore', 'pipe'],

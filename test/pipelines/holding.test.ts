@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { mock, test } from 'node:test';
-import { cleanEnv, ENTRY, relay, temporaryHome } from '../cli/program.ts';
+import { cleanEnv, ENTRY, NODE, relay, temporaryHome } from '../cli/program.ts';
 import { stoppedClock } from '../threads/open-threads.ts';
 import { until } from '../until.ts';
 import { dag, type OpenPipelines, openPipelines } from './open-pipelines.ts';
@@ -106,7 +106,7 @@ steps: [{id: nap, agent: sh, prompt: 'echo x >> began; while [ ! -e go ]; do sle
   writeFileSync(join(at.home, 'nap.yaml'), yaml);
   const began = () =>
     existsSync(join(at.home, 'began')) ? readFileSync(join(at.home, 'began'), 'utf8') : '';
-  const child = spawn(process.execPath, [ENTRY, 'pipeline', 'run', 'nap.yaml'], {
+  const child = spawn(NODE, [ENTRY, 'pipeline', 'run', 'nap.yaml'], {
     env: cleanEnv({ home: at.home }),
     cwd: at.home,
     stdio: 'ignore',

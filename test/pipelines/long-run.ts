@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { cleanEnv, ENTRY, relay } from '../cli/program.ts';
+import { cleanEnv, ENTRY, NODE, relay } from '../cli/program.ts';
 
 /** A generator of chance that gives the same every time. */
 export function dice(seed: number): () => number {
@@ -54,7 +54,7 @@ export async function killedAfter(
   args: string[],
   begun: number,
 ): Promise<void> {
-  const child: ChildProcess = spawn(process.execPath, [ENTRY, 'pipeline', 'run', file, ...args], {
+  const child: ChildProcess = spawn(NODE, [ENTRY, 'pipeline', 'run', file, ...args], {
     env: cleanEnv({ home, env: { NOTES: notes } }),
     cwd: home,
     stdio: ['ignore', 'ignore', 'pipe'],

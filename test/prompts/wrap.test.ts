@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { atTerminal, cleanEnv, ENTRY, relay, temporaryHome } from '../cli/program.ts';
+import { atTerminal, cleanEnv, ENTRY, NODE, relay, temporaryHome } from '../cli/program.ts';
 
 /** A program by that name on the PATH. */
 function program(home: string, name: string, script: string): { PATH: string } {
@@ -121,7 +121,7 @@ test('a signal is for the program, and how it ends is how the command ends', asy
     'slow',
     `#!/bin/sh\ntrap 'echo caught; exit 9' TERM\necho ready\nwhile :; do sleep 0.05; done\n`,
   );
-  const child = spawn(process.execPath, [ENTRY, 'wrap', 'run', '--cli', 'slow', 'wait for it'], {
+  const child = spawn(NODE, [ENTRY, 'wrap', 'run', '--cli', 'slow', 'wait for it'], {
     env: cleanEnv({ home: at.home, env }),
     cwd: at.home,
     stdio: ['ignore', 'pipe', 'ignore'],

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { WebSocket } from 'ws';
 import { ContextRelay } from '../../src/public/index.ts';
-import { cleanEnv, relay as command, ENTRY, temporaryHome } from '../cli/program.ts';
+import { cleanEnv, relay as command, ENTRY, NODE, temporaryHome } from '../cli/program.ts';
 import { ask } from '../keys/guarded-relay.ts';
 
 const CANARY = 'canary-3f9d1c7be2a845';
@@ -21,7 +21,7 @@ after(() => {
 });
 
 async function start(said: string[], ...flags: string[]): Promise<{ url: string; child: ChildProcess }> {
-  const child = spawn(process.execPath, [ENTRY, 'up', '--port', '0', '--auth', ...flags], {
+  const child = spawn(NODE, [ENTRY, 'up', '--port', '0', '--auth', ...flags], {
     env: cleanEnv({ home, env: { RELAY_DEBUG: '1' } }),
     cwd: home,
   });
