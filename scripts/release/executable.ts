@@ -31,6 +31,9 @@ const ASSETS = [
   'dist/ui/**/*',
   'skill/**/*',
   'schemas/*',
+  'docs/*.md',
+  'docs/integrations/*.md',
+  'SECURITY.md',
   'dist/THIRD-PARTY-NOTICES',
   'LICENSE',
 ];

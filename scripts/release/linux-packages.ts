@@ -2,6 +2,7 @@ import {
   chmodSync,
   copyFileSync,
   mkdirSync,
+  readdirSync,
   readFileSync,
   rmSync,
   statSync,
@@ -10,6 +11,7 @@ import {
 } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { gzipSync } from 'node:zlib';
+import { writeManPages } from '../docs/man.ts';
 import { must } from './run.ts';
 
 export interface PackageOptions {
@@ -26,7 +28,7 @@ const SUMMARY = 'Agents hand each other a short pointer instead of the payload';
 const SCRIPTS = ['postinst', 'prerm', 'postrm'] as const;
 
 /** Lays out what either package puts on a machine below `root`. */
-function layOut(root: string, program: string): void {
+async function layOut(root: string, program: string): Promise<void> {
   const put = (path: string, source: string, mode: number) => {
     mkdirSync(dirname(join(root, path)), { recursive: true });
     copyFileSync(source, join(root, path));
@@ -45,13 +47,19 @@ function layOut(root: string, program: string): void {
     join(root, 'usr/share/doc/contextrelay/changelog.gz'),
     gzipSync(readFileSync('CHANGELOG.md')),
   );
+  const man = join(root, 'usr/share/man/man1');
+  await writeManPages(man);
+  for (const page of readdirSync(man)) {
+    writeFileSync(join(man, `${page}.gz`), gzipSync(readFileSync(join(man, page))));
+    rmSync(join(man, page));
+  }
 }
 
-export function makeDeb({ version, program, folder, quick }: PackageOptions): string {
+export async function makeDeb({ version, program, folder, quick }: PackageOptions): Promise<string> {
   const root = join(folder, '.deb');
   rmSync(root, { recursive: true, force: true });
   try {
-    layOut(root, program);
+    await layOut(root, program);
     mkdirSync(join(root, 'DEBIAN'));
     const control = {
       Package: 'contextrelay',
@@ -80,12 +88,12 @@ export function makeDeb({ version, program, folder, quick }: PackageOptions): st
   }
 }
 
-export function makeRpm({ version, program, folder, quick }: PackageOptions): string {
+export async function makeRpm({ version, program, folder, quick }: PackageOptions): Promise<string> {
   const top = resolve(folder, '.rpm');
   const root = join(top, 'root');
   rmSync(top, { recursive: true, force: true });
   try {
-    layOut(root, program);
+    await layOut(root, program);
     const script = (name: string) =>
       readFileSync(join('deploy/package', name), 'utf8').replace(/^#!.*\n/, '');
     const spec = `
@@ -109,6 +117,7 @@ A relay for agents: command line, server, MCP server and A2A agent in one execut
 %dir /etc/contextrelay
 %config(noreplace) %attr(0640, root, root) /etc/contextrelay/relay.env
 %doc /usr/share/doc/contextrelay
+/usr/share/man/man1/*
 %post
 ${script('postinst')}
 %preun

@@ -1,24 +1,31 @@
 import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 
-const ONCE_PUBLISHED = `<!-- not run: it installs on a machine -->
+/** What stands in docs/install.md in the place of each part that is marked as true until then, in their order. */
+const ONCE_PUBLISHED = [
+  `<!-- not run: it installs on a machine -->
 \`\`\`sh
 npm install -g contextrelay
 \`\`\`
 
-In a project, \`npm install contextrelay\` brings the SDK, and \`npx --no contextrelay\` the command line. Likewise for Python: \`pip install contextrelay\`.
-`;
+In a project, \`npm install contextrelay\` brings the SDK, and \`npx --no-install contextrelay\` the command line. Likewise for Python: \`pip install contextrelay\`.
+`,
+  '`npm install contextrelay-runtime` installs it.\n',
+];
 
 /**
- * Until the package is on npm, nothing names it there. This turns it on in the two places that know: what the program says (src/base/installing.ts), and the
- * page about installing.
+ * Until the package is on npm, nothing names it there. This turns it on in the two places that know, in the clone at `root`: what the program says
+ * (src/base/installing.ts), and the page about installing. There is no way back but git's.
  */
-export function namePublished(): void {
-  rewrite('src/base/installing.ts', (text) =>
+export function namePublished(root = '.'): void {
+  rewrite(join(root, 'src/base/installing.ts'), (text) =>
     text.replace('ON_NPM: boolean = false', 'ON_NPM: boolean = true'),
   );
-  rewrite('docs/install.md', (text) =>
-    text.replace(/<!-- until published -->\n[\s\S]*?<!-- so far -->\n/, ONCE_PUBLISHED),
+  const parts = [...ONCE_PUBLISHED];
+  rewrite(join(root, 'docs/install.md'), (text) =>
+    text.replaceAll(/<!-- until published -->\n[\s\S]*?<!-- so far -->\n/g, () => parts.shift()!),
   );
+  if (parts.length > 0) throw new Error(`docs/install.md lacks the place of: ${parts.join()}`);
 }
 
 function rewrite(path: string, change: (text: string) => string): void {

@@ -1,23 +1,18 @@
-import { existsSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { posix } from 'node:path';
 import type { Guides } from '../interfaces/cli/host-guides.ts';
 import { guideIndex } from '../interfaces/cli/program/guide-index.ts';
-import { ownPackage } from './own-package.ts';
+import { ownFile } from './own-package.ts';
 
 /** The pages of docs/ that came with this program, in the order of their index. */
 export function ownGuides(): Guides {
-  const folder = join(ownPackage()?.folder ?? '.', 'docs');
   const read = (file: string): string | null => {
-    try {
-      return readFileSync(join(folder, file), 'utf8');
-    } catch {
-      return null;
-    }
+    const bytes = ownFile(posix.join('docs', file));
+    return bytes && new TextDecoder().decode(bytes);
   };
   // The package leaves some out, such as how speed is measured.
   const index = guideIndex(read('README.md') ?? '').map(({ title, guides }) => ({
     title,
-    guides: guides.filter(({ file }) => existsSync(join(folder, file))),
+    guides: guides.filter(({ file }) => read(file) !== null),
   }));
   return {
     index,

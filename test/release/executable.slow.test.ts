@@ -87,6 +87,12 @@ two' | relay push) && relay pull "$url" && relay pull "$url" --lines 2-2 && rela
     assert.match(await ok('cat .claude/settings.json'), /relay hook claude session-start/);
   });
 
+  test('the guides are in it', async () => {
+    assert.match(await ok('relay help guides'), /getting-started[\s\S]*security/);
+    assert.match(await ok('relay help guide server'), /^# Operating a server/);
+    assert.match(await ok('relay help security'), /^# Security/);
+  });
+
   test('a pipeline runs its steps', async () => {
     mkdirSync(join(root, 'srv'), { recursive: true });
     writeFileSync(join(root, 'srv', 'two.yaml'), PIPELINE);

@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process';
-import { copyFileSync, existsSync, mkdirSync, realpathSync } from 'node:fs';
+import { copyFileSync, existsSync, mkdirSync, realpathSync, renameSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { must, outsideEnv, ROOT } from '../package/processes.ts';
 
 /** Why no root of its own can be made for a program here, or false. */
 export function noRoots(): string | false {
@@ -35,13 +36,33 @@ function librariesOf(program: string): string[] {
   return [...stdout.matchAll(/(\/\S+\.so[\w.]*)/g)].map((match) => match[1]!);
 }
 
-/** The words of a command line that runs a shell line in the root, as a user, with a process table and a loopback of its own. */
-export function inRoot(root: string, line: string, uid = 0): string[] {
+/** Which of these programs is not installed here, as a reason to skip what needs it, or false. */
+export function missing(...tools: readonly string[]): string | false {
+  const none = tools.find((tool) => spawnSync('which', [tool]).status !== 0);
+  return none !== undefined && `${none} is not installed`;
+}
+
+/** A Debian with the library that Node wants and without Node. It is fetched once, and kept in the cache of node_modules. */
+export async function layDebianRoot(root: string): Promise<void> {
+  const kept = join(ROOT, 'node_modules', '.cache', 'fixtures', 'debian-stable');
+  if (!existsSync(kept)) {
+    const partial = `${kept}.${process.pid}`;
+    mkdirSync(dirname(partial), { recursive: true });
+    const args = ['--variant=minbase', '--include=libatomic1', 'stable', partial];
+    await must('debootstrap', args, { env: outsideEnv() });
+    if (!existsSync(kept)) renameSync(partial, kept);
+  }
+  await must('cp', ['--archive', '--reflink=auto', kept, root]);
+}
+
+/** The words of a command line that runs a shell line in the root, with a process table and a loopback of its own; `mounts` come before. */
+export function inRoot(root: string, line: string, mounts: readonly string[] = []): string[] {
   const enter = [
     'ip link set lo up',
+    ...mounts,
     `mount -t proc proc "$0/proc"`,
     `mount --bind /dev "$0/dev"`,
-    `exec chroot ${uid ? `--userspec=${uid}:${uid} ` : ''}"$0" /bin/sh -c "$1"`,
+    `exec chroot "$0" /bin/sh -c "$1"`,
   ].join(' && ');
   return ['unshare', '--mount', '--net', '--pid', '--fork', '--kill-child', 'sh', '-c', enter, root, line];
 }
